@@ -55,7 +55,7 @@ func (b *Backlogs) Of(sid string) (found Backlog, err error) {
 	if !mail.ValidName(sid) {
 		return found, nil // the original allows any id; such a session can have no mailbox
 	}
-	m := &Mailbox{root: b.root, sid: sid, archive: archive.New(b.root, sid, time.Now, NoLog)}
+	m := &row{root: b.root, sid: sid, archive: archive.New(b.root, sid, time.Now, NoLog)}
 	if b.there[m.LeaseName()] {
 		err = m.inLease(found.addLeased)
 	}
@@ -112,7 +112,7 @@ func oldestIn(dir *atomicfile.Dir, mf *mailFile) (time.Time, error) {
 	return first.Time(), nil
 }
 
-func (b *Backlog) addInbox(m *Mailbox) error {
+func (b *Backlog) addInbox(m *row) error {
 	info, err := m.root.Stat(m.inboxName())
 	if err != nil || info.Size() <= int64(len("[]\n")) && info.Mode().IsRegular() {
 		return atomicfile.UnlessAbsent(err)

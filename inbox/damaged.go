@@ -4,14 +4,14 @@ import "context"
 
 // Damaged says whether something that waits cannot be read. It changes nothing: the next reader hands over the rest, and
 // puts the file aside.
-func (m *Mailbox) Damaged(ctx context.Context) (bool, error) {
-	lk, err := m.lockToRead(ctx)
+func (r *row) Damaged(ctx context.Context) (bool, error) {
+	lk, err := r.lockToRead(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer lk.Release()
 	damaged := false
-	err = m.eachWaiting(func(file []byte) bool {
+	err = r.eachWaiting(func(file []byte) bool {
 		_, is := decode(file)
 		damaged = damaged || is
 		return false

@@ -144,12 +144,12 @@ func (m *Mailbox) fresh(d *delivery) (fresh []mail.Message, err error) {
 
 // withIDs gives all messages with these ids, archived ones too; with staying, none that a mover has in its hands. The caller
 // holds the lock.
-func (m *Mailbox) withIDs(ids map[string]bool, staying bool) (map[string][]mail.Message, error) {
+func (r *row) withIDs(ids map[string]bool, staying bool) (map[string][]mail.Message, error) {
 	there := map[string][]mail.Message{}
 	if len(ids) == 0 {
 		return there, nil
 	}
-	states, err := m.find(ids, nil)
+	states, err := r.find(ids, nil)
 	for _, st := range states {
 		if staying && st.Where == Handed && st.By == ByMover {
 			continue
@@ -262,10 +262,10 @@ func (m *Mailbox) store(lease *atomicfile.Dir, names []string, msgs []mail.Messa
 
 // rotate moves the inbox into the lease directory. The new name is synced before anybody syncs the root, which
 // has lost the old one: POSIX keeps no order between directories.
-func (m *Mailbox) rotate(lease *atomicfile.Dir, as mailFile) error {
+func (r *row) rotate(lease *atomicfile.Dir, as mailFile) error {
 	name, err := as.newName()
 	if err == nil {
-		err = m.root.Move(m.inboxName(), lease, name)
+		err = r.root.Move(r.inboxName(), lease, name)
 	}
 	if err == nil {
 		err = lease.Sync()
@@ -275,15 +275,15 @@ func (m *Mailbox) rotate(lease *atomicfile.Dir, as mailFile) error {
 
 // repair sets a damaged inbox aside, leaves what is readable there, and returns it and the number of
 // messages in it.
-func (m *Mailbox) repair(file []byte) ([]byte, int, error) {
+func (r *row) repair(file []byte) ([]byte, int, error) {
 	msgs, damaged := decode(file)
 	if damaged {
-		if err := m.setAside(m.root, m.inboxName()); err != nil {
+		if err := r.setAside(r.root, r.inboxName()); err != nil {
 			return nil, 0, err
 		}
 	}
 	file = encode(msgs)
-	return file, len(msgs), m.root.Replace(m.inboxName(), file)
+	return file, len(msgs), r.root.Replace(r.inboxName(), file)
 }
 
 func (m *Mailbox) room(messages int, bytes int64) error {
@@ -300,8 +300,8 @@ func (m *Mailbox) room(messages int, bytes int64) error {
 // of a mailbox this is the one that stays. After one that its reader has renamed,
 // version 2.1.329 looks through the whole root whenever anything there changes
 // (10 ms of its time in a root of 300 sessions), or it has lost it.
-func (m *Mailbox) notify() {
-	if err := m.root.Touch(m.LockName(), m.now()); err != nil {
-		m.log.Warn("new mail does not show in the lock file's time", "session", m.sid, "err", err)
+func (r *row) notify() {
+	if err := r.root.Touch(r.LockName(), r.now()); err != nil {
+		r.log.Warn("new mail does not show in the lock file's time", "session", r.sid, "err", err)
 	}
 }

@@ -30,20 +30,20 @@ type Found struct {
 
 // Find tells where the messages with this id are: none when the mailbox has never seen it, several when several
 // senders chose it. Archived ones are looked for, newest first, until one is found whose id nobody chose.
-func (m *Mailbox) Find(ctx context.Context, id string) ([]Found, error) {
-	m.archive.Index(ctx)
-	lk, err := m.lockToRead(ctx)
+func (r *row) Find(ctx context.Context, id string) ([]Found, error) {
+	r.archive.Index(ctx)
+	lk, err := r.lockToRead(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer lk.Release()
-	return m.find(map[string]bool{id: true}, func(st Found) bool { return !st.Message.HasChosenID() })
+	return r.find(map[string]bool{id: true}, func(st Found) bool { return !st.Message.HasChosenID() })
 }
 
 // FindAll is Find for ids that a sender has chosen.
-func (m *Mailbox) FindAll(ctx context.Context, ids ...string) ([]Found, error) {
-	m.archive.Index(ctx)
-	lk, err := m.lockToRead(ctx)
+func (r *row) FindAll(ctx context.Context, ids ...string) ([]Found, error) {
+	r.archive.Index(ctx)
+	lk, err := r.lockToRead(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -52,13 +52,13 @@ func (m *Mailbox) FindAll(ctx context.Context, ids ...string) ([]Found, error) {
 	for _, id := range ids {
 		set[id] = true
 	}
-	return m.find(set, nil)
+	return r.find(set, nil)
 }
 
 // find gives the states of all messages with these ids. It begins where one stands by all likelihood, and reads no further
 // file once it has found a state that is enough; with nil it reads all. It looks at what waits before the archive, so it may
 // find a message twice that is archived meanwhile: that one is read. The caller holds the lock.
-func (m *Mailbox) find(ids map[string]bool, enough func(Found) bool) (found []Found, err error) {
+func (r *row) find(ids map[string]bool, enough func(Found) bool) (found []Found, err error) {
 	var waiting, read []Found
 	suffices := func(some []Found) bool { return enough != nil && slices.ContainsFunc(some, enough) }
 	more := func() bool { return !suffices(waiting) }
@@ -68,29 +68,29 @@ func (m *Mailbox) find(ids map[string]bool, enough func(Found) bool) (found []Fo
 			waiting = append(waiting, foundWaiting(msg, holder))
 		}
 	}
-	if err := m.eachInInbox(holds, see); err != nil {
+	if err := r.eachInInbox(holds, see); err != nil {
 		return nil, err
 	}
-	err = m.inLease(func(dir *atomicfile.Dir) error {
+	err = r.inLease(func(dir *atomicfile.Dir) error {
 		files, err := mailFiles(dir)
 		if err != nil || !more() {
 			return err
 		}
 		some, rest := likely(dir, files, ids)
-		if err := m.eachOf(dir, some, holds, more, see); err != nil {
+		if err := r.eachOf(dir, some, holds, more, see); err != nil {
 			return err
 		}
 		if more() && enough != nil && len(rest) > 0 { // the archive has an index, which tells sooner
-			if read, err = m.findArchived(ids, enough); err != nil || suffices(read) {
+			if read, err = r.findArchived(ids, enough); err != nil || suffices(read) {
 				return err
 			}
 		}
-		return m.eachOf(dir, rest, holds, more, see)
+		return r.eachOf(dir, rest, holds, more, see)
 	})
 	if err != nil || suffices(read) {
 		return append(withoutRead(waiting, read), read...), err
 	}
-	read, err = m.findArchived(ids, enough)
+	read, err = r.findArchived(ids, enough)
 	return append(withoutRead(waiting, read), read...), err
 }
 
@@ -116,9 +116,9 @@ func withoutRead(waiting, read []Found) []Found {
 }
 
 // findArchived looks into the newest file of the archive first, and stops after one in which it has found enough.
-func (m *Mailbox) findArchived(ids map[string]bool, enough func(Found) bool) (found []Found, err error) {
+func (r *row) findArchived(ids map[string]bool, enough func(Found) bool) (found []Found, err error) {
 	more := func() bool { return enough == nil || !slices.ContainsFunc(found, enough) }
-	err = m.archive.WithIDs(ids, more, func(r archive.Record) {
+	err = r.archive.WithIDs(ids, more, func(r archive.Record) {
 		if ids[r.ID] {
 			found = append(found, foundRead(r))
 		}
@@ -176,16 +176,16 @@ func always() bool { return true }
 // more says yes; holder is nil unless a live reader has it or an ack of it waits
 // for space. What holds says no to, a file or a line of one, is passed over; nil passes over none.
 // The caller holds the lock, so nobody takes a file while we look at its lock.
-func (m *Mailbox) eachWaiting(holds func(file []byte) bool, more func() bool, f func(msg mail.Message, holder *mailFile)) error {
-	err := m.inLease(func(dir *atomicfile.Dir) error { return m.eachLeased(dir, holds, more, f) })
+func (r *row) eachWaiting(holds func(file []byte) bool, more func() bool, f func(msg mail.Message, holder *mailFile)) error {
+	err := r.inLease(func(dir *atomicfile.Dir) error { return r.eachLeased(dir, holds, more, f) })
 	if err != nil || !more() {
 		return err
 	}
-	return m.eachInInbox(holds, f)
+	return r.eachInInbox(holds, f)
 }
 
-func (m *Mailbox) eachInInbox(holds func(file []byte) bool, f func(msg mail.Message, holder *mailFile)) error {
-	file, err := m.root.ReadIf(m.inboxName())
+func (r *row) eachInInbox(holds func(file []byte) bool, f func(msg mail.Message, holder *mailFile)) error {
+	file, err := r.root.ReadIf(r.inboxName())
 	if err != nil {
 		return err
 	}
@@ -196,21 +196,21 @@ func (m *Mailbox) eachInInbox(holds func(file []byte) bool, f func(msg mail.Mess
 }
 
 // eachLeased is eachWaiting for the lease directory.
-func (m *Mailbox) eachLeased(dir *atomicfile.Dir, holds func([]byte) bool, more func() bool, f func(mail.Message, *mailFile)) error {
+func (r *row) eachLeased(dir *atomicfile.Dir, holds func([]byte) bool, more func() bool, f func(mail.Message, *mailFile)) error {
 	files, err := mailFiles(dir)
 	if err != nil {
 		return err
 	}
-	return m.eachOf(dir, files, holds, more, f)
+	return r.eachOf(dir, files, holds, more, f)
 }
 
-func (m *Mailbox) eachOf(dir *atomicfile.Dir, files []*mailFile, holds func([]byte) bool, more func() bool, f func(mail.Message, *mailFile)) error {
+func (r *row) eachOf(dir *atomicfile.Dir, files []*mailFile, holds func([]byte) bool, more func() bool, f func(mail.Message, *mailFile)) error {
 	var buf []byte
 	for _, mf := range files {
 		if !more() {
 			break
 		}
-		holder, err := m.peekFile(dir, mf, holds, &buf)
+		holder, err := r.peekFile(dir, mf, holds, &buf)
 		if err != nil {
 			return err
 		}
@@ -226,12 +226,12 @@ func (m *Mailbox) eachOf(dir *atomicfile.Dir, files []*mailFile, holds func([]by
 
 // peekFile reads a numbered file and does not lock it; holder is as in eachWaiting. It reads into *buf, which serves for the next
 // file, too.
-func (m *Mailbox) peekFile(dir *atomicfile.Dir, mf *mailFile, holds func([]byte) bool, buf *[]byte) (holder *mailFile, err error) {
+func (r *row) peekFile(dir *atomicfile.Dir, mf *mailFile, holds func([]byte) bool, buf *[]byte) (holder *mailFile, err error) {
 	free := false
 	if holds == nil || len(mf.acked) > 0 {
-		free, err = m.load(dir, mf, false)
+		free, err = r.load(dir, mf, false)
 	} else {
-		free, *buf, err = m.loadSome(dir, mf, holds, *buf)
+		free, *buf, err = r.loadSome(dir, mf, holds, *buf)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errForeign) {
 		return nil, err

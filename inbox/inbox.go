@@ -80,14 +80,18 @@ type Config struct {
 
 // Mailbox is the mail of one session.
 type Mailbox struct {
-	root   *atomicfile.Dir
-	sid    string
-	limits Limits
-	now    func() time.Time
-	log    Log
-	held   func(mail.Message) bool
-
+	row
+	limits  Limits
+	held    func(mail.Message) bool
 	awaited func(mail.Message) bool
+}
+
+// row is the files of a mailbox: their names, their locks, and what stands in them.
+type row struct {
+	root    *atomicfile.Dir
+	sid     string
+	now     func() time.Time
+	log     Log
 	archive *archive.Store
 }
 
@@ -96,7 +100,7 @@ func Open(root *atomicfile.Dir, sid string, cfg Config) (*Mailbox, error) {
 	if err := mail.CheckName("session id", sid); err != nil {
 		return nil, err
 	}
-	m := &Mailbox{root: root, sid: sid, limits: cfg.Limits.withDefaults(), now: cfg.Now, log: cfg.Log, held: cfg.Held, awaited: cfg.Awaited}
+	m := &Mailbox{row: row{root: root, sid: sid, now: cfg.Now, log: cfg.Log}, limits: cfg.Limits.withDefaults(), held: cfg.Held, awaited: cfg.Awaited}
 	if m.now == nil {
 		m.now = time.Now
 	}
@@ -110,21 +114,21 @@ func Open(root *atomicfile.Dir, sid string, cfg Config) (*Mailbox, error) {
 // Archive is what was handed over of the mailbox.
 func (m *Mailbox) Archive() *archive.Store { return m.archive }
 
-func (m *Mailbox) inboxName() string { return m.sid + ".inbox.json" }
+func (r *row) inboxName() string { return r.sid + ".inbox.json" }
 
 // LeaseName is the directory, below the root, of the numbered files. A reader that ends closes its files there.
-func (m *Mailbox) LeaseName() string { return m.sid + ".lease" }
+func (r *row) LeaseName() string { return r.sid + ".lease" }
 
 // LockName is the file whose closing tells a watcher that something changed.
-func (m *Mailbox) LockName() string { return m.sid + ".inbox.lock" }
+func (r *row) LockName() string { return r.sid + ".inbox.lock" }
 
-func (m *Mailbox) lock(ctx context.Context) (*filelock.Lock, error) {
-	return filelock.Acquire(ctx, m.root, m.LockName())
+func (r *row) lock(ctx context.Context) (*filelock.Lock, error) {
+	return filelock.Acquire(ctx, r.root, r.LockName())
 }
 
 // lockToRead is lock for a caller that changes nothing. On a read-only file system it takes no lock, and needs none.
-func (m *Mailbox) lockToRead(ctx context.Context) (*filelock.Lock, error) {
-	lk, err := m.lock(ctx)
+func (r *row) lockToRead(ctx context.Context) (*filelock.Lock, error) {
+	lk, err := r.lock(ctx)
 	if errors.Is(err, syscall.EROFS) {
 		return &filelock.Lock{}, nil
 	}
@@ -132,27 +136,27 @@ func (m *Mailbox) lockToRead(ctx context.Context) (*filelock.Lock, error) {
 }
 
 // asideName is a new name for a damaged file. The log tells of it.
-func (m *Mailbox) asideName() string {
-	name := m.inboxName() + ".corrupt-" + m.now().UTC().Format("20060102T150405.000000")
-	m.log.Warn("damaged file set aside", "session", m.sid, "copy", name)
+func (r *row) asideName() string {
+	name := r.inboxName() + ".corrupt-" + r.now().UTC().Format("20060102T150405.000000")
+	r.log.Warn("damaged file set aside", "session", r.sid, "copy", name)
 	return name
 }
 
 // setAside gives a damaged file a second name, for a person to look at. Its place is then taken by a new file.
-func (m *Mailbox) setAside(dir *atomicfile.Dir, name string) error {
-	if err := dir.Link(name, m.root, m.asideName()); err != nil {
+func (r *row) setAside(dir *atomicfile.Dir, name string) error {
+	if err := dir.Link(name, r.root, r.asideName()); err != nil {
 		return err
 	}
-	return m.root.Sync()
+	return r.root.Sync()
 }
 
 // Waiting says whether anything waits that no live reader has in its hands. It
 // takes no lock, so a hook can afford it and a watcher does not wake itself.
-func (m *Mailbox) Waiting() (some bool, err error) {
-	if some, err := m.inboxWaits(); err != nil || some {
+func (r *row) Waiting() (some bool, err error) {
+	if some, err := r.inboxWaits(); err != nil || some {
 		return some, err
 	}
-	err = m.inLease(func(dir *atomicfile.Dir) error {
+	err = r.inLease(func(dir *atomicfile.Dir) error {
 		files, err := mailFiles(dir)
 		for i := 0; i < len(files) && err == nil && !some; i++ {
 			if !files[i].done {
@@ -165,8 +169,8 @@ func (m *Mailbox) Waiting() (some bool, err error) {
 }
 
 // TakenBy says whether a reader was the last one who had some of the mail that is not acknowledged.
-func (m *Mailbox) TakenBy(reader string) (some bool, err error) {
-	err = m.inLease(func(dir *atomicfile.Dir) error {
+func (r *row) TakenBy(reader string) (some bool, err error) {
+	err = r.inLease(func(dir *atomicfile.Dir) error {
 		files, err := mailFiles(dir)
 		some = slices.ContainsFunc(files, func(mf *mailFile) bool { return mf.by == reader && !mf.done })
 		return err
@@ -175,8 +179,8 @@ func (m *Mailbox) TakenBy(reader string) (some bool, err error) {
 }
 
 // inboxWaits says whether anything is in the inbox.
-func (m *Mailbox) inboxWaits() (bool, error) {
-	f, err := m.root.OpenHandle(m.inboxName(), os.O_RDONLY)
+func (r *row) inboxWaits() (bool, error) {
+	f, err := r.root.OpenHandle(r.inboxName(), os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -187,11 +191,11 @@ func (m *Mailbox) inboxWaits() (bool, error) {
 }
 
 // Used says whether the mailbox holds anything at all, a live reader's mail included. It takes no lock.
-func (m *Mailbox) Used() (some bool, err error) {
-	if some, err := m.inboxWaits(); err != nil || some {
+func (r *row) Used() (some bool, err error) {
+	if some, err := r.inboxWaits(); err != nil || some {
 		return some, err
 	}
-	err = m.inLease(func(dir *atomicfile.Dir) error {
+	err = r.inLease(func(dir *atomicfile.Dir) error {
 		names, err := dir.Names()
 		some = len(names) > 0
 		return err
@@ -201,17 +205,17 @@ func (m *Mailbox) Used() (some bool, err error) {
 
 // Empty says, under the lock, whether the mailbox holds nothing: nothing waits,
 // and no reader has anything in its hands. A name that is not ours is nothing.
-func (m *Mailbox) Empty(ctx context.Context) (bool, error) {
-	lk, err := m.lockToRead(ctx)
+func (r *row) Empty(ctx context.Context) (bool, error) {
+	lk, err := r.lockToRead(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer lk.Release()
-	some, err := m.inboxWaits()
+	some, err := r.inboxWaits()
 	if err != nil || some {
 		return false, err
 	}
-	err = m.inLease(func(dir *atomicfile.Dir) error {
+	err = r.inLease(func(dir *atomicfile.Dir) error {
 		files, err := mailFiles(dir)
 		for _, mf := range files {
 			f, ferr := mf.open(dir, os.O_RDONLY)
@@ -227,8 +231,8 @@ func (m *Mailbox) Empty(ctx context.Context) (bool, error) {
 }
 
 // inLease runs f with the lease directory if there is one.
-func (m *Mailbox) inLease(f func(*atomicfile.Dir) error) error {
-	dir, err := m.root.Sub(m.LeaseName(), false)
+func (r *row) inLease(f func(*atomicfile.Dir) error) error {
+	dir, err := r.root.Sub(r.LeaseName(), false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

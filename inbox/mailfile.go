@@ -151,8 +151,8 @@ func (mf *mailFile) open(dir *atomicfile.Dir, flag int) (*atomicfile.Handle, err
 }
 
 // ForeignFiles says of each thing that has the name of a mail file why it is none of ours.
-func (m *Mailbox) ForeignFiles() (found []error, err error) {
-	err = m.inLease(func(dir *atomicfile.Dir) error {
+func (r *row) ForeignFiles() (found []error, err error) {
+	err = r.inLease(func(dir *atomicfile.Dir) error {
 		files, err := mailFiles(dir)
 		for _, mf := range files {
 			f, err := mf.open(dir, os.O_RDONLY)
@@ -183,7 +183,7 @@ func (mf *mailFile) free(dir *atomicfile.Dir) (bool, error) {
 
 // load opens a file and reads the messages in it, without those that a dead reader has archived. free says that no
 // reader has the file. With take, a free file is locked and stays open.
-func (m *Mailbox) load(dir *atomicfile.Dir, mf *mailFile, take bool) (free bool, err error) {
+func (r *row) load(dir *atomicfile.Dir, mf *mailFile, take bool) (free bool, err error) {
 	flag, lock := os.O_RDONLY, filelock.FreeFile
 	if take {
 		flag, lock = os.O_RDWR, filelock.TryFile
@@ -211,12 +211,12 @@ func (m *Mailbox) load(dir *atomicfile.Dir, mf *mailFile, take bool) (free bool,
 		}
 	}
 	mf.splitRead()
-	return free, m.dropRead(mf, free)
+	return free, r.dropRead(mf, free)
 }
 
 // loadSome is load without take, for those messages alone whose file and line holds says yes to. The others are not parsed, and
 // the lock of a file with none of them is not looked at. It reads into buf, and returns it for the next file.
-func (m *Mailbox) loadSome(dir *atomicfile.Dir, mf *mailFile, holds func([]byte) bool, buf []byte) (free bool, _ []byte, err error) {
+func (r *row) loadSome(dir *atomicfile.Dir, mf *mailFile, holds func([]byte) bool, buf []byte) (free bool, _ []byte, err error) {
 	f, err := mf.open(dir, os.O_RDONLY)
 	if err != nil {
 		return false, buf, err
@@ -232,14 +232,14 @@ func (m *Mailbox) loadSome(dir *atomicfile.Dir, mf *mailFile, holds func([]byte)
 		return free, buf, err
 	}
 	mf.msgs = decodeSome(buf, holds)
-	return free, buf, m.dropRead(mf, free)
+	return free, buf, r.dropRead(mf, free)
 }
 
 // dropRead drops what a dead reader of the file has archived.
-func (m *Mailbox) dropRead(mf *mailFile, free bool) error {
+func (r *row) dropRead(mf *mailFile, free bool) error {
 	before := len(mf.msgs) + len(mf.pending)
 	if free && mf.by != "" && before > 0 { // what no reader ever took was handed over to nobody
-		gone, err := m.archive.Since(mf.archived)
+		gone, err := r.archive.Since(mf.archived)
 		if err != nil {
 			return err
 		}

@@ -12,18 +12,18 @@ import (
 // HoldsMail says whether the mailbox holds a message that somebody else than c2c itself wrote, one in a live reader's
 // hands included. What cannot be read may be one. It takes no lock: messages only go from the inbox to the numbered
 // files, so in this order none is missed.
-func (m *Mailbox) HoldsMail() (some bool, err error) {
-	if some, err := m.Used(); err != nil || !some {
+func (r *row) HoldsMail() (some bool, err error) {
+	if some, err := r.Used(); err != nil || !some {
 		return some, err
 	}
-	file, err := m.root.ReadIf(m.inboxName())
+	file, err := r.root.ReadIf(r.inboxName())
 	if err != nil {
 		return false, err
 	}
 	if holdsMail(file) {
 		return true, nil
 	}
-	err = m.inLease(func(dir *atomicfile.Dir) error {
+	err = r.inLease(func(dir *atomicfile.Dir) error {
 		names, err := dir.Names()
 		for _, name := range names {
 			if mf, ok := parseMailFile(name); some || err != nil || ok && mf.done {

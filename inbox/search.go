@@ -82,8 +82,8 @@ func (m *Mailbox) Search(ctx context.Context, q Query) ([]Found, error) {
 	return append(withoutRead(waiting, read), read...), err
 }
 
-func (m *Mailbox) searchWaiting(ctx context.Context, q Query) (found []Found, err error) {
-	if some, err := m.Used(); err != nil || !some {
+func (r *row) searchWaiting(ctx context.Context, q Query) (found []Found, err error) {
+	if some, err := r.Used(); err != nil || !some {
 		return nil, err
 	}
 	if q.Wait > 0 {
@@ -91,12 +91,12 @@ func (m *Mailbox) searchWaiting(ctx context.Context, q Query) (found []Found, er
 		defer cancel()
 		ctx = brief
 	}
-	lk, err := m.lockToRead(ctx)
+	lk, err := r.lockToRead(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer lk.Release()
-	err = m.newestWaiting(q, func(msg mail.Message, holder *mailFile) (more bool) {
+	err = r.newestWaiting(q, func(msg mail.Message, holder *mailFile) (more bool) {
 		if q.Is(msg) {
 			found = append(found, foundWaiting(msg, holder))
 		}
@@ -107,8 +107,8 @@ func (m *Mailbox) searchWaiting(ctx context.Context, q Query) (found []Found, er
 
 // newestWaiting calls f for what waits, the newest first, until it returns false. No further file is read then, and of a file no message
 // is parsed that cannot be one. The caller holds the lock.
-func (m *Mailbox) newestWaiting(q Query, f func(mail.Message, *mailFile) (more bool)) error {
-	file, err := m.root.ReadIf(m.inboxName())
+func (r *row) newestWaiting(q Query, f func(mail.Message, *mailFile) (more bool)) error {
+	file, err := r.root.ReadIf(r.inboxName())
 	if err != nil {
 		return err
 	}
@@ -122,12 +122,12 @@ func (m *Mailbox) newestWaiting(q Query, f func(mail.Message, *mailFile) (more b
 	if !more {
 		return nil
 	}
-	return m.inLease(func(dir *atomicfile.Dir) error {
+	return r.inLease(func(dir *atomicfile.Dir) error {
 		files, err := mailFiles(dir)
 		var buf []byte
 		for i := len(files) - 1; i >= 0 && more && err == nil; i-- {
 			var holder *mailFile
-			if holder, err = m.peekFile(dir, files[i], q.mayBeIn, &buf); err == nil {
+			if holder, err = r.peekFile(dir, files[i], q.mayBeIn, &buf); err == nil {
 				each(files[i].msgs, holder)
 				each(files[i].pending, files[i].asRead())
 			}

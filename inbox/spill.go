@@ -28,7 +28,7 @@ import (
 // reads the format.
 const spillEnd = ".spill.jsonl"
 
-func (m *Mailbox) spillName() string { return m.sid + spillEnd }
+func (r *row) spillName() string { return r.sid + spillEnd }
 
 // Spills gives the sessions that have such a file, from the names in a root.
 func Spills(names []string) (sids []string) {
@@ -87,7 +87,7 @@ func (m *Mailbox) TakeSpill(ctx context.Context) (n int, err error) {
 }
 
 // rotateInbox makes a numbered file of what the inbox has, and gives the last number. The caller holds the lock.
-func (m *Mailbox) rotateInbox(dir *atomicfile.Dir) (number int, err error) {
+func (r *row) rotateInbox(dir *atomicfile.Dir) (number int, err error) {
 	files, err := removeLeftovers(dir)
 	if err != nil {
 		return 0, err
@@ -95,13 +95,13 @@ func (m *Mailbox) rotateInbox(dir *atomicfile.Dir) (number int, err error) {
 	for _, mf := range files {
 		number = max(number, mf.number)
 	}
-	file, err := m.root.ReadIf(m.inboxName())
+	file, err := r.root.ReadIf(r.inboxName())
 	if err != nil {
 		return 0, err
 	}
 	if n, ok := count(file); n > 0 || !ok {
 		number++
-		err = m.rotate(dir, mailFile{number: number, count: n, bytes: int64(len(file))})
+		err = r.rotate(dir, mailFile{number: number, count: n, bytes: int64(len(file))})
 	}
 	return number, err
 }

@@ -13,9 +13,9 @@ import (
 type Stamp string
 
 // Stamp takes no lock and reads no mail.
-func (m *Mailbox) Stamp() (s Stamp, err error) {
-	for _, name := range []string{m.inboxName(), m.LeaseName()} {
-		info, err := m.root.Stat(name)
+func (r *row) Stamp() (s Stamp, err error) {
+	for _, name := range []string{r.inboxName(), r.LeaseName()} {
+		info, err := r.root.Stat(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -24,13 +24,13 @@ func (m *Mailbox) Stamp() (s Stamp, err error) {
 		}
 		s += Stamp(fmt.Sprintln(name, atomicfile.VersionOf(info)))
 	}
-	held, err := m.InHand()
+	held, err := r.InHand()
 	return s + Stamp(fmt.Sprint(held)), err
 }
 
 // InHand counts the messages that readers have in their hands. It takes no lock.
-func (m *Mailbox) InHand() (count int, err error) {
-	err = m.inLease(func(dir *atomicfile.Dir) error {
+func (r *row) InHand() (count int, err error) {
+	err = r.inLease(func(dir *atomicfile.Dir) error {
 		files, err := mailFiles(dir)
 		for _, mf := range files {
 			if mf.by == "" || mf.done || err != nil {

@@ -172,7 +172,6 @@ const mostMethods = 40
 var manyMethods = map[string]int{
 	"broker.Broker":        42,
 	"cmd/c2cd.app":         52,
-	"inbox.Mailbox":        78,
 	"inbox/atomicfile.Dir": 47,
 	"mcp.httpSession":      49,
 	"sessions.Registry":    82,

@@ -51,8 +51,11 @@ func foreground(p procstat.Stat) (read time.Time, err error) {
 	// The kernel keeps this time in steps of eight seconds, so that it does not tell the length of a
 	// password (tty_update_time): it is that of the first read in its step.
 	sec, _ := st.Atim.Unix()
-	return time.Unix(sec&^7+8, 0), nil
+	return time.Unix(sec&^7+8, 0).Add(kernelTick), nil
 }
+
+// kernelTick is how far the clock by which the kernel notes a read may be behind.
+const kernelTick = 10 * time.Millisecond
 
 // device is the number of a terminal that is named by its path.
 func device(path string) (uint64, error) {
