@@ -200,3 +200,27 @@ func TestManyLateAnswersMakeFewReminders(t *testing.T) {
 		})
 	}
 }
+
+// Answers that become due one after the other do not interrupt a session one after the other.
+func TestBetweenTwoRemindersIsHalfAnHour(t *testing.T) {
+	t.Parallel()
+	w, amber, birch := pair(t)
+	defer w.rings(birch)()
+	var all []mail.Message
+	for i := range 20 {
+		at := w.clock.Add(time.Duration(2*i) * time.Minute)
+		all = append(all, mail.Message{From: "amber", To: "birch", Content: "x", Kind: "question", ID: fmt.Sprint("q-", i), FromSession: amber.ID,
+			TS: mail.Seconds(at), Due: mail.Seconds(at.Add(time.Hour))})
+	}
+	w.records(birch, all)
+	k := deadlines.NewKeeper(w.Registry)
+	w.pass(time.Hour)
+	for minute := range 40 {
+		w.look(k)
+		w.read(birch.ID)
+		if got, want := len(w.reminders(birch.ID)), 1+minute/int(remindGap/time.Minute); got != want {
+			t.Fatalf("after %d minutes: %d reminders, want %d", minute, got, want)
+		}
+		w.pass(time.Minute)
+	}
+}
