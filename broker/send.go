@@ -1,17 +1,12 @@
 package broker
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
-	"c2c/broker/loops"
-	"c2c/broker/moves"
 	"c2c/broker/owed"
-	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 )
@@ -92,17 +87,6 @@ func check(from sessions.Session, m mail.Message) error {
 	return nil
 }
 
-// sending is a message on its way to one mailbox.
-type sending struct {
-	from    sessions.Session
-	to      sessions.Row
-	reader  sessions.Session // that of to
-	box     *inbox.Mailbox
-	message mail.Message // as it is stored, from store on
-	note    string       // the loop guard's, for the sender
-	again   bool         // the mailbox had it before
-}
-
 // deliver takes a message the whole way: it is addressed, counted, stored, and only then told of. Nothing is told of one that is
 // refused, and nothing refuses one that is stored.
 func (b *Broker) deliver(ctx context.Context, from sessions.Session, to sessions.Row, m mail.Message) (Receipt, error) {
@@ -110,83 +94,17 @@ func (b *Broker) deliver(ctx context.Context, from sessions.Session, to sessions
 	if err != nil {
 		return Receipt{}, err
 	}
-	s := &sending{from: from, to: to, reader: b.Session(to), box: box, message: m}
-	b.address(s)
-	if err := b.count(ctx, s); err != nil {
+	s := &sending{b: b, from: from, to: to, reader: b.Session(to), box: box, message: m}
+	s.address()
+	if err := s.count(ctx); err != nil {
 		return Receipt{}, err
 	}
-	if err := b.store(ctx, s); err != nil {
+	if err := s.store(ctx); err != nil {
 		return Receipt{}, fmt.Errorf("send to %q: %w", to.Alias(), err)
 	}
-	receipt := b.receipt(s)
-	b.follow(ctx, s, receipt.Held)
+	receipt := s.receipt()
+	s.follow(ctx, receipt.Held)
 	return receipt, nil
-}
-
-// address writes into the message what its sender cannot choose.
-func (b *Broker) address(s *sending) {
-	m := &s.message
-	m.From, m.To, m.ToAbsent = s.from.Alias, s.to.Alias(), s.reader.State == sessions.Absent
-	m.FromPerson, m.External, m.Due = s.from.State == sessions.Person, s.from.State == sessions.External, b.times.DueOf(*m, b.Now())
-	if m.External && m.TellAfter == 0 {
-		m.TellAfter = -1 // a sender outside asks for its status
-	}
-	if m.ID != "" {
-		m.FromSession = s.from.ID
-	}
-}
-
-// count has the loop guard count the message, and hold or refuse it.
-func (b *Broker) count(ctx context.Context, s *sending) (err error) {
-	s.note, err = loops.Check(ctx, b.Registry, b.limits, s.from, s.to, s.box, &s.message)
-	if err != nil && !errors.Is(err, loops.ErrTooManyAnswers) { // mail is stored all the same
-		b.Log.Warn("a message is not counted", "to", s.to.SID(), "err", err)
-		return nil
-	}
-	return err
-}
-
-// store puts the message on the disk. Whoever looks after deadlines is told of its own before and behind that, see announce.
-func (b *Broker) store(ctx context.Context, s *sending) error {
-	owed.Announce(b.Registry, s.message)
-	stored, err := s.box.Deliver(ctx, s.message)
-	if err != nil {
-		return err
-	}
-	s.message, s.again = stored.Messages[0], stored.Already[0]
-	owed.Announce(b.Registry, s.message)
-	return nil
-}
-
-// receipt tells the sender what was stored, and what keeps the receiver from reading it.
-func (b *Broker) receipt(s *sending) Receipt {
-	m, now := s.message, b.NowOf(s.reader, false, b.Prober())
-	r := Receipt{Queued: true, TS: m.TS, From: s.from.Alias, To: s.to.Alias(), ID: m.ID, Recipient: s.reader.State, Now: now,
-		Duplicate: s.again, Note: s.reader.Note(now, b.Now()), InReplyTo: m.InReplyTo, Asked: owed.AskedOf(m)}
-	switch {
-	case !s.again:
-		r.Held, r.HeldUntil, r.Note = m.Held != "", loops.OpensAt(b.Registry, s.to.SID(), m), cmp.Or(s.note, r.Note)
-	case m.Expired(mail.Seconds(b.Now())):
-		r.Note = "it has expired and is not handed over any more: to send it again, give it another id"
-	}
-	return r
-}
-
-// follow does what follows from a stored message. The message waits, whatever of this fails: each step but the log line is made
-// up for by those who look after what is owed, and by the next Attach.
-func (b *Broker) follow(ctx context.Context, s *sending, held bool) {
-	m := s.message
-	b.Record(ctx, sessions.LogSent, sessions.Note{Name: "from_alias", Value: s.from.Alias}, sessions.Note{Name: "to_alias", Value: s.to.Alias()}, sessions.Note{Name: "message_id", Value: m.ID})
-	if err := owed.AddFor(ctx, b.Registry, s.reader, m, s.again); err != nil {
-		b.Log.Warn("nobody will be told when there is no answer", "message_id", m.ID, "err", err)
-	}
-	if err := owed.RecordAnswer(ctx, b.Registry, s.from.ID, s.to, m); err != nil {
-		b.Log.Warn("an answer is not recorded", "message_id", m.ID, "err", err)
-	}
-	if held {
-		loops.TellHeld(ctx, b.Registry, s.to.SID(), m)
-	}
-	moves.Forward(ctx, b.Registry, s.to.SID(), s.to.Alias()) // its session may have lost its row meanwhile
 }
 
 // Skipped is a session that SendAll left out.

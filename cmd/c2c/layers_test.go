@@ -170,7 +170,6 @@ var layers = []layer{
 const mostMethods = 40
 
 var manyMethods = map[string]int{
-	"broker.Broker":        42,
 	"cmd/c2cd.app":         52,
 	"inbox/atomicfile.Dir": 47,
 	"mcp.httpSession":      49,

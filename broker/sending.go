@@ -1,0 +1,92 @@
+package broker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"c2c/broker/loops"
+	"c2c/broker/moves"
+	"c2c/broker/owed"
+	"c2c/inbox"
+	"c2c/inbox/mail"
+	"c2c/sessions"
+)
+
+// sending is a message on its way to one mailbox.
+type sending struct {
+	b       *Broker
+	from    sessions.Session
+	to      sessions.Row
+	reader  sessions.Session // that of to
+	box     *inbox.Mailbox
+	message mail.Message // as it is stored, from store on
+	note    string       // the loop guard's, for the sender
+	again   bool         // the mailbox had it before
+}
+
+// address writes into the message what its sender cannot choose.
+func (s *sending) address() {
+	m := &s.message
+	m.From, m.To, m.ToAbsent = s.from.Alias, s.to.Alias(), s.reader.State == sessions.Absent
+	m.FromPerson, m.External, m.Due = s.from.State == sessions.Person, s.from.State == sessions.External, s.b.times.DueOf(*m, s.b.Now())
+	if m.External && m.TellAfter == 0 {
+		m.TellAfter = -1 // a sender outside asks for its status
+	}
+	if m.ID != "" {
+		m.FromSession = s.from.ID
+	}
+}
+
+// count has the loop guard count the message, and hold or refuse it.
+func (s *sending) count(ctx context.Context) (err error) {
+	s.note, err = loops.Check(ctx, s.b.Registry, s.b.limits, s.from, s.to, s.box, &s.message)
+	if err != nil && !errors.Is(err, loops.ErrTooManyAnswers) { // mail is stored all the same
+		s.b.Log.Warn("a message is not counted", "to", s.to.SID(), "err", err)
+		return nil
+	}
+	return err
+}
+
+// store puts the message on the disk. Whoever looks after deadlines is told of its own before and behind that, see announce.
+func (s *sending) store(ctx context.Context) error {
+	owed.Announce(s.b.Registry, s.message)
+	stored, err := s.box.Deliver(ctx, s.message)
+	if err != nil {
+		return err
+	}
+	s.message, s.again = stored.Messages[0], stored.Already[0]
+	owed.Announce(s.b.Registry, s.message)
+	return nil
+}
+
+// receipt tells the sender what was stored, and what keeps the receiver from reading it.
+func (s *sending) receipt() Receipt {
+	m, now := s.message, s.b.NowOf(s.reader, false, s.b.Prober())
+	r := Receipt{Queued: true, TS: m.TS, From: s.from.Alias, To: s.to.Alias(), ID: m.ID, Recipient: s.reader.State, Now: now,
+		Duplicate: s.again, Note: s.reader.Note(now, s.b.Now()), InReplyTo: m.InReplyTo, Asked: owed.AskedOf(m)}
+	switch {
+	case !s.again:
+		r.Held, r.HeldUntil, r.Note = m.Held != "", loops.OpensAt(s.b.Registry, s.to.SID(), m), cmp.Or(s.note, r.Note)
+	case m.Expired(mail.Seconds(s.b.Now())):
+		r.Note = "it has expired and is not handed over any more: to send it again, give it another id"
+	}
+	return r
+}
+
+// follow does what follows from a stored message. The message waits, whatever of this fails: each step but the log line is made
+// up for by those who look after what is owed, and by the next Attach.
+func (s *sending) follow(ctx context.Context, held bool) {
+	m := s.message
+	s.b.Record(ctx, sessions.LogSent, sessions.Note{Name: "from_alias", Value: s.from.Alias}, sessions.Note{Name: "to_alias", Value: s.to.Alias()}, sessions.Note{Name: "message_id", Value: m.ID})
+	if err := owed.AddFor(ctx, s.b.Registry, s.reader, m, s.again); err != nil {
+		s.b.Log.Warn("nobody will be told when there is no answer", "message_id", m.ID, "err", err)
+	}
+	if err := owed.RecordAnswer(ctx, s.b.Registry, s.from.ID, s.to, m); err != nil {
+		s.b.Log.Warn("an answer is not recorded", "message_id", m.ID, "err", err)
+	}
+	if held {
+		loops.TellHeld(ctx, s.b.Registry, s.to.SID(), m)
+	}
+	moves.Forward(ctx, s.b.Registry, s.to.SID(), s.to.Alias()) // its session may have lost its row meanwhile
+}
