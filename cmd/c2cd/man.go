@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
-	"c2c/broker"
-	"c2c/cmd/cli"
+	"c2c/cmd/man"
 )
 
 // man writes the man pages into a directory: c2c.1, and c2c-<verb>.1 for each verb.
@@ -23,7 +21,7 @@ func (a *call) man() error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	pages := manPages()
+	pages := man.Pages()
 	for name, text := range pages {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
 			return err
@@ -32,19 +30,3 @@ func (a *call) man() error {
 	fmt.Fprintf(a.stdout, "man pages written to %s: %d\n", dir, len(pages))
 	return nil
 }
-
-// manPages are the man pages by their names.
-func manPages() map[string][]byte {
-	render := func(name, short, text string) []byte {
-		head := fmt.Sprintf(".nh\n.TH %s 1 \"\" \"c2c %s\" \"c2c\"\n.SH NAME\n%s \\- %s\n", strings.ToUpper(name), broker.Version, name, short)
-		return []byte(head + roff(text))
-	}
-	all := map[string][]byte{"c2c.1": render("c2c", "mail between coding agents", cli.OverviewPage(inMan, "c2c-%s(1)"))}
-	for _, v := range cli.Verbs() {
-		text := inMan("Synopsis") + cli.Indented(v.Usage()) + "\n" + inMan("Description") + v.Page(inMan) + "\n" + inMan("See also") + "c2c(1)\n"
-		all["c2c-"+v.Name+".1"] = render("c2c-"+v.Name, v.Short, text)
-	}
-	return all
-}
-
-func inMan(title string) string { return "# " + strings.ToUpper(title) + "\n\n" }

@@ -1,0 +1,209 @@
+// Package monitor writes what happens in a root as lines, as the original's monitor does: programs read them.
+package monitor
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"c2c/inbox/archive"
+	"c2c/inbox/fields"
+	"c2c/inbox/mail"
+	"c2c/live"
+	"c2c/wake"
+)
+
+// Lines writes a line for each event.
+type Lines struct {
+	Out  io.Writer
+	JSON bool
+
+	Alias  string // whose mail is shown; "" for all
+	All    bool
+	From   string
+	Self   bool // also what Alias has sent
+	Full   bool
+	Read   bool // messages are told when they are read, not when they are stored
+	Drains bool
+	Sweeps bool
+
+	id string // the session of Alias, if it has one
+}
+
+// Find looks for the session of Alias, which may be its id; false: it is not there.
+func (m *Lines) Find(sessions []live.Session) bool {
+	for _, s := range sessions {
+		if m.Alias != "" && (s.ID == m.Alias || s.ID == m.id || strings.EqualFold(s.Alias, m.Alias)) {
+			m.Alias, m.id = s.Alias, s.ID
+			return true
+		}
+	}
+	return m.Alias == ""
+}
+
+// Ready writes that what comes from now on is told.
+func (m *Lines) Ready() error { return m.event("monitor.ready", "") }
+
+// isMine says whether a message is for the session that the monitor is run for. A mailbox may have no session in the list.
+func (m *Lines) isMine(e live.Event) bool {
+	return m.Alias == "" || e.SessionID == cmp.Or(m.id, m.Alias) || strings.EqualFold(e.Message.To, m.Alias)
+}
+
+// wants says whether a message is to be shown.
+func (m *Lines) wants(e live.Event) bool {
+	return (m.All || m.isMine(e)) && (m.From == "" || strings.EqualFold(e.Message.From, m.From)) &&
+		(m.Self || m.Alias == "" || !strings.EqualFold(e.Message.From, m.Alias))
+}
+
+// Tell writes an event, if it is wanted.
+func (m *Lines) Tell(e live.Event) error {
+	switch e.What {
+	case live.Stored, live.Read, live.Handed, live.Back, live.Dead:
+		return m.mail(e)
+	case live.Came:
+		return m.session("peer.alive", "🟢  PEER   "+m.name(e)+" ("+e.Why+")", e)
+	case live.Went:
+		return m.session("peer.dead", "🔴  PEER   "+m.name(e)+" ("+cmp.Or(e.Why, "not registered any more")+")", e)
+	case live.Drained:
+		if m.Drains {
+			return m.session("drain", "📤  DRAIN  "+m.name(e)+" (inbox cleared)", e)
+		}
+	case live.Removed:
+		if m.Sweeps {
+			return m.session("sweep", "🗑️  SWEEP  "+m.name(e)+" (inbox deleted)", e)
+		}
+	case live.Damaged:
+		return m.session("mailbox.damaged", "mailbox of "+m.name(e)+" is damaged: "+e.Why, e)
+	case live.Changed:
+		if m.others() {
+			return m.session("peer.changed", m.name(e)+" is "+e.Why, e)
+		}
+	case live.Rung, live.NotRung:
+		if m.others() {
+			return m.session("peer."+e.What, m.name(e)+": "+ringWords(e.Ring), e)
+		}
+	}
+	return nil
+}
+
+// mail tells what has become of a message. Whoever follows the mail of one session, an agent perhaps, has not asked what
+// that session does with it.
+func (m *Lines) mail(e live.Event) error {
+	told := live.Stored
+	if m.Read {
+		told = live.Read
+	}
+	switch {
+	case !m.wants(e):
+		return nil
+	case e.What == told:
+		return m.message(e)
+	case e.What == live.Stored || !m.others():
+		return nil
+	}
+	text := fmt.Sprintf("%s→%s  %s %s", e.Message.From, e.Message.To, mail.ShortID(e.Message.ID), words[e.What])
+	if e.By != "" {
+		text += " by " + e.By
+	}
+	if e.Why != "" {
+		text += ": " + e.Why
+	}
+	return m.event("message."+e.What, text, "from_alias", e.Message.From, "to_alias", e.Message.To, "message_id", e.Message.ID,
+		"session_id", e.SessionID, "by", e.By, "reason", e.Why)
+}
+
+// words are what a person reads of an event.
+var words = map[string]string{live.Handed: "handed", live.Back: "waits again", live.Read: "read", live.Dead: "dead letter"}
+
+// others says whether more than the mail of one session is followed.
+func (m *Lines) others() bool { return m.All || m.Alias == "" }
+
+func (m *Lines) name(e live.Event) string { return cmp.Or(e.Alias, e.SessionID) }
+
+func (m *Lines) session(kind, text string, e live.Event) error {
+	return m.event(kind, text, "alias", m.name(e), "session_id", e.SessionID, "reason", cmp.Or(e.Why, e.Ring.Cause), "by", e.Ring.Method)
+}
+
+// Bytes of a body in a line.
+const snippet = 80
+
+// message tells of a message. The original's plugin looks for these signs.
+func (m *Lines) message(e live.Event) error {
+	if m.JSON {
+		line, err := e.Message.MarshalJSON()
+		if m.Read && err == nil {
+			line, err = archive.Record{Message: e.Message, DrainedAt: mail.Seconds(e.At), DrainedBy: e.By, SessionID: e.SessionID}.MarshalJSON()
+		}
+		if err != nil {
+			return err
+		}
+		return m.write(append(append(m.head("message"), ','), line[1:]...))
+	}
+	sign, to := "💬", e.Message.To
+	if m.isMine(e) {
+		sign = "📬"
+		if m.Alias != "" {
+			to = "you"
+		}
+	}
+	text := strings.TrimSpace(e.Message.Content)
+	if !m.Full {
+		text = strings.Join(strings.Fields(text), " ")
+		if cut := whole(text, snippet); cut < len(text) {
+			text = text[:cut] + "…"
+		}
+	}
+	from := e.Message.From
+	if e.Message.External {
+		from += " (outside)"
+	}
+	return m.event("", fmt.Sprintf("%s  %s→%s  \"%s\"", sign, from, to, text))
+}
+
+// whole is where a text of at most so many bytes ends with a whole character.
+func whole(text string, most int) int {
+	if len(text) <= most {
+		return len(text)
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return most
+}
+
+// head begins an event in JSON: its kind, and when it was told.
+func (m *Lines) head(kind string) []byte {
+	now := time.Now()
+	return fmt.Appendf(nil, `{"event_type":%q,"monitor_ts":"%d.%03d"`, kind, now.Unix(), now.Nanosecond()/1e6)
+}
+
+// event writes one line: the text, or JSON with the pairs of names and values, without those that are empty.
+func (m *Lines) event(kind, text string, pairs ...string) error {
+	if !m.JSON {
+		// One event is one line, whatever is in a body.
+		text = strings.NewReplacer("\r\n", `\n`, "\n", `\n`, "\r", `\n`).Replace(text)
+		return m.write([]byte(time.Now().Format("[15:04:05] ") + mail.Visible(text, "\t")))
+	}
+	line := m.head(kind)
+	for ; len(pairs) > 1; pairs = pairs[2:] {
+		if pairs[1] != "" {
+			line = fields.AppendText(append(fields.AppendText(append(line, ','), pairs[0]), ':'), pairs[1])
+		}
+	}
+	return m.write(append(line, '}'))
+}
+
+func (m *Lines) write(line []byte) error {
+	_, err := m.Out.Write(append(line, '\n'))
+	return err
+}
+
+func ringWords(r wake.Ring) string {
+	if r.Outcome == wake.Rang {
+		return "was rung by " + r.Method
+	}
+	return strings.TrimSuffix("was not rung: "+r.Outcome+", "+r.Cause, ", ")
+}
