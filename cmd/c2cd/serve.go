@@ -13,18 +13,15 @@ import (
 	"time"
 	"unicode"
 
-	"c2c/broker"
 	"c2c/broker/loops"
 	"c2c/broker/owed"
 	"c2c/client"
 	"c2c/cmd/cli"
+	"c2c/cmd/httpd"
 	"c2c/inbox/atomicfile"
 	"c2c/project"
-	"c2c/ringer"
-	"c2c/senders"
 	"c2c/serve"
 	"c2c/serve/page"
-	"c2c/serve/webhook"
 	"c2c/wake/daemon"
 )
 
@@ -147,65 +144,15 @@ func (d *httpDaemon) close() {
 
 // run is the daemon itself.
 func (d *httpDaemon) run(ctx context.Context) error {
-	list := senders.Open(d.Dir, time.Now)
-	shown := page.New(page.Config{Files: d.Dir, Log: d.a.log})
-	defer shown.Close()
-	s := serve.New(serve.Config{
-		Senders: webhook.Keys{List: list}, Persons: shown,
-		State: d.state, Port: d.port, Getenv: d.a.getenv, Dir: d.a.cwd, Log: d.a.log,
-		Open: func(root string) (*broker.Broker, error) {
-			return broker.Open(broker.ConfigOf(d.a.getenv, root, d.a.log))
-		},
-		OpenHere: func(dir string) (*broker.Broker, error) {
-			return broker.OpenHere(d.a.getenv, dir, broker.Config{Log: d.a.log})
-		},
-		Keep: d.keep,
+	h := &httpd.Host{State: d.state, Files: d.Dir, Port: d.port, Getenv: d.a.getenv, Cwd: d.a.cwd, Log: d.a.log}
+	return h.Run(ctx, func(prepare func() error, run func(context.Context)) error {
+		d.Prepare = func() error { return explainPort(prepare()) }
+		return d.Run(ctx, run)
 	})
-	s.Handle(shown.Routes(s)...)
-	sessions, err := d.Dir.Sub("sessions", true)
-	if err != nil {
-		return err
-	}
-	defer sessions.Close()
-	var failed error
-	d.Prepare = func() error { return d.explain(s.Listen(ctx)) }
-	if err := os.Chdir("/"); err != nil { // for weeks, where somebody may want to remove a directory
-		return err
-	}
-	err = d.Run(ctx, func(ctx context.Context) {
-		d.a.log.Info("HTTP daemon runs", "process", os.Getpid(), "url", s.URL())
-		ctx, stop := context.WithCancel(ctx) // the listener may fail
-		wait := d.serveTools(ctx, s, sessions)
-		left := d.attendForSenders(ctx, list)
-		d.serveHooks(s, list)
-		d.serveEvents(s, list)
-		failed = s.Run(ctx)
-		stop()
-		left()
-		failed = errors.Join(failed, wait())
-		d.a.log.Info("HTTP daemon ends")
-	})
-	return errors.Join(err, failed, s.Close())
 }
 
-// keepAgain is how long the daemon waits before it looks again after a root that it could not look after.
-const keepAgain = time.Minute
-
-// keep looks after what messages of an open root are owed, also after an error, until ctx ends or the root is gone.
-func (d *httpDaemon) keep(ctx context.Context, b *broker.Broker) {
-	for ctx.Err() == nil && !b.Replaced() {
-		if err := ringer.Keep(ctx, b, d.a.log); err != nil && ctx.Err() == nil {
-			d.a.log.Debug("the daemon does not look after what messages of this root are owed", "root", b.Root(), "err", err)
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(keepAgain):
-		}
-	}
-}
-
-// explain says what to do about a port that somebody else has, and about a token that is none.
-func (d *httpDaemon) explain(err error) error {
+// explainPort says what to do about a port that somebody else has, and about a token that is none.
+func explainPort(err error) error {
 	if taken := new(serve.TakenError); errors.As(err, &taken) {
 		return cli.WithHint(err, fmt.Sprintf("ss -ltnp 'sport = :%d' shows it; clients keep the URL, so c2c takes another port only when it is told: c2c serve start --port 0", taken.Port))
 	}

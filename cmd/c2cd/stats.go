@@ -13,7 +13,6 @@ import (
 	"c2c/broker/owed"
 	"c2c/cmd/cli"
 	"c2c/format"
-	"c2c/process/survive"
 )
 
 // stats shows how soon what asks is read and answered.
@@ -106,34 +105,4 @@ func latencyText(l owed.Latency) string {
 		}
 	}
 	return strings.Join(parts, " / ")
-}
-
-// measure tells the statistics of the roots that the daemon has open. A root that cannot be read is left out, and logged.
-func (d *httpDaemon) measure(roots func() []string) func(context.Context, io.Writer) {
-	return func(ctx context.Context, w io.Writer) {
-		var all []owed.Stats
-		for _, root := range slices.Compact(slices.Sorted(slices.Values(roots()))) {
-			var st owed.Stats
-			err := survive.Call(d.a.log, "measure what is owed", func() (err error) {
-				st, err = d.statsOf(ctx, root)
-				return err
-			})
-			if err != nil {
-				d.a.log.Warn("what is owed is not measured", "root", root, "err", err)
-				continue
-			}
-			all = append(all, st)
-		}
-		owed.Prometheus(w, all...) // when nobody reads it nobody can be told
-	}
-}
-
-// statsOf opens the root for itself: who measures keeps no root open.
-func (d *httpDaemon) statsOf(ctx context.Context, root string) (owed.Stats, error) {
-	b, err := d.openFor(root, d.a.log)
-	if err != nil {
-		return owed.Stats{}, err
-	}
-	defer b.Close()
-	return owed.ReadStats(ctx, b.Registry)
 }

@@ -1,4 +1,4 @@
-package main
+package httpd
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 // approvers say, in each root with a sender that may decide, that somebody is there: so clients are asked to tell of their
 // permission dialogs. The page says so itself while it is open.
 type approvers struct {
-	a    *app
+	h    *Host
 	list *senders.List
 	held map[string]attending // by root
 }
@@ -29,8 +29,8 @@ type attending struct {
 const approversGap = 200 * time.Millisecond
 
 // attendForSenders goes on until ctx ends; wait waits until nobody is said to be there any more.
-func (d *httpDaemon) attendForSenders(ctx context.Context, list *senders.List) (wait func()) {
-	p := &approvers{a: d.a, list: list, held: map[string]attending{}}
+func (h *Host) attendForSenders(ctx context.Context, list *senders.List) (wait func()) {
+	p := &approvers{h: h, list: list, held: map[string]attending{}}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -38,10 +38,10 @@ func (d *httpDaemon) attendForSenders(ctx context.Context, list *senders.List) (
 		changes := watch.NewChanges()
 		defer changes.Close()
 		// The directory: the list may not be there yet.
-		survive.Loop(ctx, d.a.log, "attend for senders", func() {
+		survive.Loop(ctx, h.Log, "attend for senders", func() {
 			changes.Each(ctx, approversGap, func() ([]string, time.Duration, error) {
 				p.update()
-				return []string{d.Dir.Path()}, 0, nil
+				return []string{h.Files.Path()}, 0, nil
 			})
 		})
 	}()
@@ -52,7 +52,7 @@ func (d *httpDaemon) attendForSenders(ctx context.Context, list *senders.List) (
 func (p *approvers) update() {
 	all, err := p.list.All()
 	if err != nil {
-		p.a.log.Warn("nobody outside can decide", "err", err)
+		p.h.Log.Warn("nobody outside can decide", "err", err)
 	}
 	wanted := map[string]bool{}
 	for _, s := range all {
@@ -71,7 +71,7 @@ func (p *approvers) update() {
 		}
 		leave, err := permission.Open(dir, time.Now).Attend()
 		if err != nil {
-			p.a.log.Warn("clients are not asked for their permission dialogs", "root", root, "err", err)
+			p.h.Log.Warn("clients are not asked for their permission dialogs", "root", root, "err", err)
 			dir.Close()
 			continue
 		}

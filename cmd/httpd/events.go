@@ -1,4 +1,4 @@
-package main
+package httpd
 
 import (
 	"net/http"
@@ -9,9 +9,9 @@ import (
 )
 
 // serveEvents adds the path where others read what happens.
-func (d *httpDaemon) serveEvents(s *serve.Server, list *senders.List) {
-	h := events.New(events.Config{
-		OpenRoot: s.OpenRoot, Log: d.a.log,
+func (h *Host) serveEvents(s *serve.Server, list *senders.List) {
+	streams := events.New(events.Config{
+		OpenRoot: s.OpenRoot, Log: h.Log,
 		Root: func(r *http.Request) (string, error) {
 			root, _, err := s.RootFor(r)
 			return root, err
@@ -23,5 +23,5 @@ func (d *httpDaemon) serveEvents(s *serve.Server, list *senders.List) {
 			return nil
 		},
 	})
-	s.Handle(h.Routes()...)
+	s.Handle(streams.Routes()...)
 }

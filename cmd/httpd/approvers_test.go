@@ -1,7 +1,6 @@
-package main
+package httpd
 
 import (
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -36,7 +35,7 @@ func TestSomebodyIsThereWhileASenderMayDecide(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p := &approvers{a: &app{log: slog.New(slog.NewTextHandler(io.Discard, nil))}, list: senders.Open(files, time.Now), held: map[string]attending{}}
+	p := &approvers{h: &Host{Log: slog.New(slog.DiscardHandler)}, list: senders.Open(files, time.Now), held: map[string]attending{}}
 	step := func(what string, want bool) {
 		t.Helper()
 		p.update()

@@ -1,4 +1,4 @@
-package main
+package httpd
 
 import (
 	"context"
@@ -22,13 +22,13 @@ const (
 )
 
 // serveTools adds the path of the tools, until ctx ends: then those who wait there are answered. wait waits for that.
-func (d *httpDaemon) serveTools(ctx context.Context, s *serve.Server, sessionList *atomicfile.Dir) (wait func() error) {
+func (h *Host) serveTools(ctx context.Context, s *serve.Server, sessionList *atomicfile.Dir) (wait func() error) {
 	tools := mcp.NewHTTP(mcp.HTTPConfig{
-		Config: tools.Config{Log: d.a.log, Uninstalled: func(name string, pid int) bool {
-			return pid != 0 && sessions.Uninstalled(d.a.getenv, name, pid)
+		Config: tools.Config{Log: h.Log, Uninstalled: func(name string, pid int) bool {
+			return pid != 0 && sessions.Uninstalled(h.Getenv, name, pid)
 		}},
 		Root: s.RootFor, URL: s.URL(),
-		Open:    d.openFor,
+		Open:    h.openFor,
 		Process: func(r *http.Request) int { return serve.ProcessOf(r).PID },
 		Conn:    serve.ConnOf, Stand: serve.Stand, Sessions: sessionList,
 		Limits: mcp.HTTPLimits{Body: maxMessage},
@@ -37,8 +37,8 @@ func (d *httpDaemon) serveTools(ctx context.Context, s *serve.Server, sessionLis
 	s.Handle(
 		serve.Route{Pattern: "GET /mcp", Who: who, Stream: true, Handler: tools},
 		serve.Route{Pattern: "/mcp", Who: who, Body: maxMessage, Handler: tools})
-	s.Measure(d.measure(func() []string { return append(s.Roots(), tools.Roots()...) }))
-	measure, quiet := d.ringStreams(ctx, tools)
+	s.Measure(h.measure(func() []string { return append(s.Roots(), tools.Roots()...) }))
+	measure, quiet := h.ringStreams(ctx, tools)
 	s.Measure(measure)
 	ended := make(chan error, 1)
 	context.AfterFunc(ctx, func() {
@@ -53,9 +53,9 @@ func (d *httpDaemon) serveTools(ctx context.Context, s *serve.Server, sessionLis
 }
 
 // openFor opens a root for a client. It is there: that of a session from before the last start may be gone.
-func (d *httpDaemon) openFor(root string, log inbox.Log) (*broker.Broker, error) {
+func (h *Host) openFor(root string, log inbox.Log) (*broker.Broker, error) {
 	if _, err := os.Stat(root); err != nil {
 		return nil, fmt.Errorf("open root: %w", err)
 	}
-	return broker.Open(broker.ConfigOf(d.a.getenv, root, log))
+	return broker.Open(broker.ConfigOf(h.Getenv, root, log))
 }

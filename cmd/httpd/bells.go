@@ -1,4 +1,4 @@
-package main
+package httpd
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 // bells rings the sessions that have a stream open, with one ringer for each root in which a client over HTTP has a mailbox. It
 // also looks after what the messages there are owed, as the server of a client over stdio does, stream or not.
 type bells struct {
-	d       *httpDaemon
+	h       *Host
 	tools   *mcp.HTTP
 	running map[string]func() // what stops the ringer of a root
 
@@ -25,13 +25,13 @@ type bells struct {
 }
 
 // ringStreams rings until ctx ends; wait waits until nobody does any more. measure writes what became of it, for /metrics.
-func (d *httpDaemon) ringStreams(ctx context.Context, tools *mcp.HTTP) (measure func(context.Context, io.Writer), wait func()) {
-	b := &bells{d: d, tools: tools, running: map[string]func(){}, results: map[string]int{}}
+func (h *Host) ringStreams(ctx context.Context, tools *mcp.HTTP) (measure func(context.Context, io.Writer), wait func()) {
+	b := &bells{h: h, tools: tools, running: map[string]func(){}, results: map[string]int{}}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		defer b.stop(nil)
-		survive.Loop(ctx, d.a.log, "have a ringer for each root", func() { b.follow(ctx) })
+		survive.Loop(ctx, h.Log, "have a ringer for each root", func() { b.follow(ctx) })
 	}()
 	return b.measure, func() { <-done }
 }
@@ -62,9 +62,12 @@ func (b *bells) update(ctx context.Context) {
 }
 
 func (b *bells) start(ctx context.Context, root string) (stop func()) {
-	r := b.d.a.ringer(ringer.Streams(func() map[string]wake.Doorbell { return b.tools.Streams(root) }, b.tools.Changed(root)))
-	r.Root = func() (string, error) { return root, nil }
-	r.Counted = b.count
+	r := &ringer.Ringer{
+		Scope:  ringer.Streams(func() map[string]wake.Doorbell { return b.tools.Streams(root) }, b.tools.Changed(root)),
+		Getenv: b.h.Getenv, Log: b.h.Log, Open: b.h.open,
+		Root:    func() (string, error) { return root, nil },
+		Counted: b.count,
+	}
 	return r.Start(ctx)
 }
 

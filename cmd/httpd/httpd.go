@@ -1,0 +1,89 @@
+// Package httpd is what c2c serve runs: a server with the tools, the page, mail from outside and the streams of events, and what
+// looks after the roots that it has open.
+package httpd
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"time"
+
+	"c2c/broker"
+	"c2c/inbox/atomicfile"
+	"c2c/ringer"
+	"c2c/senders"
+	"c2c/serve"
+	"c2c/serve/page"
+	"c2c/serve/webhook"
+)
+
+// Host is the daemon, and what it knows of its surroundings.
+type Host struct {
+	State  *atomicfile.Dir // where c2c keeps what is no root's
+	Files  *atomicfile.Dir // the daemon's own, in State
+	Port   int
+	Getenv func(string) string
+	Cwd    string
+	Log    *slog.Logger
+}
+
+// Run serves until ctx ends. within runs the daemon as a process of which there is one: prepare has to succeed first.
+func (h *Host) Run(ctx context.Context, within func(prepare func() error, run func(context.Context)) error) error {
+	list := senders.Open(h.Files, time.Now)
+	shown := page.New(page.Config{Files: h.Files, Log: h.Log})
+	defer shown.Close()
+	s := serve.New(serve.Config{
+		Senders: webhook.Keys{List: list}, Persons: shown,
+		State: h.State, Port: h.Port, Getenv: h.Getenv, Dir: h.Cwd, Log: h.Log,
+		Open: h.open,
+		OpenHere: func(dir string) (*broker.Broker, error) {
+			return broker.OpenHere(h.Getenv, dir, broker.Config{Log: h.Log})
+		},
+		Keep: h.keep,
+	})
+	s.Handle(shown.Routes(s)...)
+	sessions, err := h.Files.Sub("sessions", true)
+	if err != nil {
+		return err
+	}
+	defer sessions.Close()
+	var failed error
+	if err := os.Chdir("/"); err != nil { // for weeks, where somebody may want to remove a directory
+		return err
+	}
+	err = within(func() error { return s.Listen(ctx) }, func(ctx context.Context) {
+		h.Log.Info("HTTP daemon runs", "process", os.Getpid(), "url", s.URL())
+		ctx, stop := context.WithCancel(ctx) // the listener may fail
+		wait := h.serveTools(ctx, s, sessions)
+		left := h.attendForSenders(ctx, list)
+		h.serveHooks(s, list)
+		h.serveEvents(s, list)
+		failed = s.Run(ctx)
+		stop()
+		left()
+		failed = errors.Join(failed, wait())
+		h.Log.Info("HTTP daemon ends")
+	})
+	return errors.Join(err, failed, s.Close())
+}
+
+func (h *Host) open(root string) (*broker.Broker, error) {
+	return broker.Open(broker.ConfigOf(h.Getenv, root, h.Log))
+}
+
+// keepAgain is how long the daemon waits before it looks again after a root that it could not look after.
+const keepAgain = time.Minute
+
+// keep looks after what messages of an open root are owed, also after an error, until ctx ends or the root is gone.
+func (h *Host) keep(ctx context.Context, b *broker.Broker) {
+	for ctx.Err() == nil && !b.Replaced() {
+		if err := ringer.Keep(ctx, b, h.Log); err != nil && ctx.Err() == nil {
+			h.Log.Debug("the daemon does not look after what messages of this root are owed", "root", b.Root(), "err", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(keepAgain):
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package httpd
+
+import (
+	"context"
+	"io"
+	"slices"
+
+	"c2c/broker/owed"
+	"c2c/process/survive"
+)
+
+// measure tells the statistics of the roots that the daemon has open. A root that cannot be read is left out, and logged.
+func (h *Host) measure(roots func() []string) func(context.Context, io.Writer) {
+	return func(ctx context.Context, w io.Writer) {
+		var all []owed.Stats
+		for _, root := range slices.Compact(slices.Sorted(slices.Values(roots()))) {
+			var st owed.Stats
+			err := survive.Call(h.Log, "measure what is owed", func() (err error) {
+				st, err = h.statsOf(ctx, root)
+				return err
+			})
+			if err != nil {
+				h.Log.Warn("what is owed is not measured", "root", root, "err", err)
+				continue
+			}
+			all = append(all, st)
+		}
+		owed.Prometheus(w, all...) // when nobody reads it nobody can be told
+	}
+}
+
+// statsOf opens the root for itself: who measures keeps no root open.
+func (h *Host) statsOf(ctx context.Context, root string) (owed.Stats, error) {
+	b, err := h.openFor(root, h.Log)
+	if err != nil {
+		return owed.Stats{}, err
+	}
+	defer b.Close()
+	return owed.ReadStats(ctx, b.Registry)
+}
