@@ -33,7 +33,7 @@ demo: build ## two sessions exchange a message, step by step
 
 # The other packages start programs, which are built without the detector, and have no goroutines of their own to race.
 race: ## the tests under the race detector (needs a C compiler)
-	CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 10m ./broker/... ./client ./format ./hooks ./inbox/... ./live ./mcp/... ./permission ./process/... ./project ./ringer ./senders ./serve/... ./sessions/... ./sse ./wake/... ./cmd/watch
+	CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 10m ./broker/... ./client ./format ./hooks ./inbox/... ./live ./mcp/... ./permission ./process/... ./project ./ringer ./senders ./serve/... ./sessions/... ./sse ./wake/... ./cmd/httpd ./cmd/watch
 
 e2e: ## the tests on the real clients, and of the HTTP side with programs of others, installed from npm into a cache
 	bash scripts/e2e.sh
