@@ -1,4 +1,4 @@
-// Package doctor is how checks report what they find. Each package checks what it owns and changes nothing.
+// Package doctor is how checks report what they find, and how that is printed. Each package checks what it owns and changes nothing.
 package doctor
 
 // Status says how serious a Finding is.

@@ -29,7 +29,7 @@ var layers = []layer{
 	{"cmd/c2c", "the verbs that must start like an empty program: parse, call, print",
 		2600, "broker broker/deadlines broker/explain broker/loops broker/moves broker/notice broker/owed client cmd/cli format hooks inbox inbox/archive inbox/atomicfile inbox/inotify inbox/mail process/child project sessions sessions/callers sessions/turns wake"},
 	{"cmd/c2cd", "the other verbs, which may link large libraries",
-		4150, "broker broker/explain broker/loops broker/merge broker/moves broker/owed client cmd/cli cmd/httpd cmd/man cmd/monitor cmd/rare cmd/watch doctor format golang.org/x/sys hooks inbox inbox/atomicfile inbox/mail install install/selftest live mcp mcp/tools permission process/procstat project ringer senders serve serve/page serve/webhook sessions sessions/callers sessions/turns wake wake/clients wake/daemon wake/mux wake/plugin wake/pty wake/watch wake/wire"},
+		4100, "broker broker/explain broker/loops broker/merge broker/moves broker/owed client cmd/cli cmd/httpd cmd/man cmd/monitor cmd/rare cmd/watch doctor format golang.org/x/sys hooks inbox inbox/atomicfile inbox/mail install install/selftest live mcp mcp/tools permission process/procstat project ringer senders serve serve/page serve/webhook sessions sessions/callers sessions/turns wake wake/clients wake/daemon wake/mux wake/plugin wake/pty wake/watch wake/wire"},
 	{"cmd/cli", "the table of all verbs, and what is made of it: options, help, completion, errors, pages",
 		1500, "broker client inbox inbox/atomicfile inbox/filelock inbox/mail project sessions sessions/callers"},
 	{"cmd/rare", "what c2c leaves to c2cd, so that no hook loads it: handover, sweep, prune, what is due",
@@ -72,8 +72,8 @@ var layers = []layer{
 		1050, "broker broker/notice inbox inbox/archive inbox/mail process/survive sessions sessions/turns wake wake/watch"},
 	{"ringer", "whom a process may ring, and by which of the ways below wake",
 		900, "broker broker/deadlines broker/owed client inbox inbox/filelock inbox/mail process/survive sessions sessions/callers sessions/turns wake wake/clients wake/mux wake/plugin wake/watch"},
-	{"doctor", "how checks report what they find",
-		50, ""},
+	{"doctor", "how checks report what they find, and how that is printed",
+		150, "format inbox/mail"},
 	{"install", "plan, show, apply, undo and check edits to client configuration",
 		3500, "client doctor github.com/creachadair/tomledit github.com/rogpeppe/go-internal/diff github.com/tailscale/hujson inbox/atomicfile install/confedit"},
 	{"install/selftest", "sends mail to itself by hook and by server in a scratch root, for c2c doctor",
@@ -176,7 +176,7 @@ var layers = []layer{
 const mostMethods = 40
 
 var manyMethods = map[string]int{
-	"cmd/c2cd.app":         52,
+	"cmd/c2cd.app":         51,
 	"inbox/atomicfile.Dir": 47,
 	"mcp.httpSession":      49,
 	"sessions.Registry":    82,

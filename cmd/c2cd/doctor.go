@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -19,8 +18,6 @@ import (
 	"c2c/client"
 	"c2c/cmd/cli"
 	"c2c/doctor"
-	"c2c/format"
-	"c2c/inbox/mail"
 	"c2c/install"
 	"c2c/install/selftest"
 	"c2c/project"
@@ -28,9 +25,6 @@ import (
 	"c2c/wake/clients"
 	"c2c/wake/daemon"
 )
-
-// maxSessions bounds the report to what a person reads.
-const maxSessions = 4
 
 // doctor looks at the root and at each client's configuration, and changes nothing.
 func (a *call) doctor(ctx context.Context) error {
@@ -50,7 +44,7 @@ func (a *call) doctor(ctx context.Context) error {
 	report := slices.Concat(a.checkSettings(), a.checkRoot(ctx), a.checkRoots(), a.checkServe(ctx), a.checkPrograms(), install.InspectJournal(o), clients)
 	if *roundtrip {
 		f := selftest.Run(ctx, o)
-		if f.Status == doctor.OK && problems(clients) > 0 {
+		if f.Status == doctor.OK && doctor.Problems(clients) > 0 {
 			f.Detail += "; but a client is kept from its mail: see the problems"
 		}
 		report = append(report, f)
@@ -58,23 +52,12 @@ func (a *call) doctor(ctx context.Context) error {
 	if *asJSON {
 		err = cli.JSON(a.stdout, report)
 	} else {
-		a.printReport(report, *verbose)
+		doctor.Print(a.stdout, report, *verbose)
 	}
-	if n := problems(report); err == nil && n > 0 {
+	if n := doctor.Problems(report); err == nil && n > 0 {
 		err = fmt.Errorf("problems found: %d", n)
 	}
 	return err
-}
-
-var severity = []doctor.Status{doctor.OK, doctor.Warning, doctor.Problem}
-
-func problems(report []doctor.Finding) (n int) {
-	for _, f := range report {
-		if f.Status == doctor.Problem {
-			n++
-		}
-	}
-	return n
 }
 
 // checkClients looks at each client that is here. Where none can have mail, that is a problem, but not where a client
@@ -95,7 +78,7 @@ func (a *app) checkClients(ctx context.Context, o install.Options) (report []doc
 			return nil, err
 		}
 		if _, err := client.LookPath(client.ProgramOf(name), o.Getenv); err != nil && !a.hasSessions(ctx, name) {
-			found = ofNobody(found)
+			found = doctor.OfNobody(found)
 		}
 		if len(found) > 1 || found[0].Status == doctor.OK { // else it is not set up
 			set = true
@@ -147,60 +130,6 @@ func (a *app) hasSessions(ctx context.Context, name string) bool {
 	return err == nil && slices.ContainsFunc(all, func(s sessions.Session) bool {
 		return s.Client != "" && (name == "" || s.Client == name) && s.State != sessions.Person && s.State != sessions.External
 	})
-}
-
-// printReport prints what asks for a person, and how much is well; verbose: all.
-func (a *app) printReport(report []doctor.Finding, verbose bool) {
-	lines := shorten(report)
-	if !verbose {
-		lines = slices.DeleteFunc(lines, func(f doctor.Finding) bool { return f.Status == doctor.OK })
-		well := 0
-		for _, f := range report {
-			if f.Status == doctor.OK {
-				well++
-			}
-		}
-		defer fmt.Fprintf(a.stdout, "%s ok (--verbose shows them)\n", format.Count(well, "check", "checks"))
-	}
-	sort.SliceStable(lines, func(i, j int) bool { // what asks for a person stands last, where the eye is
-		return slices.Index(severity, lines[i].Status) < slices.Index(severity, lines[j].Status)
-	})
-	for _, f := range lines {
-		what := strings.TrimSpace(f.Client + " " + f.Part)
-		where := ""
-		if f.Path != "" {
-			where = " (" + f.Path + ")"
-		}
-		line := fmt.Sprintf("%-8s %s: %s%s", f.Status, what, f.Detail, where)
-		fmt.Fprintln(a.stdout, mail.Visible(line, "")) // an alias written by hand makes no line of its own
-	}
-}
-
-// ofNobody takes the problems of a client that is not installed here, and has no session, for less: they concern nobody. An
-// editor may run a client that is on nobody's path, so they are not left out.
-func ofNobody(found []doctor.Finding) []doctor.Finding {
-	for i := range found {
-		if found[i].Status == doctor.Problem {
-			found[i].Status = doctor.Warning
-		}
-	}
-	return found
-}
-
-// shorten fits a report on a screen: of many sessions the first few are told.
-func shorten(report []doctor.Finding) (lines []doctor.Finding) {
-	sessions := 0
-	for _, f := range report {
-		if f.Session != "" {
-			if sessions++; sessions == maxSessions+1 {
-				f.Part, f.Detail = "more sessions", "c2c doctor --json shows all"
-			} else if sessions > maxSessions {
-				continue
-			}
-		}
-		lines = append(lines, f)
-	}
-	return lines
 }
 
 // settings are the variables that c2c obeys, and what holds without them. Some clients add one.
