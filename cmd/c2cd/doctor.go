@@ -17,6 +17,7 @@ import (
 	"c2c/broker/owed"
 	"c2c/client"
 	"c2c/cmd/cli"
+	"c2c/cmd/wired"
 	"c2c/doctor"
 	"c2c/install"
 	"c2c/install/selftest"
@@ -209,7 +210,7 @@ func (a *app) checkRoot(ctx context.Context) []doctor.Finding {
 	defer b.Close()
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	return slices.Concat([]doctor.Finding{f, a.checkDaemon(ctx, b)}, a.checkWire(ctx, b), explain.Check(ctx, b.Registry, canWake), checkSurfaces(ctx, b))
+	return slices.Concat([]doctor.Finding{f, a.checkDaemon(ctx, b)}, wired.Check(ctx, b), explain.Check(ctx, b.Registry, canWake), checkSurfaces(ctx, b))
 }
 
 // canWake says whether there is a way to wake sessions of a client.

@@ -132,7 +132,7 @@ func ask(ctx context.Context, port int, path, token string) (said string, ok boo
 	return string(data), err == nil && resp.StatusCode == http.StatusOK
 }
 
-func (st httpStatus) print(w io.Writer) {
+func (st httpStatus) Print(w io.Writer) {
 	if st.Reaped {
 		fmt.Fprintln(w, "the last HTTP daemon was killed; its port file is removed")
 	}

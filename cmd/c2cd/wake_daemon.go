@@ -81,13 +81,13 @@ var errDown = errors.New("no daemon")
 
 // show prints the status of a daemon, for people or as JSON. The error is errDown unless works is true: then the exit status
 // tells a script.
-func (a *app) show(status interface{ print(io.Writer) }, works, asJSON bool) error {
+func (a *app) show(status interface{ Print(io.Writer) }, works, asJSON bool) error {
 	if asJSON {
 		if err := cli.JSON(a.stdout, status); err != nil {
 			return err
 		}
 	} else {
-		status.print(a.stdout)
+		status.Print(a.stdout)
 	}
 	if !works {
 		return errDown
@@ -134,7 +134,7 @@ func (d *wakeDaemon) status(ctx context.Context, asJSON bool) error {
 	return d.a.show(st, pid != 0, asJSON)
 }
 
-func (st wakeStatus) print(w io.Writer) {
+func (st wakeStatus) Print(w io.Writer) {
 	state := "no wake daemon runs; c2c wake start starts one"
 	if st.PID != 0 {
 		state = fmt.Sprintf("wake daemon runs, process %d", st.PID)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"c2c/cmd/cli"
+	"c2c/cmd/wired"
 	"c2c/e2e/wireagent"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
@@ -69,7 +70,7 @@ func (p *wirePlace) words(verb string, more ...string) []string {
 	return words
 }
 
-func (p *wirePlace) status() (st wireStatus) {
+func (p *wirePlace) status() (st wired.Status) {
 	p.t.Helper()
 	out, err := p.try(p.words("status", "--json")...)
 	if jerr := json.Unmarshal([]byte(out), &st); jerr != nil {
@@ -164,7 +165,7 @@ func TestAWireDaemonCarriesMailUntilItIsStopped(t *testing.T) {
 	if out := p.run("list"); !strings.Contains(out, "alive") {
 		t.Errorf("the session is not alive:\n%s", out)
 	}
-	kept := filepath.Join(p.root(), wireDir, "amber"+wireSuffix)
+	kept := filepath.Join(p.root(), wired.Dir, "amber.json")
 	if err := os.WriteFile(kept, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +288,7 @@ func TestWhoLooksForWireDaemonsMakesNothing(t *testing.T) {
 		t.Errorf("list --json: %q", out)
 	}
 	p.try("doctor", "--verbose") // it finds no client
-	if _, err := os.Stat(filepath.Join(p.root(), wireDir)); err == nil {
+	if _, err := os.Stat(filepath.Join(p.root(), wired.Dir)); err == nil {
 		t.Error("a directory was made")
 	}
 }

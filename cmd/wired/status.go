@@ -1,4 +1,4 @@
-package main
+package wired
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"c2c/broker"
-	"c2c/cmd/cli"
 	"c2c/doctor"
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
@@ -21,30 +20,31 @@ import (
 	"c2c/wake/wire"
 )
 
-// wireKept is the file of a daemon: what it was started with, and what its agent does.
-type wireKept struct {
-	wireOptions
+// Kept is the file of a daemon: what it was started with, and what its agent does.
+type Kept struct {
+	Options
 	State wire.State `json:"state,omitzero"`
 }
 
-func (d *wireDaemon) tell(s wire.State) {
-	text, err := json.Marshal(wireKept{d.wireOptions, s})
+func (d *Daemon) tell(s wire.State) {
+	text, err := json.Marshal(Kept{d.Options, s})
 	if err == nil {
-		err = d.Dir.Replace(d.Name+wireSuffix, append(text, '\n'))
+		err = d.Dir.Replace(d.Name+suffix, append(text, '\n'))
 	}
 	if err != nil {
-		d.a.log.Warn("state is not kept", "err", err)
+		d.Logger.Warn("state is not kept", "err", err)
 	}
-	d.a.log.Info("agent", "state", s.Agent, "cause", s.Cause, "approval", s.Approval)
+	d.Logger.Info("agent", "state", s.Agent, "cause", s.Cause, "approval", s.Approval)
 }
 
-const wireSuffix = ".json"
+const suffix = ".json"
 
-func (d *wireDaemon) kept() (k wireKept, err error) {
+// Kept is what the file says.
+func (d *Daemon) Kept() (k Kept, err error) {
 	if d.Dir == nil {
 		return k, nil
 	}
-	text, err := d.Dir.ReadIf(d.Name + wireSuffix)
+	text, err := d.Dir.ReadIf(d.Name + suffix)
 	if err == nil && text != nil {
 		err = json.Unmarshal(text, &k)
 	}
@@ -54,38 +54,39 @@ func (d *wireDaemon) kept() (k wireKept, err error) {
 	return k, err
 }
 
-// wireStatus is what is known of one daemon.
-type wireStatus struct {
+// Status is what is known of one daemon.
+type Status struct {
 	Alias string `json:"alias"`
 	PID   int    `json:"pid,omitempty"` // 0: it does not run
-	wireKept
+	Kept
 	Waiting  int       `json:"waiting"` // messages
 	Handed   int       `json:"handed"`  // messages that its model has not answered yet
 	LastRing wake.Ring `json:"last_ring,omitzero"`
 }
 
-func (d *wireDaemon) look(ctx context.Context) (st wireStatus, err error) {
-	st.Alias = d.alias
+// Look finds out what is known.
+func (d *Daemon) Look(ctx context.Context) (st Status, err error) {
+	st.Alias = d.Alias
 	if st.PID, err = d.PID(); err != nil {
 		return st, err
 	}
-	if st.wireKept, err = d.kept(); err != nil {
+	if st.Kept, err = d.Kept(); err != nil {
 		st.State.Cause = err.Error() // a damaged file hides nobody else
 	}
 	if st.PID == 0 && st.State.Agent != wire.Failed {
 		st.State.Agent = wire.Off // it may have been killed
 	}
-	if d.b == nil {
+	if d.Broker == nil {
 		return st, nil
 	}
-	s, err := callers.Resolve(ctx, d.b.Registry, callers.Caller{Explicit: d.alias})
+	s, err := callers.Resolve(ctx, d.Broker.Registry, callers.Caller{Explicit: d.Alias})
 	if errors.Is(err, sessions.ErrNoSession) {
 		return st, nil
 	}
 	var box *inbox.Mailbox
 	if err == nil {
 		st.LastRing = s.LastRing
-		box, err = d.b.Mailbox(s.ID)
+		box, err = d.Broker.Mailbox(s.ID)
 	}
 	if err != nil {
 		return st, err
@@ -98,7 +99,8 @@ func (d *wireDaemon) look(ctx context.Context) (st wireStatus, err error) {
 	return st, err
 }
 
-func (st wireStatus) print(w io.Writer) {
+// Print writes it for a person.
+func (st Status) Print(w io.Writer) {
 	state := "no wire daemon runs"
 	if st.PID != 0 {
 		state = fmt.Sprintf("wire daemon runs, process %d", st.PID)
@@ -121,66 +123,41 @@ func (st wireStatus) print(w io.Writer) {
 	fmt.Fprintf(w, "  %d waiting, %d handed\n", st.Waiting, st.Handed)
 }
 
-func (d *wireDaemon) status(ctx context.Context, asJSON bool) error {
-	st, err := d.look(ctx)
-	if err != nil {
-		return err
-	}
-	return d.a.show(st, st.PID != 0, asJSON)
-}
-
-// wireStatuses are all daemons of a root that ever ran.
-func (a *app) wireStatuses(ctx context.Context, b *broker.Broker, dir *atomicfile.Dir) (all []wireStatus, err error) {
+// Statuses are all daemons of a root that ever ran.
+func Statuses(ctx context.Context, b *broker.Broker, dir *atomicfile.Dir) (all []Status, err error) {
 	if dir == nil {
 		return nil, nil
 	}
 	names, err := dir.Names()
 	slices.Sort(names)
 	for _, name := range names {
-		alias, ok := strings.CutSuffix(name, wireSuffix)
+		alias, ok := strings.CutSuffix(name, suffix)
 		if !ok || atomicfile.IsTemp(name) || err != nil {
 			continue
 		}
-		var st wireStatus
-		st, err = a.wireOf(b, dir, alias).look(ctx)
+		var st Status
+		st, err = New(b, dir, alias).Look(ctx)
 		all = append(all, st)
 	}
 	return all, err
 }
 
-func (a *app) listWire(ctx context.Context, b *broker.Broker, dir *atomicfile.Dir, asJSON bool) error {
-	all, err := a.wireStatuses(ctx, b, dir)
+// Check tells of daemons that were killed, whose mail nobody carries now. One that was stopped is told by nobody.
+func Check(ctx context.Context, b *broker.Broker) (found []doctor.Finding) {
+	dir, err := Open(b, false)
 	if err != nil {
-		return err
-	}
-	if asJSON {
-		return cli.JSON(a.stdout, append([]wireStatus{}, all...))
-	}
-	for _, st := range all {
-		st.print(a.stdout)
-	}
-	if len(all) == 0 {
-		fmt.Fprintln(a.stdout, "no wire daemon was started here; c2c wire-daemon start --alias <name> starts one")
-	}
-	return nil
-}
-
-// checkWire tells of daemons that were killed, whose mail nobody carries now. One that was stopped is told by nobody.
-func (a *app) checkWire(ctx context.Context, b *broker.Broker) (found []doctor.Finding) {
-	dir, err := openWire(b, false)
-	if err != nil {
-		return []doctor.Finding{doctor.Failed("wire daemons", filepath.Join(b.Root(), wireDir), err)}
+		return []doctor.Finding{doctor.Failed("wire daemons", filepath.Join(b.Root(), Dir), err)}
 	}
 	if dir == nil {
 		return nil
 	}
 	defer dir.Close()
-	all, err := a.wireStatuses(ctx, b, dir)
+	all, err := Statuses(ctx, b, dir)
 	if err != nil {
 		found = append(found, doctor.Failed("wire daemons", dir.Path(), err))
 	}
 	for _, st := range all {
-		d := a.wireOf(b, dir, st.Alias)
+		d := New(b, dir, st.Alias)
 		if killed, err := d.Killed(); err == nil && killed && st.Waiting > 0 {
 			found = append(found, doctor.Finding{Status: doctor.Warning, Part: d.What, Path: d.Log(),
 				Detail: fmt.Sprintf("it was killed, and mail waits (%d): c2c %s restart", st.Waiting, d.Verb)})
