@@ -9,8 +9,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"c2c/cmd/cli"
+	"c2c/cmd/httpd"
 	"c2c/install"
 	"c2c/serve"
 )
@@ -30,18 +32,18 @@ func (a *app) overHTTP(ctx context.Context) (*install.HTTP, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer d.close()
+	defer d.Close()
 	if d.Dir == nil {
 		return &install.HTTP{}, nil
 	}
-	at, err := serve.ReadAt(d.state)
+	at, err := serve.ReadAt(d.State)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &install.HTTP{}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	token, err := serve.Token(d.state)
+	token, err := serve.Token(d.State)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &install.HTTP{}, nil
 	}
@@ -58,10 +60,10 @@ func (a *app) overHTTP(ctx context.Context) (*install.HTTP, error) {
 
 // takes says whether the daemon answers and takes the token.
 func takes(ctx context.Context, port int, token string) bool {
-	if !answers(ctx, port) {
+	if !httpd.Answers(ctx, port) {
 		return false
 	}
-	_, ok := ask(ctx, port, "/metrics", token)
+	_, ok := httpd.Ask(ctx, port, "/metrics", token)
 	return ok
 }
 
@@ -83,9 +85,12 @@ func (a *app) checkNotInGit(ctx context.Context, named []string, o install.Optio
 	return nil
 }
 
+// gitTime bounds git.
+const gitTime = 5 * time.Second
+
 // isTracked says whether git has a file. Without git nobody has.
 func isTracked(ctx context.Context, path string) bool {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
 	// Without what the repository's own configuration would run.
 	cmd := exec.CommandContext(ctx, "git", "-c", "core.fsmonitor=false", "-C", filepath.Dir(path), "ls-files", "--error-unmatch", "--", ":(literal)"+filepath.Base(path))
@@ -114,7 +119,7 @@ func (a *app) tellDaemonRuns() error {
 	if err != nil {
 		return err
 	}
-	defer d.close()
+	defer d.Close()
 	if d.Dir == nil {
 		return nil
 	}

@@ -38,7 +38,7 @@ func (c *call) openPage(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer d.close()
+	defer d.Close()
 	at, err := d.running()
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (d *httpDaemon) running() (at serve.At, err error) {
 		pid, err = d.PID()
 	}
 	if err == nil && pid != 0 {
-		at, err = serve.ReadAt(d.state)
+		at, err = serve.ReadAt(d.State)
 	}
 	if err != nil {
 		return at, err

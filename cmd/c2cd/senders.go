@@ -79,7 +79,7 @@ func (c *call) sendersVerb(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer d.close()
+	defer d.Close()
 	l := senders.Open(d.Dir, time.Now)
 	switch verb {
 	case "allow":
@@ -262,7 +262,7 @@ func (c *call) listSenders(asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	defer d.close()
+	defer d.Close()
 	rows := []listed{}
 	if d.Dir != nil {
 		if rows, err = listOf(senders.Open(d.Dir, time.Now)); err != nil {

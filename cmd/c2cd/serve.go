@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 
 	"c2c/broker/loops"
@@ -18,8 +17,6 @@ import (
 	"c2c/client"
 	"c2c/cmd/cli"
 	"c2c/cmd/httpd"
-	"c2c/inbox/atomicfile"
-	"c2c/project"
 	"c2c/serve"
 	"c2c/serve/page"
 	"c2c/wake/daemon"
@@ -29,10 +26,8 @@ const portVariable = "C2C_HTTP_PORT"
 
 // httpDaemon runs the daemon of c2c serve, or starts, stops and asks the one that runs.
 type httpDaemon struct {
-	daemon.Daemon
-	a     *app
-	state *atomicfile.Dir // nil: c2c has never kept anything here
-	port  int
+	*httpd.Daemon
+	a *app
 }
 
 // serve runs the verbs of the HTTP daemon.
@@ -61,8 +56,8 @@ func (a *call) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer d.close()
-	d.port = at
+	defer d.Close()
+	d.Port = at
 	switch verb {
 	case "run":
 		return d.run(ctx)
@@ -109,42 +104,13 @@ func (a *app) httpPort(option string) (int, error) {
 
 // httpDaemon is the daemon with its files, which are made if create says so.
 func (a *app) httpDaemon(create bool) (*httpDaemon, error) {
-	path, source := project.StateDir(a.getenv)
-	if path == "" || !filepath.IsAbs(path) {
-		return nil, fmt.Errorf("find the state directory: set XDG_STATE_HOME or HOME to an absolute path (%s is %q)", source, path)
-	}
-	d := &httpDaemon{Daemon: daemon.Daemon{Name: "serve", What: "HTTP daemon", Verb: "serve"}, a: a}
-	open := atomicfile.Open
-	if create {
-		open = atomicfile.Create
-	}
-	state, err := open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return d, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	d.state = state
-	d.Dir, err = state.Sub(serve.FilesDir, create)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, errors.Join(err, state.Close())
-	}
-	return d, nil
-}
-
-func (d *httpDaemon) close() {
-	if d.Dir != nil {
-		d.Dir.Close()
-	}
-	if d.state != nil {
-		d.state.Close()
-	}
+	d, err := httpd.Open(a.getenv, create)
+	return &httpDaemon{d, a}, err
 }
 
 // run is the daemon itself.
 func (d *httpDaemon) run(ctx context.Context) error {
-	h := &httpd.Host{State: d.state, Files: d.Dir, Port: d.port, Getenv: d.a.getenv, Cwd: d.a.cwd, Log: d.a.log}
+	h := &httpd.Host{State: d.State, Files: d.Dir, Port: d.Port, Getenv: d.a.getenv, Cwd: d.a.cwd, Log: d.a.log}
 	return h.Run(ctx, func(prepare func() error, run func(context.Context)) error {
 		d.Prepare = func() error { return explainPort(prepare()) }
 		return d.Run(ctx, run)
@@ -164,19 +130,19 @@ func explainPort(err error) error {
 
 // start starts the daemon for a directory, and says where it listens.
 func (d *httpDaemon) start(ctx context.Context, dir string) error {
-	switch pid, up, err := d.settled(ctx); {
+	switch pid, up, err := d.Settled(ctx); {
 	case err != nil:
 		return err
 	case pid != 0 && !up:
 		return cli.WithHint(fmt.Errorf("%s runs already, process %d, and does not answer", d.What, pid), "c2c serve restart ends it, and starts another one")
 	case pid != 0:
-		if at, err := serve.ReadAt(d.state); err == nil && d.port > 0 && at.Port != d.port {
-			return cli.WithHint(fmt.Errorf("%s runs already, process %d, at port %d", d.What, pid, at.Port), fmt.Sprintf("c2c serve restart --port %d moves it", d.port))
+		if at, err := serve.ReadAt(d.State); err == nil && d.Port > 0 && at.Port != d.Port {
+			return cli.WithHint(fmt.Errorf("%s runs already, process %d, at port %d", d.What, pid, at.Port), fmt.Sprintf("c2c serve restart --port %d moves it", d.Port))
 		}
 		fmt.Fprintf(d.a.stdout, "%s runs already, process %d\n", d.What, pid)
 		return d.printURL()
 	}
-	if _, err := d.reap(ctx); err != nil {
+	if _, err := d.Reap(ctx); err != nil {
 		return err
 	}
 	more := serveSettings()
@@ -184,10 +150,10 @@ func (d *httpDaemon) start(ctx context.Context, dir string) error {
 		more = append(more, p.ConfigEnv)
 	}
 	args := []string{"serve", "--foreground"}
-	if d.port != serve.LastPort {
-		args = append(args, "--port", strconv.Itoa(d.port))
+	if d.Port != serve.LastPort {
+		args = append(args, "--port", strconv.Itoa(d.Port))
 	}
-	if err := d.a.startDaemon(ctx, d.Daemon, dir, daemon.Places(os.Environ(), more), args...); err != nil {
+	if err := d.a.startDaemon(ctx, d.Daemon.Daemon, dir, daemon.Places(os.Environ(), more), args...); err != nil {
 		return err
 	}
 	return d.printURL()
@@ -198,36 +164,13 @@ func serveSettings() []string {
 	return []string{"C2C_MCP_BROKER_ROOT", loops.HopsVariable, owed.ObligationTimesVariable}
 }
 
-const lookAgain = 50 * time.Millisecond
-
-// settled gives the process of the daemon, 0 if none runs, and whether it answers. One that was killed has its lock for
-// another moment, and one that begins does not answer yet: so it looks until answerTime is over.
-func (d *httpDaemon) settled(ctx context.Context) (pid int, up bool, err error) {
-	late := time.After(answerTime)
-	for {
-		if pid, err = d.PID(); err != nil || pid == 0 {
-			return 0, false, err
-		}
-		if at, err := serve.ReadAt(d.state); err == nil && answers(ctx, at.Port) {
-			return pid, true, nil
-		}
-		select {
-		case <-ctx.Done():
-			return pid, false, context.Cause(ctx)
-		case <-late:
-			return pid, false, nil
-		case <-time.After(lookAgain):
-		}
-	}
-}
-
 func (d *httpDaemon) printURL() error {
-	at, err := serve.ReadAt(d.state)
+	at, err := serve.ReadAt(d.State)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it has ended again
 	}
 	if err == nil {
-		fmt.Fprintf(d.a.stdout, "url %s\ntoken in %s\n", at.URL, serve.TokenFile(d.state))
+		fmt.Fprintf(d.a.stdout, "url %s\ntoken in %s\n", at.URL, serve.TokenFile(d.State))
 	}
 	return err
 }
@@ -241,17 +184,17 @@ func (d *httpDaemon) stop(ctx context.Context) error {
 }
 
 func (d *httpDaemon) halt(ctx context.Context) error {
-	if err := d.a.stopDaemon(ctx, d.Daemon); err != nil {
+	if err := d.a.stopDaemon(ctx, d.Daemon.Daemon); err != nil {
 		return err
 	}
-	_, err := d.reap(ctx)
+	_, err := d.Reap(ctx)
 	return err
 }
 
 // restart keeps the directory of the daemon that runs, or was killed: it decides the root of clients that name none.
 func (d *httpDaemon) restart(ctx context.Context) error {
 	dir := d.a.cwd
-	if at, err := serve.ReadAt(d.state); err == nil && filepath.IsAbs(at.Dir) {
+	if at, err := serve.ReadAt(d.State); err == nil && filepath.IsAbs(at.Dir) {
 		if info, err := os.Stat(at.Dir); err == nil && info.IsDir() {
 			dir = at.Dir
 		}
@@ -263,7 +206,7 @@ func (d *httpDaemon) restart(ctx context.Context) error {
 }
 
 func (d *httpDaemon) rotate() error {
-	if err := serve.RotateToken(d.state); err != nil {
+	if err := serve.RotateToken(d.State); err != nil {
 		return err
 	}
 	// Who could be sent the token was sent the login of a page that was open.
@@ -271,19 +214,9 @@ func (d *httpDaemon) rotate() error {
 		return fmt.Errorf("the token is a new one; end the logins of the page: %w", err)
 	}
 	fmt.Fprintf(d.a.stdout, "the token is a new one, in %s; with the old one nobody is let in any more, so put it into each client that uses c2c serve\n"+
-		"the logins of the page are over: c2c open\n", serve.TokenFile(d.state))
+		"the logins of the page are over: c2c open\n", serve.TokenFile(d.State))
 	d.a.tellOverHTTP("it has the old one", ": c2c install %s --http")
 	return nil
-}
-
-// reap removes what a daemon that was killed has left.
-func (d *httpDaemon) reap(ctx context.Context) (bool, error) {
-	if d.Dir == nil {
-		return false, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, startTime)
-	defer cancel()
-	return serve.Reap(ctx, d.state, d.Runs)
 }
 
 // printUnit prints a unit for systemd. Nothing is written: where units are is their person's choice.

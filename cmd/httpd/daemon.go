@@ -1,0 +1,94 @@
+package httpd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"c2c/inbox/atomicfile"
+	"c2c/project"
+	"c2c/serve"
+	"c2c/wake/daemon"
+)
+
+const (
+	lookAgain = 50 * time.Millisecond // while it begins or ends
+	reapTime  = 10 * time.Second      // for another process that is writing
+)
+
+// Daemon is the daemon of this user, for who starts, stops and asks it.
+type Daemon struct {
+	daemon.Daemon
+	State *atomicfile.Dir // nil: c2c has never kept anything here
+	Port  int
+}
+
+// Open opens its files, which are made if create says so.
+func Open(getenv func(string) string, create bool) (*Daemon, error) {
+	path, source := project.StateDir(getenv)
+	if path == "" || !filepath.IsAbs(path) {
+		return nil, fmt.Errorf("find the state directory: set XDG_STATE_HOME or HOME to an absolute path (%s is %q)", source, path)
+	}
+	d := &Daemon{Daemon: daemon.Daemon{Name: "serve", What: "HTTP daemon", Verb: "serve"}}
+	open := atomicfile.Open
+	if create {
+		open = atomicfile.Create
+	}
+	state, err := open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return d, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	d.State = state
+	d.Dir, err = state.Sub(serve.FilesDir, create)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.Join(err, state.Close())
+	}
+	return d, nil
+}
+
+// Close closes the files.
+func (d *Daemon) Close() {
+	if d.Dir != nil {
+		d.Dir.Close()
+	}
+	if d.State != nil {
+		d.State.Close()
+	}
+}
+
+// Settled gives the process of the daemon, 0 if none runs, and whether it answers. One that was killed has its lock for
+// another moment, and one that begins does not answer yet: so it looks until answerTime is over.
+func (d *Daemon) Settled(ctx context.Context) (pid int, up bool, err error) {
+	late := time.After(answerTime)
+	for {
+		if pid, err = d.PID(); err != nil || pid == 0 {
+			return 0, false, err
+		}
+		if at, err := serve.ReadAt(d.State); err == nil && Answers(ctx, at.Port) {
+			return pid, true, nil
+		}
+		select {
+		case <-ctx.Done():
+			return pid, false, context.Cause(ctx)
+		case <-late:
+			return pid, false, nil
+		case <-time.After(lookAgain):
+		}
+	}
+}
+
+// Reap removes what a daemon that was killed has left.
+func (d *Daemon) Reap(ctx context.Context) (bool, error) {
+	if d.Dir == nil {
+		return false, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, reapTime)
+	defer cancel()
+	return serve.Reap(ctx, d.State, d.Runs)
+}

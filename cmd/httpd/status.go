@@ -1,0 +1,149 @@
+package httpd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"c2c/process/procstat"
+	"c2c/serve"
+)
+
+// answerTime is how long a daemon that runs may take to say so.
+const answerTime = 5 * time.Second
+
+// Status is what can be said of the daemon without it.
+type Status struct {
+	Running  bool      `json:"running"`
+	PID      int       `json:"pid,omitempty"`
+	URL      string    `json:"url,omitempty"`
+	Port     int       `json:"port,omitempty"`
+	Version  string    `json:"version,omitempty"`
+	Build    string    `json:"build,omitempty"`
+	Other    bool      `json:"other_build,omitempty"` // than that of the c2c that is installed
+	Started  time.Time `json:"started_at,omitzero"`
+	Root     string    `json:"root,omitempty"`
+	Dir      string    `json:"dir,omitempty"`
+	Token    string    `json:"token_file,omitempty"`
+	Answers  bool      `json:"answers"`
+	Reaped   bool      `json:"reaped,omitempty"`        // a daemon that was killed had left its file
+	Stranger bool      `json:"stranger,omitempty"`      // somebody else listens at the port that clients know
+	Private  bool      `json:"token_private,omitempty"` // nobody else may read the token
+}
+
+// Look finds out how the daemon is; installed is the program that is installed.
+func (d *Daemon) Look(ctx context.Context, installed string) (st Status, err error) {
+	if d.Dir == nil {
+		return st, nil
+	}
+	if st.Reaped, err = d.Reap(ctx); err != nil {
+		return st, err
+	}
+	if st.Running, err = d.Runs(); err != nil {
+		return st, err
+	}
+	st.Token = serve.TokenFile(d.State)
+	info, err := os.Lstat(st.Token)
+	if errors.Is(err, fs.ErrNotExist) {
+		st.Token = ""
+	} else if err != nil {
+		return st, err
+	}
+	st.Private = info != nil && info.Mode().Perm()&0o077 == 0
+	if !st.Running {
+		if st.Port, err = serve.PortBefore(d.Dir); err == nil && st.Port != 0 {
+			st.Stranger = listens(ctx, st.Port)
+		}
+		return st, err
+	}
+	if st.PID, err = d.PID(); err != nil {
+		return st, err
+	}
+	st.Build = procstat.BuildID(fmt.Sprintf("/proc/%d/exe", st.PID))
+	at, err := serve.ReadAt(d.State)
+	if errors.Is(err, fs.ErrNotExist) {
+		return st, nil // it begins, or is about to end
+	}
+	st.URL, st.Port, st.Version, st.Started, st.Root, st.Dir = at.URL, at.Port, at.Version, at.Started, at.Root, at.Dir
+	if st.Build == "" && at.PID == st.PID {
+		st.Build = at.Build
+	}
+	build := procstat.BuildID(installed)
+	st.Other = st.Build != "" && build != "" && st.Build != build
+	st.Answers = err == nil && Answers(ctx, at.Port)
+	return st, err
+}
+
+func address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+
+// listens says whether anybody takes connections at a port. Nothing is sent there.
+func listens(ctx context.Context, port int) bool {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address(port))
+	if err == nil {
+		conn.Close()
+	}
+	return err == nil
+}
+
+// Answers asks for the health, which needs no token.
+func Answers(ctx context.Context, port int) bool {
+	said, ok := Ask(ctx, port, "/healthz", "")
+	return ok && strings.HasPrefix(said, `{"ok":true,`)
+}
+
+// Ask gets a path, with a token or without one: the beginning of the answer, and whether it is one. No proxy is asked: the
+// port is one of this machine.
+func Ask(ctx context.Context, port int, path, token string) (said string, ok bool) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address(port)+path, nil)
+	if err != nil {
+		return "", false
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	if err != nil {
+		return "", false
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
+	return string(data), err == nil && resp.StatusCode == http.StatusOK
+}
+
+// Print writes it for a person.
+func (st Status) Print(w io.Writer) {
+	if st.Reaped {
+		fmt.Fprintln(w, "the last HTTP daemon was killed; its port file is removed")
+	}
+	if !st.Running {
+		fmt.Fprintln(w, "no HTTP daemon runs; c2c serve start starts one")
+		if st.Stranger {
+			fmt.Fprintln(w, st.WarnStranger())
+		}
+		return
+	}
+	fmt.Fprintf(w, "HTTP daemon runs, process %d, version %s\nurl %s\nroot %s, of %s\ntoken in %s\n", st.PID, st.Version, st.URL, st.Root, st.Dir, st.Token)
+	if st.Other {
+		fmt.Fprintln(w, "it is another build of c2c than the one that is installed: c2c serve restart starts this one")
+	}
+	if !st.Answers {
+		fmt.Fprintln(w, "it does not answer; c2c serve restart starts another")
+	}
+}
+
+// WarnStranger says what to do about somebody else at the port.
+func (st Status) WarnStranger() string {
+	return fmt.Sprintf("another program listens at port %d, where clients look for c2c: they send it the token. Stop it, or run c2c serve rotate-token and c2c serve start --port 0", st.Port)
+}
