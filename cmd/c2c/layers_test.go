@@ -29,7 +29,7 @@ var layers = []layer{
 	{"cmd/c2c", "the verbs that must start like an empty program: parse, call, print",
 		2600, "broker broker/deadlines broker/explain broker/loops broker/moves broker/notice broker/owed client cmd/cli format hooks inbox inbox/archive inbox/atomicfile inbox/inotify inbox/mail process/child project sessions sessions/callers sessions/turns wake"},
 	{"cmd/c2cd", "the other verbs, which may link large libraries",
-		3600, "broker broker/explain broker/loops broker/merge broker/moves broker/owed client cmd/cli cmd/httpd cmd/man cmd/monitor cmd/rare cmd/watch cmd/wired doctor format golang.org/x/sys hooks inbox inbox/atomicfile inbox/mail install install/selftest live mcp mcp/tools permission process/procstat project ringer senders serve serve/page serve/webhook sessions sessions/callers sessions/turns wake wake/clients wake/daemon wake/mux wake/plugin wake/pty wake/watch"},
+		3500, "broker broker/explain broker/loops broker/merge broker/moves broker/owed client cmd/cli cmd/httpd cmd/man cmd/monitor cmd/rare cmd/running cmd/watch cmd/wired doctor format golang.org/x/sys hooks inbox inbox/atomicfile inbox/mail install install/selftest live mcp mcp/tools permission process/procstat project ringer senders serve serve/page serve/webhook sessions sessions/callers sessions/turns wake wake/clients wake/daemon wake/mux wake/plugin wake/pty wake/watch"},
 	{"cmd/cli", "the table of all verbs, and what is made of it: options, help, completion, errors, pages",
 		1500, "broker client inbox inbox/atomicfile inbox/filelock inbox/mail project sessions sessions/callers"},
 	{"cmd/rare", "what c2c leaves to c2cd, so that no hook loads it: handover, sweep, prune, what is due",
@@ -40,6 +40,8 @@ var layers = []layer{
 		700, "broker broker/owed inbox inbox/atomicfile mcp mcp/tools permission process/procstat process/survive project ringer senders serve serve/events serve/page serve/webhook sessions wake wake/daemon wake/watch"},
 	{"cmd/monitor", "what happens in a root as lines, for programs",
 		250, "inbox/archive inbox/fields inbox/mail live wake"},
+	{"cmd/running", "clients that run already, and that c2c knows nothing of",
+		150, "broker client inbox/mail process/procstat project"},
 	{"cmd/man", "the man pages, made of the table of all verbs",
 		150, "broker cmd/cli"},
 	{"cmd/watch", "the screen of c2c watch",
@@ -178,7 +180,7 @@ var layers = []layer{
 const mostMethods = 40
 
 var manyMethods = map[string]int{
-	"cmd/c2cd.app":         51,
+	"cmd/c2cd.app":         48,
 	"inbox/atomicfile.Dir": 47,
 	"mcp.httpSession":      49,
 	"sessions.Registry":    82,

@@ -17,6 +17,7 @@ import (
 	"c2c/broker/owed"
 	"c2c/client"
 	"c2c/cmd/cli"
+	"c2c/cmd/running"
 	"c2c/cmd/wired"
 	"c2c/doctor"
 	"c2c/install"
@@ -105,9 +106,9 @@ func (a *app) checkRunning(ctx context.Context, present []string) (report []doct
 		return p.SharedProcess || sessions.Uninstalled(a.getenv, name, 0)
 	})
 	root, _ := a.root()
-	for _, r := range a.unknown(ctx, names) {
-		if theirs, _, err := project.FindRoot(a.getenv, r.folder); err == nil && theirs == root {
-			report = append(report, doctor.Finding{Client: r.client, Status: doctor.Warning, Part: "without mail", Detail: r.sentence(a.getenv("HOME"))})
+	for _, r := range running.Unknown(ctx, a.getenv, names) {
+		if theirs, _, err := project.FindRoot(a.getenv, r.Folder); err == nil && theirs == root {
+			report = append(report, doctor.Finding{Client: r.Client, Status: doctor.Warning, Part: "without mail", Detail: r.Sentence(a.getenv("HOME"))})
 		}
 	}
 	return report

@@ -5,14 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
-	"c2c/broker"
 	"c2c/client"
-	"c2c/inbox/mail"
-	"c2c/process/procstat"
-	"c2c/project"
+	"c2c/cmd/running"
 )
 
 // tellNext ends an install with a command that works here, where a client can be started. unasked: tools of c2c are called
@@ -72,83 +67,14 @@ func launches(script, program string) bool {
 	return false
 }
 
-// running is a client that runs in a terminal, and was not set up when it was started.
-type running struct {
-	client string
-	pid    int
-	folder string
-}
-
 // tellRunning names clients that ran before they were set up: they have no session.
 func (a *app) tellRunning(ctx context.Context, names []string) {
 	const most = 3
-	found := a.unknown(ctx, names)
+	found := running.Unknown(ctx, a.getenv, names)
 	for _, r := range found[:min(len(found), most)] {
-		fmt.Fprintf(a.stdout, "%s\n", r.sentence(a.getenv("HOME")))
+		fmt.Fprintf(a.stdout, "%s\n", r.Sentence(a.getenv("HOME")))
 	}
 	if more := len(found) - most; more > 0 {
 		fmt.Fprintf(a.stdout, "%d more run that were started before this: restart them\n", more)
 	}
-}
-
-func (r running) sentence(home string) string {
-	folder := r.folder
-	if rest, below := strings.CutPrefix(folder, home+"/"); below && home != "" {
-		folder = "~/" + rest
-	}
-	do := "restart it"
-	if p, _ := client.Find(r.client); p.ReadsHooksAnew {
-		do = "type a prompt there, or restart it"
-	}
-	return fmt.Sprintf("%s runs in %s already (pid %d): %s", r.client, mail.Visible(folder, ""), r.pid, do)
-}
-
-// unknown lists the clients of this user that run in a terminal and are no session.
-func (a *app) unknown(ctx context.Context, names []string) (all []running) {
-	known := map[string][]int{} // by folder
-	for _, t := range procstat.Terminals() {
-		i := slices.IndexFunc(names, func(name string) bool { return runs(t, client.ProgramOf(name)) })
-		if i < 0 || !slices.Contains(t.Env, "HOME="+a.getenv("HOME")) { // with another one it reads other settings
-			continue
-		}
-		pids, looked := known[t.Folder]
-		if !looked {
-			pids = a.sessionsOf(ctx, t.Folder)
-			known[t.Folder] = pids
-		}
-		if !slices.Contains(pids, t.PID) && !slices.Contains(pids, t.Parent) && !slices.ContainsFunc(all, func(r running) bool { return r.pid == t.Parent }) {
-			all = append(all, running{names[i], t.PID, t.Folder})
-		}
-	}
-	return all
-}
-
-// runs says whether a process is that of a program: its file is called so, or it is the script of an interpreter.
-func runs(t procstat.Terminal, program string) bool {
-	if filepath.Base(t.Args[0]) == program {
-		return true
-	}
-	interpreter := slices.Contains([]string{"node", "bun"}, filepath.Base(t.Args[0]))
-	return interpreter && len(t.Args) > 1 && strings.TrimSuffix(filepath.Base(t.Args[1]), ".js") == program
-}
-
-// sessionsOf gives the processes of the sessions of a folder's project.
-func (a *app) sessionsOf(ctx context.Context, folder string) (pids []int) {
-	root, _, err := project.FindRoot(a.getenv, folder)
-	if err != nil {
-		return nil
-	}
-	if _, err := os.Stat(root); err != nil {
-		return nil
-	}
-	b, err := broker.Open(broker.Config{Root: root})
-	if err != nil {
-		return nil
-	}
-	defer b.Close()
-	sessions, _ := b.Sessions(ctx)
-	for _, s := range sessions {
-		pids = append(pids, s.PID)
-	}
-	return pids
 }

@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"c2c/cmd/man"
 )
@@ -17,16 +15,10 @@ func (a *call) man() error {
 	if len(words) != 1 {
 		return fmt.Errorf("%w: into which directory?", errUsage)
 	}
-	dir := words[0]
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	n, err := man.Write(words[0])
+	if err != nil {
 		return err
 	}
-	pages := man.Pages()
-	for name, text := range pages {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
-			return err
-		}
-	}
-	fmt.Fprintf(a.stdout, "man pages written to %s: %d\n", dir, len(pages))
+	fmt.Fprintf(a.stdout, "man pages written to %s: %d\n", words[0], n)
 	return nil
 }

@@ -50,8 +50,8 @@ func (a *call) wireDaemon(ctx context.Context) error {
 	if verbs[0] == "list" {
 		return a.listWire(ctx, b, dir, *asJSON)
 	}
-	d := a.wireOf(b, dir, *alias)
-	d.Once = *once
+	d := wired.New(b, dir, *alias)
+	d.Getenv, d.Logger, d.Once = a.getenv, a.log, *once
 	d.Options = wired.Options{Agent: agent, In: a.cwd, Approve: *approve}
 	if *pidFile != "" {
 		d.PIDFile, err = filepath.Abs(*pidFile)
@@ -86,12 +86,6 @@ func checkWireAlias(alias string) error {
 		return fmt.Errorf("%w: --alias: %w", errUsage, err)
 	}
 	return nil
-}
-
-func (a *app) wireOf(b *broker.Broker, dir *atomicfile.Dir, alias string) *wired.Daemon {
-	d := wired.New(b, dir, alias)
-	d.Getenv, d.Logger = a.getenv, a.log
-	return d
 }
 
 func (a *app) startWire(ctx context.Context, d *wired.Daemon) error {

@@ -3,14 +3,30 @@ package man
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"c2c/broker"
 	"c2c/cmd/cli"
 )
 
-// Pages are the man pages by their names.
-func Pages() map[string][]byte {
+// Write writes the man pages into a directory, and counts them.
+func Write(dir string) (n int, err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return 0, err
+	}
+	all := pages()
+	for name, text := range all {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+			return 0, err
+		}
+	}
+	return len(all), nil
+}
+
+// pages are the man pages by their names.
+func pages() map[string][]byte {
 	render := func(name, short, text string) []byte {
 		head := fmt.Sprintf(".nh\n.TH %s 1 \"\" \"c2c %s\" \"c2c\"\n.SH NAME\n%s \\- %s\n", strings.ToUpper(name), broker.Version, name, short)
 		return []byte(head + roff(text))

@@ -1,0 +1,87 @@
+// Package running finds the clients that run already, and that c2c knows nothing of.
+package running
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"c2c/broker"
+	"c2c/client"
+	"c2c/inbox/mail"
+	"c2c/process/procstat"
+	"c2c/project"
+)
+
+// Client is a client that runs in a terminal, and was not set up when it was started.
+type Client struct {
+	Client string
+	PID    int
+	Folder string
+}
+
+// Sentence says what its person can do.
+func (r Client) Sentence(home string) string {
+	folder := r.Folder
+	if rest, below := strings.CutPrefix(folder, home+"/"); below && home != "" {
+		folder = "~/" + rest
+	}
+	do := "restart it"
+	if p, _ := client.Find(r.Client); p.ReadsHooksAnew {
+		do = "type a prompt there, or restart it"
+	}
+	return fmt.Sprintf("%s runs in %s already (pid %d): %s", r.Client, mail.Visible(folder, ""), r.PID, do)
+}
+
+// Unknown lists the clients of this user that run in a terminal and are no session.
+func Unknown(ctx context.Context, getenv func(string) string, names []string) (all []Client) {
+	known := map[string][]int{} // by folder
+	for _, t := range procstat.Terminals() {
+		i := slices.IndexFunc(names, func(name string) bool { return runs(t, client.ProgramOf(name)) })
+		if i < 0 || !slices.Contains(t.Env, "HOME="+getenv("HOME")) { // with another one it reads other settings
+			continue
+		}
+		pids, looked := known[t.Folder]
+		if !looked {
+			pids = sessionsOf(ctx, getenv, t.Folder)
+			known[t.Folder] = pids
+		}
+		if !slices.Contains(pids, t.PID) && !slices.Contains(pids, t.Parent) && !slices.ContainsFunc(all, func(r Client) bool { return r.PID == t.Parent }) {
+			all = append(all, Client{names[i], t.PID, t.Folder})
+		}
+	}
+	return all
+}
+
+// runs says whether a process is that of a program: its file is called so, or it is the script of an interpreter.
+func runs(t procstat.Terminal, program string) bool {
+	if filepath.Base(t.Args[0]) == program {
+		return true
+	}
+	interpreter := slices.Contains([]string{"node", "bun"}, filepath.Base(t.Args[0]))
+	return interpreter && len(t.Args) > 1 && strings.TrimSuffix(filepath.Base(t.Args[1]), ".js") == program
+}
+
+// sessionsOf gives the processes of the sessions of a folder's project.
+func sessionsOf(ctx context.Context, getenv func(string) string, folder string) (pids []int) {
+	root, _, err := project.FindRoot(getenv, folder)
+	if err != nil {
+		return nil
+	}
+	if _, err := os.Stat(root); err != nil {
+		return nil
+	}
+	b, err := broker.Open(broker.Config{Root: root})
+	if err != nil {
+		return nil
+	}
+	defer b.Close()
+	sessions, _ := b.Sessions(ctx)
+	for _, s := range sessions {
+		pids = append(pids, s.PID)
+	}
+	return pids
+}
