@@ -345,6 +345,7 @@ func isUsedWithAMouse(t *testing.T, k *keeper) {
 	r.click("Is the build green?") // once more
 	r.shows("thread of m-1")
 	r.click("Esc back")
+	r.gone("Esc back") // the words of the last line stand elsewhere now
 	r.shows("all mail")
 	r.click("? help")
 	r.shows("mark my own mail as read")

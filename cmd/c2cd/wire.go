@@ -54,10 +54,9 @@ func (a *call) wireDaemon(ctx context.Context) error {
 	d.Getenv, d.Logger, d.Once = a.getenv, a.log, *once
 	d.Options = wired.Options{Agent: agent, In: a.cwd, Approve: *approve}
 	if *pidFile != "" {
-		d.PIDFile, err = filepath.Abs(*pidFile)
-	}
-	if err != nil {
-		return err
+		if d.PIDFile, err = filepath.Abs(*pidFile); err != nil {
+			return err
+		}
 	}
 	switch verbs[0] {
 	case "run":
@@ -69,13 +68,17 @@ func (a *call) wireDaemon(ctx context.Context) error {
 	case "restart":
 		return a.restartWire(ctx, d)
 	case "status":
-		st, err := d.Look(ctx)
-		if err != nil {
-			return err
-		}
-		return a.show(st, st.PID != 0, *asJSON)
+		return a.showWire(ctx, d, *asJSON)
 	}
 	return nil // the table knows no other
+}
+
+func (a *call) showWire(ctx context.Context, d *wired.Daemon, asJSON bool) error {
+	st, err := d.Look(ctx)
+	if err != nil {
+		return err
+	}
+	return a.show(st, st.PID != 0, asJSON)
 }
 
 func checkWireAlias(alias string) error {
