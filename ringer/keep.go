@@ -120,5 +120,5 @@ func (r *Ringer) open() (*broker.Broker, error) {
 	if _, err := os.Stat(root); err != nil {
 		return nil, err
 	}
-	return r.Open(root)
+	return broker.Open(broker.ConfigOf(r.Getenv, root, r.Log))
 }

@@ -37,7 +37,6 @@ type Ringer struct {
 	// Root finds the root. It is not opened before it is there: clients start throw-away copies of their
 	// servers, which must leave no trace.
 	Root func() (string, error)
-	Open func(root string) (*broker.Broker, error)
 	// Scope says whom to ring and how.
 	Scope  Scope
 	Getenv func(string) string

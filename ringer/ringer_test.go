@@ -47,7 +47,7 @@ func typing(t *testing.T) (r *Ringer, b *broker.Broker, s sessions.Session, ring
 		return wake.Ways{Methods: []wake.Method{{Name: "test", Doorbell: rings}}}, nil
 	}
 	return &Ringer{Scope: scope, Getenv: func(string) string { return "" }, Log: slog.New(slog.DiscardHandler),
-		Root: func() (string, error) { return root, nil }, Open: open}, b, s, rings
+		Root: func() (string, error) { return root, nil }}, b, s, rings
 }
 
 func TestAnAttachedPaneIsRungAtOnce(t *testing.T) {

@@ -29,7 +29,7 @@ var layers = []layer{
 	{"cmd/c2c", "the verbs that must start like an empty program: parse, call, print",
 		2600, "broker broker/deadlines broker/explain broker/loops broker/moves broker/notice broker/owed client cmd/cli format hooks inbox inbox/archive inbox/atomicfile inbox/inotify inbox/mail process/child project sessions sessions/callers sessions/turns wake"},
 	{"cmd/c2cd", "the other verbs, which may link large libraries",
-		3500, "broker broker/explain broker/loops broker/merge broker/moves broker/owed client cmd/cli cmd/httpd cmd/man cmd/monitor cmd/rare cmd/running cmd/watch cmd/wired doctor format golang.org/x/sys hooks inbox inbox/atomicfile inbox/mail install install/selftest live mcp mcp/tools permission process/procstat project ringer senders serve serve/page serve/webhook sessions sessions/callers sessions/turns wake wake/clients wake/daemon wake/mux wake/plugin wake/pty wake/watch"},
+		3450, "broker broker/explain broker/loops broker/merge broker/moves broker/owed client cmd/cli cmd/httpd cmd/man cmd/monitor cmd/rare cmd/running cmd/watch cmd/wired doctor format golang.org/x/sys hooks inbox inbox/atomicfile inbox/mail install install/selftest live mcp mcp/tools permission process/procstat project ringer senders serve serve/page serve/webhook sessions sessions/callers sessions/turns wake wake/clients wake/daemon wake/mux wake/plugin wake/pty wake/watch"},
 	{"cmd/cli", "the table of all verbs, and what is made of it: options, help, completion, errors, pages",
 		1500, "broker client inbox inbox/atomicfile inbox/filelock inbox/mail project sessions sessions/callers"},
 	{"cmd/rare", "what c2c leaves to c2cd, so that no hook loads it: handover, sweep, prune, what is due",
@@ -37,7 +37,7 @@ var layers = []layer{
 	{"cmd/wired", "what c2c wire-daemon runs: the mail of one session, carried to an agent that it starts",
 		350, "broker client cmd/cli doctor inbox inbox/atomicfile ringer sessions sessions/callers wake wake/daemon wake/watch wake/wire"},
 	{"cmd/httpd", "what c2c serve runs: the server with its paths, and what looks after the roots that it has open",
-		700, "broker broker/owed inbox inbox/atomicfile mcp mcp/tools permission process/procstat process/survive project ringer senders serve serve/events serve/page serve/webhook sessions wake wake/daemon wake/watch"},
+		750, "broker broker/loops broker/owed inbox inbox/atomicfile mcp mcp/tools permission process/procstat process/survive project ringer senders serve serve/events serve/page serve/webhook sessions wake wake/daemon wake/watch"},
 	{"cmd/monitor", "what happens in a root as lines, for programs",
 		250, "inbox/archive inbox/fields inbox/mail live wake"},
 	{"cmd/running", "clients that run already, and that c2c knows nothing of",
@@ -180,7 +180,7 @@ var layers = []layer{
 const mostMethods = 40
 
 var manyMethods = map[string]int{
-	"cmd/c2cd.app":         48,
+	"cmd/c2cd.app":         47,
 	"inbox/atomicfile.Dir": 47,
 	"mcp.httpSession":      49,
 	"sessions.Registry":    82,

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 
-	"c2c/broker"
 	"c2c/client"
 	"c2c/hooks"
 	"c2c/inbox"
@@ -144,8 +143,5 @@ func (a *app) startRinging(ctx context.Context, scope ringer.Scope) (stop func()
 }
 
 func (a *app) ringer(scope ringer.Scope) *ringer.Ringer {
-	return &ringer.Ringer{Scope: scope, Getenv: a.getenv, Log: a.log, Root: a.root,
-		Open: func(root string) (*broker.Broker, error) {
-			return broker.Open(broker.ConfigOf(a.getenv, root, a.log))
-		}}
+	return &ringer.Ringer{Scope: scope, Getenv: a.getenv, Log: a.log, Root: a.root}
 }

@@ -4,16 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
-	"unicode"
 
-	"c2c/broker/loops"
-	"c2c/broker/owed"
 	"c2c/client"
 	"c2c/cmd/cli"
 	"c2c/cmd/httpd"
@@ -21,8 +16,6 @@ import (
 	"c2c/serve/page"
 	"c2c/wake/daemon"
 )
-
-const portVariable = "C2C_HTTP_PORT"
 
 // httpDaemon runs the daemon of c2c serve, or starts, stops and asks the one that runs.
 type httpDaemon struct {
@@ -50,7 +43,7 @@ func (a *call) serve(ctx context.Context) error {
 		return err
 	}
 	if verb == "unit" {
-		return a.printUnit()
+		return httpd.PrintUnit(a.stdout, a.c2c, a.cwd, a.getenv)
 	}
 	d, err := a.httpDaemon(verb != "status" && verb != "stop")
 	if err != nil {
@@ -89,7 +82,7 @@ func oneVerb(words []string, foreground, unit bool) (string, error) {
 
 // httpPort is the port that is asked for, by option or variable.
 func (a *app) httpPort(option string) (int, error) {
-	for _, from := range [][2]string{{"--port", option}, {portVariable, a.getenv(portVariable)}} {
+	for _, from := range [][2]string{{"--port", option}, {httpd.PortVariable, a.getenv(httpd.PortVariable)}} {
 		if from[1] == "" {
 			continue
 		}
@@ -145,7 +138,7 @@ func (d *httpDaemon) start(ctx context.Context, dir string) error {
 	if _, err := d.Reap(ctx); err != nil {
 		return err
 	}
-	more := serveSettings()
+	more := httpd.Settings()
 	for _, p := range client.All() {
 		more = append(more, p.ConfigEnv)
 	}
@@ -157,11 +150,6 @@ func (d *httpDaemon) start(ctx context.Context, dir string) error {
 		return err
 	}
 	return d.printURL()
-}
-
-// serveSettings are the variables of c2c that the daemon goes by.
-func serveSettings() []string {
-	return []string{"C2C_MCP_BROKER_ROOT", loops.HopsVariable, owed.ObligationTimesVariable}
 }
 
 func (d *httpDaemon) printURL() error {
@@ -217,44 +205,4 @@ func (d *httpDaemon) rotate() error {
 		"the logins of the page are over: c2c open\n", serve.TokenFile(d.State))
 	d.a.tellOverHTTP("it has the old one", ": c2c install %s --http")
 	return nil
-}
-
-// printUnit prints a unit for systemd. Nothing is written: where units are is their person's choice.
-func (a *app) printUnit() error {
-	c2c, err := unitWord(a.c2c)
-	if err != nil {
-		return err
-	}
-	if _, err := unitWord(a.cwd); err != nil {
-		return err
-	}
-	dir := strings.ReplaceAll(a.cwd, "%", "%%") // this is a path up to the end of the line, and no word
-	_, err = io.WriteString(a.stdout, "# systemctl --user edit --force --full c2c-serve.service    (paste this, save)\n"+
-		"# systemctl --user enable --now c2c-serve.service\n"+
-		"[Unit]\nDescription=c2c over HTTP, on this machine alone\n\n"+
-		"[Service]\nExecStart="+c2c+" serve --foreground\nWorkingDirectory="+dir+"\n")
-	for _, name := range append([]string{"XDG_STATE_HOME", portVariable}, serveSettings()...) {
-		v := a.getenv(name)
-		if v == "" || err != nil {
-			continue
-		}
-		word, werr := unitWord(name + "=" + v)
-		if werr != nil {
-			return werr
-		}
-		_, err = fmt.Fprintf(a.stdout, "Environment=%s\n", word)
-	}
-	if err == nil {
-		_, err = io.WriteString(a.stdout, "Restart=on-failure\n\n[Install]\nWantedBy=default.target\n")
-	}
-	return err
-}
-
-// unitWord writes a word as systemd.syntax(7) has it: quoted, with % doubled, since systemd fills that in. It fills
-// in no $ in the path of a program, and none in Environment=.
-func unitWord(word string) (string, error) {
-	if strings.ContainsFunc(word, unicode.IsControl) {
-		return "", fmt.Errorf("%q cannot stand in a unit", word)
-	}
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "%", "%%").Replace(word) + `"`, nil
 }

@@ -64,7 +64,7 @@ func (b *bells) update(ctx context.Context) {
 func (b *bells) start(ctx context.Context, root string) (stop func()) {
 	r := &ringer.Ringer{
 		Scope:  ringer.Streams(func() map[string]wake.Doorbell { return b.tools.Streams(root) }, b.tools.Changed(root)),
-		Getenv: b.h.Getenv, Log: b.h.Log, Open: b.h.open,
+		Getenv: b.h.Getenv, Log: b.h.Log,
 		Root:    func() (string, error) { return root, nil },
 		Counted: b.count,
 	}

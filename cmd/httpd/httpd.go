@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/inbox"
 	"c2c/inbox/atomicfile"
 	"c2c/ringer"
 	"c2c/senders"
@@ -36,7 +37,7 @@ func (h *Host) Run(ctx context.Context, within func(prepare func() error, run fu
 	s := serve.New(serve.Config{
 		Senders: webhook.Keys{List: list}, Persons: shown,
 		State: h.State, Port: h.Port, Getenv: h.Getenv, Dir: h.Cwd, Log: h.Log,
-		Open: h.open,
+		Open: func(root string) (*broker.Broker, error) { return h.open(root, h.Log) },
 		OpenHere: func(dir string) (*broker.Broker, error) {
 			return broker.OpenHere(h.Getenv, dir, broker.Config{Log: h.Log})
 		},
@@ -68,8 +69,8 @@ func (h *Host) Run(ctx context.Context, within func(prepare func() error, run fu
 	return errors.Join(err, failed, s.Close())
 }
 
-func (h *Host) open(root string) (*broker.Broker, error) {
-	return broker.Open(broker.ConfigOf(h.Getenv, root, h.Log))
+func (h *Host) open(root string, log inbox.Log) (*broker.Broker, error) {
+	return broker.Open(broker.ConfigOf(h.Getenv, root, log))
 }
 
 // keepAgain is how long the daemon waits before it looks again after a root that it could not look after.

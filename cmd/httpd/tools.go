@@ -57,5 +57,5 @@ func (h *Host) openFor(root string, log inbox.Log) (*broker.Broker, error) {
 	if _, err := os.Stat(root); err != nil {
 		return nil, fmt.Errorf("open root: %w", err)
 	}
-	return broker.Open(broker.ConfigOf(h.Getenv, root, log))
+	return h.open(root, log)
 }

@@ -106,7 +106,9 @@ func (d *Daemon) work(ctx context.Context, sid string) error {
 	if d.Once {
 		err = d.carryOnce(ctx, sid, bridge)
 	} else {
-		stop := d.ringer(ringer.Agent(sid, bridge.Method())).Start(ctx)
+		r := &ringer.Ringer{Scope: ringer.Agent(sid, bridge.Method()), Getenv: d.Getenv, Log: d.Logger,
+			Root: func() (string, error) { return d.Broker.Root(), nil }}
+		stop := r.Start(ctx)
 		<-ctx.Done()
 		stop()
 	}
@@ -134,12 +136,4 @@ func (d *Daemon) carryOnce(ctx context.Context, sid string, bridge *wire.Bridge)
 			return err
 		}
 	}
-}
-
-// ringer is one for this root.
-func (d *Daemon) ringer(scope ringer.Scope) *ringer.Ringer {
-	return &ringer.Ringer{Scope: scope, Getenv: d.Getenv, Log: d.Logger, Root: func() (string, error) { return d.Broker.Root(), nil },
-		Open: func(root string) (*broker.Broker, error) {
-			return broker.Open(broker.ConfigOf(d.Getenv, root, d.Logger))
-		}}
 }

@@ -138,7 +138,7 @@ func eachWithID(lines []byte, ids map[string]bool, f func(Record)) {
 	for _, start := range slices.Backward(mail.LinesWith(lines, ids)) {
 		line, _, _ := bytes.Cut(lines[start:], []byte("\n"))
 		var r Record
-		if json.Unmarshal(line, &r) == nil && mail.IsOne(r.ID, ids) {
+		if json.Unmarshal(line, &r) == nil && mail.IsAmong(r.ID, ids) {
 			f(r)
 		}
 	}

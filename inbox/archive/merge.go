@@ -86,7 +86,7 @@ func (a *snapshot) writeMerged(other *snapshot) error {
 	return write() // perhaps an empty one, which says where the next begins
 }
 
-// inTime gives the lines of two archives, each of which is in the order of time.
+// inTime merges the lines of two archives by their times. Each archive has its own lines in that order already.
 func inTime(a, b *snapshot) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		nextA, stopA := iter.Pull2(a.lines())

@@ -81,12 +81,12 @@ func linkOf(line []byte, messageID, inReplyTo *finder.Finder) (id, answers strin
 	return string(own), string(to), ok
 }
 
-// HoldsAnswer gives a function for Query.Holds: whether an answer to one of the ids may stand there.
+// HoldsAnswer gives a function for inbox.Query.Holds: whether an answer to one of the ids may stand there.
 func HoldsAnswer(ids map[string]bool) func(data []byte) bool {
 	return func(data []byte) bool { return mentionsAs(data, "in_reply_to", ids) }
 }
 
-// HoldsSender gives a function for Query.Holds: whether a message may stand there that was sent under one of the aliases, or by
+// HoldsSender gives a function for inbox.Query.Holds: whether a message may stand there that was sent under one of the aliases, or by
 // one of the sessions. In a body the quotes are escaped, so no body looks like a field.
 func HoldsSender(names []string) func(data []byte) bool {
 	var marks [][]byte
@@ -101,7 +101,7 @@ func HoldsSender(names []string) func(data []byte) bool {
 	}
 }
 
-// HoldsID gives a function for Query.Holds: whether a message with one of the ids may stand there.
+// HoldsID gives a function for inbox.Query.Holds: whether a message with one of the ids may stand there.
 func HoldsID(ids map[string]bool) func(data []byte) bool {
 	return func(data []byte) bool { return mayHold(data, ids) }
 }
@@ -120,14 +120,14 @@ func mayHold(file []byte, ids map[string]bool) bool {
 	return false
 }
 
-// IsOne says whether an id is one of ids, or is shown as one of them.
-func IsOne(id string, ids map[string]bool) bool { return ids[id] || ids[ShortID(id)] }
+// IsAmong says whether an id is one of ids, or is shown as one of them.
+func IsAmong(id string, ids map[string]bool) bool { return ids[id] || ids[ShortID(id)] }
 
 // LinesWith gives where the lines begin that may have one of the ids. Parsing them takes a hundred times as long.
 func LinesWith(data []byte, ids map[string]bool) (starts []int) {
 	if len(ids) > fewIDs {
 		EachID(data, func(id string, start int) {
-			if IsOne(id, ids) {
+			if IsAmong(id, ids) {
 				starts = append(starts, start)
 			}
 		})
@@ -164,7 +164,7 @@ func EachID(data []byte, f func(id string, start int)) {
 	}
 }
 
-// HoldsShownID gives a function for Query.Holds: whether a message may stand there whose id is one of ids, or is shown as one of
+// HoldsShownID gives a function for inbox.Query.Holds: whether a message may stand there whose id is one of ids, or is shown as one of
 // them. If also is set, it must say yes as well.
 func HoldsShownID(ids map[string]bool, also func([]byte) bool) func(data []byte) bool {
 	var few []*finder.Finder

@@ -10,7 +10,7 @@ func TestMentionsFindsWhatParsingFinds(t *testing.T) {
 	for line, want := range map[string]bool{
 		`{"message_id":"job-1"}`:                                          true,
 		`{"message_id" : "job-1"}`:                                        true,
-		`{"message_id":"other","x":{"message_id":"job-1"}}`:               true, // who asks looks closer
+		`{"message_id":"other","x":{"message_id":"job-1"}}`:               true, // the caller parses the line, and sees
 		`{"message_id":"job-11"}`:                                         false,
 		`{"message_id":7,"content":"job-1"}`:                              false,
 		`{"content":"\"message_id\":\"job-1\""}`:                          false,
