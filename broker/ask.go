@@ -64,7 +64,7 @@ func (b *Broker) Ask(ctx context.Context, from sessions.Session, m mail.Message,
 }
 
 // Changed is a file whose closing tells that Look may find something.
-func (q *Question) Changed() (path string, err error) { return q.b.Watchable(q.box.LockName()) }
+func (q *Question) Changed() (path string, err error) { return q.b.Locks.Watchable(q.box.LockName()) }
 
 // Answer is the answer to a question, leased to the session that asked.
 type Answer struct {

@@ -14,6 +14,7 @@ import (
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/registry"
 )
 
 func (w *world) attach(c callers.Caller) sessions.Session {
@@ -163,7 +164,7 @@ func TestRegistryStaysBelowTheOriginalsLimit(t *testing.T) {
 	w.writeRegistry(`[{"session_id":"s1","alias":"amber","role":"` + strings.Repeat("x", registryMax-100) + `"}]`)
 	before := w.file(registryFile)
 	_, err := w.Attach(context.Background(), callers.Caller{Client: "gem"})
-	if !errors.Is(err, sessions.ErrRegistryFull) {
+	if !errors.Is(err, registry.ErrFull) {
 		t.Errorf("error %v, want ErrRegistryFull", err)
 	}
 	if w.file(registryFile) != before {
@@ -175,11 +176,11 @@ func TestLogKeepsOrder(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
 	for _, e := range []string{"one", "two", "three"} {
-		if err := w.LogEvent(ctx, e, sessions.Note{Name: "alias", Value: "amber"}); err != nil {
+		if err := w.Events.Write(ctx, e, "alias", "amber"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	lines, err := w.TailLog(ctx, 2)
+	lines, err := w.Events.Tail(ctx, 2)
 	if err != nil || len(lines) != 2 || !strings.Contains(string(lines[0]), "two") || !strings.Contains(string(lines[1]), "three") {
 		t.Errorf("tail: %s, %v", lines, err)
 	}

@@ -16,6 +16,7 @@ import (
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/registry"
 )
 
 // What is dead is none of a session that is made just now, so it does not even look: a root may have 200,000 dead letters.
@@ -152,7 +153,7 @@ func TestAFreeNameGetsNoMailOfWhoHadIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	made := w.attach(callers.Caller{Client: "claude", ClientID: "u1", PID: w.pid(20)})
-	if done, err := moves.Redeliver(t.Context(), w.Registry, sessions.Row(`{"session_id":"`+made.ID+`","alias":"birch"}`), nil); err != nil || !done {
+	if done, err := moves.Redeliver(t.Context(), w.Registry, registry.Row(`{"session_id":"`+made.ID+`","alias":"birch"}`), nil); err != nil || !done {
 		t.Fatal(done, err)
 	}
 	w.wantMail(made.ID)

@@ -14,7 +14,7 @@ import (
 	"c2c/broker/notice"
 	"c2c/broker/owed"
 	"c2c/inbox/mail"
-	"c2c/sessions"
+	"c2c/sessions/due"
 )
 
 // isDue says whether a command would look at what messages are owed.
@@ -22,8 +22,8 @@ func (w *world) isDue() bool { return w.untilLook() == 0 }
 
 // untilLook is for how long no command looks, as the time of the mark says.
 func (w *world) untilLook() time.Duration {
-	at, size, err := w.Dir().TimeOf(sessions.DueMark)
-	if ahead := at.Sub(w.clock); err == nil && size > 0 && ahead > 0 && ahead <= sessions.LookEvery {
+	at, size, err := w.Dir().TimeOf(due.FileName)
+	if ahead := at.Sub(w.clock); err == nil && size > 0 && ahead > 0 && ahead <= due.LookEvery {
 		return ahead
 	}
 	return 0
@@ -63,12 +63,12 @@ func TestACommandLooksWhenSomethingIsDueAndNotBefore(t *testing.T) {
 			if _, err := w.Send(t.Context(), amber, m); err != nil {
 				t.Fatal(err)
 			}
-			if is, short := w.isDue(), c.due < sessions.LookEvery; is != short {
+			if is, short := w.isDue(), c.due < due.LookEvery; is != short {
 				t.Errorf("behind the send somebody is to look: %v, want %v", is, short)
 			}
 			for passed := time.Duration(0); passed < c.due-time.Second; {
 				w.looked()
-				step := min(w.UntilLook(), c.due-time.Second-passed)
+				step := min(w.Due.UntilLook(), c.due-time.Second-passed)
 				passed += step
 				w.pass(step)
 			}
@@ -96,7 +96,7 @@ func TestNothingIsReadThatIsNotDue(t *testing.T) {
 	}
 	w.send(amber, "birch", "x")
 	w.once()
-	w.pass(sessions.LookEvery - time.Second)
+	w.pass(due.LookEvery - time.Second)
 	w.once()
 	if _, err := os.Stat(lock); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a command looks, though nothing is due: %v", err)
@@ -106,7 +106,7 @@ func TestNothingIsReadThatIsNotDue(t *testing.T) {
 // The mark can be wrong in many ways. Whatever has happened to it, nobody is told late by more than lookEvery.
 func TestAMarkThatIsWrongMakesSomebodyLookTooEarly(t *testing.T) {
 	t.Parallel()
-	path := func(w *world) string { return filepath.Join(w.Root(), sessions.DueMark) }
+	path := func(w *world) string { return filepath.Join(w.Root(), due.FileName) }
 	for name, c := range map[string]struct {
 		spoil func(w *world) error
 		late  time.Duration
@@ -116,7 +116,7 @@ func TestAMarkThatIsWrongMakesSomebodyLookTooEarly(t *testing.T) {
 		"of a clock far ahead": {func(w *world) error { at := w.clock.Add(40 * 24 * time.Hour); return os.Chtimes(path(w), at, at) }, 0},
 		"of a clock behind":    {func(w *world) error { return os.Chtimes(path(w), time.Unix(9, 0), time.Unix(9, 0)) }, 0},
 		"the clock went back":  {func(w *world) error { w.pass(-40 * 24 * time.Hour); return nil }, 0},
-		"by an older version":  {func(*world) error { return nil }, sessions.LookEvery},
+		"by an older version":  {func(*world) error { return nil }, due.LookEvery},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -157,7 +157,7 @@ func TestNothingIsMissedThatIsStoredDuringALook(t *testing.T) {
 			t.Parallel()
 			w, amber, _ := pair(t)
 			before(w)
-			mark := w.BeginLook(true)
+			mark := w.Due.BeginLook(true)
 			w.put(amber, "birch", mail.Message{TellAfter: 60})
 			mark.End(time.Time{})
 			if !w.isDue() {
@@ -191,11 +191,11 @@ func TestALookThatIsKilledIsDoneAgain(t *testing.T) {
 	t.Parallel()
 	w, _, _ := pair(t)
 	w.looked()
-	w.BeginLook(true)
+	w.Due.BeginLook(true)
 	if !w.isDue() {
 		t.Error("nobody looks again")
 	}
-	if err := os.WriteFile(filepath.Join(w.Root(), sessions.DueMark+".tmp.c2c"), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(w.Root(), due.FileName+".tmp.c2c"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	w.looked()
@@ -215,12 +215,12 @@ func TestAKeeperKeepsTheMark(t *testing.T) {
 	}
 	w.put(amber, "birch", mail.Message{TellAfter: 60})
 	w.look(k)
-	if left := w.UntilLook(); left <= 0 || left > time.Minute {
+	if left := w.Due.UntilLook(); left <= 0 || left > time.Minute {
 		t.Errorf("somebody looks after %v", left)
 	}
 	w.put(amber, "birch", mail.Message{TellAfter: 30})
 	w.look(k)
-	if left := w.UntilLook(); left <= 0 || left > 30*time.Second {
+	if left := w.Due.UntilLook(); left <= 0 || left > 30*time.Second {
 		t.Errorf("somebody looks after %v", left)
 	}
 	w.read(birch.ID)
@@ -243,7 +243,7 @@ func TestACommandDoesNotLookForLong(t *testing.T) {
 	if _, err := k.Look(over); !errors.Is(err, context.Canceled) {
 		t.Errorf("err %v", err)
 	}
-	if left := w.UntilLook(); left <= 0 || left > keepAgain {
+	if left := w.Due.UntilLook(); left <= 0 || left > keepAgain {
 		t.Errorf("the next one looks after %v", left)
 	}
 	w.pass(keepAgain)

@@ -5,6 +5,7 @@ import (
 
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/locks"
 )
 
 // countedProcesses counts how often each process is looked at.
@@ -46,24 +47,24 @@ func TestAGlanceSeesOneState(t *testing.T) {
 	w := newWorld(t)
 	amber := w.attach(callers.Caller{Explicit: "amber"})
 	g := w.Glance()
-	before := g.FactsOf(amber.ID)
-	if g.HasServer(amber.ID) {
+	before := g.Facts.Of(amber.ID)
+	if g.Locks.HasServer(amber.ID) {
 		t.Error("nobody serves it, and somebody does")
 	}
-	w.hold(sessions.ServerLock(amber.ID))
-	if g.HasServer(amber.ID) || !w.Glance().HasServer(amber.ID) || !w.HasServer(amber.ID) {
+	w.hold(locks.ServerLock(amber.ID))
+	if g.Locks.HasServer(amber.ID) || !w.Glance().Locks.HasServer(amber.ID) || !w.Locks.HasServer(amber.ID) {
 		t.Error("its server is not what the first look of a glance has shown")
 	}
 	if err := w.SetPane(t.Context(), amber.ID, "%7"); err != nil {
 		t.Fatal(err)
 	}
-	if again := g.FactsOf(amber.ID); again.Pane != before.Pane {
+	if again := g.Facts.Of(amber.ID); again.Pane != before.Pane {
 		t.Errorf("the same glance: pane %q, then %q", before.Pane, again.Pane)
 	}
-	if got := w.Glance().FactsOf(amber.ID).Pane; got != "%7" {
+	if got := w.Glance().Facts.Of(amber.ID).Pane; got != "%7" {
 		t.Errorf("another glance: pane %q", got)
 	}
-	if got := w.FactsOf(amber.ID).Pane; got != "%7" {
+	if got := w.Facts.Of(amber.ID).Pane; got != "%7" {
 		t.Errorf("without one: pane %q", got)
 	}
 }

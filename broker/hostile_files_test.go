@@ -46,7 +46,7 @@ func FuzzFilesOfARoot(f *testing.F) {
 		}
 		w.Status(ctx, "m-1")
 		notice.DeadLetters(ctx, w.Registry, 0)
-		w.TailLog(ctx, 9)
+		w.Events.Tail(ctx, 9)
 		w.Search(ctx, amber, []string{"x"}, 9)
 		w.HistoryBefore(ctx, "", broker.Latest, 9)
 		explain.Obligations(ctx, w.Registry, amber, true)

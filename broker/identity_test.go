@@ -13,6 +13,7 @@ import (
 	"c2c/inbox/filelock"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/registry"
 )
 
 func (w *world) wantResolve(want string, c callers.Caller) {
@@ -156,7 +157,7 @@ func TestWhoIsKnownAttachesWithoutTheLock(t *testing.T) {
 	named := callers.Caller{Client: "claude", PID: w.pid(20), Getenv: env("C2C_MCP_SESSION_ID", "my-session")}
 	hook := callers.Caller{Client: "claude", ClientID: "a", PID: w.pid(10)}
 	want := map[string]callers.Caller{w.attach(named).ID: named, w.attach(hook).ID: hook}
-	lock, err := filelock.Acquire(context.Background(), w.Dir(), sessions.RegistryLock)
+	lock, err := filelock.Acquire(context.Background(), w.Dir(), registry.LockName)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -354,7 +355,7 @@ func TestAnIDThatIsTheNameOfNewContentIsRefused(t *testing.T) {
 func TestASessionLivesAsLongAsItsServer(t *testing.T) {
 	w := newWorld(t)
 	s := w.register("amber", callers.Caller{Explicit: "amber", PID: w.pid(20)})
-	leave, err := w.Serve(s.ID)
+	leave, err := w.Locks.Serve(s.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -621,7 +622,7 @@ func TestAClientInTheShellOfAWireAgentIsNotThatSession(t *testing.T) {
 	w.table[13] = sessions.Process{PID: 13, Parent: 10, Start: 13}
 	w.wantResolve(outer.ID, callers.Caller{Client: "mcp", PID: w.pid(13), Getenv: inherited})
 
-	serves, err := w.Serve(outer.ID) // the daemon, seen from another PID namespace
+	serves, err := w.Locks.Serve(outer.ID) // the daemon, seen from another PID namespace
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -648,7 +649,7 @@ func TestAClientsFilesAreReadBeforeTheRegistryIsLocked(t *testing.T) {
 	looked := 0
 	getenv := func(name string) string {
 		if name == "KIMI_CODE_HOME" {
-			if looked++; w.isLocked(sessions.RegistryLock) {
+			if looked++; w.isLocked(registry.LockName) {
 				t.Error("read with the registry locked")
 			}
 		}

@@ -11,6 +11,8 @@ import (
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/facts"
+	"c2c/sessions/registry"
 )
 
 // A sender that had looked the alias up before it changed hands finds that a mover holds the old mailbox.
@@ -18,10 +20,10 @@ func TestASendThatCannotFollowIsSentAndComesLater(t *testing.T) {
 	w, amber := absentHolder(t)
 	unblock := w.block("heir")
 	w.register("birch", w.heir())
-	if err := w.ChangeFacts(context.Background(), "heir", func(f *sessions.Facts) { f.MoveFrom = nil }); err != nil {
+	if err := w.Facts.Change(context.Background(), "heir", func(f *facts.Facts) { f.MoveFrom = nil }); err != nil {
 		t.Fatal(err)
 	}
-	var old sessions.Row
+	var old registry.Row
 	old.SetText("session_id", "old")
 	old.SetText("alias", "birch")
 	r, err := w.deliver(context.Background(), amber, old, mail.Message{To: "birch", Content: "1"})
@@ -43,7 +45,7 @@ func TestMailThatCameWhileItsSessionWasForgottenIsADeadLetter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	to := rows[sessions.FindSID(rows, birch.ID)]
+	to := rows[registry.FindSID(rows, birch.ID)]
 	amber := w.Session(w.Receiver(rows, "amber"))
 	w.tidied()
 	r, err := w.deliver(t.Context(), amber, to, mail.Message{Content: "late", ID: "late"})

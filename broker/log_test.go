@@ -28,7 +28,7 @@ func TestAFullLogIsRotated(t *testing.T) {
 		return info.Size()
 	}
 	for n := range logKeep + 2 {
-		if err := w.LogEvent(ctx, fmt.Sprint("event-", n)); err != nil {
+		if err := w.Events.Write(ctx, fmt.Sprint("event-", n)); err != nil {
 			t.Fatal(err)
 		}
 		if got := size(logFile); got > logMax/2 {

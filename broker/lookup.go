@@ -94,7 +94,7 @@ func (b *Broker) answered(ctx context.Context, s sessions.Session, typed string)
 	}
 	id, err := b.MessageID(ctx, typed)
 	if errors.Is(err, ErrNoMessage) {
-		if sent, err := b.Logged(typed); err == nil && len(sent) == 1 {
+		if sent, err := b.Events.Sent(typed); err == nil && len(sent) == 1 {
 			return sent[0].ID, nil
 		}
 	}

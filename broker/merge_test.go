@@ -25,6 +25,7 @@ import (
 	"c2c/project"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/registry"
 	"c2c/sessions/turns"
 )
 
@@ -500,11 +501,11 @@ func TestWhatBothRootsKnowOfASessionIsJoined(t *testing.T) {
 	p.edit(from, "both", func(facts map[string]any) {
 		facts["client_ids"], facts["move_from"] = []string{"older", "elsewhere"}, []string{"gone"}
 	})
-	file := filepath.Join(from.Root(), sessions.RegistryFile)
-	registry, err := os.ReadFile(file)
-	named := strings.Replace(string(registry), `"session_id":"old",`, `"session_id":"old","canonical_alias":"amber#r@host",`, 1)
-	if err != nil || named == string(registry) {
-		t.Fatalf("registry %s, %v", registry, err)
+	file := filepath.Join(from.Root(), registry.FileName)
+	before, err := os.ReadFile(file)
+	named := strings.Replace(string(before), `"session_id":"old",`, `"session_id":"old","canonical_alias":"amber#r@host",`, 1)
+	if err != nil || named == string(before) {
+		t.Fatalf("before %s, %v", before, err)
 	}
 	if err := os.WriteFile(file, []byte(named), 0o600); err != nil {
 		t.Fatal(err)
@@ -529,7 +530,7 @@ func TestWhatBothRootsKnowOfASessionIsJoined(t *testing.T) {
 	if s, err := callers.Resolve(ctx, p.into.Registry, callers.Caller{Explicit: "old"}); err != nil || s.Alias != "amber-2" {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if merged, err := os.ReadFile(filepath.Join(p.into.Root(), sessions.RegistryFile)); err != nil || strings.Contains(string(merged), "canonical_alias") {
+	if merged, err := os.ReadFile(filepath.Join(p.into.Root(), registry.FileName)); err != nil || strings.Contains(string(merged), "canonical_alias") {
 		t.Errorf("registry %s, %v", merged, err)
 	}
 	p.edit(p.into, "old", func(facts map[string]any) {

@@ -22,6 +22,8 @@ import (
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/facts"
+	"c2c/sessions/registry"
 )
 
 // absentHolder gives a world in which "old" held the alias birch, is gone, and has mail from amber.
@@ -479,7 +481,7 @@ func TestARefusedMessageBecomesADeadLetterOnce(t *testing.T) {
 func TestAMoveIsRecordedBeforeTheRegistryChangesHands(t *testing.T) {
 	w, _ := absentHolder(t, "1")
 	a := &callers.Attachment{Caller: w.heir(), Alias: "birch"}
-	err := w.Change(context.Background(), func(rows []sessions.Row) ([]sessions.Row, error) {
+	err := w.Change(context.Background(), func(rows []registry.Row) ([]registry.Row, error) {
 		return callers.BindRow(context.Background(), w.Registry, rows, a)
 	})
 	if err != nil {
@@ -515,7 +517,7 @@ func TestMailThatComesAtTheEndOfAMoveIsMovedLater(t *testing.T) {
 	amber := callers.Caller{Explicit: "amber", PID: w.pid(20)}
 	w.register("amber", amber)
 	w.send(birch, "amber", "first")
-	err := w.ChangeFacts(t.Context(), "amber", func(f *sessions.Facts) { f.MoveFrom = []string{"old", "stuck"} })
+	err := w.Facts.Change(t.Context(), "amber", func(f *facts.Facts) { f.MoveFrom = []string{"old", "stuck"} })
 	if err != nil {
 		t.Fatal(err)
 	}

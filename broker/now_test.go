@@ -75,7 +75,7 @@ func TestWhatARingerHasToldIsTrueWhileItLives(t *testing.T) {
 	if got := w.now(s.ID); got.Does != sessions.Alive {
 		t.Errorf("nobody rings it: %+v", got)
 	}
-	release, ok, err := w.BorrowRinging(s.ID)
+	release, ok, err := w.Locks.BorrowRinging(s.ID)
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
@@ -196,7 +196,7 @@ func TestASessionThatASharedProcessHasClosedIsAbsent(t *testing.T) {
 			t.Errorf("open %v: %+v", c.open, got)
 		}
 	}
-	release, err := w.Serve(s.ID)
+	release, err := w.Locks.Serve(s.ID)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"c2c/inbox/mail"
 	"c2c/sessions"
+	"c2c/sessions/registry"
 )
 
 type (
@@ -27,14 +28,14 @@ func (b *Broker) Outside(ctx context.Context, name, client string) (sessions.Ses
 	if err != nil {
 		return sessions.Session{}, err
 	}
-	if i := sessions.FindSID(rows, sid); i >= 0 && rows[i].Text("client_type") == client {
+	if i := registry.FindSID(rows, sid); i >= 0 && rows[i].Text("client_type") == client {
 		return b.Session(rows[i]), nil
 	}
-	var own sessions.Row
-	err = b.Change(ctx, func(rows []sessions.Row) ([]sessions.Row, error) {
-		i := sessions.FindSID(rows, sid)
+	var own registry.Row
+	err = b.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) {
+		i := registry.FindSID(rows, sid)
 		if i < 0 {
-			i, rows = len(rows), append(rows, sessions.Row{})
+			i, rows = len(rows), append(rows, registry.Row{})
 			rows[i].SetText("session_id", sid)
 			rows[i].SetText("alias", sessions.FreeAlias(rows[:i], sid))
 			rows[i].SetTime("registered_at", mail.Seconds(b.Now()))

@@ -128,7 +128,7 @@ func TestPruneLeavesASessionWhoseLockIsHeld(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
 	birch := w.register("birch", callers.Caller{PID: w.pid(20), Explicit: "sid-birch"})
-	release, ok, err := w.BorrowRinging(birch.ID)
+	release, ok, err := w.Locks.BorrowRinging(birch.ID)
 	if !ok || err != nil {
 		t.Fatal(ok, err)
 	}

@@ -14,6 +14,7 @@ import (
 	"c2c/broker/moves"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/registry"
 )
 
 func TestEachDamagedRegistryIsKept(t *testing.T) {
@@ -46,7 +47,7 @@ func TestAFullRegistryStillCarriesMailAndIsSwept(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()
 	last, err := fill(w)
-	if !errors.Is(err, sessions.ErrRegistryFull) || !strings.Contains(err.Error(), "c2c sweep") || len(w.file(registryFile)) > registryMax {
+	if !errors.Is(err, registry.ErrFull) || !strings.Contains(err.Error(), "c2c sweep") || len(w.file(registryFile)) > registryMax {
 		t.Fatalf("%v; the registry has %d bytes", err, len(w.file(registryFile)))
 	}
 	w.send(last, "alias-0", "x")
@@ -169,7 +170,7 @@ func TestAFullRegistryForgetsWhoCouldNotBeSeenForLong(t *testing.T) {
 	}
 	w.writeRegistry("[\n" + strings.Join(rows, ",\n") + "\n]\n")
 	caller := callers.Caller{Client: strings.Repeat("gem", 500), PID: w.pid(10)}
-	if _, err := w.Attach(t.Context(), caller); !errors.Is(err, sessions.ErrRegistryFull) {
+	if _, err := w.Attach(t.Context(), caller); !errors.Is(err, registry.ErrFull) {
 		t.Errorf("the same day: %v", err)
 	}
 	w.clock = w.clock.Add(hiddenFor + time.Hour)
@@ -180,7 +181,7 @@ func TestAFullRegistryForgetsWhoCouldNotBeSeenForLong(t *testing.T) {
 func TestRowsThatWereKeptAreThoseOfTheFile(t *testing.T) {
 	w := newWorld(t)
 	w.attach(callers.Caller{Explicit: "amber"})
-	file := filepath.Join(w.Root(), sessions.RegistryFile)
+	file := filepath.Join(w.Root(), registry.FileName)
 	old := time.Now().Add(-time.Hour)
 	for _, more := range []string{"birch", "cedar"} {
 		if err := os.Chtimes(file, old, old); err != nil { // as old as one that does not change in the same tick

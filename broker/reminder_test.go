@@ -23,7 +23,7 @@ import (
 // rings makes a session one that can be rung, until free is called.
 func (w *world) rings(s sessions.Session) (free func()) {
 	w.t.Helper()
-	release, ok, err := w.BorrowRinging(s.ID)
+	release, ok, err := w.Locks.BorrowRinging(s.ID)
 	if err != nil || !ok {
 		w.t.Fatal(ok, err)
 	}

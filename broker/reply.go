@@ -65,7 +65,7 @@ func (b *Broker) Received(ctx context.Context, s sessions.Session, typed string)
 	}
 	own, others, err := b.withID(ctx, s, id)
 	if err == nil && len(own)+len(others) == 0 {
-		others, err = b.Logged(id)
+		others, err = b.Events.Sent(id)
 	}
 	if len(own) == 0 {
 		own = others

@@ -9,6 +9,7 @@ import (
 	"c2c/broker/owed"
 	"c2c/inbox/mail"
 	"c2c/sessions"
+	"c2c/sessions/registry"
 )
 
 // Receipt says that a message is on the disk of the receiver's mailbox, and no more. The fields of the original
@@ -89,7 +90,7 @@ func check(from sessions.Session, m mail.Message) error {
 
 // deliver takes a message the whole way: it is addressed, counted, stored, and only then told of. Nothing is told of one that is
 // refused, and nothing refuses one that is stored.
-func (b *Broker) deliver(ctx context.Context, from sessions.Session, to sessions.Row, m mail.Message) (Receipt, error) {
+func (b *Broker) deliver(ctx context.Context, from sessions.Session, to registry.Row, m mail.Message) (Receipt, error) {
 	box, err := b.Mailbox(to.SID())
 	if err != nil {
 		return Receipt{}, err
@@ -147,7 +148,7 @@ func (b *Broker) SendAll(ctx context.Context, from sessions.Session, m mail.Mess
 	return sent, skipped, nil
 }
 
-func (b *Broker) skip(to sessions.Row, exclude []string) string {
+func (b *Broker) skip(to registry.Row, exclude []string) string {
 	if slices.ContainsFunc(exclude, func(s string) bool { return sessions.Fold(s) == sessions.Fold(to.Alias()) }) {
 		return "excluded"
 	}

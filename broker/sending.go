@@ -11,13 +11,15 @@ import (
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions"
+	"c2c/sessions/eventlog"
+	"c2c/sessions/registry"
 )
 
 // sending is a message on its way to one mailbox.
 type sending struct {
 	b       *Broker
 	from    sessions.Session
-	to      sessions.Row
+	to      registry.Row
 	reader  sessions.Session // that of to
 	box     *inbox.Mailbox
 	message mail.Message // as it is stored, from store on
@@ -62,7 +64,7 @@ func (s *sending) store(ctx context.Context) error {
 
 // receipt tells the sender what was stored, and what keeps the receiver from reading it.
 func (s *sending) receipt() Receipt {
-	m, now := s.message, s.b.NowOf(s.reader, false, s.b.Prober())
+	m, now := s.message, s.b.Prober().Now(s.reader, false)
 	r := Receipt{Queued: true, TS: m.TS, From: s.from.Alias, To: s.to.Alias(), ID: m.ID, Recipient: s.reader.State, Now: now,
 		Duplicate: s.again, Note: s.reader.Note(now, s.b.Now()), InReplyTo: m.InReplyTo, Asked: owed.AskedOf(m)}
 	switch {
@@ -78,7 +80,7 @@ func (s *sending) receipt() Receipt {
 // up for by those who look after what is owed, and by the next Attach.
 func (s *sending) follow(ctx context.Context, held bool) {
 	m := s.message
-	s.b.Record(ctx, sessions.LogSent, sessions.Note{Name: "from_alias", Value: s.from.Alias}, sessions.Note{Name: "to_alias", Value: s.to.Alias()}, sessions.Note{Name: "message_id", Value: m.ID})
+	s.b.Events.Record(ctx, eventlog.EventSent, "from_alias", s.from.Alias, "to_alias", s.to.Alias(), "message_id", m.ID)
 	if err := owed.AddFor(ctx, s.b.Registry, s.reader, m, s.again); err != nil {
 		s.b.Log.Warn("nobody will be told when there is no answer", "message_id", m.ID, "err", err)
 	}

@@ -26,7 +26,7 @@ func TestTwoHooksAtOnceForgetNothingThatAPersonIsToBeTold(t *testing.T) {
 	w, amber, _ := pair(t)
 	change := func(told, unseen []string) []string {
 		t.Helper()
-		if err := w.ChangeUnseen(t.Context(), amber, told, unseen); err != nil {
+		if err := w.Facts.ChangeUnseen(t.Context(), amber.ID, told, unseen); err != nil {
 			t.Fatal(err)
 		}
 		s, err := callers.Resolve(t.Context(), w.Registry, callers.Caller{Explicit: amber.ID})

@@ -12,6 +12,7 @@ import (
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions"
+	"c2c/sessions/registry"
 	"c2c/sessions/turns"
 )
 
@@ -103,7 +104,7 @@ func (b *Broker) sentLately(ctx context.Context, typed string) (m Mail, ok bool)
 	if !mail.IsUUID(typed) && (len(typed) != mail.ShortLen || !mail.LooksLikeID(typed)) {
 		return m, false
 	}
-	sent, err := b.LoggedLately(typed)
+	sent, err := b.Events.SentLately(typed)
 	if err != nil || len(sent) != 1 {
 		return m, false
 	}
@@ -137,7 +138,7 @@ func (b *Broker) deadStatus(ctx context.Context, id string, d notice.DeadLetter)
 // registered gives a session, nil when it is not registered.
 func (b *Broker) registered(ctx context.Context, sid string) *sessions.Session {
 	rows, err := b.Rows(ctx)
-	i := sessions.FindSID(rows, sid)
+	i := registry.FindSID(rows, sid)
 	if err != nil || i < 0 {
 		return nil
 	}

@@ -16,6 +16,7 @@ import (
 	"c2c/broker/notice"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/registry"
 )
 
 // A reader that released its lease, or died, leaves the messages in the lease directory, and no inbox.
@@ -169,7 +170,7 @@ func TestASessionThatComesBackDuringASweepKeepsItsMail(t *testing.T) {
 	w.clock = w.clock.Add(2 * time.Hour)
 	back := false
 	w.cfg.Now = func() time.Time {
-		if !back && !strings.Contains(w.file(sessions.RegistryFile), birch.ID) {
+		if !back && !strings.Contains(w.file(registry.FileName), birch.ID) {
 			back = true
 			w.starts(20)
 			w.attach(caller())

@@ -13,6 +13,7 @@ import (
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/registry"
 	"c2c/sessions/turns"
 )
 
@@ -87,7 +88,7 @@ func TestASessionThatHasEndedLongAgoLeavesItsArchive(t *testing.T) {
 	} {
 		w, birch := unused(t, c.days)
 		w.tidied()
-		if got := strings.Contains(w.file(sessions.RegistryFile), birch.ID); got != c.registered {
+		if got := strings.Contains(w.file(registry.FileName), birch.ID); got != c.registered {
 			t.Errorf("after %d days: registered %v", c.days, got)
 		}
 		if got := w.filesOf(birch.ID); got != c.files {
@@ -118,7 +119,7 @@ func TestASessionWithMailStaysForYears(t *testing.T) {
 	w.pass(3 * 365 * 24 * time.Hour)
 	w.tidied()
 	w.wantMail(birch.ID, "of a peer", "something")
-	if got := w.file(sessions.RegistryFile); !strings.Contains(got, birch.ID) {
+	if got := w.file(registry.FileName); !strings.Contains(got, birch.ID) {
 		t.Error("its row is gone")
 	}
 }
@@ -211,7 +212,7 @@ func TestAClockThatWasAheadForAMomentTidiesNothingAndDelaysNothing(t *testing.T)
 	before := w.filesOf(birch.ID)
 	w.pass(40 * 24 * time.Hour)
 	w.look(k)
-	if got := w.filesOf(birch.ID); got != before || !strings.Contains(w.file(sessions.RegistryFile), birch.ID) {
+	if got := w.filesOf(birch.ID); got != before || !strings.Contains(w.file(registry.FileName), birch.ID) {
 		t.Errorf("tidied by a clock that is ahead: %s\nbefore %s", got, before)
 	}
 	w.pass(2 * clockCalm)

@@ -17,6 +17,7 @@ import (
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/registry"
 )
 
 // year is a root that is used every day, by sessions that come and go.
@@ -85,11 +86,11 @@ func (y *year) starts(id string, runs time.Duration) *living {
 		}
 		return nil
 	}
-	release, err := y.Serve(s.ID)
+	release, err := y.Locks.Serve(s.ID)
 	if err != nil {
 		y.t.Fatal(err)
 	}
-	ring, ok, err := y.BorrowRinging(s.ID)
+	ring, ok, err := y.Locks.BorrowRinging(s.ID)
 	if err == nil && ok {
 		err = ring()
 	}
@@ -148,7 +149,7 @@ func (y *year) works() {
 	})
 }
 
-func (y *year) authorOf(m mail.Message) sessions.Row {
+func (y *year) authorOf(m mail.Message) registry.Row {
 	rows, err := y.Rows(y.t.Context())
 	if err != nil {
 		y.t.Fatal(err)
@@ -180,7 +181,7 @@ func TestAYear(t *testing.T) {
 		}
 		y.pass(3 * time.Hour)
 	}
-	t.Logf("%d sessions, %d got no mailbox; at most %d inodes, %d bytes; registry %d bytes", started, y.denied, y.inodes, y.bytes, len(y.file(sessions.RegistryFile)))
+	t.Logf("%d sessions, %d got no mailbox; at most %d inodes, %d bytes; registry %d bytes", started, y.denied, y.inodes, y.bytes, len(y.file(registry.FileName)))
 	if started != sessionList || y.denied != 0 {
 		t.Errorf("%d of %d sessions got no mailbox", y.denied, started)
 	}

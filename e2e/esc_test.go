@@ -45,7 +45,7 @@ func watched(t *testing.T, l *lab.Lab, alias string, methods func(s sessions.Ses
 	if err != nil {
 		t.Fatal(err)
 	}
-	lock, err := b.Watchable(box.LockName())
+	lock, err := b.Locks.Watchable(box.LockName())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,6 +24,7 @@ import (
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions"
+	"c2c/sessions/registry"
 	"c2c/sessions/turns"
 	"c2c/wake"
 	"c2c/wake/watch"
@@ -249,7 +250,7 @@ func (v *View) sort(changed map[string]bool) (boxes map[string]bool, answers []s
 		switch {
 		case dir == v.b.Root() && name == notice.DeadLetterLock:
 			dead = true
-		case dir == v.b.Root() && name != sessions.RegistryLock:
+		case dir == v.b.Root() && name != registry.LockName:
 			if sid, ok := cut(name, ".inbox.lock", ".inbox.json"); ok {
 				boxes[sid] = true
 			} else if sid, ok := cut(name, turns.AnswersEnd); ok {

@@ -18,7 +18,6 @@ import (
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
 	"c2c/mcp/tools"
-	"c2c/sessions"
 	"c2c/sessions/callers"
 )
 
@@ -534,7 +533,7 @@ func TestLongAnswersSayThatThereIsMore(t *testing.T) {
 	}
 	short("list", "were left out: the command c2c list shows all")
 	for range 100 {
-		log.LogEvent(t.Context(), "noise", sessions.Note{Name: "is", Value: strings.Repeat("n", 300)})
+		log.Events.Write(t.Context(), "noise", "is", strings.Repeat("n", 300))
 	}
 	short("tail_log", "were left out: older lines")
 	if texts, _ := birch.call("tail_log", `{"limit":500}`); !strings.Contains(texts[0], `"tool":"tail_log","ok":true}]`) {

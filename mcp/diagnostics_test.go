@@ -7,7 +7,6 @@ import (
 
 	"c2c/broker"
 	"c2c/inbox/mail"
-	"c2c/sessions"
 	"c2c/wake"
 )
 
@@ -49,7 +48,7 @@ func TestDiagnosticsTellWhyMailDoesNotWakeAClientOverHTTP(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-events
-	release, ok, err := l.broker(t).BorrowRinging(c.sid()) // as the daemon's ringer has it
+	release, ok, err := l.broker(t).Locks.BorrowRinging(c.sid()) // as the daemon's ringer has it
 	if !ok || err != nil {
 		t.Fatalf("%v, %v", ok, err)
 	}
@@ -84,10 +83,10 @@ func TestDiagnosticsCountTheBellsOfTheirSession(t *testing.T) {
 		birch.sid(): {wake.Rang, wake.Rang},
 	} {
 		for i, outcome := range outcomes {
-			b.LogDoorbell(t.Context(), sid, []mail.Message{{ID: fmt.Sprint("m-", i), Kind: "task"}}, wake.Ring{Outcome: outcome, Trace: fmt.Sprint("t-", i)})
+			b.Events.Doorbell(t.Context(), sid, []mail.Message{{ID: fmt.Sprint("m-", i), Kind: "task"}}, wake.Ring{Outcome: outcome, Trace: fmt.Sprint("t-", i)})
 		}
 	}
-	b.LogEvent(t.Context(), "rpcMessage", sessions.Note{Name: "tool", Value: `surface_doorbell_sent`}, sessions.Note{Name: "session_id", Value: amber.sid()})
+	b.Events.Write(t.Context(), "rpcMessage", "tool", `surface_doorbell_sent`, "session_id", amber.sid())
 	got := fields(t, amber.want("runtime_diagnostics", `{}`))["doorbells"].(map[string]any)
 	last := got["last"].([]any)
 	delete(got, "last")

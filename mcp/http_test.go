@@ -867,7 +867,7 @@ func TestSessionsOfAClientThatHasEndedGo(t *testing.T) {
 	second.want("register", `{"alias":"birch"}`)
 	sids := []string{first.sid(), second.sid()}
 	b := l.broker(t)
-	served := func() bool { return b.HasServer(sids[0]) || b.HasServer(sids[1]) }
+	served := func() bool { return b.Locks.HasServer(sids[0]) || b.Locks.HasServer(sids[1]) }
 	l.stop()
 	l.start(HTTPLimits{})
 	first.want("poll_inbox", `{}`)
@@ -893,7 +893,7 @@ func TestAClientThatCannotBeSeenIsAliveOnlyWhileItIsThere(t *testing.T) {
 	_, leave := birch.watched()
 	b := l.broker(t)
 	sids := []string{amber.sid(), birch.sid()}
-	served := func() []bool { return []bool{b.HasServer(sids[0]), b.HasServer(sids[1])} }
+	served := func() []bool { return []bool{b.Locks.HasServer(sids[0]), b.Locks.HasServer(sids[1])} }
 	for i, step := range []struct {
 		do   func()
 		want []bool

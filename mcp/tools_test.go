@@ -204,7 +204,7 @@ func TestASessionThatWasStartedIsServedBeforeATool(t *testing.T) {
 	}
 	srv := tools.New(c.config())
 	exchange(t, srv, rpcMessage(1, "initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"gemini","version":"0"}}`))
-	if !b.HasServer(s.ID) {
+	if !b.Locks.HasServer(s.ID) {
 		t.Error("nobody serves it")
 	}
 	runtime.KeepAlive(srv)

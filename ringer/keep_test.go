@@ -28,7 +28,7 @@ func TestARingerTellsTheSenderInTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lock, err := l.b.Watchable(box.LockName())
+	lock, err := l.b.Locks.Watchable(box.LockName())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestAProcessThatRingsNobodyTellsTheSenderInTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lock, err := b.Watchable(box.LockName())
+	lock, err := b.Locks.Watchable(box.LockName())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"c2c/process/survive"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/registry"
 	"c2c/sessions/turns"
 	"c2c/wake"
 	"c2c/wake/watch"
@@ -85,7 +86,7 @@ func (r *Ringer) ring(ctx context.Context) error {
 		return err
 	}
 	defer b.Close()
-	registry, err := b.Watchable(sessions.RegistryLock)
+	registry, err := b.Locks.Watchable(registry.LockName)
 	if err != nil {
 		return err
 	}
@@ -162,11 +163,11 @@ func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) 
 	if err != nil {
 		return nil, nil, err
 	}
-	lock, err := b.Watchable(box.LockName())
+	lock, err := b.Locks.Watchable(box.LockName())
 	if err != nil {
 		return nil, nil, err
 	}
-	p := wake.RingContext{Getenv: r.Getenv, Box: box, Served: func() bool { return b.HasServer(s.SID) },
+	p := wake.RingContext{Getenv: r.Getenv, Box: box, Served: func() bool { return b.Locks.HasServer(s.SID) },
 		Failed: func() (string, time.Time) { return turns.Failure(b.Registry, s.SID) }}
 	p.Config = r.config(s.Client)
 	p.Record = func(ctx context.Context, ring wake.Ring) {
@@ -212,7 +213,7 @@ func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) 
 // borrow takes the right to ring for one ring.
 func (r *Ringer) borrow(b *broker.Broker, s wake.Session, now func() (sessions.Session, error)) func() (func() error, bool, error) {
 	return func() (func() error, bool, error) {
-		release, ok, err := b.BorrowRinging(s.SID)
+		release, ok, err := b.Locks.BorrowRinging(s.SID)
 		if err != nil || !ok {
 			return nil, false, err
 		}
@@ -228,7 +229,7 @@ func (r *Ringer) borrow(b *broker.Broker, s wake.Session, now func() (sessions.S
 func (r *Ringer) reported(b *broker.Broker, sid string) func(context.Context, []mail.Message, wake.Ring) {
 	return func(ctx context.Context, msgs []mail.Message, ring wake.Ring) {
 		if r.Scope.bells != nil {
-			b.LogDoorbell(ctx, sid, msgs, ring)
+			b.Events.Doorbell(ctx, sid, msgs, ring)
 			if r.Counted != nil {
 				r.Counted(ring.Outcome, len(msgs))
 			}

@@ -209,7 +209,7 @@ func TestMailItselfIsTypedOnlyWhileNoServerRuns(t *testing.T) {
 	if got, err := b.Status(t.Context(), "m-1"); err != nil || got.State != sessions.Handed || got.By != wake.ByTerminal {
 		t.Errorf("%+v, %v; nothing proves that it was read", got, err)
 	}
-	release, err := b.Serve(s.ID)
+	release, err := b.Locks.Serve(s.ID)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/registry"
 	"c2c/wake"
 	"c2c/wake/watch"
 )
@@ -44,7 +45,7 @@ func newStreams(t *testing.T) (l *listed, s *streams) {
 	r, b, amber, rings := typing(t)
 	s = &streams{changed: make(chan struct{}, 1)}
 	r.Scope = Streams(s.list, s.changed)
-	if _, err := b.Watchable(sessions.RegistryLock); err != nil {
+	if _, err := b.Locks.Watchable(registry.LockName); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.Start(t.Context()))
@@ -65,7 +66,7 @@ func next(t *testing.T, rings bell) wake.Notice {
 // until waits until the right to ring is held, or is not.
 func (l *listed) until(held bool) {
 	l.t.Helper()
-	lock, err := l.b.Ringing(l.amber.ID)
+	lock, err := l.b.Locks.Ringing(l.amber.ID)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -76,7 +77,7 @@ func (l *listed) until(held bool) {
 	defer cancel()
 	tick := time.NewTicker(time.Millisecond) // taking a lock closes no file
 	defer tick.Stop()
-	for l.b.HasRinger(l.amber.ID) != held {
+	for l.b.Locks.HasRinger(l.amber.ID) != held {
 		select {
 		case <-ctx.Done():
 			l.t.Fatalf("held is not %v", held)
@@ -99,7 +100,7 @@ func TestASessionIsRungWhileItsStreamIsOpen(t *testing.T) {
 		t.Errorf("notice %+v", n)
 	}
 	l.until(true)
-	if l.b.HasRinger(other.ID) {
+	if l.b.Locks.HasRinger(other.ID) {
 		t.Error("a session without a stream is held, too: its surface counts as full")
 	}
 	if got, err := l.b.Look(l.amber); err != nil || got.Surface != sessions.SurfaceFull {
@@ -162,7 +163,7 @@ func TestEachOutcomeOfABellIsLogged(t *testing.T) {
 	got := map[string]string{}
 	deadline := time.After(time.Minute)
 	for len(got) < len(want) {
-		lines, err := l.b.TailLog(t.Context(), 100)
+		lines, err := l.b.Events.Tail(t.Context(), 100)
 		if err != nil {
 			t.Fatal(err)
 		}

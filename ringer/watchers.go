@@ -89,7 +89,7 @@ func (w *watchers) start(ctx context.Context, s wake.Session, before *running) *
 // watch rings a session until ctx ends, once it has the right to.
 func (w *watchers) watch(ctx context.Context, s wake.Session, r, before *running) error {
 	if !w.Scope.borrows {
-		lock, err := w.b.Ringing(s.SID)
+		lock, err := w.b.Locks.Ringing(s.SID)
 		if err != nil {
 			return err
 		}

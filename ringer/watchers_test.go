@@ -13,6 +13,7 @@ import (
 	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
 	"c2c/sessions"
+	"c2c/sessions/registry"
 	"c2c/wake"
 )
 
@@ -40,7 +41,7 @@ func newListed(t *testing.T, change ...func(*Ringer, bell)) *listed {
 		}
 		return sessions, nil
 	}
-	if _, err := b.Watchable(sessions.RegistryLock); err != nil {
+	if _, err := b.Locks.Watchable(registry.LockName); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.Start(t.Context()))
@@ -49,7 +50,7 @@ func newListed(t *testing.T, change ...func(*Ringer, bell)) *listed {
 
 // lists gives the ringer another list, and returns when it has taken it.
 func (l *listed) lists(sessionList ...sessions.Session) {
-	f, err := os.OpenFile(filepath.Join(l.b.Root(), sessions.RegistryLock), os.O_RDWR, 0)
+	f, err := os.OpenFile(filepath.Join(l.b.Root(), registry.LockName), os.O_RDWR, 0)
 	if err != nil {
 		l.t.Fatal(err)
 	}

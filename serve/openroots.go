@@ -49,7 +49,7 @@ type place struct {
 func (p *openRoots) newPlace(b *broker.Broker) *place {
 	ctx, stop := context.WithCancel(context.Background())
 	one := &place{stop: stop, OpenRoot: OpenRoot{Broker: b, Live: live.NewHub(live.Config{Broker: b}),
-		Permission: permission.Open(b.Dir(), time.Now).LogTo(b.LogPairs)}}
+		Permission: permission.Open(b.Dir(), time.Now).LogTo(b.Events.WriteTexts)}}
 	work := func(what string, do func()) {
 		one.looks.Go(func() { survive.Loop(ctx, p.log.With("root", b.Root()), what, do) })
 	}

@@ -11,6 +11,7 @@ import (
 
 	"c2c/client"
 	"c2c/inbox/mail"
+	"c2c/sessions/registry"
 )
 
 // AliasTakenError says that another session has the alias and is, or may be, alive.
@@ -80,8 +81,8 @@ func CheckFree(ctx context.Context, reg *Registry, alias, clientName string, awa
 }
 
 // Holders gives the rows with an alias, whatever its case.
-func Holders(rows []Row, alias string) []Row {
-	var found []Row
+func Holders(rows []registry.Row, alias string) []registry.Row {
+	var found []registry.Row
 	for _, r := range rows {
 		if Fold(r.Alias()) == Fold(alias) {
 			found = append(found, r)
@@ -91,7 +92,7 @@ func Holders(rows []Row, alias string) []Row {
 }
 
 // NewAlias makes an alias that nobody has.
-func NewAlias(rows []Row, clientName string) string {
+func NewAlias(rows []registry.Row, clientName string) string {
 	prefix := clientName
 	if p, ok := client.Find(clientName); ok {
 		prefix = p.AliasPrefix
@@ -103,7 +104,7 @@ func NewAlias(rows []Row, clientName string) string {
 }
 
 // FreeAlias gives the alias, if it is free, or the alias with the first number that is free.
-func FreeAlias(rows []Row, alias string) string {
+func FreeAlias(rows []registry.Row, alias string) string {
 	free := alias
 	for n := 2; len(Holders(rows, free)) > 0; n++ {
 		suffix := "-" + strconv.Itoa(n)
@@ -125,7 +126,7 @@ func word() string {
 }
 
 // ClosestTo gives the aliases that are most like one.
-func ClosestTo(rows []Row, alias string) []string {
+func ClosestTo(rows []registry.Row, alias string) []string {
 	var all []string
 	for _, r := range rows {
 		all = append(all, r.Alias())

@@ -5,13 +5,14 @@ import (
 
 	"c2c/inbox"
 	"c2c/inbox/mail"
+	"c2c/sessions/registry"
 )
 
 // Authors tells whose session wrote a message. A message carries the alias that its sender had then, and the session
 // only when the sender chose the id.
 type Authors struct {
 	reg  *Registry
-	Rows []Row
+	Rows []registry.Row
 	*known
 }
 
@@ -24,19 +25,19 @@ type known struct {
 
 // holder is the session that has an alias now, and since when nobody else can have had it.
 type holder struct {
-	own    Row // nil: nobody, or several
+	own    registry.Row // nil: nobody, or several
 	since  float64
 	chosen float64 // what the alias said before is of a session that has ended; 0: of this one, or of one that it follows
 }
 
 // period is the end of a session's time with an alias.
 type period struct {
-	own   Row
+	own   registry.Row
 	until float64
 }
 
 // Authors is for rows that were read together: whoever looks at many messages asks it of each.
-func (reg *Registry) Authors(rows []Row) Authors {
+func (reg *Registry) Authors(rows []registry.Row) Authors {
 	reg.lastAuthors.mu.Lock()
 	defer reg.lastAuthors.mu.Unlock()
 	if last := reg.lastAuthors.of; len(rows) > 0 && len(last.Rows) == len(rows) && &last.Rows[0] == &rows[0] {
@@ -54,8 +55,8 @@ type lastAuthors struct {
 
 // Of gives the row of the session that chose the id, else of the one that had the alias then and has another one now,
 // else of the one that has the alias, unless it has chosen that later: it may have taken over the other's work. nil: nobody.
-func (a Authors) Of(m mail.Message) Row {
-	if i := FindSID(a.Rows, m.FromSession); m.FromSession != "" && i >= 0 {
+func (a Authors) Of(m mail.Message) registry.Row {
+	if i := registry.FindSID(a.Rows, m.FromSession); m.FromSession != "" && i >= 0 {
 		return a.Rows[i]
 	}
 	a.mu.Lock()
@@ -83,8 +84,8 @@ func (a Authors) holder(alias string) holder {
 	alias = Fold(alias)
 	h, there := a.holders[alias]
 	if all := Holders(a.Rows, alias); !there && len(all) == 1 {
-		facts := a.reg.FactsOf(all[0].SID())
-		h = holder{all[0], all[0].number("registered_at"), facts.AliasSince}
+		facts := a.reg.Facts.Of(all[0].SID())
+		h = holder{all[0], all[0].Number("registered_at"), facts.AliasSince}
 		for _, f := range facts.Former {
 			h.since = max(h.since, f.Until)
 		}
@@ -101,7 +102,7 @@ func (a Authors) formerly(alias string) []period {
 	if a.former == nil {
 		a.former = map[string][]period{}
 		for _, r := range a.Rows {
-			for _, f := range a.reg.FactsOf(r.SID()).Former {
+			for _, f := range a.reg.Facts.Of(r.SID()).Former {
 				a.former[Fold(f.Alias)] = append(a.former[Fold(f.Alias)], period{r, f.Until})
 			}
 		}
@@ -111,8 +112,8 @@ func (a Authors) formerly(alias string) []period {
 
 // Follows says whether the row's session goes on with the work of another, which is gone: it has its alias, from the time when that
 // one chose it.
-func (a Authors) Follows(r Row, sid, alias string) bool {
-	return Fold(r.Alias()) == Fold(alias) && FindSID(a.Rows, sid) < 0 && a.reg.FactsOf(r.SID()).AliasSince == a.reg.FactsOf(sid).AliasSince
+func (a Authors) Follows(r registry.Row, sid, alias string) bool {
+	return Fold(r.Alias()) == Fold(alias) && registry.FindSID(a.Rows, sid) < 0 && a.reg.Facts.Of(r.SID()).AliasSince == a.reg.Facts.Of(sid).AliasSince
 }
 
 // Are says whether a session wrote a message.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sort"
 	"time"
+
+	"c2c/sessions/registry"
 )
 
 const (
@@ -17,7 +19,7 @@ const (
 	ForgetSoon  = 24 * time.Hour
 	// crowded is the size of a registry from which on ForgetSoon holds. c2c doctor warns later, at 70 %: by then
 	// mail is what keeps the rows.
-	crowded = RegistryMax / 2
+	crowded = registry.MaxBytes / 2
 )
 
 // IdleRow is a row of a session that may be forgotten.
@@ -29,7 +31,7 @@ type IdleRow struct {
 // Idle gives the rows of sessions whose client is gone, or is in another PID namespace and was not seen for long, the
 // longest unused first. A session that has facts of ours and no known process, as over HTTP, counts when it was not used
 // for ForgetAfter.
-func (reg *Registry) Idle(rows []Row) (all []IdleRow) {
+func (reg *Registry) Idle(rows []registry.Row) (all []IdleRow) {
 	now := reg.Now()
 	for _, r := range rows {
 		s := reg.Session(r)
@@ -38,7 +40,7 @@ func (reg *Registry) Idle(rows []Row) (all []IdleRow) {
 		}
 		last := reg.LastUsed(r)
 		unused := now.Sub(last)
-		hidden := s.State == Unknown && (s.PID != 0 && unused > hiddenFor || s.Facts.stored && unused > ForgetAfter)
+		hidden := s.State == Unknown && (s.PID != 0 && unused > hiddenFor || s.Facts.OnDisk() && unused > ForgetAfter)
 		if s.State == Absent || hidden {
 			all = append(all, IdleRow{s.ID, last})
 		}
@@ -61,14 +63,14 @@ func (reg *Registry) HasMail(sid string) bool {
 // forget makes room in a registry of size bytes, until it is three quarters full: it removes idle sessions without mail. Their
 // facts stay, as after a sweep, since they may come back. Rows that are not in before are those that the caller
 // wants to write; they stay.
-func (reg *Registry) forget(rows, before []Row, size int) []Row {
+func (reg *Registry) forget(rows, before []registry.Row, size int) []registry.Row {
 	all := len(rows)
 	for _, one := range reg.Idle(rows) {
-		if size <= RegistryMax/4*3 {
+		if size <= registry.MaxBytes/4*3 {
 			break
 		}
-		i := FindSID(rows, one.SID)
-		is := func(old Row) bool { return bytes.Equal(old, rows[i]) }
+		i := registry.FindSID(rows, one.SID)
+		is := func(old registry.Row) bool { return bytes.Equal(old, rows[i]) }
 		if i < 0 || !slices.ContainsFunc(before, is) || reg.HasMail(one.SID) {
 			continue
 		}
@@ -80,8 +82,8 @@ func (reg *Registry) forget(rows, before []Row, size int) []Row {
 }
 
 // ForgetIdle removes the rows of sessions without mail that were not used for long, before the registry is full.
-func (reg *Registry) ForgetIdle(rows []Row, idle []IdleRow) []Row {
-	size, now := len(formatRegistry(rows)), reg.Now()
+func (reg *Registry) ForgetIdle(rows []registry.Row, idle []IdleRow) []registry.Row {
+	size, now := len(registry.Format(rows)), reg.Now()
 	for _, one := range idle {
 		unused := now.Sub(one.Last)
 		if unused <= ForgetAfter && (size <= crowded || unused <= ForgetSoon) {
@@ -90,7 +92,7 @@ func (reg *Registry) ForgetIdle(rows []Row, idle []IdleRow) []Row {
 		if reg.HasMail(one.SID) {
 			continue
 		}
-		i := FindSID(rows, one.SID)
+		i := registry.FindSID(rows, one.SID)
 		size -= len(rows[i]) + len(",\n")
 		rows = slices.Delete(rows, i, i+1)
 	}

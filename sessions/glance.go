@@ -1,11 +1,11 @@
 package sessions
 
-// Glance is b for one question of who is who: it reads each file of facts once, and looks at each process and each lock
+// Glance is reg for one question of who is who: it reads each file of facts once, and looks at each process and each lock
 // once. Nothing may be changed through it, and callers must not keep it: what it has read stays as it was.
 func (reg *Registry) Glance() *Registry {
 	g := *reg
-	g.lastAuthors = new(lastAuthors) // they remember b
-	g.locks, g.read, g.Processes = map[string]bool{}, map[string]Facts{}, glancedProcesses{reg.Processes, map[int]glancedProcess{}}
+	g.lastAuthors = new(lastAuthors) // they remember reg
+	g.Locks, g.Facts, g.Processes = reg.Locks.Glance(), reg.Facts.Glance(), glancedProcesses{reg.Processes, map[int]glancedProcess{}}
 	return &g
 }
 

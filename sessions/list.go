@@ -90,17 +90,17 @@ func (l Listed) Lines(now time.Time) (lines []string) {
 	return lines
 }
 
-func (reg *Registry) listed(s Session, boxes *inbox.Backlogs, look prober) Listed {
+func (reg *Registry) listed(s Session, boxes *inbox.Backlogs, look Prober) Listed {
 	row := Listed{ID: s.ID, Alias: s.Alias, PID: s.PID, Client: s.Client, Role: s.Role, Registered: mail.Seconds(s.Registered),
 		State: s.State, Quiet: s.Quiet, LastRing: s.LastRing}
-	row.Surface, _ = reg.SurfaceFrom(s, look)
+	row.Surface, _ = look.Surface(s)
 	mail, err := boxes.Of(s.ID)
 	if err != nil {
 		row.Error = err.Error()
 	}
 	row.Count, row.Oldest, row.LastRead = mail.Count, utc(mail.Oldest), utc(mail.LastRead)
 	row.Waiting = row.Count > 0 || s.HasMailToMove()
-	if row.Now = reg.NowOf(s, row.Waiting, look); row.Now.Does == Away {
+	if row.Now = look.Now(s, row.Waiting); row.Now.Does == Away {
 		row.State = Away
 	}
 	if s.State == Alive || s.State == Absent {

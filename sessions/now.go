@@ -7,6 +7,7 @@ import (
 
 	"c2c/client"
 	"c2c/format"
+	"c2c/sessions/locks"
 	"c2c/wake"
 )
 
@@ -26,6 +27,9 @@ const (
 	ByRing    = "ring"    // the last ring found it so, or has begun a turn
 )
 
+// ByHook names a client's hook as a reader and as a method.
+const ByHook = "hook"
+
 // Now is what a session does now. Only what something tells is said.
 type Now struct {
 	Does  State     `json:"does"`
@@ -35,8 +39,8 @@ type Now struct {
 	Dir string `json:"-"`
 }
 
-// NowOf finds out what a session does. waits says that mail waits for it: a ring for it may have found the session away.
-func (reg *Registry) NowOf(s Session, waits bool, look prober) Now {
+// Now finds out what a session does. waits says that mail waits for it: a ring for it may have found the session away.
+func (look Prober) Now(s Session, waits bool) Now {
 	if s.State != Alive {
 		return Now{Does: s.State, Known: knownBy(s.State)}
 	}
@@ -44,7 +48,7 @@ func (reg *Registry) NowOf(s Session, waits bool, look prober) Now {
 		return Now{Does: Away, Since: ring.At.UTC(), Known: ByRing}
 	}
 	if p, _ := client.Find(s.Client); p.Doing != nil && s.Process != 0 {
-		config, _ := p.Config(Environment(reg.Processes.Environ(s.Process)))
+		config, _ := p.Config(Environment(look.processes.Environ(s.Process)))
 		if said := p.Doing(config, s.Process, s.ClientID()); said.Word != "" {
 			now := Now{Does: State(said.Word), Since: utc(said.Since), Known: ByRecord}
 			if p.DoingDir != "" {
@@ -53,7 +57,7 @@ func (reg *Registry) NowOf(s Session, waits bool, look prober) Now {
 			return now
 		}
 	}
-	if s.Turn == "" || s.followed() && !look.held(RingLock(s.ID)) { // who would tell has ended
+	if s.Turn == "" || s.followed() && !look.held(locks.RingLock(s.ID)) { // who would tell has ended
 		return Now{Does: Alive, Known: ByProcess}
 	}
 	return Now{Does: s.Turn, Since: s.Facts.TurnAt, Known: s.Facts.TurnBy}

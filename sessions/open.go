@@ -1,17 +1,18 @@
 package sessions
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
+	"c2c/sessions/due"
+	"c2c/sessions/eventlog"
+	"c2c/sessions/facts"
+	"c2c/sessions/locks"
+	"c2c/sessions/registry"
 )
 
 // Config says where the root is, and whose clock and log to use.
@@ -35,15 +36,18 @@ type Registry struct {
 	Processes   ProcessTable
 	Mail        inbox.Config // of its mailboxes
 
+	*registry.File
+	Facts  *facts.Store
+	Events *eventlog.Log
+	Locks  *locks.Locks
+	Due    *due.Mark
+
 	root    *atomicfile.Dir
 	awaited func(reg *Registry, sid string, m mail.Message) bool
 	held    func(reg *Registry, sid string, m mail.Message) bool
 
-	read  map[string]Facts // what a glance has read; nil: facts are read anew each time
-	locks map[string]bool  // which locks it has looked at, likewise
-	Brief bool             // a glance at whose session it is: no lock is looked at to tell whether a client lives
+	Brief bool // a glance at whose session it is: no lock is looked at to tell whether a client lives
 
-	lastRows    *lastRows
 	lastAuthors *lastAuthors
 }
 
@@ -63,13 +67,17 @@ func Open(cfg Config) (*Registry, error) {
 		return nil, fmt.Errorf("open root: %w", err)
 	}
 	reg := &Registry{root: root, Now: cfg.Now, Log: cfg.Log, Uninstalled: cfg.Uninstalled, awaited: cfg.Awaited, held: cfg.Held,
-		Processes: new(System), lastRows: new(lastRows), lastAuthors: new(lastAuthors)}
+		Processes: new(System), lastAuthors: new(lastAuthors)}
 	if reg.Now == nil {
 		reg.Now = time.Now
 	}
 	if reg.Log == nil {
 		reg.Log = inbox.NoLog
 	}
+	reg.Events = eventlog.Open(root, reg.Now, reg.Log)
+	reg.Facts, reg.Locks, reg.Due = facts.Open(root, reg.Now, reg.Log), locks.Of(root), due.Of(root, reg.Now, reg.Log)
+	reg.File = registry.OpenFile(root, reg.Now, reg.Log, reg.Events)
+	reg.Forget = reg.forget
 	reg.Mail = inbox.Config{Now: reg.Now, Log: mailLog{reg}}
 	return reg, nil
 }
@@ -84,8 +92,6 @@ var (
 	ErrAmbiguous = errors.New("more than one session in this process")
 	// ErrSelfSend: the receiver is the sender.
 	ErrSelfSend = errors.New("cannot send a message to yourself")
-	// ErrRegistryFull: the registry would pass the size above which the original reads it as empty.
-	ErrRegistryFull = errors.New("registry is full")
 )
 
 type noCaller struct{}
@@ -106,24 +112,10 @@ func (reg *Registry) Replaced() bool { return reg.root.Replaced() }
 // Dir is the open root, for the packages that keep files of their own beneath it.
 func (reg *Registry) Dir() *atomicfile.Dir { return reg.root }
 
-// Watchable makes a lock file of the root, if it is not there, and gives its path for a file watcher.
-func (reg *Registry) Watchable(lock string) (path string, err error) {
-	f, err := reg.root.Open(lock, os.O_RDWR|os.O_CREATE)
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(reg.Root(), lock), f.Close()
-}
-
 // Mailbox opens the mail of a session.
 func (reg *Registry) Mailbox(sid string) (*inbox.Mailbox, error) {
 	cfg := reg.Mail
 	cfg.Awaited = func(m mail.Message) bool { return reg.awaited(reg, sid, m) }
 	cfg.Held = func(m mail.Message) bool { return reg.held(reg, sid, m) }
 	return inbox.Open(reg.root, sid, cfg)
-}
-
-// Locked runs f under a lock file of the root.
-func (reg *Registry) Locked(ctx context.Context, name string, f func() error) error {
-	return filelock.With(ctx, reg.root, name, f)
 }

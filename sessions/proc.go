@@ -2,11 +2,12 @@ package sessions
 
 import (
 	"errors"
-	"os"
 	"strings"
 
 	"c2c/client"
-	"c2c/inbox/filelock"
+	"c2c/sessions/facts"
+	"c2c/sessions/locks"
+	"c2c/sessions/registry"
 )
 
 // ErrNoProcess says that a process id is not in use.
@@ -39,8 +40,8 @@ const NoStart = -1
 
 // isElsewhere says whether a row's process id belongs to another PID namespace. Only the facts tell that: a process
 // that the original registered is looked for in ours.
-func (reg *Registry) isElsewhere(r Row, f Facts) bool {
-	return f.Namespace != "" && r.HasProcess(Process{PID: f.PID, Start: f.StartTime}) && !SameNamespace(f.Namespace, reg.Processes.Namespace())
+func isElsewhere(r registry.Row, f facts.Facts, processes ProcessTable) bool {
+	return f.Namespace != "" && r.HasProcess(f.PID, f.StartTime) && !SameNamespace(f.Namespace, processes.Namespace())
 }
 
 // SameNamespace compares two PID namespaces. The first one has the same inode on every machine, so the boot
@@ -51,26 +52,30 @@ func SameNamespace(one, other string) bool {
 }
 
 // IsBoundTo says whether a row is bound to exactly this process.
-func (reg *Registry) IsBoundTo(r Row, p Process) bool {
-	return r.HasProcess(p) && !reg.isElsewhere(r, reg.FactsOf(r.SID()))
+func (reg *Registry) IsBoundTo(r registry.Row, p Process) bool {
+	return r.HasProcess(p.PID, p.Start) && !isElsewhere(r, reg.Facts.Of(r.SID()), reg.Processes)
 }
 
 // State says whether a session's client lives, as far as it can be seen from here.
-func (reg *Registry) State(r Row) State { return reg.Session(r).State }
+func (reg *Registry) State(r registry.Row) State { return reg.Session(r).State }
 
-// prober is how it is found out whether a client lives. A list looks once for all its sessions.
-type prober struct {
-	brief  bool                   // see Registry
-	held   func(lock string) bool // a process holds a lock of the root
-	opened func(p client.Profile, pid int) (ids map[string]bool, known bool)
+// Prober is how it is found out whether a client lives. A list looks once for all its sessions.
+type Prober struct {
+	brief     bool                   // see Registry
+	held      func(lock string) bool // a process holds a lock of the root
+	opened    func(p client.Profile, pid int) (ids map[string]bool, known bool)
+	processes ProcessTable
 }
 
-func (reg *Registry) Prober() prober { return prober{reg.Brief, reg.IsHeld, reg.Processes.Opened} }
+// Prober looks anew at each question.
+func (reg *Registry) Prober() Prober {
+	return Prober{reg.Brief, reg.Locks.Held, reg.Processes.Opened, reg.Processes}
+}
 
 // probeOnce opens only locks that are among the names of the root, and looks at a process that many sessions share once.
-func (reg *Registry) probeOnce(there map[string]bool) prober {
+func (reg *Registry) probeOnce(there map[string]bool) Prober {
 	look := reg.Prober()
-	look.held = func(lock string) bool { return there[lock] && reg.IsHeld(lock) }
+	look.held = func(lock string) bool { return there[lock] && reg.Locks.Held(lock) }
 	type answer struct {
 		ids   map[string]bool
 		known bool
@@ -90,7 +95,7 @@ func (reg *Registry) probeOnce(there map[string]bool) prober {
 // setState finds out whether the client of a session lives. A process id alone proves nothing, because another
 // process may have it by now. Its start time proves it, or a lock that the session's server holds. Where many sessions
 // share a process, which lives on when one of them has ended, the session has to be open in it, too.
-func (reg *Registry) setState(s *Session, r Row, look prober) {
+func (look Prober) setState(s *Session, r registry.Row) {
 	if IsPersonID(s.ID) || r.Text("client_type") == ClientHuman {
 		s.State = Person
 		return
@@ -99,11 +104,11 @@ func (reg *Registry) setState(s *Session, r Row, look prober) {
 		s.State = External
 		return
 	}
-	start, visible, gone := r.Integer("pid_start_time"), s.PID > 0 && !reg.isElsewhere(r, s.Facts), false
+	start, visible, gone := r.Integer("pid_start_time"), s.PID > 0 && !isElsewhere(r, s.Facts, look.processes), false
 	if visible {
-		p, err := reg.Processes.Find(s.PID)
+		p, err := look.processes.Find(s.PID)
 		if err == nil && start != 0 && p.Start == start {
-			if reg.hasEnded(s, look) {
+			if look.hasEnded(s) {
 				s.State = Absent
 			} else {
 				s.State, s.Process = Alive, s.PID
@@ -117,11 +122,11 @@ func (reg *Registry) setState(s *Session, r Row, look prober) {
 		s.State = Unknown
 	case visible && start == NoStart:
 		s.State = Absent
-	case look.held(ServerLock(s.ID)): // the process that started the server has ended, the server has not
+	case look.held(locks.ServerLock(s.ID)): // the process that started the server has ended, the server has not
 		s.State = Alive
 	case gone:
 		s.State = Absent
-	case look.held(RingLock(s.ID)):
+	case look.held(locks.RingLock(s.ID)):
 		s.State = Alive
 	default:
 		s.State = Unknown
@@ -130,39 +135,11 @@ func (reg *Registry) setState(s *Session, r Row, look prober) {
 
 // hasEnded says whether a session whose process lives is not open in it any more. While its server runs it is: to ask
 // that costs less.
-func (reg *Registry) hasEnded(s *Session, look prober) bool {
+func (look Prober) hasEnded(s *Session) bool {
 	p, _ := client.Find(s.Client)
-	if p.Open == nil || len(s.ClientIDs) == 0 || look.held(ServerLock(s.ID)) {
+	if p.Open == nil || len(s.ClientIDs) == 0 || look.held(locks.ServerLock(s.ID)) {
 		return false
 	}
 	open, known := look.opened(p, s.PID)
 	return known && !open[s.ClientID()]
-}
-
-// HasRinger says whether a process has the right to ring the session. That is its server as a rule, a child of
-// its client.
-func (reg *Registry) HasRinger(sid string) bool { return reg.IsHeld(RingLock(sid)) }
-
-// HasServer says whether an MCP server or a plugin process of ours serves the session.
-func (reg *Registry) HasServer(sid string) bool { return reg.IsHeld(ServerLock(sid)) }
-
-func (reg *Registry) IsHeld(lock string) bool {
-	held, known := reg.locks[lock]
-	if !known {
-		held = reg.isHeldNow(lock)
-		if reg.locks != nil {
-			reg.locks[lock] = held
-		}
-	}
-	return held
-}
-
-func (reg *Registry) isHeldNow(lock string) bool {
-	f, err := reg.root.OpenHandle(lock, os.O_RDONLY) // the close of a writer would wake whoever watches the file
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	free, err := filelock.FreeFile(f)
-	return err == nil && !free
 }

@@ -11,10 +11,12 @@ import (
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
+	"c2c/sessions/facts"
+	"c2c/sessions/registry"
 )
 
 // Receiver gives the row of an alias; when the original has left several, one that is alive.
-func (reg *Registry) Receiver(rows []Row, alias string) Row {
+func (reg *Registry) Receiver(rows []registry.Row, alias string) registry.Row {
 	all := Holders(rows, alias)
 	for _, r := range all {
 		if len(all) == 1 || reg.State(r) == Alive { // to look whether it is costs more than a send can spare
@@ -50,8 +52,8 @@ func (reg *Registry) Mailboxes(ctx context.Context) (sids []string, err error) {
 }
 
 // LastUsed is when a session was last used, as far as the registry and its files tell.
-func (reg *Registry) LastUsed(r Row) time.Time {
-	last := mail.FromSeconds(max(r.number("registered_at"), r.number("last_activity_ts"), r.number("confirmed_at")))
+func (reg *Registry) LastUsed(r registry.Row) time.Time {
+	last := mail.FromSeconds(max(r.Number("registered_at"), r.Number("last_activity_ts"), r.Number("confirmed_at")))
 	if t := reg.LastChange(r.SID()); t.After(last) {
 		return t
 	}
@@ -63,22 +65,9 @@ func (reg *Registry) LastChange(sid string) (last time.Time) {
 	if box, err := reg.Mailbox(sid); err == nil {
 		last, _ = box.Changed()
 	}
-	if dir, err := reg.SessionsDir(); err == nil {
+	if dir, err := reg.Facts.Dir(); err == nil {
 		defer dir.Close()
-		last = LastFacts(dir, sid, last)
-	}
-	return last
-}
-
-// LastFacts is when the facts of a session were last written, or last if that is later.
-func LastFacts(dir *atomicfile.Dir, sid string, last time.Time) time.Time {
-	if dir == nil {
-		return last
-	}
-	for _, name := range []string{sid + ".json", sid + ".lock"} {
-		if info, err := dir.Stat(name); err == nil && info.ModTime().After(last) {
-			last = info.ModTime()
-		}
+		last = facts.LastChange(dir, sid, last)
 	}
 	return last
 }

@@ -7,6 +7,8 @@ import (
 
 	"c2c/client"
 	"c2c/inbox/mail"
+	"c2c/sessions/facts"
+	"c2c/sessions/registry"
 	"c2c/wake"
 )
 
@@ -44,7 +46,7 @@ type Session struct {
 	Started    bool      // c2c start has made it, and no session of its client has it yet
 	LastRing   wake.Ring // zero when it was never rung
 
-	Facts Facts `json:"-"`
+	Facts facts.Facts `json:"-"`
 }
 
 // ClientID is the client's own id of this session, or empty.
@@ -79,39 +81,39 @@ func (reg *Registry) Sessions(ctx context.Context) ([]Session, error) {
 	return reg.sessions(ctx, reg.probeOnce(there))
 }
 
-func (reg *Registry) sessions(ctx context.Context, look prober) ([]Session, error) {
+func (reg *Registry) sessions(ctx context.Context, look Prober) ([]Session, error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
 		return nil, err
 	}
 	// There may be hundreds: the directory is opened once.
-	read := reg.ReadFacts
-	if dir, err := reg.SessionsDir(); err == nil {
+	read := reg.Facts.Read
+	if dir, err := reg.Facts.Dir(); err == nil {
 		defer dir.Close()
-		read = func(sid string) (Facts, error) { return readFacts(dir, sid) }
+		read = func(sid string) (facts.Facts, error) { return facts.ReadIn(dir, sid) }
 	}
 	list := make([]Session, 0, len(rows))
 	for _, r := range rows {
-		list = append(list, reg.sessionWith(r, reg.loggedFacts(read, r.SID()), look))
+		list = append(list, reg.sessionWith(r, reg.Facts.Logged(read, r.SID()), look))
 	}
 	return list, nil
 }
 
-func (reg *Registry) Session(r Row) Session {
-	return reg.sessionWith(r, reg.FactsOf(r.SID()), reg.Prober())
+func (reg *Registry) Session(r registry.Row) Session {
+	return reg.sessionWith(r, reg.Facts.Of(r.SID()), reg.Prober())
 }
 
 // sessionWith makes the session of a row.
-func (reg *Registry) sessionWith(r Row, f Facts, look prober) Session {
+func (reg *Registry) sessionWith(r registry.Row, f facts.Facts, look Prober) Session {
 	s := Session{
 		ID:         r.SID(),
 		Alias:      r.Alias(),
 		Client:     client.Name(cmp.Or(f.Client, r.Text("client_type"))),
 		ClientIDs:  f.ClientIDs,
 		PID:        int(r.Integer("pid")),
-		Registered: mail.FromSeconds(r.number("registered_at")),
+		Registered: mail.FromSeconds(r.Number("registered_at")),
 		Role:       r.Text("role"),
-		Quiet:      reg.quiet(r),
+		Quiet:      isQuiet(r, reg.Now()),
 		Pane:       f.Pane,
 		Turn:       turnOf(f.Turn),
 		Unattended: f.Unattended,
@@ -119,7 +121,7 @@ func (reg *Registry) sessionWith(r Row, f Facts, look prober) Session {
 		LastRing:   f.LastRing,
 		Facts:      f,
 	}
-	reg.setState(&s, r, look)
+	look.setState(&s, r)
 	return s
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -13,6 +12,9 @@ import (
 
 	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
+	"c2c/sessions/facts"
+	"c2c/sessions/locks"
+	"c2c/sessions/registry"
 	"c2c/wake"
 )
 
@@ -21,7 +23,7 @@ import (
 func (reg *Registry) Rang(ctx context.Context, sid string, ring wake.Ring) (err error) {
 	// Of what is no attempt nothing is kept: the last one is what people ask about.
 	if ring.Outcome != wake.Coalesced && ring.Outcome != wake.Filtered {
-		err = reg.ChangeFacts(ctx, sid, func(f *Facts) {
+		err = reg.Facts.Change(ctx, sid, func(f *facts.Facts) {
 			last := f.LastRing
 			if last.Method == ByHook && last.Outcome == wake.Rang && last.SameMail(ring) && ring.Outcome != wake.Rang {
 				return // a ringer tried in vain what a hook of the running turn has told meanwhile
@@ -30,10 +32,10 @@ func (reg *Registry) Rang(ctx context.Context, sid string, ring wake.Ring) (err 
 		})
 	}
 	if ring.Outcome == wake.Refused { // which the senders are told
-		reg.LookBy(reg.Now())
+		reg.Due.LookBy(reg.Now())
 	}
-	reg.Record(ctx, "ring", Note{"session_id", sid}, Note{"method", ring.Method}, Note{"outcome", ring.Outcome},
-		Note{"message_id", ring.Oldest}, Note{"cause", ring.Cause})
+	reg.Events.Record(ctx, "ring", "session_id", sid, "method", ring.Method, "outcome", ring.Outcome,
+		"message_id", ring.Oldest, "cause", ring.Cause)
 	return err
 }
 
@@ -42,32 +44,8 @@ func (reg *Registry) SetTurn(ctx context.Context, s Session, does State, by stri
 	if s.Turn == does {
 		return nil // hooks say so at each tool call
 	}
-	return reg.ChangeFacts(ctx, s.ID, func(f *Facts) {
+	return reg.Facts.Change(ctx, s.ID, func(f *facts.Facts) {
 		f.Turn, f.TurnAt, f.TurnBy = turns.Of(string(does)), reg.Now().UTC(), by
-	})
-}
-
-// SetConversation records in which conversation of its process a session's person has written last.
-func (reg *Registry) SetConversation(ctx context.Context, s Session, id string) error {
-	if !mail.ValidName(id) {
-		return fmt.Errorf("conversation id %q is not a valid name", id)
-	}
-	return reg.ChangeFacts(ctx, s.ID, func(f *Facts) { f.Conversation = id })
-}
-
-// maxUnseen bounds what a person is told later.
-const maxUnseen = 50
-
-// ChangeUnseen records which messages a session's person was told of, and of which others the person is still to be told.
-// Hooks of one session run at once.
-func (reg *Registry) ChangeUnseen(ctx context.Context, s Session, told, unseen []string) error {
-	if len(told)+len(unseen) == 0 {
-		return nil
-	}
-	return reg.ChangeFacts(ctx, s.ID, func(f *Facts) {
-		left := slices.DeleteFunc(f.Unseen, func(id string) bool { return slices.Contains(told, id) })
-		left = append(left, unseen...)
-		f.Unseen = left[max(0, len(left)-maxUnseen):]
 	})
 }
 
@@ -76,7 +54,7 @@ func (reg *Registry) SetMod(ctx context.Context, s Session) error {
 	if s.Facts.ModStart == s.Facts.StartTime {
 		return nil // it says so at each look
 	}
-	return reg.ChangeFacts(ctx, s.ID, func(f *Facts) { f.ModStart = f.StartTime })
+	return reg.Facts.Change(ctx, s.ID, func(f *facts.Facts) { f.ModStart = f.StartTime })
 }
 
 // maxDescription bounds what a session says of itself, in bytes.
@@ -95,18 +73,18 @@ func (reg *Registry) Describe(ctx context.Context, sid, role string) error {
 	if err := CheckRole(role); role == "" || err != nil {
 		return err
 	}
-	return reg.changeRow(ctx, sid, func(r *Row) { r.SetText("role", role) })
+	return reg.changeRow(ctx, sid, func(r *registry.Row) { r.SetText("role", role) })
 }
 
 // SetPane lets c2c type into a pane to wake a session. "" ends that: when SetPane returns, nobody types there any
 // more. Ringers hear of it at once.
 func (reg *Registry) SetPane(ctx context.Context, sid, pane string) error {
-	if err := reg.changePermission(ctx, sid, func(f *Facts) { f.Pane = pane }); err != nil || pane != "" {
+	if err := reg.changePermission(ctx, sid, func(f *facts.Facts) { f.Pane = pane }); err != nil || pane != "" {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, ringTime)
 	defer cancel()
-	err := reg.Locked(ctx, RingLock(sid), func() error { return nil })
+	err := reg.Locks.With(ctx, locks.RingLock(sid), func() error { return nil })
 	if errors.Is(err, filelock.ErrTimeout) {
 		return nil // the session's own server has the right to ring, and does not type
 	}
@@ -118,17 +96,17 @@ const ringTime = 8 * time.Second
 
 // SetUnattended allows, or forbids, to wake a session that no terminal shows.
 func (reg *Registry) SetUnattended(ctx context.Context, sid string, on bool) error {
-	return reg.changePermission(ctx, sid, func(f *Facts) { f.Unattended = on })
+	return reg.changePermission(ctx, sid, func(f *facts.Facts) { f.Unattended = on })
 }
 
 // changePermission changes what a person allows. It holds the registry's lock, whose release tells the ringers.
-func (reg *Registry) changePermission(ctx context.Context, sid string, edit func(*Facts)) error {
-	return reg.Locked(ctx, RegistryLock, func() error { return reg.ChangeFacts(ctx, sid, edit) })
+func (reg *Registry) changePermission(ctx context.Context, sid string, edit func(*facts.Facts)) error {
+	return reg.Locks.With(ctx, registry.LockName, func() error { return reg.Facts.Change(ctx, sid, edit) })
 }
 
 // SetQuiet turns a session's do-not-disturb on or off.
 func (reg *Registry) SetQuiet(ctx context.Context, sid string, quiet bool) error {
-	return reg.changeRow(ctx, sid, func(r *Row) {
+	return reg.changeRow(ctx, sid, func(r *registry.Row) {
 		for _, name := range []string{"dnd", "dnd_since", "dnd_until"} {
 			r.Set(name, nil)
 		}
@@ -139,8 +117,20 @@ func (reg *Registry) SetQuiet(ctx context.Context, sid string, quiet bool) error
 	})
 }
 
-// quiet reads the original's do-not-disturb, which may have an end.
-func (reg *Registry) quiet(r Row) bool {
-	until := r.number("dnd_until")
-	return string(r.get("dnd")) == "true" && (until == 0 || mail.Seconds(reg.Now()) < until)
+// isQuiet reads the original's do-not-disturb, which may have an end.
+func isQuiet(r registry.Row, now time.Time) bool {
+	until := r.Number("dnd_until")
+	return string(r.Get("dnd")) == "true" && (until == 0 || mail.Seconds(now) < until)
+}
+
+// changeRow edits the row of a session.
+func (reg *Registry) changeRow(ctx context.Context, sid string, edit func(*registry.Row)) error {
+	return reg.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) {
+		i := registry.FindSID(rows, sid)
+		if i < 0 {
+			return nil, fmt.Errorf("session %q is not registered: %w", sid, ErrNoSession)
+		}
+		edit(&rows[i])
+		return rows, nil
+	})
 }

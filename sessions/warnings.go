@@ -43,9 +43,5 @@ func (l mailLog) Error(words string, facts ...any) {
 }
 
 func (l mailLog) record(words string, facts []any) {
-	notes := []Note{{"warning", words}}
-	for i := 0; i+1 < len(facts); i += 2 {
-		notes = append(notes, Note{fmt.Sprint(facts[i]), fmt.Sprint(facts[i+1])})
-	}
-	l.reg.Record(context.Background(), "mailbox", notes...)
+	l.reg.Events.Record(context.Background(), "mailbox", append([]any{"warning", words}, facts...)...)
 }

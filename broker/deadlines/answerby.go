@@ -12,6 +12,7 @@ import (
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
 	"c2c/sessions"
+	"c2c/sessions/registry"
 )
 
 // keptOwed is what a Keeper remembers of the records of a session.
@@ -35,7 +36,7 @@ func versionOf(dir *atomicfile.Dir, name string) (v atomicfile.Version, err erro
 
 // answers looks after the records: it tells the senders whose answer is late, closes what was answered, reminds those who owe an
 // answer that is due, and gives the time when the next one is.
-func (k *Keeper) answers(ctx context.Context, rows []sessions.Row) (next time.Time, err error) {
+func (k *Keeper) answers(ctx context.Context, rows []registry.Row) (next time.Time, err error) {
 	dir, err := k.reg.SubIfThere(owed.Directory)
 	if err != nil || dir == nil {
 		return next, err
@@ -64,7 +65,7 @@ func (k *Keeper) answers(ctx context.Context, rows []sessions.Row) (next time.Ti
 }
 
 // answersOf is answers for one session, if its records have changed or something is due.
-func (k *Keeper) answersOf(ctx context.Context, rows []sessions.Row, dir *atomicfile.Dir, sid string, kept *keptOwed) error {
+func (k *Keeper) answersOf(ctx context.Context, rows []registry.Row, dir *atomicfile.Dir, sid string, kept *keptOwed) error {
 	version, err := versionOf(dir, sid+owed.Suffix)
 	if errors.Is(err, fs.ErrNotExist) { // the last record was just closed
 		*kept = keptOwed{last: kept.last}
@@ -88,7 +89,7 @@ func (k *Keeper) answersOf(ctx context.Context, rows []sessions.Row, dir *atomic
 		return err
 	}
 	l := owedLook{k: k, rows: rows, sid: sid, edits: map[owed.Key]owedEdit{}, told: notice.Quota{}}
-	if i := sessions.FindSID(rows, sid); i >= 0 {
+	if i := registry.FindSID(rows, sid); i >= 0 {
 		s := k.reg.Session(rows[i])
 		l.s = &s
 	}
@@ -115,7 +116,7 @@ func (k *Keeper) answersOf(ctx context.Context, rows []sessions.Row, dir *atomic
 // owedLook is one look at the records of a session.
 type owedLook struct {
 	k      *Keeper
-	rows   []sessions.Row
+	rows   []registry.Row
 	sid    string
 	s      *sessions.Session // nil: it is not registered
 	next   time.Time
@@ -224,8 +225,8 @@ func (l *owedLook) look(ctx context.Context, d owed.Record) error {
 }
 
 // isBack says whether a session is there, and not absent.
-func (k *Keeper) isBack(rows []sessions.Row, sid string) bool {
-	i := sessions.FindSID(rows, sid)
+func (k *Keeper) isBack(rows []registry.Row, sid string) bool {
+	i := registry.FindSID(rows, sid)
 	return i >= 0 && k.reg.State(rows[i]) != sessions.Absent
 }
 

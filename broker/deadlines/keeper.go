@@ -14,6 +14,8 @@ import (
 	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
 	"c2c/sessions"
+	"c2c/sessions/locks"
+	"c2c/sessions/registry"
 	"c2c/wake"
 )
 
@@ -75,12 +77,12 @@ func NewKeeper(reg *sessions.Registry) *Keeper {
 const keepBrief = time.Second
 
 // MayBeDue says whether KeepOnce has anything to look at. As a rule it has not; that is one system call.
-func MayBeDue(reg *sessions.Registry) bool { return reg.UntilLook() == 0 }
+func MayBeDue(reg *sessions.Registry) bool { return reg.Due.UntilLook() == 0 }
 
 // KeepOnce acts on what is due, if something may be, and no process of the root does so all the time. As a rule that is one
 // system call. What it has no time for is acted on a minute later, or by the first process that stays.
 func KeepOnce(ctx context.Context, reg *sessions.Registry) error {
-	if reg.UntilLook() > 0 {
+	if reg.Due.UntilLook() > 0 {
 		return nil
 	}
 	lock, ok, err := tryKeeping(reg)
@@ -111,7 +113,7 @@ func (k *Keeper) Look(ctx context.Context) (wait time.Duration, err error) {
 		k.Tidies, k.spills = time.Time{}, time.Time{}
 	}
 	k.takeSpills(ctx)
-	mark := k.reg.BeginLook(k.Once)
+	mark := k.reg.Due.BeginLook(k.Once)
 	next := k.lookIntoAll(ctx, rows)
 	answer, err := k.answers(ctx, rows)
 	if err != nil && ctx.Err() == nil {
@@ -135,7 +137,7 @@ func (k *Keeper) Look(ctx context.Context) (wait time.Duration, err error) {
 }
 
 // lookIntoAll looks into the mailboxes, and gives the time when the next of them is to be looked into.
-func (k *Keeper) lookIntoAll(ctx context.Context, rows []sessions.Row) (next time.Time) {
+func (k *Keeper) lookIntoAll(ctx context.Context, rows []registry.Row) (next time.Time) {
 	there := map[string]bool{}
 	first := 0
 	if k.Once && len(rows) > 0 { // there may be no time for all: each command begins with another one
@@ -171,7 +173,7 @@ func (k *Keeper) lookIntoAll(ctx context.Context, rows []sessions.Row) (next tim
 }
 
 // lookInto looks at one mailbox if it has changed, or its time has come.
-func (k *Keeper) lookInto(ctx context.Context, rows []sessions.Row, r sessions.Row, kept *keptBox) error {
+func (k *Keeper) lookInto(ctx context.Context, rows []registry.Row, r registry.Row, kept *keptBox) error {
 	ctx, cancel := context.WithTimeout(ctx, sessions.KeepWait)
 	defer cancel()
 	box, err := k.reg.Mailbox(r.SID())
@@ -224,7 +226,7 @@ func (k *Keeper) lookInto(ctx context.Context, rows []sessions.Row, r sessions.R
 }
 
 // readAll reads what waits in a mailbox, and acts on it.
-func (k *Keeper) readAll(ctx context.Context, rows []sessions.Row, s sessions.Session, box *inbox.Mailbox, kept *keptBox) error {
+func (k *Keeper) readAll(ctx context.Context, rows []registry.Row, s sessions.Session, box *inbox.Mailbox, kept *keptBox) error {
 	now := k.reg.Now()
 	msgs, err := box.PeekAll(ctx)
 	if err != nil {
@@ -239,7 +241,7 @@ func (k *Keeper) readAll(ctx context.Context, rows []sessions.Row, s sessions.Se
 }
 
 // settle acts on what waits in one mailbox.
-func (k *Keeper) settle(ctx context.Context, rows []sessions.Row, s sessions.Session, box *inbox.Mailbox, kept *keptBox, msgs []mail.Message) error {
+func (k *Keeper) settle(ctx context.Context, rows []registry.Row, s sessions.Session, box *inbox.Mailbox, kept *keptBox, msgs []mail.Message) error {
 	now := k.reg.Now()
 	var expired []mail.Message
 	var errs []error
@@ -350,7 +352,7 @@ func (k *Keeper) wasTold(ctx context.Context, sid, id string) bool {
 
 // expire takes messages out of a mailbox that are not handed over any more. They become dead letters first, and their
 // senders are told before they are gone from the mailbox: a kill in between costs a second try.
-func (k *Keeper) expire(ctx context.Context, rows []sessions.Row, sid string, box *inbox.Mailbox, expired []mail.Message) error {
+func (k *Keeper) expire(ctx context.Context, rows []registry.Row, sid string, box *inbox.Mailbox, expired []mail.Message) error {
 	if len(expired) == 0 {
 		return nil
 	}
@@ -387,14 +389,14 @@ func (k *Keeper) expire(ctx context.Context, rows []sessions.Row, sid string, bo
 // Files are those whose closing tells that there may be something to do: mail came or went, a session was rung, or its
 // client has ended.
 func (k *Keeper) Files() []string {
-	files := []string{filepath.Join(k.reg.Root(), sessions.RegistryLock)}
+	files := []string{filepath.Join(k.reg.Root(), registry.LockName)}
 	if len(k.owed) > 0 {
 		files = append(files, filepath.Join(k.reg.Root(), owed.Directory)) // a directory: any file of it
 	}
 	for sid, kept := range k.boxes {
 		names := []string{sid + ".inbox.lock"}
 		if kept.mail {
-			names = append(names, sessions.ServerLock(sid), sessions.RingLock(sid), filepath.Join("sessions", sid+".lock"))
+			names = append(names, locks.ServerLock(sid), locks.RingLock(sid), filepath.Join("sessions", sid+".lock"))
 		}
 		for _, name := range names {
 			path := filepath.Join(k.reg.Root(), name)
@@ -413,5 +415,5 @@ func Keeping(reg *sessions.Registry) (*filelock.Lock, error) {
 
 // tryKeeping takes that right, if no other process has it.
 func tryKeeping(reg *sessions.Registry) (release func() error, ok bool, err error) {
-	return sessions.TryLock(Keeping(reg))
+	return locks.TryLock(Keeping(reg))
 }

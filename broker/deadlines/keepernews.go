@@ -7,10 +7,11 @@ import (
 
 	"c2c/broker/notice"
 	"c2c/sessions"
+	"c2c/sessions/registry"
 )
 
 // tellNews tells senders what the look has found. next is when more is to be told.
-func (k *Keeper) tellNews(ctx context.Context, rows []sessions.Row) (next time.Time) {
+func (k *Keeper) tellNews(ctx context.Context, rows []registry.Row) (next time.Time) {
 	bySender, order := map[string][]notice.News{}, []string{}
 	for _, n := range k.allNews(rows) {
 		if k.told[n.Notice()] {
@@ -28,7 +29,7 @@ func (k *Keeper) tellNews(ctx context.Context, rows []sessions.Row) (next time.T
 	now := k.reg.Now()
 	for _, sid := range order {
 		all := bySender[sid]
-		to := rows[sessions.FindSID(rows, sid)]
+		to := rows[registry.FindSID(rows, sid)]
 		if k.reg.State(to) == sessions.Absent { // its return changes the registry, and so has somebody look
 			continue
 		}
@@ -55,7 +56,7 @@ func (k *Keeper) tellNews(ctx context.Context, rows []sessions.Row) (next time.T
 }
 
 // allNews gives what was found in all mailboxes and records, in the order of the registry.
-func (k *Keeper) allNews(rows []sessions.Row) (all []notice.News) {
+func (k *Keeper) allNews(rows []registry.Row) (all []notice.News) {
 	for _, r := range rows {
 		if kept := k.boxes[r.SID()]; kept != nil {
 			all = append(all, kept.news...)

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 
 	"c2c/broker/moves"
-	"c2c/sessions"
+	"c2c/sessions/due"
 )
 
 // takeSpills does so at the first look and then every ten minutes: an old version may still run.
@@ -15,7 +15,7 @@ func (k *Keeper) takeSpills(ctx context.Context) {
 	if now.Before(k.spills) {
 		return
 	}
-	k.spills = now.Add(sessions.LookEvery)
+	k.spills = now.Add(due.LookEvery)
 	if err := moves.TakeSpills(ctx, k.reg); err != nil && ctx.Err() == nil {
 		k.reg.Log.Warn("mail of an old version waits", "err", err)
 	}

@@ -57,13 +57,13 @@ func Status(reg *sessions.Registry, id, sid string, found inbox.Found) MessageSt
 		st.State, st.shown = sessions.AfterRead(found.By), true
 		if turns.Unanswered(reg, sid, found.By, found.At) {
 			st.State = sessions.Handed
-			if st.dropped = slices.Contains(reg.FactsOf(sid).Dropped, id); st.dropped {
+			if st.dropped = slices.Contains(reg.Facts.Of(sid).Dropped, id); st.dropped {
 				st.State, st.At, st.By = sessions.Queued, m.Time().UTC(), ""
 			}
 		}
 		return st
 	}
-	ring := reg.FactsOf(sid).LastRing
+	ring := reg.Facts.Of(sid).LastRing
 	held := ring.Outcome == wake.Held && found.Where == inbox.Handed && found.By == ring.Method // the client keeps it from its model
 	if ring.At.Before(m.Time()) || sessions.IsFuture(ring.At, reg.Now()) || found.Where != inbox.Queued && !held {
 		return st

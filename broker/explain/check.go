@@ -19,6 +19,7 @@ import (
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
 	"c2c/sessions"
+	"c2c/sessions/registry"
 	"c2c/wake"
 )
 
@@ -71,8 +72,8 @@ const warnFull = 70
 
 // checkRoom warns before the registry is full. What has ended is forgotten by itself, but for what mail waits for.
 func checkRoom(reg *sessions.Registry, all []sessions.Session) []doctor.Finding {
-	info, err := reg.Dir().Stat(sessions.RegistryFile)
-	if err != nil || info.Size()*100 < sessions.RegistryMax*warnFull {
+	info, err := reg.Dir().Stat(registry.FileName)
+	if err != nil || info.Size()*100 < registry.MaxBytes*warnFull {
 		return nil // Sessions has told an error
 	}
 	waits := 0
@@ -81,9 +82,9 @@ func checkRoom(reg *sessions.Registry, all []sessions.Session) []doctor.Finding 
 			waits++
 		}
 	}
-	return []doctor.Finding{{Status: doctor.Warning, Part: "registry", Path: filepath.Join(reg.Root(), sessions.RegistryFile),
+	return []doctor.Finding{{Status: doctor.Warning, Part: "registry", Path: filepath.Join(reg.Root(), registry.FileName),
 		Detail: fmt.Sprintf("it is %d %% full (%d sessions, of which %d have ended and have not read their mail); when it is full, a new session gets no mailbox: %s",
-			info.Size()*100/sessions.RegistryMax, len(all), waits, sessions.FullHint)}}
+			info.Size()*100/registry.MaxBytes, len(all), waits, registry.FullHint)}}
 }
 
 // checkMods says in which running sessions a mod of ours was seen. One that is not loaded is no fault: its person or
@@ -226,7 +227,7 @@ func checkSession(reg *sessions.Registry, s sessions.Session, waits []mail.Messa
 	default:
 		f.Status = doctor.Warning
 		f.Detail += "; " + remedy(s, r, wakes) + "; "
-		if reg.HasRinger(s.ID) {
+		if reg.Locks.HasRinger(s.ID) {
 			f.Detail += "a process of c2c looks after it"
 		} else {
 			f.Detail += "no process of c2c looks after it"

@@ -15,6 +15,7 @@ import (
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions"
+	"c2c/sessions/registry"
 )
 
 // Obligation is what a session owes for a question, a task or a review.
@@ -97,7 +98,7 @@ func Obligations(ctx context.Context, reg *sessions.Registry, s sessions.Session
 // view is one look at obligations.
 type view struct {
 	reg     *sessions.Registry
-	rows    []sessions.Row
+	rows    []registry.Row
 	authors sessions.Authors
 	who     sessions.Session
 }
@@ -143,7 +144,7 @@ func (v view) obligation(sid string, d owed.Record) Obligation {
 		Bucket: d.Bucket(), Surface: cmp.Or(d.Surface, sessions.SurfaceDegraded), Action: true, Answer: true, Reply: d.Reply, Reminders: d.Reminders, Wakes: d.Wakes,
 		SentAt: d.Time().UTC(), Due: mail.FromSeconds(d.Due).UTC(), ObservedAt: d.ObservedAt, AckedAt: d.AckedAt, ClosedAt: d.ClosedAt,
 	}
-	if i := sessions.FindSID(v.rows, sid); i >= 0 {
+	if i := registry.FindSID(v.rows, sid); i >= 0 {
 		o.To = v.rows[i].Alias()
 	}
 	if w := v.authors.Of(d.Message); w != nil {
@@ -182,7 +183,7 @@ func (v view) tellWhy(ctx context.Context, open []Obligation) {
 
 func (v view) tellWhyOne(o *Obligation, found []inbox.Found) {
 	var s *sessions.Session
-	if i := sessions.FindSID(v.rows, o.SessionID); i >= 0 {
+	if i := registry.FindSID(v.rows, o.SessionID); i >= 0 {
 		is := v.reg.Session(v.rows[i])
 		s = &is
 	}
@@ -203,7 +204,7 @@ func (v view) tellWhyOne(o *Obligation, found []inbox.Found) {
 			o.Why = "read at " + format.Clock(f.At, now) + "; " + o.To + " has said something to it at " + format.Clock(o.AckedAt, now) + ", and the answer is still to come"
 		}
 		if s != nil {
-			o.Why += "; " + v.reg.NowOf(*s, false, v.reg.Prober()).Says(s.Alias, now)
+			o.Why += "; " + v.reg.Prober().Now(*s, false).Says(s.Alias, now)
 		}
 		return
 	}

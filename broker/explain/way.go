@@ -88,7 +88,7 @@ func handedWords(st MessageStatus, how string) string {
 // receiverNow adds to a status what its receiver does; nothing is known of nil.
 func receiverNow(reg *sessions.Registry, st *MessageStatus, s *sessions.Session) (is sessions.Now) {
 	if s != nil {
-		is = reg.NowOf(*s, true, reg.Prober())
+		is = reg.Prober().Now(*s, true)
 		st.Receiver = &is
 	}
 	return is
@@ -139,7 +139,7 @@ func tellWhy(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessi
 	case is.Does == sessions.Unknown:
 		st.Why = says + "; its next call of c2c brings the message"
 		return
-	case reg.HasRinger(s.ID):
+	case reg.Locks.HasRinger(s.ID):
 		st.Why = says + "; it is about to be rung"
 		return
 	case s.OverHTTP():

@@ -15,6 +15,7 @@ import (
 	"c2c/inbox/archive"
 	"c2c/inbox/mail"
 	"c2c/sessions"
+	"c2c/sessions/registry"
 	"c2c/sessions/turns"
 )
 
@@ -75,7 +76,7 @@ func (l Limits) of(w turns.Work) int {
 
 // Check counts a message, and holds it when its chain is open. note is for its sender, ErrTooManyAnswers says that it is not to be
 // stored. A person's mail is not counted.
-func Check(ctx context.Context, reg *sessions.Registry, limits Limits, from sessions.Session, to sessions.Row, box *inbox.Mailbox, m *mail.Message) (note string, err error) {
+func Check(ctx context.Context, reg *sessions.Registry, limits Limits, from sessions.Session, to registry.Row, box *inbox.Mailbox, m *mail.Message) (note string, err error) {
 	m.Held, m.NotBefore, m.GuardHops, m.GuardChain = "", 0, 0, ""
 	sid := to.SID()
 	if limits.Hops < 0 || sessions.IsPersonID(from.ID) || sessions.IsPersonID(sid) || !mail.ValidName(from.ID) {
@@ -102,7 +103,7 @@ func Check(ctx context.Context, reg *sessions.Registry, limits Limits, from sess
 }
 
 // hold marks a message as held, or refuses it when one of its sender is held already.
-func hold(ctx context.Context, reg *sessions.Registry, from sessions.Session, to sessions.Row, box *inbox.Mailbox, m *mail.Message) (note string, err error) {
+func hold(ctx context.Context, reg *sessions.Registry, from sessions.Session, to registry.Row, box *inbox.Mailbox, m *mail.Message) (note string, err error) {
 	now := reg.Now()
 	why := fmt.Sprintf("you and %s have answered each other too often without any work in between", to.Alias())
 	then := fmt.Sprintf("Work first, or tell your user: c2c resume %s %s lets you go on", from.Alias, to.Alias())
@@ -168,7 +169,7 @@ func TellAll(ctx context.Context, reg *sessions.Registry, to string, m mail.Mess
 	if err != nil {
 		return err
 	}
-	i, j := sessions.FindSID(rows, m.Held), sessions.FindSID(rows, to)
+	i, j := registry.FindSID(rows, m.Held), registry.FindSID(rows, to)
 	if i < 0 || j < 0 {
 		return nil
 	}
@@ -227,7 +228,7 @@ func Resume(ctx context.Context, reg *sessions.Registry, one, two string) (held 
 	if err := new(archive.Pruned).Remove(reg.Dir(), OldLedgers, false); err != nil {
 		reg.Log.Warn("a reader of an older version may not hand over what was held", "err", err)
 	}
-	reg.Record(ctx, "resume", sessions.Note{Name: "session_id", Value: sids[0]}, sessions.Note{Name: "with", Value: sids[1]})
+	reg.Events.Record(ctx, "resume", "session_id", sids[0], "with", sids[1])
 	for _, box := range boxes {
 		if err := box.NotifyWatchers(ctx); err != nil {
 			return held, err

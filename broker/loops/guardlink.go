@@ -9,6 +9,7 @@ import (
 	"c2c/inbox/archive"
 	"c2c/inbox/mail"
 	"c2c/sessions"
+	"c2c/sessions/registry"
 	"c2c/sessions/turns"
 )
 
@@ -88,7 +89,7 @@ func linkOf(reg *sessions.Registry, from sessions.Session, m mail.Message, did t
 }
 
 // inChain says whether a session has had a part in a chain: a message to another one is no answer in it.
-func inChain(reg *sessions.Registry, l chainLink, to sessions.Row, box *inbox.Mailbox) bool {
+func inChain(reg *sessions.Registry, l chainLink, to registry.Row, box *inbox.Mailbox) bool {
 	if l.after.FromSession == to.SID() || sessions.Fold(l.after.From) == sessions.Fold(to.Alias()) {
 		return true
 	}

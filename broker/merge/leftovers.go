@@ -14,8 +14,9 @@ import (
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
 	"c2c/project"
-	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/due"
+	"c2c/sessions/registry"
 	"c2c/sessions/turns"
 )
 
@@ -57,13 +58,13 @@ func (m *merging) rest(ctx context.Context) error {
 
 // dropRegistry removes the registry, if nobody has registered there meanwhile.
 func (m *merging) dropRegistry(ctx context.Context) error {
-	return m.from.Locked(ctx, sessions.RegistryLock, func() error {
+	return m.from.Locks.With(ctx, registry.LockName, func() error {
 		rows, err := m.from.ReadRegistry()
 		if err == nil && len(rows) > 0 {
 			err = fmt.Errorf("%q has come there meanwhile: run this again", rows[0].Alias())
 		}
 		if err == nil {
-			err = new(archive.Pruned).Remove(m.from.Dir(), sessions.RegistryFile, false)
+			err = new(archive.Pruned).Remove(m.from.Dir(), registry.FileName, false)
 		}
 		return err
 	})
@@ -79,8 +80,8 @@ func (m *merging) eachRest(dir *atomicfile.Dir, at string, keep func(dir *atomic
 		case err != nil:
 		case path == "sessions", path == "sessions/ids", path == archives, path == owed.Directory:
 			err = m.eachBelow(dir, path, keep)
-		case m.dry && (path == callers.DeadLetterFile || strings.HasSuffix(path, turns.AnswersEnd)), path == sessions.RegistryFile, isMail(path):
-		case at == "sessions/ids", path == callers.DeadLetterFile && isEmpty(dir, name), path == sessions.DueMark, strings.HasSuffix(name, ".lock"), atomicfile.IsTemp(name):
+		case m.dry && (path == callers.DeadLetterFile || strings.HasSuffix(path, turns.AnswersEnd)), path == registry.FileName, isMail(path):
+		case at == "sessions/ids", path == callers.DeadLetterFile && isEmpty(dir, name), path == due.FileName, strings.HasSuffix(name, ".lock"), atomicfile.IsTemp(name):
 			if !m.dry {
 				err = dir.Remove(name)
 			}

@@ -22,6 +22,9 @@ import (
 	"c2c/project"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/facts"
+	"c2c/sessions/locks"
+	"c2c/sessions/registry"
 	"c2c/sessions/turns"
 )
 
@@ -55,7 +58,7 @@ type merging struct {
 	Merged
 	to, from  *sessions.Registry
 	live, dry bool
-	taken     []sessions.Row    // of a dry run: the registry that there would be by now
+	taken     []registry.Row    // of a dry run: the registry that there would be by now
 	ids       map[string]string // the session of each client's id
 }
 
@@ -101,7 +104,7 @@ func (m *merging) check(ctx context.Context) error {
 	if err != nil || m.dry {
 		return err
 	}
-	if m.from.IsHeld(sessions.WakeLock) {
+	if m.from.Locks.Held(locks.WakeLock) {
 		return fmt.Errorf("its wake daemon runs: C2C_MCP_BROKER_ROOT=%s c2c wake stop ends it", m.From)
 	}
 	var running []string
@@ -144,7 +147,7 @@ func (m *merging) sessions(ctx context.Context) error {
 	for _, r := range rows {
 		order = append(order, r.SID())
 	}
-	for _, sid := range sessions.AddMissing(order, slices.Sorted(maps.Keys(sids))...) {
+	for _, sid := range facts.AddMissing(order, slices.Sorted(maps.Keys(sids))...) {
 		if err := m.session(ctx, rows, sid); err != nil {
 			return fmt.Errorf("session %q: %w", sid, err)
 		}
@@ -183,15 +186,15 @@ func (m *merging) clientIDs(sids map[string]bool) (map[string]string, error) {
 	return found, err
 }
 
-func (m *merging) session(ctx context.Context, rows []sessions.Row, sid string) error {
+func (m *merging) session(ctx context.Context, rows []registry.Row, sid string) error {
 	if m.dry {
 		return m.drySession(ctx, rows, sid)
 	}
 	var s MergedSession
 	// Its row goes first: who sends to it in the old root is told that nobody has the name, and brings no mail for ever.
-	err := m.from.Change(ctx, func(rows []sessions.Row) ([]sessions.Row, error) {
-		var own sessions.Row
-		i := sessions.FindSID(rows, sid)
+	err := m.from.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) {
+		var own registry.Row
+		i := registry.FindSID(rows, sid)
 		if i >= 0 {
 			own = rows[i]
 		}
@@ -202,7 +205,7 @@ func (m *merging) session(ctx context.Context, rows []sessions.Row, sid string) 
 		return rows, err
 	})
 	if err == nil && mail.ValidName(sid) {
-		err = m.from.Locked(ctx, sessions.RegistryLock, func() error { // nobody registers it there meanwhile
+		err = m.from.Locks.With(ctx, registry.LockName, func() error { // nobody registers it there meanwhile
 			s.Messages, err = m.moveBox(ctx, sid)
 			return err
 		})
@@ -211,9 +214,9 @@ func (m *merging) session(ctx context.Context, rows []sessions.Row, sid string) 
 	return err
 }
 
-func (m *merging) drySession(ctx context.Context, rows []sessions.Row, sid string) error {
-	var own sessions.Row
-	if i := sessions.FindSID(rows, sid); i >= 0 {
+func (m *merging) drySession(ctx context.Context, rows []registry.Row, sid string) error {
+	var own registry.Row
+	if i := registry.FindSID(rows, sid); i >= 0 {
 		own = rows[i]
 	}
 	s, moved := m.place(m.taken, sid, own)
@@ -234,9 +237,9 @@ func (m *merging) drySession(ctx context.Context, rows []sessions.Row, sid strin
 }
 
 // place says what becomes of a session, and gives its row among those of the new root; none when it has one there already.
-func (m *merging) place(rows []sessions.Row, sid string, own sessions.Row) (s MergedSession, moved []sessions.Row) {
+func (m *merging) place(rows []registry.Row, sid string, own registry.Row) (s MergedSession, moved []registry.Row) {
 	s = MergedSession{ID: sid, Alias: own.Alias()}
-	if i := sessions.FindSID(rows, sid); i >= 0 {
+	if i := registry.FindSID(rows, sid); i >= 0 {
 		s.Joined = true
 		s.Alias = rows[i].Alias()
 	} else if own != nil {
@@ -245,24 +248,24 @@ func (m *merging) place(rows []sessions.Row, sid string, own sessions.Row) (s Me
 			own.SetText("alias", s.Alias)
 			own.Set("canonical_alias", nil) // the original makes it from the alias
 		}
-		moved = []sessions.Row{own}
+		moved = []registry.Row{own}
 	}
 	return s, moved
 }
 
 // moveRow registers a session in the new root. As with any new session, its facts and the index come before the registry.
-func (m *merging) moveRow(ctx context.Context, sid string, own sessions.Row) (s MergedSession, err error) {
-	err = m.to.Change(ctx, func(rows []sessions.Row) ([]sessions.Row, error) {
-		if i := sessions.FindSID(rows, sid); i >= 0 && own != nil && m.to.State(rows[i]) == sessions.Alive && m.from.State(own) == sessions.Alive {
+func (m *merging) moveRow(ctx context.Context, sid string, own registry.Row) (s MergedSession, err error) {
+	err = m.to.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) {
+		if i := registry.FindSID(rows, sid); i >= 0 && own != nil && m.to.State(rows[i]) == sessions.Alive && m.from.State(own) == sessions.Alive {
 			return nil, fmt.Errorf("%q runs in both roots: end one of the two", own.Alias())
 		}
-		var moved []sessions.Row
+		var moved []registry.Row
 		s, moved = m.place(rows, sid, own)
 		if !mail.ValidName(sid) {
 			return append(rows, moved...), nil
 		}
-		was, err := m.from.ReadFacts(sid)
-		if damaged := new(sessions.DamagedError); err != nil && !errors.As(err, &damaged) { // a damaged file is kept, see rest
+		was, err := m.from.Facts.Read(sid)
+		if damaged := new(facts.DamagedError); err != nil && !errors.As(err, &damaged) { // a damaged file is kept as it is
 			return nil, err
 		}
 		if s.Former != "" {
@@ -271,14 +274,14 @@ func (m *merging) moveRow(ctx context.Context, sid string, own sessions.Row) (s 
 		if err := m.bindIDs(sid); err != nil {
 			return nil, err
 		}
-		return append(rows, moved...), m.to.ChangeFacts(ctx, sid, func(f *sessions.Facts) { f.Join(was) })
+		return append(rows, moved...), m.to.Facts.Change(ctx, sid, func(f *facts.Facts) { f.Join(was) })
 	})
 	return s, err
 }
 
 // bindIDs leads the client ids of a session to it in the new root too, but for those that lead elsewhere there.
 func (m *merging) bindIDs(sid string) error {
-	sessions, err := m.to.SessionsDir()
+	sessions, err := m.to.Facts.Dir()
 	if err != nil {
 		return err
 	}
@@ -312,14 +315,14 @@ func (m *merging) moveBox(ctx context.Context, sid string) (count int, err error
 	if err != nil {
 		return 0, err
 	}
-	facts, err := m.from.SessionsDir()
+	facts, err := m.from.Facts.Dir()
 	if err != nil {
 		return 0, err
 	}
 	defer facts.Close()
 	more := []inbox.Entry{{Dir: facts, Name: sid + ".json"}, {Dir: facts, Name: sid + ".lock"}}
 	if !m.live { // else the session's own programs hold these, and rest removes them
-		more = append(more, inbox.Entry{Dir: m.from.Dir(), Name: sessions.RingLock(sid)}, inbox.Entry{Dir: m.from.Dir(), Name: sessions.ServerLock(sid)})
+		more = append(more, inbox.Entry{Dir: m.from.Dir(), Name: locks.RingLock(sid)}, inbox.Entry{Dir: m.from.Dir(), Name: locks.ServerLock(sid)})
 	}
 	for range moves.MaxMoves { // a sender may have been on its way
 		n, err := m.moveMail(ctx, sid, to)
@@ -353,7 +356,7 @@ func (m *merging) owed(ctx context.Context) error {
 	if m.dry {
 		return nil
 	}
-	m.to.LookBy(m.to.Now())
+	m.to.Due.LookBy(m.to.Now())
 	dir, err := m.from.SubIfThere(owed.Directory)
 	if err != nil || dir == nil {
 		return err
@@ -410,7 +413,7 @@ func (m *merging) deadLetters(ctx context.Context) error {
 		m.DeadLetters = len(dead)
 		return err
 	}
-	return m.from.Locked(ctx, notice.DeadLetterLock, func() error {
+	return m.from.Locks.With(ctx, notice.DeadLetterLock, func() error {
 		lines, err := notice.DeadLines(m.from)
 		if err != nil {
 			return err
@@ -424,7 +427,7 @@ func (m *merging) deadLetters(ctx context.Context) error {
 
 // addDeadLines adds lines of another root's file, each once.
 func addDeadLines(ctx context.Context, reg *sessions.Registry, lines [][]byte) (count int, err error) {
-	err = reg.Locked(ctx, notice.DeadLetterLock, func() error {
+	err = reg.Locks.With(ctx, notice.DeadLetterLock, func() error {
 		own, err := notice.DeadLines(reg)
 		if err != nil {
 			return err

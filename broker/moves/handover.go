@@ -35,7 +35,7 @@ type Reader struct {
 // LeftToPlugin says whether the plugin of a session brings its mail. What a plugin that was killed had put into the
 // client stays there while the client lives: so that mail waits for the next plugin.
 func LeftToPlugin(reg *sessions.Registry, s sessions.Session) (bool, error) {
-	if rings := reg.HasRinger(s.ID); rings || !s.HasMod() {
+	if rings := reg.Locks.HasRinger(s.ID); rings || !s.HasMod() {
 		return rings, nil
 	}
 	box, err := reg.Mailbox(s.ID)
@@ -48,7 +48,7 @@ func LeftToPlugin(reg *sessions.Registry, s sessions.Session) (bool, error) {
 // LeftToRinger says whether a ringer of the session brings its mail as soon as the turn is over: it has not tried yet, and
 // its client's process can be asked for a turn.
 func LeftToRinger(ctx context.Context, reg *sessions.Registry, s sessions.Session) (bool, error) {
-	if s.Quiet || !client.IsDaemon(s.Client, s.Process) || !reg.HasRinger(s.ID) {
+	if s.Quiet || !client.IsDaemon(s.Client, s.Process) || !reg.Locks.HasRinger(s.ID) {
 		return false, nil
 	}
 	box, err := reg.Mailbox(s.ID)
@@ -127,7 +127,7 @@ func (h Reader) answer(l *inbox.Lease) (handed []string, announced mail.Message,
 // calls for the same mail ring once. say tells the client, or says why it must not. rang is false then, if there is no
 // mail to ring for, and if another process has the right.
 func RingOnce(ctx context.Context, reg *sessions.Registry, sid string, say func(wake.Notice) error) (rang bool, err error) {
-	release, free, err := reg.BorrowRinging(sid)
+	release, free, err := reg.Locks.BorrowRinging(sid)
 	if err != nil || !free {
 		return false, err
 	}

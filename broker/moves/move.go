@@ -16,6 +16,8 @@ import (
 	"c2c/inbox/finder"
 	"c2c/inbox/mail"
 	"c2c/sessions"
+	"c2c/sessions/facts"
+	"c2c/sessions/registry"
 )
 
 const (
@@ -31,7 +33,7 @@ const (
 
 // Finish moves the mail of some sessions to another one. What cannot move now stays in the facts: that
 // is logged and no error, because every hook and every tool call of the session begins here.
-func Finish(ctx context.Context, reg *sessions.Registry, from []string, own sessions.Row) {
+func Finish(ctx context.Context, reg *sessions.Registry, from []string, own registry.Row) {
 	if len(from) == 0 {
 		return
 	}
@@ -39,8 +41,8 @@ func Finish(ctx context.Context, reg *sessions.Registry, from []string, own sess
 	var stuck []string
 	for i := 0; i < len(from); i++ {
 		sid := from[i]
-		if f, err := reg.ReadFacts(sid); err == nil { // mail that was to move there is to move here
-			from = sessions.AddMissing(from, slices.DeleteFunc(f.MoveFrom, func(s string) bool { return s == sid || s == own.SID() })...)
+		if f, err := reg.Facts.Read(sid); err == nil { // mail that was to move there is to move here
+			from = facts.AddMissing(from, slices.DeleteFunc(f.MoveFrom, func(s string) bool { return s == sid || s == own.SID() })...)
 		}
 		gone, err := isGone(reg, sid)
 		if gone {
@@ -55,14 +57,14 @@ func Finish(ctx context.Context, reg *sessions.Registry, from []string, own sess
 	if err != nil {
 		reg.Log.Warn("dead letters are still to come", "to", own.SID(), "err", err)
 	}
-	err = reg.ChangeFacts(ctx, own.SID(), func(f *sessions.Facts) {
-		f.MoveFrom = sessions.AddMissing(f.MoveFrom, from...)
+	err = reg.Facts.Change(ctx, own.SID(), func(f *facts.Facts) {
+		f.MoveFrom = facts.AddMissing(f.MoveFrom, from...)
 		if done {
 			f.MoveFrom = slices.DeleteFunc(f.MoveFrom, func(sid string) bool {
 				return !slices.Contains(stuck, sid) && !hasMore(ctx, reg, sid)
 			})
 		} else {
-			f.MoveFrom = sessions.AddMissing(f.MoveFrom, own.SID())
+			f.MoveFrom = facts.AddMissing(f.MoveFrom, own.SID())
 		}
 	})
 	if err != nil {
@@ -73,7 +75,7 @@ func Finish(ctx context.Context, reg *sessions.Registry, from []string, own sess
 // isGone says whether a session is not registered, and may have mail. One that is back keeps its mail.
 func isGone(reg *sessions.Registry, sid string) (bool, error) {
 	rows, err := reg.ReadRegistry() // not rows, which may lock the registry
-	return err == nil && sessions.FindSID(rows, sid) < 0 && mail.ValidName(sid), err
+	return err == nil && registry.FindSID(rows, sid) < 0 && mail.ValidName(sid), err
 }
 
 // hasMore says whether a mailbox has mail to move, or a reader has some of it. That mail may have come after the
@@ -99,7 +101,7 @@ func hasMore(ctx context.Context, reg *sessions.Registry, sid string) bool {
 func Forward(ctx context.Context, reg *sessions.Registry, sid, alias string) {
 	for range MaxMoves {
 		rows, err := reg.Rows(ctx)
-		if err == nil && sessions.FindSID(rows, sid) >= 0 {
+		if err == nil && registry.FindSID(rows, sid) >= 0 {
 			return
 		}
 		holder := ""
@@ -124,13 +126,13 @@ func Forward(ctx context.Context, reg *sessions.Registry, sid, alias string) {
 // mailbox itself, which is back. It holds the registry's lock: whoever takes the alias next finds the record and brings that
 // mail, too.
 func RecordMove(ctx context.Context, reg *sessions.Registry, sid, alias string) (holder string, err error) {
-	err = reg.Change(ctx, func(rows []sessions.Row) ([]sessions.Row, error) {
+	err = reg.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) {
 		r := reg.Receiver(rows, alias)
 		if r == nil || r.SID() == sid {
 			return rows, nil
 		}
 		holder = r.SID()
-		return rows, reg.ChangeFacts(ctx, holder, func(f *sessions.Facts) { f.MoveFrom = sessions.AddMissing(f.MoveFrom, sid) })
+		return rows, reg.Facts.Change(ctx, holder, func(f *facts.Facts) { f.MoveFrom = facts.AddMissing(f.MoveFrom, sid) })
 	})
 	return holder, err
 }
@@ -245,7 +247,7 @@ func emptySome(ctx context.Context, box *inbox.Mailbox, put func([]mail.Message)
 // none is left to deliver. The lock is not held while they are delivered (the original takes it after an
 // inbox's); the ids make a second delivery harmless. One that can never be delivered stays where it is, with
 // the reason.
-func Redeliver(ctx context.Context, reg *sessions.Registry, own sessions.Row, from []string) (done bool, err error) {
+func Redeliver(ctx context.Context, reg *sessions.Registry, own registry.Row, from []string) (done bool, err error) {
 	may, longest := mayInherit(reg, own, from)
 	if !anyDead(reg, may, longest) {
 		return true, nil
@@ -329,9 +331,9 @@ func Delivered(ctx context.Context, box *inbox.Mailbox, mine map[string][]string
 
 // mayInherit gives a function that says whether there may be a dead letter in some lines that a session gets, and how long the
 // names are that it looks for. Nearly all of many thousands are not, and to parse them all takes a hook seconds.
-func mayInherit(reg *sessions.Registry, own sessions.Row, from []string) (may func(lines []byte) bool, longest int) {
+func mayInherit(reg *sessions.Registry, own registry.Row, from []string) (may func(lines []byte) bool, longest int) {
 	names := append([]string{own.SID()}, from...)
-	if f := reg.FactsOf(own.SID()); f.Named && !f.Proposed {
+	if f := reg.Facts.Of(own.SID()); f.Named && !f.Proposed {
 		names = append(names, own.Alias())
 	}
 	var finders []*finder.Finder
@@ -357,14 +359,14 @@ func anyDead(reg *sessions.Registry, may func([]byte) bool, overlap int) (found 
 // inherits says whether a session gets a dead letter. It gets its own. As in the original, it also gets those that
 // were sent to the alias that it has chosen (a project's file chooses nothing), unless the other session may come back: one that was known by more
 // than its process.
-func inherits(reg *sessions.Registry, own sessions.Row, from []string, d notice.DeadLetter) bool {
+func inherits(reg *sessions.Registry, own registry.Row, from []string, d notice.DeadLetter) bool {
 	if d.SessionID == own.SID() || slices.Contains(from, d.SessionID) {
 		return true
 	}
-	if facts := reg.FactsOf(own.SID()); sessions.Fold(d.Message.To) != sessions.Fold(own.Alias()) || !facts.Named || facts.Proposed {
+	if facts := reg.Facts.Of(own.SID()); sessions.Fold(d.Message.To) != sessions.Fold(own.Alias()) || !facts.Named || facts.Proposed {
 		return false
 	}
-	f, err := reg.ReadFacts(d.SessionID)
+	f, err := reg.Facts.Read(d.SessionID)
 	mayReturn := err != nil || f.OnDisk() && (len(f.ClientIDs) > 0 || f.PID == 0)
 	return !mayReturn || !mail.ValidName(d.SessionID)
 }

@@ -17,6 +17,9 @@ import (
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/facts"
+	"c2c/sessions/locks"
+	"c2c/sessions/registry"
 	"c2c/sessions/turns"
 )
 
@@ -94,7 +97,7 @@ func (p *pruning) locked(ctx context.Context, name string, f func() error) error
 	if p.dry {
 		return f()
 	}
-	return p.reg.Locked(ctx, name, f)
+	return p.reg.Locks.With(ctx, name, f)
 }
 
 // pruneSession holds the registry's lock: nobody registers the session meanwhile, and the original, which does
@@ -106,14 +109,14 @@ func (p *pruning) pruneSession(ctx context.Context, sid string) error {
 		return err
 	}
 	var files archive.Pruned
-	err = p.locked(ctx, sessions.RegistryLock, func() error {
+	err = p.locked(ctx, registry.LockName, func() error {
 		rows, err := reg.ReadRegistry()
-		if err != nil || sessions.FindSID(rows, sid) >= 0 {
+		if err != nil || registry.FindSID(rows, sid) >= 0 {
 			return err
 		}
 		used, err := box.Changed()
-		if err == nil && sessions.LastFacts(p.facts, sid, used).Before(p.before) {
-			files, p.gone[sid], err = box.Discard(p.dry, inbox.Entry{Dir: reg.Dir(), Name: sessions.RingLock(sid)}, inbox.Entry{Dir: reg.Dir(), Name: sessions.ServerLock(sid)},
+		if err == nil && facts.LastChange(p.facts, sid, used).Before(p.before) {
+			files, p.gone[sid], err = box.Discard(p.dry, inbox.Entry{Dir: reg.Dir(), Name: locks.RingLock(sid)}, inbox.Entry{Dir: reg.Dir(), Name: locks.ServerLock(sid)},
 				inbox.Entry{Dir: p.facts, Name: sid + ".json"}, inbox.Entry{Dir: p.facts, Name: sid + ".lock"},
 				inbox.Entry{Dir: reg.Dir(), Name: turns.WorkName(sid)}, inbox.Entry{Dir: reg.Dir(), Name: turns.AnsweredName(sid)},
 				inbox.Entry{Dir: p.owed, Name: sid + owed.Suffix}, inbox.Entry{Dir: p.owed, Name: sid + ".lock"})
@@ -154,7 +157,7 @@ func (p *pruning) pruneNames(ctx context.Context, count *archive.Pruned, dir *at
 		return openErr
 	}
 	defer dir.Close()
-	return p.locked(ctx, sessions.RegistryLock, func() error {
+	return p.locked(ctx, registry.LockName, func() error {
 		rows, err := p.reg.ReadRegistry()
 		if err != nil {
 			return err
@@ -170,7 +173,7 @@ func (p *pruning) pruneNames(ctx context.Context, count *archive.Pruned, dir *at
 				continue // not ours
 			}
 			sid, here := strings.CutPrefix(strings.TrimSpace(string(data)), prefix)
-			if !here || strings.Contains(sid, "/") || sessions.FindSID(rows, sid) >= 0 || !p.isGone(sid) {
+			if !here || strings.Contains(sid, "/") || registry.FindSID(rows, sid) >= 0 || !p.isGone(sid) {
 				continue
 			}
 			if err := count.Remove(dir, name, p.dry); err != nil {

@@ -28,7 +28,7 @@ func TakeSpills(ctx context.Context, reg *sessions.Registry) error {
 			errs = append(errs, fmt.Errorf("mail of an old version for session %q: %w", sid, err))
 		}
 		if n > 0 {
-			reg.Record(ctx, "spill", sessions.Note{Name: "session_id", Value: sid}, sessions.Note{Name: "messages", Value: strconv.Itoa(n)})
+			reg.Events.Record(ctx, "spill", "session_id", sid, "messages", strconv.Itoa(n))
 		}
 	}
 	return errors.Join(errs...)

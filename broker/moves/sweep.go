@@ -10,6 +10,7 @@ import (
 	"c2c/broker/owed"
 	"c2c/inbox/mail"
 	"c2c/sessions"
+	"c2c/sessions/registry"
 )
 
 // Swept is what a sweep did, or would do. The fields of the original come first.
@@ -55,7 +56,7 @@ func (s Swept) Err() error {
 // stops no other.
 func Sweep(ctx context.Context, reg *sessions.Registry, grace time.Duration) (Swept, error) {
 	var swept Swept
-	err := reg.Change(ctx, func(rows []sessions.Row) (kept []sessions.Row, err error) {
+	err := reg.Change(ctx, func(rows []registry.Row) (kept []registry.Row, err error) {
 		kept, swept = stale(reg, rows, grace)
 		return kept, nil
 	})
@@ -87,8 +88,8 @@ func Sweep(ctx context.Context, reg *sessions.Registry, grace time.Duration) (Sw
 // sweepMailbox makes dead letters of what waits in a mailbox without a session. It holds the registry's lock:
 // a session that comes back meanwhile would find an empty mailbox, and not look among the dead letters.
 func sweepMailbox(ctx context.Context, reg *sessions.Registry, sid string) (n int, err error) {
-	err = reg.Change(ctx, func(rows []sessions.Row) ([]sessions.Row, error) {
-		if sessions.FindSID(rows, sid) >= 0 {
+	err = reg.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) {
+		if registry.FindSID(rows, sid) >= 0 {
 			return rows, nil
 		}
 		told := notice.Quota{}
@@ -121,7 +122,7 @@ func Stale(ctx context.Context, reg *sessions.Registry, grace time.Duration) (Sw
 	return gone, err
 }
 
-func stale(reg *sessions.Registry, rows []sessions.Row, grace time.Duration) (kept []sessions.Row, gone Swept) {
+func stale(reg *sessions.Registry, rows []registry.Row, grace time.Duration) (kept []registry.Row, gone Swept) {
 	gone.Sessions = []SweptSession{}
 	for _, r := range rows {
 		if st := reg.State(r); st == sessions.Alive || st == sessions.Person || st == sessions.External || reg.Now().Sub(reg.LastUsed(r)) < grace {

@@ -13,6 +13,8 @@ import (
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/facts"
+	"c2c/sessions/registry"
 )
 
 // Takeover is what Takeover did, or would do.
@@ -59,23 +61,23 @@ func TakeOver(ctx context.Context, reg *sessions.Registry, old, heir string, for
 	if dry {
 		return t, nil
 	}
-	if err := reg.Change(ctx, func(rows []sessions.Row) ([]sessions.Row, error) { return GiveAlias(ctx, reg, rows, t, letters, force) }); err != nil {
+	if err := reg.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) { return GiveAlias(ctx, reg, rows, t, letters, force) }); err != nil {
 		return t, err
 	}
-	reg.Record(ctx, "handover", sessions.Note{Name: "from_session", Value: t.From}, sessions.Note{Name: "to_session", Value: t.To}, sessions.Note{Name: "alias", Value: t.Alias})
+	reg.Events.Record(ctx, "handover", "from_session", t.From, "to_session", t.To, "alias", t.Alias)
 	err = completeTakeover(ctx, reg, &t)
 	return t, err
 }
 
 // TakeoverPair finds the two sessions and refuses what cannot be.
-func TakeoverPair(reg *sessions.Registry, rows []sessions.Row, old, heir string, force bool) (from, to sessions.Session, err error) {
+func TakeoverPair(reg *sessions.Registry, rows []registry.Row, old, heir string, force bool) (from, to sessions.Session, err error) {
 	var both [2]sessions.Session
 	for i, name := range []string{old, heir} {
 		sid, err := callers.SIDByName(rows, name)
 		if err != nil {
 			return from, to, err
 		}
-		j := sessions.FindSID(rows, sid)
+		j := registry.FindSID(rows, sid)
 		if j < 0 {
 			return from, to, &sessions.UnknownAliasError{Alias: name, Closest: sessions.ClosestTo(rows, name)}
 		}
@@ -102,12 +104,12 @@ func refuseRunning(s sessions.Session, force bool) error {
 }
 
 // tookOver says whether a takeover was done, but for mail that is still to come: the alias is the other session's, which was called heir.
-func tookOver(reg *sessions.Registry, rows []sessions.Row, old, heir string) (t Takeover, ok bool) {
+func tookOver(reg *sessions.Registry, rows []registry.Row, old, heir string) (t Takeover, ok bool) {
 	r := reg.Receiver(rows, old)
 	if r == nil || len(sessions.Holders(rows, heir)) > 0 {
 		return t, false
 	}
-	f := reg.FactsOf(r.SID())
+	f := reg.Facts.Of(r.SID())
 	n := len(f.Former)
 	if f.TookOver == "" || n == 0 || sessions.Fold(f.Former[n-1].Alias) != sessions.Fold(heir) {
 		return t, false
@@ -118,8 +120,8 @@ func tookOver(reg *sessions.Registry, rows []sessions.Row, old, heir string) (t 
 // GiveAlias is a takeover in the registry. The writers are told before it, when nothing can stop it but a full disk: behind
 // it nobody knows any more whose mail it was. The facts are written before it, too: from then on each call of the session
 // brings the mail.
-func GiveAlias(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, t Takeover, letters []letter, force bool) ([]sessions.Row, error) {
-	i, j := sessions.FindSID(rows, t.From), sessions.FindSID(rows, t.To)
+func GiveAlias(ctx context.Context, reg *sessions.Registry, rows []registry.Row, t Takeover, letters []letter, force bool) ([]registry.Row, error) {
+	i, j := registry.FindSID(rows, t.From), registry.FindSID(rows, t.To)
 	if i < 0 || j < 0 || sessions.Fold(rows[i].Alias()) != sessions.Fold(t.Alias) {
 		return nil, fmt.Errorf("hand over %q: its session has changed meanwhile; look with c2c list and try again", t.Alias)
 	}
@@ -131,14 +133,14 @@ func GiveAlias(ctx context.Context, reg *sessions.Registry, rows []sessions.Row,
 			reg.Log.Warn("a writer is not told of a takeover", "session", l.to.SID(), "err", err)
 		}
 	}
-	since := reg.FactsOf(t.From).AliasSince
-	err := reg.ChangeFacts(ctx, t.To, func(f *sessions.Facts) {
+	since := reg.Facts.Of(t.From).AliasSince
+	err := reg.Facts.Change(ctx, t.To, func(f *facts.Facts) {
 		if f.Alias != t.Alias { // else a call before was killed behind this
 			f.Alias = t.Former
 		}
 		f.Rename(t.Alias, reg.Now())
 		f.Named, f.Proposed, f.TookOver, f.AliasSince = true, false, t.From, since
-		f.MoveFrom = sessions.AddMissing(f.MoveFrom, t.From)
+		f.MoveFrom = facts.AddMissing(f.MoveFrom, t.From)
 	})
 	if err != nil {
 		return nil, err
@@ -156,12 +158,12 @@ func completeTakeover(ctx context.Context, reg *sessions.Registry, t *Takeover) 
 	if err != nil {
 		return err
 	}
-	i := sessions.FindSID(rows, t.To)
+	i := registry.FindSID(rows, t.To)
 	if i < 0 {
 		return nil
 	}
-	Finish(ctx, reg, reg.FactsOf(t.To).MoveFrom, rows[i])
-	t.Left = slices.Contains(reg.FactsOf(t.To).MoveFrom, t.From)
+	Finish(ctx, reg, reg.Facts.Of(t.To).MoveFrom, rows[i])
+	t.Left = slices.Contains(reg.Facts.Of(t.To).MoveFrom, t.From)
 	// What it has read and not answered, its writers were told of. What it has not read the other session owes.
 	owed.Close(ctx, reg, t.From, owed.HandedOver, func(mail.Message) bool { return true })
 	text := fmt.Sprintf("You go on with the work of %s: you are %[1]s now, and no longer %s. What it had not read comes to you. What it had read: c2c history --session-id %s",
@@ -171,7 +173,7 @@ func completeTakeover(ctx context.Context, reg *sessions.Registry, t *Takeover) 
 
 // letter is what a session that wrote to another is to hear of its end.
 type letter struct {
-	to      sessions.Row // nil: its writer is gone
+	to      registry.Row // nil: its writer is gone
 	waiting int          // its messages that were not read
 	open    []mail.Message
 }
@@ -180,7 +182,7 @@ type letter struct {
 const maxOpen = 5
 
 // Writers gives those who wrote to a session: whose mail waits there, and whose questions it has read and not answered.
-func Writers(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, from, to sessions.Session) (letters []letter, err error) {
+func Writers(ctx context.Context, reg *sessions.Registry, rows []registry.Row, from, to sessions.Session) (letters []letter, err error) {
 	box, err := reg.Mailbox(from.ID)
 	if err != nil {
 		return nil, err

@@ -17,6 +17,9 @@ import (
 	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
 	"c2c/sessions"
+	"c2c/sessions/facts"
+	"c2c/sessions/locks"
+	"c2c/sessions/registry"
 	"c2c/sessions/turns"
 )
 
@@ -52,7 +55,7 @@ type tidying struct {
 // Tidy forgets rows and removes files. more says that there is more to do.
 func Tidy(ctx context.Context, reg *sessions.Registry) (more bool, err error) {
 	var idle []sessions.IdleRow
-	err = reg.Change(ctx, func(rows []sessions.Row) ([]sessions.Row, error) {
+	err = reg.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) {
 		idle = reg.Idle(rows)
 		return reg.ForgetIdle(rows, idle), nil
 	})
@@ -121,7 +124,7 @@ func (t *tidying) marks(ctx context.Context, sid string) []inbox.Entry {
 
 // ownLocks are the locks of a session that the original does not use.
 func (t *tidying) ownLocks(sid string) []inbox.Entry {
-	all := []inbox.Entry{{Dir: t.reg.Dir(), Name: sessions.RingLock(sid)}, {Dir: t.reg.Dir(), Name: sessions.ServerLock(sid)}, {Dir: t.facts, Name: sid + ".lock"}}
+	all := []inbox.Entry{{Dir: t.reg.Dir(), Name: locks.RingLock(sid)}, {Dir: t.reg.Dir(), Name: locks.ServerLock(sid)}, {Dir: t.facts, Name: sid + ".lock"}}
 	if t.owed != nil {
 		if _, err := t.owed.Stat(sid + owed.Suffix); errors.Is(err, fs.ErrNotExist) { // else somebody is still to be told
 			all = append(all, inbox.Entry{Dir: t.owed, Name: sid + ".lock"})
@@ -131,7 +134,7 @@ func (t *tidying) ownLocks(sid string) []inbox.Entry {
 }
 
 // untidy gives the sessions without a row that have files to remove, or old facts.
-func (t *tidying) untidy(rows []sessions.Row) (sids []string, err error) {
+func (t *tidying) untidy(rows []registry.Row) (sids []string, err error) {
 	found := map[string]bool{}
 	var errs []error
 	for _, in := range []struct {
@@ -157,7 +160,7 @@ func (t *tidying) untidy(rows []sessions.Row) (sids []string, err error) {
 		}
 	}
 	for sid := range found {
-		if sessions.FindSID(rows, sid) < 0 && !sessions.IsPersonID(sid) && !sessions.IsExternalID(sid) {
+		if registry.FindSID(rows, sid) < 0 && !sessions.IsPersonID(sid) && !sessions.IsExternalID(sid) {
 			sids = append(sids, sid)
 		} else {
 			delete(t.old, sid)
@@ -176,9 +179,9 @@ func (t *tidying) session(ctx context.Context, sid string) error {
 		return err
 	}
 	mail := false
-	err = reg.Locked(ctx, sessions.RegistryLock, func() error {
+	err = reg.Locks.With(ctx, registry.LockName, func() error {
 		rows, err := reg.ReadRegistry()
-		if err != nil || sessions.FindSID(rows, sid) >= 0 {
+		if err != nil || registry.FindSID(rows, sid) >= 0 {
 			return err
 		}
 		if mail = reg.HasMail(sid); mail {
@@ -203,7 +206,7 @@ func (t *tidying) empty(ctx context.Context, sid string, box *inbox.Mailbox) err
 	if err != nil {
 		return err
 	}
-	unused := reg.Now().Sub(sessions.LastFacts(t.facts, sid, last))
+	unused := reg.Now().Sub(facts.LastChange(t.facts, sid, last))
 	if some, err := box.Used(); err != nil || some && unused <= sessions.ForgetAfter {
 		return err // what c2c has told it is there when it comes back soon
 	}

@@ -17,6 +17,7 @@ import (
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/registry"
 )
 
 // DeadLetterLock is the file below the root whose closing tells that the dead letters may have changed.
@@ -127,7 +128,7 @@ func AddDead(ctx context.Context, reg *sessions.Registry, sid string, dead ...De
 	if len(dead) == 0 {
 		return nil
 	}
-	return reg.Locked(ctx, DeadLetterLock, func() error {
+	return reg.Locks.With(ctx, DeadLetterLock, func() error {
 		before, err := DeadLines(reg)
 		if err != nil {
 			return err
@@ -163,10 +164,10 @@ func logDead(ctx context.Context, reg *sessions.Registry, sid string, dead []Dea
 			swept++
 			continue
 		}
-		reg.Record(ctx, "dead_letter_write", sessions.Note{Name: "session_id", Value: sid}, sessions.Note{Name: "message_id", Value: d.Message.ID}, sessions.Note{Name: "reason", Value: d.Reason})
+		reg.Events.Record(ctx, "dead_letter_write", "session_id", sid, "message_id", d.Message.ID, "reason", d.Reason)
 	}
 	if swept > 0 {
-		reg.Record(ctx, "dead_letter_write", sessions.Note{Name: "session_id", Value: sid}, sessions.Note{Name: "messages", Value: strconv.Itoa(swept)})
+		reg.Events.Record(ctx, "dead_letter_write", "session_id", sid, "messages", strconv.Itoa(swept))
 	}
 }
 
@@ -181,7 +182,7 @@ func formatDead(d DeadLetter) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var r sessions.Row
+	var r registry.Row
 	r.SetTime("deleted_at", d.DeletedAt)
 	r.SetText("from_session_id", d.SessionID)
 	if d.Reason != "" {
@@ -200,7 +201,7 @@ func MessageKey(m mail.Message) string {
 // DropDead takes lines out of the file, or gives those a reason that no mailbox takes. It asks which they are once nobody else can
 // write the file.
 func DropDead(ctx context.Context, reg *sessions.Registry, sid string, which func() (map[string]string, error)) error {
-	return reg.Locked(ctx, DeadLetterLock, func() error {
+	return reg.Locks.With(ctx, DeadLetterLock, func() error {
 		gone, err := which()
 		if err != nil || len(gone) == 0 {
 			return err

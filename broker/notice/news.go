@@ -11,6 +11,7 @@ import (
 
 	"c2c/inbox/mail"
 	"c2c/sessions"
+	"c2c/sessions/registry"
 )
 
 // What a sender is to be told comes together: one notice names several messages, of several receivers, and a sender that was
@@ -55,7 +56,7 @@ func GapOf(all []News) time.Duration {
 }
 
 // TellTogether puts one notice of all of them into a mailbox, once.
-func TellTogether(ctx context.Context, reg *sessions.Registry, to sessions.Row, all []News) error {
+func TellTogether(ctx context.Context, reg *sessions.Registry, to registry.Row, all []News) error {
 	if len(all) == 0 {
 		return nil
 	}

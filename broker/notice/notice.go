@@ -14,6 +14,7 @@ import (
 	"c2c/inbox/digest"
 	"c2c/inbox/mail"
 	"c2c/sessions"
+	"c2c/sessions/registry"
 )
 
 // KindSystem is the kind of c2c's own messages.
@@ -52,12 +53,12 @@ func About(m mail.Message, reason string) string {
 }
 
 // SenderOf gives the row of a message's sender, nil when nobody has its alias any more.
-func SenderOf(reg *sessions.Registry, rows []sessions.Row, m mail.Message) sessions.Row {
+func SenderOf(reg *sessions.Registry, rows []registry.Row, m mail.Message) registry.Row {
 	return reg.Authors(rows).Of(m)
 }
 
 // Tell puts a notice about a message into its sender's mailbox, once for each reason.
-func Tell(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, m mail.Message, reason, text string) error {
+func Tell(ctx context.Context, reg *sessions.Registry, rows []registry.Row, m mail.Message, reason, text string) error {
 	to := SenderOf(reg, rows, m)
 	if to == nil || m.From == sessions.SystemAlias {
 		return nil
@@ -87,7 +88,7 @@ func (q Quota) Take(m mail.Message) bool {
 
 // TellDead tells the senders of dead letters of one mailbox, before those are gone from it: a kill in between costs a second
 // try. It stops nobody.
-func TellDead(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, told Quota, dead ...DeadLetter) {
+func TellDead(ctx context.Context, reg *sessions.Registry, rows []registry.Row, told Quota, dead ...DeadLetter) {
 	var all []News
 	for _, d := range dead {
 		if told.Take(d.Message) {
@@ -98,8 +99,8 @@ func TellDead(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, 
 }
 
 // TellSenders tells senders at once what has become of messages, each in one notice. It stops nobody.
-func TellSenders(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, all []News) {
-	bySender, order := map[string][]News{}, []sessions.Row{}
+func TellSenders(ctx context.Context, reg *sessions.Registry, rows []registry.Row, all []News) {
+	bySender, order := map[string][]News{}, []registry.Row{}
 	for _, n := range all {
 		to := SenderOf(reg, rows, n.Message)
 		if to == nil {
@@ -132,13 +133,13 @@ func Send(ctx context.Context, reg *sessions.Registry, sid string, m mail.Messag
 		return fmt.Errorf("tell session %q: %w", sid, err)
 	}
 	if !stored.Already[0] {
-		reg.Record(ctx, "notice", sessions.Note{Name: "to_alias", Value: m.To}, sessions.Note{Name: "reason", Value: reason}, sessions.Note{Name: "message_id", Value: m.ID}, sessions.Note{Name: "about", Value: m.InReplyTo})
+		reg.Events.Record(ctx, "notice", "to_alias", m.To, "reason", reason, "message_id", m.ID, "about", m.InReplyTo)
 	}
 	return nil
 }
 
 // ToldOf finds what the sender of a message was told of it.
-func ToldOf(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, m mail.Message) (all []Told, err error) {
+func ToldOf(ctx context.Context, reg *sessions.Registry, rows []registry.Row, m mail.Message) (all []Told, err error) {
 	to := SenderOf(reg, rows, m)
 	if to == nil {
 		return nil, nil

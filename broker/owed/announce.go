@@ -6,6 +6,7 @@ import (
 	"c2c/broker/notice"
 	"c2c/inbox/mail"
 	"c2c/sessions"
+	"c2c/sessions/due"
 )
 
 // Announce has somebody look in time at what a message is owed. It is called before the message is stored, or nobody would hear
@@ -22,7 +23,7 @@ func Announce(reg *sessions.Registry, m mail.Message) {
 	if m.TellAfter > 0 {
 		first = sessions.Earlier(first, now.Add(notice.TellAfterOf(m)))
 	}
-	if !first.IsZero() && first.Before(now.Add(sessions.LookEvery-time.Second)) { // a second: the clock goes on while a message is made
-		reg.LookBy(first)
+	if !first.IsZero() && first.Before(now.Add(due.LookEvery-time.Second)) { // a second: the clock goes on while a message is made
+		reg.Due.LookBy(first)
 	}
 }

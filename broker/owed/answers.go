@@ -9,6 +9,7 @@ import (
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions"
+	"c2c/sessions/registry"
 )
 
 // answeredWithin: a message that a reader writes to the asker so soon after reading the question counts as the answer, even if it
@@ -32,7 +33,7 @@ func (a *asker) add(sid string, d Record, now float64) {
 }
 
 // AnswersTo finds the answers to records, by session, in the mailboxes of those who have asked. It reads each of these once.
-func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, bySession map[string][]Record) map[SessionKey]mail.Message {
+func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []registry.Row, bySession map[string][]Record) map[SessionKey]mail.Message {
 	authors := reg.Authors(rows)
 	askers := map[string]*asker{}
 	for sid, debts := range bySession {
@@ -78,7 +79,7 @@ func mayAnswer(ctx context.Context, reg *sessions.Registry, authors sessions.Aut
 	var names []string
 	for debtor := range a.debtors {
 		names = append(names, debtor)
-		if i := sessions.FindSID(authors.Rows, debtor); i >= 0 {
+		if i := registry.FindSID(authors.Rows, debtor); i >= 0 {
 			names = append(names, authors.Names(reg.Session(authors.Rows[i]))...)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
 	"c2c/sessions"
+	"c2c/sessions/registry"
 )
 
 // A session that waits for an answer has a file in asking/, below the root:
@@ -112,7 +113,7 @@ type Asking struct {
 }
 
 // StartWait begins to wait, unless the other one waits for this one.
-func StartWait(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, w Wait) (a *Asking, err error) {
+func StartWait(ctx context.Context, reg *sessions.Registry, rows []registry.Row, w Wait) (a *Asking, err error) {
 	dir, err := reg.Dir().Sub(AskingDir, true)
 	if err != nil {
 		return nil, err
@@ -160,9 +161,9 @@ func waitsIn(dir *atomicfile.Dir, now time.Time) (waits []Wait, err error) {
 }
 
 // checkCircle refuses an ask that would deadlock: asked already waits, directly or not, for asks.
-func checkCircle(rows []sessions.Row, waits []Wait, asks, asked string) error {
+func checkCircle(rows []registry.Row, waits []Wait, asks, asked string) error {
 	alias := func(sid string) string {
-		if i := sessions.FindSID(rows, sid); i >= 0 {
+		if i := registry.FindSID(rows, sid); i >= 0 {
 			return rows[i].Alias()
 		}
 		return sid

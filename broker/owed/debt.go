@@ -16,6 +16,7 @@ import (
 	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
 	"c2c/sessions"
+	"c2c/sessions/registry"
 )
 
 // An answer may be due after its message was read, when nothing in the mailbox tells of it any more. So a message that asks
@@ -265,7 +266,7 @@ func Change(ctx context.Context, reg *sessions.Registry, dir *atomicfile.Dir, si
 		return err
 	}
 	for _, d := range over {
-		reg.Record(ctx, "obligation_closed", sessions.Note{Name: "session_id", Value: sid}, sessions.Note{Name: "message_id", Value: d.ID}, sessions.Note{Name: "kind", Value: d.Kind}, sessions.Note{Name: "how", Value: d.How})
+		reg.Events.Record(ctx, "obligation_closed", "session_id", sid, "message_id", d.ID, "kind", d.Kind, "how", d.How)
 	}
 	return nil
 }
@@ -392,7 +393,7 @@ func CloseMessages(ctx context.Context, reg *sessions.Registry, sid, how string,
 // AddMoved records what a session owes for messages that came to it from the mailbox of another one, or back from the dead
 // letters.
 func AddMoved(ctx context.Context, reg *sessions.Registry, sid string, msgs []mail.Message) {
-	reg.LookBy(reg.Now())
+	reg.Due.LookBy(reg.Now())
 	var debts []Record
 	for _, m := range msgs {
 		if m.AnswerBy != 0 || m.Owes() {
@@ -404,7 +405,7 @@ func AddMoved(ctx context.Context, reg *sessions.Registry, sid string, msgs []ma
 	}
 	s := sessions.Session{ID: sid}
 	if rows, err := reg.ReadRegistry(); err == nil { // not rows, which may lock the registry
-		if i := sessions.FindSID(rows, sid); i >= 0 {
+		if i := registry.FindSID(rows, sid); i >= 0 {
 			s = reg.Session(rows[i])
 		}
 	}
@@ -418,7 +419,7 @@ func AddMoved(ctx context.Context, reg *sessions.Registry, sid string, msgs []ma
 }
 
 // RecordAnswer closes what a session owed for the message that m answers, or records that it has said something.
-func RecordAnswer(ctx context.Context, reg *sessions.Registry, sid string, to sessions.Row, m mail.Message) error {
+func RecordAnswer(ctx context.Context, reg *sessions.Registry, sid string, to registry.Row, m mail.Message) error {
 	if m.InReplyTo == "" {
 		return nil
 	}

@@ -40,7 +40,7 @@ type Wakes struct {
 
 // SurfaceOf is what can be done for a session. Where nobody knows, nothing can.
 func SurfaceOf(reg *sessions.Registry, s sessions.Session) string {
-	support, _ := reg.SurfaceFrom(s, reg.Prober())
+	support, _ := reg.Prober().Surface(s)
 	return cmp.Or(support, sessions.SurfaceDegraded)
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
-	"c2c/sessions"
+	"c2c/sessions/registry"
 )
 
 // run is one command of the session on a scratch root.
@@ -178,7 +178,7 @@ func TestAReaderThatIsNewWaitsForTheRegistryAsLongAsForALock(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	lock, err := filelock.Acquire(t.Context(), dir, sessions.RegistryLock)
+	lock, err := filelock.Acquire(t.Context(), dir, registry.LockName)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,6 +24,7 @@ import (
 	"c2c/project"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/registry"
 	"c2c/sessions/turns"
 	"c2c/wake"
 )
@@ -107,7 +108,7 @@ func (a *app) tellTrouble(e hooks.Event, cause error) error {
 	says := ""
 	switch {
 	case cause == nil || !e.TellsTrouble():
-	case errors.Is(cause, sessions.ErrRegistryFull):
+	case errors.Is(cause, registry.ErrFull):
 		says = "this session has no mailbox, so it can"
 	case slices.ContainsFunc(repairs, func(one error) bool { return errors.Is(cause, one) }):
 		says = "something is to be repaired, until then this session can"
@@ -260,7 +261,7 @@ func hookSession(ctx context.Context, b *broker.Broker, e *hooks.Event, c caller
 		return sessions.Session{}, nil // its server has not been called yet, or it runs inside another client
 	}
 	if err == nil && e.Prompted() {
-		return sessions.Session{}, b.SetConversation(ctx, s, e.Conversation)
+		return sessions.Session{}, b.Facts.SetConversation(ctx, s.ID, e.Conversation)
 	}
 	e.Within(s.Conversation())
 	return s, err
@@ -311,9 +312,9 @@ func (h *shower) handOver(ctx context.Context) error {
 	case err != nil:
 		return err
 	case h.e.TellsLater():
-		err = h.b.ChangeUnseen(ctx, h.s, h.s.Unseen(), nil)
+		err = h.b.Facts.ChangeUnseen(ctx, h.s.ID, h.s.Unseen(), nil)
 	case h.e.Untold():
-		err = h.b.ChangeUnseen(ctx, h.s, nil, h.shown)
+		err = h.b.Facts.ChangeUnseen(ctx, h.s.ID, nil, h.shown)
 	}
 	if h.told {
 		return errTold
@@ -327,7 +328,7 @@ func (h *shower) watch() error {
 	if err != nil {
 		return err
 	}
-	if h.e.Watch, err = h.b.Watchable(box.LockName()); err != nil {
+	if h.e.Watch, err = h.b.Locks.Watchable(box.LockName()); err != nil {
 		return err
 	}
 	if _, _, err := h.render(nil, false); err != nil {

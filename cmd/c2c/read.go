@@ -134,7 +134,7 @@ func (c *call) check(ctx context.Context, s sessions.Session, m *inbox.Mailbox) 
 			return err
 		}
 		w := waiting{Count: len(msgs), From: []string{}}
-		if w.Watch, err = c.b.Watchable(m.LockName()); err != nil {
+		if w.Watch, err = c.b.Locks.Watchable(m.LockName()); err != nil {
 			return err
 		}
 		if len(msgs) > 0 {

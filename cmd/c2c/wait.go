@@ -64,7 +64,7 @@ func (c *call) closes(lock string) (told <-chan struct{}, watched bool, stop fun
 	if watch == nil {
 		return one, false, func() {}
 	}
-	path, err := c.b.Watchable(lock)
+	path, err := c.b.Locks.Watchable(lock)
 	if err == nil {
 		_, err = watch.Add(path)
 	}

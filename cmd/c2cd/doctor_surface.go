@@ -15,7 +15,7 @@ func checkSurfaces(ctx context.Context, b *broker.Broker) (found []doctor.Findin
 		return nil // whoever looks at the root says so
 	}
 	for _, s := range all {
-		support, why := b.Surface(s)
+		support, why := b.Prober().Surface(s)
 		switch support {
 		case "":
 			continue

@@ -193,7 +193,7 @@ func TestDoctorTellsOfMailThatNobodyHasRungFor(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(c.b.Root(), id+".wake.lock")); err == nil {
 		t.Error("doctor made a lock file")
 	}
-	release, _, err := c.b.BorrowRinging(id)
+	release, _, err := c.b.Locks.BorrowRinging(id)
 	if err != nil {
 		t.Fatal(err)
 	}

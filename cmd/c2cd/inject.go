@@ -67,7 +67,7 @@ func (a *app) injectInto(ctx context.Context, b *broker.Broker, m mail.Message) 
 		return fmt.Errorf("session %q is %s: %w", s.Alias, s.State, wake.ErrLives)
 	}
 	// One after another: each names the message before it.
-	release, ok, err := b.BorrowRinging(s.ID)
+	release, ok, err := b.Locks.BorrowRinging(s.ID)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func wantTold(t *testing.T, root, sid string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Watchable(box.LockName()); err != nil {
+	if _, err := b.Locks.Watchable(box.LockName()); err != nil {
 		t.Fatal(err)
 	}
 	changes := watch.NewChanges()

@@ -76,7 +76,7 @@ func (p *pluginSessions) meet(ctx context.Context, id string) (sid string, err e
 	if err != nil || p.served[s.ID] != nil {
 		return s.ID, err
 	}
-	release, err := b.Serve(s.ID)
+	release, err := b.Locks.Serve(s.ID)
 	if release != nil { // nil: prune has the lock for a moment, and the next line of the plugin takes it
 		p.served[s.ID] = release
 	}

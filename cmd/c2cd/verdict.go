@@ -65,7 +65,7 @@ func (c *call) verdict(ctx context.Context, allow bool) error {
 		return err
 	}
 	defer b.Close()
-	store := permission.Open(b.Dir(), time.Now).LogTo(b.LogPairs)
+	store := permission.Open(b.Dir(), time.Now).LogTo(b.Events.WriteTexts)
 	if len(words) == 0 {
 		return c.showAsking(ctx, store, *asJSON)
 	}

@@ -10,6 +10,7 @@ import (
 	"c2c/process/survive"
 	"c2c/ringer"
 	"c2c/sessions"
+	"c2c/sessions/eventlog"
 	"c2c/wake"
 )
 
@@ -84,7 +85,7 @@ func (b *bells) stop(but map[string]bool) {
 func (b *bells) count(outcome string, messages int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.results[sessions.ResultOf(outcome)] += messages
+	b.results[eventlog.ResultOf(outcome)] += messages
 }
 
 // measure writes in Prometheus' format. Each result is there from the start, or the first one of a kind would be no increase.
@@ -95,7 +96,7 @@ func (b *bells) measure(_ context.Context, w io.Writer) {
 	fmt.Fprint(w, "# HELP c2c_doorbells_total Messages for sessions with a stream, by what became of their bell.\n# TYPE c2c_doorbells_total counter\n")
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, result := range []string{sessions.ResultRang, sessions.ResultCoalesced, sessions.ResultFiltered, sessions.ResultUncaptured, sessions.ResultFailed} {
+	for _, result := range []string{eventlog.ResultRang, eventlog.ResultCoalesced, eventlog.ResultFiltered, eventlog.ResultUncaptured, eventlog.ResultFailed} {
 		fmt.Fprintf(w, "c2c_doorbells_total{result=%q} %d\n", result, b.results[result])
 	}
 }

@@ -94,7 +94,7 @@ func (d *Daemon) bridge(tell func(wire.State), env ...string) *wire.Bridge {
 // work is run with the daemon's lock.
 func (d *Daemon) work(ctx context.Context, sid string) error {
 	// Where our process cannot be seen, this lock shows that the session is alive.
-	release, err := d.Broker.Serve(sid)
+	release, err := d.Broker.Locks.Serve(sid)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"c2c/client"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/eventlog"
 	"c2c/wake"
 )
 
@@ -38,7 +39,7 @@ type diagnostics struct {
 	Surface    string             `json:"surface_support"`
 	SurfaceWhy string             `json:"surface_why"`
 	LastRing   *wake.Ring         `json:"last_ring,omitempty"`
-	Doorbells  sessions.Doorbells `json:"doorbells"`
+	Doorbells  eventlog.Doorbells `json:"doorbells"`
 }
 
 const (
@@ -97,12 +98,12 @@ func (c *toolCall) runtimeDiagnostics(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	d.Alias, d.SID, d.Client = s.Alias, s.ID, s.Client
-	if d.Surface, d.SurfaceWhy = c.b.Surface(s); d.Surface == sessions.SurfaceDegraded && d.NoBell != "" {
+	if d.Surface, d.SurfaceWhy = c.b.Prober().Surface(s); d.Surface == sessions.SurfaceDegraded && d.NoBell != "" {
 		d.SurfaceWhy = d.NoBell
 	}
 	if s.LastRing.Outcome != "" {
 		d.LastRing = &s.LastRing
 	}
-	d.Doorbells, err = c.b.DoorbellsOf(s.ID)
+	d.Doorbells, err = c.b.Events.DoorbellsOf(s.ID)
 	return d, err
 }

@@ -215,7 +215,7 @@ func (c *toolCall) settle(ctx context.Context, sid, by string, l *inbox.Lease, n
 
 // logFailure records why mail that waits was not handed over, or is handed over again.
 func (c *toolCall) logFailure(ctx context.Context, sid, by string, err error) {
-	c.b.LogEvent(ctx, by, sessions.Note{Name: "session_id", Value: sid}, sessions.Note{Name: "error", Value: err.Error()})
+	c.b.Events.Write(ctx, by, "session_id", sid, "error", err.Error())
 }
 
 // fillMail takes whole messages in order while they fit, or the next part of the first.

@@ -328,5 +328,5 @@ func (p *Peer) Remember(b *broker.Broker, s sessions.Session) {
 	}
 	p.unserve()
 	p.Last = s.ID
-	p.unlock, _ = b.Serve(s.ID) // without it, the client's process alone says that the session is alive
+	p.unlock, _ = b.Locks.Serve(s.ID) // without it, the client's process alone says that the session is alive
 }

@@ -227,7 +227,7 @@ func (r *Relay) ask(a asking) *Asked {
 	r.client = a.caller.Client
 	now := time.Now()
 	a.AskedAt, a.ExpiresAt = mail.Seconds(now), mail.Seconds(now.Add(cmp.Or(r.Lifetime, permission.Lifetime)))
-	store := permission.Open(b.Dir(), time.Now).LogTo(b.LogPairs)
+	store := permission.Open(b.Dir(), time.Now).LogTo(b.Events.WriteTexts)
 	if err := store.Ask(ctx, a.Request); err != nil {
 		r.warn("permission request is not relayed", err)
 		return nil

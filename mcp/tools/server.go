@@ -21,6 +21,7 @@ import (
 	"c2c/process/survive"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/registry"
 	"c2c/sessions/turns"
 )
 
@@ -173,7 +174,7 @@ func (t *Tools) answer(tool Tool) server.ToolHandlerFunc {
 			err = call.limited(ctx, handle)
 		}
 		// A log line that cannot be written is no reason to refuse the call.
-		b.LogEvent(ctx, "rpc", sessions.Note{Name: "tool", Value: tool.Name}, sessions.Note{Name: "ok", Value: err == nil})
+		b.Events.Write(ctx, "rpc", "tool", tool.Name, "ok", err == nil)
 		if err != nil {
 			return mcp.NewToolResultError(advice(err)), nil
 		}
@@ -237,7 +238,7 @@ func advice(err error) string {
 		return fmt.Sprintf("%v; did you mean %s? list shows all", err, strings.Join(unknown.Closest, " or "))
 	case errors.As(err, &unknown):
 		return err.Error() + "; call list to see who is there"
-	case errors.Is(err, sessions.ErrRegistryFull):
+	case errors.Is(err, registry.ErrFull):
 		return err.Error() + "; until then this session has no mailbox: tell your user"
 	case errors.Is(err, sessions.ErrNoSession):
 		return err.Error() + "; call register first"

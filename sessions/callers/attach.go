@@ -8,6 +8,8 @@ import (
 	"c2c/client"
 	"c2c/inbox/mail"
 	"c2c/sessions"
+	"c2c/sessions/facts"
+	"c2c/sessions/registry"
 )
 
 // Attached gives the caller's session if nothing has to be recorded. That is so for nearly every hook and tool
@@ -19,7 +21,7 @@ func Attached(reg *sessions.Registry, c Caller) (s sessions.Session, ok bool) {
 	}
 	reg = reg.Glance()
 	sid, err := resolve(reg, rows, c)
-	i := sessions.FindSID(rows, sid)
+	i := registry.FindSID(rows, sid)
 	if err != nil || i < 0 {
 		return s, false
 	}
@@ -48,12 +50,12 @@ type Attachment struct {
 }
 
 // Arrive finds or makes the session of the caller. due are the sessions whose mail is still to be moved to it.
-func Arrive(ctx context.Context, reg *sessions.Registry, c Caller, alias string) (own sessions.Row, due []string, err error) {
+func Arrive(ctx context.Context, reg *sessions.Registry, c Caller, alias string) (own registry.Row, due []string, err error) {
 	a := &Attachment{Caller: c, Alias: alias, client: c.Client, id: c.ClientID}
-	err = reg.Change(ctx, func(rows []sessions.Row) ([]sessions.Row, error) {
+	err = reg.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) {
 		rows, err := BindRow(ctx, reg, rows, a)
 		if err == nil {
-			own = rows[sessions.FindSID(rows, a.sid)]
+			own = rows[registry.FindSID(rows, a.sid)]
 		}
 		return rows, err
 	})
@@ -63,7 +65,7 @@ func Arrive(ctx context.Context, reg *sessions.Registry, c Caller, alias string)
 // BindRow finds or makes the row, and binds the client to it. It writes the facts and the index of client ids; the
 // registry is written after them. After a crash in between, the client's id leads to a session without a row, and
 // the next Attach makes that row.
-func BindRow(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, a *Attachment) ([]sessions.Row, error) {
+func BindRow(ctx context.Context, reg *sessions.Registry, rows []registry.Row, a *Attachment) ([]registry.Row, error) {
 	var err error
 	if a.sid, err = resolve(reg, rows, a.Caller); err != nil {
 		return nil, err
@@ -74,7 +76,7 @@ func BindRow(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, a
 			reg.Log.Warn("client process not found", "pid", a.Caller.PID, "err", err)
 		}
 	}
-	i := sessions.FindSID(rows, a.sid)
+	i := registry.FindSID(rows, a.sid)
 	a.created = a.sid == "" || i < 0
 	if a.Caller.serves && !a.created && reg.State(rows[i]) == sessions.Alive {
 		a.process = sessions.Process{} // a window that has opened the session keeps it: its person would not see there what the server does
@@ -99,8 +101,8 @@ func BindRow(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, a
 		}
 		a.sid, a.new = mail.NewID(reg.Now()), true
 	}
-	before, err := reg.ReadFacts(a.sid)
-	if damaged := new(sessions.DamagedError); err != nil && !errors.As(err, &damaged) {
+	before, err := reg.Facts.Read(a.sid)
+	if damaged := new(facts.DamagedError); err != nil && !errors.As(err, &damaged) {
 		return nil, err // bindFacts sets a damaged file aside
 	}
 	a.named = a.Alias != "" || a.Caller.Alias != ""
@@ -112,17 +114,17 @@ func BindRow(ctx context.Context, reg *sessions.Registry, rows []sessions.Row, a
 		return nil, err
 	}
 	if len(a.evicted) > 0 {
-		a.since = reg.FactsOf(a.evicted[0]).AliasSince
+		a.since = reg.Facts.Of(a.evicted[0]).AliasSince
 	}
-	a.moveFrom = sessions.AddMissing(before.MoveFrom, a.evicted...)
+	a.moveFrom = facts.AddMissing(before.MoveFrom, a.evicted...)
 	if (a.created && !a.new || a.Alias != "") && MayHaveDeadLetters(reg) {
-		a.moveFrom = sessions.AddMissing(a.moveFrom, a.sid)
+		a.moveFrom = facts.AddMissing(a.moveFrom, a.sid)
 	}
-	return bound, bindFacts(ctx, reg, a, bound[sessions.FindSID(bound, a.sid)].Alias())
+	return bound, bindFacts(ctx, reg, a, bound[registry.FindSID(bound, a.sid)].Alias())
 }
 
 // bindRow makes or edits the row; former is the alias the session had in an earlier life.
-func bindRow(reg *sessions.Registry, rows []sessions.Row, a *Attachment, former string) ([]sessions.Row, error) {
+func bindRow(reg *sessions.Registry, rows []registry.Row, a *Attachment, former string) ([]registry.Row, error) {
 	rows, err := claimAlias(reg, rows, a)
 	if err != nil {
 		return nil, err
@@ -138,7 +140,7 @@ func bindRow(reg *sessions.Registry, rows []sessions.Row, a *Attachment, former 
 		if alias == "" {
 			alias = sessions.NewAlias(rows, a.client)
 		}
-		var r sessions.Row
+		var r registry.Row
 		r.SetText("session_id", a.sid)
 		r.SetText("alias", alias)
 		r.SetTime("registered_at", mail.Seconds(reg.Now()))
@@ -147,7 +149,7 @@ func bindRow(reg *sessions.Registry, rows []sessions.Row, a *Attachment, former 
 		}
 		rows = append(rows, r)
 	}
-	i := sessions.FindSID(rows, a.sid)
+	i := registry.FindSID(rows, a.sid)
 	own := rows[i]
 	if a.Alias != "" && own.Alias() != a.Alias {
 		own.SetText("alias", a.Alias)
@@ -164,7 +166,7 @@ func bindRow(reg *sessions.Registry, rows []sessions.Row, a *Attachment, former 
 
 // unbindOthers takes the process away from other sessions. A client that has one session at a time has left
 // them, for example by /resume.
-func unbindOthers(reg *sessions.Registry, rows []sessions.Row, a *Attachment) {
+func unbindOthers(reg *sessions.Registry, rows []registry.Row, a *Attachment) {
 	if p, known := client.Find(a.client); a.process.PID == 0 || !known || p.SharedProcess || a.Caller.serves {
 		return
 	}
@@ -176,11 +178,11 @@ func unbindOthers(reg *sessions.Registry, rows []sessions.Row, a *Attachment) {
 }
 
 // claimAlias removes absent sessions that have the wanted alias.
-func claimAlias(reg *sessions.Registry, rows []sessions.Row, a *Attachment) ([]sessions.Row, error) {
+func claimAlias(reg *sessions.Registry, rows []registry.Row, a *Attachment) ([]registry.Row, error) {
 	if a.Alias == "" {
 		return rows, nil
 	}
-	kept := make([]sessions.Row, 0, len(rows)+1)
+	kept := make([]registry.Row, 0, len(rows)+1)
 	for _, r := range rows {
 		switch {
 		case sessions.Fold(r.Alias()) != sessions.Fold(a.Alias) || r.SID() == a.sid:
@@ -199,11 +201,11 @@ func claimAlias(reg *sessions.Registry, rows []sessions.Row, a *Attachment) ([]s
 
 func bindFacts(ctx context.Context, reg *sessions.Registry, a *Attachment, alias string) error {
 	if a.id != "" {
-		if err := reg.BindID(a.client, a.id, a.sid); err != nil {
+		if err := reg.Facts.BindID(a.client, a.id, a.sid); err != nil {
 			return err
 		}
 	}
-	return reg.ChangeFacts(ctx, a.sid, func(f *sessions.Facts) {
+	return reg.Facts.Change(ctx, a.sid, func(f *facts.Facts) {
 		known := f.Alias != "" || a.created // else an older version gave the alias, at a time that nobody knows
 		switch renamed := sessions.Fold(f.Alias) != sessions.Fold(alias); {
 		case len(a.evicted) > 0:
@@ -214,13 +216,13 @@ func bindFacts(ctx context.Context, reg *sessions.Registry, a *Attachment, alias
 			f.AliasSince = 0
 		}
 		f.Rename(alias, reg.Now())
-		f.MoveFrom = sessions.AddMissing(f.MoveFrom, a.moveFrom...)
+		f.MoveFrom = facts.AddMissing(f.MoveFrom, a.moveFrom...)
 		if a.client != "" {
 			f.Client = a.client
 		}
 		f.Started = a.id == "" && (f.Started || a.Caller.Start != "")
 		if a.id != "" {
-			f.ClientIDs = sessions.AddID(f.ClientIDs, a.id)
+			f.ClientIDs = facts.AddID(f.ClientIDs, a.id)
 		}
 		if a.process.PID != 0 {
 			f.PID, f.StartTime, f.Namespace = a.process.PID, a.process.Start, reg.Processes.Namespace()

@@ -13,6 +13,7 @@ import (
 	"c2c/inbox/mail"
 	"c2c/project"
 	"c2c/sessions"
+	"c2c/sessions/registry"
 )
 
 // Elsewhere says in a sentence where an alias or session is that this project has not: in the folder of a live session of
@@ -58,11 +59,11 @@ func (w *whereabouts) look(state, owner string) {
 		if !repo.IsDir() || dir == w.root { // a link leads to a root that is looked at, too
 			continue
 		}
-		data, err := atomicfile.ReadForeign(filepath.Join(dir, sessions.RegistryFile), 16*sessions.RegistryMax)
+		data, err := atomicfile.ReadForeign(filepath.Join(dir, registry.FileName), 16*registry.MaxBytes)
 		if err != nil {
 			continue
 		}
-		rows, _ := sessions.ParseRegistry(data)
+		rows, _ := registry.ParseRegistry(data)
 		for _, r := range rows {
 			if sessions.Fold(r.Alias()) == sessions.Fold(w.alias) || r.SID() == w.alias {
 				w.found(r, dir, owner)
@@ -72,9 +73,9 @@ func (w *whereabouts) look(state, owner string) {
 }
 
 // found notes the folder in which a session's client runs.
-func (w *whereabouts) found(r sessions.Row, root, owner string) {
+func (w *whereabouts) found(r registry.Row, root, owner string) {
 	p, err := w.proc.Find(int(r.Integer("pid")))
-	if err != nil || !r.HasProcess(p) {
+	if err != nil || !r.HasProcess(p.PID, p.Start) {
 		w.ended = true
 		return
 	}

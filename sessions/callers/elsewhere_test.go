@@ -9,6 +9,7 @@ import (
 
 	"c2c/project"
 	"c2c/sessions"
+	"c2c/sessions/registry"
 )
 
 // A session of another project is named with its folder; for root that of another user, too.
@@ -28,7 +29,7 @@ func TestElsewhereNamesTheFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := fmt.Sprintf(`[{"session_id":"s-%s","alias":%q,"pid":%d,"pid_start_time":%d}]`, alias, alias, pid, start)
-		if err := os.WriteFile(filepath.Join(dir, sessions.RegistryFile), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, registry.FileName), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -38,7 +39,7 @@ func TestElsewhereNamesTheFolder(t *testing.T) {
 	write(state, "cccccccccccc", "cedar;", p.PID, p.Start)
 	write(state, "eeeeeeeeeeee", "fir", p.PID, p.Start)
 	write(state, "dddddddddddd", "dune", p.PID, p.Start)
-	if err := os.WriteFile(filepath.Join(state, project.ReposDir, "dddddddddddd", "broker", sessions.RegistryFile), []byte(`[{"session_id":`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(state, project.ReposDir, "dddddddddddd", "broker", registry.FileName), []byte(`[{"session_id":`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	dana := filepath.Join(home, "dana")

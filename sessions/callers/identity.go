@@ -14,6 +14,7 @@ import (
 	"c2c/client"
 	"c2c/inbox/mail"
 	"c2c/sessions"
+	"c2c/sessions/registry"
 )
 
 // Caller is all that may tell for which session a program of ours runs.
@@ -102,7 +103,7 @@ func Resolve(ctx context.Context, reg *sessions.Registry, c Caller) (sessions.Se
 	if sid == "" {
 		return sessions.Session{}, sessions.ErrNoCaller
 	}
-	i := sessions.FindSID(rows, sid)
+	i := registry.FindSID(rows, sid)
 	if i < 0 && c.Explicit != "" {
 		return sessions.Session{}, &sessions.UnknownAliasError{Alias: c.Explicit, Closest: sessions.ClosestTo(rows, c.Explicit)}
 	}
@@ -116,7 +117,7 @@ func Resolve(ctx context.Context, reg *sessions.Registry, c Caller) (sessions.Se
 }
 
 // resolve gives the caller's session id, registered or not, or "" when nothing names one.
-func resolve(reg *sessions.Registry, rows []sessions.Row, c Caller) (string, error) {
+func resolve(reg *sessions.Registry, rows []registry.Row, c Caller) (string, error) {
 	if c.Remote {
 		return sidOfRemote(reg, rows, c)
 	}
@@ -159,7 +160,7 @@ func resolve(reg *sessions.Registry, rows []sessions.Row, c Caller) (string, err
 		if sid, err := fromEnv(reg, rows, c, ""); sid != "" || err != nil {
 			return sid, err
 		}
-		if sessions.FindSID(rows, c.Last) >= 0 {
+		if registry.FindSID(rows, c.Last) >= 0 {
 			return c.Last, nil
 		}
 		return "", nil
@@ -179,9 +180,9 @@ func resolve(reg *sessions.Registry, rows []sessions.Row, c Caller) (string, err
 
 // sidOfID gives the session to which a client's id belongs, "" when there is none. A window that goes on with another
 // conversation (/clear) keeps its mailbox while it lives: who opens the old one elsewhere has one of its own.
-func sidOfID(reg *sessions.Registry, rows []sessions.Row, c Caller, id clientID) (string, error) {
-	sid, err := reg.SidOf(id.client, id.id)
-	i := sessions.FindSID(rows, sid)
+func sidOfID(reg *sessions.Registry, rows []registry.Row, c Caller, id clientID) (string, error) {
+	sid, err := reg.Facts.SidOf(id.client, id.id)
+	i := registry.FindSID(rows, sid)
 	if err != nil || i < 0 || c.PID == 0 || rows[i].Integer("pid") == int64(c.PID) {
 		return sid, err
 	}
@@ -194,8 +195,8 @@ func sidOfID(reg *sessions.Registry, rows []sessions.Row, c Caller, id clientID)
 // isInherited says whether C2C_MCP_SESSION_ID tells of another client than the caller's, or of a session that the
 // caller's client has left. c2c start sets it, and all that the client runs has it: a client in its shell, or in a
 // terminal that its shell has started.
-func isInherited(reg *sessions.Registry, rows []sessions.Row, sid string, c Caller) bool {
-	i := sessions.FindSID(rows, sid)
+func isInherited(reg *sessions.Registry, rows []registry.Row, sid string, c Caller) bool {
+	i := registry.FindSID(rows, sid)
 	if i < 0 {
 		return false
 	}
@@ -241,14 +242,14 @@ func wasGiven(reg *sessions.Registry, s sessions.Session, c Caller) bool {
 
 // sidHere gives the session of the caller's process, or of the nearest one above that has one. named says that its client
 // has named it, and has no other one at the same time.
-func sidHere(reg *sessions.Registry, rows []sessions.Row, c Caller) (sid string, named bool) {
+func sidHere(reg *sessions.Registry, rows []registry.Row, c Caller) (sid string, named bool) {
 	var err error
 	if c.PID == 0 {
 		sid, err = nearestAncestor(reg, rows, c)
 	} else if p, failed := reg.Processes.Find(c.PID); failed == nil {
 		sid, err = sidOfProcess(reg, rows, p, c.Client)
 	}
-	i := sessions.FindSID(rows, sid)
+	i := registry.FindSID(rows, sid)
 	if err != nil || i < 0 {
 		return "", false
 	}
@@ -264,7 +265,7 @@ func sidOfStart(reg *sessions.Registry, c Caller, p client.Profile) string {
 	if !p.Plugin || checkSID(sid) != nil || sessions.IsPersonID(sid) || sessions.IsExternalID(sid) {
 		return ""
 	}
-	if f := reg.FactsOf(sid); !f.Started && len(f.ClientIDs) > 0 || !sameClient(f.Client, c.Client) {
+	if f := reg.Facts.Of(sid); !f.Started && len(f.ClientIDs) > 0 || !sameClient(f.Client, c.Client) {
 		return ""
 	}
 	return sid
@@ -276,12 +277,12 @@ func claimed(reg *sessions.Registry, c Caller) (string, error) {
 	if c.Claimed == "" {
 		return "", nil
 	}
-	sid, err := reg.SidOf(c.Client, c.Claimed)
+	sid, err := reg.Facts.SidOf(c.Client, c.Claimed)
 	if err != nil {
 		return "", err
 	}
 	p, err := reg.Processes.Find(c.PID)
-	if f := reg.FactsOf(sid); err != nil || sid == "" || f.PID != p.PID || f.StartTime != p.Start || f.Namespace != reg.Processes.Namespace() {
+	if f := reg.Facts.Of(sid); err != nil || sid == "" || f.PID != p.PID || f.StartTime != p.Start || f.Namespace != reg.Processes.Namespace() {
 		return "", fmt.Errorf("c2c's plugin has not named session %q of this client; call again, or restart the client: %w", c.Claimed, sessions.ErrNoSession)
 	}
 	return sid, nil
@@ -289,7 +290,7 @@ func claimed(reg *sessions.Registry, c Caller) (string, error) {
 
 // sidToStart gives the session for a client that is started with an alias. A new session has the alias as its id,
 // if no other session has that id: people can read it.
-func sidToStart(reg *sessions.Registry, rows []sessions.Row, c Caller) (string, error) {
+func sidToStart(reg *sessions.Registry, rows []registry.Row, c Caller) (string, error) {
 	if r := reg.Receiver(rows, c.Start); r != nil {
 		s := reg.Session(r)
 		if own := c.PID > 0 && s.Process == c.PID; !own && s.State != sessions.Absent && (s.State != sessions.Unknown || s.PID != 0) {
@@ -297,10 +298,10 @@ func sidToStart(reg *sessions.Registry, rows []sessions.Row, c Caller) (string, 
 		}
 		return s.ID, nil
 	}
-	if sessions.FindSID(rows, c.Start) >= 0 || checkSID(c.Start) != nil || sessions.IsExternalID(c.Start) {
+	if registry.FindSID(rows, c.Start) >= 0 || checkSID(c.Start) != nil || sessions.IsExternalID(c.Start) {
 		return "", nil
 	}
-	if f := reg.FactsOf(c.Start); f.Alias != "" && sessions.Fold(f.Alias) != sessions.Fold(c.Start) {
+	if f := reg.Facts.Of(c.Start); f.Alias != "" && sessions.Fold(f.Alias) != sessions.Fold(c.Start) {
 		return "", nil // it was swept, and had another name by then
 	}
 	return c.Start, nil
@@ -314,8 +315,8 @@ func checkSID(sid string) error {
 }
 
 // SIDByName takes a name as a session id, else as an alias, else as the id of a session that is not registered yet.
-func SIDByName(rows []sessions.Row, name string) (string, error) {
-	if sessions.FindSID(rows, name) >= 0 {
+func SIDByName(rows []registry.Row, name string) (string, error) {
+	if registry.FindSID(rows, name) >= 0 {
 		return name, nil
 	}
 	if found := sessions.Holders(rows, name); len(found) > 0 {
@@ -326,9 +327,9 @@ func SIDByName(rows []sessions.Row, name string) (string, error) {
 
 // fromEnv asks the variables of the clients whose environment may be believed. near is the session of the
 // nearest registered ancestor: when that is another client's, the variable was inherited through it.
-func fromEnv(reg *sessions.Registry, rows []sessions.Row, c Caller, near string) (string, error) {
+func fromEnv(reg *sessions.Registry, rows []registry.Row, c Caller, near string) (string, error) {
 	var nearest sessions.Session
-	if i := sessions.FindSID(rows, near); i >= 0 {
+	if i := registry.FindSID(rows, near); i >= 0 {
 		nearest = reg.Session(rows[i])
 	}
 	found := ""
@@ -359,7 +360,7 @@ func isBelow(reg *sessions.Registry, s sessions.Session, id clientID) bool {
 	}
 	p, _ := client.Find(id.client)
 	had := reg.Processes.Environ(s.Process)
-	sid, err := reg.SidOf(id.client, id.id)
+	sid, err := reg.Facts.SidOf(id.client, id.id)
 	return err == nil && sid != "" && had != nil && !slices.Contains(had, p.SessionEnv+"="+id.id)
 }
 
@@ -383,7 +384,7 @@ func sameClient(a, b string) bool {
 
 // sidOfProcess gives the session of a process, "" when there is none. A server whose parent has ended becomes a
 // child of process 1, so for that process the client must be the same, too.
-func sidOfProcess(reg *sessions.Registry, rows []sessions.Row, p sessions.Process, client string) (string, error) {
+func sidOfProcess(reg *sessions.Registry, rows []registry.Row, p sessions.Process, client string) (string, error) {
 	sid := ""
 	for _, r := range rows {
 		if !reg.IsBoundTo(r, p) || p.PID == 1 && !sameClient(client, r.Text("client_type")) {
@@ -438,9 +439,9 @@ func ancestors(reg *sessions.Registry, pid int) iter.Seq[sessions.Process] {
 	}
 }
 
-func nearestAncestor(reg *sessions.Registry, rows []sessions.Row, c Caller) (string, error) {
+func nearestAncestor(reg *sessions.Registry, rows []registry.Row, c Caller) (string, error) {
 	self := reg.Processes.Self()
-	byPID := map[int64][]sessions.Row{}
+	byPID := map[int64][]registry.Row{}
 	for _, r := range rows {
 		if pid := r.Integer("pid"); pid > 0 {
 			byPID[pid] = append(byPID[pid], r)
@@ -457,8 +458,8 @@ func nearestAncestor(reg *sessions.Registry, rows []sessions.Row, c Caller) (str
 		sid, err := sidOfProcess(reg, own, p, "")
 		if errors.Is(err, sessions.ErrAmbiguous) {
 			for _, id := range c.clientIDs() { // the client tells its shells which
-				named, _ := reg.SidOf(id.client, id.id)
-				if i := sessions.FindSID(own, named); i >= 0 && reg.IsBoundTo(own[i], p) {
+				named, _ := reg.Facts.SidOf(id.client, id.id)
+				if i := registry.FindSID(own, named); i >= 0 && reg.IsBoundTo(own[i], p) {
 					return named, nil
 				}
 			}

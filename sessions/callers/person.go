@@ -11,6 +11,7 @@ import (
 
 	"c2c/client"
 	"c2c/sessions"
+	"c2c/sessions/registry"
 )
 
 // User is a person at a terminal. In each root a person has a mailbox that no agent can get.
@@ -74,7 +75,7 @@ func (u *User) sid() string { return sessions.PersonPrefix + strconv.Itoa(u.UID)
 const ClientWire = "wire"
 
 // firstAlias is what the mailbox of a person is called when it is made.
-func (u *User) firstAlias(rows []sessions.Row) string {
+func (u *User) firstAlias(rows []registry.Row) string {
 	alias := u.Name()
 	if sessions.CheckAlias(alias) != nil {
 		alias = u.sid()
@@ -102,12 +103,12 @@ func personHere(reg *sessions.Registry, u *User) (string, error) {
 // isPersonsNamespace says whether a person's PID namespace is ours, or not known yet. The boot may be another one.
 func isPersonsNamespace(reg *sessions.Registry, sid string) bool {
 	here, _, _ := strings.Cut(reg.Processes.Namespace(), " ")
-	there, _, _ := strings.Cut(reg.FactsOf(sid).Namespace, " ")
+	there, _, _ := strings.Cut(reg.Facts.Of(sid).Namespace, " ")
 	return here != "" && (there == "" || there == here)
 }
 
 // checkPerson refuses a person's session to everybody else, and a sender's to everybody. The environment cannot name it, because it is inherited.
-func checkPerson(reg *sessions.Registry, rows []sessions.Row, sid string, c Caller) error {
+func checkPerson(reg *sessions.Registry, rows []registry.Row, sid string, c Caller) error {
 	if !sessions.IsPersonID(sid) {
 		return sessions.CheckExternal(sid)
 	}
@@ -121,7 +122,7 @@ func checkPerson(reg *sessions.Registry, rows []sessions.Row, sid string, c Call
 }
 
 // isAgent says whether the session's client has a profile. One without may be an editor.
-func isAgent(reg *sessions.Registry, rows []sessions.Row, sid string) bool {
-	_, known := client.Find(reg.Session(rows[sessions.FindSID(rows, sid)]).Client)
+func isAgent(reg *sessions.Registry, rows []registry.Row, sid string) bool {
+	_, known := client.Find(reg.Session(rows[registry.FindSID(rows, sid)]).Client)
 	return known
 }

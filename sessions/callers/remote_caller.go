@@ -5,12 +5,13 @@ import (
 	"fmt"
 
 	"c2c/sessions"
+	"c2c/sessions/registry"
 )
 
 // sidOfRemote gives the session of a caller of which this process is no part, as over HTTP: what the call says, then the
 // session of an earlier call of the same connection, then the client's process, if that has one session. Our own
 // environment and ancestors are somebody else's. Where nothing tells, it is a new session.
-func sidOfRemote(reg *sessions.Registry, rows []sessions.Row, c Caller) (string, error) {
+func sidOfRemote(reg *sessions.Registry, rows []registry.Row, c Caller) (string, error) {
 	if c.User != nil {
 		return sidOfRemotePerson(reg, c)
 	}
@@ -21,7 +22,7 @@ func sidOfRemote(reg *sessions.Registry, rows []sessions.Row, c Caller) (string,
 	if sid, err := claimed(reg, c); sid != "" || err != nil {
 		return sid, err
 	}
-	if sessions.FindSID(rows, c.Last) >= 0 {
+	if registry.FindSID(rows, c.Last) >= 0 {
 		return c.Last, nil
 	}
 	if c.PID <= 0 {

@@ -10,6 +10,7 @@ import (
 	"c2c/client"
 	"c2c/inbox/mail"
 	"c2c/sessions"
+	"c2c/sessions/facts"
 )
 
 // The answers of a session are <sid>.answered, an empty file: its time is when the session's model was last seen to answer.
@@ -88,7 +89,7 @@ func SawFailure(ctx context.Context, reg *sessions.Registry, sid, why string) er
 	if old, at := Failure(reg, sid); old == why && reg.Now().Sub(at) < failureGap {
 		return nil
 	}
-	return reg.ChangeFacts(ctx, sid, func(f *sessions.Facts) { f.Failure, f.FailedAt = why, reg.Now().UTC() })
+	return reg.Facts.Change(ctx, sid, func(f *facts.Facts) { f.Failure, f.FailedAt = why, reg.Now().UTC() })
 }
 
 // SawAnswerSince records that a turn which began at that time, with mail, was answered if any answer was seen since: the receipt
@@ -115,7 +116,7 @@ func LastAnswer(reg *sessions.Registry, sid string) (at time.Time, told bool) {
 
 // Failure says why the model of a session failed last, and when; "" if it has answered since.
 func Failure(reg *sessions.Registry, sid string) (why string, at time.Time) {
-	f := reg.FactsOf(sid)
+	f := reg.Facts.Of(sid)
 	if f.Failure == "" || sessions.IsFuture(f.FailedAt, reg.Now()) {
 		return "", time.Time{}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"c2c/inbox/mail"
 	"c2c/sessions"
+	"c2c/sessions/facts"
 )
 
 // A client may drop what its model was given, with a request that failed. Then the archive has the message, and nobody else:
@@ -51,7 +52,7 @@ func changeDropped(ctx context.Context, reg *sessions.Registry, s sessions.Sessi
 	if len(again)+len(dropped) == 0 {
 		return nil
 	}
-	return reg.ChangeFacts(ctx, s.ID, func(f *sessions.Facts) {
+	return reg.Facts.Change(ctx, s.ID, func(f *facts.Facts) {
 		f.Dropped = slices.DeleteFunc(f.Dropped, func(id string) bool { return slices.Contains(again, id) })
 		f.Dropped = append(f.Dropped, dropped...)
 		f.Dropped = f.Dropped[max(0, len(f.Dropped)-maxDropped):]

@@ -1,10 +1,14 @@
-package sessions
+// Package due says until when no process needs to look at what messages are owed: a file whose time is the next deadline.
+package due
 
 import (
 	"errors"
 	"io/fs"
 	"os"
 	"time"
+
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
 )
 
 // Most commands have nothing to do with what messages are owed. So that they need not read any, the file of this name says by its time
@@ -18,17 +22,29 @@ import (
 // missing, behind what is stored. All of this can only make somebody look too early, in any order and with a kill between any
 // two steps. What nobody tells of (an older c2c, the original, a sender that was killed in between) is seen after LookEvery.
 const (
-	DueMark     = "owed.due"
-	dueMarkText = "The time of this file tells c2c when to look at what messages are owed.\n"
+	FileName = "owed.due"
+	fileText = "The time of this file tells c2c when to look at what messages are owed.\n"
 
 	// LookEvery is the most that a mark is ahead. It is less than TellAfter, so a plain message needs no look at the mark.
 	LookEvery = 10 * time.Minute
 )
 
+// Mark is that file of an open root. It does not close the root.
+type Mark struct {
+	root *atomicfile.Dir
+	now  func() time.Time
+	log  inbox.Log
+}
+
+// Of gives the mark of a root.
+func Of(root *atomicfile.Dir, now func() time.Time, log inbox.Log) *Mark {
+	return &Mark{root, now, log}
+}
+
 // UntilLook is for how long nobody need look at what messages are owed; 0: somebody is to look now.
-func (reg *Registry) UntilLook() time.Duration {
-	at, size, err := reg.root.TimeOf(DueMark)
-	ahead := at.Sub(reg.Now())
+func (k *Mark) UntilLook() time.Duration {
+	at, size, err := k.root.TimeOf(FileName)
+	ahead := at.Sub(k.now())
 	if err != nil || size == 0 || ahead <= 0 || ahead > LookEvery {
 		return 0
 	}
@@ -36,37 +52,37 @@ func (reg *Registry) UntilLook() time.Duration {
 }
 
 // LookBy has somebody look at a time, or earlier. What is due then is stored.
-func (reg *Registry) LookBy(at time.Time) {
-	marked, size, err := reg.root.TimeOf(DueMark)
+func (k *Mark) LookBy(at time.Time) {
+	marked, size, err := k.root.TimeOf(FileName)
 	switch {
 	case err == nil && (size == 0 || !marked.After(at)):
 		return
 	case err == nil:
-		err = reg.root.Remove(DueMark)
+		err = k.root.Remove(FileName)
 	case errors.Is(err, fs.ErrNotExist): // somebody may be looking just now
 		var f *os.File
-		if f, err = reg.root.Open(DueMark, os.O_WRONLY|os.O_CREATE|os.O_EXCL); err == nil {
+		if f, err = k.root.Open(FileName, os.O_WRONLY|os.O_CREATE|os.O_EXCL); err == nil {
 			err = f.Close()
 		}
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
-		reg.Log.Warn("what a message is owed may be seen late", "after", LookEvery, "err", err)
+		k.log.Warn("what a message is owed may be seen late", "after", LookEvery, "err", err)
 	}
 }
 
-// marking is what a look does with the mark.
-type marking struct {
-	reg   *Registry
+// Look is one look at what messages are owed.
+type Look struct {
+	mark  *Mark
 	began time.Time
 	anew  bool
 }
 
 // BeginLook takes the mark away, so that what is stored meanwhile is not missed. A process that stays, whose always is false, does
 // so only when half of the mark's time is over.
-func (reg *Registry) BeginLook(always bool) marking {
-	m := marking{reg, reg.Now(), always || reg.UntilLook() < LookEvery/2}
+func (k *Mark) BeginLook(always bool) Look {
+	m := Look{k, k.now(), always || k.UntilLook() < LookEvery/2}
 	if m.anew {
-		if err := reg.root.Remove(DueMark); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := k.root.Remove(FileName); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			m.anew = false
 		}
 	}
@@ -74,16 +90,16 @@ func (reg *Registry) BeginLook(always bool) marking {
 }
 
 // End says until when nobody need look; the zero time is long.
-func (m marking) End(next time.Time) {
+func (m Look) End(next time.Time) {
 	most := m.began.Add(LookEvery)
 	if next.IsZero() || next.After(most) {
 		next = most
 	}
 	if !m.anew {
-		m.reg.LookBy(next)
+		m.mark.LookBy(next)
 		return
 	}
-	if err := m.reg.root.Mark(DueMark, dueMarkText, next); err != nil && !errors.Is(err, fs.ErrExist) {
-		m.reg.Log.Debug("each command looks at what messages are owed", "err", err)
+	if err := m.mark.root.Mark(FileName, fileText, next); err != nil && !errors.Is(err, fs.ErrExist) {
+		m.mark.log.Debug("each command looks at what messages are owed", "err", err)
 	}
 }

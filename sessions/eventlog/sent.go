@@ -1,4 +1,4 @@
-package sessions
+package eventlog
 
 import (
 	"bytes"
@@ -16,23 +16,23 @@ import (
 // logLately is how much of the end of broker.log is read for a message that was sent lately: some 300 lines.
 const logLately = 64 << 10
 
-// Logged gives sender, receiver and time of a message that is not kept any more, as far as broker.log tells.
-func (reg *Registry) Logged(id string) (found []mail.Message, err error) {
+// Sent gives sender, receiver and time of a message that is not kept any more, as far as broker.log tells.
+func (l *Log) Sent(id string) (found []mail.Message, err error) {
 	for n := 0; n <= logKeep && len(found) == 0; n++ {
 		name := logFile
 		if n > 0 {
 			name += "." + strconv.Itoa(n)
 		}
-		data, rerr := reg.root.ReadIf(name)
+		data, rerr := l.root.ReadIf(name)
 		err = errors.Join(err, rerr)
 		found = sentIn(data, id)
 	}
 	return found, err
 }
 
-// LoggedLately is logged for the end of broker.log.
-func (reg *Registry) LoggedLately(id string) ([]mail.Message, error) {
-	f, err := reg.root.Open(logFile, os.O_RDONLY)
+// SentLately is Sent for the end of broker.log.
+func (l *Log) SentLately(id string) ([]mail.Message, error) {
+	f, err := l.root.Open(logFile, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -66,10 +66,10 @@ func sentIn(lines []byte, id string) (found []mail.Message) {
 			To    string  `json:"to_alias"`
 			ID    string  `json:"message_id"`
 		}
-		if !bytes.Contains(line, []byte(id)) || json.Unmarshal(line, &sent) != nil || sent.Event != LogSent || !strings.HasSuffix(sent.ID, id) {
+		if !bytes.Contains(line, []byte(id)) || json.Unmarshal(line, &sent) != nil || sent.Event != EventSent || !strings.HasSuffix(sent.ID, id) {
 			continue
 		}
-		if key := sent.ID + "\x00" + Fold(sent.From); !seen[key] {
+		if key := sent.ID + "\x00" + strings.ToLower(sent.From); !seen[key] {
 			seen[key] = true
 			found = append(found, mail.Message{From: sent.From, To: sent.To, ID: sent.ID, TS: sent.TS})
 		}

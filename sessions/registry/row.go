@@ -1,4 +1,4 @@
-package sessions
+package registry
 
 import (
 	"bytes"
@@ -17,9 +17,9 @@ import (
 // fields that we have no use for. Its bytes are never changed in place.
 type Row []byte
 
-// get gives the value of a field, nil when there is none. Nearly every row has no other object in it and
+// Get gives the value of a field, nil when there is none. Nearly every row has no other object in it and
 // no escapes: then the name is found by its bytes, because parsing takes ten times as long.
-func (r Row) get(name string) (value json.RawMessage) {
+func (r Row) Get(name string) (value json.RawMessage) {
 	if len(r) > 0 && bytes.IndexByte(r[1:], '{') < 0 && bytes.IndexByte(r, '[') < 0 && bytes.IndexByte(r, '\\') < 0 {
 		return r.find(name)
 	}
@@ -58,12 +58,12 @@ func (r Row) each(f func(name string, value json.RawMessage)) error {
 }
 
 func (r Row) Text(name string) string {
-	s, _ := fields.Text(r.get(name))
+	s, _ := fields.Text(r.Get(name))
 	return s
 }
 
-func (r Row) number(name string) float64 {
-	n, err := strconv.ParseFloat(string(r.get(name)), 64)
+func (r Row) Number(name string) float64 {
+	n, err := strconv.ParseFloat(string(r.Get(name)), 64)
 	if err != nil || n != n { // Python writes NaN
 		return 0
 	}
@@ -71,7 +71,7 @@ func (r Row) number(name string) float64 {
 }
 
 func (r Row) Integer(name string) int64 {
-	n, _ := strconv.ParseInt(string(r.get(name)), 10, 64)
+	n, _ := strconv.ParseInt(string(r.Get(name)), 10, 64)
 	return n
 }
 
@@ -79,8 +79,8 @@ func (r Row) SID() string   { return r.Text("session_id") }
 func (r Row) Alias() string { return r.Text("alias") }
 
 // HasProcess compares process id and start time, and not the namespace.
-func (r Row) HasProcess(p Process) bool {
-	return r.Integer("pid") == int64(p.PID) && r.Integer("pid_start_time") == p.Start
+func (r Row) HasProcess(pid int, start int64) bool {
+	return r.Integer("pid") == int64(pid) && r.Integer("pid_start_time") == start
 }
 
 // Set gives a field a value; nil removes it.
@@ -199,7 +199,7 @@ func (r Row) isWhole() bool {
 	return ok && found && bytes.HasPrefix(rest, []byte(`,"alias":"`))
 }
 
-// formatRegistry writes a row a line, for people and for splitRegistry.
-func formatRegistry(rows []Row) []byte {
+// Format writes a row a line, for people and for splitRegistry.
+func Format(rows []Row) []byte {
 	return fields.Array(len(rows), func(b []byte, i int) []byte { return append(b, rows[i]...) })
 }

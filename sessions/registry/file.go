@@ -1,4 +1,4 @@
-package sessions
+package registry
 
 import (
 	"bytes"
@@ -8,71 +8,86 @@ import (
 	"io/fs"
 	"slices"
 	"sync"
+	"time"
 
+	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
+	"c2c/sessions/eventlog"
 )
 
-// RegistryLock is the file below the root whose closing tells that the registry may have changed.
-const RegistryLock = "registry.json.lock"
+// LockName is the file below the root whose closing tells that the registry may have changed.
+const LockName = "registry.json.lock"
 
 const (
-	RegistryFile = "registry.json"
+	FileName = "registry.json"
 
-	// RegistryMax is where the original starts to read the file as empty, and then erases it.
-	RegistryMax = 65536
+	// MaxBytes is where the original starts to read the file as empty, and then erases it.
+	MaxBytes = 65536
 )
 
-// FullHint says what to do about ErrRegistryFull.
+// FullHint says what to do about ErrFull.
 const FullHint = "c2c sweep makes room: it drops the sessions that have ended, and keeps their mail as dead letters"
 
+// ErrFull: the registry would pass the size above which the original reads it as empty.
+var ErrFull = errors.New("registry is full")
+
+// File is registry.json of an open root. It does not close the root.
+type File struct {
+	root   *atomicfile.Dir
+	now    func() time.Time
+	log    inbox.Log
+	events *eventlog.Log
+	// Forget drops rows of idle sessions from a registry that would take size bytes, which is too much.
+	Forget func(rows, before []Row, size int) []Row
+	last   lastRows
+}
+
+// OpenFile gives the registry of a root.
+func OpenFile(root *atomicfile.Dir, now func() time.Time, log inbox.Log, events *eventlog.Log) *File {
+	return &File{root: root, now: now, log: log, events: events}
+}
+
+func (f *File) locked(ctx context.Context, work func() error) error {
+	return filelock.With(ctx, f.root, LockName, work)
+}
+
 // Rows reads the registry. It needs no lock, because the file is only ever replaced whole.
-func (reg *Registry) Rows(ctx context.Context) ([]Row, error) {
-	rows, err := reg.ReadRegistry()
+func (f *File) Rows(ctx context.Context) ([]Row, error) {
+	rows, err := f.ReadRegistry()
 	var damaged *DamagedError
 	if !errors.As(err, &damaged) {
 		return rows, err
 	}
-	err = reg.Locked(ctx, RegistryLock, func() error {
-		rows, err = reg.readOrRepair(ctx) // somebody may have repaired it meanwhile
+	err = f.locked(ctx, func() error {
+		rows, err = f.readOrRepair(ctx) // somebody may have repaired it meanwhile
 		return err
 	})
 	return rows, err
 }
 
 // Change lets f edit the rows under the registry's lock, and writes them if they have changed.
-func (reg *Registry) Change(ctx context.Context, f func(rows []Row) ([]Row, error)) error {
-	return reg.Locked(ctx, RegistryLock, func() error {
-		before, err := reg.readOrRepair(ctx)
+func (f *File) Change(ctx context.Context, edit func(rows []Row) ([]Row, error)) error {
+	return f.locked(ctx, func() error {
+		before, err := f.readOrRepair(ctx)
 		if err != nil {
 			return err
 		}
-		rows, err := f(slices.Clone(before))
+		rows, err := edit(slices.Clone(before))
 		if err != nil || slices.EqualFunc(rows, before, func(x, y Row) bool { return bytes.Equal(x, y) }) {
 			return err
 		}
-		data := formatRegistry(rows)
-		if len(data) > RegistryMax {
-			rows = reg.forget(rows, before, len(data))
-			data = formatRegistry(rows)
+		data := Format(rows)
+		if len(data) > MaxBytes {
+			rows = f.Forget(rows, before, len(data))
+			data = Format(rows)
 		}
 		// The original has written larger ones, which a sweep may make smaller step by step.
-		if len(data) > RegistryMax && len(data) >= len(formatRegistry(before)) {
+		if len(data) > MaxBytes && len(data) >= len(Format(before)) {
 			return fmt.Errorf("write %s: %w: %d sessions take %d of %d bytes; %s",
-				RegistryFile, ErrRegistryFull, len(rows), len(data), RegistryMax, FullHint)
+				FileName, ErrFull, len(rows), len(data), MaxBytes, FullHint)
 		}
-		return reg.root.Replace(RegistryFile, data)
-	})
-}
-
-// changeRow edits the row of a session.
-func (reg *Registry) changeRow(ctx context.Context, sid string, edit func(*Row)) error {
-	return reg.Change(ctx, func(rows []Row) ([]Row, error) {
-		i := FindSID(rows, sid)
-		if i < 0 {
-			return nil, fmt.Errorf("session %q is not registered: %w", sid, ErrNoSession)
-		}
-		edit(&rows[i])
-		return rows, nil
+		return f.root.Replace(FileName, data)
 	})
 }
 
@@ -81,8 +96,8 @@ type DamagedError struct{ err error }
 func (e *DamagedError) Error() string { return e.err.Error() }
 
 // ReadRegistry takes the file apart and parses none of it, if it is in our own layout.
-func (reg *Registry) ReadRegistry() ([]Row, error) {
-	return reg.lastRows.read(reg.root)
+func (f *File) ReadRegistry() ([]Row, error) {
+	return f.last.read(f.root)
 }
 
 // lastRows are the rows that were read last. A send asks for them three times, and a server for each call: the file is
@@ -98,12 +113,12 @@ func (l *lastRows) read(root *atomicfile.Dir) ([]Row, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.rows != nil {
-		if now, err := root.Version(RegistryFile); err == nil && now == l.version {
+		if now, err := root.Version(FileName); err == nil && now == l.version {
 			return slices.Clone(l.rows), nil
 		}
 		l.rows = nil
 	}
-	data, version, settled, err := root.ReadVersion(RegistryFile)
+	data, version, settled, err := root.ReadVersion(FileName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -124,8 +139,8 @@ func (l *lastRows) read(root *atomicfile.Dir) ([]Row, error) {
 
 // readOrRepair reads every row. The caller holds the lock. A damaged file is copied aside, and the good rows stay. A
 // session whose row is lost registers again with its next call.
-func (reg *Registry) readOrRepair(ctx context.Context) ([]Row, error) {
-	data, err := reg.root.ReadIf(RegistryFile)
+func (f *File) readOrRepair(ctx context.Context) ([]Row, error) {
+	data, err := f.root.ReadIf(FileName)
 	if err != nil || data == nil {
 		return nil, err
 	}
@@ -133,13 +148,13 @@ func (reg *Registry) readOrRepair(ctx context.Context) ([]Row, error) {
 	if damage == nil {
 		return rows, nil
 	}
-	aside := RegistryFile + ".corrupt-" + reg.Now().UTC().Format("20060102T150405.000000")
-	if err := reg.root.Write(aside, data); err != nil {
+	aside := FileName + ".corrupt-" + f.now().UTC().Format("20060102T150405.000000")
+	if err := f.root.Write(aside, data); err != nil {
 		return nil, err
 	}
-	reg.Log.Error("the registry was damaged; sessions that were lost register again", "kept_as", aside, "cause", damage, "sessions", len(rows))
-	reg.Record(ctx, "damaged", Note{"file", RegistryFile}, Note{"kept_as", aside}, Note{"cause", damage.Error()})
-	return rows, reg.root.Replace(RegistryFile, formatRegistry(rows))
+	f.log.Error("the registry was damaged; sessions that were lost register again", "kept_as", aside, "cause", damage, "sessions", len(rows))
+	f.events.Record(ctx, "damaged", "file", FileName, "kept_as", aside, "cause", damage.Error())
+	return rows, f.root.Replace(FileName, Format(rows))
 }
 
 // FindSID gives the index of a session's row, or -1. Nearly every row begins with its id, so few are parsed.

@@ -1,27 +1,32 @@
-package sessions
+package registry
 
 import (
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+	"c2c/sessions/eventlog"
 )
 
 // The rows of a reading are kept for the next one, which reads no file then. What a caller does with its own changes nothing
 // there.
 func TestARowThatACallerChangesIsItsOwn(t *testing.T) {
 	t.Parallel()
-	reg, err := Open(Config{Root: filepath.Join(t.TempDir(), "root")})
+	root, err := atomicfile.Create(filepath.Join(t.TempDir(), "root"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer reg.Close()
+	defer root.Close()
+	reg := OpenFile(root, time.Now, inbox.NoLog, eventlog.Open(root, time.Now, inbox.NoLog))
 	want := "[\n" + `{"session_id":"s1","alias":"amber"}` + ",\n" + `{"session_id":"s2","alias":"birch"}` + "\n]\n"
-	if err := reg.Dir().Write(RegistryFile, []byte(want)); err != nil {
+	if err := root.Write(FileName, []byte(want)); err != nil {
 		t.Fatal(err)
 	}
 	old := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(filepath.Join(reg.Root(), RegistryFile), old, old); err != nil { // so that the rows are kept
+	if err := os.Chtimes(filepath.Join(root.Path(), FileName), old, old); err != nil { // so that the rows are kept
 		t.Fatal(err)
 	}
 	for range 3 {
@@ -29,10 +34,10 @@ func TestARowThatACallerChangesIsItsOwn(t *testing.T) {
 		if err != nil || len(rows) != 2 {
 			t.Fatal(rows, err)
 		}
-		if got := string(formatRegistry(rows)); got != want {
+		if got := string(Format(rows)); got != want {
 			t.Fatalf("the registry is\n%s, was\n%s", got, want)
 		}
-		if reg.lastRows.rows == nil {
+		if reg.last.rows == nil {
 			t.Fatal("no rows are kept")
 		}
 		rows[0].SetText("role", "a long text, which would not fit where the row was")

@@ -1,4 +1,4 @@
-package sessions
+package registry
 
 import (
 	"bytes"
@@ -30,8 +30,8 @@ func FuzzRegistry(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		rows, err := ParseRegistry(data)
-		if again, rerr := ParseRegistry(formatRegistry(rows)); rerr != nil || len(again) != len(rows) {
-			t.Fatalf("%q is repaired as %q: %v", data, formatRegistry(rows), rerr)
+		if again, rerr := ParseRegistry(Format(rows)); rerr != nil || len(again) != len(rows) {
+			t.Fatalf("%q is repaired as %q: %v", data, Format(rows), rerr)
 		}
 		if err != nil {
 			return
@@ -40,7 +40,7 @@ func FuzzRegistry(f *testing.F) {
 		if err := exactly(data, &before); err != nil {
 			t.Fatalf("%q is taken: %v", data, err)
 		}
-		written := formatRegistry(rows)
+		written := Format(rows)
 		if err := exactly(written, &after); err != nil {
 			t.Fatalf("%q is written as %q: %v", data, written, err)
 		}
@@ -57,7 +57,7 @@ func FuzzRegistry(f *testing.F) {
 		for i, r := range rows {
 			seen := map[string]bool{}
 			r.each(func(name string, value json.RawMessage) {
-				if got := r.get(name); !seen[name] && !bytes.Equal(got, value) {
+				if got := r.Get(name); !seen[name] && !bytes.Equal(got, value) {
 					t.Errorf("%s of %s is %q, want %q", name, r, got, value)
 				}
 				seen[name] = true
@@ -88,7 +88,7 @@ func FuzzParseRegistry(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := ParseRegistry(formatRegistry(rows))
+		again, err := ParseRegistry(Format(rows))
 		if err != nil || len(again) != len(rows) {
 			t.Errorf("%q: read back %d of %d rows: %v", data, len(again), len(rows), err)
 		}

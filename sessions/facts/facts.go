@@ -1,19 +1,10 @@
-package sessions
+// Package facts keeps what the registry has no field for: a file for each session, and an index of the clients' own ids.
+package facts
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io/fs"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
-	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
 	"c2c/wake"
 )
@@ -88,136 +79,6 @@ func (f *Facts) Rename(alias string, now time.Time) {
 
 // maxClientIDs bounds the list: each /clear adds one. The index keeps all of them.
 const maxClientIDs = 16
-
-const sessionsName = "sessions"
-
-func (reg *Registry) SessionsDir() (*atomicfile.Dir, error) { return reg.root.Sub(sessionsName, true) }
-
-func (reg *Registry) ReadFacts(sid string) (f Facts, err error) {
-	dir, err := reg.SessionsDir()
-	if err != nil {
-		return f, err
-	}
-	defer dir.Close()
-	return readFacts(dir, sid)
-}
-
-// readFacts gives a *DamagedError also when the file is not one of ours.
-func readFacts(dir *atomicfile.Dir, sid string) (f Facts, err error) {
-	data, err := dir.Read(sid + ".json")
-	switch {
-	case err == nil:
-		if err = f.parse(data); err == nil {
-			f.stored = true
-			return f, nil
-		}
-	case errors.Is(err, fs.ErrNotExist):
-		return f, nil
-	case !errors.Is(err, atomicfile.ErrNotOurs) && !errors.Is(err, atomicfile.ErrTooLarge) && !errors.Is(err, fs.ErrPermission):
-		return f, err
-	}
-	return Facts{}, &DamagedError{fmt.Errorf("read facts of session %q: %w", sid, err)}
-}
-
-// FactsOf gives no facts, and logs why, when they cannot be read: the registry says who a session is.
-func (reg *Registry) FactsOf(sid string) Facts {
-	f, known := reg.read[sid]
-	if !known {
-		f = reg.loggedFacts(reg.ReadFacts, sid)
-		if reg.read != nil {
-			reg.read[sid] = f
-		}
-	}
-	return f
-}
-
-func (reg *Registry) loggedFacts(read func(sid string) (Facts, error), sid string) Facts {
-	if !mail.ValidName(sid) {
-		return Facts{} // the original allows any id; such a session can have no facts of ours
-	}
-	f, err := read(sid)
-	if err != nil {
-		reg.Log.Warn("facts of a session are unreadable", "session", sid, "err", err)
-	}
-	return f
-}
-
-// ChangeFacts edits sessions/<sid>.json under its lock.
-func (reg *Registry) ChangeFacts(ctx context.Context, sid string, edit func(*Facts)) error {
-	dir, err := reg.SessionsDir()
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return filelock.With(ctx, dir, sid+".lock", func() error {
-		f, err := readFacts(dir, sid)
-		if damaged := new(DamagedError); errors.As(err, &damaged) {
-			// The registry says who it is. The next attach writes the facts anew.
-			aside := sid + ".json.corrupt-" + strconv.FormatInt(reg.Now().UnixMicro(), 10)
-			reg.Log.Error("facts of a session were damaged", "session", sid, "kept_as", aside, "err", err)
-			err = dir.Rename(sid+".json", aside)
-		}
-		if err != nil {
-			return err
-		}
-		before, _ := json.MarshalIndent(f, "", "  ")
-		edit(&f)
-		after, err := json.MarshalIndent(f, "", "  ")
-		if err != nil {
-			return err
-		}
-		if bytes.Equal(before, after) {
-			return dir.RemoveLeftover(sid + ".json") // no fsync for nothing
-		}
-		return dir.Replace(sid+".json", append(after, '\n'))
-	})
-}
-
-// openID opens the index of client ids and names the file of one.
-func (reg *Registry) openID(client, id string) (ids *atomicfile.Dir, name string, err error) {
-	name = client + "." + id
-	if client == "" || !mail.ValidName(id) || !mail.ValidName(name) || atomicfile.IsTemp(name) {
-		return nil, "", fmt.Errorf("session id %q of client %q is not a valid name", id, client)
-	}
-	dir, err := reg.SessionsDir()
-	if err != nil {
-		return nil, "", err
-	}
-	defer dir.Close()
-	ids, err = dir.Sub("ids", true)
-	return ids, name, err
-}
-
-// SidOf looks a client's own id up; "" when it was never seen.
-func (reg *Registry) SidOf(client, id string) (string, error) {
-	ids, name, err := reg.openID(client, id)
-	if err != nil {
-		return "", err
-	}
-	defer ids.Close()
-	data, err := ids.ReadIf(name)
-	if err != nil || data == nil {
-		return "", err
-	}
-	sid, whole := strings.CutSuffix(string(data), "\n")
-	if !whole || !mail.ValidName(sid) {
-		return "", fmt.Errorf("read sessions/ids/%s: %q is not a session id", name, data)
-	}
-	return sid, nil
-}
-
-// BindID records that a client's own id belongs to a session.
-func (reg *Registry) BindID(client, id, sid string) error {
-	ids, name, err := reg.openID(client, id)
-	if err != nil {
-		return err
-	}
-	defer ids.Close()
-	if data, err := ids.Read(name); err == nil && string(data) == sid+"\n" {
-		return nil
-	}
-	return ids.Replace(name, []byte(sid+"\n"))
-}
 
 // AddID puts an id last, once.
 func AddID(ids []string, id string) []string {

@@ -1,4 +1,4 @@
-package sessions
+package eventlog
 
 import (
 	"bytes"
@@ -37,11 +37,11 @@ func ResultOf(outcome string) string {
 	return ResultUncaptured
 }
 
-// LogDoorbell writes what became of messages that wait for a session, one line for each, into broker.log.
-func (reg *Registry) LogDoorbell(ctx context.Context, sid string, msgs []mail.Message, r wake.Ring) {
+// Doorbell writes what became of messages that wait for a session, one line for each, into broker.log.
+func (l *Log) Doorbell(ctx context.Context, sid string, msgs []mail.Message, r wake.Ring) {
 	for _, m := range msgs {
-		reg.Record(ctx, doorbellEvent, Note{"result", ResultOf(r.Outcome)}, Note{"message_id", m.ID}, Note{"kind", cmp.Or(m.Kind, "message")},
-			Note{"trace_id", r.Trace}, Note{"session_id", sid}, Note{"method", wake.ByStream})
+		l.Record(ctx, doorbellEvent, "result", ResultOf(r.Outcome), "message_id", m.ID, "kind", cmp.Or(m.Kind, "message"),
+			"trace_id", r.Trace, "session_id", sid, "method", wake.ByStream)
 	}
 }
 
@@ -69,8 +69,8 @@ type Doorbell struct {
 const lastDoorbells = 5
 
 // DoorbellsOf reads broker.log for the results of the bells for a session.
-func (reg *Registry) DoorbellsOf(sid string) (d Doorbells, err error) {
-	data, err := reg.root.ReadIf(logFile)
+func (l *Log) DoorbellsOf(sid string) (d Doorbells, err error) {
+	data, err := l.root.ReadIf(logFile)
 	if err != nil {
 		return d, err
 	}

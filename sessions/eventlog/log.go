@@ -1,0 +1,124 @@
+package eventlog
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"time"
+
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/fields"
+	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
+)
+
+const (
+	logFile = "broker.log"
+	logLock = "broker.log.lock"
+	logMax  = 10 << 20 // bytes, as the original
+	logKeep = 5        // older files: broker.log.1 is the newest of them
+
+	EventSent = "dm_enqueue" // the event of a message that was stored; the original's word
+)
+
+// Log is broker.log of an open root. It does not close the root.
+type Log struct {
+	root *atomicfile.Dir
+	now  func() time.Time
+	log  inbox.Log
+}
+
+// Open gives the log of a root. A line that cannot be written is a warning to log.
+func Open(root *atomicfile.Dir, now func() time.Time, log inbox.Log) *Log {
+	return &Log{root, now, log}
+}
+
+// Write appends a line to broker.log, which people and `tail_log` read. facts are names and values in turn: texts and
+// booleans. Never give it the body of a message or a token.
+func (l *Log) Write(ctx context.Context, event string, facts ...any) error {
+	line := fields.AppendSeconds([]byte(`{"ts":`), mail.Seconds(l.now()))
+	line = fields.AppendText(append(line, `,"event":`...), event)
+	for i := 0; i+1 < len(facts); i += 2 {
+		line = fields.AppendText(append(line, ','), fmt.Sprint(facts[i]))
+		line = append(line, ':')
+		if yes, ok := facts[i+1].(bool); ok {
+			line = strconv.AppendBool(line, yes)
+		} else {
+			line = fields.AppendText(line, fmt.Sprint(facts[i+1]))
+		}
+	}
+	if l.isFull() {
+		if err := filelock.With(ctx, l.root, logLock, l.rotate); err != nil {
+			return err
+		}
+	}
+	// Without the lock: the kernel appends each line whole, and one that comes during a rotation stands in
+	// the older file.
+	return l.root.Log(logFile, append(line, '}', '\n'))
+}
+
+// WriteTexts is Write for texts alone. Empty ones are left out.
+func (l *Log) WriteTexts(ctx context.Context, event string, pairs ...string) error {
+	var facts []any
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			facts = append(facts, pairs[i], pairs[i+1])
+		}
+	}
+	return l.Write(ctx, event, facts...)
+}
+
+func (l *Log) isFull() bool {
+	v, err := l.root.Version(logFile)
+	return err == nil && v.Size() >= logMax
+}
+
+// Record is Write, and only warns when it fails: what it logs has been done already.
+func (l *Log) Record(ctx context.Context, event string, facts ...any) {
+	if err := l.Write(ctx, event, facts...); err != nil {
+		l.log.Warn("event is not logged", "event", event, "err", err)
+	}
+}
+
+// rotate renames the log if it is still full. The caller holds the lock.
+func (l *Log) rotate() error {
+	if !l.isFull() {
+		return nil
+	}
+	for n := logKeep; n > 0; n-- {
+		old := logFile
+		if n > 1 {
+			old += "." + strconv.Itoa(n-1)
+		}
+		err := l.root.Rename(old, logFile+"."+strconv.Itoa(n))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Tail gives the last lines of broker.log, oldest first; lines that are not JSON are passed over.
+func (l *Log) Tail(ctx context.Context, limit int) ([]json.RawMessage, error) {
+	data, err := l.root.ReadIf(logFile)
+	if err != nil {
+		return nil, err
+	}
+	var lines []json.RawMessage
+	for len(data) > 0 && len(lines) < limit {
+		data = bytes.TrimRight(data, "\n")
+		i := bytes.LastIndexByte(data, '\n') + 1
+		if line := data[i:]; json.Valid(line) {
+			lines = append(lines, json.RawMessage(line))
+		}
+		data = data[:i]
+	}
+	slices.Reverse(lines)
+	return lines, nil
+}

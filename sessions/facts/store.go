@@ -1,0 +1,185 @@
+package facts
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+	"time"
+
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
+)
+
+const dirName = "sessions"
+
+// DamagedError says that a file of facts is not one of ours, or not whole.
+type DamagedError struct{ err error }
+
+func (e *DamagedError) Error() string { return e.err.Error() }
+
+// Store has the facts of all sessions of an open root. It does not close the root.
+type Store struct {
+	root *atomicfile.Dir
+	now  func() time.Time
+	log  inbox.Log
+	seen map[string]Facts // what a glance has read; nil: facts are read anew each time
+}
+
+// Open gives the facts of a root.
+func Open(root *atomicfile.Dir, now func() time.Time, log inbox.Log) *Store {
+	return &Store{root: root, now: now, log: log}
+}
+
+// Glance reads each file once.
+func (st *Store) Glance() *Store { return &Store{st.root, st.now, st.log, map[string]Facts{}} }
+
+// Dir opens the directory of the files.
+func (st *Store) Dir() (*atomicfile.Dir, error) { return st.root.Sub(dirName, true) }
+
+// Read reads the facts of a session; none are no error.
+func (st *Store) Read(sid string) (f Facts, err error) {
+	dir, err := st.Dir()
+	if err != nil {
+		return f, err
+	}
+	defer dir.Close()
+	return ReadIn(dir, sid)
+}
+
+// ReadIn reads the facts of a session from the directory that Dir has opened. It gives a *DamagedError also when the file is not one of ours.
+func ReadIn(dir *atomicfile.Dir, sid string) (f Facts, err error) {
+	data, err := dir.Read(sid + ".json")
+	switch {
+	case err == nil:
+		if err = f.parse(data); err == nil {
+			f.stored = true
+			return f, nil
+		}
+	case errors.Is(err, fs.ErrNotExist):
+		return f, nil
+	case !errors.Is(err, atomicfile.ErrNotOurs) && !errors.Is(err, atomicfile.ErrTooLarge) && !errors.Is(err, fs.ErrPermission):
+		return f, err
+	}
+	return Facts{}, &DamagedError{fmt.Errorf("read facts of session %q: %w", sid, err)}
+}
+
+// Of gives no facts, and logs why, when they cannot be read: the registry says who a session is.
+func (st *Store) Of(sid string) Facts {
+	f, known := st.seen[sid]
+	if !known {
+		f = st.Logged(st.Read, sid)
+		if st.seen != nil {
+			st.seen[sid] = f
+		}
+	}
+	return f
+}
+
+// Logged reads facts, and logs it when they cannot be read.
+func (st *Store) Logged(read func(sid string) (Facts, error), sid string) Facts {
+	if !mail.ValidName(sid) {
+		return Facts{} // the original allows any id; such a session can have no facts of ours
+	}
+	f, err := read(sid)
+	if err != nil {
+		st.log.Warn("facts of a session are unreadable", "session", sid, "err", err)
+	}
+	return f
+}
+
+// Change edits sessions/<sid>.json under its lock.
+func (st *Store) Change(ctx context.Context, sid string, edit func(*Facts)) error {
+	dir, err := st.Dir()
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return filelock.With(ctx, dir, sid+".lock", func() error {
+		f, err := ReadIn(dir, sid)
+		if damaged := new(DamagedError); errors.As(err, &damaged) {
+			// The registry says who it is. The next attach writes the facts anew.
+			aside := sid + ".json.corrupt-" + strconv.FormatInt(st.now().UnixMicro(), 10)
+			st.log.Error("facts of a session were damaged", "session", sid, "kept_as", aside, "err", err)
+			err = dir.Rename(sid+".json", aside)
+		}
+		if err != nil {
+			return err
+		}
+		before, _ := json.MarshalIndent(f, "", "  ")
+		edit(&f)
+		after, err := json.MarshalIndent(f, "", "  ")
+		if err != nil {
+			return err
+		}
+		if bytes.Equal(before, after) {
+			return dir.RemoveLeftover(sid + ".json") // no fsync for nothing
+		}
+		return dir.Replace(sid+".json", append(after, '\n'))
+	})
+}
+
+// openID opens the index of client ids and names the file of one.
+func (st *Store) openID(client, id string) (ids *atomicfile.Dir, name string, err error) {
+	name = client + "." + id
+	if client == "" || !mail.ValidName(id) || !mail.ValidName(name) || atomicfile.IsTemp(name) {
+		return nil, "", fmt.Errorf("session id %q of client %q is not a valid name", id, client)
+	}
+	dir, err := st.Dir()
+	if err != nil {
+		return nil, "", err
+	}
+	defer dir.Close()
+	ids, err = dir.Sub("ids", true)
+	return ids, name, err
+}
+
+// SidOf looks a client's own id up; "" when it was never seen.
+func (st *Store) SidOf(client, id string) (string, error) {
+	ids, name, err := st.openID(client, id)
+	if err != nil {
+		return "", err
+	}
+	defer ids.Close()
+	data, err := ids.ReadIf(name)
+	if err != nil || data == nil {
+		return "", err
+	}
+	sid, whole := strings.CutSuffix(string(data), "\n")
+	if !whole || !mail.ValidName(sid) {
+		return "", fmt.Errorf("read sessions/ids/%s: %q is not a session id", name, data)
+	}
+	return sid, nil
+}
+
+// BindID records that a client's own id belongs to a session.
+func (st *Store) BindID(client, id, sid string) error {
+	ids, name, err := st.openID(client, id)
+	if err != nil {
+		return err
+	}
+	defer ids.Close()
+	if data, err := ids.Read(name); err == nil && string(data) == sid+"\n" {
+		return nil
+	}
+	return ids.Replace(name, []byte(sid+"\n"))
+}
+
+// LastChange is when the facts of a session were last written, or last if that is later.
+func LastChange(dir *atomicfile.Dir, sid string, last time.Time) time.Time {
+	if dir == nil {
+		return last
+	}
+	for _, name := range []string{sid + ".json", sid + ".lock"} {
+		if info, err := dir.Stat(name); err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+	}
+	return last
+}

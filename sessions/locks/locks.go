@@ -1,0 +1,110 @@
+// Package locks has the locks of a root, which tell other processes what runs: who rings a session, and who serves it.
+package locks
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
+)
+
+// Locks are the lock files of an open root. It does not close the root.
+type Locks struct {
+	root *atomicfile.Dir
+	seen map[string]bool // what a glance has seen; nil: each question looks anew
+}
+
+// Of gives the locks of a root.
+func Of(root *atomicfile.Dir) *Locks { return &Locks{root: root} }
+
+// Glance looks at each lock once.
+func (l *Locks) Glance() *Locks { return &Locks{l.root, map[string]bool{}} }
+
+// With runs work under a lock file of the root.
+func (l *Locks) With(ctx context.Context, name string, work func() error) error {
+	return filelock.With(ctx, l.root, name, work)
+}
+
+// Watchable makes a lock file of the root, if it is not there, and gives its path for a file watcher.
+func (l *Locks) Watchable(name string) (path string, err error) {
+	f, err := l.root.Open(name, os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(l.root.Path(), name), f.Close()
+}
+
+// RingLock is the file whose lock is the right to ring a session. One process has it at a time, and loses it when it
+// ends.
+func RingLock(sid string) string { return sid + ".wake.lock" }
+
+// ServerLock is the file that the MCP servers of a session hold together. Who holds it shows that the session
+// is alive, whatever became of the process that started the server.
+func ServerLock(sid string) string { return sid + ".server.lock" }
+
+// Serve says that this process serves a session, until release is called.
+func (l *Locks) Serve(sid string) (release func() error, err error) {
+	lock, err := filelock.Open(l.root, ServerLock(sid))
+	if err != nil {
+		return nil, err
+	}
+	if ok, err := lock.Share(); err != nil || !ok { // prune has it for a moment
+		return nil, errors.Join(err, lock.Release())
+	}
+	return lock.Release, nil
+}
+
+// Ringing opens the right to ring a session, and does not take it.
+func (l *Locks) Ringing(sid string) (*filelock.Lock, error) {
+	return filelock.Open(l.root, RingLock(sid))
+}
+
+// BorrowRinging takes the right to ring a session, if no other process has it.
+func (l *Locks) BorrowRinging(sid string) (release func() error, ok bool, err error) {
+	return TryLock(l.Ringing(sid))
+}
+
+func TryLock(lock *filelock.Lock, err error) (release func() error, ok bool, _ error) {
+	if err != nil {
+		return nil, false, err
+	}
+	if ok, err = lock.Try(); err != nil || !ok {
+		return nil, false, errors.Join(err, lock.Release())
+	}
+	return lock.Release, true, nil
+}
+
+// WakeLock is the lock of the wake daemon, see wake/daemon.
+const WakeLock = "wake.lock"
+
+// HasRinger says whether a process has the right to ring the session. That is its server as a rule, a child of
+// its client.
+func (l *Locks) HasRinger(sid string) bool { return l.Held(RingLock(sid)) }
+
+// HasServer says whether an MCP server or a plugin process of ours serves the session.
+func (l *Locks) HasServer(sid string) bool { return l.Held(ServerLock(sid)) }
+
+// Held says whether a process holds a lock now.
+func (l *Locks) Held(name string) bool {
+	held, known := l.seen[name]
+	if !known {
+		held = l.heldNow(name)
+		if l.seen != nil {
+			l.seen[name] = held
+		}
+	}
+	return held
+}
+
+func (l *Locks) heldNow(name string) bool {
+	f, err := l.root.OpenHandle(name, os.O_RDONLY) // the close of a writer would wake whoever watches the file
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	free, err := filelock.FreeFile(f)
+	return err == nil && !free
+}
