@@ -324,7 +324,7 @@ func (h *HTTP) get(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer leave()
-	if st, after, ok := s.streamOf(r.Header.Get(mcp.HeaderLastEventID)); ok {
+	if st, after, ok := s.streams.find(r.Header.Get(mcp.HeaderLastEventID)); ok {
 		s.resume(w, r, st, after)
 		return
 	}

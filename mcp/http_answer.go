@@ -56,7 +56,7 @@ func (a *answer) tell(s *httpSession, n mcp.JSONRPCNotification) {
 		return
 	}
 	if a.events == nil {
-		a.events = s.newStream()
+		a.events = s.streams.begin()
 		a.out, err = sse.Start(a.w, a.r, a.h.limits.Write)
 		if err == nil && s.startsWithEvent() {
 			err = a.out.Send(sse.Event{ID: a.events.id(0), Data: []byte{}, Retry: retry})

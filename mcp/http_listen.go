@@ -243,13 +243,13 @@ func (h *HTTP) connection(noBell, rootBy, protocol string) tools.Connection {
 
 func (s *httpSession) connection() tools.Connection {
 	s.mu.Lock()
-	l, by, protocol := s.listener, s.rootBy, s.protocol
+	l, by := s.listener, s.rootBy
 	s.mu.Unlock()
 	noBell := "the client has no stream of events open (GET at the daemon's URL): mail waits for its next call of a tool"
 	if l != nil {
 		noBell = l.silence()
 	}
-	c := s.h.connection(noBell, by, protocol)
+	c := s.h.connection(noBell, by, s.version())
 	c.Session = s.id[:min(len(s.id), tools.ShownID)]
 	return c
 }

@@ -22,8 +22,8 @@ import (
 
 // httpSession is one MCP session: a client from its initialize on.
 type httpSession struct {
-	h    *HTTP
-	id   string
+	h *HTTP
+	agreed
 	peer *tools.Peer
 
 	ctx  context.Context // ends with the session
@@ -39,8 +39,6 @@ type httpSession struct {
 	root     string // "" before
 	rootBy   string
 	kept     record // what stands on disk; zero: nothing
-	info     mcp.Implementation
-	protocol string
 	used     time.Time
 	requests int           // under way
 	busy     chan struct{} // closed when none of these is any more
@@ -49,7 +47,8 @@ type httpSession struct {
 	listener *listener // the stream that is open; nil: none
 	listened bool      // it had one
 	bells    *stream   // what was sent on it
-	streams  []*stream // of requests, the newest last
+
+	streams requestStreams
 }
 
 // newSessionID is 128 random bits.
@@ -65,43 +64,13 @@ func isSessionID(id string) bool {
 }
 
 func (h *HTTP) newSession(id string) *httpSession {
-	s := &httpSession{h: h, id: id, gate: make(chan struct{}, 1), used: h.cfg.Now()}
+	s := &httpSession{h: h, agreed: agreed{id: id}, gate: make(chan struct{}, 1), used: h.cfg.Now()}
 	s.ctx, s.stop = context.WithCancelCause(h.ctx)
 	s.peer = &tools.Peer{Cfg: &h.cfg.Config, Others: s, Guest: tools.Client{Remote: true, Open: func(log inbox.Log) (*broker.Broker, error) {
 		return h.cfg.Open(s.rootNow(), log)
 	}}, Connection: s.connection}
 	return s
 }
-
-// SessionID, Initialize, Initialized and the others below are what mcp-go asks of a session.
-func (s *httpSession) SessionID() string { return s.id }
-
-// Initialize does nothing: every session began with initialize, and some clients never send the notification.
-func (s *httpSession) Initialize() {}
-
-func (s *httpSession) Initialized() bool { return true }
-
-func (s *httpSession) GetClientInfo() mcp.Implementation {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.info
-}
-
-func (s *httpSession) SetClientInfo(info mcp.Implementation) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.info = mcp.Implementation{Name: cut(info.Name), Version: cut(info.Version)} // all that is used of it
-}
-
-// GetClientCapabilities gives none: they are not used, and what is not kept cannot be large.
-func (s *httpSession) GetClientCapabilities() mcp.ClientCapabilities { return mcp.ClientCapabilities{} }
-
-func (s *httpSession) SetClientCapabilities(mcp.ClientCapabilities) {}
-
-// maxInfo bounds what a client says of itself, in bytes.
-const maxInfo = 128
-
-func cut(text string) string { return text[:min(len(text), maxInfo)] }
 
 // oneRequest is the session as one request sees it: what is sent in its course goes into its own answer.
 type oneRequest struct {
@@ -115,20 +84,6 @@ func (o oneRequest) NotificationChannel() chan<- mcp.JSONRPCNotification { retur
 func (s *httpSession) context(ctx context.Context, notes chan mcp.JSONRPCNotification) context.Context {
 	ctx = s.h.srv.WithContext(tools.WithPeer(ctx, s.peer), oneRequest{s, notes})
 	return server.WithSupportedProtocolVersions(ctx, mcp.LegacyProtocolVersions())
-}
-
-// SetProtocolVersion is called at initialize, with what both sides know.
-func (s *httpSession) SetProtocolVersion(version string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.protocol = version
-}
-
-// version is the revision that was agreed on.
-func (s *httpSession) version() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.protocol
 }
 
 func (s *httpSession) rootNow() string {

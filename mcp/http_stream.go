@@ -99,40 +99,38 @@ func (st *stream) goneBy(limit time.Time) bool {
 	return st.over && st.ended.Before(limit)
 }
 
-// newStream begins the stream of a request. The oldest of too many is not kept any longer.
-func (s *httpSession) newStream() *stream {
+// requestStreams are the streams of the requests of a session, the newest last.
+type requestStreams struct {
+	mu  sync.Mutex
+	all []*stream
+}
+
+// begin makes the stream of a request. The oldest of too many is not kept any longer.
+func (r *requestStreams) begin() *stream {
 	st := newStream(keptEvents)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.streams = append(s.streams, st)
-	s.streams = s.streams[max(0, len(s.streams)-keptRequests):]
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = append(r.all, st)
+	r.all = r.all[max(0, len(r.all)-keptRequests):]
 	return st
 }
 
 // forget drops streams that were over before limit.
-func (s *httpSession) forget(limit time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.streams = slices.DeleteFunc(s.streams, func(st *stream) bool { return st.goneBy(limit) })
+func (r *requestStreams) forget(limit time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = slices.DeleteFunc(r.all, func(st *stream) bool { return st.goneBy(limit) })
 }
 
-// startsWithEvent says whether a stream begins with an empty event, which has an id (SEP-1699). Older clients would read it
-// as a broken message.
-func (s *httpSession) startsWithEvent() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.protocol >= "2025-11-25"
-}
-
-// streamOf finds the stream of a request that a client has lost, and the last event that it has of it.
-func (s *httpSession) streamOf(lastEventID string) (st *stream, after int, ok bool) {
+// find gives the stream of a request that a client has lost, and the last event that it has of it.
+func (r *requestStreams) find(lastEventID string) (st *stream, after int, ok bool) {
 	name, after, ok := eventID(lastEventID)
 	if !ok {
 		return nil, 0, false
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, st := range s.streams {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, st := range r.all {
 		if st.name == name && st.has(after) {
 			return st, after, true
 		}

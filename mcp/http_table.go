@@ -225,7 +225,7 @@ func (s *httpSession) One() (done func()) {
 // each call whose session it is needs it only once.
 func (s *httpSession) Bound(sid string, said bool) error {
 	s.mu.Lock()
-	k, client, protocol, root, by := s.kept, s.info.Name, s.protocol, s.root, s.rootBy
+	k, root, by := s.kept, s.root, s.rootBy
 	s.mu.Unlock()
 	pid, apart := s.peer.Processes()
 	if k.SID != "" && k.Root == root && (said || k.SID == sid && k.PID == pid && k.Apart == apart) {
@@ -234,7 +234,7 @@ func (s *httpSession) Bound(sid string, said bool) error {
 	if k.ID == "" {
 		k = record{ID: s.id, Created: mail.Seconds(s.h.cfg.Now())}
 	}
-	k.SID, k.Root, k.RootBy, k.Client, k.Protocol, k.PID, k.Apart, k.StartTime, k.Namespace = sid, root, by, client, protocol, pid, apart, 0, ""
+	k.SID, k.Root, k.RootBy, k.Client, k.Protocol, k.PID, k.Apart, k.StartTime, k.Namespace = sid, root, by, s.GetClientInfo().Name, s.version(), pid, apart, 0, ""
 	if pid != 0 {
 		if p, err := procstat.Read(pid); err == nil {
 			k.StartTime, k.Namespace = p.Start, namespace()
@@ -334,7 +334,7 @@ func (h *HTTP) sweep() {
 	h.dropGone()
 	now := h.cfg.Now()
 	for _, s := range h.all() {
-		s.forget(now.Add(-h.limits.Kept))
+		s.streams.forget(now.Add(-h.limits.Kept))
 		if s.isIdle(now) {
 			h.drop(s, errIdle, true)
 			continue

@@ -28,6 +28,9 @@ import (
 	"c2c/wake/daemon"
 )
 
+// checkup is what doctor looks at, a method for each part.
+type checkup struct{ *app }
+
 // doctor looks at the root and at each client's configuration, and changes nothing.
 func (a *call) doctor(ctx context.Context) error {
 	roundtrip, verbose, asJSON := a.Bool("roundtrip"), a.Bool("verbose"), a.Bool("json")
@@ -39,11 +42,12 @@ func (a *call) doctor(ctx context.Context) error {
 		return err
 	}
 	o.HTTP, _ = a.overHTTP(ctx) // checkServe tells an error
-	clients, err := a.checkClients(ctx, o)
+	check := checkup{a.app}
+	clients, err := check.checkClients(ctx, o)
 	if err != nil {
 		return err
 	}
-	report := slices.Concat(a.checkSettings(), a.checkRoot(ctx), a.checkRoots(), a.checkServe(ctx), a.checkPrograms(), install.InspectJournal(o), clients)
+	report := slices.Concat(check.checkSettings(), check.checkRoot(ctx), check.checkRoots(), check.checkServe(ctx), check.checkPrograms(), install.InspectJournal(o), clients)
 	if *roundtrip {
 		f := selftest.Run(ctx, o)
 		if f.Status == doctor.OK && doctor.Problems(clients) > 0 {
@@ -64,9 +68,9 @@ func (a *call) doctor(ctx context.Context) error {
 
 // checkClients looks at each client that is here. Where none can have mail, that is a problem, but not where a client
 // that c2c does not set up has sessions.
-func (a *app) checkClients(ctx context.Context, o install.Options) (report []doctor.Finding, err error) {
+func (c checkup) checkClients(ctx context.Context, o install.Options) (report []doctor.Finding, err error) {
 	none := doctor.Finding{Status: doctor.Problem, Part: "clients"}
-	if a.hasSessions(ctx, "") {
+	if c.hasSessions(ctx, "") {
 		none.Status = doctor.Warning
 	}
 	present, set := install.Detect(o), false
@@ -79,7 +83,7 @@ func (a *app) checkClients(ctx context.Context, o install.Options) (report []doc
 		if err != nil {
 			return nil, err
 		}
-		if _, err := client.LookPath(client.ProgramOf(name), o.Getenv); err != nil && !a.hasSessions(ctx, name) {
+		if _, err := client.LookPath(client.ProgramOf(name), o.Getenv); err != nil && !c.hasSessions(ctx, name) {
 			found = doctor.OfNobody(found)
 		}
 		if len(found) > 1 || found[0].Status == doctor.OK { // else it is not set up
@@ -87,7 +91,7 @@ func (a *app) checkClients(ctx context.Context, o install.Options) (report []doc
 			report = append(report, install.Program(ctx, name, o))
 		}
 		report = append(report, found...)
-		if install.HasServer(name, o) && !install.HTTPByHand(name, o) && sessions.Uninstalled(a.getenv, name, 0) {
+		if install.HasServer(name, o) && !install.HTTPByHand(name, o) && sessions.Uninstalled(c.getenv, name, 0) {
 			report = append(report, doctor.Finding{Client: name, Status: doctor.Problem, Part: "uninstall",
 				Detail: "it was cut off, and a session from before it gets no mail; c2c install " + name + " puts it right"})
 		}
@@ -96,27 +100,27 @@ func (a *app) checkClients(ctx context.Context, o install.Options) (report []doc
 		none.Detail = "none of these is set up: c2c install"
 		report = append(report, none)
 	}
-	return append(report, a.checkRunning(ctx, present)...), nil
+	return append(report, c.checkRunning(ctx, present)...), nil
 }
 
 // checkRunning names clients that run in a terminal here and are no session. One whose sessions share a process says nothing.
-func (a *app) checkRunning(ctx context.Context, present []string) (report []doctor.Finding) {
+func (c checkup) checkRunning(ctx context.Context, present []string) (report []doctor.Finding) {
 	names := slices.DeleteFunc(slices.Clone(present), func(name string) bool {
 		p, _ := client.Find(name)
-		return p.SharedProcess || sessions.Uninstalled(a.getenv, name, 0)
+		return p.SharedProcess || sessions.Uninstalled(c.getenv, name, 0)
 	})
-	root, _ := a.root()
-	for _, r := range running.Unknown(ctx, a.getenv, names) {
-		if theirs, _, err := project.FindRoot(a.getenv, r.Folder); err == nil && theirs == root {
-			report = append(report, doctor.Finding{Client: r.Client, Status: doctor.Warning, Part: "without mail", Detail: r.Sentence(a.getenv("HOME"))})
+	root, _ := c.root()
+	for _, r := range running.Unknown(ctx, c.getenv, names) {
+		if theirs, _, err := project.FindRoot(c.getenv, r.Folder); err == nil && theirs == root {
+			report = append(report, doctor.Finding{Client: r.Client, Status: doctor.Warning, Part: "without mail", Detail: r.Sentence(c.getenv("HOME"))})
 		}
 	}
 	return report
 }
 
 // hasSessions says whether the root has sessions of a client, or of any if name is empty.
-func (a *app) hasSessions(ctx context.Context, name string) bool {
-	root, err := a.root()
+func (c checkup) hasSessions(ctx context.Context, name string) bool {
+	root, err := c.root()
 	if err != nil {
 		return false
 	}
@@ -146,14 +150,14 @@ var settings = [][2]string{
 	{"XDG_STATE_HOME", "~/.c2c for mail, ~/.local/state/c2c for undo records"},
 }
 
-func (a *app) checkSettings() []doctor.Finding {
+func (c checkup) checkSettings() []doctor.Finding {
 	all := slices.Clone(settings)
 	var unset, dirs []string // of the clients, on one line
 	for _, p := range client.All() {
 		for _, s := range [][2]string{{p.ConfigEnv, filepath.Join("~", p.ConfigDir)}, {p.ConfigParentEnv, filepath.Join("~", filepath.Dir(p.ConfigDir))}} {
 			switch {
 			case s[0] == "":
-			case a.getenv(s[0]) == "":
+			case c.getenv(s[0]) == "":
 				unset, dirs = append(unset, s[0]), append(dirs, s[1])
 			default:
 				all = append(all, s)
@@ -164,13 +168,13 @@ func (a *app) checkSettings() []doctor.Finding {
 		all = append(all, [2]string{strings.Join(unset, ", "), strings.Join(dirs, ", ")})
 	}
 	report := []doctor.Finding{{Status: doctor.OK, Part: "version", Detail: broker.Version}}
-	limits := loops.LimitsOf(a.getenv)
-	_, wrongTimes := owed.ObligationTimesOf(a.getenv)
+	limits := loops.LimitsOf(c.getenv)
+	_, wrongTimes := owed.ObligationTimesOf(c.getenv)
 	noNumber := map[string]bool{loops.HopsVariable: limits.Hops == 0}
 	for _, s := range all {
 		var unset []string // of those that share a line
 		for _, name := range strings.Split(s[0], ", ") {
-			switch v := a.getenv(name); {
+			switch v := c.getenv(name); {
 			case v == "":
 				unset = append(unset, name)
 			case name == owed.ObligationTimesVariable && wrongTimes != nil:
@@ -190,13 +194,13 @@ func (a *app) checkSettings() []doctor.Finding {
 }
 
 // checkRoot also looks at the sessions in it, and at the daemons.
-func (a *app) checkRoot(ctx context.Context) []doctor.Finding {
-	root, source, err := project.FindRoot(a.getenv, a.cwd)
+func (c checkup) checkRoot(ctx context.Context) []doctor.Finding {
+	root, source, err := project.FindRoot(c.getenv, c.cwd)
 	if err != nil {
 		return []doctor.Finding{doctor.Failed("root", "", err)}
 	}
 	f := doctor.Finding{Status: doctor.OK, Part: "root", Path: root, Detail: "private and ours; decided by " + source}
-	if v := a.getenv(source); v != "" && !filepath.IsAbs(v) {
+	if v := c.getenv(source); v != "" && !filepath.IsAbs(v) {
 		return []doctor.Finding{{Status: doctor.Problem, Part: "root", Path: root,
 			Detail: fmt.Sprintf("%s is %q, so each directory has a root of its own: set it to an absolute path, or not at all", source, v)}}
 	}
@@ -211,7 +215,7 @@ func (a *app) checkRoot(ctx context.Context) []doctor.Finding {
 	defer b.Close()
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	return slices.Concat([]doctor.Finding{f, a.checkDaemon(ctx, b)}, wired.Check(ctx, b), explain.Check(ctx, b.Registry, canWake), checkSurfaces(ctx, b))
+	return slices.Concat([]doctor.Finding{f, c.checkDaemon(ctx, b)}, wired.Check(ctx, b), explain.Check(ctx, b.Registry, canWake), checkSurfaces(ctx, b))
 }
 
 // canWake says whether there is a way to wake sessions of a client.
@@ -220,7 +224,7 @@ func canWake(name string) bool {
 	return known
 }
 
-func (a *app) checkDaemon(ctx context.Context, b *broker.Broker) doctor.Finding {
+func (c checkup) checkDaemon(ctx context.Context, b *broker.Broker) doctor.Finding {
 	d := daemon.Wake(b.Dir())
 	f := doctor.Finding{Status: doctor.OK, Part: "wake daemon", Path: d.Log()}
 	pid, err := d.PID()

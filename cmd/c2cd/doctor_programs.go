@@ -12,15 +12,15 @@ import (
 
 // checkPrograms tells of processes of c2c that run another build than the one that is installed: they were started before an
 // update, or belong to another c2c. Builds without an id are told apart by their files. checkServe looks at the HTTP daemon.
-func (a *app) checkPrograms() (found []doctor.Finding) {
-	own, err := os.Stat(a.c2c + "d")
+func (c checkup) checkPrograms() (found []doctor.Finding) {
+	own, err := os.Stat(c.c2c + "d")
 	if err != nil {
 		return nil
 	}
-	build := procstat.BuildID(a.c2c + "d")
+	build := procstat.BuildID(c.c2c + "d")
 	for _, p := range procstat.Programs("c2cd") {
 		same := os.SameFile(p.File, own) || build != "" && procstat.BuildID(fmt.Sprintf("/proc/%d/exe", p.PID)) == build
-		if same || len(p.Args) < 2 || !slices.Contains(p.Env, "HOME="+a.getenv("HOME")) {
+		if same || len(p.Args) < 2 || !slices.Contains(p.Env, "HOME="+c.getenv("HOME")) {
 			continue
 		}
 		cure := ""

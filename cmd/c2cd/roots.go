@@ -17,8 +17,8 @@ import (
 )
 
 // checkRoots tells of other roots that hold mail of this project.
-func (a *app) checkRoots() (found []doctor.Finding) {
-	root, others, err := project.Roots(a.getenv, a.cwd)
+func (c checkup) checkRoots() (found []doctor.Finding) {
+	root, others, err := project.Roots(c.getenv, c.cwd)
 	if err != nil {
 		return nil // checkRoot says so
 	}

@@ -18,9 +18,9 @@ func (d *httpDaemon) status(ctx context.Context, asJSON bool) error {
 }
 
 // checkServe looks at the HTTP daemon. Where nobody has ever started one there is nothing to say.
-func (a *app) checkServe(ctx context.Context) []doctor.Finding {
+func (c checkup) checkServe(ctx context.Context) []doctor.Finding {
 	f := doctor.Finding{Status: doctor.OK, Part: "HTTP daemon"}
-	d, err := a.httpDaemon(false)
+	d, err := c.httpDaemon(false)
 	if err != nil {
 		return []doctor.Finding{doctor.Failed(f.Part, "", err)}
 	}

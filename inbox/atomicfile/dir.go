@@ -34,9 +34,8 @@ const MaxFile = 512 << 20
 
 // Dir is an open directory.
 type Dir struct {
-	h    *Handle
-	path string
-	uid  int // ours
+	beneath
+	uid int // ours
 
 	listing sync.Mutex // the place in the directory is h's
 	listed  bool       // it is no longer the beginning
@@ -97,7 +96,7 @@ func (d *Dir) private() (*Dir, error) {
 }
 
 // Path is the name that the directory was opened by.
-func (d *Dir) Path() string { return d.path }
+func (d *beneath) Path() string { return d.path }
 
 // Replaced says whether the directory was removed or made anew since it was opened.
 func (d *Dir) Replaced() bool {
@@ -153,11 +152,11 @@ func (d *Dir) sub(name string) (*Dir, error) {
 		return nil, d.fail("open directory", name, err)
 	}
 	path := filepath.Join(d.path, name)
-	return (&Dir{h: newHandle(fd, path), path: path, uid: d.uid}).private()
+	return (&Dir{beneath: beneath{newHandle(fd, path), path}, uid: d.uid}).private()
 }
 
 // mkdir makes a directory, which another process may do at the same time.
-func (d *Dir) mkdir(name string) error {
+func (d *beneath) mkdir(name string) error {
 	err := unix.Mkdirat(d.fd(), name, 0o700)
 	if errors.Is(err, fs.ErrExist) {
 		return nil

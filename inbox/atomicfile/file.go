@@ -14,10 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// beneath is an open directory as the system calls use it: each takes a name beneath it.
+type beneath struct {
+	h    *Handle
+	path string
+}
+
 // openBeneath opens a name in the directory. A name is one component, so only its last step can be a symbolic
 // link: O_NOFOLLOW at the open directory is all that "beneath" takes, and unlike openat2 it exists on every
 // kernel and on macOS. (os.Root would follow a link that stays inside the directory.)
-func (d *Dir) openBeneath(name string, flag int) (*os.File, error) {
+func (d *beneath) openBeneath(name string, flag int) (*os.File, error) {
 	fd, err := d.descriptor(name, flag)
 	if err != nil {
 		return nil, err
@@ -26,7 +32,7 @@ func (d *Dir) openBeneath(name string, flag int) (*os.File, error) {
 }
 
 // descriptor is openBeneath without an *os.File.
-func (d *Dir) descriptor(name string, flag int) (fd int, err error) {
+func (d *beneath) descriptor(name string, flag int) (fd int, err error) {
 	err = again(func() error {
 		fd, err = unix.Openat(d.fd(), name, flag|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 		return err
@@ -43,7 +49,7 @@ func again(call func() error) error {
 	}
 }
 
-func (d *Dir) fd() int { return int(d.h.Fd()) }
+func (d *beneath) fd() int { return int(d.h.Fd()) }
 
 func component(name string) error {
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
@@ -54,7 +60,7 @@ func component(name string) error {
 
 // fail names what failed. What the kernel says of a thing that is no file, or
 // no directory, of ours is ErrNotOurs, as when our own look at it finds that.
-func (d *Dir) fail(verb, name string, err error) error {
+func (d *beneath) fail(verb, name string, err error) error {
 	var pe *fs.PathError
 	if err != nil && errors.As(err, &pe) {
 		err = pe.Err
@@ -274,7 +280,7 @@ func (d *Dir) IsFile(name string, f interface{ Fd() uintptr }) (bool, error) {
 }
 
 // change changes what a name stands for.
-func (d *Dir) change(verb, name string, do func() error) error {
+func (d *beneath) change(verb, name string, do func() error) error {
 	if err := component(name); err != nil {
 		return err
 	}
