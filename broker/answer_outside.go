@@ -27,7 +27,7 @@ func (b *Broker) ReceivedInChat(ctx context.Context, s sessions.Session, chatID 
 	}
 	found, err := box.Search(ctx, inbox.Query{
 		Holds: func(data []byte) bool { return bytes.Contains(data, []byte(`"outside"`)) },
-		Is: func(m mail.Message) bool {
+		Match: func(m mail.Message) bool {
 			o, ok := m.Outside()
 			return ok && m.External && chatID != "" && o.ChatID == chatID
 		},
@@ -80,7 +80,7 @@ func (b *Broker) ReplyOutside(ctx context.Context, from sessions.Session, answer
 
 var errNotOwnAnswer = errors.New("it is no answer of yours to this sender")
 
-// edited gives the whole id of an answer that a session has sent to who wrote a message.
+// edited completes the id of an answer that a session sent to the sender of a message.
 func (b *Broker) edited(ctx context.Context, from sessions.Session, answered mail.Message, typed string) (id string, err error) {
 	if id, err = b.MessageID(ctx, typed); err != nil {
 		return "", err

@@ -14,7 +14,7 @@ import (
 	"c2c/sessions"
 )
 
-// ByAsk names who has asked a question and takes the answer as a reader.
+// ByAsk is the reader of an answer that `ask` waited for.
 const ByAsk = "ask"
 
 // ErrNoAnswer: the time to wait for an answer is over.
@@ -107,7 +107,7 @@ func (q *Question) Look(ctx context.Context) (*Answer, error) {
 
 func (q *Question) find(ctx context.Context) ([]inbox.Found, error) {
 	return q.box.Search(ctx, inbox.Query{
-		Holds: sessions.Holds(q.ID), Is: q.isAnswer, Limit: 1, Since: q.since,
+		Holds: sessions.Holds(q.ID), Match: q.isAnswer, Limit: 1, Since: q.since,
 	})
 }
 

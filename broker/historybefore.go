@@ -44,7 +44,7 @@ func (b *Broker) HistoryBefore(ctx context.Context, sid string, before Position,
 	mayBe := func(ts float64) bool { return ts <= before.TS && (!newest.isFull() || ts >= newest.all[limit].TS) }
 	found := b.collector()
 	err = b.search(ctx, func(box string) inbox.Query {
-		return inbox.Query{Limit: math.MaxInt, MayBeOf: mayBe, Is: func(m mail.Message) bool {
+		return inbox.Query{Limit: math.MaxInt, MayBeOf: mayBe, Match: func(m mail.Message) bool {
 			if sid != "" && box != sid && !own.Are(sid, m) {
 				return false
 			}

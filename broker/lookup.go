@@ -37,7 +37,7 @@ func named(msgs []mail.Message, shown func(id string) string) string {
 	return text
 }
 
-// MessageID gives the whole id that somebody means who has typed it, or at least inbox.ShortLen characters of its
+// MessageID completes an id that somebody typed: the whole of it, or at least inbox.ShortLen characters of its
 // beginning or end. A whole UUID is taken as it is. Errors: ErrNoMessage, when none is kept that has such an id, and
 // *AmbiguousIDError.
 func (b *Broker) MessageID(ctx context.Context, typed string) (string, error) {
@@ -76,17 +76,17 @@ func (b *Broker) idsShown(ctx context.Context, shown string) ([]mail.Message, er
 	return b.matches(ctx, shown, inbox.Query{IDs: map[string]bool{shown: true}}, func(id string) bool { return id == shown || mail.ShortID(id) == shown })
 }
 
-// answered is the id of the message that a session answers, who has typed that. What the session was shown stands in its own
-// mailbox as a rule, and no other is read then. Of one that is not kept any more the log may know the id. A word that cannot
-// be a part of a UUID stays as it is: its sender may have chosen it.
+// answered completes the id of the message that a session answers. As a rule the message is in the session's own mailbox, and
+// then no other one is read. If the message is no longer kept, the log may have its id. A word that cannot be part of a UUID
+// stays as it is: the sender may have chosen it as an id.
 func (b *Broker) answered(ctx context.Context, s sessions.Session, typed string) (string, error) {
 	if len(typed) < mail.ShortLen || mail.IsUUID(typed) || sessions.CheckID(typed) != nil {
 		return typed, nil
 	}
 	if box, err := b.Mailbox(s.ID); err == nil {
 		own, err := box.Search(ctx, inbox.Query{
-			IDs: map[string]bool{typed: true},
-			Is:  func(m mail.Message) bool { return mail.ShortID(m.ID) == typed }, Limit: 2, Wait: sessions.KeepWait,
+			IDs:   map[string]bool{typed: true},
+			Match: func(m mail.Message) bool { return mail.ShortID(m.ID) == typed }, Limit: 2, Wait: sessions.KeepWait,
 		})
 		if err == nil && len(own) == 1 {
 			return own[0].Message.ID, nil
@@ -105,18 +105,18 @@ func (b *Broker) answered(ctx context.Context, s sessions.Session, typed string)
 	return id, err
 }
 
-// idsLike gives one message for each id of which is says yes. One whose id is the part itself comes first. The error says
-// what could not be looked into.
-func (b *Broker) idsLike(ctx context.Context, part string, is func(id string) bool) ([]mail.Message, error) {
+// idsLike gives one message for each id that matches. A message whose id is the part itself comes first. The error lists
+// the mailboxes that could not be read.
+func (b *Broker) idsLike(ctx context.Context, part string, match func(id string) bool) ([]mail.Message, error) {
 	whole, some := mail.HoldsID(map[string]bool{part: true}), sessions.Holds(part)
-	return b.matches(ctx, part, inbox.Query{Holds: func(data []byte) bool { return some(data) || whole(data) }}, is)
+	return b.matches(ctx, part, inbox.Query{Holds: func(data []byte) bool { return some(data) || whole(data) }}, match)
 }
 
 // matches is idsLike for a query.
-func (b *Broker) matches(ctx context.Context, part string, q inbox.Query, is func(id string) bool) (matches []mail.Message, err error) {
+func (b *Broker) matches(ctx context.Context, part string, q inbox.Query, match func(id string) bool) (matches []mail.Message, err error) {
 	seen := map[string]bool{}
 	add := func(m mail.Message) bool {
-		if !is(m.ID) || seen[m.ID] || sessions.CheckID(m.ID) != nil {
+		if !match(m.ID) || seen[m.ID] || sessions.CheckID(m.ID) != nil {
 			return false
 		}
 		seen[m.ID] = true
@@ -126,7 +126,7 @@ func (b *Broker) matches(ctx context.Context, part string, q inbox.Query, is fun
 		}
 		return false // nothing more is wanted of it
 	}
-	q.Is, q.Limit = add, math.MaxInt
+	q.Match, q.Limit = add, math.MaxInt
 	err = b.search(ctx, everywhere(q), nil)
 	return matches, err
 }
@@ -141,7 +141,7 @@ func (b *Broker) search(ctx context.Context, query func(sid string) inbox.Query,
 	dead, err := notice.DeadLetters(ctx, b.Registry, 0)
 	unread := []error{err}
 	for _, d := range dead {
-		if query(d.SessionID).Is(d.Message) {
+		if query(d.SessionID).Match(d.Message) {
 			f(d.SessionID, inbox.Found{Where: sessions.Dead, At: mail.FromSeconds(d.DeletedAt), Message: d.Message})
 		}
 	}
@@ -150,7 +150,7 @@ func (b *Broker) search(ctx context.Context, query func(sid string) inbox.Query,
 		var found []inbox.Found
 		if err == nil {
 			q := query(sid)
-			q.Wait = sessions.KeepWait // who has it locked may be stopped
+			q.Wait = sessions.KeepWait // the holder of its lock may be stopped
 			found, err = box.Search(ctx, q)
 		}
 		unread = append(unread, err)

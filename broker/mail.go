@@ -99,10 +99,10 @@ func (b *Broker) Search(ctx context.Context, s sessions.Session, words []string,
 		text := strings.ToLower(m.From + " " + m.To + " " + m.Content)
 		return !slices.ContainsFunc(wanted, func(word string) bool { return !strings.Contains(text, word) })
 	}
-	received := inbox.Query{Holds: mayHaveWord(wanted), Is: has, Limit: limit}
+	received := inbox.Query{Holds: mayHaveWord(wanted), Match: has, Limit: limit}
 	sent := b.Authors(rows).WrittenBy(s, limit)
-	own, names := sent.Is, sent.Holds
-	sent.Is = func(m mail.Message) bool { return has(m) && own(m) }
+	own, names := sent.Match, sent.Holds
+	sent.Match = func(m mail.Message) bool { return has(m) && own(m) }
 	sent.Holds = func(data []byte) bool { return received.Holds(data) && names(data) } // the word is the rarer
 	found := b.collector()
 	err = b.search(ctx, func(sid string) inbox.Query {
@@ -137,7 +137,7 @@ func (b *Broker) Thread(ctx context.Context, typed string) (all []Mail, more boo
 		return nil, false, err
 	}
 	links := links{}
-	unread := b.search(ctx, everywhere(inbox.Query{Holds: links.addLines, Is: links.add, Limit: 1}), nil)
+	unread := b.search(ctx, everywhere(inbox.Query{Holds: links.addLines, Match: links.add, Limit: 1}), nil)
 	ids, more := links.around(id, maxThread)
 	found := b.collector()
 	unread = errors.Join(unread, b.search(ctx, everywhere(sessions.WithIDs(ids)), found.add))

@@ -53,8 +53,8 @@ func answerOutside(m *mail.Message, answered mail.Message) error {
 	return m.SetOutside(o)
 }
 
-// Received gives the message that a session wants to answer, by what MessageID takes for its id. It may be in another
-// mailbox: that of the session whose work this one has taken over. Of one that was pruned the log may know who wrote it.
+// Received gives the message that a session wants to answer; typed is an id or a part of it, see MessageID. The message may be
+// in another mailbox: that of the session whose work this one has taken over. If it was pruned, the log may have its sender.
 func (b *Broker) Received(ctx context.Context, s sessions.Session, typed string) (mail.Message, error) {
 	id, err := b.MessageID(ctx, typed)
 	if errors.Is(err, ErrNoMessage) {

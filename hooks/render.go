@@ -131,7 +131,7 @@ func announce(msgs []mail.Message, more bool) string {
 	return fmt.Sprintf("c2c: %s for you: %s. %s.", count, strings.Join(who, ", "), howRead)
 }
 
-// lines tell a person of messages, one line for each: who has written, and the first words.
+// lines tell a person of messages, one line for each: its sender and its first words.
 func lines(msgs []mail.Message) string {
 	const most, width = 5, 100
 	var said []string

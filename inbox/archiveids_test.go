@@ -87,14 +87,14 @@ func TestWhatIsShownOfAnIDFindsIt(t *testing.T) {
 	ids := read(t, m, 30, 100_000)
 	for _, id := range ids {
 		for _, typed := range []string{id, mail.ShortID(id)} {
-			found, err := m.Search(t.Context(), Query{IDs: map[string]bool{typed: true}, Is: func(mail.Message) bool { return true }, Limit: 9})
+			found, err := m.Search(t.Context(), Query{IDs: map[string]bool{typed: true}, Match: func(mail.Message) bool { return true }, Limit: 9})
 			if err != nil || len(found) != 1 || found[0].Message.ID != id {
 				t.Errorf("%s is %v, %v", typed, found, err)
 			}
 		}
 	}
 	waits := deliver(t, m, letter("it waits"))[0]
-	found, err := m.Search(t.Context(), Query{IDs: map[string]bool{mail.ShortID(waits.ID): true}, Is: func(mail.Message) bool { return true }, Limit: 9})
+	found, err := m.Search(t.Context(), Query{IDs: map[string]bool{mail.ShortID(waits.ID): true}, Match: func(mail.Message) bool { return true }, Limit: 9})
 	if err != nil || len(found) != 1 || found[0].Where != Queued {
 		t.Errorf("%v, %v", found, err)
 	}
@@ -102,7 +102,7 @@ func TestWhatIsShownOfAnIDFindsIt(t *testing.T) {
 	for _, id := range ids[:20] {
 		set[mail.ShortID(id)] = true
 	}
-	if found, err := m.Search(t.Context(), Query{IDs: set, Is: func(mail.Message) bool { return true }, Limit: 99}); err != nil || len(found) != 20 {
+	if found, err := m.Search(t.Context(), Query{IDs: set, Match: func(mail.Message) bool { return true }, Limit: 99}); err != nil || len(found) != 20 {
 		t.Errorf("%d of 20, %v", len(found), err)
 	}
 }

@@ -93,7 +93,7 @@ func (d *delivery) mayBeStored(err error) error {
 type delivery struct {
 	Stored
 	chosen      []bool // the caller chose the id
-	maybeStored bool   // by another sender, who was killed
+	maybeStored bool   // another sender may have stored it before it was killed
 	moved       bool   // see Move
 }
 

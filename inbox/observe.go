@@ -32,7 +32,7 @@ type Step struct {
 }
 
 // Observer follows a mailbox for somebody who only watches. It takes no lock and changes nothing, so nobody waits for it and
-// nothing wakes because of it. It remembers of a message that waits who wrote it to whom, and not what it says.
+// nothing wakes because of it. Of a waiting message it remembers sender and receiver, and not the text.
 type Observer struct {
 	m       *Mailbox
 	files   map[atomicfile.Version]fileSeen // those of the last look

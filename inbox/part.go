@@ -10,8 +10,8 @@ import (
 	"c2c/inbox/mail"
 )
 
-// On a full disk a reader can write neither the archive nor the rest of a file of which it has handed over a part. A rename
-// needs no space, so then the name of the file says which of its messages were read:
+// On a full disk a reader cannot write: neither the archive, nor the messages that are left of a file that it has partly handed
+// over. A rename needs no space, so then the name of the file says which of its messages were read:
 //
 //	part-<positions>-<number>-<count>-<bytes>-<archived>-<unix ms>-<reader>.json
 //

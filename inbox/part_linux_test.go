@@ -209,7 +209,7 @@ func TestWhatWasReadInPartIsSeenSo(t *testing.T) {
 			t.Errorf("%s: found %+v, %v", msg.Content, st, err)
 		}
 	}
-	found, err := m.Search(t.Context(), Query{Is: func(mail.Message) bool { return true }, Limit: 10})
+	found, err := m.Search(t.Context(), Query{Match: func(mail.Message) bool { return true }, Limit: 10})
 	if err != nil || len(found) != 6 || len(slices.DeleteFunc(found, func(f Found) bool { return f.Where != Read })) != 4 {
 		t.Errorf("found %+v, %v", found, err)
 	}

@@ -9,10 +9,10 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Receive archives messages that a client was seen to have, of those that live
-// readers with these names have leased. Such a reader carries messages to the client
-// and cannot see whether they arrive. Its own ack archives nothing twice.
-func (m *Mailbox) Receive(ctx context.Context, has func(mail.Message) bool, by ...string) error {
+// Receive archives messages that match: the client was seen to have them. It looks at those
+// that live readers with these names have leased. Such a reader carries messages to the
+// client and cannot see whether they arrive. Its own ack archives nothing twice.
+func (m *Mailbox) Receive(ctx context.Context, match func(mail.Message) bool, by ...string) error {
 	if some, err := m.Used(); err != nil || !some {
 		return err
 	}
@@ -24,7 +24,7 @@ func (m *Mailbox) Receive(ctx context.Context, has func(mail.Message) bool, by .
 	held := map[*mailFile][]mail.Message{}
 	err = m.inLease(func(dir *atomicfile.Dir) error {
 		return m.eachLeased(dir, nil, always, func(msg mail.Message, holder *mailFile) {
-			if holder != nil && !holder.done && slices.Contains(by, holder.by) && has(msg) {
+			if holder != nil && !holder.done && slices.Contains(by, holder.by) && match(msg) {
 				held[holder] = append(held[holder], msg)
 			}
 		})

@@ -20,8 +20,8 @@ type Query struct {
 	Holds func(data []byte) bool
 	// MayBeOf says whether a message of that time may be one, so that the archive's others are not parsed. Nil: any time.
 	MayBeOf func(ts float64) bool
-	// Is says whether a message is one.
-	Is func(mail.Message) bool
+	// Match says whether a message is wanted.
+	Match func(mail.Message) bool
 	// Limit is how many are wanted of those that wait, and of those that are archived: the newest.
 	Limit int
 	// Since is the place in the archive behind which it looks.
@@ -69,7 +69,7 @@ func (m *Mailbox) Search(ctx context.Context, q Query) ([]Found, error) {
 	var read []Found
 	more := func() bool { return len(read) < q.Limit && ctx.Err() == nil }
 	see := func(r archive.Record) bool {
-		if len(read) < q.Limit && q.Is(r.Message) {
+		if len(read) < q.Limit && q.Match(r.Message) {
 			read = append(read, foundRead(r))
 		}
 		return more()
@@ -97,7 +97,7 @@ func (r *row) searchWaiting(ctx context.Context, q Query) (found []Found, err er
 	}
 	defer lk.Release()
 	err = r.newestWaiting(q, func(msg mail.Message, holder *mailFile) (more bool) {
-		if q.Is(msg) {
+		if q.Match(msg) {
 			found = append(found, foundWaiting(msg, holder))
 		}
 		return len(found) < q.Limit

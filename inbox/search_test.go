@@ -33,7 +33,7 @@ func TestSearchGivesTheNewestFirstWhereverTheyAre(t *testing.T) {
 	for limit, want := range map[int]string{1: "queued word 3, read word 1", 9: "queued word 3, queued word 2, read word 1, read word 0"} {
 		found, err := m.Search(t.Context(), Query{
 			Holds: func(data []byte) bool { return bytes.Contains(data, []byte("word")) },
-			Is:    func(m mail.Message) bool { return strings.HasPrefix(m.Content, "word") }, Limit: limit,
+			Match: func(m mail.Message) bool { return strings.HasPrefix(m.Content, "word") }, Limit: limit,
 		})
 		var got []string
 		for _, f := range found {
@@ -54,7 +54,7 @@ func TestSearchTellsOnceOfAMessageThatIsArchivedAndNotRemovedYet(t *testing.T) {
 	if err := m.archive.Append(t.Context(), "hook", l.Messages, l.since()); err != nil {
 		t.Fatal(err)
 	}
-	found, err := m.Search(t.Context(), Query{Is: func(mail.Message) bool { return true }, Limit: 9})
+	found, err := m.Search(t.Context(), Query{Match: func(mail.Message) bool { return true }, Limit: 9})
 	if err != nil || len(found) != 1 || found[0].Where != Read {
 		t.Errorf("found %+v, %v", found, err)
 	}
@@ -119,7 +119,7 @@ func TestATimeIsReadFromALineOrTheLineIsParsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	parsed := 0
-	found, err := m.Search(t.Context(), Query{Limit: 9, MayBeOf: func(ts float64) bool { return ts >= 2 }, Is: func(mail.Message) bool { parsed++; return true }})
+	found, err := m.Search(t.Context(), Query{Limit: 9, MayBeOf: func(ts float64) bool { return ts >= 2 }, Match: func(mail.Message) bool { parsed++; return true }})
 	if err != nil || parsed != 2 || len(found) != 2 || found[0].Message.TS != 2 || found[1].Message.TS != 3 {
 		t.Errorf("%d were parsed; %+v, %v", parsed, found, err)
 	}
@@ -144,7 +144,7 @@ func TestSearchReadsNoMoreOfWhatWaitsThanItNeeds(t *testing.T) {
 			}
 			return bytes.Contains(data, []byte(`39 word`)) || bytes.Contains(data, []byte(`38 word`))
 		},
-		Is: func(m mail.Message) bool { parsed++; return true }, Limit: 2,
+		Match: func(m mail.Message) bool { parsed++; return true }, Limit: 2,
 	})
 	if read > 2 {
 		t.Errorf("%d files are read of %d", read, len(files)+1)
@@ -169,7 +169,7 @@ func TestSearchFindsWhatIsWrittenInAnyWay(t *testing.T) {
 			t.Fatal(err)
 		}
 		found, err := m.Search(t.Context(), Query{
-			Holds: func(data []byte) bool { return bytes.Contains(data, []byte("word")) }, Is: func(mail.Message) bool { return true }, Limit: 9,
+			Holds: func(data []byte) bool { return bytes.Contains(data, []byte("word")) }, Match: func(mail.Message) bool { return true }, Limit: 9,
 		})
 		if err != nil || len(found) != 2 || found[0].Message.ID == found[1].Message.ID {
 			t.Errorf("%s: %+v, %v", name, found, err)
@@ -210,7 +210,7 @@ func FuzzASearchFindsWhatANaiveOneFinds(f *testing.F) {
 		}
 		holds := finder.AnyCase(word)
 		is := func(m mail.Message) bool { return strings.Contains(strings.ToLower(m.Content), word) }
-		found, err := m.Search(t.Context(), Query{Holds: holds.In, Is: is, Limit: cmp.Or(int(limit), math.MaxInt)})
+		found, err := m.Search(t.Context(), Query{Holds: holds.In, Match: is, Limit: cmp.Or(int(limit), math.MaxInt)})
 		if err != nil {
 			t.Fatal(err)
 		}

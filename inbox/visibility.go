@@ -33,7 +33,7 @@ func (m *Mailbox) Ready(ctx context.Context) (bool, error) {
 	return len(msgs) > 0, err
 }
 
-// firstIsReady looks at the oldest message of a file that no reader ever took. It takes no lock: a reader who takes the file
+// firstIsReady looks at the oldest message of a file that no reader ever took. It takes no lock: a reader that takes the file
 // now could as well do so a moment later.
 func (m *Mailbox) firstIsReady() (ready bool) {
 	err := m.inLease(func(dir *atomicfile.Dir) error {

@@ -201,7 +201,7 @@ func begin(client string, o Options) (setup, []target, *Plan, error) {
 	return s, targets, p, err
 }
 
-// withRecorded adds the files of which only undo records tell, such as the .mcp.json of another project,
+// withRecorded adds the files that only the undo records name, such as the .mcp.json of another project,
 // and returns all in the opposite order of installing: the hook entries go before the script that they name.
 func (p *Plan) withRecorded(targets []target) ([]target, error) {
 	for _, r := range p.journal.Files {

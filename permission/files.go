@@ -19,7 +19,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// files is the open directory of the requests. Who has one from change holds the lock.
+// files is the open directory of the requests. While change runs, its caller holds the lock.
 type files struct {
 	*Store
 	dir   *atomicfile.Dir
@@ -56,8 +56,8 @@ func (s *Store) change(ctx context.Context, do func(*files) error) error {
 	return err
 }
 
-// LockPath is the file that is closed after every change, for a file watcher. It is made if it is missing and can be made;
-// who asks again closes nothing, and does not wake itself.
+// LockPath is the file that is closed after every change, for a file watcher. It is made if it is missing and can be made.
+// A later call closes nothing, so a watcher does not wake itself.
 func (s *Store) LockPath() string {
 	if d, err := s.open(true); err == nil {
 		defer d.dir.Close()
@@ -251,7 +251,7 @@ func (s *Store) release(file string) {
 	delete(s.held, file)
 }
 
-// Present says whether somebody is there who can show requests to a person. It makes no file.
+// Present says whether a process runs that shows requests to a person. It makes no file.
 func (s *Store) Present() bool {
 	d, err := s.open(false)
 	if d == nil || err != nil {

@@ -19,7 +19,7 @@ const (
 	ProjectsDir = "projects" // a link to a root for each project
 )
 
-// project is a repository by its names, of which only hashes are used.
+// project is a repository by its names. Only hashes of them are used.
 type project struct {
 	own    string // the fingerprint of the original: of the URL as it stands, or of the top level
 	name   string // of all clones and work trees together; empty where own is all that there is

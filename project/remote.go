@@ -95,7 +95,7 @@ func cutShort(url string) (at, path string, ok bool) {
 func spellings(name string) (urls []string) {
 	host, path, _ := strings.Cut(name, "/")
 	if host == "" || strings.HasPrefix(path, "~") || strings.LastIndexByte(host, ':') > strings.LastIndexByte(host, ']') {
-		return nil // who has a port of their own has no usual URL
+		return nil // a server with a port of its own has no usual URL
 	}
 	for _, before := range []string{"https://" + host + "/", "git@" + host + ":", "ssh://git@" + host + "/", "http://" + host + "/", "git://" + host + "/"} {
 		urls = append(urls, before+path+".git", before+path)

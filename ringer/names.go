@@ -40,7 +40,7 @@ func (r *Ringer) names(b *broker.Broker) *names {
 	return n
 }
 
-// show shows who is there now. What fails is tried again with the next change of the registry, and after a minute.
+// show publishes the sessions that are there now. If that fails, it tries again at the next change of the registry, and after a minute.
 func (n *names) show(ctx context.Context) {
 	if n.peers == nil {
 		return

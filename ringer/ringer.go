@@ -140,8 +140,8 @@ func (r *Ringer) config(name string) (dir string) {
 	return dir
 }
 
-// turn records a turn that a ring begins, of which no hook tells. Behind a ring that was not taken the session does what
-// it did before.
+// turn records a turn that a ring begins: no hook reports it. After a ring that was not taken it restores what the session did
+// before.
 func turn(b *broker.Broker, now func() (sessions.Session, error)) func(context.Context, bool) error {
 	before := sessions.Idle
 	return func(ctx context.Context, runs bool) error {

@@ -45,7 +45,8 @@ type code struct {
 	Expires  float64 `json:"expires"`
 }
 
-// Knocked is a code that nobody has approved yet, for a list. The code itself only its owner knows, who tells it to a person.
+// Knocked is a pairing code that nobody has approved yet, for a list. It does not have the code itself: the identity that was
+// given the code tells it to a person.
 type Knocked struct {
 	Bridge   string  `json:"bridge"`
 	Identity string  `json:"identity"`
@@ -102,7 +103,7 @@ func newCode() string {
 	return b.String()
 }
 
-// Pair lets the one who was given a code write through its bridge. The code may be typed in any case, with blanks or
+// Pair lets the identity that was given a code write through its bridge. The code may be typed in any case, with blanks or
 // hyphens. Errors: ErrCode, ErrGuesses, ErrFull.
 func (l *List) Pair(ctx context.Context, typed string) (bridge Sender, identity string, err error) {
 	wanted := strings.NewReplacer(" ", "", "-", "").Replace(strings.ToLower(typed))
@@ -123,7 +124,7 @@ func (l *List) Pair(ctx context.Context, typed string) (bridge Sender, identity 
 			p.Wrong = append(p.Wrong, mail.Seconds(l.now()))
 			return nil, errors.Join(ErrCode, l.writePairing(p))
 		}
-		// The code stays until it expires: a kill behind it changes nothing, and Knock gives none to who is known.
+		// The code stays until it expires: a kill after this changes nothing, and Knock gives no code to a known identity.
 		bridge, identity = all[j], p.Codes[i].Identity
 		if !bridge.Knows(identity) {
 			bridge.Identities = append(slices.Clone(bridge.Identities), identity)
@@ -151,7 +152,7 @@ func (l *List) Unpair(ctx context.Context, bridge, identity string) error {
 	})
 }
 
-// Waiting gives who has a code that nobody has approved yet.
+// Waiting gives the pairings that nobody has approved yet.
 func (l *List) Waiting() (all []Knocked, err error) {
 	p, err := l.readPairing()
 	for _, c := range p.Codes {
@@ -174,7 +175,7 @@ func (l *List) dropCodes(which func(code) bool) error {
 	return l.writePairing(p)
 }
 
-// readPairing gives the codes that are still open. What cannot be read counts as empty: who was given a code gets another.
+// readPairing gives the codes that are still open. A file that cannot be read counts as empty: the identities in it get new codes.
 func (l *List) readPairing() (p pairing, err error) {
 	data, err := l.dir.ReadMost(pairingFile, maxList)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, atomicfile.ErrTooLarge) {

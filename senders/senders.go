@@ -1,4 +1,4 @@
-// Package senders keeps who may write from outside: a list of names, and what each has to show.
+// Package senders keeps the list of programs and services that may write from outside, and how each proves itself.
 //
 // A sender shows a token, or signs what it sends. A bridge is a program that brings what many people write: its token says
 // that the bridge may speak, and the list of identities who behind it may. Somebody new behind a bridge is given a code
@@ -32,7 +32,7 @@ const (
 	Standard = "standard" // Standard Webhooks
 )
 
-// Sender is one who may write from outside.
+// Sender is a program, a service or a bridge that may write from outside.
 type Sender struct {
 	Name       string   `json:"name"`
 	Root       string   `json:"root"` // absolute
@@ -41,7 +41,7 @@ type Sender struct {
 	Secret     string   `json:"secret,omitempty"` // of its signature, as it is set up there
 	Scheme     string   `json:"scheme,omitempty"` // GitHub, Standard, or "": it shows a token
 	Bridge     bool     `json:"bridge,omitempty"`
-	Identities []string `json:"identities,omitempty"` // who may write through a bridge
+	Identities []string `json:"identities,omitempty"` // those that may write through a bridge
 	Verdicts   bool     `json:"verdicts,omitempty"`   // it may answer permission requests
 	Created    float64  `json:"created"`
 	LastUsed   string   `json:"last_used_day,omitempty"` // as 2006-01-02, UTC
@@ -137,7 +137,7 @@ func (s Sender) check() error {
 	return nil
 }
 
-// CheckIdentity refuses what cannot name who writes through a bridge.
+// CheckIdentity refuses a name that cannot be an identity of a bridge.
 func CheckIdentity(id string) error {
 	if id == "" {
 		return errors.New("an identity cannot be empty")

@@ -42,7 +42,7 @@ func (k Kind) String() string {
 	return [...]string{"anyone", "tools", "outside", "person"}[k]
 }
 
-// Visitor is who has sent a request, as far as its key says. Name and Root are those of a sender or a person.
+// Visitor is the sender of a request, as its key says. Name and Root are those of a sender or a person.
 type Visitor struct {
 	Kind       Kind
 	Name, Root string
@@ -67,7 +67,7 @@ type Senders interface {
 	Sender(token string) (v Visitor, ok bool)
 }
 
-// Persons knows who is logged in at the page.
+// Persons finds the person that is logged in at the page.
 type Persons interface {
 	Person(r *http.Request) (v Visitor, ok bool)
 }
@@ -179,7 +179,7 @@ func (s *Server) OpenRoot(ctx context.Context, root string) (place *OpenRoot, do
 // Roots are those that are open.
 func (s *Server) Roots() []string { return s.roots.roots() }
 
-// VisitorOf is who has sent a request that came through a Server.
+// VisitorOf is the sender of a request that came through a Server.
 func VisitorOf(r *http.Request) Visitor {
 	v, _ := r.Context().Value(visitorKey{}).(Visitor)
 	return v

@@ -47,7 +47,7 @@ func CheckAlias(s string) error {
 		return fmt.Errorf("alias %q is reserved for a sender outside", s)
 	}
 	switch Fold(s) {
-	case "all": // who sends to it means everybody
+	case "all": // a send to it would mean everybody
 		return fmt.Errorf("alias %q is reserved: c2c send-all writes to everybody", s)
 	case "c2c", SystemAlias, "broker": // senders of c2c's own messages
 		return fmt.Errorf("alias %q is reserved", s)

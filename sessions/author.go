@@ -135,6 +135,6 @@ func (a Authors) Names(s Session) (names []string) {
 func (a Authors) WrittenBy(s Session, limit int) inbox.Query {
 	return inbox.Query{
 		Holds: mail.HoldsSender(append(a.Names(s), s.ID)),
-		Is:    func(m mail.Message) bool { return a.Are(s.ID, m) }, Limit: limit,
+		Match: func(m mail.Message) bool { return a.Are(s.ID, m) }, Limit: limit,
 	}
 }

@@ -1,7 +1,7 @@
 package sessions
 
-// Glance is reg for one question of who is who: it reads each file of facts once, and looks at each process and each lock
-// once. Nothing may be changed through it, and callers must not keep it: what it has read stays as it was.
+// Glance is reg for the time of one question: it reads each file of facts once, and looks at each process and each lock once.
+// Callers must not change anything through it, and must not keep it: it does not see later changes.
 func (reg *Registry) Glance() *Registry {
 	g := *reg
 	g.lastAuthors = new(lastAuthors) // they remember reg

@@ -57,7 +57,7 @@ func (look Prober) Now(s Session, waits bool) Now {
 			return now
 		}
 	}
-	if s.Turn == "" || s.followed() && !look.held(locks.RingLock(s.ID)) { // who would tell has ended
+	if s.Turn == "" || s.followed() && !look.held(locks.RingLock(s.ID)) { // the process that would tell has ended
 		return Now{Does: Alive, Known: ByProcess}
 	}
 	return Now{Does: s.Turn, Since: s.Facts.TurnAt, Known: s.Facts.TurnBy}

@@ -59,7 +59,7 @@ func (reg *Registry) IsBoundTo(r registry.Row, p Process) bool {
 // State says whether a session's client lives, as far as it can be seen from here.
 func (reg *Registry) State(r registry.Row) State { return reg.Session(r).State }
 
-// Prober is how it is found out whether a client lives. A list looks once for all its sessions.
+// Prober finds out whether a client lives, and what it does. A list has one for all its sessions.
 type Prober struct {
 	brief     bool                   // see Registry
 	held      func(lock string) bool // a process holds a lock of the root

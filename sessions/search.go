@@ -17,7 +17,7 @@ func Holds(text string) func([]byte) bool {
 
 // WithIDs looks for all messages with these ids.
 func WithIDs(ids map[string]bool) inbox.Query {
-	return inbox.Query{IDs: ids, Is: func(m mail.Message) bool { return ids[m.ID] }, Limit: math.MaxInt}
+	return inbox.Query{IDs: ids, Match: func(m mail.Message) bool { return ids[m.ID] }, Limit: math.MaxInt}
 }
 
 func (reg *Registry) SearchOne(ctx context.Context, sid string, q inbox.Query) ([]inbox.Found, error) {
@@ -25,7 +25,7 @@ func (reg *Registry) SearchOne(ctx context.Context, sid string, q inbox.Query) (
 	if err != nil {
 		return nil, err
 	}
-	q.Wait = KeepWait // who has it locked may be stopped
+	q.Wait = KeepWait // the holder of its lock may be stopped
 	return box.Search(ctx, q)
 }
 

@@ -15,8 +15,9 @@ import (
 // State is what we know about a session's client.
 type State string
 
-// States. Person is somebody at a terminal, who has no process; for External see outside.go. Unknown is a session without a known process, or
-// with one that cannot be seen from here: it may be alive, so it gets mail, and nobody takes its alias or its mail.
+// States. Person is somebody at a terminal; a person has no process. For External see outsiders.go. Unknown is a session without
+// a known process, or with one that cannot be seen from here: it may be alive, so it gets mail, and nobody may take its alias or
+// its mail.
 const (
 	Alive   State = "alive"
 	Absent  State = "absent"

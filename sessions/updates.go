@@ -18,10 +18,10 @@ import (
 	"c2c/wake"
 )
 
-// Rang records an attempt to ring a session, for Status and for people who ask why nothing happened. Who reads of it
-// in the log finds it in Status, too.
+// Rang records an attempt to ring a session, for Status and for people who ask why nothing happened. What the log shows,
+// Status shows, too: the facts are written first.
 func (reg *Registry) Rang(ctx context.Context, sid string, ring wake.Ring) (err error) {
-	// Of what is no attempt nothing is kept: the last one is what people ask about.
+	// Coalesced and Filtered are no attempts, and are not kept: people ask about the last attempt.
 	if ring.Outcome != wake.Coalesced && ring.Outcome != wake.Filtered {
 		err = reg.Facts.Change(ctx, sid, func(f *facts.Facts) {
 			last := f.LastRing

@@ -167,7 +167,7 @@ func (l *owedLook) edit(d *owed.Record) (changed, drop bool) {
 	return true, false
 }
 
-// closeAnswered finds answers of which the records do not tell: they were faster than the record, or come from the original.
+// closeAnswered finds answers that are missing in the records: they came before the record was written, or from the original.
 // They are looked for when a record is seen first by a process that looks all the time, and when the answer is due.
 func (l *owedLook) closeAnswered(ctx context.Context, debts []owed.Record, kept *keptOwed) {
 	var asked []owed.Record
@@ -230,8 +230,8 @@ func (k *Keeper) isBack(rows []registry.Row, sid string) bool {
 	return i >= 0 && k.reg.State(rows[i]) != sessions.Absent
 }
 
-// tellEnded tells the asker that the session that was asked has ended without an answer. Who was told that it has
-// ended without reading the question is not told again.
+// tellEnded tells the asker that the asked session ended without an answer, unless the asker was already told that it ended
+// without reading the question.
 func (l *owedLook) tellEnded(d owed.Record) {
 	if l.told.Take(d.Message) {
 		l.news = append(l.news, notice.News{Message: d.Message, Session: *l.s, Reason: notice.EndedUnanswered})

@@ -64,7 +64,7 @@ type keptBox struct {
 	next   time.Time       // when it is to be looked at though nothing has changed; zero: never
 	failed bool            // the last look into it failed, and that was logged
 	news   []notice.News   // what the senders of its messages are to be told
-	held   map[string]bool // ids of the held messages in it of which both sides and their people were told
+	held   map[string]bool // ids of the held messages in it that both sides and their people were told about
 }
 
 // NewKeeper is new: it knows of nothing that was done.
@@ -337,7 +337,7 @@ func (k *Keeper) wasTold(ctx context.Context, sid, id string) bool {
 	}
 	found, _ := box.Search(ctx, inbox.Query{ // what cannot be read is tried
 		Holds: sessions.Holds(sessions.SystemAlias),
-		Is:    func(m mail.Message) bool { return m.From == sessions.SystemAlias }, Limit: owed.OpenLook,
+		Match: func(m mail.Message) bool { return m.From == sessions.SystemAlias }, Limit: owed.OpenLook,
 	})
 	for _, f := range found {
 		for _, id := range notice.NoticesIn(f.Message) {

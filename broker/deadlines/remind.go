@@ -42,7 +42,7 @@ func MaxReminders(surface string) int {
 	return maxRemindersDegraded
 }
 
-// lateAnswer is an answer of which a session is to be reminded, and for which time that is.
+// lateAnswer is an overdue answer, and the number of the reminder that comes next.
 type lateAnswer struct {
 	owed.Record
 	n int

@@ -22,9 +22,9 @@ import (
 type Obligation struct {
 	ID        string     `json:"message_id"`
 	Kind      string     `json:"kind"`
-	From      string     `json:"from_alias"`        // who waits for the answer
-	To        string     `json:"to_alias"`          // who owes it
-	SessionID string     `json:"session_id"`        // that one's
+	From      string     `json:"from_alias"`        // waits for the answer
+	To        string     `json:"to_alias"`          // owes the answer
+	SessionID string     `json:"session_id"`        // of the one who owes it
 	Words     string     `json:"words,omitempty"`   // its first words
 	Side      string     `json:"side"`              // SideOwe, SideOwed or SideOther
 	State     string     `json:"state"`             // StillOpen, Overdue, or how it has ended
@@ -53,7 +53,7 @@ const (
 	SideOther = "other" // it is between others
 )
 
-// Most obligations of which is told why they are open, and most that are over and told.
+// The most open obligations that are explained, and the most closed ones that are listed.
 const (
 	maxWhy    = 200
 	maxClosed = 1000
@@ -116,8 +116,8 @@ func (v view) side(sid string, d owed.Record) string {
 	return ""
 }
 
-// open gives what is open, and what has an answer of which the record does not tell yet: the answer was faster than the record,
-// or the original has written it.
+// open splits the records: what is still open, and what has an answer that its record does not have yet. Such an answer came
+// before the record was written, or from the original.
 func (v view) open(ctx context.Context, records map[string][]owed.Record) (open, over []Obligation) {
 	for sid, debts := range records {
 		records[sid] = slices.DeleteFunc(debts, func(d owed.Record) bool { return v.side(sid, d) == "" })

@@ -41,8 +41,8 @@ func chainOf(m mail.Message) string {
 
 func hopsOf(m mail.Message) int { return int(min(max(m.GuardHops, 0), mostHops)) }
 
-// linkOf finds the message because of which a session sends another one: what it answers, or else what it was handed last.
-// Many who answer name the message that began the talk each time, so the newest in the same chain counts.
+// linkOf finds the message that caused a session to send another one: the message that it answers, or else the last one that it
+// was handed. Many sessions answer the first message of a talk each time, so the newest one of the same chain counts.
 func linkOf(reg *sessions.Registry, from sessions.Session, m mail.Message, did turns.Work, limit int) (l chainLink, err error) {
 	box, err := reg.Mailbox(from.ID)
 	if err != nil {

@@ -191,7 +191,7 @@ func (m *merging) session(ctx context.Context, rows []registry.Row, sid string) 
 		return m.drySession(ctx, rows, sid)
 	}
 	var s MergedSession
-	// Its row goes first: who sends to it in the old root is told that nobody has the name, and brings no mail for ever.
+	// Its row goes first. From then on a send to it in the old root is refused, so no mail comes there for ever.
 	err := m.from.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) {
 		var own registry.Row
 		i := registry.FindSID(rows, sid)

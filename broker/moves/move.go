@@ -122,9 +122,9 @@ func Forward(ctx context.Context, reg *sessions.Registry, sid, alias string) {
 	}
 }
 
-// RecordMove tells who has an alias now that mail is to come from a mailbox; "" when nobody has it, or the session of the
-// mailbox itself, which is back. It holds the registry's lock: whoever takes the alias next finds the record and brings that
-// mail, too.
+// RecordMove records with the holder of an alias that it is to fetch the mail of a mailbox. It returns "" when nobody has the
+// alias, or when the mailbox's own session has it again. It holds the registry's lock, so the next holder of the alias finds the
+// record and fetches that mail, too.
 func RecordMove(ctx context.Context, reg *sessions.Registry, sid, alias string) (holder string, err error) {
 	err = reg.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) {
 		r := reg.Receiver(rows, alias)
@@ -346,8 +346,8 @@ func mayInherit(reg *sessions.Registry, own registry.Row, from []string) (may fu
 	}, longest
 }
 
-// anyDead says whether there may be something in the dead letters, of which no name is longer than overlap. A hook of nearly every
-// session that comes back finds nothing there. When it cannot tell, reading them all will say why.
+// anyDead says whether the dead letters may have something that matches; no name in it is longer than overlap. For nearly every
+// session that comes back there is nothing. If the file cannot be read it says yes: reading it whole will then report why.
 func anyDead(reg *sessions.Registry, may func([]byte) bool, overlap int) (found bool) {
 	err := notice.EachDeadPiece(reg, overlap, func(piece []byte) (more bool) {
 		found = may(piece)

@@ -32,9 +32,9 @@ type Takeover struct {
 // ErrRuns: the session is alive, or may be.
 var ErrRuns = errors.New("it may still run")
 
-// TakeOver gives the alias and the waiting mail of a session to another one, which goes on with its work, and tells those
-// who wrote to it. The archive stays where it is. A session that may still run is refused, unless force is said. After a kill
-// the same call completes it, and so does the next call of the session that takes over.
+// TakeOver gives the alias and the waiting mail of a session to another one, which goes on with its work, and notifies the
+// senders. The archive stays where it is. A session that may still run is refused, unless force is set. After a kill the
+// same call completes the takeover, and so does the heir's next call.
 func TakeOver(ctx context.Context, reg *sessions.Registry, old, heir string, force, dry bool) (t Takeover, err error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
@@ -181,7 +181,7 @@ type letter struct {
 // maxOpen bounds the questions of one writer that are named.
 const maxOpen = 5
 
-// Writers gives those who wrote to a session: whose mail waits there, and whose questions it has read and not answered.
+// Writers gives the senders whose mail waits in a session's mailbox, or whose questions it has read and not answered.
 func Writers(ctx context.Context, reg *sessions.Registry, rows []registry.Row, from, to sessions.Session) (letters []letter, err error) {
 	box, err := reg.Mailbox(from.ID)
 	if err != nil {

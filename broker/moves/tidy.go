@@ -238,7 +238,7 @@ func (t *tidying) dropNotices(ctx context.Context, sid string) error {
 	})
 }
 
-// clientIDs removes those that lead to a session of which nothing is known any more.
+// clientIDs removes the ids that lead to a session without a row, facts and mail.
 func (t *tidying) clientIDs(ctx context.Context) error {
 	if t.facts == nil {
 		return nil

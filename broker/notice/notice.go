@@ -158,7 +158,7 @@ func ToldOf(ctx context.Context, reg *sessions.Registry, rows []registry.Row, m 
 		Holds: func(data []byte) bool {
 			return slices.ContainsFunc(ids, func(id string) bool { return bytes.Contains(data, []byte(id)) })
 		},
-		Is: func(notice mail.Message) bool {
+		Match: func(notice mail.Message) bool {
 			return notice.IsNotice() && slices.ContainsFunc(NoticesIn(notice), func(id string) bool { return reasons[id] != "" })
 		}, Limit: len(ids),
 	})
@@ -173,7 +173,7 @@ func ToldOf(ctx context.Context, reg *sessions.Registry, rows []registry.Row, m 
 	return all, err
 }
 
-// Describe names a message to who wrote it: its first words, when they are kept, and its short id.
+// Describe names a message to its sender: its first words, if they are kept, and its short id.
 func Describe(m mail.Message) string {
 	const most = 40
 	words := []rune(strings.Join(strings.Fields(m.Content), " "))

@@ -88,7 +88,7 @@ func mayAnswer(ctx context.Context, reg *sessions.Registry, authors sessions.Aut
 	found, err := reg.SearchOne(ctx, sid, inbox.Query{
 		Holds:   func(data []byte) bool { return answers(data) || sent(data) },
 		MayBeOf: func(ts float64) bool { return ts >= since },
-		Is:      func(m mail.Message) bool { return isAnswer(m) && (ids[m.InReplyTo] || m.InReplyTo == "") }, Limit: math.MaxInt,
+		Match:   func(m mail.Message) bool { return isAnswer(m) && (ids[m.InReplyTo] || m.InReplyTo == "") }, Limit: math.MaxInt,
 	})
 	if err != nil && !errors.Is(err, context.Canceled) {
 		reg.Log.Warn("answers are not looked for", "session", sid, "err", err)
@@ -120,16 +120,18 @@ func plainAnswers(ctx context.Context, reg *sessions.Registry, debtor string, de
 	}
 }
 
-// HasAnswer says whether a session has got an answer to a message of its own, from somebody of whom from says yes. What a
-// reader has in hand counts, too.
-func HasAnswer(ctx context.Context, reg *sessions.Registry, sid, id string, from func(mail.Message) bool) (bool, error) {
+// HasAnswer says whether a session has an answer to its message id from the right sender. An answer that a reader has in hand
+// counts, too.
+func HasAnswer(ctx context.Context, reg *sessions.Registry, sid, id string, byRightSender func(mail.Message) bool) (bool, error) {
 	box, err := reg.Mailbox(sid)
 	if err != nil {
 		return false, err
 	}
 	found, err := box.Search(ctx, inbox.Query{
 		Holds: sessions.Holds(id),
-		Is:    func(a mail.Message) bool { return a.InReplyTo == id && a.From != sessions.SystemAlias && from(a) }, Limit: 1,
+		Match: func(a mail.Message) bool {
+			return a.InReplyTo == id && a.From != sessions.SystemAlias && byRightSender(a)
+		}, Limit: 1,
 	})
 	return len(found) > 0, err
 }

@@ -28,7 +28,7 @@ import (
 // take back. A process that is stopped keeps its lock: so nobody heeds a wait whose time is over. The files of those that were killed are removed by the next one who asks.
 const (
 	AskingDir  = "asking"
-	askingLock = "lock" // held while somebody looks who waits for whom and begins to wait
+	askingLock = "lock" // held from the check for a circle until the new wait is recorded
 
 	// waitGrace is how much longer a wait is heeded than it may last: whoever waits takes the answer of the last moment.
 	waitGrace = 10 * time.Second
@@ -38,14 +38,14 @@ const (
 type Wait struct {
 	question    string // its id; until it is sent another one
 	Asks, Asked string // sessions
-	Alias       string // of the one who is asked
+	Alias       string // of the asked session
 }
 
 // CircleError says that the asked session waits for the asking one, directly or through others.
 type CircleError struct {
 	Asked    string   // alias
 	Through  []string // aliases of the others in between
-	Question string   // what the one who asks is to answer first: an id
+	Question string   // id of the message that the asker must answer first
 }
 
 func (e *CircleError) Error() string {

@@ -361,11 +361,11 @@ func withDebts(reg *sessions.Registry, sid string, f func(dir *atomicfile.Dir) e
 	return f(dir)
 }
 
-// Close ends obligations of a session without an answer: those of which is says yes, with a word for how.
-func Close(ctx context.Context, reg *sessions.Registry, sid, how string, is func(mail.Message) bool) {
+// Close closes, unanswered, the obligations of a session that match; how is recorded as the reason.
+func Close(ctx context.Context, reg *sessions.Registry, sid, how string, match func(mail.Message) bool) {
 	err := withDebts(reg, sid, func(dir *atomicfile.Dir) error {
 		return Change(ctx, reg, dir, sid, func(d *Record) (changed, drop bool) {
-			if !d.Owes() || !is(d.Message) { // of one with answer_by alone the sender is told in its time
+			if !d.Owes() || !match(d.Message) { // a record with answer_by alone stays: its sender is notified at that time
 				return false, false
 			}
 			d.How, d.ClosedAt = how, reg.Now().UTC()

@@ -15,8 +15,8 @@ import (
 	"c2c/sessions"
 )
 
-// Stats counts the obligations of a root (SPEC-091, milestone 4): all that are open, and those that are over of which
-// something is kept, some thousands.
+// Stats counts the obligations of a root (SPEC-091, milestone 4): all open ones, and the closed ones whose records are still
+// kept, some thousands.
 type Stats struct {
 	Root     string         `json:"root"`
 	Open     int            `json:"open"`

@@ -132,7 +132,7 @@ func (c *call) printOf(m broker.Mail) {
 	c.printText(text)
 }
 
-// printLetter prints a message for the person who has it.
+// printLetter prints a message for its receiver, a person.
 func (c *call) printLetter(m mail.Message) {
 	c.printf("%s, %s (%s):\n", m.From, clock(m.Time()), notesOf(m))
 	c.printText(m.Content)

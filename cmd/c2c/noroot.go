@@ -30,7 +30,7 @@ func (c *call) emptyAnswer(verb string, f *cli.Flags) (answer any, looks bool) {
 	case "resume":
 		return sessions.ErrNoSession, len(c.words) == 2
 	}
-	return &sessions.UnknownAliasError{Alias: c.session}, c.session != "" // who is named must be there
+	return &sessions.UnknownAliasError{Alias: c.session}, c.session != "" // a named session must exist
 }
 
 // needRoot returns an error for fs.ErrNotExist when the root is not there.

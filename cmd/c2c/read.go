@@ -100,7 +100,7 @@ func pollInbox(c *call, f *cli.Flags) action {
 			return c.limited(ctx, func(ctx context.Context) error { return c.check(ctx, s, m) })
 		}
 		return c.limited(ctx, func(ctx context.Context) error {
-			if s.State == sessions.Person { // who has no server that looks after it
+			if s.State == sessions.Person { // no server does this for a person
 				c.keep()
 			}
 			if *peek {

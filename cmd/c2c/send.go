@@ -128,7 +128,7 @@ func (c *call) aliasOf(ctx context.Context, word string) string {
 	return ""
 }
 
-// warnOfTwo tells who wrote c2c send amber birch hi that birch is a word of the message.
+// warnOfTwo warns after `c2c send amber birch hi` that birch is a word of the message, and no second receiver.
 func (c *call) warnOfTwo(ctx context.Context, words []string) {
 	if len(words) < 3 {
 		return

@@ -57,7 +57,7 @@ func (c *call) messageID(verb string) (string, error) {
 	return c.words[0], nil
 }
 
-// idAlone is a hint for who has copied more than an id, such as the full stop behind it; else it is the other one.
+// idAlone is a hint for an id that was copied with more than itself, such as a full stop; otherwise it is the other hint.
 func idAlone(line, word, other string) string {
 	id := strings.Trim(word[strings.IndexByte(word, ':')+1:], "#.,:;\"'`()[]<>")
 	if id == word || sessions.CheckID(id) != nil {

@@ -113,7 +113,7 @@ func (a *app) tellOverHTTP(means, cure string) {
 	}
 }
 
-// tellDaemonRuns tells who takes c2c out of everything what is not in any client.
+// tellDaemonRuns says, when c2c was taken out of all clients, that the HTTP daemon still runs.
 func (a *app) tellDaemonRuns() error {
 	d, err := a.httpDaemon(false)
 	if err != nil {

@@ -29,7 +29,7 @@ func (c *call) openPage(ctx context.Context) error {
 		return err
 	}
 	root := b.Root()
-	_, err = c.onlyPerson(ctx, b, "opens the page") // who has a mailbox here then
+	_, err = c.onlyPerson(ctx, b, "opens the page") // and gives the person a mailbox here
 	unproven := err == nil && c.proven(ctx, b) != nil
 	if err := errors.Join(err, b.Close()); err != nil {
 		return err

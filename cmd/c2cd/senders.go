@@ -23,7 +23,7 @@ import (
 // mendSenders is what to do about a list of senders that cannot be read.
 const mendSenders = "put it right (mode 0600), or move it away and allow each anew"
 
-// senders runs the verbs of who may write from outside.
+// senders runs the verbs that manage the senders outside.
 func (c *call) senders(ctx context.Context) error {
 	err := c.sendersVerb(ctx)
 	if errors.As(err, new(*senders.DamagedError)) {

@@ -150,8 +150,11 @@ func TestAWireDaemonCarriesMailUntilItIsStopped(t *testing.T) {
 	if by := p.message("m-1").By; by != wake.ByWire {
 		t.Errorf("read by %q", by)
 	}
-	p.until("its turn is over", func() bool { return p.status().State.Agent == wire.Idle })
-	if st := p.status(); !strings.HasSuffix(st.State.Approval, ": reject") || st.Waiting != 0 || st.LastRing.Outcome != wake.Rang {
+	p.until("its turn is over, and the ring is recorded", func() bool { // in either order
+		st := p.status()
+		return st.State.Agent == wire.Idle && st.LastRing.Outcome == wake.Rang
+	})
+	if st := p.status(); !strings.HasSuffix(st.State.Approval, ": reject") || st.Waiting != 0 {
 		t.Errorf("status %+v", st)
 	}
 	p.run(p.words("restart")...)

@@ -48,7 +48,7 @@ func (b *bells) follow(ctx context.Context) {
 	}
 }
 
-// update has a ringer for each root with mailboxes, and for no other: each holds a watch of the system, of which a user has few.
+// update starts a ringer for each root with mailboxes, and ends the others: each holds an inotify watch, and a user has only some.
 func (b *bells) update(ctx context.Context) {
 	open := map[string]bool{}
 	for _, root := range b.tools.Roots() {

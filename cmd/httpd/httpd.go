@@ -29,7 +29,7 @@ type Host struct {
 	Log    *slog.Logger
 }
 
-// Run serves until ctx ends. within runs the daemon as a process of which there is one: prepare has to succeed first.
+// Run serves until ctx ends. within calls prepare, takes the daemon's lock, so that only one process serves, and calls run.
 func (h *Host) Run(ctx context.Context, within func(prepare func() error, run func(context.Context)) error) error {
 	list := senders.Open(h.Files, time.Now)
 	shown := page.New(page.Config{Files: h.Files, Log: h.Log})

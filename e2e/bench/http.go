@@ -219,7 +219,7 @@ func (f *face) memory() (float64, error) {
 	return kib / 1000 * 1.024, err
 }
 
-// listen opens the stream of the session. Who reads answers the pings, too.
+// listen opens the stream of the session. With reads it reads the stream, and answers the pings.
 func (g *guest) listen(reads bool, open *sync.WaitGroup) (end func(), err error) {
 	resp, err := g.send("GET", "")
 	if err != nil {
@@ -265,7 +265,7 @@ func (f *face) hold() (end func(), err error) {
 	return end, nil
 }
 
-// attack sends requests of which nobody is let in, until all were answered.
+// attack sends requests that are all refused, until each was answered.
 func (f *face) attack() (done <-chan struct{}) {
 	key := "Authorization: Bearer " + f.token + "\r\n"
 	bad := []string{

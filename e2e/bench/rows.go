@@ -165,7 +165,7 @@ func withID(to string) action {
 
 func (w *world) fresh() string { return fmt.Sprintf("fresh-%d", w.used.Add(1)) }
 
-// emptied is an action on a mailbox out of which everything was read before.
+// emptied is an action on a mailbox that is read empty before.
 func emptied(sid string, do action) action {
 	return func(w *world) ([]float64, error) {
 		if err := w.read(sid); err != nil {

@@ -50,7 +50,7 @@ type result struct {
 	code           int
 	killed, hung   bool
 	hit            bool  // the fault came
-	beside         error // what became of who was at work meanwhile
+	beside         error // of the process that worked beside it
 	stdout, stderr string
 	calls          []call
 }

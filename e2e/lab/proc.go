@@ -83,7 +83,7 @@ func startTerminal(t testing.TB, dir string, env []string, argv ...string) *Proc
 		for {
 			n, err := terminal.Read(buf)
 			p.view.Write(buf[:n])
-			p.Out.Write(buf[:n]) // and wake who waits for it
+			p.Out.Write(buf[:n]) // and wake what waits for it
 			io.WriteString(terminal, terminalAnswers(buf[:n]))
 			if err != nil {
 				return // EIO: the last process on the terminal has gone

@@ -33,7 +33,7 @@ type Adapter struct {
 	Taking func(*testing.T) Client
 	Gone   Bells // nobody is there
 	Deaf   Bells // it is there and takes no ring, or does not answer
-	// Carrier is for the same client as the doorbell, of which a root has the mailbox. Nil: the adapter only rings.
+	// Carrier carries mail to the doorbell's client from a mailbox of a root. Nil: the adapter only rings.
 	Carrier func(bell wake.Doorbell, box *inbox.Mailbox, root string) wake.Carrier
 	// Shows is a message that was carried, as the client's model sees it. Nil: its envelope.
 	Shows func(mail.Message) string

@@ -2,5 +2,5 @@
 
 package filelock
 
-// holder is "": this system does not tell who has a lock.
+// holder is "": this system does not say which process has a lock.
 func holder(string) string { return "" }

@@ -13,7 +13,7 @@ type Fingerprint [16]byte
 func (m Message) Fingerprint() (t Fingerprint) {
 	k := m.RecordKey()
 	if m.IsUnnamed() {
-		k.ID = "" // the original's archive has no time, of which such an id is made
+		k.ID = "" // such an id is made from the time, and the original's archive has none
 	}
 	sum := digest.Sum256(fmt.Appendf(nil, "%q %q %q %x", k.From, m.To, k.ID, digest.Sum256([]byte(k.What))))
 	copy(t[:], sum[:])

@@ -34,7 +34,7 @@ type Message struct {
 	FromPerson bool // the sender is a person at a terminal, and no agent
 	External   bool // the sender is a program or a person outside of this machine's sessions, see Outside
 
-	// What it is owed, beside being read; package broker says who is told when it is not. 0: nothing was said.
+	// Its deadlines, beside being read; package broker notifies when one passes. 0: none was set.
 	ExpiresAt float64 // Unix seconds: not handed over from then on
 	AnswerBy  float64 // Unix seconds: its sender is told when there is no answer by then
 	Due       float64 // Unix seconds: its receiver is reminded when it has not answered by then

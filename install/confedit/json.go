@@ -25,8 +25,8 @@ type JSON struct {
 
 var utf8BOM = []byte("\xef\xbb\xbf")
 
-// ParseJSON parses data, of which nothing (an absent or blank file) stands for
-// an empty object.
+// ParseJSON parses data. No data, of an absent or blank file, is an empty
+// object.
 func ParseJSON(path string, data []byte) (d *JSON, err error) {
 	d = &JSON{path: path, newline: LineEnd(data), unit: "  ", src: bytes.TrimPrefix(data, utf8BOM)}
 	if len(bytes.TrimSpace(d.src)) == 0 {

@@ -16,8 +16,8 @@ import (
 var ErrLineTooLong = errors.New("line too long")
 
 // ReadLine returns the next line that is not blank, without white space around
-// it; an unfinished last line counts. It returns ErrLineTooLong for a line over
-// limit bytes, of which it keeps nothing, and may then be called again.
+// it; an unfinished last line counts. A line over limit bytes is skipped: it
+// returns ErrLineTooLong, and may then be called again.
 func ReadLine(r *bufio.Reader, limit int) ([]byte, error) {
 	for {
 		var l []byte

@@ -44,7 +44,7 @@ func (c *toolCall) limit() int {
 	return math.MaxInt
 }
 
-// part is a message of which an answer holds only a piece.
+// part is a message that an answer has only a piece of.
 type part struct {
 	mail.Message
 	N, Of int

@@ -32,7 +32,7 @@ const (
 //
 // It waits for nobody in the client's way: what the client says is handed to a goroutine, which Close ends.
 type Relay struct {
-	// Present says whether somebody is there who can show requests to a person. It is asked once, when the client
+	// Present says whether a process runs that shows requests to a person. It is called once, when the client
 	// initializes: the protocol has no later moment for it. It leaves no trace.
 	Present  func() bool
 	Lifetime time.Duration // of a request; zero: permission.Lifetime

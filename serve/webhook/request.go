@@ -32,7 +32,7 @@ type request struct {
 	path     string
 }
 
-// read finds out who has sent a request, and reads it whole.
+// read finds the sender of a request, and reads the request whole.
 func (h *Hooks) read(w http.ResponseWriter, r *http.Request) (*request, error) {
 	q := &request{header: r.Header, path: r.URL.Path, query: map[string]string{}}
 	for name, values := range r.URL.Query() {

@@ -91,8 +91,8 @@ func (c Caller) IsPerson() bool {
 // isPerson says whether the caller can only be the person: no agent has set a variable in the environment.
 func (c Caller) isPerson() bool { return c.User != nil && c.Client == "" && len(c.clientIDs()) == 0 }
 
-// personHere gives a person's session to a caller of which nothing else is known. An agent's process looks the same
-// when its parents have ended, or in its own PID namespace. So the terminal and the namespace are checked.
+// personHere takes a caller for a person when nothing says otherwise. An agent's process looks the same when its parents have
+// ended, or in its own PID namespace, so the terminal and the namespace are checked.
 func personHere(reg *sessions.Registry, u *User) (string, error) {
 	if !u.looked().Terminal || !isPersonsNamespace(reg, u.sid()) {
 		return "", sessions.ErrNoCaller

@@ -8,9 +8,9 @@ import (
 	"c2c/sessions/registry"
 )
 
-// sidOfRemote gives the session of a caller of which this process is no part, as over HTTP: what the call says, then the
-// session of an earlier call of the same connection, then the client's process, if that has one session. Our own
-// environment and ancestors are somebody else's. Where nothing tells, it is a new session.
+// sidOfRemote gives the session of a caller in another process, as over HTTP: the one that the call names, or else that of an
+// earlier call of the same connection, or else that of the client's process, if it has exactly one. Our own environment and
+// ancestors say nothing about such a caller. If nothing tells, it gets a new session.
 func sidOfRemote(reg *sessions.Registry, rows []registry.Row, c Caller) (string, error) {
 	if c.User != nil {
 		return sidOfRemotePerson(reg, c)

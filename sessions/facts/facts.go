@@ -13,8 +13,8 @@ import (
 // without fields it does not know.
 type Facts struct {
 	Alias string `json:"alias,omitempty"` // for a session that comes back after a sweep
-	// AliasSince is when the session has chosen its alias, in Unix seconds. Who takes the alias over, with the mail, has the time of
-	// the one before. 0: not known.
+	// AliasSince is when the session chose its alias, in Unix seconds. A session that takes over the alias and the mail of
+	// another one takes over this time, too. 0: not known.
 	AliasSince float64 `json:"alias_since,omitempty"`
 	// Former are the aliases that it had before, oldest first: answers to what it wrote then come here.
 	Former    []former `json:"former_aliases,omitempty"`

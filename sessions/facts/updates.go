@@ -19,8 +19,8 @@ func (st *Store) SetConversation(ctx context.Context, sid, id string) error {
 // maxUnseen bounds what a person is told later.
 const maxUnseen = 50
 
-// ChangeUnseen records which messages a session's person was told of, and of which others the person is still to be told.
-// Hooks of one session run at once.
+// ChangeUnseen removes the messages that a session's person was told about, and adds others that the person is still to be told
+// about. Hooks of one session may run at the same time.
 func (st *Store) ChangeUnseen(ctx context.Context, sid string, told, unseen []string) error {
 	if len(told)+len(unseen) == 0 {
 		return nil

@@ -1,4 +1,4 @@
-// Package locks has the locks of a root, which tell other processes what runs: who rings a session, and who serves it.
+// Package locks has the locks of a root. They tell other processes whether a session has a ringer, and whether it has a server.
 package locks
 
 import (

@@ -110,7 +110,7 @@ func runs(dirs []string, id string) error {
 	return nil
 }
 
-// appendTo adds the message with one write, so that nobody who writes at the same time loses anything.
+// appendTo adds the message with one write, so that nothing is lost when others append at the same time.
 func appendTo(path string, h wake.History) (err error) {
 	f, size, err := openHistory(path)
 	if err != nil {

@@ -26,7 +26,7 @@ import (
 //   - When keys came, only when the client has read some; nor what was typed into screen itself.
 //   - Renumbered windows: the number is what the window was started with.
 //
-// Somebody who is attached sees screen's answers in the message line for a moment.
+// A person attached to the screen sees screen's answers in the message line for a moment.
 type gnuScreen struct {
 	cmd  command
 	pane Pane
@@ -88,8 +88,8 @@ func (s *gnuScreen) look(ctx context.Context) (v *screen.Screen, read time.Time,
 	return screen.Captured(withSigns(lines), st.row, st.col), read, nil
 }
 
-// keep is the command to keep so many lines. With @ it says nothing about it: somebody who is attached would
-// read that for a second, and we would wait as long.
+// keep is the command to keep so many lines. With @ screen shows no message: otherwise it would stand on the
+// screen for a second, and we would wait as long.
 func (s *gnuScreen) keep(lines int) string { return "@scrollback " + strconv.Itoa(lines) }
 
 // terminal checks that the client is on a terminal of this session, and that the client has it.

@@ -30,8 +30,8 @@ type delivery struct {
 // takeTime bounds a message. After 5 seconds the client does not know what has become of it.
 const takeTime = 4 * time.Second
 
-// maxFrame bounds what is read. Of a text the client (0.24.4) sends 65,536 characters, of which JSON makes six bytes
-// each at the most.
+// maxFrame bounds what is read. The client (0.24.4) sends at most 65,536 characters of a text; in JSON each takes at most
+// six bytes.
 const maxFrame = 1 << 20
 
 // frame is a line of a sender.

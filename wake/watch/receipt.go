@@ -30,8 +30,8 @@ type Receipt struct {
 // maxCarry bounds what is sent at once, in bytes. Claude Code takes a megabyte; a turn need not start with so much.
 const maxCarry = 64 << 10
 
-// Carry sends the first messages of which a receipt can come, in order, and returns those that it came for. send
-// returns the ids of what it has sent. If it sends none and does not fail, the client is rung.
+// Carry sends the first messages that can have a receipt, in order, and returns those whose receipts came. send
+// returns the ids of the messages that it sent. If it sends none and does not fail, the client is rung.
 func (r Receipt) Carry(ctx context.Context, msgs []mail.Message, send func([]mail.Message) (ids []string, err error), bell wake.Doorbell) (had []string, err error) {
 	mark, err := r.Box.Archive().Mark(ctx)
 	if err != nil {

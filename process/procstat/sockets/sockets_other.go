@@ -4,7 +4,7 @@ package sockets
 
 import "net/netip"
 
-// Owner finds nobody: this system does not tell who has a connection.
+// Owner finds nobody: this system does not say which process has a connection.
 func Owner(local, remote netip.AddrPort) (pid, uid int, ok bool) { return 0, 0, false }
 
 // OwnerUID finds nobody.
