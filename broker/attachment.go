@@ -16,8 +16,8 @@ import (
 // maxAttachment is the most that a file may have which an answer points at. It is read once, for its hash.
 const maxAttachment = 50 << 20
 
-// FileOf describes a file of this user to a program outside: where it is, how long, and its hash. Nothing of what is in it
-// goes anywhere. The path is absolute, and is followed; what it leads to must be a regular file on a disk.
+// FileOf describes a file of this user to a program outside: its path, its size and its hash. The content is not sent.
+// The path is absolute, symbolic links in it are followed, and the file must be a regular one on a disk.
 func FileOf(ctx context.Context, path string) (File, error) {
 	fail := func(err error) (File, error) { return File{}, fmt.Errorf("attach %q: %w", path, err) }
 	if !filepath.IsAbs(path) {
@@ -51,7 +51,8 @@ func FileOf(ctx context.Context, path string) (File, error) {
 	return File{Path: real, Size: n, SHA256: fmt.Sprintf("%x", sum.Sum())}, nil
 }
 
-// checkAttachment refuses what is no file of this user on a disk. A file of the kernel's may hold what a process keeps secret.
+// checkAttachment refuses all but a file of this user on a disk: a file of the kernel, such as one in /proc, may hold the secrets
+// of a process.
 func checkAttachment(f *os.File, info os.FileInfo) error {
 	var stat unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &stat); err != nil {

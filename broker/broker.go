@@ -29,7 +29,7 @@ type Config struct {
 	Uninstalled func(client string, pid int) bool
 }
 
-// ConfigOf is a Config with what the environment sets. c2c doctor tells what is wrong there.
+// ConfigOf is a Config with the settings of the environment. Wrong ones are ignored here; c2c doctor reports them.
 func ConfigOf(getenv func(string) string, root string, log inbox.Log) Config {
 	times, _ := owed.ObligationTimesOf(getenv)
 	gone := func(client string, pid int) bool { return sessions.Uninstalled(getenv, client, pid) }

@@ -23,7 +23,7 @@ func (e *AmbiguousIDError) Error() string {
 	return fmt.Sprintf("%d messages have an id that begins or ends with %q: %s; type more of the id", len(e.Matches), e.Part, named(e.Matches, func(id string) string { return id }))
 }
 
-// named tells messages apart for a person, a few of them, each by what is shown of its id.
+// named lists up to five messages for a person, each with the shown part of its id.
 func named(msgs []mail.Message, shown func(id string) string) string {
 	const most = 5
 	var names []string

@@ -166,8 +166,8 @@ func (l links) link(id, answers string) {
 	}
 }
 
-// addLines keeps what the messages of a file answer, as far as that can be seen without parsing them. It says whether there
-// are others.
+// addLines records which messages the messages of a file answer, as far as that can be seen without parsing them. It says
+// whether some have to be parsed.
 func (l links) addLines(file []byte) (others bool) { return mail.EachLink(file, l.link) }
 
 // around gives the ids that an id is linked with, the nearest ones when there are too many. A circle of answers, which

@@ -76,8 +76,8 @@ func (s *sending) receipt() Receipt {
 	return r
 }
 
-// follow does what follows from a stored message. The message waits, whatever of this fails: each step but the log line is made
-// up for by those who look after what is owed, and by the next Attach.
+// follow does the steps after a message is stored. The message waits, whichever of them fails: all but the log line are
+// repeated by the process that looks at the deadlines, and by the next Attach.
 func (s *sending) follow(ctx context.Context, held bool) {
 	m := s.message
 	s.b.Events.Record(ctx, eventlog.EventSent, "from_alias", s.from.Alias, "to_alias", s.to.Alias(), "message_id", m.ID)

@@ -98,8 +98,8 @@ func (b *Broker) mailOf(ctx context.Context, sid string, found inbox.Found) Mail
 }
 
 // sentLately finds a message by what send printed, in the one mailbox that the end of broker.log names. It is as cheap in a
-// root of many sessions as in an empty one. What is not found so is looked for everywhere: mail may have moved, and an id
-// that a sender chose may stand in several mailboxes.
+// root of many sessions as in an empty one. If it finds none, all mailboxes are searched: mail may have moved, and an id
+// that a sender chose may be in several mailboxes.
 func (b *Broker) sentLately(ctx context.Context, typed string) (m Mail, ok bool) {
 	if !mail.IsUUID(typed) && (len(typed) != mail.ShortLen || !mail.LooksLikeID(typed)) {
 		return m, false

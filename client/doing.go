@@ -2,8 +2,8 @@ package client
 
 import "time"
 
-// What a session does. What its hooks, its plugin or its client's server tell is recorded with the session; what the
-// client writes into files of its own is read there.
+// What a session does now. Reports of its hooks, its plugin or its client's server are recorded with the session; what the
+// client writes into files of its own is read from them.
 const (
 	Busy    = "busy"    // a turn runs
 	Idle    = "idle"    // none does

@@ -518,7 +518,7 @@ func TestALogOfKimiIsWaitedFor(t *testing.T) {
 }
 
 func TestOneMessageWaitsAndTwoWait(t *testing.T) {
-	for want, got := range map[string]string{"1 more message waits. ": rest(1, false), "2 more messages wait. ": rest(2, false), "At least 1 more message waits. ": rest(0, true), "At least 3 more messages wait. ": rest(2, true)} {
+	for want, got := range map[string]string{"1 more message waits. ": leftOut(1, false), "2 more messages wait. ": leftOut(2, false), "At least 1 more message waits. ": leftOut(0, true), "At least 3 more messages wait. ": leftOut(2, true)} {
 		if got != want+howRead {
 			t.Errorf("%q, want %q", got, want)
 		}

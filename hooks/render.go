@@ -88,7 +88,7 @@ func (p protocol) fill(a *Answer, msgs []mail.Message, more bool, print func(mai
 			part = fmt.Sprintf("A message of %d bytes from %s is too long to show here: the poll_inbox tool of c2c hands it over in parts, c2c poll-inbox > file whole.", len(m.Content), m.Who())
 		}
 		if room -= p.length(part) + 1; room < 0 {
-			notes = append(notes, rest(len(msgs)-i, more))
+			notes = append(notes, leftOut(len(msgs)-i, more))
 			return strings.Join(append(parts, notes[len(notes)-1]), "\n"), notes
 		}
 		parts = append(parts, part)
@@ -99,14 +99,14 @@ func (p protocol) fill(a *Answer, msgs []mail.Message, more bool, print func(mai
 		}
 	}
 	if more {
-		notes = append(notes, rest(0, more))
+		notes = append(notes, leftOut(0, more))
 		parts = append(parts, notes[len(notes)-1])
 	}
 	return strings.Join(parts, "\n"), notes
 }
 
-// rest tells how many messages were left out; behind those there may be others, which nobody has counted.
-func rest(n int, more bool) string {
+// leftOut says how many messages were left out, and how to read them. With more there are others, which were not counted.
+func leftOut(n int, more bool) string {
 	return mail.MoreWait(n, more) + ". " + howRead
 }
 

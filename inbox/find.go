@@ -55,9 +55,9 @@ func (r *row) FindAll(ctx context.Context, ids ...string) ([]Found, error) {
 	return r.find(set, nil)
 }
 
-// find gives the states of all messages with these ids. It begins where one stands by all likelihood, and reads no further
-// file once it has found a state that is enough; with nil it reads all. It looks at what waits before the archive, so it may
-// find a message twice that is archived meanwhile: that one is read. The caller holds the lock.
+// find gives the states of all messages with these ids. It begins with the file that most likely has one, and reads no further
+// file once it has found a state that is enough; with nil it reads all. It looks at the waiting mail before the archive, so it
+// may find a message twice that is archived meanwhile: such a message is read. The caller holds the lock.
 func (r *row) find(ids map[string]bool, enough func(Found) bool) (found []Found, err error) {
 	var waiting, read []Found
 	suffices := func(some []Found) bool { return enough != nil && slices.ContainsFunc(some, enough) }
@@ -106,7 +106,7 @@ func foundWaiting(msg mail.Message, holder *mailFile) Found {
 	return st
 }
 
-// withoutRead drops what has been archived since it was seen waiting.
+// withoutRead drops messages that were archived since they were seen waiting.
 func withoutRead(waiting, read []Found) []Found {
 	archived := map[mail.Key]bool{}
 	for _, st := range read {
@@ -131,8 +131,8 @@ func foundRead(r archive.Record) Found {
 	return Found{Read, mail.FromSeconds(r.DrainedAt), r.DrainedBy, r.Message}
 }
 
-// Peek returns what waits, oldest first, and changes nothing. What a live
-// reader has in its hands is not waiting.
+// Peek returns the waiting messages, oldest first, and changes nothing. A message
+// that a live reader has leased does not wait.
 func (m *Mailbox) Peek(ctx context.Context) ([]mail.Message, error) {
 	return m.Head(ctx, math.MaxInt64)
 }

@@ -86,7 +86,7 @@ type Mailbox struct {
 	awaited func(mail.Message) bool
 }
 
-// row is the files of a mailbox: their names, their locks, and what stands in them.
+// row reads the files of a mailbox: it knows their names, their locks and their formats.
 type row struct {
 	root    *atomicfile.Dir
 	sid     string

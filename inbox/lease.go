@@ -28,8 +28,8 @@ type Lease struct {
 	only  func(mail.Message) bool
 }
 
-// Lease hands over what waits, oldest first, and what a dead holder had before
-// everything else. It takes no further file once it has enough bytes. by names the
+// Lease hands over the waiting messages, oldest first; those that a dead holder had come
+// before all others. It takes no further file once it has enough bytes. by names the
 // reader in the archive. It needs no space on the disk. The messages are offered
 // again unless Ack follows.
 func (m *Mailbox) Lease(ctx context.Context, by string, enough int64) (*Lease, error) {
@@ -369,8 +369,8 @@ func (l *Lease) ack(ctx context.Context, read bool, handles []string) error {
 	return errors.Join(l.settle(ctx, handed, all, read, err), l.close())
 }
 
-// settle takes what was handed over out of the files. When that fails, or notArchived says why the archive could not take it, the
-// names of the files record what was read: that needs no space.
+// settle removes the messages that were handed over from the files. When that fails, or notArchived says why the archive could
+// not take them, the names of the files record which were read: that needs no space.
 func (l *Lease) settle(ctx context.Context, handed func(mail.Message) bool, all, read bool, notArchived error) error {
 	if !all { // a file gets another name: nobody may look for the old one meanwhile
 		lk, err := l.box.lock(ctx)
@@ -407,10 +407,10 @@ func (l *Lease) since() int64 {
 	return slices.MinFunc(l.files, func(a, b *mailFile) int { return cmp.Compare(a.archived, b.archived) }).archived
 }
 
-// keepRest writes a file anew with what still waits. The file gets its new name first. After a crash before the new
-// content is in place, the old content is no harm: archived stays in the name, and what the archive has behind that
-// place is not handed over again. What was read of it before, on a full disk, is archived first. If the new content cannot be written,
-// the name tells of the old one as before.
+// keepRest writes a file anew with the messages that still wait. The file gets its new name first. After a crash before the new
+// content is in place, the old content does no harm: archived stays in the name, and messages that the archive has behind that
+// place are not handed over again. Messages that were read before, on a full disk, are archived first. If the new content
+// cannot be written, the file gets its old name back.
 func (l *Lease) keepRest(ctx context.Context, mf *mailFile, handed func(mail.Message) bool) error {
 	rest := slices.DeleteFunc(slices.Clone(mf.msgs), handed)
 	if len(rest) > 0 && len(rest) == len(mf.msgs) && len(mf.acked) == 0 {

@@ -19,9 +19,6 @@ func madeAt(id string) (at time.Time, ok bool) {
 	return time.UnixMilli(ms), err == nil
 }
 
-// kernelTick is how far the time of a file may be behind the clock.
-const kernelTick = 10 * time.Millisecond
-
 // likely are those numbered files in which a message with the id stands by all likelihood, and the rest, the newest first.
 // They were the first to be written after the id was made. So is the oldest, which a reader writes anew who hands over a part
 // of it. Elsewhere it stands when mail has moved, or a clock was wrong.
@@ -42,8 +39,8 @@ func likely(dir *atomicfile.Dir, files []*mailFile, ids map[string]bool) (some, 
 				return err != nil || written.Before(than)
 			})
 		}
-		end := older(made.Add(-kernelTick))
-		begin := max(0, min(older(made.Add(kernelTick)), end)-1)
+		end := older(made.Add(-atomicfile.ClockTick))
+		begin := max(0, min(older(made.Add(atomicfile.ClockTick)), end)-1)
 		some = append(slices.Clone(files[begin:end]), oldest)
 		rest = slices.Delete(slices.Clone(files), begin, end)
 	}

@@ -9,9 +9,8 @@ import (
 	"c2c/inbox/mail"
 )
 
-// HoldsMail says whether the mailbox holds a message that somebody else than c2c itself wrote, one in a live reader's
-// hands included. What cannot be read may be one. It takes no lock: messages only go from the inbox to the numbered
-// files, so in this order none is missed.
+// HoldsMail says whether the mailbox holds a message that c2c itself did not write, leased ones included. A file that cannot be
+// read may have one. It takes no lock: messages only go from the inbox to the numbered files, so in this order none is missed.
 func (r *row) HoldsMail() (some bool, err error) {
 	if some, err := r.Used(); err != nil || !some {
 		return some, err

@@ -58,7 +58,7 @@ type waiting struct {
 	at    time.Time
 }
 
-// Observe begins with what waits now. What was archived before is in History. Of a new mailbox nothing is left out.
+// Observe begins with the mail that waits now. Mail that was archived before is in History. With isNew it reports all.
 func (m *Mailbox) Observe(isNew bool) *Observer { return &Observer{m: m, started: isNew} }
 
 // Has says whether the message waited in the mailbox at the last look.
@@ -172,7 +172,7 @@ func (l *look) decode(data []byte) (seen []waiting, damaged bool) {
 	return seen, damaged
 }
 
-// add says where a message is. What is in several files is where the later one has it.
+// add records where a message is. If several files have it, the later one counts.
 func (l *look) add(w waiting, where, by string, at time.Time) {
 	if _, there := l.waits[w.trace]; !there {
 		l.order = append(l.order, w.trace)

@@ -116,8 +116,8 @@ func (l *Lease) rename(mf *mailFile, change func(next *mailFile)) error {
 	return err
 }
 
-// markRead records in the files' names what was handed over. Files that were written anew, or removed, are passed over. Where a part
-// of a file still waits, the caller holds the lock of the mailbox.
+// markRead records in the files' names which messages were handed over. Files that were written anew, or removed, are passed
+// over. If some messages of a file still wait, the caller must hold the lock of the mailbox.
 func (l *Lease) markRead(handed func(mail.Message) bool) error {
 	short := false
 	for _, mf := range l.files {

@@ -41,8 +41,8 @@ func Spills(names []string) (sids []string) {
 	return sids
 }
 
-// TakeSpill makes a numbered file of what an old version has left behind the inbox, and counts the messages. What the
-// inbox has is older, so it becomes one, too.
+// TakeSpill makes a numbered file of the mail that an old version kept beside a full inbox, and counts the messages. The mail in
+// the inbox is older, so it becomes a numbered file, too, before it.
 func (m *Mailbox) TakeSpill(ctx context.Context) (n int, err error) {
 	lk, err := m.lock(ctx)
 	if err != nil {

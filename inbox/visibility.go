@@ -53,8 +53,8 @@ func (m *Mailbox) firstIsReady() (ready bool) {
 	return ready && err == nil // else the slow look tells what is wrong
 }
 
-// Withdraw removes messages that the caller has put elsewhere. It leaves alone what a live reader has in hand, or has
-// handed over meanwhile, and archives nothing.
+// Withdraw removes messages that the caller has stored elsewhere, and archives nothing. Messages that a live reader has leased,
+// or has handed over meanwhile, stay.
 func (m *Mailbox) Withdraw(ctx context.Context, msgs ...mail.Message) error {
 	gone := map[mail.Key]bool{}
 	for _, msg := range msgs {

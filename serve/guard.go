@@ -155,7 +155,7 @@ func (s *Server) fits(w http.ResponseWriter, r *http.Request, route Route) bool 
 func (s *Server) visitor(r *http.Request) (v Visitor, ok bool) {
 	token, has := bearer(r)
 	switch {
-	case has && s.keys.is(sha256.Sum256([]byte(token))):
+	case has && s.keys.matches(sha256.Sum256([]byte(token))):
 		return Visitor{Kind: Tools}, true
 	case has && s.cfg.Senders != nil:
 		v, ok = s.cfg.Senders.Sender(token)

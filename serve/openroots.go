@@ -116,7 +116,7 @@ func (p *openRoots) keep(b *broker.Broker) error {
 	}
 	one, err := p.add(root, b)
 	if err == nil {
-		p.rest(root, one)
+		p.closeLater(root, one)
 	}
 	return err
 }
@@ -176,12 +176,12 @@ func (p *openRoots) done(root string, one *place) {
 	case p.closed || p.all[root] != one:
 		one.close()
 	default:
-		p.rest(root, one)
+		p.closeLater(root, one)
 	}
 }
 
-// rest closes a place that nobody needs, after a time. It is called with the lock.
-func (p *openRoots) rest(root string, one *place) {
+// closeLater closes a place that nobody uses, after a time. The caller holds the lock.
+func (p *openRoots) closeLater(root string, one *place) {
 	one.since = time.Now()
 	one.timer = time.AfterFunc(p.idle, func() {
 		p.mu.Lock()
@@ -192,7 +192,7 @@ func (p *openRoots) rest(root string, one *place) {
 	})
 }
 
-// close is called with the lock, of a place that nobody needs.
+// close closes a place that nobody uses. The caller holds the lock.
 func (p *openRoots) close(root string, one *place) {
 	if one.timer != nil {
 		one.timer.Stop()

@@ -75,8 +75,8 @@ type toolToken struct {
 	told    bool // somebody was told that
 }
 
-// is says whether a key is the token. Both are hashed, so that the time it takes says nothing of either.
-func (t *toolToken) is(key [sha256.Size]byte) bool {
+// matches says whether a key is the token. Both are hashed, so that the time it takes says nothing of either.
+func (t *toolToken) matches(key [sha256.Size]byte) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.look()

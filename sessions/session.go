@@ -87,15 +87,11 @@ func (reg *Registry) sessions(ctx context.Context, look Prober) ([]Session, erro
 	if err != nil {
 		return nil, err
 	}
-	// There may be hundreds: the directory is opened once.
-	read := reg.Facts.Read
-	if dir, err := reg.Facts.Dir(); err == nil {
-		defer dir.Close()
-		read = func(sid string) (facts.Facts, error) { return facts.ReadIn(dir, sid) }
-	}
+	factsOf, done := reg.Facts.Many()
+	defer done()
 	list := make([]Session, 0, len(rows))
 	for _, r := range rows {
-		list = append(list, reg.sessionWith(r, reg.Facts.Logged(read, r.SID()), look))
+		list = append(list, reg.sessionWith(r, factsOf(r.SID()), look))
 	}
 	return list, nil
 }

@@ -128,7 +128,7 @@ type owedLook struct {
 	edits  map[owed.Key]owedEdit
 }
 
-// owedEdit is what becomes of a record.
+// owedEdit is the change that a look makes to a record.
 type owedEdit struct {
 	answer    *mail.Message
 	observed  time.Time
@@ -199,7 +199,7 @@ func (l *owedLook) closeAnswered(ctx context.Context, debts []owed.Record, kept 
 	}
 }
 
-// look acts on what is due of one record.
+// look acts on the deadlines of one record that have passed.
 func (l *owedLook) look(ctx context.Context, d owed.Record) error {
 	now, e := l.k.reg.Now(), owedEdit{reminders: d.Reminders}
 	if e.future = sessions.IsFuture(d.Time(), now); e.future {

@@ -79,8 +79,8 @@ const keepBrief = time.Second
 // MayBeDue says whether KeepOnce has anything to look at. As a rule it has not; that is one system call.
 func MayBeDue(reg *sessions.Registry) bool { return reg.Due.UntilLook() == 0 }
 
-// KeepOnce acts on what is due, if something may be, and no process of the root does so all the time. As a rule that is one
-// system call. What it has no time for is acted on a minute later, or by the first process that stays.
+// KeepOnce acts on deadlines that have passed, unless a process of the root does so all the time. As a rule none has, and it
+// costs one system call. What it cannot finish in time is done a minute later, or by the next process that stays.
 func KeepOnce(ctx context.Context, reg *sessions.Registry) error {
 	if reg.Due.UntilLook() > 0 {
 		return nil

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// So often a session is reminded of what it owes: when the answer is due, and then after twice the time each. A session that
-	// cannot be rung is told once.
+	// How often a session is reminded of an answer that it owes: when the answer is due, and then each time after twice as long.
+	// A session that cannot be rung is reminded once.
 	maxRemindersFull     = 3
 	maxRemindersDegraded = 1
 	// remindGap is the least time between two reminders to one session, however many answers are due.
@@ -91,8 +91,8 @@ func (l *owedLook) overdue(ctx context.Context, d owed.Record, e *owedEdit) erro
 	return nil
 }
 
-// isStale says whether an obligation is given up, or about to be. A clock that was ahead for a time must not end what is owed, so
-// that is seen twice.
+// isStale says whether an obligation is given up, or about to be. It must look too old at two looks: a clock that was ahead for
+// a time must not end it.
 func (l *owedLook) isStale(d owed.Record, e *owedEdit, forget time.Time) bool {
 	now := l.k.reg.Now()
 	if forget.After(now) {
@@ -114,8 +114,8 @@ func (l *owedLook) isStale(d owed.Record, e *owedEdit, forget time.Time) bool {
 	return true
 }
 
-// remindOf puts one reminder into the mailbox for all answers that are due, debts being all that the session owes. It is not
-// reminded of what it has not read, which rings by itself, nor while it has not read an earlier reminder.
+// remindOf puts one reminder of all overdue answers into the session's mailbox; debts are all answers that it owes. A question
+// that the session has not read is left out: it rings by itself. Nothing is sent while an earlier reminder is unread.
 func (l *owedLook) remindOf(ctx context.Context, debts []owed.Record) error {
 	if len(l.late) == 0 {
 		return nil

@@ -70,7 +70,7 @@ func Check(ctx context.Context, reg *sessions.Registry, wakes func(client string
 // warnFull is the part of the registry, in percent, from which on a person is warned.
 const warnFull = 70
 
-// checkRoom warns before the registry is full. What has ended is forgotten by itself, but for what mail waits for.
+// checkRoom warns before the registry is full. Sessions that have ended are forgotten by themselves, unless mail waits for them.
 func checkRoom(reg *sessions.Registry, all []sessions.Session) []doctor.Finding {
 	info, err := reg.Dir().Stat(registry.FileName)
 	if err != nil || info.Size()*100 < registry.MaxBytes*warnFull {
@@ -124,7 +124,7 @@ func Few(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// checkDamage lists what was kept aside because it did not parse, until somebody has taken it away.
+// checkDamage lists the damaged files that were set aside, until somebody has removed them.
 func checkDamage(ctx context.Context, reg *sessions.Registry, all []sessions.Session) (found []doctor.Finding) {
 	for _, pattern := range []string{"*.corrupt-*", "sessions/*.corrupt-*"} {
 		names, _ := fs.Glob(os.DirFS(reg.Root()), pattern) // so that a [ in the path of the root is no pattern

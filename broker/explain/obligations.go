@@ -59,9 +59,9 @@ const (
 	maxClosed = 1000
 )
 
-// Obligations gives what a session owes and what is owed to it, what is due first coming first; a person sees everybody's.
-// With all also those that are over, the newest last. It takes no lock of the records and changes nothing. With an error comes
-// what could be read.
+// Obligations gives the answers that a session owes and those that are owed to it, in the order in which they are due; a person
+// gets everybody's. With all it also gives the closed ones, the newest last. It takes no lock of the records and changes nothing.
+// With an error it gives those that could be read.
 func Obligations(ctx context.Context, reg *sessions.Registry, s sessions.Session, all bool) ([]Obligation, error) {
 	dir, err := reg.SubIfThere(owed.Directory)
 	if err != nil || dir == nil {
@@ -103,7 +103,7 @@ type view struct {
 	who     sessions.Session
 }
 
-// side says what an obligation is to who looks, "" when it is not shown.
+// side says whether the session that looks owes the answer or waits for it; "" when the obligation is not shown to it.
 func (v view) side(sid string, d owed.Record) string {
 	switch {
 	case sid == v.who.ID:

@@ -21,11 +21,12 @@ var through = format.Pairs{
 	{sessions.ByHook, "its hook"}, {"poll_inbox", "its tool poll_inbox"}, {"tool_result", "the result of a tool of c2c"}, {"cli_poll", "c2c poll-inbox"},
 }
 
-func by(who string) string {
-	if who == "" {
+// byMethod names, in words, the method or the reader.
+func byMethod(name string) string {
+	if name == "" {
 		return ""
 	}
-	return " by " + cmp.Or(through.Of(who), who)
+	return " by " + cmp.Or(through.Of(name), name)
 }
 
 // Tell adds to a status the way of the message so far, what keeps it from being read, and what can be done about that. s
@@ -38,15 +39,15 @@ func Tell(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessions
 		st.Way = append(st.Way, "stored"+at(sent))
 	}
 	if r := st.LastRing; r.Outcome == wake.Rang {
-		st.Way = append(st.Way, "rang "+st.To+at(r.At)+by(r.Method))
+		st.Way = append(st.Way, "rang "+st.To+at(r.At)+byMethod(r.Method))
 	} else if r.Outcome != "" && r.Outcome != sessions.Handed && r.Outcome != wake.Filtered {
-		st.Way = append(st.Way, "did not ring "+st.To+at(r.At)+by(r.Method)+": "+ringCause(r))
+		st.Way = append(st.Way, "did not ring "+st.To+at(r.At)+byMethod(r.Method)+": "+ringCause(r))
 	}
 	switch st.State {
 	case sessions.Read:
-		st.Way = append(st.Way, "read"+at(st.At)+by(st.By))
+		st.Way = append(st.Way, "read"+at(st.At)+byMethod(st.By))
 	case sessions.Handed:
-		st.Way = append(st.Way, handedWords(*st, at(st.At)+by(st.By)))
+		st.Way = append(st.Way, handedWords(*st, at(st.At)+byMethod(st.By)))
 		if is := receiverNow(reg, st, s); is.Does == sessions.Busy || is.Does == sessions.Waiting {
 			st.Why = is.Says(s.Alias, now)
 		}
@@ -70,7 +71,8 @@ func ringCause(r wake.Ring) string {
 	return r.Cause
 }
 
-// handedWords say what handed means: of what is typed no receipt comes, of what a program has it may still come.
+// handedWords say what the state "handed" means: no receipt ever comes for typed text; for mail that a program took, it may
+// still come.
 func handedWords(st MessageStatus, how string) string {
 	switch {
 	case st.By == wake.ByTerminal:

@@ -20,9 +20,9 @@ import (
 	"c2c/sessions/turns"
 )
 
-// rest keeps what is no mail, removes the emptied root, and puts a link to the new one in its place. The directory can be
-// removed only while it is empty: so nobody who still writes there is told that something is stored, and it is gone.
-func (m *merging) rest(ctx context.Context) error {
+// finish keeps the files that are no mail, removes the emptied root, and puts a link to the new one in its place. A directory can
+// be removed only while it is empty, so nothing is lost that a process still writes there.
+func (m *merging) finish(ctx context.Context) error {
 	own := filepath.Dir(m.From)
 	place := "from-" + filepath.Base(own)
 	if m.dry {

@@ -79,7 +79,7 @@ func MergeRoot(ctx context.Context, reg *sessions.Registry, path string, live, d
 		return m.Merged, err
 	}
 	defer m.from.Close()
-	for _, step := range []func(context.Context) error{m.check, m.spills, m.sessions, m.owed, m.deadLetters, m.rest} {
+	for _, step := range []func(context.Context) error{m.check, m.spills, m.sessions, m.owed, m.deadLetters, m.finish} {
 		if err := step(ctx); err != nil {
 			return m.Merged, fmt.Errorf("merge %s: %w", path, err)
 		}
@@ -321,7 +321,7 @@ func (m *merging) moveBox(ctx context.Context, sid string) (count int, err error
 	}
 	defer facts.Close()
 	more := []inbox.Entry{{Dir: facts, Name: sid + ".json"}, {Dir: facts, Name: sid + ".lock"}}
-	if !m.live { // else the session's own programs hold these, and rest removes them
+	if !m.live { // else the session's own programs hold these, and finish removes them
 		more = append(more, inbox.Entry{Dir: m.from.Dir(), Name: locks.RingLock(sid)}, inbox.Entry{Dir: m.from.Dir(), Name: locks.ServerLock(sid)})
 	}
 	for range moves.MaxMoves { // a sender may have been on its way
@@ -376,7 +376,7 @@ func (m *merging) owed(ctx context.Context) error {
 	return err
 }
 
-// moveClosed moves what is owed no more. After a kill some of it stands there twice, and counts once.
+// moveClosed moves the records of closed obligations. After a kill some of them are there twice, and count once.
 func (m *merging) moveClosed(from *atomicfile.Dir, name string) error {
 	data, err := from.ReadIf(name)
 	if err != nil || data == nil {

@@ -95,7 +95,7 @@ func hasMore(ctx context.Context, reg *sessions.Registry, sid string) bool {
 	return err != nil || !empty
 }
 
-// Forward moves on what was delivered to a mailbox whose alias has gone to another session meanwhile: the new
+// Forward moves on mail that was delivered to a mailbox while its alias went to another session: the new
 // holder may have emptied that mailbox already, and would not look there again. An error is only logged: the
 // message is stored.
 func Forward(ctx context.Context, reg *sessions.Registry, sid, alias string) {
@@ -137,8 +137,8 @@ func RecordMove(ctx context.Context, reg *sessions.Registry, sid, alias string) 
 	return holder, err
 }
 
-// MoveMail moves what waits in one mailbox to another. The ids stay: if the mover is killed, the next one delivers
-// again, and the mailbox has those messages already. What it can never take becomes a dead letter.
+// MoveMail moves the waiting mail of one mailbox to another. The ids stay: if the mover is killed, the next one delivers
+// again, and the mailbox knows those messages already. A message that it can never take becomes a dead letter.
 func MoveMail(ctx context.Context, reg *sessions.Registry, from, to string) error {
 	if from == to { // each message would be there already, and then be removed
 		return nil
@@ -164,7 +164,7 @@ func MoveMail(ctx context.Context, reg *sessions.Registry, from, to string) erro
 	})
 }
 
-// moveOwed has a session owe the answers to messages that were moved to it. What was refused nobody answers.
+// moveOwed makes a session owe the answers to messages that were moved to it. Nobody owes an answer to a refused one.
 func moveOwed(ctx context.Context, reg *sessions.Registry, from, to string, moved []mail.Message, refused []notice.DeadLetter) {
 	var dead []mail.Message
 	for _, d := range refused {
@@ -212,7 +212,7 @@ func DeliverSome(ctx context.Context, box *inbox.Mailbox, messages []mail.Messag
 	return append(refused, more...), n + rest, err
 }
 
-// EmptyMailbox gives what waits in a mailbox to put, which stores the first n messages elsewhere. Those are removed.
+// EmptyMailbox calls put with the waiting mail of a mailbox. put stores the first n messages elsewhere; those are removed here.
 func EmptyMailbox(ctx context.Context, reg *sessions.Registry, sid string, put func([]mail.Message) (n int, err error)) error {
 	box, err := reg.Mailbox(sid)
 	if err != nil {

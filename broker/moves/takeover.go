@@ -164,14 +164,14 @@ func completeTakeover(ctx context.Context, reg *sessions.Registry, t *Takeover) 
 	}
 	Finish(ctx, reg, reg.Facts.Of(t.To).MoveFrom, rows[i])
 	t.Left = slices.Contains(reg.Facts.Of(t.To).MoveFrom, t.From)
-	// What it has read and not answered, its writers were told of. What it has not read the other session owes.
+	// The senders of questions that it has read and not answered were notified. The heir owes the answers to the unread ones.
 	owed.Close(ctx, reg, t.From, owed.HandedOver, func(mail.Message) bool { return true })
 	text := fmt.Sprintf("You go on with the work of %s: you are %[1]s now, and no longer %s. What it had not read comes to you. What it had read: c2c history --session-id %s",
 		t.Alias, t.Former, t.From)
 	return notice.Send(ctx, reg, t.To, mail.Message{To: t.Alias, ID: notice.ID("handover", t.From, t.To), Content: text}, "handover")
 }
 
-// letter is what a session that wrote to another is to hear of its end.
+// letter is a notice to a session that wrote to one that was taken over.
 type letter struct {
 	to      registry.Row // nil: its writer is gone
 	waiting int          // its messages that were not read
@@ -250,7 +250,7 @@ func TellWriter(ctx context.Context, reg *sessions.Registry, t Takeover, l lette
 	return notice.Send(ctx, reg, l.to.SID(), mail.Message{To: l.to.Alias(), ID: notice.ID("handover", t.From, t.To, l.to.SID()), Content: text}, "handover")
 }
 
-// LeftMailbox opens what a session has left that is not registered any more, by its id.
+// LeftMailbox opens the mailbox of a session that is no longer registered, by its id.
 func LeftMailbox(reg *sessions.Registry, sid string) (*inbox.Mailbox, error) {
 	used, err := inbox.Sessions(reg.Dir())
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 	"c2c/sessions/registry"
 )
 
-// What a sender is to be told comes together: one notice names several messages, of several receivers, and a sender that was
-// told something is left alone for TellGap, or longer (GapOf), unless it has said when it wants to hear, or its receiver has
-// ended. What was read by then is not told at all. A sender that is absent is told when it is back.
+// Notices to a sender are collected: one notice names several messages, to several receivers. After a notice the sender gets no
+// other one for TellGap, or longer (GapOf), unless it has set a time itself, or a receiver has ended. A message that was
+// read by then is left out. An absent sender gets its notice when it is back.
 const (
 	TellGap = 2 * time.Hour
 	// MaxNews bounds the messages that one notice names.
@@ -70,7 +70,7 @@ func TellTogether(ctx context.Context, reg *sessions.Registry, to registry.Row, 
 		var list []about
 		ids := []string{to.SID()}
 		for _, n := range all {
-			list, ids = append(list, about{n.Message.ID, n.told(), n.Notice()}), append(ids, n.Notice())
+			list, ids = append(list, about{n.Message.ID, n.statusReason(), n.Notice()}), append(ids, n.Notice())
 			if n.Message.ID != m.InReplyTo {
 				m.InReplyTo = ""
 			}
@@ -85,11 +85,11 @@ func TellTogether(ctx context.Context, reg *sessions.Registry, to registry.Row, 
 	if sessions.CheckID(m.InReplyTo) != nil {
 		m.InReplyTo = ""
 	}
-	return Send(ctx, reg, to.SID(), m, all[0].told())
+	return Send(ctx, reg, to.SID(), m, all[0].statusReason())
 }
 
-// told is the reason as a status tells it.
-func (n News) told() string {
+// statusReason is the reason in the words of a status.
+func (n News) statusReason() string {
 	if n.Reason == EndedUnanswered {
 		return Ended
 	}

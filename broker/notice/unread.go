@@ -16,8 +16,8 @@ const (
 	tellAbsent = 24 * time.Hour
 )
 
-// wantsNotice says whether the sender of a message wants to hear that it was not read. Who did not say so does not, of
-// what is only told to the other side, and of what need not be kept.
+// wantsNotice says whether the sender of a message wants to know that it was not read. Without a word of the sender's it does
+// not for a kind that only informs, and for one that need not be kept.
 func wantsNotice(m mail.Message) bool {
 	switch {
 	case m.From == sessions.SystemAlias || m.TellAfter < 0:

@@ -9,9 +9,9 @@ import (
 	"c2c/sessions/due"
 )
 
-// Announce has somebody look in time at what a message is owed. It is called before the message is stored, or nobody would hear
-// of a sender that is killed just then, and again behind that, since somebody may have looked in between. It costs nothing
-// when the message is owed nothing within LookEvery.
+// Announce makes sure that some process looks at a message's deadlines in time. It is called before the message is stored,
+// because the sender may be killed right after that, and once more when it is stored, because a process may have looked in
+// between. It costs nothing when the message has no deadline within LookEvery.
 func Announce(reg *sessions.Registry, m mail.Message) {
 	now := reg.Now()
 	var first time.Time

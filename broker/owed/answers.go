@@ -69,8 +69,8 @@ func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []registry.Row,
 	return answers
 }
 
-// mayAnswer gives what may be answers, the newest first: what says so, and what a session that owes one has written without
-// saying what it answers.
+// mayAnswer gives the messages that may be answers, the newest first: those that say so, and those that a session which owes an
+// answer has written without saying which message they answer.
 func mayAnswer(ctx context.Context, reg *sessions.Registry, authors sessions.Authors, sid string, a *asker) (msgs []mail.Message) {
 	ids := map[string]bool{}
 	for id := range a.debts {

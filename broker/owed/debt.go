@@ -135,7 +135,8 @@ func Read(dir *atomicfile.Dir, sid string) (debts []Record, err error) {
 	return debts, err
 }
 
-// merge takes over what a further line knows: the sender's knows the surface, those of ringers what they did. They come in any order.
+// merge adds a further line of the same record: the sender's has the surface, a ringer's has what the ringer did. The lines come
+// in any order.
 func (d *Record) merge(more Record) {
 	d.line = append(bytes.Clone(d.line), more.line...)
 	d.Surface = cmp.Or(more.Surface, d.Surface)
@@ -315,9 +316,9 @@ func closedDebts(dir *atomicfile.Dir) (all map[SessionKey]Record, err error) {
 	return all, err
 }
 
-// All gives by session what is owed, and if over says so what is over, each obligation once: a kill may have left the
-// record of one that was answered, and one that ended otherwise is open again when its message has come back. What is over is
-// read last, so that none is missed that ends meanwhile. With an error comes what could be read.
+// All gives the open obligations by session, and with over also the closed ones. It gives each obligation once: a kill may have
+// left the open record of an answered one, and one that was closed otherwise is open again when its message has come back. The
+// closed ones are read last, so that none is missed that closes meanwhile. With an error it gives those that could be read.
 func All(dir *atomicfile.Dir, over bool) (open map[string][]Record, closed map[SessionKey]Record, err error) {
 	open = map[string][]Record{}
 	sids, err := Sessions(dir)

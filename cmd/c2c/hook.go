@@ -32,8 +32,8 @@ import (
 // hookTime bounds a hook below the 5 s of the script: a tool call must not hang on us.
 const hookTime = 4 * time.Second
 
-// exitTold has a client show its model what stands on standard error: for a ring, and where its protocol has the
-// answer there.
+// exitTold is the exit status with which a client shows its model our standard error: for a ring, and where its protocol has
+// the answer there.
 const exitTold = 2
 
 // errTold says that it stands there.
@@ -102,8 +102,8 @@ func (a *app) hook(ctx context.Context, name string) error {
 	return a.answerHook(ctx, b, s, e, again)
 }
 
-// tellTrouble has the client show what a person has to repair, at events that may tell it: what stands on standard error nobody
-// sees. Other errors it returns.
+// tellTrouble makes the client show an error that a person has to repair, at events whose answer may have such a text: nobody sees
+// a hook's standard error. Other errors are returned.
 func (a *app) tellTrouble(e hooks.Event, cause error) error {
 	says := ""
 	switch {
@@ -183,7 +183,8 @@ func (a *app) sawAnswer(ctx context.Context, b *broker.Broker, s sessions.Sessio
 	return nil
 }
 
-// expectAnswers has what is handed over wait for an answer. A script of ours from before calls c2c for none.
+// expectAnswers records that the mail which is handed over waits for an answer of the model. An older hook script of ours does
+// not call c2c when the model answers, so for it nothing is recorded.
 func (a *app) expectAnswers(b *broker.Broker, s sessions.Session, e hooks.Event) {
 	if !e.TellsAnswers() || e.RunsScript() && a.getenv(hooks.ScriptEnv) == "" {
 		return
@@ -281,7 +282,7 @@ type shower struct {
 	handedAgain []string // those of again
 }
 
-// answerHook shows mail, or asks the client to watch for it. again is what it has dropped, and gets once more.
+// answerHook shows mail, or asks the client to watch for it. again is mail that the client dropped, and gets once more.
 func (a *app) answerHook(ctx context.Context, b *broker.Broker, s sessions.Session, e hooks.Event, again []mail.Message) error {
 	e.Now = time.Now()
 	if len(again) > 0 {

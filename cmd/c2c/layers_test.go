@@ -105,7 +105,7 @@ var layers = []layer{
 	{"sessions/callers", "whose session a call belongs to, and how a caller gets one",
 		1150, "client golang.org/x/sys inbox/atomicfile inbox/mail process/procstat project sessions sessions/facts sessions/registry"},
 	{"sessions/turns", "when a session has worked, answered, or dropped mail",
-		350, "client inbox/mail sessions sessions/facts"},
+		350, "client inbox/atomicfile inbox/mail sessions sessions/facts"},
 	{"sessions/due", "until when no process needs to look at what messages are owed",
 		150, "inbox inbox/atomicfile"},
 	{"sessions/eventlog", "broker.log: what has happened in a root",

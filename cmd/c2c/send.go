@@ -105,7 +105,7 @@ func send(c *call, f *cli.Flags) action {
 	}
 }
 
-// meantToSend says what to type where nobody is called what the first word says; empty: nothing but what is always said.
+// meantToSend says what to type instead when the first word is nobody's alias; empty: there is no special advice.
 func (c *call) meantToSend(ctx context.Context) string {
 	to := c.words[0]
 	several := strings.ContainsAny(strings.Trim(to, " ,;"), " ,;")

@@ -209,7 +209,8 @@ func (c *call) denySender(ctx context.Context, l *senders.List, names []string, 
 	return nil
 }
 
-// tellReads has those who write to a sender learn whether anybody there reads it. What the sender may do does not depend on it.
+// tellReads records whether anybody reads the answers to a sender outside, so that sessions that write to it are told. The
+// sender's rights do not depend on it.
 func (c *call) tellReads(ctx context.Context, s senders.Sender, client string) {
 	err := func() error {
 		b, err := broker.Open(broker.ConfigOf(c.getenv, s.Root, c.log))

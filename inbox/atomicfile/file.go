@@ -121,6 +121,9 @@ func (d *Dir) open(name string, flag int) (f *os.File, info fs.FileInfo, err err
 	return f, info, nil
 }
 
+// ClockTick is how far the time that the kernel gives a file may be behind the clock that processes read.
+const ClockTick = 10 * time.Millisecond
+
 // Version changes with the content of a file that is put in place anew or becomes longer. The next file may have the same
 // inode, but not the same time, unless it was written in the same tick of the clock.
 type Version struct {

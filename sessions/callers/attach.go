@@ -222,7 +222,7 @@ func bindFacts(ctx context.Context, reg *sessions.Registry, a *Attachment, alias
 		}
 		f.Started = a.id == "" && (f.Started || a.Caller.Start != "")
 		if a.id != "" {
-			f.ClientIDs = facts.AddID(f.ClientIDs, a.id)
+			f.AddClientID(a.id)
 		}
 		if a.process.PID != 0 {
 			f.PID, f.StartTime, f.Namespace = a.process.PID, a.process.Start, reg.Processes.Namespace()

@@ -80,10 +80,10 @@ func (f *Facts) Rename(alias string, now time.Time) {
 // maxClientIDs bounds the list: each /clear adds one. The index keeps all of them.
 const maxClientIDs = 16
 
-// AddID puts an id last, once.
-func AddID(ids []string, id string) []string {
-	ids = append(slices.DeleteFunc(slices.Clone(ids), func(s string) bool { return s == id }), id)
-	return ids[max(0, len(ids)-maxClientIDs):]
+// AddClientID puts an id of the client's last, once.
+func (f *Facts) AddClientID(id string) {
+	ids := append(slices.DeleteFunc(slices.Clone(f.ClientIDs), func(s string) bool { return s == id }), id)
+	f.ClientIDs = ids[max(0, len(ids)-maxClientIDs):]
 }
 
 // AddMissing puts sessions that are not there yet into a list.

@@ -74,7 +74,7 @@ func ReadIn(dir *atomicfile.Dir, sid string) (f Facts, err error) {
 func (st *Store) Of(sid string) Facts {
 	f, known := st.seen[sid]
 	if !known {
-		f = st.Logged(st.Read, sid)
+		f = st.logged(st.Read, sid)
 		if st.seen != nil {
 			st.seen[sid] = f
 		}
@@ -82,8 +82,18 @@ func (st *Store) Of(sid string) Facts {
 	return f
 }
 
-// Logged reads facts, and logs it when they cannot be read.
-func (st *Store) Logged(read func(sid string) (Facts, error), sid string) Facts {
+// Many is Of for many sessions: the directory is opened once, until done is called.
+func (st *Store) Many() (of func(sid string) Facts, done func()) {
+	dir, err := st.Dir()
+	if err != nil {
+		return st.Of, func() {} // which logs why
+	}
+	read := func(sid string) (Facts, error) { return ReadIn(dir, sid) }
+	return func(sid string) Facts { return st.logged(read, sid) }, func() { dir.Close() }
+}
+
+// logged logs why when facts cannot be read.
+func (st *Store) logged(read func(sid string) (Facts, error), sid string) Facts {
 	if !mail.ValidName(sid) {
 		return Facts{} // the original allows any id; such a session can have no facts of ours
 	}

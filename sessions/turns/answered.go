@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"c2c/client"
+	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/facts"
@@ -24,9 +25,8 @@ func AnsweredName(sid string) string { return sid + AnswersEnd }
 // noAnswer is the time of a file that was made before its session has answered.
 var noAnswer = time.Unix(1, 0)
 
-// AnswerTick is how far the time of a file may be behind the clock. The hook script compares that of an archive with that of
-// an answer.
-const AnswerTick = 10 * time.Millisecond
+// AnswerTick is subtracted from the time of an answer: the hook script compares it with the time of an archive.
+const AnswerTick = atomicfile.ClockTick
 
 // failureGap is how long the same failure is not recorded again: some clients ask their model several times a second.
 const failureGap = time.Second

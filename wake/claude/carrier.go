@@ -31,7 +31,7 @@ func (c *Carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string,
 	record := recordOf(c.Config, c.Process)
 	had, err = c.carry(ctx, msgs)
 	if len(had) == 0 && errors.Is(err, wake.ErrUncaptured) {
-		if had = record.has(msgs); len(had) > 0 {
+		if had = record.prompted(msgs); len(had) > 0 {
 			err = nil
 		}
 	}

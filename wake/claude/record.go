@@ -43,8 +43,8 @@ func recordOf(config string, process int) record {
 	return record{path, info.Size()}
 }
 
-// has gives the ids of the messages that stand as a prompt in what was written since, in their order up to the first that does not.
-func (r record) has(msgs []mail.Message) (ids []string) {
+// prompted gives the ids of the first messages, in order, that the client has written into the record as prompts since.
+func (r record) prompted(msgs []mail.Message) (ids []string) {
 	if r.path == "" {
 		return nil
 	}

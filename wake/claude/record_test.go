@@ -48,19 +48,19 @@ func TestTheRecordSaysWhatTheClientHasTaken(t *testing.T) {
 	}
 	says(`{"pid":7,"sessionId":"s-1"}`)
 	old, one, two := letter("m-0", "birch", "before"), letter("m-1", "birch", "one \"quoted\"\nline"), letter("m-2", "birch", "two")
-	if got := recordOf(config, 7).has([]mail.Message{one}); got != nil {
+	if got := recordOf(config, 7).prompted([]mail.Message{one}); got != nil {
 		t.Errorf("without a record: %q", got)
 	}
 	add(prompt("user", "", old))
 	r := recordOf(config, 7)
 	add(`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","content":"x"}]}}`, "no json", prompt("assistant", "", two), prompt("user", `,"isSidechain":true`, two), prompt("user", "", one))
 	for want, msgs := range map[string][]mail.Message{"[m-1]": {one, two}, "[]": {two, one}, "[] ": {old}} {
-		if got := fmt.Sprint(r.has(msgs)); got != strings.TrimSpace(want) {
+		if got := fmt.Sprint(r.prompted(msgs)); got != strings.TrimSpace(want) {
 			t.Errorf("%q, want %s", got, want)
 		}
 	}
 	says(`{"pid":7,"sessionId":"../s-1"}`)
-	if got := recordOf(config, 7).has([]mail.Message{one}); got != nil {
+	if got := recordOf(config, 7).prompted([]mail.Message{one}); got != nil {
 		t.Errorf("of no session: %q", got)
 	}
 }

@@ -67,7 +67,7 @@ func Type(ctx context.Context, t Terminal, prompt func(*Screen) (draft string, e
 		}
 		err := await(alone)
 		if err == nil {
-			err = rest(ctx, t, func(s *Screen) error { return alone(prompt(s)) })
+			err = waitAfterPaste(ctx, t, func(s *Screen) error { return alone(prompt(s)) })
 		}
 		if err != nil {
 			return mark(wake.ErrUncaptured, fmt.Errorf("pasted, and not sent: %w", err))
@@ -84,16 +84,16 @@ func Type(ctx context.Context, t Terminal, prompt func(*Screen) (draft string, e
 	}))
 }
 
-// restTime is how long a client is left alone between a paste and Enter. One that was measured takes an Enter that comes
-// within a tenth of a second for a part of the paste.
-const restTime = 300 * time.Millisecond
+// pasteTime is the time between a paste and Enter. A client that was measured takes an Enter within a tenth of a second for a
+// part of the paste.
+const pasteTime = 300 * time.Millisecond
 
-// rest waits for that time, and fails if the picture is not as wanted then.
-func rest(ctx context.Context, t Terminal, wanted func(*Screen) error) (err error) {
+// waitAfterPaste waits for that time, and fails if the screen is not as wanted then.
+func waitAfterPaste(ctx context.Context, t Terminal, wanted func(*Screen) error) (err error) {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(restTime):
+	case <-time.After(pasteTime):
 	}
 	if lerr := t.Look(ctx, func(s *Screen) { err = wanted(s) }); lerr != nil {
 		return lerr

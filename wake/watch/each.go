@@ -28,14 +28,14 @@ func (c *Changes) Each(ctx context.Context, gap time.Duration, look func() (file
 		case wait == 0 || wait > every:
 			wait = every
 		}
-		if err := s.rest(ctx, gap, wait); err != nil {
+		if err := s.pause(ctx, gap, wait); err != nil {
 			return err
 		}
 	}
 }
 
-// rest waits for a change or the end of a time, and for the gap in any case.
-func (s *subscription) rest(ctx context.Context, gap, wait time.Duration) error {
+// pause waits for a change or for the time wait, and never less than gap.
+func (s *subscription) pause(ctx context.Context, gap, wait time.Duration) error {
 	over, again := time.After(gap), time.After(max(gap, wait))
 	select {
 	case <-ctx.Done():

@@ -156,7 +156,7 @@ func (a *agent) hear(l line) {
 		a.answered(l)
 	case "event":
 		if json.Unmarshal(l.Params, &r) == nil {
-			a.told(r.Type)
+			a.follow(r.Type)
 		}
 	case "request":
 		if json.Unmarshal(l.Params, &r) == nil && l.ID != "" {
@@ -176,8 +176,8 @@ func (a *agent) answer(id string, r request) {
 	a.write(context.Background(), out) // fails only when the agent ends, which is seen anyway
 }
 
-// told follows the words through the turn.
-func (a *agent) told(event string) {
+// follow tracks through the turn whether the agent took our words.
+func (a *agent) follow(event string) {
 	a.update(func() {
 		w := a.words
 		if w == nil {
