@@ -87,11 +87,11 @@ func (reg *Registry) sessions(ctx context.Context, look Prober) ([]Session, erro
 	if err != nil {
 		return nil, err
 	}
-	factsOf, done := reg.Facts.Many()
-	defer done()
+	held := reg.Facts.Hold()
+	defer held.Release()
 	list := make([]Session, 0, len(rows))
 	for _, r := range rows {
-		list = append(list, reg.sessionWith(r, factsOf(r.SID()), look))
+		list = append(list, reg.sessionWith(r, held.Of(r.SID()), look))
 	}
 	return list, nil
 }

@@ -45,12 +45,14 @@ func (l *Log) Write(ctx context.Context, event string, facts ...any) error {
 	line := fields.AppendSeconds([]byte(`{"ts":`), mail.Seconds(l.now()))
 	line = fields.AppendText(append(line, `,"event":`...), event)
 	for i := 0; i+1 < len(facts); i += 2 {
-		line = fields.AppendText(append(line, ','), fmt.Sprint(facts[i]))
-		line = append(line, ':')
-		if yes, ok := facts[i+1].(bool); ok {
-			line = strconv.AppendBool(line, yes)
-		} else {
-			line = fields.AppendText(line, fmt.Sprint(facts[i+1]))
+		line = append(fields.AppendText(append(line, ','), fmt.Sprint(facts[i])), ':')
+		switch fact := facts[i+1].(type) {
+		case bool:
+			line = strconv.AppendBool(line, fact)
+		case string:
+			line = fields.AppendText(line, fact)
+		default:
+			line = fields.AppendText(line, fmt.Sprint(fact))
 		}
 	}
 	if l.isFull() {

@@ -29,6 +29,7 @@ type Store struct {
 	root *atomicfile.Dir
 	now  func() time.Time
 	log  inbox.Log
+	dir  *atomicfile.Dir  // nil: it is opened for each session
 	seen map[string]Facts // what a glance has read; nil: facts are read anew each time
 }
 
@@ -38,13 +39,32 @@ func Open(root *atomicfile.Dir, now func() time.Time, log inbox.Log) *Store {
 }
 
 // Glance reads each file once.
-func (st *Store) Glance() *Store { return &Store{st.root, st.now, st.log, map[string]Facts{}} }
+func (st *Store) Glance() *Store {
+	return &Store{root: st.root, now: st.now, log: st.log, seen: map[string]Facts{}}
+}
+
+// Hold gives a store that keeps its directory open until Release, for the facts of many sessions.
+func (st *Store) Hold() *Store {
+	held := *st
+	held.dir, _ = st.Dir() // else it is opened each time, and why it cannot be is logged
+	return &held
+}
+
+// Release closes the directory that Hold has opened.
+func (st *Store) Release() {
+	if st.dir != nil {
+		st.dir.Close()
+	}
+}
 
 // Dir opens the directory of the files.
 func (st *Store) Dir() (*atomicfile.Dir, error) { return st.root.Sub(dirName, true) }
 
 // Read reads the facts of a session; none are no error.
 func (st *Store) Read(sid string) (f Facts, err error) {
+	if st.dir != nil {
+		return ReadIn(st.dir, sid)
+	}
 	dir, err := st.Dir()
 	if err != nil {
 		return f, err
@@ -72,34 +92,15 @@ func ReadIn(dir *atomicfile.Dir, sid string) (f Facts, err error) {
 
 // Of gives no facts, and logs why, when they cannot be read: the registry says who a session is.
 func (st *Store) Of(sid string) Facts {
-	f, known := st.seen[sid]
-	if !known {
-		f = st.logged(st.Read, sid)
-		if st.seen != nil {
-			st.seen[sid] = f
-		}
+	if f, known := st.seen[sid]; known || !mail.ValidName(sid) {
+		return f // the original allows any id; such a session can have no facts of ours
 	}
-	return f
-}
-
-// Many is Of for many sessions: the directory is opened once, until done is called.
-func (st *Store) Many() (of func(sid string) Facts, done func()) {
-	dir, err := st.Dir()
-	if err != nil {
-		return st.Of, func() {} // which logs why
-	}
-	read := func(sid string) (Facts, error) { return ReadIn(dir, sid) }
-	return func(sid string) Facts { return st.logged(read, sid) }, func() { dir.Close() }
-}
-
-// logged logs why when facts cannot be read.
-func (st *Store) logged(read func(sid string) (Facts, error), sid string) Facts {
-	if !mail.ValidName(sid) {
-		return Facts{} // the original allows any id; such a session can have no facts of ours
-	}
-	f, err := read(sid)
+	f, err := st.Read(sid)
 	if err != nil {
 		st.log.Warn("facts of a session are unreadable", "session", sid, "err", err)
+	}
+	if st.seen != nil {
+		st.seen[sid] = f
 	}
 	return f
 }
