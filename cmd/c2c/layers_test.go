@@ -74,6 +74,8 @@ var layers = []layer{
 		150, ""},
 	{"live", "what happens in a root, as it happens, for who only watches",
 		1050, "broker broker/notice inbox inbox/archive inbox/mail process/survive sessions sessions/registry sessions/turns wake wake/watch"},
+	{"relay", "mail to other machines: outboxes, numbered frames, receipts; the carrier interface",
+		150, "inbox/mail"},
 	{"ringer", "whom a process may ring, and by which of the ways below wake",
 		900, "broker broker/deadlines broker/owed client inbox inbox/filelock inbox/mail process/survive sessions sessions/callers sessions/registry sessions/turns wake wake/clients wake/mux wake/plugin wake/watch"},
 	{"doctor", "how checks report what they find, and how that is printed",
