@@ -145,7 +145,7 @@ func TestABatchIsHandledInItsOrderAndSettledAsAWhole(t *testing.T) {
 	srv := scripted(func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		n := r.GetString("n", "")
 		order = append(order, n)
-		tools.AfterWrite(ctx, func(err error) { settled[n] = err; order = append(order, "settled "+n) })
+		tools.OnWritten(ctx, func(err error) { settled[n] = err; order = append(order, "settled "+n) })
 		return mcp.NewToolResultText(n), nil
 	})
 	do := func(id int, n string) string {

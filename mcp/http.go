@@ -271,7 +271,7 @@ func (s *httpSession) take(a *answer, all []rpc.Item, batch bool) {
 		case it.Refusal != nil:
 			asked.list = append(asked.list, refused(it.Message, it.Refusal))
 		case it.Method == "":
-			s.heard(answered(it.Body))
+			s.pingAnswered(answeredID(it.Body))
 		case cancelled != "":
 			s.cancelRequest(cancelled)
 		case it.ID == nil:

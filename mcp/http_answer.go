@@ -91,8 +91,8 @@ type pendingCall struct {
 	gone  bool // nobody waits for it
 }
 
-// stepAside says that the request waits for somebody else: such a one ends when nobody waits for its answer any more.
-func (p *pendingCall) stepAside() {
+// yieldTurn says that the request waits for somebody else: such a one ends when nobody waits for its answer any more.
+func (p *pendingCall) yieldTurn() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.aside = true; p.gone {
@@ -148,7 +148,7 @@ func (a *answer) write(s *httpSession, all requests) error {
 		return errHungUp
 	}
 	err := a.json(http.StatusOK, resp)
-	if err == nil && all.settles() {
+	if err == nil && all.wantsReport() {
 		err = a.acked()
 	}
 	return err
@@ -163,7 +163,7 @@ func (a *answer) writeStream(s *httpSession, all requests) error {
 	}
 	b, err := json.Marshal(resp)
 	switch {
-	case err == nil && resp != nil && !all.settles():
+	case err == nil && resp != nil && !all.wantsReport():
 		return a.send(b)
 	case err == nil && resp != nil && a.out != nil:
 		err = a.failed(a.out.Send(sse.Event{ID: a.events.id(a.events.next()), Data: b}))

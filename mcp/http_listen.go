@@ -32,12 +32,12 @@ type listener struct {
 	end  func()        // closes over
 	gone chan struct{} // closed: it has ended
 
-	mu    sync.Mutex
-	sent  int           // the last event that is written
-	rung  int           // the last event that is a bell of this listener
-	moved chan struct{} // closed when sent has changed
-	quiet int           // pings since the last one that was answered
-	heard bool          // one was
+	mu       sync.Mutex
+	sent     int           // the last event that is written
+	rung     int           // the last event that is a bell of this listener
+	moved    chan struct{} // closed when sent has changed
+	quiet    int           // pings since the last one that was answered
+	answered bool          // one ping was
 }
 
 // listen opens the stream of a session. The newest one stays, as the client may not have noticed yet that it has lost the
@@ -144,8 +144,8 @@ func (l *listener) ping(out *sse.Stream) error {
 
 const pingName = "c2c-ping-"
 
-// heard takes the answer to a ping of the stream that is open.
-func (s *httpSession) heard(id string) {
+// pingAnswered takes the answer to a ping of the stream that is open.
+func (s *httpSession) pingAnswered(id string) {
 	s.mu.Lock()
 	l := s.listener
 	s.mu.Unlock()
@@ -153,8 +153,8 @@ func (s *httpSession) heard(id string) {
 		return
 	}
 	l.mu.Lock()
-	first := !l.heard
-	l.quiet, l.heard = 0, true
+	first := !l.answered
+	l.quiet, l.answered = 0, true
 	l.mu.Unlock()
 	if first {
 		s.h.tellChange(s.rootNow())
@@ -171,7 +171,7 @@ func (s *httpSession) bell() (*listener, bool) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l, l.heard
+	return l, l.answered
 }
 
 // Ring tells the client that its inbox has changed: the standard's way to say so, which has no words of anybody. nil says that
@@ -258,7 +258,7 @@ func (s *httpSession) connection() tools.Connection {
 func (l *listener) silence() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.heard {
+	if l.answered {
 		return ""
 	}
 	return "the client has a stream of events open, and has not answered the ping there: mail waits for its next call of a tool"

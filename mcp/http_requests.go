@@ -17,9 +17,9 @@ import (
 // httpRequest is a request of a session, and what its handler has left.
 type httpRequest struct {
 	rpc.Message
-	ctx        context.Context
-	call       *pendingCall // nil: it was refused before anything was done
-	settlement *tools.Settlement
+	ctx     context.Context
+	call    *pendingCall // nil: it was refused before anything was done
+	written *tools.Written
 
 	resp mcp.JSONRPCMessage // nil: not handled yet, or cancelled
 	err  error
@@ -29,7 +29,7 @@ type httpRequest struct {
 func (s *httpSession) begin(m rpc.Message) *httpRequest {
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	q := &httpRequest{Message: m, call: &pendingCall{cancel: cancel}}
-	q.ctx, q.settlement = tools.WithSettlement(ctx)
+	q.ctx, q.written = tools.WithWritten(ctx)
 	s.pending.Store(string(m.ID), q.call)
 	return q
 }
@@ -45,7 +45,7 @@ func (s *httpSession) forgetRequests(all requests) {
 
 // refused is a request that needs no handler.
 func refused(m rpc.Message, refusal *mcp.JSONRPCError) *httpRequest {
-	return &httpRequest{Message: m, settlement: new(tools.Settlement), resp: refusal, err: errors.New("refused")}
+	return &httpRequest{Message: m, written: new(tools.Written), resp: refusal, err: errors.New("refused")}
 }
 
 func (q *httpRequest) isCall() bool { return q.resp == nil && q.Method == string(mcp.MethodToolsCall) }
@@ -54,7 +54,7 @@ func (q *httpRequest) needsRoot() bool {
 	return q.isCall() || q.resp == nil && q.Method == string(mcp.MethodResourcesRead)
 }
 
-func (q *httpRequest) settles() bool { return q.settlement.Done != nil }
+func (q *httpRequest) wantsReport() bool { return q.written.Done != nil }
 
 // requests are those of one POST: one, or the ones of a batch.
 type requests struct {
@@ -70,7 +70,7 @@ func (all requests) answers() any {
 // notArrived is what a client finds that comes back for an answer with mail in it, which is not kept.
 func (all requests) notArrived() []byte {
 	b, _ := json.Marshal(all.each(func(q *httpRequest) mcp.JSONRPCMessage {
-		if q.resp != nil && !q.settles() {
+		if q.resp != nil && !q.wantsReport() {
 			return q.resp
 		}
 		return rpc.Refuse(q.ID, mcp.INTERNAL_ERROR, "the connection broke before the answer was there. Mail that was in it waits: call poll_inbox")
@@ -94,7 +94,9 @@ func (all requests) each(answer func(*httpRequest) mcp.JSONRPCMessage) any {
 	return some[0]
 }
 
-func (all requests) settles() bool { return slices.ContainsFunc(all.list, (*httpRequest).settles) }
+func (all requests) wantsReport() bool {
+	return slices.ContainsFunc(all.list, (*httpRequest).wantsReport)
+}
 
 func (all requests) cancelled() bool {
 	return slices.ContainsFunc(all.list, func(q *httpRequest) bool { return errors.Is(q.err, errCancelled) })
@@ -134,7 +136,7 @@ func (s *httpSession) answer(a *answer, all requests) {
 	}()
 	a.await(s, all, notes, done)
 	defer turn.end() // net/http goes on after a panic, and the session's other calls wait for it
-	all.settle(a.write(s, all))
+	all.reportWritten(a.write(s, all))
 }
 
 // handle has requests handled, one after another.
@@ -146,16 +148,16 @@ func (s *httpSession) handle(all requests, notes chan mcp.JSONRPCNotification, t
 		ctx := q.ctx
 		if q.isCall() {
 			turn.take()
-			ctx = tools.WithStepAside(ctx, func() { q.call.stepAside(); turn.give() })
+			ctx = tools.WithTurn(ctx, func() { q.call.yieldTurn(); turn.give() })
 		}
 		q.resp, q.err = tools.Handle(s.context(ctx, notes), s.h.cfg.Log, s.h.srv, q.Message, nil)
 	}
 }
 
-// settle tells what became of the answers: they arrived together, or not at all.
-func (all requests) settle(written error) {
+// reportWritten tells each handler whether the answers were written: all of them were, or none.
+func (all requests) reportWritten(err error) {
 	for _, q := range all.list {
-		q.settlement.End(errors.Join(q.err, written))
+		q.written.Report(errors.Join(q.err, err))
 	}
 }
 

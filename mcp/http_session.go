@@ -66,7 +66,7 @@ func isSessionID(id string) bool {
 func (h *HTTP) newSession(id string) *httpSession {
 	s := &httpSession{h: h, agreed: agreed{id: id}, gate: make(chan struct{}, 1), used: h.cfg.Now()}
 	s.ctx, s.stop = context.WithCancelCause(h.ctx)
-	s.peer = &tools.Peer{Cfg: &h.cfg.Config, Others: s, Guest: tools.Client{Remote: true, Open: func(log inbox.Log) (*broker.Broker, error) {
+	s.peer = &tools.Peer{Cfg: &h.cfg.Config, Others: s, Client: tools.Client{Remote: true, Open: func(log inbox.Log) (*broker.Broker, error) {
 		return h.cfg.Open(s.rootNow(), log)
 	}}, Connection: s.connection}
 	return s
@@ -219,8 +219,8 @@ func (s *httpSession) cancelRequest(id string) {
 	}
 }
 
-// answered gives the id of the request of ours that a message answers, "" if it is none.
-func answered(body []byte) string {
+// answeredID gives the id of the request of ours that a message answers, "" if it is none.
+func answeredID(body []byte) string {
 	var head struct {
 		ID     json.RawMessage `json:"id"`
 		Method string          `json:"method"`

@@ -84,10 +84,10 @@ func hasSessions(ctx context.Context) bool {
 	return known
 }
 
-// noteFailure notes in the settlement that an answer tells of an error: the transport does not see it.
+// noteFailure keeps that an answer tells of an error, for the report to the handler: the transport does not see it.
 func noteFailure(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		s, ok := ctx.Value(tools.AfterWriteKey{}).(*tools.Settlement)
+		s, ok := ctx.Value(tools.WrittenKey{}).(*tools.Written)
 		if !ok {
 			return next(ctx, req)
 		}
@@ -127,7 +127,7 @@ func (m *stateless) serve(w http.ResponseWriter, r *http.Request, msg rpc.Messag
 		defer p.leave()
 		ctx = tools.WithPeer(ctx, p.Peer)
 	}
-	ctx, settlement := tools.WithSettlement(ctx)
+	ctx, written := tools.WithWritten(ctx)
 	body, stands := standIn(body, msg.ID)
 	out := &noting{ResponseWriter: w, control: http.NewResponseController(w), limit: m.h.limits.Write, stands: stands, id: msg.ID}
 	if listens {
@@ -150,15 +150,15 @@ func (m *stateless) serve(w http.ResponseWriter, r *http.Request, msg rpc.Messag
 	if errors.Is(context.Cause(m.h.ctx), rpc.ErrStopping) && !out.wrote {
 		sayLater(out, rpc.ErrStopping.Error())
 	}
-	if settlement.Done == nil {
+	if written.Done == nil {
 		return
 	}
 	out.Flush()
-	err := errors.Join(settlement.Failed, ended, out.err)
+	err := errors.Join(written.Failed, ended, out.err)
 	if err == nil {
 		err = tcpAcked(r.Context(), m.h.cfg.Conn(r), m.h.limits.Write)
 	}
-	settlement.End(err)
+	written.Report(err)
 }
 
 // enter gives the peer of the process that calls. What is opened for it stays open for its next call.
@@ -184,7 +184,7 @@ func (m *stateless) enter(r *http.Request) (*statelessPeer, error) {
 	}
 	if p == nil {
 		p = &statelessPeer{m: m, root: root, pid: pid, start: start}
-		p.Peer = &tools.Peer{Cfg: &m.h.cfg.Config, Others: p, Guest: tools.Client{Remote: true, Process: pid, Open: func(log inbox.Log) (*broker.Broker, error) {
+		p.Peer = &tools.Peer{Cfg: &m.h.cfg.Config, Others: p, Client: tools.Client{Remote: true, Process: pid, Open: func(log inbox.Log) (*broker.Broker, error) {
 			return m.h.cfg.Open(root, log)
 		}}, Connection: func() tools.Connection {
 			return m.h.connection(p.silence(), by, mcp.ProtocolVersion20260728)

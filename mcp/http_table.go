@@ -22,17 +22,17 @@ import (
 
 // record is what is kept of an MCP session that has a mailbox. The time of the file is about that of its last request.
 type record struct {
-	ID        string  `json:"id"`
-	Root      string  `json:"root"`
-	RootBy    string  `json:"root_by,omitempty"`
-	SID       string  `json:"sid"`
-	Client    string  `json:"client"` // as it calls itself
-	Protocol  string  `json:"protocol"`
-	PID       int     `json:"pid,omitempty"`   // 0: it cannot be seen
-	Apart     bool    `json:"apart,omitempty"` // the process is not to tell who calls: another session of it has its mailbox
-	StartTime int64   `json:"pid_start_time,omitempty"`
-	Namespace string  `json:"pid_namespace,omitempty"`
-	Created   float64 `json:"created"`
+	ID            string  `json:"id"`
+	Root          string  `json:"root"`
+	RootBy        string  `json:"root_by,omitempty"`
+	SID           string  `json:"sid"`
+	Client        string  `json:"client"` // as it calls itself
+	Protocol      string  `json:"protocol"`
+	PID           int     `json:"pid,omitempty"`   // 0: it cannot be seen
+	SharesProcess bool    `json:"apart,omitempty"` // the process is not to tell who calls: another session of it has its mailbox
+	StartTime     int64   `json:"pid_start_time,omitempty"`
+	Namespace     string  `json:"pid_namespace,omitempty"`
+	Created       float64 `json:"created"`
 }
 
 const (
@@ -174,9 +174,9 @@ func (h *HTTP) drop(s *httpSession, why error, forget bool) {
 func (h *HTTP) revive(k record) *httpSession {
 	s := h.newSession(k.ID)
 	s.decided, s.root, s.rootBy, s.kept, s.protocol, s.info = true, k.Root, k.RootBy, k, k.Protocol, mcp.Implementation{Name: k.Client}
-	s.peer.Last, s.peer.Apart = k.SID, k.Apart
+	s.peer.Last, s.peer.SharesProcess = k.SID, k.SharesProcess
 	if k.lives() {
-		s.peer.Guest.Process = k.PID
+		s.peer.Client.Process = k.PID
 	}
 	there := h.add(s)
 	if there != s { // another request was faster, or there is no room
@@ -228,13 +228,13 @@ func (s *httpSession) Bound(sid string, said bool) error {
 	k, root, by := s.kept, s.root, s.rootBy
 	s.mu.Unlock()
 	pid, apart := s.peer.Processes()
-	if k.SID != "" && k.Root == root && (said || k.SID == sid && k.PID == pid && k.Apart == apart) {
+	if k.SID != "" && k.Root == root && (said || k.SID == sid && k.PID == pid && k.SharesProcess == apart) {
 		return nil
 	}
 	if k.ID == "" {
 		k = record{ID: s.id, Created: mail.Seconds(s.h.cfg.Now())}
 	}
-	k.SID, k.Root, k.RootBy, k.Client, k.Protocol, k.PID, k.Apart, k.StartTime, k.Namespace = sid, root, by, s.GetClientInfo().Name, s.version(), pid, apart, 0, ""
+	k.SID, k.Root, k.RootBy, k.Client, k.Protocol, k.PID, k.SharesProcess, k.StartTime, k.Namespace = sid, root, by, s.GetClientInfo().Name, s.version(), pid, apart, 0, ""
 	if pid != 0 {
 		if p, err := procstat.Read(pid); err == nil {
 			k.StartTime, k.Namespace = p.Start, namespace()

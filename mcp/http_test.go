@@ -177,7 +177,7 @@ func TestAnAnswerWhoseClientWentBeforeItDidNotArrive(t *testing.T) {
 		l := newHTTPLab(t, HTTPLimits{})
 		started, release, settled := make(chan bool), make(chan bool), make(chan error, 1)
 		l.script(func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			tools.AfterWrite(ctx, func(err error) { settled <- err })
+			tools.OnWritten(ctx, func(err error) { settled <- err })
 			started <- true
 			<-release
 			return mcp.NewToolResultText("precious"), nil
@@ -378,7 +378,7 @@ func TestWhatIsKeptOfAnAnswerWhoseConnectionBroke(t *testing.T) {
 		release := make(chan bool)
 		l.script(func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			if mail {
-				tools.AfterWrite(ctx, func(error) {})
+				tools.OnWritten(ctx, func(error) {})
 			}
 			err := server.ServerFromContext(ctx).SendNotificationToClient(ctx, "notifications/test", nil)
 			<-release
@@ -460,7 +460,7 @@ func TestCallsOfASessionWaitForTheirTurn(t *testing.T) {
 func TestACallThatPanicsWhenItSettlesLetsTheNextOneBegin(t *testing.T) {
 	l := newHTTPLab(t, HTTPLimits{})
 	l.script(func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		tools.AfterWrite(ctx, func(error) { panic("x") })
+		tools.OnWritten(ctx, func(error) { panic("x") })
 		return mcp.NewToolResultText("ok"), nil
 	})
 	c := l.dial("one", 0)
@@ -820,7 +820,7 @@ func TestAnAnswerOfALaterRevisionThatWasNotWrittenDidNotArrive(t *testing.T) {
 	l := newHTTPLab(t, HTTPLimits{})
 	settled := make(chan error, 1)
 	srv := scripted(func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		tools.AfterWrite(ctx, func(err error) { settled <- err })
+		tools.OnWritten(ctx, func(err error) { settled <- err })
 		l.h.stop(rpc.ErrStopping) // as Close does
 		<-ctx.Done()
 		return mcp.NewToolResultText("precious"), nil
@@ -839,17 +839,17 @@ func TestAnAnswerOfALaterRevisionThatWasNotWrittenDidNotArrive(t *testing.T) {
 func TestAToolErrorSettlesNothingInALaterRevision(t *testing.T) {
 	for _, fails := range []server.ToolHandlerFunc{
 		func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			tools.AfterWrite(ctx, func(error) {})
+			tools.OnWritten(ctx, func(error) {})
 			return mcp.NewToolResultError("x"), nil
 		},
 		func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) { panic("x") },
 	} {
-		ctx, settlement := tools.WithSettlement(t.Context())
+		ctx, written := tools.WithWritten(t.Context())
 		func() {
 			defer func() { recover() }()
 			noteFailure(fails)(ctx, mcp.CallToolRequest{})
 		}()
-		if settlement.Failed == nil {
+		if written.Failed == nil {
 			t.Error("the answer counts as one")
 		}
 	}

@@ -22,7 +22,7 @@ func TestPeersOfOneServerAreToldApart(t *testing.T) {
 	}})
 	call := func(p *tools.Peer, tool, args string) []string {
 		t.Helper()
-		ctx := tools.WithPeer(srv.WithContext(t.Context(), server.NewInProcessSession(p.Guest.Client, nil)), p)
+		ctx := tools.WithPeer(srv.WithContext(t.Context(), server.NewInProcessSession(p.Client.Configured, nil)), p)
 		text, err := json.Marshal(srv.HandleMessage(ctx, json.RawMessage(strings.TrimSpace(rpcMessage(1, "tools/call", `{"name":"`+tool+`","arguments":`+args+`}`)))))
 		if err != nil {
 			t.Fatal(err)
@@ -36,7 +36,7 @@ func TestPeersOfOneServerAreToldApart(t *testing.T) {
 	peers := map[string]*tools.Peer{}
 	for _, alias := range []string{"amber", "birch"} {
 		c := testClient{t: t, root: root, env: map[string]string{"C2C_MCP_SESSION_ID": "s-" + alias}}
-		peers[alias] = &tools.Peer{Cfg: &tools.Config{}, Guest: tools.Client{Client: "codex", Getenv: c.config().Getenv, Open: c.config().Open}}
+		peers[alias] = &tools.Peer{Cfg: &tools.Config{}, Client: tools.Client{Configured: "codex", Getenv: c.config().Getenv, Open: c.config().Open}}
 		call(peers[alias], "register", `{"alias":"`+alias+`"}`)
 	}
 	peers["birch"].Warn("something is odd")

@@ -257,7 +257,7 @@ type asides struct {
 func (a *asides) answer(t *stdio, r *request) {
 	stepped, done := make(chan struct{}), make(chan struct{})
 	step := sync.OnceFunc(func() { close(stepped) })
-	r.ctx = tools.WithStepAside(r.ctx, step)
+	r.ctx = tools.WithTurn(r.ctx, step)
 	a.wait.Go(func() {
 		defer close(done)
 		t.answer(r)
@@ -279,7 +279,7 @@ func (a *asides) answer(t *stdio, r *request) {
 	})
 }
 
-// answer has r handled, writes the answer and calls what AfterWrite was given.
+// answer has r handled, writes the answer and calls what OnWritten was given.
 func (t *stdio) answer(r *request) {
 	if r.isBatch {
 		t.answerBatch(r)
@@ -290,7 +290,7 @@ func (t *stdio) answer(r *request) {
 	if r.stateless {
 		ctx, srv = t.limits.Stateless.context(r, t.session), t.limits.Stateless.server()
 	}
-	ctx, settlement := tools.WithSettlement(ctx)
+	ctx, written := tools.WithWritten(ctx)
 	resp, err := tools.Handle(ctx, t.limits.Log, srv, r.Message, r.refusal)
 	if v := agreedIn(resp); v != "" {
 		t.agreed.Store(&v)
@@ -298,7 +298,7 @@ func (t *stdio) answer(r *request) {
 	if resp != nil && (r.ID != nil || r.refusal != nil) {
 		err = errors.Join(err, t.send(resp))
 	}
-	settlement.End(err)
+	written.Report(err)
 }
 
 func (t *stdio) end(r *request) {

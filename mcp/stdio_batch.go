@@ -48,21 +48,21 @@ func (t *stdio) answerBatch(whole *request) {
 		return
 	}
 	var answers []mcp.JSONRPCMessage
-	var settle []func(error)
+	var reports []func(error)
 	for _, r := range whole.batch {
-		ctx, settlement := tools.WithSettlement(r.ctx)
+		ctx, written := tools.WithWritten(r.ctx)
 		resp, err := tools.Handle(ctx, t.limits.Log, t.srv, r.Message, r.refusal)
 		if resp != nil && (r.ID != nil || r.refusal != nil) {
 			answers = append(answers, resp)
 		}
-		settle = append(settle, func(written error) { settlement.End(errors.Join(err, written)) })
+		reports = append(reports, func(failed error) { written.Report(errors.Join(err, failed)) })
 	}
 	var err error
 	if len(answers) > 0 {
 		err = t.send(answers)
 	}
 	for i, r := range whole.batch {
-		settle[i](err)
+		reports[i](err)
 		t.end(r)
 	}
 }

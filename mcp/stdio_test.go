@@ -276,7 +276,7 @@ func TestAnswersAreOneLineWhateverTheyHold(t *testing.T) {
 func TestPanickingHandlerIsAnsweredWithAnError(t *testing.T) {
 	var fate error
 	srv := scripted(func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		tools.AfterWrite(ctx, func(err error) { fate = err })
+		tools.OnWritten(ctx, func(err error) { fate = err })
 		panic("words of a message")
 	})
 	var out, log bytes.Buffer
@@ -299,7 +299,7 @@ func TestPanickingHandlerIsAnsweredWithAnError(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	if fate == nil {
-		t.Error("AfterWrite was told that all is well")
+		t.Error("OnWritten was told that all is well")
 	}
 }
 
@@ -372,7 +372,7 @@ func TestAfterWriteComesAfterTheAnswer(t *testing.T) {
 	var out bytes.Buffer
 	seen := "never called"
 	srv := scripted(func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		tools.AfterWrite(ctx, func(err error) { seen = fmt.Sprint(out.String(), err) })
+		tools.OnWritten(ctx, func(err error) { seen = fmt.Sprint(out.String(), err) })
 		return mcp.NewToolResultText("hi"), nil
 	})
 	if err := Serve(t.Context(), strings.NewReader(call(1)), &out, srv, patient); err != nil {
@@ -395,19 +395,19 @@ func TestAfterWriteIsToldOfErrorAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var fate error
 			exchange(t, scripted(func(ctx context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-				tools.AfterWrite(ctx, func(err error) { fate = err })
+				tools.OnWritten(ctx, func(err error) { fate = err })
 				return f(ctx, r)
 			}), call(1))
 			if fate == nil {
-				t.Error("AfterWrite was told that all is well")
+				t.Error("OnWritten was told that all is well")
 			}
 		})
 	}
 }
 
 func TestAfterWriteOutsideATransportSaysSo(t *testing.T) {
-	if tools.AfterWrite(t.Context(), func(error) { t.Error("called") }) {
-		t.Error("AfterWrite promised to call")
+	if tools.OnWritten(t.Context(), func(error) { t.Error("called") }) {
+		t.Error("OnWritten promised to call")
 	}
 }
 
@@ -415,7 +415,7 @@ func TestCancelledRequestIsNotAnswered(t *testing.T) {
 	var fate error
 	started := make(chan struct{})
 	srv := scripted(func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		tools.AfterWrite(ctx, func(err error) { fate = err })
+		tools.OnWritten(ctx, func(err error) { fate = err })
 		close(started)
 		<-ctx.Done()
 		return mcp.NewToolResultText("too late"), nil
@@ -435,7 +435,7 @@ func TestCancelledRequestIsNotAnswered(t *testing.T) {
 		t.Errorf("want only the pong, got %s", out.String())
 	}
 	if !errors.Is(fate, errCancelled) {
-		t.Errorf("AfterWrite was told %v, want %v", fate, errCancelled)
+		t.Errorf("OnWritten was told %v, want %v", fate, errCancelled)
 	}
 }
 
@@ -445,7 +445,7 @@ func TestClientThatStopsReadingCostsOneLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fates := make(chan error, 10)
 		srv := scripted(func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			tools.AfterWrite(ctx, func(err error) { fates <- err })
+			tools.OnWritten(ctx, func(err error) { fates <- err })
 			return mcp.NewToolResultText("hi"), nil
 		})
 		in, w := io.Pipe()
@@ -488,7 +488,7 @@ func TestEndOfInputEndsAServerWithFullOutput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fates := make(chan error, 200)
 		srv := scripted(func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			tools.AfterWrite(ctx, func(err error) { fates <- err })
+			tools.OnWritten(ctx, func(err error) { fates <- err })
 			return mcp.NewToolResultText("hi"), nil
 		})
 		outR, out := io.Pipe()
@@ -568,7 +568,7 @@ func TestRealPipeThatIsFull(t *testing.T) {
 	big := strings.Repeat("x", 200<<10) // more than a pipe holds
 	fate := make(chan error, 1)
 	srv := scripted(func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		tools.AfterWrite(ctx, func(err error) { fate <- err })
+		tools.OnWritten(ctx, func(err error) { fate <- err })
 		return mcp.NewToolResultText(big), nil
 	})
 	limits := Limits{Drain: 50 * time.Millisecond}
@@ -576,7 +576,7 @@ func TestRealPipeThatIsFull(t *testing.T) {
 		t.Error("want an error that says answers were given up")
 	}
 	if err := <-fate; err == nil {
-		t.Error("AfterWrite was told that all is well")
+		t.Error("OnWritten was told that all is well")
 	}
 	outR.Close()
 	out.Close()

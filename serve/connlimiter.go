@@ -25,7 +25,7 @@ type connLimiter struct {
 	idles atomic.Int64 // how often one of them began to be idle
 }
 
-func newCrowd(max int) *connLimiter { return &connLimiter{max: max} }
+func newConnLimiter(max int) *connLimiter { return &connLimiter{max: max} }
 
 // conn is a connection, and what is known of its other end.
 type conn struct {
@@ -44,9 +44,9 @@ type conn struct {
 
 // What right a connection has to stay.
 const (
-	ofAnyone  = iota // it has shown no key
-	ofOutside        // that of a sender
-	ofUser           // the tool token, or a login
+	ofAnyone = iota // it has shown no key
+	ofSender        // that of a sender
+	ofUser          // the tool token, or a login
 )
 
 // add takes a new connection in, or gives nil: then all that are there are the user's own, and busy.
@@ -160,15 +160,15 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 
 // LetIn says that a handler has found out by itself which sender has sent a request, as by a signature. Its connection has the
 // same right to stay as one that has shown a token.
-func LetIn(r *http.Request) { connOf(r).letIn(Outside) }
+func LetIn(r *http.Request) { connOf(r).letIn(Sender) }
 
 func (c *conn) letIn(kind Kind) {
 	switch {
 	case c == nil:
-	case kind != Outside:
+	case kind != Sender:
 		c.right.Store(ofUser)
 	default:
-		c.right.CompareAndSwap(ofAnyone, ofOutside)
+		c.right.CompareAndSwap(ofAnyone, ofSender)
 	}
 }
 

@@ -71,7 +71,7 @@ func (s *Server) guard(route Route) http.Handler {
 			// Without resource_metadata: clients would begin to look for a login of OAuth.
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			why := "this needs the token: Authorization: Bearer and what is in http-mcp-token"
-			if slices.Contains(route.Who, Outside) {
+			if slices.Contains(route.Who, Sender) {
 				why = "this needs a token: Authorization: Bearer and that of a sender, which c2c senders allow makes, or what is in http-mcp-token"
 			}
 			if exposed, first := s.keys.isExposed(); exposed {
@@ -84,7 +84,7 @@ func (s *Server) guard(route Route) http.Handler {
 			return
 		}
 		conn := connOf(r)
-		if v.Kind != Outside && v.Kind != Anyone && conn.stranger() {
+		if v.Kind != Sender && v.Kind != Anyone && conn.stranger() {
 			s.refuse(w, http.StatusForbidden, "user", "this server is for programs of its own user")
 			return
 		}

@@ -32,10 +32,10 @@ import (
 type Kind int
 
 const (
-	Anyone  Kind = iota // no key
-	Tools               // the tool token: an agent's client
-	Outside             // the token of a sender
-	Person              // the login of the page
+	Anyone Kind = iota // no key
+	Tools              // the tool token: an agent's client
+	Sender             // the token of a sender
+	Person             // the login of the page
 )
 
 func (k Kind) String() string {
@@ -147,7 +147,7 @@ func New(cfg Config) *Server {
 	}
 	limits := cfg.Limits.withDefaults()
 	s := &Server{cfg: cfg, limits: limits, mux: http.NewServeMux(), keys: &toolToken{dir: cfg.State}, counts: newCounts(cfg.Now()),
-		connections: newCrowd(limits.Connections), open: newStreams(limits.Streams)}
+		connections: newConnLimiter(limits.Connections), open: newStreams(limits.Streams)}
 	s.roots = newOpenRoots(cfg.Open, limits.OpenRoots, limits.RootIdle, cfg.Log)
 	s.roots.look = cfg.Keep
 	s.Handle(

@@ -78,7 +78,7 @@ const senderToken = "a-token-of-a-sender"
 type knownSenders struct{ denied *atomic.Bool }
 
 func (k knownSenders) Sender(token string) (Visitor, bool) {
-	return Visitor{Kind: Outside, Name: "ci", Root: "/r"}, token == senderToken && !k.denied.Load()
+	return Visitor{Kind: Sender, Name: "ci", Root: "/r"}, token == senderToken && !k.denied.Load()
 }
 
 func (f *face) token() string {
@@ -132,7 +132,7 @@ func whoRoute(pattern string, who ...Kind) Route {
 }
 
 func TestOnlyWhoShowsTheKeyIsLetIn(t *testing.T) {
-	f := newFace(t, Limits{}, whoRoute("/tools", Tools), whoRoute("/in", Outside), whoRoute("/page", Person), whoRoute("/both", Tools, Outside),
+	f := newFace(t, Limits{}, whoRoute("/tools", Tools), whoRoute("/in", Sender), whoRoute("/page", Person), whoRoute("/both", Tools, Sender),
 		whoRoute("/open", Anyone), whoRoute("GET /get", Tools))
 	const host = " HTTP/1.1\nHost: 127.0.0.1:{port}\n"
 	const tools, sender = "Authorization: Bearer {token}\n\n", "Authorization: Bearer " + senderToken + "\n\n"
@@ -220,7 +220,7 @@ func TestOnlyWhoShowsTheKeyIsLetIn(t *testing.T) {
 }
 
 func TestAHandlerKnowsWhoAsks(t *testing.T) {
-	f := newFace(t, Limits{}, whoRoute("/any", Anyone, Tools, Outside))
+	f := newFace(t, Limits{}, whoRoute("/any", Anyone, Tools, Sender))
 	for key, want := range map[string]string{"{token}": "tools  POST words", senderToken: "outside ci POST words", "x": "anyone  POST words"} {
 		request := "POST /any HTTP/1.1\nHost: localhost:{port}\nContent-Length: 5\nAuthorization: Bearer " + key + "\n\nwords"
 		if _, _, body := f.ask(request); body != want {

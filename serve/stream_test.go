@@ -58,7 +58,7 @@ func (f *face) follow(method, key string) (*bufio.Reader, *http.Response) {
 
 func TestARotatedTokenEndsItsStreamsAndNoOthers(t *testing.T) {
 	ended := make(chan bool, 3)
-	f := newFace(t, Limits{}, events(ended, Tools, Outside))
+	f := newFace(t, Limits{}, events(ended, Tools, Sender))
 	old := f.token()
 	ofTools, _ := f.follow("GET", old)
 	ofSender, _ := f.follow("GET", senderToken)
@@ -133,7 +133,7 @@ func TestThereAreOnlySoManyStreams(t *testing.T) {
 
 func TestASenderLeavesStreamsToOthers(t *testing.T) {
 	ended := make(chan bool, 3)
-	f := newFace(t, Limits{Streams: 16}, events(ended, Tools, Outside))
+	f := newFace(t, Limits{Streams: 16}, events(ended, Tools, Sender))
 	for i, want := range []int{http.StatusOK, http.StatusOK, http.StatusServiceUnavailable} {
 		if _, resp := f.follow("GET", senderToken); resp.StatusCode != want {
 			t.Errorf("stream %d of the sender: %d", i+1, resp.StatusCode)
@@ -147,7 +147,7 @@ func TestASenderLeavesStreamsToOthers(t *testing.T) {
 // All clients of a user show one token, so one of them must not take all streams.
 func TestOneVisitorWithAllStreamsLeavesSomeToOthers(t *testing.T) {
 	ended := make(chan bool, 8)
-	f := newFace(t, Limits{Streams: 8}, events(ended, Tools, Outside))
+	f := newFace(t, Limits{Streams: 8}, events(ended, Tools, Sender))
 	var first *bufio.Reader
 	for i := range 8 {
 		r, resp := f.follow("GET", f.token())
@@ -311,7 +311,7 @@ func TestWhoHoldsConnectionsKeepsNobodyOut(t *testing.T) {
 }
 
 func TestASenderThatHoldsConnectionsKeepsNoClientOut(t *testing.T) {
-	f := newFace(t, Limits{Connections: 4, Idle: time.Hour}, whoRoute("/in", Outside), whoRoute("/tools", Tools))
+	f := newFace(t, Limits{Connections: 4, Idle: time.Hour}, whoRoute("/in", Sender), whoRoute("/tools", Tools))
 	ask := func(conn net.Conn, r *bufio.Reader, path, token string) {
 		t.Helper()
 		fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: localhost:%d\r\nAuthorization: Bearer %s\r\n\r\n", path, f.s.port, token)

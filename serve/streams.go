@@ -43,7 +43,7 @@ func (s *streams) enter(r *http.Request, who Visitor, stands bool, process func(
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if who.Kind == Outside && s.of(one.group) >= max(1, s.max/share) || len(s.all) >= s.max && !s.makeRoom(one.group) {
+	if who.Kind == Sender && s.of(one.group) >= max(1, s.max/share) || len(s.all) >= s.max && !s.makeRoom(one.group) {
 		return nil, nil
 	}
 	ctx, one.cancel = context.WithCancel(r.Context())

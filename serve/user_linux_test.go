@@ -19,7 +19,7 @@ import (
 
 // Only root can be another user for a moment. The kernel notes whose a socket is when it is made.
 func TestAnotherUsersProgramIsRefusedEvenWithTheToken(t *testing.T) {
-	f := newFace(t, Limits{}, whoRoute("/tools", Tools), whoRoute("/in", Outside))
+	f := newFace(t, Limits{}, whoRoute("/tools", Tools), whoRoute("/in", Sender))
 	ask := func(uid int, path, token string) int {
 		conn := make(chan net.Conn, 1)
 		go func() {

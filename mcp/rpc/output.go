@@ -10,7 +10,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// ErrStalled is what an answer's AfterWrite gets when the client did not read
+// ErrStalled is what an answer's OnWritten gets when the client did not read
 // it in time.
 var ErrStalled = errors.New("client does not read its answers")
 

@@ -147,7 +147,7 @@ func (c *toolCall) handAnswer(ctx context.Context, sid string, q *broker.Questio
 	if err != nil {
 		return nil, errors.Join(err, a.Ack(ctx, err))
 	}
-	c.settled = true
+	c.handsMail = true
 	written := func(err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), ackTime)
 		defer cancel()
@@ -155,7 +155,7 @@ func (c *toolCall) handAnswer(ctx context.Context, sid string, q *broker.Questio
 			c.logFailure(ctx, sid, ToolAsk, err)
 		}
 	}
-	if !AfterWrite(ctx, written) {
+	if !OnWritten(ctx, written) {
 		return nil, errors.Join(errCannotTell, a.Ack(ctx, errCannotTell))
 	}
 	return mcp.NewToolResultText(text), nil

@@ -175,15 +175,15 @@ func (c *toolCall) pollInbox(ctx context.Context) (any, error) {
 	if err != nil || p.count == 0 {
 		return p.result(), errors.Join(err, l.Release())
 	}
-	if err := c.settle(ctx, s.ID, toolPollInbox, l, p.count, piece); err != nil {
+	if err := c.ackOnWritten(ctx, s.ID, toolPollInbox, l, p.count, piece); err != nil {
 		return nil, err
 	}
 	return p.result(piece.sentence(len(l.Messages)-p.count, l.More)), nil
 }
 
-// settle acknowledges the first n messages of a lease once the answer is written, and gives back the others, or all
+// ackOnWritten acknowledges the first n messages of a lease once the answer is written, and gives back the others, or all
 // when the client has not got it. Of a message in parts only the last part counts.
-func (c *toolCall) settle(ctx context.Context, sid, by string, l *inbox.Lease, n int, piece part) error {
+func (c *toolCall) ackOnWritten(ctx context.Context, sid, by string, l *inbox.Lease, n int, piece part) error {
 	written := func(err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), ackTime)
 		defer cancel()
@@ -205,11 +205,11 @@ func (c *toolCall) settle(ctx context.Context, sid, by string, l *inbox.Lease, n
 			c.logFailure(ctx, sid, by, failed)
 		}
 	}
-	if !AfterWrite(ctx, written) {
+	if !OnWritten(ctx, written) {
 		l.Release()
 		return errCannotTell
 	}
-	c.settled = true
+	c.handsMail = true
 	return nil
 }
 

@@ -17,19 +17,19 @@ import (
 // YieldTurn lets the transport take the next tool call while this one, to which ctx belongs, waits for somebody else. Such a
 // call ends when the client hangs up.
 func YieldTurn(ctx context.Context) {
-	if step, ok := ctx.Value(stepAside{}).(func()); ok {
+	if step, ok := ctx.Value(turnKey{}).(func()); ok {
 		step()
 	}
 }
 
-type stepAside struct{} // the key in the context
+type turnKey struct{} // the key in the context
 
-// WithStepAside says what lets the transport take the next call.
-func WithStepAside(ctx context.Context, step func()) context.Context {
-	return context.WithValue(ctx, stepAside{}, step)
+// WithTurn says what lets the transport take the next call.
+func WithTurn(ctx context.Context, step func()) context.Context {
+	return context.WithValue(ctx, turnKey{}, step)
 }
 
-// AfterWrite has done called once: with nil after the answer to the request that
+// OnWritten has done called once: with nil after the answer to the request that
 // ctx belongs to has been written whole to the client, else with the reason why
 // not: a client that stalled or hung up, a request that it cancelled, a
 // shutdown, or an answer that says the request failed. "Written" means handed
@@ -37,32 +37,32 @@ func WithStepAside(ctx context.Context, step func()) context.Context {
 //
 // done runs outside the request, whose context has ended by then. The transport
 // waits for it before it takes the next tool call, unless this one has stepped aside,
-// and before it ends, so it must be quick. A handler calls AfterWrite once at most and not from other
+// and before it ends, so it must be quick. A handler calls OnWritten once at most and not from other
 // goroutines. It reports false, and never calls done, when ctx does not come
 // from a transport that can tell.
-func AfterWrite(ctx context.Context, done func(error)) bool {
-	s, ok := ctx.Value(AfterWriteKey{}).(*Settlement)
+func OnWritten(ctx context.Context, done func(error)) bool {
+	s, ok := ctx.Value(WrittenKey{}).(*Written)
 	if ok {
 		s.Done = done
 	}
 	return ok
 }
 
-type AfterWriteKey struct{} // the key in the context
+type WrittenKey struct{} // the key in the context
 
-// Settlement is what AfterWrite was given for a request.
-type Settlement struct {
+// Written is what OnWritten was given for a request.
+type Written struct {
 	Done   func(error)
 	Failed error // the answer tells of an error; noted only for a transport that does not see it
 }
 
-func WithSettlement(ctx context.Context) (context.Context, *Settlement) {
-	s := new(Settlement)
-	return context.WithValue(ctx, AfterWriteKey{}, s), s
+func WithWritten(ctx context.Context) (context.Context, *Written) {
+	s := new(Written)
+	return context.WithValue(ctx, WrittenKey{}, s), s
 }
 
-// End is called once, when it is known whether the answer was written.
-func (s *Settlement) End(err error) {
+// Report is called once, when it is known whether the answer was written.
+func (s *Written) Report(err error) {
 	if s.Done != nil {
 		s.Done(err)
 	}

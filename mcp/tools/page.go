@@ -27,9 +27,9 @@ const (
 func (c *toolCall) room() int {
 	p, _ := client.Find(c.caller.Client)
 	room := cmp.Or(p.Answer, carefulAnswer)
-	if c.Guest.Getenv != nil {
+	if c.Client.Getenv != nil {
 		// The client counts a token for four characters, and looks closer from half of them on.
-		if tokens, err := strconv.Atoi(c.Guest.Getenv(p.AnswerTokens)); err == nil && tokens > 0 {
+		if tokens, err := strconv.Atoi(c.Client.Getenv(p.AnswerTokens)); err == nil && tokens > 0 {
 			room = min(room, 2*tokens)
 		}
 	}

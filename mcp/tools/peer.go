@@ -19,10 +19,10 @@ import (
 
 // Client is a client as its transport knows it.
 type Client struct {
-	Client  string // the AI program, as far as our configuration says: what it says of itself comes first, if we know it
-	Process int    // of the client
-	Remote  bool   // this process is no part of the client's, see broker.Caller
-	Getenv  func(string) string
+	Configured string // the AI program that our configuration names; what a client says of itself comes first, if c2c knows it
+	Process    int    // of the client
+	Remote     bool   // this process is no part of the client's, see broker.Caller
+	Getenv     func(string) string
 	// Open opens the broker, see Config.
 	Open func(log inbox.Log) (*broker.Broker, error)
 }
@@ -30,18 +30,18 @@ type Client struct {
 // Peer is one client as the tools see it, and what they keep for it between two calls.
 type Peer struct {
 	Cfg    *Config
-	Guest  Client
+	Client Client
 	Others otherClients // nil: the transport has no other client
 	// connection tells of the transport; nil: it is that of a server that the client has started.
 	Connection func() Connection
 
-	mu       sync.Mutex
-	broker   *broker.Broker   // nil before the first call
-	left     []*broker.Broker // of a root that was replaced since
-	Last     string           // the session of the last call
-	Apart    bool             // another connection of the client's process has the mailbox of that process
-	protocol string           // that was agreed on, where the transport does not keep it
-	unlock   func() error     // of the server lock of that session, which shows that it is alive
+	mu            sync.Mutex
+	broker        *broker.Broker   // nil before the first call
+	left          []*broker.Broker // of a root that was replaced since
+	Last          string           // the session of the last call
+	SharesProcess bool             // another connection of the client's process has the mailbox of that process
+	protocol      string           // that was agreed on, where the transport does not keep it
+	unlock        func() error     // of the server lock of that session, which shows that it is alive
 
 	progress sync.Map // by session id, a progress
 
@@ -82,7 +82,7 @@ func (p *Peer) Open() (*broker.Broker, error) {
 	if p.broker != nil && !p.broker.Replaced() {
 		return p.broker, nil
 	}
-	b, err := p.Guest.Open(sessions.WarningLogger(p.Warn))
+	b, err := p.Client.Open(sessions.WarningLogger(p.Warn))
 	if err == nil {
 		if p.broker != nil {
 			p.left = append(p.left, p.broker)
@@ -110,7 +110,7 @@ func (p *Peer) Close() {
 func (p *Peer) Is(process int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.Guest.Process = process
+	p.Client.Process = process
 }
 
 // Process is that of the client, 0 if it is not known.
@@ -123,7 +123,7 @@ func (p *Peer) Process() int {
 func (p *Peer) Processes() (pid int, apart bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.Guest.Process, p.Apart
+	return p.Client.Process, p.SharesProcess
 }
 
 // Session is that of the last call, "" before the first.
@@ -183,7 +183,7 @@ func (p *Peer) callerIn(ctx context.Context, b *broker.Broker, req mcp.CallToolR
 	if s, err := callers.Resolve(ctx, b.Registry, c); err == nil && p.Others.Taken(s.ID) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.Apart, c.PID = true, 0
+		p.SharesProcess, c.PID = true, 0
 	}
 	return c
 }
@@ -193,19 +193,19 @@ func (p *Peer) callerIn(ctx context.Context, b *broker.Broker, req mcp.CallToolR
 func (p *Peer) caller(ctx context.Context, req mcp.CallToolRequest) callers.Caller {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c := callers.Caller{Client: p.ClientOf(ctx), Remote: p.Guest.Remote, Getenv: p.Guest.Getenv, PID: p.Guest.Process, Last: p.Last}
-	if c.Transport = sessions.TransportStdio; p.Guest.Remote {
+	c := callers.Caller{Client: p.ClientOf(ctx), Remote: p.Client.Remote, Getenv: p.Client.Getenv, PID: p.Client.Process, Last: p.Last}
+	if c.Transport = sessions.TransportStdio; p.Client.Remote {
 		c.Transport = sessions.TransportHTTP
 	}
-	if p.Apart {
+	if p.SharesProcess {
 		c.PID = 0
 	}
-	if p.Guest.Getenv != nil {
-		c.Alias = strings.TrimSpace(p.Guest.Getenv(autoAlias))
+	if p.Client.Getenv != nil {
+		c.Alias = strings.TrimSpace(p.Client.Getenv(autoAlias))
 	}
 	profile, _ := client.Find(c.Client)
-	if profile.SessionServer && p.Guest.Getenv != nil {
-		c.ClientID = strings.TrimSpace(p.Guest.Getenv(profile.SessionEnv))
+	if profile.SessionServer && p.Client.Getenv != nil {
+		c.ClientID = strings.TrimSpace(p.Client.Getenv(profile.SessionEnv))
 	}
 	if req.Params.Meta != nil {
 		if profile.SessionMeta != "" {
@@ -214,7 +214,7 @@ func (p *Peer) caller(ctx context.Context, req mcp.CallToolRequest) callers.Call
 		c.Claimed, _ = req.Params.Meta.AdditionalFields[claim].(string)
 	}
 	if c.ClientID == "" {
-		c.ClientID = profile.SessionOf(c.PID, p.Guest.Getenv)
+		c.ClientID = profile.SessionOf(c.PID, p.Client.Getenv)
 	}
 	return c
 }
@@ -249,15 +249,15 @@ func (p *Peer) ClientOf(ctx context.Context) string {
 	if s, ok := server.ClientSessionFromContext(ctx).(server.SessionWithClientInfo); ok {
 		info = s.GetClientInfo().Name
 	}
-	return ClientName(info, p.Guest.Client)
+	return ClientName(info, p.Client.Configured)
 }
 
 // configured is the client for which c2c was set up here. A remote client says which one it is.
 func (p *Peer) configured(ctx context.Context) string {
-	if p.Guest.Remote {
+	if p.Client.Remote {
 		return p.ClientOf(ctx)
 	}
-	return p.Guest.Client
+	return p.Client.Configured
 }
 
 // autoAlias is the original's variable for what a session is to be called that was given no name yet.

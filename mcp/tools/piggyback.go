@@ -21,7 +21,7 @@ const ByResult = "tool_result"
 func (c *toolCall) addMail(ctx context.Context, tool string, res *mcp.CallToolResult) {
 	p, known := client.Find(c.caller.Client)
 	// peek_inbox has just shown what waits, and promises to leave it.
-	if known && !p.ResultMail || c.settled || slices.Contains([]string{toolPollInbox, toolPeekInbox}, tool) {
+	if known && !p.ResultMail || c.handsMail || slices.Contains([]string{toolPollInbox, toolPeekInbox}, tool) {
 		return
 	}
 	s, err := callers.Resolve(ctx, c.b.Registry, c.callerIn(ctx, c.b, c.req)) // the call may have registered it
@@ -64,7 +64,7 @@ func (c *toolCall) addLeased(ctx context.Context, sid string, box *inbox.Mailbox
 		}
 	}
 	if page.count > 0 {
-		if err := c.settle(ctx, sid, ByResult, l, page.count, part{}); err != nil {
+		if err := c.ackOnWritten(ctx, sid, ByResult, l, page.count, part{}); err != nil {
 			return err
 		}
 		res.Content = append(res.Content, mcp.NewTextContent(preface+page.text.String()+"]"))

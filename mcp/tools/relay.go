@@ -207,7 +207,7 @@ func (r *Relay) watch(c *watch.Changes) {
 
 // ask writes a request; nil when that fails: the dialog of the client is open all the same.
 func (r *Relay) ask(a asking) *Asked {
-	if r.Peer.Cfg.Uninstalled != nil && r.Peer.Cfg.Uninstalled(r.Peer.Guest.Client, r.Peer.Process()) {
+	if r.Peer.Cfg.Uninstalled != nil && r.Peer.Cfg.Uninstalled(r.Peer.Client.Configured, r.Peer.Process()) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(r.Ctx, cmp.Or(r.Peer.Cfg.LockWait, lockWait))
@@ -240,7 +240,7 @@ func (r *Relay) ask(a asking) *Asked {
 func (r *Relay) look(open []*Asked) (left []*Asked, files []string, wait time.Duration) {
 	doing, dir := r.doing()
 	for _, a := range open {
-		over, again := r.settle(a, doing)
+		over, again := r.advance(a, doing)
 		if over {
 			continue
 		}
@@ -258,15 +258,15 @@ func (r *Relay) look(open []*Asked) (left []*Asked, files []string, wait time.Du
 // doing is what the client's own record says, and the directory that changes with it.
 func (r *Relay) doing() (client.Doing, string) {
 	profile, _ := client.Find(r.client)
-	if profile.Doing == nil || r.Peer.Guest.Getenv == nil {
+	if profile.Doing == nil || r.Peer.Client.Getenv == nil {
 		return client.Doing{}, ""
 	}
-	config, _ := profile.Config(r.Peer.Guest.Getenv)
+	config, _ := profile.Config(r.Peer.Client.Getenv)
 	return profile.Doing(config, r.Peer.Process(), ""), filepath.Join(config, profile.DoingDir)
 }
 
-// settle is over when nothing is to be done for a request any more. Else it says when to look again.
-func (r *Relay) settle(a *Asked, doing client.Doing) (over bool, again time.Duration) {
+// advance takes a request one step further. over: nothing is left to do for it; else again is when to look at it next.
+func (r *Relay) advance(a *Asked, doing client.Doing) (over bool, again time.Duration) {
 	ctx, cancel := context.WithTimeout(r.Ctx, cmp.Or(r.Peer.Cfg.LockWait, lockWait))
 	defer cancel()
 	now, err := a.store.Get(ctx, a.Session, a.ID)

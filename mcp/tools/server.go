@@ -79,7 +79,7 @@ func NewTools(cfg Config) *Tools {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	t := &Tools{Cfg: cfg}
-	t.Only = &Peer{Cfg: &t.Cfg, Guest: Client{Client: cfg.Client, Process: cfg.PID, Getenv: cfg.Getenv, Open: cfg.Open}}
+	t.Only = &Peer{Cfg: &t.Cfg, Client: Client{Configured: cfg.Client, Process: cfg.PID, Getenv: cfg.Getenv, Open: cfg.Open}}
 	return t
 }
 
@@ -259,7 +259,7 @@ type toolCall struct {
 	req    mcp.CallToolRequest
 	caller callers.Caller
 
-	settled bool // AfterWrite was called for its answer
+	handsMail bool // its answer has mail in it, which is acknowledged once that is written
 }
 
 // attach is the caller's session, registered if it was not.

@@ -102,11 +102,11 @@ func (l *listener) event(name string, data []byte) error {
 
 func (l *listener) hello() error {
 	decides := l.v.Kind == serve.Person
-	if l.v.Kind == serve.Outside && l.h.cfg.Decides != nil {
+	if l.v.Kind == serve.Sender && l.h.cfg.Decides != nil {
 		decides = len(l.h.cfg.Decides(l.v.Name)) > 0
 	}
 	h := helloData{As: l.v.Kind.String(), Permissions: decides}
-	if l.v.Kind == serve.Outside {
+	if l.v.Kind == serve.Sender {
 		h.Name = l.v.Name
 	}
 	return l.send("hello", h)

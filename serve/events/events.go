@@ -67,7 +67,7 @@ func New(cfg Config) *Handler {
 
 // Routes are the paths of the handler.
 func (h *Handler) Routes() []serve.Route {
-	return []serve.Route{{Pattern: "GET /events", Who: []serve.Kind{serve.Tools, serve.Outside, serve.Person}, Stream: true, Handler: h}}
+	return []serve.Route{{Pattern: "GET /events", Who: []serve.Kind{serve.Tools, serve.Sender, serve.Person}, Stream: true, Handler: h}}
 }
 
 // ServeHTTP writes events until the client goes, or does not read, or its key is worth nothing any more.

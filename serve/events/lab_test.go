@@ -58,7 +58,7 @@ func newWorld(t *testing.T) *world {
 
 // Sender knows each sender by its name, which is its token.
 func (w *world) Sender(token string) (v serve.Visitor, ok bool) {
-	return serve.Visitor{Kind: serve.Outside, Name: token, Root: w.b.Root()}, token == "ci" || token == "desk"
+	return serve.Visitor{Kind: serve.Sender, Name: token, Root: w.b.Root()}, token == "ci" || token == "desk"
 }
 
 // Person is who says so.

@@ -53,7 +53,7 @@ func (h *Handler) listen(r *http.Request, v serve.Visitor, place *serve.OpenRoot
 	if l.fresh = before.epoch != start.Epoch || before.n > start.N; !l.fresh {
 		l.at.n = before.n
 	}
-	if v.Kind == serve.Outside {
+	if v.Kind == serve.Sender {
 		if l.post, err = newPost(l, mail.ExternalPrefix+v.Name); err != nil {
 			return nil, err
 		}
@@ -106,7 +106,7 @@ func (l *listener) begin() error {
 	if l.fresh {
 		return l.take(news{n: l.start.N, sessions: l.start.Sessions, mails: l.start.Mails})
 	}
-	if l.v.Kind != serve.Outside {
+	if l.v.Kind != serve.Sender {
 		return l.take(news{n: l.at.n, sessions: l.start.Sessions})
 	}
 	return nil
@@ -206,7 +206,7 @@ func (l *listener) follow(ctx context.Context, next chan<- news) error {
 // own are the messages whose state is the listener's business, without their words.
 func (l *listener) own(mails []live.Mail) (own []live.Mail) {
 	for _, m := range mails {
-		if l.v.Kind == serve.Person || l.v.Kind == serve.Outside && m.External && isFrom(m.Message, l.post.sid) {
+		if l.v.Kind == serve.Person || l.v.Kind == serve.Sender && m.External && isFrom(m.Message, l.post.sid) {
 			m.Content, m.Extra = "", nil
 			own = append(own, m)
 		}
@@ -232,7 +232,7 @@ func (l *listener) take(n news) error {
 			return err
 		}
 	}
-	if n.sessions == nil || l.v.Kind == serve.Outside {
+	if n.sessions == nil || l.v.Kind == serve.Sender {
 		return nil
 	}
 	return l.tellSessions(n.sessions)
@@ -271,7 +271,7 @@ func (l *listener) mine(ctx context.Context, all []permission.Request) ([]permis
 	if l.v.Kind == serve.Person || len(all) == 0 {
 		return all, nil
 	}
-	if l.v.Kind != serve.Outside || l.h.cfg.Decides == nil {
+	if l.v.Kind != serve.Sender || l.h.cfg.Decides == nil {
 		return nil, nil
 	}
 	aliases := l.h.cfg.Decides(l.v.Name)

@@ -57,7 +57,7 @@ func (h *Hooks) read(w http.ResponseWriter, r *http.Request) (*request, error) {
 func (h *Hooks) identify(w http.ResponseWriter, r *http.Request, q *request) error {
 	v := serve.VisitorOf(r)
 	switch v.Kind {
-	case serve.Outside:
+	case serve.Sender:
 		s, ok := h.cfg.Senders.ByName(v.Name)
 		if !ok || s.Root != v.Root || s.Scheme != "" {
 			return h.nobody()

@@ -73,7 +73,7 @@ func New(cfg Config) *Hooks {
 
 // Routes are the paths for a Server. A request without a token is let through to have its signature looked at.
 func (h *Hooks) Routes() []serve.Route {
-	who := []serve.Kind{serve.Outside, serve.Anyone}
+	who := []serve.Kind{serve.Sender, serve.Anyone}
 	return []serve.Route{
 		{Pattern: "POST /in/{alias}", Who: who, Body: maxBody, Handler: h},
 		{Pattern: "POST /{$}", Who: who, Body: maxBody, Handler: h},
@@ -86,7 +86,7 @@ type Keys struct{ List *senders.List }
 // Sender says which sender has a token.
 func (k Keys) Sender(token string) (serve.Visitor, bool) {
 	s, ok := k.List.ByToken(token)
-	return serve.Visitor{Kind: serve.Outside, Name: s.Name, Root: s.Root}, ok
+	return serve.Visitor{Kind: serve.Sender, Name: s.Name, Root: s.Root}, ok
 }
 
 // refusal is an answer that is no success, with a sentence that says what to do.
