@@ -1,8 +1,10 @@
-// Package broker is the post of a root: it sends mail and answers, finds what became of it, lists and searches it.
+// Package broker sends messages between the sessions of a root, answers and lists them, and says what became of each.
+// A root is the directory with the mail of one project.
 //
-// Whose mail it is, is package sessions'; the mail on disk is package inbox's. What follows from mail stands below this
-// package: owed (answers that are due), deadlines (acts when they are over), loops (stops agents that only answer each
-// other), moves (mail that changes its mailbox), notice (what c2c itself tells), explain (why a message is not read yet).
+// Package sessions knows the sessions, package inbox keeps their mail on disk. The packages below broker do what
+// follows from mail: owed (answers that are due), deadlines (what to do when a time is over), loops (stops agents
+// that only answer each other), moves (mail that changes its mailbox), notice (c2c's own messages), explain (why a
+// message is not read yet).
 //
 // A Broker may be used by any goroutine, and any number of processes may have the root open. Locks are taken in
 // this order: the right to ring (wake.lock), registry, session, inbox, archive. The locks of dead-letter.jsonl and

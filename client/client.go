@@ -1,6 +1,6 @@
-// Package client holds what c2c knows about each AI program it serves, as data in one file per client.
-// Nothing here is on disk and nothing changes after start, so every function may be called from
-// any goroutine at once.
+// Package client holds the facts that c2c knows about each AI program (Claude Code, Codex and others), as data in one
+// file per program. Nothing here is on disk and nothing changes after the start, so any goroutine may call every
+// function at any time.
 package client
 
 import (

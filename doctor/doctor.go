@@ -1,4 +1,5 @@
-// Package doctor is how checks report what they find, and how that is printed. Each package checks what it owns and changes nothing.
+// Package doctor defines the report of a check and prints it, for c2c doctor. Each package checks its own files, and
+// a check changes nothing.
 package doctor
 
 // Status says how serious a Finding is.

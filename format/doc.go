@@ -1,2 +1,2 @@
-// Package format writes times, spans and counts as people read them.
+// Package format writes times, durations and counts in words, for people.
 package format

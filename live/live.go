@@ -1,11 +1,13 @@
-// Package live shows a root as it changes: which sessions there are, what waits for them, and what becomes of each message.
+// Package live shows a root as it changes: its sessions, the mail that waits for them, and what becomes of each
+// message.
 //
-// It is made from the files alone, with one watch of the kernel's, and does nothing while nothing happens. It takes no
-// lock and writes nothing: no message is handed over or marked because somebody watches. Where the system has no watch left
-// it looks once a second.
+// It reads files only, with one kernel watch, and does nothing while nothing happens. It takes no lock and writes
+// nothing, so watching hands no message over and marks none as read. Where the system has no watch left, it looks
+// once a second.
 //
-// A message is told once, as Stored, in the order in which its sender sent it, even when it was read before anybody could
-// look. The exception is an ephemeral one that was read as quickly, because no file has it then.
+// Each message appears once as Stored, in the order in which its sender sent it, even when its receiver has read it
+// before this package could look. The exception is an ephemeral message that was read as quickly: no file has it
+// then.
 package live
 
 import (

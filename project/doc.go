@@ -1,3 +1,3 @@
-// Package project says which directory, the root, holds the mail of the project around a directory: all clones of one
-// remote, and all work trees of one repository, share a root.
+// Package project finds the root of a directory: the place where the mail of its project is kept. All clones of one
+// remote share a root, and so do all work trees of one repository.
 package project

@@ -1,11 +1,12 @@
-// Package senders keeps the list of programs and services that may write from outside, and how each proves itself.
+// Package senders keeps the list of programs and services outside that may write to sessions, and how each proves
+// itself.
 //
-// A sender shows a token, or signs what it sends. A bridge is a program that brings what many people write: its token says
-// that the bridge may speak, and the list of identities who behind it may. Somebody new behind a bridge is given a code
-// once, which a person of this machine approves (Pair).
+// A sender shows a token, or signs what it sends. A bridge is a program that passes on the messages of many people.
+// Its token allows the bridge to speak; a list of identities says which people behind it may. A new person behind a
+// bridge gets a code once, and a person of this machine approves it (Pair).
 //
-// All is files of the state directory's http, and any number of processes may use them at once. The daemon sees each change
-// with the next request.
+// All is in files below http in the state directory, and any number of processes may use them at once. The daemon
+// sees each change at the next request.
 //
 //	senders.json       the list, at most 64 KiB. Of a token only its hash is there; the secret of a signature has to be
 //	pairing.json       codes that nobody has approved yet, and when wrong ones were tried

@@ -1,5 +1,5 @@
-// Package serve is the HTTP side of c2c: it listens on this machine alone, says who a visitor is, keeps the roots open that
-// requests need, and bounds what a visitor can take. What is answered at a path the caller of New hands in.
+// Package serve is the HTTP side of c2c: it listens on this machine only, checks who a visitor is, opens the roots
+// that requests need, and limits what a visitor can use. The caller of New passes in what answers at each path.
 //
 // One daemon serves all roots of a user. Nothing of c2c needs it or asks it, and it needs no file but these, in the state
 // directory:

@@ -1,4 +1,5 @@
-// Package sessions knows the sessions of a root: their ids and aliases, what is known of each, and whether its client lives.
+// Package sessions knows the sessions of a root: their ids, their aliases, the facts about each, and whether its
+// client lives. A session is one conversation with an AI program, and has one mailbox.
 //
 // On disk, under the root: registry.json, shared with the original c2c and holding only its fields;
 // sessions/<sid>.json, our own facts about a session; sessions/ids/<client>.<id>, which session a client's own id belongs to;

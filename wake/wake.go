@@ -1,9 +1,9 @@
-// Package wake says when a session is rung and what a ring is: the policy, the
-// words of a notice, and what each way to reach a client promises. It has no
-// state but Policy and links no library, because every hook links it.
+// Package wake decides when to ring a session, that is, to make its AI program look at new mail. It defines what a
+// ring is, the words of a notice, and what each way to reach a client promises. It has no state but Policy and links
+// no library, because every hook links it.
 //
-// The packages below do the work: watch notices that a mailbox changed, and
-// each client has a folder with the ways to reach it.
+// The packages below wake do the work: watch notices that a mailbox changed, and each client has a folder with the
+// ways to reach it.
 package wake
 
 import (

@@ -1,3 +1,4 @@
-// Package deadlines acts when a time is over: messages expire, senders are told, sessions are reminded, what is old is tidied
-// away. One process of a root does so at a time; what is due follows from the files alone, so another one may go on at any time.
+// Package deadlines does what has to happen when a time is over: it lets messages expire, tells their senders,
+// reminds sessions of answers, and tidies old files away. One process of a root does this at a time. What is due
+// follows from the files alone, so another process can take over at any time.
 package deadlines

@@ -1,3 +1,3 @@
-// Package loops stops agents that only answer each other: it counts the messages of a chain between which nobody has worked, and
-// holds the one that is too many.
+// Package loops stops agents that only answer each other: it counts the messages of a chain in which no agent has
+// done other work, and holds the message that is one too many.
 package loops

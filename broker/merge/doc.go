@@ -1,2 +1,3 @@
-// Package merge moves all that a root of an older version has into the root that its project has now.
+// Package merge merges two directories of mail: it moves everything from the root of an older version into the root
+// that the project has now.
 package merge

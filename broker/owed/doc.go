@@ -1,3 +1,4 @@
-// Package owed keeps which answers are owed: a record for each question, task or review until it is answered, and which session
-// waits for whom just now. The records stand in owed/, below the root, a file for each session that owes.
+// Package owed records which answers a session owes: a record for each question, task or review until it is answered.
+// It also records which session waits for an answer of which other one right now. The records are in owed/ below the
+// root, one file for each session that owes an answer.
 package owed

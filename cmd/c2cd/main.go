@@ -1,5 +1,5 @@
-// Command c2cd has the verbs of c2c that link large libraries: the MCP server, waking, and the set-up of
-// clients. People type c2c, which runs it.
+// Command c2cd is the second half of c2c: it has the verbs that link large libraries, such as the MCP server, the
+// daemons, the installer and the screen. People type c2c, which starts c2cd.
 package main
 
 import (

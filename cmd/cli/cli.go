@@ -1,5 +1,5 @@
-// Package cli is what both programs have in common: the table of all verbs, from which come their options, help,
-// completion and pages, and how errors and JSON are written.
+// Package cli holds what the programs c2c and c2cd share: the table of all verbs, the options, help, completion and
+// pages that are made from it, and the way in which both write errors and JSON.
 package cli
 
 import (

@@ -1,5 +1,5 @@
-// Package httpd is what c2c serve runs: a server with the tools, the page, mail from outside and the streams of events, and what
-// looks after the roots that it has open.
+// Package httpd runs c2c serve: an HTTP server with the tools, the page, mail from outside and the streams of events.
+// It also looks after each root that it has open.
 package httpd
 
 import (

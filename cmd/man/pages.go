@@ -1,4 +1,4 @@
-// Package man makes the man pages, of the table of all verbs.
+// Package man makes the man pages from the table of all verbs.
 package man
 
 import (

@@ -1,4 +1,5 @@
-// Package monitor writes what happens in a root as lines, as the original's monitor does: programs read them.
+// Package monitor prints what happens in a root, one line for each event, for programs to read. The lines are those
+// of the original's monitor.
 package monitor
 
 import (

@@ -1,5 +1,5 @@
-// Package rare has what c2c leaves to c2cd though it needs no large library: verbs that people seldom type, and what is due in a
-// root. Each hook would load them.
+// Package rare has the verbs of c2cd that need no large library but that people seldom type, and the work on
+// deadlines. They are not in c2c because every hook would load them.
 package rare
 
 import (

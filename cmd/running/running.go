@@ -1,4 +1,4 @@
-// Package running finds the clients that run already, and that c2c knows nothing of.
+// Package running finds AI programs that were started without c2c and run now.
 package running
 
 import (

@@ -1,8 +1,8 @@
-// Package watch is the screen of c2c watch: the sessions of a root, their mail as it flows, and a person who reads and
-// writes. It looks at everything and takes nothing: only the person's own mail is taken, when the person says so.
+// Package watch is the full-screen view of c2c watch: it shows the sessions of a root and their mail as it flows, and
+// lets a person read and write. It takes only the person's own mail, and only when the person says so.
 //
-// One goroutine draws and answers keys. It sleeps until something happens, and only what has changed is written to the
-// terminal. Whatever others have written is shown cleaned: no sequence of theirs reaches the terminal.
+// One goroutine draws and answers keys. It sleeps until something happens, and writes only what has changed to the
+// terminal. It cleans whatever others have written, so that no control sequence of theirs reaches the terminal.
 package watch
 
 import (

@@ -1,4 +1,4 @@
-// Package wired is what c2c wire-daemon runs: it carries the mail of one session to an agent that it starts.
+// Package wired runs c2c wire-daemon: it carries the mail of one session to an agent that it has started.
 package wired
 
 import (

@@ -1,7 +1,8 @@
-// Package digest is SHA-256 (FIPS 180-4) for the names of things: projects, notices, messages that came without an id.
+// Package digest computes SHA-256 (FIPS 180-4) for names: of projects, of notices, of messages that came without an
+// id.
 //
-// Nothing secret goes through it. crypto/sha256 gives the same, and brings all of Go's FIPS 140 module with it: 150 kB
-// and its self tests, at the start of every hook. Programs that start rarely use crypto/sha256.
+// Nothing secret goes through it. crypto/sha256 gives the same result, but it links Go's whole FIPS 140 module: 150
+// kB with self tests, which every hook would load and run. Programs that start rarely use crypto/sha256.
 package digest
 
 import (

@@ -1,5 +1,5 @@
-// Package finder looks for one text in much data: a look for a message may go through a whole archive. It reads no memory but
-// what it is given, and one Finder may serve several callers at once.
+// Package finder searches bytes for a text, fast enough for a whole archive. It keeps no copy of what it searches,
+// and several callers may use one Finder at once.
 package finder
 
 import (

@@ -1,3 +1,4 @@
-// Package inotify tells when files are closed by their writers. c2c uses it to wait for mail, and wake/watch to ring: it
-// links nothing but golang.org/x/sys. On other systems than Linux there is no such watch, and its users look now and then.
+// Package inotify tells when a program has closed a file that it was writing. c2c uses it to wait for mail, and
+// wake/watch to ring. It links nothing but golang.org/x/sys. Other systems than Linux have no such watch; callers
+// look now and then there.
 package inotify

@@ -1,4 +1,5 @@
-// Package mail is what a message is: its fields, how files have them, and how models and people read it. It touches no disk.
+// Package mail defines a message: its fields, its form in files, and its text for models and people. It does not
+// touch the disk.
 package mail
 
 import (

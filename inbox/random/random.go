@@ -1,5 +1,5 @@
-// Package random gives the random bytes of message ids, from the operating system. crypto/rand gives the same, and links
-// the generators of Go's FIPS 140 module and math/big, which every hook would load.
+// Package random makes the random bytes of message ids; they come from the operating system. crypto/rand gives the
+// same, but it links the generators of Go's FIPS 140 module and math/big, which every hook would load.
 package random
 
 import (

@@ -1,5 +1,5 @@
-// Package selftest plays both ends of a conversation in a scratch root, with the programs and in the form that clients use, for
-// c2c doctor. It keeps nothing: the root goes when it is done.
+// Package selftest sends mail to itself for c2c doctor: it plays both ends of a conversation in a scratch root, with
+// the programs and the protocol that clients use. It removes the root when it is done.
 package selftest
 
 import (

@@ -1,3 +1,2 @@
-// Package rpc takes the messages of JSON-RPC apart and writes them: lines, batches, and answers in the order in which a client
-// can take them.
+// Package rpc parses and writes JSON-RPC messages: lines, batches, and answers in an order that each client accepts.
 package rpc

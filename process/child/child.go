@@ -1,5 +1,5 @@
-// Package child runs a program and waits for it. Package os/exec does this too, and is 170 kB that each hook would load; few
-// commands of c2c start a program.
+// Package child runs a program and waits for it. Package os/exec does this too, but it has 170 kB, which every hook
+// would load although few commands of c2c start a program.
 package child
 
 import (

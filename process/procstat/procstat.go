@@ -1,4 +1,4 @@
-// Package procstat reads what Linux says of a process in /proc/<pid>/stat.
+// Package procstat reads facts about a process from /proc/<pid>/stat on Linux.
 package procstat
 
 import (

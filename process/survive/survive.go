@@ -1,5 +1,6 @@
-// Package survive keeps one mistake of ours, met in one root, from ending a process that serves many: net/http catches the
-// panic of a handler, but not that of a goroutine which the handler, or the daemon itself, has begun.
+// Package survive catches a panic in a goroutine, so that one mistake of ours, met in one root, does not end a
+// process that serves many. net/http catches the panic of a handler, but not the panic of a goroutine that a handler
+// or the daemon has started.
 package survive
 
 import (

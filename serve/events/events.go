@@ -1,4 +1,5 @@
-// Package events is GET /events: what happens in a root, as a stream of server-sent events, for whoever has a key.
+// Package events serves GET /events: it tells what happens in a root as a stream of server-sent events, to every
+// reader with a key.
 //
 // A sender outside gets the answers to it, what becomes of the messages that it has sent, and, if it may decide, the
 // permission requests of the sessions to which it may write. A person who is logged in gets the states of all messages, the

@@ -1,5 +1,5 @@
-// Package underway counts requests, so that what serves them ends after the last of them. A sync.WaitGroup alone panics when a
-// request begins while its end is awaited.
+// Package underway counts running requests, so that a server can wait for the last of them before it ends. A
+// sync.WaitGroup alone would panic when a request begins during that wait.
 package underway
 
 import "sync"

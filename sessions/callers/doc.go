@@ -1,3 +1,3 @@
-// Package callers says whose session a call of a command, a hook or a tool belongs to, and makes or finds the session of a
-// caller that has none. A caller is known by what it names, by its process and the processes above it, and by its client's variables.
+// Package callers finds the session that a command, a hook or a tool call belongs to, or makes one. It knows a caller
+// by what the caller names, by its process and the ancestors of that, and by the variables of its client.
 package callers

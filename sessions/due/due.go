@@ -1,4 +1,5 @@
-// Package due says until when no process needs to look at what messages are owed: a file whose time is the next deadline.
+// Package due keeps the time of the next deadline of a root, as the time of one file. Until then no process needs to
+// look at mailboxes for deadlines.
 package due
 
 import (

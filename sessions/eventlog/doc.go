@@ -1,2 +1,2 @@
-// Package eventlog writes and reads broker.log: what has happened in a root, a line for each event, without texts of messages.
+// Package eventlog writes and reads broker.log: one line for each event in a root, without the text of messages.
 package eventlog

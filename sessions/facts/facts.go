@@ -1,4 +1,5 @@
-// Package facts keeps what the registry has no field for: a file for each session, and an index of the clients' own ids.
+// Package facts stores facts about a session for which registry.json has no field: one file for each session, and an
+// index of the clients' own session ids.
 package facts
 
 import (

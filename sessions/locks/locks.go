@@ -1,4 +1,5 @@
-// Package locks has the locks of a root. They tell other processes whether a session has a ringer, and whether it has a server.
+// Package locks has the locks of a root that show other processes whether some process rings a session, and whether
+// one serves it.
 package locks
 
 import (

@@ -1,2 +1,3 @@
-// Package registry reads and writes registry.json: a row for each session of a root, in the format of the original.
+// Package registry reads and writes registry.json: the list of the sessions of a root, one row each, in the format of
+// the original c2c.
 package registry

@@ -1,3 +1,3 @@
-// Package turns keeps what is seen of a session's model: when it has worked, when it has answered, and which mail its client has
-// dropped. Mail is read when the model has answered since it was handed over.
+// Package turns records what c2c sees of a session's model: when it has worked, when it has answered, and which mail
+// its client has dropped. A message counts as read when the model has answered since c2c handed it over.
 package turns

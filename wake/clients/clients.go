@@ -1,4 +1,4 @@
-// Package clients lists the AI programs that c2c knows how to wake.
+// Package clients lists the AI programs that c2c can wake.
 package clients
 
 import (

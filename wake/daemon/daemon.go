@@ -1,8 +1,8 @@
-// Package daemon runs background processes of c2c: the wake daemon of a root, and the daemons that carry mail to
-// agents.
+// Package daemon starts and stops background processes of c2c: the wake daemon of a root, and the daemons that carry
+// mail to agents.
 //
-// Whoever holds the lock of <name>.lock is the daemon; <name>.pid says which process that is, and <name>.log has what
-// it says. A crash leaves the last two, which then mean nothing. The daemon ends when its pid file is removed.
+// The process that holds the lock of <name>.lock is the daemon; <name>.pid has its process id, and <name>.log what it
+// reports. A crash leaves the last two, which then mean nothing. The daemon ends when its pid file is removed.
 package daemon
 
 import (

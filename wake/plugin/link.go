@@ -1,7 +1,7 @@
-// Package plugin carries mail through a plugin of ours that runs inside a client and has started this process.
-// The two write lines of JSON to each other: said and told. The plugin says which sessions there are and what
-// their models have; it is told what to give them. It keeps what it has given, so that a message which is offered
-// again is not given twice.
+// Package plugin carries mail through a plugin of ours. The plugin runs inside an AI program and has started this
+// process. Both write lines of JSON to each other. The plugin names its sessions and what their models have; this
+// process gives it messages. The plugin keeps what it was given, so that a message that is offered again is not shown
+// twice.
 package plugin
 
 import (

@@ -1,5 +1,5 @@
-// Package screen keeps what a terminal shows, so that somebody who is about to
-// type for a person can look first.
+// Package screen keeps a picture of a terminal, so that c2c can read what stands in a client's prompt before it types
+// there.
 //
 // It follows what the measured clients draw with: text, cursor movement,
 // erasing, scrolling, insertion and deletion, the alternate screen. The

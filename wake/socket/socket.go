@@ -1,4 +1,4 @@
-// Package socket writes to the sockets of clients, and refuses those at which somebody else may listen.
+// Package socket writes to the sockets of AI programs, and refuses a socket at which another user could listen.
 package socket
 
 import (
