@@ -1,0 +1,182 @@
+// Package hosts keeps which machines this one exchanges mail with: the keys, what each of them may reach, and the invitations by
+// which two machines get to know each other.
+//
+// A host is its key. Its name is what this machine's person calls it, and stands behind the @ of an address; another machine may
+// call it otherwise. Whoever has no row may do nothing, and a row without aliases or projects lets its host reach nobody.
+//
+// All is files of <state directory>/relay, and any number of processes may use them at once. Each question looks at the list
+// again if that has changed: a revoked host is refused from the next packet on.
+//
+//	key               the secret key of this host; made once, never written again
+//	hosts.json        the hosts, at most 2 MiB: a key that no quantum computer opens takes 2 KB, and one hub has 500 hosts
+//	invitations.json  invitations of the last hour that nobody has answered
+//	hosts.lock        held while one of these is changed; its holder takes no other lock
+package hosts
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
+)
+
+// How packets get to a host.
+const (
+	SSH  = "ssh"
+	NATS = "nats"
+)
+
+// Any stands in a list of aliases or projects for all of them.
+const Any = "*"
+
+// Host is a machine that this one exchanges mail with.
+type Host struct {
+	Name     string   `json:"name"`
+	Carrier  string   `json:"carrier"`            // SSH or NATS
+	Dest     string   `json:"ssh,omitempty"`      // where ssh finds it; "" for a host that comes here by ssh, as a laptop does
+	Projects []string `json:"projects,omitempty"` // in which it may reach sessions: IDs of projects, or Any
+	Aliases  []string `json:"aliases,omitempty"`  // the sessions that it may reach, or Any
+	Added    float64  `json:"added"`
+	Revoked  float64  `json:"revoked,omitempty"` // when it was; its mail is refused from then on
+	Key      Public   `json:"key"`
+}
+
+// Project is a project without a remote that a person has given a name, the same on the hosts that have it.
+type Project struct {
+	Name string `json:"name"`
+	Root string `json:"root"` // absolute
+}
+
+// The errors of this package. The doc of a call says which it gives.
+var (
+	ErrUnknown    = errors.New("no such host")
+	ErrExists     = errors.New("there is a host with this name")
+	ErrKeyChanged = errors.New("the host has another key than before: it was set up anew, or it is somebody else")
+	ErrRevoked    = errors.New("the host is revoked")
+	ErrFull       = errors.New("the list of hosts is full")
+	ErrInvitation = errors.New("no such invitation; it may have expired, or one wrong answer has burnt it")
+)
+
+// MayReach says whether the host may write to an alias of a project.
+func (h Host) MayReach(project, alias string) bool {
+	return h.Revoked == 0 && h.MayReachProject(project) &&
+		(slices.Contains(h.Aliases, Any) || slices.ContainsFunc(h.Aliases, func(a string) bool { return strings.EqualFold(a, alias) }))
+}
+
+// MayReachProject says whether the host may write to any alias of a project.
+func (h Host) MayReachProject(project string) bool {
+	return h.Revoked == 0 && len(h.Aliases) > 0 && (slices.Contains(h.Projects, Any) || slices.Contains(h.Projects, project))
+}
+
+// maxName is that of a label in DNS.
+const maxName = 63
+
+// CheckName refuses what cannot be the name of a host.
+func CheckName(name string) error {
+	for i, c := range []byte(name) {
+		if !('a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' && i > 0) || i >= maxName {
+			return fmt.Errorf("host %.80q: 1 to %d of a-z 0-9 -, first a letter or digit", name, maxName)
+		}
+	}
+	if name == "" {
+		return errors.New("a host needs a name")
+	}
+	return nil
+}
+
+// NameOf makes a name of what a machine calls itself: its first label, in small letters. It is "" if nothing is left of it.
+func NameOf(machine string) string {
+	label, _, _ := strings.Cut(strings.ToLower(machine), ".")
+	name := strings.Map(func(c rune) rune {
+		switch {
+		case 'a' <= c && c <= 'z' || '0' <= c && c <= '9':
+			return c
+		}
+		return '-'
+	}, label)
+	return strings.Trim(name[:min(len(name), maxName)], "-")
+}
+
+// CheckDest refuses what ssh would not take for a destination, such as an option.
+func CheckDest(dest string) error {
+	if dest == "" || len(dest) > 255 || dest[0] == '-' || strings.ContainsFunc(dest, func(c rune) bool {
+		return c <= ' ' || c > '~' || strings.ContainsRune("'\"`$\\;&|<>(){}*?!#", c)
+	}) {
+		return fmt.Errorf("%.80q is no destination of ssh: user@host, or a name of ~/.ssh/config", dest)
+	}
+	return nil
+}
+
+// maxAllowed bounds each list of what a host may reach.
+const maxAllowed = 256
+
+// check refuses what cannot be a row of the list.
+func (h Host) check() error {
+	if err := CheckName(h.Name); err != nil {
+		return err
+	}
+	switch {
+	case h.Key.id == "":
+		return fmt.Errorf("host %q has no key", h.Name)
+	case h.Carrier != SSH && h.Carrier != NATS:
+		return fmt.Errorf("host %q: carrier %.20q is none of %q", h.Name, h.Carrier, []string{SSH, NATS})
+	case h.Dest != "" && h.Carrier != SSH:
+		return fmt.Errorf("host %q: ssh %.80q is for the carrier %q alone", h.Name, h.Dest, SSH)
+	case h.Dest != "" && CheckDest(h.Dest) != nil:
+		return fmt.Errorf("host %q: %w", h.Name, CheckDest(h.Dest))
+	case len(h.Aliases) > maxAllowed || len(h.Projects) > maxAllowed:
+		return fmt.Errorf("host %q: at most %d aliases and %[2]d projects", h.Name, maxAllowed)
+	}
+	for _, a := range h.Aliases {
+		if err := mail.CheckAlias(a); a != Any && err != nil {
+			return fmt.Errorf("host %q: %w", h.Name, err)
+		}
+	}
+	for _, p := range h.Projects {
+		if err := CheckProjectName(p); p != Any && err != nil {
+			return fmt.Errorf("host %q: %w", h.Name, err)
+		}
+	}
+	return nil
+}
+
+// CheckProjectName refuses what cannot be the name of a project.
+func CheckProjectName(s string) error {
+	ok := len(s) > 0 && len(s) <= 64 && s[0] != '-' && s[0] != '.'
+	for _, c := range []byte(s) {
+		ok = ok && ('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("._-", c) >= 0)
+	}
+	if !ok {
+		return fmt.Errorf("project %.80q: 1 to 64 of A-Z a-z 0-9 . _ -", s)
+	}
+	return nil
+}
+
+func (p Project) check() error {
+	if err := CheckProjectName(p.Name); err != nil {
+		return err
+	}
+	if !filepath.IsAbs(p.Root) || len(p.Root) > 4096 {
+		return fmt.Errorf("project %q: root %.100q is no absolute path", p.Name, p.Root)
+	}
+	return nil
+}
+
+// DamagedError says that a file of this package cannot be used as it is. Nobody is let in until a person has looked.
+type DamagedError struct {
+	Path string
+	Err  error
+}
+
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("%s is damaged: %v; no mail goes to other machines, or comes from them, until it is put right", e.Path, e.Err)
+}
+func (e *DamagedError) Unwrap() error { return e.Err }
+
+func damaged(dir *atomicfile.Dir, name string, err error) error {
+	return &DamagedError{filepath.Join(dir.Path(), name), err}
+}

@@ -1,0 +1,244 @@
+package hosts
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
+)
+
+const (
+	invitationFile  = "invitations.json"
+	maxInvitations  = 16 // that are open at once
+	invitationBytes = 20 // of its secret: 160 bits
+	invitationTag   = "c2c-invitation:"
+	answerTag       = "c2c-answer:"
+
+	// MaxPasted is how long an invitation, or the answer to one, may be.
+	MaxPasted = 16 << 10
+	// InvitationTime is for how long an invitation is good.
+	InvitationTime = time.Hour
+)
+
+// Invitation is what the person of one host gives to that of another one, in a way that they trust: whoever has it can pair with
+// the host. It works once, within an hour.
+type Invitation struct {
+	Number  string  `json:"number"` // which of the inviter's invitations it is
+	Secret  []byte  `json:"secret"`
+	Expires float64 `json:"expires"` // by the inviter's clock, which alone decides
+	Name    string  `json:"name"`    // what the inviter calls itself
+	Carrier string  `json:"carrier"`
+	Address string  `json:"address,omitempty"` // where its carrier finds it, see Host.Dest
+	Key     Public  `json:"key"`
+}
+
+// Answer is what the invited host says in return. Its proof shows that it has the secret.
+type Answer struct {
+	Number string `json:"number"`
+	Name   string `json:"name"` // what the invited host calls itself
+	Key    Public `json:"key"`
+	Proof  []byte `json:"proof"`
+}
+
+// kept is an open invitation of ours.
+type kept struct {
+	Number   string   `json:"number"`
+	Secret   []byte   `json:"secret"`
+	Expires  float64  `json:"expires"`
+	As       string   `json:"as,omitempty"` // what the invited host will be called; "": what it calls itself
+	Carrier  string   `json:"carrier"`
+	Projects []string `json:"projects,omitempty"`
+	Aliases  []string `json:"aliases,omitempty"`
+}
+
+// Invite makes an invitation. The host that answers it gets h's name (its own if that is empty), carrier and rights; name is what
+// this host calls itself. The invitation is kept on the disk before anybody can see it. Errors: ErrFull.
+func (l *List) Invite(ctx context.Context, key *Key, name, address string, h Host) (Invitation, error) {
+	i := Invitation{Number: strings.ToLower(rand.Text()[:16]), Secret: make([]byte, invitationBytes), Name: name, Carrier: h.Carrier,
+		Address: address, Expires: mail.Seconds(l.now().Add(InvitationTime)), Key: key.Public()}
+	rand.Read(i.Secret) // never fails
+	if err := i.check(); err != nil {
+		return Invitation{}, err
+	}
+	trial := h // the answer brings the key, and perhaps the name
+	trial.Key, trial.Name = key.Public(), cmp.Or(h.Name, name)
+	if err := trial.check(); err != nil {
+		return Invitation{}, err
+	}
+	err := filelock.With(ctx, l.dir, lockFile, func() error {
+		all, err := l.readInvitations()
+		if err != nil {
+			return err
+		}
+		if len(all) >= maxInvitations {
+			return fmt.Errorf("invite: %d invitations are open: %w", len(all), ErrFull)
+		}
+		return l.writeInvitations(append(all, kept{i.Number, i.Secret, i.Expires, h.Name, h.Carrier, h.Projects, h.Aliases}))
+	})
+	return i, err
+}
+
+func (i Invitation) check() error {
+	switch {
+	case CheckName(i.Name) != nil:
+		return CheckName(i.Name)
+	case len(i.Secret) != invitationBytes || CheckProjectName(i.Number) != nil || i.Key.id == "":
+		return errors.New("the invitation is not whole")
+	case i.Carrier == SSH && i.Address != "":
+		return CheckDest(i.Address)
+	case i.Carrier != SSH && i.Carrier != NATS, len(i.Address) > 255, strings.ContainsFunc(i.Address, func(c rune) bool { return c <= ' ' || c > '~' }):
+		return fmt.Errorf("the invitation is by %.20q, from %.80q: this c2c does not know that", i.Carrier, i.Address)
+	}
+	return nil
+}
+
+// String writes an invitation as it is pasted.
+func (i Invitation) String() string { return pasted(invitationTag, i) }
+
+// ParseInvitation reads what was pasted. Blanks and ends of lines in it do not count: terminals and mail programs put some there.
+func ParseInvitation(text string) (i Invitation, err error) {
+	if err := parsePasted(invitationTag, text, &i); err != nil {
+		return Invitation{}, err
+	}
+	return i, i.check()
+}
+
+// IsAnswer says whether a pasted text is the answer to an invitation.
+func IsAnswer(text string) bool { return strings.HasPrefix(strings.TrimSpace(text), answerTag) }
+
+// Answer answers an invitation. The caller adds the inviter to its list.
+func (i Invitation) Answer(key *Key, name string) (Answer, error) {
+	a := Answer{Number: i.Number, Name: name, Key: key.Public()}
+	a.Proof = a.prove(i.Secret, i.Key)
+	return a, a.check()
+}
+
+// prove is the proof of the answer to one host with one secret.
+func (a Answer) prove(secret []byte, inviter Public) []byte {
+	mac := hmac.New(sha256.New, secret)
+	fmt.Fprintf(mac, "c2c answer\x00%s\x00%s\x00%s\x00%s", inviter.id, a.Number, a.Name, a.Key.id)
+	return mac.Sum(nil)
+}
+
+func (a Answer) check() error {
+	if err := CheckName(a.Name); err != nil {
+		return err
+	}
+	if len(a.Proof) != sha256.Size || CheckProjectName(a.Number) != nil || a.Key.id == "" {
+		return errors.New("the answer is not whole")
+	}
+	return nil
+}
+
+// String writes an answer as it is pasted.
+func (a Answer) String() string { return pasted(answerTag, a) }
+
+// ParseAnswer reads what was pasted.
+func ParseAnswer(text string) (a Answer, err error) {
+	if err := parsePasted(answerTag, text, &a); err != nil {
+		return Answer{}, err
+	}
+	return a, a.check()
+}
+
+// Redeem adds the host that has answered an invitation of ours. The invitation is gone then, and also after a wrong answer. Errors:
+// ErrInvitation, and those of Add.
+func (l *List) Redeem(ctx context.Context, key *Key, a Answer) (h Host, err error) {
+	if err := a.check(); err != nil {
+		return Host{}, err
+	}
+	var k kept
+	err = filelock.With(ctx, l.dir, lockFile, func() error {
+		all, err := l.readInvitations()
+		if err != nil {
+			return err
+		}
+		at := slices.IndexFunc(all, func(k kept) bool { return k.Number == a.Number })
+		if at < 0 {
+			return fmt.Errorf("pair with %q: %w", a.Name, ErrInvitation)
+		}
+		k = all[at]
+		// Before the host is added: a kill in between costs a new invitation, and the other order would let it be used twice.
+		if err := l.writeInvitations(slices.Delete(all, at, at+1)); err != nil {
+			return err
+		}
+		if !hmac.Equal(a.Proof, a.prove(k.Secret, key.Public())) {
+			return fmt.Errorf("pair with %q: its answer is wrong, and the invitation is burnt: make another one: %w", a.Name, ErrInvitation)
+		}
+		return nil
+	})
+	if err != nil {
+		return Host{}, err
+	}
+	h = Host{Name: cmp.Or(k.As, a.Name), Carrier: k.Carrier, Projects: k.Projects, Aliases: k.Aliases, Key: a.Key}
+	_, err = l.Add(ctx, h)
+	return h, err
+}
+
+// readInvitations gives the invitations that are still open. A damaged file has none: their persons make new ones.
+func (l *List) readInvitations() (all []kept, err error) {
+	data, err := readPrivate(l.dir, invitationFile, maxList)
+	if errors.Is(err, fs.ErrNotExist) || errors.As(err, new(*DamagedError)) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if json.Unmarshal(data, &all) != nil {
+		return nil, nil
+	}
+	now := l.now()
+	return slices.DeleteFunc(all, func(k kept) bool {
+		return k.Expires <= mail.Seconds(now) || k.Expires > mail.Seconds(now.Add(InvitationTime)) || len(k.Secret) != invitationBytes
+	}), nil
+}
+
+func (l *List) writeInvitations(all []kept) error {
+	data, err := json.MarshalIndent(all, "", " ")
+	if err != nil {
+		return err
+	}
+	return l.dir.Replace(invitationFile, append(data, '\n'))
+}
+
+// pasted writes a value as one word that survives every way to send a text.
+func pasted(tag string, v any) string {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // its key is there: check has seen it
+	}
+	return tag + base64.RawURLEncoding.EncodeToString(data)
+}
+
+func parsePasted(tag, text string, v any) error {
+	what := strings.TrimSuffix(strings.TrimPrefix(tag, "c2c-"), ":")
+	if len(text) > MaxPasted {
+		return fmt.Errorf("the %s has %d characters, at most %d", what, len(text), MaxPasted)
+	}
+	coded, ok := strings.CutPrefix(strings.Join(strings.Fields(text), ""), tag)
+	if !ok {
+		return fmt.Errorf("the %s does not begin with %s", what, tag)
+	}
+	data, err := base64.RawURLEncoding.Strict().DecodeString(coded)
+	if err != nil {
+		return fmt.Errorf("the %s is not whole", what)
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	if err := d.Decode(v); err != nil || d.More() {
+		return fmt.Errorf("the %s is not whole", what)
+	}
+	return nil
+}

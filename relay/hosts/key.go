@@ -1,0 +1,253 @@
+package hosts
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"filippo.io/age"
+
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
+)
+
+const (
+	keyFile = "key"
+	maxKey  = 4 << 10
+	signs   = "ed25519 " // before the seed, in the file
+)
+
+// Key is the secret key of this host. Any goroutine may use it.
+type Key struct {
+	sign   ed25519.PrivateKey
+	open   *age.HybridIdentity
+	public Public
+}
+
+// LoadKey gives the key of this host, and makes it the first time. A damaged one is an error: a new key would be another host.
+func LoadKey(ctx context.Context, dir *atomicfile.Dir) (*Key, error) {
+	k, err := readKey(dir)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return k, err
+	}
+	err = filelock.With(ctx, dir, lockFile, func() error {
+		if k, err = readKey(dir); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if k, err = NewKey(); err != nil {
+			return err
+		}
+		return dir.Replace(keyFile, k.text())
+	})
+	if err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+// NewKey makes a key that is on no disk.
+func NewKey() (*Key, error) {
+	_, sign, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("make the key of this host: %w", err)
+	}
+	open, err := age.GenerateHybridIdentity()
+	if err != nil {
+		return nil, fmt.Errorf("make the key of this host: %w", err)
+	}
+	return newKey(sign, open), nil
+}
+
+func newKey(sign ed25519.PrivateKey, open *age.HybridIdentity) *Key {
+	return &Key{sign, open, newPublic(sign.Public().(ed25519.PublicKey), open.Recipient())}
+}
+
+func (k *Key) text() []byte {
+	return fmt.Appendf(nil, "# The secret key of this host, for mail between machines. Nobody else may have it, and no other machine.\n%s%s\n%s\n",
+		signs, base64.StdEncoding.EncodeToString(k.sign.Seed()), k.open)
+}
+
+func readKey(dir *atomicfile.Dir) (*Key, error) {
+	data, err := readPrivate(dir, keyFile, maxKey)
+	if err != nil {
+		return nil, err
+	}
+	k, err := parseKey(data)
+	if err != nil {
+		return nil, damaged(dir, keyFile, err)
+	}
+	return k, nil
+}
+
+func parseKey(data []byte) (*Key, error) {
+	var sign ed25519.PrivateKey
+	var open *age.HybridIdentity
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimSpace(line)
+		switch seed, ok := strings.CutPrefix(line, signs); {
+		case line == "" || line[0] == '#':
+		case ok && sign == nil:
+			raw, err := base64.StdEncoding.Strict().DecodeString(seed)
+			if err != nil || len(raw) != ed25519.SeedSize {
+				return nil, errors.New("what signs is no ed25519 seed") // no word of it: it is secret
+			}
+			sign = ed25519.NewKeyFromSeed(raw)
+		case open == nil:
+			identity, err := age.ParseHybridIdentity(line)
+			if err != nil {
+				return nil, errors.New("what opens is no hybrid identity of age")
+			}
+			open = identity
+		default:
+			return nil, errors.New("it has more than one key")
+		}
+	}
+	if sign == nil || open == nil {
+		return nil, errors.New("half of the key is missing")
+	}
+	return newKey(sign, open), nil
+}
+
+// readPrivate reads a file that nobody else may read.
+func readPrivate(dir *atomicfile.Dir, name string, most int64) ([]byte, error) {
+	f, err := dir.Open(name, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case info.Mode().Perm()&0o077 != 0:
+		return nil, damaged(dir, name, fmt.Errorf("it may be read by others (mode %04o)", info.Mode().Perm()))
+	case info.Size() > most:
+		return nil, damaged(dir, name, fmt.Errorf("it has %d bytes, at most %d", info.Size(), most))
+	}
+	return io.ReadAll(io.LimitReader(f, most))
+}
+
+// Public is what others know of this host.
+func (k *Key) Public() Public { return k.public }
+
+// Sign signs data. What is signed must say what it is: one key signs everything of this host.
+func (k *Key) Sign(data []byte) []byte { return ed25519.Sign(k.sign, data) }
+
+// Open opens what was sealed for this host. most bounds what comes out, in bytes.
+func (k *Key) Open(sealed []byte, most int64) ([]byte, error) {
+	r, err := age.Decrypt(bytes.NewReader(sealed), k.open)
+	if err != nil {
+		return nil, fmt.Errorf("open what was sealed: %w", err)
+	}
+	plain, err := io.ReadAll(io.LimitReader(r, most+1))
+	if err != nil {
+		return nil, fmt.Errorf("open what was sealed: %w", err)
+	}
+	if int64(len(plain)) > most {
+		return nil, fmt.Errorf("open what was sealed: it has more than %d bytes", most)
+	}
+	return plain, nil
+}
+
+// Public is the public key of a host: it checks what the host has signed, and seals what only the host can open. The zero value is
+// no key.
+type Public struct {
+	sign ed25519.PublicKey
+	seal *age.HybridRecipient
+	id   string
+}
+
+func newPublic(sign ed25519.PublicKey, seal *age.HybridRecipient) Public {
+	sum := sha256.Sum256(append([]byte("c2c host\x00"+string(sign)), seal.String()...))
+	return Public{sign, seal, strings.ToLower(idCoding.EncodeToString(sum[:idBytes]))}
+}
+
+const idBytes = 20
+
+var idCoding = base32.StdEncoding.WithPadding(base32.NoPadding)
+
+// ID is the name of the key itself, 32 letters and digits: a hash of both halves. No two hosts have one.
+func (p Public) ID() string { return p.id }
+
+// SigningKey is the half that checks signatures; packets name a host by it.
+func (p Public) SigningKey() ed25519.PublicKey { return p.sign }
+
+// Fingerprint is the ID as people compare it.
+func (p Public) Fingerprint() string { return Fingerprint(p.id) }
+
+// Fingerprint writes an ID as people compare it: in groups of four.
+func Fingerprint(id string) string {
+	var b strings.Builder
+	for i, c := range id {
+		if i > 0 && i%4 == 0 {
+			b.WriteByte('-')
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}
+
+// Verify says whether the host has signed data.
+func (p Public) Verify(data, signature []byte) bool {
+	return len(p.sign) == ed25519.PublicKeySize && ed25519.Verify(p.sign, data, signature)
+}
+
+// Seal makes of plain what only the host can open. It proves nothing of who has sealed it.
+func (p Public) Seal(plain []byte) ([]byte, error) {
+	if p.seal == nil {
+		return nil, errors.New("seal: there is no key")
+	}
+	var b bytes.Buffer
+	b.Grow(len(plain) + 2<<10)
+	w, err := age.Encrypt(&b, p.seal)
+	if err != nil {
+		return nil, fmt.Errorf("seal: %w", err)
+	}
+	if _, err := w.Write(plain); err != nil {
+		return nil, fmt.Errorf("seal: %w", err)
+	}
+	if err := w.Close(); err != nil {
+		return nil, fmt.Errorf("seal: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// publicText is a public key in a file, or in an invitation.
+type publicText struct {
+	Sign []byte `json:"sign"` // ed25519
+	Seal string `json:"seal"` // age's hybrid recipient
+}
+
+func (p Public) MarshalJSON() ([]byte, error) {
+	if p.seal == nil {
+		return nil, errors.New("there is no key")
+	}
+	return json.Marshal(publicText{p.sign, p.seal.String()})
+}
+
+func (p *Public) UnmarshalJSON(data []byte) error {
+	var text publicText
+	if err := json.Unmarshal(data, &text); err != nil {
+		return err
+	}
+	if len(text.Sign) != ed25519.PublicKeySize {
+		return errors.New("what checks signatures is no ed25519 key")
+	}
+	seal, err := age.ParseHybridRecipient(text.Seal)
+	if err != nil {
+		return errors.New("what seals is no hybrid recipient of age")
+	}
+	*p = newPublic(text.Sign, seal)
+	return nil
+}

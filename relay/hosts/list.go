@@ -1,0 +1,310 @@
+package hosts
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
+)
+
+const (
+	listFile = "hosts.json"
+	lockFile = "hosts.lock"
+	maxList  = 2 << 20
+)
+
+// Dir is the directory of this package's files below the state directory.
+const Dir = "relay"
+
+// List is the hosts of a user. Any goroutine may use it.
+type List struct {
+	dir *atomicfile.Dir
+	now func() time.Time
+
+	mu   sync.Mutex
+	file fs.FileInfo // of what was read last; nil: nothing
+	last content
+}
+
+// content is what hosts.json holds.
+type content struct {
+	Projects []Project `json:"projects,omitempty"`
+	Hosts    []Host    `json:"hosts"`
+}
+
+// Open gives the list in a directory, which stays the caller's. now is the clock.
+func Open(dir *atomicfile.Dir, now func() time.Time) *List { return &List{dir: dir, now: now} }
+
+// All gives the hosts, in the order in which they were added.
+func (l *List) All() ([]Host, error) {
+	c, err := l.look()
+	return slices.Clone(c.Hosts), err
+}
+
+// Projects gives the projects that a person has given a name.
+func (l *List) Projects() ([]Project, error) {
+	c, err := l.look()
+	return slices.Clone(c.Projects), err
+}
+
+// ByName gives the host with a name, a revoked one too. Errors: ErrUnknown.
+func (l *List) ByName(name string) (Host, error) {
+	return l.find(name, func(h Host) bool { return h.Name == name })
+}
+
+// ByID gives the host with a key, a revoked one too. Errors: ErrUnknown.
+func (l *List) ByID(id string) (Host, error) {
+	return l.find(id, func(h Host) bool { return h.Key.id == id })
+}
+
+// BySigningKey is ByID for the half of the key that signs: no two hosts have that either.
+func (l *List) BySigningKey(key ed25519.PublicKey) (Host, error) {
+	return l.find(fmt.Sprintf("%x", key), func(h Host) bool { return h.Key.sign.Equal(key) })
+}
+
+func (l *List) find(what string, match func(Host) bool) (Host, error) {
+	c, err := l.look()
+	if err != nil {
+		return Host{}, err
+	}
+	if i := slices.IndexFunc(c.Hosts, match); i >= 0 {
+		return c.Hosts[i], nil
+	}
+	return Host{}, fmt.Errorf("host %.80q: %w", what, ErrUnknown)
+}
+
+// Changed gives the file that tells of each change of the list when it is closed.
+func (l *List) Changed() string { return l.dir.Path() + "/" + lockFile }
+
+// look reads the file if it is another one than before.
+func (l *List) look() (content, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	info, err := l.dir.Stat(listFile)
+	if err == nil && l.file != nil && os.SameFile(info, l.file) && info.ModTime().Equal(l.file.ModTime()) &&
+		info.Size() == l.file.Size() && info.Mode() == l.file.Mode() {
+		return l.last, nil
+	}
+	l.file, l.last = nil, content{}
+	if errors.Is(err, fs.ErrNotExist) {
+		return content{}, nil
+	}
+	if err != nil {
+		return content{}, err
+	}
+	if l.last, err = l.read(); err == nil {
+		l.file = info
+	}
+	return l.last, err
+}
+
+func (l *List) read() (content, error) {
+	data, err := readPrivate(l.dir, listFile, maxList)
+	if errors.Is(err, fs.ErrNotExist) {
+		return content{}, nil
+	}
+	if err != nil {
+		return content{}, err
+	}
+	c, err := parseList(data)
+	if err != nil {
+		return content{}, damaged(l.dir, listFile, err)
+	}
+	return c, nil
+}
+
+func parseList(data []byte) (content, error) {
+	var c content
+	if err := json.Unmarshal(data, &c); err != nil {
+		return content{}, err
+	}
+	return c, c.check()
+}
+
+// check refuses a list in which a name or a key is there twice.
+func (c content) check() error {
+	seen := map[string]bool{}
+	once := func(what, name string) error {
+		if seen[what+name] {
+			return fmt.Errorf("%s %.80q is there twice", what, name)
+		}
+		seen[what+name] = true
+		return nil
+	}
+	for _, h := range c.Hosts {
+		if err := errors.Join(h.check(), once("host", h.Name), once("key", string(h.Key.sign))); err != nil {
+			return err
+		}
+	}
+	for _, p := range c.Projects {
+		if err := errors.Join(p.check(), once("project", p.Name), once("root", p.Root)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Add adds a host. One that is there with the same name and key stays as it was, but for how it is reached, and added is false.
+// Errors: ErrExists (this key has another name), ErrKeyChanged (this name has another key), ErrRevoked, ErrFull.
+func (l *List) Add(ctx context.Context, h Host) (added bool, err error) {
+	h.Added, h.Revoked = mail.Seconds(l.now()), 0
+	if err := h.check(); err != nil {
+		return false, err
+	}
+	err = l.change(ctx, func(c *content) error {
+		added = false
+		for i, there := range c.Hosts {
+			switch sameKey := there.Key.id == h.Key.id; {
+			case !sameKey && there.Key.sign.Equal(h.Key.sign): // half of a key is another key
+				return fmt.Errorf("add host %q: %w (%q has half of its key)", h.Name, ErrKeyChanged, there.Name)
+			case there.Name != h.Name && !sameKey:
+				continue
+			case !sameKey:
+				return fmt.Errorf("add host %q: %w (it had %s, now %s)", h.Name, ErrKeyChanged, there.Key.Fingerprint(), h.Key.Fingerprint())
+			case there.Name != h.Name:
+				return fmt.Errorf("add host %q: %w: its key is that of %q", h.Name, ErrExists, there.Name)
+			case there.Revoked != 0:
+				return fmt.Errorf("add host %q: %w", h.Name, ErrRevoked)
+			}
+			c.Hosts[i].Carrier, c.Hosts[i].Dest = h.Carrier, h.Dest
+			return nil
+		}
+		c.Hosts, added = append(c.Hosts, h), true
+		return nil
+	})
+	return added && err == nil, err
+}
+
+// Allow changes what a host may reach. nil leaves a list as it is. Errors: ErrUnknown, ErrRevoked.
+func (l *List) Allow(ctx context.Context, name string, projects, aliases []string) (after Host, err error) {
+	err = l.changeHost(ctx, name, func(h *Host) error {
+		if h.Revoked != 0 {
+			return fmt.Errorf("allow %q: %w", name, ErrRevoked)
+		}
+		if projects != nil {
+			h.Projects = projects
+		}
+		if aliases != nil {
+			h.Aliases = aliases
+		}
+		after = *h
+		return h.check()
+	})
+	return after, err
+}
+
+// Revoke refuses all mail of a host from now on, and sends it none. Its row stays: so its key is known for a revoked one. Errors:
+// ErrUnknown.
+func (l *List) Revoke(ctx context.Context, name string) error {
+	return l.changeHost(ctx, name, func(h *Host) error {
+		if h.Revoked == 0 {
+			h.Revoked = mail.Seconds(l.now())
+		}
+		return nil
+	})
+}
+
+// Remove forgets a host. Errors: ErrUnknown.
+func (l *List) Remove(ctx context.Context, name string) error {
+	return l.change(ctx, func(c *content) error {
+		n := len(c.Hosts)
+		if c.Hosts = slices.DeleteFunc(c.Hosts, func(h Host) bool { return h.Name == name }); len(c.Hosts) == n {
+			return fmt.Errorf("host %.80q: %w", name, ErrUnknown)
+		}
+		return nil
+	})
+}
+
+// NameProject gives a project without a remote a name, by which other hosts know it. An older name of this root is gone then, and so
+// is an older root of this name.
+func (l *List) NameProject(ctx context.Context, p Project) error {
+	if err := p.check(); err != nil {
+		return err
+	}
+	return l.change(ctx, func(c *content) error {
+		c.Projects = slices.DeleteFunc(c.Projects, func(there Project) bool { return there.Name == p.Name || there.Root == p.Root })
+		c.Projects = append(c.Projects, p)
+		return nil
+	})
+}
+
+func (l *List) changeHost(ctx context.Context, name string, edit func(*Host) error) error {
+	return l.change(ctx, func(c *content) error {
+		i := slices.IndexFunc(c.Hosts, func(h Host) bool { return h.Name == name })
+		if i < 0 {
+			return fmt.Errorf("host %.80q: %w", name, ErrUnknown)
+		}
+		return edit(&c.Hosts[i])
+	})
+}
+
+// change edits the list under its lock. The new list is on the disk when it returns.
+func (l *List) change(ctx context.Context, edit func(*content) error) error {
+	return filelock.With(ctx, l.dir, lockFile, func() error { return l.changeLocked(edit) })
+}
+
+func (l *List) changeLocked(edit func(*content) error) error {
+	c, err := l.read()
+	if err != nil {
+		return err
+	}
+	was, err := c.format()
+	if err != nil {
+		return err
+	}
+	if err := edit(&c); err != nil {
+		return err
+	}
+	if err := c.check(); err != nil {
+		return err
+	}
+	data, err := c.format()
+	if err != nil {
+		return err
+	}
+	if bytes.Equal(was, data) {
+		return l.dir.RemoveLeftover(listFile)
+	}
+	if len(data) > maxList && len(data) > len(was) {
+		return ErrFull
+	}
+	return l.dir.Replace(listFile, data)
+}
+
+// format writes one host a line, so that a person may read the file.
+func (c content) format() ([]byte, error) {
+	projects, err := json.Marshal(c.Projects)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	b.WriteString("{")
+	if len(c.Projects) > 0 {
+		fmt.Fprintf(&b, "\"projects\": %s,\n", projects)
+	}
+	b.WriteString("\"hosts\": [")
+	for i, h := range c.Hosts {
+		line, err := json.Marshal(h)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteByte('\n')
+		b.Write(line)
+	}
+	b.WriteString("\n]}\n")
+	return b.Bytes(), nil
+}
