@@ -44,8 +44,7 @@ type Told struct {
 // sender a second time, after a kill or at the same moment, tells nothing.
 func ID(reason string, parts ...string) string {
 	sum := digest.Sum256([]byte(reason + "\x00" + strings.Join(parts, "\x00")))
-	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // a UUID of version 8
-	return mail.UUID([16]byte(sum[:16]))
+	return mail.UUIDOf(8, [16]byte(sum[:16]))
 }
 
 func About(m mail.Message, reason string) string {

@@ -165,13 +165,17 @@ func NewID(now time.Time) string {
 	for i := range 6 {
 		b[i] = byte(ms >> (40 - 8*i))
 	}
-	b[6] = b[6]&0x0f | 0x70
-	b[8] = b[8]&0x3f | 0x80
-	return UUID(b)
+	return UUIDOf(7, b)
 }
 
-// UUID writes a UUID out.
-func UUID(b [16]byte) string {
+// UUIDOf writes b as a UUID of a version (RFC 9562 section 4).
+func UUIDOf(version byte, b [16]byte) string {
+	b[6], b[8] = b[6]&0x0f|version<<4, b[8]&0x3f|0x80
+	return HexUUID(b)
+}
+
+// HexUUID writes b in the form of a UUID, whatever its version.
+func HexUUID(b [16]byte) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 

@@ -105,9 +105,7 @@ func macOf(key []byte, parts ...[]byte) []byte {
 // idOf makes the id of a message from what proves its request: so a mailbox takes that request once.
 func idOf(s senders.Sender, proof string) string {
 	sum := sumOf(s, proof)
-	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // a UUID of version 8
-	x := hex.EncodeToString(sum[:16])
-	return x[:8] + "-" + x[8:12] + "-" + x[12:16] + "-" + x[16:20] + "-" + x[20:]
+	return mail.UUIDOf(8, [16]byte(sum[:16]))
 }
 
 // sumOf stands for a request. The sender's age is in it: another one of that name starts anew.

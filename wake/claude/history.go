@@ -121,8 +121,10 @@ func appendTo(path string, h wake.History) (err error) {
 	if err != nil {
 		return err
 	}
-	own := last // where and with which version
-	own.ParentUUID, own.Type, own.SessionID, own.UUID = &last.UUID, "user", h.ID, newUUID()
+	var random [16]byte
+	rand.Read(random[:]) // it never fails
+	own := last          // where and with which version
+	own.ParentUUID, own.Type, own.SessionID, own.UUID = &last.UUID, "user", h.ID, mail.UUIDOf(4, random)
 	own.Message, own.Timestamp = &said{"user", h.Text}, h.Now.UTC().Format("2006-01-02T15:04:05.000Z")
 	var line bytes.Buffer
 	if !whole { // the client was killed while it wrote
@@ -188,12 +190,4 @@ func leaf(in io.Reader) (last entry, whole bool, err error) {
 		return last, whole, errors.New("it holds no conversation")
 	}
 	return last, whole, nil
-}
-
-// newUUID is a random one (RFC 9562 section 5.4), as the client gives its lines.
-func newUUID() string {
-	var b [16]byte
-	rand.Read(b[:])
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }

@@ -20,6 +20,7 @@ import (
 
 	"c2c/client"
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
 	"c2c/process/procstat"
 	"c2c/wake"
 	"c2c/wake/socket"
@@ -191,10 +192,10 @@ func readPeer(path string) (r peerRecord, ok bool) {
 // show makes a name known. The id is that of the name in this place, whichever server shows it.
 func (p *peers) show(dir *atomicfile.Dir, place, name string) error {
 	sum := sha256.Sum256([]byte(place + "\x00" + name))
-	id := hex.EncodeToString(sum[:16])
+	id := mail.HexUUID([16]byte(sum[:16]))
 	token := make([]byte, 32)
 	rand.Read(token) // it never fails
-	n := &peer{name: name, id: id[:8] + "-" + id[8:12] + "-" + id[12:16] + "-" + id[16:20] + "-" + id[20:], token: hex.EncodeToString(token),
+	n := &peer{name: name, id: id, token: hex.EncodeToString(token),
 		file: fmt.Sprintf("%d-%s.json", p.self.PID, id[:8])}
 	var err error
 	if n.listener, err = listen(peerSocket); err != nil {
