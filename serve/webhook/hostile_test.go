@@ -71,11 +71,11 @@ func TestManyBadSignatures(t *testing.T) {
 			}
 		})
 	}
-	for i := range burst {
+	for i := range int(perSender.Burst) {
 		d.want(200, "ok", "/?from=hub", fmt.Sprint("good ", i), hubHeader, signHub(secret, fmt.Sprint("good ", i)))
 	}
 	wg.Wait()
-	if n := len(d.mail("birch")); n != burst {
+	if n := len(d.mail("birch")); n != int(perSender.Burst) {
 		t.Errorf("%d messages", n)
 	}
 }

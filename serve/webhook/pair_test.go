@@ -53,11 +53,11 @@ func TestAStrangerBehindABridgeIsLetInByAPerson(t *testing.T) {
 func TestStrangersTakeNothingFromThoseWhoAreKnown(t *testing.T) {
 	d := newDesk(t)
 	key := d.allow(senders.Sender{Name: "chat", Bridge: true, Identities: []string{"u1", "u2"}})
-	for range burst {
+	for range int(perSender.Burst) {
 		d.want(202, "", "/", "x", "key", key, "X-Sender", "spam")
 	}
 	d.want(429, "", "/", "x", "key", key, "X-Sender", "spam2")
-	for range burst {
+	for range int(perSender.Burst) {
 		d.want(200, "ok", "/", "x", "key", key, "X-Sender", "u1")
 	}
 	d.want(429, "", "/", "x", "key", key, "X-Sender", "u1")

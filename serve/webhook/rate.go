@@ -4,16 +4,15 @@ import (
 	"math"
 	"sync"
 	"time"
+
+	"c2c/process/ratelimit"
 )
 
-const (
-	burst  = 10              // messages at once
-	refill = 2 * time.Second // for each further one
+const maxBuckets = 4096
 
-	badBurst  = 20 // requests without a key that are answered in full, in a second
-	badRefill = time.Second / badBurst
-
-	maxBuckets = 4096
+var (
+	perSender = ratelimit.Limit{Burst: 10, Interval: 2 * time.Second}
+	badKeys   = ratelimit.Limit{Burst: 20, Interval: time.Second / 20} // requests without a key that are answered in full
 )
 
 // rates bound how often somebody writes. They are kept in memory: a daemon that is started anew begins anew.
@@ -21,18 +20,12 @@ type rates struct {
 	now func() time.Time
 
 	mu  sync.Mutex
-	all map[string]bucket
-	bad bucket
-}
-
-// bucket holds a number of turns that fills up with time.
-type bucket struct {
-	left float64
-	at   time.Time
+	all map[string]ratelimit.Bucket
+	bad ratelimit.Bucket
 }
 
 func newRates(now func() time.Time) *rates {
-	return &rates{now: now, all: map[string]bucket{}, bad: bucket{badBurst, now()}}
+	return &rates{now: now, all: map[string]ratelimit.Bucket{}}
 }
 
 // take takes a turn of a name. wait is 0, or in how many seconds there is one.
@@ -43,31 +36,20 @@ func (r *rates) take(name string) (wait int) {
 	b, known := r.all[name]
 	if !known {
 		r.forget(now)
-		b = bucket{burst, now}
 	}
-	ok := b.take(now, burst, refill)
+	ok := b.Take(perSender, now)
 	r.all[name] = b
 	if ok {
 		return 0
 	}
-	return max(1, int(math.Ceil((1-b.left)*refill.Seconds())))
+	return max(1, int(math.Ceil(b.Wait(perSender, now).Seconds())))
 }
 
 // takeBad takes a turn of those who have no key.
 func (r *rates) takeBad() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.bad.take(r.now(), badBurst, badRefill)
-}
-
-func (b *bucket) take(now time.Time, most float64, each time.Duration) bool {
-	b.left = min(most, b.left+max(0, now.Sub(b.at).Seconds()/each.Seconds()))
-	b.at = now
-	if b.left < 1 {
-		return false
-	}
-	b.left--
-	return true
+	return r.bad.Take(badKeys, r.now())
 }
 
 // forget drops those that are full again, when there are many. It is called with the lock.
@@ -76,7 +58,7 @@ func (r *rates) forget(now time.Time) {
 		return
 	}
 	for name, b := range r.all {
-		if b.left+now.Sub(b.at).Seconds()/refill.Seconds() >= burst {
+		if b.Used(perSender, now) == 0 {
 			delete(r.all, name)
 		}
 	}

@@ -178,13 +178,13 @@ func TestManyWithoutAKeyKeepNobodyOut(t *testing.T) {
 	secret := d.allow(senders.Sender{Name: "hub", Scheme: senders.GitHub})
 	for i := range 100 {
 		code, _ := d.post("/?from=hub", "{}", hubHeader, fmt.Sprintf("sha256=%064x", i))
-		if want := map[bool]int{true: 401, false: 429}[i < badBurst]; code != want {
+		if want := map[bool]int{true: 401, false: 429}[i < int(badKeys.Burst)]; code != want {
 			t.Fatalf("request %d: %d, want %d", i, code, want)
 		}
 	}
 	d.want(200, "ok", "/", "x", "key", key)
 	d.want(200, "ok", "/?from=hub", "{}", hubHeader, signHub(secret, "{}"))
-	if n := strings.Count(d.log.String(), "no key that is known"); n != badBurst {
+	if n := strings.Count(d.log.String(), "no key that is known"); n != int(badKeys.Burst) {
 		t.Errorf("%d lines", n)
 	}
 	d.pass(time.Second)

@@ -358,16 +358,16 @@ func TestASenderAnswersWhatWasWrittenToIt(t *testing.T) {
 func TestNobodyWritesMoreThanTheRate(t *testing.T) {
 	d := newDesk(t)
 	key, other := d.allow(senders.Sender{Name: "ci"}), d.allow(senders.Sender{Name: "cd"})
-	for range burst {
+	for range int(perSender.Burst) {
 		d.want(200, "ok", "/", "x", "key", key)
 	}
 	d.want(429, "wait 2 s", "/", "x", "key", key)
 	d.want(200, "ok", "/", "x", "key", other)
-	d.pass(refill)
+	d.pass(perSender.Interval)
 	d.want(200, "ok", "/", "x", "key", key)
 	d.want(429, "wait", "/", "x", "key", key)
 	d.pass(time.Hour)
-	for range burst {
+	for range int(perSender.Burst) {
 		d.want(200, "ok", "/", "x", "key", key)
 	}
 	d.want(429, "wait", "/", "x", "key", key)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"c2c/inbox/mail"
+	"c2c/process/ratelimit"
 	"c2c/wake"
 )
 
@@ -106,9 +107,9 @@ func FuzzNoMessageClosesItsFrame(f *testing.F) {
 }
 
 func TestItStaysInsideTheClientsLimits(t *testing.T) {
-	b, n := bucket{}, 0
+	b, n := ratelimit.Bucket{}, 0
 	for i := range 600 { // ten minutes, a try a second
-		if b.take(start.Add(time.Duration(i) * time.Second)) {
+		if b.Take(limit, start.Add(time.Duration(i)*time.Second)) {
 			n++
 		}
 	}

@@ -68,7 +68,8 @@ func TestSocket(t *testing.T) {
 		},
 		Deaf: waketest.Bells{
 			"it would drop the next": alone(func(s *Socket) error {
-				s.bucket = bucket{burst, start}
+				for s.bucket.Take(limit, start) {
+				}
 				return nil
 			}),
 		},

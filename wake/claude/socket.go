@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"c2c/client"
+	"c2c/process/ratelimit"
 	"c2c/wake"
 	"c2c/wake/socket"
 )
@@ -19,7 +20,7 @@ type Socket struct {
 	Now     func() time.Time
 	Inbound func() string // client.ClaudeInbound now; nil: it takes everything
 
-	bucket bucket
+	bucket ratelimit.Bucket
 	rings  int
 }
 
@@ -65,7 +66,7 @@ func (s *Socket) write(ctx context.Context, name, text string) error {
 	if s.inbound() == client.ClaudeRefuses {
 		return fmt.Errorf("%w: its person set crossSessionInbound to refuse", wake.ErrRefused)
 	}
-	if !s.bucket.take(s.Now()) {
+	if !s.bucket.Take(limit, s.Now()) {
 		return fmt.Errorf("%w: it would drop more than 30 messages in a minute", wake.ErrUncaptured)
 	}
 	var out bytes.Buffer
@@ -86,28 +87,5 @@ func (s *Socket) write(ctx context.Context, name, text string) error {
 	return socket.Write(ctx, s.Path, out.Bytes(), nil)
 }
 
-const (
-	burst  = 25 // of the client's 30, because its other senders may share our name
-	refill = 2 * time.Second
-)
-
-// bucket stays inside the client's limit, as what exceeds it is dropped in silence.
-type bucket struct {
-	used int
-	at   time.Time
-}
-
-func (b *bucket) take(now time.Time) bool {
-	back := int(now.Sub(b.at) / refill)
-	if b.at.IsZero() || back >= b.used {
-		b.used, b.at = 0, now
-	} else if back > 0 {
-		b.used -= back
-		b.at = b.at.Add(time.Duration(back) * refill)
-	}
-	if b.used >= burst {
-		return false
-	}
-	b.used++
-	return true
-}
+// limit stays inside the client's: it drops in silence what exceeds 30 messages at once. Its other senders may share our name.
+var limit = ratelimit.Limit{Burst: 25, Interval: 2 * time.Second}

@@ -1,0 +1,36 @@
+// Package ratelimit bounds how often something may happen. It keeps nothing on disk. One goroutine at a time may use a Bucket.
+package ratelimit
+
+import "time"
+
+// Limit allows Burst turns at once, and then one more in each Interval.
+type Limit struct {
+	Burst    float64
+	Interval time.Duration
+}
+
+// Bucket counts turns against a Limit, which is the same at every call. The zero value has all of its burst.
+type Bucket struct {
+	used float64 // turns that were taken and have not come back
+	at   time.Time
+}
+
+// Take takes a turn, and says whether there was one.
+func (b *Bucket) Take(l Limit, now time.Time) bool {
+	b.used, b.at = b.Used(l, now), now
+	if b.used > l.Burst-1 {
+		return false
+	}
+	b.used++
+	return true
+}
+
+// Used is how many turns have not come back; 0 when the bucket is as good as new.
+func (b Bucket) Used(l Limit, now time.Time) float64 {
+	return max(0, b.used-max(0, now.Sub(b.at).Seconds())/l.Interval.Seconds())
+}
+
+// Wait is how long it takes until there is a turn.
+func (b Bucket) Wait(l Limit, now time.Time) time.Duration {
+	return time.Duration(max(0, b.Used(l, now)-(l.Burst-1)) * float64(l.Interval))
+}
