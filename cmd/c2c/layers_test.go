@@ -76,6 +76,8 @@ var layers = []layer{
 		1050, "broker broker/notice inbox inbox/archive inbox/mail process/survive sessions sessions/registry sessions/turns wake wake/watch"},
 	{"relay", "mail to other machines: outboxes, numbered frames, receipts; the carrier interface",
 		150, "inbox/mail"},
+	{"relay/ssh", "carries packets between hosts through ssh, both ways over one link",
+		650, "relay"},
 	{"relay/hosts", "which machines are paired: keys, what each may reach, invitations, revocation",
 		1000, "filippo.io/age inbox/atomicfile inbox/filelock inbox/mail"},
 	{"ringer", "wakes the sessions of a root while its process lives; chooses the way for each",

@@ -1,0 +1,113 @@
+package ssh
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+// options are those with which ssh is run. No person is there to be asked anything. A connection that another ssh of this user has
+// open is not shared: it has another key, and other rights at the other end.
+var options = []string{"-T", "-e", "none", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=15",
+	"-o", "ServerAliveCountMax=3", "-o", "ClearAllForwardings=yes", "-o", "ControlMaster=no", "-o", "ControlPath=none", "-o", "LogLevel=ERROR"}
+
+// RemoteCommand is what ssh runs at the other end, unless authorized_keys there has its own command for the key.
+const RemoteCommand = "c2c relay --stdio"
+
+// Args are the arguments with which ssh goes to a destination. identity is the file of a key, or "".
+func Args(identity, dest string, command ...string) []string {
+	args := append([]string(nil), options...)
+	if identity != "" {
+		args = append(args, "-i", identity, "-o", "IdentitiesOnly=yes")
+	}
+	return append(append(args, "--", dest), command...)
+}
+
+// runSSH runs ssh to a host until the link ends. The child ends with it; and if this process is killed, its input ends, and so does
+// it.
+func (c *Carrier) runSSH(ctx context.Context, d Dial) (stood bool, err error) {
+	cmd := exec.Command(cmp.Or(c.cfg.Program, "ssh"), Args(c.cfg.Identity, d.Dest, RemoteCommand)...)
+	said := &tail{}
+	cmd.Stderr, cmd.WaitDelay = said, time.Second // a ProxyCommand may keep it open
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return false, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return false, err
+	}
+	if err := cmd.Start(); err != nil {
+		return false, err
+	}
+	stood, err = c.serve(ctx, &childConn{out, in, cmd}, d.Peer, true)
+	exit := cmd.Wait()
+	switch text := said.String(); {
+	case text != "":
+		return stood, errors.New(text)
+	case stood:
+		return stood, errors.New("the link was lost")
+	case cmd.ProcessState.ExitCode() > 0:
+		return stood, fmt.Errorf("ssh: %w", exit)
+	}
+	return stood, err
+}
+
+// childConn is the pipes of ssh.
+type childConn struct {
+	io.Reader
+	io.WriteCloser
+	cmd *exec.Cmd
+}
+
+func (c *childConn) Close() error {
+	c.cmd.Process.Kill()
+	return c.WriteCloser.Close()
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+const maxTail = 1 << 10
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p...)
+	if more := len(t.text) - maxTail; more > 0 {
+		t.text = t.text[more:]
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.Join(strings.Fields(strings.ToValidUTF8(string(t.text), "?")), " ")
+}
+
+// Stdio joins the relay that listens on a socket to in and out, until either ends: it is what ssh runs at the other end.
+func Stdio(conn net.Conn, in io.Reader, out io.Writer) error {
+	done := make(chan error, 2)
+	go func() { // it may stay in a read of in: its process ends then
+		_, err := io.Copy(conn, in)
+		done <- err
+	}()
+	go func() {
+		_, err := io.Copy(out, conn)
+		done <- err
+	}()
+	err := <-done
+	conn.Close()
+	return err
+}

@@ -1,0 +1,266 @@
+// Package ssh carries packets between hosts through ssh: nothing listens to the network but the sshd that is there already, and
+// one link serves both directions.
+//
+// The host that can reach the other one runs ssh, which runs `c2c relay --stdio` there; Stdio joins that to the socket on which
+// the relay of that host listens. Both prove their keys at the beginning of a link (see greet), so a key of ssh alone lets nobody
+// take the place of a paired host. Then packets follow each other, each behind its length in four bytes.
+//
+// A Carrier keeps a link to each host that it can reach, also when it has nothing to send: the host at the other end may have mail
+// for it, and cannot call back, as when this one is a laptop. Where ssh fails it tries again after a second, then later and later
+// up to five minutes, and at once when there is something to send. It has no timer while a link stands; ssh itself notices that a
+// link is dead (ServerAliveInterval), after 45 seconds.
+package ssh
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"c2c/relay"
+)
+
+const (
+	firstPause = time.Second // before ssh is run again
+	lastPause  = 5 * time.Minute
+	greetTime  = 45 * time.Second // until both have proved their keys; ssh gives up after 15 s itself
+	queue      = 16               // packets that wait for a link; then Send waits
+)
+
+// Config is what a Carrier needs.
+type Config struct {
+	Peers    relay.Peers
+	Dials    func() []Dial // the hosts that ssh finds from here; asked again by Reload
+	Program  string        // ssh; "" is the one in PATH
+	Identity string        // the file of a key for ssh; "": ssh chooses
+	Listener net.Listener  // the socket for links from elsewhere; nil: there are none. Run closes it
+	Changed  func()        // if set, called when a Status has changed; it must not call the Carrier
+	Log      *slog.Logger
+	Now      func() time.Time
+}
+
+// Dial is a host and where ssh finds it.
+type Dial struct{ Peer, Dest string }
+
+// Status is what is known of the way to one host.
+type Status struct {
+	Peer  string    `json:"host"`
+	Dest  string    `json:"ssh,omitempty"` // "" for a host that comes here
+	Up    bool      `json:"up"`
+	Since time.Time `json:"since,omitzero"`
+	Error string    `json:"error,omitempty"` // why there is no link: what ssh has said last
+}
+
+// Carrier carries packets through ssh. It is a relay.Carrier.
+type Carrier struct {
+	cfg   Config
+	tasks sync.WaitGroup
+
+	mu      sync.Mutex
+	ctx     context.Context // of Run; nil: it does not run
+	handler relay.Handler
+	ways    map[string]*way // by the name of the host
+}
+
+// way is the way to one host. Its fields are under the lock of the Carrier.
+type way struct {
+	links  []*link // at most one that was dialled and one that was accepted; the newest is last
+	status Status
+	kick   chan struct{} // there is something to send
+	stop   func()        // ends the dialling; nil: nobody dials
+}
+
+// New makes a Carrier that does nothing until Run.
+func New(cfg Config) *Carrier {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Changed == nil {
+		cfg.Changed = func() {}
+	}
+	return &Carrier{cfg: cfg, ways: map[string]*way{}}
+}
+
+// Send is that of relay.Carrier. Nil says that the packet waits for ssh to take it.
+func (c *Carrier) Send(ctx context.Context, peer string, packet []byte) error {
+	if len(packet) > relay.MaxPacket {
+		return fmt.Errorf("send to %q: a packet has %d bytes, at most %d", peer, len(packet), relay.MaxPacket)
+	}
+	l := c.newest(peer)
+	if l == nil {
+		return relay.ErrAway
+	}
+	select {
+	case l.out <- packet:
+		return nil
+	case <-l.over:
+		return relay.ErrAway
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// newest gives the link to a host. If there is none, ssh is tried at once.
+func (c *Carrier) newest(peer string) *link {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := c.ways[peer]
+	if w == nil {
+		return nil
+	}
+	if n := len(w.links); n > 0 {
+		return w.links[n-1]
+	}
+	select {
+	case w.kick <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// Run is that of relay.Carrier. A Carrier runs once.
+func (c *Carrier) Run(ctx context.Context, h relay.Handler) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c.mu.Lock()
+	c.ctx, c.handler = ctx, h
+	c.mu.Unlock()
+	c.Reload()
+	if c.cfg.Listener != nil {
+		c.tasks.Go(func() { c.accept(ctx) })
+	}
+	<-ctx.Done()
+	if c.cfg.Listener != nil {
+		c.cfg.Listener.Close()
+	}
+	c.mu.Lock()
+	c.ctx = nil // no task begins any more
+	c.mu.Unlock()
+	c.tasks.Wait()
+	return nil
+}
+
+// Reload asks for the hosts again: it begins to dial the new ones, and ends the links of those that are gone or revoked.
+func (c *Carrier) Reload() {
+	dials := c.cfg.Dials()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ctx == nil {
+		return
+	}
+	for name, w := range c.ways {
+		i := slices.IndexFunc(dials, func(d Dial) bool { return d.Peer == name })
+		if w.stop != nil && (i < 0 || dials[i].Dest != w.status.Dest) {
+			w.stop()
+			w.stop, w.status.Dest = nil, ""
+		}
+		if p, ok := c.cfg.Peers.Peer(name); !ok || p.Revoked() {
+			for _, l := range w.links {
+				l.end()
+			}
+			if w.stop == nil && len(w.links) == 0 {
+				delete(c.ways, name)
+			}
+		}
+	}
+	for _, d := range dials {
+		w := c.way(d.Peer)
+		if w.stop != nil {
+			continue
+		}
+		ctx, stop := context.WithCancel(c.ctx)
+		w.stop, w.status.Dest = stop, d.Dest
+		c.tasks.Go(func() { c.dial(ctx, d, w.kick) })
+	}
+}
+
+// way gives the way to a host, and makes it. The lock is held.
+func (c *Carrier) way(peer string) *way {
+	w := c.ways[peer]
+	if w == nil {
+		w = &way{kick: make(chan struct{}, 1), status: Status{Peer: peer}}
+		c.ways[peer] = w
+	}
+	return w
+}
+
+// Status tells of each host that is dialled or has come here, by name.
+func (c *Carrier) Status() (all []Status) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name, w := range c.ways {
+		if p, ok := c.cfg.Peers.Peer(name); ok && !p.Revoked() {
+			all = append(all, w.status)
+		}
+	}
+	slices.SortFunc(all, func(a, b Status) int { return cmp.Compare(a.Peer, b.Peer) })
+	return all
+}
+
+// dial keeps a link to one host until ctx ends.
+func (c *Carrier) dial(ctx context.Context, d Dial, kick <-chan struct{}) {
+	pause := firstPause
+	for {
+		stood, err := c.runSSH(ctx, d)
+		if ctx.Err() != nil {
+			return
+		}
+		if stood {
+			pause = firstPause
+		}
+		c.cfg.Log.Warn("no link through ssh", "host", d.Peer, "ssh", d.Dest, "err", err)
+		c.failed(d.Peer, err)
+		if !wait(ctx, firstPause, nil) || !wait(ctx, pause-firstPause, kick) {
+			return
+		}
+		pause = min(2*pause, lastPause)
+	}
+}
+
+// wait returns when a time is over or there is something to send; false when ctx has ended.
+func wait(ctx context.Context, d time.Duration, kick <-chan struct{}) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-kick:
+	case <-t.C:
+	}
+	return true
+}
+
+func (c *Carrier) failed(peer string, err error) {
+	c.mu.Lock()
+	w := c.way(peer)
+	if !w.status.Up {
+		w.status.Error = err.Error()
+	}
+	c.mu.Unlock()
+	c.cfg.Changed()
+}
+
+// accept takes links from elsewhere until the listener is closed.
+func (c *Carrier) accept(ctx context.Context) {
+	for {
+		conn, err := c.cfg.Listener.Accept()
+		if err != nil {
+			if ctx.Err() == nil {
+				c.cfg.Log.Error("no links from elsewhere are taken", "err", err)
+			}
+			return
+		}
+		c.tasks.Go(func() {
+			if _, err := c.serve(ctx, conn, "", false); err != nil && ctx.Err() == nil {
+				c.cfg.Log.Warn("a link from elsewhere ended", "err", err)
+			}
+		})
+	}
+}
