@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"c2c/client"
 	"c2c/doctor"
+	"c2c/process/child"
 )
 
 // partServer is the MCP server in a finding.
@@ -37,7 +37,7 @@ func (t target) inspectServer(ours bool, command string, o Options) doctor.Findi
 	case !ours:
 		return t.problem(partServer, fmt.Sprintf("the entry c2c is not this c2c's (it runs %q)", command))
 	}
-	if _, err := client.LookPath(command, o.Getenv); err != nil {
+	if _, err := child.LookPath(command, o.Getenv); err != nil {
 		return t.problem(partServer, err.Error())
 	}
 	return doctor.Finding{Client: t.client, Status: doctor.OK, Part: partServer, Path: t.path, Detail: command}

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"c2c/client"
 	"c2c/doctor"
 	"c2c/install/confedit"
+	"c2c/process/child"
 
 	"github.com/tailscale/hujson"
 )
@@ -181,7 +181,7 @@ func (e hookEditor) inspectEvents(t target, o Options, ours func(hookEvent) []ho
 			if command == "" {
 				command = entry.command // those of other events may have one word more
 			}
-			_, err := client.LookPath(firstWord(hookLine(entry.command)), o.Getenv)
+			_, err := child.LookPath(firstWord(hookLine(entry.command)), o.Getenv)
 			switch wrong = ""; {
 			case i > 0:
 				wrong = "more than one entry, mail is looked for twice"

@@ -24,6 +24,7 @@ import (
 	"slices"
 
 	"c2c/client"
+	"c2c/process/child"
 )
 
 // Detect returns the clients found: those with a configuration directory or a
@@ -32,7 +33,7 @@ func Detect(o Options) []string {
 	var found []string
 	for _, name := range Clients() {
 		dir, _ := configDir(name, o)
-		if _, err := client.LookPath(client.ProgramOf(name), o.Getenv); err == nil || isDir(dir) {
+		if _, err := child.LookPath(client.ProgramOf(name), o.Getenv); err == nil || isDir(dir) {
 			found = append(found, name)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"c2c/client"
 	"c2c/doctor"
+	"c2c/process/child"
 )
 
 // Told says in one line what an install has done, once it was applied.
@@ -23,7 +24,7 @@ func (p *Plan) Told(o Options) string {
 	default:
 		said = append(said, "set up")
 	}
-	if _, err := client.LookPath(client.ProgramOf(p.Client), o.Getenv); err != nil {
+	if _, err := child.LookPath(client.ProgramOf(p.Client), o.Getenv); err != nil {
 		said = append(said, "it is not installed here")
 	}
 	byHand := HTTPByHand(p.Client, o)

@@ -14,12 +14,13 @@ import (
 
 	"c2c/client"
 	"c2c/doctor"
+	"c2c/process/child"
 )
 
 // Program reports which version of a client is on the PATH, and whether it is the tested one. It is a warning at
 // worst: an editor may run a client that is on nobody's path.
 func Program(ctx context.Context, name string, o Options) doctor.Finding {
-	path, err := client.LookPath(client.ProgramOf(name), o.Getenv)
+	path, err := child.LookPath(client.ProgramOf(name), o.Getenv)
 	f := doctor.Finding{Client: name, Status: doctor.Warning, Part: "program", Path: path}
 	tested := client.FindGuide(name).Tested
 	switch {

@@ -1,7 +1,6 @@
 package project
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -117,23 +116,9 @@ func askGit(cwd, dir string) repository {
 }
 
 func runGit(dir string, args ...string) (string, error) {
-	program, err := findGit(os.Getenv("PATH"))
+	program, err := child.LookPath("git", os.Getenv)
 	if err != nil {
 		return "", err
 	}
 	return child.Run(program, dir, nil, args...)
-}
-
-// findGit looks for git in the absolute directories of a PATH, as os/exec does: not where we happen to stand.
-func findGit(path string) (string, error) {
-	for _, dir := range filepath.SplitList(path) {
-		program := filepath.Join(dir, "git")
-		if !filepath.IsAbs(program) {
-			continue
-		}
-		if info, err := os.Stat(program); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-			return program, nil
-		}
-	}
-	return "", errors.New("there is no git in PATH")
 }

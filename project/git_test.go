@@ -3,7 +3,6 @@ package project
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -39,23 +38,5 @@ func TestGitThatFailsSaysNothing(t *testing.T) {
 		if r := askGit(t.TempDir(), "gitdir"); r != (repository{dir: "gitdir"}) {
 			t.Errorf("%s: %+v", name, r)
 		}
-	}
-}
-
-func TestGitIsNotTakenFromWhereWeStand(t *testing.T) {
-	dir := withGit(t, "echo mine")
-	t.Chdir(dir)
-	for _, path := range []string{"", ".", ":", "./"} {
-		if program, err := findGit(path); err == nil {
-			t.Errorf("PATH=%q finds %q", path, program)
-		}
-	}
-	noProgram := t.TempDir()
-	if err := os.WriteFile(filepath.Join(noProgram, "git"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	program, err := findGit(strings.Join([]string{noProgram, "relative", dir}, string(filepath.ListSeparator)))
-	if program != filepath.Join(dir, "git") || err != nil {
-		t.Errorf("%q, %v", program, err)
 	}
 }

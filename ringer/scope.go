@@ -226,7 +226,7 @@ func ByDaemon() Scope {
 			if s.Process == 0 {
 				return w, fmt.Errorf("%w: its process is gone, so nothing tells its pane from another", wake.ErrUnreachable)
 			}
-			bell := &mux.Doorbell{Pane: pane, Client: s.Client, Process: s.Process, Getenv: p.Getenv, LookPath: client.LookPath}
+			bell := &mux.Doorbell{Pane: pane, Client: s.Client, Process: s.Process, Getenv: p.Getenv}
 			w.Methods = append(w.Methods, wake.Method{Name: wake.ByTerminal, Doorbell: bell})
 			return w, nil
 		},

@@ -22,6 +22,7 @@ import (
 	"c2c/doctor"
 	"c2c/install"
 	"c2c/install/selftest"
+	"c2c/process/child"
 	"c2c/project"
 	"c2c/sessions"
 	"c2c/wake/clients"
@@ -83,7 +84,7 @@ func (c checkup) checkClients(ctx context.Context, o install.Options) (report []
 		if err != nil {
 			return nil, err
 		}
-		if _, err := client.LookPath(client.ProgramOf(name), o.Getenv); err != nil && !c.hasSessions(ctx, name) {
+		if _, err := child.LookPath(client.ProgramOf(name), o.Getenv); err != nil && !c.hasSessions(ctx, name) {
 			found = doctor.OfNobody(found)
 		}
 		if len(found) > 1 || found[0].Status == doctor.OK { // else it is not set up

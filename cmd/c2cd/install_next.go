@@ -8,13 +8,14 @@ import (
 
 	"c2c/client"
 	"c2c/cmd/running"
+	"c2c/process/child"
 )
 
 // tellNext ends an install with a command that works here, where a client can be started. unasked: tools of c2c are called
 // without asking.
 func (a *app) tellNext(clients []string, unasked bool) {
 	c2c := "c2c"
-	switch found, err := client.LookPath(c2c, a.getenv); {
+	switch found, err := child.LookPath(c2c, a.getenv); {
 	case err != nil:
 		c2c = a.c2c
 		fmt.Fprintf(a.stdout, "to do: add %s to your PATH\n", filepath.Dir(a.c2c))
@@ -28,7 +29,7 @@ func (a *app) tellNext(clients []string, unasked bool) {
 	}
 	for _, name := range clients {
 		p, _ := client.Find(name)
-		if _, err := client.LookPath(client.ProgramOf(name), a.getenv); err != nil {
+		if _, err := child.LookPath(client.ProgramOf(name), a.getenv); err != nil {
 			continue
 		}
 		alias := a.freeAlias()

@@ -15,6 +15,7 @@ import (
 	"c2c/client"
 	"c2c/cmd/cli"
 	"c2c/install"
+	"c2c/process/child"
 	"c2c/ringer"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -63,7 +64,7 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 		// A terminal may show one thread after another, and Codex tells no process which one.
 		return 0, fmt.Errorf("%w: which session a terminal will show is not known when it starts: call c2c register --unattended in the session", errUsage)
 	}
-	path, err := client.LookPath(client.ProgramOf(name), a.getenv)
+	path, err := child.LookPath(client.ProgramOf(name), a.getenv)
 	if err != nil {
 		err := fmt.Errorf("%s is not installed or not on PATH; c2c start knows %s", client.ProgramOf(name), strings.Join(client.Names(), ", "))
 		return 0, cli.WithHint(err, "install it, or add its folder to PATH; c2c doctor tells which clients are found")

@@ -5,15 +5,13 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"syscall"
 )
 
 // Files gives the open files of a process of this user, each by its link in /proc and its path. There are none for a
 // process that cannot be looked at; seen is false then.
 func Files(pid int) (files iter.Seq2[string, string], seen bool) {
 	dir := fmt.Sprintf("/proc/%d/fd", pid)
-	info, err := os.Stat(filepath.Dir(dir))
-	if err != nil || int(info.Sys().(*syscall.Stat_t).Uid) != os.Geteuid() { // root sees those of others, too
+	if !isOurs(filepath.Dir(dir)) {
 		return func(func(string, string) bool) {}, false
 	}
 	entries, err := os.ReadDir(dir)

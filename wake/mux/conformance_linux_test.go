@@ -1,7 +1,6 @@
 package mux
 
 import (
-	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -47,7 +46,7 @@ func adapter(kind string) waketest.Adapter {
 			"no such pane":    changed(func(b *Doorbell) { b.Pane.ID = strings.Replace(b.Pane.ID, "0", "7", 1) }),
 			"no such server":  changed(func(b *Doorbell) { b.Pane.Socket = strings.Replace(b.Pane.Socket, "/tmux", "/ctl", 1) + "0" }),
 			"no program": changed(func(b *Doorbell) {
-				b.LookPath = func(string, func(string) string) (string, error) { return "", errors.New("none") }
+				b.Getenv = func(string) string { return "" }
 			}),
 			"it has ended": func(t *testing.T) wake.Doorbell {
 				l := newLab(t, kind)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"c2c/process/child"
 	"c2c/wake"
 	"c2c/wake/screen"
 )
@@ -23,8 +24,6 @@ type Doorbell struct {
 	Client  string // its name, by which package screen knows its prompt
 	Process int    // its process
 	Getenv  func(string) string
-	// LookPath finds tmux or screen.
-	LookPath func(name string, getenv func(string) string) (path string, err error)
 
 	now    func() time.Time
 	wait   func(context.Context, time.Duration) error
@@ -73,7 +72,7 @@ func (b *Doorbell) open() (terminal, error) {
 	if err := b.Pane.valid(); err != nil {
 		return nil, fmt.Errorf("%w: pane %.200q: %v", wake.ErrUnreachable, b.Pane.String(), err)
 	}
-	path, err := b.LookPath(b.Pane.Kind, b.Getenv)
+	path, err := child.LookPath(b.Pane.Kind, b.Getenv)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%w: %v", wake.ErrUnreachable, err)

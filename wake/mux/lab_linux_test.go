@@ -128,8 +128,7 @@ func (l *lab) bell() *Doorbell {
 		l.t.Fatal(err)
 	}
 	return &Doorbell{Pane: pane, Client: "lab", Process: l.said.Pid, prompt: labPrompt, Getenv: l.getenv,
-		LookPath: func(name string, _ func(string) string) (string, error) { return exec.LookPath(name) },
-		now:      func() time.Time { return time.Now().Add(time.Minute) }, answer: tooLong / 2,
+		now: func() time.Time { return time.Now().Add(time.Minute) }, answer: tooLong / 2,
 		wait: func(context.Context, time.Duration) error {
 			l.say("sync")
 			return nil

@@ -1,34 +1,33 @@
 package socket
 
 import (
-	"bytes"
 	"fmt"
+	"io"
 	"os"
-	"strconv"
 	"strings"
 
+	"c2c/process/procstat"
 	"c2c/wake"
 )
 
 // OurPort fails unless a process of this user listens at a TCP port of 127.0.0.1. Only Linux tells.
 func OurPort(port int) error {
-	data, err := os.ReadFile("/proc/net/tcp")
+	table, err := os.Open("/proc/net/tcp")
 	if err != nil {
 		return fmt.Errorf("%w: %v", wake.ErrUnreachable, err)
 	}
-	return ourPort(data, port, os.Geteuid())
+	defer table.Close()
+	return ourPort(table, port, os.Geteuid())
 }
 
-// ourPort takes /proc/net/tcp, see proc(5): the second field is the local address, the fourth the state, the eighth the user.
-func ourPort(table []byte, port, uid int) error {
-	const listens, local, all = "0A", "0100007F", "00000000"
+func ourPort(table io.Reader, port, uid int) error {
 	ours := false
-	for line := range bytes.Lines(table) {
-		f := strings.Fields(string(line))
-		if len(f) < 8 || f[3] != listens || f[1] != fmt.Sprintf("%s:%04X", local, port) && f[1] != fmt.Sprintf("%s:%04X", all, port) {
+	for s := range procstat.TCPSockets(table, port) {
+		address, _, _ := strings.Cut(s.Local, ":")
+		if s.State != procstat.Listening || address != "0100007F" && address != "00000000" { // 127.0.0.1, or all addresses
 			continue
 		}
-		if f[7] != strconv.Itoa(uid) {
+		if s.UID != uid {
 			return fmt.Errorf("%w: another user listens at port %d", wake.ErrUnreachable, port)
 		}
 		ours = true

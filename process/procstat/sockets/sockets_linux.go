@@ -3,9 +3,7 @@
 package sockets
 
 import (
-	"bufio"
 	"encoding/binary"
-	"fmt"
 	"io"
 	"net/netip"
 	"os"
@@ -21,22 +19,21 @@ import (
 // another PID namespace, cannot be seen: pid is 0 then. ok is false when the connection itself cannot be seen, or its end was
 // closed.
 func Owner(local, remote netip.AddrPort) (pid, uid int, ok bool) {
-	inode, uid, ok := findSocket(local, remote)
-	if !ok || inode == noInode {
+	s, ok := find(local, remote)
+	if !ok || s.Inode == procstat.NoInode {
 		return 0, 0, false
 	}
-	socket := "socket:[" + inode + "]"
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range dirs {
 		pid, _ := strconv.Atoi(filepath.Base(dir))
-		if !holds(pid, socket) {
+		if !holds(pid, s.Link()) {
 			continue
 		}
-		if pid, ok := eldest(pid, socket); ok {
-			return pid, uid, true
+		if pid, ok := eldest(pid, s.Link()); ok {
+			return pid, s.UID, true
 		}
 	}
-	return 0, uid, true
+	return 0, s.UID, true
 }
 
 func holds(pid int, socket string) bool {
@@ -67,52 +64,37 @@ func eldest(pid int, socket string) (_ int, ok bool) {
 // OwnerUID is the user of an end of a TCP connection. It looks at no process. ok is false when that end cannot be seen.
 // closed: its program has closed it, so that nothing tells any more whose it was.
 func OwnerUID(local, remote netip.AddrPort) (uid int, ok, closed bool) {
-	inode, uid, ok := findSocket(local, remote)
-	if inode == noInode {
+	s, ok := find(local, remote)
+	if s.Inode == procstat.NoInode {
 		return 0, false, true
 	}
-	return uid, ok, false
+	return s.UID, ok, false
 }
 
-// noInode is that of a socket which no process has any more.
-const noInode = "0"
-
-// findSocket looks into both tables: a program may use a socket of IPv6 for an address of IPv4.
-func findSocket(local, remote netip.AddrPort) (inode string, uid int, ok bool) {
+// find looks into both tables: a program may use a socket of IPv6 for an address of IPv4.
+func find(local, remote netip.AddrPort) (s procstat.TCPSocket, ok bool) {
 	local, remote = unmap(local), unmap(remote)
-	for _, table := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
-		f, err := os.Open(table)
+	for _, path := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
+		table, err := os.Open(path)
 		if err != nil {
 			continue
 		}
-		inode, uid, ok = findIn(f, local, remote)
-		f.Close()
+		s, ok = findIn(table, local, remote)
+		table.Close()
 		if ok {
-			return inode, uid, true
+			return s, true
 		}
 	}
-	return "", 0, false
+	return s, false
 }
 
-// findIn reads a table of proc(5): the second and third fields are the addresses, the eighth is the user, the tenth the
-// inode. A socket that no process has any more is of user 0, whoever had it.
-func findIn(table io.Reader, local, remote netip.AddrPort) (inode string, uid int, ok bool) {
-	lines := bufio.NewScanner(table)
-	ends := fmt.Sprintf(":%04X ", local.Port())
-	for lines.Scan() {
-		line := lines.Text()
-		if !strings.Contains(line, ends) { // most lines end here
-			continue
-		}
-		f := strings.Fields(line)
-		if len(f) < 10 || parseEnd(f[1]) != local || parseEnd(f[2]) != remote {
-			continue
-		}
-		if uid, err := strconv.Atoi(f[7]); err == nil {
-			return f[9], uid, true
+func findIn(table io.Reader, local, remote netip.AddrPort) (s procstat.TCPSocket, ok bool) {
+	for s := range procstat.TCPSockets(table, int(local.Port())) {
+		if parseEnd(s.Local) == local && parseEnd(s.Remote) == remote {
+			return s, true
 		}
 	}
-	return "", 0, false
+	return s, false
 }
 
 // parseEnd reads an address: words of 32 bits in the order of this machine, each as 8 hex digits, and the port.

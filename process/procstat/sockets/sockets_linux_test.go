@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"c2c/process/procstat"
 )
 
 func TestMain(m *testing.M) {
@@ -159,19 +161,19 @@ func TestTheTableIsReadByItsFields(t *testing.T) {
 		uid   int
 	}{
 		"127.0.0.1:54321":          {"222", 1001},
-		"127.0.0.1:54322":          {noInode, 0},
+		"127.0.0.1:54322":          {procstat.NoInode, 0},
 		"127.0.0.1:54323":          {"444", 1002},
 		"[::ffff:127.0.0.1]:54321": {"222", 1001},
 		"127.0.0.1:54325":          {"", 0},
 		"127.0.0.2:54321":          {"", 0},
 	} {
-		inode, uid, ok := findIn(strings.NewReader(table), unmap(netip.MustParseAddrPort(from)), us)
-		if inode != want.inode || uid != want.uid || ok != (want.inode != "") {
-			t.Errorf("%s: socket %q of %d, %v", from, inode, uid, ok)
+		s, ok := findIn(strings.NewReader(table), unmap(netip.MustParseAddrPort(from)), us)
+		if s.Inode != want.inode || s.UID != want.uid || ok != (want.inode != "") {
+			t.Errorf("%s: socket %+v, %v", from, s, ok)
 		}
 	}
 	six := netip.MustParseAddrPort("[::1]:54324")
-	if inode, _, _ := findIn(strings.NewReader(table), six, netip.MustParseAddrPort("[::1]:8788")); inode != "555" {
-		t.Errorf("%v: socket %q", six, inode)
+	if s, _ := findIn(strings.NewReader(table), six, netip.MustParseAddrPort("[::1]:8788")); s.Inode != "555" {
+		t.Errorf("%v: socket %+v", six, s)
 	}
 }

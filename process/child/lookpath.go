@@ -1,4 +1,4 @@
-package client
+package child
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// LookPath finds a program as a shell would, but never in a relative directory of the PATH: whoever owns the
-// current one would choose the program. A name with a slash is a path, which is only checked.
+// LookPath finds a program as a shell would, but never in a relative directory of the PATH: the owner of the current
+// directory could choose the program. A name with a slash is a path, which is only checked.
 func LookPath(name string, getenv func(string) string) (path string, err error) {
 	if strings.Contains(name, "/") {
 		return name, executable(name)

@@ -1,0 +1,47 @@
+package procstat
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"iter"
+	"strconv"
+	"strings"
+)
+
+// TCPSocket is a line of /proc/net/tcp or tcp6; see proc(5).
+type TCPSocket struct {
+	Local, Remote string // address and port, in hex digits
+	State         string // Listening, for example
+	UID           int
+	Inode         string // NoInode: its program has closed it, and UID is 0
+}
+
+// Fields of a TCPSocket.
+const (
+	Listening = "0A"
+	NoInode   = "0"
+)
+
+// Link is what the links in /proc/<pid>/fd call the socket.
+func (s TCPSocket) Link() string { return "socket:[" + s.Inode + "]" }
+
+// TCPSockets gives the lines of a table whose own port is port.
+func TCPSockets(table io.Reader, port int) iter.Seq[TCPSocket] {
+	return func(yield func(TCPSocket) bool) {
+		end := fmt.Sprintf(":%04X", port)
+		for lines := bufio.NewScanner(table); lines.Scan(); {
+			line := lines.Text()
+			if !strings.Contains(line, end) { // most lines
+				continue
+			}
+			f := strings.Fields(line)
+			if len(f) < 10 || !strings.HasSuffix(f[1], end) {
+				continue
+			}
+			if uid, err := strconv.Atoi(f[7]); err == nil && !yield(TCPSocket{f[1], f[2], f[3], uid, f[9]}) {
+				return
+			}
+		}
+	}
+}
