@@ -26,23 +26,20 @@ type Config struct {
 	Now    func() time.Time // nil is time.Now
 	Log    inbox.Log        // nil discards
 	Limits loops.Limits
-	Times  owed.ObligationTimes
 	// Uninstalled says whether c2c was taken out of a client while its process ran; nil: it never was.
 	Uninstalled func(client string, pid int) bool
 }
 
 // ConfigOf is a Config with the settings of the environment. Wrong ones are ignored here; c2c doctor reports them.
 func ConfigOf(getenv func(string) string, root string, log inbox.Log) Config {
-	times, _ := owed.ObligationTimesOf(getenv)
 	gone := func(client string, pid int) bool { return sessions.Uninstalled(getenv, client, pid) }
-	return Config{Root: root, Log: log, Limits: loops.LimitsOf(getenv), Times: times, Uninstalled: gone}
+	return Config{Root: root, Log: log, Limits: loops.LimitsOf(getenv), Uninstalled: gone}
 }
 
 // Broker is an open root.
 type Broker struct {
 	*sessions.Registry
 	limits loops.Limits
-	times  owed.ObligationTimes
 }
 
 // Open opens the root, and makes it when there is none.
@@ -52,5 +49,5 @@ func Open(cfg Config) (*Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Broker{Registry: reg, limits: cfg.Limits.WithDefaults(), times: cfg.Times.WithDefaults()}, nil
+	return &Broker{Registry: reg, limits: cfg.Limits.WithDefaults()}, nil
 }

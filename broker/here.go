@@ -12,6 +12,6 @@ func OpenHere(getenv func(string) string, cwd string, cfg Config) (*Broker, erro
 		return nil, err
 	}
 	set := ConfigOf(getenv, p.Path, nil)
-	cfg.Root, cfg.Limits, cfg.Times, cfg.Uninstalled = set.Root, set.Limits, set.Times, set.Uninstalled
+	cfg.Root, cfg.Limits, cfg.Uninstalled = set.Root, set.Limits, set.Uninstalled
 	return Open(cfg)
 }

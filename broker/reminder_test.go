@@ -291,9 +291,7 @@ func TestNobodyIsRemindedOfWhatIsHeld(t *testing.T) {
 	for i := range 3 {
 		w.says([]sessions.Session{birch, amber}[i%2], []sessions.Session{amber, birch}[i%2], mail.Message{})
 	}
-	w.cfg.Times = owed.ObligationTimes{Normal: 5 * time.Minute}
-	w.reopen()
-	r := w.put(amber, "s1", mail.Message{Kind: "question"})
+	r := w.put(amber, "s1", mail.Message{Kind: "question", AnswerBy: mail.Seconds(w.clock.Add(5 * time.Minute))})
 	if !r.Held {
 		t.Fatalf("receipt %+v", r)
 	}

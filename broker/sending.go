@@ -31,7 +31,7 @@ type sending struct {
 func (s *sending) address() {
 	m := &s.message
 	m.From, m.To, m.ToAbsent = s.from.Alias, s.to.Alias(), s.reader.State == sessions.Absent
-	m.FromPerson, m.External, m.Due = s.from.State == sessions.Person, s.from.State == sessions.External, s.b.times.DueOf(*m, s.b.Now())
+	m.FromPerson, m.External, m.Due = s.from.State == sessions.Person, s.from.State == sessions.External, owed.DueOf(*m, s.b.Now())
 	if m.External && m.TellAfter == 0 {
 		m.TellAfter = -1 // a sender outside asks for its status
 	}

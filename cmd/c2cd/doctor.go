@@ -14,7 +14,6 @@ import (
 	"c2c/broker"
 	"c2c/broker/explain"
 	"c2c/broker/loops"
-	"c2c/broker/owed"
 	"c2c/client"
 	"c2c/cmd/cli"
 	"c2c/cmd/running"
@@ -144,8 +143,8 @@ var settings = [][2]string{
 	{"C2C_MCP_BROKER_ROOT", "the repository decides"},
 	{"C2C_MCP_SESSION_ID", "the client says which session calls"},
 	{"C2C_MCP_AUTO_REGISTER_ALIAS", "a new session gets an alias made up"},
-	{loops.HopsVariable + ", " + owed.ObligationTimesVariable + ", " + lifetimeVariable,
-		"agents answer each other 50 times in a row at most without any work in between; what asks is to be answered by " + (owed.ObligationTimes{}).String() + "; a permission request waits 10 minutes for a verdict"},
+	{loops.HopsVariable + ", " + lifetimeVariable,
+		"agents answer each other 50 times in a row at most without any work in between; a permission request waits 10 minutes for a verdict"},
 	{"C2C_MCP_CLIENT_TYPE", "the MCP client says what it is"},
 	{channelVariable, "no channel: the client is woken in another way"},
 	{"XDG_STATE_HOME", "~/.c2c for mail, ~/.local/state/c2c for undo records"},
@@ -170,7 +169,6 @@ func (c checkup) checkSettings() []doctor.Finding {
 	}
 	report := []doctor.Finding{{Status: doctor.OK, Part: "version", Detail: broker.Version}}
 	limits := loops.LimitsOf(c.getenv)
-	_, wrongTimes := owed.ObligationTimesOf(c.getenv)
 	noNumber := map[string]bool{loops.HopsVariable: limits.Hops == 0}
 	for _, s := range all {
 		var unset []string // of those that share a line
@@ -178,8 +176,6 @@ func (c checkup) checkSettings() []doctor.Finding {
 			switch v := c.getenv(name); {
 			case v == "":
 				unset = append(unset, name)
-			case name == owed.ObligationTimesVariable && wrongTimes != nil:
-				report = append(report, doctor.Finding{Status: doctor.Warning, Part: name, Detail: wrongTimes.Error() + "; that part counts as not set"})
 			case noNumber[name]:
 				report = append(report, doctor.Finding{Status: doctor.Warning, Part: name,
 					Detail: fmt.Sprintf("%q from the environment is no number, and counts as not set: set it to one, or not at all", v)})

@@ -17,7 +17,6 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/loops"
-	"c2c/broker/owed"
 	"c2c/client"
 	"c2c/doctor"
 	"c2c/inbox"
@@ -443,13 +442,10 @@ func TestDoctorTellsOfARelativeRoot(t *testing.T) {
 }
 
 func TestDoctorTellsOfALimitThatIsNoNumber(t *testing.T) {
-	s := shop{t: t, home: t.TempDir(), env: map[string]string{loops.HopsVariable: "many",
-		owed.ObligationTimesVariable: "urgent=soon"}}
+	s := shop{t: t, home: t.TempDir(), env: map[string]string{loops.HopsVariable: "many"}}
 	_, out, _ := s.run("doctor", "--verbose")
-	for _, want := range []string{`warning  C2C_OBLIGATION_TIMES: "urgent=soon": want a duration`, `warning  C2C_STORM_HOPS: "many" from the environment is no number`} {
-		if !strings.Contains(out, want) {
-			t.Errorf("no %q in\n%s", want, out)
-		}
+	if want := `warning  C2C_STORM_HOPS: "many" from the environment is no number`; !strings.Contains(out, want) {
+		t.Errorf("no %q in\n%s", want, out)
 	}
 }
 

@@ -25,7 +25,7 @@ type httpDaemon struct {
 
 // serve runs the verbs of the HTTP daemon.
 func (a *call) serve(ctx context.Context) error {
-	foreground, unit, asJSON := a.Bool("foreground"), a.Bool("unit"), a.Bool("json")
+	unit, asJSON := a.Bool("unit"), a.Bool("json")
 	port, host := a.Text("port"), a.Text("host")
 	verbs, err := a.words()
 	if err != nil {
@@ -34,10 +34,13 @@ func (a *call) serve(ctx context.Context) error {
 	if err := serve.CheckHost(*host); err != nil {
 		return fmt.Errorf("%w: --host: %w", errUsage, err)
 	}
-	verb, err := oneVerb(verbs, *foreground, *unit)
-	if err != nil {
-		return err
+	if *unit {
+		verbs = append(verbs, "unit")
 	}
+	if len(verbs) != 1 {
+		return fmt.Errorf("%w: one of start, stop, restart, run, status, rotate-token and --unit", errUsage)
+	}
+	verb := verbs[0]
 	at, err := a.httpPort(*port)
 	if err != nil {
 		return err
@@ -64,20 +67,6 @@ func (a *call) serve(ctx context.Context) error {
 		return d.rotate()
 	}
 	return d.status(ctx, *asJSON)
-}
-
-// oneVerb is what is to be done: a word, or one of the options that stand for one.
-func oneVerb(words []string, foreground, unit bool) (string, error) {
-	if foreground {
-		words = append(words, "run")
-	}
-	if unit {
-		words = append(words, "unit")
-	}
-	if len(words) != 1 {
-		return "", fmt.Errorf("%w: one of start, stop, restart, status, rotate-token, --foreground and --unit", errUsage)
-	}
-	return words[0], nil
 }
 
 // httpPort is the port that is asked for, by option or variable.
@@ -142,7 +131,7 @@ func (d *httpDaemon) start(ctx context.Context, dir string) error {
 	for _, p := range client.All() {
 		more = append(more, p.ConfigEnv)
 	}
-	args := []string{"serve", "--foreground"}
+	args := []string{"serve", "run"}
 	if d.Port != serve.LastPort {
 		args = append(args, "--port", strconv.Itoa(d.Port))
 	}

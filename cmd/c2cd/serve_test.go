@@ -152,7 +152,7 @@ func TestServeStartsAnswersAndStops(t *testing.T) {
 	if out, err := h.try("serve", "start", "--port", "9"); err == nil || !strings.Contains(out, "at port "+h.port) || !strings.Contains(out, "c2c serve restart --port 9 moves it") {
 		t.Errorf("a second start, at another port: %v, %s", err, out)
 	}
-	if out, err := h.try("serve", "--foreground"); err == nil || !strings.Contains(out, "runs already") {
+	if out, err := h.try("serve", "run"); err == nil || !strings.Contains(out, "runs already") {
 		t.Errorf("a second one in front: %v, %s", err, out)
 	}
 	token := h.token()
@@ -353,16 +353,16 @@ func TestAUnitForSystemdIsPrintedAndNothingIsDone(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := h.command("serve", "--unit")
-	cmd.Dir, cmd.Env = dir, append(cmd.Env, "C2C_OBLIGATION_TIMES=normal=1h", "C2C_STORM_HOPS=7")
+	cmd.Dir, cmd.Env = dir, append(cmd.Env, "C2C_STORM_HOPS=7")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	for _, want := range []string{
-		fmt.Sprintf("ExecStart=\"%s/c2c\" serve --foreground\n", h.bin),
+		fmt.Sprintf("ExecStart=\"%s/c2c\" serve run\n", h.bin),
 		"WorkingDirectory=" + strings.ReplaceAll(dir, "%", "%%") + "\n", "Restart=on-failure\n",
 		fmt.Sprintf("Environment=\"C2C_MCP_BROKER_ROOT=%s\"\n", h.root()),
-		"Environment=\"C2C_OBLIGATION_TIMES=normal=1h\"\n", "Environment=\"C2C_STORM_HOPS=7\"\n",
+		"Environment=\"C2C_STORM_HOPS=7\"\n",
 	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("no %s in\n%s", want, out)
@@ -424,7 +424,7 @@ func TestAFileThatCannotBeWrittenIsToldByStart(t *testing.T) {
 // systemd ends a unit with SIGTERM.
 func TestTheDaemonInFrontEndsWhenItIsToldTo(t *testing.T) {
 	h := newHost(t)
-	cmd := h.command("serve", "--foreground", "--port", h.port)
+	cmd := h.command("serve", "run", "--port", h.port)
 	said, err := cmd.StderrPipe()
 	if err == nil {
 		err = cmd.Start()

@@ -76,10 +76,10 @@ var reading = []Verb{
 		Options: []Option{limit, asSession, asJSON}, Examples: []string{"c2c outbox --limit 5"}},
 	{Name: "obligations", Short: "what is to be answered, by whom and by when",
 		Long: `A question, a task or a review is to be answered in time: within 10 minutes if
-it is marked as blocking, 30 if it is urgent, else 4 hours. C2C_OBLIGATION_TIMES
-sets other times, and --answer-by one for a message. An answer ends it, unless
-it is a status, an ack or a question; so does reply --fail. Who has not answered
-when it is due is reminded. A person at a terminal sees those of all sessions.
+it is marked as blocking, 30 if it is urgent, else 4 hours; send --answer-by
+sets another time. An answer ends the obligation, unless it is a status, an ack
+or a question; so does reply --fail. c2c reminds the receiver when the answer is
+due. A person at a terminal sees the obligations of all sessions.
 `,
 		Options:  []Option{{Name: "all", Short: "those that are over, too"}, asSession, asJSON},
 		Examples: []string{"c2c obligations"}},

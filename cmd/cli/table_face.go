@@ -3,7 +3,7 @@ package cli
 // The verbs of the daemon that listens for HTTP on this machine.
 
 var face = []Verb{
-	{Name: "serve", C2cd: true, Args: "[verb]", First: "start stop restart status rotate-token", Short: "the daemon for clients that speak HTTP",
+	{Name: "serve", C2cd: true, Args: "[verb]", First: "start stop restart run status rotate-token", Short: "the daemon for clients that speak HTTP",
 		Long: `Listens on 127.0.0.1 and ::1, and nowhere else, for programs of this user that
 show the token. Nothing else of c2c needs it. One daemon serves all projects: a
 client says in the header X-C2C-Project in which directory it works, or the
@@ -11,6 +11,7 @@ directory of its process counts, if that is in a repository, or else the one in
 which start was run.
 
   start, stop, restart   the daemon of this user
+  run                    the same, in front
   status                 whether it runs and answers, and where; if not, exit 3
   rotate-token           make a new token; the old one is worth nothing then,
                          and the logins of the page are over
@@ -20,7 +21,6 @@ taken the first time, it is one that is free. Clients keep the URL, so later a
 port that is taken is an error; 0 is one that is free.
 `,
 		Options: []Option{
-			{Name: "foreground", Short: "run it here, until it is told to end"},
 			{Name: "unit", Short: "print a unit for systemd --user, and do nothing"},
 			{Name: "port", Value: "number", Short: "where it listens"},
 			{Name: "host", Value: "address", Short: "127.0.0.1, ::1 or localhost: it is always all of them"},

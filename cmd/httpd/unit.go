@@ -7,7 +7,6 @@ import (
 	"unicode"
 
 	"c2c/broker/loops"
-	"c2c/broker/owed"
 )
 
 // PortVariable says at which port the daemon listens.
@@ -15,7 +14,7 @@ const PortVariable = "C2C_HTTP_PORT"
 
 // Settings are the variables of c2c that the daemon goes by.
 func Settings() []string {
-	return []string{"C2C_MCP_BROKER_ROOT", loops.HopsVariable, owed.ObligationTimesVariable}
+	return []string{"C2C_MCP_BROKER_ROOT", loops.HopsVariable}
 }
 
 // PrintUnit prints a unit for systemd that runs a program in a directory. Nothing is written: where units are is their person's choice.
@@ -31,7 +30,7 @@ func PrintUnit(out io.Writer, program, dir string, getenv func(string) string) e
 	_, err = io.WriteString(out, "# systemctl --user edit --force --full c2c-serve.service    (paste this, save)\n"+
 		"# systemctl --user enable --now c2c-serve.service\n"+
 		"[Unit]\nDescription=c2c over HTTP, on this machine alone\n\n"+
-		"[Service]\nExecStart="+c2c+" serve --foreground\nWorkingDirectory="+dir+"\n")
+		"[Service]\nExecStart="+c2c+" serve run\nWorkingDirectory="+dir+"\n")
 	for _, name := range append([]string{"XDG_STATE_HOME", PortVariable}, Settings()...) {
 		v := getenv(name)
 		if v == "" || err != nil {
