@@ -46,7 +46,7 @@ func commands() []command {
 		{"dnd", 0, dnd},
 		{"resume", 0, resume},
 		{"dead-letter", 0, deadLetter},
-		{"hook", alone, hook},
+		{"hook", alone, answerHook},
 		{"completion", alone, completion},
 		{"version", alone, version},
 	}

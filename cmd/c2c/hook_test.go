@@ -17,6 +17,7 @@ import (
 	"c2c/hooks"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
+	"c2c/project"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/wake"
@@ -89,7 +90,7 @@ func TestAChangeRingsOnceAndWithoutABody(t *testing.T) {
 	ring := func(what string, want bool) {
 		t.Helper()
 		out, errs, code := claudeEvent(t, root, "FileChanged")
-		rang := code == exitTold && strings.Contains(errs, `count="`) && strings.Contains(errs, `from="birch"`)
+		rang := code == exitOnStderr && strings.Contains(errs, `count="`) && strings.Contains(errs, `from="birch"`)
 		if rang != want || !want && (code != exitDone || errs != "") || out != "" || strings.Contains(errs, "hello") {
 			t.Errorf("%s: exit %d, %q, %q", what, code, out, errs)
 		}
@@ -134,7 +135,7 @@ func TestALiveRingerLeavesAChangeNothingToDo(t *testing.T) {
 	if err := lock.Release(); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, code := claudeEvent(t, root, "FileChanged"); code != exitTold {
+	if _, _, code := claudeEvent(t, root, "FileChanged"); code != exitOnStderr {
 		t.Errorf("without one: exit %d", code)
 	}
 }
@@ -241,16 +242,22 @@ func TestAPointerThatIsNoFileIsReplaced(t *testing.T) {
 		"FIFO":              func(path string) error { return syscall.Mkfifo(path, 0o600) },
 		"link to /dev/zero": func(path string) error { return os.Symlink("/dev/zero", path) },
 	} {
-		path := filepath.Join(t.TempDir(), "pointers", "cc-1")
-		if err := errors.Join(os.Mkdir(filepath.Dir(path), 0o700), plant(path)); err != nil {
+		root := scratch(t)
+		home := filepath.Dir(root)
+		state, _ := project.StateDir(func(name string) string { return map[string]string{"HOME": home}[name] })
+		path := hooks.PointerPath(state, "u1")
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), plant(path)); err != nil {
 			t.Fatal(err)
 		}
-		done := make(chan error, 1)
-		go func() { done <- (&app{}).writePointer(path, "/x/box") }()
+		done := make(chan string, 1)
+		go func() {
+			_, errs, _ := claudeEvent(t, root, "SessionStart")
+			done <- errs
+		}()
 		select {
-		case err := <-done:
-			if data, rerr := os.ReadFile(path); err != nil || rerr != nil || string(data) != "/x/box\n" {
-				t.Errorf("%s: %v; the pointer is %q, %v", kind, err, data, rerr)
+		case errs := <-done:
+			if data, err := os.ReadFile(path); errs != "" || err != nil || !strings.HasPrefix(string(data), root+"/") {
+				t.Errorf("%s: %s; the pointer is %q, %v", kind, errs, data, err)
 			}
 		case <-time.After(time.Minute):
 			t.Fatalf("the hook waits for a %s", kind)
@@ -277,7 +284,7 @@ func TestAnAnswerOnStandardError(t *testing.T) {
 		t.Errorf("without mail: exit %d, %q, %q", code, out, errs)
 	}
 	mustRun(t, root, "birch", "send", "amber", "hello", "--id", "m1")
-	if out, errs, code := stop(); out != "" || !strings.Contains(errs, "\nhello\n") || strings.Contains(errs, "{") || code != exitTold {
+	if out, errs, code := stop(); out != "" || !strings.Contains(errs, "\nhello\n") || strings.Contains(errs, "{") || code != exitOnStderr {
 		t.Errorf("exit %d, %q, %q", code, out, errs)
 	}
 	if out := mustRun(t, root, "birch", "status", "m1"); !strings.Contains(out, "handed by hook") {

@@ -27,7 +27,9 @@ type layer struct {
 // layers is the policy, from the programs down. The list in docs/design.md is made of it.
 var layers = []layer{
 	{"cmd/c2c", "the verbs that must start like an empty program: parse, call, print",
-		2600, "broker broker/deadlines broker/explain broker/loops broker/moves broker/notice broker/owed client cmd/cli format hooks inbox inbox/archive inbox/atomicfile inbox/inotify inbox/mail process/child project sessions sessions/callers sessions/registry sessions/turns wake"},
+		2400, "broker broker/deadlines broker/explain broker/loops broker/moves broker/notice broker/owed client cmd/cli cmd/hook format hooks inbox inbox/archive inbox/inotify inbox/mail process/child project sessions sessions/callers wake"},
+	{"cmd/hook", "c2c hook: answers one hook event of a client, with the mail that waits",
+		450, "broker broker/moves client hooks inbox/atomicfile inbox/mail project sessions sessions/callers sessions/registry sessions/turns wake"},
 	{"cmd/c2cd", "the other verbs, which may link large libraries",
 		3450, "broker broker/explain broker/loops broker/merge broker/moves broker/owed client cmd/cli cmd/httpd cmd/man cmd/monitor cmd/rare cmd/running cmd/watch cmd/wired doctor format golang.org/x/sys hooks inbox inbox/atomicfile inbox/mail install install/selftest live mcp mcp/tools permission process/child process/procstat project ringer senders serve serve/page serve/webhook sessions sessions/callers sessions/turns wake wake/clients wake/daemon wake/mux wake/plugin wake/pty wake/watch"},
 	{"cmd/cli", "the table of all verbs, and what is made from it: options, help, completion, errors, pages",

@@ -15,6 +15,7 @@ import (
 
 	"c2c/broker"
 	"c2c/cmd/cli"
+	"c2c/cmd/hook"
 	"c2c/inbox/mail"
 )
 
@@ -28,6 +29,10 @@ const (
 	exitFull    = cli.Full
 	exitLocked  = cli.Locked
 )
+
+// exitOnStderr is the exit status with which a client shows its model our standard error: for a ring, and where its protocol has
+// the answer there.
+const exitOnStderr = 2
 
 // app is what the program reads, writes and knows of its surroundings. A test makes its own.
 type app struct {
@@ -101,8 +106,8 @@ func (a *app) main(ctx context.Context, args []string) int {
 		return a.report(args, a.runC2cd(args))
 	}
 	err := errors.Join(a.run(ctx, verb, args[1:]), a.flush())
-	if errors.Is(err, errTold) {
-		return exitTold
+	if errors.Is(err, hook.ErrOnStderr) {
+		return exitOnStderr
 	}
 	code := a.report(args, err)
 	if name == "hook" {

@@ -1,0 +1,238 @@
+// Package hook answers one event of a client's hooks: it records what the event tells of the session, and shows the mail that waits.
+//
+// Clients run c2c hook at every tool call, so what c2c links for it must start fast.
+package hook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"c2c/broker"
+	"c2c/broker/moves"
+	"c2c/client"
+	"c2c/hooks"
+	"c2c/inbox/atomicfile"
+	"c2c/project"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+	"c2c/sessions/registry"
+	"c2c/sessions/turns"
+	"c2c/wake"
+)
+
+// Program is the hook's process: what it reads, writes and knows of its surroundings.
+type Program struct {
+	Stdin  io.Reader
+	Stderr io.Writer
+	Getenv func(string) string
+	Cwd    string
+	// Open opens the root of a directory.
+	Open func(cwd string) (*broker.Broker, error)
+	// Show writes the answer to standard output, or to standard error, and returns when the client has it.
+	Show func(answer []byte, onStderr bool) error
+}
+
+// ErrOnStderr says that the client is to read the answer from standard error, which the exit status tells it.
+var ErrOnStderr = errors.New("the client reads the answer from standard error")
+
+// event is an event of a session, while it is answered.
+type event struct {
+	Program
+	hooks.Event
+	profile client.Profile
+	config  string // the directory of the client's configuration
+	pid     int    // the client's process; 0: unknown
+
+	b *broker.Broker
+	s sessions.Session
+}
+
+// Answer answers the event on standard input, which is one of the named client.
+func Answer(ctx context.Context, p Program, name string) (err error) {
+	e := event{Program: p}
+	e.profile, _ = client.Find(name)
+	e.config, _ = e.profile.Config(p.Getenv)
+	e.Event, err = hooks.Parse(name, p.Stdin)
+	if err != nil || !e.concernsUs() {
+		return err
+	}
+	if dir := p.Getenv(e.profile.ProjectEnv); filepath.IsAbs(dir) {
+		e.Cwd = dir
+	}
+	if e.b, err = p.Open(e.Cwd); err != nil {
+		return e.showTrouble(err)
+	}
+	defer e.b.Close()
+	e.pid = e.clientProcess()
+	if p.Getenv(hooks.PluginEnv) == "" && sessions.Uninstalled(p.Getenv, name, e.pid) {
+		return nil // the client has read our hooks before they were taken out
+	}
+	if err := e.findSession(ctx); err != nil || e.s.ID == "" {
+		return e.showTrouble(err)
+	}
+	return e.answer(ctx)
+}
+
+// answer answers an event whose session is known.
+func (e *event) answer(ctx context.Context) error {
+	if byPlugin, err := e.record(ctx); err != nil || byPlugin {
+		return err
+	}
+	if e.LeavesMail() {
+		if left, err := moves.LeftToRinger(ctx, e.b.Registry, e.s); err != nil || left {
+			return err
+		}
+	}
+	e.warn(e.writePointer()) // without it each hook asks us
+	if e.Changed() {
+		return e.ringByFile(ctx)
+	}
+	dropped, err := turns.SawDropped(ctx, e.b.Registry, e.s, e.Dropped())
+	e.warn(err) // no reason to keep other mail back
+	if shows, err := e.findAgent(len(dropped) > 0); err != nil || !shows {
+		return err
+	}
+	if e.ShowsMail() || e.Watches() || e.tellsUnseen() {
+		return e.showMail(ctx, dropped)
+	}
+	return nil
+}
+
+// warn tells a person of an error that is no reason to keep mail back.
+func (e *event) warn(err error) {
+	if err != nil {
+		fmt.Fprintf(e.Stderr, "c2c: %v\n", err)
+	}
+}
+
+// concernsUs says whether c2c has anything to do at an event.
+func (e *event) concernsUs() bool {
+	return e.ShowsMail() || e.TellsLater() || e.Watches() || e.Changed() || e.Opened() || e.Prompted() || e.Works() || e.MayAnswer() ||
+		e.Failure() != "" || e.Does() != ""
+}
+
+// lasting are the errors that stay until a person does something.
+var lasting = []error{atomicfile.ErrNotOurs, atomicfile.ErrTooLarge, fs.ErrPermission, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS}
+
+// showTrouble has the client show an error that a person has to repair, at events whose answer may have such a text: nobody sees
+// a hook's standard error. It returns other errors.
+func (e *event) showTrouble(cause error) error {
+	says := ""
+	switch {
+	case cause == nil || !e.TellsTrouble():
+	case errors.Is(cause, registry.ErrFull):
+		says = "this session has no mailbox, so it can"
+	case slices.ContainsFunc(lasting, func(one error) bool { return errors.Is(cause, one) }):
+		says = "something is to be repaired, until then this session can"
+	}
+	if says == "" {
+		return cause
+	}
+	e.Note = "c2c: " + says + " neither write to other agents nor read what they write: " + cause.Error() + ". Tell your user."
+	out, err := hooks.Render(e.Event, nil, false)
+	if err != nil {
+		return err
+	}
+	return e.Show(out.Output, false)
+}
+
+// clientProcess is the client's process that runs the hook, 0 when nothing tells.
+func (e *event) clientProcess() int {
+	p := e.profile
+	switch {
+	case p.DetachedHooks && p.SessionFile == "":
+		return callers.Starter(e.b.Registry, nil)
+	case p.DetachedHooks: // it writes a file for each of its processes
+		return callers.Starter(e.b.Registry, func(pid int) bool { return p.SessionOf(pid, e.Getenv) != "" })
+	case p.ChildHooks:
+		return os.Getppid()
+	}
+	pid, _ := strconv.Atoi(e.Getenv(p.ProcessEnv))
+	return pid
+}
+
+// findSession finds the session of the event. It has no id when the event may be that of none, or needs nothing more.
+func (e *event) findSession(ctx context.Context) (err error) {
+	c := callers.Caller{Client: e.profile.Name, ClientID: e.SessionID, PID: e.pid, Getenv: e.Getenv}
+	if !e.ByProcess() {
+		e.s, err = e.b.Attach(ctx, c)
+		return err
+	}
+	s, err := callers.Resolve(ctx, e.b.Registry, callers.Caller{Getenv: e.Getenv})
+	switch {
+	case errors.Is(err, sessions.ErrNoSession) || err == nil && s.Client != c.Client:
+		return nil // its server has not been called yet, or it runs inside another client
+	case err == nil && e.Prompted():
+		return e.b.Facts.SetConversation(ctx, s.ID, e.Conversation)
+	}
+	e.Within(s.Conversation())
+	e.s = s
+	return err
+}
+
+// findAgent finds out in which agent the event has happened. That may take time, so it does not when there is nothing to show.
+func (e *event) findAgent(dropped bool) (shows bool, err error) {
+	if !e.AgentUnknown() || !e.ShowsMail() {
+		return true, nil
+	}
+	box, err := e.b.Mailbox(e.s.ID)
+	if err != nil {
+		return false, err
+	}
+	if some, err := box.Waiting(); err != nil || !some && e.Note == "" && !e.tellsUnseen() && !dropped {
+		return false, err
+	}
+	e.ResolveAgent(e.config)
+	return true, nil
+}
+
+// tellsUnseen says whether the answer tells the client's person of mail that the model has, and the person has not seen.
+func (e *event) tellsUnseen() bool { return e.TellsLater() && len(e.s.Unseen()) > 0 }
+
+// ringByFile rings the session of a client whose file watcher has called, when nobody else rings it.
+func (e *event) ringByFile(ctx context.Context) error {
+	if client.OneShot(e.s.Client, e.pid) {
+		return nil
+	}
+	rang, err := moves.RingOnce(ctx, e.b.Registry, e.s.ID, func(n wake.Notice) error {
+		if said := e.Inbound(e.config, e.Getenv); said != "" {
+			return fmt.Errorf("%w: %s", wake.ErrRefused, said)
+		}
+		_, err := fmt.Fprintln(e.Stderr, n.Text("it is shown beside this; if not, run: c2c poll-inbox"))
+		return err
+	})
+	if !rang {
+		return err
+	}
+	e.warn(err)
+	return ErrOnStderr
+}
+
+// writePointer tells the hook script where the mailbox is, so that it need not ask us while the mailbox is empty. Some clients
+// run no script.
+func (e *event) writePointer() error {
+	state, _ := project.StateDir(e.Getenv)
+	path, box := e.Pointer(state), filepath.Join(e.b.Root(), e.s.ID)
+	if path == "" || strings.ContainsAny(box, "\n\x00") {
+		return nil
+	}
+	dir, err := atomicfile.Create(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	name := filepath.Base(path)
+	if old, err := dir.Read(name); err == nil && string(old) == box+"\n" {
+		return nil
+	}
+	return dir.Write(name, []byte(box+"\n")) // also in the place of a FIFO or a link
+}

@@ -1,0 +1,66 @@
+package hook
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"c2c/broker/moves"
+	"c2c/hooks"
+	"c2c/sessions"
+	"c2c/sessions/turns"
+	"c2c/wake"
+)
+
+// record keeps what the event tells of its session: its work, its answers, its turn. byPlugin is true when a plugin of ours in
+// the client does the rest.
+func (e *event) record(ctx context.Context) (byPlugin bool, err error) {
+	e.warn(errors.Join(e.sawWork(), e.sawAnswer(ctx)))
+	does := sessions.State(e.Does())
+	if e.profile.Plugin {
+		byPlugin, err = moves.LeftToPlugin(e.b.Registry, e.s)
+		if err == nil && byPlugin && does != "" {
+			err = e.b.SetTurn(ctx, e.s, does, wake.ByPlugin)
+		}
+		return byPlugin, err
+	}
+	if does != "" {
+		e.warn(e.b.SetTurn(ctx, e.s, does, sessions.ByHook))
+	}
+	return false, nil
+}
+
+// sawWork records for the loop guard what the event tells of the session's work.
+func (e *event) sawWork() error {
+	switch {
+	case e.Works():
+		return turns.SawWork(e.b.Registry, e.s.ID, e.UsesTool())
+	case e.UsesTool():
+		return turns.SeesTools(e.b.Registry, e.s.ID)
+	}
+	return nil
+}
+
+// sawAnswer records what the event tells of the session's model, before mail is handed over with the event.
+func (e *event) sawAnswer(ctx context.Context) error {
+	if why := e.Failure(); why != "" {
+		return turns.SawFailure(ctx, e.b.Registry, e.s.ID, why)
+	}
+	if e.Name == "SessionStart" {
+		e.expectAnswers()
+	}
+	if e.MayAnswer() {
+		if at := e.Answered(e.config, time.Now()); !at.IsZero() {
+			return turns.SawAnswer(e.b.Registry, e.s.ID, at)
+		}
+	}
+	return nil
+}
+
+// expectAnswers records that the mail which is handed over waits for an answer of the model. An older hook script of ours does
+// not call c2c when the model answers, so for it nothing is recorded, and the mail counts as read at once.
+func (e *event) expectAnswers() {
+	if e.TellsAnswers() && (!e.RunsScript() || e.Getenv(hooks.ScriptEnv) != "") {
+		e.warn(turns.ExpectAnswers(e.b.Registry, e.s.ID))
+	}
+}

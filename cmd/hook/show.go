@@ -1,0 +1,132 @@
+package hook
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"c2c/broker/moves"
+	"c2c/hooks"
+	"c2c/inbox/mail"
+	"c2c/sessions"
+	"c2c/sessions/turns"
+	"c2c/wake"
+)
+
+// shower shows mail with the answer to an event.
+type shower struct {
+	*event
+	dropped []mail.Message // by the client, which gets them once more
+
+	out      hooks.Answer
+	onStderr bool     // the client reads the answer from standard error
+	shown    []string // the ids of all messages in it
+	again    []string // those of dropped
+}
+
+// showMail shows mail, or asks the client to watch for it.
+func (e *event) showMail(ctx context.Context, dropped []mail.Message) error {
+	e.Now = time.Now()
+	if len(dropped) > 0 {
+		e.Note = "" // which tells of that mail
+	}
+	if err := e.findCarried(ctx); err != nil {
+		return err
+	}
+	h := &shower{event: e, dropped: dropped}
+	if e.Watches() {
+		return h.watch()
+	}
+	return h.handOver(ctx)
+}
+
+// findCarried finds the mail that the model has, and of which the client's person has seen nothing.
+func (e *event) findCarried(ctx context.Context) error {
+	if !e.CarriesMail() && !e.tellsUnseen() {
+		return nil
+	}
+	box, err := e.b.Mailbox(e.s.ID)
+	if err != nil {
+		return err
+	}
+	if e.CarriesMail() {
+		e.Carried, err = box.Held(ctx, wake.ByServer)
+		return err
+	}
+	for _, id := range e.s.Unseen() {
+		found, err := box.Find(ctx, id)
+		if err != nil {
+			return err
+		}
+		for _, f := range found {
+			e.Carried = append(e.Carried, f.Message)
+		}
+	}
+	return nil
+}
+
+// handOver shows what waits, and records what the client has got.
+func (h *shower) handOver(ctx context.Context) error {
+	err := moves.HandOver(ctx, h.b.Registry, h.s, moves.Reader{
+		By: sessions.ByHook, Limit: int64(4 * h.Limit()), Often: h.Often(), Holds: h.Holds(), Render: h.render, Write: h.write,
+	})
+	if err == nil {
+		err = turns.HandedAgain(ctx, h.b.Registry, h.s, h.again)
+	}
+	switch {
+	case err != nil:
+		return err
+	case h.TellsLater():
+		err = h.b.Facts.ChangeUnseen(ctx, h.s.ID, h.s.Unseen(), nil)
+	case h.Untold():
+		err = h.b.Facts.ChangeUnseen(ctx, h.s.ID, nil, h.shown)
+	}
+	if h.onStderr {
+		return ErrOnStderr
+	}
+	return err
+}
+
+// watch asks the client to watch for mail: it would lie beside an empty prompt, and the session is rung for it.
+func (h *shower) watch() error {
+	box, err := h.b.Mailbox(h.s.ID)
+	if err != nil {
+		return err
+	}
+	if h.Watch, err = h.b.Locks.Watchable(box.LockName()); err != nil {
+		return err
+	}
+	if _, _, err := h.render(nil, false); err != nil {
+		return err
+	}
+	return h.write()
+}
+
+// render makes the answer of what was dropped and of messages. shown and announced are places in the latter.
+func (h *shower) render(msgs []mail.Message, more bool) (shown, announced []int, err error) {
+	all := append(slices.Clip(h.dropped), msgs...)
+	h.out, err = hooks.Render(h.Event, all, more)
+	for _, i := range h.out.Shown {
+		h.shown = append(h.shown, all[i].ID)
+		if i < len(h.dropped) {
+			h.again = append(h.again, all[i].ID)
+		} else {
+			shown = append(shown, i-len(h.dropped))
+		}
+	}
+	for _, i := range h.out.Announced {
+		if i >= len(h.dropped) {
+			announced = append(announced, i-len(h.dropped))
+		}
+	}
+	return shown, announced, err
+}
+
+// write gives the client the answer.
+func (h *shower) write() error {
+	if len(h.out.Shown) > 0 {
+		h.expectAnswers()
+	}
+	h.onStderr = h.OnError() && h.out.Output != nil
+	return h.Show(h.out.Output, h.OnError())
+}
