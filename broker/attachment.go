@@ -13,7 +13,7 @@ import (
 	"c2c/inbox/digest"
 )
 
-// maxAttachment is the most that a file may have which an answer points at. It is read once, for its hash.
+// maxAttachment bounds the size of a file that an answer points at. The file is read once, for its hash.
 const maxAttachment = 50 << 20
 
 // FileOf describes a file of this user to a program outside: its path, its size and its hash. The content is not sent.
@@ -27,7 +27,7 @@ func FileOf(ctx context.Context, path string) (File, error) {
 	if err != nil {
 		return fail(pathCause(err))
 	}
-	// Without waiting: a pipe in its place has nobody at the other end.
+	// O_NONBLOCK: if a pipe is in its place, opening it must not wait for a writer.
 	f, err := os.OpenFile(real, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return fail(pathCause(err))
@@ -51,8 +51,8 @@ func FileOf(ctx context.Context, path string) (File, error) {
 	return File{Path: real, Size: n, SHA256: fmt.Sprintf("%x", sum.Sum())}, nil
 }
 
-// checkAttachment refuses all but a file of this user on a disk: a file of the kernel, such as one in /proc, may hold the secrets
-// of a process.
+// checkAttachment accepts only a file of this user on a disk: a kernel file, such as one in /proc, may hold the secrets of a
+// process.
 func checkAttachment(f *os.File, info os.FileInfo) error {
 	var stat unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &stat); err != nil {
@@ -71,7 +71,7 @@ func checkAttachment(f *os.File, info os.FileInfo) error {
 	return nil
 }
 
-// pathCause leaves out the path, which the error names already.
+// pathCause returns the cause without the path, because the caller's error already names it.
 func pathCause(err error) error {
 	if wrapped := new(os.PathError); errors.As(err, &wrapped) {
 		return wrapped.Err

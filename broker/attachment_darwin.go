@@ -2,5 +2,5 @@ package broker
 
 import "os"
 
-// ofKernel: macOS has no files that are none.
+// ofKernel is false: macOS has no file system without a disk that matters here.
 func ofKernel(*os.File) bool { return false }

@@ -11,8 +11,8 @@ import (
 	"c2c/sessions"
 )
 
-// Reply sends m as the answer to a message that Received or LastReceived gave: to the session that wrote it, whatever
-// that is called now.
+// Reply sends m as the answer to a message that Received or LastReceived returned. It goes to the session that wrote the
+// message, whatever that session is called now.
 func (b *Broker) Reply(ctx context.Context, from sessions.Session, answered, m mail.Message) (Receipt, error) {
 	if err := check(from, m); err != nil {
 		return Receipt{}, err
@@ -42,7 +42,8 @@ func (b *Broker) Reply(ctx context.Context, from sessions.Session, answered, m m
 	return b.deliver(ctx, from, to, m)
 }
 
-// answerOutside has an answer to a sender outside say to which conversation there it belongs, and to whom behind a bridge.
+// answerOutside adds to an answer to a sender outside which conversation it belongs to, and which person behind a bridge it is
+// for.
 func answerOutside(m *mail.Message, answered mail.Message) error {
 	asked, ok := answered.Outside()
 	if !ok || !answered.External {
@@ -54,7 +55,8 @@ func answerOutside(m *mail.Message, answered mail.Message) error {
 }
 
 // Received gives the message that a session wants to answer; typed is an id or a part of it, see MessageID. The message may be
-// in another mailbox: that of the session whose work this one has taken over. If it was pruned, the log may have its sender.
+// in another mailbox: that of the session whose work this one has taken over. If the message was pruned, the log may still name
+// its sender.
 func (b *Broker) Received(ctx context.Context, s sessions.Session, typed string) (mail.Message, error) {
 	id, err := b.MessageID(ctx, typed)
 	if errors.Is(err, ErrNoMessage) {
@@ -81,8 +83,8 @@ func (b *Broker) Received(ctx context.Context, s sessions.Session, typed string)
 	return own[0], nil
 }
 
-// withID gives one message of each sender that has the id: those in the mailbox of a session that others wrote, and all
-// others.
+// withID returns one message of each sender with this id: own are those in the session's mailbox that others wrote, others are
+// all the rest.
 func (b *Broker) withID(ctx context.Context, s sessions.Session, id string) (own, others []mail.Message, err error) {
 	seen := map[string]bool{}
 	err = b.search(ctx, everywhere(sessions.WithIDs(map[string]bool{id: true})), func(sid string, found inbox.Found) {
@@ -99,7 +101,7 @@ func (b *Broker) withID(ctx context.Context, s sessions.Session, id string) (own
 	return own, others, err
 }
 
-// SeveralError says that somebody who answers must say which of these messages.
+// SeveralError means that an answer must name one of these messages.
 type SeveralError struct {
 	What    string
 	Matches []mail.Message
@@ -109,7 +111,7 @@ func (e *SeveralError) Error() string {
 	return fmt.Sprintf("%d messages %s: %s", len(e.Matches), e.What, named(e.Matches, mail.ShortID))
 }
 
-// LastReceived gives the message that was handed over to a session last. When several came together, of several senders,
+// LastReceived returns the message that was handed over to a session last. When several came together from different senders,
 // the error is a *SeveralError.
 func (b *Broker) LastReceived(ctx context.Context, s sessions.Session) (mail.Message, error) {
 	box, err := b.Mailbox(s.ID)

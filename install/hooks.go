@@ -13,7 +13,7 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// hookTimeout is in seconds. The script ends itself after 5; this is for one that hangs.
+// hookTimeout is in seconds. The script ends itself after 5; this limit is for a script that hangs.
 const hookTimeout = 10
 
 // hookEditor puts one command under several events of a hooks object, the
@@ -24,7 +24,7 @@ type hookEditor struct {
 	command string
 	name    string // what the client shows while it runs, where it has a name for that
 	milli   bool   // the client counts the time limit in milliseconds
-	flat    bool   // the commands stand at the event, without groups
+	flat    bool   // the commands are directly below the event, without groups
 	events  []hookEvent
 	ours    func(command string) bool
 }
@@ -34,7 +34,7 @@ type hookEvent struct {
 	matcher string   // "" leaves it out
 	legacy  []string // matchers of the original c2c, to be replaced
 	args    string   // what follows the command
-	rewake  bool     // runs beside the session, which status 2 wakes
+	rewake  bool     // the hook runs in the background, and its exit status 2 wakes the session
 	loops   int      // how often a turn may go on because of it; 0: the client has no such limit
 }
 
@@ -68,7 +68,7 @@ func commandHooks(client string, o Options, events ...hookEvent) hookEditor {
 	}}
 }
 
-// entry is what stands at an event: a group with our command, or the command alone.
+// entry makes what is put below an event: a group with our command, or the command alone.
 func (e hookEditor) entry(event hookEvent) any {
 	if e.flat {
 		return flatHook{e.command + event.args, hookTimeout, event.loops}
@@ -93,9 +93,8 @@ func (e hookEditor) addAll(d *confedit.JSON) error {
 	return nil
 }
 
-// addTo makes sure that event has our command exactly once. Ours that is
-// there keeps its matcher and time limit, which people may have tuned; only
-// the command follows the program.
+// addTo makes sure that event has our command exactly once. An entry of ours that is there keeps its matcher and time limit,
+// because people may have tuned them; only the command is updated.
 func (e hookEditor) addTo(d *confedit.JSON, event hookEvent) error {
 	groups, err := d.Array(hooksKey, event.name)
 	if err != nil {
@@ -106,7 +105,7 @@ func (e hookEditor) addTo(d *confedit.JSON, event hookEvent) error {
 	}
 	refs := e.entries(groups)
 	keep := slices.IndexFunc(refs, func(r entryRef) bool { return !r.legacy(event) })
-	for i, ref := range slices.Backward(refs) { // from behind: what is before it stays where it is
+	for i, ref := range slices.Backward(refs) { // backwards: removing one does not move those before it
 		if i != keep {
 			ref.remove(d)
 		} else if err := d.Replace(ref.command, e.command+event.args); err != nil {
@@ -171,7 +170,8 @@ type hookFound struct {
 	legacy  bool
 }
 
-// inspectEvents tells each event that is wrong, and in one finding the others. ours gives our entries at an event.
+// inspectEvents reports each event with a wrong entry, and in one finding all other events. ours returns our entries at an
+// event.
 func (e hookEditor) inspectEvents(t target, o Options, ours func(hookEvent) []hookFound) (found []doctor.Finding) {
 	var good []string
 	command := "" // of any of ours
@@ -179,7 +179,7 @@ func (e hookEditor) inspectEvents(t target, o Options, ours func(hookEvent) []ho
 		wrong := "no entry"
 		for i, entry := range ours(event) {
 			if command == "" {
-				command = entry.command // those of other events may have one word more
+				command = entry.command // the commands of other events may have one more word
 			}
 			_, err := child.LookPath(firstWord(hookLine(entry.command)), o.Getenv)
 			switch wrong = ""; {
@@ -215,8 +215,7 @@ type entryRef struct {
 	place                       string // "GROUP:ENTRY", counted from 0
 }
 
-// entries finds our commands among groups, which may be nil. What has another shape belongs to
-// somebody else and is passed over.
+// entries finds our commands among groups, which may be nil. Anything of another shape is not ours, and is skipped.
 func (e hookEditor) entries(groups *hujson.Value) (refs []entryRef) {
 	for g, group := range confedit.Elements(groups) {
 		if e.flat {

@@ -7,7 +7,7 @@ import (
 	"c2c/doctor"
 )
 
-// multiEditor puts several parts of ours into one file: the server first, then what runs beside it.
+// multiEditor edits several parts of ours in one file: the server first, then the hooks.
 type multiEditor []editor
 
 func (j multiEditor) kind() string {
@@ -49,7 +49,7 @@ func (j multiEditor) remote(data []byte) bool {
 	return slices.ContainsFunc(j, func(e editor) bool { return isOverHTTP(e, data) })
 }
 
-// inspect also tells which part is missing beside others.
+// inspect also reports a part that is missing while others are there.
 func (j multiEditor) inspect(t target, f *file, o Options) (found []doctor.Finding, err error) {
 	var missing []doctor.Finding
 	for _, e := range j {

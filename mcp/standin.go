@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// standIn gives a message with another id, which nobody can guess and which comes back as it is. mcp-go takes a number for a
-// float: one above 2^53 would come back as another one. stands is nil, and the message is as it was, where it has no id.
+// standIn replaces the id of a message by one that nobody can guess and that mcp-go returns unchanged: mcp-go reads a number as
+// a float, so an id above 2^53 would come back changed. For a message without an id, stands is nil and the message stays as it
+// was.
 func standIn(body, id []byte) (changed, stands []byte) {
 	if id == nil {
 		return body, nil
@@ -28,7 +29,7 @@ func standIn(body, id []byte) (changed, stands []byte) {
 		if !bytes.Equal(body[start:end], value) {
 			return body, nil
 		}
-		if name, _ := name.(string); strings.EqualFold(name, "id") { // as it is decoded
+		if name, _ := name.(string); strings.EqualFold(name, "id") { // encoding/json ignores case, too
 			changed = append(append(changed, body[done:start]...), stands...)
 			done = end
 		}

@@ -5,5 +5,5 @@
 // sessions/<sid>.json, our own facts about a session; sessions/ids/<client>.<id>, which session a client's own id belongs to;
 // broker.log. A Registry is an open root. It may be used by any goroutine, and any number of processes may have the root open.
 //
-// The package knows nothing of what mail is owed, held or moved: callers and turns, below it, and the rooms of broker ask it.
+// The package knows nothing about obligations, held mail or moves: the packages below broker do that, and call this one.
 package sessions

@@ -8,19 +8,18 @@ import (
 // States of a message. There is no "delivered", because c2c says only what it knows.
 const (
 	Queued = inbox.Queued
-	Rung   = "rung" // it waits, and the session was told so
+	Rung   = "rung" // it waits, and c2c has woken the session
 	Handed = inbox.Handed
 	Read   = inbox.Read
 	Dead   = "dead" // its session was swept
-	// Expired is a state too: it was not read in time, and is a dead letter.
+	// Expired is a state too: the message was not read in time, and is a dead letter.
 )
 
-// ByEvents is the reader that writes the answers to a sender outside on its stream. Nothing tells whether anybody reads them
-// there.
+// ByEvents is the reader that writes answers to the stream of a sender outside. Nothing shows whether anybody reads them there.
 const ByEvents = "events"
 
-// AfterRead is the state of a message that a reader has handed over in full, and whose receiver's model has answered since if
-// something tells of that: Handed where nothing tells whether it was read.
+// AfterRead returns the state of a message that this reader has handed over in full, once the receiver's model has answered. It
+// is Handed for a reader behind which nothing shows whether the message was read.
 func AfterRead(by string) string {
 	if by == wake.ByTerminal || by == ByEvents {
 		return Handed

@@ -15,15 +15,15 @@ import (
 	"c2c/sessions/registry"
 )
 
-// keptOwed is what a Keeper remembers of the records of a session.
+// keptOwed is what a Keeper remembers about the records of a session.
 type keptOwed struct {
 	version atomicfile.Version
-	next    time.Time // zero: nothing is due as long as nothing changes
+	next    time.Time // zero: no deadline until a record changes
 	absent  bool      // reminders wait until the session is back
 	unread  bool      // reminders wait until its mail is read
 	stamp   inbox.Stamp
-	news    []notice.News // what those who have asked are to be told
-	last    float64       // when the newest message was sent whose answers were looked for
+	news    []notice.News // waiting to be told to the askers
+	last    float64       // send time of the newest message whose answers were looked for
 }
 
 func versionOf(dir *atomicfile.Dir, name string) (v atomicfile.Version, err error) {
@@ -34,8 +34,8 @@ func versionOf(dir *atomicfile.Dir, name string) (v atomicfile.Version, err erro
 	return v, err
 }
 
-// answers looks after the records: it tells the senders whose answer is late, closes what was answered, reminds those who owe an
-// answer that is due, and gives the time when the next one is.
+// answers acts on the records: it tells a sender that its answer is late, closes answered records, reminds sessions of due
+// answers, and returns the next deadline.
 func (k *Keeper) answers(ctx context.Context, rows []registry.Row) (next time.Time, err error) {
 	dir, err := k.reg.SubIfThere(owed.Directory)
 	if err != nil || dir == nil {
@@ -64,7 +64,7 @@ func (k *Keeper) answers(ctx context.Context, rows []registry.Row) (next time.Ti
 	return next, errors.Join(errs...)
 }
 
-// answersOf is answers for one session, if its records have changed or something is due.
+// answersOf does this for one session, if its records have changed or a deadline has passed.
 func (k *Keeper) answersOf(ctx context.Context, rows []registry.Row, dir *atomicfile.Dir, sid string, kept *keptOwed) error {
 	version, err := versionOf(dir, sid+owed.Suffix)
 	if errors.Is(err, fs.ErrNotExist) { // the last record was just closed
@@ -94,7 +94,7 @@ func (k *Keeper) answersOf(ctx context.Context, rows []registry.Row, dir *atomic
 		l.s = &s
 	}
 	l.closeAnswered(ctx, debts, kept)
-	var errs []error // one sender that cannot be told stops no other
+	var errs []error // when one sender cannot be told, the others still are
 	for _, d := range debts {
 		if !d.Half && l.edits[d.Key()].answer == nil {
 			errs = append(errs, l.look(ctx, d))
@@ -121,8 +121,8 @@ type owedLook struct {
 	s      *sessions.Session // nil: it is not registered
 	next   time.Time
 	late   []lateAnswer
-	absent bool // a reminder is due that an absent session does not get
-	unread bool // a reminder is due of what was not read yet, or an earlier reminder was not
+	absent bool // a reminder is due, but the session is absent
+	unread bool // a reminder is due, but the question or the last reminder is unread
 	told   notice.Quota
 	news   []notice.News
 	edits  map[owed.Key]owedEdit
@@ -136,11 +136,11 @@ type owedEdit struct {
 	reminders int
 	reminder  string // the id of the last one
 	how       string
-	stale     *time.Time // since when it is seen to be overdue for too long
-	future    bool       // it was written while a clock was ahead
+	stale     *time.Time // when a look first found it overdue for too long
+	future    bool       // its times are in the future: a clock was wrong
 }
 
-// edit changes a record as the look has found. Whoever has closed it meanwhile was right.
+// edit applies the changes that the look has decided. A record that another process has closed meanwhile stays closed.
 func (l *owedLook) edit(d *owed.Record) (changed, drop bool) {
 	e, ok := l.edits[d.Key()]
 	switch {
@@ -167,8 +167,8 @@ func (l *owedLook) edit(d *owed.Record) (changed, drop bool) {
 	return true, false
 }
 
-// closeAnswered finds answers that are missing in the records: they came before the record was written, or from the original.
-// They are looked for when a record is seen first by a process that looks all the time, and when the answer is due.
+// closeAnswered finds answers that the records do not have: such an answer came before its record was written, or from the
+// original. A process that stays looks for them when it first sees a record, and when the answer is due.
 func (l *owedLook) closeAnswered(ctx context.Context, debts []owed.Record, kept *keptOwed) {
 	var asked []owed.Record
 	newest := kept.last
@@ -224,7 +224,7 @@ func (l *owedLook) look(ctx context.Context, d owed.Record) error {
 	return errors.Join(errs...)
 }
 
-// isBack says whether a session is there, and not absent.
+// isBack reports whether a session is registered and not absent.
 func (k *Keeper) isBack(rows []registry.Row, sid string) bool {
 	i := registry.FindSID(rows, sid)
 	return i >= 0 && k.reg.State(rows[i]) != sessions.Absent

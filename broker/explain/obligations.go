@@ -24,7 +24,7 @@ type Obligation struct {
 	Kind      string     `json:"kind"`
 	From      string     `json:"from_alias"`        // waits for the answer
 	To        string     `json:"to_alias"`          // owes the answer
-	SessionID string     `json:"session_id"`        // of the one who owes it
+	SessionID string     `json:"session_id"`        // of the session that owes the answer
 	Words     string     `json:"words,omitempty"`   // its first words
 	Side      string     `json:"side"`              // SideOwe, SideOwed or SideOther
 	State     string     `json:"state"`             // StillOpen, Overdue, or how it has ended
@@ -33,35 +33,35 @@ type Obligation struct {
 	Action    bool       `json:"action_required"`   // always
 	Answer    bool       `json:"reply_required"`    // always
 	Reply     string     `json:"reply,omitempty"`   // id of the answer
-	Why       string     `json:"why,omitempty"`     // while it is open: why there is no answer yet, in words
-	Do        string     `json:"do,omitempty"`      // what one can do about that
+	Why       string     `json:"why,omitempty"`     // while it is open: a sentence why there is no answer yet
+	Do        string     `json:"do,omitempty"`      // what a person can do about that
 	Reminders int        `json:"reminders"`         // how often its session was reminded
-	MaxWakes  int        `json:"max_wake_attempts"` // so many reminders there may be
+	MaxWakes  int        `json:"max_wake_attempts"` // limit of Reminders
 	Wakes     owed.Wakes `json:"wakes"`
 
 	SentAt     time.Time `json:"sent_at"`
 	Due        time.Time `json:"due"`
-	ObservedAt time.Time `json:"observed_at,omitzero"` // when its session has read it
-	AckedAt    time.Time `json:"acked_at,omitzero"`    // when that has said anything to it
+	ObservedAt time.Time `json:"observed_at,omitzero"` // when its receiver has read it
+	AckedAt    time.Time `json:"acked_at,omitzero"`    // when the receiver has said anything about it
 	ClosedAt   time.Time `json:"closed_at,omitzero"`
 }
 
-// Sides of an obligation, as the session that looks at it sees it.
+// Sides of an obligation, from the view of the session that asks.
 const (
 	SideOwe   = "owe"   // this session owes the answer
 	SideOwed  = "owed"  // it waits for the answer
 	SideOther = "other" // it is between others
 )
 
-// The most open obligations that are explained, and the most closed ones that are listed.
+// Limits: how many open obligations are explained, and how many closed ones are listed.
 const (
 	maxWhy    = 200
 	maxClosed = 1000
 )
 
-// Obligations gives the answers that a session owes and those that are owed to it, in the order in which they are due; a person
-// gets everybody's. With all it also gives the closed ones, the newest last. It takes no lock of the records and changes nothing.
-// With an error it gives those that could be read.
+// Obligations returns the answers that a session owes and those that others owe to it, ordered by deadline; for a person it
+// returns all obligations of the root. With all it adds the closed ones, the newest last. It takes no lock of the records and
+// changes nothing. With an error, it returns those that it could read.
 func Obligations(ctx context.Context, reg *sessions.Registry, s sessions.Session, all bool) ([]Obligation, error) {
 	dir, err := reg.SubIfThere(owed.Directory)
 	if err != nil || dir == nil {
@@ -95,7 +95,7 @@ func Obligations(ctx context.Context, reg *sessions.Registry, s sessions.Session
 	return append(open, over[max(0, len(over)-maxClosed):]...), err
 }
 
-// view is one look at obligations.
+// view is one call of Obligations.
 type view struct {
 	reg     *sessions.Registry
 	rows    []registry.Row
@@ -103,7 +103,7 @@ type view struct {
 	who     sessions.Session
 }
 
-// side says whether the session that looks owes the answer or waits for it; "" when the obligation is not shown to it.
+// side says whether the asking session owes the answer or waits for it; "" if it may not see the obligation.
 func (v view) side(sid string, d owed.Record) string {
 	switch {
 	case sid == v.who.ID:
@@ -116,8 +116,8 @@ func (v view) side(sid string, d owed.Record) string {
 	return ""
 }
 
-// open splits the records: what is still open, and what has an answer that its record does not have yet. Such an answer came
-// before the record was written, or from the original.
+// open splits the records into those that are still open, and those whose answer is in a mailbox but not in the record yet.
+// Such an answer came before the record was written, or from the original.
 func (v view) open(ctx context.Context, records map[string][]owed.Record) (open, over []Obligation) {
 	for sid, debts := range records {
 		records[sid] = slices.DeleteFunc(debts, func(d owed.Record) bool { return v.side(sid, d) == "" })
@@ -160,7 +160,7 @@ func (v view) obligation(sid string, d owed.Record) Obligation {
 	return o
 }
 
-// tellWhy adds why there is no answer, by what the mailboxes tell.
+// tellWhy adds why there is no answer yet. It finds the reason in the mailboxes.
 func (v view) tellWhy(ctx context.Context, open []Obligation) {
 	ids := map[string]map[string]bool{}
 	for _, o := range open {
@@ -169,7 +169,7 @@ func (v view) tellWhy(ctx context.Context, open []Obligation) {
 		}
 		ids[o.SessionID][o.ID] = true
 	}
-	there := map[string]map[string][]inbox.Found{} // by session and id
+	there := map[string]map[string][]inbox.Found{} // messages by session and id
 	for sid := range ids {
 		there[sid] = map[string][]inbox.Found{}
 		for _, f := range owed.Found(ctx, v.reg, sid, ids[sid]) {

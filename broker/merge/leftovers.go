@@ -20,8 +20,8 @@ import (
 	"c2c/sessions/turns"
 )
 
-// finish keeps the files that are no mail, removes the emptied root, and puts a link to the new one in its place. A directory can
-// be removed only while it is empty, so nothing is lost that a process still writes there.
+// finish saves the files that are no mail, removes the emptied root, and puts a link to the new root in its place. A directory
+// can be removed only while it is empty, so a file that another process still writes there is not lost.
 func (m *merging) finish(ctx context.Context) error {
 	own := filepath.Dir(m.From)
 	place := "from-" + filepath.Base(own)
@@ -41,7 +41,7 @@ func (m *merging) finish(ctx context.Context) error {
 		}
 		defer to.Close()
 		as := name
-		for n := 2; ; n++ { // an earlier merge may have kept one
+		for n := 2; ; n++ { // an earlier merge may have saved a file with that name
 			if _, err := to.Stat(as); errors.Is(err, fs.ErrNotExist) {
 				break
 			}
@@ -56,7 +56,7 @@ func (m *merging) finish(ctx context.Context) error {
 	return m.leaveLink(own, keep)
 }
 
-// dropRegistry removes the registry, if nobody has registered there meanwhile.
+// dropRegistry removes the registry, if no session has registered there meanwhile.
 func (m *merging) dropRegistry(ctx context.Context) error {
 	return m.from.Locks.With(ctx, registry.LockName, func() error {
 		rows, err := m.from.ReadRegistry()
@@ -70,8 +70,8 @@ func (m *merging) dropRegistry(ctx context.Context) error {
 	})
 }
 
-// eachRest calls keep for what is neither mail nor made in every root, and removes the latter. Mail has come meanwhile, and
-// stays. at is the path of the directory below the root.
+// eachRest removes the files that every root has, and calls keep for the others that are no mail. A mail file that is still
+// here came meanwhile, and stays. at is the path of the directory below the root.
 func (m *merging) eachRest(dir *atomicfile.Dir, at string, keep func(dir *atomicfile.Dir, name string) error) error {
 	names, err := dir.Names()
 	for _, name := range names {
@@ -94,7 +94,7 @@ func (m *merging) eachRest(dir *atomicfile.Dir, at string, keep func(dir *atomic
 
 const archives = "archive" // of package inbox
 
-// isMail says whether a path below a root is that of a session's file.
+// isMail reports whether a path below a root is a mail file of a session.
 func isMail(path string) bool {
 	at, name := filepath.Split(path)
 	for _, suffix := range map[string][]string{"": {".inbox.json", ".lease"}, archives + "/": {".jsonl", ".old"}, "sessions/": {".json"}, owed.Directory + "/": {owed.Suffix}}[at] {
@@ -122,7 +122,7 @@ func (m *merging) eachBelow(dir *atomicfile.Dir, path string, keep func(dir *ato
 	return dir.RemoveDir(filepath.Base(path))
 }
 
-// leaveLink removes the directories and makes the link.
+// leaveLink removes the directories of the old root and makes the link.
 func (m *merging) leaveLink(own string, keep func(dir *atomicfile.Dir, name string) error) error {
 	repos, err := atomicfile.Open(filepath.Dir(own))
 	if err != nil {
@@ -155,13 +155,14 @@ func (m *merging) leaveLink(own string, keep func(dir *atomicfile.Dir, name stri
 	}
 	err = repos.Symlink(target, filepath.Base(own))
 	if errors.Is(err, fs.ErrExist) {
-		err = nil // a command that has just run there has made it
+		err = nil // a command that just ran there has created it
 	}
 	m.forgetNote(filepath.Dir(repos.Path()), filepath.Base(own))
 	return errors.Join(err, repos.Sync())
 }
 
-// forgetNote removes the link by which other clones knew of the root. Without it doctor tells no less: the root is gone.
+// forgetNote removes the link through which other clones found the root. doctor does not need it any more, because the root is
+// gone.
 func (m *merging) forgetNote(state, fp string) {
 	notes, _ := filepath.Glob(filepath.Join(state, project.ProjectsDir, "*."+fp))
 	for _, note := range notes {

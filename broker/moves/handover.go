@@ -20,20 +20,20 @@ const ackTime = 10 * time.Second
 // Reader is a program that hands mail to a client or a person: a hook, or c2c poll-inbox.
 type Reader struct {
 	By    string // its name in the archive, and as a method
-	Limit int64  // how much mail is taken, in bytes
-	// Holds says whether the client has a message already, carried another way. Nil: this event cannot tell.
+	Limit int64  // how much mail it takes, in bytes
+	// Holds reports whether the client already got this message in another way. Nil: this event cannot tell.
 	Holds func(mail.Message) bool
-	// Often says that the event comes many times in a turn, so that a message is announced once.
+	// Often means that the event comes many times in a turn, so each message is announced only once.
 	Often bool
-	// Render makes the answer. shown are the places of the messages that are whole in it, announced of those that
-	// it only mentions. more says that further messages wait.
+	// Render makes the answer. shown are the indexes of the messages that it contains whole, announced of those that it only
+	// mentions. more means that further messages wait.
 	Render func(msgs []mail.Message, more bool) (shown, announced []int, err error)
-	// Write gives the answer to the reader's client. When it fails nobody has the mail.
+	// Write gives the answer to the reader's client. If it fails, the client has not got the mail.
 	Write func() error
 }
 
-// LeftToPlugin says whether the plugin of a session brings its mail. What a plugin that was killed had put into the
-// client stays there while the client lives: so that mail waits for the next plugin.
+// LeftToPlugin reports whether only the plugin of a session may bring its mail. Mail that a killed plugin had put into the
+// client stays in the client while it lives, so it must wait for the next plugin.
 func LeftToPlugin(reg *sessions.Registry, s sessions.Session) (bool, error) {
 	if rings := reg.Locks.HasRinger(s.ID); rings || !s.HasMod() {
 		return rings, nil
@@ -45,8 +45,8 @@ func LeftToPlugin(reg *sessions.Registry, s sessions.Session) (bool, error) {
 	return box.TakenBy(wake.ByPlugin)
 }
 
-// LeftToRinger says whether a ringer of the session brings its mail as soon as the turn is over: it has not tried yet, and
-// its client's process can be asked for a turn.
+// LeftToRinger reports whether a ringer of the session will bring its mail as soon as the turn is over: the ringer has not
+// tried yet, and can ask the client's process for a turn.
 func LeftToRinger(ctx context.Context, reg *sessions.Registry, s sessions.Session) (bool, error) {
 	if s.Quiet || !client.IsDaemon(s.Client, s.Process) || !reg.Locks.HasRinger(s.ID) {
 		return false, nil
@@ -60,7 +60,7 @@ func LeftToRinger(ctx context.Context, reg *sessions.Registry, s sessions.Sessio
 	return len(msgs) > 0 && (s.LastRing.Method == sessions.ByHook || !s.LastRing.IsFor(msgs[0])), err
 }
 
-// HandOver leases, writes, and only then acknowledges: killed in between, the mail is offered again.
+// HandOver leases, writes, and only then acknowledges: after a kill in between, the mail is offered again.
 func HandOver(ctx context.Context, reg *sessions.Registry, s sessions.Session, h Reader) error {
 	box, err := reg.Mailbox(s.ID)
 	if err != nil {
@@ -99,14 +99,14 @@ func HandOver(ctx context.Context, reg *sessions.Registry, s sessions.Session, h
 	return err
 }
 
-// answer gives the handles of the messages that the client has with the answer, and the first message that is only
+// answer returns the handles of the messages that the client gets with the answer, and the first message that is only
 // announced.
 func (h Reader) answer(l *inbox.Lease) (handed []string, announced mail.Message, err error) {
 	left := l.Messages
 	if h.Holds != nil {
 		left = nil
 		for _, m := range l.Messages {
-			if h.Holds(m) { // its carrier gave up before the receipt came
+			if h.Holds(m) { // its carrier gave up before the receipt came, but the client has it
 				handed = append(handed, m.Handle())
 			} else {
 				left = append(left, m)
@@ -123,9 +123,9 @@ func (h Reader) answer(l *inbox.Lease) (handed []string, announced mail.Message,
 	return handed, announced, err
 }
 
-// RingOnce rings a session that has no server to do that. It takes the right to ring until it has rung, so that two
-// calls for the same mail ring once. say tells the client, or says why it must not. rang is false then, if there is no
-// mail to ring for, and if another process has the right.
+// RingOnce rings a session that has no server for that. It holds the right to ring meanwhile, so that two calls for the same
+// mail ring once. say rings the client, or returns why it must not. rang is false if say failed, if no mail waits, or if
+// another process has the right.
 func RingOnce(ctx context.Context, reg *sessions.Registry, sid string, say func(wake.Notice) error) (rang bool, err error) {
 	release, free, err := reg.Locks.BorrowRinging(sid)
 	if err != nil || !free {

@@ -10,8 +10,8 @@ import (
 	"c2c/sessions"
 )
 
-// TakeSpills takes the mail that an old version has left beside the mailboxes of the root (package inbox, TakeSpill). A mailbox that cannot
-// be looked into stops no other.
+// TakeSpills takes the mail that an old version has left beside the mailboxes of the root (package inbox, TakeSpill). A mailbox
+// that cannot be read does not stop the others.
 func TakeSpills(ctx context.Context, reg *sessions.Registry) error {
 	names, err := reg.Dir().Names()
 	if err != nil {

@@ -23,33 +23,34 @@ import (
 	"c2c/sessions/turns"
 )
 
-// The process that looks after what messages are owed also tidies the root, once a day: no command and no hook does.
+// The process that acts on deadlines also tidies the root, once a day. Commands and hooks do not.
 //
-// What goes is of no use to anybody: rows of sessions that were not used for long (forget.go), the locks and
-// empty mailboxes of sessions without a row, and at last their facts, and the client ids that lead to them. What a
-// person may look for stays until c2c prune: archives, dead letters, and all mail that a peer wrote.
+// It removes only files without use: rows of sessions that were not used for long (forget.go), the locks and empty mailboxes of
+// sessions without a row, and at last their facts and the client ids that lead to them. Everything that a person may look for
+// stays until c2c prune: archives, dead letters, and all mail that a peer wrote.
 //
-// A lock file is removed by the rules of docs/retention.md. The registry's lock is held, so nobody registers the
-// session meanwhile, and the original, which does not look whether a lock file was removed, sends nothing to it. Each
-// lock of the session is taken first, without waiting; if somebody has one, all stays. A process that waits for one, or
-// has opened it and not locked it yet, sees in package filelock that its file has no name any more, and opens the new one.
+// It removes a lock file by the rules of docs/retention.md. It holds the registry's lock, so no process registers the session
+// meanwhile, and the original sends nothing to it (the original does not notice that a lock file was removed). It first takes
+// each lock of the session, without waiting; if another process has one, all files stay. A process that waits for such a lock,
+// or has opened its file and not locked it yet, notices in package filelock that the file has no name any more, and opens the
+// new one.
 const (
 	TidyEvery = 24 * time.Hour
-	TidyAgain = 10 * time.Minute // when there is more to tidy, or something was in the way
-	// tidyMost bounds how many sessions are tidied at one time: each holds the registry's lock for some milliseconds.
+	TidyAgain = 10 * time.Minute // if there is more to tidy, or a lock was taken
+	// tidyMost bounds how many sessions one run tidies: for each it holds the registry's lock for some milliseconds.
 	tidyMost = 50
-	// factsAfter is how long the facts of a session are kept that has no row and was not used.
+	// factsAfter is how long the facts of an unused session without a row are kept.
 	factsAfter = 90 * 24 * time.Hour
 )
 
-// tidying is one time.
+// tidying is one run.
 type tidying struct {
 	reg         *sessions.Registry
 	archive     *atomicfile.Dir
 	facts, owed *atomicfile.Dir // nil: there is none
 	old         map[string]bool // sessions with facts that are older than factsAfter
 	dead        map[string]bool // those of them that dead letters name
-	left        int             // how many sessions may still be tidied
+	left        int             // how many sessions this run may still tidy
 }
 
 // Tidy forgets rows and removes files. more says that there is more to do.
@@ -85,13 +86,13 @@ func Tidy(ctx context.Context, reg *sessions.Registry) (more bool, err error) {
 		if t.left <= 0 || ctx.Err() != nil {
 			return true, errors.Join(errs...)
 		}
-		errs = append(errs, t.session(ctx, sid)) // a broken mailbox stops no other
+		errs = append(errs, t.session(ctx, sid)) // a broken mailbox does not stop the others
 	}
 	return false, errors.Join(append(errs, t.clientIDs(ctx))...)
 }
 
-// locks removes the marks and the free locks of sessions that have a row and have ended. The locks that the original uses stay:
-// it may read for a session that is registered.
+// locks removes the marks and the free locks of sessions that have a row and have ended. The locks that the original uses stay,
+// because it may read the mail of a registered session.
 func (t *tidying) locks(ctx context.Context, idle []sessions.IdleRow) error {
 	var errs []error
 	for _, one := range idle {
@@ -112,8 +113,8 @@ func (t *tidying) locks(ctx context.Context, idle []sessions.IdleRow) error {
 	return errors.Join(errs...)
 }
 
-// marks are the files of a session whose time alone says something. That of its answers stays while it has mail that its model
-// did not answer: without the file it would count as read.
+// marks lists the files of a session that record only a time. The file of its answers stays while the model has not answered
+// some mail: without the file that mail would count as read.
 func (t *tidying) marks(ctx context.Context, sid string) []inbox.Entry {
 	all := []inbox.Entry{{Dir: t.reg.Dir(), Name: turns.WorkName(sid)}}
 	if turns.Settled(ctx, t.reg, sid) {
@@ -126,14 +127,14 @@ func (t *tidying) marks(ctx context.Context, sid string) []inbox.Entry {
 func (t *tidying) ownLocks(sid string) []inbox.Entry {
 	all := []inbox.Entry{{Dir: t.reg.Dir(), Name: locks.RingLock(sid)}, {Dir: t.reg.Dir(), Name: locks.ServerLock(sid)}, {Dir: t.facts, Name: sid + ".lock"}}
 	if t.owed != nil {
-		if _, err := t.owed.Stat(sid + owed.Suffix); errors.Is(err, fs.ErrNotExist) { // else somebody is still to be told
+		if _, err := t.owed.Stat(sid + owed.Suffix); errors.Is(err, fs.ErrNotExist) { // otherwise a sender still waits for news
 			all = append(all, inbox.Entry{Dir: t.owed, Name: sid + ".lock"})
 		}
 	}
 	return all
 }
 
-// untidy gives the sessions without a row that have files to remove, or old facts.
+// untidy returns the sessions without a row that have files to remove, or old facts.
 func (t *tidying) untidy(rows []registry.Row) (sids []string, err error) {
 	found := map[string]bool{}
 	var errs []error
@@ -170,8 +171,8 @@ func (t *tidying) untidy(rows []registry.Row) (sids []string, err error) {
 	return sids, errors.Join(errs...)
 }
 
-// session tidies the files of one session, if it has no row and no mail. Mail that was stored while the row was forgotten
-// becomes dead letters a day later: nobody else looks there, and its senders are told.
+// session tidies the files of one session, if it has no row and no mail. Mail that was stored while the row was being removed
+// becomes dead letters a day later, and its senders are told: no session would ever read it.
 func (t *tidying) session(ctx context.Context, sid string) error {
 	reg := t.reg
 	box, err := reg.Mailbox(sid)
@@ -193,7 +194,7 @@ func (t *tidying) session(ctx context.Context, sid string) error {
 		return err
 	}
 	t.left--
-	if _, err := sweepMailbox(ctx, reg, sid); err != nil && ctx.Err() == nil { // it stays, as it did before
+	if _, err := sweepMailbox(ctx, reg, sid); err != nil && ctx.Err() == nil { // the mail stays where it is
 		reg.Log.Warn("mail of a session that is forgotten is no dead letter", "session", sid, "err", err)
 	}
 	return nil
@@ -208,7 +209,7 @@ func (t *tidying) empty(ctx context.Context, sid string, box *inbox.Mailbox) err
 	}
 	unused := reg.Now().Sub(facts.LastChange(t.facts, sid, last))
 	if some, err := box.Used(); err != nil || some && unused <= sessions.ForgetAfter {
-		return err // what c2c has told it is there when it comes back soon
+		return err // c2c's notices stay, in case the session comes back soon
 	}
 	t.left--
 	if err := t.dropNotices(ctx, sid); err != nil {
@@ -219,16 +220,16 @@ func (t *tidying) empty(ctx context.Context, sid string, box *inbox.Mailbox) err
 	return err
 }
 
-// files are those of a session that go, beside those of its mailbox.
+// files lists the other files of a session to remove, besides those of its mailbox.
 func (t *tidying) files(ctx context.Context, sid string, unused time.Duration) []inbox.Entry {
 	all := append(t.ownLocks(sid), t.marks(ctx, sid)...)
-	if t.old[sid] && unused > factsAfter && !t.dead[sid] { // for dead letters it may come back
+	if t.old[sid] && unused > factsAfter && !t.dead[sid] { // dead letters need them if the session comes back
 		all = append(all, inbox.Entry{Dir: t.facts, Name: sid + ".json"})
 	}
 	return all
 }
 
-// dropNotices empties a mailbox in which nobody but c2c itself has written.
+// dropNotices empties a mailbox that holds only c2c's own messages.
 func (t *tidying) dropNotices(ctx context.Context, sid string) error {
 	return EmptyMailbox(ctx, t.reg, sid, func(messages []mail.Message) (n int, err error) {
 		for n < len(messages) && messages[n].IsNotice() {

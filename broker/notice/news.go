@@ -19,22 +19,22 @@ import (
 // read by then is left out. An absent sender gets its notice when it is back.
 const (
 	TellGap = 2 * time.Hour
-	// MaxNews bounds the messages that one notice names.
+	// MaxNews is how many messages one notice names at most.
 	MaxNews = 20
-	// aboutField is what a notice of several messages says of each, for told and wasTold.
+	// aboutField is the field of a notice that names several messages: one entry for each.
 	aboutField = "about"
 )
 
-// News is something that the sender of a message is to be told.
+// News is something to tell the sender of a message.
 type News struct {
 	Message mail.Message
-	Session sessions.Session // its receiver; of a message that expired or died its alias alone
+	Session sessions.Session // the receiver; only its alias if the message expired or is a dead letter
 	Reason  string
-	why     string // of a dead letter
+	why     string // the reason of a dead letter
 }
 
-// Notice is the id of a notice about this alone. A question that nobody answers because its receiver has ended is told
-// as one that nobody reads for that reason.
+// Notice returns the id of a notice about this news alone. It is the same for a receiver that ended without answering and for
+// one that ended without reading.
 func (n News) Notice() string {
 	if n.Reason == EndedUnanswered {
 		return About(n.Message, Ended)
@@ -42,12 +42,12 @@ func (n News) Notice() string {
 	return About(n.Message, n.Reason)
 }
 
-// AtOnce says whether it is told though its sender was told something just before: the sender has said when it wants to
-// hear, or has to look for somebody else.
+// AtOnce reports whether the sender is told even if it got a notice just before: it has said when it wants to hear, or it has
+// to ask another session.
 func (n News) AtOnce() bool { return n.Message.TellAfter > 0 || n.Reason == Ended }
 
-// GapOf is for how long a sender that was told something is left alone before it is told these. That messages wait which ask
-// for nothing is worth half as many notices: the sender waits for nothing.
+// GapOf returns how long after a notice the sender gets the next one, about these. For unread messages that ask for no answer
+// the time is twice as long: their sender waits for nothing.
 func GapOf(all []News) time.Duration {
 	if slices.ContainsFunc(all, func(n News) bool { return n.Reason != Unread || n.Message.Owes() || n.Message.AnswerBy != 0 }) {
 		return TellGap
@@ -55,7 +55,7 @@ func GapOf(all []News) time.Duration {
 	return 2 * TellGap
 }
 
-// TellTogether puts one notice of all of them into a mailbox, once.
+// TellTogether puts one notice about all of these into a mailbox, once.
 func TellTogether(ctx context.Context, reg *sessions.Registry, to registry.Row, all []News) error {
 	if len(all) == 0 {
 		return nil
@@ -88,7 +88,7 @@ func TellTogether(ctx context.Context, reg *sessions.Registry, to registry.Row, 
 	return Send(ctx, reg, to.SID(), m, all[0].statusReason())
 }
 
-// statusReason is the reason in the words of a status.
+// statusReason returns the reason in the words that status uses.
 func (n News) statusReason() string {
 	if n.Reason == EndedUnanswered {
 		return Ended
@@ -96,7 +96,7 @@ func (n News) statusReason() string {
 	return n.Reason
 }
 
-// NoticesIn gives the ids of all notices that a message of c2c stands for.
+// NoticesIn returns the ids of all single notices that a message of c2c contains.
 func NoticesIn(m mail.Message) []string {
 	ids := []string{m.ID}
 	for _, f := range m.Extra {
@@ -110,7 +110,7 @@ func NoticesIn(m mail.Message) []string {
 	return ids
 }
 
-// textOf says all of them, those of one receiver and one reason in a sentence.
+// textOf returns the text about all of them: one sentence for each receiver and reason.
 func textOf(all []News) string {
 	type kind struct{ to, reason, why string }
 	groups, order := map[kind][]News{}, []kind{}
@@ -128,7 +128,7 @@ func textOf(all []News) string {
 	return strings.Join(lines, "\n")
 }
 
-// sentence says some of one receiver and one reason.
+// sentence describes news about one receiver with one reason.
 func sentence(some []News) string {
 	n := some[0]
 	if len(some) == 1 {
@@ -159,7 +159,7 @@ func sentence(some []News) string {
 	return fmt.Sprintf("Nobody has read your messages %s to %s, and that session is gone for long. c2c dead-letter shows the messages.", which, to)
 }
 
-// text says one alone.
+// text describes this news alone.
 func (n News) text() string {
 	switch n.Reason {
 	case Unread:

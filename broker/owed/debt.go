@@ -19,8 +19,8 @@ import (
 	"c2c/sessions/registry"
 )
 
-// An answer may be due after its message was read, when nothing in the mailbox tells of it any more. So a message that asks
-// (mail.Message.Owes), or has answer_by, has a record beside the mailbox of the session that is asked:
+// An answer may be due after its message was read, when the mailbox does not have the message any more. So a message that asks
+// for an answer (mail.Message.Owes), or has answer_by, has a record beside the mailbox of the asked session:
 //
 //	owed/<sid>.jsonl    a line each: the message, its content cut, or left out when it is ephemeral; of one that asks what has
 //	                    become of it, in the field "obligation"
@@ -28,11 +28,11 @@ import (
 //	                    they are not synced
 //	owed/.closed.old    older ones
 //
-// The sender writes the record behind the message, and syncs it. A session that answers takes it out.
+// The sender writes and syncs the record after the message. A session that answers removes it.
 const (
 	Directory = "owed"
 	Suffix    = ".jsonl"
-	owedCut   = 200 // bytes of the content
+	owedCut   = 200 // bytes of content in a record
 	// owedMax bounds a file of records, in bytes: some ten thousand of them.
 	owedMax = 8 << 20
 
@@ -49,18 +49,18 @@ type Record struct {
 	mail.Message
 	terms
 	line []byte // as it was read
-	Half bool   // a power cut has left half of the line
+	Half bool   // a power cut left half of the line
 }
 
-// terms is what is recorded of a message that asks.
+// terms is what a record says about a message that asks for an answer.
 type terms struct {
 	Surface    string    `json:"surface,omitempty"`
 	Wakes      Wakes     `json:"wakes,omitzero"`
 	Reminders  int       `json:"reminders,omitempty"`
 	Reminder   string    `json:"reminder,omitempty"` // the id of the last one
 	RemindedAt time.Time `json:"reminded_at,omitzero"`
-	StaleAt    time.Time `json:"stale_at,omitzero"`     // since when it is seen to be overdue for too long
-	SenderTold bool      `json:"sender_told,omitempty"` // that answer_by is over
+	StaleAt    time.Time `json:"stale_at,omitzero"`     // when a look first found it overdue for too long
+	SenderTold bool      `json:"sender_told,omitempty"` // its sender was told that answer_by is over
 	ObservedAt time.Time `json:"observed_at,omitzero"`
 	AckedAt    time.Time `json:"acked_at,omitzero"`
 	ClosedAt   time.Time `json:"closed_at,omitzero"`
@@ -108,16 +108,15 @@ func (d Record) Format() ([]byte, error) {
 	return append(line, '\n'), err
 }
 
-// Key tells debts of one session apart: an id belongs to its sender.
+// Key identifies a record of one session. An id alone is not enough: it belongs to its sender.
 type Key struct{ session, from, ID string }
 
 func (d Record) Key() Key { return KeyOf(d.Message) }
 
 func KeyOf(m mail.Message) Key { return Key{m.FromSession, sessions.Fold(m.From), m.ID} }
 
-// Read reads the records of a session without a lock: who changes the file puts a new one in its place, and of a line that
-// is being added half is passed over. Of a message that was rung for before its sender had written the record there are two
-// lines, which are one record.
+// Read reads the records of a session without a lock: a writer replaces the file, or adds a line, and Read skips half a line.
+// If a ring came before the sender wrote the record, the message has two lines; Read merges them into one record.
 func Read(dir *atomicfile.Dir, sid string) (debts []Record, err error) {
 	data, err := dir.ReadIf(sid + Suffix)
 	place := map[Key]int{}
@@ -135,8 +134,8 @@ func Read(dir *atomicfile.Dir, sid string) (debts []Record, err error) {
 	return debts, err
 }
 
-// merge adds a further line of the same record: the sender's has the surface, a ringer's has what the ringer did. The lines come
-// in any order.
+// merge adds another line of the same record: the sender's line has the surface, a ringer's line counts its rings. They come in
+// any order.
 func (d *Record) merge(more Record) {
 	d.line = append(bytes.Clone(d.line), more.line...)
 	d.Surface = cmp.Or(more.Surface, d.Surface)
@@ -154,10 +153,11 @@ func Sessions(dir *atomicfile.Dir) (sids []string, err error) {
 	return sids, err
 }
 
-// errOwedFull: a session owes so much that no more is recorded. Its mail is stored all the same.
+// errOwedFull: the session's file of records is full. Its mail is stored all the same.
 var errOwedFull = errors.New("too many messages wait for an answer of that session")
 
-// Add records that a session is to answer messages that are stored in its mailbox. repeated says that the records may be there.
+// Add records that a session is to answer messages that are stored in its mailbox. repeated says that the records may exist
+// already.
 func Add(ctx context.Context, reg *sessions.Registry, sid string, repeated bool, debts ...Record) error {
 	if len(debts) == 0 {
 		return nil
@@ -202,7 +202,8 @@ func Add(ctx context.Context, reg *sessions.Registry, sid string, repeated bool,
 	})
 }
 
-// AddFor records what a session owes for a message that was sent to it. One that is sent once more, and was answered, is over.
+// AddFor records what a session owes for a message that was sent to it. A message that is sent again after its answer owes
+// nothing.
 func AddFor(ctx context.Context, reg *sessions.Registry, to sessions.Session, m mail.Message, repeated bool) error {
 	if m.AnswerBy == 0 && !m.Owes() || !mail.ValidName(to.ID) {
 		return nil
@@ -221,8 +222,9 @@ func AddFor(ctx context.Context, reg *sessions.Registry, to sessions.Session, m 
 	return Add(ctx, reg, to.ID, repeated, d)
 }
 
-// Change lets edit change the records of a session, under their lock. A record that it gives a How is over: it goes into
-// ClosedFile first, so that a kill in between costs a second line there. One that edit drops leaves the file alone.
+// Change lets edit change the records of a session, under their lock. When edit sets How, the record is over: Change adds it to
+// ClosedFile first, so after a kill it may be there twice. When edit drops a record, Change removes it and adds nothing to
+// ClosedFile.
 func Change(ctx context.Context, reg *sessions.Registry, dir *atomicfile.Dir, sid string, edit func(*Record) (changed, drop bool)) error {
 	var over []Record
 	err := filelock.With(ctx, dir, sid+".lock", func() error {
@@ -272,7 +274,7 @@ func Change(ctx context.Context, reg *sessions.Registry, dir *atomicfile.Dir, si
 	return nil
 }
 
-// KeepClosed adds lines to what is over. It is for the statistics: an error stops nobody.
+// KeepClosed adds lines to ClosedFile. They are for statistics only, so it ignores errors.
 func KeepClosed(reg *sessions.Registry, dir *atomicfile.Dir, lines []byte) {
 	if len(lines) == 0 {
 		return
@@ -301,7 +303,7 @@ func turnClosed(dir *atomicfile.Dir) (err error) {
 	return dir.Rename(ClosedFile, ClosedOld)
 }
 
-// closedDebts gives what is over. A kill may have left one twice: the later one counts.
+// closedDebts reads the closed records. After a kill one may be there twice: the later one counts.
 func closedDebts(dir *atomicfile.Dir) (all map[SessionKey]Record, err error) {
 	all = map[SessionKey]Record{}
 	for _, name := range []string{ClosedOld, ClosedFile} {
@@ -316,9 +318,10 @@ func closedDebts(dir *atomicfile.Dir) (all map[SessionKey]Record, err error) {
 	return all, err
 }
 
-// All gives the open obligations by session, and with over also the closed ones. It gives each obligation once: a kill may have
-// left the open record of an answered one, and one that was closed otherwise is open again when its message has come back. The
-// closed ones are read last, so that none is missed that closes meanwhile. With an error it gives those that could be read.
+// All returns the open obligations by session, and with over also the closed ones. It returns each obligation once: after a
+// kill an answered one may still have an open record, and one that was closed without an answer is open again when its message
+// comes back. It reads the closed ones last, so that it does not miss one that closes meanwhile. With an error, it returns
+// those that it could read.
 func All(dir *atomicfile.Dir, over bool) (open map[string][]Record, closed map[SessionKey]Record, err error) {
 	open = map[string][]Record{}
 	sids, err := Sessions(dir)
@@ -344,7 +347,7 @@ func All(dir *atomicfile.Dir, over bool) (open map[string][]Record, closed map[S
 	return open, closed, errors.Join(err, cerr)
 }
 
-// withDebts calls f for the directory if the session has records: most have none, and then this costs a look.
+// withDebts calls f with the directory if the session has records. Most sessions have none; then it costs one look at a file.
 func withDebts(reg *sessions.Registry, sid string, f func(dir *atomicfile.Dir) error) error {
 	if !mail.ValidName(sid) {
 		return nil
@@ -378,7 +381,7 @@ func Close(ctx context.Context, reg *sessions.Registry, sid, how string, match f
 	}
 }
 
-// CloseMessages ends the obligations of a session for some messages.
+// CloseMessages closes, unanswered, the obligations of a session for these messages.
 func CloseMessages(ctx context.Context, reg *sessions.Registry, sid, how string, msgs []mail.Message) {
 	keys := map[Key]bool{}
 	for _, m := range msgs {
@@ -405,7 +408,7 @@ func AddMoved(ctx context.Context, reg *sessions.Registry, sid string, msgs []ma
 		return
 	}
 	s := sessions.Session{ID: sid}
-	if rows, err := reg.ReadRegistry(); err == nil { // not rows, which may lock the registry
+	if rows, err := reg.ReadRegistry(); err == nil { // not Rows, which may lock the registry
 		if i := registry.FindSID(rows, sid); i >= 0 {
 			s = reg.Session(rows[i])
 		}
@@ -434,7 +437,7 @@ func RecordAnswer(ctx context.Context, reg *sessions.Registry, sid string, to re
 			return err
 		}
 		authors := reg.Authors(rows)
-		observed := Observed(ctx, reg, sid, map[string]bool{m.InReplyTo: true}) // its lock comes before that of the records
+		observed := Observed(ctx, reg, sid, map[string]bool{m.InReplyTo: true}) // the lock of the mailbox comes before that of the records
 		return Change(ctx, reg, dir, sid, func(d *Record) (changed, drop bool) {
 			if d.ID != m.InReplyTo || !d.Owes() || !authors.Are(to.SID(), d.Message) {
 				return false, false
@@ -444,7 +447,7 @@ func RecordAnswer(ctx context.Context, reg *sessions.Registry, sid string, to re
 	})
 }
 
-// isAnswer says whether a message is an answer that is wanted, and not the word that one will come.
+// isAnswer reports whether a message is the answer, and not just a word that the answer will come.
 func isAnswer(m mail.Message) bool {
 	switch m.Kind {
 	case "ack", "status", "question", notice.KindSystem:
@@ -456,7 +459,8 @@ func isAnswer(m mail.Message) bool {
 // hasAnswer says whether a debt is over because an answer came.
 func (d Record) hasAnswer() bool { return d.How == Answered || d.How == notice.Refused }
 
-// Answered records an answer, or that one will come. Who answers has read the message, even if nothing else tells when.
+// Answered records an answer, or the announcement of one. A session that answers has read the message, even if nothing else
+// shows it.
 func (d *Record) Answered(m mail.Message, observed time.Time) (changed bool) {
 	at := m.Time().UTC()
 	if d.ObservedAt.IsZero() {

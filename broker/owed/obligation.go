@@ -14,8 +14,8 @@ import (
 	"c2c/wake"
 )
 
-// States of an obligation. Refused, Expired and Dead are states, too: the answer said that it cannot be done (reply --fail),
-// and nobody has read the message.
+// States of an obligation. Refused (the answer said that it cannot be done, reply --fail), Expired and Dead (nobody has read
+// the message) are states, too.
 const (
 	StillOpen  = "open"
 	Overdue    = "overdue"
@@ -25,10 +25,10 @@ const (
 	GivenUp    = "given-up"    // it has been overdue for so long that nobody waits
 )
 
-// endings are how an obligation can end.
+// endings are the states in which an obligation is over.
 var endings = [...]string{Answered, notice.Refused, notice.Expired, sessions.Dead, WasSwept, HandedOver, GivenUp}
 
-// Wakes is what was done to make a session look at a message.
+// Wakes counts the rings for a message.
 type Wakes struct {
 	Count  int       `json:"count"`            // attempts, also those that were filtered or coalesced
 	RangAt time.Time `json:"rang_at,omitzero"` // the first that rang
@@ -38,7 +38,7 @@ type Wakes struct {
 	Result string    `json:"result,omitempty"` // of the last one
 }
 
-// SurfaceOf is what can be done for a session. Where nobody knows, nothing can.
+// SurfaceOf says whether mail wakes a session. If that is unknown, it says no.
 func SurfaceOf(reg *sessions.Registry, s sessions.Session) string {
 	support, _ := reg.Prober().Surface(s)
 	return cmp.Or(support, sessions.SurfaceDegraded)
@@ -50,7 +50,7 @@ type SessionKey struct {
 	Key
 }
 
-// Found gives messages of a mailbox by their ids, also those that were read.
+// Found returns messages of a mailbox by their ids, read ones included.
 func Found(ctx context.Context, reg *sessions.Registry, sid string, ids map[string]bool) map[Key]inbox.Found {
 	all := map[Key]inbox.Found{}
 	found, err := reg.SearchOne(ctx, sid, sessions.WithIDs(ids))
@@ -63,7 +63,7 @@ func Found(ctx context.Context, reg *sessions.Registry, sid string, ids map[stri
 	return all
 }
 
-// Observed says when messages of a mailbox were read.
+// Observed returns when messages of a mailbox were read.
 func Observed(ctx context.Context, reg *sessions.Registry, sid string, ids map[string]bool) map[Key]time.Time {
 	at := map[Key]time.Time{}
 	for key, f := range Found(ctx, reg, sid, ids) {
@@ -74,11 +74,10 @@ func Observed(ctx context.Context, reg *sessions.Registry, sid string, ids map[s
 	return at
 }
 
-// ringFirst is for how long a ring may be faster than the record of its message, which the sender writes behind that.
+// ringFirst bounds how long a ring may come before the record of its message: the sender writes the record after the message.
 const ringFirst = 10 * time.Second
 
-// Pushed records what was done to make a session look at messages that wait: the bell of one that asks is counted in its
-// obligation. It costs nothing when none asks.
+// Pushed counts a ring in the obligation of each waiting message that asks for an answer. It costs nothing if none asks.
 func Pushed(ctx context.Context, reg *sessions.Registry, sid string, waiting []mail.Message, r wake.Ring) error {
 	owes := map[Key]mail.Message{}
 	for _, m := range waiting {

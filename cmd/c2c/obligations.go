@@ -14,7 +14,7 @@ import (
 	"c2c/sessions"
 )
 
-// obligations shows what a session owes, and what is owed to it.
+// obligations shows the answers that a session owes, and those that others owe to it.
 func obligations(c *call, f *cli.Flags) action {
 	all := f.Bool("all")
 	return func(ctx context.Context) error {
@@ -29,14 +29,14 @@ func obligations(c *call, f *cli.Flags) action {
 		}
 		for i := range list {
 			if list[i].Side != explain.SideOwed && s.State != sessions.Person {
-				list[i].Words = "" // an agent is shown the words of others in an envelope, or not at all
+				list[i].Words = "" // an agent may see words of others only in an envelope
 			}
 		}
 		return errors.Join(err, c.show(append([]explain.Obligation{}, list...), func() { c.printObligations(list, time.Now()) }))
 	}
 }
 
-// printObligations prints them by side, what is due first coming first.
+// printObligations prints them by side, the earliest deadline first.
 func (c *call) printObligations(list []explain.Obligation, now time.Time) {
 	if len(list) == 0 {
 		c.printf("(no obligations)\n")
@@ -77,7 +77,7 @@ func (c *call) printObligation(o explain.Obligation, now time.Time) {
 	}
 }
 
-// stateOf says how an obligation stands, in words.
+// stateOf describes the state of an obligation.
 func stateOf(o explain.Obligation, now time.Time) string {
 	urgency := ""
 	if o.Bucket != mail.Normal {

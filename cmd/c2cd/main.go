@@ -31,7 +31,7 @@ var errUsage = cli.ErrUsage
 // lockWait is how long a verb that answers at once waits for another process that is writing.
 const lockWait = 10 * time.Second
 
-// app is what the program reads, writes and knows of its surroundings.
+// app holds the program's input, output and environment.
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
@@ -44,7 +44,7 @@ type app struct {
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	cwd, _ := os.Getwd() // without one, only an absolute root works
+	cwd, _ := os.Getwd() // without a working directory, only an absolute root works
 	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, cwd: cwd, c2c: findC2C(),
 		log: slog.New(slog.NewTextHandler(os.Stderr, nil))}
 	os.Exit(a.main(ctx, os.Args[1:]))
@@ -70,7 +70,7 @@ func findC2C() string {
 
 func (a *app) main(ctx context.Context, args []string) int {
 	out := &mail.VisibleWriter{W: a.stdout}
-	if len(args) > 0 && args[0] != "mcp" && args[0] != "start" && args[0] != "plugin" && args[0] != "monitor" { // those write lines of their own, or what a client writes
+	if len(args) > 0 && args[0] != "mcp" && args[0] != "start" && args[0] != "plugin" && args[0] != "monitor" { // these write lines of their own, or pass on what a client writes
 		a.stdout, a.stderr = out, &mail.VisibleWriter{W: a.stderr}
 	}
 	err := fmt.Errorf("%w: c2cd <verb>; people type c2c, which runs it", errUsage)
@@ -94,7 +94,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 	return f.Exit
 }
 
-// run runs a verb. The status is that of a client that it has run.
+// run runs a verb. If the verb runs a client, status is the client's exit status.
 func (a *app) run(ctx context.Context, name string, args []string) (status int, err error) {
 	v, known := cli.Find(name)
 	if !known {
@@ -158,7 +158,7 @@ type call struct {
 	args       []string
 }
 
-// words sets the options, and returns the words among the arguments.
+// words sets the options, and returns the other arguments.
 func (c *call) words() ([]string, error) { return c.Parse(c.args) }
 
 func (a *app) root() (string, error) {
@@ -166,7 +166,7 @@ func (a *app) root() (string, error) {
 	return root, err
 }
 
-// openThere opens the root for a verb that makes none.
+// openThere opens the root for a verb that never creates one.
 func (a *app) openThere() (*broker.Broker, error) {
 	root, source, err := project.FindRoot(a.getenv, a.cwd)
 	if err == nil {
@@ -178,7 +178,7 @@ func (a *app) openThere() (*broker.Broker, error) {
 	return a.open(a.log)
 }
 
-// openIfThere is openThere for a verb that only looks: nil, and a line for the person, when there is no root.
+// openIfThere is openThere for a verb that only shows something: when there is no root, it returns nil and prints a line.
 func (a *app) openIfThere() (*broker.Broker, error) {
 	b, err := a.openThere()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -188,26 +188,26 @@ func (a *app) openIfThere() (*broker.Broker, error) {
 	return b, err
 }
 
-// runsDaemon says whether a verb of a daemon makes what is missing. The others look at it, or end it.
+// runsDaemon reports whether a daemon's verb may create the root. The other verbs look at the daemon, or end it.
 func runsDaemon(verb string) bool { return slices.Contains([]string{"run", "start", "restart"}, verb) }
 
-// openDaemon opens the root for a verb of a daemon; nil when there is none to look at.
+// openDaemon opens the root for a daemon's verb; it returns nil when there is no root to look at.
 func (a *app) openDaemon(verb string) (*broker.Broker, error) {
 	switch {
 	case runsDaemon(verb):
 		return a.open(a.log)
-	case verb == "attach", verb == "detach": // of a session, which must be there
+	case verb == "attach", verb == "detach": // these need a session, and so a root
 		return a.openThere()
 	}
 	return a.openIfThere()
 }
 
-// awaitRoot returns when somebody has made the root, or ctx ends. tell is told that it waits.
+// awaitRoot returns when some process has created the root, or ctx ends. It calls tell before it begins to wait.
 func (a *app) awaitRoot(ctx context.Context, tell func(missing error)) error {
 	tick := time.NewTicker(rootLook)
 	defer tick.Stop()
 	for waits := false; ; waits = true {
-		root, source, err := project.FindRoot(a.getenv, a.cwd) // anew: another clone of the project may have made one
+		root, source, err := project.FindRoot(a.getenv, a.cwd) // look again: another clone of the project may have created one
 		if err != nil {
 			return err
 		}
@@ -226,10 +226,10 @@ func (a *app) awaitRoot(ctx context.Context, tell func(missing error)) error {
 	}
 }
 
-// rootLook is how often awaitRoot looks: there is nothing yet that could be watched.
+// rootLook is how often awaitRoot looks: no file exists yet that it could watch.
 const rootLook = time.Second
 
-// tellWait is for awaitRoot.
+// tellWait prints that awaitRoot waits.
 func (a *app) tellWait(missing error) {
 	fmt.Fprintf(a.stderr, "c2c: %v; waiting for the first session\n", missing)
 }

@@ -9,8 +9,8 @@ import (
 	"c2c/sessions"
 )
 
-// meantBy are words that other programs have for what a verb of ours does, behind that verb; - has those that end a
-// session, which no verb does. No two lines have the same word.
+// meantBy has a line for each verb: the verb, then words of other programs that mean it (-: to end a session, which no verb
+// does). No two lines have the same word.
 const meantBy = `poll-inbox read inbox messages message mail mails check get recv receive fetch new unread wait listen pull next
 list ls ps who sessions agents peers users
 outbox sent
@@ -32,7 +32,8 @@ doctor debug diagnose
 - stop kill end quit exit logout leave unregister
 dead-letter lost`
 
-// noVerb says what to type instead of a command line that begins with no verb. Its first word is help if help was asked about it.
+// noVerb returns an error for a command line that begins with no verb, with a hint what to type instead. Its first word is help
+// if the person asked for help.
 func noVerb(args []string) error {
 	if args[0] == "help" && len(args) > 1 {
 		return noTopic(args[1])
@@ -65,7 +66,7 @@ func noTopic(word string) error {
 	return likely(err, word, cli.TopicNames())
 }
 
-// likely adds to an error which verb or other word may have been meant.
+// likely adds a hint to an error: the verb or other word that the person may have meant.
 func likely(err error, word string, others []string) error {
 	hint := cli.DidYouMean(word, slices.Concat(cli.VerbNames(), others))
 	if hint != "" {

@@ -19,7 +19,7 @@ import (
 	"c2c/wake/watch"
 )
 
-// lifetimeVariable is how long a permission request waits for a verdict.
+// lifetimeVariable sets how long a permission request waits for a verdict.
 const lifetimeVariable = "C2C_PERMISSION_TTL"
 
 func permissionLifetime(value string) (time.Duration, error) {
@@ -33,7 +33,7 @@ func permissionLifetime(value string) (time.Duration, error) {
 	return d, nil
 }
 
-// approverThere says whether somebody can show permission requests of this directory's root to a person. It makes nothing.
+// approverThere reports whether a running process can show this root's permission requests to a person. It creates no file.
 func (a *app) approverThere() bool {
 	root, err := a.root()
 	if err != nil {
@@ -47,7 +47,7 @@ func (a *app) approverThere() bool {
 	return permission.Open(dir, time.Now).Present()
 }
 
-// verdict allows or denies a tool call that waits in another session, or shows which do.
+// verdict allows or denies a tool call that waits in another session, or lists the waiting calls.
 func (c *call) verdict(ctx context.Context, allow bool) error {
 	asJSON, partial := c.Bool("json"), new(bool)
 	if allow {
@@ -75,7 +75,7 @@ func (c *call) verdict(ctx context.Context, allow bool) error {
 	if err != nil {
 		return errors.Join(err, store.Refuse(ctx, words[0], v, permission.ErrNoRight))
 	}
-	if asked, err := store.Find(ctx, words[0]); err == nil { // else Decide says what is wrong
+	if asked, err := store.Find(ctx, words[0]); err == nil { // otherwise Decide returns the error
 		if err := c.proven(ctx, b, asked.Session); err != nil {
 			err = cli.WithHint(err, "answer in its own dialog, in a terminal that was open before it, or on a page that was opened there")
 			return errors.Join(err, store.Refuse(ctx, words[0], v, permission.ErrNoProof))
@@ -107,8 +107,8 @@ func (c *call) proven(ctx context.Context, b *broker.Broker, sids ...string) err
 	return callers.ProveTerminal(b.Registry, all...)
 }
 
-// onlyPerson is the mailbox of the person who types this, who does what only a person may. With an error, it is the agent's
-// whose shell it is, if that is known.
+// onlyPerson returns the session of the person at this terminal; does says what only a person may do. With an error, it returns
+// the session of the agent whose shell this is, if c2c knows that.
 func (c *call) onlyPerson(ctx context.Context, b *broker.Broker, does string) (sessions.Session, error) {
 	s, err := b.Attach(ctx, callers.Caller{Getenv: c.getenv, User: callers.UserHere(c.getenv, c.stdin)})
 	if err == nil && s.State != sessions.Person {
@@ -149,7 +149,7 @@ func (c *call) showAsking(ctx context.Context, store *permission.Store, asJSON b
 	return nil
 }
 
-// textsOf is what a request says.
+// textsOf returns the lines that describe a request.
 func textsOf(r permission.Request) (texts []string) {
 	if r.Description != "" {
 		texts = append(texts, r.Description)
@@ -167,10 +167,11 @@ func textsOf(r permission.Request) (texts []string) {
 	return texts
 }
 
-// sentWait is how long a verdict is seen on its way. The session's server looks at once; a machine may be slow.
+// sentWait is how long showSent waits until the session's server has taken the verdict. The server looks at once, but a machine
+// may be slow.
 const sentWait = 5 * time.Second
 
-// showSent says that the verdict was given to the client. That the client took it, it never says.
+// showSent prints that c2c gave the verdict to the client. The client does not report whether it took it.
 func (c *call) showSent(ctx context.Context, store *permission.Store, r permission.Request, asJSON bool) error {
 	changes := watch.NewChanges()
 	defer changes.Close()

@@ -52,13 +52,13 @@ type Message struct {
 	Method string
 }
 
-// Parse sorts a line. A message that needs no handler comes back with its
-// answer as refusal; both are zero for one that is only to be ignored.
+// Parse sorts a line. For a message that needs no handler, refusal is the answer; for a message to ignore, both results are
+// zero.
 func Parse(b []byte) (m Message, refusal *mcp.JSONRPCError) {
 	if !json.Valid(b) { // also false for nesting deeper than 10,000
 		return m, Refuse(nil, mcp.PARSE_ERROR, "parse error: the line is not JSON")
 	}
-	if !utf8.Valid(b) { // decoding would replace what is not, and the words would be others
+	if !utf8.Valid(b) { // decoding would replace invalid bytes, and change the words
 		return m, Refuse(nil, mcp.PARSE_ERROR, "parse error: the line is not UTF-8")
 	}
 	var head struct {
@@ -85,7 +85,7 @@ func Parse(b []byte) (m Message, refusal *mcp.JSONRPCError) {
 			return m, nil
 		}
 	case head.Result != nil || head.Error != nil:
-		return m, nil // we ask the client nothing, so this answers nothing
+		return m, nil // we send no requests, so this cannot be a response to one
 	case head.ID != nil && !isID(head.ID):
 		return m, Refuse(nil, mcp.INVALID_REQUEST, "invalid request: the id is neither a string nor a number")
 	case head.Method == "":
@@ -134,7 +134,7 @@ func (m Message) Version() string {
 	}
 	var version string
 	if json.Unmarshal(m.Raw, &head) == nil {
-		_ = json.Unmarshal(head.Params.Meta[mcp.MetaKeyProtocolVersion], &version) // what is no text names none
+		_ = json.Unmarshal(head.Params.Meta[mcp.MetaKeyProtocolVersion], &version) // anything but a string names no version
 	}
 	return version
 }

@@ -21,7 +21,7 @@ import (
 // patience is how long a request may wait for a lock.
 const patience = 10 * time.Second
 
-// call is one request of somebody who is logged in.
+// call is one request of a logged-in person.
 type call struct {
 	context.Context
 	r     *http.Request
@@ -31,7 +31,7 @@ type call struct {
 
 func (c *call) b() *broker.Broker { return c.place.Broker }
 
-// me is the person's session.
+// me returns the person's session.
 func (c *call) me() (sessions.Session, error) { return personOf(c.r, c.who, c.b()) }
 
 // refusal is an error that the person can do something about.
@@ -52,7 +52,7 @@ func (c *call) body(into any) error {
 	return nil
 }
 
-// api answers a request with what f gives, in JSON.
+// api answers a request with the result of f, in JSON.
 func (p *Page) api(f func(*call) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		who := serve.VisitorOf(r)
@@ -94,14 +94,14 @@ func statusOf(err error) int {
 
 const (
 	maxPage  = 200 // messages at once
-	maxQuery = 256 // bytes of what is searched for
+	maxQuery = 256 // bytes of a search
 )
 
-// listing is messages, and whether there are more.
+// listing is a list of messages, and whether there are more.
 type listing struct {
 	Mails []mailView `json:"mails"`
 	More  bool       `json:"more"`
-	Note  string     `json:"note,omitempty"` // what could not be looked into
+	Note  string     `json:"note,omitempty"` // which mailboxes could not be read
 }
 
 func listed(all []broker.Mail, more bool, err error) (any, error) {
@@ -115,7 +115,7 @@ func listed(all []broker.Mail, more bool, err error) (any, error) {
 	return l, nil
 }
 
-// history gives messages before one, newest first: of all sessions, or one.
+// history returns the messages before a given one, newest first: of all sessions, or of one.
 func (p *Page) history(c *call) (any, error) {
 	q := c.r.URL.Query()
 	limit, err := strconv.Atoi(q.Get("limit"))
@@ -133,7 +133,7 @@ func (p *Page) history(c *call) (any, error) {
 	return listed(all, more, err)
 }
 
-// momentOf reads the place in the history that the page has come to: the time of a message, as JSON gave it, and its key.
+// momentOf parses the page's place in the history: the time of a message, in the form that JSON gave it, and its key.
 func momentOf(text string) (broker.Position, error) {
 	if text == "" {
 		return broker.Latest, nil
@@ -147,7 +147,7 @@ func momentOf(text string) (broker.Position, error) {
 	return broker.Position{TS: ts, Trace: mail.Fingerprint(trace)}, nil
 }
 
-// search gives the newest messages that have all the words.
+// search returns the newest messages that contain all the words.
 func (p *Page) search(c *call) (any, error) {
 	words := c.r.URL.Query().Get("q")
 	if len(words) > maxQuery {
@@ -157,27 +157,27 @@ func (p *Page) search(c *call) (any, error) {
 	if len(fields) == 0 {
 		return nil, wrong("search for a word")
 	}
-	// The page shows everybody's mail, as a terminal shows it to a person.
+	// A person may search all mail, on the page as at a terminal.
 	all, err := c.b().Search(c, sessions.Session{State: sessions.Person}, fields, maxPage)
 	return listed(all, len(all) == maxPage, err)
 }
 
-// thread gives a whole conversation, oldest first.
+// thread returns a whole conversation, oldest first.
 func (p *Page) thread(c *call) (any, error) {
 	all, more, err := c.b().Thread(c, c.r.URL.Query().Get("id"))
 	return listed(all, more, err)
 }
 
-// whole is a message with all of its text, and all that is known of its way.
+// whole is a message with its full text, and everything that c2c knows about its delivery.
 type whole struct {
 	mailView
 	Way   []string `json:"way"`
 	Keeps string   `json:"keeps,omitempty"` // what keeps it from being read
-	Do    string   `json:"do,omitempty"`    // what one can do about that
+	Do    string   `json:"do,omitempty"`    // what the person can do about that
 }
 
-// found is the message with an id and a key. An id is the sender's choice, and two may have the same: where the one that the
-// page shows is not there any more, the other is not taken for it.
+// found returns the message with this id and this key. The sender chooses the id, so two messages may have the same. The key
+// keeps found from returning the other one when the message on the page is gone.
 func (c *call) found(id, key string) (m broker.Mail, err error) {
 	all, err := c.b().Mails(c, id)
 	if err != nil {
@@ -190,7 +190,7 @@ func (c *call) found(id, key string) (m broker.Mail, err error) {
 	return all[i], nil
 }
 
-// message gives one message by its id and key.
+// message returns one message by its id and key.
 func (p *Page) message(c *call) (any, error) {
 	q := c.r.URL.Query()
 	id, err := c.b().MessageID(c, q.Get("id"))

@@ -11,11 +11,11 @@ import (
 	"c2c/senders"
 )
 
-// seen remembers the signed requests that were taken. The mailbox knows the id of one that comes again; but a request may
-// come again under another receiver's alias, or when that has been pruned.
+// seen remembers the accepted signed requests. The mailbox recognizes a repeated id by itself; but a repeated request may be
+// for another mailbox, because the alias has moved, or the mailbox may have been pruned.
 //
-// For each sender there is a file seen/<name>.log, a line for each request: a hash of what proves it, and one of its body.
-// When it is long it becomes .old, in the place of the one before: so some thousands are remembered.
+// For each sender there is a file seen/<name>.log, a line for each request: a hash of what proves it, and one of its body. A
+// long file is renamed to .old and replaces the last one: so some thousands are remembered.
 type seen struct {
 	dir *atomicfile.Dir
 	mu  sync.Mutex
@@ -28,12 +28,12 @@ const (
 	maxSeen  = 256 << 10
 )
 
-// errOtherBody says that a signed request with this id came before, and had another body.
+// errOtherBody: a signed request with this id came before, with another body.
 var errOtherBody = errors.New("another request with this id was taken before")
 
-// once runs store if the request was not seen yet, and remembers it when that succeeds. again says that the same request came
-// before: its sender did not read our answer, and must not be told that anything is wrong. Killed in between, the mailbox has
-// the message, and knows it. One request of a sender is stored at a time, so that of two equal ones one passes.
+// once runs store if the request is new, and remembers the request if store succeeds. again is true for a repeated request: its
+// sender did not read our answer, so it must not get an error. After a kill in between, the mailbox has the message and
+// recognizes its id. once stores one request of a sender at a time, so that only one of two equal requests passes.
 func (s *seen) once(from senders.Sender, proof string, body []byte, store func() error) (again bool, err error) {
 	own := s.lockOf(from.Name)
 	own.Lock()
@@ -57,7 +57,7 @@ func (s *seen) once(from senders.Sender, proof string, body []byte, store func()
 			if len(before) == len(said) && before != said {
 				return false, errOtherBody
 			}
-			return true, nil // also where the line does not tell the body
+			return true, nil // also if the line has no hash of the body
 		}
 		if file == name {
 			size = len(data)
@@ -74,9 +74,9 @@ func (s *seen) once(from senders.Sender, proof string, body []byte, store func()
 	return false, dir.AppendLines(name, []byte(id+" "+said+"\n"))
 }
 
-// find looks for a request among the lines, and gives the hash of its body. A line of a version that kept
-// none (66ed395), or one that was cut off, does not tell it. Then the request counts as the same one: its sender repeats it because our
-// answer was lost, far more often than it uses an id again, and services switch off an endpoint that goes on to refuse.
+// find searches the lines for a request, and returns the hash of its body. A line of an older version (66ed395), or one that
+// was cut off, has no such hash. Then the request counts as the same one: senders repeat a request because our answer was lost
+// far more often than they reuse an id, and a service switches off an endpoint that keeps refusing.
 func find(lines []byte, id string) (said string, is bool) {
 	for line := range bytes.Lines(lines) {
 		if rest, is := bytes.CutPrefix(line, []byte(id)); is {

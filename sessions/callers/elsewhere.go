@@ -16,9 +16,9 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Elsewhere says in a sentence where an alias or session is that this project has not: in the folder of a live session of
-// another project, for root also of another user; empty: nowhere. It reads the registries of all projects, so it is for somebody
-// who was refused.
+// Elsewhere returns a sentence that says in which folder an alias or session runs that this project does not have; empty:
+// nowhere. It looks at the live sessions of the user's other projects (for root: of all users). It reads all their registries,
+// so call it only to explain an error.
 func Elsewhere(getenv func(string) string, root, alias string) string {
 	w := whereabouts{proc: &sessions.System{}, home: getenv("HOME"), root: root, alias: alias, isOf: func(folder, root string) bool {
 		found, _, err := project.FindRoot(getenv, folder)
@@ -33,30 +33,30 @@ func Elsewhere(getenv func(string) string, root, alias string) string {
 	return w.sentence()
 }
 
-// whereabouts is one such search.
+// whereabouts is one search of Elsewhere.
 type whereabouts struct {
 	proc  sessions.ProcessTable
 	home  string
-	root  string // of the project that has not got it
+	root  string // of the caller's project
 	alias string
 
-	isOf func(folder, root string) bool // whether a root is that of a folder; a client may have gone to another one
+	isOf func(folder, root string) bool // whether the folder belongs to the root; a client may have changed its folder
 
-	folders []string // where it runs
-	owner   string   // the other user whose session it is
-	hidden  bool     // it runs, in a folder that is not known
-	ended   bool     // it was somewhere
+	folders []string // where the session runs
+	owner   string   // the other user that owns the session
+	hidden  bool     // it runs in an unknown folder
+	ended   bool     // a registry has it, but it has ended
 }
 
-// maxRoots bounds how many projects are looked at.
+// maxRoots bounds how many projects the search reads.
 const maxRoots = 1000
 
-// look reads the registries in a state directory. They may be anybody's: they are read as files of others.
+// look reads the registries in a state directory. They may belong to another user, so it does not trust them.
 func (w *whereabouts) look(state, owner string) {
 	repos, _ := os.ReadDir(filepath.Join(state, project.ReposDir))
 	for _, repo := range repos[:min(len(repos), maxRoots)] {
 		dir := filepath.Join(state, project.ReposDir, repo.Name(), "broker")
-		if !repo.IsDir() || dir == w.root { // a link leads to a root that is looked at, too
+		if !repo.IsDir() || dir == w.root { // a link leads to a root that the search also reads
 			continue
 		}
 		data, err := atomicfile.ReadForeign(filepath.Join(dir, registry.FileName), 16*registry.MaxBytes)
@@ -72,7 +72,7 @@ func (w *whereabouts) look(state, owner string) {
 	}
 }
 
-// found notes the folder in which a session's client runs.
+// found records the folder in which a session's client runs.
 func (w *whereabouts) found(r registry.Row, root, owner string) {
 	p, err := w.proc.Find(int(r.Integer("pid")))
 	if err != nil || !r.HasProcess(p.PID, p.Start) {
@@ -92,7 +92,7 @@ func (w *whereabouts) found(r registry.Row, root, owner string) {
 	}
 }
 
-// lookAsRoot looks at the homes of all other users. Nobody else may read them.
+// lookAsRoot looks at the homes of all other users. Only root may read them.
 func (w *whereabouts) lookAsRoot(passwd string) {
 	data, _ := os.ReadFile(passwd)
 	for line := range strings.Lines(string(data)) {

@@ -14,28 +14,28 @@ import (
 	"c2c/sessions/facts"
 )
 
-// The answers of a session are <sid>.answered, an empty file: its time is when the session's model was last seen to answer.
-// It is there when something tells of answers: mail of such a session is read when its model has answered since. Nothing of
-// it is synced: after a power cut the next answer tells again.
-// AnswersEnd is how its name ends.
+// The time of the empty file <sid>.answered is when c2c last saw the session's model answer. The file exists if some hook or
+// plugin reports answers: then mail counts as read when the model has answered since. c2c does not sync it: after a power cut
+// the next answer sets it again. AnswersEnd is the end of its name.
 const AnswersEnd = ".answered"
 
 func AnsweredName(sid string) string { return sid + AnswersEnd }
 
-// noAnswer is the time of a file that was made before its session has answered.
+// noAnswer is the file's time until the session answers.
 var noAnswer = time.Unix(1, 0)
 
 // AnswerTick is subtracted from the time of an answer: the hook script compares it with the time of an archive.
 const AnswerTick = atomicfile.ClockTick
 
-// failureGap is how long the same failure is not recorded again: some clients ask their model several times a second.
+// failureGap is the time within which the same failure is not recorded twice: some clients ask their model several times a
+// second.
 const failureGap = time.Second
 
-// maxFailure bounds why a model failed, in bytes.
+// maxFailure bounds the recorded reason of a failure, in bytes.
 const maxFailure = 200
 
-// ExpectAnswers records that something tells of the answers of a session's model, and that what is handed over now waits for
-// one. An answer that was seen just now is moved back: the time of the archive may be behind it.
+// ExpectAnswers records that a hook or plugin reports the answers of a session's model, and that the mail handed over now waits
+// for an answer. It moves the time of a very recent answer back, because the archive's time may be a little earlier.
 func ExpectAnswers(reg *sessions.Registry, sid string) error {
 	name := AnsweredName(sid)
 	last, _, err := reg.Dir().TimeOf(name)
@@ -51,8 +51,8 @@ func ExpectAnswers(reg *sessions.Registry, sid string) error {
 	return reg.Dir().Touch(name, noAnswer)
 }
 
-// SawAnswer records that the model of a session answered at that time; zero is now. It is nothing when no answers are
-// expected. The time never goes back, except from a future that a wrong clock has set. For now it takes one system call.
+// SawAnswer records that the model of a session answered at that time; zero is now. It does nothing if no answers are expected.
+// The recorded time never goes back, unless a wrong clock has set it to the future. For now it takes one system call.
 func SawAnswer(reg *sessions.Registry, sid string, at time.Time) error {
 	now := reg.Now()
 	if at.IsZero() || at.After(now) {
@@ -76,7 +76,7 @@ func SawAnswer(reg *sessions.Registry, sid string, at time.Time) error {
 	return err
 }
 
-// SawFailure records why the model of a session gave no answer, in words of its client. An answer seen later makes it void.
+// SawFailure records why the model of a session gave no answer, in words of its client. A later answer makes it void.
 func SawFailure(ctx context.Context, reg *sessions.Registry, sid, why string) error {
 	why = mail.Visible(strings.Join(strings.Fields(why[:min(len(why), 4*maxFailure)]), " "), "")
 	if len(why) > maxFailure {
@@ -101,8 +101,8 @@ func SawAnswerSince(reg *sessions.Registry, sid string, began time.Time) error {
 	return SawAnswer(reg, sid, time.Time{})
 }
 
-// LastAnswer is when the model of a session was last seen to answer; zero: never, or only by a clock that was wrong. told is
-// false when nothing tells of its answers.
+// LastAnswer returns when c2c last saw the model of a session answer; zero: never, or the recorded time is wrong. told is false
+// if nothing reports its answers.
 func LastAnswer(reg *sessions.Registry, sid string) (at time.Time, told bool) {
 	at, _, err := reg.Dir().TimeOf(AnsweredName(sid))
 	switch {
@@ -114,7 +114,7 @@ func LastAnswer(reg *sessions.Registry, sid string) (at time.Time, told bool) {
 	return at, true
 }
 
-// Failure says why the model of a session failed last, and when; "" if it has answered since.
+// Failure returns why and when the model of a session last failed; "" if it has answered since.
 func Failure(reg *sessions.Registry, sid string) (why string, at time.Time) {
 	f := reg.Facts.Of(sid)
 	if f.Failure == "" || sessions.IsFuture(f.FailedAt, reg.Now()) {
@@ -126,8 +126,8 @@ func Failure(reg *sessions.Registry, sid string) (why string, at time.Time) {
 	return f.Failure, f.FailedAt
 }
 
-// Unanswered says whether the model of a session is still to answer what that reader has handed over in full at that time.
-// Where nothing tells of answers, it is not asked for one.
+// Unanswered reports whether mail that the reader by handed over at that time still waits for an answer of the model. It is
+// false if nothing reports answers.
 func Unanswered(reg *sessions.Registry, sid, by string, at time.Time) bool {
 	if sessions.AfterRead(by) != sessions.Read {
 		return false
@@ -136,7 +136,7 @@ func Unanswered(reg *sessions.Registry, sid, by string, at time.Time) bool {
 	return told && !last.After(at)
 }
 
-// LookForAnswer reads when a session's model has answered in the client's own record, where hooks do not tell of each answer.
+// LookForAnswer finds the model's last answer in the client's own record, for clients whose hooks do not report each answer.
 func LookForAnswer(reg *sessions.Registry, s sessions.Session) {
 	p, _ := client.Find(s.Client)
 	if p.Doing == nil || s.Process == 0 {
@@ -150,7 +150,8 @@ func LookForAnswer(reg *sessions.Registry, s sessions.Session) {
 	}
 }
 
-// Settled says whether all mail that a session was handed counts as read, now and without its record of answers.
+// Settled reports whether all mail that a session was handed counts as read, now and also after its record of answers is
+// removed.
 func Settled(ctx context.Context, reg *sessions.Registry, sid string) bool {
 	last, told := LastAnswer(reg, sid)
 	if !told {

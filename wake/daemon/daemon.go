@@ -120,7 +120,7 @@ func (d Daemon) errRuns(pid int) error {
 
 func pidLine() []byte { return append(strconv.AppendInt(nil, int64(os.Getpid()), 10), '\n') }
 
-// stopped says whether the pid file is gone, or another one.
+// stopped reports whether the pid file is gone or was replaced.
 func (d Daemon) stopped() (bool, error) {
 	text, err := d.Dir.Read(d.pidFile())
 	return errors.Is(err, fs.ErrNotExist) || err == nil && !bytes.Equal(text, pidLine()), nil
@@ -151,7 +151,7 @@ func (d Daemon) Runs() (bool, error) {
 	return err == nil && !free, err
 }
 
-// Killed says whether the last daemon has not ended by itself.
+// Killed reports whether the last daemon was killed.
 func (d Daemon) Killed() (bool, error) {
 	if runs, err := d.Runs(); err != nil || runs {
 		return false, err
@@ -163,8 +163,8 @@ func (d Daemon) Killed() (bool, error) {
 	return err == nil, err
 }
 
-// PID is the daemon's process as it sees itself, 0 when none runs. It is for people to read: in another PID namespace
-// it is somebody else.
+// PID returns the process id that the daemon sees for itself, 0 if none runs. It is only for people to read: in another PID
+// namespace this id belongs to another process.
 func (d Daemon) PID() (pid int, err error) {
 	if runs, err := d.Runs(); err != nil || !runs {
 		return 0, err
@@ -208,7 +208,7 @@ func (d Daemon) Start(ctx context.Context, dir string, env []string, args ...str
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	for {
-		// An error is an old file, in whose place it puts its own.
+		// An error means an old file; the daemon replaces it by its own.
 		if pid, err := d.PID(); err == nil && pid == cmd.Process.Pid {
 			return pid, nil
 		}
@@ -222,7 +222,7 @@ func (d Daemon) Start(ctx context.Context, dir string, env []string, args ...str
 	}
 }
 
-// whySince is the error in the log since a place in it, as c2c prints one.
+// whySince returns the error that the daemon has logged after a place in its log.
 func (d Daemon) whySince(place int64) string {
 	log, err := d.Dir.Open(d.logFile(), os.O_RDONLY)
 	if err != nil {
@@ -255,8 +255,8 @@ func (d Daemon) openLog() (*os.File, error) {
 	return log, nil
 }
 
-// Places gives the variables of an environment that name places, and more by name. What may be a key is left out: it
-// would stay in the daemon's memory for weeks.
+// Places returns the variables of an environment that name places, and those named in more. It leaves out whatever may be a
+// key, because that would stay in the daemon's memory for weeks.
 func Places(env, more []string) []string {
 	names := append([]string{"HOME", "PATH", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR", "XDG_STATE_HOME",
 		"XDG_RUNTIME_DIR", "TMUX_TMPDIR", "SCREENDIR"}, more...)
@@ -266,12 +266,12 @@ func Places(env, more []string) []string {
 	})
 }
 
-// Stop ends the daemon and returns when it has ended. It removes the pid file, again and again, since a daemon that
-// has just begun writes it. ran is false if there was none.
+// Stop ends the daemon and returns when it has ended. It removes the pid file again and again, because a daemon that has just
+// begun may write it once more. ran is false if there was none.
 func (d Daemon) Stop(ctx context.Context) (ran bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, stopTime)
 	defer cancel()
-	pid, _ := d.PID() // it is only told
+	pid, _ := d.PID() // only for the message
 	for ; ; ran = true {
 		if runs, err := d.Runs(); err != nil || !runs {
 			return ran, err

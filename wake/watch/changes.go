@@ -8,15 +8,14 @@ import (
 )
 
 const (
-	pollEvery = time.Second // when the system's watches have run out
-	// unlocked is how long after its file was closed a lock may still be held: the kernel tells of the close
-	// before it lets the lock go.
+	pollEvery = time.Second // when the system has no watch left
+	// unlocked is how long after its file was closed a lock may still be held: the kernel reports the close before it releases
+	// the lock.
 	unlocked = 100 * time.Millisecond
 )
 
-// Changes tells when files are closed by their writers. One serves all watchers of a
-// process, and each Receipt has its own while it waits: a user has 128 of the kernel's watch instances, and the sessions of
-// a busy day need most of them.
+// Changes tells when a writer has closed a file. One Changes serves all watchers of a process, because a user has only 128 of
+// the kernel's watch instances; each Receipt has its own while it waits.
 type Changes struct {
 	source source
 
@@ -24,23 +23,23 @@ type Changes struct {
 	subs map[*subscription]bool
 }
 
-// source is the system's way to watch; nil: there is none. add returns a number that events carry. take reads what has
-// happened until now.
+// source is the system's way to watch files; nil: the system has none. add returns a number that the events of this file carry.
+// take reads the events so far.
 type source interface {
 	add(file string) (id int, err error)
-	addTimes(dir string) (id int, err error) // tells of files whose time was set, too
+	addTimes(dir string) (id int, err error) // also reports files whose time was set
 	take()
 	close()
 }
 
-// notice is told of an event: the number of what was added and, in a directory, the name of the file. A negative number
-// is everything, after an overflow.
+// notice is called for an event: with the number that add returned and, for a directory, the name of the file. A negative
+// number means every file, after an overflow.
 type notice = func(id int, name string)
 
 // subscription is one watcher of files.
 type subscription struct {
-	changed chan struct{} // holds one: many changes are one
-	every   time.Duration // look as often without being told
+	changed chan struct{} // has room for one: many changes count as one
+	every   time.Duration // how often to look without an event
 	changes *Changes
 	ids     []int
 }
@@ -53,7 +52,7 @@ func NewChanges() *Changes {
 	return c
 }
 
-// subscribe watches a file that exists; "" is none, and others are added.
+// subscribe watches a file that exists, or none if file is ""; add adds others.
 func (c *Changes) subscribe(file string) *subscription {
 	s := &subscription{changed: make(chan struct{}, 1), every: pollEvery, changes: c}
 	if file == "" && c.source != nil || file != "" && s.add(file) {
@@ -65,7 +64,7 @@ func (c *Changes) subscribe(file string) *subscription {
 	return s
 }
 
-// add watches another file, or all that are in a directory, and says whether that can be done now.
+// add also watches another file, or all files in a directory. It returns false if that is not possible now.
 func (s *subscription) add(path string) bool {
 	c := s.changes
 	c.mu.Lock()
@@ -80,8 +79,8 @@ func (s *subscription) add(path string) bool {
 	return err == nil
 }
 
-// Until returns when ready says true or fails, or when ctx ends. It asks now, after each change of a file, and now
-// and then. The file must exist.
+// Until returns when ready returns true or an error, or when ctx ends. It calls ready at once, after each change of the file,
+// and now and then. The file must exist.
 func (c *Changes) Until(ctx context.Context, file string, ready func() (bool, error)) error {
 	s := c.subscribe(file)
 	defer s.Close()
@@ -93,7 +92,7 @@ func (s *subscription) until(ctx context.Context, ready func() (bool, error)) er
 	defer tick.Stop()
 	var again <-chan time.Time
 	for {
-		// After the watch is armed, so that nothing falls in between.
+		// After the watch is set, so that no change is missed.
 		if ok, err := ready(); ok || err != nil {
 			return err
 		}
@@ -108,15 +107,15 @@ func (s *subscription) until(ctx context.Context, ready func() (bool, error)) er
 	}
 }
 
-// Close ends the subscription. The file stays watched, because another one may be for it: at most three files of each
-// session.
+// Close ends the subscription. The kernel goes on watching the file, because another subscription may be for it: at most three
+// files of each session.
 func (s *subscription) Close() {
 	s.changes.mu.Lock()
 	defer s.changes.mu.Unlock()
 	delete(s.changes.subs, s)
 }
 
-// notify wakes those that watch id; a negative id means all of them, after an overflow.
+// notify wakes the subscriptions of id; a negative id means all, after an overflow.
 func (c *Changes) notify(id int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -130,7 +129,7 @@ func (c *Changes) notify(id int) {
 	}
 }
 
-// Recheck has everybody look now.
+// Recheck makes all subscriptions look now.
 func (c *Changes) Recheck() { c.notify(-1) }
 
 // Close ends the watch. Subscriptions hear nothing any more.

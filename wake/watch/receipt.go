@@ -15,19 +15,19 @@ import (
 const (
 	// receiptTime is how long carried messages may take to come back through a hook of an idle client.
 	receiptTime = 15 * time.Second
-	// busyTime is how long they may take while the client is busy. It takes what it was sent when its tool call
-	// ends. Mail that was given back before would be shown twice then, by that call's hook too.
+	// busyTime is how long they may take while the client is busy: it takes them when its tool call ends. If the mail were
+	// given back before, that call's hook would show it a second time.
 	busyTime = 10 * time.Minute
 )
 
-// Receipt is how messages are carried to a client that says nothing of them: a hook of ours archives what its model
+// Receipt carries messages to a client that does not report what it received: our hook in the client archives what its model
 // has (inbox.Mailbox.Receive).
 type Receipt struct {
 	Box  *inbox.Mailbox
 	Busy func(context.Context) bool // whether the client works; nil: never
 }
 
-// maxCarry bounds what is sent at once, in bytes. Claude Code takes a megabyte; a turn need not start with so much.
+// maxCarry bounds the messages of one hand-over, in bytes. Claude Code takes a megabyte; a turn need not start with so much.
 const maxCarry = 64 << 10
 
 // Carry sends the first messages that can have a receipt, in order, and returns those whose receipts came. send
@@ -57,8 +57,8 @@ func (r Receipt) Carry(ctx context.Context, msgs []mail.Message, send func([]mai
 	return nil, err
 }
 
-// await waits until a hook has archived messages, and returns the ids of those; the mark was taken before they were
-// sent. None is a wake.ErrUncaptured.
+// await waits until a hook has archived messages, and returns their ids. The mark was taken before the messages were sent. If
+// no message was archived, the error is wake.ErrUncaptured.
 func (r Receipt) await(ctx context.Context, mark archive.Mark, ids []string) (had []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, busyTime)
 	defer cancel()
