@@ -325,14 +325,19 @@ func (l *Lease) close() error {
 // archives them. On an error nothing is lost; what could not be recorded may be handed
 // over again. The lease ends.
 func (l *Lease) Ack(ctx context.Context, handles ...string) error {
-	return l.ack(ctx, true, handles)
+	return l.ack(ctx, handles, nil)
+}
+
+// AckAndRemove is Ack for some messages and Remove for others, at once.
+func (l *Lease) AckAndRemove(ctx context.Context, read, removed []string) error {
+	return l.ack(ctx, read, removed)
 }
 
 // Remove is Ack for messages that nobody has read here, and that the caller has
 // put elsewhere: the archive gets no record, which would refuse them when they
 // come back.
 func (l *Lease) Remove(ctx context.Context, handles ...string) error {
-	return l.ack(ctx, false, handles)
+	return l.ack(ctx, nil, handles)
 }
 
 // Handles gives the handles of messages.
@@ -343,35 +348,43 @@ func Handles(msgs []mail.Message) (handles []string) {
 	return handles
 }
 
-func (l *Lease) ack(ctx context.Context, read bool, handles []string) error {
-	set := make(map[string]bool, len(handles)) // a mailbox may have 20,000 messages
-	for _, h := range handles {
-		set[h] = true
-	}
-	handed := func(msg mail.Message) bool { return set[msg.Handle()] }
-	acked := make([]mail.Message, 0, len(handles))
+func (l *Lease) ack(ctx context.Context, handles, removed []string) error {
+	read, gone := setOf(handles), setOf(removed)
+	settled := func(msg mail.Message) bool { return read[msg.Handle()] || gone[msg.Handle()] }
+	acked, others := make([]mail.Message, 0, len(handles)), 0
 	for _, msg := range l.Messages {
-		if handed(msg) {
+		if read[msg.Handle()] {
 			acked = append(acked, msg)
+		} else if gone[msg.Handle()] {
+			others++
 		}
 	}
-	if len(acked) == 0 {
+	if len(acked)+others == 0 {
 		return l.Release()
 	}
 	var err error
-	if read {
+	if len(acked) > 0 {
 		err = l.archivePending(ctx)
 	}
-	if read && err == nil {
+	if len(acked) > 0 && err == nil {
 		err = l.box.archive.Append(ctx, l.files[0].by, acked, l.since())
 	}
-	all := len(acked) == len(l.Messages) && !l.holdsMore()
-	return errors.Join(l.settle(ctx, handed, all, read, err), l.close())
+	all := len(acked)+others == len(l.Messages) && !l.holdsMore()
+	return errors.Join(l.settle(ctx, settled, read, all, err), l.close())
 }
 
-// settle removes the messages that were handed over from the files. When that fails, or notArchived says why the archive could
-// not take them, the names of the files record which were read: that needs no space.
-func (l *Lease) settle(ctx context.Context, handed func(mail.Message) bool, all, read bool, notArchived error) error {
+// setOf makes a set of handles: a mailbox may have 20,000 messages.
+func setOf(handles []string) map[string]bool {
+	set := make(map[string]bool, len(handles))
+	for _, h := range handles {
+		set[h] = true
+	}
+	return set
+}
+
+// settle removes the messages that were handed over, or put elsewhere, from the files. When that fails, or notArchived says why the
+// archive could not take those that were read, the names of the files record these: that needs no space.
+func (l *Lease) settle(ctx context.Context, settled func(mail.Message) bool, read map[string]bool, all bool, notArchived error) error {
 	if !all { // a file gets another name: nobody may look for the old one meanwhile
 		lk, err := l.box.lock(ctx)
 		if err != nil {
@@ -381,11 +394,11 @@ func (l *Lease) settle(ctx context.Context, handed func(mail.Message) bool, all,
 	}
 	err := notArchived
 	if err == nil {
-		if err = l.drop(ctx, handed); err == nil || !read || errors.As(err, new(*atomicfile.SyncError)) {
+		if err = l.drop(ctx, settled); err == nil || len(read) == 0 || errors.As(err, new(*atomicfile.SyncError)) {
 			return err
 		}
 	}
-	if merr := l.markRead(handed); merr != nil {
+	if merr := l.markRead(func(msg mail.Message) bool { return read[msg.Handle()] }); merr != nil {
 		return errors.Join(err, merr)
 	}
 	l.box.notArchived(err)
