@@ -364,10 +364,9 @@ func (l *Lease) ack(ctx context.Context, handles, removed []string) error {
 	}
 	var err error
 	if len(acked) > 0 {
-		err = l.archivePending(ctx)
-	}
-	if len(acked) > 0 && err == nil {
-		err = l.box.archive.Append(ctx, l.files[0].by, acked, l.since())
+		if err = l.archivePending(ctx); err == nil {
+			err = l.box.archive.Append(ctx, l.files[0].by, acked, l.since())
+		}
 	}
 	all := len(acked)+others == len(l.Messages) && !l.holdsMore()
 	return errors.Join(l.settle(ctx, settled, read, all, err), l.close())

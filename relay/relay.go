@@ -96,3 +96,12 @@ const (
 	Expired   Reason = "expired"   // its time was over when it arrived
 	NoProject Reason = "project"   // the host has no such project
 )
+
+// known is the reason, or Invalid for a word that is none: a peer may say anything.
+func (r Reason) known() Reason {
+	switch r {
+	case Unknown, Forbidden, Full, Invalid, Taken, Expired, NoProject:
+		return r
+	}
+	return Invalid
+}

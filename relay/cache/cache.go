@@ -1,0 +1,240 @@
+// Package cache has what was last heard of other machines, in small files of a root, for c2c list and c2c status. Package relay
+// writes them. c2c links this package, so it imports nothing large. In the directory relay below the root, for a peer:
+//
+//	<peer>.seen.json   a Host; replaced under <peer>.seen.lock
+//	<peer>.states.log  a line for each State; when it is long it becomes <peer>.states.old
+//
+// What stands there was sent by another machine. Readers get it bounded, and without what could steer a terminal.
+package cache
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
+)
+
+// Bounds of what is kept of a peer.
+const (
+	MaxSessions = 500
+	maxFile     = 256 << 10
+	maxWord     = 64
+	maxTrouble  = 300
+)
+
+// Host is what was heard of a paired host.
+type Host struct {
+	Name      string    `json:"-"`
+	Linked    bool      `json:"linked"`               // packets could be sent to it
+	Seen      float64   `json:"seen"`                 // when it was last heard or linked, in Unix seconds of this host's clock
+	Run       uint64    `json:"run"`                  // of its last hello, which is never followed by an earlier one
+	Serial    uint64    `json:"serial"`               // of that
+	Trouble   string    `json:"trouble,omitempty"`    // the last thing of which people should know
+	TroubleAt float64   `json:"trouble_at,omitempty"` // when
+	Sessions  []Session `json:"sessions,omitempty"`
+}
+
+// Session is one session of a paired host.
+type Session struct {
+	Alias  string  `json:"alias"`
+	Client string  `json:"client,omitempty"`
+	State  string  `json:"state,omitempty"`
+	Active float64 `json:"active,omitempty"` // when it last did something; in a hello: how many seconds ago
+}
+
+const directory = "relay"
+
+// Get reads what is known of a peer. Of one that was never heard it is nothing. A host is linked only while a relay runs.
+func Get(root *atomicfile.Dir, peer string) (Host, error) {
+	dir, err := root.Sub(directory, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Host{Name: peer}, nil
+	}
+	if err != nil {
+		return Host{}, err
+	}
+	defer dir.Close()
+	h, err := get(dir, peer)
+	h.Linked = h.Linked && runs(dir, peer)
+	return h, err
+}
+
+// Hosts gives all peers of which something is known, in the order of their names.
+func Hosts(root *atomicfile.Dir) (all []Host, err error) {
+	dir, err := root.Sub(directory, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Names()
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		peer, ok := strings.CutSuffix(name, ".seen.json")
+		if !ok || !mail.ValidName(peer) {
+			continue
+		}
+		h, err := get(dir, peer)
+		if err != nil {
+			return all, err
+		}
+		h.Linked = h.Linked && runs(dir, peer)
+		all = append(all, h)
+	}
+	return all, nil
+}
+
+func runs(dir *atomicfile.Dir, peer string) bool {
+	f, err := dir.OpenHandle(peer+".lock", os.O_RDWR)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	free, err := filelock.FreeFile(f)
+	return err == nil && !free
+}
+
+func get(dir *atomicfile.Dir, peer string) (Host, error) {
+	h := Host{Name: peer}
+	data, err := dir.ReadMost(peer+".seen.json", maxFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return h, nil
+	}
+	if err != nil && !errors.Is(err, atomicfile.ErrTooLarge) {
+		return h, err
+	}
+	if json.Unmarshal(data, &h) != nil { // it is a cache: the next hello writes it anew
+		return Host{Name: peer}, nil
+	}
+	h.tidy()
+	return h, nil
+}
+
+// tidy bounds what another machine has sent.
+func (h *Host) tidy() {
+	h.Trouble = word(h.Trouble, maxTrouble)
+	h.Sessions = slices.DeleteFunc(h.Sessions[:min(len(h.Sessions), MaxSessions)], func(s Session) bool { return mail.CheckAlias(s.Alias) != nil })
+	for i := range h.Sessions {
+		s := &h.Sessions[i]
+		s.Client, s.State = word(s.Client, maxWord), word(s.State, maxWord)
+	}
+}
+
+// word is a text as it may be shown, on one line and not too long.
+func word(s string, most int) string {
+	return mail.Visible(strings.ToValidUTF8(s[:min(len(s), most)], ""), "")
+}
+
+// Change reads what is known of a peer, changes it and writes it back. Any number of processes may call it at once.
+func Change(ctx context.Context, root *atomicfile.Dir, peer string, change func(h *Host)) error {
+	dir, err := root.Sub(directory, true)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	err = filelock.With(ctx, dir, peer+".seen.lock", func() error {
+		h, err := get(dir, peer)
+		if err != nil {
+			return err
+		}
+		change(&h)
+		h.tidy()
+		data, err := json.Marshal(h)
+		if err != nil {
+			return err
+		}
+		return dir.Replace(peer+".seen.json", append(data, '\n'))
+	})
+	if err != nil {
+		return fmt.Errorf("note what was heard of host %q: %w", peer, err)
+	}
+	return nil
+}
+
+// State is what became of a message after the peer has stored it.
+type State struct {
+	ID      string  `json:"id"`
+	Session string  `json:"session,omitempty"` // its sender's
+	What    string  `json:"what"`              // handed or read
+	By      string  `json:"by,omitempty"`      // the reader
+	At      float64 `json:"at"`                // when, in Unix seconds of this host's clock; in a packet: how many seconds ago
+}
+
+// Valid says whether a state can be one.
+func (s State) Valid() bool {
+	return mail.ValidName(s.ID) && (s.Session == "" || mail.ValidName(s.Session)) && (s.What == "handed" || s.What == "read") && (s.By == "" || mail.ValidName(s.By))
+}
+
+// AddStates notes states. A power cut may lose the last ones.
+func AddStates(root *atomicfile.Dir, peer string, states []State) error {
+	dir, err := root.Sub(directory, true)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	name, lines := peer+".states.log", []byte(nil)
+	for _, s := range states {
+		if !s.Valid() {
+			continue
+		}
+		line, err := json.Marshal(s)
+		if err != nil {
+			return err
+		}
+		lines = append(append(lines, line...), '\n')
+	}
+	if _, size, err := dir.TimeOf(name); err == nil && size > maxFile {
+		if err := dir.Rename(name, peer+".states.old"); err != nil {
+			return err
+		}
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return dir.Log(name, lines)
+}
+
+// StatesOf gives the states of a message that was sent to a peer, the oldest first. Long ago ones are forgotten.
+func StatesOf(root *atomicfile.Dir, peer, id string) (found []State, err error) {
+	dir, err := root.Sub(directory, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	for _, name := range []string{peer + ".states.old", peer + ".states.log"} {
+		data, err := dir.ReadMost(name, 2*maxFile)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return found, err
+		}
+		for line := range bytes.Lines(data) {
+			var s State
+			if bytes.Contains(line, []byte(id)) && json.Unmarshal(line, &s) == nil && s.ID == id && s.Valid() {
+				found = append(found, s)
+			}
+		}
+	}
+	return found, nil
+}
+
+// SetTrouble notes something of which people should know.
+func SetTrouble(ctx context.Context, root *atomicfile.Dir, peer, words string, now time.Time) error {
+	return Change(ctx, root, peer, func(h *Host) { h.Trouble, h.TroubleAt = words, mail.Seconds(now) })
+}

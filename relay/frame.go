@@ -1,0 +1,218 @@
+package relay
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"c2c/inbox/mail"
+)
+
+const (
+	maxCount = 256       // messages of a frame
+	maxFrame = 800 << 10 // bytes of its messages, before they are sealed
+	maxMeta  = 16 << 10  // bytes of a message without its content
+	longest  = 10 * 366 * 24 * time.Hour
+)
+
+// meta is a message without its content, as it travels. Times are spans, in seconds from now: the clocks of two hosts may differ.
+// The name of the host stands nowhere: the receiver knows it by the key.
+type meta struct {
+	From         string  `json:"from"` // an alias of the sending host
+	Session      string  `json:"session,omitempty"`
+	To           string  `json:"to"` // an alias of the receiving host
+	ID           string  `json:"id"`
+	Age          float64 `json:"age,omitempty"` // since it was sent
+	Kind         string  `json:"kind,omitempty"`
+	InReplyTo    string  `json:"in_reply_to,omitempty"`
+	Tag          string  `json:"tag,omitempty"`
+	Deferrable   bool    `json:"deferrable,omitempty"`
+	Ephemeral    bool    `json:"ephemeral,omitempty"`
+	FromPerson   bool    `json:"from_person,omitempty"`
+	Held         bool    `json:"held,omitempty"`
+	ExpiresIn    float64 `json:"expires_in,omitempty"`
+	AnswerWithin float64 `json:"answer_within,omitempty"`
+	DueIn        float64 `json:"due_in,omitempty"`
+	NotBeforeIn  float64 `json:"not_before_in,omitempty"`
+	TellAfter    float64 `json:"tell_after,omitempty"`
+	Hops         float64 `json:"hops,omitempty"`
+	Chain        string  `json:"chain,omitempty"`
+}
+
+// spans gives the fields that are times, as a message has them and as they travel.
+func (w *meta) spans(m *mail.Message) [4]struct{ at, in *float64 } {
+	return [4]struct{ at, in *float64 }{{&m.ExpiresAt, &w.ExpiresIn}, {&m.AnswerBy, &w.AnswerWithin}, {&m.Due, &w.DueIn}, {&m.NotBefore, &w.NotBeforeIn}}
+}
+
+// least stands for a span of 0, which would mean that there is none.
+const least = 1e-6
+
+// alias is a name without the host behind it: birch of birch@devbox.
+func alias(address string) string {
+	name, _, _ := strings.Cut(address, "@")
+	return name
+}
+
+func metaOf(m mail.Message, now time.Time) meta {
+	at := mail.Seconds(now)
+	w := meta{From: m.From, Session: m.FromSession, To: alias(m.To), ID: m.ID, Age: max(at-m.TS, 0), Kind: m.Kind, InReplyTo: m.InReplyTo, Tag: m.Tag,
+		Deferrable: m.Deferrable, Ephemeral: m.Ephemeral, FromPerson: m.FromPerson, Held: m.Held != "", TellAfter: m.TellAfter, Hops: m.GuardHops, Chain: m.GuardChain}
+	for _, t := range w.spans(&m) {
+		if *t.at != 0 {
+			if *t.in = *t.at - at; *t.in == 0 {
+				*t.in = least
+			}
+		}
+	}
+	return w
+}
+
+// wire is a message as it travels.
+type wire struct {
+	meta    []byte // JSON
+	content string
+	id      identity // as the receiver sees it
+}
+
+// wireOf gives a message as it travels. Another program may have put something into the outbox that no mailbox can keep: in its
+// place travels an empty message, which the receiver refuses.
+func wireOf(m mail.Message, now time.Time) wire {
+	w := metaOf(m, now)
+	if data, err := json.Marshal(w); err == nil && len(data) <= maxMeta && m.Check() == nil {
+		return wire{data, m.Content, identity{w.Session, w.From, w.ID}}
+	}
+	return wire{meta: []byte("{}")}
+}
+
+// size is how many bytes a message has in a frame, at the most: its times change with each sending.
+func (w wire) size() int { return len(w.meta) + len(w.content) + 64 }
+
+// appendMessages writes the body of a frame: for each message the length of its meta, the meta in JSON, the length of its content,
+// and the content. Lengths are uvarints.
+func appendMessages(b []byte, msgs []mail.Message, now time.Time) []byte {
+	for _, m := range msgs {
+		w := wireOf(m, now)
+		b = append(binary.AppendUvarint(b, uint64(len(w.meta))), w.meta...)
+		b = append(binary.AppendUvarint(b, uint64(len(w.content))), w.content...)
+	}
+	return b
+}
+
+// incoming is one message of a frame. A message with a reason is refused, and has no more than an id.
+type incoming struct {
+	mail.Message
+	why Reason
+	key identity
+}
+
+// parseMessages reads the body of a frame. A frame that is no frame is an error; a message that no mailbox could keep is refused.
+func parseMessages(body []byte, count int, peer string, now time.Time) ([]incoming, error) {
+	msgs := make([]incoming, 0, min(count, maxCount))
+	piece := func(most int) ([]byte, bool) {
+		n, size := binary.Uvarint(body)
+		if size <= 0 || n > uint64(most) || n > uint64(len(body)-size) {
+			return nil, false
+		}
+		part := body[size : size+int(n)]
+		body = body[size+int(n):]
+		return part, true
+	}
+	for len(msgs) < count {
+		var w meta
+		data, ok := piece(maxMeta)
+		if !ok || json.Unmarshal(data, &w) != nil {
+			return nil, fmt.Errorf("%w: message %d of %d is damaged", errForeign, len(msgs)+1, count)
+		}
+		content, ok := piece(MaxPacket)
+		if !ok {
+			return nil, fmt.Errorf("%w: the content of message %d of %d is damaged", errForeign, len(msgs)+1, count)
+		}
+		msgs = append(msgs, w.message(string(content), peer, now))
+	}
+	if len(body) > 0 {
+		return nil, fmt.Errorf("%w: it has more than its messages", errForeign)
+	}
+	return msgs, nil
+}
+
+var (
+	kinds = []string{"", "message", "question", "task", "review", "status", "ack", mail.KindSystem}
+	tags  = []string{"", "fail", "blocking", "urgent"}
+)
+
+// message is the message as a mailbox of this host keeps it.
+func (w meta) message(content, peer string, now time.Time) incoming {
+	m := mail.Message{From: w.From + "@" + peer, To: w.To, Content: content, ID: w.ID, Kind: w.Kind, InReplyTo: w.InReplyTo, Tag: w.Tag,
+		Deferrable: w.Deferrable, Ephemeral: w.Ephemeral, FromPerson: w.FromPerson, TellAfter: w.TellAfter, GuardHops: w.Hops, GuardChain: w.Chain,
+		FromSession: RemoteSession(peer, w.Session, w.From), TS: mail.Seconds(now.Add(-span(w.Age)))}
+	if w.Held {
+		m.Held = m.FromSession
+	}
+	in := incoming{m, Stored, identity{w.Session, w.From, w.ID}}
+	for _, t := range w.spans(&in.Message) {
+		if *t.in != 0 {
+			*t.at = mail.Seconds(now.Add(span(*t.in)))
+		}
+	}
+	isNotice := w.From == mail.SystemAlias
+	switch {
+	case mail.CheckAlias(w.From) != nil || mail.CheckAlias(w.To) != nil || !mail.ValidName(w.ID) || !slices.Contains(kinds, w.Kind) || !slices.Contains(tags, w.Tag),
+		isNotice != (w.Kind == mail.KindSystem), // only c2c itself writes notices
+		w.Hops < 0 || w.Hops > 1<<20 || math.Abs(w.TellAfter) > longest.Seconds(),
+		in.Message.Check() != nil:
+		in.why = Invalid
+	case in.Expired(mail.Seconds(now)):
+		in.why = Expired
+	}
+	return in
+}
+
+// span bounds a time that a peer gives, so that it may be added to a clock.
+func span(seconds float64) time.Duration {
+	most := longest.Seconds()
+	return time.Duration(min(max(seconds, -most), most) * float64(time.Second))
+}
+
+// RemoteSession names a session of another host. One that gives no id has one for each alias.
+func RemoteSession(peer, sid, alias string) string {
+	if sid == "" {
+		sid = "alias-" + strings.ToLower(alias)
+	}
+	name := "r-" + peer + "-" + sid
+	if mail.ValidName(name) {
+		return name
+	}
+	sum := sha256.Sum256([]byte(sid))
+	return "r-" + peer + "-" + hex.EncodeToString(sum[:16])
+}
+
+// identity tells the messages of an outbox apart.
+type identity struct {
+	Session string `json:"session"`
+	From    string `json:"from"`
+	ID      string `json:"id"`
+}
+
+func identityOf(m mail.Message) identity { return identity{m.FromSession, m.From, m.ID} }
+
+// startOf is the link before the first message of an epoch.
+func startOf(epoch uint64) link {
+	sum := sha256.Sum256(binary.BigEndian.AppendUint64([]byte(magic), epoch))
+	return link(sum[:16])
+}
+
+// next is the link to a message behind the one to which l leads.
+func (l link) next(id identity) link {
+	b := l[:len(l):len(l)]
+	for _, s := range []string{id.Session, id.From, id.ID} {
+		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
+	}
+	sum := sha256.Sum256(b)
+	return link(sum[:16])
+}

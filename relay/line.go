@@ -1,0 +1,317 @@
+package relay
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
+	"c2c/relay/cache"
+)
+
+// Config is what a relay works with.
+type Config struct {
+	Root    *atomicfile.Dir
+	Project string // its name is equal on all hosts
+	Peers   Peers
+	Carrier Carrier
+	Post    Post
+	Log     inbox.Log        // nil: nothing is logged
+	Now     func() time.Time // nil: time.Now
+	// Fault is called at each step between which a kill leaves something else on the disk. An error stops the relay there.
+	// Only tests set it.
+	Fault func(step string) error
+}
+
+// A Relay carries the mail of one root, to and from all paired hosts. Its methods may be called at once.
+type Relay struct {
+	Config
+	dir *atomicfile.Dir
+
+	mu       sync.Mutex
+	lines    map[string]*line
+	fresh    []*line // whose sender is to be started
+	started  chan struct{}
+	closed   bool
+	sessions []cache.Session
+	dropped  int // packets that were refused
+}
+
+// Open opens a relay. Run must follow.
+func Open(cfg Config) (*Relay, error) {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = inbox.NoLog
+	}
+	if cfg.Fault == nil {
+		cfg.Fault = func(string) error { return nil }
+	}
+	dir, err := openState(cfg.Root)
+	if err != nil {
+		return nil, err
+	}
+	return &Relay{Config: cfg, dir: dir, lines: map[string]*line{}, started: make(chan struct{}, 1)}, nil
+}
+
+// Run sends mail until ctx ends, and gives back then what it has leased. Nothing else may be called behind it.
+func (r *Relay) Run(ctx context.Context) error {
+	var senders sync.WaitGroup
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-r.started:
+		}
+		r.mu.Lock()
+		fresh := r.fresh
+		r.fresh = nil
+		r.mu.Unlock()
+		for _, l := range fresh {
+			senders.Go(func() {
+				if err := l.out.run(ctx); err != nil {
+					stop(err)
+				}
+			})
+		}
+	}
+	senders.Wait()
+	err := r.close()
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
+		err = errors.Join(cause, err)
+	}
+	return err
+}
+
+func (r *Relay) close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	var errs []error
+	for _, l := range r.lines {
+		l.in.mu.Lock() // what is being stored is stored
+		errs = append(errs, l.lock.Release())
+		l.in.closed = true
+		l.in.mu.Unlock()
+	}
+	return errors.Join(append(errs, r.dir.Close())...)
+}
+
+// line is all that goes between this root and one peer.
+type line struct {
+	*Relay
+	peer string
+	lock *filelock.Lock
+	in   receiver
+	out  sender
+	told struct {
+		sync.Mutex
+		at map[string]time.Time
+	}
+}
+
+// errElsewhere: the mail of one root and peer is numbered by one process.
+var errElsewhere = errors.New("another process relays for this host")
+
+// errClosed is for what comes after Run has ended.
+var errClosed = errors.New("the relay has ended")
+
+// line gives the line of a peer, and opens it first.
+func (r *Relay) line(peer string) (*line, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if l := r.lines[peer]; l != nil || r.closed {
+		if r.closed {
+			return nil, errClosed
+		}
+		return l, nil
+	}
+	l, err := r.openLine(peer)
+	if err != nil {
+		return nil, fmt.Errorf("host %q: %w", peer, err)
+	}
+	l.out.sessions = r.sessions
+	r.lines[peer] = l
+	r.fresh = append(r.fresh, l)
+	select {
+	case r.started <- struct{}{}:
+	default:
+	}
+	return l, nil
+}
+
+func (r *Relay) openLine(peer string) (l *line, err error) {
+	l = &line{Relay: r, peer: peer}
+	l.told.at = map[string]time.Time{}
+	if l.lock, err = filelock.Open(r.dir, peer+".lock"); err != nil {
+		return nil, err
+	}
+	held, err := l.lock.Try()
+	if err == nil && !held {
+		err = errElsewhere
+	}
+	if err == nil {
+		err = l.in.open(l)
+	}
+	if err == nil {
+		err = l.out.open(l)
+	}
+	if err != nil {
+		return nil, errors.Join(err, l.lock.Release())
+	}
+	return l, nil
+}
+
+// Link is for a carrier.
+func (r *Relay) Link(peer string, up bool) {
+	if l := r.lineOf(peer); l != nil {
+		l.out.linked(up)
+	}
+}
+
+// Look tells that mail may wait in the outbox for a peer. It does not block.
+func (r *Relay) Look(peer string) {
+	if l := r.lineOf(peer); l != nil {
+		l.out.look()
+	}
+}
+
+// lineOf is line for a paired host, and for a caller that cannot do more than log.
+func (r *Relay) lineOf(peer string) *line {
+	if _, ok := r.Peers.Peer(peer); !ok {
+		return nil
+	}
+	l, err := r.line(peer)
+	if err != nil {
+		r.Log.Error("no mail goes to a host", "host", peer, "err", err)
+		return nil
+	}
+	return l
+}
+
+// Packet is for a carrier. What is hostile, damaged or for another host is dropped.
+func (r *Relay) Packet(ctx context.Context, packet []byte) error {
+	err := r.packet(ctx, packet)
+	if !errors.Is(err, errForeign) {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.dropped++; r.dropped&(r.dropped-1) == 0 { // a flood does not fill the log
+		r.Log.Warn("packets were dropped", "count", r.dropped, "last", err)
+	}
+	return nil
+}
+
+func (r *Relay) packet(ctx context.Context, packet []byte) error {
+	from, h, sealed, err := check(r.Peers, packet)
+	switch {
+	case err != nil:
+		return err
+	case h.project != r.Project:
+		return fmt.Errorf("%w: it is for project %s", errForeign, h.project)
+	}
+	l, err := r.line(from.Name())
+	if err != nil {
+		return err
+	}
+	if from.Revoked() {
+		if h.kind != Frame {
+			return nil
+		}
+		return l.answer(ctx, from, h, receipt{state: revoked})
+	}
+	switch h.kind {
+	case Frame:
+		rc, err := l.in.frame(ctx, from, h, sealed)
+		if err != nil {
+			return err
+		}
+		return l.answer(ctx, from, h, rc)
+	case Receipt:
+		rc, err := r.parseReceipt(h, sealed)
+		if err == nil {
+			l.out.receipt(rc)
+		}
+		return err
+	case Hello:
+		return l.hello(h, sealed)
+	default:
+		return l.states(h, sealed)
+	}
+}
+
+// receipt is what became of the frames of an epoch.
+type receipt struct {
+	about   uint64 // the epoch of the frame that it answers
+	epoch   uint64 // in which it counts
+	number  uint64 // the highest that is stored
+	link    link   // to that
+	attempt uint32
+	state   state
+	refused []refusal
+}
+
+// answer sends a receipt for a frame. That it does not go is no error: the sender asks again.
+func (l *line) answer(ctx context.Context, to Peer, h header, rc receipt) error {
+	if err := l.fault("receipt"); err != nil {
+		return err
+	}
+	var body []byte
+	if len(rc.refused) > 0 {
+		var err error
+		if body, err = json.Marshal(rc.refused); err != nil {
+			return err
+		}
+	}
+	packet, err := pack(l.Peers, to, header{kind: Receipt, project: l.Project, epoch: h.epoch, number: rc.number, link: rc.link, acked: rc.epoch,
+		attempt: h.attempt, count: uint16(min(len(rc.refused), maxCount)), state: rc.state}, body)
+	if err != nil {
+		return err
+	}
+	if err := l.Carrier.Send(ctx, to.Name(), packet); err != nil && !errors.Is(err, ErrAway) {
+		l.Log.Warn("a receipt was not sent", "host", l.peer, "err", err)
+	}
+	return nil
+}
+
+func (r *Relay) parseReceipt(h header, sealed []byte) (receipt, error) {
+	rc := receipt{about: h.epoch, epoch: h.acked, number: h.number, link: h.link, attempt: h.attempt, state: h.state}
+	body, err := unseal(r.Peers, h, sealed)
+	if err != nil || len(body) == 0 {
+		return rc, err
+	}
+	if err := json.Unmarshal(body, &rc.refused); err != nil || len(rc.refused) > maxRefused {
+		return rc, fmt.Errorf("%w: its refusals", errForeign)
+	}
+	for i := range rc.refused {
+		rc.refused[i].Why = rc.refused[i].Why.known()
+	}
+	return rc, nil
+}
+
+// tell has people learn of something that the relay has made up for, and of which they should know. The same is told once an hour.
+func (l *line) tell(words string) {
+	now := l.Now()
+	l.told.Lock()
+	before, again := l.told.at[words]
+	again = again && now.Sub(before) >= 0 && now.Sub(before) < time.Hour
+	if !again {
+		l.told.at[words] = now
+	}
+	l.told.Unlock()
+	if again {
+		return
+	}
+	l.Log.Warn("trouble with a host", "host", l.peer, "what", words)
+	if err := cache.SetTrouble(context.Background(), l.Root, l.peer, words, now); err != nil {
+		l.Log.Warn("trouble with a host is not shown", "host", l.peer, "err", err)
+	}
+}

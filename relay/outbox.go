@@ -1,0 +1,269 @@
+package relay
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"c2c/inbox"
+	"c2c/inbox/mail"
+)
+
+// reader is the name of the relay in the archive of an outbox: what it has read is stored at the peer.
+const reader = "relay"
+
+// outbox is the mail that waits for a peer, leased and numbered.
+type outbox struct {
+	l         *line
+	box       *inbox.Mailbox
+	head      head
+	recounted time.Time
+	checked   bool // what a kill has left between head and ack is acknowledged
+
+	leases  []*leased         // in the order of their numbers
+	frames  []frame           // of these leases, those that are not stored as a whole
+	sent    int               // how many of them were sent
+	stored  uint64            // the highest number that the peer has told of
+	at      link              // to that
+	refused map[uint64]Reason // behind head
+}
+
+// leased is a lease whose messages have numbers.
+type leased struct {
+	*inbox.Lease
+	last  uint64
+	after link
+}
+
+// frame is what one packet carries.
+type frame struct {
+	first         uint64
+	before, after link
+	msgs          []mail.Message
+}
+
+func (f frame) last() uint64 { return f.first + uint64(len(f.msgs)) - 1 }
+
+func (o *outbox) open(l *line) (err error) {
+	o.l = l
+	if o.box, err = inbox.Open(l.Root, Outbox(l.peer), inbox.Config{Now: l.Now, Log: l.Log}); err != nil {
+		return err
+	}
+	h, there, err := readState[head](l.dir, l.headName(), l.Log)
+	if err != nil {
+		return err
+	}
+	now := uint64(l.Now().UnixMilli())
+	if !there {
+		if h, err = o.begin(context.Background(), now, fine); err != nil {
+			return err
+		}
+	}
+	h.Run = max(h.Run+1, now)
+	o.head = h
+	o.restart()
+	return writeState(l.dir, l.headName(), h)
+}
+
+func (l *line) headName() string { return l.peer + ".head.json" }
+
+// begin is the head of a new epoch. Whatever waits now may have been sent in an earlier one.
+func (o *outbox) begin(ctx context.Context, epoch uint64, why state) (head, error) {
+	waiting, err := o.box.PeekAll(ctx)
+	return head{Epoch: epoch, Next: 1, Link: startOf(epoch), Doubt: uint64(len(waiting)), Why: why}, err
+}
+
+// recount begins an epoch above another one.
+func (o *outbox) recount(ctx context.Context, why state, above uint64) error {
+	o.restart()
+	if !o.checked {
+		if _, err := o.lease(ctx); err != nil {
+			return err
+		}
+		o.restart()
+	}
+	epoch := max(uint64(o.l.Now().UnixMilli()), o.head.Epoch+1, above+1)
+	if epoch > maxNumber {
+		return fmt.Errorf("host %q counts up to %d, which is no epoch", o.l.peer, above)
+	}
+	h, err := o.begin(ctx, epoch, why)
+	if err != nil {
+		return err
+	}
+	h.Run = o.head.Run
+	if err := o.l.fault("recount"); err != nil {
+		return err
+	}
+	if err := writeState(o.l.dir, o.l.headName(), h); err != nil {
+		return err
+	}
+	o.head = h
+	o.restart()
+	return nil
+}
+
+// release gives back what is leased. It waits again, in its order.
+func (o *outbox) release() {
+	for _, l := range o.leases {
+		if err := l.Release(); err != nil {
+			o.l.Log.Warn("an outbox was not given back", "host", o.l.peer, "err", err)
+		}
+	}
+	o.leases = nil
+}
+
+// restart forgets all but head, as a new process does.
+func (o *outbox) restart() {
+	o.release()
+	o.frames, o.sent, o.refused, o.checked = nil, 0, map[uint64]Reason{}, o.head.Last == identity{}
+	o.stored, o.at = o.head.Next-1, o.head.Link
+}
+
+// numbered is the highest number that a leased message has, and the link to it.
+func (o *outbox) numbered() (uint64, link) {
+	if n := len(o.leases); n > 0 {
+		return o.leases[n-1].last, o.leases[n-1].after
+	}
+	return o.head.Next - 1, o.head.Link
+}
+
+// lease takes more of the outbox, and numbers it; false: there is no more, or enough is leased. It takes also what is not to be
+// handed over yet, or not any more: the receiver's host judges that, and so the numbers stay as they are.
+func (o *outbox) lease(ctx context.Context) (bool, error) {
+	if len(o.leases) >= window {
+		return false, nil
+	}
+	if some, err := o.box.Waiting(); err != nil || !some {
+		return false, err
+	}
+	l, err := o.box.LeaseAll(ctx, reader, 1)
+	if err != nil {
+		return false, err
+	}
+	if len(l.Messages) == 0 {
+		return false, l.Release()
+	}
+	if !o.checked {
+		o.checked = true
+		last := slices.IndexFunc(l.Messages, func(m mail.Message) bool { return identityOf(m) == o.head.Last })
+		if last >= 0 {
+			return true, o.ack(ctx, l, l.Messages[:last+1], o.head.Next-1, o.head.Refused)
+		}
+	}
+	o.number(l)
+	return true, nil
+}
+
+// number makes frames of a lease.
+func (o *outbox) number(l *inbox.Lease) {
+	n, at := o.numbered()
+	f, size := frame{first: n + 1, before: at}, 0
+	for i, m := range l.Messages {
+		w := wireOf(m, o.l.Now())
+		if len(f.msgs) == maxCount || size > 0 && size+w.size() > maxFrame {
+			f.after = at
+			o.frames = append(o.frames, f)
+			f, size = frame{first: n + 1, before: at}, 0
+		}
+		n, at = n+1, at.next(w.id)
+		f.msgs = append(f.msgs, l.Messages[i])
+		size += w.size()
+	}
+	f.after = at
+	o.frames = append(o.frames, f)
+	o.leases = append(o.leases, &leased{l, n, at})
+}
+
+// linkAt gives the link to a number that is not below stored. What was sent before a kill may be stored: so it numbers more of
+// the outbox first. ok is false when no message has the number.
+func (o *outbox) linkAt(ctx context.Context, number uint64) (at link, ok bool, err error) {
+	for more := true; more && err == nil; {
+		if n, _ := o.numbered(); n >= number {
+			break
+		}
+		more, err = o.lease(ctx)
+	}
+	if number == o.stored {
+		return o.at, true, err
+	}
+	for _, f := range o.frames {
+		if number > f.last() {
+			continue
+		}
+		at = f.before
+		for _, m := range f.msgs[:number+1-f.first] {
+			at = at.next(wireOf(m, o.l.Now()).id)
+		}
+		return at, true, err
+	}
+	return at, false, err
+}
+
+// progress notes that messages up to a number are stored, or refused, and lets those go whose whole lease is.
+func (o *outbox) progress(ctx context.Context, rc receipt) error {
+	o.stored, o.at = rc.number, rc.link
+	for _, r := range rc.refused {
+		if r.Number >= o.head.Next && r.Number <= rc.number {
+			o.refused[r.Number] = r.Why
+		}
+	}
+	done := slices.IndexFunc(o.frames, func(f frame) bool { return f.last() > o.stored })
+	if done < 0 {
+		done = len(o.frames)
+	}
+	o.frames, o.sent = o.frames[done:], max(o.sent-done, 0)
+	for len(o.leases) > 0 && o.leases[0].last <= o.stored {
+		if err := o.finish(ctx, o.leases[0]); err != nil {
+			return err
+		}
+		o.leases = o.leases[1:]
+	}
+	return nil
+}
+
+// finish lets the messages of the first lease go.
+func (o *outbox) finish(ctx context.Context, l *leased) error {
+	var refused []uint64
+	for i, m := range l.Messages {
+		n := o.head.Next + uint64(i)
+		why, ok := o.refused[n]
+		if !ok {
+			continue
+		}
+		if err := o.l.Post.Refused(ctx, o.l.peer, m, why); err != nil {
+			return fmt.Errorf("tell that a message was refused: %w", err)
+		}
+		if err := o.l.fault("told"); err != nil {
+			return err
+		}
+		refused = append(refused, n)
+		delete(o.refused, n)
+	}
+	h := o.head
+	h.Next, h.Link, h.Last, h.Refused = l.last+1, l.after, identityOf(l.Messages[len(l.Messages)-1]), refused
+	if err := writeState(o.l.dir, o.l.headName(), h); err != nil {
+		return err
+	}
+	o.head = h
+	if err := o.l.fault("settled"); err != nil {
+		return err
+	}
+	return o.ack(ctx, l.Lease, l.Messages, l.last, refused)
+}
+
+// ack takes messages out of the outbox. Those that were refused leave no record in its archive, where each is one that is stored.
+func (o *outbox) ack(ctx context.Context, l *inbox.Lease, msgs []mail.Message, last uint64, refused []uint64) error {
+	var stored, gone []string
+	for i, m := range msgs {
+		if slices.Contains(refused, last-uint64(len(msgs)-1-i)) {
+			gone = append(gone, m.Handle())
+		} else {
+			stored = append(stored, m.Handle())
+		}
+	}
+	if err := l.AckAndRemove(ctx, stored, gone); err != nil {
+		return fmt.Errorf("acknowledge the outbox: %w", err)
+	}
+	return o.l.fault("acked")
+}

@@ -1,0 +1,181 @@
+package relay
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"c2c/inbox/mail"
+)
+
+// Kind is what a packet is. A carrier may keep the last hello alone.
+type Kind byte
+
+const (
+	Frame   Kind = 'f' // messages, numbered; without any it asks for a receipt
+	Receipt Kind = 'r' // what of them is stored
+	Hello   Kind = 'h' // which sessions there are
+	States  Kind = 's' // what became of messages after they were stored
+)
+
+// header is the beginning of every packet, which the carrier can read. Numbers are big-endian.
+type header struct {
+	kind     Kind
+	from, to [ed25519.PublicKeySize]byte
+	project  string // at most 64 bytes; equal on all hosts
+	epoch    uint64 // of the sender's count; of a receipt: that of the frame it answers
+	number   uint64 // of a frame's first message; of a receipt: the highest stored; else grows with each packet of the kind
+	link     link   // of a frame: to the message before; of a receipt: of number
+	acked    uint64 // of a frame: the first number without a receipt; of a receipt: the epoch that it counts in
+	doubt    uint64 // of a frame: up to here, messages may be stored already under another number
+	attempt  uint32 // which time a frame is sent since the last progress; of a receipt: that of the frame
+	count    uint16 // of the messages, or the refusals
+	state    state
+}
+
+// link is a running hash over the ids of all messages of an epoch: two hosts that agree on it have the same messages under the
+// same numbers.
+type link [16]byte
+
+// state is in a receipt how the frame was met, and in a frame why its epoch has begun.
+type state byte
+
+const (
+	fine     state = iota // stored so far; or the first epoch that this host knows of
+	gap                   // earlier messages are missing: send from number+1
+	restored              // the receiver knows less than the sender has receipts for
+	forked                // the receiver has other messages under these numbers
+	newer                 // the receiver has a higher epoch of the sender
+	anew                  // stored; and the receiver knows an earlier epoch of the sender
+	revoked               // the receiver takes nothing of this sender any more
+	lastState
+)
+
+const (
+	magic       = "c2cr\x01"
+	fixedHeader = len(magic) + 1 + 2*ed25519.PublicKeySize + 1 + 8 + 8 + 16 + 8 + 8 + 4 + 2 + 1
+	maxProject  = 64
+	// maxNumber bounds epochs and numbers, so that adding to one never overflows, and JSON has each exactly.
+	maxNumber = 1 << 52
+)
+
+// errForeign is wrapped for what is no packet for this host, or not by a paired one. It is dropped.
+var errForeign = errors.New("packet is refused")
+
+func (h header) append(b []byte) []byte {
+	b = append(append(b, magic...), byte(h.kind))
+	b = append(append(b, h.from[:]...), h.to[:]...)
+	b = append(append(b, byte(len(h.project))), h.project...)
+	b = binary.BigEndian.AppendUint64(b, h.epoch)
+	b = binary.BigEndian.AppendUint64(b, h.number)
+	b = append(b, h.link[:]...)
+	b = binary.BigEndian.AppendUint64(b, h.acked)
+	b = binary.BigEndian.AppendUint64(b, h.doubt)
+	b = binary.BigEndian.AppendUint32(b, h.attempt)
+	b = binary.BigEndian.AppendUint16(b, h.count)
+	return append(b, byte(h.state))
+}
+
+// parse takes a packet apart: sealed and signature share its memory.
+func parse(packet []byte) (h header, sealed, signed, signature []byte, err error) {
+	bad := func(what string) (header, []byte, []byte, []byte, error) {
+		return header{}, nil, nil, nil, fmt.Errorf("%w: %s", errForeign, what)
+	}
+	if len(packet) > MaxPacket || len(packet) < fixedHeader+ed25519.SignatureSize || !bytes.HasPrefix(packet, []byte(magic)) {
+		return bad("its size, or its first bytes")
+	}
+	rest := packet[len(magic):]
+	take := func(n int) (part []byte) {
+		part, rest = rest[:n], rest[n:]
+		return part
+	}
+	h.kind = Kind(take(1)[0])
+	copy(h.from[:], take(len(h.from)))
+	copy(h.to[:], take(len(h.to)))
+	size := int(take(1)[0])
+	if size > maxProject || len(packet) < fixedHeader+size+ed25519.SignatureSize {
+		return bad("the length of its project")
+	}
+	h.project = string(take(size))
+	h.epoch = binary.BigEndian.Uint64(take(8))
+	h.number = binary.BigEndian.Uint64(take(8))
+	copy(h.link[:], take(len(h.link)))
+	h.acked = binary.BigEndian.Uint64(take(8))
+	h.doubt = binary.BigEndian.Uint64(take(8))
+	h.attempt = binary.BigEndian.Uint32(take(4))
+	h.count = binary.BigEndian.Uint16(take(2))
+	h.state = state(take(1)[0])
+	switch {
+	case bytes.IndexByte([]byte{byte(Frame), byte(Receipt), byte(Hello), byte(States)}, byte(h.kind)) < 0 || h.state >= lastState:
+		return bad("its kind")
+	case max(h.epoch, h.number, h.acked, h.doubt) > maxNumber || h.count > maxCount:
+		return bad("one of its numbers is out of range")
+	case !mail.ValidName(h.project):
+		return bad("the name of its project")
+	}
+	end := len(rest) - ed25519.SignatureSize
+	return h, rest[:end], packet[:len(packet)-ed25519.SignatureSize], rest[end:], nil
+}
+
+// Address gives the project and the kind of a packet, unproven: they say where it is to go, and no more.
+func Address(packet []byte) (project string, kind Kind, err error) {
+	h, _, _, _, err := parse(packet)
+	return h.project, h.kind, err
+}
+
+// pack makes a packet: the header, the sealed body unless it is empty, and the signature over both. The body begins with the
+// sender's key, so that nobody else can sign a body that was sealed by this host, and pass it off as its own.
+func pack(peers Peers, to Peer, h header, body []byte) ([]byte, error) {
+	copy(h.from[:], peers.Key())
+	copy(h.to[:], to.Key())
+	packet := h.append(make([]byte, 0, fixedHeader+len(h.project)+len(body)+8<<10))
+	if len(body) > 0 {
+		sealed, err := to.Seal(append(h.from[:len(h.from):len(h.from)], body...))
+		if err != nil {
+			return nil, fmt.Errorf("seal a packet for host %q: %w", to.Name(), err)
+		}
+		packet = append(packet, sealed...)
+	}
+	packet = append(packet, peers.Sign(packet)...)
+	if len(packet) > MaxPacket {
+		return nil, fmt.Errorf("packet for host %q has %d bytes, at most %d", to.Name(), len(packet), MaxPacket)
+	}
+	return packet, nil
+}
+
+// check says which paired host has signed a packet for this one. A revoked host is one, too.
+func check(peers Peers, packet []byte) (from Peer, h header, sealed []byte, err error) {
+	h, sealed, signed, signature, err := parse(packet)
+	if err != nil {
+		return nil, h, nil, err
+	}
+	if !bytes.Equal(h.to[:], peers.Key()) {
+		return nil, h, nil, fmt.Errorf("%w: it is for another host", errForeign)
+	}
+	from, ok := peers.PeerOf(h.from[:])
+	if !ok {
+		return nil, h, nil, fmt.Errorf("%w: no host with the key %x is paired with this one", errForeign, h.from[:8])
+	}
+	if !ed25519.Verify(from.Key(), signed, signature) {
+		return nil, h, nil, fmt.Errorf("%w: it is not signed by host %q", errForeign, from.Name())
+	}
+	return from, h, sealed, nil
+}
+
+// unseal opens a body.
+func unseal(peers Peers, h header, sealed []byte) ([]byte, error) {
+	if len(sealed) == 0 {
+		return nil, nil
+	}
+	plain, err := peers.Open(sealed)
+	if err != nil {
+		return nil, fmt.Errorf("%w: its body does not open: %v", errForeign, err)
+	}
+	body, ok := bytes.CutPrefix(plain, h.from[:])
+	if !ok {
+		return nil, fmt.Errorf("%w: its body was sealed by another host", errForeign)
+	}
+	return body, nil
+}

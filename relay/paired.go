@@ -1,0 +1,45 @@
+package relay
+
+import (
+	"crypto/ed25519"
+
+	"c2c/relay/hosts"
+)
+
+// Paired gives the hosts of a list, to the one that has this key. While the list cannot be read, there are none.
+func Paired(key *hosts.Key, list *hosts.List) Peers { return &paired{key, list} }
+
+type paired struct {
+	key  *hosts.Key
+	list *hosts.List
+}
+
+func (p *paired) Key() ed25519.PublicKey             { return p.key.Public().SigningKey() }
+func (p *paired) Sign(data []byte) []byte            { return p.key.Sign(data) }
+func (p *paired) Open(sealed []byte) ([]byte, error) { return p.key.Open(sealed, MaxPacket) }
+
+func (p *paired) Names() (names []string) {
+	all, _ := p.list.All()
+	for _, h := range all {
+		names = append(names, h.Name)
+	}
+	return names
+}
+
+func (p *paired) Peer(name string) (Peer, bool) {
+	h, err := p.list.ByName(name)
+	return pairedHost{h}, err == nil
+}
+
+func (p *paired) PeerOf(key ed25519.PublicKey) (Peer, bool) {
+	h, err := p.list.BySigningKey(key)
+	return pairedHost{h}, err == nil
+}
+
+// pairedHost is a row of the list as a Peer.
+type pairedHost struct{ hosts.Host }
+
+func (h pairedHost) Name() string                      { return h.Host.Name }
+func (h pairedHost) Key() ed25519.PublicKey            { return h.Host.Key.SigningKey() }
+func (h pairedHost) Seal(plain []byte) ([]byte, error) { return h.Host.Key.Seal(plain) }
+func (h pairedHost) Revoked() bool                     { return h.Host.Revoked != 0 }

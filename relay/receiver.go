@@ -1,0 +1,193 @@
+package relay
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"c2c/inbox/mail"
+)
+
+// maxRefused bounds the refusals that a peer has not confirmed.
+const maxRefused = 4 * maxCount
+
+// receiver stores the messages of one peer, in the order of their numbers.
+type receiver struct {
+	l *line
+
+	mu     sync.Mutex
+	hw     highWater // zero: nothing is known of the peer
+	closed bool
+	unsure uint64 // messages up to here may be stored already: a kill came before that was noted
+}
+
+func (in *receiver) open(l *line) (err error) {
+	in.l = l
+	in.hw, _, err = readState[highWater](l.dir, l.peer+".hw.json", l.Log)
+	in.unsure = in.hw.Number + maxCount
+	return err
+}
+
+// frame stores a frame, if it comes next, and says what is stored then. After an error nothing is known of the frame.
+func (in *receiver) frame(ctx context.Context, from Peer, h header, sealed []byte) (receipt, error) {
+	if h.number == 0 || h.acked == 0 || h.epoch == 0 {
+		return receipt{}, fmt.Errorf("%w: a number of it is 0", errForeign)
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.closed {
+		return receipt{}, errClosed
+	}
+	state, err := in.judge(ctx, from, h, sealed)
+	rc := receipt{epoch: in.hw.Epoch, number: in.hw.Number, link: in.hw.Link, state: state, refused: in.hw.Refused}
+	switch {
+	case state == gap && h.epoch > in.hw.Epoch:
+		rc.epoch, rc.number, rc.link, rc.refused = h.epoch, 0, startOf(h.epoch), nil
+	case h.epoch != in.hw.Epoch:
+		rc.refused = nil
+	case state == fine && in.hw.Anew && h.acked == 1:
+		rc.state = anew
+	}
+	return rc, err
+}
+
+// judge compares a frame with what is stored, and stores what comes next.
+func (in *receiver) judge(ctx context.Context, from Peer, h header, sealed []byte) (state, error) {
+	hw := in.hw
+	if h.epoch > hw.Epoch { // it begins with nothing
+		hw = highWater{Epoch: h.epoch, Link: startOf(h.epoch), Anew: hw.Epoch > 0}
+	}
+	switch {
+	case h.epoch < in.hw.Epoch:
+		return newer, nil
+	case h.acked > hw.Number+1:
+		in.l.tell("this host had stored more of its mail than it knows of now: were files of c2c restored from a backup, or does another machine use this host's key?")
+		return restored, nil
+	case h.number > hw.Number+1:
+		return gap, nil
+	case h.count == 0 && h.epoch > in.hw.Epoch:
+		return gap, nil
+	case h.number+uint64(h.count) <= hw.Number:
+		return fine, nil // at most a repetition
+	}
+	body, err := unseal(in.l.Peers, h, sealed)
+	if err != nil {
+		return fine, err
+	}
+	msgs, err := parseMessages(body, int(h.count), in.l.peer, in.l.Now())
+	if err != nil {
+		return fine, err
+	}
+	known, at := int(hw.Number+1-h.number), h.link
+	for _, m := range msgs[:known] {
+		at = at.next(m.key)
+	}
+	if at != hw.Link {
+		in.l.tell("it sent other messages under numbers that it has used: do two machines use its key, or was it restored from a backup?")
+		return forked, nil
+	}
+	hw.Refused = slices.DeleteFunc(slices.Clone(hw.Refused), func(r refusal) bool { return r.Number < h.acked })
+	msgs = msgs[known:]
+	if len(msgs) == 0 {
+		return fine, nil
+	}
+	if len(hw.Refused)+len(msgs) > maxRefused {
+		return gap, nil // the sender confirms refusals with its next frame
+	}
+	return fine, in.store(ctx, from, h, hw, msgs)
+}
+
+// store stores messages that come next, and then notes that.
+func (in *receiver) store(ctx context.Context, from Peer, h header, hw highWater, msgs []incoming) error {
+	first := hw.Number + 1
+	mayRepeat := first <= max(in.unsure, h.doubt)
+	in.unsure = max(in.unsure, first+maxCount) // until it is noted
+	if err := in.deliver(ctx, from, msgs, mayRepeat); err != nil {
+		return err
+	}
+	for i, m := range msgs {
+		if m.why != Stored {
+			hw.Refused = append(hw.Refused, refusal{first + uint64(i), m.why})
+		}
+		hw.Link = hw.Link.next(m.key)
+	}
+	hw.Number += uint64(len(msgs))
+	hw.Anew = hw.Anew && h.acked == 1
+	if err := in.l.fault("delivered"); err != nil {
+		return err
+	}
+	if err := writeState(in.l.dir, in.l.peer+".hw.json", hw); err != nil {
+		return err
+	}
+	if in.hw.Epoch > 0 && hw.Epoch > in.hw.Epoch {
+		in.l.tell("it " + whyAnew(h.state))
+	}
+	in.hw, in.unsure = hw, 0
+	return in.l.fault("noted")
+}
+
+// whyAnew says why a host numbers its messages anew.
+func whyAnew(why state) string {
+	switch why {
+	case restored:
+		return "numbers its mail anew, since this host knew less than it had receipts for"
+	case forked, newer:
+		return "numbers its mail anew: two machines use its key, or it was restored from a backup"
+	default:
+		return "numbers its mail anew: it has lost its record of what it had sent"
+	}
+}
+
+// deliver stores what is not refused already, each alias's messages in their order, and notes at the others why not.
+func (in *receiver) deliver(ctx context.Context, from Peer, msgs []incoming, mayRepeat bool) error {
+	var aliases []string
+	byAlias := map[string][]*incoming{}
+	for i := range msgs {
+		m := &msgs[i]
+		to := strings.ToLower(m.To)
+		switch {
+		case m.why != Stored:
+			continue
+		case !from.MayReach(in.l.Project, m.To):
+			m.why = Forbidden
+			continue
+		case byAlias[to] == nil:
+			aliases = append(aliases, to)
+		}
+		byAlias[to] = append(byAlias[to], m)
+	}
+	for _, to := range aliases {
+		if err := in.deliverTo(ctx, byAlias[to][0].To, byAlias[to], mayRepeat); err != nil {
+			return fmt.Errorf("deliver mail of host %q to %q: %w", in.l.peer, to, err)
+		}
+		if err := in.l.fault("delivered to one"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deliverTo stores messages for one alias. When they are refused together, each half is tried alone, so that only those are
+// refused for which there is no room.
+func (in *receiver) deliverTo(ctx context.Context, alias string, msgs []*incoming, mayRepeat bool) error {
+	plain := make([]mail.Message, len(msgs))
+	for i, m := range msgs {
+		plain[i] = m.Message
+	}
+	why, err := in.l.Post.Deliver(ctx, in.l.peer, alias, plain, mayRepeat)
+	if err != nil || why == Stored {
+		return err
+	}
+	if half := len(msgs) / 2; half > 0 && (why == Full || why == Taken) {
+		if err := in.deliverTo(ctx, alias, msgs[:half], mayRepeat); err != nil {
+			return err
+		}
+		return in.deliverTo(ctx, alias, msgs[half:], mayRepeat)
+	}
+	for _, m := range msgs {
+		m.why = why
+	}
+	return nil
+}

@@ -1,0 +1,311 @@
+// Package relaytest has what tests of the relay and of its carriers need: hosts with a root each, a suite that every carrier must
+// pass, and a pipe that loses, repeats and reorders packets. No program imports it.
+package relaytest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
+	"c2c/relay"
+	"c2c/relay/hosts"
+)
+
+// Project is the project of all hosts, unless a test names another.
+const Project = "p-1"
+
+// Host is a machine with one root.
+type Host struct {
+	Name    string
+	Project string
+	Key     *hosts.Key
+	List    *hosts.List
+	Post    *Post
+	Home    string // a directory with all files of the host
+	Carrier relay.Carrier
+	Now     func() time.Time
+	Relay   *relay.Relay // while it runs
+
+	tb    testing.TB
+	state *atomicfile.Dir
+	root  *atomicfile.Dir
+	stop  func() error
+
+	mu    sync.Mutex
+	left  int // steps until it is killed; negative: it is not
+	dead  bool
+	steps map[string]int // how often each step was reached
+}
+
+// NewHost makes a host that is paired with nobody.
+func NewHost(tb testing.TB, name string) *Host {
+	tb.Helper()
+	h := &Host{Name: name, Project: Project, Home: filepath.Join(tb.TempDir(), name), tb: tb, Now: time.Now, left: -1, steps: map[string]int{}}
+	var err error
+	if h.Key, err = hosts.NewKey(); err != nil {
+		tb.Fatal(err)
+	}
+	h.open()
+	return h
+}
+
+func (h *Host) open() {
+	h.tb.Helper()
+	var err error
+	if h.state, err = atomicfile.Create(filepath.Join(h.Home, "state")); err != nil {
+		h.tb.Fatal(err)
+	}
+	if h.root, err = atomicfile.Create(filepath.Join(h.Home, "root")); err != nil {
+		h.tb.Fatal(err)
+	}
+	h.List = hosts.Open(h.state, h.Now)
+	h.Post = &Post{dir: h.root, Aliases: []string{"birch", "cedar"}, Refusals: map[string]relay.Reason{}}
+	h.tb.Cleanup(func() { h.Stop(); h.state.Close(); h.root.Close() })
+}
+
+// Copy makes a host of a copy of another one's files: a backup, or a home that was copied to a second machine.
+func (h *Host) Copy() *Host {
+	h.tb.Helper()
+	home := filepath.Join(h.tb.TempDir(), h.Name)
+	if err := os.CopyFS(home, os.DirFS(h.Home)); err != nil {
+		h.tb.Fatal(err)
+	}
+	for _, dir := range []string{"state", "root"} { // CopyFS makes what others may read
+		filepath.WalkDir(filepath.Join(home, dir), func(path string, d os.DirEntry, err error) error {
+			if err == nil {
+				mode := os.FileMode(0o600)
+				if d.IsDir() {
+					mode = 0o700
+				}
+				err = os.Chmod(path, mode)
+			}
+			return err
+		})
+	}
+	twin := &Host{Name: h.Name, Project: h.Project, Home: home, Key: h.Key, Carrier: h.Carrier, tb: h.tb, Now: h.Now, left: -1, steps: map[string]int{}}
+	twin.open()
+	twin.Post.Aliases = h.Post.Aliases
+	return twin
+}
+
+// Pair lets two hosts reach all of each other.
+func Pair(a, b *Host) {
+	a.Add(b, hosts.Any)
+	b.Add(a, hosts.Any)
+}
+
+// Add lets another host reach some aliases of this one.
+func (h *Host) Add(other *Host, aliases ...string) {
+	h.tb.Helper()
+	_, err := h.List.Add(context.Background(), hosts.Host{Name: other.Name, Carrier: hosts.SSH, Projects: []string{h.Project}, Aliases: aliases, Key: other.Key.Public()})
+	if err != nil {
+		h.tb.Fatal(err)
+	}
+}
+
+// Peers is what the host knows of others.
+func (h *Host) Peers() relay.Peers { return relay.Paired(h.Key, h.List) }
+
+// Start starts the relay of the host, with its Carrier.
+func (h *Host) Start() {
+	h.tb.Helper()
+	h.mu.Lock()
+	h.dead = false
+	h.mu.Unlock()
+	r, err := relay.Open(relay.Config{Root: h.root, Project: h.Project, Peers: h.Peers(), Carrier: h.Carrier, Post: h.Post, Now: h.Now, Fault: h.fault})
+	if err != nil {
+		h.tb.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	var failed error
+	running.Go(func() { failed = r.Run(ctx) })
+	running.Go(func() { h.Carrier.Run(ctx, r) })
+	h.Relay = r
+	h.stop = func() error {
+		cancel()
+		running.Wait()
+		return failed
+	}
+}
+
+// Stop ends the relay, as a kill does: it writes nothing more.
+func (h *Host) Stop() {
+	if h.stop == nil {
+		return
+	}
+	if err := h.stop(); err != nil && !h.Killed() {
+		h.tb.Errorf("relay of %s: %v", h.Name, err)
+	}
+	h.stop, h.Relay = nil, nil
+}
+
+var errKilled = errors.New("killed by the test")
+
+// KillAfter kills the relay at a step: each is one between which a kill leaves something else on the disk.
+func (h *Host) KillAfter(steps int) {
+	h.mu.Lock()
+	h.left = steps
+	h.mu.Unlock()
+}
+
+// Killed says whether the relay was killed since it was started.
+func (h *Host) Killed() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.dead
+}
+
+// Steps says how often each step was reached.
+func (h *Host) Steps() map[string]int { return h.steps }
+
+func (h *Host) fault(step string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.steps[step]++
+	if h.left == 0 {
+		h.dead = true
+		h.left = -1
+	}
+	if h.left > 0 {
+		h.left--
+	}
+	if h.dead {
+		return errKilled
+	}
+	return nil
+}
+
+// Outbox is the outbox for a peer.
+func (h *Host) Outbox(peer string) *inbox.Mailbox {
+	h.tb.Helper()
+	box, err := inbox.Open(h.root, relay.Outbox(peer), inbox.Config{Now: h.Now})
+	if err != nil {
+		h.tb.Fatal(err)
+	}
+	return box
+}
+
+// Send puts messages into the outbox for a peer.
+func (h *Host) Send(peer string, msgs ...mail.Message) {
+	h.tb.Helper()
+	for i := range msgs {
+		msgs[i].To += "@" + peer
+	}
+	if _, err := h.Outbox(peer).Deliver(context.Background(), msgs...); err != nil {
+		h.tb.Fatal(err)
+	}
+	if h.Relay != nil {
+		h.Relay.Look(peer)
+	}
+}
+
+// Drained says whether nothing waits for a peer.
+func (h *Host) Drained(peer string) bool {
+	h.tb.Helper()
+	used, err := h.Outbox(peer).Used()
+	if err != nil {
+		h.tb.Fatal(err)
+	}
+	return !used
+}
+
+// Root is the directory of the host's project.
+func (h *Host) Root() *atomicfile.Dir { return h.root }
+
+// Post is a local end that shows each message as often as the relay has stored it: unlike a mailbox, it looks for an id only when it
+// is told to.
+type Post struct {
+	Aliases []string
+	Full    func(alias, id string) bool // whether the alias has no room for a message; nil: never
+	Fail    func() error                // if set and an error, nothing is stored
+
+	dir      *atomicfile.Dir
+	mu       sync.Mutex
+	Refusals map[string]relay.Reason // by id: what senders of this host were told
+}
+
+func mailName(alias string) string { return "mail-" + strings.ToLower(alias) }
+
+// Deliver is for the relay.
+func (p *Post) Deliver(_ context.Context, peer, alias string, msgs []mail.Message, mayRepeat bool) (relay.Reason, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !slices.ContainsFunc(p.Aliases, func(a string) bool { return strings.EqualFold(a, alias) }) {
+		return relay.Unknown, nil
+	}
+	if p.Fail != nil {
+		if err := p.Fail(); err != nil {
+			return "", err
+		}
+	}
+	there := map[string]bool{}
+	if mayRepeat {
+		stored, err := p.Mail(alias)
+		if err != nil {
+			return "", err
+		}
+		for _, m := range stored {
+			there[m.FromSession+" "+m.ID] = true
+		}
+	}
+	var lines []byte
+	for _, m := range msgs {
+		if there[m.FromSession+" "+m.ID] {
+			continue
+		}
+		if p.Full != nil && p.Full(alias, m.ID) {
+			return relay.Full, nil
+		}
+		line, err := m.MarshalJSON()
+		if err != nil {
+			return "", err
+		}
+		lines = append(append(lines, line...), '\n')
+	}
+	if len(lines) == 0 {
+		return relay.Stored, nil
+	}
+	return relay.Stored, p.dir.Append(mailName(alias), lines)
+}
+
+// Mail gives what was stored for an alias, in its order.
+func (p *Post) Mail(alias string) (msgs []mail.Message, err error) {
+	data, err := p.dir.ReadIf(mailName(alias))
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(data)) {
+		var m mail.Message
+		if err := m.UnmarshalJSON([]byte(line)); err != nil {
+			return nil, fmt.Errorf("mail of %s: %w", alias, err)
+		}
+		msgs = append(msgs, m)
+	}
+	return msgs, nil
+}
+
+// Refused is for the relay.
+func (p *Post) Refused(_ context.Context, _ string, msg mail.Message, why relay.Reason) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.Refusals[msg.ID] = why
+	return nil
+}
+
+// WasRefused gives why a message of this host was refused; "" if its sender was told nothing.
+func (p *Post) WasRefused(id string) relay.Reason {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.Refusals[id]
+}

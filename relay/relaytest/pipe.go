@@ -1,0 +1,155 @@
+package relaytest
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"c2c/relay"
+)
+
+// Net joins hosts by pipes in memory. Its fields change what happens to packets; set them before a host starts, or under Set.
+type Net struct {
+	Lose, Repeat, Reorder float64                                       // shares of the packets
+	Tamper                func(from, to string, packet []byte) [][]byte // what arrives in place of a packet; nil: the packet
+
+	mu    sync.Mutex
+	rand  *rand.Rand
+	ports map[string]*Port
+	cut   bool
+	sent  int
+}
+
+// NewNet makes a net whose chances follow from a seed.
+func NewNet(seed uint64) *Net {
+	return &Net{rand: rand.New(rand.NewPCG(seed, seed)), ports: map[string]*Port{}}
+}
+
+// Port is a host's end. It is a relay.Carrier.
+type Port struct {
+	net     *Net
+	name    string
+	arrived chan []byte
+	mu      sync.Mutex
+	handler relay.Handler // nil: the host does not run
+}
+
+// Join gives a host its end.
+func (n *Net) Join(h *Host) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	p := &Port{net: n, name: h.Name}
+	n.ports[h.Name] = p
+	h.Carrier = p
+}
+
+// Set changes the net's fields.
+func (n *Net) Set(change func(*Net)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	change(n)
+}
+
+// Cut takes all links away, or brings them back.
+func (n *Net) Cut(cut bool) {
+	n.mu.Lock()
+	n.cut = cut
+	n.mu.Unlock()
+	n.tellAll()
+}
+
+// Sent is how many packets were given to the net.
+func (n *Net) Sent() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.sent
+}
+
+// tellAll tells each host which others are within reach.
+func (n *Net) tellAll() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, p := range n.ports {
+		for _, other := range n.ports {
+			if h := p.running(); h != nil && other != p {
+				h.Link(other.name, !n.cut && other.running() != nil)
+			}
+		}
+	}
+}
+
+func (p *Port) running() relay.Handler {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.handler
+}
+
+// Run is that of a relay.Carrier.
+func (p *Port) Run(ctx context.Context, h relay.Handler) error {
+	arrived := make(chan []byte, 1<<16)
+	p.mu.Lock()
+	p.handler, p.arrived = h, arrived
+	p.mu.Unlock()
+	p.net.tellAll()
+	defer func() {
+		p.mu.Lock()
+		p.handler = nil
+		p.mu.Unlock()
+		p.net.tellAll()
+	}()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case packet := <-arrived:
+			h.Packet(ctx, packet) // what fails is lost
+		}
+	}
+}
+
+// Send is that of a relay.Carrier.
+func (p *Port) Send(_ context.Context, peer string, packet []byte) error {
+	n := p.net
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.sent++
+	to := n.ports[peer]
+	if n.cut || to == nil || to.running() == nil {
+		return relay.ErrAway
+	}
+	packets := [][]byte{packet}
+	if n.Tamper != nil {
+		packets = n.Tamper(p.name, peer, packet)
+	}
+	for _, packet := range packets {
+		for times := 1; times > 0; times-- {
+			if n.rand.Float64() < n.Repeat {
+				times++
+			}
+			if n.rand.Float64() < n.Lose {
+				continue
+			}
+			if n.rand.Float64() < n.Reorder {
+				late := time.Duration(n.rand.IntN(20)) * time.Millisecond
+				time.AfterFunc(late, func() { to.arrive(packet) })
+				continue
+			}
+			to.arrive(packet)
+		}
+	}
+	return nil
+}
+
+// arrive gives a packet to a host, which may be gone, or have too many: then it is lost.
+func (p *Port) arrive(packet []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.handler == nil {
+		return
+	}
+	select {
+	case p.arrived <- packet:
+	default:
+	}
+}

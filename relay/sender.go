@@ -1,0 +1,262 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+const (
+	window      = 64              // frames, and leases, without a receipt
+	quickMost   = 3               // resends in a row that a gap brings about at once
+	firstPause  = time.Second     // until the peer is asked for a receipt
+	longestWait = 5 * time.Minute // between two such questions
+	mostWaiting = 256             // receipts that wait to be looked at
+)
+
+// sender sends the outbox of one peer. What the first methods set, any goroutine may set; the rest belongs to run.
+type sender struct {
+	l    *line
+	wake chan struct{}
+
+	mu       sync.Mutex
+	up       bool // there is a link
+	relinked bool // and it is a new one
+	receipts []receipt
+	beside
+
+	outbox
+	noted   bool          // what c2c list shows of the link
+	attempt uint32        // see header
+	quick   int           // resends at once, since the last progress
+	pause   time.Duration // until the next question
+	asks    bool          // the pause is over
+	barred  bool          // the peer takes nothing of this host any more
+}
+
+func (s *sender) open(l *line) error {
+	s.l, s.wake, s.pause = l, make(chan struct{}, 1), firstPause
+	return s.outbox.open(l)
+}
+
+func (s *sender) linked(up bool) {
+	s.mu.Lock()
+	s.relinked = s.relinked || up
+	s.up, s.told = up, s.told && !up
+	s.mu.Unlock()
+	s.look()
+}
+
+func (s *sender) look() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// receipt takes a receipt. Receipts are cumulative, so that of too many the oldest may go.
+func (s *sender) receipt(rc receipt) {
+	s.mu.Lock()
+	if s.receipts = append(s.receipts, rc); len(s.receipts) > mostWaiting {
+		s.receipts = s.receipts[1:]
+	}
+	s.mu.Unlock()
+	s.look()
+}
+
+// run sends until ctx ends. An error ends it before that when a test stops the relay.
+func (s *sender) run(ctx context.Context) error {
+	timer := time.NewTimer(time.Hour)
+	timer.Stop()
+	defer s.release()
+	for {
+		err := s.step(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.As(err, new(*stopped)):
+			return err
+		case err != nil:
+			s.l.Log.Warn("mail for a host waits", "host", s.l.peer, "err", err)
+			s.restart()
+			s.slower()
+			timer.Reset(s.pause)
+		case s.sent > 0 && s.isUp() && !s.barred:
+			timer.Reset(s.pause)
+		default: // nothing is under way: only mail, a receipt or a link wakes it
+			timer.Stop()
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.wake:
+		case <-timer.C:
+			s.asks = true
+		}
+	}
+}
+
+func (s *sender) isUp() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.up
+}
+
+func (s *sender) slower() { s.pause = min(2*s.pause, longestWait) }
+
+// step looks at what has come, and sends what it can.
+func (s *sender) step(ctx context.Context) error {
+	s.mu.Lock()
+	receipts, up, relinked := s.receipts, s.up, s.relinked
+	s.receipts, s.relinked = nil, false
+	s.mu.Unlock()
+	for _, rc := range receipts {
+		if err := s.settle(ctx, rc); err != nil {
+			return err
+		}
+	}
+	s.noteLink(ctx, up)
+	if relinked {
+		s.attempt++
+		s.quick, s.pause, s.barred = 0, firstPause, false
+		s.asks = s.sent > 0
+	}
+	peer, ok := s.l.Peers.Peer(s.l.peer)
+	if !up || !ok || peer.Revoked() || s.barred {
+		s.asks = false
+		return nil
+	}
+	err := s.sendBeside(ctx, peer)
+	if err == nil {
+		err = s.fill(ctx, peer)
+	}
+	if err == nil && s.asks {
+		s.asks, s.quick = false, min(s.quick, quickMost-1)
+		s.slower()
+		err = s.ask(ctx, peer)
+	}
+	if errors.Is(err, ErrAway) {
+		s.mu.Lock()
+		s.up = s.relinked // unless there is a new link since
+		s.mu.Unlock()
+		return nil
+	}
+	return err
+}
+
+// settle looks at a receipt.
+func (s *sender) settle(ctx context.Context, rc receipt) error {
+	if rc.about != s.head.Epoch {
+		return nil // of an earlier epoch, or repeated by somebody
+	}
+	switch rc.state {
+	case revoked:
+		s.barred = true
+		s.l.tell("it takes no mail of this host any more")
+		return nil
+	case restored:
+		return s.recount(ctx, rc)
+	case forked:
+		return s.recount(ctx, rc)
+	case newer:
+		if rc.epoch <= s.head.Epoch {
+			return nil
+		}
+		return s.recount(ctx, rc)
+	}
+	if rc.epoch != s.head.Epoch || rc.number < s.stored {
+		return nil
+	}
+	if at, ok, err := s.linkAt(ctx, rc.number); err != nil {
+		return err
+	} else if !ok || at != rc.link {
+		rc.state = forked
+		return s.recount(ctx, rc)
+	}
+	if rc.state == anew && s.head.Why == fine {
+		s.l.tell("it has mail of this host under other numbers: this host has lost its record of what it had sent, and numbers it anew")
+	}
+	if rc.number > s.stored {
+		s.quick, s.pause = 0, firstPause
+	}
+	if err := s.progress(ctx, rc); err != nil {
+		return err
+	}
+	if rc.state == gap && rc.attempt == s.attempt && s.sent > 0 && s.quick < quickMost {
+		s.quick++
+		s.attempt++
+		s.sent = 0
+	}
+	return nil
+}
+
+// recount begins a new epoch, since the two hosts do not agree on what is stored.
+func (s *sender) recount(ctx context.Context, rc receipt) error {
+	if now := s.l.Now(); now.Sub(s.recounted) >= 0 && now.Sub(s.recounted) < firstPause {
+		return nil // the peer is asked again; two hosts with one key do not keep each other busy
+	} else {
+		s.recounted = now
+	}
+	s.l.tell("its mail is numbered anew: " + map[state]string{
+		restored: "it knows less than this host has receipts for: was it restored from a backup?",
+		forked:   "it has other messages under the numbers of this host: do two machines use this host's key, or was this host restored from a backup?",
+		newer:    "it has mail under later numbers of this host: do two machines use this host's key, or was this host restored from a backup?",
+	}[rc.state])
+	return s.outbox.recount(ctx, rc.state, rc.epoch)
+}
+
+// fill sends frames that were not sent yet, as far as the window allows.
+func (s *sender) fill(ctx context.Context, peer Peer) error {
+	for s.sent < window {
+		if s.sent == len(s.frames) {
+			if more, err := s.lease(ctx); err != nil || !more {
+				return err
+			}
+			continue
+		}
+		f := s.frames[s.sent]
+		body := appendMessages(nil, f.msgs, s.l.Now())
+		if err := s.send(ctx, peer, header{number: f.first, link: f.before, count: uint16(len(f.msgs))}, body); err != nil {
+			return err
+		}
+		s.sent++
+	}
+	return nil
+}
+
+// ask has the peer tell what it has stored.
+func (s *sender) ask(ctx context.Context, peer Peer) error {
+	next, at := s.stored+1, s.at
+	if s.sent > 0 {
+		f := s.frames[s.sent-1]
+		next, at = f.first+uint64(len(f.msgs)), f.after
+	}
+	return s.send(ctx, peer, header{number: next, link: at}, nil)
+}
+
+func (s *sender) send(ctx context.Context, peer Peer, h header, body []byte) error {
+	h.kind, h.project, h.epoch, h.acked, h.doubt, h.attempt, h.state = Frame, s.l.Project, s.head.Epoch, s.head.Next, s.head.Doubt, s.attempt, s.head.Why
+	packet, err := pack(s.l.Peers, peer, h, body)
+	if err != nil {
+		return err
+	}
+	if err := s.l.fault("send"); err != nil {
+		return err
+	}
+	if err := s.l.Carrier.Send(ctx, s.l.peer, packet); err != nil {
+		return fmt.Errorf("send to host %q: %w", s.l.peer, err)
+	}
+	return nil
+}
+
+// stopped is an error of Config.Fault.
+type stopped struct{ error }
+
+func (l *line) fault(step string) error {
+	if err := l.Config.Fault(step); err != nil {
+		return &stopped{err}
+	}
+	return nil
+}

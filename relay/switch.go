@@ -1,0 +1,73 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// A Switch hands the packets of one carrier to the relays of several roots. It remembers which peers are linked, so that a relay
+// may come later.
+type Switch struct {
+	mu     sync.Mutex
+	relays map[string]*Relay // by project
+	up     map[string]bool
+}
+
+// Add hands packets for a relay's project to it from now on.
+func (s *Switch) Add(r *Relay) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.relays[r.Project] != nil {
+		return fmt.Errorf("project %s has a relay already", r.Project)
+	}
+	if s.relays == nil {
+		s.relays = map[string]*Relay{}
+	}
+	s.relays[r.Project] = r
+	for peer, up := range s.up {
+		if up {
+			r.Link(peer, true)
+		}
+	}
+	return nil
+}
+
+// Remove ends what Add has begun.
+func (s *Switch) Remove(r *Relay) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.relays, r.Project)
+}
+
+// ErrNoProject says that no root here has the project of a packet.
+var ErrNoProject = errors.New("no such project here")
+
+// Packet is for a carrier.
+func (s *Switch) Packet(ctx context.Context, packet []byte) error {
+	project, _, err := Address(packet)
+	if err != nil {
+		return nil // no packet of ours
+	}
+	s.mu.Lock()
+	r := s.relays[project]
+	s.mu.Unlock()
+	if r == nil {
+		return fmt.Errorf("packet for project %s: %w", project, ErrNoProject)
+	}
+	return r.Packet(ctx, packet)
+}
+
+// Link is for a carrier.
+func (s *Switch) Link(peer string, up bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.up == nil {
+		s.up = map[string]bool{}
+	}
+	s.up[peer] = up
+	for _, r := range s.relays {
+		r.Link(peer, up)
+	}
+}
