@@ -52,14 +52,14 @@ func TestASenderIsToldThatAnAnswerIsLate(t *testing.T) {
 			t.Parallel()
 			w, amber, birch, r := owing(t)
 			does(w, birch)
-			k := deadlines.NewKeeper(w.Registry)
+			k := deadlines.NewChecker(w.Registry)
 			if wait := w.look(k); wait <= 0 || wait > time.Hour {
 				t.Errorf("looks again after %v", wait)
 			}
 			w.pass(time.Hour)
 			for range 2 {
 				w.look(k)
-				w.look(deadlines.NewKeeper(w.Registry))
+				w.look(deadlines.NewChecker(w.Registry))
 			}
 			w.wantNotices(amber.ID, `birch has not answered your message "which port" (`)
 			if st, err := w.Status(t.Context(), r.ID); err != nil || len(st.Told) != 1 || st.Told[0].Reason != notice.Unanswered {
@@ -90,11 +90,11 @@ func TestALateAnswerIsToldToOthersAllTheSame(t *testing.T) {
 	}
 	unblock := w.block(amber.ID)
 	w.pass(time.Hour)
-	k := deadlines.NewKeeper(w.Registry)
+	k := deadlines.NewChecker(w.Registry)
 	w.look(k)
 	w.wantNotices(cedar.ID, `birch has not answered your message "which host" (`)
 	unblock()
-	w.pass(keepAgain)
+	w.pass(retryAfter)
 	w.look(k)
 	w.wantNotices(amber.ID, `birch has not answered your message "which port" (`)
 }
@@ -113,7 +113,7 @@ func TestNoWordOfAnEphemeralMessageIsKeptForItsAnswer(t *testing.T) {
 		t.Errorf("the record is %s", record)
 	}
 	w.pass(time.Hour)
-	w.look(deadlines.NewKeeper(w.Registry))
+	w.look(deadlines.NewChecker(w.Registry))
 	w.wantNotices(amber.ID, "birch has not answered your message "+mail.ShortID(r.ID)+" within 1 h")
 }
 
@@ -140,7 +140,7 @@ func TestNobodyIsToldOfAnAnswerThatHasCome(t *testing.T) {
 			}
 			then(w, amber, birch)
 			w.pass(time.Hour)
-			w.look(deadlines.NewKeeper(w.Registry))
+			w.look(deadlines.NewChecker(w.Registry))
 			w.wantNotices(amber.ID)
 			if w.left(birch.ID) {
 				t.Error("the record stays")
@@ -174,13 +174,13 @@ func TestALateAnswerIsToldOnceWhereverSomebodyIsKilled(t *testing.T) {
 	w.read(birch.ID)
 	w.pass(time.Hour)
 	record := w.file("owed/" + birch.ID + ".jsonl")
-	w.look(deadlines.NewKeeper(w.Registry))
+	w.look(deadlines.NewChecker(w.Registry))
 	w.wantNotices(amber.ID, "has not answered")
 	if err := os.WriteFile(filepath.Join(w.Root(), "owed", birch.ID+".jsonl"), []byte(record), 0o600); err != nil { // as if it had been killed before
 		t.Fatal(err)
 	}
 	w.pass(time.Second)
-	w.look(deadlines.NewKeeper(w.Registry))
+	w.look(deadlines.NewChecker(w.Registry))
 	w.wantNotices(amber.ID, "has not answered")
 	if w.left(birch.ID) {
 		t.Error("the record stays")

@@ -18,6 +18,7 @@ import (
 	"c2c/broker/owed"
 	"c2c/inbox"
 	"c2c/sessions"
+	"c2c/sessions/processes"
 )
 
 // Config says where the root is and whose clock and log to use.
@@ -32,7 +33,7 @@ type Config struct {
 
 // ConfigOf is a Config with the settings of the environment. Wrong ones are ignored here; c2c doctor reports them.
 func ConfigOf(getenv func(string) string, root string, log inbox.Log) Config {
-	gone := func(client string, pid int) bool { return sessions.Uninstalled(getenv, client, pid) }
+	gone := func(client string, pid int) bool { return processes.Uninstalled(getenv, client, pid) }
 	return Config{Root: root, Log: log, Limits: loops.LimitsOf(getenv), Uninstalled: gone}
 }
 

@@ -21,7 +21,7 @@ func TestAMessageFromTheFutureIsToldOfInTime(t *testing.T) {
 	w.send(amber, "birch", "x")
 	w.put(amber, "birch", mail.Message{Content: "gone soon", ExpiresAt: mail.Seconds(w.clock.Add(5 * time.Minute))})
 	w.pass(-days30)
-	k := deadlines.NewKeeper(w.Registry)
+	k := deadlines.NewChecker(w.Registry)
 	if wait := w.look(k); wait <= 0 || wait > 5*time.Minute {
 		t.Errorf("looks again after %v", wait)
 	}
@@ -62,7 +62,7 @@ func TestARingFromTheFutureIsForNoMessage(t *testing.T) {
 		if st, err := w.Status(t.Context(), r.ID); err != nil || st.State != sessions.Queued || !st.LastRing.At.IsZero() {
 			t.Errorf("%s: status %+v, %v", outcome, st, err)
 		}
-		k := deadlines.NewKeeper(w.Registry)
+		k := deadlines.NewChecker(w.Registry)
 		if wait := w.look(k); wait > notice.TellAfter {
 			t.Errorf("%s: looks again after %v", outcome, wait)
 		}
@@ -70,14 +70,14 @@ func TestARingFromTheFutureIsForNoMessage(t *testing.T) {
 }
 
 // The clock goes ahead by itself: nothing is told or taken away until it is clear that it stays so.
-func TestAKeeperWaitsWhenTheClockHasGoneAhead(t *testing.T) {
+func TestACheckerWaitsWhenTheClockHasGoneAhead(t *testing.T) {
 	t.Parallel()
 	for name, stays := range map[string]bool{"it is set back": false, "it stays": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w, amber, birch, _ := asks(t, mail.Message{Kind: "question"})
 			w.put(amber, "birch", mail.Message{Content: "a day", ExpiresAt: mail.Seconds(w.clock.Add(24 * time.Hour))})
-			k := deadlines.NewKeeper(w.Registry)
+			k := deadlines.NewChecker(w.Registry)
 			k.Clock.Elapsed = func(time.Time, time.Time) time.Duration { return time.Second }
 			w.look(k)
 			w.pass(days30)

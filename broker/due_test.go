@@ -20,7 +20,7 @@ import (
 // isDue says whether a command would look at what messages are owed.
 func (w *world) isDue() bool { return w.untilLook() == 0 }
 
-// untilLook is for how long no command looks, as the time of the mark says.
+// untilLook is for how long no command looks, as the time of owed.due says.
 func (w *world) untilLook() time.Duration {
 	at, size, err := w.Dir().TimeOf(due.FileName)
 	if ahead := at.Sub(w.clock); err == nil && size > 0 && ahead > 0 && ahead <= due.LookEvery {
@@ -85,12 +85,12 @@ func TestACommandLooksWhenSomethingIsDueAndNotBefore(t *testing.T) {
 	}
 }
 
-// A plain message has nothing to do with the mark, and what waits is not read as long as nothing is due.
+// A plain message has nothing to do with owed.due, and what waits is not read as long as nothing is due.
 func TestNothingIsReadThatIsNotDue(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := pair(t)
 	w.looked()
-	lock := filepath.Join(w.Root(), deadlines.KeeperLock)
+	lock := filepath.Join(w.Root(), deadlines.LockName)
 	if err := os.Remove(lock); err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestASenderThatIsKilledIsNotForgotten(t *testing.T) {
 	w.wantNotices(amber.ID, "has not read")
 }
 
-// A keeper is killed while it looks: the next one looks.
+// A checker is killed while it looks: the next one looks.
 func TestALookThatIsKilledIsDoneAgain(t *testing.T) {
 	t.Parallel()
 	w, _, _ := pair(t)
@@ -201,15 +201,15 @@ func TestALookThatIsKilledIsDoneAgain(t *testing.T) {
 	w.looked()
 }
 
-// Who looks all the time keeps the mark, so that no command opens more than that.
-func TestAKeeperKeepsTheMark(t *testing.T) {
+// A process that looks all the time keeps owed.due ahead, so that commands look at no message.
+func TestACheckerKeepsOwedDueAhead(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
-	k := deadlines.NewKeeper(w.Registry)
+	k := deadlines.NewChecker(w.Registry)
 	for range 30 {
 		w.look(k)
 		if w.isDue() {
-			t.Fatal("the mark is over")
+			t.Fatal("the time of owed.due is over")
 		}
 		w.pass(time.Minute)
 	}
@@ -236,17 +236,17 @@ func TestACommandDoesNotLookForLong(t *testing.T) {
 	w, amber, _ := pair(t)
 	w.put(amber, "birch", mail.Message{TellAfter: 60})
 	w.pass(time.Minute)
-	k := deadlines.NewKeeper(w.Registry)
+	k := deadlines.NewChecker(w.Registry)
 	k.Once = true
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := k.Look(over); !errors.Is(err, context.Canceled) {
 		t.Errorf("err %v", err)
 	}
-	if left := w.Due.UntilLook(); left <= 0 || left > keepAgain {
+	if left := w.Due.UntilLook(); left <= 0 || left > retryAfter {
 		t.Errorf("the next one looks after %v", left)
 	}
-	w.pass(keepAgain)
+	w.pass(retryAfter)
 	w.once()
 	w.wantNotices(amber.ID, "has not read")
 }

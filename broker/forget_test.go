@@ -20,14 +20,14 @@ import (
 func TestNobodyIsRemindedWhoHasEnded(t *testing.T) {
 	t.Parallel()
 	w, amber, birch, r := asks(t, mail.Message{Kind: "question"})
-	k := deadlines.NewKeeper(w.Registry)
+	k := deadlines.NewChecker(w.Registry)
 	w.look(k)
 	w.read(birch.ID)
 	w.ends(20)
 	w.pass(5 * time.Hour)
 	for range 3 {
 		w.look(k)
-		w.look(deadlines.NewKeeper(w.Registry))
+		w.look(deadlines.NewChecker(w.Registry))
 		w.pass(time.Hour)
 	}
 	w.wantReminders(birch.ID, 0)
@@ -47,7 +47,7 @@ func TestNobodyIsRemindedWhoHasEnded(t *testing.T) {
 func TestAnAskerIsToldOnceOfASessionThatHasEnded(t *testing.T) {
 	t.Parallel()
 	w, amber, birch, _ := asks(t, mail.Message{Kind: "question"})
-	k := deadlines.NewKeeper(w.Registry)
+	k := deadlines.NewChecker(w.Registry)
 	w.ends(20)
 	for range 8 {
 		w.look(k)

@@ -6,17 +6,18 @@ import (
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/sessions/locks"
+	"c2c/sessions/processes"
 )
 
 // countedProcesses counts how often each process is looked at.
 type countedProcesses struct {
-	sessions.ProcessTable
+	processes.Table
 	looks map[int]int
 }
 
-func (c countedProcesses) Find(pid int) (sessions.Process, error) {
+func (c countedProcesses) Find(pid int) (processes.Process, error) {
 	c.looks[pid]++
-	return c.ProcessTable.Find(pid)
+	return c.Table.Find(pid)
 }
 
 func TestACallerThatIsKnownIsLookedAtOnce(t *testing.T) {

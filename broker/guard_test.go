@@ -212,7 +212,7 @@ func TestADeadLoopIsStopped(t *testing.T) {
 					}
 					r := w.says(all[i%n], all[(i+1)%n], m)
 					if r.Held {
-						if i < stormHops {
+						if i < defaultHops {
 							t.Errorf("message %d is held", i+1)
 						}
 						if left := w.waiting(all[(i+1)%n].ID); len(left) != 2 { // a notice, too
@@ -274,7 +274,7 @@ func TestWhatIsHeldIsHandedOverAfterSilence(t *testing.T) {
 	if _, err := w.Send(t.Context(), amber, mail.Message{To: birch.Alias, Content: "again"}); !errors.Is(err, loops.ErrTooManyAnswers) || !strings.Contains(err.Error(), "held already for 15 min") {
 		t.Errorf("a second one: %v", err)
 	}
-	k := deadlines.NewKeeper(w.Registry)
+	k := deadlines.NewChecker(w.Registry)
 	if wait := w.look(k); wait <= 0 || wait > guardPause {
 		t.Errorf("it is looked for in %v", wait)
 	}
@@ -458,7 +458,7 @@ func TestClientsThatTellOfNoWorkHaveALongerWay(t *testing.T) {
 }
 
 // Whoever holds a message may be killed before it has told anybody.
-func TestTheKeeperTellsOfWhatIsHeld(t *testing.T) {
+func TestTheCheckerTellsOfWhatIsHeld(t *testing.T) {
 	t.Parallel()
 	w, all := guarded(t, 2, 2)
 	now := mail.Seconds(w.clock)
@@ -466,8 +466,8 @@ func TestTheKeeperTellsOfWhatIsHeld(t *testing.T) {
 	if _, err := w.box(all[1].ID).Deliver(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
-	w.look(deadlines.NewKeeper(w.Registry))
-	w.look(deadlines.NewKeeper(w.Registry))
+	w.look(deadlines.NewChecker(w.Registry))
+	w.look(deadlines.NewChecker(w.Registry))
 	w.wantNotices(all[1].ID, "You and s0")
 	w.wantNotices(w.person(), "s0 and s1")
 }

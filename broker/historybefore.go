@@ -15,8 +15,8 @@ import (
 // Position is a place in the order of all messages: the time of one, and of several at that time its trace. Nothing is kept of
 // it, so whoever pages through the past can go on after any time.
 type Position struct {
-	TS    float64
-	Trace mail.Fingerprint
+	TS          float64
+	Fingerprint mail.Fingerprint
 }
 
 // Latest is behind all messages.
@@ -26,7 +26,7 @@ var Latest = Position{TS: math.Inf(1)}
 func PositionOf(m mail.Message) Position { return Position{m.TS, m.Fingerprint()} }
 
 func (m Position) compare(other Position) int {
-	return cmp.Or(cmp.Compare(m.TS, other.TS), bytes.Compare(m.Trace[:], other.Trace[:]))
+	return cmp.Or(cmp.Compare(m.TS, other.TS), bytes.Compare(m.Fingerprint[:], other.Fingerprint[:]))
 }
 
 // HistoryBefore gives the newest messages that stand before a moment, newest first: all that are kept, whether they were read or wait,

@@ -50,7 +50,7 @@ func FuzzFilesOfARoot(f *testing.F) {
 		w.Search(ctx, amber, []string{"x"}, 9)
 		w.HistoryBefore(ctx, "", broker.Latest, 9)
 		explain.Obligations(ctx, w.Registry, amber, true)
-		deadlines.NewKeeper(w.Registry).Look(ctx)
+		deadlines.NewChecker(w.Registry).Look(ctx)
 		if box, err := w.Mailbox(amber.ID); err == nil {
 			box.Archive().History(ctx, 9)
 			box.Archive().Next(0)
@@ -66,7 +66,7 @@ func FuzzFilesOfARoot(f *testing.F) {
 			t.Errorf("%s with %q: birch has %v, %v", path, data, msgs, err)
 		}
 		w.clock = w.clock.Add(time.Hour)
-		deadlines.NewKeeper(w.Registry).Look(ctx)
+		deadlines.NewChecker(w.Registry).Look(ctx)
 		if _, err := os.Stat(filepath.Join(w.Root(), registryFile)); errors.Is(err, fs.ErrNotExist) {
 			t.Error("the registry is gone")
 		}

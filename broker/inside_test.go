@@ -20,11 +20,12 @@ import (
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/processes"
 	"c2c/sessions/turns"
 )
 
 // table is a process table in memory; the test itself is process 100, child of 90.
-type table map[int]sessions.Process
+type table map[int]processes.Process
 
 func (t table) Self() int { return 100 }
 
@@ -34,11 +35,11 @@ func (t table) Namespace() string { return "pid:[1]" }
 
 func (t table) Opened(client.Profile, int) (map[string]bool, bool) { return nil, false }
 
-func (t table) Find(pid int) (sessions.Process, error) {
+func (t table) Find(pid int) (processes.Process, error) {
 	if p, ok := t[pid]; ok {
 		return p, nil
 	}
-	return sessions.Process{}, sessions.ErrNoProcess
+	return processes.Process{}, processes.ErrNoProcess
 }
 
 // world is a broker with a clock and a process table that the test moves.
@@ -84,7 +85,7 @@ func (w *world) pid(n int) int { return n }
 // starts starts a process, or another one in the place of one that has ended.
 func (w *world) starts(n int) {
 	w.started++
-	w.table[n] = sessions.Process{PID: n, Parent: 1, Start: int64(1000 + w.started)}
+	w.table[n] = processes.Process{PID: n, Parent: 1, Start: int64(1000 + w.started)}
 }
 
 // opens has a process of Codex hold the lock of a thread that it has open, from its next start on.
@@ -182,7 +183,7 @@ func (w *world) wantNotices(sid string, words ...string) {
 	}
 }
 
-func (w *world) look(k *deadlines.Keeper) time.Duration {
+func (w *world) look(k *deadlines.Checker) time.Duration {
 	w.t.Helper()
 	wait, err := k.Look(context.Background())
 	if err != nil {
@@ -327,16 +328,16 @@ func unused(t *testing.T, days int) (w *world, birch sessions.Session) {
 func (w *world) tidied() {
 	w.t.Helper()
 	defer w.keeping()()
-	if err := w.Dir().Touch(deadlines.KeeperLock, w.clock.Add(-2*moves.TidyEvery)); err != nil {
+	if err := w.Dir().Touch(deadlines.LockName, w.clock.Add(-2*moves.TidyEvery)); err != nil {
 		w.t.Fatal(err)
 	}
-	w.look(deadlines.NewKeeper(w.Registry))
+	w.look(deadlines.NewChecker(w.Registry))
 }
 
 // keeping takes the right to act on what messages are owed, as a server does.
 func (w *world) keeping() (release func()) {
 	w.t.Helper()
-	lock, err := deadlines.Keeping(w.Registry)
+	lock, err := deadlines.OpenLock(w.Registry)
 	if err != nil {
 		w.t.Fatal(err)
 	}

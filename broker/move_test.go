@@ -23,6 +23,7 @@ import (
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/sessions/facts"
+	"c2c/sessions/processes"
 	"c2c/sessions/registry"
 )
 
@@ -536,16 +537,16 @@ func TestMailThatComesAtTheEndOfAMoveIsMovedLater(t *testing.T) {
 
 // onFind is a process table that calls a function when it is asked for the first time.
 type onFind struct {
-	sessions.ProcessTable
+	processes.Table
 	call func()
 }
 
-func (o *onFind) Find(pid int) (sessions.Process, error) {
+func (o *onFind) Find(pid int) (processes.Process, error) {
 	if call := o.call; call != nil {
 		o.call = nil
 		call()
 	}
-	return o.ProcessTable.Find(pid)
+	return o.Table.Find(pid)
 }
 
 // A sender whose message is to follow the alias has found the new holder, which loses the alias at this moment.

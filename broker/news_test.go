@@ -32,7 +32,7 @@ func TestASenderIsToldTogether(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := pair(t)
 	w.register("coral", callers.Caller{Client: "gem", PID: w.pid(30)})
-	k := deadlines.NewKeeper(w.Registry)
+	k := deadlines.NewChecker(w.Registry)
 	first := w.put(amber, "birch", mail.Message{Content: "one"})
 	w.pass(time.Minute)
 	later := []broker.Receipt{w.put(amber, "birch", mail.Message{Content: "two"}), w.put(amber, "birch", mail.Message{Content: "three"}), w.put(amber, "coral", mail.Message{Content: "four"})}
@@ -51,7 +51,7 @@ func TestASenderIsToldTogether(t *testing.T) {
 	for range 3 {
 		w.pass(tellGap)
 		w.look(k)
-		w.look(deadlines.NewKeeper(w.Registry)) // another one, that knows nothing of the first
+		w.look(deadlines.NewChecker(w.Registry)) // another one, that knows nothing of the first
 	}
 	told := w.notices(amber.ID)
 	if len(told) != 2 || strings.Contains(told[1], `"one"`) || !strings.Contains(told[1], `birch has not read your messages "two" (`) ||
@@ -71,7 +71,7 @@ func TestASenderIsLeftAloneForLongerWhenItWaitsForNothing(t *testing.T) {
 	t.Parallel()
 	for kind, gap := range map[string]time.Duration{"": 2 * tellGap, "question": tellGap} {
 		w, amber, _ := pair(t)
-		k := deadlines.NewKeeper(w.Registry)
+		k := deadlines.NewChecker(w.Registry)
 		w.put(amber, "birch", mail.Message{Content: "one"})
 		w.pass(notice.TellAfter)
 		w.look(k)
@@ -90,7 +90,7 @@ func TestASenderIsLeftAloneForLongerWhenItWaitsForNothing(t *testing.T) {
 func TestWhatWasReadMeanwhileIsNoNews(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
-	k := deadlines.NewKeeper(w.Registry)
+	k := deadlines.NewChecker(w.Registry)
 	w.put(amber, "birch", mail.Message{Content: "one"})
 	w.pass(time.Minute)
 	second := w.put(amber, "birch", mail.Message{Content: "two"})
@@ -112,7 +112,7 @@ func TestWhatWasReadMeanwhileIsNoNews(t *testing.T) {
 func TestASenderThatHasSaidWhenIsToldThen(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := pair(t)
-	k := deadlines.NewKeeper(w.Registry)
+	k := deadlines.NewChecker(w.Registry)
 	w.put(amber, "birch", mail.Message{Content: "one"})
 	w.pass(time.Minute)
 	w.put(amber, "birch", mail.Message{Content: "two"})
@@ -130,7 +130,7 @@ func TestASenderThatHasSaidWhenIsToldThen(t *testing.T) {
 func TestASenderThatIsGoneIsToldWhenItIsBack(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := pair(t)
-	k := deadlines.NewKeeper(w.Registry)
+	k := deadlines.NewChecker(w.Registry)
 	w.put(amber, "birch", mail.Message{Content: "one"})
 	w.ends(10)
 	w.pass(5 * time.Hour)
@@ -153,7 +153,7 @@ func TestWhatExpiresTogetherIsToldTogether(t *testing.T) {
 	all = append(all, w.put(amber, "birch", mail.Message{Content: "three", TellAfter: -1}), w.put(amber, "birch", mail.Message{Content: "four"}),
 		w.put(amber, "birch", mail.Message{Content: "five"}))
 	w.pass(time.Hour)
-	w.look(deadlines.NewKeeper(w.Registry))
+	w.look(deadlines.NewChecker(w.Registry))
 	told := w.notices(amber.ID)
 	if len(told) != 2 || !strings.Contains(told[0], `birch did not read your messages "one" (`) {
 		t.Errorf("told %q", told)

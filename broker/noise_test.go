@@ -127,7 +127,7 @@ func (d *day) minute(at int, i int) {
 
 // run has the day pass, and says how many notices were read.
 func (d *day) run() (n int) {
-	k := deadlines.NewKeeper(d.Registry)
+	k := deadlines.NewChecker(d.Registry)
 	for at := range 10 * 60 {
 		for i := range d.sessions {
 			d.minute(at, i)

@@ -11,6 +11,7 @@ import (
 	"c2c/inbox"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/processes"
 	"c2c/wake"
 )
 
@@ -150,7 +151,7 @@ func TestASenderIsToldWhatItsReceiverDoes(t *testing.T) {
 
 // started are processes with a home of their own.
 type started struct {
-	sessions.ProcessTable
+	processes.Table
 	home string
 }
 
@@ -178,7 +179,7 @@ func TestWhatAClientWritesOfItselfComesFirst(t *testing.T) {
 
 // shared is a process that many sessions share, and which of them it has open.
 type shared struct {
-	sessions.ProcessTable
+	processes.Table
 	open map[string]bool
 }
 

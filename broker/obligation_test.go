@@ -214,7 +214,7 @@ func TestAnObligationDoesNotEndByOthers(t *testing.T) {
 		t.Errorf("obligation %+v", o)
 	}
 	w.pass(4 * time.Hour)
-	w.look(deadlines.NewKeeper(w.Registry))
+	w.look(deadlines.NewChecker(w.Registry))
 	w.wantState(amber, owed.Overdue)
 	w.wantReminders(birch.ID, 1)
 }

@@ -6,6 +6,7 @@ import (
 
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/processes"
 )
 
 // An editor that is an MCP client has terminals for its person.
@@ -30,7 +31,7 @@ func TestAPersonBelowAnEditorMayNameTheirMailbox(t *testing.T) {
 }
 
 // rebooted is the same machine after a reboot.
-type rebooted struct{ sessions.ProcessTable }
+type rebooted struct{ processes.Table }
 
 func (rebooted) Namespace() string { return "pid:[1] second-boot" }
 

@@ -14,6 +14,7 @@ import (
 	"c2c/broker/moves"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/processes"
 	"c2c/sessions/registry"
 )
 
@@ -140,9 +141,9 @@ func BenchmarkResolveByAncestors(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			w := newTableWorld(b)
 			for pid := 80; pid < 90; pid++ {
-				w.table[pid] = sessions.Process{PID: pid, Parent: pid - 1, Start: int64(pid)}
+				w.table[pid] = processes.Process{PID: pid, Parent: pid - 1, Start: int64(pid)}
 			}
-			w.table[90] = sessions.Process{PID: 90, Parent: 89, Start: 6}
+			w.table[90] = processes.Process{PID: 90, Parent: 89, Start: 6}
 			full(w, n)
 			w.register("amber", callers.Caller{Client: "claude", PID: w.pid(80)})
 			for b.Loop() {

@@ -22,7 +22,7 @@ func TestNobodyIsRemindedOfWhatIsNotRead(t *testing.T) {
 	for range 30 {
 		w.put(amber, "birch", mail.Message{Kind: "question"})
 	}
-	k := deadlines.NewKeeper(w.Registry)
+	k := deadlines.NewChecker(w.Registry)
 	for range 20 {
 		w.look(k)
 		w.once()
@@ -81,23 +81,23 @@ func TestAPlainMessageIsNoLateAnswer(t *testing.T) {
 	w.pass(time.Minute)
 	w.send(birch, "amber", "it is 80")
 	w.pass(time.Hour)
-	w.look(deadlines.NewKeeper(w.Registry))
+	w.look(deadlines.NewChecker(w.Registry))
 	w.wantNotices(amber.ID)
 }
 
 // The clock goes ahead by days, somebody looks, and it is set right. What was owed is owed still.
 func TestAClockThatWasAheadEndsNoObligation(t *testing.T) {
 	t.Parallel()
-	for name, look := range map[string]func(*world, *deadlines.Keeper){
-		"a process that stays": func(w *world, k *deadlines.Keeper) { w.look(k) },
-		"commands":             func(w *world, _ *deadlines.Keeper) { w.once() },
+	for name, look := range map[string]func(*world, *deadlines.Checker){
+		"a process that stays": func(w *world, k *deadlines.Checker) { w.look(k) },
+		"commands":             func(w *world, _ *deadlines.Checker) { w.once() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			const jump = 40 * 24 * time.Hour
 			w, amber, birch, r := asks(t, mail.Message{Kind: "question"})
 			w.read(birch.ID)
-			k := deadlines.NewKeeper(w.Registry)
+			k := deadlines.NewChecker(w.Registry)
 			look(w, k)
 			for range 2 { // it happens again, later
 				w.pass(jump)
@@ -128,7 +128,7 @@ func TestAQuestionFromTheFutureIsDueInTime(t *testing.T) {
 	w.put(amber, "birch", mail.Message{Kind: "question"})
 	w.read(birch.ID)
 	w.pass(-ahead)
-	k := deadlines.NewKeeper(w.Registry)
+	k := deadlines.NewChecker(w.Registry)
 	if wait := w.look(k); wait <= 0 || wait > 4*time.Hour {
 		t.Errorf("looks again after %v", wait)
 	}
@@ -181,7 +181,7 @@ func TestManyLateAnswersMakeFewReminders(t *testing.T) {
 				all = append(all, m)
 			}
 			w.records(birch, all)
-			k := deadlines.NewKeeper(w.Registry)
+			k := deadlines.NewChecker(w.Registry)
 			hours := 24
 			for range hours * 4 {
 				w.pass(15 * time.Minute)
@@ -213,7 +213,7 @@ func TestBetweenTwoRemindersIsHalfAnHour(t *testing.T) {
 			TS: mail.Seconds(at), Due: mail.Seconds(at.Add(time.Hour))})
 	}
 	w.records(birch, all)
-	k := deadlines.NewKeeper(w.Registry)
+	k := deadlines.NewChecker(w.Registry)
 	w.pass(time.Hour)
 	for minute := range 40 {
 		w.look(k)

@@ -51,7 +51,7 @@ func TestWhoDoesNotAnswerIsReminded(t *testing.T) {
 			}
 			r := w.put(amber, "birch", mail.Message{Kind: "task", AnswerBy: mail.Seconds(w.clock.Add(time.Hour)), TellAfter: -1})
 			w.read(birch.ID)
-			k := deadlines.NewKeeper(w.Registry)
+			k := deadlines.NewChecker(w.Registry)
 			wait := w.look(k)
 			if wait <= 0 || wait > time.Hour {
 				t.Errorf("looks again after %v", wait)
@@ -63,7 +63,7 @@ func TestWhoDoesNotAnswerIsReminded(t *testing.T) {
 			for hour, n := range c.want {
 				for range 2 {
 					w.look(k)
-					w.look(deadlines.NewKeeper(w.Registry)) // another one, that knows nothing of the first
+					w.look(deadlines.NewChecker(w.Registry)) // another one, that knows nothing of the first
 				}
 				if got := w.reminders(birch.ID); len(got) != n || !strings.Contains(got[0], "amber waits for your answer to its task "+mail.ShortID(r.ID)) {
 					t.Fatalf("%d hours: %q, want %d", hour+1, got, n)
@@ -89,9 +89,9 @@ func TestAReminderIsNotMadeUpFor(t *testing.T) {
 	defer w.rings(birch)()
 	w.read(birch.ID)
 	w.pass(48 * time.Hour)
-	w.look(deadlines.NewKeeper(w.Registry))
+	w.look(deadlines.NewChecker(w.Registry))
 	w.wantReminders(birch.ID, 1)
-	w.look(deadlines.NewKeeper(w.Registry))
+	w.look(deadlines.NewChecker(w.Registry))
 	w.wantReminders(birch.ID, 1)
 }
 
@@ -115,15 +115,15 @@ func TestTwoWhoLookRemindOnce(t *testing.T) {
 	}
 }
 
-// A Keeper is killed between the reminder and its record.
-func TestAReminderIsThereOnceWhereverItsKeeperIsKilled(t *testing.T) {
+// A Checker is killed between the reminder and its record.
+func TestAReminderIsThereOnceWhereverItsCheckerIsKilled(t *testing.T) {
 	t.Parallel()
 	w, _, birch, _ := asks(t, mail.Message{Kind: "question"})
 	before := w.file("owed/" + birch.ID + ".jsonl")
 	w.read(birch.ID)
 	w.pass(4 * time.Hour)
 	for range 3 {
-		w.look(deadlines.NewKeeper(w.Registry))
+		w.look(deadlines.NewChecker(w.Registry))
 		if err := os.WriteFile(filepath.Join(w.Root(), owedDir, birch.ID+owedEnd), []byte(before), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +136,7 @@ func TestAReminderIsThereOnceWhereverItsKeeperIsKilled(t *testing.T) {
 func TestAnAnswerIsFoundThatTheRecordDoesNotTell(t *testing.T) {
 	t.Parallel()
 	for name, look := range map[string]func(w *world){
-		"by who looks all the time": func(w *world) { w.look(deadlines.NewKeeper(w.Registry)) },
+		"by who looks all the time": func(w *world) { w.look(deadlines.NewChecker(w.Registry)) },
 		"when it is due":            func(w *world) { w.pass(4 * time.Hour); w.once() },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -172,7 +172,7 @@ func TestAnAnswerIsFoundThatTheRecordDoesNotTell(t *testing.T) {
 // once looks as a command does, where no process looks all the time.
 func (w *world) once() {
 	w.t.Helper()
-	if err := deadlines.KeepOnce(w.t.Context(), w.Registry); err != nil {
+	if err := deadlines.CheckOnce(w.t.Context(), w.Registry); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -276,10 +276,10 @@ func TestAnExpiredQuestionIsOver(t *testing.T) {
 	w, amber, birch := pair(t)
 	w.put(amber, "birch", mail.Message{Kind: "question", ExpiresAt: mail.Seconds(w.clock.Add(time.Minute))})
 	w.pass(time.Minute)
-	w.look(deadlines.NewKeeper(w.Registry))
+	w.look(deadlines.NewChecker(w.Registry))
 	w.wantState(amber, notice.Expired)
 	w.pass(5 * time.Hour)
-	w.look(deadlines.NewKeeper(w.Registry))
+	w.look(deadlines.NewChecker(w.Registry))
 	w.wantReminders(birch.ID, 0)
 }
 
@@ -296,7 +296,7 @@ func TestNobodyIsRemindedOfWhatIsHeld(t *testing.T) {
 		t.Fatalf("receipt %+v", r)
 	}
 	w.pass(10 * time.Minute)
-	w.look(deadlines.NewKeeper(w.Registry))
+	w.look(deadlines.NewChecker(w.Registry))
 	w.wantReminders(birch.ID, 0)
 	if o := w.owesOne(birch); o.State != owed.Overdue || !strings.Contains(o.Why, "it is held") || !strings.Contains(o.Do, "c2c resume s0 s1") {
 		t.Errorf("obligation %+v", o)
@@ -306,16 +306,16 @@ func TestNobodyIsRemindedOfWhatIsHeld(t *testing.T) {
 	}
 	w.read(birch.ID)
 	w.pass(readGrace)
-	w.look(deadlines.NewKeeper(w.Registry))
+	w.look(deadlines.NewChecker(w.Registry))
 	w.wantReminders(birch.ID, 1)
 }
 
 func TestAnObligationThatNobodyAnswersIsGivenUp(t *testing.T) {
 	t.Parallel()
 	w, amber, birch, _ := asks(t, mail.Message{Kind: "question"})
-	k := deadlines.NewKeeper(w.Registry)
+	k := deadlines.NewChecker(w.Registry)
 	w.look(k)
-	w.pass(4*time.Hour + keptOverdue)
+	w.pass(4*time.Hour + overdueLimit)
 	if wait := w.look(k); wait > giveUpAfter {
 		t.Errorf("looks again after %v", wait)
 	}
@@ -347,7 +347,7 @@ func TestRecordsThatAreNoneStopNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	k := deadlines.NewKeeper(w.Registry)
+	k := deadlines.NewChecker(w.Registry)
 	w.look(k)
 	w.pass(5 * time.Hour)
 	w.look(k)
@@ -379,12 +379,12 @@ func TestWhatIsNoFileOfRecordsStopsNobodyElse(t *testing.T) {
 	}
 	w.read(birch.ID)
 	w.pass(4 * time.Hour)
-	k := deadlines.NewKeeper(w.Registry)
+	k := deadlines.NewChecker(w.Registry)
 	for range 2 { // it does not look again and again
-		if wait := w.look(k); wait < keepAgain/2 || wait > keepAgain {
+		if wait := w.look(k); wait < retryAfter/2 || wait > retryAfter {
 			t.Errorf("looks again after %v", wait)
 		}
-		w.pass(keepAgain)
+		w.pass(retryAfter)
 	}
 	w.wantReminders(birch.ID, 1)
 }
@@ -415,7 +415,7 @@ func TestTenThousandObligations(t *testing.T) {
 		all = append(all, m)
 	}
 	w.records(birch, all)
-	k := deadlines.NewKeeper(w.Registry)
+	k := deadlines.NewChecker(w.Registry)
 	if wait := w.look(k); wait <= 0 || wait > time.Hour {
 		t.Errorf("looks again after %v", wait)
 	}

@@ -36,22 +36,22 @@ func (b *Broker) Reply(ctx context.Context, from sessions.Session, answered, m m
 		return Receipt{}, fmt.Errorf("%s is your own message: write to %s anew (%w)", short, answered.To, sessions.ErrSelfSend)
 	}
 	m.InReplyTo = answered.ID
-	if err := answerOutside(&m, answered); err != nil {
+	if err := addressExternal(&m, answered); err != nil {
 		return Receipt{}, fmt.Errorf("answer message %s: %w", short, err)
 	}
 	return b.deliver(ctx, from, to, m)
 }
 
-// answerOutside adds to an answer to a sender outside which conversation it belongs to, and which person behind a bridge it is
+// addressExternal adds to an answer to a sender outside which conversation it belongs to, and which person behind a bridge it is
 // for.
-func answerOutside(m *mail.Message, answered mail.Message) error {
-	asked, ok := answered.Outside()
+func addressExternal(m *mail.Message, answered mail.Message) error {
+	asked, ok := answered.Origin()
 	if !ok || !answered.External {
 		return nil
 	}
-	o, _ := m.Outside()
+	o, _ := m.Origin()
 	o.ChatID, o.Identity = asked.ChatID, asked.Identity
-	return m.SetOutside(o)
+	return m.SetOrigin(o)
 }
 
 // Received gives the message that a session wants to answer; typed is an id or a part of it, see MessageID. The message may be

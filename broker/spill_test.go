@@ -25,18 +25,18 @@ func (w *world) spilled(sid, body string) {
 // The first command finds it, and so does each process that stays; an old version that still runs leaves more.
 func TestMailThatAnOldVersionHasLeftIsTaken(t *testing.T) {
 	t.Parallel()
-	for name, look := range map[string]func(w *world, k *deadlines.Keeper){
-		"a command": func(w *world, _ *deadlines.Keeper) {
-			if err := deadlines.KeepOnce(w.t.Context(), w.Registry); err != nil {
+	for name, look := range map[string]func(w *world, k *deadlines.Checker){
+		"a command": func(w *world, _ *deadlines.Checker) {
+			if err := deadlines.CheckOnce(w.t.Context(), w.Registry); err != nil {
 				w.t.Fatal(err)
 			}
 		},
-		"a process that stays": func(w *world, k *deadlines.Keeper) { w.look(k) },
+		"a process that stays": func(w *world, k *deadlines.Checker) { w.look(k) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w, _, birch := pair(t)
-			k := deadlines.NewKeeper(w.Registry)
+			k := deadlines.NewChecker(w.Registry)
 			for _, body := range []string{"one", "two"} {
 				w.spilled(birch.ID, body)
 				found := explain.Check(t.Context(), w.Registry, func(string) bool { return true })
@@ -63,7 +63,7 @@ func TestMailThatAnOldVersionHasLeftForNobodyIsADeadLetter(t *testing.T) {
 	t.Parallel()
 	w, _, _ := pair(t)
 	w.spilled("gone", "precious")
-	w.look(deadlines.NewKeeper(w.Registry))
+	w.look(deadlines.NewChecker(w.Registry))
 	w.pass(200 * 24 * time.Hour)
 	w.tidied()
 	if dead, err := notice.DeadLetters(t.Context(), w.Registry, 0); err != nil || len(dead) != 1 || dead[0].Message.Content != "precious" {

@@ -123,7 +123,7 @@ func TestAnObligationIsCountedOnce(t *testing.T) {
 	if strings.Contains(w.file("owed/"+closedFile), "which port") {
 		t.Error("the words of what is over are kept")
 	}
-	w.look(deadlines.NewKeeper(w.Registry))
+	w.look(deadlines.NewChecker(w.Registry))
 	if w.left(birch.ID) {
 		t.Error("the record stays")
 	}

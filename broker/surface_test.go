@@ -61,7 +61,7 @@ func TestSurfaceSupportSaysWhetherMailWakesASession(t *testing.T) {
 	w.wantSurface("its process has ended", gone.ID, "")
 	person := w.register("dana", callers.Caller{Client: sessions.ClientHuman})
 	w.wantSurface("a person", person.ID, "")
-	outside, err := w.Outside(t.Context(), "ci", sessions.ClientExternal)
+	outside, err := w.ExternalSession(t.Context(), "ci", sessions.ClientExternal)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,16 +33,16 @@ func unused(t *testing.T, days int) (w *world, birch sessions.Session) {
 func (w *world) tidied() {
 	w.t.Helper()
 	defer w.keeping()()
-	if err := w.Dir().Touch(deadlines.KeeperLock, w.clock.Add(-2*moves.TidyEvery)); err != nil {
+	if err := w.Dir().Touch(deadlines.LockName, w.clock.Add(-2*moves.TidyEvery)); err != nil {
 		w.t.Fatal(err)
 	}
-	w.look(deadlines.NewKeeper(w.Registry))
+	w.look(deadlines.NewChecker(w.Registry))
 }
 
 // keeping takes the right to act on what messages are owed, as a server does.
 func (w *world) keeping() (release func()) {
 	w.t.Helper()
-	lock, err := deadlines.Keeping(w.Registry)
+	lock, err := deadlines.OpenLock(w.Registry)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -183,20 +183,20 @@ func TestARootIsTidiedOnceADay(t *testing.T) {
 	t.Parallel()
 	w, birch := unused(t, 31)
 	defer w.keeping()()
-	if err := w.Dir().Touch(deadlines.KeeperLock, w.clock.Add(-time.Hour)); err != nil {
+	if err := w.Dir().Touch(deadlines.LockName, w.clock.Add(-time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	w.look(deadlines.NewKeeper(w.Registry))
+	w.look(deadlines.NewChecker(w.Registry))
 	if got := w.filesOf(birch.ID); !strings.Contains(got, "ID.inbox.lock") {
 		t.Errorf("it was tidied an hour ago, and again now: %s", got)
 	}
 	w.pass(moves.TidyEvery)
-	k := deadlines.NewKeeper(w.Registry)
+	k := deadlines.NewChecker(w.Registry)
 	w.look(k)
 	if got := w.filesOf(birch.ID); strings.Contains(got, "ID.inbox.lock") {
 		t.Errorf("a day later it was not tidied: %s", got)
 	}
-	if info, err := w.Dir().Stat(deadlines.KeeperLock); err != nil || !info.ModTime().Equal(w.clock) {
+	if info, err := w.Dir().Stat(deadlines.LockName); err != nil || !info.ModTime().Equal(w.clock) {
 		t.Errorf("the next one does not know: %v, %v", info.ModTime(), err)
 	}
 }
@@ -206,7 +206,7 @@ func TestAClockThatWasAheadForAMomentTidiesNothingAndDelaysNothing(t *testing.T)
 	t.Parallel()
 	w, birch := unused(t, 1)
 	defer w.keeping()()
-	k := deadlines.NewKeeper(w.Registry)
+	k := deadlines.NewChecker(w.Registry)
 	k.Clock.Elapsed = func(time.Time, time.Time) time.Duration { return time.Second }
 	w.look(k)
 	before := w.filesOf(birch.ID)

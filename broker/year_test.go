@@ -163,7 +163,7 @@ func TestAYear(t *testing.T) {
 	const sessionList, days = 500, 365
 	y := aYear(t)
 	begun, started := y.clock, 0
-	var k *deadlines.Keeper
+	var k *deadlines.Checker
 	for hour := 0; hour < days*24; hour += 3 {
 		for started < sessionList && y.clock.Sub(begun) >= time.Duration(started)*(days*24*time.Hour/sessionList) {
 			started++
@@ -171,7 +171,7 @@ func TestAYear(t *testing.T) {
 		}
 		y.works()
 		if hour%72 == 0 {
-			k = deadlines.NewKeeper(y.Registry) // of a server that was just started
+			k = deadlines.NewChecker(y.Registry) // of a server that was just started
 		}
 		if hour%12 == 0 {
 			y.look(k)

@@ -22,13 +22,13 @@ const (
 
 // Step is what has become of a message since the look before.
 type Step struct {
-	What    string // Queued, Handed, Read, Gone or Damaged
-	At      time.Time
-	By      string // the reader, when handed or read
-	Trace   mail.Fingerprint
-	Message mail.Message // its content only when First
-	First   bool         // no look has seen the message before
-	Why     string       // of Damaged, which has no message
+	What        string // Queued, Handed, Read, Gone or Damaged
+	At          time.Time
+	By          string // the reader, when handed or read
+	Fingerprint mail.Fingerprint
+	Message     mail.Message // its content only when First
+	First       bool         // no look has seen the message before
+	Why         string       // of Damaged, which has no message
 }
 
 // Observer follows a mailbox for somebody who only watches. It takes no lock and changes nothing, so nobody waits for it and
@@ -243,7 +243,7 @@ func (l *look) steps(read []archive.Record) (steps []Step) {
 		if told[t] = true; before.where == Read {
 			continue
 		}
-		step := Step{What: Read, At: mail.FromSeconds(r.DrainedAt), By: r.DrainedBy, Trace: t, Message: r.Message, First: !known}
+		step := Step{What: Read, At: mail.FromSeconds(r.DrainedAt), By: r.DrainedBy, Fingerprint: t, Message: r.Message, First: !known}
 		if msg, fresh := l.fresh[t]; fresh {
 			step.Message = msg // the archive has no content of an ephemeral one
 		}
@@ -260,7 +260,7 @@ func (l *look) steps(read []archive.Record) (steps []Step) {
 		if w.where == before.where && w.by == before.by {
 			continue
 		}
-		step := Step{What: w.where, At: w.at, By: w.by, Trace: t, Message: w.msg}
+		step := Step{What: w.where, At: w.at, By: w.by, Fingerprint: t, Message: w.msg}
 		if msg, fresh := l.fresh[t]; fresh {
 			step.Message, step.First = msg, true
 		}
@@ -273,7 +273,7 @@ func (l *look) steps(read []archive.Record) (steps []Step) {
 func (l *look) gone(told map[mail.Fingerprint]bool) (steps []Step) {
 	for t, before := range l.o.waits {
 		if _, there := l.waits[t]; !there && !told[t] && before.where != Read {
-			steps = append(steps, Step{What: Gone, By: before.by, Trace: t, Message: before.msg})
+			steps = append(steps, Step{What: Gone, By: before.by, Fingerprint: t, Message: before.msg})
 		}
 	}
 	sort.Slice(steps, func(i, j int) bool { return steps[i].Message.TS < steps[j].Message.TS })

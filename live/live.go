@@ -61,12 +61,12 @@ type Event struct {
 	Alias     string // of that session
 	Before    bool   // it had happened before the view began
 
-	Trace   mail.Fingerprint // which message
-	Message mail.Message     // has its content when Stored, Read or Dead
-	By      string           // the reader
-	Awaits  bool             // of Read: the model has not answered since, and its answer will be told
-	Ring    wake.Ring
-	Why     string
+	Fingerprint mail.Fingerprint // which message
+	Message     mail.Message     // has its content when Stored, Read or Dead
+	By          string           // the reader
+	Awaits      bool             // of Read: the model has not answered since, and its answer will be told
+	Ring        wake.Ring
+	Why         string
 }
 
 // Session is one session. Count and LastRead are as new as the events.
@@ -374,7 +374,7 @@ func (v *View) lookInto(sid string) {
 
 // step makes events of what has become of a message.
 func (v *View) step(sid string, s inbox.Step) {
-	e := Event{At: s.At, SessionID: sid, Trace: s.Trace, Message: s.Message, By: s.By, Why: s.Why, Before: !v.begun}
+	e := Event{At: s.At, SessionID: sid, Fingerprint: s.Fingerprint, Message: s.Message, By: s.By, Why: s.Why, Before: !v.begun}
 	if s.What == inbox.Damaged {
 		e.What, e.At = Damaged, v.cfg.Now()
 		v.event(e)
@@ -395,7 +395,7 @@ func (v *View) step(sid string, s inbox.Step) {
 		if i := v.find(sid); i >= 0 && v.begun {
 			v.sessions[i].LastRead = s.At.UTC()
 		}
-		v.forget(s.Trace)
+		v.forget(s.Fingerprint)
 	case inbox.Handed:
 		e.What = Handed
 	case inbox.Queued:
@@ -404,7 +404,7 @@ func (v *View) step(sid string, s inbox.Step) {
 		}
 		e.At = v.cfg.Now()
 	case inbox.Gone: // moved, or swept: the other mailbox, or the dead letters, tell of it
-		v.forget(s.Trace)
+		v.forget(s.Fingerprint)
 		if e.What, e.At = Read, v.cfg.Now(); !s.Message.Ephemeral || moved {
 			return
 		}
@@ -417,11 +417,11 @@ func (v *View) isElsewhere(sid string, s inbox.Step) bool {
 	if s.Message.IsUnnamed() {
 		return false
 	}
-	if v.done[s.Trace] && s.What != inbox.Gone {
+	if v.done[s.Fingerprint] && s.What != inbox.Gone {
 		return true
 	}
 	for other, box := range v.boxes {
-		if other != sid && box.Has(s.Trace) {
+		if other != sid && box.Has(s.Fingerprint) {
 			return true
 		}
 	}
@@ -448,8 +448,8 @@ func (v *View) due(began time.Time) (due []Event) {
 	var later []pending
 	held := map[mail.Fingerprint]bool{}
 	for _, p := range v.pending {
-		if held[p.Trace] || p.What == Stored && !p.held && p.Message.Time().After(began) {
-			held[p.Trace] = p.Trace != mail.Fingerprint{}
+		if held[p.Fingerprint] || p.What == Stored && !p.held && p.Message.Time().After(began) {
+			held[p.Fingerprint] = p.Fingerprint != mail.Fingerprint{}
 			later = append(later, pending{p.Event, true})
 			continue
 		}

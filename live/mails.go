@@ -54,7 +54,7 @@ func (m *Mails) Add(events []Event) (changed []*Mail) {
 		}
 	}
 	for _, e := range events {
-		one := m.byKey[e.Trace]
+		one := m.byKey[e.Fingerprint]
 		switch e.What {
 		case Stored:
 			change(m.store(e))
@@ -92,7 +92,7 @@ func (m *Mails) Add(events []Event) (changed []*Mail) {
 }
 
 func (m *Mails) store(e Event) *Mail {
-	one := &Mail{Message: e.Message, SessionID: e.SessionID, Key: e.Trace, State: sessions.Queued, At: e.At}
+	one := &Mail{Message: e.Message, SessionID: e.SessionID, Key: e.Fingerprint, State: sessions.Queued, At: e.At}
 	if len(one.Content) > m.room {
 		one.Content, one.Cut = strings.ToValidUTF8(strings.Clone(one.Content[:m.room]), ""), true
 	}
@@ -103,7 +103,7 @@ func (m *Mails) store(e Event) *Mail {
 	if extra > m.room {
 		one.Extra = nil
 	}
-	m.byKey[e.Trace] = one
+	m.byKey[e.Fingerprint] = one
 	m.all = append(m.all, one)
 	return one
 }

@@ -29,7 +29,7 @@ func TestARingIsForWhatItCanTellOf(t *testing.T) {
 		m := mail.Message{From: "amber", To: "birch", ID: name, TS: mail.Seconds(sent)}
 		c.change(&m)
 		mails := NewMails(10, 100)
-		mails.Add([]Event{{What: Stored, SessionID: "b", Trace: m.Fingerprint(), Message: m}, {What: Rung, SessionID: "b", At: ring}})
+		mails.Add([]Event{{What: Stored, SessionID: "b", Fingerprint: m.Fingerprint(), Message: m}, {What: Rung, SessionID: "b", At: ring}})
 		if got := mails.All()[0].State; got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
@@ -39,7 +39,7 @@ func TestARingIsForWhatItCanTellOf(t *testing.T) {
 // letter is the event that a message has come.
 func letter(id, content string) Event {
 	m := mail.Message{From: "amber", To: "birch", ID: id, Content: content}
-	return Event{What: Stored, SessionID: "b", Trace: m.Fingerprint(), Message: m}
+	return Event{What: Stored, SessionID: "b", Fingerprint: m.Fingerprint(), Message: m}
 }
 
 func TestTheNewestMessagesAreKeptAndOfEachTheBeginning(t *testing.T) {
@@ -47,7 +47,7 @@ func TestTheNewestMessagesAreKeptAndOfEachTheBeginning(t *testing.T) {
 	mails := NewMails(2, 5)
 	first := letter("m-1", "日本")
 	first.Message.Extra = []mail.Field{{Name: "x", Value: []byte(`"large"`)}}
-	changed := mails.Add([]Event{first, letter("m-2", "12345"), {What: Read, Trace: first.Trace, By: "test"}})
+	changed := mails.Add([]Event{first, letter("m-2", "12345"), {What: Read, Fingerprint: first.Fingerprint, By: "test"}})
 	var got []string
 	for _, m := range changed {
 		got = append(got, fmt.Sprint(m.ID, m.Content, m.Cut, m.State, len(m.Extra)))
@@ -56,10 +56,10 @@ func TestTheNewestMessagesAreKeptAndOfEachTheBeginning(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	mails.Add([]Event{letter("m-3", "")})
-	if all := mails.All(); len(all) != 2 || all[0].ID != "m-2" || mails.Known(first.Trace) != nil {
+	if all := mails.All(); len(all) != 2 || all[0].ID != "m-2" || mails.Known(first.Fingerprint) != nil {
 		t.Errorf("%+v", all)
 	}
-	if changed := mails.Add([]Event{{What: Read, Trace: first.Trace}}); len(changed) > 0 {
+	if changed := mails.Add([]Event{{What: Read, Fingerprint: first.Fingerprint}}); len(changed) > 0 {
 		t.Errorf("%+v", changed[0])
 	}
 }

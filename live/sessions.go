@@ -103,8 +103,8 @@ func (v *View) deadLetters(ctx context.Context) error {
 			continue
 		}
 		v.event(Event{What: Dead, At: mail.FromSeconds(d.DeletedAt), SessionID: d.SessionID,
-			Alias: cmp.Or(v.alias(d.SessionID), d.Message.To), // its row may be gone by now
-			Trace: t, Message: d.Message, Why: d.Reason})
+			Alias:       cmp.Or(v.alias(d.SessionID), d.Message.To), // its row may be gone by now
+			Fingerprint: t, Message: d.Message, Why: d.Reason})
 	}
 	return nil
 }
@@ -114,13 +114,13 @@ func (v *View) backlog(ctx context.Context) error {
 	events := map[mail.Fingerprint][]Event{}
 	var found, kept []Event // Stored; anything but a message
 	add := func(e Event) {
-		if e.What == Stored && events[e.Trace] == nil {
+		if e.What == Stored && events[e.Fingerprint] == nil {
 			found = append(found, e)
 		}
-		events[e.Trace] = append(events[e.Trace], e)
+		events[e.Fingerprint] = append(events[e.Fingerprint], e)
 	}
 	for _, p := range v.pending {
-		if p.Trace == (mail.Fingerprint{}) {
+		if p.Fingerprint == (mail.Fingerprint{}) {
 			kept = append(kept, p.Event)
 		} else {
 			add(p.Event)
@@ -128,8 +128,8 @@ func (v *View) backlog(ctx context.Context) error {
 	}
 	if v.cfg.Backlog > 0 {
 		if err := v.history(ctx, func(sid string, r archive.Record) {
-			e := Event{What: Stored, At: r.Time(), SessionID: sid, Before: true, Trace: r.Fingerprint(), Message: r.Message}
-			if events[e.Trace] != nil {
+			e := Event{What: Stored, At: r.Time(), SessionID: sid, Before: true, Fingerprint: r.Fingerprint(), Message: r.Message}
+			if events[e.Fingerprint] != nil {
 				return // a message of its own when it has no id, and then it is one of many
 			}
 			add(e)
@@ -143,7 +143,7 @@ func (v *View) backlog(ctx context.Context) error {
 	found = found[max(0, len(found)-v.cfg.Backlog):]
 	v.pending = nil
 	for _, e := range found {
-		kept = append(kept, events[e.Trace]...)
+		kept = append(kept, events[e.Fingerprint]...)
 	}
 	for _, e := range kept {
 		v.event(e)

@@ -66,7 +66,7 @@ func TestChannel(t *testing.T) {
 // The client writes it around the message: what could close its tag is not among it.
 func TestAChannelSaysWhereMailFromOutsideComesFrom(t *testing.T) {
 	m := mail.Message{From: "external-ci", To: "birch", External: true}
-	if err := m.SetOutside(mail.Outside{ChatID: "42", Path: "/", Method: "POST"}); err != nil {
+	if err := m.SetOrigin(mail.Origin{ChatID: "42", Path: "/", Method: "POST"}); err != nil {
 		t.Fatal(err)
 	}
 	if got := tools.Meta(m); got["chat_id"] != "42" || got["path"] != "/" || got["method"] != "POST" || got["from"] != "external-ci" || got["identity"] != nil {

@@ -9,6 +9,7 @@ import (
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/processes"
 	"c2c/wake"
 )
 
@@ -27,7 +28,7 @@ type names struct {
 
 func (r *Ringer) names(b *broker.Broker) *names {
 	n := &names{b: b, own: r.Scope.process, log: r.Log}
-	n.off = func() bool { return sessions.Uninstalled(r.Getenv, r.Scope.client.Name, n.own) }
+	n.off = func() bool { return processes.Uninstalled(r.Getenv, r.Scope.client.Name, n.own) }
 	if r.Scope.client.Peers != nil {
 		n.peers = r.Scope.client.Peers(r.Getenv, func(ctx context.Context, m wake.Sent) error {
 			err := store(ctx, b, r.Scope.client.Name, m)

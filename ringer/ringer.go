@@ -18,6 +18,7 @@ import (
 	"c2c/process/survive"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/processes"
 	"c2c/sessions/registry"
 	"c2c/sessions/turns"
 	"c2c/wake"
@@ -97,7 +98,7 @@ func (r *Ringer) ring(ctx context.Context) error {
 	defer w.stop(nil)
 	names := r.names(b)
 	defer names.close()
-	defer r.keep(ctx, b, changes)()
+	defer r.checkDeadlines(ctx, b, changes)()
 	return changes.Until(ctx, registry, func() (bool, error) {
 		names.show(ctx)
 		return false, w.update(ctx)
@@ -190,7 +191,7 @@ func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) 
 		Box: box, Lock: lock, Methods: ways.Methods, Busy: ways.Busy, Now: time.Now, Gap: r.Gap,
 		Quiet: func() bool {
 			is, err := now()
-			return err == nil && (is.Quiet || sessions.Uninstalled(r.Getenv, is.Client, is.Process))
+			return err == nil && (is.Quiet || processes.Uninstalled(r.Getenv, is.Client, is.Process))
 		},
 		Record: p.Record,
 	}

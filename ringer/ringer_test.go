@@ -14,6 +14,7 @@ import (
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/processes"
 	"c2c/wake"
 )
 
@@ -235,7 +236,7 @@ func TestAClientFromBeforeAnUninstallIsNotRung(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(home, ".c2c"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := sessions.MarkUninstalled(r.Getenv, s.Client, ""); err != nil {
+	if err := processes.MarkUninstalled(r.Getenv, s.Client, ""); err != nil {
 		t.Fatal(err)
 	}
 	mark := filepath.Join(home, ".c2c", "uninstalled", s.Client)
@@ -273,7 +274,7 @@ func TestAClientFromBeforeAnUninstallIsNotRung(t *testing.T) {
 		default:
 		}
 	}
-	if err := sessions.ClearUninstalled(r.Getenv, s.Client); err != nil {
+	if err := processes.ClearUninstalled(r.Getenv, s.Client); err != nil {
 		t.Fatal(err)
 	}
 	deliver("m-2")

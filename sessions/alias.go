@@ -1,8 +1,6 @@
 package sessions
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sort"
@@ -13,16 +11,6 @@ import (
 	"c2c/inbox/mail"
 	"c2c/sessions/registry"
 )
-
-// AliasTakenError says that another session has the alias and is, or may be, alive.
-type AliasTakenError struct {
-	Alias     string // as its holder writes it
-	Suggested string // free at this moment
-}
-
-func (e *AliasTakenError) Error() string {
-	return fmt.Sprintf("alias %q belongs to another session; %q is free", e.Alias, e.Suggested)
-}
 
 // UnknownAliasError says that nobody has the alias, and which aliases are like it.
 type UnknownAliasError struct {
@@ -53,42 +41,6 @@ func CheckAlias(s string) error {
 		return fmt.Errorf("alias %q is reserved", s)
 	}
 	return nil
-}
-
-// Fold makes aliases comparable; only ASCII is allowed in them.
-func Fold(s string) string { return strings.ToLower(s) }
-
-// CheckFree fails with an *AliasTakenError unless a new session could have the alias. left is the session that had it last and
-// still lives, in a process of its client's that shows it in no window; nil: there is none. away asks the client about that: the
-// records know it only of a session that was rung since.
-func CheckFree(ctx context.Context, reg *Registry, alias, clientName string, away func(Session) bool) (left *Session, err error) {
-	rows, err := reg.Rows(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range Holders(rows, alias) {
-		s := reg.Session(r)
-		if s.State == Absent {
-			continue
-		}
-		l, err := reg.Look(s)
-		if err != nil || s.Client != clientName || l.Now.Does != Away && !away(s) {
-			return nil, errors.Join(&AliasTakenError{Alias: s.Alias, Suggested: FreeAlias(rows, alias)}, err)
-		}
-		left = &s
-	}
-	return left, nil
-}
-
-// Holders gives the rows with an alias, whatever its case.
-func Holders(rows []registry.Row, alias string) []registry.Row {
-	var found []registry.Row
-	for _, r := range rows {
-		if Fold(r.Alias()) == Fold(alias) {
-			found = append(found, r)
-		}
-	}
-	return found
 }
 
 // NewAlias makes an alias that nobody has.
@@ -177,18 +129,4 @@ func distance(a, b string) int {
 		}
 	}
 	return line[len(b)]
-}
-
-// SystemAlias is the sender of c2c's own messages. Nobody can have this alias, and nobody is answered there.
-const SystemAlias = mail.SystemAlias
-
-// ClientHuman is the original's client_type of somebody at a terminal.
-const ClientHuman = "human"
-
-const PersonPrefix = "person-"
-
-// IsPersonID says whether a session id is reserved for a person, in any case: some file systems know none.
-func IsPersonID(sid string) bool {
-	uid, ok := strings.CutPrefix(Fold(sid), PersonPrefix)
-	return ok && uid != "" && strings.Trim(uid, "0123456789") == ""
 }

@@ -109,11 +109,3 @@ func (reg *Registry) listed(s Session, boxes *inbox.Backlogs, look Prober) Liste
 	}
 	return row
 }
-
-// utc leaves the zero time what it is.
-func utc(t time.Time) time.Time {
-	if t.IsZero() {
-		return t
-	}
-	return t.UTC()
-}

@@ -12,6 +12,7 @@ import (
 	"c2c/sessions/eventlog"
 	"c2c/sessions/facts"
 	"c2c/sessions/locks"
+	"c2c/sessions/processes"
 	"c2c/sessions/registry"
 )
 
@@ -33,14 +34,14 @@ type Registry struct {
 	Now         func() time.Time
 	Log         inbox.Log
 	Uninstalled func(client string, pid int) bool // nil: never
-	Processes   ProcessTable
+	Processes   processes.Table
 	Mail        inbox.Config // of its mailboxes
 
 	*registry.File
 	Facts  *facts.Store
 	Events *eventlog.Log
 	Locks  *locks.Locks
-	Due    *due.Mark
+	Due    *due.File
 
 	root    *atomicfile.Dir
 	awaited func(reg *Registry, sid string, m mail.Message) bool
@@ -67,7 +68,7 @@ func Open(cfg Config) (*Registry, error) {
 		return nil, fmt.Errorf("open root: %w", err)
 	}
 	reg := &Registry{root: root, Now: cfg.Now, Log: cfg.Log, Uninstalled: cfg.Uninstalled, awaited: cfg.Awaited, held: cfg.Held,
-		Processes: new(System), lastAuthors: new(lastAuthors)}
+		Processes: new(processes.System), lastAuthors: new(lastAuthors)}
 	if reg.Now == nil {
 		reg.Now = time.Now
 	}
@@ -78,7 +79,7 @@ func Open(cfg Config) (*Registry, error) {
 	reg.Facts, reg.Locks, reg.Due = facts.Open(root, reg.Now, reg.Log), locks.Of(root), due.Of(root, reg.Now, reg.Log)
 	reg.File = registry.OpenFile(root, reg.Now, reg.Log, reg.Events)
 	reg.Forget = reg.forget
-	reg.Mail = inbox.Config{Now: reg.Now, Log: mailLog{reg}}
+	reg.Mail = inbox.Config{Now: reg.Now, Log: mailLog{reg.Log, reg.Events}}
 	return reg, nil
 }
 

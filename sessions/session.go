@@ -1,28 +1,10 @@
 package sessions
 
 import (
-	"cmp"
-	"context"
 	"time"
 
-	"c2c/client"
-	"c2c/inbox/mail"
 	"c2c/sessions/facts"
-	"c2c/sessions/registry"
 	"c2c/wake"
-)
-
-// State is what we know about a session's client.
-type State string
-
-// States. Person is somebody at a terminal; a person has no process. For External see outsiders.go. Unknown is a session without
-// a known process, or with one that cannot be seen from here: it may be alive, so it gets mail, and nobody may take its alias or
-// its mail.
-const (
-	Alive   State = "alive"
-	Absent  State = "absent"
-	Person  State = "person"
-	Unknown State = "unknown"
 )
 
 // Session is a mailbox and who it belongs to.
@@ -73,54 +55,14 @@ func (s Session) Unseen() []string { return s.Facts.Unseen }
 // HasMailToMove says whether mail of another session, or a dead letter, is still to be moved to it. Attach moves it.
 func (s Session) HasMailToMove() bool { return len(s.Facts.MoveFrom) > 0 }
 
-// Sessions lists every registered session, in the registry's order.
-func (reg *Registry) Sessions(ctx context.Context) ([]Session, error) {
-	there, err := reg.root.NameSet()
-	if err != nil {
-		return nil, err
-	}
-	return reg.sessions(ctx, reg.probeOnce(there))
-}
-
-func (reg *Registry) sessions(ctx context.Context, look Prober) ([]Session, error) {
-	rows, err := reg.Rows(ctx)
-	if err != nil {
-		return nil, err
-	}
-	held := reg.Facts.Hold()
-	defer held.Release()
-	list := make([]Session, 0, len(rows))
-	for _, r := range rows {
-		list = append(list, reg.sessionWith(r, held.Of(r.SID()), look))
-	}
-	return list, nil
-}
-
-func (reg *Registry) Session(r registry.Row) Session {
-	return reg.sessionWith(r, reg.Facts.Of(r.SID()), reg.Prober())
-}
-
-// sessionWith makes the session of a row.
-func (reg *Registry) sessionWith(r registry.Row, f facts.Facts, look Prober) Session {
-	s := Session{
-		ID:         r.SID(),
-		Alias:      r.Alias(),
-		Client:     client.Name(cmp.Or(f.Client, r.Text("client_type"))),
-		ClientIDs:  f.ClientIDs,
-		PID:        int(r.Integer("pid")),
-		Registered: mail.FromSeconds(r.Number("registered_at")),
-		Role:       r.Text("role"),
-		Quiet:      isQuiet(r, reg.Now()),
-		Pane:       f.Pane,
-		Turn:       turnOf(f.Turn),
-		Unattended: f.Unattended,
-		Started:    f.Started,
-		LastRing:   f.LastRing,
-		Facts:      f,
-	}
-	look.setState(&s, r)
-	return s
-}
-
 // OverHTTP says whether its client reaches c2c over HTTP.
 func (s Session) OverHTTP() bool { return s.Facts.Transport == TransportHTTP }
+
+// Transport is how the tools of the session reached us at their last call: TransportHTTP, TransportStdio, or "".
+func (s Session) Transport() string { return s.Facts.Transport }
+
+// How the tools of a session reach us.
+const (
+	TransportStdio = "stdio" // a server that its client has started
+	TransportHTTP  = "http"  // the HTTP daemon
+)

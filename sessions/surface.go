@@ -5,20 +5,11 @@ import (
 	"c2c/wake"
 )
 
-// How the tools of a session reach us.
-const (
-	TransportStdio = "stdio" // a server that its client has started
-	TransportHTTP  = "http"  // the HTTP daemon
-)
-
 // What can be done for a live session: SPEC-091 4.5. It is never decided by the name of a client.
 const (
 	SurfaceFull     = "full"     // mail rings it
 	SurfaceDegraded = "degraded" // mail waits for its next turn
 )
-
-// Transport is how the tools of the session reached us at their last call: TransportHTTP, TransportStdio, or "".
-func (s Session) Transport() string { return s.Facts.Transport }
 
 // Surface says whether mail wakes a session now, as its client can be reached, and why; "" for one that has no client that runs.
 func (look Prober) Surface(s Session) (support, why string) {

@@ -1,6 +1,8 @@
 package sessions
 
-import "time"
+import (
+	"time"
+)
 
 // ClockSlack is how far ahead a time in a file may be that was just written.
 const ClockSlack = time.Minute
@@ -15,4 +17,12 @@ func Earlier(a, b time.Time) time.Time {
 		return b
 	}
 	return a
+}
+
+// utc leaves the zero time what it is.
+func utc(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.UTC()
 }

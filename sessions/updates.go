@@ -45,7 +45,7 @@ func (reg *Registry) SetTurn(ctx context.Context, s Session, does State, by stri
 		return nil // hooks say so at each tool call
 	}
 	return reg.Facts.Change(ctx, s.ID, func(f *facts.Facts) {
-		f.Turn, f.TurnAt, f.TurnBy = turns.Of(string(does)), reg.Now().UTC(), by
+		f.Turn, f.TurnAt, f.TurnBy = turnWords.Of(string(does)), reg.Now().UTC(), by
 	})
 }
 
@@ -115,12 +115,6 @@ func (reg *Registry) SetQuiet(ctx context.Context, sid string, quiet bool) error
 			r.SetTime("dnd_since", mail.Seconds(reg.Now()))
 		}
 	})
-}
-
-// isQuiet reads the original's do-not-disturb, which may have an end.
-func isQuiet(r registry.Row, now time.Time) bool {
-	until := r.Number("dnd_until")
-	return string(r.Get("dnd")) == "true" && (until == 0 || mail.Seconds(now) < until)
 }
 
 // changeRow edits the row of a session.

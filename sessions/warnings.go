@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"c2c/inbox"
+	"c2c/sessions/eventlog"
 )
 
 // WarningLogger is a log for a program that answers a person or a model: it gives each warning to f as one sentence.
@@ -27,21 +28,21 @@ func (s sentences) Warn(words string, facts ...any) {
 func (s sentences) Error(words string, facts ...any) { s.Warn(words, facts...) }
 
 // mailLog is the log of the mailboxes. It writes warnings to broker.log, too, since not every program shows them.
-type mailLog struct{ reg *Registry }
-
-func (l mailLog) Debug(words string, facts ...any) { l.reg.Log.Debug(words, facts...) }
-func (l mailLog) Info(words string, facts ...any)  { l.reg.Log.Info(words, facts...) }
+type mailLog struct {
+	inbox.Log
+	events *eventlog.Log
+}
 
 func (l mailLog) Warn(words string, facts ...any) {
-	l.reg.Log.Warn(words, facts...)
+	l.Log.Warn(words, facts...)
 	l.record(words, facts)
 }
 
 func (l mailLog) Error(words string, facts ...any) {
-	l.reg.Log.Error(words, facts...)
+	l.Log.Error(words, facts...)
 	l.record(words, facts)
 }
 
 func (l mailLog) record(words string, facts []any) {
-	l.reg.Events.Record(context.Background(), "mailbox", append([]any{"warning", words}, facts...)...)
+	l.events.Record(context.Background(), "mailbox", append([]any{"warning", words}, facts...)...)
 }

@@ -13,8 +13,8 @@ const (
 	// clockCalm is for how long nothing is told or taken away when the clock has gone ahead by itself: it may be set back.
 	// When a machine has slept, its sessions have some time then to read.
 	clockCalm = 10 * time.Minute
-	// keptFuture bounds of how many messages a Keeper remembers when it has seen them first.
-	keptFuture = 10_000
+	// maxFuture bounds of how many messages a Checker remembers when it has seen them first.
+	maxFuture = 10_000
 )
 
 // sentAt counts the times of a message anew, as if it had been sent then.
@@ -29,8 +29,8 @@ func sentAt(m mail.Message, sent time.Time) mail.Message {
 	return m
 }
 
-// keeperClock is what a Keeper knows of the clock.
-type keeperClock struct {
+// clock is what a Checker knows of the clock.
+type clock struct {
 	last   time.Time                      // when it looked last
 	calm   time.Time                      // until then it acts on nothing
 	future map[mail.Fingerprint]time.Time // when it saw a message first that was sent later than that
@@ -38,12 +38,12 @@ type keeperClock struct {
 	Elapsed func(from, to time.Time) time.Duration
 }
 
-func newKeeperClock() keeperClock {
-	return keeperClock{future: map[mail.Fingerprint]time.Time{}, Elapsed: func(from, to time.Time) time.Duration { return to.Sub(from) }}
+func newClock() clock {
+	return clock{future: map[mail.Fingerprint]time.Time{}, Elapsed: func(from, to time.Time) time.Duration { return to.Sub(from) }}
 }
 
 // begin is told the time of each look. It says whether the clock was set back, so that no time that is remembered is right.
-func (c *keeperClock) begin(now time.Time) (back bool) {
+func (c *clock) begin(now time.Time) (back bool) {
 	back = sessions.IsFuture(c.last, now)
 	switch {
 	case back:
@@ -56,11 +56,11 @@ func (c *keeperClock) begin(now time.Time) (back bool) {
 }
 
 // waits says whether nothing is to be done, because the clock has just gone ahead.
-func (c *keeperClock) waits(now time.Time) bool { return now.Before(c.calm) }
+func (c *clock) waits(now time.Time) bool { return now.Before(c.calm) }
 
 // of gives a message with times that can be right: one that was sent while the clock was ahead counts from when it was seen
 // first. A command, which looks once, has seen nothing before: for it the message has waited long enough.
-func (c *keeperClock) of(m mail.Message, now time.Time, once bool) mail.Message {
+func (c *clock) of(m mail.Message, now time.Time, once bool) mail.Message {
 	if !sessions.IsFuture(m.Time(), now) {
 		return m
 	}
@@ -71,7 +71,7 @@ func (c *keeperClock) of(m mail.Message, now time.Time, once bool) mail.Message 
 	key := m.Fingerprint()
 	first, seen := c.future[key]
 	if !seen {
-		if first = now; len(c.future) >= keptFuture {
+		if first = now; len(c.future) >= maxFuture {
 			clear(c.future)
 		}
 		c.future[key] = now

@@ -29,8 +29,8 @@ const (
 	readGrace = 5 * time.Minute
 	// maxNamed is of how many messages a reminder tells the ids.
 	maxNamed = 5
-	// keptOverdue is for how long an obligation is kept that nobody answers.
-	keptOverdue = 30 * 24 * time.Hour
+	// overdueLimit is for how long an obligation is kept that nobody answers.
+	overdueLimit = 30 * 24 * time.Hour
 	// giveUpAfter is how long that must be over: by then a clock that was wrong is set right.
 	giveUpAfter = 24 * time.Hour
 )
@@ -49,25 +49,25 @@ type lateAnswer struct {
 }
 
 // nextReminder is when the next reminder of an answer is due: when the answer is, and then after twice the time each.
-func (l *owedLook) nextReminder(d owed.Record) time.Time { return reminderAt(d, d.Reminders+1) }
+func (l *recordLook) nextReminder(d owed.Record) time.Time { return reminderAt(d, d.Reminders+1) }
 
 // reminderAt is when reminder n is due, n being 1 or more.
 func reminderAt(d owed.Record, n int) time.Time {
 	due := mail.FromSeconds(d.Due)
 	within := max(due.Sub(d.Time()), time.Second)
-	return due.Add(time.Duration(min(float64(within)*(math.Pow(2, float64(n-1))-1), float64(keptOverdue))))
+	return due.Add(time.Duration(min(float64(within)*(math.Pow(2, float64(n-1))-1), float64(overdueLimit))))
 }
 
 // overdue sees whether a session is to be reminded of an answer that is due, and was not reminded often enough. When nobody has
 // looked for long it is reminded once, and not of each time that has passed.
-func (l *owedLook) overdue(ctx context.Context, d owed.Record, e *owedEdit) error {
-	b, now := l.k.reg, l.k.reg.Now()
+func (l *recordLook) overdue(ctx context.Context, d owed.Record, e *recordEdit) error {
+	b, now := l.c.reg, l.c.reg.Now()
 	due := mail.FromSeconds(d.Due)
 	if due.After(now) {
 		l.next = sessions.Earlier(l.next, due)
 		return nil
 	}
-	if l.isStale(d, e, due.Add(keptOverdue)) {
+	if l.isStale(d, e, due.Add(overdueLimit)) {
 		return nil
 	}
 	if l.s == nil || l.s.State == sessions.External {
@@ -93,8 +93,8 @@ func (l *owedLook) overdue(ctx context.Context, d owed.Record, e *owedEdit) erro
 
 // isStale says whether an obligation is given up, or about to be. It must look too old at two looks: a clock that was ahead for
 // a time must not end it.
-func (l *owedLook) isStale(d owed.Record, e *owedEdit, forget time.Time) bool {
-	now := l.k.reg.Now()
+func (l *recordLook) isStale(d owed.Record, e *recordEdit, forget time.Time) bool {
+	now := l.c.reg.Now()
 	if forget.After(now) {
 		if l.next = sessions.Earlier(l.next, forget); !d.StaleAt.IsZero() {
 			e.stale = new(time.Time)
@@ -114,16 +114,16 @@ func (l *owedLook) isStale(d owed.Record, e *owedEdit, forget time.Time) bool {
 	return true
 }
 
-// remindOf puts one reminder of all overdue answers into the session's mailbox; debts are all answers that it owes. A question
+// remindOf puts one reminder of all overdue answers into the session's mailbox; records are all answers that it owes. A question
 // that the session has not read is left out: it rings by itself. Nothing is sent while an earlier reminder is unread.
-func (l *owedLook) remindOf(ctx context.Context, debts []owed.Record) error {
+func (l *recordLook) remindOf(ctx context.Context, records []owed.Record) error {
 	if len(l.late) == 0 {
 		return nil
 	}
-	now := l.k.reg.Now()
+	now := l.c.reg.Now()
 	var last time.Time
 	ids := map[string]bool{}
-	for _, d := range debts {
+	for _, d := range records {
 		if d.RemindedAt.After(last) && !d.RemindedAt.After(now) { // a clock may have been wrong
 			last = d.RemindedAt
 		}
@@ -138,7 +138,7 @@ func (l *owedLook) remindOf(ctx context.Context, debts []owed.Record) error {
 	for _, d := range l.late {
 		ids[d.ID] = true
 	}
-	found := owed.Found(ctx, l.k.reg, l.sid, ids)
+	found := owed.Found(ctx, l.c.reg, l.sid, ids)
 	for _, f := range found {
 		if f.Where != inbox.Read && f.Message.From == sessions.SystemAlias {
 			l.unread = true
@@ -162,7 +162,7 @@ func (l *owedLook) remindOf(ctx context.Context, debts []owed.Record) error {
 }
 
 // remind puts the reminder there, once for each set of messages and numbers. Unlike other notices it rings.
-func (l *owedLook) remind(ctx context.Context) error {
+func (l *recordLook) remind(ctx context.Context) error {
 	if len(l.late) == 0 {
 		return nil
 	}
@@ -178,7 +178,7 @@ func (l *owedLook) remind(ctx context.Context) error {
 	if sessions.CheckID(l.late[0].ID) == nil {
 		m.InReplyTo = l.late[0].ID
 	}
-	if err := notice.Send(ctx, l.k.reg, l.sid, m, notice.Reminder); err != nil {
+	if err := notice.Send(ctx, l.c.reg, l.sid, m, notice.Reminder); err != nil {
 		return err
 	}
 	for _, d := range l.late {
@@ -190,8 +190,8 @@ func (l *owedLook) remind(ctx context.Context) error {
 }
 
 // words are those of a reminder. There is not a word of the messages: it would stand there as if c2c had said it.
-func (l *owedLook) words() string {
-	now := l.k.reg.Now()
+func (l *recordLook) words() string {
+	now := l.c.reg.Now()
 	late := func(d lateAnswer) time.Duration { return now.Sub(mail.FromSeconds(d.Due)) }
 	if len(l.late) == 1 {
 		d := l.late[0]

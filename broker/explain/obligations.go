@@ -119,12 +119,12 @@ func (v view) side(sid string, d owed.Record) string {
 // open splits the records into those that are still open, and those whose answer is in a mailbox but not in the record yet.
 // Such an answer came before the record was written, or from the original.
 func (v view) open(ctx context.Context, records map[string][]owed.Record) (open, over []Obligation) {
-	for sid, debts := range records {
-		records[sid] = slices.DeleteFunc(debts, func(d owed.Record) bool { return v.side(sid, d) == "" })
+	for sid, list := range records {
+		records[sid] = slices.DeleteFunc(list, func(d owed.Record) bool { return v.side(sid, d) == "" })
 	}
 	answers := owed.AnswersTo(ctx, v.reg, v.rows, records)
-	for sid, debts := range records {
-		for _, d := range debts {
+	for sid, list := range records {
+		for _, d := range list {
 			if a, ok := answers[owed.SessionKey{SID: sid, Key: d.Key()}]; ok {
 				d.Answered(a, time.Time{})
 			}

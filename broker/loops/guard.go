@@ -33,7 +33,7 @@ import (
 var ErrTooManyAnswers = errors.New("too many answers")
 
 const (
-	stormHops = 50
+	defaultHops = 50
 	// blindTimes is how many times as many hops those may take whose clients tell of no tool calls: honest work looks the same.
 	blindTimes = 10
 	// guardPause ends a chain: somebody has worked, or thought, in between.
@@ -61,7 +61,7 @@ func LimitsOf(getenv func(string) string) Limits {
 
 func (l Limits) WithDefaults() Limits {
 	if l.Hops == 0 {
-		l.Hops = stormHops
+		l.Hops = defaultHops
 	}
 	return l
 }
@@ -156,7 +156,7 @@ func OpensAt(reg *sessions.Registry, sid string, m mail.Message) time.Time {
 	return mail.FromSeconds(m.OpensAt())
 }
 
-// TellHeld is TellAll, called by the process that has sent the message. If that fails or is killed, a Keeper tells them.
+// TellHeld is TellAll, called by the process that has sent the message. If that fails or is killed, a deadlines.Checker tells them.
 func TellHeld(ctx context.Context, reg *sessions.Registry, to string, m mail.Message) {
 	if err := TellAll(ctx, reg, to, m); err != nil {
 		reg.Log.Warn("nobody is told that a message is held", "message_id", m.ID, "err", err)
@@ -224,8 +224,8 @@ func Resume(ctx context.Context, reg *sessions.Registry, one, two string) (held 
 			return 0, err
 		}
 	}
-	// A reader of an older version that still runs hands over what is held once there is no ledger.
-	if err := new(archive.Pruned).Remove(reg.Dir(), OldLedgers, false); err != nil {
+	// A reader of an older version that still runs hands over what is held once that directory is gone.
+	if err := new(archive.Pruned).Remove(reg.Dir(), OldDirectory, false); err != nil {
 		reg.Log.Warn("a reader of an older version may not hand over what was held", "err", err)
 	}
 	reg.Events.Record(ctx, "resume", "session_id", sids[0], "with", sids[1])
@@ -237,5 +237,5 @@ func Resume(ctx context.Context, reg *sessions.Registry, one, two string) (held 
 	return held, nil
 }
 
-// OldLedgers is a directory in which versions before 0.2 counted answers. Nothing reads it any more.
-const OldLedgers = "storm"
+// OldDirectory is a directory in which versions before 0.2 counted answers. Nothing reads it any more.
+const OldDirectory = "storm"

@@ -392,11 +392,11 @@ func (m *merging) moveClosed(from *atomicfile.Dir, name string) error {
 }
 
 func (m *merging) moveOwed(ctx context.Context, dir *atomicfile.Dir, sid string) error {
-	debts, err := owed.Read(dir, sid)
+	records, err := owed.Read(dir, sid)
 	if err != nil {
 		return err
 	}
-	whole := slices.DeleteFunc(debts, func(d owed.Record) bool { return d.Half })
+	whole := slices.DeleteFunc(records, func(d owed.Record) bool { return d.Half })
 	if err := owed.Add(ctx, m.to, sid, true, whole...); err != nil {
 		return err
 	}

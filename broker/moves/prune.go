@@ -79,7 +79,7 @@ func (p *pruning) pruneSessions(ctx context.Context, pointers string) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	errs := []error{p.Files.Remove(p.reg.Dir(), loops.OldLedgers, p.dry)} // a broken mailbox stops no other
+	errs := []error{p.Files.Remove(p.reg.Dir(), loops.OldDirectory, p.dry)} // a broken mailbox stops no other
 	for sid := range sids {
 		errs = append(errs, p.pruneSession(ctx, sid))
 	}

@@ -76,7 +76,7 @@ func Tidy(ctx context.Context, reg *sessions.Registry) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	errs := []error{t.locks(ctx, idle), new(archive.Pruned).Remove(reg.Dir(), loops.OldLedgers, false)}
+	errs := []error{t.locks(ctx, idle), new(archive.Pruned).Remove(reg.Dir(), loops.OldDirectory, false)}
 	sids, err := t.untidy(rows)
 	errs = append(errs, err)
 	if t.dead, err = notice.NamedByDead(reg, t.old); err != nil {

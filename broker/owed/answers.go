@@ -18,17 +18,17 @@ const answeredWithin = 30 * time.Minute
 
 // asker is a session that waits for answers.
 type asker struct {
-	debts   map[string][]SessionKey // by the id of the message
-	debtors map[string]map[Key]bool // by session
-	since   float64                 // what was sent before answers nothing
+	byID      map[string][]SessionKey // by the id of the message
+	bySession map[string]map[Key]bool // by session
+	since     float64                 // what was sent before answers nothing
 }
 
 func (a *asker) add(sid string, d Record, now float64) {
-	a.debts[d.ID] = append(a.debts[d.ID], SessionKey{sid, d.Key()})
-	if a.debtors[sid] == nil {
-		a.debtors[sid] = map[Key]bool{}
+	a.byID[d.ID] = append(a.byID[d.ID], SessionKey{sid, d.Key()})
+	if a.bySession[sid] == nil {
+		a.bySession[sid] = map[Key]bool{}
 	}
-	a.debtors[sid][d.Key()] = true
+	a.bySession[sid][d.Key()] = true
 	a.since = min(a.since, d.TS, now)
 }
 
@@ -36,11 +36,11 @@ func (a *asker) add(sid string, d Record, now float64) {
 func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []registry.Row, bySession map[string][]Record) map[SessionKey]mail.Message {
 	authors := reg.Authors(rows)
 	askers := map[string]*asker{}
-	for sid, debts := range bySession {
-		for _, d := range debts {
+	for sid, records := range bySession {
+		for _, d := range records {
 			if w := authors.Of(d.Message); w != nil && mail.ValidName(w.SID()) {
 				if askers[w.SID()] == nil {
-					askers[w.SID()] = &asker{debts: map[string][]SessionKey{}, debtors: map[string]map[Key]bool{}, since: math.MaxFloat64}
+					askers[w.SID()] = &asker{byID: map[string][]SessionKey{}, bySession: map[string]map[Key]bool{}, since: math.MaxFloat64}
 				}
 				askers[w.SID()].add(sid, d, mail.Seconds(reg.Now()))
 			}
@@ -51,19 +51,19 @@ func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []registry.Row,
 		plain := map[string][]mail.Message{} // by the session that wrote them
 		for _, m := range mayAnswer(ctx, reg, authors, sid, a) {
 			if m.InReplyTo == "" {
-				if r := authors.Of(m); r != nil && a.debtors[r.SID()] != nil {
+				if r := authors.Of(m); r != nil && a.bySession[r.SID()] != nil {
 					plain[r.SID()] = append(plain[r.SID()], m)
 				}
 				continue
 			}
-			for _, key := range a.debts[m.InReplyTo] {
+			for _, key := range a.byID[m.InReplyTo] {
 				if authors.Are(key.SID, m) {
 					answers[key] = m
 				}
 			}
 		}
-		for debtor, msgs := range plain {
-			plainAnswers(ctx, reg, debtor, a.debtors[debtor], msgs, answers)
+		for answerer, msgs := range plain {
+			plainAnswers(ctx, reg, answerer, a.bySession[answerer], msgs, answers)
 		}
 	}
 	return answers
@@ -73,13 +73,13 @@ func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []registry.Row,
 // answer has written without saying which message they answer.
 func mayAnswer(ctx context.Context, reg *sessions.Registry, authors sessions.Authors, sid string, a *asker) (msgs []mail.Message) {
 	ids := map[string]bool{}
-	for id := range a.debts {
+	for id := range a.byID {
 		ids[id] = true
 	}
 	var names []string
-	for debtor := range a.debtors {
-		names = append(names, debtor)
-		if i := registry.FindSID(authors.Rows, debtor); i >= 0 {
+	for answerer := range a.bySession {
+		names = append(names, answerer)
+		if i := registry.FindSID(authors.Rows, answerer); i >= 0 {
 			names = append(names, authors.Names(reg.Session(authors.Rows[i]))...)
 		}
 	}
@@ -99,22 +99,22 @@ func mayAnswer(ctx context.Context, reg *sessions.Registry, authors sessions.Aut
 	return msgs
 }
 
-// plainAnswers adds the answers that do not say what they answer, msgs being what the debtor wrote to the asker, the newest
+// plainAnswers adds the answers of a session that do not say what they answer, msgs being what the session wrote to the asker, the newest
 // first.
-func plainAnswers(ctx context.Context, reg *sessions.Registry, debtor string, debts map[Key]bool, msgs []mail.Message, answers map[SessionKey]mail.Message) {
+func plainAnswers(ctx context.Context, reg *sessions.Registry, answerer string, records map[Key]bool, msgs []mail.Message, answers map[SessionKey]mail.Message) {
 	open := map[string]bool{}
-	for key := range debts {
-		if _, is := answers[SessionKey{debtor, key}]; !is {
+	for key := range records {
+		if _, is := answers[SessionKey{answerer, key}]; !is {
 			open[key.ID] = true
 		}
 	}
 	if len(open) == 0 {
 		return
 	}
-	for key, at := range Observed(ctx, reg, debtor, open) {
+	for key, at := range Observed(ctx, reg, answerer, open) {
 		for _, m := range msgs { // the first one behind the reading remains
-			if sent := m.Time(); debts[key] && open[key.ID] && !sent.Before(at) && sent.Before(at.Add(answeredWithin)) {
-				answers[SessionKey{debtor, key}] = m
+			if sent := m.Time(); records[key] && open[key.ID] && !sent.Before(at) && sent.Before(at.Add(answeredWithin)) {
+				answers[SessionKey{answerer, key}] = m
 			}
 		}
 	}

@@ -88,7 +88,7 @@ func Pushed(ctx context.Context, reg *sessions.Registry, sid string, waiting []m
 	if len(owes) == 0 || !mail.ValidName(sid) {
 		return nil
 	}
-	err := withDebts(reg, sid, func(dir *atomicfile.Dir) error {
+	err := withRecords(reg, sid, func(dir *atomicfile.Dir) error {
 		return Change(ctx, reg, dir, sid, func(d *Record) (changed, drop bool) {
 			if _, rung := owes[d.Key()]; !rung {
 				return false, false
@@ -101,15 +101,15 @@ func Pushed(ctx context.Context, reg *sessions.Registry, sid string, waiting []m
 	if err != nil {
 		return err
 	}
-	var debts []Record
+	var records []Record
 	for _, m := range owes {
 		if reg.Now().Sub(m.Time()) < ringFirst {
 			d := New(m)
 			d.Wakes.Add(r)
-			debts = append(debts, d)
+			records = append(records, d)
 		}
 	}
-	return Add(ctx, reg, sid, false, debts...)
+	return Add(ctx, reg, sid, false, records...)
 }
 
 func (w *Wakes) Add(r wake.Ring) {

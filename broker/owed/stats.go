@@ -69,9 +69,9 @@ func ReadStats(ctx context.Context, reg *sessions.Registry) (Stats, error) {
 		st.Over[d.How]++
 		c.add(d)
 	}
-	for sid, debts := range open {
-		addObserved(ctx, reg, sid, debts)
-		for _, d := range debts {
+	for sid, records := range open {
+		addObserved(ctx, reg, sid, records)
+		for _, d := range records {
 			if st.Open++; !reg.Now().Before(mail.FromSeconds(d.Due)) {
 				st.Overdue++
 			}
@@ -83,9 +83,9 @@ func ReadStats(ctx context.Context, reg *sessions.Registry) (Stats, error) {
 }
 
 // addObserved adds to records when their messages were read, which is recorded only when somebody answers.
-func addObserved(ctx context.Context, reg *sessions.Registry, sid string, debts []Record) {
+func addObserved(ctx context.Context, reg *sessions.Registry, sid string, records []Record) {
 	ids := map[string]bool{}
-	for _, d := range debts {
+	for _, d := range records {
 		if d.ObservedAt.IsZero() {
 			ids[d.ID] = true
 		}
@@ -94,9 +94,9 @@ func addObserved(ctx context.Context, reg *sessions.Registry, sid string, debts 
 		return
 	}
 	observed := Observed(ctx, reg, sid, ids)
-	for i := range debts {
-		if at, ok := observed[debts[i].Key()]; ok && debts[i].ObservedAt.IsZero() {
-			debts[i].ObservedAt = at
+	for i := range records {
+		if at, ok := observed[records[i].Key()]; ok && records[i].ObservedAt.IsZero() {
+			records[i].ObservedAt = at
 		}
 	}
 }

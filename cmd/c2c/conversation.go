@@ -152,7 +152,7 @@ func notesOf(m mail.Message) string {
 	if m.External {
 		notes = append(notes, "outside")
 	}
-	for _, a := range m.OutsideAttributes() {
+	for _, a := range m.OriginAttributes() {
 		notes = append(notes, a[0]+" "+a[1])
 	}
 	return strings.Join(notes, ", ")

@@ -18,8 +18,8 @@ import (
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
 	"c2c/project"
-	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/processes"
 	"c2c/wake"
 )
 
@@ -412,7 +412,7 @@ func TestHooksOfAnUninstalledClientShowNothing(t *testing.T) {
 	}
 	env := map[string]string{"C2C_MCP_BROKER_ROOT": root, "C2C_MCP_SESSION_ID": "amber", "HOME": home}
 	getenv := func(name string) string { return env[name] }
-	if err := sessions.MarkUninstalled(getenv, "claude", ""); err != nil {
+	if err := processes.MarkUninstalled(getenv, "claude", ""); err != nil {
 		t.Fatal(err)
 	}
 	mustRun(t, root, "birch", "send", "amber", "hello")

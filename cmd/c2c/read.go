@@ -18,6 +18,7 @@ import (
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/processes"
 	"c2c/wake"
 )
 
@@ -121,7 +122,7 @@ func (c *call) check(ctx context.Context, s sessions.Session, m *inbox.Mailbox) 
 		return err
 	}
 	if c.getenv(client.ModEnv) != "" {
-		if sessions.Uninstalled(c.getenv, s.Client, s.Process) {
+		if processes.Uninstalled(c.getenv, s.Client, s.Process) {
 			return errNothing
 		}
 		if err := c.b.SetMod(ctx, s); err != nil {

@@ -24,6 +24,7 @@ import (
 	"c2c/process/child"
 	"c2c/project"
 	"c2c/sessions"
+	"c2c/sessions/processes"
 	"c2c/wake/clients"
 	"c2c/wake/daemon"
 )
@@ -91,7 +92,7 @@ func (c checkup) checkClients(ctx context.Context, o install.Options) (report []
 			report = append(report, install.Program(ctx, name, o))
 		}
 		report = append(report, found...)
-		if install.HasServer(name, o) && !install.HTTPByHand(name, o) && sessions.Uninstalled(c.getenv, name, 0) {
+		if install.HasServer(name, o) && !install.HTTPByHand(name, o) && processes.Uninstalled(c.getenv, name, 0) {
 			report = append(report, doctor.Finding{Client: name, Status: doctor.Problem, Part: "uninstall",
 				Detail: "it was cut off, and a session from before it gets no mail; c2c install " + name + " puts it right"})
 		}
@@ -107,7 +108,7 @@ func (c checkup) checkClients(ctx context.Context, o install.Options) (report []
 func (c checkup) checkRunning(ctx context.Context, present []string) (report []doctor.Finding) {
 	names := slices.DeleteFunc(slices.Clone(present), func(name string) bool {
 		p, _ := client.Find(name)
-		return p.SharedProcess || sessions.Uninstalled(c.getenv, name, 0)
+		return p.SharedProcess || processes.Uninstalled(c.getenv, name, 0)
 	})
 	root, _ := c.root()
 	for _, r := range running.Unknown(ctx, c.getenv, names) {

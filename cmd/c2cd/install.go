@@ -16,6 +16,7 @@ import (
 	"c2c/install"
 	"c2c/project"
 	"c2c/sessions"
+	"c2c/sessions/processes"
 )
 
 // options describes this machine to package install.
@@ -209,14 +210,14 @@ func (e *editor) apply(p *install.Plan, asked bool, said *bool) error {
 func (e *editor) carryOut(p *install.Plan) error {
 	marks := e.undo && !p.Empty()
 	if marks {
-		if err := sessions.MarkUninstalled(e.getenv, p.Client, p.OneOf()); err != nil {
+		if err := processes.MarkUninstalled(e.getenv, p.Client, p.OneOf()); err != nil {
 			return err
 		}
 	}
 	// Also when nothing changes: it drops undo records that have no use any more.
 	err := p.Apply()
 	if !e.undo && err == nil || marks && err != nil { // it is set up, or still is
-		err = errors.Join(err, sessions.ClearUninstalled(e.getenv, p.Client))
+		err = errors.Join(err, processes.ClearUninstalled(e.getenv, p.Client))
 	}
 	return err
 }

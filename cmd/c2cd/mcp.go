@@ -16,7 +16,7 @@ import (
 	"c2c/mcp/tools"
 	"c2c/project"
 	"c2c/ringer"
-	"c2c/sessions"
+	"c2c/sessions/processes"
 	"c2c/wake"
 )
 
@@ -74,14 +74,14 @@ func (a *call) mcp(ctx context.Context) error {
 		Channel:   push != nil, Relay: relay, Silent: silent, Log: a.log,
 		Client: kind, Getenv: a.getenv, PID: parent,
 		Uninstalled: func(name string, pid int) bool {
-			return !*plugin && sessions.Uninstalled(a.getenv, client.Name(name), pid)
+			return !*plugin && processes.Uninstalled(a.getenv, client.Name(name), pid)
 		},
 		Initialized: func(name string) {
 			once.Do(func() {
 				if scope, known := ringer.Server(name, parent, push); known {
 					stop = a.startRinging(ctx, scope)
 				} else { // it stays, so no command need look after what messages are owed
-					stop = a.ringer(scope).StartKeeping(ctx)
+					stop = a.ringer(scope).StartChecking(ctx)
 				}
 			})
 		},

@@ -52,7 +52,7 @@ func (c *call) monitor(ctx context.Context) error {
 	if m.Alias == "" {
 		m.Alias = c.getenv("C2C_MCP_SESSION_ID")
 	}
-	defer c.app.ringer(ringer.Scope{}).StartKeeping(ctx)()
+	defer c.app.ringer(ringer.Scope{}).StartChecking(ctx)()
 	for {
 		err := c.follow(ctx, &m)
 		if errors.Is(err, syscall.EPIPE) || ctx.Err() != nil {

@@ -220,7 +220,7 @@ func (c *call) tellReads(ctx context.Context, s senders.Sender, client string) {
 		defer b.Close()
 		all, err := b.Sessions(ctx)
 		if slices.ContainsFunc(all, func(one sessions.Session) bool { return one.ID == mail.ExternalPrefix+s.Name }) {
-			_, err = b.Outside(ctx, s.Name, client)
+			_, err = b.ExternalSession(ctx, s.Name, client)
 		}
 		return err
 	}()

@@ -196,7 +196,7 @@ func (a *app) launch(ctx context.Context, name, alias string, argv, env []string
 		}
 		defer silent.ringer(ringer.Terminal(t.PID(), t, t.Joins(), words)).Start(ctx)()
 	} else {
-		defer silent.ringer(ringer.Scope{}).StartKeeping(ctx)()
+		defer silent.ringer(ringer.Scope{}).StartChecking(ctx)()
 	}
 	return t.Run()
 }

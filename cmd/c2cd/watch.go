@@ -36,7 +36,7 @@ func (c *call) watch(ctx context.Context) error {
 	}
 	silent := *c.app // a log would be written over the screen
 	silent.log = slog.New(slog.DiscardHandler)
-	defer silent.ringer(ringer.Scope{}).StartKeeping(ctx)()
+	defer silent.ringer(ringer.Scope{}).StartChecking(ctx)()
 	return watch.Run(ctx, watch.Config{
 		Open: func(ctx context.Context) (*broker.Broker, error) {
 			if err := c.awaitRoot(ctx, func(error) {}); err != nil { // it may be removed while the screen shows it

@@ -24,6 +24,7 @@ import (
 	"c2c/project"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/processes"
 	"c2c/sessions/registry"
 	"c2c/sessions/turns"
 	"c2c/wake"
@@ -73,7 +74,7 @@ func Answer(ctx context.Context, p Program, name string) (err error) {
 	}
 	defer e.b.Close()
 	e.pid = e.clientProcess()
-	if p.Getenv(hooks.PluginEnv) == "" && sessions.Uninstalled(p.Getenv, name, e.pid) {
+	if p.Getenv(hooks.PluginEnv) == "" && processes.Uninstalled(p.Getenv, name, e.pid) {
 		return nil // the client has read our hooks before they were taken out
 	}
 	if err := e.findSession(ctx); err != nil || e.s.ID == "" {

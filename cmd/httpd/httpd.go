@@ -79,7 +79,7 @@ const keepAgain = time.Minute
 // keep looks after what messages of an open root are owed, also after an error, until ctx ends or the root is gone.
 func (h *Host) keep(ctx context.Context, b *broker.Broker) {
 	for ctx.Err() == nil && !b.Replaced() {
-		if err := ringer.Keep(ctx, b, h.Log); err != nil && ctx.Err() == nil {
+		if err := ringer.CheckDeadlines(ctx, b, h.Log); err != nil && ctx.Err() == nil {
 			h.Log.Debug("the daemon does not look after what messages of this root are owed", "root", b.Root(), "err", err)
 		}
 		select {

@@ -13,7 +13,7 @@ import (
 	"c2c/mcp"
 	"c2c/mcp/tools"
 	"c2c/serve"
-	"c2c/sessions"
+	"c2c/sessions/processes"
 )
 
 const (
@@ -25,7 +25,7 @@ const (
 func (h *Host) serveTools(ctx context.Context, s *serve.Server, sessionList *atomicfile.Dir) (wait func() error) {
 	tools := mcp.NewHTTP(mcp.HTTPConfig{
 		Config: tools.Config{Log: h.Log, Uninstalled: func(name string, pid int) bool {
-			return pid != 0 && sessions.Uninstalled(h.Getenv, name, pid)
+			return pid != 0 && processes.Uninstalled(h.Getenv, name, pid)
 		}},
 		Root: s.RootFor, URL: s.URL(),
 		Open:    h.openFor,

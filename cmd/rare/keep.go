@@ -29,7 +29,7 @@ func (c *call) keep(ctx context.Context, args []string) error {
 		return err
 	}
 	defer b.Close()
-	if err := deadlines.KeepOnce(ctx, b.Registry); err != nil && !errors.Is(err, syscall.EROFS) && !errors.Is(err, fs.ErrPermission) {
+	if err := deadlines.CheckOnce(ctx, b.Registry); err != nil && !errors.Is(err, syscall.EROFS) && !errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("look after what messages are owed: %w", err)
 	}
 	return nil

@@ -227,7 +227,7 @@ func (a *app) update(u live.Update) {
 
 // stored takes in a message that has come. The flow has of a body what it may show, because it has many.
 func (a *app) stored(e live.Event) {
-	known := a.known.Known(e.Trace)
+	known := a.known.Known(e.Fingerprint)
 	if known == nil {
 		return // more came at once than are kept
 	}

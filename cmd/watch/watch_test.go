@@ -33,7 +33,7 @@ func bad(t *testing.T) (*app, tcell.SimulationScreen) {
 		strings.Repeat("word ", 200), "\x1b[2J\x1b]0;title\x07\r\n\t\u202e\x9b31m\xff", strings.Repeat("\n", 50) + "end", "👩‍💻👨‍👩‍👧‍👦 🇩🇪 ⚠️ e\u0301"} {
 		alias := strings.Repeat("n", 1+i*9)
 		u.Sessions = append(u.Sessions, live.Session{Listed: sessions.Listed{ID: fmt.Sprint(i), Alias: alias, Count: i, Quiet: i%2 == 0}})
-		u.Events = append(u.Events, live.Event{What: live.Stored, SessionID: fmt.Sprint(i), Trace: mail.Fingerprint{byte(i)},
+		u.Events = append(u.Events, live.Event{What: live.Stored, SessionID: fmt.Sprint(i), Fingerprint: mail.Fingerprint{byte(i)},
 			Message: mail.Message{From: alias + "\n", To: "amber\x1b[31m", Content: body, ID: fmt.Sprint("m-", i), InReplyTo: "x\n"}})
 	}
 	a.update(u)
@@ -141,13 +141,13 @@ func TestOnlyMailThatTheScreenHasIsTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.update(live.Update{Events: []live.Event{{What: live.Stored, SessionID: dana.ID, Trace: msgs[0].Fingerprint(), Message: msgs[0]}}})
+	a.update(live.Update{Events: []live.Event{{What: live.Stored, SessionID: dana.ID, Fingerprint: msgs[0].Fingerprint(), Message: msgs[0]}}})
 	a.takeMine()
 	(<-a.results)()
 	if left := waiting(); !slices.Equal(left, []string{"m-2"}) || !strings.HasPrefix(a.says, "dana: 1 message read; ") {
 		t.Errorf("left %q, and it says %q", left, a.says)
 	}
-	a.update(live.Update{Events: []live.Event{{What: live.Stored, SessionID: dana.ID, Trace: msgs[1].Fingerprint(), Message: msgs[1]}}})
+	a.update(live.Update{Events: []live.Event{{What: live.Stored, SessionID: dana.ID, Fingerprint: msgs[1].Fingerprint(), Message: msgs[1]}}})
 	a.takeMine()
 	(<-a.results)()
 	if left := waiting(); len(left) > 0 || a.says != "dana: 1 message read" {
@@ -366,11 +366,11 @@ func TestAThreadThatIsLookedAtGoesOn(t *testing.T) {
 		return strings.Join(rows(screen), "\n")
 	}
 	answer := mail.Message{ID: "a", InReplyTo: "q", From: "birch", To: "amber", Content: "the answer"}
-	text := tell(live.Event{What: live.Stored, SessionID: "amber", Trace: mail.Fingerprint{99}, Message: answer})
+	text := tell(live.Event{What: live.Stored, SessionID: "amber", Fingerprint: mail.Fingerprint{99}, Message: answer})
 	if !strings.Contains(text, "the answer") || !strings.Contains(text, "queued") {
 		t.Errorf("the screen is\n%s", text)
 	}
-	if text := tell(live.Event{What: live.Dead, SessionID: "amber", Trace: mail.Fingerprint{99}, Message: answer, Why: "swept"}); !strings.Contains(text, "dead") || !strings.Contains(text, ": swept") {
+	if text := tell(live.Event{What: live.Dead, SessionID: "amber", Fingerprint: mail.Fingerprint{99}, Message: answer, Why: "swept"}); !strings.Contains(text, "dead") || !strings.Contains(text, ": swept") {
 		t.Errorf("the screen is\n%s", text)
 	}
 }

@@ -108,7 +108,7 @@ func (m Message) envelope(body func(string) string, at time.Time) string {
 	switch {
 	case m.External:
 		b.WriteString(" " + byExternal)
-		for _, a := range m.OutsideAttributes() {
+		for _, a := range m.OriginAttributes() {
 			attr(a[0], a[1])
 		}
 	case m.FromPerson:

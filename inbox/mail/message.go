@@ -33,7 +33,7 @@ type Message struct {
 	Deferrable bool // rings nobody
 	Ephemeral  bool // is not archived
 	FromPerson bool // the sender is a person at a terminal, and no agent
-	External   bool // the sender is a program or a person outside of this machine's sessions, see Outside
+	External   bool // the sender is a program or a person outside of this machine's sessions, see Origin
 
 	// Its deadlines, beside being read; package broker notifies when one passes. 0: none was set.
 	ExpiresAt float64 // Unix seconds: not handed over from then on

@@ -54,7 +54,7 @@ func Meta(m mail.Message) map[string]any {
 			meta[key] = name
 		}
 	}
-	for _, a := range m.OutsideAttributes() {
+	for _, a := range m.OriginAttributes() {
 		meta[a[0]] = a[1]
 	}
 	return meta

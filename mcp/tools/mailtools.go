@@ -97,7 +97,7 @@ func (c *toolCall) reply(ctx context.Context) (any, error) {
 	if len(files) == 0 && edits == "" {
 		return c.b.Reply(ctx, s, answered, m)
 	}
-	o := broker.Outside{Edits: edits}
+	o := broker.Origin{Edits: edits}
 	for _, path := range files {
 		file, err := broker.FileOf(ctx, path)
 		if err != nil {
@@ -105,7 +105,7 @@ func (c *toolCall) reply(ctx context.Context) (any, error) {
 		}
 		o.Files = append(o.Files, file)
 	}
-	return c.b.ReplyOutside(ctx, s, answered, m, o)
+	return c.b.ReplyExternal(ctx, s, answered, m, o)
 }
 
 // answered is the message that a reply is for.
@@ -118,7 +118,7 @@ func (c *toolCall) answered(ctx context.Context, s sessions.Session) (mail.Messa
 		return c.b.ReceivedInChat(ctx, s, chat)
 	}
 	m, err := c.b.Received(ctx, s, id)
-	if o, ok := m.Outside(); err == nil && chat != "" && (!ok || o.ChatID != chat) {
+	if o, ok := m.Origin(); err == nil && chat != "" && (!ok || o.ChatID != chat) {
 		return mail.Message{}, fmt.Errorf("reply: message %s has another chat_id than %q; give one of the two", mail.ShortID(m.ID), chat)
 	}
 	return m, err

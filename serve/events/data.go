@@ -130,7 +130,7 @@ func (l *listener) tellSessions(sessions []live.Session) error {
 
 // reply writes an answer to the sender.
 func (l *listener) reply(m mail.Message) error {
-	o, _ := m.Outside()
+	o, _ := m.Origin()
 	if l.text {
 		return l.words(replyText(m, o))
 	}
@@ -171,7 +171,7 @@ func requestText(r permission.Request) string {
 func indented(words string) string { return strings.ReplaceAll(words, "\n", "\n    ") }
 
 // replyText is the reference's line. What it does not have stands in lines of its own.
-func replyText(m mail.Message, o mail.Outside) string {
+func replyText(m mail.Message, o mail.Origin) string {
 	to := o.ChatID
 	if to == "" {
 		to = m.InReplyTo

@@ -26,7 +26,7 @@ func TestAnAnswerReachesItsSenderAndIsHanded(t *testing.T) {
 	w.serve()
 	amber, ci := w.session("amber"), w.outside("ci")
 	s := w.listen("ci", "")
-	asked := w.send(ci, mail.Message{To: "amber", Content: "is it built?"}, mail.Outside{ChatID: "7", Identity: "max"})
+	asked := w.send(ci, mail.Message{To: "amber", Content: "is it built?"}, mail.Origin{ChatID: "7", Identity: "max"})
 	got, err := w.b.Received(t.Context(), amber, asked)
 	if err != nil {
 		t.Fatal(err)
@@ -183,7 +183,7 @@ func TestEverybodySeesTheirOwnAlone(t *testing.T) {
 	if _, err := w.b.Send(t.Context(), birch, mail.Message{To: "amber", ID: "inside", Content: secret(3)}); err != nil {
 		t.Fatal(err)
 	}
-	w.send(ci, mail.Message{To: "birch", ID: "from-ci", Content: secret(4)}, mail.Outside{})
+	w.send(ci, mail.Message{To: "birch", ID: "from-ci", Content: secret(4)}, mail.Origin{})
 	for _, s := range []sessions.Session{amber, birch} {
 		if err := w.store.Ask(t.Context(), permission.Request{ID: "abcde", Session: s.ID, Alias: s.Alias, Tool: "Run", Input: "input of " + s.Alias}); err != nil {
 			t.Fatal(err)
@@ -308,7 +308,7 @@ func TestASenderIsToldWhatBecomesOfItsMessages(t *testing.T) {
 	w.serve()
 	amber, ci := w.session("amber"), w.outside("ci")
 	s := w.listen("ci", "")
-	w.send(ci, mail.Message{To: "amber", ID: "m-1", Content: "hello"}, mail.Outside{})
+	w.send(ci, mail.Message{To: "amber", ID: "m-1", Content: "hello"}, mail.Origin{})
 	state := func(s *stream, want string) {
 		t.Helper()
 		for {
@@ -345,8 +345,8 @@ func TestEditsAndFilesAreToldAsWhatTheyAre(t *testing.T) {
 	amber, ci := w.session("amber"), w.outside("ci")
 	s := w.listen("ci", "")
 	sum := strings.Repeat("ab", 32)
-	w.send(amber, mail.Message{To: ci.Alias, ID: "m-1", Content: "a draft"}, mail.Outside{ChatID: "7", Files: []mail.File{{Path: "/tmp/x", Size: 5, SHA256: sum}}})
-	w.send(amber, mail.Message{To: ci.Alias, ID: "m-2", Content: "the text"}, mail.Outside{ChatID: "7", Edits: "m-1"})
+	w.send(amber, mail.Message{To: ci.Alias, ID: "m-1", Content: "a draft"}, mail.Origin{ChatID: "7", Files: []mail.File{{Path: "/tmp/x", Size: 5, SHA256: sum}}})
+	w.send(amber, mail.Message{To: ci.Alias, ID: "m-2", Content: "the text"}, mail.Origin{ChatID: "7", Edits: "m-1"})
 	if got, err := json.Marshal(s.want("reply")["files"]); err != nil || string(got) != `[{"path":"/tmp/x","sha256":"`+sum+`","size":5}]` {
 		t.Errorf("%s, %v", got, err)
 	}

@@ -136,16 +136,16 @@ func (w *world) session(alias string) sessions.Session {
 
 func (w *world) outside(name string) sessions.Session {
 	w.t.Helper()
-	s, err := w.b.Outside(w.t.Context(), name, sessions.ClientExternal)
+	s, err := w.b.ExternalSession(w.t.Context(), name, sessions.ClientExternal)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	return s
 }
 
-func (w *world) send(from sessions.Session, m mail.Message, o mail.Outside) string {
+func (w *world) send(from sessions.Session, m mail.Message, o mail.Origin) string {
 	w.t.Helper()
-	r, err := w.b.SendOutside(w.t.Context(), from, m, o)
+	r, err := w.b.SendExternal(w.t.Context(), from, m, o)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func (w *world) send(from sessions.Session, m mail.Message, o mail.Outside) stri
 // answer writes an answer of an agent to a sender.
 func (w *world) answer(from, to sessions.Session, id, text string) {
 	w.t.Helper()
-	w.send(from, mail.Message{To: to.Alias, ID: id, Content: text}, mail.Outside{ChatID: "7"})
+	w.send(from, mail.Message{To: to.Alias, ID: id, Content: text}, mail.Origin{ChatID: "7"})
 }
 
 // answers writes many at once, each of so many bytes, and gives their ids.

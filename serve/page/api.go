@@ -144,7 +144,7 @@ func momentOf(text string) (broker.Position, error) {
 	if err != nil || kerr != nil || math.IsNaN(ts) || len(trace) != len(mail.Fingerprint{}) {
 		return broker.Position{}, wrong("before: want the time of a message and its key")
 	}
-	return broker.Position{TS: ts, Trace: mail.Fingerprint(trace)}, nil
+	return broker.Position{TS: ts, Fingerprint: mail.Fingerprint(trace)}, nil
 }
 
 // search returns the newest messages that contain all the words.

@@ -139,7 +139,7 @@ func FuzzLetter(f *testing.F) {
 		if signed && (l.ID != idOf(q.sender, q.proof) || l.InReplyTo != "") {
 			t.Fatalf("%q: %+v", body, l)
 		}
-		if err := l.SetOutside(l.Outside); err != nil {
+		if err := l.SetOrigin(l.Origin); err != nil {
 			t.Fatalf("%q: %v", body, err)
 		}
 	})

@@ -19,7 +19,7 @@ import (
 // letter is a message that is ready to be sent.
 type letter struct {
 	mail.Message
-	broker.Outside
+	broker.Origin
 }
 
 // letter makes a message of a request. A body is text. If it is a JSON object that only has members which we know, they are

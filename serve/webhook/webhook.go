@@ -173,7 +173,7 @@ func ClientOf(s senders.Sender) string {
 
 // deliver stores a letter. The answer of POST / is that of the Channels reference.
 func (h *Hooks) deliver(ctx context.Context, b *broker.Broker, q *request, l letter) (said, error) {
-	from, err := b.Outside(ctx, q.sender.Name, ClientOf(q.sender))
+	from, err := b.ExternalSession(ctx, q.sender.Name, ClientOf(q.sender))
 	if err != nil {
 		return said{}, err
 	}
@@ -189,7 +189,7 @@ func (h *Hooks) deliver(ctx context.Context, b *broker.Broker, q *request, l let
 	}
 	receipt := broker.Receipt{ID: l.ID}
 	store := func() (err error) {
-		receipt, err = b.SendOutside(ctx, from, l.Message, l.Outside)
+		receipt, err = b.SendExternal(ctx, from, l.Message, l.Origin)
 		return err
 	}
 	if q.proof != "" {

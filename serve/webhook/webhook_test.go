@@ -176,14 +176,14 @@ func (d *desk) mail(alias string) []mail.Message {
 	return all
 }
 
-func (d *desk) last(alias string) (mail.Message, broker.Outside) {
+func (d *desk) last(alias string) (mail.Message, broker.Origin) {
 	d.t.Helper()
 	all := d.mail(alias)
 	if len(all) == 0 {
 		d.t.Fatalf("no mail for %s", alias)
 	}
 	m := all[len(all)-1]
-	o, _ := m.Outside()
+	o, _ := m.Origin()
 	return m, o
 }
 

@@ -9,6 +9,7 @@ import (
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/facts"
+	"c2c/sessions/processes"
 	"c2c/sessions/registry"
 )
 
@@ -36,11 +37,11 @@ func Attached(reg *sessions.Registry, c Caller) (s sessions.Session, ok bool) {
 type Attachment struct {
 	Caller   Caller
 	Alias    string
-	named    bool             // somebody chose the alias; c2c did not make it up
-	optional bool             // the alias comes from the configuration: if it is taken, the session gets or keeps another one
-	client   string           // whose session it is
-	id       string           // the client's own id, or empty
-	process  sessions.Process // zero when not known
+	named    bool              // somebody chose the alias; c2c did not make it up
+	optional bool              // the alias comes from the configuration: if it is taken, the session gets or keeps another one
+	client   string            // whose session it is
+	id       string            // the client's own id, or empty
+	process  processes.Process // zero when not known
 	sid      string
 	created  bool     // the session had no row
 	new      bool     // nobody can have known its id before
@@ -79,7 +80,7 @@ func BindRow(ctx context.Context, reg *sessions.Registry, rows []registry.Row, a
 	i := registry.FindSID(rows, a.sid)
 	a.created = a.sid == "" || i < 0
 	if a.Caller.serves && !a.created && reg.State(rows[i]) == sessions.Alive {
-		a.process = sessions.Process{} // a window that has opened the session keeps it: its person would not see there what the server does
+		a.process = processes.Process{} // a window that has opened the session keeps it: its person would not see there what the server does
 	}
 	if a.created && a.id == "" && a.Caller.Explicit == "" {
 		// A new session may believe the environment. If the session was named, the environment may be another's.
@@ -92,7 +93,7 @@ func BindRow(ctx context.Context, reg *sessions.Registry, rows []registry.Row, a
 	}
 	if a.Caller.Start == "" && !a.created {
 		if s := reg.Session(rows[i]); s.Client == ClientWire && s.State == sessions.Alive {
-			a.client, a.process = ClientWire, sessions.Process{}
+			a.client, a.process = ClientWire, processes.Process{}
 		}
 	}
 	if a.sid == "" {
@@ -172,7 +173,7 @@ func unbindOthers(reg *sessions.Registry, rows []registry.Row, a *Attachment) {
 	}
 	for i, r := range rows {
 		if r.SID() != a.sid && reg.IsBoundTo(r, a.process) {
-			rows[i].SetInteger("pid_start_time", sessions.NoStart)
+			rows[i].SetInteger("pid_start_time", processes.NoStart)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"c2c/inbox/mail"
 	"c2c/project"
 	"c2c/sessions"
+	"c2c/sessions/processes"
 	"c2c/sessions/registry"
 )
 
@@ -20,7 +21,7 @@ import (
 // nowhere. It looks at the live sessions of the user's other projects (for root: of all users). It reads all their registries,
 // so call it only to explain an error.
 func Elsewhere(getenv func(string) string, root, alias string) string {
-	w := whereabouts{proc: &sessions.System{}, home: getenv("HOME"), root: root, alias: alias, isOf: func(folder, root string) bool {
+	w := whereabouts{proc: &processes.System{}, home: getenv("HOME"), root: root, alias: alias, isOf: func(folder, root string) bool {
 		found, _, err := project.FindRoot(getenv, folder)
 		return err == nil && found == root
 	}}
@@ -35,7 +36,7 @@ func Elsewhere(getenv func(string) string, root, alias string) string {
 
 // whereabouts is one search of Elsewhere.
 type whereabouts struct {
-	proc  sessions.ProcessTable
+	proc  processes.Table
 	home  string
 	root  string // of the caller's project
 	alias string

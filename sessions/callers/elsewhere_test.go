@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"c2c/project"
-	"c2c/sessions"
+	"c2c/sessions/processes"
 	"c2c/sessions/registry"
 )
 
@@ -18,7 +18,7 @@ func TestElsewhereNamesTheFolder(t *testing.T) {
 	if real, err := filepath.EvalSymlinks(here); err == nil {
 		here = real
 	}
-	p, err := (&sessions.System{}).Find(os.Getpid())
+	p, err := (&processes.System{}).Find(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,14 +60,14 @@ func TestElsewhereNamesTheFolder(t *testing.T) {
 		"elm":            "elm is a session of dana in " + here + ": run it there, as dana",
 		"../../../amber": "",
 	} {
-		w := whereabouts{proc: &sessions.System{}, alias: alias, isOf: func(_, root string) bool { return !strings.Contains(root, "eeeeee") }}
+		w := whereabouts{proc: &processes.System{}, alias: alias, isOf: func(_, root string) bool { return !strings.Contains(root, "eeeeee") }}
 		w.look(state, "")
 		w.lookAsRoot(passwd)
 		if got := w.sentence(); got != want {
 			t.Errorf("%q: %q, want %q", alias, got, want)
 		}
 	}
-	w := whereabouts{proc: &sessions.System{}, alias: "amber", root: filepath.Join(state, project.ReposDir, "aaaaaaaaaaaa", "broker")}
+	w := whereabouts{proc: &processes.System{}, alias: "amber", root: filepath.Join(state, project.ReposDir, "aaaaaaaaaaaa", "broker")}
 	if w.look(state, ""); w.sentence() != "" {
 		t.Errorf("its own project: %s", w.sentence())
 	}

@@ -14,6 +14,7 @@ import (
 	"c2c/client"
 	"c2c/inbox/mail"
 	"c2c/sessions"
+	"c2c/sessions/processes"
 	"c2c/sessions/registry"
 )
 
@@ -384,7 +385,7 @@ func sameClient(a, b string) bool {
 
 // sidOfProcess gives the session of a process, "" when there is none. A server whose parent has ended becomes a
 // child of process 1, so for that process the client must be the same, too.
-func sidOfProcess(reg *sessions.Registry, rows []registry.Row, p sessions.Process, client string) (string, error) {
+func sidOfProcess(reg *sessions.Registry, rows []registry.Row, p processes.Process, client string) (string, error) {
 	sid := ""
 	for _, r := range rows {
 		if !reg.IsBoundTo(r, p) || p.PID == 1 && !sameClient(client, r.Text("client_type")) {
@@ -427,8 +428,8 @@ func Starter(reg *sessions.Registry, isClient func(pid int) bool) (starter int) 
 }
 
 // ancestors walks from a process towards init, as far as it can be seen.
-func ancestors(reg *sessions.Registry, pid int) iter.Seq[sessions.Process] {
-	return func(yield func(sessions.Process) bool) {
+func ancestors(reg *sessions.Registry, pid int) iter.Seq[processes.Process] {
+	return func(yield func(processes.Process) bool) {
 		for n := 0; pid > 1 && n <= maxAncestors; n++ {
 			p, err := reg.Processes.Find(pid)
 			if err != nil || !yield(p) {

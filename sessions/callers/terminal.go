@@ -10,6 +10,7 @@ import (
 
 	"c2c/process/procstat"
 	"c2c/sessions"
+	"c2c/sessions/processes"
 )
 
 // ErrTerminal says that an agent may have opened the terminal of this process.
@@ -25,7 +26,7 @@ const pseudoTerminals = 136
 
 // opener is one of these processes.
 type opener struct {
-	sessions.Process
+	processes.Process
 	name   string
 	others bool // it is not this user's
 	master bool // it is the program behind the terminal
@@ -37,7 +38,7 @@ type opener struct {
 func ProveTerminal(reg *sessions.Registry, sessionList ...sessions.Session) error {
 	t := terminalHere(reg)
 	for _, s := range sessionList {
-		if s.Facts.Namespace != "" && !sessions.SameNamespace(s.Facts.Namespace, reg.Processes.Namespace()) {
+		if s.Facts.Namespace != "" && !processes.SameNamespace(s.Facts.Namespace, reg.Processes.Namespace()) {
 			continue // its agent reaches no terminal of this namespace
 		}
 		p, _ := reg.Processes.Find(s.Process) // nothing is older than one that cannot be seen
@@ -64,7 +65,7 @@ func terminalHere(reg *sessions.Registry) (t terminal) {
 			uid, name, _ := procstat.Owner(p.PID)
 			t = append(t, opener{p, name, uid != os.Getuid(), procstat.HasTerminal(p.PID, number)})
 		} else if p.Parent == leader && leader == 1 { // the first process of a container, where the walk ends
-			t = append(t, opener{Process: sessions.Process{PID: 1}})
+			t = append(t, opener{Process: processes.Process{PID: 1}})
 		}
 	}
 	return t

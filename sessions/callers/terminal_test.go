@@ -3,13 +3,13 @@ package callers
 import (
 	"testing"
 
-	"c2c/sessions"
+	"c2c/sessions/processes"
 )
 
 // An agent's client was started at 50.
 func TestATerminalIsAPersonsIfItIsOlderThanTheClient(t *testing.T) {
-	p := func(pid, parent int, start int64) sessions.Process {
-		return sessions.Process{PID: pid, Parent: parent, Start: start}
+	p := func(pid, parent int, start int64) processes.Process {
+		return processes.Process{PID: pid, Parent: parent, Start: start}
 	}
 	emulator := opener{Process: p(2, 9, 10), name: "gnome-terminal-", master: true}
 	for name, tc := range map[string]struct {

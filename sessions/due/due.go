@@ -1,5 +1,4 @@
-// Package due keeps the time of the next deadline of a root, as the time of one file. Until then no process needs to
-// look at mailboxes for deadlines.
+// Package due keeps the time of the next deadline in a file of the root, so that most commands need not look at any message.
 package due
 
 import (
@@ -12,40 +11,39 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
-// Most commands have nothing to do with what messages are owed. So that they need not read any, the file of this name says by its time
-// of change until when nobody has to look. A Keeper writes it behind a look, with the time of the next deadline.
+// The file's time of change says until when no process needs to look at deadlines. A deadlines.Checker sets it after a look.
 //
 //	missing, empty, or its time is over   somebody is to look
 //	a time ahead                          nobody is to, unless it is more than LookEvery ahead: then a clock was wrong
 //
-// Nothing makes the time later but a look, which takes the file away before it begins, and does not put it back if somebody has made
-// an empty one meanwhile. Whoever stores something that is due earlier removes the file, or makes an empty one if it is
-// missing, behind what is stored. All of this can only make somebody look too early, in any order and with a kill between any
-// two steps. What nobody tells of (an older c2c, the original, a sender that was killed in between) is seen after LookEvery.
+// Only a look makes the time later: it removes the file before it begins, and does not put it back if another process has made
+// an empty one meanwhile. A process that stores an earlier deadline then removes the file, or makes an empty one if it is
+// missing. So a process may look too early, in any order of these steps and with a kill between any two, and never too late.
+// What an older c2c, the original or a killed sender has stored is seen after LookEvery.
 const (
 	FileName = "owed.due"
 	fileText = "The time of this file tells c2c when to look at what messages are owed.\n"
 
-	// LookEvery is the most that a mark is ahead. It is less than TellAfter, so a plain message needs no look at the mark.
+	// LookEvery is the most that the file's time is ahead. It is less than TellAfter, so a plain message needs no look at the file.
 	LookEvery = 10 * time.Minute
 )
 
-// Mark is that file of an open root. It does not close the root.
-type Mark struct {
+// File is the file in an open root.
+type File struct {
 	root *atomicfile.Dir
 	now  func() time.Time
 	log  inbox.Log
 }
 
-// Of gives the mark of a root.
-func Of(root *atomicfile.Dir, now func() time.Time, log inbox.Log) *Mark {
-	return &Mark{root, now, log}
+// Of gives the file of a root, which the caller closes.
+func Of(root *atomicfile.Dir, now func() time.Time, log inbox.Log) *File {
+	return &File{root, now, log}
 }
 
 // UntilLook is for how long nobody need look at what messages are owed; 0: somebody is to look now.
-func (k *Mark) UntilLook() time.Duration {
-	at, size, err := k.root.TimeOf(FileName)
-	ahead := at.Sub(k.now())
+func (f *File) UntilLook() time.Duration {
+	at, size, err := f.root.TimeOf(FileName)
+	ahead := at.Sub(f.now())
 	if err != nil || size == 0 || ahead <= 0 || ahead > LookEvery {
 		return 0
 	}
@@ -53,54 +51,54 @@ func (k *Mark) UntilLook() time.Duration {
 }
 
 // LookBy has somebody look at a time, or earlier. What is due then is stored.
-func (k *Mark) LookBy(at time.Time) {
-	marked, size, err := k.root.TimeOf(FileName)
+func (f *File) LookBy(at time.Time) {
+	marked, size, err := f.root.TimeOf(FileName)
 	switch {
 	case err == nil && (size == 0 || !marked.After(at)):
 		return
 	case err == nil:
-		err = k.root.Remove(FileName)
+		err = f.root.Remove(FileName)
 	case errors.Is(err, fs.ErrNotExist): // somebody may be looking just now
-		var f *os.File
-		if f, err = k.root.Open(FileName, os.O_WRONLY|os.O_CREATE|os.O_EXCL); err == nil {
-			err = f.Close()
+		var empty *os.File
+		if empty, err = f.root.Open(FileName, os.O_WRONLY|os.O_CREATE|os.O_EXCL); err == nil {
+			err = empty.Close()
 		}
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
-		k.log.Warn("what a message is owed may be seen late", "after", LookEvery, "err", err)
+		f.log.Warn("what a message is owed may be seen late", "after", LookEvery, "err", err)
 	}
 }
 
 // Look is one look at what messages are owed.
 type Look struct {
-	mark  *Mark
-	began time.Time
-	anew  bool
+	file    *File
+	began   time.Time
+	removed bool
 }
 
-// BeginLook takes the mark away, so that what is stored meanwhile is not missed. A process that stays, whose always is false, does
-// so only when half of the mark's time is over.
-func (k *Mark) BeginLook(always bool) Look {
-	m := Look{k, k.now(), always || k.UntilLook() < LookEvery/2}
-	if m.anew {
-		if err := k.root.Remove(FileName); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			m.anew = false
+// BeginLook removes the file, so that what is stored meanwhile is not missed. A process that stays passes false for always: then
+// the file is removed only when half of its time is over.
+func (f *File) BeginLook(always bool) Look {
+	l := Look{f, f.now(), always || f.UntilLook() < LookEvery/2}
+	if l.removed {
+		if err := f.root.Remove(FileName); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			l.removed = false
 		}
 	}
-	return m
+	return l
 }
 
-// End says until when nobody need look; the zero time is long.
-func (m Look) End(next time.Time) {
-	most := m.began.Add(LookEvery)
+// End records the next deadline; zero means that none is known.
+func (l Look) End(next time.Time) {
+	most := l.began.Add(LookEvery)
 	if next.IsZero() || next.After(most) {
 		next = most
 	}
-	if !m.anew {
-		m.mark.LookBy(next)
+	if !l.removed {
+		l.file.LookBy(next)
 		return
 	}
-	if err := m.mark.root.Mark(FileName, fileText, next); err != nil && !errors.Is(err, fs.ErrExist) {
-		m.mark.log.Debug("each command looks at what messages are owed", "err", err)
+	if err := l.file.root.Mark(FileName, fileText, next); err != nil && !errors.Is(err, fs.ErrExist) {
+		l.file.log.Debug("each command looks at what messages are owed", "err", err)
 	}
 }

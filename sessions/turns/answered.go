@@ -12,6 +12,7 @@ import (
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/facts"
+	"c2c/sessions/processes"
 )
 
 // The time of the empty file <sid>.answered is when c2c last saw the session's model answer. The file exists if some hook or
@@ -142,7 +143,7 @@ func LookForAnswer(reg *sessions.Registry, s sessions.Session) {
 	if p.Doing == nil || s.Process == 0 {
 		return
 	}
-	config, _ := p.Config(sessions.Environment(reg.Processes.Environ(s.Process)))
+	config, _ := p.Config(processes.Environment(reg.Processes.Environ(s.Process)))
 	if said := p.Doing(config, s.Process, s.ClientID()); !said.Answered.IsZero() {
 		if err := SawAnswer(reg, s.ID, said.Answered); err != nil {
 			reg.Log.Warn("an answer of a session is not recorded", "session", s.ID, "err", err)

@@ -91,7 +91,7 @@ func TestALineThatAPromptMayNotShowWholeDoesNotFit(t *testing.T) {
 
 func TestMailFromOutsideIsTypedAsThat(t *testing.T) {
 	m := mail.Message{From: "external-ci", Content: "red", External: true}
-	if err := m.SetOutside(mail.Outside{ChatID: "@x#1", Path: "/in/b"}); err != nil {
+	if err := m.SetOrigin(mail.Origin{ChatID: "@x#1", Path: "/in/b"}); err != nil {
 		t.Fatal(err)
 	}
 	got := Mail("kimi", m)

@@ -94,7 +94,7 @@ func parseRecord(line []byte) (d Record) {
 	return d
 }
 
-// Format is the line of a debt.
+// Format is the line of a record.
 func (d Record) Format() ([]byte, error) {
 	m := d.Message
 	if d.Owes() {
@@ -117,21 +117,21 @@ func KeyOf(m mail.Message) Key { return Key{m.FromSession, sessions.Fold(m.From)
 
 // Read reads the records of a session without a lock: a writer replaces the file, or adds a line, and Read skips half a line.
 // If a ring came before the sender wrote the record, the message has two lines; Read merges them into one record.
-func Read(dir *atomicfile.Dir, sid string) (debts []Record, err error) {
+func Read(dir *atomicfile.Dir, sid string) (records []Record, err error) {
 	data, err := dir.ReadIf(sid + Suffix)
 	place := map[Key]int{}
 	for line := range bytes.Lines(data) {
 		d := parseRecord(line)
 		if i, there := place[d.Key()]; there && !d.Half {
-			debts[i].merge(d)
+			records[i].merge(d)
 			continue
 		}
 		if !d.Half {
-			place[d.Key()] = len(debts)
+			place[d.Key()] = len(records)
 		}
-		debts = append(debts, d)
+		records = append(records, d)
 	}
-	return debts, err
+	return records, err
 }
 
 // merge adds another line of the same record: the sender's line has the surface, a ringer's line counts its rings. They come in
@@ -158,8 +158,8 @@ var errOwedFull = errors.New("too many messages wait for an answer of that sessi
 
 // Add records that a session is to answer messages that are stored in its mailbox. repeated says that the records may exist
 // already.
-func Add(ctx context.Context, reg *sessions.Registry, sid string, repeated bool, debts ...Record) error {
-	if len(debts) == 0 {
+func Add(ctx context.Context, reg *sessions.Registry, sid string, repeated bool, records ...Record) error {
+	if len(records) == 0 {
 		return nil
 	}
 	dir, err := reg.Dir().Sub(Directory, true)
@@ -186,7 +186,7 @@ func Add(ctx context.Context, reg *sessions.Registry, sid string, repeated bool,
 			}
 		}
 		var lines []byte
-		for _, d := range debts {
+		for _, d := range records {
 			line, err := d.Format()
 			if err != nil {
 				return err
@@ -228,13 +228,13 @@ func AddFor(ctx context.Context, reg *sessions.Registry, to sessions.Session, m 
 func Change(ctx context.Context, reg *sessions.Registry, dir *atomicfile.Dir, sid string, edit func(*Record) (changed, drop bool)) error {
 	var over []Record
 	err := filelock.With(ctx, dir, sid+".lock", func() error {
-		debts, err := Read(dir, sid)
+		records, err := Read(dir, sid)
 		if err != nil {
 			return err
 		}
 		var kept, closed []byte
 		any := false
-		for _, d := range debts {
+		for _, d := range records {
 			changed, drop := false, false
 			if !d.Half {
 				changed, drop = edit(&d)
@@ -303,8 +303,8 @@ func turnClosed(dir *atomicfile.Dir) (err error) {
 	return dir.Rename(ClosedFile, ClosedOld)
 }
 
-// closedDebts reads the closed records. After a kill one may be there twice: the later one counts.
-func closedDebts(dir *atomicfile.Dir) (all map[SessionKey]Record, err error) {
+// closedRecords reads the closed records. After a kill one may be there twice: the later one counts.
+func closedRecords(dir *atomicfile.Dir) (all map[SessionKey]Record, err error) {
 	all = map[SessionKey]Record{}
 	for _, name := range []string{ClosedOld, ClosedFile} {
 		data, rerr := dir.ReadIf(name)
@@ -326,16 +326,16 @@ func All(dir *atomicfile.Dir, over bool) (open map[string][]Record, closed map[S
 	open = map[string][]Record{}
 	sids, err := Sessions(dir)
 	for _, sid := range sids {
-		debts, derr := Read(dir, sid)
+		records, derr := Read(dir, sid)
 		err = errors.Join(err, derr)
-		open[sid] = slices.DeleteFunc(debts, func(d Record) bool { return d.Half || !d.Owes() })
+		open[sid] = slices.DeleteFunc(records, func(d Record) bool { return d.Half || !d.Owes() })
 	}
 	if !over {
 		return open, nil, err
 	}
-	closed, cerr := closedDebts(dir)
-	for sid, debts := range open {
-		open[sid] = slices.DeleteFunc(debts, func(d Record) bool {
+	closed, cerr := closedRecords(dir)
+	for sid, records := range open {
+		open[sid] = slices.DeleteFunc(records, func(d Record) bool {
 			key := SessionKey{sid, d.Key()}
 			if closed[key].hasAnswer() {
 				return true
@@ -347,8 +347,8 @@ func All(dir *atomicfile.Dir, over bool) (open map[string][]Record, closed map[S
 	return open, closed, errors.Join(err, cerr)
 }
 
-// withDebts calls f with the directory if the session has records. Most sessions have none; then it costs one look at a file.
-func withDebts(reg *sessions.Registry, sid string, f func(dir *atomicfile.Dir) error) error {
+// withRecords calls f with the directory if the session has records. Most sessions have none; then it costs one look at a file.
+func withRecords(reg *sessions.Registry, sid string, f func(dir *atomicfile.Dir) error) error {
 	if !mail.ValidName(sid) {
 		return nil
 	}
@@ -367,7 +367,7 @@ func withDebts(reg *sessions.Registry, sid string, f func(dir *atomicfile.Dir) e
 
 // Close closes, unanswered, the obligations of a session that match; how is recorded as the reason.
 func Close(ctx context.Context, reg *sessions.Registry, sid, how string, match func(mail.Message) bool) {
-	err := withDebts(reg, sid, func(dir *atomicfile.Dir) error {
+	err := withRecords(reg, sid, func(dir *atomicfile.Dir) error {
 		return Change(ctx, reg, dir, sid, func(d *Record) (changed, drop bool) {
 			if !d.Owes() || !match(d.Message) { // a record with answer_by alone stays: its sender is notified at that time
 				return false, false
@@ -398,13 +398,13 @@ func CloseMessages(ctx context.Context, reg *sessions.Registry, sid, how string,
 // letters.
 func AddMoved(ctx context.Context, reg *sessions.Registry, sid string, msgs []mail.Message) {
 	reg.Due.LookBy(reg.Now())
-	var debts []Record
+	var records []Record
 	for _, m := range msgs {
 		if m.AnswerBy != 0 || m.Owes() {
-			debts = append(debts, New(m))
+			records = append(records, New(m))
 		}
 	}
-	if len(debts) == 0 {
+	if len(records) == 0 {
 		return
 	}
 	s := sessions.Session{ID: sid}
@@ -414,10 +414,10 @@ func AddMoved(ctx context.Context, reg *sessions.Registry, sid string, msgs []ma
 		}
 	}
 	surface := SurfaceOf(reg, s)
-	for i := range debts {
-		debts[i].Surface = surface
+	for i := range records {
+		records[i].Surface = surface
 	}
-	if err := Add(ctx, reg, sid, true, debts...); err != nil {
+	if err := Add(ctx, reg, sid, true, records...); err != nil {
 		reg.Log.Warn("nobody will be told when there is no answer", "session", sid, "err", err)
 	}
 }
@@ -427,7 +427,7 @@ func RecordAnswer(ctx context.Context, reg *sessions.Registry, sid string, to re
 	if m.InReplyTo == "" {
 		return nil
 	}
-	return withDebts(reg, sid, func(dir *atomicfile.Dir) error {
+	return withRecords(reg, sid, func(dir *atomicfile.Dir) error {
 		data, err := dir.ReadIf(sid + Suffix)
 		if err != nil || !bytes.Contains(data, []byte(m.InReplyTo)) {
 			return err
@@ -456,7 +456,7 @@ func isAnswer(m mail.Message) bool {
 	return m.From != sessions.SystemAlias
 }
 
-// hasAnswer says whether a debt is over because an answer came.
+// hasAnswer says whether a record is closed because an answer came.
 func (d Record) hasAnswer() bool { return d.How == Answered || d.How == notice.Refused }
 
 // Answered records an answer, or the announcement of one. A session that answers has read the message, even if nothing else

@@ -15,20 +15,6 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Receiver gives the row of an alias; when the original has left several, one that is alive.
-func (reg *Registry) Receiver(rows []registry.Row, alias string) registry.Row {
-	all := Holders(rows, alias)
-	for _, r := range all {
-		if len(all) == 1 || reg.State(r) == Alive { // to look whether it is costs more than a send can spare
-			return r
-		}
-	}
-	if len(all) == 0 {
-		return nil
-	}
-	return all[0]
-}
-
 // CheckID refuses what cannot be the id of a message.
 func CheckID(id string) error { return mail.CheckName("message id", id) }
 

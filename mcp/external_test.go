@@ -20,11 +20,11 @@ func TestReplyGoesToASenderOutside(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	ci, err := b.Outside(t.Context(), "ci", sessions.ClientExternal)
+	ci, err := b.ExternalSession(t.Context(), "ci", sessions.ClientExternal)
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked, err := b.SendOutside(t.Context(), ci, mail.Message{To: "birch", Content: "hello"}, broker.Outside{ChatID: "42", Identity: "max"})
+	asked, err := b.SendExternal(t.Context(), ci, mail.Message{To: "birch", Content: "hello"}, broker.Origin{ChatID: "42", Identity: "max"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,13 +46,13 @@ func TestReplyGoesToASenderOutside(t *testing.T) {
 	if err != nil || len(got) != 2 {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	for i, want := range []broker.Outside{{ChatID: "42", Identity: "max"}, {ChatID: "42", Identity: "max", Edits: id}} {
-		o, _ := got[i].Outside()
+	for i, want := range []broker.Origin{{ChatID: "42", Identity: "max"}, {ChatID: "42", Identity: "max", Edits: id}} {
+		o, _ := got[i].Origin()
 		if o.ChatID != want.ChatID || o.Identity != want.Identity || o.Edits != want.Edits || len(o.Files) != i {
 			t.Errorf("answer %d: %+v", i, o)
 		}
 	}
-	if o, _ := got[1].Outside(); o.Files[0].Path != file || o.Files[0].Size != 20 {
+	if o, _ := got[1].Origin(); o.Files[0].Path != file || o.Files[0].Size != 20 {
 		t.Errorf("%+v", o.Files)
 	}
 	for args, says := range map[string]string{

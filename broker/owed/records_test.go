@@ -6,7 +6,7 @@ import (
 )
 
 // A line is what was written, whatever somebody has put there; and it is one line.
-func FuzzDebt(f *testing.F) {
+func FuzzRecord(f *testing.F) {
 	f.Add([]byte(`{"from_alias":"amber","to_alias":"birch","content":"x","ts":1.5,"message_id":"m","kind":"task","tag":"urgent","due":7.25,"action_required":true,"reply_required":true,"bucket":"urgent","obligation":{"surface":"full","wakes":{"count":2,"last":"2026-11-22T10:00:00Z","result":"rang"},"reminders":1}}`))
 	f.Add([]byte(`{"from_alias":"amber","to_alias":"birch","content":"","message_id":"m","answer_by":9.5}`))
 	f.Add([]byte(`{"from_alias":"a","to_alias":"b","content":"","kind":"task","due":1e300,"obligation":7}`))

@@ -16,7 +16,7 @@ import (
 
 func (w *world) outside(name string) sessions.Session {
 	w.t.Helper()
-	s, err := w.Outside(w.t.Context(), name, sessions.ClientExternal)
+	s, err := w.ExternalSession(w.t.Context(), name, sessions.ClientExternal)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -30,12 +30,12 @@ func TestASenderOutsideIsASession(t *testing.T) {
 	if again := w.outside("ci"); again.ID != ci.ID || ci.ID != "external-ci" || ci.Alias != "external-ci" || again.State != sessions.External {
 		t.Errorf("%+v %+v", ci, again)
 	}
-	r, err := w.SendOutside(t.Context(), ci, mail.Message{To: "BIRCH", Content: "red"}, broker.Outside{ChatID: "42", Path: "/", Method: "POST"})
+	r, err := w.SendExternal(t.Context(), ci, mail.Message{To: "BIRCH", Content: "red"}, broker.Origin{ChatID: "42", Path: "/", Method: "POST"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := w.waiting(birch.ID)[0]
-	o, ok := m.Outside()
+	o, ok := m.Origin()
 	if !m.External || m.FromPerson || !ok || o.ChatID != "42" || m.TellAfter >= 0 {
 		t.Errorf("%+v", m)
 	}
@@ -73,7 +73,7 @@ func TestAServiceThatSignsReadsNoAnswers(t *testing.T) {
 	birch := w.register("birch", callers.Caller{PID: w.pid(10), Client: "gem"})
 	says := func(client, want string) {
 		t.Helper()
-		hub, err := w.Outside(t.Context(), "hub", client)
+		hub, err := w.ExternalSession(t.Context(), "hub", client)
 		if err != nil || hub.ID != "external-hub" || hub.Client != client {
 			t.Fatalf("%+v, %v", hub, err)
 		}
@@ -91,7 +91,7 @@ func TestAServiceThatSignsReadsNoAnswers(t *testing.T) {
 func TestNamesOfSenders(t *testing.T) {
 	w := newWorld(t)
 	for _, name := range []string{"", "CI", "a b", "ü", "\u212ait", "../x", "external-x", strings.Repeat("x", 56), "-x", "a\x00"} {
-		if s, err := w.Outside(t.Context(), name, sessions.ClientExternal); err == nil {
+		if s, err := w.ExternalSession(t.Context(), name, sessions.ClientExternal); err == nil {
 			t.Errorf("%q is %s", name, s.ID)
 		}
 	}

@@ -28,7 +28,7 @@ func (b *Broker) ReceivedInChat(ctx context.Context, s sessions.Session, chatID 
 	found, err := box.Search(ctx, inbox.Query{
 		Holds: func(data []byte) bool { return bytes.Contains(data, []byte(`"outside"`)) },
 		Match: func(m mail.Message) bool {
-			o, ok := m.Outside()
+			o, ok := m.Origin()
 			return ok && m.External && chatID != "" && o.ChatID == chatID
 		},
 		Limit: maxChat,
@@ -58,9 +58,9 @@ func (b *Broker) ReceivedInChat(ctx context.Context, s sessions.Session, chatID 
 	return mail.Message{}, &SeveralError{"of several senders outside have the chat id " + chatID, senders}
 }
 
-// ReplyOutside is Reply to a message from outside, with what is to be done there: o.Files, and o.Edits, which names an earlier
+// ReplyExternal is Reply to a message from outside, with what is to be done there: o.Files, and o.Edits, which names an earlier
 // answer of the session to the same sender, or a part of its id.
-func (b *Broker) ReplyOutside(ctx context.Context, from sessions.Session, answered, m mail.Message, o Outside) (Receipt, error) {
+func (b *Broker) ReplyExternal(ctx context.Context, from sessions.Session, answered, m mail.Message, o Origin) (Receipt, error) {
 	short := mail.ShortID(answered.ID)
 	if !answered.External {
 		return Receipt{}, fmt.Errorf("message %s is from a session of this machine: files and edits are for senders outside", short)
@@ -72,7 +72,7 @@ func (b *Broker) ReplyOutside(ctx context.Context, from sessions.Session, answer
 		}
 		o.Edits = id
 	}
-	if err := m.SetOutside(o); err != nil {
+	if err := m.SetOrigin(o); err != nil {
 		return Receipt{}, fmt.Errorf("answer message %s: %w", short, err)
 	}
 	return b.Reply(ctx, from, answered, m)

@@ -49,7 +49,7 @@ func (w *world) wantNotices(sid string, words ...string) {
 	}
 }
 
-func (w *world) look(k *deadlines.Keeper) time.Duration {
+func (w *world) look(k *deadlines.Checker) time.Duration {
 	w.t.Helper()
 	wait, err := k.Look(context.Background())
 	if err != nil {
@@ -58,12 +58,12 @@ func (w *world) look(k *deadlines.Keeper) time.Duration {
 	return wait
 }
 
-// lookAtOnce looks with so many keepers at one time.
+// lookAtOnce looks with so many checkers at one time.
 func (w *world) lookAtOnce(n int) {
 	var all sync.WaitGroup
 	for range n {
 		all.Go(func() {
-			if _, err := deadlines.NewKeeper(w.Registry).Look(w.t.Context()); err != nil {
+			if _, err := deadlines.NewChecker(w.Registry).Look(w.t.Context()); err != nil {
 				w.t.Error(err)
 			}
 		})
@@ -114,7 +114,7 @@ func TestASenderIsToldOfWhatItsMessageIsOwed(t *testing.T) {
 			if _, err := w.Send(t.Context(), amber, m); err != nil {
 				t.Fatal(err)
 			}
-			k := deadlines.NewKeeper(w.Registry)
+			k := deadlines.NewChecker(w.Registry)
 			wait := w.look(k)
 			if told := len(c.words) > 0; told != (wait > 0) || told && wait > c.before+c.after {
 				t.Errorf("looks again after %v", wait)
@@ -127,7 +127,7 @@ func TestASenderIsToldOfWhatItsMessageIsOwed(t *testing.T) {
 			w.wantNotices(amber.ID, c.words...)
 			w.pass(time.Hour)
 			w.look(k)
-			w.look(deadlines.NewKeeper(w.Registry)) // another one, that knows nothing of the first
+			w.look(deadlines.NewChecker(w.Registry)) // another one, that knows nothing of the first
 			w.wantNotices(amber.ID, c.words...)
 		})
 	}
@@ -137,7 +137,7 @@ func TestWhatWasReadInTimeIsToldToNobody(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
 	w.send(amber, "birch", "x")
-	k := deadlines.NewKeeper(w.Registry)
+	k := deadlines.NewChecker(w.Registry)
 	w.look(k)
 	w.read(birch.ID)
 	w.pass(time.Hour)
@@ -151,7 +151,7 @@ func TestASenderIsToldThatItsReceiverHasEnded(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
 	w.send(amber, "birch", "x")
-	k := deadlines.NewKeeper(w.Registry)
+	k := deadlines.NewChecker(w.Registry)
 	w.look(k)
 	w.ends(20)
 	if wait := w.look(k); wait <= 0 || wait > endedAfter {
@@ -176,7 +176,7 @@ func TestNobodyIsToldOfAnEndThatIsNone(t *testing.T) {
 	t.Parallel()
 	w, amber, _ := pair(t)
 	w.send(amber, "birch", "x")
-	k := deadlines.NewKeeper(w.Registry)
+	k := deadlines.NewChecker(w.Registry)
 	w.ends(20)
 	w.look(k)
 	w.starts(20)
@@ -206,7 +206,7 @@ func TestASenderIsToldThatItsMessageIsRefused(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
 	w.send(amber, "birch", "x")
-	k := deadlines.NewKeeper(w.Registry)
+	k := deadlines.NewChecker(w.Registry)
 	w.look(k)
 	if err := w.Rang(t.Context(), birch.ID, wake.Ring{At: w.clock, Method: "socket", Outcome: wake.Refused, Oldest: "x", From: "amber"}); err != nil {
 		t.Fatal(err)
@@ -238,7 +238,7 @@ func TestANoticeIsAnsweredByNoNotice(t *testing.T) {
 	w, amber, _ := pair(t)
 	w.send(amber, "birch", "x")
 	w.pass(notice.TellAfter)
-	k := deadlines.NewKeeper(w.Registry)
+	k := deadlines.NewChecker(w.Registry)
 	w.look(k)
 	w.ends(10)
 	w.ends(20)
@@ -263,7 +263,7 @@ func TestASenderIsToldOfAFewOfItsMessages(t *testing.T) {
 		w.send(amber, "birch", "x")
 	}
 	w.pass(notice.TellAfter)
-	w.look(deadlines.NewKeeper(w.Registry))
+	w.look(deadlines.NewChecker(w.Registry))
 	told := w.notices(amber.ID)
 	if len(told) != 1 || strings.Count(told[0], `"x" (`) != maxTold {
 		t.Errorf("told %q, want one notice of %d messages", told, maxTold)
@@ -283,7 +283,7 @@ func TestAnExpiredMessageIsHandedOverToNobody(t *testing.T) {
 	w.wantMail(birch.ID, "first", "brief", "last")
 	w.pass(time.Minute)
 	w.wantMail(birch.ID, "first", "last") // before anybody has looked after it
-	k := deadlines.NewKeeper(w.Registry)
+	k := deadlines.NewChecker(w.Registry)
 	w.look(k)
 	if all, err := w.box(birch.ID).PeekAll(t.Context()); err != nil || len(all) != 2 {
 		t.Errorf("left are %v, %v", all, err)
@@ -316,11 +316,11 @@ func TestAMessageThatExpiresInAReadersHandsIsRead(t *testing.T) {
 		t.Fatalf("leased %v, %v", l, err)
 	}
 	w.pass(time.Hour)
-	w.look(deadlines.NewKeeper(w.Registry))
+	w.look(deadlines.NewChecker(w.Registry))
 	if err := l.Ack(t.Context(), inbox.Handles(l.Messages)...); err != nil {
 		t.Fatal(err)
 	}
-	w.look(deadlines.NewKeeper(w.Registry))
+	w.look(deadlines.NewChecker(w.Registry))
 	w.wantNotices(amber.ID)
 	if st, err := w.Status(t.Context(), r.ID); err != nil || st.State != sessions.Read {
 		t.Errorf("status %+v, %v", st, err)
@@ -361,38 +361,38 @@ func TestManyWhoLookAtOnceTellOnce(t *testing.T) {
 	}
 }
 
-func TestAKeeperRestsWhenATroubleIsOver(t *testing.T) {
+func TestACheckerRestsWhenATroubleIsOver(t *testing.T) {
 	t.Parallel()
 	w, _, birch := pair(t)
 	path := filepath.Join(w.Root(), birch.ID+".inbox.json")
 	if err := os.Mkdir(path, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	k := deadlines.NewKeeper(w.Registry)
-	if wait := w.look(k); wait != keepAgain {
+	k := deadlines.NewChecker(w.Registry)
+	if wait := w.look(k); wait != retryAfter {
 		t.Errorf("looks again after %v", wait)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	w.pass(keepAgain)
+	w.pass(retryAfter)
 	if wait := w.look(k); wait != 0 {
 		t.Errorf("nothing waits, and it looks again after %v", wait)
 	}
 }
 
 // All that waits is read at each look, while senders and hooks wait.
-func TestAKeeperLooksAtALongMailboxMoreSeldom(t *testing.T) {
+func TestACheckerLooksAtALongMailboxMoreSeldom(t *testing.T) {
 	t.Parallel()
 	w, amber, birch := pair(t)
-	many := make([]mail.Message, 3*keptLong)
+	many := make([]mail.Message, 3*longMailbox)
 	for i := range many {
 		many[i] = mail.Message{From: "amber", To: "birch", Content: "x", TS: mail.Seconds(w.clock)}
 	}
 	if _, err := w.box(birch.ID).Deliver(t.Context(), many...); err != nil {
 		t.Fatal(err)
 	}
-	k := deadlines.NewKeeper(w.Registry)
+	k := deadlines.NewChecker(w.Registry)
 	w.look(k)
 	if _, err := w.Send(t.Context(), amber, mail.Message{To: "birch", Content: "x", ExpiresAt: mail.Seconds(w.clock)}); err != nil {
 		t.Fatal(err)
@@ -428,7 +428,7 @@ func TestWhatIsNotToldTakesNoPlaceOfWhatIs(t *testing.T) {
 		lost func(w *world)
 		told string
 	}{
-		"expired": {func(w *world) { w.look(deadlines.NewKeeper(w.Registry)) }, "has expired"},
+		"expired": {func(w *world) { w.look(deadlines.NewChecker(w.Registry)) }, "has expired"},
 		"swept": {func(w *world) {
 			w.ends(20)
 			for range 2 {
@@ -467,7 +467,7 @@ func TestWhoLooksOnceAgainTellsNothingAgain(t *testing.T) {
 	w, amber, _ := pair(t)
 	w.send(amber, "birch", "x")
 	w.pass(notice.TellAfter)
-	if err := deadlines.KeepOnce(t.Context(), w.Registry); err != nil {
+	if err := deadlines.CheckOnce(t.Context(), w.Registry); err != nil {
 		t.Fatal(err)
 	}
 	w.wantNotices(amber.ID, "has not read")
@@ -475,7 +475,7 @@ func TestWhoLooksOnceAgainTellsNothingAgain(t *testing.T) {
 	if err := os.Remove(lease); err != nil {
 		t.Fatal(err)
 	}
-	if err := deadlines.KeepOnce(t.Context(), w.Registry); err != nil {
+	if err := deadlines.CheckOnce(t.Context(), w.Registry); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(lease); err == nil {
@@ -491,7 +491,7 @@ func TestARefusalOfOtherMailIsToldToNobody(t *testing.T) {
 	w.rang(birch.ID, refused)
 	w.pass(time.Second)
 	w.send(amber, "birch", "younger")
-	k := deadlines.NewKeeper(w.Registry)
+	k := deadlines.NewChecker(w.Registry)
 	w.look(k)
 	w.wantNotices(amber.ID)
 	w.read(birch.ID)
@@ -513,7 +513,7 @@ func TestOfAnEphemeralMessageThatExpiresNoWordIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.pass(time.Minute)
-	w.look(deadlines.NewKeeper(w.Registry))
+	w.look(deadlines.NewChecker(w.Registry))
 	if dead, err := notice.DeadLetters(t.Context(), w.Registry, 0); err != nil || len(dead) != 1 || dead[0].Message.Content != "" {
 		t.Errorf("dead letters %+v, %v", dead, err)
 	}
@@ -538,14 +538,14 @@ func TestAMailboxThatCannotBeReadIsLoggedOnce(t *testing.T) {
 	var log bytes.Buffer
 	w.logs(slog.NewTextHandler(&log, nil))
 	archive := filepath.Join(w.Root(), "archive", birch.ID+".jsonl")
-	k := deadlines.NewKeeper(w.Registry)
+	k := deadlines.NewChecker(w.Registry)
 	for times := 1; times <= 2; times++ {
 		if err := os.MkdirAll(archive, 0o700); err != nil {
 			t.Fatal(err)
 		}
 		w.send(amber, "birch", "more")
 		for range 5 {
-			w.pass(keepAgain + time.Second)
+			w.pass(retryAfter + time.Second)
 			w.look(k)
 		}
 		if got := strings.Count(log.String(), "what messages are owed is not looked after"); got != times {
@@ -554,7 +554,7 @@ func TestAMailboxThatCannotBeReadIsLoggedOnce(t *testing.T) {
 		if err := os.Remove(archive); err != nil {
 			t.Fatal(err)
 		}
-		w.pass(keepAgain + time.Second)
+		w.pass(retryAfter + time.Second)
 		w.look(k)
 	}
 }
@@ -562,12 +562,12 @@ func TestAMailboxThatCannotBeReadIsLoggedOnce(t *testing.T) {
 // The steps by which a message expires, each of which may be the last of a killed process: the next one completes them.
 func TestAnExpiryIsResumedWhereItWasKilled(t *testing.T) {
 	t.Parallel()
-	for name, before := range map[string]func(w *world, k *deadlines.Keeper, m mail.Message) error{
-		"before it began": func(*world, *deadlines.Keeper, mail.Message) error { return nil },
-		"behind the dead letter": func(w *world, _ *deadlines.Keeper, m mail.Message) error {
+	for name, before := range map[string]func(w *world, k *deadlines.Checker, m mail.Message) error{
+		"before it began": func(*world, *deadlines.Checker, mail.Message) error { return nil },
+		"behind the dead letter": func(w *world, _ *deadlines.Checker, m mail.Message) error {
 			return notice.AddDead(w.t.Context(), w.Registry, "birch", notice.DeadLetter{Reason: notice.Expired, Message: m})
 		},
-		"behind the notice": func(w *world, k *deadlines.Keeper, m mail.Message) error {
+		"behind the notice": func(w *world, k *deadlines.Checker, m mail.Message) error {
 			if err := notice.AddDead(w.t.Context(), w.Registry, "birch", notice.DeadLetter{Reason: notice.Expired, Message: m}); err != nil {
 				return err
 			}
@@ -592,11 +592,11 @@ func TestAnExpiryIsResumedWhereItWasKilled(t *testing.T) {
 			if err != nil || len(msgs) != 1 {
 				t.Fatalf("%v, %v", msgs, err)
 			}
-			if err := before(w, deadlines.NewKeeper(w.Registry), msgs[0]); err != nil {
+			if err := before(w, deadlines.NewChecker(w.Registry), msgs[0]); err != nil {
 				t.Fatal(err)
 			}
 			w.pass(time.Second)
-			w.look(deadlines.NewKeeper(w.Registry))
+			w.look(deadlines.NewChecker(w.Registry))
 			if left, err := w.box("birch").PeekAll(t.Context()); err != nil || len(left) != 0 {
 				t.Errorf("left are %v, %v", left, err)
 			}
@@ -615,12 +615,12 @@ func TestOneKeepsAtATime(t *testing.T) {
 	w.send(amber, "birch", "x")
 	w.pass(notice.TellAfter)
 	release := w.keeping()
-	if err := deadlines.KeepOnce(t.Context(), w.Registry); err != nil {
+	if err := deadlines.CheckOnce(t.Context(), w.Registry); err != nil {
 		t.Error(err)
 	}
 	w.wantNotices(amber.ID)
 	release()
-	if err := deadlines.KeepOnce(t.Context(), w.Registry); err != nil {
+	if err := deadlines.CheckOnce(t.Context(), w.Registry); err != nil {
 		t.Error(err)
 	}
 	w.wantNotices(amber.ID, "has not read")
@@ -637,7 +637,7 @@ func TestANoticeInOtherWordsAndOfAnOddMessage(t *testing.T) {
 	if err := w.Dir().Write(birch.ID+".inbox.json", []byte(plant)); err != nil {
 		t.Fatal(err)
 	}
-	w.look(deadlines.NewKeeper(w.Registry))
+	w.look(deadlines.NewChecker(w.Registry))
 	w.wantNotices(amber.ID, `birch has not read your message "hello"`)
 	rows, err := w.Rows(t.Context())
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"c2c/sessions/registry"
 )
 
-// keptOwed is what a Keeper remembers about the records of a session.
-type keptOwed struct {
+// recordMemory is what a Checker remembers about the records of a session.
+type recordMemory struct {
 	version atomicfile.Version
 	next    time.Time // zero: no deadline until a record changes
 	absent  bool      // reminders wait until the session is back
@@ -36,86 +36,86 @@ func versionOf(dir *atomicfile.Dir, name string) (v atomicfile.Version, err erro
 
 // answers acts on the records: it tells a sender that its answer is late, closes answered records, reminds sessions of due
 // answers, and returns the next deadline.
-func (k *Keeper) answers(ctx context.Context, rows []registry.Row) (next time.Time, err error) {
-	dir, err := k.reg.SubIfThere(owed.Directory)
+func (c *Checker) answers(ctx context.Context, rows []registry.Row) (next time.Time, err error) {
+	dir, err := c.reg.SubIfThere(owed.Directory)
 	if err != nil || dir == nil {
 		return next, err
 	}
 	defer dir.Close()
-	if k.Clock.waits(k.reg.Now()) {
-		return k.Clock.calm, nil
+	if c.Clock.waits(c.reg.Now()) {
+		return c.Clock.calm, nil
 	}
 	sids, err := owed.Sessions(dir)
 	errs := []error{err}
 	there := map[string]bool{}
 	for _, sid := range sids {
 		there[sid] = true
-		if k.owed[sid] == nil {
-			k.owed[sid] = &keptOwed{}
+		if c.owed[sid] == nil {
+			c.owed[sid] = &recordMemory{}
 		}
-		errs = append(errs, k.answersOf(ctx, rows, dir, sid, k.owed[sid]))
-		next = sessions.Earlier(next, k.owed[sid].next)
+		errs = append(errs, c.answersOf(ctx, rows, dir, sid, c.owed[sid]))
+		next = sessions.Earlier(next, c.owed[sid].next)
 	}
-	for sid := range k.owed {
+	for sid := range c.owed {
 		if !there[sid] {
-			delete(k.owed, sid)
+			delete(c.owed, sid)
 		}
 	}
 	return next, errors.Join(errs...)
 }
 
 // answersOf does this for one session, if its records have changed or a deadline has passed.
-func (k *Keeper) answersOf(ctx context.Context, rows []registry.Row, dir *atomicfile.Dir, sid string, kept *keptOwed) error {
+func (c *Checker) answersOf(ctx context.Context, rows []registry.Row, dir *atomicfile.Dir, sid string, mem *recordMemory) error {
 	version, err := versionOf(dir, sid+owed.Suffix)
 	if errors.Is(err, fs.ErrNotExist) { // the last record was just closed
-		*kept = keptOwed{last: kept.last}
+		*mem = recordMemory{last: mem.last}
 		return nil
 	}
 	if err != nil {
-		kept.next = k.reg.Now().Add(keepAgain)
+		mem.next = c.reg.Now().Add(retryAfter)
 		return err
 	}
 	var stamp inbox.Stamp
-	if box := k.boxes[sid]; box != nil {
+	if box := c.boxes[sid]; box != nil {
 		stamp = box.stamp
 	}
-	again := kept.absent && k.isBack(rows, sid) || kept.unread && stamp != kept.stamp
-	if version == kept.version && !again && (kept.next.IsZero() || k.reg.Now().Before(kept.next)) {
+	again := mem.absent && c.isBack(rows, sid) || mem.unread && stamp != mem.stamp
+	if version == mem.version && !again && (mem.next.IsZero() || c.reg.Now().Before(mem.next)) {
 		return nil
 	}
-	debts, err := owed.Read(dir, sid)
+	records, err := owed.Read(dir, sid)
 	if err != nil {
-		kept.next = k.reg.Now().Add(keepAgain)
+		mem.next = c.reg.Now().Add(retryAfter)
 		return err
 	}
-	l := owedLook{k: k, rows: rows, sid: sid, edits: map[owed.Key]owedEdit{}, told: notice.Quota{}}
+	l := recordLook{c: c, rows: rows, sid: sid, edits: map[owed.Key]recordEdit{}, told: notice.Quota{}}
 	if i := registry.FindSID(rows, sid); i >= 0 {
-		s := k.reg.Session(rows[i])
+		s := c.reg.Session(rows[i])
 		l.s = &s
 	}
-	l.closeAnswered(ctx, debts, kept)
+	l.closeAnswered(ctx, records, mem)
 	var errs []error // when one sender cannot be told, the others still are
-	for _, d := range debts {
+	for _, d := range records {
 		if !d.Half && l.edits[d.Key()].answer == nil {
 			errs = append(errs, l.look(ctx, d))
 		}
 	}
-	errs = append(errs, l.remindOf(ctx, debts))
+	errs = append(errs, l.remindOf(ctx, records))
 	if len(l.edits) > 0 {
-		err = owed.Change(ctx, k.reg, dir, sid, l.edit)
+		err = owed.Change(ctx, c.reg, dir, sid, l.edit)
 	}
-	kept.version, kept.next, kept.absent, kept.news = version, l.next, l.absent, l.news
-	kept.unread, kept.stamp = l.unread, stamp
+	mem.version, mem.next, mem.absent, mem.news = version, l.next, l.absent, l.news
+	mem.unread, mem.stamp = l.unread, stamp
 	if err := errors.Join(append(errs, err)...); err != nil {
-		kept.version, kept.next = atomicfile.Version{}, sessions.Earlier(l.next, k.reg.Now().Add(keepAgain))
+		mem.version, mem.next = atomicfile.Version{}, sessions.Earlier(l.next, c.reg.Now().Add(retryAfter))
 		return err
 	}
 	return nil
 }
 
-// owedLook is one look at the records of a session.
-type owedLook struct {
-	k      *Keeper
+// recordLook is one look at the records of a session.
+type recordLook struct {
+	c      *Checker
 	rows   []registry.Row
 	sid    string
 	s      *sessions.Session // nil: it is not registered
@@ -125,11 +125,11 @@ type owedLook struct {
 	unread bool // a reminder is due, but the question or the last reminder is unread
 	told   notice.Quota
 	news   []notice.News
-	edits  map[owed.Key]owedEdit
+	edits  map[owed.Key]recordEdit
 }
 
-// owedEdit is the change that a look makes to a record.
-type owedEdit struct {
+// recordEdit is the change that a look makes to a record.
+type recordEdit struct {
 	answer    *mail.Message
 	observed  time.Time
 	told      bool // its sender knows that there was no answer by answer_by
@@ -141,7 +141,7 @@ type owedEdit struct {
 }
 
 // edit applies the changes that the look has decided. A record that another process has closed meanwhile stays closed.
-func (l *owedLook) edit(d *owed.Record) (changed, drop bool) {
+func (l *recordLook) edit(d *owed.Record) (changed, drop bool) {
 	e, ok := l.edits[d.Key()]
 	switch {
 	case !ok:
@@ -151,57 +151,57 @@ func (l *owedLook) edit(d *owed.Record) (changed, drop bool) {
 	case e.answer != nil:
 		return d.Answered(*e.answer, e.observed), false
 	case e.how != "":
-		d.How, d.ClosedAt = e.how, l.k.reg.Now().UTC()
+		d.How, d.ClosedAt = e.how, l.c.reg.Now().UTC()
 		return true, false
 	}
 	if e.future {
-		d.Message = sentAt(d.Message, l.k.reg.Now())
+		d.Message = sentAt(d.Message, l.c.reg.Now())
 	}
 	if e.stale != nil {
 		d.StaleAt = *e.stale
 	}
 	d.SenderTold = d.SenderTold || e.told
 	if e.reminders > d.Reminders {
-		d.Reminders, d.Reminder, d.RemindedAt = e.reminders, e.reminder, l.k.reg.Now().UTC()
+		d.Reminders, d.Reminder, d.RemindedAt = e.reminders, e.reminder, l.c.reg.Now().UTC()
 	}
 	return true, false
 }
 
 // closeAnswered finds answers that the records do not have: such an answer came before its record was written, or from the
 // original. A process that stays looks for them when it first sees a record, and when the answer is due.
-func (l *owedLook) closeAnswered(ctx context.Context, debts []owed.Record, kept *keptOwed) {
+func (l *recordLook) closeAnswered(ctx context.Context, records []owed.Record, mem *recordMemory) {
 	var asked []owed.Record
-	newest := kept.last
-	for _, d := range debts {
+	newest := mem.last
+	for _, d := range records {
 		if d.Half || !d.Owes() {
 			continue
 		}
-		fresh := !l.k.Once && d.TS > kept.last
-		if newest = max(newest, d.TS); fresh || !l.k.reg.Now().Before(l.nextReminder(d)) {
+		fresh := !l.c.Once && d.TS > mem.last
+		if newest = max(newest, d.TS); fresh || !l.c.reg.Now().Before(l.nextReminder(d)) {
 			asked = append(asked, d)
 		}
 	}
-	kept.last = newest
+	mem.last = newest
 	if len(asked) == 0 {
 		return
 	}
 	ids := map[string]bool{}
-	answers := owed.AnswersTo(ctx, l.k.reg, l.rows, map[string][]owed.Record{l.sid: asked})
+	answers := owed.AnswersTo(ctx, l.c.reg, l.rows, map[string][]owed.Record{l.sid: asked})
 	for key := range answers {
 		ids[key.ID] = true
 	}
 	if len(ids) == 0 {
 		return
 	}
-	observed := owed.Observed(ctx, l.k.reg, l.sid, ids)
+	observed := owed.Observed(ctx, l.c.reg, l.sid, ids)
 	for key, m := range answers {
-		l.edits[key.Key] = owedEdit{answer: &m, observed: observed[key.Key]}
+		l.edits[key.Key] = recordEdit{answer: &m, observed: observed[key.Key]}
 	}
 }
 
 // look acts on the deadlines of one record that have passed.
-func (l *owedLook) look(ctx context.Context, d owed.Record) error {
-	now, e := l.k.reg.Now(), owedEdit{reminders: d.Reminders}
+func (l *recordLook) look(ctx context.Context, d owed.Record) error {
+	now, e := l.c.reg.Now(), recordEdit{reminders: d.Reminders}
 	if e.future = sessions.IsFuture(d.Time(), now); e.future {
 		d.Message = sentAt(d.Message, now)
 	}
@@ -218,37 +218,37 @@ func (l *owedLook) look(ctx context.Context, d owed.Record) error {
 	if d.Owes() {
 		errs = append(errs, l.overdue(ctx, d, &e))
 	}
-	if e != (owedEdit{reminders: d.Reminders}) {
+	if e != (recordEdit{reminders: d.Reminders}) {
 		l.edits[d.Key()] = e
 	}
 	return errors.Join(errs...)
 }
 
 // isBack reports whether a session is registered and not absent.
-func (k *Keeper) isBack(rows []registry.Row, sid string) bool {
+func (c *Checker) isBack(rows []registry.Row, sid string) bool {
 	i := registry.FindSID(rows, sid)
-	return i >= 0 && k.reg.State(rows[i]) != sessions.Absent
+	return i >= 0 && c.reg.State(rows[i]) != sessions.Absent
 }
 
 // tellEnded tells the asker that the asked session ended without an answer, unless the asker was already told that it ended
 // without reading the question.
-func (l *owedLook) tellEnded(d owed.Record) {
+func (l *recordLook) tellEnded(d owed.Record) {
 	if l.told.Take(d.Message) {
 		l.news = append(l.news, notice.News{Message: d.Message, Session: *l.s, Reason: notice.EndedUnanswered})
 	}
 }
 
-func (l *owedLook) tellUnanswered(ctx context.Context, d owed.Record) error {
-	k, m := l.k, d.Message
-	to := notice.SenderOf(k.reg, l.rows, m)
+func (l *recordLook) tellUnanswered(ctx context.Context, d owed.Record) error {
+	c, m := l.c, d.Message
+	to := notice.SenderOf(c.reg, l.rows, m)
 	if to == nil {
 		return nil
 	}
-	if has, err := owed.HasAnswer(ctx, k.reg, to.SID(), m.ID, func(mail.Message) bool { return true }); err != nil || has {
+	if has, err := owed.HasAnswer(ctx, c.reg, to.SID(), m.ID, func(mail.Message) bool { return true }); err != nil || has {
 		return err
 	}
-	if len(owed.AnswersTo(ctx, k.reg, l.rows, map[string][]owed.Record{l.sid: {d}})) > 0 {
+	if len(owed.AnswersTo(ctx, c.reg, l.rows, map[string][]owed.Record{l.sid: {d}})) > 0 {
 		return nil
 	}
-	return notice.Tell(ctx, k.reg, l.rows, m, notice.Unanswered, notice.TextUnanswered(m))
+	return notice.Tell(ctx, c.reg, l.rows, m, notice.Unanswered, notice.TextUnanswered(m))
 }

@@ -52,7 +52,7 @@ func TestAProcessThatRingsNobodyTellsTheSenderInTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.StartKeeping(t.Context())()
+	defer r.StartChecking(t.Context())()
 	if _, err := b.Send(t.Context(), amber, mail.Message{To: "birch", Content: "x", TellAfter: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -81,21 +81,21 @@ func TestAProcessThatRingsNobodyTellsTheSenderInTime(t *testing.T) {
 func TestTheNextProcessLooksWhenOneEnds(t *testing.T) {
 	_, b, _, _ := typing(t)
 	synctest.Test(t, func(t *testing.T) {
-		first, err := deadlines.Keeping(b.Registry)
+		first, err := deadlines.OpenLock(b.Registry)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if ok, err := first.Try(); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
-		second, err := deadlines.Keeping(b.Registry)
+		second, err := deadlines.OpenLock(b.Registry)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer second.Release()
 		got := make(chan error, 1)
 		go func() { got <- await(t.Context(), b, second) }()
-		time.Sleep(10 * keepTry)
+		time.Sleep(10 * tryLockAgain)
 		select {
 		case err := <-got:
 			t.Fatalf("two look: %v", err)

@@ -1,4 +1,4 @@
-package sessions
+package processes
 
 import (
 	"errors"
@@ -99,7 +99,7 @@ func readMark(getenv func(string) string, state, name string) (at string, start 
 }
 
 // boot names the time since the system was started: start times of processes count from there.
-func boot(proc ProcessTable) string {
+func boot(proc Table) string {
 	if is := strings.Fields(proc.Namespace()); len(is) > 1 {
 		return is[1]
 	}

@@ -14,21 +14,21 @@ import (
 )
 
 const (
-	// keepGap is the least time between two looks at what the messages of a root are owed.
-	keepGap = time.Second
-	// keepTry is how often a process that rings nobody sees whether the one has ended that looks.
-	keepTry = 30 * time.Second
+	// checkGap is the least time between two looks at what the messages of a root are owed.
+	checkGap = time.Second
+	// tryLockAgain is how often a process that rings nobody sees whether the one has ended that looks.
+	tryLockAgain = 30 * time.Second
 )
 
-// keep looks after what the messages of the root are owed, until stop is called. Every process that rings would do
+// checkDeadlines looks after what the messages of the root are owed, until stop is called. Every process that rings would do
 // so; the first that has the lock does.
-func (r *Ringer) keep(ctx context.Context, b *broker.Broker, changes *watch.Changes) (stop func()) {
+func (r *Ringer) checkDeadlines(ctx context.Context, b *broker.Broker, changes *watch.Changes) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		survive.Loop(ctx, r.Log, "look after what messages are owed", func() {
-			if err := r.keepAlone(ctx, b, changes); err != nil && ctx.Err() == nil {
+			if err := r.checkWhenLocked(ctx, b, changes); err != nil && ctx.Err() == nil {
 				r.Log.Warn("nobody here looks after what messages are owed", "err", err)
 			}
 		})
@@ -36,8 +36,8 @@ func (r *Ringer) keep(ctx context.Context, b *broker.Broker, changes *watch.Chan
 	return func() { cancel(); <-done }
 }
 
-func (r *Ringer) keepAlone(ctx context.Context, b *broker.Broker, changes *watch.Changes) error {
-	lock, err := deadlines.Keeping(b.Registry)
+func (r *Ringer) checkWhenLocked(ctx context.Context, b *broker.Broker, changes *watch.Changes) error {
+	lock, err := deadlines.OpenLock(b.Registry)
 	if err != nil {
 		return err
 	}
@@ -50,23 +50,23 @@ func (r *Ringer) keepAlone(ctx context.Context, b *broker.Broker, changes *watch
 
 // look acts on each deadline until ctx ends or the root is gone. The caller has the lock.
 func look(ctx context.Context, b *broker.Broker, changes *watch.Changes, log *slog.Logger) error {
-	keeper := deadlines.NewKeeper(b.Registry)
-	return changes.Each(ctx, keepGap, func() (files []string, wait time.Duration, err error) {
+	checker := deadlines.NewChecker(b.Registry)
+	return changes.Each(ctx, checkGap, func() (files []string, wait time.Duration, err error) {
 		if b.Replaced() {
 			return nil, 0, errRootGone
 		}
-		wait, err = keeper.Look(ctx)
+		wait, err = checker.Look(ctx)
 		if err != nil && ctx.Err() == nil { // the registry may be readable again
 			log.Debug("what messages are owed is looked after later", "err", err)
 			wait, err = 0, nil
 		}
-		return keeper.Files(), wait, err
+		return checker.Files(), wait, err
 	})
 }
 
-// Keep looks after what the messages of a root are owed until ctx ends or the root is gone, for a process that stays and rings nobody.
-func Keep(ctx context.Context, b *broker.Broker, log *slog.Logger) error {
-	lock, err := deadlines.Keeping(b.Registry)
+// CheckDeadlines looks after what the messages of a root are owed until ctx ends or the root is gone, for a process that stays and rings nobody.
+func CheckDeadlines(ctx context.Context, b *broker.Broker, log *slog.Logger) error {
+	lock, err := deadlines.OpenLock(b.Registry)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func Keep(ctx context.Context, b *broker.Broker, log *slog.Logger) error {
 // await takes the lock once it is free. It needs none of the system's watches: a user has few, and most such processes never
 // get the lock.
 func await(ctx context.Context, b *broker.Broker, lock *filelock.Lock) error {
-	tick := time.NewTicker(keepTry)
+	tick := time.NewTicker(tryLockAgain)
 	defer tick.Stop()
 	for {
 		if b.Replaced() {
@@ -99,15 +99,15 @@ func await(ctx context.Context, b *broker.Broker, lock *filelock.Lock) error {
 	}
 }
 
-// StartKeeping is Start for a process that rings nobody: it only looks after what messages are owed.
-func (r *Ringer) StartKeeping(ctx context.Context) (stop func()) {
+// StartChecking is Start for a process that rings nobody: it only looks after what messages are owed.
+func (r *Ringer) StartChecking(ctx context.Context) (stop func()) {
 	return r.start(ctx, "keep", func(ctx context.Context) error {
 		b, err := r.open()
 		if err != nil {
 			return err
 		}
 		defer b.Close()
-		return Keep(ctx, b, r.Log)
+		return CheckDeadlines(ctx, b, r.Log)
 	})
 }
 

@@ -7,21 +7,21 @@ import (
 	"testing"
 )
 
-func external(t *testing.T, o Outside) Message {
+func external(t *testing.T, o Origin) Message {
 	t.Helper()
 	m := Message{From: "external-ci", To: "birch", Content: "build failed", ID: "01a20176-b0c6-7b2f-bda6-48e8cb101ab7", TS: 1795321200, External: true}
-	if err := m.SetOutside(o); err != nil {
+	if err := m.SetOrigin(o); err != nil {
 		t.Fatal(err)
 	}
 	return m
 }
 
 func TestWhatIsSaidOfTheOutsideIsKept(t *testing.T) {
-	want := Outside{ChatID: "-100:42", Identity: "a@b.c", Path: "/in/birch", Method: "POST", Edits: "01a2",
+	want := Origin{ChatID: "-100:42", Identity: "a@b.c", Path: "/in/birch", Method: "POST", Edits: "01a2",
 		Files: []File{{"/tmp/a b\n.png", 3, strings.Repeat("0f", 32)}}}
-	m := external(t, Outside{ChatID: "other"})
+	m := external(t, Origin{ChatID: "other"})
 	m.Due = 1795321300.5
-	if err := m.SetOutside(want); err != nil {
+	if err := m.SetOrigin(want); err != nil {
 		t.Fatal(err)
 	}
 	data, err := json.Marshal(m)
@@ -32,34 +32,34 @@ func TestWhatIsSaidOfTheOutsideIsKept(t *testing.T) {
 	if err != nil || !again.External || again.Due != m.Due || strings.Count(string(data), "chat_id") != 1 {
 		t.Fatalf("%s: %+v %v", data, again, err)
 	}
-	if got, ok := again.Outside(); !ok || !reflect.DeepEqual(got, want) {
+	if got, ok := again.Origin(); !ok || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestWordsThatCouldEndATagAreNoneOfTheOutside(t *testing.T) {
 	long := strings.Repeat("x", 129)
-	for _, o := range []Outside{{ChatID: `a" b="`}, {Path: "/<x>"}, {Identity: "a b"}, {Method: "POST\n"}, {ChatID: "ä"}, {ChatID: long}, {Edits: "../x"},
+	for _, o := range []Origin{{ChatID: `a" b="`}, {Path: "/<x>"}, {Identity: "a b"}, {Method: "POST\n"}, {ChatID: "ä"}, {ChatID: long}, {Edits: "../x"},
 		{Files: []File{{"", 1, strings.Repeat("0", 64)}}}, {Files: []File{{"/x", -1, strings.Repeat("0", 64)}}}, {Files: []File{{"/x", 1, "0"}}},
 		{Files: []File{{"/x\x00", 1, strings.Repeat("0", 64)}}}, {Files: make([]File, 11)}} {
 		m := Message{External: true}
-		if err := m.SetOutside(o); err == nil || len(m.Extra) > 0 {
+		if err := m.SetOrigin(o); err == nil || len(m.Extra) > 0 {
 			t.Errorf("%.80v: %v", o, err)
 		}
 		data, _ := json.Marshal(o)
 		m.Extra = []Field{{outsideField, data}} // another program may have written it
-		if _, ok := m.Outside(); ok || m.OutsideAttributes() != nil {
+		if _, ok := m.Origin(); ok || m.OriginAttributes() != nil {
 			t.Errorf("%.80v was read", o)
 		}
 	}
 	m := Message{External: true, Extra: []Field{{outsideField, []byte(`[7]`)}}}
-	if _, ok := m.Outside(); ok {
+	if _, ok := m.Origin(); ok {
 		t.Error("a list was read")
 	}
 }
 
 func TestMailFromOutsideIsShownAsThat(t *testing.T) {
-	m := external(t, Outside{ChatID: "42", Path: "/", Method: "POST", Identity: "dev"})
+	m := external(t, Origin{ChatID: "42", Path: "/", Method: "POST", Identity: "dev"})
 	want := `<c2c event="message" from="external-ci" by="external" chat_id="42" identity="dev" path="/" method="POST" id="cb101ab7">` + "\nbuild failed\n</c2c>"
 	if got := m.Envelope(); got != want {
 		t.Errorf("%s, want %s", got, want)

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// Outside is what a message from outside says of where it comes from, and what an answer to one says of what it is to do
+// Origin is what a message from outside says of where it comes from, and what an answer to one says of what it is to do
 // there. It is the field "outside" of a message. Its words are the sender's own: two senders may use one chat id.
-type Outside struct {
+type Origin struct {
 	ChatID   string `json:"chat_id,omitempty"`
 	Identity string `json:"identity,omitempty"` // who of those behind a bridge has written
 	Path     string `json:"path,omitempty"`     // of the request
@@ -53,8 +53,8 @@ const (
 	maxFilePath  = 4096
 )
 
-// SetOutside puts o into the message, in the place of what was there.
-func (m *Message) SetOutside(o Outside) error {
+// SetOrigin puts o into the message, in the place of what was there.
+func (m *Message) SetOrigin(o Origin) error {
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -67,20 +67,20 @@ func (m *Message) SetOutside(o Outside) error {
 	return nil
 }
 
-// Outside is what SetOutside has put there. ok is false when it is not there, or when another program has put something
+// Origin is what SetOrigin has put there. ok is false when it is not there, or when another program has put something
 // else there.
-func (m Message) Outside() (o Outside, ok bool) {
+func (m Message) Origin() (o Origin, ok bool) {
 	i := slices.IndexFunc(m.Extra, func(f Field) bool { return f.Name == outsideField })
 	if i < 0 || json.Unmarshal(m.Extra[i].Value, &o) != nil || o.check() != nil {
-		return Outside{}, false
+		return Origin{}, false
 	}
 	return o, true
 }
 
-// OutsideAttributes are the words of Outside by which a reader of a message tells one conversation from another, each with
+// OriginAttributes are the words of Origin by which a reader of a message tells one conversation from another, each with
 // its name. They hold no character that could end a tag or an attribute.
-func (m Message) OutsideAttributes() (all [][2]string) {
-	o, ok := m.Outside()
+func (m Message) OriginAttributes() (all [][2]string) {
+	o, ok := m.Origin()
 	if !ok || !m.External {
 		return nil
 	}
@@ -105,7 +105,7 @@ func CheckWord(what, s string) error {
 	return nil
 }
 
-func (o Outside) check() error {
+func (o Origin) check() error {
 	for _, w := range [][2]string{{"chat id", o.ChatID}, {"identity", o.Identity}, {"path", o.Path}, {"method", o.Method}} {
 		if err := CheckWord(w[0], w[1]); err != nil {
 			return err

@@ -10,16 +10,16 @@ import (
 )
 
 type (
-	// Outside is what a message from outside says of where it comes from, and what an answer to one says of what it is to
+	// Origin is what a message from outside says of where it comes from, and what an answer to one says of what it is to
 	// do there.
-	Outside = mail.Outside
+	Origin = mail.Origin
 	// File is a file of this machine that a message points at.
 	File = mail.File
 )
 
-// Outside gives the session external-<name> of a sender, and makes it when it is not there. Its client is ClientExternal,
+// ExternalSession gives the session external-<name> of a sender, and makes it when it is not there. Its client is ClientExternal,
 // ClientSigned or ClientDenied.
-func (b *Broker) Outside(ctx context.Context, name, client string) (sessions.Session, error) {
+func (b *Broker) ExternalSession(ctx context.Context, name, client string) (sessions.Session, error) {
 	if err := mail.CheckSender(name); err != nil {
 		return sessions.Session{}, err
 	}
@@ -50,10 +50,10 @@ func (b *Broker) Outside(ctx context.Context, name, client string) (sessions.Ses
 	return b.Session(own), nil
 }
 
-// SendOutside is Send with what the message says about the outside. From is the session of a sender, or an agent that
+// SendExternal is Send with what the message says about the outside. From is the session of a sender, or an agent that
 // answers one.
-func (b *Broker) SendOutside(ctx context.Context, from sessions.Session, m mail.Message, o Outside) (Receipt, error) {
-	if err := m.SetOutside(o); err != nil {
+func (b *Broker) SendExternal(ctx context.Context, from sessions.Session, m mail.Message, o Origin) (Receipt, error) {
+	if err := m.SetOrigin(o); err != nil {
 		return Receipt{}, fmt.Errorf("send: %w", err)
 	}
 	return b.Send(ctx, from, m)

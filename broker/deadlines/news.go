@@ -1,0 +1,77 @@
+package deadlines
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"c2c/broker/notice"
+	"c2c/sessions"
+	"c2c/sessions/registry"
+)
+
+// tellNews tells senders what the look has found. next is when more is to be told.
+func (c *Checker) tellNews(ctx context.Context, rows []registry.Row) (next time.Time) {
+	bySender, order := map[string][]notice.News{}, []string{}
+	for _, n := range c.allNews(rows) {
+		if c.told[n.Notice()] {
+			continue
+		}
+		to := notice.SenderOf(c.reg, rows, n.Message)
+		if to == nil || c.wasTold(ctx, to.SID(), n.Notice()) || c.isOld(n) {
+			continue
+		}
+		if bySender[to.SID()] == nil {
+			order = append(order, to.SID())
+		}
+		bySender[to.SID()] = append(bySender[to.SID()], n)
+	}
+	now := c.reg.Now()
+	for _, sid := range order {
+		all := bySender[sid]
+		to := rows[registry.FindSID(rows, sid)]
+		if c.reg.State(to) == sessions.Absent { // its return changes the registry, and so has somebody look
+			continue
+		}
+		if again := c.toldAt[sid].Add(notice.GapOf(all)); again.After(now) && !slices.ContainsFunc(all, notice.News.AtOnce) {
+			next = sessions.Earlier(next, again)
+			continue
+		}
+		if len(all) > notice.MaxNews {
+			all, next = all[:notice.MaxNews], sessions.Earlier(next, now.Add(notice.TellGap))
+		}
+		if err := notice.TellTogether(ctx, c.reg, to, all); err != nil {
+			if ctx.Err() == nil {
+				c.reg.Log.Warn("a sender is not told what its messages are owed", "session", sid, "err", err)
+			}
+			next = sessions.Earlier(next, now.Add(retryAfter))
+			continue
+		}
+		c.toldAt[sid] = now
+		for _, n := range all {
+			c.told[n.Notice()] = true
+		}
+	}
+	return next
+}
+
+// allNews gives what was found in all mailboxes and records, in the order of the registry.
+func (c *Checker) allNews(rows []registry.Row) (all []notice.News) {
+	for _, r := range rows {
+		if mem := c.boxes[r.SID()]; mem != nil {
+			all = append(all, mem.news...)
+		}
+	}
+	for _, r := range rows {
+		if mem := c.owed[r.SID()]; mem != nil {
+			all = append(all, mem.news...)
+		}
+	}
+	return all
+}
+
+// isOld says whether other news of the message make these needless: a sender that was told that its receiver refuses mail, or has
+// ended, knows why the message is unread.
+func (c *Checker) isOld(n notice.News) bool {
+	return n.Reason == notice.Unread && n.Message.TellAfter <= 0 && (c.told[notice.About(n.Message, notice.Refused)] || c.told[notice.About(n.Message, notice.Ended)])
+}

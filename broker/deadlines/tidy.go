@@ -1,0 +1,45 @@
+package deadlines
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"c2c/broker/moves"
+	"c2c/sessions/due"
+)
+
+// takeSpills does so at the first look and then every ten minutes: an old version may still run.
+func (c *Checker) takeSpills(ctx context.Context) {
+	now := c.reg.Now()
+	if now.Before(c.spills) {
+		return
+	}
+	c.spills = now.Add(due.LookEvery)
+	if err := moves.TakeSpills(ctx, c.reg); err != nil && ctx.Err() == nil {
+		c.reg.Log.Warn("mail of an old version waits", "err", err)
+	}
+}
+
+// tidy tidies the root when it is time. The time of the last time is that of the Checker's lock file, so it holds for the
+// Checkers of other processes, too.
+func (c *Checker) tidy(ctx context.Context) {
+	b, now := c.reg, c.reg.Now()
+	if c.Tidies.IsZero() {
+		if info, err := b.Dir().Stat(LockName); err == nil && !info.ModTime().After(now) {
+			c.Tidies = info.ModTime().Add(moves.TidyEvery)
+		}
+	}
+	if now.Before(c.Tidies) {
+		return
+	}
+	more, err := moves.Tidy(ctx, b)
+	if err != nil && ctx.Err() == nil {
+		b.Log.Warn("not all of the root is tidied", "err", err)
+	}
+	if c.Tidies = now.Add(moves.TidyEvery); more || err != nil {
+		c.Tidies = now.Add(moves.TidyAgain)
+	} else if err := b.Dir().Touch(LockName, now); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		b.Log.Warn("when the root was tidied is not recorded", "err", err)
+	}
+}

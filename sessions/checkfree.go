@@ -1,0 +1,39 @@
+package sessions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// AliasTakenError says that another session has the alias and is, or may be, alive.
+type AliasTakenError struct {
+	Alias     string // as its holder writes it
+	Suggested string // free at this moment
+}
+
+func (e *AliasTakenError) Error() string {
+	return fmt.Sprintf("alias %q belongs to another session; %q is free", e.Alias, e.Suggested)
+}
+
+// CheckFree fails with an *AliasTakenError unless a new session could have the alias. left is the session that had it last and
+// still lives, in a process of its client's that shows it in no window; nil: there is none. away asks the client about that: the
+// records know it only of a session that was rung since.
+func CheckFree(ctx context.Context, reg *Registry, alias, clientName string, away func(Session) bool) (left *Session, err error) {
+	rows, err := reg.Rows(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range Holders(rows, alias) {
+		s := reg.Session(r)
+		if s.State == Absent {
+			continue
+		}
+		l, err := reg.Look(s)
+		if err != nil || s.Client != clientName || l.Now.Does != Away && !away(s) {
+			return nil, errors.Join(&AliasTakenError{Alias: s.Alias, Suggested: FreeAlias(rows, alias)}, err)
+		}
+		left = &s
+	}
+	return left, nil
+}

@@ -1,0 +1,90 @@
+package sessions
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"c2c/client"
+	"c2c/inbox/mail"
+	"c2c/sessions/facts"
+	"c2c/sessions/processes"
+	"c2c/sessions/registry"
+)
+
+// Sessions lists every registered session, in the registry's order.
+func (reg *Registry) Sessions(ctx context.Context) ([]Session, error) {
+	there, err := reg.root.NameSet()
+	if err != nil {
+		return nil, err
+	}
+	return reg.sessions(ctx, reg.probeOnce(there))
+}
+
+func (reg *Registry) sessions(ctx context.Context, look Prober) ([]Session, error) {
+	rows, err := reg.Rows(ctx)
+	if err != nil {
+		return nil, err
+	}
+	held := reg.Facts.Hold()
+	defer held.Release()
+	list := make([]Session, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, reg.sessionWith(r, held.Of(r.SID()), look))
+	}
+	return list, nil
+}
+
+func (reg *Registry) Session(r registry.Row) Session {
+	return reg.sessionWith(r, reg.Facts.Of(r.SID()), reg.Prober())
+}
+
+// sessionWith makes the session of a row.
+func (reg *Registry) sessionWith(r registry.Row, f facts.Facts, look Prober) Session {
+	s := Session{
+		ID:         r.SID(),
+		Alias:      r.Alias(),
+		Client:     client.Name(cmp.Or(f.Client, r.Text("client_type"))),
+		ClientIDs:  f.ClientIDs,
+		PID:        int(r.Integer("pid")),
+		Registered: mail.FromSeconds(r.Number("registered_at")),
+		Role:       r.Text("role"),
+		Quiet:      isQuiet(r, reg.Now()),
+		Pane:       f.Pane,
+		Turn:       turnOf(f.Turn),
+		Unattended: f.Unattended,
+		Started:    f.Started,
+		LastRing:   f.LastRing,
+		Facts:      f,
+	}
+	look.setState(&s, r)
+	return s
+}
+
+// IsBoundTo says whether a row is bound to exactly this process.
+func (reg *Registry) IsBoundTo(r registry.Row, p processes.Process) bool {
+	return r.HasProcess(p.PID, p.Start) && !isElsewhere(r, reg.Facts.Of(r.SID()), reg.Processes)
+}
+
+// State says whether a session's client lives, as far as it can be seen from here.
+func (reg *Registry) State(r registry.Row) State { return reg.Session(r).State }
+
+// Receiver gives the row of an alias; when the original has left several, one that is alive.
+func (reg *Registry) Receiver(rows []registry.Row, alias string) registry.Row {
+	all := Holders(rows, alias)
+	for _, r := range all {
+		if len(all) == 1 || reg.State(r) == Alive { // to look whether it is costs more than a send can spare
+			return r
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return all[0]
+}
+
+// isQuiet reads the original's do-not-disturb, which may have an end.
+func isQuiet(r registry.Row, now time.Time) bool {
+	until := r.Number("dnd_until")
+	return string(r.Get("dnd")) == "true" && (until == 0 || mail.Seconds(now) < until)
+}
