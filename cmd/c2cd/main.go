@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -186,20 +185,6 @@ func (a *app) openIfThere() (*broker.Broker, error) {
 		return nil, nil
 	}
 	return b, err
-}
-
-// runsDaemon reports whether a daemon's verb may create the root. The other verbs look at the daemon, or end it.
-func runsDaemon(verb string) bool { return slices.Contains([]string{"run", "start", "restart"}, verb) }
-
-// openDaemon opens the root for a daemon's verb; it returns nil when there is no root to look at.
-func (a *app) openDaemon(verb string) (*broker.Broker, error) {
-	switch {
-	case runsDaemon(verb):
-		return a.open(a.log)
-	case verb == "attach", verb == "detach": // these need a session, and so a root
-		return a.openThere()
-	}
-	return a.openIfThere()
 }
 
 // awaitRoot returns when some process has created the root, or ctx ends. It calls tell before it begins to wait.

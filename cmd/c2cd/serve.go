@@ -9,21 +9,20 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"c2c/client"
 	"c2c/cmd/cli"
 	"c2c/cmd/httpd"
 	"c2c/serve"
 	"c2c/serve/page"
-	"c2c/wake/daemon"
 )
 
-// httpDaemon runs the daemon of c2c serve, or starts, stops and asks the one that runs.
+// httpDaemon is the daemon of c2c serve, for its verbs.
 type httpDaemon struct {
 	*httpd.Daemon
-	a *app
+	a   *app
+	dir string // in which it is started: the root of clients that name no directory
 }
 
-// serve runs the verbs of the HTTP daemon.
+// serve runs the verbs of c2c serve.
 func (a *call) serve(ctx context.Context) error {
 	unit, asJSON := a.Bool("unit"), a.Bool("json")
 	port, host := a.Text("port"), a.Text("host")
@@ -54,19 +53,14 @@ func (a *call) serve(ctx context.Context) error {
 	}
 	defer d.Close()
 	d.Port = at
-	switch verb {
-	case "run":
-		return d.run(ctx)
-	case "start":
-		return d.start(ctx, a.cwd)
-	case "stop":
-		return d.stop(ctx)
-	case "restart":
-		return d.restart(ctx)
-	case "rotate-token":
-		return d.rotate()
+	if verb == "rotate-token" {
+		return d.rotateToken()
 	}
-	return d.status(ctx, *asJSON)
+	err = a.daemonVerb(ctx, d, verb, *asJSON)
+	if err == nil && verb == "stop" {
+		a.tellOverHTTP("its tools are over HTTP, and reach nobody until c2c serve start", "; c2c install %s --http takes stdio instead")
+	}
+	return err
 }
 
 // httpPort is the port that is asked for, by option or variable.
@@ -84,10 +78,10 @@ func (a *app) httpPort(option string) (int, error) {
 	return serve.LastPort, nil
 }
 
-// httpDaemon is the daemon with its files, which are made if create says so.
+// httpDaemon opens the files of the daemon, and makes them if create says so.
 func (a *app) httpDaemon(create bool) (*httpDaemon, error) {
 	d, err := httpd.Open(a.getenv, create)
-	return &httpDaemon{d, a}, err
+	return &httpDaemon{d, a, a.cwd}, err
 }
 
 // run is the daemon itself.
@@ -110,8 +104,8 @@ func explainPort(err error) error {
 	return err
 }
 
-// start starts the daemon for a directory, and says where it listens.
-func (d *httpDaemon) start(ctx context.Context, dir string) error {
+// start starts the daemon, and says where it listens.
+func (d *httpDaemon) start(ctx context.Context) error {
 	switch pid, up, err := d.Settled(ctx); {
 	case err != nil:
 		return err
@@ -127,15 +121,11 @@ func (d *httpDaemon) start(ctx context.Context, dir string) error {
 	if _, err := d.Reap(ctx); err != nil {
 		return err
 	}
-	more := httpd.Settings()
-	for _, p := range client.All() {
-		more = append(more, p.ConfigEnv)
-	}
 	args := []string{"serve", "run"}
 	if d.Port != serve.LastPort {
 		args = append(args, "--port", strconv.Itoa(d.Port))
 	}
-	if err := d.a.startDaemon(ctx, d.Daemon.Daemon, dir, daemon.Places(os.Environ(), more), args...); err != nil {
+	if err := d.a.startDaemon(ctx, d.Daemon.Daemon, d.dir, daemonEnv(httpd.Settings()...), args...); err != nil {
 		return err
 	}
 	return d.printURL()
@@ -153,14 +143,6 @@ func (d *httpDaemon) printURL() error {
 }
 
 func (d *httpDaemon) stop(ctx context.Context) error {
-	if err := d.halt(ctx); err != nil {
-		return err
-	}
-	d.a.tellOverHTTP("its tools are over HTTP, and reach nobody until c2c serve start", "; c2c install %s --http takes stdio instead")
-	return nil
-}
-
-func (d *httpDaemon) halt(ctx context.Context) error {
 	if err := d.a.stopDaemon(ctx, d.Daemon.Daemon); err != nil {
 		return err
 	}
@@ -168,21 +150,22 @@ func (d *httpDaemon) halt(ctx context.Context) error {
 	return err
 }
 
-// restart keeps the directory of the daemon that runs, or was killed: it decides the root of clients that name none.
-func (d *httpDaemon) restart(ctx context.Context) error {
-	dir := d.a.cwd
-	if at, err := serve.ReadAt(d.State); err == nil && filepath.IsAbs(at.Dir) {
-		if info, err := os.Stat(at.Dir); err == nil && info.IsDir() {
-			dir = at.Dir
-		}
-	}
-	if err := d.halt(ctx); err != nil {
-		return err
-	}
-	return d.start(ctx, dir)
+func (d *httpDaemon) status(ctx context.Context) (printer, bool, error) {
+	st, err := d.Look(ctx, d.a.c2c+"d")
+	return st, st.Answers, err
 }
 
-func (d *httpDaemon) rotate() error {
+// reuse keeps the directory of the daemon that runs, or was killed.
+func (d *httpDaemon) reuse() error {
+	if at, err := serve.ReadAt(d.State); err == nil && filepath.IsAbs(at.Dir) {
+		if info, err := os.Stat(at.Dir); err == nil && info.IsDir() {
+			d.dir = at.Dir
+		}
+	}
+	return nil
+}
+
+func (d *httpDaemon) rotateToken() error {
 	if err := serve.RotateToken(d.State); err != nil {
 		return err
 	}

@@ -9,14 +9,6 @@ import (
 	"c2c/senders"
 )
 
-func (d *httpDaemon) status(ctx context.Context, asJSON bool) error {
-	st, err := d.Look(ctx, d.a.c2c+"d")
-	if err != nil {
-		return err
-	}
-	return d.a.show(st, st.Answers, asJSON)
-}
-
 // checkServe looks at the HTTP daemon. Where nobody has ever started one there is nothing to say.
 func (c checkup) checkServe(ctx context.Context) []doctor.Finding {
 	f := doctor.Finding{Status: doctor.OK, Part: "HTTP daemon"}

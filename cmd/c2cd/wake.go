@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	"c2c/cmd/cli"
+	"c2c/cmd/waking"
+	"c2c/ringer"
 	"c2c/sessions/callers"
-	"c2c/wake/daemon"
 	"c2c/wake/mux"
 )
 
@@ -16,7 +18,7 @@ const attachHow = `run it inside the client, at a prompt that runs commands:
 or name the session and its pane:
   TMUX_PANE=%3 c2c wake attach --session-id amber`
 
-// wake runs the verbs of the wake daemon.
+// wake runs the verbs of c2c wake.
 func (a *call) wake(ctx context.Context) error {
 	gap, sid, asJSON := a.Duration("min-inject-gap"), a.Text("session-id"), a.Bool("json")
 	verbs, err := a.words()
@@ -29,28 +31,15 @@ func (a *call) wake(ctx context.Context) error {
 	if *gap <= 0 {
 		return fmt.Errorf("%w: --min-inject-gap %s: want more than nothing", errUsage, *gap)
 	}
-	d := &wakeDaemon{Daemon: daemon.Wake(nil), a: a.app, gap: *gap}
-	if d.b, err = a.openDaemon(verbs[0]); err != nil {
+	b, err := a.openDaemon(verbs[0])
+	if err != nil {
 		return err
 	}
-	if d.b != nil {
-		defer d.b.Close()
-		d.Dir = d.b.Dir()
+	if b != nil {
+		defer b.Close()
 	}
+	d := &wakeDaemon{waking.New(b), a.app, *gap}
 	switch verbs[0] {
-	case "run":
-		return d.run(ctx)
-	case "start":
-		return d.start(ctx)
-	case "stop":
-		return a.stopDaemon(ctx, d.Daemon)
-	case "restart":
-		if err := a.stopDaemon(ctx, d.Daemon); err != nil {
-			return err
-		}
-		return d.start(ctx)
-	case "status":
-		return d.status(ctx, *asJSON)
 	case "attach":
 		pane, err := mux.Here(a.getenv)
 		if err != nil {
@@ -60,14 +49,53 @@ func (a *call) wake(ctx context.Context) error {
 	case "detach":
 		return d.setPane(ctx, *sid, "")
 	}
-	return nil // the table knows no other
+	return a.daemonVerb(ctx, d, verbs[0], *asJSON)
+}
+
+// wakeDaemon is the wake daemon of one root, for its verbs.
+type wakeDaemon struct {
+	*waking.Daemon
+	a   *app
+	gap time.Duration // between two rings for a message, at first
+}
+
+func (d *wakeDaemon) run(ctx context.Context) error {
+	r := d.a.ringer(ringer.ByDaemon())
+	r.Gap = d.gap
+	return d.Serve(ctx, r)
+}
+
+func (d *wakeDaemon) start(ctx context.Context) error {
+	pid, err := d.PID()
+	if err != nil {
+		return err
+	}
+	if pid != 0 {
+		fmt.Fprintf(d.a.stdout, "wake daemon runs already, process %d\n", pid)
+		return nil
+	}
+	env := append(daemonEnv(), "C2C_MCP_BROKER_ROOT="+d.Broker.Root())
+	return d.a.startDaemon(ctx, d.Daemon.Daemon, "/", env, "wake", "run", "--min-inject-gap", d.gap.String())
+}
+
+func (d *wakeDaemon) stop(ctx context.Context) error { return d.a.stopDaemon(ctx, d.Daemon.Daemon) }
+
+func (d *wakeDaemon) reuse() error { return nil }
+
+func (d *wakeDaemon) status(ctx context.Context) (printer, bool, error) {
+	root, err := d.a.root()
+	if err != nil {
+		return nil, false, err
+	}
+	st, err := d.Look(ctx, root)
+	return st, st.PID != 0, err
 }
 
 // setPane stores into which pane c2c may type for a session, or that it may not.
 func (d *wakeDaemon) setPane(ctx context.Context, name, pane string) error {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	s, err := callers.Resolve(ctx, d.b.Registry, callers.Caller{Explicit: name, Getenv: d.a.getenv})
+	s, err := callers.Resolve(ctx, d.Broker.Registry, callers.Caller{Explicit: name, Getenv: d.a.getenv})
 	if err != nil {
 		if pane != "" {
 			return cli.WithHint(err, attachHow)
@@ -80,7 +108,7 @@ func (d *wakeDaemon) setPane(ctx context.Context, name, pane string) error {
 	if pane != "" && s.Process == 0 {
 		return fmt.Errorf("session %q has no process that c2c knows of, so nothing would tell its pane from another", s.Alias)
 	}
-	if err := d.b.SetPane(ctx, s.ID, pane); err != nil {
+	if err := d.Broker.SetPane(ctx, s.ID, pane); err != nil {
 		return err
 	}
 	if pane == "" {

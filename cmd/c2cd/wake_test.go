@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"c2c/cmd/cli"
+	"c2c/cmd/waking"
 )
 
 // keeper is somebody with a shell who runs `c2c wake` in a home of their own.
@@ -56,7 +57,7 @@ func (k *keeper) run(args ...string) string {
 
 func (k *keeper) pid() int {
 	k.t.Helper()
-	var st wakeStatus
+	var st waking.Status
 	out, err := k.command("wake", "status", "--json").Output()
 	if jerr := json.Unmarshal(out, &st); jerr != nil {
 		k.t.Fatalf("%v: %s", jerr, out)

@@ -14,7 +14,7 @@ import (
 	"c2c/sessions"
 )
 
-// wireDaemon starts, stops and asks who carries the mail of a session to an agent.
+// wireDaemon runs the verbs of c2c wire-daemon.
 func (a *call) wireDaemon(ctx context.Context) error {
 	alias, approve, pidFile, once, asJSON := a.Text("alias"), a.Bool("approve"), a.Text("pidfile"), a.Bool("once"), a.Bool("json")
 	var agent []string
@@ -40,7 +40,7 @@ func (a *call) wireDaemon(ctx context.Context) error {
 	var dir *atomicfile.Dir
 	if b != nil {
 		defer b.Close()
-		if dir, err = wired.Open(b, runsDaemon(verbs[0])); err != nil {
+		if dir, err = wired.Open(b, createsRoot(verbs[0])); err != nil {
 			return err
 		}
 	}
@@ -58,27 +58,46 @@ func (a *call) wireDaemon(ctx context.Context) error {
 			return err
 		}
 	}
-	switch verbs[0] {
-	case "run":
-		return d.RunAgent(ctx, a.register)
-	case "start":
-		return a.startWire(ctx, d)
-	case "stop":
-		return a.stopDaemon(ctx, d.Daemon)
-	case "restart":
-		return a.restartWire(ctx, d)
-	case "status":
-		return a.showWire(ctx, d, *asJSON)
-	}
-	return nil // the table knows no other
+	return a.daemonVerb(ctx, &wireDaemon{d, a.app}, verbs[0], *asJSON)
 }
 
-func (a *call) showWire(ctx context.Context, d *wired.Daemon, asJSON bool) error {
-	st, err := d.Look(ctx)
-	if err != nil {
+// wireDaemon is the wire daemon of one session, for its verbs.
+type wireDaemon struct {
+	*wired.Daemon
+	a *app
+}
+
+func (d *wireDaemon) run(ctx context.Context) error { return d.RunAgent(ctx, d.a.register) }
+
+func (d *wireDaemon) start(ctx context.Context) error {
+	if err := d.Free(); err != nil {
 		return err
 	}
-	return a.show(st, st.PID != 0, asJSON)
+	args := []string{"wire-daemon", "run", "--alias", d.Alias, fmt.Sprintf("--approve=%t", d.Approve), "--pidfile", d.PIDFile, "--"}
+	// All of the environment: the agent may need any of it.
+	env := append(os.Environ(), "C2C_MCP_BROKER_ROOT="+d.Broker.Root())
+	return d.a.startDaemon(ctx, d.Daemon.Daemon, d.In, env, append(args, d.Agent...)...)
+}
+
+func (d *wireDaemon) stop(ctx context.Context) error { return d.a.stopDaemon(ctx, d.Daemon.Daemon) }
+
+func (d *wireDaemon) status(ctx context.Context) (printer, bool, error) {
+	st, err := d.Look(ctx)
+	return st, st.PID != 0, err
+}
+
+func (d *wireDaemon) reuse() error {
+	if len(d.Agent) > 0 || d.Approve || d.PIDFile != "" {
+		return nil
+	}
+	kept, err := d.Kept()
+	if err != nil {
+		return fmt.Errorf("%w; say after -- how its agent is started", err)
+	}
+	if kept.In != "" {
+		d.Options = kept.Options
+	}
+	return nil
 }
 
 func checkWireAlias(alias string) error {
@@ -89,33 +108,6 @@ func checkWireAlias(alias string) error {
 		return fmt.Errorf("%w: --alias: %w", errUsage, err)
 	}
 	return nil
-}
-
-func (a *app) startWire(ctx context.Context, d *wired.Daemon) error {
-	if err := d.Free(); err != nil {
-		return err
-	}
-	args := []string{"wire-daemon", "run", "--alias", d.Alias, fmt.Sprintf("--approve=%t", d.Approve), "--pidfile", d.PIDFile, "--"}
-	// All of the environment: the agent may need any of it.
-	env := append(os.Environ(), "C2C_MCP_BROKER_ROOT="+d.Broker.Root())
-	return a.startDaemon(ctx, d.Daemon, d.In, env, append(args, d.Agent...)...)
-}
-
-// restartWire uses what the daemon was started with, if nothing else was said.
-func (a *app) restartWire(ctx context.Context, d *wired.Daemon) error {
-	if len(d.Agent) == 0 && !d.Approve && d.PIDFile == "" {
-		kept, err := d.Kept()
-		if err != nil {
-			return fmt.Errorf("%w; say after -- how its agent is started", err)
-		}
-		if kept.In != "" {
-			d.Options = kept.Options
-		}
-	}
-	if err := a.stopDaemon(ctx, d.Daemon); err != nil {
-		return err
-	}
-	return a.startWire(ctx, d)
 }
 
 func (a *app) listWire(ctx context.Context, b *broker.Broker, dir *atomicfile.Dir, asJSON bool) error {

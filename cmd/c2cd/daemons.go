@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"c2c/broker"
+	"c2c/client"
+	"c2c/cmd/cli"
+	"c2c/wake/daemon"
+)
+
+// background is a daemon that c2c runs, starts, stops and asks: that of c2c wake, of c2c serve, or of c2c wire-daemon.
+type background interface {
+	run(ctx context.Context) error
+	start(ctx context.Context) error
+	stop(ctx context.Context) error
+	// status says how the daemon is. up is false if it does not run or does not answer.
+	status(ctx context.Context) (st printer, up bool, err error)
+	// reuse has a restart start the daemon as it was started before, where nothing else was typed.
+	reuse() error
+}
+
+type printer interface{ Print(io.Writer) }
+
+// daemonVerb runs a verb that all daemons have.
+func (a *app) daemonVerb(ctx context.Context, d background, verb string, asJSON bool) error {
+	switch verb {
+	case "run":
+		return d.run(ctx)
+	case "start":
+		return d.start(ctx)
+	case "stop":
+		return d.stop(ctx)
+	case "restart":
+		if err := d.reuse(); err != nil {
+			return err
+		}
+		if err := d.stop(ctx); err != nil {
+			return err
+		}
+		return d.start(ctx)
+	case "status":
+		st, up, err := d.status(ctx)
+		if err != nil {
+			return err
+		}
+		return a.printStatus(st, up, asJSON)
+	}
+	return nil // the table knows no other
+}
+
+// errDown says that a daemon does not run, or does not answer. The printed status says so already.
+var errDown = errors.New("no daemon")
+
+// printStatus prints the status of a daemon. The error is errDown unless the daemon is up: the exit status tells a script.
+func (a *app) printStatus(st printer, up, asJSON bool) error {
+	if asJSON {
+		if err := cli.JSON(a.stdout, st); err != nil {
+			return err
+		}
+	} else {
+		st.Print(a.stdout)
+	}
+	if !up {
+		return errDown
+	}
+	return nil
+}
+
+// startDaemon starts a daemon and says so.
+func (a *app) startDaemon(ctx context.Context, d daemon.Daemon, dir string, env []string, args ...string) error {
+	pid, err := d.Start(ctx, dir, env, args...)
+	if err == nil {
+		fmt.Fprintf(a.stdout, "%s runs, process %d\n", d.What, pid)
+	}
+	return err
+}
+
+// stopDaemon ends a daemon and says so.
+func (a *app) stopDaemon(ctx context.Context, d daemon.Daemon) error {
+	ran, err := d.Stop(ctx)
+	switch {
+	case err != nil:
+	case ran:
+		fmt.Fprintf(a.stdout, "%s ended\n", d.What)
+	default:
+		fmt.Fprintf(a.stdout, "no %s runs\n", d.What)
+	}
+	return err
+}
+
+// daemonEnv is the environment of a daemon: the variables that name places, and more by name.
+func daemonEnv(more ...string) []string {
+	for _, p := range client.All() {
+		more = append(more, p.ConfigEnv)
+	}
+	return daemon.Places(os.Environ(), more)
+}
+
+// createsRoot reports whether a daemon's verb may create the root. The other verbs look at the daemon, or end it.
+func createsRoot(verb string) bool { return slices.Contains([]string{"run", "start", "restart"}, verb) }
+
+// openDaemon opens the root for a daemon's verb; it returns nil when there is no root to look at.
+func (a *app) openDaemon(verb string) (*broker.Broker, error) {
+	switch {
+	case createsRoot(verb):
+		return a.open(a.log)
+	case verb == "attach", verb == "detach": // these need a session, and so a root
+		return a.openThere()
+	}
+	return a.openIfThere()
+}
