@@ -257,8 +257,8 @@ func TestACallOfABatchStepsAside(t *testing.T) {
 		t.Errorf("answered %s", got)
 	}
 	<-c.over
-	if s := l.h.known(c.id); len(s.gate) > 0 || s.waiting != 0 {
-		t.Errorf("%d in the gate, %d wait", len(s.gate), s.waiting)
+	if s := l.h.sessions.known(c.id); len(s.turns.gate) > 0 || s.turns.waiting != 0 {
+		t.Errorf("%d in the gate, %d wait", len(s.turns.gate), s.turns.waiting)
 	}
 }
 

@@ -6,20 +6,21 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"c2c/mcp/rpc"
+	"c2c/mcp/tools"
 	"c2c/sse"
 )
 
 // answer is how a POST is answered: as JSON, or as a stream once there is something to tell before the answer. One goroutine
 // uses it.
 type answer struct {
-	h *HTTP
+	*host
 	w http.ResponseWriter
 	r *http.Request
 
@@ -36,7 +37,7 @@ func (a *answer) json(status int, v any) error {
 		return err
 	}
 	out := http.NewResponseController(a.w)
-	if err := out.SetWriteDeadline(time.Now().Add(a.h.limits.Write)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := out.SetWriteDeadline(time.Now().Add(a.limits.Write)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
 	a.w.Header().Set("Content-Type", "application/json")
@@ -57,7 +58,7 @@ func (a *answer) tell(s *httpSession, n mcp.JSONRPCNotification) {
 	}
 	if a.events == nil {
 		a.events = s.streams.begin()
-		a.out, err = sse.Start(a.w, a.r, a.h.limits.Write)
+		a.out, err = sse.Start(a.w, a.r, a.limits.Write)
 		if err == nil && s.startsWithEvent() {
 			err = a.out.Send(sse.Event{ID: a.events.id(0), Data: []byte{}, Retry: retry})
 		}
@@ -70,7 +71,7 @@ func (a *answer) tell(s *httpSession, n mcp.JSONRPCNotification) {
 func (a *answer) send(b []byte) error {
 	n := a.events.add(b)
 	if a.out == nil {
-		return errHungUp
+		return rpc.ErrHungUp
 	}
 	return a.failed(a.out.Send(sse.Event{ID: a.events.id(n), Data: b}))
 }
@@ -80,33 +81,6 @@ func (a *answer) failed(err error) error {
 		a.out = nil
 	}
 	return err
-}
-
-// pendingCall is a request under way.
-type pendingCall struct {
-	cancel context.CancelCauseFunc
-
-	mu    sync.Mutex
-	aside bool // it waits for somebody else
-	gone  bool // nobody waits for it
-}
-
-// yieldTurn says that the request waits for somebody else: such a one ends when nobody waits for its answer any more.
-func (p *pendingCall) yieldTurn() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.aside = true; p.gone {
-		p.cancel(errHungUp)
-	}
-}
-
-// hangUp says that nobody waits for the answer any more. That alone cancels no request, says MCP.
-func (p *pendingCall) hangUp() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.gone = true; p.aside {
-		p.cancel(errHungUp)
-	}
 }
 
 // await tells what is to be told until the requests are handled.
@@ -143,23 +117,23 @@ func (a *answer) write(s *httpSession, all requests) error {
 		return context.Cause(s.ctx)
 	case resp == nil: // cancelled: MCP wants no answer, HTTP one without words
 		a.w.WriteHeader(http.StatusAccepted)
-		return errCancelled
+		return rpc.ErrCancelled
 	case a.r.Context().Err() != nil:
-		return errHungUp
+		return rpc.ErrHungUp
 	}
 	err := a.json(http.StatusOK, resp)
 	if err == nil && all.wantsReport() {
-		err = a.acked()
+		err = a.acked(a.r)
 	}
 	return err
 }
 
 // writeStream is write where a stream was begun. An answer without mail is kept for a client that comes back for it.
 func (a *answer) writeStream(s *httpSession, all requests) error {
-	defer func() { a.events.end(s.h.cfg.Now()) }()
+	defer func() { a.events.end(s.cfg.Now()) }()
 	resp := all.answers()
 	if resp == nil && all.cancelled() {
-		return errCancelled
+		return rpc.ErrCancelled
 	}
 	b, err := json.Marshal(resp)
 	switch {
@@ -168,17 +142,82 @@ func (a *answer) writeStream(s *httpSession, all requests) error {
 	case err == nil && resp != nil && a.out != nil:
 		err = a.failed(a.out.Send(sse.Event{ID: a.events.id(a.events.next()), Data: b}))
 		if err == nil {
-			err = a.acked()
+			err = a.acked(a.r)
 		}
 		if err == nil {
 			return nil
 		}
 	}
 	a.send(all.notArrived())
-	return errors.Join(err, errHungUp)
+	return errors.Join(err, rpc.ErrHungUp)
 }
 
-// acked waits until the client's kernel has all that was written.
-func (a *answer) acked() error {
-	return tcpAcked(a.r.Context(), a.h.cfg.Conn(a.r), a.h.limits.Write)
+// take answers the messages of a POST. What one cancels may stand before it in the same batch.
+func (s *httpSession) take(a *answer, all []rpc.Item, batch bool) {
+	asked := requests{batch: batch}
+	for _, it := range all {
+		cancelled := it.Cancelled()
+		switch {
+		case it.Refusal != nil:
+			asked.list = append(asked.list, refused(it.Message, it.Refusal))
+		case it.Method == "":
+			s.pingAnswered(answeredID(it.Body))
+		case cancelled != "":
+			s.cancelRequest(cancelled)
+		case it.ID == nil:
+			_, _ = tools.Handle(s.context(s.ctx, nil), s.cfg.Log, s.srv, it.Message, nil) // a notification has no answer, right or wrong
+		default:
+			asked.list = append(asked.list, s.begin(it.Message))
+		}
+	}
+	if len(asked.list) == 0 {
+		a.w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	s.answer(a, asked)
+}
+
+// answer has the requests of a POST handled, writes what they answer, and settles that.
+func (s *httpSession) answer(a *answer, all requests) {
+	defer s.forgetRequests(all)
+	if slices.ContainsFunc(all.list, (*httpRequest).needsRoot) {
+		if err := s.decide(a.r); err != nil {
+			for _, q := range all.list {
+				if q.needsRoot() {
+					q.resp, q.err = rpc.Refuse(q.ID, mcp.INVALID_PARAMS, "find out which project this client works in: "+err.Error()), err
+				}
+			}
+		}
+	}
+	turn := new(turn) // without tool calls nothing asks for it
+	if slices.ContainsFunc(all.list, (*httpRequest).isCall) {
+		if turn = s.turns.wait(); turn == nil {
+			http.Error(a.w, "too many tool calls wait in this session", http.StatusTooManyRequests)
+			return
+		}
+	}
+	notes := make(chan mcp.JSONRPCNotification, 16) // mcp-go drops what does not fit
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.handle(all, notes, turn)
+	}()
+	a.await(s, all, notes, done)
+	defer turn.end() // net/http goes on after a panic, and the session's other calls wait for it
+	all.reportWritten(a.write(s, all))
+}
+
+// handle has requests handled, one after another.
+func (s *httpSession) handle(all requests, notes chan mcp.JSONRPCNotification, turn *turn) {
+	for _, q := range all.list {
+		if q.resp != nil {
+			continue
+		}
+		ctx := q.ctx
+		if q.isCall() {
+			turn.take()
+			ctx = tools.WithTurn(ctx, func() { q.call.yieldTurn(); turn.give() })
+		}
+		q.resp, q.err = tools.Handle(s.context(ctx, notes), s.cfg.Log, s.srv, q.Message, nil)
+	}
 }

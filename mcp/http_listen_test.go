@@ -271,7 +271,7 @@ func TestOfTwoStreamsOfOneMailboxTheNewestRings(t *testing.T) {
 		c := l.dial("codex-mcp-client", 0)
 		said(c)
 		if sid == "" {
-			for _, s := range l.h.all() {
+			for _, s := range l.h.sessions.all() {
 				sid = s.peer.Session()
 			}
 		}

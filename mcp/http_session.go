@@ -2,9 +2,6 @@ package mcp
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"net/http"
@@ -17,56 +14,44 @@ import (
 
 	"c2c/broker"
 	"c2c/inbox"
+	"c2c/mcp/rpc"
 	"c2c/mcp/tools"
 )
 
 // httpSession is one MCP session: a client from its initialize on.
 type httpSession struct {
-	h *HTTP
+	*host
 	agreed
 	peer *tools.Peer
 
-	ctx  context.Context // ends with the session
-	stop context.CancelCauseFunc
-	gate chan struct{} // holds one while a tool call runs
+	ctx   context.Context // ends with the session
+	stop  context.CancelCauseFunc
+	turns turns
 
-	pending sync.Map // what cancels a request, by its id
+	pending sync.Map // the requests under way: a *pendingCall by its id
 
 	deciding sync.Mutex // not mu: it may take a while
-	decided  bool       // its root and process were asked for
+	decided  bool       // root and the client's process are known
 
 	mu       sync.Mutex
-	root     string // "" before
+	root     string // "" before the first tool call
 	rootBy   string
-	kept     record // what stands on disk; zero: nothing
+	kept     record // as it stands on disk; zero: the session has no mailbox
 	used     time.Time
 	requests int           // under way
-	busy     chan struct{} // closed when none of these is any more
-	waiting  int           // tool calls that wait for the gate
+	busy     chan struct{} // closed when requests is 0 again
 	ended    bool
-	listener *listener // the stream that is open; nil: none
+	listener *listener // on the stream that is open; nil: none is
 	listened bool      // it had one
 	bells    *stream   // what was sent on it
 
 	streams requestStreams
 }
 
-// newSessionID is 128 random bits.
-func newSessionID() string {
-	id := make([]byte, 16)
-	_, _ = rand.Read(id) // it never fails
-	return hex.EncodeToString(id)
-}
-
-func isSessionID(id string) bool {
-	b, err := hex.DecodeString(id)
-	return err == nil && len(b) == 16 && hex.EncodeToString(b) == id
-}
-
-func (h *HTTP) newSession(id string) *httpSession {
-	s := &httpSession{h: h, agreed: agreed{id: id}, gate: make(chan struct{}, 1), used: h.cfg.Now()}
+func newHTTPSession(h *host, id string) *httpSession {
+	s := &httpSession{host: h, agreed: agreed{id: id}, turns: turns{most: h.limits.Calls, gate: make(chan struct{}, 1)}, used: h.cfg.Now()}
 	s.ctx, s.stop = context.WithCancelCause(h.ctx)
-	s.peer = &tools.Peer{Cfg: &h.cfg.Config, Others: s, Client: tools.Client{Remote: true, Open: func(log inbox.Log) (*broker.Broker, error) {
+	s.peer = &tools.Peer{Cfg: &h.cfg.Config, Client: tools.Client{Remote: true, Open: func(log inbox.Log) (*broker.Broker, error) {
 		return h.cfg.Open(s.rootNow(), log)
 	}}, Connection: s.connection}
 	return s
@@ -80,9 +65,9 @@ type oneRequest struct {
 
 func (o oneRequest) NotificationChannel() chan<- mcp.JSONRPCNotification { return o.notes }
 
-// context is that of a message of the session. notes takes what is sent to the client meanwhile; nil: nobody does.
+// context is that of a message of the session. notes takes what is sent to the client meanwhile; nil: that is dropped.
 func (s *httpSession) context(ctx context.Context, notes chan mcp.JSONRPCNotification) context.Context {
-	ctx = s.h.srv.WithContext(tools.WithPeer(ctx, s.peer), oneRequest{s, notes})
+	ctx = s.srv.WithContext(tools.WithPeer(ctx, s.peer), oneRequest{s, notes})
 	return server.WithSupportedProtocolVersions(ctx, mcp.LegacyProtocolVersions())
 }
 
@@ -100,11 +85,11 @@ func (s *httpSession) decide(r *http.Request) error {
 	if s.decided && !isGone(s.rootNow()) {
 		return nil
 	}
-	root, by, err := s.h.cfg.Root(r)
+	root, by, err := s.cfg.Root(r)
 	if err != nil {
 		return err
 	}
-	s.peer.Is(s.h.cfg.Process(r))
+	s.peer.SetProcess(s.cfg.Process(r))
 	s.mu.Lock()
 	s.root, s.rootBy = root, by
 	s.mu.Unlock()
@@ -117,33 +102,25 @@ func isGone(root string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// enter finds the session of a request and counts that, or answers why not.
-func (h *HTTP) enter(w http.ResponseWriter, r *http.Request) (s *httpSession, leave func()) {
-	if s = h.find(w, r); s == nil {
-		return nil, nil
-	}
+// enter counts a request in, unless the session has ended or has too many under way.
+func (s *httpSession) enter() (ended, full bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.ended:
-		sayGone(w)
-		return nil, nil
-	case s.requests >= h.limits.Requests:
-		http.Error(w, "too many requests of this session at once", http.StatusTooManyRequests)
-		return nil, nil
+	if s.ended || s.requests >= s.limits.Requests {
+		return s.ended, !s.ended
 	}
 	if s.requests == 0 {
 		s.busy = make(chan struct{})
 	}
 	s.requests++
-	s.used = h.cfg.Now()
-	return s, s.leave
+	s.used = s.cfg.Now()
+	return false, false
 }
 
 func (s *httpSession) leave() {
 	s.mu.Lock()
 	s.requests--
-	s.used = s.h.cfg.Now()
+	s.used = s.cfg.Now()
 	last := s.ended && s.requests == 0
 	if s.requests == 0 {
 		close(s.busy)
@@ -152,24 +129,6 @@ func (s *httpSession) leave() {
 	if last {
 		s.peer.Close()
 	}
-}
-
-// waits counts a tool call that is to wait for its turn, unless too many do.
-func (s *httpSession) waits() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.waiting >= s.h.limits.Calls {
-		return false
-	}
-	s.waiting++
-	return true
-}
-
-// goesOn is called when a tool call has its turn.
-func (s *httpSession) goesOn() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.waiting--
 }
 
 // free is closed when no request is under way; nil: none is.
@@ -196,15 +155,12 @@ func (s *httpSession) end(why error) {
 	if free {
 		s.peer.Close()
 	}
-	s.h.tellChange(s.rootNow())
+	s.changes.tell(s.rootNow())
 }
 
-// hang ends the stream, and lets the calls that wait for somebody else end.
-func (s *httpSession) hang() {
-	s.mu.Lock()
-	l := s.listener
-	s.mu.Unlock()
-	if l != nil {
+// hangUp ends the stream, and the calls that wait for another session.
+func (s *httpSession) hangUp() {
+	if l := s.openListener(); l != nil {
 		l.end()
 	}
 	s.pending.Range(func(_, p any) bool {
@@ -213,21 +169,133 @@ func (s *httpSession) hang() {
 	})
 }
 
+// openListener is on the stream that is open; nil: none is.
+func (s *httpSession) openListener() *listener {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.listener
+}
+
 func (s *httpSession) cancelRequest(id string) {
 	if p, ok := s.pending.Load(id); ok { // else it was answered before, and some clients say so after each call
-		p.(*pendingCall).cancel(errCancelled)
+		p.(*pendingCall).cancel(rpc.ErrCancelled)
 	}
 }
 
-// answeredID gives the id of the request of ours that a message answers, "" if it is none.
-func answeredID(body []byte) string {
-	var head struct {
-		ID     json.RawMessage `json:"id"`
-		Method string          `json:"method"`
+// pendingCall is a request under way.
+type pendingCall struct {
+	cancel context.CancelCauseFunc
+
+	mu      sync.Mutex
+	yielded bool // it waits for another session
+	gone    bool // nobody waits for its answer
+}
+
+// yieldTurn says that the request waits for another session. Then it ends when nobody waits for its answer any more.
+func (p *pendingCall) yieldTurn() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.yielded = true; p.gone {
+		p.cancel(rpc.ErrHungUp)
 	}
-	var id string
-	if json.Unmarshal(body, &head) != nil || head.Method != "" || json.Unmarshal(head.ID, &id) != nil {
-		return ""
+}
+
+// hangUp says that nobody waits for the answer any more. That alone cancels no request, says MCP.
+func (p *pendingCall) hangUp() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.gone = true; p.yielded {
+		p.cancel(rpc.ErrHungUp)
 	}
-	return id
+}
+
+// mayBeAskedBy reports whether a request may come from the session's client: while its process lives, no other one may.
+func (s *httpSession) mayBeAskedBy(r *http.Request) bool {
+	kept, _ := s.record()
+	if kept.PID == 0 || s.hasEnded(kept.process) {
+		return true
+	}
+	pid := s.cfg.Process(r)
+	return pid == 0 || pid == kept.PID
+}
+
+// record is what stands on disk of the session, zero if it has no mailbox, and when the session was used last.
+func (s *httpSession) record() (kept record, used time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.kept, s.used
+}
+
+// boundIn is the root of the session's mailbox, "" if it has none.
+func (s *httpSession) boundIn() string {
+	kept, _ := s.record()
+	return kept.Root
+}
+
+func (s *httpSession) lastUse() time.Time {
+	_, used := s.record()
+	return used
+}
+
+// forgetMailbox removes the record of the session.
+func (s *httpSession) forgetMailbox() {
+	s.mu.Lock()
+	had := s.kept.ID != ""
+	s.kept = record{}
+	s.mu.Unlock()
+	if !had {
+		return
+	}
+	if err := s.removeRecord(s.id + recordSuffix); err != nil {
+		s.cfg.Log.Warn("an MCP session that has ended stays on disk", "err", err)
+	}
+}
+
+// mayGo reports whether nothing is lost with the session: it has no mailbox, and no request is under way.
+func (s *httpSession) mayGo() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.requests == 0 && s.kept.ID == ""
+}
+
+// idleTaker is how long a client that opens no stream counts as being there after its last call.
+const idleTaker = 10 * time.Minute
+
+// isThere reports whether the client uses this session: a request is under way, such as a stream, or it never opens a stream and
+// has called a moment ago.
+func (s *httpSession) isThere() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.requests > 0 || !s.listened && s.cfg.Now().Sub(s.used) < idleTaker
+}
+
+// clientEnded reports whether the client's process has ended. Only for a session with a mailbox the process is known.
+func (s *httpSession) clientEnded() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.requests == 0 && s.kept.ID != "" && s.hasEnded(s.kept.process)
+}
+
+func (s *httpSession) isIdle(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	most := s.limits.Bound
+	if s.kept.ID == "" {
+		most = s.limits.Idle
+	}
+	return s.requests == 0 && now.Sub(s.used) > most
+}
+
+// connection describes the way to the session's client.
+func (s *httpSession) connection() tools.Connection {
+	s.mu.Lock()
+	l, by := s.listener, s.rootBy
+	s.mu.Unlock()
+	noBell := "the client has no stream of events open (GET at the daemon's URL): mail waits for its next call of a tool"
+	if l != nil {
+		noBell = l.silence()
+	}
+	c := s.host.connection(noBell, by, s.version())
+	c.Session = s.id[:min(len(s.id), tools.ShownID)]
+	return c
 }

@@ -2,14 +2,11 @@ package mcp
 
 import (
 	"crypto/rand"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
-
-	"c2c/sse"
 )
 
 const (
@@ -142,31 +139,4 @@ func eventID(id string) (name string, n int, ok bool) {
 	name, number, ok := strings.Cut(id, "-")
 	n, err := strconv.Atoi(number)
 	return name, n, ok && err == nil && n >= 0
-}
-
-// resume goes on with the stream of a request, until that is answered.
-func (s *httpSession) resume(w http.ResponseWriter, r *http.Request, st *stream, after int) {
-	out, err := sse.Start(w, r, s.h.limits.Write)
-	for err == nil {
-		events, more := st.after(after)
-		for _, data := range events {
-			after++
-			if err = out.Send(sse.Event{ID: st.id(after), Data: data}); err != nil {
-				return
-			}
-		}
-		if len(events) > 0 {
-			continue // there may be more by now
-		}
-		if more == nil {
-			return
-		}
-		select {
-		case <-more:
-		case <-r.Context().Done():
-			return
-		case <-s.ctx.Done():
-			return
-		}
-	}
 }

@@ -5,23 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"c2c/mcp/rpc"
 	"c2c/mcp/tools"
-	"c2c/sessions"
-	"c2c/sessions/callers"
 	"c2c/wake"
 )
 
 // subscription is a subscriptions/listen (2026-07-28) that is open: the bell of a client without a session. mcp-go writes what is
 // put into notes, each with one flush; its acknowledgement is the first.
 type subscription struct {
-	p      *statelessPeer
-	number uint64 // a later one has a higher one
+	*host
+	root   string
+	number uint64 // see opened
 	conn   net.Conn
 	end    func()
 	gone   chan struct{}                  // closed: it has ended
@@ -35,76 +33,21 @@ type subscription struct {
 
 type subscriptionKey struct{} // in the context of a request
 
-// wantsInbox says whether a client asks to be told of its mail.
-func wantsInbox(req *mcp.SubscriptionsListenRequest) bool {
-	return slices.Contains(req.Params.Notifications.ResourceSubscriptions, tools.InboxURI)
+func (h *host) newSubscription(root string, conn net.Conn, end func()) *subscription {
+	return &subscription{host: h, root: root, number: h.listeners.Add(1), conn: conn, end: end, put: 1, gone: make(chan struct{}), moved: make(chan struct{})}
 }
 
-// subscribe begins a subscription. The newest one stays: the client may not know yet that it has lost the other.
-func (p *statelessPeer) subscribe(conn net.Conn, end func()) *subscription {
-	s := &subscription{p: p, number: p.m.h.nextListener(), conn: conn, end: end, put: 1, gone: make(chan struct{}), moved: make(chan struct{})}
-	p.mu.Lock()
-	old := p.listening
-	p.listening = s
-	p.mu.Unlock()
-	if old != nil {
-		old.end()
-	}
-	return s
-}
+func (s *subscription) opened() uint64 { return s.number }
 
-func (p *statelessPeer) unsubscribe(s *subscription) {
-	close(s.gone)
-	p.mu.Lock()
-	if p.listening == s {
-		p.listening = nil
-	}
-	p.mu.Unlock()
-	p.m.h.tellChange(p.root)
-}
-
-// find looks for the session that the process has already, from before the daemon was started. It makes none.
-func (p *statelessPeer) find(ctx context.Context) {
-	if p.Session() != "" {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, tools.EarlyWait)
-	defer cancel()
-	b, err := p.Open()
-	if err != nil {
-		return // the first tool call says so
-	}
-	if s, err := callers.Resolve(ctx, b.Registry, callers.Caller{Remote: true, Transport: sessions.TransportHTTP, PID: p.Process()}); err == nil {
-		p.Remember(b, s)
-	}
-}
-
-// bell is the subscription that has been acknowledged, nil if there is none, or not for the inbox.
-func (p *statelessPeer) bell() *subscription {
-	p.mu.Lock()
-	s := p.listening
-	p.mu.Unlock()
-	if s == nil {
-		return nil
-	}
+// isBell reports whether mail rings here: the subscription has been acknowledged, and is for the inbox.
+func (s *subscription) isBell() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.written == 0 || s.notes == nil { // notes is set before anything is written
-		return nil
-	}
-	return s
+	return s.written > 0 && s.notes != nil // notes is set before anything is written
 }
 
-// silence says why mail does not ring, "" if it does.
-func (p *statelessPeer) silence() string {
-	if p.bell() != nil {
-		return ""
-	}
-	return "the client does not listen (subscriptions/listen for " + tools.InboxURI + "): mail waits for its next call of a tool"
-}
-
-// wrote is told that the client's kernel was given what is to be written, or why not.
-func (s *subscription) wrote(err error) {
+// onFlush is called when the kernel has taken what was to be written, or with the reason why not.
+func (s *subscription) onFlush(err error) {
 	if err != nil {
 		s.end()
 		return
@@ -116,7 +59,7 @@ func (s *subscription) wrote(err error) {
 	s.moved = make(chan struct{})
 	s.mu.Unlock()
 	if first {
-		s.p.m.h.tellChange(s.p.root)
+		s.changes.tell(s.root)
 	}
 }
 
@@ -141,7 +84,7 @@ func (s *subscription) Ring(ctx context.Context, n wake.Notice) error {
 			return fmt.Errorf("%w: %w", wake.ErrUncaptured, ctx.Err())
 		}
 	}
-	err = tcpAcked(ctx, s.conn, s.p.m.h.limits.Write)
+	err = tcpAcked(ctx, s.conn, s.limits.Write)
 	switch {
 	case err == nil:
 		return nil

@@ -249,7 +249,7 @@ func TestHangingUpEndsOnlyWhatWaitsForSomebodyElse(t *testing.T) {
 		c := l.dial("one", 0)
 		answer := c.begin(7)
 		ctx := <-started
-		p, _ := l.h.known(c.id).pending.Load("7")
+		p, _ := l.h.sessions.known(c.id).pending.Load("7")
 		p.(*pendingCall).hangUp()
 		if ended := ctx.Err() != nil; ended != waits {
 			t.Errorf("waits %v: ended %v", waits, ended)
@@ -464,14 +464,14 @@ func TestACallThatPanicsWhenItSettlesLetsTheNextOneBegin(t *testing.T) {
 		return mcp.NewToolResultText("ok"), nil
 	})
 	c := l.dial("one", 0)
-	s := l.h.known(c.id)
+	s := l.h.sessions.known(c.id)
 	m, _ := rpc.Parse([]byte(call(1)))
 	func() {
 		defer func() { recover() }()
-		s.take(&answer{h: l.h, w: httptest.NewRecorder(), r: c.request(http.MethodPost, "")}, []rpc.Item{{Message: m}}, false)
+		s.take(&answer{host: l.h.host, w: httptest.NewRecorder(), r: c.request(http.MethodPost, "")}, []rpc.Item{{Message: m}}, false)
 		t.Error("it has not panicked")
 	}()
-	if len(s.gate) > 0 {
+	if len(s.turns.gate) > 0 {
 		t.Error("the calls behind it wait for ever")
 	}
 }
@@ -675,7 +675,7 @@ func TestSessionsThatNobodyUsesGo(t *testing.T) {
 	ended.want("register", `{"alias":"birch"}`)
 	there := func() (all []bool) {
 		for _, c := range []*httpClient{bound, unbound, streaming, ended} {
-			all = append(all, l.h.known(c.id) != nil)
+			all = append(all, l.h.sessions.known(c.id) != nil)
 		}
 		return all
 	}
@@ -692,13 +692,13 @@ func TestSessionsThatNobodyUsesGo(t *testing.T) {
 		if i == 3 {
 			process.Process.Kill()
 			process.Wait()
-			l.h.sweep()
+			l.h.sessions.sweep()
 			if got := there(); got[3] || !got[0] {
 				t.Errorf("of a process that has ended: %v", got)
 			}
 		}
 		l.clock.Add(int64(step.after / time.Second))
-		l.h.sweep()
+		l.h.sessions.sweep()
 		if got := there(); !slices.Equal(got, step.want) {
 			t.Errorf("after step %d: %v", i, got)
 		}
@@ -725,7 +725,7 @@ func TestRecordsOfOldSessionsGo(t *testing.T) {
 	if err := l.dir.Write("other.json", []byte("{}\n")); err != nil {
 		t.Fatal(err)
 	}
-	l.h.sweep()
+	l.h.sessions.sweep()
 	left, err := l.dir.Names()
 	want := append(slices.Clone(names[:2]), "other.json")
 	slices.Sort(left)
@@ -875,14 +875,14 @@ func TestSessionsOfAClientThatHasEndedGo(t *testing.T) {
 	if a, b := first.alias(), second.alias(); a != "amber" || b != "birch" || !served() {
 		t.Errorf("behind a restart they are %v and %v", a, b)
 	}
-	l.h.dropGone()
-	if l.h.known(first.id) == nil || l.h.known(second.id) == nil {
+	l.h.sessions.dropEnded()
+	if l.h.sessions.known(first.id) == nil || l.h.sessions.known(second.id) == nil {
 		t.Error("a session of a client that runs is gone")
 	}
 	process.Process.Kill()
 	process.Wait()
-	l.h.dropGone()
-	if l.h.known(first.id) != nil || l.h.known(second.id) != nil || served() {
+	l.h.sessions.dropEnded()
+	if l.h.sessions.known(first.id) != nil || l.h.sessions.known(second.id) != nil || served() {
 		t.Error("a session of a client that has ended is there")
 	}
 }
@@ -904,7 +904,7 @@ func TestAClientThatCannotBeSeenIsAliveOnlyWhileItIsThere(t *testing.T) {
 		{func() { amber.want("poll_inbox", `{}`) }, []bool{true, false}},
 	} {
 		step.do()
-		l.h.sweep()
+		l.h.sessions.sweep()
 		if got := served(); !slices.Equal(got, step.want) {
 			t.Errorf("step %d: served %v, want %v", i, got, step.want)
 		}

@@ -4,13 +4,11 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -41,12 +39,6 @@ func (l Limits) withDefaults() Limits {
 // queued is how many tool calls may wait before reading pauses.
 const queued = 64
 
-var (
-	errCancelled = errors.New("the client cancelled the request")
-	errHungUp    = errors.New("the client has hung up")
-	errReplaced  = errors.New("the client listens anew")
-)
-
 // Serve answers the JSON-RPC lines of in on out until in ends, and then returns
 // nil once every request has been answered or the drain limit is over. When ctx
 // is cancelled it returns ctx's error as soon as the handlers let it, and when
@@ -69,7 +61,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, srv *server.MCPServ
 	t := &stdio{
 		srv:      srv,
 		session:  session,
-		limits:   limits,
+		log:      limits.Log,
 		out:      rpc.NewOutput(out, limits.Write, session.ClientNotifications()),
 		calls:    make(chan *request, queued),
 		answered: make(chan struct{}),
@@ -85,7 +77,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, srv *server.MCPServ
 	work = server.WithSupportedProtocolVersions(work, mcp.LegacyProtocolVersions())
 
 	ended := make(chan error, 1)
-	go func() { ended <- t.read(work, in) }()
+	go func() { ended <- t.read(work, in, limits) }()
 	go t.out.Run()
 	go t.answerCalls(work)
 
@@ -115,45 +107,12 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, srv *server.MCPServ
 	return err
 }
 
-// stdio is one run of Serve.
-type stdio struct {
-	srv      *server.MCPServer
-	session  *server.InProcessSession
-	limits   Limits
-	out      *rpc.Output
-	calls    chan *request // in the order in which they came
-	answered chan struct{} // closed when no call is under way any more
-
-	pending sync.Map // the requests under way, by their ids
-	agreed  atomic.Pointer[string]
-}
-
-// version is the revision that was agreed on, "" before.
-func (t *stdio) version() string {
-	if v := t.agreed.Load(); v != nil {
-		return *v
-	}
-	return ""
-}
-
-// A request is a message on its way to an answer; also a notification, which
-// gets none.
-type request struct {
-	rpc.Message
-	ctx       context.Context
-	cancel    context.CancelCauseFunc
-	refusal   *mcp.JSONRPCError // the answer, when no handler is needed
-	stateless bool              // it is of 2026-07-28, and Stateless answers it
-	isBatch   bool
-	batch     []*request // its requests and notifications
-}
-
 // read answers each line or queues it in calls, which it closes at the end of the input.
-func (t *stdio) read(ctx context.Context, in io.Reader) error {
+func (t *stdio) read(ctx context.Context, in io.Reader, limits Limits) error {
 	defer close(t.calls)
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
-		b, err := rpc.ReadLine(r, t.limits.Line)
+		b, err := rpc.ReadLine(r, limits.Line)
 		if err == nil && rpc.IsBatch(b) {
 			if err := t.queue(ctx, t.readBatch(ctx, b)); err != nil {
 				return err
@@ -166,13 +125,13 @@ func (t *stdio) read(ctx context.Context, in io.Reader) error {
 		case err == nil:
 			m, refusal = rpc.Parse(b)
 		case errors.Is(err, rpc.ErrLineTooLong):
-			refusal = rpc.TooLong(t.limits.Line)
+			refusal = rpc.TooLong(limits.Line)
 		case errors.Is(err, io.EOF):
 			return nil
 		default:
 			return fmt.Errorf("read from client: %w", err)
 		}
-		stateless := err == nil && t.limits.Stateless.answers(m)
+		stateless := err == nil && limits.Stateless.answers(m)
 		if m.Method == string(mcp.MethodServerDiscover) && m.ID != nil && !stateless {
 			refusal = noDiscover(m.ID)
 		}
@@ -184,7 +143,9 @@ func (t *stdio) read(ctx context.Context, in io.Reader) error {
 			continue
 		}
 		r := t.begin(ctx, m, refusal)
-		r.stateless = stateless
+		if stateless {
+			limits.Stateless.adopt(r, t.session)
+		}
 		switch m.Method {
 		case string(mcp.MethodToolsCall), string(mcp.MethodInitialize), string(mcp.MethodServerDiscover), string(mcp.MethodSubscriptionsListen), string(mcp.MethodResourcesRead):
 			// initialize says who calls: it stays in order with the calls, and so does server/discover. The last two may take a while.
@@ -207,73 +168,54 @@ func (t *stdio) queue(ctx context.Context, r *request) error {
 	}
 }
 
-func (t *stdio) cancelRequest(id string) {
-	if r, ok := t.pending.Load(id); ok {
-		r.(*request).cancel(errCancelled)
-	}
-}
-
-func noDiscover(id json.RawMessage) *mcp.JSONRPCError {
-	return rpc.Refuse(id, mcp.METHOD_NOT_FOUND, "method not found: start with initialize")
-}
-
-func (t *stdio) begin(ctx context.Context, m rpc.Message, refusal *mcp.JSONRPCError) *request {
-	r := &request{Message: m, refusal: refusal}
-	r.ctx, r.cancel = context.WithCancelCause(ctx)
-	if m.ID != nil {
-		t.pending.Store(string(m.ID), r)
-	}
-	return r
-}
-
 // answerCalls works off the calls, and then ends the output, unless ctx is done before.
 func (t *stdio) answerCalls(ctx context.Context) {
 	defer close(t.answered)
-	aside := asides{hungUp: make(chan struct{})}
-	defer aside.wait.Wait()
+	underway := calls{hungUp: make(chan struct{})}
+	defer underway.wait.Wait()
 	for {
 		select {
 		case r, ok := <-t.calls:
 			if !ok {
-				close(aside.hungUp) // nobody waits for those answers any more
-				aside.wait.Wait()
+				close(underway.hungUp) // nobody waits for those answers any more
+				underway.wait.Wait()
 				close(t.out.Lines) // the reader, which writes too, has ended
 				return
 			}
-			aside.answer(t, r)
+			underway.answer(t, r)
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// asides are the calls under way that have stepped aside.
-type asides struct {
+// calls are the tool calls under way: the one that has the turn, and those that have yielded it.
+type calls struct {
 	wait   sync.WaitGroup
-	hungUp chan struct{} // closed: they end
+	hungUp chan struct{} // closed: those that have yielded end
 }
 
-// answer returns when the call is answered, or has stepped aside.
-func (a *asides) answer(t *stdio, r *request) {
-	stepped, done := make(chan struct{}), make(chan struct{})
-	step := sync.OnceFunc(func() { close(stepped) })
-	r.ctx = tools.WithTurn(r.ctx, step)
+// answer returns when the call is answered, or has yielded its turn.
+func (a *calls) answer(t *stdio, r *request) {
+	yielded, done := make(chan struct{}), make(chan struct{})
+	yield := sync.OnceFunc(func() { close(yielded) })
+	r.ctx = tools.WithTurn(r.ctx, yield)
 	a.wait.Go(func() {
 		defer close(done)
 		t.answer(r)
 	})
 	if r.Method == string(mcp.MethodSubscriptionsListen) {
-		step() // it goes on until the client ends it
+		yield() // it goes on until the client ends it
 	}
 	select {
 	case <-done:
 		return
-	case <-stepped:
+	case <-yielded:
 	}
 	a.wait.Go(func() {
 		select {
 		case <-a.hungUp:
-			r.cancel(errHungUp)
+			r.cancel(rpc.ErrHungUp)
 		case <-done:
 		}
 	})
@@ -286,12 +228,8 @@ func (t *stdio) answer(r *request) {
 		return
 	}
 	defer t.end(r)
-	ctx, srv := r.ctx, t.srv
-	if r.stateless {
-		ctx, srv = t.limits.Stateless.context(r, t.session), t.limits.Stateless.server()
-	}
-	ctx, written := tools.WithWritten(ctx)
-	resp, err := tools.Handle(ctx, t.limits.Log, srv, r.Message, r.refusal)
+	ctx, written := tools.WithWritten(r.ctx)
+	resp, err := tools.Handle(ctx, t.log, r.srv, r.Message, r.refusal)
 	if v := agreedIn(resp); v != "" {
 		t.agreed.Store(&v)
 	}
@@ -299,28 +237,4 @@ func (t *stdio) answer(r *request) {
 		err = errors.Join(err, t.send(resp))
 	}
 	written.Report(err)
-}
-
-func (t *stdio) end(r *request) {
-	t.pending.CompareAndDelete(string(r.ID), r) // a client may use an id again before the answer
-	r.cancel(nil)
-}
-
-// agreedIn is the revision that an answer to initialize names, "" in any other one.
-func agreedIn(resp mcp.JSONRPCMessage) string {
-	if r, ok := resp.(mcp.JSONRPCResponse); ok {
-		if init, ok := r.Result.(mcp.InitializeResult); ok {
-			return init.ProtocolVersion
-		}
-	}
-	return ""
-}
-
-// send writes an answer, or those of a batch.
-func (t *stdio) send(resp any) error {
-	b, err := json.Marshal(resp)
-	if err != nil {
-		return fmt.Errorf("encode answer: %w", err)
-	}
-	return t.out.Write(append(b, '\n'))
 }

@@ -37,7 +37,7 @@ func (t *stdio) readBatch(ctx context.Context, b []byte) *request {
 }
 
 // answerBatch handles the requests of a batch one after another, and writes their answers in one line. A call in it does not
-// step aside: the next one of the batch waits for it.
+// yield its turn: the next one of the batch waits for it.
 func (t *stdio) answerBatch(whole *request) {
 	defer whole.cancel(nil)
 	if version := t.version(); version != rpc.BatchVersion {
@@ -51,7 +51,7 @@ func (t *stdio) answerBatch(whole *request) {
 	var reports []func(error)
 	for _, r := range whole.batch {
 		ctx, written := tools.WithWritten(r.ctx)
-		resp, err := tools.Handle(ctx, t.limits.Log, t.srv, r.Message, r.refusal)
+		resp, err := tools.Handle(ctx, t.log, t.srv, r.Message, r.refusal)
 		if resp != nil && (r.ID != nil || r.refusal != nil) {
 			answers = append(answers, resp)
 		}

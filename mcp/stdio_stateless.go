@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -34,6 +35,8 @@ type Stateless struct {
 	newest *listening // nil: no subscription is open
 }
 
+var errReplaced = errors.New("the client listens anew")
+
 // Attach has it answer with the tools.
 func (m *Stateless) Attach(t *tools.Tools) {
 	m.t, m.changed = t, make(chan struct{}, 1)
@@ -41,7 +44,7 @@ func (m *Stateless) Attach(t *tools.Tools) {
 
 // isStatelessMessage says whether a message names a revision that mcp-go answers without a session.
 func isStatelessMessage(msg rpc.Message) bool {
-	return bytes.Contains(msg.Raw, []byte(mcp.MetaKeyProtocolVersion)) && isStateless(msg.Version())
+	return bytes.Contains(msg.Raw, []byte(mcp.MetaKeyProtocolVersion)) && rpc.IsStateless(msg.Version())
 }
 
 // answers says whether this is the one to answer a request.
@@ -75,7 +78,7 @@ func (m *Stateless) server() *server.MCPServer {
 			m.begin(ctx)
 			m.t.Only.RegisterEarly(ctx)
 			if l, ok := server.ClientSessionFromContext(ctx).(*listening); ok {
-				l.wants = wantsInbox(req)
+				l.wants = tools.WantsInbox(req)
 			}
 		})
 		m.srv = m.t.Server(hooks, server.WithResourceCapabilities(true, false))
@@ -102,13 +105,14 @@ func (m *Stateless) tell() {
 	}
 }
 
-// context is that of a request.
-func (m *Stateless) context(r *request, session *server.InProcessSession) context.Context {
+// adopt makes a request one that the server of this revision answers.
+func (m *Stateless) adopt(r *request, session *server.InProcessSession) {
 	var s server.ClientSession = session
 	if r.Method == string(mcp.MethodSubscriptionsListen) {
 		s = m.listen(r, session)
 	}
-	return server.WithSupportedProtocolVersions(m.server().WithContext(r.ctx, s), mcp.ValidProtocolVersions)
+	r.srv = m.server()
+	r.ctx = server.WithSupportedProtocolVersions(r.srv.WithContext(r.ctx, s), mcp.ValidProtocolVersions)
 }
 
 // listening is a subscriptions/listen that is open: the client as that request sees it.

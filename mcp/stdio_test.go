@@ -434,8 +434,8 @@ func TestCancelledRequestIsNotAnswered(t *testing.T) {
 	if got := replies(t, out.String()); len(got) != 1 || *got[0].ID != 2 {
 		t.Errorf("want only the pong, got %s", out.String())
 	}
-	if !errors.Is(fate, errCancelled) {
-		t.Errorf("OnWritten was told %v, want %v", fate, errCancelled)
+	if !errors.Is(fate, rpc.ErrCancelled) {
+		t.Errorf("OnWritten was told %v, want %v", fate, rpc.ErrCancelled)
 	}
 }
 

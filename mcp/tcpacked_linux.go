@@ -25,7 +25,7 @@ func tcpAcked(ctx context.Context, conn net.Conn, limit time.Duration) error {
 	}
 	raw, err := socket.SyscallConn()
 	if err != nil {
-		return errHungUp
+		return rpc.ErrHungUp
 	}
 	end := time.Now().Add(limit)
 	for wait := 100 * time.Microsecond; ; wait = min(2*wait, 20*time.Millisecond) {
@@ -34,7 +34,7 @@ func tcpAcked(ctx context.Context, conn net.Conn, limit time.Duration) error {
 		case err != nil:
 			return fmt.Errorf("ask for what the client has: %w", err)
 		case reset:
-			return errHungUp
+			return rpc.ErrHungUp
 		case left == 0:
 			return nil
 		case time.Now().After(end):

@@ -138,3 +138,8 @@ func (m Message) Version() string {
 	}
 	return version
 }
+
+// IsStateless reports whether a revision of MCP is one of those without sessions.
+func IsStateless(version string) bool {
+	return mcp.IsModernProtocol(version) && mcp.IsValidProtocolVersion(version)
+}

@@ -10,11 +10,13 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// ErrStalled is what an answer's OnWritten gets when the client did not read
-// it in time.
-var ErrStalled = errors.New("client does not read its answers")
-
-var ErrStopping = errors.New("server is stopping")
+// Why an answer was not written.
+var (
+	ErrStalled   = errors.New("client does not read its answers") // in time
+	ErrStopping  = errors.New("server is stopping")
+	ErrCancelled = errors.New("the client cancelled the request")
+	ErrHungUp    = errors.New("the client has hung up")
+)
 
 // An output is the only writer of the client's pipe. One goroutine does all
 // writing, so lines never mix, and what a handler sent before it answered goes

@@ -44,7 +44,7 @@ type diagnostics struct {
 
 const (
 	stdioWhy = "the client has started a server of c2c, as its configuration says"
-	HttpWhy  = "the client sends its calls to the HTTP daemon (c2c serve), as its configuration says"
+	HTTPWhy  = "the client sends its calls to the HTTP daemon (c2c serve), as its configuration says"
 )
 
 // fallback is for a client over HTTP that is not to depend on the daemon. One that c2c install knows is set up by that.

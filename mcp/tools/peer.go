@@ -106,8 +106,8 @@ func (p *Peer) Close() {
 	p.broker, p.left = nil, nil
 }
 
-// Is says which process the client is.
-func (p *Peer) Is(process int) {
+// SetProcess says which process the client is.
+func (p *Peer) SetProcess(process int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.Client.Process = process

@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -27,6 +28,11 @@ func (t *Tools) AddInbox(srv *server.MCPServer) {
 		}
 		return []mcp.ResourceContents{mcp.TextResourceContents{URI: InboxURI, MIMEType: "application/json", Text: text}}, nil
 	})
+}
+
+// WantsInbox reports whether a client asks to be told of its mail.
+func WantsInbox(req *mcp.SubscriptionsListenRequest) bool {
+	return slices.Contains(req.Params.Notifications.ResourceSubscriptions, InboxURI)
 }
 
 // traceKey is the member of _meta that names a bell, as broker.log names it.

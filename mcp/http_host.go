@@ -1,0 +1,152 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mark3labs/mcp-go/server"
+
+	"c2c/broker"
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+	"c2c/mcp/tools"
+	"c2c/sessions"
+)
+
+// HTTPConfig is what the tools need over Streamable HTTP. Of Config only LockWait, Progress, Log and Uninstalled are used: what else
+// is known of a client, its requests say.
+type HTTPConfig struct {
+	tools.Config
+	// Root gives the root of a request, and how it was chosen. It is called once for each session, at its first tool call.
+	Root func(*http.Request) (root, by string, err error)
+	URL  string // at which clients find this handler
+	// Open opens a root for one client. The handler closes it.
+	Open func(root string, log inbox.Log) (*broker.Broker, error)
+	// Process is the client's process, 0 if it cannot be seen.
+	Process func(*http.Request) int
+	// Conn is the connection of a request, nil if it is not known: then an answer counts as written when it is flushed.
+	Conn func(*http.Request) net.Conn
+	// Stand counts a request as a stream that only tells what happens, see serve.Stand; nil: streams are not counted.
+	Stand    func(*http.Request) (ctx context.Context, leave func())
+	Sessions *atomicfile.Dir // has a record of each MCP session with a mailbox
+	Limits   HTTPLimits
+	Now      func() time.Time // nil is time.Now
+}
+
+// HTTPLimits bound what clients can make the transport hold or wait for. Zero fields mean the values named here.
+type HTTPLimits struct {
+	Body     int64         // bytes of one message; 2 MiB, since 256 KiB of text may be 1.5 MiB of JSON
+	Sessions int           // 256
+	Calls    int           // tool calls of a session that wait for the one that runs; 16
+	Requests int           // of a session at once; 64
+	Write    time.Duration // until the client has what was written; 10 s
+	Ping     time.Duration // between two pings on a stream; 15 s
+	Idle     time.Duration // until a session without a mailbox is forgotten; 30 min
+	Bound    time.Duration // the same with a mailbox, while its process lives; 24 h
+	Kept     time.Duration // how long the events of a request are kept behind its answer; 60 s
+}
+
+func (l HTTPLimits) withDefaults() HTTPLimits {
+	return HTTPLimits{
+		cmp.Or(l.Body, 2<<20), cmp.Or(l.Sessions, 256), cmp.Or(l.Calls, 16), cmp.Or(l.Requests, 64),
+		cmp.Or(l.Write, 10*time.Second), cmp.Or(l.Ping, 15*time.Second),
+		cmp.Or(l.Idle, 30*time.Minute), cmp.Or(l.Bound, 24*time.Hour), cmp.Or(l.Kept, time.Minute),
+	}
+}
+
+// host is what all clients of the transport share.
+type host struct {
+	cfg    HTTPConfig
+	limits HTTPLimits
+	srv    *server.MCPServer
+
+	ctx  context.Context // ends when Close is called
+	stop context.CancelCauseFunc
+
+	binding   sync.Mutex // held while a client without a mailbox finds one: two clients of one process would find the same
+	changes   changes
+	processes sessions.ProcessTable
+	listeners atomic.Uint64 // that were opened
+}
+
+func newHost(cfg HTTPConfig, srv *server.MCPServer) *host {
+	h := &host{cfg: cfg, limits: cfg.Limits.withDefaults(), srv: srv, changes: newChanges(), processes: new(sessions.System)}
+	h.ctx, h.stop = context.WithCancelCause(context.Background())
+	return h
+}
+
+func (c *HTTPConfig) fillIn() {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Conn == nil {
+		c.Conn = func(*http.Request) net.Conn { return nil }
+	}
+	if c.Stand == nil {
+		c.Stand = func(r *http.Request) (context.Context, func()) { return r.Context(), func() {} }
+	}
+}
+
+// One lets one client at a time find its mailbox, until done is called.
+func (h *host) One() (done func()) {
+	h.binding.Lock()
+	return h.binding.Unlock
+}
+
+// connection describes the way to a client. noBell says why mail cannot ring on it; "": it can.
+func (h *host) connection(noBell, rootBy, protocol string) tools.Connection {
+	return tools.Connection{Transport: sessions.TransportHTTP, Why: tools.HTTPWhy, Protocol: protocol, RootBy: rootBy, URL: h.cfg.URL, NoBell: noBell}
+}
+
+// acked waits until the client's kernel has all that was written for a request.
+func (h *host) acked(r *http.Request) error {
+	return tcpAcked(r.Context(), h.cfg.Conn(r), h.limits.Write)
+}
+
+// sayLater refuses what may work in a moment.
+func sayLater(w http.ResponseWriter, why string) {
+	w.Header().Set("Retry-After", "1")
+	http.Error(w, why, http.StatusServiceUnavailable)
+}
+
+// changes tells ringers that a root may have other bells than before. Each channel holds one: several changes are told as one.
+type changes struct {
+	mu     sync.Mutex
+	byRoot map[string]chan struct{}
+	any    chan struct{} // of whichever root
+}
+
+func newChanges() changes {
+	return changes{byRoot: map[string]chan struct{}{}, any: make(chan struct{}, 1)}
+}
+
+func (c *changes) of(root string) chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byRoot[root] == nil {
+		c.byRoot[root] = make(chan struct{}, 1)
+	}
+	return c.byRoot[root]
+}
+
+// tell says that the bells of a root have changed. A client that has no root yet, "", has no bell.
+func (c *changes) tell(root string) {
+	if root == "" {
+		return
+	}
+	for _, changed := range []chan struct{}{c.of(root), c.any} {
+		select {
+		case changed <- struct{}{}:
+		default: // the ringer has not looked since the change before
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package mcp
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sort"
+	"strings"
+	"time"
+
+	"c2c/sessions"
+)
+
+// record is what is kept on disk of an MCP session that has a mailbox: so a client keeps its mailbox when the daemon starts anew. The
+// file's time is about that of the session's last request.
+type record struct {
+	ID            string `json:"id"`
+	Root          string `json:"root"`
+	RootBy        string `json:"root_by,omitempty"`
+	SID           string `json:"sid"`
+	Client        string `json:"client"` // as it calls itself
+	Protocol      string `json:"protocol"`
+	SharesProcess bool   `json:"apart,omitempty"` // another session of the process has its mailbox, so the process does not tell who calls
+	process
+	Created float64 `json:"created"`
+}
+
+// process is a client's process. A later one may get the same id: the start time tells them apart.
+type process struct {
+	PID       int    `json:"pid,omitempty"` // 0: it cannot be seen
+	StartTime int64  `json:"pid_start_time,omitempty"`
+	Namespace string `json:"pid_namespace,omitempty"`
+}
+
+func (h *host) processOf(pid int) process {
+	if p, err := h.processes.Find(pid); err == nil && pid != 0 {
+		return process{pid, p.Start, h.processes.Namespace()}
+	}
+	return process{PID: pid}
+}
+
+// hasEnded reports whether a process is known to have ended. Of one that cannot be seen from here nothing is known.
+func (h *host) hasEnded(p process) bool {
+	if p.PID == 0 || p.StartTime == 0 || !sessions.SameNamespace(p.Namespace, h.processes.Namespace()) {
+		return false
+	}
+	now, err := h.processes.Find(p.PID)
+	return err == nil && now.Start != p.StartTime || errors.Is(err, sessions.ErrNoProcess)
+}
+
+// newSessionID is 128 random bits.
+func newSessionID() string {
+	id := make([]byte, 16)
+	_, _ = rand.Read(id) // it never fails
+	return hex.EncodeToString(id)
+}
+
+func isSessionID(id string) bool {
+	b, err := hex.DecodeString(id)
+	return err == nil && len(b) == 16 && hex.EncodeToString(b) == id
+}
+
+const (
+	recordSuffix = ".json"
+	maxRecord    = 16 << 10
+	touchEvery   = time.Hour // a record's time may be so much older than the session's last request
+)
+
+// readRecord gives the record of a session that is not open.
+func (h *host) readRecord(id string) (k record, ok bool) {
+	if !isSessionID(id) {
+		return k, false
+	}
+	info, err := h.cfg.Sessions.Stat(id + recordSuffix)
+	if err != nil || h.cfg.Now().Sub(info.ModTime()) > h.limits.Bound {
+		return k, false
+	}
+	data, err := h.cfg.Sessions.ReadMost(id+recordSuffix, maxRecord)
+	if err != nil || json.Unmarshal(data, &k) != nil || k.ID != id || k.SID == "" || k.Root == "" {
+		return k, false
+	}
+	return k, true
+}
+
+func (h *host) writeRecord(k record) error {
+	data, err := json.Marshal(k)
+	if err != nil {
+		return err
+	}
+	return h.cfg.Sessions.Write(k.ID+recordSuffix, append(data, '\n'))
+}
+
+func (h *host) removeRecord(name string) error {
+	if err := h.cfg.Sessions.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove %s: %w", name, err)
+	}
+	return nil
+}
+
+// touchRecord keeps a record's time near that of the session's last request.
+func (h *host) touchRecord(id string, used time.Time) {
+	name := id + recordSuffix
+	if info, err := h.cfg.Sessions.Stat(name); err == nil && used.Sub(info.ModTime()) > touchEvery {
+		if err := h.cfg.Sessions.Touch(name, used); err != nil {
+			h.cfg.Log.Warn("the time of an MCP session cannot be kept", "err", err)
+		}
+	}
+}
+
+// sweepRecords removes the records of sessions that are not open if they are too old, and the oldest of too many.
+func (h *host) sweepRecords(now time.Time, isOpen func(id string) bool) error {
+	names, err := h.cfg.Sessions.Names()
+	if err != nil {
+		return err
+	}
+	type file struct {
+		name string
+		at   time.Time
+	}
+	var left []file
+	for _, name := range names {
+		id, ok := strings.CutSuffix(name, recordSuffix)
+		if !ok || !isSessionID(id) || isOpen(id) {
+			continue
+		}
+		if info, err := h.cfg.Sessions.Stat(name); err == nil {
+			left = append(left, file{name, info.ModTime()})
+		}
+	}
+	sort.Slice(left, func(i, j int) bool {
+		return cmp.Or(left[j].at.Compare(left[i].at), cmp.Compare(left[i].name, left[j].name)) < 0
+	})
+	for i, f := range left {
+		if i < h.limits.Sessions && now.Sub(f.at) <= h.limits.Bound {
+			continue
+		}
+		if err := h.removeRecord(f.name); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,213 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"c2c/broker"
+	"c2c/inbox"
+	"c2c/mcp/tools"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+)
+
+// statelessPeers has the processes that call without a session.
+type statelessPeers struct {
+	*host
+	mu    sync.Mutex
+	byKey map[string]*statelessPeer // by process and root
+}
+
+// mostStateless is how many processes are known at a time.
+const mostStateless = 64
+
+// statelessPeer is a process that calls without a session. The process is all that is known of the client.
+type statelessPeer struct {
+	*tools.Peer
+	table   *statelessPeers
+	root    string
+	process process
+	used    time.Time
+	active  int // its requests
+
+	mu        sync.Mutex
+	listening *subscription // the newest one; nil: none is open
+	told      string        // the session that the ringers were told of
+}
+
+// enter gives the peer of the process that calls. What is opened for it stays open for its next call.
+func (t *statelessPeers) enter(r *http.Request) (*statelessPeer, error) {
+	pid := t.cfg.Process(r)
+	if pid == 0 {
+		return nil, errors.New("c2c cannot see which process calls, and this revision of MCP has no session: use 2025-11-25, beginning with initialize")
+	}
+	root, by, err := t.cfg.Root(r)
+	if err != nil {
+		return nil, fmt.Errorf("find out which project this client works in: %w", err)
+	}
+	caller := t.processOf(pid)
+	key := strconv.Itoa(pid) + " " + strconv.FormatInt(caller.StartTime, 10) + " " + root
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p := t.byKey[key]
+	if p == nil && len(t.byKey) >= mostStateless && !t.makeRoom() {
+		return nil, errors.New("too many clients at once; try again")
+	}
+	if p == nil {
+		p = &statelessPeer{table: t, root: root, process: caller}
+		p.Peer = &tools.Peer{Cfg: &t.cfg.Config, Others: p, Client: tools.Client{Remote: true, Process: pid, Open: func(log inbox.Log) (*broker.Broker, error) {
+			return t.cfg.Open(root, log)
+		}}, Connection: func() tools.Connection {
+			return t.connection(p.silence(), by, mcp.ProtocolVersion20260728)
+		}}
+		t.byKey[key] = p
+	}
+	p.active++
+	return p, nil
+}
+
+func (p *statelessPeer) leave() {
+	p.table.mu.Lock()
+	defer p.table.mu.Unlock()
+	p.active--
+	p.used = p.table.cfg.Now()
+}
+
+// makeRoom gives up the process that has not called for longest. It is called with the lock.
+func (t *statelessPeers) makeRoom() bool {
+	oldest := ""
+	for key, p := range t.byKey {
+		if p.active == 0 && (oldest == "" || p.used.Before(t.byKey[oldest].used)) {
+			oldest = key
+		}
+	}
+	if oldest == "" {
+		return false
+	}
+	t.drop(oldest)
+	return true
+}
+
+// sweep gives up processes that have ended, or have not called for long.
+func (t *statelessPeers) sweep() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for key, p := range t.byKey {
+		if p.active == 0 && (t.hasEnded(p.process) || t.cfg.Now().Sub(p.used) > t.limits.Bound) {
+			t.drop(key)
+		}
+	}
+}
+
+// drop gives up a process. It is called with the lock.
+func (t *statelessPeers) drop(key string) {
+	p := t.byKey[key]
+	delete(t.byKey, key)
+	p.Close()
+	t.changes.tell(p.root)
+}
+
+// bound gives the processes that have a mailbox.
+func (t *statelessPeers) bound() (all []*statelessPeer) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, p := range t.byKey {
+		if p.Session() != "" {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// close gives up all of them. No request is under way any more.
+func (t *statelessPeers) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for key, p := range t.byKey {
+		p.Close()
+		delete(t.byKey, key)
+	}
+}
+
+// Taken is never true: a process has one peer for each root.
+func (p *statelessPeer) Taken(string) bool { return false }
+
+// Bound tells the ringers when the session is another one.
+func (p *statelessPeer) Bound(sid string, _ bool) error {
+	p.mu.Lock()
+	known := p.told == sid
+	p.told = sid
+	p.mu.Unlock()
+	if !known {
+		p.table.changes.tell(p.root)
+	}
+	return nil
+}
+
+func (p *statelessPeer) One() (done func()) { return p.table.One() }
+
+// findSession looks for the session that the process has already, from before the daemon was started. It makes none.
+func (p *statelessPeer) findSession(ctx context.Context) {
+	if p.Session() != "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, tools.EarlyWait)
+	defer cancel()
+	b, err := p.Open()
+	if err != nil {
+		return // the first tool call says so
+	}
+	if s, err := callers.Resolve(ctx, b.Registry, callers.Caller{Remote: true, Transport: sessions.TransportHTTP, PID: p.Process()}); err == nil {
+		p.Remember(b, s)
+	}
+}
+
+// subscribe begins a subscription. The newest one stays: the client may not know yet that it has lost the other.
+func (p *statelessPeer) subscribe(conn net.Conn, end func()) *subscription {
+	s := p.table.newSubscription(p.root, conn, end)
+	p.mu.Lock()
+	old := p.listening
+	p.listening = s
+	p.mu.Unlock()
+	if old != nil {
+		old.end()
+	}
+	return s
+}
+
+func (p *statelessPeer) unsubscribe(s *subscription) {
+	close(s.gone)
+	p.mu.Lock()
+	if p.listening == s {
+		p.listening = nil
+	}
+	p.mu.Unlock()
+	p.table.changes.tell(p.root)
+}
+
+// bell is the subscription that rings for mail, nil if there is none.
+func (p *statelessPeer) bell() *subscription {
+	p.mu.Lock()
+	s := p.listening
+	p.mu.Unlock()
+	if s == nil || !s.isBell() {
+		return nil
+	}
+	return s
+}
+
+// silence says why mail does not ring, "" if it does.
+func (p *statelessPeer) silence() string {
+	if p.bell() != nil {
+		return ""
+	}
+	return "the client does not listen (subscriptions/listen for " + tools.InboxURI + "): mail waits for its next call of a tool"
+}

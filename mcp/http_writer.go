@@ -1,0 +1,62 @@
+package mcp
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"time"
+)
+
+// checkedWriter bounds the time of each write, and keeps the first error, which mcp-go only logs.
+type checkedWriter struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	limit   time.Duration // of a write
+	err     error
+	wrote   bool // something of an answer
+
+	stands, id []byte // what stands for the id of the request, see standIn, and that id; stands is nil where nothing does
+
+	flushed func(error) // called after each flush, with err; nil: nothing is
+}
+
+func (n *checkedWriter) WriteHeader(status int) {
+	n.wrote = true
+	n.ResponseWriter.WriteHeader(status)
+}
+
+func (n *checkedWriter) Write(b []byte) (int, error) {
+	n.wrote = true
+	n.bound()
+	sent := b
+	if n.stands != nil {
+		sent = bytes.ReplaceAll(b, n.stands, n.id) // mcp-go writes a message at once
+	}
+	written, err := n.ResponseWriter.Write(sent)
+	n.keep(err)
+	if err == nil {
+		written = len(b)
+	}
+	return written, err
+}
+
+// Flush is what mcp-go calls.
+func (n *checkedWriter) Flush() {
+	n.bound()
+	n.keep(n.control.Flush())
+	if n.flushed != nil {
+		n.flushed(n.err)
+	}
+}
+
+func (n *checkedWriter) bound() {
+	if err := n.control.SetWriteDeadline(time.Now().Add(n.limit)); !errors.Is(err, http.ErrNotSupported) {
+		n.keep(err)
+	}
+}
+
+func (n *checkedWriter) keep(err error) {
+	if n.err == nil {
+		n.err = err
+	}
+}

@@ -1,0 +1,91 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"c2c/mcp/rpc"
+)
+
+// stdio is one run of Serve.
+type stdio struct {
+	srv      *server.MCPServer
+	session  *server.InProcessSession
+	log      *slog.Logger
+	out      *rpc.Output
+	calls    chan *request // in the order in which they came
+	answered chan struct{} // closed when no call is under way any more
+
+	pending sync.Map // the requests under way, by their ids
+	agreed  atomic.Pointer[string]
+}
+
+// version is the revision that was agreed on, "" before.
+func (t *stdio) version() string {
+	if v := t.agreed.Load(); v != nil {
+		return *v
+	}
+	return ""
+}
+
+// A request is a message on its way to an answer; also a notification, which
+// gets none.
+type request struct {
+	rpc.Message
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	srv     *server.MCPServer // has it handled
+	refusal *mcp.JSONRPCError // the answer, when no handler is needed
+	isBatch bool
+	batch   []*request // its requests and notifications
+}
+
+func (t *stdio) cancelRequest(id string) {
+	if r, ok := t.pending.Load(id); ok {
+		r.(*request).cancel(rpc.ErrCancelled)
+	}
+}
+
+func noDiscover(id json.RawMessage) *mcp.JSONRPCError {
+	return rpc.Refuse(id, mcp.METHOD_NOT_FOUND, "method not found: start with initialize")
+}
+
+func (t *stdio) begin(ctx context.Context, m rpc.Message, refusal *mcp.JSONRPCError) *request {
+	r := &request{Message: m, srv: t.srv, refusal: refusal}
+	r.ctx, r.cancel = context.WithCancelCause(ctx)
+	if m.ID != nil {
+		t.pending.Store(string(m.ID), r)
+	}
+	return r
+}
+
+func (t *stdio) end(r *request) {
+	t.pending.CompareAndDelete(string(r.ID), r) // a client may use an id again before the answer
+	r.cancel(nil)
+}
+
+// agreedIn is the revision that an answer to initialize names, "" in any other one.
+func agreedIn(resp mcp.JSONRPCMessage) string {
+	if r, ok := resp.(mcp.JSONRPCResponse); ok {
+		if init, ok := r.Result.(mcp.InitializeResult); ok {
+			return init.ProtocolVersion
+		}
+	}
+	return ""
+}
+
+// send writes an answer, or those of a batch.
+func (t *stdio) send(resp any) error {
+	b, err := json.Marshal(resp)
+	if err != nil {
+		return fmt.Errorf("encode answer: %w", err)
+	}
+	return t.out.Write(append(b, '\n'))
+}
