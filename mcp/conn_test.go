@@ -37,7 +37,7 @@ func dial(t *testing.T, cfg tools.Config, name string) *conn {
 	return dialLimited(t, cfg, name, patient)
 }
 
-func dialLimited(t *testing.T, cfg tools.Config, name string, limits Limits) *conn {
+func dialLimited(t *testing.T, cfg tools.Config, name string, limits StdioLimits) *conn {
 	t.Helper()
 	in, w := io.Pipe()
 	r, out := io.Pipe()
@@ -353,12 +353,12 @@ func TestMailThatAStalledClientDidNotReadIsOfferedAgain(t *testing.T) {
 				t.Errorf("status %v, want %s", got, want)
 			}
 		}
-		c := dialLimited(t, birch.config(), birch.name, Limits{})
+		c := dialLimited(t, birch.config(), birch.name, StdioLimits{})
 		poll := func() { c.write("tools/call", `{"name":"poll_inbox","arguments":{},"_meta":{"threadId":"thread-1"}}`) }
 		poll()
 		synctest.Wait()
 		status("handed")
-		<-time.After(Limits{}.withDefaults().Write + time.Second)
+		<-time.After(StdioLimits{}.withDefaults().Write + time.Second)
 		status("queued")
 		for i := range 2 { // the line begun comes late, and then the mail again, with the same id
 			if i > 0 {

@@ -44,15 +44,15 @@ func NewHTTP(cfg HTTPConfig) *HTTP {
 	return h
 }
 
-// Close ends the streams, waits for the answers under way until ctx ends, and gives up the sessions. What is bound on disk
-// stays there for the next start.
+// Close ends the streams, waits for the answers under way until ctx ends, and gives up the sessions. Their records stay on disk for
+// the next start.
 func (h *HTTP) Close(ctx context.Context) error {
 	h.closing.Store(true)
-	all := h.sessions.all()
+	all := h.sessions.snapshot()
 	for _, s := range all {
 		s.hangUp()
 	}
-	err := h.idle(ctx)
+	err := waitIdle(ctx, all)
 	h.stop(rpc.ErrStopping)
 	for _, s := range all {
 		s.end(rpc.ErrStopping)
@@ -62,15 +62,11 @@ func (h *HTTP) Close(ctx context.Context) error {
 	return err
 }
 
-// idle waits until no request of a session is under way.
-func (h *HTTP) idle(ctx context.Context) error {
-	for _, s := range h.sessions.all() {
-		free := s.free()
-		if free == nil {
-			continue
-		}
+// waitIdle waits until no request of the sessions is under way.
+func waitIdle(ctx context.Context, all []*httpSession) error {
+	for _, s := range all {
 		select {
-		case <-free:
+		case <-s.free():
 		case <-ctx.Done():
 			return fmt.Errorf("end the MCP sessions: %w", ctx.Err())
 		}
@@ -235,15 +231,15 @@ func (h *HTTP) get(w http.ResponseWriter, r *http.Request) {
 	s.listen(w, r)
 }
 
-// bells has a bell for each mailbox. Two connections may have one mailbox, when each call says whose it is: the newest stream rings.
-type bells map[string]numberedBell
+// newestBells has a bell for each mailbox. Two connections may have one mailbox, when each call says whose it is: the newest stream rings.
+type newestBells map[string]numberedBell
 
 type numberedBell interface {
 	wake.Doorbell
 	opened() uint64 // a stream that was opened later has a higher one
 }
 
-func (b bells) add(sid string, bell numberedBell) {
+func (b newestBells) add(sid string, bell numberedBell) {
 	if old := b[sid]; old == nil || old.opened() < bell.opened() {
 		b[sid] = bell
 	}
@@ -252,8 +248,8 @@ func (b bells) add(sid string, bell numberedBell) {
 // Streams gives a bell for each session of a root whose client has a stream open and answers there. A bell has rung once the
 // client's kernel has it.
 func (h *HTTP) Streams(root string) map[string]wake.Doorbell {
-	newest := bells{}
-	for _, s := range h.sessions.all() {
+	newest := newestBells{}
+	for _, s := range h.sessions.snapshot() {
 		if bell := s.bell(); bell != nil && s.peer.Session() != "" && s.rootNow() == root {
 			newest.add(s.peer.Session(), bell)
 		}
@@ -279,7 +275,7 @@ func (h *HTTP) Surfaces() (full, degraded int) {
 			degraded++
 		}
 	}
-	for _, s := range h.sessions.all() {
+	for _, s := range h.sessions.snapshot() {
 		if s.peer.Session() != "" {
 			count(s.bell() != nil)
 		}
@@ -298,7 +294,7 @@ func (h *HTTP) Moved() <-chan struct{} { return h.changes.any }
 
 // Roots gives the roots in which clients have a mailbox, sorted. Moved tells that they may be others.
 func (h *HTTP) Roots() (roots []string) {
-	for _, s := range h.sessions.all() {
+	for _, s := range h.sessions.snapshot() {
 		if root := s.boundIn(); root != "" {
 			roots = append(roots, root)
 		}

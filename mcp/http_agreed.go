@@ -6,7 +6,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// agreed is what a client and we have agreed on at initialize. mcp-go asks a session for it.
+// agreed is what a client and c2c have agreed on at initialize. Its methods are what mcp-go asks of a session.
 type agreed struct {
 	id string
 
@@ -15,7 +15,6 @@ type agreed struct {
 	protocol string
 }
 
-// SessionID, Initialize, Initialized and the others below are what mcp-go asks of a session.
 func (a *agreed) SessionID() string { return a.id }
 
 // Initialize does nothing: every session began with initialize, and some clients never send the notification.
@@ -32,18 +31,14 @@ func (a *agreed) GetClientInfo() mcp.Implementation {
 func (a *agreed) SetClientInfo(info mcp.Implementation) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.info = mcp.Implementation{Name: cut(info.Name), Version: cut(info.Version)} // all that is used of it
+	cut := func(text string) string { return text[:min(len(text), 128)] }
+	a.info = mcp.Implementation{Name: cut(info.Name), Version: cut(info.Version)} // no more of it is used
 }
 
 // GetClientCapabilities gives none: they are not used, and what is not kept cannot be large.
 func (a *agreed) GetClientCapabilities() mcp.ClientCapabilities { return mcp.ClientCapabilities{} }
 
 func (a *agreed) SetClientCapabilities(mcp.ClientCapabilities) {}
-
-// maxInfo bounds what a client says of itself, in bytes.
-const maxInfo = 128
-
-func cut(text string) string { return text[:min(len(text), maxInfo)] }
 
 // SetProtocolVersion is called at initialize, with what both sides know.
 func (a *agreed) SetProtocolVersion(version string) {
@@ -59,10 +54,8 @@ func (a *agreed) version() string {
 	return a.protocol
 }
 
-// startsWithEvent says whether a stream begins with an empty event, which has an id (SEP-1699). Older clients would read it
+// startsWithEvent reports whether a stream begins with an empty event, which has an id (SEP-1699). Older clients would read it
 // as a broken message.
 func (a *agreed) startsWithEvent() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.protocol >= "2025-11-25"
+	return a.version() >= "2025-11-25"
 }

@@ -15,11 +15,11 @@ import (
 func (s *httpSession) listen(w http.ResponseWriter, r *http.Request) {
 	l := newListener(s.host.listeners.Add(1))
 	s.open(l, r.Header.Get(mcp.HeaderLastEventID))
-	defer s.left(l)
+	defer s.closeListener(l)
 	defer close(l.gone)
 	out, err := sse.Start(w, r, s.limits.Write)
 	if err == nil && s.startsWithEvent() {
-		err = out.Send(sse.Event{ID: l.events.id(l.sent), Data: []byte{}, Retry: retry})
+		err = out.Send(sse.Event{ID: l.events.id(l.written), Data: []byte{}, Retry: retry})
 	}
 	if err == nil {
 		err = l.ping(out)
@@ -54,7 +54,7 @@ func (s *httpSession) open(l *listener, lastEventID string) {
 	if !ok || s.bells == nil || s.bells.name != name || !s.bells.has(after) {
 		s.bells, after = newStream(keptBells), 0
 	}
-	l.events, l.sent, l.rung = s.bells, after, after
+	l.events, l.written, l.put = s.bells, after, after
 	s.listener, s.listened = l, true
 	s.mu.Unlock()
 	if old != nil {
@@ -63,7 +63,7 @@ func (s *httpSession) open(l *listener, lastEventID string) {
 	}
 }
 
-func (s *httpSession) left(l *listener) {
+func (s *httpSession) closeListener(l *listener) {
 	s.mu.Lock()
 	if s.listener == l {
 		s.listener = nil

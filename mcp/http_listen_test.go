@@ -157,7 +157,8 @@ func TestTheNewestStreamStays(t *testing.T) {
 }
 
 func TestABellIsNotRungWhileTheOneBeforeIsNotWritten(t *testing.T) {
-	l := &listener{events: newStream(keptBells), gone: make(chan struct{}), moved: make(chan struct{})}
+	l := newListener(0)
+	l.events = newStream(keptBells)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := l.Ring(ctx, wake.Notice{}); !errors.Is(err, wake.ErrUncaptured) { // nobody writes it
@@ -271,7 +272,7 @@ func TestOfTwoStreamsOfOneMailboxTheNewestRings(t *testing.T) {
 		c := l.dial("codex-mcp-client", 0)
 		said(c)
 		if sid == "" {
-			for _, s := range l.h.sessions.all() {
+			for _, s := range l.h.sessions.snapshot() {
 				sid = s.peer.Session()
 			}
 		}

@@ -38,8 +38,8 @@ type httpSession struct {
 	rootBy   string
 	kept     record // as it stands on disk; zero: the session has no mailbox
 	used     time.Time
-	requests int           // under way
-	busy     chan struct{} // closed when requests is 0 again
+	underWay int           // requests
+	idle     chan struct{} // closed while underWay is 0
 	ended    bool
 	listener *listener // on the stream that is open; nil: none is
 	listened bool      // it had one
@@ -49,7 +49,8 @@ type httpSession struct {
 }
 
 func newHTTPSession(h *host, id string) *httpSession {
-	s := &httpSession{host: h, agreed: agreed{id: id}, turns: turns{most: h.limits.Calls, gate: make(chan struct{}, 1)}, used: h.cfg.Now()}
+	s := &httpSession{host: h, agreed: agreed{id: id}, turns: turns{most: h.limits.Calls, gate: make(chan struct{}, 1)}, used: h.cfg.Now(), idle: make(chan struct{})}
+	close(s.idle)
 	s.ctx, s.stop = context.WithCancelCause(h.ctx)
 	s.peer = &tools.Peer{Cfg: &h.cfg.Config, Client: tools.Client{Remote: true, Open: func(log inbox.Log) (*broker.Broker, error) {
 		return h.cfg.Open(s.rootNow(), log)
@@ -106,24 +107,24 @@ func isGone(root string) bool {
 func (s *httpSession) enter() (ended, full bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ended || s.requests >= s.limits.Requests {
+	if s.ended || s.underWay >= s.limits.Requests {
 		return s.ended, !s.ended
 	}
-	if s.requests == 0 {
-		s.busy = make(chan struct{})
+	if s.underWay == 0 {
+		s.idle = make(chan struct{})
 	}
-	s.requests++
+	s.underWay++
 	s.used = s.cfg.Now()
 	return false, false
 }
 
 func (s *httpSession) leave() {
 	s.mu.Lock()
-	s.requests--
+	s.underWay--
 	s.used = s.cfg.Now()
-	last := s.ended && s.requests == 0
-	if s.requests == 0 {
-		close(s.busy)
+	last := s.ended && s.underWay == 0
+	if s.underWay == 0 {
+		close(s.idle)
 	}
 	s.mu.Unlock()
 	if last {
@@ -131,28 +132,24 @@ func (s *httpSession) leave() {
 	}
 }
 
-// free is closed when no request is under way; nil: none is.
+// free is closed when no request is under way.
 func (s *httpSession) free() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.requests == 0 {
-		return nil
-	}
-	return s.busy
+	return s.idle
 }
 
 // end gives up the session. Requests under way are cancelled, and the last of them closes what is open.
 func (s *httpSession) end(why error) {
 	s.mu.Lock()
-	was := s.ended
+	before, idle := s.ended, s.underWay == 0
 	s.ended = true
-	free := s.requests == 0
 	s.mu.Unlock()
-	if was {
+	if before {
 		return
 	}
 	s.stop(why)
-	if free {
+	if idle {
 		s.peer.Close()
 	}
 	s.changes.tell(s.rootNow())
@@ -255,7 +252,7 @@ func (s *httpSession) forgetMailbox() {
 func (s *httpSession) mayGo() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.requests == 0 && s.kept.ID == ""
+	return s.underWay == 0 && s.kept.ID == ""
 }
 
 // idleTaker is how long a client that opens no stream counts as being there after its last call.
@@ -266,14 +263,14 @@ const idleTaker = 10 * time.Minute
 func (s *httpSession) isThere() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.requests > 0 || !s.listened && s.cfg.Now().Sub(s.used) < idleTaker
+	return s.underWay > 0 || !s.listened && s.cfg.Now().Sub(s.used) < idleTaker
 }
 
 // clientEnded reports whether the client's process has ended. Only for a session with a mailbox the process is known.
 func (s *httpSession) clientEnded() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.requests == 0 && s.kept.ID != "" && s.hasEnded(s.kept.process)
+	return s.underWay == 0 && s.kept.ID != "" && s.hasEnded(s.kept.process)
 }
 
 func (s *httpSession) isIdle(now time.Time) bool {
@@ -283,7 +280,7 @@ func (s *httpSession) isIdle(now time.Time) bool {
 	if s.kept.ID == "" {
 		most = s.limits.Idle
 	}
-	return s.requests == 0 && now.Sub(s.used) > most
+	return s.underWay == 0 && now.Sub(s.used) > most
 }
 
 // connection describes the way to the session's client.

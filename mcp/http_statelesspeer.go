@@ -131,9 +131,8 @@ func (t *statelessPeers) bound() (all []*statelessPeer) {
 func (t *statelessPeers) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for key, p := range t.byKey {
-		p.Close()
-		delete(t.byKey, key)
+	for key := range t.byKey {
+		t.drop(key)
 	}
 }
 

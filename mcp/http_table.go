@@ -34,8 +34,8 @@ func (t *sessionTable) newSession(id string) *httpSession {
 	return s
 }
 
-// all gives the sessions, in no order.
-func (t *sessionTable) all() []*httpSession {
+// snapshot gives the sessions, in no order.
+func (t *sessionTable) snapshot() []*httpSession {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Collect(maps.Values(t.byID))
@@ -112,7 +112,7 @@ func (t *sessionTable) add(s *httpSession) *httpSession {
 
 // oldest is the least recently used session without a mailbox, nil if there is none.
 func (t *sessionTable) oldest() (oldest *httpSession) {
-	for _, s := range t.all() {
+	for _, s := range t.snapshot() {
 		if s.mayGo() && (oldest == nil || s.lastUse().Before(oldest.lastUse())) {
 			oldest = s
 		}
@@ -152,7 +152,7 @@ func (t *sessionTable) revive(k record) *httpSession {
 
 // dropEnded forgets sessions whose client has ended: as long as they are served they are said to be alive.
 func (t *sessionTable) dropEnded() {
-	for _, s := range t.all() {
+	for _, s := range t.snapshot() {
 		if s.clientEnded() {
 			t.drop(s, errEnded, true)
 		}
@@ -162,7 +162,7 @@ func (t *sessionTable) dropEnded() {
 func (t *sessionTable) sweep() {
 	t.dropEnded()
 	now := t.cfg.Now()
-	for _, s := range t.all() {
+	for _, s := range t.snapshot() {
 		s.streams.forget(now.Add(-t.limits.Kept))
 		if s.isIdle(now) {
 			t.drop(s, errIdle, true)
@@ -195,7 +195,7 @@ func (b binder) Taken(sid string) bool {
 
 // others gives the other sessions that have a mailbox.
 func (b binder) others(sid string) []*httpSession {
-	return slices.DeleteFunc(b.all(), func(other *httpSession) bool { return other == b.s || other.peer.Session() != sid })
+	return slices.DeleteFunc(b.snapshot(), func(other *httpSession) bool { return other == b.s || other.peer.Session() != sid })
 }
 
 // Bound writes the session's mailbox to its record, and takes it from an MCP session that the client has left. A client that says in

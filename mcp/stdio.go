@@ -18,9 +18,9 @@ import (
 	"c2c/mcp/tools"
 )
 
-// Limits bound what a client can make the stdio transport hold or wait for.
+// StdioLimits bound what a client can make the stdio transport hold or wait for.
 // Zero fields mean the values named here; only tests set others.
-type Limits struct {
+type StdioLimits struct {
 	Line  int           // bytes in one message from the client; 4 MiB
 	Write time.Duration // for one answer to be taken by the client; 10 s
 	Drain time.Duration // from the end of input to the last answer; 5 s
@@ -29,11 +29,11 @@ type Limits struct {
 	Stateless *Stateless // see Config
 }
 
-func (l Limits) withDefaults() Limits {
+func (l StdioLimits) withDefaults() StdioLimits {
 	if l.Log == nil {
 		l.Log = slog.New(slog.DiscardHandler)
 	}
-	return Limits{cmp.Or(l.Line, 4<<20), cmp.Or(l.Write, 10*time.Second), cmp.Or(l.Drain, 5*time.Second), l.Log, l.Stateless}
+	return StdioLimits{cmp.Or(l.Line, 4<<20), cmp.Or(l.Write, 10*time.Second), cmp.Or(l.Drain, 5*time.Second), l.Log, l.Stateless}
 }
 
 // queued is how many tool calls may wait before reading pauses.
@@ -55,7 +55,7 @@ const queued = 64
 //
 // A read of in, or a write to out, that is blocked for good when Serve returns
 // is left behind: the caller is about to exit, or closes both.
-func Serve(ctx context.Context, in io.Reader, out io.Writer, srv *server.MCPServer, limits Limits) error {
+func Serve(ctx context.Context, in io.Reader, out io.Writer, srv *server.MCPServer, limits StdioLimits) error {
 	limits = limits.withDefaults()
 	session := server.NewInProcessSession(tools.StdioID, nil)
 	t := &stdio{
@@ -108,7 +108,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, srv *server.MCPServ
 }
 
 // read answers each line or queues it in calls, which it closes at the end of the input.
-func (t *stdio) read(ctx context.Context, in io.Reader, limits Limits) error {
+func (t *stdio) read(ctx context.Context, in io.Reader, limits StdioLimits) error {
 	defer close(t.calls)
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
@@ -131,8 +131,8 @@ func (t *stdio) read(ctx context.Context, in io.Reader, limits Limits) error {
 		default:
 			return fmt.Errorf("read from client: %w", err)
 		}
-		stateless := err == nil && limits.Stateless.answers(m)
-		if m.Method == string(mcp.MethodServerDiscover) && m.ID != nil && !stateless {
+		later := err == nil && limits.Stateless.answers(m)
+		if m.Method == string(mcp.MethodServerDiscover) && m.ID != nil && !later {
 			refusal = noDiscover(m.ID)
 		}
 		if id := m.Cancelled(); id != "" {
@@ -143,7 +143,7 @@ func (t *stdio) read(ctx context.Context, in io.Reader, limits Limits) error {
 			continue
 		}
 		r := t.begin(ctx, m, refusal)
-		if stateless {
+		if later {
 			limits.Stateless.adopt(r, t.session)
 		}
 		switch m.Method {
@@ -171,7 +171,7 @@ func (t *stdio) queue(ctx context.Context, r *request) error {
 // answerCalls works off the calls, and then ends the output, unless ctx is done before.
 func (t *stdio) answerCalls(ctx context.Context) {
 	defer close(t.answered)
-	underway := calls{hungUp: make(chan struct{})}
+	underway := runningCalls{hungUp: make(chan struct{})}
 	defer underway.wait.Wait()
 	for {
 		select {
@@ -189,14 +189,14 @@ func (t *stdio) answerCalls(ctx context.Context) {
 	}
 }
 
-// calls are the tool calls under way: the one that has the turn, and those that have yielded it.
-type calls struct {
+// runningCalls are the tool calls under way: the one that has the turn, and those that have yielded it.
+type runningCalls struct {
 	wait   sync.WaitGroup
 	hungUp chan struct{} // closed: those that have yielded end
 }
 
 // answer returns when the call is answered, or has yielded its turn.
-func (a *calls) answer(t *stdio, r *request) {
+func (a *runningCalls) answer(t *stdio, r *request) {
 	yielded, done := make(chan struct{}), make(chan struct{})
 	yield := sync.OnceFunc(func() { close(yielded) })
 	r.ctx = tools.WithTurn(r.ctx, yield)

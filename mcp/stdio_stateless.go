@@ -17,12 +17,12 @@ import (
 	"c2c/wake"
 )
 
-// Stateless answers requests of 2026-07-28 over standard input and output, of a client that we do not know: it may have no other
-// revision. The clients that we know begin with initialize; Claude Code gives no channel to a server with which it has
-// agreed on a later one. Config and Limits get the same one. The zero value is ready.
+// Stateless answers requests of 2026-07-28 over standard input and output, from a client that c2c does not know: it may have no other
+// revision. The clients that c2c knows begin with initialize; Claude Code gives no channel to a server with which it has
+// agreed on a later one. Config and StdioLimits get the same Stateless. The zero value is ready.
 type Stateless struct {
-	// Listens is called when the client asks to be told of its inbox. bells has its bell, by session id; changed tells that
-	// it may have another one. nil: nobody rings.
+	// Listens is called when the client asks to be told of its inbox. bells gives its bell, by session id; changed tells that
+	// it may give another one. nil: nobody rings.
 	Listens func(bells func() map[string]wake.Doorbell, changed <-chan struct{})
 
 	t       *tools.Tools
@@ -32,7 +32,7 @@ type Stateless struct {
 	begun   sync.Once
 
 	mu     sync.Mutex
-	newest *listening // nil: no subscription is open
+	newest *stdioSubscription // nil: no subscription is open
 }
 
 var errReplaced = errors.New("the client listens anew")
@@ -42,33 +42,20 @@ func (m *Stateless) Attach(t *tools.Tools) {
 	m.t, m.changed = t, make(chan struct{}, 1)
 }
 
-// isStatelessMessage says whether a message names a revision that mcp-go answers without a session.
-func isStatelessMessage(msg rpc.Message) bool {
-	return bytes.Contains(msg.Raw, []byte(mcp.MetaKeyProtocolVersion)) && rpc.IsStateless(msg.Version())
-}
-
-// answers says whether this is the one to answer a request.
+// answers reports whether a request is one for m: it names a revision without sessions, and c2c does not know its client.
 func (m *Stateless) answers(msg rpc.Message) bool {
-	return m != nil && m.t != nil && msg.ID != nil && isStatelessMessage(msg) && !m.knows(msg)
+	return m != nil && m.t != nil && msg.ID != nil && bytes.Contains(msg.Raw, []byte(mcp.MetaKeyProtocolVersion)) &&
+		rpc.IsStateless(msg.Version()) && !m.knows(msg)
 }
 
-// knows says whether the request is of a client that we know: by what our configuration says, or by its own word.
+// knows reports whether c2c knows the client of a request, by c2c's own configuration or by what the client calls itself.
 func (m *Stateless) knows(msg rpc.Message) bool {
-	var head struct {
-		Params struct {
-			Meta map[string]json.RawMessage `json:"_meta"`
-		} `json:"params"`
-	}
-	var info struct{ Name string }
-	if json.Unmarshal(msg.Raw, &head) == nil {
-		_ = json.Unmarshal(head.Params.Meta[mcp.MetaKeyClientInfo], &info) // what is none says no name
-	}
 	_, configured := client.Find(m.t.Cfg.Client)
-	_, named := client.ByInfo(info.Name)
+	_, named := client.ByInfo(msg.ClientName())
 	return configured || named
 }
 
-func (m *Stateless) server() *server.MCPServer {
+func (m *Stateless) mcpServer() *server.MCPServer {
 	m.make.Do(func() {
 		hooks := &server.Hooks{}
 		hooks.AddBeforeCallTool(func(ctx context.Context, _ any, _ *mcp.CallToolRequest) { m.begin(ctx) })
@@ -77,7 +64,7 @@ func (m *Stateless) server() *server.MCPServer {
 		hooks.AddBeforeSubscriptionsListen(func(ctx context.Context, _ any, req *mcp.SubscriptionsListenRequest) {
 			m.begin(ctx)
 			m.t.Only.RegisterEarly(ctx)
-			if l, ok := server.ClientSessionFromContext(ctx).(*listening); ok {
+			if l, ok := server.ClientSessionFromContext(ctx).(*stdioSubscription); ok {
 				l.wants = tools.WantsInbox(req)
 			}
 		})
@@ -87,8 +74,8 @@ func (m *Stateless) server() *server.MCPServer {
 	return m.srv
 }
 
-// begin is what follows on initialize in older revisions. server/discover and tools/list do not begin anything: clients start
-// throw-away copies of their servers for those.
+// begin does what older revisions do at initialize. server/discover and tools/list do not call it: clients start throw-away copies
+// of their servers for those.
 func (m *Stateless) begin(ctx context.Context) {
 	m.begun.Do(func() {
 		m.t.Only.Speaks(server.RequestProtocolVersion(ctx))
@@ -101,7 +88,7 @@ func (m *Stateless) begin(ctx context.Context) {
 func (m *Stateless) tell() {
 	select {
 	case m.changed <- struct{}{}:
-	default: // nobody has looked since the one before
+	default: // the ringer has not looked since the change before
 	}
 }
 
@@ -111,12 +98,12 @@ func (m *Stateless) adopt(r *request, session *server.InProcessSession) {
 	if r.Method == string(mcp.MethodSubscriptionsListen) {
 		s = m.listen(r, session)
 	}
-	r.srv = m.server()
+	r.srv = m.mcpServer()
 	r.ctx = server.WithSupportedProtocolVersions(r.srv.WithContext(r.ctx, s), mcp.ValidProtocolVersions)
 }
 
-// listening is a subscriptions/listen that is open: the client as that request sees it.
-type listening struct {
+// stdioSubscription is a subscriptions/listen that is open: the client as that request sees it.
+type stdioSubscription struct {
 	*server.InProcessSession
 	acks  chan mcp.JSONRPCNotification // what mcp-go sends on it: the acknowledgement
 	id    json.RawMessage              // of the request: every notification has it
@@ -125,11 +112,11 @@ type listening struct {
 	ctx   context.Context // of the request
 }
 
-func (l *listening) NotificationChannel() chan<- mcp.JSONRPCNotification { return l.acks }
+func (l *stdioSubscription) NotificationChannel() chan<- mcp.JSONRPCNotification { return l.acks }
 
 // listen makes the subscription of a request. Its bell rings behind the acknowledgement.
-func (m *Stateless) listen(r *request, session *server.InProcessSession) *listening {
-	l := &listening{InProcessSession: session, acks: make(chan mcp.JSONRPCNotification, 1), id: r.ID, end: r.cancel, ctx: r.ctx}
+func (m *Stateless) listen(r *request, session *server.InProcessSession) *stdioSubscription {
+	l := &stdioSubscription{InProcessSession: session, acks: make(chan mcp.JSONRPCNotification, 1), id: r.ID, end: r.cancel, ctx: r.ctx}
 	go func() {
 		select {
 		case ack := <-l.acks:
@@ -144,8 +131,8 @@ func (m *Stateless) listen(r *request, session *server.InProcessSession) *listen
 	return l
 }
 
-// open has l be the bell. The newest one stays, as over HTTP.
-func (m *Stateless) open(l *listening) {
+// open makes l the bell. The newest one stays, as over HTTP.
+func (m *Stateless) open(l *stdioSubscription) {
 	m.mu.Lock()
 	old := m.newest
 	m.newest = l
@@ -179,7 +166,7 @@ func (m *Stateless) bells() map[string]wake.Doorbell {
 }
 
 // Ring queues the bell for the client and returns nil.
-func (l *listening) Ring(ctx context.Context, n wake.Notice) error {
+func (l *stdioSubscription) Ring(ctx context.Context, n wake.Notice) error {
 	select {
 	case <-l.ctx.Done():
 		return fmt.Errorf("%w: it does not listen any more", wake.ErrUnreachable)

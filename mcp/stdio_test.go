@@ -61,7 +61,7 @@ type reply struct {
 }
 
 // patient is for tests whose subject is not time: a machine may be slow.
-var patient = Limits{Write: time.Hour, Drain: time.Hour}
+var patient = StdioLimits{Write: time.Hour, Drain: time.Hour}
 
 // exchange serves input until its end and returns every line of output.
 func exchange(t *testing.T, srv *server.MCPServer, input string) []reply {
@@ -256,7 +256,7 @@ func TestBadInputIsAnsweredAndServingGoesOn(t *testing.T) {
 func TestOversizeLineSaysHowLongItMayBe(t *testing.T) {
 	var out bytes.Buffer
 	in := call(1)[:40] + strings.Repeat("x", 200) + "\n" + rpcMessage(2, "ping", "")
-	if err := Serve(t.Context(), strings.NewReader(in), &out, scripted(nil), Limits{Line: 100}); err != nil {
+	if err := Serve(t.Context(), strings.NewReader(in), &out, scripted(nil), StdioLimits{Line: 100}); err != nil {
 		t.Fatal(err)
 	}
 	if got := replies(t, out.String()); len(got) != 2 || !strings.Contains(got[0].Error.Message, "100 bytes") {
@@ -451,7 +451,7 @@ func TestClientThatStopsReadingCostsOneLimit(t *testing.T) {
 		in, w := io.Pipe()
 		outR, out := io.Pipe() // unbuffered, like a full pipe
 		served := make(chan error, 1)
-		go func() { served <- Serve(t.Context(), in, out, srv, Limits{}) }()
+		go func() { served <- Serve(t.Context(), in, out, srv, StdioLimits{}) }()
 		start := time.Now()
 		for id := range 4 {
 			io.WriteString(w, call(id))
@@ -493,7 +493,7 @@ func TestEndOfInputEndsAServerWithFullOutput(t *testing.T) {
 		})
 		outR, out := io.Pipe()
 		start := time.Now()
-		err := Serve(t.Context(), strings.NewReader(strings.Repeat(call(1), 50)), out, srv, Limits{})
+		err := Serve(t.Context(), strings.NewReader(strings.Repeat(call(1), 50)), out, srv, StdioLimits{})
 		if err == nil {
 			t.Error("want an error that says answers were given up")
 		}
@@ -515,7 +515,7 @@ func TestCancelledContextEndsPromptly(t *testing.T) {
 				outR, out := io.Pipe()
 				ctx, cancel := context.WithCancel(t.Context())
 				served := make(chan error, 1)
-				go func() { served <- Serve(ctx, in, out, scripted(answering("hi")), Limits{}) }()
+				go func() { served <- Serve(ctx, in, out, scripted(answering("hi")), StdioLimits{}) }()
 				if full {
 					// More than the queues hold: reading pauses.
 					go func() {
@@ -548,7 +548,7 @@ func TestHandlerThatNeverReturnsDoesNotKeepTheProcess(t *testing.T) {
 			return mcp.NewToolResultText("hi"), nil
 		})
 		var out bytes.Buffer
-		err := Serve(t.Context(), strings.NewReader(call(1)+rpcMessage(2, "ping", "")), &out, srv, Limits{})
+		err := Serve(t.Context(), strings.NewReader(call(1)+rpcMessage(2, "ping", "")), &out, srv, StdioLimits{})
 		if err == nil {
 			t.Error("want an error that says answers were given up")
 		}
@@ -571,7 +571,7 @@ func TestRealPipeThatIsFull(t *testing.T) {
 		tools.OnWritten(ctx, func(err error) { fate <- err })
 		return mcp.NewToolResultText(big), nil
 	})
-	limits := Limits{Drain: 50 * time.Millisecond}
+	limits := StdioLimits{Drain: 50 * time.Millisecond}
 	if err := Serve(t.Context(), strings.NewReader(call(1)), out, srv, limits); err == nil {
 		t.Error("want an error that says answers were given up")
 	}

@@ -95,7 +95,7 @@ func (a *call) mcp(ctx context.Context) error {
 		once.Do(func() {}) // a client that did not initialize rings nobody now
 		stop()
 	}()
-	err = mcp.Serve(ctx, a.stdin, a.stdout, srv, mcp.Limits{Log: a.log, Stateless: stateless})
+	err = mcp.Serve(ctx, a.stdin, a.stdout, srv, mcp.StdioLimits{Log: a.log, Stateless: stateless})
 	if ctx.Err() != nil {
 		return nil // a signal is how clients end their servers
 	}

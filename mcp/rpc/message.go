@@ -126,17 +126,28 @@ func TooLong(limit int) *mcp.JSONRPCError {
 }
 
 // Version is the protocol version that a message names in its _meta.
-func (m Message) Version() string {
+func (m Message) Version() (version string) {
+	m.meta(mcp.MetaKeyProtocolVersion, &version)
+	return version
+}
+
+// ClientName is what the client calls itself in the _meta of a message.
+func (m Message) ClientName() string {
+	var info struct{ Name string }
+	m.meta(mcp.MetaKeyClientInfo, &info)
+	return info.Name
+}
+
+// meta reads a member of _meta, if it is there and has the form of value.
+func (m Message) meta(key string, value any) {
 	var head struct {
 		Params struct {
 			Meta map[string]json.RawMessage `json:"_meta"`
 		} `json:"params"`
 	}
-	var version string
 	if json.Unmarshal(m.Raw, &head) == nil {
-		_ = json.Unmarshal(head.Params.Meta[mcp.MetaKeyProtocolVersion], &version) // anything but a string names no version
+		_ = json.Unmarshal(head.Params.Meta[key], value)
 	}
-	return version
 }
 
 // IsStateless reports whether a revision of MCP is one of those without sessions.
