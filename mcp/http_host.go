@@ -17,6 +17,7 @@ import (
 	"c2c/inbox/atomicfile"
 	"c2c/mcp/tools"
 	"c2c/sessions"
+	"c2c/sessions/processes"
 )
 
 // HTTPConfig is what the tools need over Streamable HTTP. Of Config only LockWait, Progress, Log and Uninstalled are used: what else
@@ -71,12 +72,12 @@ type host struct {
 
 	binding   sync.Mutex // held while a client without a mailbox finds one: two clients of one process would find the same
 	changes   changes
-	processes sessions.ProcessTable
+	processes processes.Table
 	listeners atomic.Uint64 // that were opened
 }
 
 func newHost(cfg HTTPConfig, srv *server.MCPServer) *host {
-	h := &host{cfg: cfg, limits: cfg.Limits.withDefaults(), srv: srv, changes: newChanges(), processes: new(sessions.System)}
+	h := &host{cfg: cfg, limits: cfg.Limits.withDefaults(), srv: srv, changes: newChanges(), processes: new(processes.System)}
 	h.ctx, h.stop = context.WithCancelCause(context.Background())
 	return h
 }

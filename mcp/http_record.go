@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"c2c/sessions"
+	"c2c/sessions/processes"
 )
 
 // record is what is kept on disk of an MCP session that has a mailbox: so a client keeps its mailbox when the daemon starts anew. The
@@ -45,11 +45,11 @@ func (h *host) processOf(pid int) process {
 
 // hasEnded reports whether a process is known to have ended. Of one that cannot be seen from here nothing is known.
 func (h *host) hasEnded(p process) bool {
-	if p.PID == 0 || p.StartTime == 0 || !sessions.SameNamespace(p.Namespace, h.processes.Namespace()) {
+	if p.PID == 0 || p.StartTime == 0 || !processes.SameNamespace(p.Namespace, h.processes.Namespace()) {
 		return false
 	}
 	now, err := h.processes.Find(p.PID)
-	return err == nil && now.Start != p.StartTime || errors.Is(err, sessions.ErrNoProcess)
+	return err == nil && now.Start != p.StartTime || errors.Is(err, processes.ErrNoProcess)
 }
 
 // newSessionID is 128 random bits.
