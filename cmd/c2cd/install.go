@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"c2c/client"
+	"c2c/cmd/checkup"
 	"c2c/cmd/cli"
 	"c2c/hooks"
 	"c2c/install"
@@ -282,7 +283,7 @@ func (a *app) printEntry(what string, clients []string, o install.Options) error
 func chosen(clients []string, o install.Options) ([]string, error) {
 	if len(clients) == 0 {
 		if clients = install.Detect(o); len(clients) == 0 {
-			return nil, cli.WithHint(errors.New(noClient(o)), "c2c install "+install.Clients()[0]+" sets it up all the same")
+			return nil, cli.WithHint(errors.New(checkup.NoClient(o)), "c2c install "+install.Clients()[0]+" sets it up all the same")
 		}
 	}
 	for _, c := range clients {
@@ -292,23 +293,4 @@ func chosen(clients []string, o install.Options) ([]string, error) {
 		}
 	}
 	return clients, nil
-}
-
-// noClient says where clients were looked for.
-func noClient(o install.Options) string {
-	var programs, dirs []string
-	for _, name := range install.Clients() {
-		p, _ := client.Find(name)
-		dir, _ := p.Config(o.Getenv)
-		if rest, below := strings.CutPrefix(dir, o.Home+"/"); below {
-			dir = "~/" + rest
-		}
-		programs, dirs = append(programs, client.ProgramOf(name)), append(dirs, dir)
-	}
-	return fmt.Sprintf("no client found: no %s on PATH, and no directory %s", anyOf(programs), anyOf(dirs))
-}
-
-func anyOf(words []string) string {
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " or " + words[last]
 }

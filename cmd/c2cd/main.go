@@ -1,5 +1,7 @@
-// Command c2cd is the second half of c2c: it has the verbs that link large libraries, such as the MCP server, the
-// daemons, the installer and the screen. People type c2c, which starts c2cd.
+// Command c2cd is the second half of c2c: it has every verb that may link a large library. It serves the tools, runs the daemons,
+// sets clients up, diagnoses, and draws the screen. People type c2c, which starts c2cd.
+//
+// Most files have one verb: it reads the words and options, opens the root, calls a package, and prints.
 package main
 
 import (

@@ -11,23 +11,9 @@ import (
 	"c2c/broker"
 	"c2c/broker/merge"
 	"c2c/cmd/cli"
-	"c2c/doctor"
 	"c2c/format"
 	"c2c/project"
 )
-
-// checkRoots tells of other roots that hold mail of this project.
-func (c checkup) checkRoots() (found []doctor.Finding) {
-	root, others, err := project.Roots(c.getenv, c.cwd)
-	if err != nil {
-		return nil // checkRoot says so
-	}
-	for _, other := range others {
-		found = append(found, doctor.Finding{Status: doctor.Warning, Part: "second root", Path: other,
-			Detail: "this project has mail here and in " + root + ", and sessions of the two do not see each other: run c2c migrate-root"})
-	}
-	return found
-}
 
 // migrateRoot merges the other roots of the project into its own.
 func (a *call) migrateRoot(ctx context.Context) error {

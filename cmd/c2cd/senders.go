@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/cmd/checkup"
 	"c2c/cmd/cli"
 	"c2c/inbox/mail"
 	"c2c/senders"
@@ -20,14 +21,11 @@ import (
 	"c2c/sessions"
 )
 
-// mendSenders is what to do about a list of senders that cannot be read.
-const mendSenders = "put it right (mode 0600), or move it away and allow each anew"
-
 // senders runs the verbs that manage the senders outside.
 func (c *call) senders(ctx context.Context) error {
 	err := c.sendersVerb(ctx)
 	if errors.As(err, new(*senders.DamagedError)) {
-		err = cli.WithHint(err, mendSenders)
+		err = cli.WithHint(err, checkup.RepairSenders)
 	}
 	return err
 }

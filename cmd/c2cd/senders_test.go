@@ -14,6 +14,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"c2c/cmd/checkup"
 	"c2c/e2e/need"
 )
 
@@ -215,9 +216,9 @@ func TestDoctorTellsWhyNobodyOutsideGetsIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, _ = h.try("doctor", "--verbose")
-	wantText(t, "the list is for all to read", out, "problem  senders: ", "may be read by others (mode 0644); nobody outside is let in: "+mendSenders)
+	wantText(t, "the list is for all to read", out, "problem  senders: ", "may be read by others (mode 0644); nobody outside is let in: "+checkup.RepairSenders)
 	out, _ = h.try("senders", "list")
-	wantText(t, "senders list", out, "hint: "+mendSenders)
+	wantText(t, "senders list", out, "hint: "+checkup.RepairSenders)
 }
 
 // Who is new behind a bridge gets a code, and a person lets them in. An answer goes back to them.

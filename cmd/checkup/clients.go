@@ -1,0 +1,111 @@
+package checkup
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"c2c/broker"
+	"c2c/client"
+	"c2c/cmd/running"
+	"c2c/doctor"
+	"c2c/install"
+	"c2c/process/child"
+	"c2c/project"
+	"c2c/sessions"
+	"c2c/sessions/processes"
+)
+
+// checkClients looks at each client that is here. Where none can have mail, that is a problem, but not where a client
+// that c2c does not set up has sessions.
+func (c Checkup) checkClients(ctx context.Context) (report []doctor.Finding, err error) {
+	o := c.Install
+	none := doctor.Finding{Status: doctor.Problem, Part: "clients"}
+	if c.hasSessions(ctx, "") {
+		none.Status = doctor.Warning
+	}
+	present, set := install.Detect(o), false
+	if len(present) == 0 {
+		none.Detail = NoClient(o) + "; install one of them, then run c2c install"
+		return []doctor.Finding{none}, nil
+	}
+	for _, name := range present {
+		found, err := install.Inspect(name, o)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := child.LookPath(client.ProgramOf(name), o.Getenv); err != nil && !c.hasSessions(ctx, name) {
+			found = doctor.OfNobody(found)
+		}
+		if len(found) > 1 || found[0].Status == doctor.OK { // else it is not set up
+			set = true
+			report = append(report, install.Program(ctx, name, o))
+		}
+		report = append(report, found...)
+		if install.HasServer(name, o) && !install.HTTPByHand(name, o) && processes.Uninstalled(c.Getenv, name, 0) {
+			report = append(report, doctor.Finding{Client: name, Status: doctor.Problem, Part: "uninstall",
+				Detail: "it was cut off, and a session from before it gets no mail; c2c install " + name + " puts it right"})
+		}
+	}
+	if !set {
+		none.Detail = "none of these is set up: c2c install"
+		report = append(report, none)
+	}
+	return append(report, c.checkRunning(ctx, present)...), nil
+}
+
+// checkRunning names clients that run in a terminal here and are no session. One whose sessions share a process says nothing.
+func (c Checkup) checkRunning(ctx context.Context, present []string) (report []doctor.Finding) {
+	names := slices.DeleteFunc(slices.Clone(present), func(name string) bool {
+		p, _ := client.Find(name)
+		return p.SharedProcess || processes.Uninstalled(c.Getenv, name, 0)
+	})
+	root, _ := c.root()
+	for _, r := range running.Unknown(ctx, c.Getenv, names) {
+		if theirs, _, err := project.FindRoot(c.Getenv, r.Folder); err == nil && theirs == root {
+			report = append(report, doctor.Finding{Client: r.Client, Status: doctor.Warning, Part: "without mail", Detail: r.Sentence(c.Getenv("HOME"))})
+		}
+	}
+	return report
+}
+
+// hasSessions says whether the root has sessions of a client, or of any if name is empty.
+func (c Checkup) hasSessions(ctx context.Context, name string) bool {
+	root, err := c.root()
+	if err != nil {
+		return false
+	}
+	if _, err := os.Stat(root); err != nil {
+		return false
+	}
+	b, err := broker.Open(broker.Config{Root: root})
+	if err != nil {
+		return false
+	}
+	defer b.Close()
+	all, err := b.Sessions(ctx)
+	return err == nil && slices.ContainsFunc(all, func(s sessions.Session) bool {
+		return s.Client != "" && (name == "" || s.Client == name) && s.State != sessions.Person && s.State != sessions.External
+	})
+}
+
+// NoClient says where clients were looked for.
+func NoClient(o install.Options) string {
+	var programs, dirs []string
+	for _, name := range install.Clients() {
+		p, _ := client.Find(name)
+		dir, _ := p.Config(o.Getenv)
+		if rest, below := strings.CutPrefix(dir, o.Home+"/"); below {
+			dir = "~/" + rest
+		}
+		programs, dirs = append(programs, client.ProgramOf(name)), append(dirs, dir)
+	}
+	return fmt.Sprintf("no client found: no %s on PATH, and no directory %s", anyOf(programs), anyOf(dirs))
+}
+
+func anyOf(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}

@@ -1,0 +1,96 @@
+package checkup
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"c2c/cmd/httpd"
+	"c2c/doctor"
+	"c2c/process/procstat"
+	"c2c/senders"
+)
+
+// checkServe looks at the HTTP daemon. Where nobody has ever started one there is nothing to say.
+func (c Checkup) checkServe(ctx context.Context) []doctor.Finding {
+	f := doctor.Finding{Status: doctor.OK, Part: "HTTP daemon"}
+	d, err := httpd.Open(c.Getenv, false)
+	if err != nil {
+		return []doctor.Finding{doctor.Failed(f.Part, "", err)}
+	}
+	defer d.Close()
+	if d.Dir == nil {
+		return nil
+	}
+	f.Path = d.Log()
+	outside, damage := senders.Open(d.Dir, time.Now).All()
+	st, err := d.Look(ctx, c.Program+"d")
+	switch {
+	case err != nil:
+		return []doctor.Finding{doctor.Failed(f.Part, f.Path, err)}
+	case st.Stranger:
+		f.Status, f.Detail = doctor.Problem, "does not run, and "+st.WarnStranger()
+	case st.Token != "" && !st.Private:
+		f.Status, f.Path, f.Detail = doctor.Problem, st.Token, "others may read its token: run c2c serve rotate-token"
+	case !st.Running && st.Reaped:
+		f.Status, f.Detail = doctor.Warning, "was killed, and its port file is removed: c2c serve start"
+	case !st.Running && len(outside) > 0:
+		f.Status, f.Detail = doctor.Warning, "does not run, so nobody whom c2c senders list shows reaches a session: c2c serve start"
+	case !st.Running:
+		f.Path, f.Detail = "", "does not run; only clients that c2c reaches over HTTP need it"
+	case !st.Answers:
+		f.Status, f.Detail = doctor.Problem, fmt.Sprintf("process %d does not answer at %s: c2c serve restart", st.PID, st.URL)
+	case st.Other:
+		f.Status, f.Detail = doctor.Warning, fmt.Sprintf("process %d is another build of c2c than the one that is installed: c2c serve restart", st.PID)
+	default:
+		f.Detail = fmt.Sprintf("runs, process %d, %s", st.PID, st.URL)
+	}
+	if damage != nil {
+		return []doctor.Finding{f, {Status: doctor.Problem, Part: "senders", Detail: fmt.Sprintf("%v; nobody outside is let in: %s", damage, RepairSenders)}}
+	}
+	return []doctor.Finding{f}
+}
+
+// checkPrograms tells of processes of c2c that run another build than the one that is installed: they were started before an
+// update, or belong to another c2c. Builds without an id are told apart by their files. checkServe looks at the HTTP daemon.
+func (c Checkup) checkPrograms() (found []doctor.Finding) {
+	own, err := os.Stat(c.Program + "d")
+	if err != nil {
+		return nil
+	}
+	build := procstat.BuildID(c.Program + "d")
+	for _, p := range procstat.Programs("c2cd") {
+		same := os.SameFile(p.File, own) || build != "" && procstat.BuildID(fmt.Sprintf("/proc/%d/exe", p.PID)) == build
+		if same || len(p.Args) < 2 || !slices.Contains(p.Env, "HOME="+c.Getenv("HOME")) {
+			continue
+		}
+		cure := ""
+		switch p.Args[1] {
+		case "wake":
+			cure = "c2c wake restart"
+		case "wire-daemon":
+			cure = "c2c wire-daemon restart, with its --alias"
+		case "mcp", "plugin":
+			cure = fmt.Sprintf("close the session that it serves, and open it again (process %d%s)", p.Parent, named(p.Parent))
+		case "start":
+			cure = "close the session in its terminal, and open it again"
+		default:
+			continue // it ends by itself
+		}
+		found = append(found, doctor.Finding{Status: doctor.Warning, Part: "process " + fmt.Sprint(p.PID),
+			Detail: "c2c " + p.Args[1] + " runs another version of c2c than this one: " + cure})
+	}
+	return found
+}
+
+// named is the name of a process, for a person who looks for it.
+func named(pid int) string {
+	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	if err != nil {
+		return ""
+	}
+	return ", " + strings.TrimSpace(string(name))
+}

@@ -1,0 +1,118 @@
+package checkup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"c2c/broker"
+	"c2c/broker/explain"
+	"c2c/cmd/wired"
+	"c2c/doctor"
+	"c2c/project"
+	"c2c/sessions"
+	"c2c/wake/clients"
+	"c2c/wake/daemon"
+)
+
+// rootTime bounds the look at a root, whose locks other processes may hold.
+const rootTime = 10 * time.Second
+
+// checkRoot also looks at the sessions in the root, and at the daemons.
+func (c Checkup) checkRoot(ctx context.Context) []doctor.Finding {
+	root, source, err := project.FindRoot(c.Getenv, c.Cwd)
+	if err != nil {
+		return []doctor.Finding{doctor.Failed("root", "", err)}
+	}
+	f := doctor.Finding{Status: doctor.OK, Part: "root", Path: root, Detail: "private and ours; decided by " + source}
+	if v := c.Getenv(source); v != "" && !filepath.IsAbs(v) {
+		return []doctor.Finding{{Status: doctor.Problem, Part: "root", Path: root,
+			Detail: fmt.Sprintf("%s is %q, so each directory has a root of its own: set it to an absolute path, or not at all", source, v)}}
+	}
+	if _, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
+		f.Detail = "not there yet; the first session makes it; decided by " + source
+		return []doctor.Finding{f}
+	}
+	b, err := broker.Open(broker.Config{Root: root, Now: time.Now})
+	if err != nil {
+		return []doctor.Finding{doctor.Failed("root", root, err)}
+	}
+	defer b.Close()
+	ctx, cancel := context.WithTimeout(ctx, rootTime)
+	defer cancel()
+	return slices.Concat([]doctor.Finding{f, c.checkWakeDaemon(ctx, b)}, wired.Check(ctx, b), explain.Check(ctx, b.Registry, canWake), checkSurfaces(ctx, b))
+}
+
+// canWake says whether there is a way to wake sessions of a client.
+func canWake(name string) bool {
+	_, known := clients.Find(name)
+	return known
+}
+
+func (c Checkup) checkWakeDaemon(ctx context.Context, b *broker.Broker) doctor.Finding {
+	d := daemon.Wake(b.Dir())
+	f := doctor.Finding{Status: doctor.OK, Part: "wake daemon", Path: d.Log()}
+	pid, err := d.PID()
+	all, lerr := b.Sessions(ctx)
+	switch {
+	case errors.Join(err, lerr) != nil:
+		return doctor.Failed(f.Part, f.Path, errors.Join(err, lerr))
+	case pid != 0:
+		f.Detail = fmt.Sprintf("runs, process %d", pid)
+		return f
+	}
+	var attached []string
+	for _, s := range all {
+		if s.Pane != "" && s.State == sessions.Alive {
+			attached = append(attached, s.Alias)
+		}
+	}
+	f.Path, f.Detail = "", "does not run; only sessions without a server of their own need it"
+	if len(attached) > 0 {
+		f.Status, f.Detail = doctor.Warning, "does not run, and was to type for "+strings.Join(attached, ", ")+": c2c wake start"
+	}
+	return f
+}
+
+// checkRoots tells of other roots that hold mail of this project.
+func (c Checkup) checkRoots() (found []doctor.Finding) {
+	root, others, err := project.Roots(c.Getenv, c.Cwd)
+	if err != nil {
+		return nil // checkRoot says so
+	}
+	for _, other := range others {
+		found = append(found, doctor.Finding{Status: doctor.Warning, Part: "second root", Path: other,
+			Detail: "this project has mail here and in " + root + ", and sessions of the two do not see each other: run c2c migrate-root"})
+	}
+	return found
+}
+
+// checkSurfaces tells how the tools of each session that runs reach c2c, and whether mail wakes it.
+func checkSurfaces(ctx context.Context, b *broker.Broker) (found []doctor.Finding) {
+	all, err := b.Sessions(ctx)
+	if err != nil {
+		return nil // whoever looks at the root says so
+	}
+	for _, s := range all {
+		support, why := b.Prober().Surface(s)
+		switch support {
+		case "":
+			continue
+		case sessions.SurfaceFull:
+			why = "it wakes the session: " + why
+		}
+		over := "tools over " + s.Transport()
+		if s.Transport() == "" {
+			over = "it has called no tool of c2c yet"
+		}
+		found = append(found, doctor.Finding{Session: s.Alias, Status: doctor.OK, Part: "mail of " + s.Alias,
+			Detail: why + "; " + over})
+	}
+	return found
+}

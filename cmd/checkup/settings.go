@@ -1,0 +1,65 @@
+package checkup
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"c2c/broker"
+	"c2c/broker/loops"
+	"c2c/client"
+	"c2c/doctor"
+)
+
+// settings are the variables that c2c obeys, and what holds without them. Some clients add one.
+var settings = [][2]string{
+	{"C2C_MCP_BROKER_ROOT", "the repository decides"},
+	{"C2C_MCP_SESSION_ID", "the client says which session calls"},
+	{"C2C_MCP_AUTO_REGISTER_ALIAS", "a new session gets an alias made up"},
+	{loops.HopsVariable + ", " + "C2C_PERMISSION_TTL",
+		"agents answer each other 50 times in a row at most without any work in between; a permission request waits 10 minutes for a verdict"},
+	{"C2C_MCP_CLIENT_TYPE", "the MCP client says what it is"},
+	{"C2C_MCP_CHANNEL_DELIVERY", "no channel: the client is woken in another way"},
+	{"XDG_STATE_HOME", "~/.c2c for mail, ~/.local/state/c2c for undo records"},
+}
+
+func (c Checkup) checkSettings() []doctor.Finding {
+	all := slices.Clone(settings)
+	var unset, dirs []string // of the clients, on one line
+	for _, p := range client.All() {
+		for _, s := range [][2]string{{p.ConfigEnv, filepath.Join("~", p.ConfigDir)}, {p.ConfigParentEnv, filepath.Join("~", filepath.Dir(p.ConfigDir))}} {
+			switch {
+			case s[0] == "":
+			case c.Getenv(s[0]) == "":
+				unset, dirs = append(unset, s[0]), append(dirs, s[1])
+			default:
+				all = append(all, s)
+			}
+		}
+	}
+	if len(unset) > 0 {
+		all = append(all, [2]string{strings.Join(unset, ", "), strings.Join(dirs, ", ")})
+	}
+	report := []doctor.Finding{{Status: doctor.OK, Part: "version", Detail: broker.Version}}
+	limits := loops.LimitsOf(c.Getenv)
+	noNumber := map[string]bool{loops.HopsVariable: limits.Hops == 0}
+	for _, s := range all {
+		var unset []string // of those that share a line
+		for _, name := range strings.Split(s[0], ", ") {
+			switch v := c.Getenv(name); {
+			case v == "":
+				unset = append(unset, name)
+			case noNumber[name]:
+				report = append(report, doctor.Finding{Status: doctor.Warning, Part: name,
+					Detail: fmt.Sprintf("%q from the environment is no number, and counts as not set: set it to one, or not at all", v)})
+			default:
+				report = append(report, doctor.Finding{Status: doctor.OK, Part: name, Detail: fmt.Sprintf("%q from the environment", v)})
+			}
+		}
+		if len(unset) > 0 {
+			report = append(report, doctor.Finding{Status: doctor.OK, Part: strings.Join(unset, ", "), Detail: "not set: " + s[1]})
+		}
+	}
+	return report
+}
