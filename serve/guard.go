@@ -59,6 +59,13 @@ func (s *Server) ownPage(r *http.Request) bool {
 	return true
 }
 
+// Handle adds paths, before Run.
+func (s *Server) Handle(routes ...Route) {
+	for _, route := range routes {
+		s.mux.Handle(route.Pattern, s.guard(route))
+	}
+}
+
 // guard is a route's handler behind its key and its limits.
 func (s *Server) guard(route Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -36,6 +36,13 @@ type openRoots struct {
 	closed bool
 }
 
+// OpenRoot is an open root, which several requests use together. Callers must not close it.
+type OpenRoot struct {
+	Broker     *broker.Broker
+	Live       *live.Hub         // looks from the first time that somebody asks it
+	Permission *permission.Store // the tool calls of its sessions that wait for a person
+}
+
 // place is an open root, and how many need it.
 type place struct {
 	OpenRoot

@@ -12,6 +12,25 @@ import (
 
 const keyTime = time.Second // between two looks whether the key of a stream is still worth something
 
+// New makes a server, which does not listen yet. The health, the metrics and no other path is answered.
+func New(cfg Config) *Server {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	limits := cfg.Limits.withDefaults()
+	s := &Server{cfg: cfg, limits: limits, mux: http.NewServeMux(), keys: &toolToken{dir: cfg.State}, counts: newCounts(cfg.Now()),
+		connections: newConnLimiter(limits.Connections), open: newStreams(limits.Streams)}
+	s.roots = newOpenRoots(cfg.Open, limits.OpenRoots, limits.RootIdle, cfg.Log)
+	s.roots.look = cfg.Keep
+	s.Handle(
+		Route{Pattern: "GET /healthz", Who: []Kind{Anyone}, Handler: http.HandlerFunc(s.health)},
+		Route{Pattern: "GET /metrics", Who: []Kind{Tools}, Handler: http.HandlerFunc(s.metrics)})
+	return s
+}
+
 // Listen opens the port, makes the token if there is none, and tells where we are. Nobody is answered before Run.
 func (s *Server) Listen(ctx context.Context) (err error) {
 	if err := MakeToken(s.cfg.State); err != nil {

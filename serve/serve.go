@@ -23,33 +23,8 @@ import (
 
 	"c2c/broker"
 	"c2c/inbox/atomicfile"
-	"c2c/live"
-	"c2c/permission"
 	"c2c/serve/underway"
 )
-
-// Kind is which key a visitor has shown. None stands for another one.
-type Kind int
-
-const (
-	Anyone Kind = iota // no key
-	Tools              // the tool token: an agent's client
-	Sender             // the token of a sender
-	Person             // the login of the page
-)
-
-func (k Kind) String() string {
-	return [...]string{"anyone", "tools", "outside", "person"}[k]
-}
-
-// Visitor is the sender of a request, as its key says. Name and Root are those of a sender or a person.
-type Visitor struct {
-	Kind       Kind
-	Name, Root string
-}
-
-// Process is the client's end of a connection. PID 0: it cannot be seen.
-type Process struct{ PID, UID int }
 
 // Route is what is answered at a path, and to whom.
 type Route struct {
@@ -137,39 +112,6 @@ type Server struct {
 	busy      underway.Requests // requests whose handler runs
 }
 
-// New makes a server, which does not listen yet. The health, the metrics and no other path is answered.
-func New(cfg Config) *Server {
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
-	limits := cfg.Limits.withDefaults()
-	s := &Server{cfg: cfg, limits: limits, mux: http.NewServeMux(), keys: &toolToken{dir: cfg.State}, counts: newCounts(cfg.Now()),
-		connections: newConnLimiter(limits.Connections), open: newStreams(limits.Streams)}
-	s.roots = newOpenRoots(cfg.Open, limits.OpenRoots, limits.RootIdle, cfg.Log)
-	s.roots.look = cfg.Keep
-	s.Handle(
-		Route{Pattern: "GET /healthz", Who: []Kind{Anyone}, Handler: http.HandlerFunc(s.health)},
-		Route{Pattern: "GET /metrics", Who: []Kind{Tools}, Handler: http.HandlerFunc(s.metrics)})
-	return s
-}
-
-// Handle adds paths, before Run.
-func (s *Server) Handle(routes ...Route) {
-	for _, route := range routes {
-		s.mux.Handle(route.Pattern, s.guard(route))
-	}
-}
-
-// OpenRoot is an open root, which several requests use together. Callers must not close it.
-type OpenRoot struct {
-	Broker     *broker.Broker
-	Live       *live.Hub         // looks from the first time that somebody asks it
-	Permission *permission.Store // the tool calls of its sessions that wait for a person
-}
-
 // OpenRoot opens a root, if it is not open yet. The root must be there: a request never makes one by its name. done is called
 // when the place is not needed any more; that alone says that it may be closed.
 func (s *Server) OpenRoot(ctx context.Context, root string) (place *OpenRoot, done func(), err error) {
@@ -178,11 +120,3 @@ func (s *Server) OpenRoot(ctx context.Context, root string) (place *OpenRoot, do
 
 // Roots are those that are open.
 func (s *Server) Roots() []string { return s.roots.roots() }
-
-// VisitorOf is the sender of a request that came through a Server.
-func VisitorOf(r *http.Request) Visitor {
-	v, _ := r.Context().Value(visitorKey{}).(Visitor)
-	return v
-}
-
-type visitorKey struct{}

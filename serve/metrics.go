@@ -1,0 +1,68 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"c2c/broker"
+)
+
+// health says that the server answers, and nothing that a stranger could use.
+func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	fmt.Fprintf(w, "{\"ok\":true,\"version\":%q}\n", broker.Version)
+}
+
+// Measure has the metrics tell more: write adds lines as Prometheus reads them, within the time that it is given. It is called
+// before Run.
+func (s *Server) Measure(write func(context.Context, io.Writer)) { s.more = append(s.more, write) }
+
+// metricsTime is how long the metrics may take. A scraper asks again anyway.
+const metricsTime = 5 * time.Second
+
+// metrics tells what the server itself knows, as Prometheus reads it (text format 0.0.4).
+func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	open, went := s.connections.size()
+	gauge(w, "c2c_http_start_time_seconds", "When the daemon was started, in seconds since 1970.", s.counts.start.Unix())
+	gauge(w, "c2c_http_connections", "Connections that are open.", int64(open))
+	gauge(w, "c2c_http_streams", "Answers that may take long and are not over.", int64(s.open.size()))
+	gauge(w, "c2c_http_roots", "Roots that are open.", int64(s.roots.size()))
+	fmt.Fprint(w, "# HELP c2c_http_connections_full_total Times that a connection had to go because there were too many.\n"+
+		"# TYPE c2c_http_connections_full_total counter\n")
+	fmt.Fprintf(w, "c2c_http_connections_full_total %d\n", went)
+	fmt.Fprint(w, "# HELP c2c_http_refused_total Requests that were refused.\n# TYPE c2c_http_refused_total counter\n")
+	by, all := s.counts.copy()
+	for _, reason := range slices.Sorted(maps.Keys(by)) {
+		fmt.Fprintf(w, "c2c_http_refused_total{reason=%q} %d\n", reason, by[reason])
+	}
+	fmt.Fprint(w, "# HELP c2c_http_answers_total Answers that are over, by the pattern of their route and their status.\n# TYPE c2c_http_answers_total counter\n")
+	for _, a := range slices.SortedFunc(maps.Keys(all), compareAnswered) {
+		fmt.Fprintf(w, "c2c_http_answers_total{route=%q,code=\"%d\"} %d\n", a.route, a.status, all[a])
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), metricsTime)
+	defer cancel()
+	for _, write := range s.more {
+		write(ctx, w)
+	}
+}
+
+func compareAnswered(a, b answered) int {
+	return cmp.Or(strings.Compare(a.route, b.route), cmp.Compare(a.status, b.status))
+}
+
+func gauge(w io.Writer, name, help string, value int64) {
+	fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s gauge\n%s %d\n", name, help, name, name, value)
+}
