@@ -41,25 +41,27 @@ type OpenRoot struct {
 	Broker     *broker.Broker
 	Live       *live.Hub         // looks from the first time that somebody asks it
 	Permission *permission.Store // the tool calls of its sessions that wait for a person
+	Requests   *Requests         // the same as they change
 }
 
 // place is an open root, and how many need it.
 type place struct {
 	OpenRoot
-	stop  context.CancelFunc // ends Live
-	looks sync.WaitGroup     // Live, and the keeper
-	users int
-	since time.Time   // when the last one had done with it
-	timer *time.Timer // runs while nobody needs it
+	stop    context.CancelFunc // ends the workers
+	workers sync.WaitGroup     // Live, Requests, and look
+	users   int
+	since   time.Time   // when the last user was done
+	timer   *time.Timer // runs while there is no user
 }
 
 func (p *openRoots) newPlace(b *broker.Broker) *place {
 	ctx, stop := context.WithCancel(context.Background())
-	one := &place{stop: stop, OpenRoot: OpenRoot{Broker: b, Live: live.NewHub(live.Config{Broker: b}),
-		Permission: permission.Open(b.Dir(), time.Now).LogTo(b.Events.WriteTexts)}}
+	store, log := permission.Open(b.Dir(), time.Now).LogTo(b.Events.WriteTexts), p.log.With("root", b.Root())
+	one := &place{stop: stop, OpenRoot: OpenRoot{Broker: b, Live: live.NewHub(live.Config{Broker: b}), Permission: store, Requests: newRequests(store, log)}}
 	work := func(what string, do func()) {
-		one.looks.Go(func() { survive.Loop(ctx, p.log.With("root", b.Root()), what, do) })
+		one.workers.Go(func() { survive.Loop(ctx, log, what, do) })
 	}
+	work("follow permission requests", func() { one.Requests.follow(ctx) })
 	work("look at a root", func() { p.follow(ctx, one.Live) }) // followers are told how that ends
 	if p.look != nil {
 		work("look after what messages are owed", func() { p.look(ctx, b) })
@@ -69,7 +71,7 @@ func (p *openRoots) newPlace(b *broker.Broker) *place {
 
 func (p *place) close() {
 	p.stop()
-	p.looks.Wait()
+	p.workers.Wait()
 	p.Broker.Close()
 }
 

@@ -33,7 +33,6 @@ type Host struct {
 func (h *Host) Run(ctx context.Context, within func(prepare func() error, run func(context.Context)) error) error {
 	list := senders.Open(h.Files, time.Now)
 	shown := page.New(page.Config{Files: h.Files, Log: h.Log})
-	defer shown.Close()
 	s := serve.New(serve.Config{
 		Senders: webhook.Keys{List: list}, Persons: shown,
 		State: h.State, Port: h.Port, Getenv: h.Getenv, Dir: h.Cwd, Log: h.Log,

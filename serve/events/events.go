@@ -48,8 +48,8 @@ type Config struct {
 
 // Handler answers GET /events. Any number of requests may use it at once.
 type Handler struct {
-	cfg    Config
-	tables sessionTables
+	cfg   Config
+	turns *mailTurns
 }
 
 // New makes a Handler.
@@ -63,7 +63,7 @@ func New(cfg Config) *Handler {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Handler{cfg: cfg, tables: sessionTables{log: cfg.Log, all: map[*serve.OpenRoot]*sessionTable{}}}
+	return &Handler{cfg: cfg, turns: newMailTurns()}
 }
 
 // Routes are the paths of the handler.
@@ -98,7 +98,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, err)
 		return
 	}
-	defer l.leave()
 	l.text = format == "text"
 	if l.out, err = sse.Start(w, r, h.cfg.Write); err == nil {
 		err = l.run(r.Context())

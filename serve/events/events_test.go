@@ -439,39 +439,40 @@ func TestAStreamOfARootThatIsMadeAnewEnds(t *testing.T) {
 // The mail comes back before its taker has freed it: who looks in between must hear of that.
 func TestWhoWantedTheMailHearsThatItIsFree(t *testing.T) {
 	t.Parallel()
-	d := &sessionTable{turn: make(chan struct{}), taken: map[string]bool{}}
+	d := newMailTurns()
+	box := func(sid string) mailbox { return mailbox{sid: sid} }
 	told := func() bool {
 		select {
-		case <-d.turn:
+		case <-d.wanted:
 			return true
 		default:
 			return false
 		}
 	}
-	before := d.turn
-	if !d.take("a") || !d.take("b") || d.take("a") || told() {
+	before := d.wanted
+	if !d.take(box("a")) || !d.take(box("b")) || d.take(box("a")) || told() {
 		t.Error("one at a time has it")
 	}
-	if d.free("b"); d.turn != before {
+	if d.free(box("b")); d.wanted != before {
 		t.Error("everybody is told, although nobody wanted it") // who frees it would look again and again
 	}
-	if d.free("a"); d.turn == before || !d.take("a") {
+	if d.free(box("a")); d.wanted == before || !d.take(box("a")) {
 		t.Error("who wanted it is not told")
 	}
 	// Who finds nothing while another one has it in hand, who then puts it back.
 	freed := d.freed()
-	before = d.turn
-	if !d.nothing("a", freed) {
+	before = d.wanted
+	if !d.isEmpty(box("a"), freed) {
 		t.Error("it is in another's hands")
 	}
-	if d.free("a"); d.turn == before {
+	if d.free(box("a")); d.wanted == before {
 		t.Error("who found nothing is not told")
 	}
-	if d.nothing("a", freed) {
+	if d.isEmpty(box("a"), freed) {
 		t.Error("it was put back since it was looked for")
 	}
-	before = d.turn
-	if !d.nothing("a", d.freed()) || d.turn != before {
+	before = d.wanted
+	if !d.isEmpty(box("a"), d.freed()) || d.wanted != before {
 		t.Error("there is nothing, and nobody has it")
 	}
 }

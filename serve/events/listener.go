@@ -26,8 +26,6 @@ type listener struct {
 	h     *Handler
 	v     serve.Visitor
 	place *serve.OpenRoot
-	table *sessionTable
-	leave func()
 	out   *sse.Stream
 	text  bool
 
@@ -63,7 +61,6 @@ func (h *Handler) listen(r *http.Request, v serve.Visitor, place *serve.OpenRoot
 			}
 		}
 	}
-	l.table, l.leave = h.tables.of(place)
 	l.start.Mails = l.own(start.Mails)
 	if !ok {
 		l.start.Mails = nil // it knows of no message yet
@@ -117,15 +114,16 @@ func (l *listener) write(ctx context.Context, next <-chan news, ended chan error
 	beat := time.NewTicker(l.h.cfg.Heartbeat)
 	defer beat.Stop()
 	mail := true // there may be some
-	var looked <-chan struct{}
+	var told <-chan struct{}
 	for {
-		requests, turn := l.table.now()
-		if turn != looked {
+		requests, changed := l.place.Requests.Now()
+		if changed != told {
 			if err := l.tellRequests(ctx, requests); err != nil {
 				return err
 			}
-			looked = turn
+			told = changed
 		}
+		wake := l.h.turns.wake()
 		if mail && l.post != nil {
 			if err := l.post.deliver(ctx); err != nil {
 				return err
@@ -143,7 +141,8 @@ func (l *listener) write(ctx context.Context, next <-chan news, ended chan error
 			if err := l.take(n); err != nil {
 				return err
 			}
-		case <-turn:
+		case <-changed:
+		case <-wake:
 			mail = true
 		case <-beat.C:
 			mail = true // what was not to be handed over before now

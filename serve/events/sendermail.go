@@ -39,25 +39,26 @@ func (p *senderMail) deliver(ctx context.Context) error {
 	if time.Now().Before(p.wait) {
 		return nil
 	}
+	turn := mailbox{p.l.place, p.sid}
 	for {
 		if ok, err := p.fromArchive(); err != nil || !ok {
 			return err
 		}
-		freed := p.l.table.freed()
+		freed := p.l.h.turns.freed()
 		switch ready, err := p.ready(ctx); {
 		case err != nil:
 			p.trouble(ctx, err)
 			return nil
-		case !ready && p.l.table.nothing(p.sid, freed):
+		case !ready && p.l.h.turns.isEmpty(turn, freed):
 			return nil
 		case !ready:
 			continue
 		}
-		if !p.l.table.take(p.sid) {
+		if !p.l.h.turns.take(turn) {
 			return nil // another stream writes it, and it is in the archive then
 		}
 		n, err := p.hand(ctx)
-		p.l.table.free(p.sid)
+		p.l.h.turns.free(turn)
 		if err != nil || n == 0 {
 			return err
 		}

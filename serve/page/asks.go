@@ -6,10 +6,10 @@ import (
 	"errors"
 	"net/http"
 	"reflect"
-	"time"
 
 	"c2c/inbox/mail"
 	"c2c/permission"
+	"c2c/serve"
 )
 
 // ask is a tool call that waits for a person. Package permission has made its words visible, and cut them.
@@ -26,29 +26,23 @@ type ask struct {
 	Until   int64              `json:"until"`
 }
 
-// asksGap is between two looks at the requests.
-const asksGap = 50 * time.Millisecond
-
 // followAsks tells the open requests of a root, now and after each change, until ctx ends.
-func (p *Page) followAsks(ctx context.Context, store *permission.Store, tell func([]ask) error) error {
+func followAsks(ctx context.Context, requests *serve.Requests, tell func([]ask) error) error {
 	var before []ask
-	return p.changes.Each(ctx, asksGap, func() (files []string, wait time.Duration, err error) {
-		all, err := store.List(ctx)
-		if err != nil {
-			return nil, 0, err
-		}
-		open := openAsks(all)
-		if before == nil || !reflect.DeepEqual(open, before) {
+	for {
+		all, changed := requests.Now()
+		if open := openAsks(all); before == nil || !reflect.DeepEqual(open, before) {
 			if err := tell(open); err != nil {
-				return nil, 0, err
+				return err
 			}
 			before = open
 		}
-		if next := permission.Until(all); !next.IsZero() {
-			wait = max(time.Second, next.Sub(p.now()))
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
 		}
-		return []string{store.LockPath()}, wait, nil
-	})
+	}
 }
 
 func openAsks(all []permission.Request) []ask {

@@ -99,7 +99,7 @@ func (p *Page) tellAll(ctx context.Context, place *serve.OpenRoot, after uint64,
 	})
 	sources.Go(func() {
 		cancel(survive.Call(p.log, "follow permission requests", func() error {
-			return p.followAsks(ctx, place.Permission, func(open []ask) error { return put("asks", open) })
+			return followAsks(ctx, place.Requests, func(open []ask) error { return put("asks", open) })
 		}))
 	})
 	cancel(send(ctx, s, next))

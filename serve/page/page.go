@@ -29,7 +29,6 @@ import (
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
 	"c2c/serve"
-	"c2c/wake/watch"
 )
 
 //go:embed static
@@ -54,13 +53,11 @@ type Page struct {
 	now    func() time.Time
 	log    *slog.Logger
 	logins sync.Mutex // held while the file of a login is changed
-
-	changes *watch.Changes // of the files that streams look at
 }
 
-// New makes a page. Its caller closes it.
+// New makes a page.
 func New(cfg Config) *Page {
-	p := &Page{files: cfg.Files, changes: watch.NewChanges(), now: cfg.Now, log: cfg.Log}
+	p := &Page{files: cfg.Files, now: cfg.Now, log: cfg.Log}
 	if p.now == nil {
 		p.now = time.Now
 	}
@@ -69,9 +66,6 @@ func New(cfg Config) *Page {
 	}
 	return p
 }
-
-// Close ends what the page looks at. Nobody asks for anything any more.
-func (p *Page) Close() { p.changes.Close() }
 
 const (
 	maxSmall = 4 << 10

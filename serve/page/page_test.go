@@ -70,7 +70,6 @@ func newLab(t *testing.T) *lab {
 	l.amber = l.attach(callers.Caller{Client: "claude", ClientID: "a", Alias: "amber"})
 	l.birch = l.attach(callers.Caller{Client: "codex", ClientID: "b", Alias: "birch"})
 	page := New(Config{Files: l.files, Now: l.clock.now})
-	t.Cleanup(page.Close)
 	getenv := func(name string) string { return map[string]string{"XDG_STATE_HOME": home}[name] }
 	server := serve.New(serve.Config{State: state, Port: serve.AnyPort, Getenv: getenv, Dir: home, Persons: page,
 		Open:     func(root string) (*broker.Broker, error) { return broker.Open(broker.Config{Root: root}) },

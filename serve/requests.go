@@ -1,0 +1,81 @@
+package serve
+
+import (
+	"context"
+	"log/slog"
+	"reflect"
+	"sync"
+	"time"
+
+	"c2c/permission"
+	"c2c/process/survive"
+	"c2c/wake/watch"
+)
+
+// Requests follows the permission requests of an open root, for all streams that show them. It begins at the first question. Any
+// goroutine may use it.
+type Requests struct {
+	store *permission.Store
+	log   *slog.Logger
+	begin sync.Once
+	began chan struct{} // closed at the first question
+
+	mu      sync.Mutex
+	all     []permission.Request
+	changed chan struct{} // closed when all has changed, and replaced
+}
+
+func newRequests(store *permission.Store, log *slog.Logger) *Requests {
+	return &Requests{store: store, log: log, began: make(chan struct{}), changed: make(chan struct{})}
+}
+
+// Now gives the requests, see permission.Store.List. changed is closed when there are others. Callers must not change the list.
+func (q *Requests) Now() (all []permission.Request, changed <-chan struct{}) {
+	q.begin.Do(func() {
+		q.look(context.Background())
+		close(q.began)
+	})
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.all, q.changed
+}
+
+// requestsGap is between two looks at the requests.
+const requestsGap = 50 * time.Millisecond
+
+// follow looks at the requests whenever one has changed or expires, until ctx ends.
+func (q *Requests) follow(ctx context.Context) {
+	select {
+	case <-q.began:
+	case <-ctx.Done():
+		return
+	}
+	changes := watch.NewChanges()
+	defer changes.Close()
+	changes.Each(ctx, requestsGap, func() (files []string, wait time.Duration, err error) {
+		if next := q.look(ctx); !next.IsZero() {
+			wait = max(time.Second, time.Until(next))
+		}
+		return []string{q.store.LockPath()}, wait, nil
+	})
+}
+
+// look reads the requests, and says when the next one expires. If they cannot be read, what is known stays, and next is now.
+func (q *Requests) look(ctx context.Context) (next time.Time) {
+	var all []permission.Request
+	err := survive.Call(q.log, "read permission requests", func() (err error) {
+		all, err = q.store.List(ctx)
+		return err
+	})
+	if err != nil {
+		return time.Now()
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !reflect.DeepEqual(all, q.all) {
+		q.all = all
+		close(q.changed)
+		q.changed = make(chan struct{})
+	}
+	return permission.Until(all)
+}
