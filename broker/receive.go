@@ -1,0 +1,60 @@
+package broker
+
+import (
+	"context"
+	"fmt"
+
+	"c2c/broker/notice"
+	"c2c/broker/owed"
+	"c2c/inbox/mail"
+	"c2c/sessions"
+)
+
+// Receive stores messages that sessions of another host have sent to an alias of this root, in their order and in one commit. Who has
+// written each of them, and what the loop guard has counted, stands in the messages: the other host has proved itself to the
+// caller. Their ids keep one that is sent again from being stored twice. Errors: *UnknownAliasError, and those of
+// inbox.Mailbox.Deliver. When it returns nil they survive a power cut.
+func (b *Broker) Receive(ctx context.Context, alias string, msgs []mail.Message) error {
+	rows, err := b.Rows(ctx)
+	if err != nil {
+		return err
+	}
+	to := b.Receiver(rows, alias)
+	if to == nil || sessions.Fold(alias) == sessions.SystemAlias {
+		return &sessions.UnknownAliasError{Alias: alias, Closest: sessions.ClosestTo(rows, alias)}
+	}
+	box, err := b.Mailbox(to.SID())
+	if err != nil {
+		return err
+	}
+	reader := b.Session(to)
+	for i := range msgs {
+		m := &msgs[i]
+		m.To, m.ToAbsent = to.Alias(), reader.State == sessions.Absent
+		owed.Announce(b.Registry, *m)
+	}
+	stored, err := box.Deliver(ctx, msgs...)
+	if err != nil {
+		return fmt.Errorf("store mail of another host for %q: %w", to.Alias(), err)
+	}
+	for i, m := range stored.Messages {
+		owed.Announce(b.Registry, m)
+		s := &sending{b: b, from: sessions.Session{ID: m.FromSession, Alias: m.From}, to: to, reader: reader, box: box, message: m, again: stored.Already[i]}
+		s.follow(ctx, m.Held != "")
+	}
+	return nil
+}
+
+// TellRefused tells the sender of a message to another host, once, why that host refuses it for good.
+func (b *Broker) TellRefused(ctx context.Context, m mail.Message, why string) error {
+	rows, err := b.Rows(ctx)
+	if err != nil {
+		return err
+	}
+	from := notice.SenderOf(b.Registry, rows, m)
+	if from == nil {
+		return nil // it is gone, and nobody has its alias
+	}
+	return notice.Send(ctx, b.Registry, from.SID(), mail.Message{To: from.Alias(), ID: notice.About(m, "not stored"), InReplyTo: m.ID,
+		Content: fmt.Sprintf("%s was not stored there: %s. It is not sent again.", notice.Describe(m), why)}, "not stored")
+}
