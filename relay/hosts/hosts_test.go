@@ -316,7 +316,7 @@ func TestTwoHostsArePairedByInvitationAndAnswer(t *testing.T) {
 	if err != nil || got.Key.ID() != a.key.Public().ID() || got.Name != "laptop" || got.Carrier != NATS {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	answer, err := got.Answer(b.key, "devbox")
+	answer, err := got.Answer(b.key, "devbox", "ssh-ed25519 AAAA")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -347,14 +347,14 @@ func TestAnInvitationIsBurntByOneWrongAnswerAndByAnHour(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer, err := i.Answer(b.key, "devbox")
+		answer, err := i.Answer(b.key, "devbox", "ssh-ed25519 AAAA")
 		if err != nil {
 			t.Fatal(err)
 		}
 		return answer
 	}
 	for what, change := range map[string]func(*Answer){
-		"proof": func(a *Answer) { a.Proof[0] ^= 1 }, "key": func(a *Answer) { a.Key = c.key.Public() }, "name": func(a *Answer) { a.Name = "other" },
+		"proof": func(a *Answer) { a.Proof[0] ^= 1 }, "key": func(a *Answer) { a.Key = c.key.Public() }, "name": func(a *Answer) { a.Name = "other" }, "key of ssh": func(a *Answer) { a.SSHKey = "ssh-ed25519 BBBB" },
 	} {
 		right := invite()
 		wrong := right
@@ -477,7 +477,7 @@ func FuzzParsePasted(f *testing.F) {
 		f.Fatal(err)
 	}
 	i := Invitation{Number: "n", Secret: make([]byte, invitationBytes), Name: "laptop", Carrier: SSH, Address: "me@laptop", Key: k.Public()}
-	a, err := i.Answer(k, "devbox")
+	a, err := i.Answer(k, "devbox", "ssh-ed25519 AAAA")
 	if err != nil {
 		f.Fatal(err)
 	}

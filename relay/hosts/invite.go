@@ -50,6 +50,7 @@ type Answer struct {
 	Number string `json:"number"`
 	Name   string `json:"name"` // what the invited host calls itself
 	Key    Public `json:"key"`
+	SSHKey string `json:"ssh_key,omitempty"` // with which it comes, where the invitation is by ssh
 	Proof  []byte `json:"proof"`
 }
 
@@ -119,9 +120,9 @@ func ParseInvitation(text string) (i Invitation, err error) {
 // IsAnswer says whether a pasted text is the answer to an invitation.
 func IsAnswer(text string) bool { return strings.HasPrefix(strings.TrimSpace(text), answerTag) }
 
-// Answer answers an invitation. The caller adds the inviter to its list.
-func (i Invitation) Answer(key *Key, name string) (Answer, error) {
-	a := Answer{Number: i.Number, Name: name, Key: key.Public()}
+// Answer answers an invitation. sshKey is the public key of ssh with which this host comes, if the invitation is by ssh. The caller adds the inviter to its list.
+func (i Invitation) Answer(key *Key, name, sshKey string) (Answer, error) {
+	a := Answer{Number: i.Number, Name: name, Key: key.Public(), SSHKey: sshKey}
 	a.Proof = a.prove(i.Secret, i.Key)
 	return a, a.check()
 }
@@ -129,7 +130,7 @@ func (i Invitation) Answer(key *Key, name string) (Answer, error) {
 // prove is the proof of the answer to one host with one secret.
 func (a Answer) prove(secret []byte, inviter Public) []byte {
 	mac := hmac.New(sha256.New, secret)
-	fmt.Fprintf(mac, "c2c answer\x00%s\x00%s\x00%s\x00%s", inviter.id, a.Number, a.Name, a.Key.id)
+	fmt.Fprintf(mac, "c2c answer\x00%s\x00%s\x00%s\x00%s\x00%s", inviter.id, a.Number, a.Name, a.Key.id, a.SSHKey)
 	return mac.Sum(nil)
 }
 

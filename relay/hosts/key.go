@@ -37,12 +37,12 @@ type Key struct {
 
 // LoadKey gives the key of this host, and makes it the first time. A damaged one is an error: a new key would be another host.
 func LoadKey(ctx context.Context, dir *atomicfile.Dir) (*Key, error) {
-	k, err := readKey(dir)
+	k, err := ReadKey(dir)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return k, err
 	}
 	err = filelock.With(ctx, dir, lockFile, func() error {
-		if k, err = readKey(dir); !errors.Is(err, fs.ErrNotExist) {
+		if k, err = ReadKey(dir); !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		if k, err = NewKey(); err != nil {
@@ -78,7 +78,8 @@ func (k *Key) text() []byte {
 		signs, base64.StdEncoding.EncodeToString(k.sign.Seed()), k.open)
 }
 
-func readKey(dir *atomicfile.Dir) (*Key, error) {
+// ReadKey is LoadKey where none is made.
+func ReadKey(dir *atomicfile.Dir) (*Key, error) {
 	data, err := readPrivate(dir, keyFile, maxKey)
 	if err != nil {
 		return nil, err
