@@ -81,3 +81,43 @@ is refused.
 		Options:  []Option{{Name: "print", Short: "print the link, and start no browser"}},
 		Examples: []string{"c2c open", "c2c open --print"}},
 }
+
+// The verbs for mail between machines.
+var machines = []Verb{
+	{Name: "relay", C2cd: true, Args: "[verb] [host]", First: "add pair allow list status revoke remove project start stop restart run", Short: "mail to other machines, and from them",
+		Long: `Pairs this machine with others, and carries mail between them. ALIAS@HOST is the
+session ALIAS in the same project on HOST. Mail for a machine that sleeps waits
+here, and arrives in its order, once.
+
+  add USER@HOST      pair with a machine that ssh reaches: it shows what changes
+                     there and here, and asks once
+  pair [TEXT]        without ssh between them: make an invitation, take one, or
+                     take the answer to one; - reads it from standard input
+  allow HOST         change what it may write to: --aliases, --projects
+  list               the paired machines, and what each may write to
+  status             whether the relay runs, and the way to each machine; if it
+                     does not run, exit 3
+  revoke HOST        refuse its mail from now on, and remember its key for that
+  remove HOST        forget it
+  project NAME       name this project, if it has no remote: a project of the
+                     same name on the other machine is the same
+  start, stop, restart   the relay of this user; it starts by itself when there
+                     is something to carry, unless it was stopped
+  run                the same, in front
+
+Whoever is paired can do no more than write to the sessions that it may reach.
+Its key of ssh opens "c2cd relay --stdio" there, and nothing else.
+`,
+		Options: []Option{
+			{Name: "as", Value: "name", Short: "add, pair: what the other machine is called here"},
+			{Name: "name", Value: "name", Short: "add, pair: what this machine is called there"},
+			{Name: "aliases", Value: "aliases", Takes: "alias", Short: "that it may write to, with commas; * all, - none"},
+			{Name: "projects", Value: "names", Short: "in which, with commas; this, * all, - none"},
+			{Name: "ssh", Value: "user@host", Short: "pair: where the other machine reaches this one"},
+			{Name: "print", Short: "add: print the line of authorized_keys, do not write it"},
+			{Name: "yes", Short: "do not ask"},
+			{Name: "unit", Short: "print a unit for systemd --user, and do nothing"},
+			dryRun, asJSON,
+		},
+		Examples: []string{"c2c relay status", "c2c relay add me@devbox --dry-run"}},
+}

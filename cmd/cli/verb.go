@@ -51,7 +51,7 @@ type Group struct {
 
 // table has all verbs, in the order in which help shows them.
 var table = [...]Group{
-	{"Write", writing}, {"Read", reading}, {"Sessions", sessionList}, {"Set up", setup}, {"Keep", keeping}, {"Over HTTP", face}, {forClients, inside},
+	{"Write", writing}, {"Read", reading}, {"Sessions", sessionList}, {"Set up", setup}, {"Keep", keeping}, {"Over HTTP", face}, {"Other machines", machines}, {forClients, inside},
 }
 
 const forClients = "For clients"

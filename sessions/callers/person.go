@@ -37,6 +37,9 @@ func (u *User) looked() *User {
 // IsTyping says whether somebody types at a terminal here.
 func (u *User) IsTyping() bool { return u.looked().Terminal && u.Typing }
 
+// HasTerminal says whether there is a terminal here, typed at or not.
+func (u *User) HasTerminal() bool { return u.looked().Terminal }
+
 // UserHere is the person at this terminal. stdin is the standard input.
 func UserHere(getenv func(string) string, stdin io.Reader) *User {
 	u := &User{UID: os.Getuid(), Login: getenv("USER"), here: true}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+
+	"c2c/cmd/cli"
+	"c2c/cmd/relayed"
+	"c2c/sessions/callers"
+)
+
+// relay runs c2c relay.
+func (c *call) relay(ctx context.Context, v cli.Verb) error {
+	err := relayed.Run(ctx, relayed.Program{Stdin: c.stdin, Stdout: c.stdout, Stderr: c.stderr, Getenv: c.getenv, Environ: os.Environ(), Cwd: c.cwd,
+		C2C: c.c2c, Log: c.log, Person: c.personAnywhere}, v, c.args)
+	if errors.Is(err, relayed.ErrDown) {
+		return errDown
+	}
+	return err
+}
+
+// personAnywhere is onlyPerson where there may be no root.
+func (c *call) personAnywhere(ctx context.Context, does string) error {
+	b, err := c.openThere()
+	if errors.Is(err, fs.ErrNotExist) {
+		if !callers.UserHere(c.getenv, c.stdin).HasTerminal() {
+			return cli.WithHint(errors.New("only a person "+does+", and this shell has no terminal"), "type it in a terminal of yours; an agent asks its user to")
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	_, err = c.onlyPerson(ctx, b, does)
+	return err
+}

@@ -1,0 +1,306 @@
+package relayed
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+
+	"c2c/cmd/cli"
+	"c2c/relay/hosts"
+	"c2c/relay/ssh"
+)
+
+// remoteExchange runs c2c on the other host. A shell that ssh starts may not know where a person's programs are.
+const remoteExchange = `sh -c 'PATH="$PATH:$HOME/.local/bin:$HOME/bin:$HOME/go/bin:/usr/local/bin:/opt/homebrew/bin"; export PATH; exec c2c relay exchange'`
+
+// linkWait is how long add waits for the first link. It only tells.
+const linkWait = 10 * time.Second
+
+// add pairs this machine with one that ssh reaches: with a person's own keys it goes there once, and tells each the key of the other.
+func (c *call) add(ctx context.Context, dest string) error {
+	if err := hosts.CheckDest(dest); err != nil {
+		return fmt.Errorf("%w: %w", cli.ErrUsage, err)
+	}
+	projects, aliases, err := c.allowed(ctx)
+	if err != nil {
+		return err
+	}
+	if projects == nil {
+		projects = []string{hosts.Any}
+	}
+	if aliases == nil {
+		aliases = []string{hosts.Any}
+	}
+	key, err := hosts.LoadKey(ctx, c.r.Dir)
+	if err != nil {
+		return err
+	}
+	public := key.Public()
+	e := Exchange{Name: cmp.Or(*c.name, machineName()), Key: &public, Projects: []string{hosts.Any}, Aliases: []string{hosts.Any}, Print: *c.print}
+	if err := hosts.CheckName(e.Name); err != nil {
+		return fmt.Errorf("%w: --name: %w", cli.ErrUsage, err)
+	}
+	if e.SSHKey, err = c.r.SSHKey(ctx); err != nil {
+		return err
+	}
+	there, err := c.exchange(ctx, dest, e)
+	if err != nil {
+		return err
+	}
+	h := hosts.Host{Name: cmp.Or(*c.as, there.Name), Carrier: hosts.SSH, Dest: dest, Projects: none(projects), Aliases: none(aliases), Key: *there.Key}
+	if known, err := c.hosts().ByID(there.Key.ID()); err == nil && *c.as == "" {
+		h.Name = known.Name
+	}
+	if err := hosts.CheckName(h.Name); err != nil {
+		return cli.WithHint(err, "c2c relay add --as NAME says what it is called here")
+	}
+	if !*c.asJSON || !*c.yes {
+		c.showPlan(h, e, there)
+	}
+	if *c.print {
+		return c.finishPrint(ctx, dest, e, h, there)
+	}
+	if *c.dry {
+		return nil
+	}
+	if ok, err := c.confirm("Do this?"); err != nil || !ok {
+		return errors.Join(err, errors.New("nothing was changed"))
+	}
+	e.Apply = true
+	if there, err = c.exchange(ctx, dest, e); err != nil {
+		return err
+	}
+	if there.Key.ID() != h.Key.ID() {
+		return fmt.Errorf("%s has shown another key than a moment ago", dest)
+	}
+	return c.paired(ctx, h)
+}
+
+// paired adds a host here, and starts the relay.
+func (c *call) paired(ctx context.Context, h hosts.Host) error {
+	if _, err := c.hosts().Add(ctx, h); err != nil {
+		return err
+	}
+	if _, _, err := c.r.Start(ctx, c.Environ); err != nil {
+		return fmt.Errorf("%s is paired; start the relay: %w", h.Name, err)
+	}
+	st := c.firstLink(ctx, h)
+	if *c.asJSON {
+		return cli.JSON(c.Stdout, struct {
+			shown
+			ssh.Status `json:"link"`
+		}{shownHost(h), st})
+	}
+	fmt.Fprintf(c.Stdout, "paired with %s: c2c send NAME@%[1]s 'text'\n", h.Name)
+	switch {
+	case st.Up:
+		fmt.Fprintln(c.Stdout, "the link is up")
+	case h.Dest != "":
+		fmt.Fprintf(c.Stderr, "c2c: there is no link yet; c2c relay status shows it: %s\n", st.Error)
+	}
+	return nil
+}
+
+// firstLink waits for the link to a host, for some time.
+func (c *call) firstLink(ctx context.Context, h hosts.Host) (st ssh.Status) {
+	late := time.After(linkWait)
+	for h.Dest != "" && !st.Up {
+		all, _ := c.r.Links()
+		for _, one := range all {
+			if one.Peer == h.Name {
+				st = one
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return st
+		case <-late:
+			return st
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return st
+}
+
+// showPlan says what add changes.
+func (c *call) showPlan(h hosts.Host, e Exchange, there Exchanged) {
+	fmt.Fprintf(c.Stdout, "this machine: %s, key %s\n%s: key %s\n\n", e.Name, e.Key.Fingerprint(), h.Name, there.Key.Fingerprint())
+	if !*c.print {
+		fmt.Fprintf(c.Stdout, "on %s, into ~/.ssh/authorized_keys:\n  %s\n", h.Name, there.Line)
+	}
+	fmt.Fprintf(c.Stdout, "on %s: %s may write to %s\n", h.Name, cmp.Or(there.Known, e.Name), reaches(e.Projects, e.Aliases))
+	fmt.Fprintf(c.Stdout, "here: %s may write to %s\n", h.Name, reaches(h.Projects, h.Aliases))
+}
+
+// finishPrint is for a person who writes authorized_keys: the line is the answer, and all else is done.
+func (c *call) finishPrint(ctx context.Context, dest string, e Exchange, h hosts.Host, there Exchanged) error {
+	fmt.Fprintf(c.Stdout, "\nput this line into ~/.ssh/authorized_keys on %s:\n%s\n", h.Name, there.Line)
+	if *c.dry {
+		return nil
+	}
+	if ok, err := c.confirm("Pair all else?"); err != nil || !ok {
+		return errors.Join(err, errors.New("nothing was changed"))
+	}
+	e.Apply = true
+	if _, err := c.exchange(ctx, dest, e); err != nil {
+		return err
+	}
+	return c.paired(ctx, h)
+}
+
+// exchange runs c2c on the other host, with the keys of the person who types this.
+func (c *call) exchange(ctx context.Context, dest string, e Exchange) (a Exchanged, err error) {
+	asked, err := json.Marshal(e)
+	if err != nil {
+		return a, err
+	}
+	cmd := exec.CommandContext(ctx, "ssh", "-T", "-o", "ConnectTimeout=15", "--", dest, remoteExchange)
+	var said bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(asked), &said, c.Stderr // ssh asks for passwords at the terminal
+	if err := cmd.Run(); err != nil {
+		exit := (*exec.ExitError)(nil)
+		if errors.As(err, &exit) && exit.ExitCode() == 127 {
+			return a, cli.WithHint(fmt.Errorf("there is no c2c on %s", dest), "install c2c there, in the PATH")
+		}
+		return a, fmt.Errorf("pair through ssh %s: %w", dest, err)
+	}
+	text := said.String()
+	if i := strings.LastIndex(strings.TrimSpace(text), "\n"); i >= 0 { // a shell may have said something before
+		text = text[i+1:]
+	}
+	if err := json.Unmarshal([]byte(text), &a); err != nil || a.Key == nil || hosts.CheckName(a.Name) != nil || checkLine(a.Line) != nil {
+		return a, cli.WithHint(fmt.Errorf("pair through ssh %s: what answers there is no c2c of this kind: %.200q", dest, text), "install the same version of c2c on both")
+	}
+	return a, nil
+}
+
+// checkLine refuses what could steer the terminal that shows it.
+func checkLine(line string) error {
+	if strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r > '~' }) || len(line) > 4096 {
+		return errors.New("it is no line of authorized_keys")
+	}
+	return nil
+}
+
+// pair makes an invitation, takes one, or takes the answer to one.
+func (c *call) pair(ctx context.Context, text string) error {
+	key, err := hosts.LoadKey(ctx, c.r.Dir)
+	if err != nil {
+		return err
+	}
+	if text == "-" {
+		data := make([]byte, hosts.MaxPasted+1)
+		n, err := readFull(c.Stdin, data)
+		if err != nil {
+			return err
+		}
+		text = string(data[:n])
+	}
+	switch {
+	case text == "":
+		return c.invite(ctx, key)
+	case hosts.IsAnswer(text):
+		return c.takeAnswer(ctx, key, text)
+	}
+	return c.takeInvitation(ctx, key, text)
+}
+
+func (c *call) invite(ctx context.Context, key *hosts.Key) error {
+	projects, aliases, err := c.allowed(ctx)
+	if err != nil {
+		return err
+	}
+	h := hosts.Host{Name: *c.as, Carrier: hosts.NATS, Projects: none(projects), Aliases: none(aliases)}
+	if *c.ssh != "" {
+		h.Carrier = hosts.SSH
+	}
+	i, err := c.hosts().Invite(ctx, key, cmp.Or(*c.name, machineName()), *c.ssh, h)
+	if err != nil {
+		return err
+	}
+	if *c.asJSON {
+		return cli.JSON(c.Stdout, map[string]any{"invitation": i.String(), "fingerprint": i.Key.Fingerprint(), "expires_in_s": int(hosts.InvitationTime.Seconds())})
+	}
+	fmt.Fprintf(c.Stderr, "key of this machine: %s\nWithin an hour, on the other machine: c2c relay pair, with this behind it. Then give its answer to c2c relay pair here.\n", i.Key.Fingerprint())
+	fmt.Fprintln(c.Stdout, i)
+	if h.Projects == nil || h.Aliases == nil {
+		fmt.Fprintln(c.Stderr, "c2c: hint: it may write to no session here; --aliases and --projects change that, now or with c2c relay allow")
+	}
+	return nil
+}
+
+func (c *call) takeInvitation(ctx context.Context, key *hosts.Key, text string) error {
+	i, err := hosts.ParseInvitation(text)
+	if err != nil {
+		return fmt.Errorf("%w: %w", cli.ErrUsage, err)
+	}
+	projects, aliases, err := c.allowed(ctx)
+	if err != nil {
+		return err
+	}
+	h := hosts.Host{Name: cmp.Or(*c.as, i.Name), Carrier: i.Carrier, Projects: none(projects), Aliases: none(aliases), Key: i.Key}
+	name, sshKey := cmp.Or(*c.name, machineName()), ""
+	if i.Carrier == hosts.SSH {
+		h.Dest = i.Address
+		if sshKey, err = c.r.SSHKey(ctx); err != nil {
+			return err
+		}
+	}
+	answer, err := i.Answer(key, name, sshKey)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.Stderr, "%s has the key %s; here it may write to %s\n", h.Name, h.Key.Fingerprint(), reaches(h.Projects, h.Aliases))
+	if *c.dry {
+		return nil
+	}
+	if ok, err := c.confirm("Does its person see the same key?"); err != nil || !ok {
+		return errors.Join(err, errors.New("nothing was changed"))
+	}
+	if _, err := c.hosts().Add(ctx, h); err != nil {
+		return err
+	}
+	if *c.asJSON {
+		return cli.JSON(c.Stdout, map[string]any{"answer": answer.String(), "host": h.Name, "fingerprint": answer.Key.Fingerprint()})
+	}
+	fmt.Fprintf(c.Stderr, "key of this machine: %s\nOn %s: c2c relay pair, with this behind it:\n", answer.Key.Fingerprint(), h.Name)
+	fmt.Fprintln(c.Stdout, answer)
+	return nil
+}
+
+func (c *call) takeAnswer(ctx context.Context, key *hosts.Key, text string) error {
+	a, err := hosts.ParseAnswer(text)
+	if err != nil {
+		return fmt.Errorf("%w: %w", cli.ErrUsage, err)
+	}
+	line := ""
+	fmt.Fprintf(c.Stderr, "%s has the key %s\n", a.Name, a.Key.Fingerprint())
+	if a.SSHKey != "" {
+		if line, err = AuthorizedLine(c.c2cd(), a.SSHKey, a.Key); err != nil {
+			return err
+		}
+		fmt.Fprintf(c.Stderr, "into %s:\n  %s\n", AuthorizedKeys(c.Getenv), line)
+	}
+	if *c.dry {
+		return nil
+	}
+	if ok, err := c.confirm("Does its person see the same key?"); err != nil || !ok {
+		return errors.Join(err, errors.New("nothing was changed, and the answer can still be used"))
+	}
+	h, err := c.hosts().Redeem(ctx, key, a)
+	if err != nil {
+		return err
+	}
+	if line != "" {
+		if err := Authorize(AuthorizedKeys(c.Getenv), line, a.Key); err != nil {
+			return err
+		}
+	}
+	return c.paired(ctx, h)
+}

@@ -1,0 +1,169 @@
+package relayed
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"c2c/broker/loops"
+	"c2c/project"
+	"c2c/relay"
+	"c2c/relay/hosts"
+	"c2c/relay/ssh"
+	"c2c/wake/watch"
+)
+
+type clock = func() time.Time
+
+// lookGap is the least time between two looks at what has changed: senders that write at once are looked at together.
+const lookGap = time.Millisecond
+
+// Settings are the variables of c2c that the relay goes by.
+func Settings() []string {
+	return []string{loops.HopsVariable, "SSH_AUTH_SOCK"}
+}
+
+// Host is the relay itself.
+type Host struct {
+	*Relay
+	Getenv func(string) string
+	SSH    string // the program; "" is the one in PATH
+	Log    *slog.Logger
+	Now    clock
+
+	list    *hosts.List
+	peers   relay.Peers
+	carrier *ssh.Carrier
+	roots   *roots
+}
+
+// Run carries mail until ctx ends, or until somebody stops it.
+func (h *Host) Run(ctx context.Context) error {
+	key, err := hosts.LoadKey(ctx, h.Dir)
+	if err != nil {
+		return err
+	}
+	h.list = h.Hosts(h.Now)
+	if _, err := h.list.All(); err != nil {
+		return err
+	}
+	h.peers = relay.Paired(key, h.list)
+	changed := make(chan struct{}, 1)
+	cfg := ssh.Config{Peers: h.peers, Dials: h.dials, Program: h.SSH, Log: h.Log, Now: h.Now, Changed: func() { poke(changed) }}
+	if _, err := h.Dir.Stat(sshKeyFile); err == nil {
+		cfg.Identity = filepath.Join(h.Dir.Path(), sshKeyFile)
+	}
+	h.Prepare = func() error {
+		var err error
+		for _, name := range []string{wantedFile, filepath.Base(h.list.Changed())} {
+			err = errors.Join(err, touch(h.Dir, name))
+		}
+		if err == nil {
+			cfg.Listener, err = h.listen()
+		}
+		return err
+	}
+	return h.Daemon.Run(ctx, func(ctx context.Context) {
+		h.Log.Info("relay runs", "key", key.Public().Fingerprint())
+		h.carrier = ssh.New(cfg)
+		h.roots = &roots{h: h, open: map[string]*root{}}
+		var tasks sync.WaitGroup
+		tasks.Go(func() { h.carrier.Run(ctx, h.roots) })
+		tasks.Go(func() { h.keepLinks(ctx, changed) })
+		h.watch(ctx)
+		tasks.Wait()
+		h.roots.closeAll()
+		h.Log.Info("relay ends")
+	})
+}
+
+// dials are the hosts that ssh finds from here. While the list is damaged there are none.
+func (h *Host) dials() (all []ssh.Dial) {
+	list, err := h.list.All()
+	if err != nil {
+		h.Log.Error("no host is reached", "err", err)
+	}
+	for _, host := range list {
+		if host.Carrier == hosts.SSH && host.Dest != "" && host.Revoked == 0 {
+			all = append(all, ssh.Dial{Peer: host.Name, Dest: host.Dest})
+		}
+	}
+	return all
+}
+
+// watch looks at the list, the roots and their outboxes, now and whenever one of them changes.
+func (h *Host) watch(ctx context.Context) {
+	changes := watch.NewChanges()
+	defer changes.Close()
+	var last []hosts.Host
+	changes.Each(ctx, lookGap, func() ([]string, time.Duration, error) {
+		list, err := h.list.All()
+		if err == nil && !same(list, last) {
+			last = list
+			h.carrier.Reload()
+		}
+		files := h.roots.look(ctx, list)
+		return append(files, filepath.Join(h.Dir.Path(), wantedFile), h.list.Changed()), 0, nil
+	})
+}
+
+// same says whether nothing has changed that matters to a carrier.
+func same(a, b []hosts.Host) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i].Name != b[i].Name || a[i].Dest != b[i].Dest || a[i].Carrier != b[i].Carrier || a[i].Revoked != b[i].Revoked || a[i].Key.ID() != b[i].Key.ID() {
+			return false
+		}
+	}
+	return true
+}
+
+// keepLinks writes down the way to each host when it changes, for c2c relay status.
+func (h *Host) keepLinks(ctx context.Context, changed <-chan struct{}) {
+	for {
+		data, err := json.MarshalIndent(h.carrier.Status(), "", " ")
+		if err == nil {
+			err = h.Dir.Write(linksFile, append(data, '\n'))
+		}
+		if err != nil {
+			h.Log.Warn("the links are not shown", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		}
+	}
+}
+
+func poke(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// rootsHere are the roots below the state directory, and those that a person has given a name.
+func (h *Host) rootsHere() (all []project.Root) {
+	named, err := h.list.Projects()
+	if err != nil {
+		h.Log.Error("named projects are left out", "err", err)
+	}
+	names := map[string]string{}
+	for _, p := range named {
+		names[p.Root] = p.Name
+		all = append(all, project.Root{Path: p.Root, Name: p.Name})
+	}
+	for _, r := range project.RootsIn(h.State) {
+		if names[r.Path] == "" && r.Name != "" {
+			all = append(all, r)
+		}
+	}
+	return all
+}

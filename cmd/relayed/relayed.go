@@ -1,0 +1,207 @@
+// Package relayed runs c2c relay: one process for all roots and all paired hosts of a user, which carries mail to other machines
+// and from them. Who starts, stops and asks it, or pairs hosts, uses this package, too.
+//
+// Beside the files of package hosts, <state directory>/relay has:
+//
+//	relay.lock, .pid, .log  see package daemon
+//	relay.sock              where `c2c relay --stdio` finds the relay
+//	links.json              the way to each host, as it was last; it means nothing while no relay runs
+//	wanted.lock             closed by a writer when there is a root to look at
+//	stopped                 a person has stopped the relay: nothing but c2c relay start starts it
+//	ssh_key, ssh_key.pub    the key with which ssh goes to hosts; there it opens the relay and nothing else
+package relayed
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
+	"c2c/project"
+	"c2c/relay/hosts"
+	"c2c/relay/ssh"
+	"c2c/wake/daemon"
+)
+
+const (
+	socketFile  = "relay.sock"
+	linksFile   = "links.json"
+	wantedFile  = "wanted.lock"
+	stoppedFile = "stopped"
+	maxLinks    = 1 << 20
+)
+
+// Relay is the relay of this user, for those who start, stop and ask it.
+type Relay struct {
+	daemon.Daemon        // its Dir is nil if nothing was ever paired here
+	State         string // the state directory
+}
+
+// Open opens its files, which are made if create says so.
+func Open(getenv func(string) string, create bool) (*Relay, error) {
+	path, source := project.StateDir(getenv)
+	if path == "" || !filepath.IsAbs(path) {
+		return nil, fmt.Errorf("find the state directory: set XDG_STATE_HOME or HOME to an absolute path (%s is %q)", source, path)
+	}
+	r := &Relay{State: path, Daemon: daemon.Daemon{Name: "relay", What: "relay", Verb: "relay"}}
+	open := atomicfile.Open
+	if create {
+		open = atomicfile.Create
+	}
+	dir, err := open(filepath.Join(path, hosts.Dir))
+	if errors.Is(err, fs.ErrNotExist) && !create {
+		return r, nil
+	}
+	r.Dir = dir
+	return r, err
+}
+
+// Close closes its files.
+func (r *Relay) Close() {
+	if r.Dir != nil {
+		r.Dir.Close()
+	}
+}
+
+// Start starts the relay, unless it runs. env is its environment.
+func (r *Relay) Start(ctx context.Context, env []string) (pid int, started bool, err error) {
+	if pid, err := r.PID(); err != nil || pid != 0 {
+		return pid, false, err
+	}
+	if err := r.Dir.Remove(stoppedFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, false, err
+	}
+	pid, err = r.Daemon.Start(ctx, "/", daemon.Places(env, Settings()), "relay", "run")
+	if runs, _ := r.PID(); err != nil && runs != 0 { // another process was first
+		return runs, false, nil
+	}
+	return pid, err == nil, err
+}
+
+// ErrStopped says that the relay does not run since a person has stopped it.
+var ErrStopped = errors.New("the relay was stopped: c2c relay start lets mail go to other machines again")
+
+// Ensure is Start for those who only need the relay: it does nothing against a person's will. With an error mail waits.
+func (r *Relay) Ensure(ctx context.Context, env []string) error {
+	if runs, err := r.Runs(); err != nil || runs {
+		return err
+	}
+	if _, err := r.Dir.Stat(stoppedFile); err == nil {
+		return ErrStopped
+	}
+	_, _, err := r.Start(ctx, env)
+	return err
+}
+
+// Want has the relay look whether mail waits in a root that it has not open, and starts it before. Whoever has put mail into an
+// outbox calls it, unless the relay has that root open already.
+func (r *Relay) Want(ctx context.Context, env []string) error {
+	f, err := r.Dir.OpenHandle(wantedFile, os.O_RDWR|os.O_CREATE)
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return r.Ensure(ctx, env)
+}
+
+// Stop ends the relay. It stays ended.
+func (r *Relay) Stop(ctx context.Context) (ran bool, err error) {
+	if err := r.Dir.Replace(stoppedFile, []byte("by a person\n")); err != nil {
+		return false, err
+	}
+	return r.Daemon.Stop(ctx)
+}
+
+// Hosts is the list of the paired hosts.
+func (r *Relay) Hosts(now clock) *hosts.List { return hosts.Open(r.Dir, now) }
+
+// Links is what the relay that runs knows of the way to each host. Without one it is nothing.
+func (r *Relay) Links() (all []ssh.Status, err error) {
+	if runs, err := r.Runs(); err != nil || !runs {
+		return nil, err
+	}
+	data, err := r.Dir.ReadMost(linksFile, maxLinks)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &all)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", filepath.Join(r.Dir.Path(), linksFile), err)
+	}
+	return all, nil
+}
+
+// maxSocketPath is less than the system takes for the name of a socket: 104 bytes on macOS.
+const maxSocketPath = 100
+
+// socket gives a short name of the relay's socket, good until release is called.
+func (r *Relay) socket() (path string, release func(), err error) {
+	path = filepath.Join(r.Dir.Path(), socketFile)
+	if len(path) <= maxSocketPath {
+		return path, func() {}, nil
+	}
+	if runtime.GOOS != "linux" {
+		return "", nil, fmt.Errorf("the path %s is too long for a socket: set XDG_STATE_HOME to a shorter one", path)
+	}
+	dir, err := os.Open(r.Dir.Path())
+	if err != nil {
+		return "", nil, err
+	}
+	return filepath.Join("/proc/self/fd", strconv.Itoa(int(dir.Fd())), socketFile), func() { dir.Close() }, nil
+}
+
+// listen takes links from ssh. The caller has the daemon's lock, so a socket that is there is a dead one's.
+func (r *Relay) listen() (net.Listener, error) {
+	if err := r.Dir.Remove(socketFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	path, release, err := r.socket()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("listen for other machines: %w", err)
+	}
+	l.(*net.UnixListener).SetUnlinkOnClose(false) // the name may be a short one
+	return l, nil
+}
+
+// Stdio joins in and out to the relay, which it starts when it does not run: ssh runs this when another host comes.
+func (r *Relay) Stdio(ctx context.Context, env []string, in *os.File, out *os.File) error {
+	if err := r.Ensure(ctx, env); err != nil {
+		return err
+	}
+	path, release, err := r.socket()
+	if err != nil {
+		return err
+	}
+	conn, err := net.Dial("unix", path)
+	release()
+	if err != nil {
+		return fmt.Errorf("reach the relay of this host: %w", err)
+	}
+	return ssh.Stdio(conn, in, out)
+}
+
+// touch makes sure that a file is there which is watched.
+func touch(dir *atomicfile.Dir, name string) error {
+	l, err := filelock.Open(dir, name)
+	if err != nil {
+		return err
+	}
+	return l.Release()
+}

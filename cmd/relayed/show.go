@@ -1,0 +1,171 @@
+package relayed
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"c2c/cmd/cli"
+	"c2c/format"
+	"c2c/inbox/mail"
+	"c2c/relay/hosts"
+	"c2c/relay/ssh"
+)
+
+// shown is a host as a list shows it.
+type shown struct {
+	Name        string    `json:"host"`
+	Carrier     string    `json:"carrier"`
+	Dest        string    `json:"ssh,omitempty"`
+	Fingerprint string    `json:"fingerprint"`
+	Projects    []string  `json:"projects"`
+	Aliases     []string  `json:"aliases"`
+	Added       time.Time `json:"added"`
+	Revoked     time.Time `json:"revoked,omitzero"`
+}
+
+func shownHost(h hosts.Host) shown {
+	s := shown{Name: h.Name, Carrier: h.Carrier, Dest: h.Dest, Fingerprint: h.Key.Fingerprint(), Projects: append([]string{}, h.Projects...),
+		Aliases: append([]string{}, h.Aliases...), Added: mail.FromSeconds(h.Added).UTC()}
+	if h.Revoked != 0 {
+		s.Revoked = mail.FromSeconds(h.Revoked).UTC()
+	}
+	return s
+}
+
+func (c *call) list() error {
+	rows := []shown{}
+	if c.r.Dir != nil {
+		all, err := c.hosts().All()
+		if err != nil {
+			return err
+		}
+		for _, h := range all {
+			rows = append(rows, shownHost(h))
+		}
+	}
+	if *c.asJSON {
+		return cli.JSON(c.Stdout, rows)
+	}
+	if len(rows) == 0 {
+		fmt.Fprintln(c.Stdout, "(no other machine is paired with this one)")
+		return nil
+	}
+	w := tabwriter.NewWriter(c.Stdout, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "HOST\tBY\tMAY WRITE TO\tKEY")
+	for _, r := range rows {
+		may := reaches(r.Projects, r.Aliases)
+		if !r.Revoked.IsZero() {
+			may = "nothing: revoked"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.Name, strings.TrimSpace(r.Carrier+" "+r.Dest), may, r.Fingerprint)
+	}
+	return w.Flush()
+}
+
+// status is whether the relay runs, and the way to each host.
+type status struct {
+	PID     int          `json:"pid,omitempty"` // 0: it does not run
+	Stopped bool         `json:"stopped,omitempty"`
+	Key     string       `json:"fingerprint,omitempty"`
+	Log     string       `json:"log,omitempty"`
+	Links   []ssh.Status `json:"links"`
+}
+
+func (c *call) status() error {
+	st := status{Links: []ssh.Status{}}
+	if c.r.Dir != nil {
+		var err error
+		if st.PID, err = c.r.PID(); err != nil {
+			return err
+		}
+		if _, err := c.r.Dir.Stat(stoppedFile); err == nil && st.PID == 0 {
+			st.Stopped = true
+		}
+		key, err := hosts.ReadKey(c.r.Dir)
+		if err == nil {
+			st.Key = key.Public().Fingerprint()
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		links, err := c.r.Links()
+		if err != nil {
+			return err
+		}
+		st.Log, st.Links = c.r.Log(), append(st.Links, links...)
+	}
+	if *c.asJSON {
+		if err := cli.JSON(c.Stdout, st); err != nil {
+			return err
+		}
+	} else {
+		st.print(c.Stdout, time.Now())
+	}
+	if st.PID == 0 {
+		return ErrDown
+	}
+	return nil
+}
+
+func (st status) print(w io.Writer, now time.Time) {
+	switch {
+	case st.PID != 0:
+		fmt.Fprintf(w, "relay runs, process %d\n", st.PID)
+	case st.Stopped:
+		fmt.Fprintln(w, "no relay runs: it was stopped; c2c relay start starts it")
+	default:
+		fmt.Fprintln(w, "no relay runs; it starts by itself when mail goes to another machine")
+	}
+	if st.Key != "" {
+		fmt.Fprintf(w, "key of this machine %s\n", st.Key)
+	}
+	for _, l := range st.Links {
+		way := "it comes here by ssh"
+		if l.Dest != "" {
+			way = "ssh " + l.Dest
+		}
+		state := "never linked since the relay started"
+		switch ago := ""; {
+		case !l.Since.IsZero():
+			ago = format.Age(now.Sub(l.Since))
+			if state = "not linked for " + ago; l.Up {
+				state = "linked for " + ago
+			}
+		}
+		fmt.Fprintf(w, "%s: %s; %s\n", l.Peer, way, state)
+		if !l.Up && l.Error != "" {
+			fmt.Fprintf(w, "  %s\n", mail.Visible(l.Error, ""))
+		}
+	}
+}
+
+// printUnit prints a unit for systemd that runs the relay.
+func (c *call) printUnit() error {
+	if strings.ContainsFunc(c.C2C+c.Getenv("XDG_STATE_HOME"), unicode.IsControl) {
+		return fmt.Errorf("%q cannot stand in a unit", c.C2C)
+	}
+	word := func(s string) string {
+		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "%", "%%").Replace(s) + `"`
+	}
+	env := ""
+	if state := c.Getenv("XDG_STATE_HOME"); state != "" {
+		env = "Environment=" + word("XDG_STATE_HOME="+state) + "\n"
+	}
+	_, err := fmt.Fprintf(c.Stdout, "# systemctl --user edit --force --full c2c-relay.service    (paste this, save)\n"+
+		"# systemctl --user enable --now c2c-relay.service\n"+
+		"[Unit]\nDescription=c2c mail to other machines\n\n[Service]\nExecStart=%s relay run\n%sRestart=on-failure\n\n[Install]\nWantedBy=default.target\n", word(c.C2C), env)
+	return err
+}
+
+func readFull(r io.Reader, data []byte) (int, error) {
+	n, err := io.ReadFull(r, data)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil
+	}
+	return n, err
+}

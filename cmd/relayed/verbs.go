@@ -1,0 +1,349 @@
+package relayed
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"c2c/cmd/cli"
+	"c2c/project"
+	"c2c/relay/hosts"
+)
+
+// Program is what the verbs read, write and know of their surroundings.
+type Program struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Getenv         func(string) string
+	Environ        []string
+	Cwd            string
+	C2C            string // the program c2c beside this one
+	Log            *slog.Logger
+	// Person fails unless a person types this; does says what only a person may do.
+	Person func(ctx context.Context, does string) error
+}
+
+// ErrDown says that the relay does not run. The answer has told it already.
+var ErrDown = errors.New("no relay runs")
+
+// mendHosts is what to do about files that cannot be read.
+const mendHosts = "put it right (mode 0600), or move it away and pair each host anew"
+
+// call is one run of the verb.
+type call struct {
+	Program
+	*cli.Flags
+	r                                *Relay
+	as, name, projects, aliases, ssh *string
+	print, yes, dry, unit, asJSON    *bool
+}
+
+// Run runs c2c relay. args are the words and options behind it.
+func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
+	if done, err := p.inside(ctx, args); done {
+		return err
+	}
+	f := cli.NewFlags(v)
+	c := &call{Program: p, Flags: f, as: f.Text("as"), name: f.Text("name"), projects: f.Text("projects"), aliases: f.Text("aliases"),
+		ssh: f.Text("ssh"), print: f.Bool("print"), yes: f.Bool("yes"), dry: f.Bool("dry-run"), unit: f.Bool("unit"), asJSON: f.Bool("json")}
+	words, err := f.Parse(args)
+	if err != nil {
+		return err
+	}
+	if *c.unit && len(words) == 0 {
+		return c.printUnit()
+	}
+	if len(words) == 0 || len(words) > 2 || (len(words) == 1) != wordless[words[0]] && words[0] != "pair" {
+		return fmt.Errorf("%w: one of add USER@HOST, pair [TEXT], allow HOST, list, status, revoke HOST, remove HOST, project NAME, start, stop, restart, run", cli.ErrUsage)
+	}
+	c.r, err = Open(p.Getenv, words[0] != "status" && words[0] != "stop" && words[0] != "list")
+	if err != nil {
+		return err
+	}
+	defer c.r.Close()
+	err = c.do(ctx, words[0], strings.Join(words[1:], ""))
+	if errors.As(err, new(*hosts.DamagedError)) {
+		err = cli.WithHint(err, mendHosts)
+	} else if errors.Is(err, hosts.ErrUnknown) {
+		err = cli.WithHint(err, "c2c relay list shows all")
+	}
+	return err
+}
+
+// wordless are the verbs without a word behind them.
+var wordless = map[string]bool{"list": true, "status": true, "start": true, "stop": true, "restart": true, "run": true}
+
+// inside runs what no person types: ssh and c2c do.
+func (p Program) inside(ctx context.Context, args []string) (done bool, err error) {
+	if len(args) == 0 || args[0] != "--stdio" && args[0] != "exchange" && args[0] != "want" {
+		return false, nil
+	}
+	r, err := Open(p.Getenv, true)
+	if err != nil {
+		return true, err
+	}
+	defer r.Close()
+	switch args[0] {
+	case "--stdio":
+		return true, r.Stdio(ctx, p.Environ, os.Stdin, os.Stdout)
+	case "want":
+		return true, r.Want(ctx, p.Environ)
+	}
+	var e Exchange
+	if err := json.NewDecoder(io.LimitReader(p.Stdin, 64<<10)).Decode(&e); err != nil {
+		return true, fmt.Errorf("read what the other host asks for: %w", err)
+	}
+	a, err := r.Answer(ctx, e, p.c2cd(), machineName(), p.Getenv, time.Now)
+	if err != nil {
+		return true, err
+	}
+	return true, json.NewEncoder(p.Stdout).Encode(a)
+}
+
+func (p Program) c2cd() string {
+	if self, err := os.Executable(); err == nil {
+		return self
+	}
+	return filepath.Join(filepath.Dir(p.C2C), "c2cd")
+}
+
+// machineName is what this machine calls itself.
+func machineName() string {
+	name, _ := os.Hostname()
+	return cmp.Or(hosts.NameOf(name), "host")
+}
+
+func (c *call) do(ctx context.Context, verb, word string) error {
+	switch verb {
+	case "list":
+		return c.list()
+	case "status":
+		return c.status()
+	case "run":
+		h := &Host{Relay: c.r, Getenv: c.Getenv, Log: c.Log, Now: time.Now}
+		return h.Run(ctx)
+	case "start":
+		return c.start(ctx)
+	case "stop":
+		return c.stop(ctx)
+	case "restart":
+		if err := c.stop(ctx); err != nil {
+			return err
+		}
+		return c.start(ctx)
+	}
+	if err := c.Person(ctx, "decides which machines mail goes to and comes from"); err != nil {
+		return err
+	}
+	switch verb {
+	case "add":
+		return c.add(ctx, word)
+	case "pair":
+		return c.pair(ctx, word)
+	case "allow":
+		return c.allow(ctx, word)
+	case "project":
+		return c.nameProject(ctx, word)
+	}
+	return c.leave(ctx, verb == "remove", word)
+}
+
+func (c *call) hosts() *hosts.List { return c.r.Hosts(time.Now) }
+
+func (c *call) start(ctx context.Context) error {
+	pid, started, err := c.r.Start(ctx, c.Environ)
+	if err != nil {
+		return err
+	}
+	if started {
+		fmt.Fprintf(c.Stdout, "relay runs, process %d\n", pid)
+	} else {
+		fmt.Fprintf(c.Stdout, "relay runs already, process %d\n", pid)
+	}
+	return nil
+}
+
+func (c *call) stop(ctx context.Context) error {
+	ran := false
+	if c.r.Dir != nil {
+		var err error
+		if ran, err = c.r.Stop(ctx); err != nil {
+			return err
+		}
+	}
+	if ran {
+		fmt.Fprintln(c.Stdout, "relay ended; mail for other machines waits until c2c relay start")
+	} else {
+		fmt.Fprintln(c.Stdout, "no relay runs")
+	}
+	return nil
+}
+
+// allowed are the lists that --projects and --aliases give; nil where an option is missing.
+func (c *call) allowed(ctx context.Context) (projects, aliases []string, err error) {
+	list := func(text string) (all []string) {
+		for _, word := range strings.Split(text, ",") {
+			if word = strings.TrimSpace(word); word != "" {
+				all = append(all, word)
+			}
+		}
+		return all
+	}
+	if *c.aliases != "" {
+		aliases = list(*c.aliases)
+	}
+	if *c.projects == "" {
+		return nil, aliases, nil
+	}
+	for _, p := range list(*c.projects) {
+		if p == "this" {
+			if p, err = c.projectHere(); err != nil {
+				return nil, nil, err
+			}
+		}
+		projects = append(projects, p)
+	}
+	return projects, aliases, nil
+}
+
+// projectHere is the name of the project of this directory, by which other hosts know it.
+func (c *call) projectHere() (string, error) {
+	path, _, err := project.FindRoot(c.Getenv, c.Cwd)
+	if err != nil {
+		return "", err
+	}
+	named, err := c.hosts().Projects()
+	if err != nil {
+		return "", err
+	}
+	for _, p := range named {
+		if p.Root == path {
+			return p.Name, nil
+		}
+	}
+	for _, r := range project.RootsIn(c.r.State) {
+		if r.Path == path && r.Name != "" {
+			return r.Name, nil
+		}
+	}
+	return "", cli.WithHint(errors.New("this project has no name that other machines know"), "c2c relay project NAME, the same on both")
+}
+
+func (c *call) allow(ctx context.Context, host string) error {
+	projects, aliases, err := c.allowed(ctx)
+	if err != nil {
+		return err
+	}
+	if projects == nil && aliases == nil {
+		return fmt.Errorf("%w: --aliases or --projects says what it may reach; - is nothing, * is all", cli.ErrUsage)
+	}
+	h, err := c.hosts().Allow(ctx, host, none(projects), none(aliases))
+	if err != nil {
+		return err
+	}
+	if *c.asJSON {
+		return cli.JSON(c.Stdout, shownHost(h))
+	}
+	fmt.Fprintf(c.Stdout, "%s may write to %s\n", h.Name, reaches(h.Projects, h.Aliases))
+	return nil
+}
+
+// none makes an empty list of a hyphen.
+func none(all []string) []string {
+	if len(all) == 1 && all[0] == "-" {
+		return []string{}
+	}
+	return all
+}
+
+// reaches says it to a person.
+func reaches(projects, aliases []string) string {
+	if len(projects) == 0 || len(aliases) == 0 {
+		return "no session"
+	}
+	who, where := strings.Join(aliases, ", "), "the projects "+strings.Join(projects, ", ")
+	if len(projects) == 1 {
+		where = "the project " + projects[0]
+	}
+	if aliases[0] == hosts.Any {
+		who = "all sessions"
+	}
+	if projects[0] == hosts.Any {
+		where = "all projects"
+	}
+	return who + " of " + where
+}
+
+func (c *call) nameProject(ctx context.Context, name string) error {
+	path, _, err := project.FindRoot(c.Getenv, c.Cwd)
+	if err != nil {
+		return err
+	}
+	if err := c.hosts().NameProject(ctx, hosts.Project{Name: name, Root: path}); err != nil {
+		return err
+	}
+	if *c.asJSON {
+		return cli.JSON(c.Stdout, hosts.Project{Name: name, Root: path})
+	}
+	fmt.Fprintf(c.Stdout, "this project is %s for other machines; give it the same name there\n", name)
+	return nil
+}
+
+// leave revokes or removes a host, and takes its key out of authorized_keys.
+func (c *call) leave(ctx context.Context, remove bool, name string) error {
+	list := c.hosts()
+	h, err := list.ByName(name)
+	if err != nil {
+		return err
+	}
+	does, change := "revoked", list.Revoke
+	if remove {
+		does, change = "removed", list.Remove
+	}
+	path := AuthorizedKeys(c.Getenv)
+	if *c.dry {
+		fmt.Fprintf(c.Stdout, "%s would be %s here, and its line taken out of %s\n", name, does, path)
+		return nil
+	}
+	if err := change(ctx, name); err != nil { // first: without a row nothing of it is taken
+		return err
+	}
+	was, err := Unauthorize(path, h.Key.ID())
+	if err != nil {
+		return fmt.Errorf("%s is %s; its key of ssh stays: %w", name, does, err)
+	}
+	if *c.asJSON {
+		return cli.JSON(c.Stdout, map[string]any{does: name, "authorized_keys": was})
+	}
+	fmt.Fprintf(c.Stdout, "%s is %s: its mail is refused, and none is sent to it\n", name, does)
+	if was {
+		fmt.Fprintf(c.Stdout, "its line is taken out of %s\n", path)
+	}
+	if h.Dest != "" {
+		fmt.Fprintf(c.Stderr, "c2c: hint: there, c2c relay remove takes this machine out of its list\n")
+	}
+	return nil
+}
+
+// confirm asks the person once. The answer is yes only if it is typed.
+func (c *call) confirm(question string) (bool, error) {
+	if *c.yes {
+		return true, nil
+	}
+	fmt.Fprintf(c.Stderr, "%s [y/N] ", question)
+	line, err := bufio.NewReader(c.Stdin).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	answer := strings.ToLower(strings.TrimSpace(line))
+	return answer == "y" || answer == "yes", nil
+}
