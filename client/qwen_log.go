@@ -3,6 +3,7 @@ package client
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -29,10 +30,5 @@ func QwenNotes(lines []byte) (texts []string) {
 // QwenShows reports whether a message with this envelope is in one of such texts. The client has made "&lt;" of each "<" in it.
 func QwenShows(texts []string, envelope string) bool {
 	part := strings.ReplaceAll(envelope, "<", "&lt;")
-	for _, text := range texts {
-		if strings.Contains(text, part) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, part) })
 }

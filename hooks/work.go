@@ -3,6 +3,7 @@ package hooks
 import (
 	"encoding/json"
 	"path"
+	"slices"
 	"strings"
 
 	"c2c/inbox/mail"
@@ -86,12 +87,8 @@ func callsC2C(command string) bool {
 	}
 	words := strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(" \t\r\n;|&()\"'`", r) })
 	for i, word := range words[:max(0, len(words)-1)] {
-		if path.Base(word) == "c2c" {
-			for _, verb := range mailVerbs {
-				if words[i+1] == verb {
-					return true
-				}
-			}
+		if path.Base(word) == "c2c" && slices.Contains(mailVerbs, words[i+1]) {
+			return true
 		}
 	}
 	return false

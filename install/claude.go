@@ -35,7 +35,7 @@ var claudeMod []byte
 var skill []byte
 
 func skillFile(dir string) target {
-	return target{path: filepath.Join(dir, "SKILL.md"), mode: 0o644, editor: modEditor{scriptEditor{"skill", skill}}}
+	return target{path: filepath.Join(dir, "SKILL.md"), mode: 0o644, editor: scriptEditor{part: "skill", content: skill, quiet: true}}
 }
 
 const (
@@ -48,23 +48,16 @@ const (
 func claudeModFiles(o Options, dir string) []target {
 	plugin := filepath.Join(dir, "skills", "c2c")
 	module := constant(runs(claudeMod, o.Binary), "sessions", filepath.Join(dir, "sessions"))
+	// Quiet, since it is another check that tells which sessions have loaded the mod.
+	file := func(content []byte, path ...string) target {
+		return target{path: filepath.Join(append([]string{plugin}, path...)...), mode: 0o644, editor: scriptEditor{part: "mod", content: content, quiet: true}}
+	}
 	return []target{
-		{path: filepath.Join(plugin, "hooks", "c2c.js"), mode: 0o644, editor: modEditor{scriptEditor{"mod", module}}},
-		{path: filepath.Join(plugin, "hooks", "hooks.json"), mode: 0o644, editor: modEditor{scriptEditor{"mod", []byte(claudeModules)}}},
-		{path: filepath.Join(plugin, ".claude-plugin", "plugin.json"), mode: 0o644, editor: modEditor{scriptEditor{"mod", []byte(claudePlugin)}}},
+		file(module, "hooks", "c2c.js"),
+		file([]byte(claudeModules), "hooks", "hooks.json"),
+		file([]byte(claudePlugin), ".claude-plugin", "plugin.json"),
 		skillFile(filepath.Join(plugin, "skills", "c2c")),
 	}
-}
-
-// modEditor is for a file of the mod, or the skill. It tells only what is wrong: which sessions have loaded the mod says broker.Check.
-type modEditor struct{ scriptEditor }
-
-func (e modEditor) inspect(t target, f *file, o Options) ([]doctor.Finding, error) {
-	found, err := e.scriptEditor.inspect(t, f, o)
-	if len(found) > 0 && found[0].Status == doctor.OK {
-		found = []doctor.Finding{}
-	}
-	return found, err
 }
 
 func claudeFiles(o Options) []target {
@@ -73,7 +66,7 @@ func claudeFiles(o Options) []target {
 	// Without AlwaysLoad the tools hide behind ToolSearch until the model looks.
 	server := mcpServer(Claude, o, serverEntry{Type: "stdio", AlwaysLoad: true})
 	return append([]target{
-		{path: script, mode: 0o755, editor: scriptEditor{"hook script", o.HookScript}},
+		{path: script, mode: 0o755, editor: scriptEditor{part: "hook script", content: o.HookScript}},
 		{path: filepath.Join(dir, "settings.json"), editor: claudeSettings{claudeHooks(script), o.Ask}},
 		{path: claudeState(o), editor: server, other: o.InProject},
 		{path: filepath.Join(top(o.Project), ".mcp.json"), mode: 0o644, editor: server, other: !o.InProject, with: "--project"},
@@ -125,7 +118,7 @@ func (e claudeSettings) settled(data []byte) bool {
 
 // strip leaves a rule of the person's own. Where nothing is known of the file, that beside our hooks is ours.
 func (e claudeSettings) strip(path string, data, original []byte) (_ []byte, err error) {
-	if original != nil || e.holds(data) {
+	if original != nil || hasOurs(e, data) {
 		if data, err = e.withoutRule(path, data, original); err != nil {
 			return nil, err
 		}

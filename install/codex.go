@@ -171,7 +171,7 @@ func codexTrust(o Options) []doctor.Finding {
 	var missing []string
 	editor := files[1].editor.(codexConfig)
 	keys := editor.noted(hooks.data)
-	plugin := doc.IsTrue("plugins", pluginName, "enabled") && !editor.hooks.holds(hooks.data)
+	plugin := doc.IsTrue("plugins", pluginName, "enabled") && !hasOurs(editor.hooks, hooks.data)
 	for _, event := range editor.hooks.events {
 		if plugin {
 			keys[event.name] = append(keys[event.name], fmt.Sprintf("%s:hooks/hooks.json:%s:0:0", pluginName, snake(event.name)))

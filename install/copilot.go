@@ -43,7 +43,7 @@ var copilotExtension []byte
 func copilotFiles(o Options) []target {
 	dir, _ := configDir(Copilot, o)
 	return []target{
-		{path: filepath.Join(dir, "extensions", "c2c", "extension.mjs"), mode: 0o644, editor: scriptEditor{"extension", runs(copilotExtension, o.Binary)}},
+		{path: filepath.Join(dir, "extensions", "c2c", "extension.mjs"), mode: 0o644, editor: scriptEditor{part: "extension", content: runs(copilotExtension, o.Binary)}},
 		{path: filepath.Join(dir, "hooks", "c2c.json"), editor: commandHooks(Copilot, o,
 			hookEvent{name: "UserPromptSubmit"}, hookEvent{name: "PostToolUse"}, hookEvent{name: "Stop"},
 			hookEvent{name: "Notification"})},
@@ -93,15 +93,15 @@ func (e flagEditor) strip(path string, data, original []byte) ([]byte, error) {
 	})
 }
 
-func (e flagEditor) holds(data []byte) bool { return false }
-
-func (e flagEditor) inspect(t target, f *file, _ Options) ([]doctor.Finding, error) {
-	switch {
-	case confedit.Member(f.data, e.names...) == nil:
-		return nil, nil
-	case confedit.IsTrue(confedit.Member(f.data, e.names...)):
-		return []doctor.Finding{}, nil // it is there, and says nothing of whether we are
+// find says nothing of whether c2c is there: the flag is the person's, too.
+func (e flagEditor) find(f *file) (part, error) {
+	flag := confedit.Member(f.data, e.names...)
+	p := part{there: flag != nil}
+	if !confedit.IsTrue(flag) {
+		p.report = func(t target, _ Options) []doctor.Finding {
+			return []doctor.Finding{{Client: t.client, Status: doctor.Warning, Part: t.part(), Path: t.path,
+				Detail: strings.Join(e.names, ".") + " is off: " + e.without}}
+		}
 	}
-	return []doctor.Finding{{Client: t.client, Status: doctor.Warning, Part: t.part(), Path: t.path,
-		Detail: strings.Join(e.names, ".") + " is off: " + e.without}}, nil
+	return p, nil
 }

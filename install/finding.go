@@ -16,8 +16,8 @@ func (t target) part() string {
 	if strings.HasPrefix(t.editor.kind(), kindOfServers) {
 		return partServer
 	}
-	if e, ok := t.editor.(interface{ name() string }); ok {
-		return e.name()
+	if e, ok := t.editor.(scriptEditor); ok {
+		return e.part
 	}
 	return t.editor.kind()
 }
@@ -41,6 +41,28 @@ func (t target) inspectServer(ours bool, command string, o Options) doctor.Findi
 		return t.problem(partServer, err.Error())
 	}
 	return doctor.Finding{Client: t.client, Status: doctor.OK, Part: partServer, Path: t.path, Detail: command}
+}
+
+// server is the entry called c2c among a client's MCP servers.
+type server struct {
+	ours    bool   // this c2c wrote it
+	command string // what it starts
+	url     string // of the HTTP daemon, if it leads there
+	key     string // its Authorization, if it leads there and the file has it
+	off     string // why the client does not start it, or empty
+}
+
+func (s server) part(f *file) part {
+	return part{there: true, ours: s.ours, overHTTP: s.url != "", report: func(t target, o Options) []doctor.Finding {
+		found := t.inspectServer(s.ours, s.command, o)
+		if s.url != "" {
+			found = t.inspectHTTP(s.url, s.key, f, o.HTTP)
+		}
+		if s.off != "" && found.Status == doctor.OK {
+			found = off(t.client, partServer, t.path, s.off)
+		}
+		return []doctor.Finding{found}
+	}}
 }
 
 // off is a finding on what a person has turned off in the settings at path, so that mail does not arrive as it should.

@@ -50,7 +50,7 @@ func checkEditor(t *testing.T, e editor, data []byte) (after, without []byte) {
 		}
 		return nil, nil
 	}
-	if !e.holds(after) {
+	if !hasOurs(e, after) {
 		t.Fatalf("our part is not in\n%s", after)
 	}
 	if again, err := e.add("f", after); err != nil || !bytes.Equal(again, after) {
@@ -60,14 +60,14 @@ func checkEditor(t *testing.T, e editor, data []byte) (after, without []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !e.holds(data) && !bytes.Equal(r.original(), data) {
+	if !hasOurs(e, data) && !bytes.Equal(r.original(), data) {
 		t.Fatalf("undo would make %q of %q", r.original(), data)
 	}
 	without, err = e.strip("f", after, data)
 	if err != nil {
 		t.Fatalf("strip: %v from\n%s", err, after)
 	}
-	if e.holds(without) && !e.holds(data) {
+	if hasOurs(e, without) && !hasOurs(e, data) {
 		t.Fatalf("strip leaves our part in\n%s", without)
 	}
 	if again, err := e.strip("f", without, data); err != nil || !bytes.Equal(again, without) {
@@ -141,7 +141,7 @@ func FuzzEditTomlHooks(f *testing.F) {
 	e := kimiFiles(fuzzOptions())[1].editor.(tomlHooks)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		checkToml(t, e, data, func(d tomlDoc) []byte {
-			_, ours, err := e.find("f", d.Bytes())
+			_, ours, err := e.tables("f", d.Bytes())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -141,22 +142,11 @@ func (e hookEditor) stripAll(d *confedit.JSON, original []byte) error {
 
 func (hookEditor) kind() string { return "hooks" }
 
-func (e hookEditor) holds(data []byte) bool {
-	for _, event := range e.events {
-		for _, ref := range e.entries(confedit.Member(data, hooksKey, event.name)) {
-			if !ref.legacy(event) {
-				return true
-			}
-		}
+func (e hookEditor) find(f *file) (part, error) {
+	if _, err := confedit.ParseJSON(f.path, f.data); err != nil {
+		return part{}, err
 	}
-	return false
-}
-
-func (e hookEditor) inspect(t target, f *file, o Options) ([]doctor.Finding, error) {
-	if _, err := confedit.ParseJSON(t.path, f.data); err != nil {
-		return nil, err
-	}
-	return e.inspectEvents(t, o, func(event hookEvent) (found []hookFound) {
+	return e.partOf(func(event hookEvent) (found []hookFound) {
 		for _, ref := range e.entries(confedit.Member(f.data, hooksKey, event.name)) {
 			found = append(found, hookFound{confedit.Text(ref.command), ref.legacy(event)})
 		}
@@ -170,20 +160,29 @@ type hookFound struct {
 	legacy  bool
 }
 
-// inspectEvents reports each event with a wrong entry, and in one finding all other events. ours returns our entries at an
-// event.
-func (e hookEditor) inspectEvents(t target, o Options, ours func(hookEvent) []hookFound) (found []doctor.Finding) {
+// partOf makes a part of our entries at each event.
+func (e hookEditor) partOf(entries func(hookEvent) []hookFound) (p part) {
+	all := make([][]hookFound, len(e.events))
+	for i, event := range e.events {
+		all[i] = entries(event)
+		p.there = p.there || len(all[i]) > 0
+		p.ours = p.ours || slices.ContainsFunc(all[i], func(entry hookFound) bool { return !entry.legacy })
+	}
+	p.report = func(t target, o Options) []doctor.Finding { return e.report(all, t, o) }
+	return p
+}
+
+// report has a finding for each event that is wrong, and before them one for all others. entries are ours at each event.
+func (e hookEditor) report(entries [][]hookFound, t target, o Options) (found []doctor.Finding) {
 	var good []string
 	command := "" // of any of ours
-	for _, event := range e.events {
+	for i, event := range e.events {
 		wrong := "no entry"
-		for i, entry := range ours(event) {
-			if command == "" {
-				command = entry.command // the commands of other events may have one more word
-			}
+		for k, entry := range entries[i] {
+			command = cmp.Or(command, entry.command) // those of other events may have one word more
 			_, err := child.LookPath(firstWord(hookLine(entry.command)), o.Getenv)
 			switch wrong = ""; {
-			case i > 0:
+			case k > 0:
 				wrong = "more than one entry, mail is looked for twice"
 			case entry.legacy:
 				wrong = "the entry is that of another c2c"
@@ -197,10 +196,7 @@ func (e hookEditor) inspectEvents(t target, o Options, ours func(hookEvent) []ho
 			found = append(found, t.problem("hook "+event.name, wrong))
 		}
 	}
-	switch {
-	case command == "":
-		return nil
-	case good != nil:
+	if good != nil {
 		ok := doctor.Finding{Client: t.client, Status: doctor.OK, Part: "hook " + strings.Join(good, ", "), Path: t.path, Detail: hookLine(command)}
 		found = slices.Insert(found, 0, ok)
 	}

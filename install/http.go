@@ -76,12 +76,6 @@ func (t target) inspectHTTP(at, key string, f *file, daemon *HTTP) doctor.Findin
 	return doctor.Finding{Client: t.client, Status: doctor.OK, Part: partServer, Path: t.path, Detail: at}
 }
 
-// isOverHTTP says whether the part of a file that an editor knows leads to c2c serve. Those of hooks know no server.
-func isOverHTTP(e editor, data []byte) bool {
-	r, ok := e.(interface{ remote(data []byte) bool })
-	return ok && r.remote(data)
-}
-
 // key finds what stands behind Bearer in a file, whatever is quoted there.
 var key = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)(bearer\s+)[A-Za-z0-9._~+/=-]+`) })
 

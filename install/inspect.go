@@ -22,13 +22,10 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 	var server *target   // the file that install would put the server into, or the last that may have it
 	var missing []target // other files without a part of ours, of the scope that install would put it into
 	for _, t := range slices.Backward(targets) {
-		f, err := readFile(t.path)
-		var found []doctor.Finding
-		if err == nil {
-			found, err = t.editor.inspect(t, f, o)
-		}
+		p, err := t.find()
+		found := p.findings(t, o)
 		if err != nil {
-			found = []doctor.Finding{{Client: client, Status: doctor.Problem, Part: t.part(), Path: t.path, Detail: err.Error()}}
+			p.there, found = true, []doctor.Finding{off(client, t.part(), t.path, err.Error())}
 		}
 		for _, f := range found {
 			if f.Part == partServer {
@@ -37,7 +34,7 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 				others = append(others, f)
 			}
 		}
-		if t.part() != partServer && found == nil && !t.other {
+		if t.part() != partServer && !p.there && !t.other {
 			missing = append(missing, t)
 		} else if t.part() == partServer && (server == nil || !t.other) {
 			server = &t

@@ -147,9 +147,9 @@ func (p *Plan) add(t target, o Options) error {
 
 // foreign tells of a server in the file of a project that has our name and comes before ours.
 func foreign(t target, f *file) (notes []string) {
-	found, _ := t.editor.inspect(t, f, Options{Getenv: func(string) string { return "" }})
-	for _, is := range found {
-		if is.Part == partServer && !t.held() {
+	p, _ := t.editor.find(f)
+	for _, is := range p.findings(t, Options{Getenv: func(string) string { return "" }}) {
+		if is.Part == partServer && !p.ours {
 			notes = append(notes, fmt.Sprintf("%s (%s)", is.Detail, is.Path))
 		}
 	}

@@ -1012,9 +1012,9 @@ func TestAPartThatIsMissingBesideAnotherIsTold(t *testing.T) {
 				}
 			}
 		}
-		found, err := both.inspect(tg, &file{data: data}, b.o)
+		found, err := both.find(&file{data: data})
 		var parts []string
-		for _, f := range found {
+		for _, f := range found.findings(tg, b.o) {
 			parts = append(parts, f.Part)
 		}
 		if got := strings.Join(parts, " "); err != nil || got != want {

@@ -1,7 +1,6 @@
 package install
 
 import (
-	"slices"
 	"strings"
 
 	"c2c/doctor"
@@ -10,16 +9,16 @@ import (
 // multiEditor edits several parts of ours in one file: the server first, then the hooks.
 type multiEditor []editor
 
-func (j multiEditor) kind() string {
+func (all multiEditor) kind() string {
 	var kinds []string
-	for _, e := range j {
+	for _, e := range all {
 		kinds = append(kinds, e.kind())
 	}
 	return strings.Join(kinds, "+")
 }
 
-func (j multiEditor) add(path string, data []byte) (_ []byte, err error) {
-	for _, e := range j {
+func (all multiEditor) add(path string, data []byte) (_ []byte, err error) {
+	for _, e := range all {
 		if data, err = e.add(path, data); err != nil {
 			return nil, err
 		}
@@ -27,8 +26,8 @@ func (j multiEditor) add(path string, data []byte) (_ []byte, err error) {
 	return data, nil
 }
 
-func (j multiEditor) strip(path string, data, original []byte) (_ []byte, err error) {
-	for _, e := range j {
+func (all multiEditor) strip(path string, data, original []byte) (_ []byte, err error) {
+	for _, e := range all {
 		if data, err = e.strip(path, data, original); err != nil {
 			return nil, err
 		}
@@ -36,37 +35,29 @@ func (j multiEditor) strip(path string, data, original []byte) (_ []byte, err er
 	return data, nil
 }
 
-func (j multiEditor) holds(data []byte) bool {
-	for _, e := range j {
-		if e.holds(data) {
-			return true
+// find also reports which part is missing beside others.
+func (all multiEditor) find(f *file) (whole part, err error) {
+	parts := make([]part, len(all))
+	for i, e := range all {
+		if parts[i], err = e.find(f); err != nil {
+			return part{}, err
 		}
+		whole.there = whole.there || parts[i].there
+		whole.ours = whole.ours || parts[i].ours
+		whole.overHTTP = whole.overHTTP || parts[i].overHTTP
 	}
-	return false
-}
-
-func (j multiEditor) remote(data []byte) bool {
-	return slices.ContainsFunc(j, func(e editor) bool { return isOverHTTP(e, data) })
-}
-
-// inspect also reports a part that is missing while others are there.
-func (j multiEditor) inspect(t target, f *file, o Options) (found []doctor.Finding, err error) {
-	var missing []doctor.Finding
-	for _, e := range j {
-		one, err := e.inspect(t, f, o)
-		if err != nil {
-			return nil, err
+	whole.report = func(t target, o Options) (found []doctor.Finding) {
+		var missing []doctor.Finding
+		for i, p := range parts {
+			found = append(found, p.findings(t, o)...)
+			if t.editor = all[i]; !p.there && t.part() != partServer {
+				missing = append(missing, t.problem(t.part(), "no entry"))
+			}
 		}
-		found = append(found, one...)
-		if t.editor = e; one == nil && t.part() != partServer {
-			missing = append(missing, t.problem(t.part(), "no entry"))
+		if len(missing) == len(all)-1 && !t.overDaemon && whole.overHTTP {
+			return found // see Inspect
 		}
+		return append(found, missing...)
 	}
-	if found == nil {
-		return nil, nil
-	}
-	if len(missing) == len(j)-1 && !t.overDaemon && j.remote(f.data) {
-		return found, nil // see Inspect
-	}
-	return append(found, missing...), nil
+	return whole, nil
 }

@@ -21,7 +21,7 @@ var opencodePlugin []byte
 func opencodeFiles(o Options) []target {
 	dir, _ := configDir(OpenCode, o)
 	command := []string{o.Binary, "mcp"}
-	plugin := scriptEditor{"plugin", runs(opencodePlugin, o.Binary)}
+	plugin := scriptEditor{part: "plugin", content: runs(opencodePlugin, o.Binary)}
 	server := serverEditor{key: "mcp", entry: opencodeEntry{"local", command, true, map[string]string{"C2C_MCP_CLIENT_TYPE": OpenCode}}, command: command}
 	project, with := filepath.Join(top(o.Project), ".opencode"), "--project"
 	shared := !o.InProject || o.SharedPlugin

@@ -16,12 +16,6 @@ func OverHTTP(o Options) (names []string) {
 	return names
 }
 
-// overHTTP says whether the file has the tools of c2c serve.
-func (t target) overHTTP() bool {
-	f, err := readFile(t.path)
-	return err == nil && isOverHTTP(t.editor, f.data)
-}
-
 // HTTPByHand says whether a client has its tools over HTTP as a person has written it: install neither makes nor corrects that.
 func HTTPByHand(name string, o Options) bool {
 	return !CanHTTP(name) && slices.Contains(OverHTTP(o), name)

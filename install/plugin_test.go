@@ -43,11 +43,11 @@ func TestTheMarketplaceHasWhatInstallWrites(t *testing.T) {
 	for name, e := range map[string]editor{
 		"claude/.mcp.json":                server(Claude, map[string]any{"alwaysLoad": true}),
 		"claude/hooks/hooks.json":         claudeEvents,
-		"claude/hooks/c2c-inbox-check.sh": scriptEditor{"script", script},
+		"claude/hooks/c2c-inbox-check.sh": scriptEditor{part: "script", content: script},
 		"codex/.mcp.json":                 server(Codex, codexMore),
 		"codex/hooks/hooks.json":          codexEvents,
-		"claude/skills/c2c/SKILL.md":      scriptEditor{"skill", skill},
-		"codex/skills/c2c/SKILL.md":       scriptEditor{"skill", skill},
+		"claude/skills/c2c/SKILL.md":      scriptEditor{part: "skill", content: skill},
+		"codex/skills/c2c/SKILL.md":       scriptEditor{part: "skill", content: skill},
 	} {
 		path := filepath.Join("marketplace", filepath.FromSlash(name))
 		want, err := e.add(path, nil)

@@ -115,7 +115,7 @@ func nextRecord(old *record, t target, f *file) (*record, error) {
 		return r, nil
 	}
 	r.Existed, r.Mode, r.Original = true, f.mode, f.data
-	if old == nil && !t.editor.holds(f.data) {
+	if old == nil && !hasOurs(t.editor, f.data) {
 		return r, nil
 	}
 	// The file was edited by both, or our record of it was lost: go back to

@@ -16,6 +16,7 @@ var errEdited = errors.New("edited since")
 type scriptEditor struct {
 	part    string // what it is called
 	content []byte
+	quiet   bool // reports only what is wrong
 }
 
 func (e scriptEditor) add(path string, _ []byte) ([]byte, error) {
@@ -32,23 +33,22 @@ func (e scriptEditor) strip(_ string, data, _ []byte) ([]byte, error) {
 	return []byte{}, nil
 }
 
-func (e scriptEditor) name() string { return e.part }
-
 func (scriptEditor) kind() string { return kindScript }
 
-func (e scriptEditor) holds(data []byte) bool { return bytes.Equal(data, e.content) }
-
-func (e scriptEditor) inspect(t target, f *file, _ Options) ([]doctor.Finding, error) {
-	found := doctor.Finding{Client: t.client, Status: doctor.OK, Part: e.part, Path: t.path, Detail: "as this c2c writes it"}
-	switch {
-	case f.data == nil:
-		return nil, nil
-	case !bytes.Equal(f.data, e.content):
-		found = t.problem(e.part, "the content is not what this c2c writes")
-	case f.mode&t.mode&0o111 != t.mode&0o111:
-		found = t.problem(e.part, fmt.Sprintf("mode %04o is not executable", f.mode))
+func (e scriptEditor) find(f *file) (part, error) {
+	p := part{there: f.data != nil, ours: bytes.Equal(f.data, e.content)}
+	p.report = func(t target, _ Options) []doctor.Finding {
+		switch {
+		case !p.ours:
+			return []doctor.Finding{t.problem(e.part, "the content is not what this c2c writes")}
+		case f.mode&t.mode&0o111 != t.mode&0o111:
+			return []doctor.Finding{t.problem(e.part, fmt.Sprintf("mode %04o is not executable", f.mode))}
+		case e.quiet:
+			return nil
+		}
+		return []doctor.Finding{{Client: t.client, Status: doctor.OK, Part: e.part, Path: t.path, Detail: "as this c2c writes it"}}
 	}
-	return []doctor.Finding{found}, nil
+	return p, nil
 }
 
 // runs is a script of ours with the path of c2c written into it.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"path/filepath"
 
-	"c2c/doctor"
 	"c2c/install/confedit"
 
 	"github.com/tailscale/hujson"
@@ -112,34 +111,23 @@ func (e serverEditor) strip(path string, data, original []byte) ([]byte, error) 
 
 func (serverEditor) kind() string { return kindOfServers + "json" }
 
-func (e serverEditor) holds(data []byte) bool {
-	v := confedit.Member(data, e.key, serverName)
-	return v != nil && isOurServer(v)
-}
-
-func (e serverEditor) remote(data []byte) bool {
-	v := confedit.Member(data, e.key, serverName)
-	return v != nil && isRemote(v)
-}
-
-func (e serverEditor) inspect(t target, f *file, o Options) ([]doctor.Finding, error) {
-	_, err := confedit.ParseJSON(t.path, f.data)
+func (e serverEditor) find(f *file) (part, error) {
+	_, err := confedit.ParseJSON(f.path, f.data)
 	v := confedit.Member(f.data, e.key, serverName)
 	if err != nil || v == nil {
-		return nil, err
+		return part{}, err
 	}
-	found := t.inspectServer(isOurServer(v), commandLine(v)[0], o)
+	s := server{ours: isOurServer(v), command: commandLine(v)[0]}
 	if isRemote(v) {
-		found = t.inspectHTTP(remoteURL(v), confedit.Text(v.Find("/headers/"+keyHeader)), f, o.HTTP)
+		s.url, s.key = remoteURL(v), confedit.Text(v.Find("/headers/"+keyHeader))
 	}
 	switch enabled := v.Find("/enabled"); {
-	case found.Status != doctor.OK:
 	case enabled != nil && !confedit.IsTrue(enabled):
-		found = off(t.client, partServer, t.path, notEnabled)
+		s.off = notEnabled
 	case confedit.IsTrue(v.Find("/disabled")):
-		found = off(t.client, partServer, t.path, "disabled is true in its entry, so the client does not start it; take that out there")
+		s.off = "disabled is true in its entry, so the client does not start it; take that out there"
 	}
-	return []doctor.Finding{found}, nil
+	return s.part(f), nil
 }
 
 // isOurServer tells our entry from that of the original c2c, which starts

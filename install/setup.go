@@ -48,8 +48,8 @@ type target struct {
 	editor     editor
 }
 
-// An editor puts our part into the text of a file and takes it out again. All
-// methods return their input unchanged when there is nothing to do.
+// An editor puts our part into the text of a file, takes it out again, and finds it there. add and strip return their input
+// when there is nothing to do.
 type editor interface {
 	// kind names the editor in undo records: two files of one kind have the same editor.
 	kind() string
@@ -58,11 +58,30 @@ type editor interface {
 	// strip returns data without our part. Containers that become empty go
 	// too, but not those that original (nil: not known) had.
 	strip(path string, data, original []byte) ([]byte, error)
-	// holds reports whether data has a part that this c2c wrote, which the
-	// part of another implementation with the same name is not.
-	holds(data []byte) bool
-	// inspect reports on our part in the file f of t, nothing where there is none.
-	inspect(t target, f *file, o Options) ([]doctor.Finding, error)
+	// find looks for our part in a file as it is now.
+	find(f *file) (part, error)
+}
+
+// A part is what a file has of ours.
+type part struct {
+	there    bool // an entry has our name, perhaps that of another implementation
+	ours     bool // this c2c wrote it
+	overHTTP bool // it leads to c2c serve
+	// report says what a person should know of it; nil if that is nothing.
+	report func(t target, o Options) []doctor.Finding
+}
+
+func (p part) findings(t target, o Options) []doctor.Finding {
+	if !p.there || p.report == nil {
+		return nil
+	}
+	return p.report(t, o)
+}
+
+// hasOurs reports whether data has a part that this c2c wrote.
+func hasOurs(e editor, data []byte) bool {
+	p, err := e.find(&file{data: data})
+	return err == nil && p.ours
 }
 
 // kindOfServers begins the kind of a file that may hold the MCP server.
@@ -128,8 +147,23 @@ func shellQuote(s string) string {
 // pluginName is what clients call it: the plugin's name, then the marketplace's.
 const pluginName = "c2c@c2c"
 
+// find looks for our part in the file as it is now.
+func (t target) find() (part, error) {
+	f, err := readFile(t.path)
+	if err != nil {
+		return part{}, err
+	}
+	return t.editor.find(f)
+}
+
 // held reports whether the file has a part that PlanInstall has written.
 func (t target) held() bool {
-	f, err := readFile(t.path)
-	return err == nil && t.editor.holds(f.data)
+	p, err := t.find()
+	return err == nil && p.ours
+}
+
+// overHTTP reports whether the file has the tools of c2c serve.
+func (t target) overHTTP() bool {
+	p, err := t.find()
+	return err == nil && p.overHTTP
 }

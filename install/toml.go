@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"c2c/doctor"
 	"c2c/install/confedit"
 
 	"github.com/creachadair/tomledit/parser"
@@ -136,31 +135,21 @@ func (e tomlEditor) strip(path string, data, original []byte) ([]byte, error) {
 
 func (tomlEditor) kind() string { return kindOfServers + "toml" }
 
-func (tomlEditor) holds(data []byte) bool {
-	d, err := parseTOML("", data)
-	return err == nil && d.isOurTable()
-}
-
-func (tomlEditor) remote(data []byte) bool {
-	d, err := parseTOML("", data)
-	return err == nil && d.isRemote()
-}
-
-func (e tomlEditor) inspect(t target, f *file, o Options) ([]doctor.Finding, error) {
-	d, err := parseTOML(t.path, f.data)
+func (e tomlEditor) find(f *file) (part, error) {
+	d, err := parseTOML(f.path, f.data)
 	if err != nil || !slices.ContainsFunc(d.All, isOurs) {
-		return nil, err
+		return part{}, err
 	}
-	command, _ := confedit.TOMLString(d.value("command"))
-	found := t.inspectServer(d.isOurTable(), command, o)
+	s := server{ours: d.isOurTable()}
+	s.command, _ = confedit.TOMLString(d.value("command"))
 	if d.isRemote() {
-		at, _ := confedit.TOMLString(d.value("url"))
-		found = t.inspectHTTP(at, d.header(keyHeader), f, o.HTTP)
+		s.url, _ = confedit.TOMLString(d.value("url"))
+		s.key = d.header(keyHeader)
 	}
-	if d.value("enabled") != nil && !d.IsTrue("mcp_servers", serverName, "enabled") && found.Status == doctor.OK {
-		found = off(t.client, partServer, t.path, notEnabled)
+	if d.value("enabled") != nil && !d.IsTrue("mcp_servers", serverName, "enabled") {
+		s.off = notEnabled
 	}
-	return []doctor.Finding{found}, nil
+	return s.part(f), nil
 }
 
 // isOurTable tells our table from that of the original c2c, which has no

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"c2c/doctor"
 	"c2c/install/confedit"
 
 	"github.com/creachadair/tomledit/parser"
@@ -27,8 +26,8 @@ type tomlHook struct {
 	at             int // its command, in TOML.all
 }
 
-// find gives our tables. What is written in another way is an error: a table could not be put beside it.
-func (e tomlHooks) find(path string, data []byte) (d tomlDoc, ours []tomlHook, err error) {
+// tables gives ours. What is written in another way is an error: a table could not be put beside it.
+func (e tomlHooks) tables(path string, data []byte) (d tomlDoc, ours []tomlHook, err error) {
 	if d, err = parseTOML(path, data); err != nil {
 		return d, nil, err
 	}
@@ -60,7 +59,7 @@ func (e tomlHooks) find(path string, data []byte) (d tomlDoc, ours []tomlHook, e
 
 // add keeps of ours what people may have tuned, and corrects only the command.
 func (e tomlHooks) add(path string, data []byte) ([]byte, error) {
-	d, ours, err := e.find(path, data)
+	d, ours, err := e.tables(path, data)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +84,7 @@ func (e tomlHooks) add(path string, data []byte) ([]byte, error) {
 		table := fmt.Sprintf("[[%s]]\nevent = %s\ncommand = %s\ntimeout = %d\n", hooksKey, confedit.QuoteTOML(event.name), confedit.QuoteTOML(e.command), hookTimeout)
 		out = confedit.AppendTable(out, strings.ReplaceAll(table, "\n", confedit.LineEnd(data)))
 	}
-	if _, ours, err = e.find(path, out); err == nil && len(ours) != len(e.events) {
+	if _, ours, err = e.tables(path, out); err == nil && len(ours) != len(e.events) {
 		err = fmt.Errorf("parse %s: our tables would not be understood", path)
 	}
 	if err != nil {
@@ -102,7 +101,7 @@ func spans(tables []tomlHook) (all []confedit.Span) {
 }
 
 func (e tomlHooks) strip(path string, data, _ []byte) ([]byte, error) {
-	d, ours, err := e.find(path, data)
+	d, ours, err := e.tables(path, data)
 	if err != nil || len(ours) == 0 {
 		return data, err
 	}
@@ -111,17 +110,12 @@ func (e tomlHooks) strip(path string, data, _ []byte) ([]byte, error) {
 	return out, err
 }
 
-func (e tomlHooks) holds(data []byte) bool {
-	_, ours, err := e.find("", data)
-	return err == nil && len(ours) > 0
-}
-
-func (e tomlHooks) inspect(t target, f *file, o Options) ([]doctor.Finding, error) {
-	_, ours, err := e.find(t.path, f.data)
+func (e tomlHooks) find(f *file) (part, error) {
+	_, ours, err := e.tables(f.path, f.data)
 	if err != nil {
-		return nil, err
+		return part{}, err
 	}
-	return e.inspectEvents(t, o, func(event hookEvent) (found []hookFound) {
+	return e.partOf(func(event hookEvent) (found []hookFound) {
 		for _, h := range ours {
 			if h.event == event.name {
 				found = append(found, hookFound{command: h.command})

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -97,8 +98,9 @@ func spellings(name string) (urls []string) {
 	if host == "" || strings.HasPrefix(path, "~") || strings.LastIndexByte(host, ':') > strings.LastIndexByte(host, ']') {
 		return nil // a server with a port of its own has no usual URL
 	}
-	for _, before := range []string{"https://" + host + "/", "git@" + host + ":", "ssh://git@" + host + "/", "http://" + host + "/", "git://" + host + "/"} {
-		urls = append(urls, before+path+".git", before+path)
+	for _, form := range []string{"https://%s/%s", "git@%s:%s", "ssh://git@%s/%s", "http://%s/%s", "git://%s/%s"} {
+		url := fmt.Sprintf(form, host, path)
+		urls = append(urls, url+".git", url)
 	}
 	return urls
 }

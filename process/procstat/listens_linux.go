@@ -9,14 +9,10 @@ import (
 func Listens(pid, port int) bool {
 	listening := map[string]bool{}
 	for _, name := range []string{"tcp", "tcp6"} {
-		table, err := os.Open(fmt.Sprintf("/proc/%d/net/%s", pid, name)) // the network that it sees
-		if err != nil {
-			continue
-		}
+		table, _ := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", pid, name)) // the network that it sees
 		for s := range TCPSockets(table, port) {
 			listening[s.Link()] = s.State == Listening
 		}
-		table.Close()
 	}
 	files, _ := Files(pid)
 	for _, path := range files {

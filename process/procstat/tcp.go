@@ -1,9 +1,7 @@
 package procstat
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"iter"
 	"strconv"
 	"strings"
@@ -27,16 +25,15 @@ const (
 func (s TCPSocket) Link() string { return "socket:[" + s.Inode + "]" }
 
 // TCPSockets gives the lines of a table whose own port is port.
-func TCPSockets(table io.Reader, port int) iter.Seq[TCPSocket] {
+func TCPSockets(table []byte, port int) iter.Seq[TCPSocket] {
 	return func(yield func(TCPSocket) bool) {
-		end := fmt.Sprintf(":%04X", port)
-		for lines := bufio.NewScanner(table); lines.Scan(); {
-			line := lines.Text()
-			if !strings.Contains(line, end) { // most lines
+		suffix := fmt.Sprintf(":%04X", port)
+		for line := range strings.Lines(string(table)) {
+			if !strings.Contains(line, suffix) { // most have another port
 				continue
 			}
 			f := strings.Fields(line)
-			if len(f) < 10 || !strings.HasSuffix(f[1], end) {
+			if len(f) < 10 || !strings.HasSuffix(f[1], suffix) {
 				continue
 			}
 			if uid, err := strconv.Atoi(f[7]); err == nil && !yield(TCPSocket{f[1], f[2], f[3], uid, f[9]}) {

@@ -2,7 +2,6 @@ package socket
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -12,15 +11,14 @@ import (
 
 // OurPort fails unless a process of this user listens at a TCP port of 127.0.0.1. Only Linux tells.
 func OurPort(port int) error {
-	table, err := os.Open("/proc/net/tcp")
+	table, err := os.ReadFile("/proc/net/tcp")
 	if err != nil {
 		return fmt.Errorf("%w: %v", wake.ErrUnreachable, err)
 	}
-	defer table.Close()
 	return ourPort(table, port, os.Geteuid())
 }
 
-func ourPort(table io.Reader, port, uid int) error {
+func ourPort(table []byte, port, uid int) error {
 	ours := false
 	for s := range procstat.TCPSockets(table, port) {
 		address, _, _ := strings.Cut(s.Local, ":")
