@@ -127,7 +127,7 @@ func (e claudeSettings) strip(path string, data, original []byte) (_ []byte, err
 }
 
 func (e claudeSettings) withoutRule(path string, data, original []byte) ([]byte, error) {
-	if slices.Contains(confedit.Texts(confedit.Member(original, claudeRules...)), claudeRule) {
+	if confedit.Lists(original, claudeRule, claudeRules...) {
 		return data, nil
 	}
 	return confedit.EditJSON(path, data, func(d *confedit.JSON) error {
@@ -146,8 +146,7 @@ func (e claudeSettings) withoutRule(path string, data, original []byte) ([]byte,
 }
 
 func claudeAllows(o Options) bool {
-	f, err := readFile(claudeSettingsFiles(o)[0])
-	return err == nil && slices.Contains(confedit.Texts(confedit.Member(f.data, claudeRules...)), claudeRule)
+	return confedit.Lists(dataAt(claudeSettingsFiles(o)[0]), claudeRule, claudeRules...)
 }
 
 func claudeHooks(script string) hookEditor {
@@ -177,37 +176,34 @@ func claudeConsent(o Options) (found []doctor.Finding) {
 	asks := "" // the file for which it asks; of a server for all projects it does not
 	for _, dir := range claudeProjects(o) {
 		path := filepath.Join(dir, ".mcp.json")
-		if f, err := readFile(path); err == nil && confedit.Member(f.data, serversKey, serverName) != nil {
+		if confedit.Member(dataAt(path), serversKey, serverName) != nil {
 			asks = path
 		}
 	}
 	answered, allowed, only := false, false, ""
 	managed := claudeManaged()
 	for _, path := range append(claudeSettingsFiles(o), managed...) {
-		f, err := readFile(path)
-		if err != nil {
-			continue
-		}
-		found = append(found, claudeSwitches(path, f.data, slices.Contains(managed, path), o)...)
-		if asks != "" && slices.Contains(confedit.Texts(confedit.Member(f.data, "disabledMcpjsonServers")), serverName) {
+		data := dataAt(path)
+		found = append(found, claudeSwitches(path, data, slices.Contains(managed, path), o)...)
+		if asks != "" && confedit.Lists(data, serverName, "disabledMcpjsonServers") {
 			answered = true
-			found = append(found, off(Claude, "approval", path,
+			found = append(found, problem(Claude, "approval", path,
 				`Claude Code was told not to use the server; take "c2c" out of disabledMcpjsonServers there, and start it again`))
 		}
-		answered = answered || confedit.IsTrue(confedit.Member(f.data, "enableAllProjectMcpServers")) || slices.Contains(confedit.Texts(confedit.Member(f.data, "enabledMcpjsonServers")), serverName)
-		if list := confedit.Member(f.data, "allowedMcpServers"); list != nil {
+		answered = answered || confedit.On(data, "enableAllProjectMcpServers") || confedit.Lists(data, serverName, "enabledMcpjsonServers")
+		if list := confedit.Member(data, "allowedMcpServers"); list != nil {
 			allowed, only = allowed || claudeLists(list, o), path
 		}
 	}
 	if only != "" && !allowed {
-		found = append(found, off(Claude, "approval", only, `allowedMcpServers does not name c2c, so its server is not started; add {"serverName": "c2c"} there`))
+		found = append(found, problem(Claude, "approval", only, `allowedMcpServers does not name c2c, so its server is not started; add {"serverName": "c2c"} there`))
 	}
 	if asks != "" && !answered {
-		found = append(found, off(Claude, "approval", asks, `not yet approved for this project; start claude here and choose "Use this MCP server"`))
+		found = append(found, problem(Claude, "approval", asks, `not yet approved for this project; start claude here and choose "Use this MCP server"`))
 	}
 	state := claudeState(o)
-	if f, err := readFile(state); err == nil && slices.Contains(confedit.Texts(confedit.Member(f.data, "projects", top(o.Project), "disabledMcpServers")), serverName) {
-		found = append(found, off(Claude, "approval", state, "its person has disabled c2c in this project; /mcp in a session here enables it"))
+	if confedit.Lists(dataAt(state), serverName, "projects", top(o.Project), "disabledMcpServers") {
+		found = append(found, problem(Claude, "approval", state, "its person has disabled c2c in this project; /mcp in a session here enables it"))
 	}
 	return found
 }
@@ -216,10 +212,10 @@ func claudeConsent(o Options) (found []doctor.Finding) {
 // has written it.
 func claudeSwitches(path string, data []byte, managed bool, o Options) (found []doctor.Finding) {
 	say := func(part, detail string) {
-		found = append(found, off(Claude, part, path, detail+"; take that out there"))
+		found = append(found, problem(Claude, part, path, detail+"; take that out there"))
 	}
 	for _, name := range []string{"disableAllHooks", "allowManagedHooksOnly"} {
-		if confedit.IsTrue(confedit.Member(data, name)) && (name == "disableAllHooks" || managed) {
+		if confedit.On(data, name) && (name == "disableAllHooks" || managed) {
 			say("hooks", name+" is true, so no hook runs: a ring wakes its model, and mail waits until that calls poll_inbox")
 		}
 	}
@@ -275,7 +271,7 @@ func claudeState(o Options) string {
 
 func claudePluginOn(o Options) string {
 	for _, path := range claudeSettingsFiles(o) {
-		if f, err := readFile(path); err == nil && confedit.IsTrue(confedit.Member(f.data, "enabledPlugins", pluginName)) {
+		if confedit.On(dataAt(path), "enabledPlugins", pluginName) {
 			return path
 		}
 	}

@@ -26,7 +26,7 @@ func codexFiles(o Options) []target {
 	dir, _ := configDir(Codex, o)
 	// Its command must never change: Codex trusts a hook by the hash of its
 	// definition and skips a changed one until the user has reviewed it again.
-	hooks := commandHooks(Codex, o, hookEvent{name: "SessionStart"}, hookEvent{name: "UserPromptSubmit"}, hookEvent{name: "PostToolUse"}, hookEvent{name: "Stop"})
+	hooks := commandHooks(Codex, o, at("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop"))
 	path := filepath.Join(dir, "hooks.json")
 	return []target{
 		{path: path, editor: hooks},
@@ -39,16 +39,21 @@ func codexFiles(o Options) []target {
 const codexApproval = "default_tools_approval_mode"
 
 func codexAllows(o Options) bool {
-	config, err := readFile(codexFiles(o)[1].path)
-	if err != nil {
-		return false
-	}
-	doc, err := parseTOML(config.path, config.data)
+	doc, err := codexDoc(o)
 	if err != nil {
 		return false
 	}
 	mode, _ := confedit.TOMLString(doc.value(codexApproval))
 	return mode == "approve"
+}
+
+// codexDoc reads config.toml. Its editor reports an error.
+func codexDoc(o Options) (tomlDoc, error) {
+	config, err := readFile(codexFiles(o)[1].path)
+	if err != nil {
+		return tomlDoc{}, err
+	}
+	return parseTOML(config.path, config.data)
 }
 
 // codexConfig is our server, and what Codex notes of our hooks when its person has reviewed them (0.169.0):
@@ -159,13 +164,9 @@ func codexServer(o Options) tomlEditor {
 // it is not documented, so a note is no proof, but no note means no hook.
 func codexTrust(o Options) []doctor.Finding {
 	files := codexFiles(o)
-	hooks, err1 := readFile(files[0].path)
-	config, err2 := readFile(files[1].path)
-	if err1 != nil || err2 != nil {
-		return nil // reported where the file itself is inspected
-	}
-	doc, err := parseTOML(config.path, config.data)
-	if err != nil {
+	hooks, herr := readFile(files[0].path)
+	doc, err := codexDoc(o)
+	if herr != nil || err != nil {
 		return nil
 	}
 	var missing []string
@@ -185,21 +186,16 @@ func codexTrust(o Options) []doctor.Finding {
 	if missing == nil {
 		return nil
 	}
-	return []doctor.Finding{off(Codex, "hook trust", config.path,
+	return []doctor.Finding{problem(Codex, "hook trust", files[1].path,
 		`start codex and choose "Trust all and continue": until then these hooks do not run: `+strings.Join(missing, ", "))}
 }
 
 // codexPluginOn looks for enabled = true in [plugins."c2c@c2c"].
 func codexPluginOn(o Options) string {
-	config, err := readFile(codexFiles(o)[1].path)
-	if err != nil {
+	if doc, err := codexDoc(o); err != nil || !doc.IsTrue("plugins", pluginName, "enabled") {
 		return ""
 	}
-	doc, err := parseTOML(config.path, config.data)
-	if err != nil || !doc.IsTrue("plugins", pluginName, "enabled") {
-		return ""
-	}
-	return config.path
+	return codexFiles(o)[1].path
 }
 
 // snake turns PostToolUse into post_tool_use.

@@ -20,10 +20,8 @@ func copilot() setup {
 
 func copilotNotes(o Options) []string {
 	extensions := "it now runs every extension that it finds, not c2c's alone (enabledFeatureFlags.EXTENSIONS)"
-	if f, err := readFile(copilotSettings(o)); err == nil {
-		if flag := confedit.Member(f.data, copilotFlag.names...); flag != nil && !confedit.IsTrue(flag) {
-			extensions = "its extensions stay off, as you have set it (enabledFeatureFlags.EXTENSIONS): " + withoutExtensions
-		}
+	if confedit.Off(dataAt(copilotSettings(o)), copilotFlag.names...) {
+		extensions = "its extensions stay off, as you have set it (enabledFeatureFlags.EXTENSIONS): " + withoutExtensions
 	}
 	return []string{extensions}
 }
@@ -44,9 +42,7 @@ func copilotFiles(o Options) []target {
 	dir, _ := configDir(Copilot, o)
 	return []target{
 		{path: filepath.Join(dir, "extensions", "c2c", "extension.mjs"), mode: 0o644, editor: scriptEditor{part: "extension", content: runs(copilotExtension, o.Binary)}},
-		{path: filepath.Join(dir, "hooks", "c2c.json"), editor: commandHooks(Copilot, o,
-			hookEvent{name: "UserPromptSubmit"}, hookEvent{name: "PostToolUse"}, hookEvent{name: "Stop"},
-			hookEvent{name: "Notification"})},
+		{path: filepath.Join(dir, "hooks", "c2c.json"), editor: commandHooks(Copilot, o, at("UserPromptSubmit", "PostToolUse", "Stop", "Notification"))},
 		{path: copilotSettings(o), editor: copilotFlag},
 		{path: filepath.Join(dir, "mcp-config.json"), editor: serverEditor{key: serversKey, entry: copilotEntry{
 			"local", o.Binary, []string{"mcp"}, map[string]string{"C2C_MCP_CLIENT_TYPE": Copilot}, []string{"*"}}, command: o.Binary}},

@@ -21,7 +21,7 @@ func cursorFiles(o Options) []target {
 	dir, _ := configDir(Cursor, o)
 	server := mcpServer(Cursor, o, serverEntry{Type: "stdio"})
 	server.http = o.HTTP
-	hooks := commandHooks(Cursor, o, hookEvent{name: "beforeSubmitPrompt"}, hookEvent{name: "postToolUse"}, hookEvent{name: "stop", loops: 1})
+	hooks := commandHooks(Cursor, o, append(at("beforeSubmitPrompt", "postToolUse"), hookEvent{name: "stop", loops: 1}))
 	hooks.flat = true
 	return []target{
 		{path: filepath.Join(dir, "mcp.json"), editor: server, private: o.HTTP != nil && o.HTTP.Runs},

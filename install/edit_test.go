@@ -32,10 +32,10 @@ func TestAddUpdatesOursInPlace(t *testing.T) {
 			"[mcp_servers.c2c]\n  args = [\"mcp\"]\n  command   =  \"/new/c2c\"  # here\ntool_timeout_sec = 9\n[mcp_servers.c2c.tools.send]\napproval_mode = \"prompt\"\n"},
 		{"a command that is no string is replaced", codexServer(o),
 			"[mcp_servers.c2c]\nargs = [\"mcp\"]\ncommand = [\"a\",\n\"b\"]\n", "[mcp_servers.c2c]\nargs = [\"mcp\"]\ncommand = \"/new/c2c\"\n"},
-		{"hook keeps its time limit and place", commandHooks(Codex, o, hookEvent{name: "Stop"}),
+		{"hook keeps its time limit and place", commandHooks(Codex, o, at("Stop")),
 			`{"hooks": {"Stop": [{"matcher": "x", "hooks": [{"command": "a"}, {"timeout": 3, "command": "'/o p/c2c' hook --client codex"}]}, {"hooks": [{"command": "c2c hook --client codex"}]}, {"hooks": [{"command": "/new/my-c2c hook --client codex"}]}]}}`,
 			`{"hooks": {"Stop": [{"matcher": "x", "hooks": [{"command": "a"}, {"timeout": 3, "command": "/new/c2c hook --client codex"}]}, {"hooks": [{"command": "/new/my-c2c hook --client codex"}]}]}}`},
-		{"a table of hooks keeps its time limit and place, another one goes", tomlHooks{commandHooks(Kimi, o, hookEvent{name: "Stop"}, hookEvent{name: "Interrupt"})},
+		{"a table of hooks keeps its time limit and place, another one goes", tomlHooks{commandHooks(Kimi, o, at("Stop", "Interrupt"))},
 			"[[hooks]]\ncommand = \"/old/c2c hook --client kimi\" # moved\nevent = \"Stop\"\ntimeout = 3\n\n[[hooks]]\nevent = \"Stop\"\ncommand = '/old/c2c hook --client kimi'\n\n# Mine.\n" +
 				"[[hooks]]\nevent = \"Stop\"\ncommand = \"say hook --client kimi\"\n\n[[hooks]]\nevent = \"Gone\"\ncommand = \"'/o p/c2c' hook --client kimi\"\n\n[thinking]\na = 1\n",
 			"[[hooks]]\ncommand = \"/new/c2c hook --client kimi\" # moved\nevent = \"Stop\"\ntimeout = 3\n\n# Mine.\n" +

@@ -58,6 +58,15 @@ func readFile(path string) (*file, error) {
 	return f, nil
 }
 
+// dataAt is what a file of settings has; nil when it is missing, or cannot be read, which the report on its editor says.
+func dataAt(path string) []byte {
+	f, err := readFile(path)
+	if err != nil {
+		return nil
+	}
+	return f.data
+}
+
 // absent also holds where a parent of the file is gone and a file has its name.
 func absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)

@@ -22,25 +22,28 @@ func (t target) part() string {
 	return t.editor.kind()
 }
 
-// problem is a finding that another install puts right.
-func (t target) problem(part, what string) doctor.Finding {
-	return doctor.Finding{Client: t.client, Status: doctor.Problem, Part: part, Path: t.path,
-		Detail: what + "; c2c install " + strings.TrimSpace(t.client+" "+t.with) + " puts it right"}
+// broken is a problem that another install puts right.
+func (t target) broken(part, what string) doctor.Finding {
+	return problem(t.client, part, t.path, what+"; c2c install "+strings.TrimSpace(t.client+" "+t.with)+" puts it right")
+}
+
+// good is a finding that our part is in place.
+func (t target) good(part, detail string) doctor.Finding {
+	return doctor.Finding{Client: t.client, Status: doctor.OK, Part: part, Path: t.path, Detail: detail}
 }
 
 // inspectServer reports on an MCP server entry that starts command.
 func (t target) inspectServer(ours bool, command string, o Options) doctor.Finding {
 	switch {
 	case !ours && t.other:
-		return doctor.Finding{Client: t.client, Status: doctor.Problem, Part: partServer, Path: t.path,
-			Detail: fmt.Sprintf("another server is called c2c here, and comes before c2c's own (it runs %q); take its entry out there", command)}
+		return problem(t.client, partServer, t.path, fmt.Sprintf("another server is called c2c here, and comes before c2c's own (it runs %q); take its entry out there", command))
 	case !ours:
-		return t.problem(partServer, fmt.Sprintf("the entry c2c is not this c2c's (it runs %q)", command))
+		return t.broken(partServer, fmt.Sprintf("the entry c2c is not this c2c's (it runs %q)", command))
 	}
 	if _, err := child.LookPath(command, o.Getenv); err != nil {
-		return t.problem(partServer, err.Error())
+		return t.broken(partServer, err.Error())
 	}
-	return doctor.Finding{Client: t.client, Status: doctor.OK, Part: partServer, Path: t.path, Detail: command}
+	return t.good(partServer, command)
 }
 
 // server is the entry called c2c among a client's MCP servers.
@@ -59,14 +62,14 @@ func (s server) part(f *file) part {
 			found = t.inspectHTTP(s.url, s.key, f, o.HTTP)
 		}
 		if s.off != "" && found.Status == doctor.OK {
-			found = off(t.client, partServer, t.path, s.off)
+			found = problem(t.client, partServer, t.path, s.off)
 		}
 		return []doctor.Finding{found}
 	}}
 }
 
-// off is a finding on what a person has turned off in the settings at path, so that mail does not arrive as it should.
-func off(client, part, path, detail string) doctor.Finding {
+// problem is a finding on the file at path that an install does not put right: a person has turned something off there, say.
+func problem(client, part, path, detail string) doctor.Finding {
 	return doctor.Finding{Client: client, Status: doctor.Problem, Part: part, Path: path, Detail: detail}
 }
 

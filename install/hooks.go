@@ -60,8 +60,16 @@ type flatHook struct {
 
 const hooksKey = "hooks"
 
+// at gives plain events by their names.
+func at(names ...string) (events []hookEvent) {
+	for _, name := range names {
+		events = append(events, hookEvent{name: name})
+	}
+	return events
+}
+
 // commandHooks has a client run `c2c hook` itself at each event.
-func commandHooks(client string, o Options, events ...hookEvent) hookEditor {
+func commandHooks(client string, o Options, events []hookEvent) hookEditor {
 	args := " hook --client " + client
 	command := shellQuote(o.Binary) + args
 	return hookEditor{command: command, events: events, ours: func(c string) bool {
@@ -193,12 +201,11 @@ func (e hookEditor) report(entries [][]hookFound, t target, o Options) (found []
 		if wrong == "" {
 			good = append(good, event.name)
 		} else {
-			found = append(found, t.problem("hook "+event.name, wrong))
+			found = append(found, t.broken("hook "+event.name, wrong))
 		}
 	}
 	if good != nil {
-		ok := doctor.Finding{Client: t.client, Status: doctor.OK, Part: "hook " + strings.Join(good, ", "), Path: t.path, Detail: hookLine(command)}
-		found = slices.Insert(found, 0, ok)
+		found = slices.Insert(found, 0, t.good("hook "+strings.Join(good, ", "), hookLine(command)))
 	}
 	return found
 }

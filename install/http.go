@@ -59,21 +59,19 @@ func (t target) inspectHTTP(at, key string, f *file, daemon *HTTP) doctor.Findin
 		stdio = "take the entry out there, and c2c install " + t.client + " takes stdio"
 		private = "chmod 600 " + t.path
 	}
-	problem := func(detail string) doctor.Finding {
-		return doctor.Finding{Client: t.client, Status: doctor.Problem, Part: partServer, Path: t.path, Detail: detail}
-	}
+	wrong := func(detail string) doctor.Finding { return problem(t.client, partServer, t.path, detail) }
 	elsewhere := key == "" || strings.Contains(key, "$") // in a variable
 	switch {
 	case daemon == nil || !daemon.Runs:
-		return problem("its tools are at " + at + ", and no HTTP daemon answers: c2c serve start; or " + stdio)
+		return wrong("its tools are at " + at + ", and no HTTP daemon answers: c2c serve start; or " + stdio)
 	case at != daemon.URL:
-		return problem("its tools are at " + at + ", and the HTTP daemon is at " + daemon.URL + "; " + again)
+		return wrong("its tools are at " + at + ", and the HTTP daemon is at " + daemon.URL + "; " + again)
 	case !elsewhere && key != bearer+daemon.Token:
-		return problem("it has an old token of the HTTP daemon; " + again)
+		return wrong("it has an old token of the HTTP daemon; " + again)
 	case !elsewhere && f.mode.Perm()&0o077 != 0:
-		return problem(fmt.Sprintf("others may read the token in it (mode %04o); %s", f.mode.Perm(), private))
+		return wrong(fmt.Sprintf("others may read the token in it (mode %04o); %s", f.mode.Perm(), private))
 	}
-	return doctor.Finding{Client: t.client, Status: doctor.OK, Part: partServer, Path: t.path, Detail: at}
+	return t.good(partServer, at)
 }
 
 // key finds what stands behind Bearer in a file, whatever is quoted there.

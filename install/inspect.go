@@ -25,7 +25,7 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 		p, err := t.find()
 		found := p.findings(t, o)
 		if err != nil {
-			p.there, found = true, []doctor.Finding{off(client, t.part(), t.path, err.Error())}
+			p.there, found = true, []doctor.Finding{problem(client, t.part(), t.path, err.Error())}
 		}
 		for _, f := range found {
 			if f.Part == partServer {
@@ -58,7 +58,7 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 		if slices.ContainsFunc(others, func(f doctor.Finding) bool { return f.Part == t.part() }) {
 			continue // it is there in another scope
 		}
-		others = append(others, t.problem(t.part(), "no entry"))
+		others = append(others, t.broken(t.part(), "no entry"))
 	}
 	if s.inspect != nil {
 		others = append(others, s.inspect(o)...)
@@ -85,7 +85,7 @@ func notSetUp(client string, j *journal) doctor.Finding {
 
 // noServer is a problem, or a warning when c2c was installed in other projects and not in this one.
 func noServer(t target, j *journal) doctor.Finding {
-	f := t.problem(partServer, "no entry")
+	f := t.broken(partServer, "no entry")
 	if j.find(t.path) == nil && slices.ContainsFunc(j.Files, func(r *record) bool { return r.Client == t.client && r.Kind == t.editor.kind() }) {
 		f.Status, f.Detail = doctor.Warning, "none in this project: c2c install "+t.client+" adds it"
 	}

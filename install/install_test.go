@@ -1000,7 +1000,7 @@ func TestUninstallTakesOutTheReviewOfOurHooks(t *testing.T) {
 // As in a settings file that has the server and the hooks of a client.
 func TestAPartThatIsMissingBesideAnotherIsTold(t *testing.T) {
 	b := newBox(t)
-	both := multiEditor{claudeServerEditor(b.o), commandHooks(Codex, b.o, hookEvent{name: "Stop"})}
+	both := multiEditor{claudeServerEditor(b.o), commandHooks(Codex, b.o, at("Stop"))}
 	tg := target{client: Claude, path: "settings.json", editor: both}
 	for i, want := range []string{"mcp server hooks", "hook Stop", "mcp server hook Stop", ""} {
 		var data []byte

@@ -51,7 +51,7 @@ func (all multiEditor) find(f *file) (whole part, err error) {
 		for i, p := range parts {
 			found = append(found, p.findings(t, o)...)
 			if t.editor = all[i]; !p.there && t.part() != partServer {
-				missing = append(missing, t.problem(t.part(), "no entry"))
+				missing = append(missing, t.broken(t.part(), "no entry"))
 			}
 		}
 		if len(missing) == len(all)-1 && !t.overDaemon && whole.overHTTP {

@@ -36,7 +36,7 @@ func opencodeFiles(o Options) []target {
 // opencodeConfig is the file of a directory that holds the settings. Both are read, and people with comments have the second.
 func opencodeConfig(dir string) string {
 	config := filepath.Join(dir, "opencode.json")
-	if f, err := readFile(config + "c"); err == nil && f.data != nil {
+	if dataAt(config+"c") != nil {
 		config += "c"
 	}
 	return config

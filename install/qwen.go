@@ -18,11 +18,11 @@ func qwen() setup {
 
 func qwenFiles(o Options) []target {
 	dir, _ := configDir(Qwen, o)
+	notification := hookEvent{name: "Notification", matcher: "idle_prompt|permission_prompt", legacy: []string{"idle_prompt"}} // as c2c wrote it before
+	events := append(at("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "StopFailure"), notification)
 	return []target{{path: filepath.Join(dir, "settings.json"), editor: multiEditor{
 		mcpServer(Qwen, o, serverEntry{Trust: !o.Ask}),
-		commandHooks(Qwen, o,
-			hookEvent{name: "SessionStart"}, hookEvent{name: "UserPromptSubmit"}, hookEvent{name: "PreToolUse"}, hookEvent{name: "PostToolUse"}, hookEvent{name: "Stop"}, hookEvent{name: "StopFailure"},
-			hookEvent{name: "Notification", matcher: "idle_prompt|permission_prompt", legacy: []string{"idle_prompt"}}), // as c2c wrote it before
+		commandHooks(Qwen, o, events),
 	}}}
 }
 
@@ -30,17 +30,14 @@ func qwenFiles(o Options) []target {
 func qwenTrust(o Options) (found []doctor.Finding) {
 	paths := []string{qwenFiles(o)[0].path, filepath.Join(o.Project, ".qwen", "settings.json")}
 	for _, path := range paths {
-		f, err := readFile(path)
-		if err != nil {
-			continue
+		data := dataAt(path)
+		if confedit.On(data, "disableAllHooks") {
+			found = append(found, problem(Qwen, "hooks", path, "disableAllHooks is true, so no hook runs"))
 		}
-		if confedit.IsTrue(confedit.Member(f.data, "disableAllHooks")) {
-			found = append(found, off(Qwen, "hooks", path, "disableAllHooks is true, so no hook runs"))
-		}
-		found = append(found, inbound(Qwen, path, confedit.Member(f.data, "agents", "crossSessionInbound"))...)
+		found = append(found, inbound(Qwen, path, confedit.Member(data, "agents", "crossSessionInbound"))...)
 	}
 	found = append(found, mcpRules(Qwen, paths...)...)
-	if f, err := readFile(paths[0]); err == nil && confedit.IsTrue(confedit.Member(f.data, "security", "folderTrust", "enabled")) {
+	if confedit.On(dataAt(paths[0]), "security", "folderTrust", "enabled") {
 		found = append(found, folderTrust(Qwen, o)...)
 	}
 	return found

@@ -40,13 +40,13 @@ func (e scriptEditor) find(f *file) (part, error) {
 	p.report = func(t target, _ Options) []doctor.Finding {
 		switch {
 		case !p.ours:
-			return []doctor.Finding{t.problem(e.part, "the content is not what this c2c writes")}
+			return []doctor.Finding{t.broken(e.part, "the content is not what this c2c writes")}
 		case f.mode&t.mode&0o111 != t.mode&0o111:
-			return []doctor.Finding{t.problem(e.part, fmt.Sprintf("mode %04o is not executable", f.mode))}
+			return []doctor.Finding{t.broken(e.part, fmt.Sprintf("mode %04o is not executable", f.mode))}
 		case e.quiet:
 			return nil
 		}
-		return []doctor.Finding{{Client: t.client, Status: doctor.OK, Part: e.part, Path: t.path, Detail: "as this c2c writes it"}}
+		return []doctor.Finding{t.good(e.part, "as this c2c writes it")}
 	}
 	return p, nil
 }

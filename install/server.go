@@ -65,8 +65,7 @@ func mcpServer(client string, o Options, more serverEntry) serverEditor {
 
 // trusted says whether the entry of our server in the file at path has its tools called without asking.
 func trusted(path string) bool {
-	f, err := readFile(path)
-	return err == nil && confedit.IsTrue(confedit.Member(f.data, serversKey, serverName, trustKey))
+	return confedit.On(dataAt(path), serversKey, serverName, trustKey)
 }
 
 // add replaces the entry of another implementation as a whole. Of our own it

@@ -18,7 +18,7 @@ import (
 func folderTrust(client string, o Options) []doctor.Finding {
 	dir, _ := configDir(client, o)
 	path := filepath.Join(dir, "trustedFolders.json")
-	finding := off(client, "folder trust", path, "")
+	finding := problem(client, "folder trust", path, "")
 	f, err := readFile(path)
 	var rules map[string]string
 	if err == nil && f.data != nil {
@@ -72,21 +72,18 @@ func mcpRules(client string, paths ...string) (found []doctor.Finding) {
 	const without = "so the client does not start c2c's server, and its model has no tools of c2c"
 	only, allowed := "", false
 	for _, path := range paths {
-		f, err := readFile(path)
-		if err != nil {
-			continue // the editor's own look tells
+		data := dataAt(path)
+		if confedit.Lists(data, serverName, "mcp", "excluded") {
+			found = append(found, problem(client, "approval", path, "mcp.excluded names c2c, "+without))
 		}
-		if slices.Contains(confedit.Texts(confedit.Member(f.data, "mcp", "excluded")), serverName) {
-			found = append(found, off(client, "approval", path, "mcp.excluded names c2c, "+without))
-		}
-		if names := confedit.Texts(confedit.Member(f.data, "mcp", "allowed")); slices.Contains(names, serverName) {
+		if names := confedit.Texts(confedit.Member(data, "mcp", "allowed")); slices.Contains(names, serverName) {
 			allowed = true
 		} else if len(names) > 0 {
 			only = path
 		}
 	}
 	if only != "" && !allowed {
-		found = append(found, off(client, "approval", only, "mcp.allowed does not name c2c, "+without))
+		found = append(found, problem(client, "approval", only, "mcp.allowed does not name c2c, "+without))
 	}
 	return found
 }

@@ -61,15 +61,14 @@ func installedVersion(path, name string) string {
 		return base
 	}
 	for dir := filepath.Dir(program); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		f, err := readFile(filepath.Join(dir, "package.json"))
-		var is struct{ Name, Version string }
-		if err != nil || f.data == nil || json.Unmarshal(f.data, &is) != nil || is.Version == "" {
+		var pkg struct{ Name, Version string }
+		if json.Unmarshal(dataAt(filepath.Join(dir, "package.json")), &pkg) != nil || pkg.Version == "" {
 			continue
 		}
-		if !strings.Contains(is.Name, name) {
+		if !strings.Contains(pkg.Name, name) {
 			return "" // the package of something else, which only has the program in it
 		}
-		version, _, _ := strings.Cut(is.Version, "-linux-") // npm has a package for each system
+		version, _, _ := strings.Cut(pkg.Version, "-linux-") // npm has a package for each system
 		version, _, _ = strings.Cut(version, "-darwin-")
 		return versionNumber().FindString(version)
 	}

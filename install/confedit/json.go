@@ -327,6 +327,20 @@ func Member(data []byte, names ...string) *hujson.Value {
 	return d.Root.Find(pointer(names))
 }
 
+// Lists reports whether the array at the path of names in data has a string.
+func Lists(data []byte, text string, names ...string) bool {
+	return slices.Contains(Texts(Member(data, names...)), text)
+}
+
+// On reports whether true is at the path of names in data.
+func On(data []byte, names ...string) bool { return IsTrue(Member(data, names...)) }
+
+// Off reports whether anything but true is at the path of names in data.
+func Off(data []byte, names ...string) bool {
+	v := Member(data, names...)
+	return v != nil && !IsTrue(v)
+}
+
 // At returns what is at the path of names, or nil.
 func (d *JSON) At(names ...string) *hujson.Value { return d.Root.Find(pointer(names)) }
 
