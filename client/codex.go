@@ -63,9 +63,8 @@ func codexOpen(pid int) (open map[string]bool, known bool) {
 	known = add(pid)
 	children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
 	for _, child := range strings.Fields(string(children)) {
-		if pid, err := strconv.Atoi(child); err == nil {
-			add(pid)
-		}
+		pid, _ := strconv.Atoi(child)
+		add(pid)
 	}
 	return open, known
 }

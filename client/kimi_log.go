@@ -27,6 +27,13 @@ func KimiAgents(config, session string) (dirs []string) {
 	return dirs
 }
 
+// kimiLine is a line of a log. Its time is in milliseconds.
+type kimiLine struct {
+	Type, Reason string
+	Time         int64
+	Event        struct{ Type, FinishReason string }
+}
+
 // kimiDoing is Profile.Doing of Kimi Code, by the log of the session's own agent.
 func kimiDoing(config string, _ int, session string) (d Doing) {
 	if session == "" || session != filepath.Base(session) {
@@ -43,18 +50,11 @@ func kimiDoing(config string, _ int, session string) (d Doing) {
 // KimiAnswered is when the model of a session has answered last, by the log of the session's own agent.
 func KimiAnswered(config, session string) time.Time { return kimiDoing(config, 0, session).Answered }
 
-// kimiLogged says what an agent does by its log, in which times are in milliseconds. A dialog is a request, which any other
-// record of its kind, or of the turn, answers.
+// kimiLogged says what an agent does, by its log. A dialog is a request; any other line of its kind, or of the turn, answers it.
 func kimiLogged(log string) (d Doing) {
-	type record struct {
-		Type   string
-		Time   int64
-		Reason string
-		Event  struct{ Type string }
-	}
 	var turn, answered time.Time
 	d.Word = Idle // a session is known since its first prompt: before that no turn runs
-	for _, r := range Records[record](log) {
+	for _, r := range Records[kimiLine](log) {
 		at := millis(r.Time)
 		if r.Event.Type == "content.part" || r.Type == "turn.ended" && r.Reason == "completed" {
 			answered = at
@@ -76,13 +76,9 @@ func kimiLogged(log string) (d Doing) {
 }
 
 // KimiTurn says by the log of an agent whether a turn of it runs, and whether a Stop hook may run now: its model has
-// answered and calls no tool, and the turn is not over. Each line is a JSON object.
+// answered and calls no tool, and the turn is not over.
 func KimiTurn(log string) (runs, stops bool) {
-	type record struct {
-		Type  string
-		Event struct{ Type, FinishReason string }
-	}
-	for _, r := range Records[record](log) {
+	for _, r := range Records[kimiLine](log) {
 		switch r.Type {
 		case "turn.prompt", "agent.turn.started":
 			runs, stops = true, false

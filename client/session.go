@@ -13,6 +13,12 @@ import (
 // maxFile bounds such a file.
 const maxFile = 64 << 10
 
+// processFile is what a process of a client says of itself in a file.
+type processFile struct {
+	PID, Port int
+	SessionID string
+}
+
 // SessionOf gives the id of the session that a process of the client has now, by the client's own file; "" when it
 // does not say.
 func (p Profile) SessionOf(pid int, getenv func(string) string) string {
@@ -20,10 +26,7 @@ func (p Profile) SessionOf(pid int, getenv func(string) string) string {
 		return ""
 	}
 	dir, _ := p.Config(getenv)
-	var said struct {
-		PID       int
-		SessionID string
-	}
+	var said processFile
 	if !readJSON(filepath.Join(dir, fmt.Sprintf(p.SessionFile, pid)), &said) || said.PID != pid {
 		return ""
 	}
@@ -56,7 +59,7 @@ func (p Profile) Server(pid int, getenv func(string) string) (port int, ok bool)
 	dir := filepath.Join(config, p.Servers)
 	files, _ := os.ReadDir(dir)
 	for _, file := range files {
-		var said struct{ PID, Port int }
+		var said processFile
 		if readJSON(filepath.Join(dir, file.Name()), &said) && said.PID == pid && procstat.Listens(pid, said.Port) {
 			return said.Port, true
 		}

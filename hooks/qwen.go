@@ -50,7 +50,7 @@ func qwen() protocol {
 		},
 		// A server that was killed has given back what the client had queued.
 		shown: func(e Event) func(mail.Message) bool {
-			read := sync.OnceValue(func() []string { return qwenRecord(e.Transcript) })
+			read := sync.OnceValue(func() []string { return client.QwenNotes(client.Tail(e.Transcript, maxTail)) })
 			return func(m mail.Message) bool { return client.QwenShows(read(), m.Envelope()) }
 		},
 		encode: blockOrContext,
@@ -67,11 +67,6 @@ func qwen() protocol {
 
 // maxTail is how much of a session's record is read.
 const maxTail = 4 << 20
-
-// qwenRecord gives what other sessions have written to a session lately.
-func qwenRecord(path string) []string {
-	return client.QwenNotes(client.Tail(path, maxTail))
-}
 
 // qwenAnswered is when the model of a session has answered last, by its record.
 func qwenAnswered(lines []byte) (at time.Time) {

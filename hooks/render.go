@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"c2c/format"
 	"c2c/inbox/mail"
 )
 
@@ -88,8 +89,8 @@ func (p protocol) fill(a *Answer, msgs []mail.Message, more bool, print func(mai
 			part = fmt.Sprintf("A message of %d bytes from %s is too long to show here: the poll_inbox tool of c2c hands it over in parts, c2c poll-inbox > file whole.", len(m.Content), m.Who())
 		}
 		if room -= p.length(part) + 1; room < 0 {
-			notes = append(notes, leftOut(len(msgs)-i, more))
-			return strings.Join(append(parts, notes[len(notes)-1]), "\n"), notes
+			note := leftOut(len(msgs)-i, more)
+			return strings.Join(append(parts, note), "\n"), append(notes, note)
 		}
 		parts = append(parts, part)
 		if long {
@@ -99,8 +100,8 @@ func (p protocol) fill(a *Answer, msgs []mail.Message, more bool, print func(mai
 		}
 	}
 	if more {
-		notes = append(notes, leftOut(0, more))
-		parts = append(parts, notes[len(notes)-1])
+		note := leftOut(0, more)
+		parts, notes = append(parts, note), append(notes, note)
 	}
 	return strings.Join(parts, "\n"), notes
 }
@@ -112,23 +113,20 @@ func leftOut(n int, more bool) string {
 
 func announce(msgs []mail.Message, more bool) string {
 	const named = 10
-	var who []string
+	var senders []string
 	for _, m := range msgs {
-		if name := m.Who(); !slices.Contains(who, name) {
-			who = append(who, name)
+		if name := m.Who(); !slices.Contains(senders, name) {
+			senders = append(senders, name)
 		}
 	}
-	if len(who) > named {
-		who = append(who[:named], "and more")
+	if len(senders) > named {
+		senders = append(senders[:named], "and more")
 	}
-	count := fmt.Sprintf("%d messages wait", len(msgs))
-	switch {
-	case more:
+	count := format.Count(len(msgs), "message waits", "messages wait")
+	if more {
 		count = fmt.Sprintf("%d messages and more wait", len(msgs))
-	case len(msgs) == 1:
-		count = "1 message waits"
 	}
-	return fmt.Sprintf("c2c: %s for you: %s. %s.", count, strings.Join(who, ", "), howRead)
+	return "c2c: " + count + " for you: " + strings.Join(senders, ", ") + ". " + howRead + "."
 }
 
 // lines tell a person of messages, one line for each: its sender and its first words.

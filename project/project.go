@@ -93,17 +93,8 @@ func follow(state, root string) string {
 	return root
 }
 
-// decide finds the root and the links that are missing. FindRoot says how.
-func (p *place) decide() {
-	own := p.project.own
-	root := own
-	if p.project.name != "" {
-		root = p.decideProject()
-	}
-	p.Path = filepath.Join(p.state, ReposDir, root, "broker")
-}
-
-func (p *place) decideProject() (root string) {
+// decide finds the root of a project with a name, and the links that are missing. FindRoot says how.
+func (p *place) decide() (root string) {
 	own, name := p.project.own, p.project.name
 	recorded, known := linked(p.state, ProjectsDir, name)
 	other, there := linked(p.state, ReposDir, own)

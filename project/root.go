@@ -35,7 +35,7 @@ type place struct {
 
 func Find(getenv func(string) string, cwd string) (place, error) {
 	root := strings.TrimSpace(getenv("C2C_MCP_BROKER_ROOT"))
-	if isLegacy(root) {
+	if strings.Contains(root, ".git/c2c/mcp") { // early versions of the original wrote that into clients' configurations; it ignores it now
 		root = ""
 	}
 	if filepath.IsAbs(root) {
@@ -58,7 +58,11 @@ func Find(getenv func(string) string, cwd string) (place, error) {
 		return place{}, fmt.Errorf("find the root: %s is %q: set it to an absolute path", source, getenv(source))
 	}
 	p := place{source: source, state: state, project: findProject(real)}
-	p.decide()
+	name := p.project.own
+	if p.project.name != "" {
+		name = p.decide()
+	}
+	p.Path = filepath.Join(p.state, ReposDir, name, "broker")
 	return p, nil
 }
 
@@ -71,12 +75,6 @@ func StateDir(getenv func(string) string) (dir, source string) {
 		return filepath.Join(home, ".c2c"), "HOME"
 	}
 	return "", ""
-}
-
-// isLegacy knows the place inside a repository that early versions of the original wrote into client
-// configurations; it ignores that place, and so do we.
-func isLegacy(path string) bool {
-	return strings.Contains(path, ".git/c2c/mcp")
 }
 
 func absolute(cwd, path string) string {

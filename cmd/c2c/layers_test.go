@@ -143,7 +143,7 @@ var layers = []layer{
 	{"format", "writes times, durations and counts for people",
 		50, ""},
 	{"hooks", "the clients' hook protocols",
-		1300, "client inbox/mail"},
+		1300, "client format inbox/mail"},
 	{"wake", "decides when to ring; defines rings, notices and ways to a client (every hook links it)",
 		450, "inbox inbox/mail"},
 	{"wake/claude", "writes to Claude Code's messaging socket, and to the history of its sessions",
