@@ -180,14 +180,14 @@ func (e hookEditor) partOf(entries func(hookEvent) []hookFound) (p part) {
 	return p
 }
 
-// report has a finding for each event that is wrong, and before them one for all others. entries are ours at each event.
+// report reports each event with a wrong entry, and before them all other events in one finding. entries are ours, by event.
 func (e hookEditor) report(entries [][]hookFound, t target, o Options) (found []doctor.Finding) {
 	var good []string
 	command := "" // of any of ours
 	for i, event := range e.events {
 		wrong := "no entry"
 		for k, entry := range entries[i] {
-			command = cmp.Or(command, entry.command) // those of other events may have one word more
+			command = cmp.Or(command, entry.command) // the commands of other events may have one more word
 			_, err := child.LookPath(firstWord(hookLine(entry.command)), o.Getenv)
 			switch wrong = ""; {
 			case k > 0:

@@ -14,7 +14,7 @@ func kimiFiles(o Options) []target {
 	dir, _ := configDir(Kimi, o)
 	return []target{
 		{path: filepath.Join(dir, "mcp.json"), editor: mcpServer(Kimi, o, serverEntry{})},
-		// Kimi Code refuses the whole list for one key or event that it does not know.
+		// Kimi Code rejects the whole list because of one unknown key or event.
 		{path: filepath.Join(dir, "config.toml"), editor: tomlHooks{commandHooks(Kimi, o, at("SessionStart", "UserPromptSubmit", "Stop", "StopFailure"))}},
 	}
 }

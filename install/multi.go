@@ -35,7 +35,7 @@ func (all multiEditor) strip(path string, data, original []byte) (_ []byte, err 
 	return data, nil
 }
 
-// find also reports which part is missing beside others.
+// find also has a part reported that is missing while others are there.
 func (all multiEditor) find(f *file) (whole part, err error) {
 	parts := make([]part, len(all))
 	for i, e := range all {
