@@ -257,7 +257,7 @@ func TestHelpFitsAScreen(t *testing.T) {
 		}
 		out := mustRun(t, root, "amber", args...)
 		lines := strings.Split(out, "\n")
-		if len(args) == 1 && len(lines) > 24 {
+		if _, topic := cli.Topic(args[len(args)-1]); !topic && len(lines) > 24 { // one of them is the empty end
 			t.Errorf("%q has %d lines", args, len(lines))
 		}
 		for _, line := range lines {
@@ -279,7 +279,7 @@ func TestEachVerbHasHelp(t *testing.T) {
 	}
 	for _, v := range cli.Verbs() {
 		want := mustRun(t, root, "amber", "help", v.Name)
-		if !strings.HasPrefix(want, "usage: c2c "+v.Name) || !strings.Contains(want, "\nexample:\n  c2c "+v.Name) && !strings.Contains(want, "c2c "+v.Name+" bash") {
+		if !strings.HasPrefix(want, "usage: c2c "+v.Name) || !strings.Contains(want, "\nexample: c2c "+v.Name) && !strings.Contains(want, "c2c "+v.Name+" bash") {
 			t.Errorf("%s: %s", v.Name, want)
 		}
 		if v.C2cd {

@@ -43,7 +43,7 @@ func (c *call) sendersVerb(ctx context.Context) error {
 	most := map[string]int{"list": 1, "allow": 2, "deny": 2, "pair": 2}[verb]
 	one := verb == "deny" && len(words) == 3 // of those behind a bridge
 	if most == 0 || len(words) != most && !one {
-		return fmt.Errorf("%w: one of list, allow NAME --to ALIAS, deny NAME [WHO], and pair CODE", errUsage)
+		return fmt.Errorf("%w: one of list, allow NAME --to ALIAS, deny NAME [WRITER], and pair CODE", errUsage)
 	}
 	if verb != "allow" && (*to != "" || *bridge || *verdicts || *github || *standard) {
 		return fmt.Errorf("%w: these options are for c2c senders allow", errUsage)

@@ -68,23 +68,21 @@ func (v Verb) Usage() string {
 	return strings.TrimSpace(usage + " " + v.Args)
 }
 
-// Help writes all that is to be known of a verb.
+// Help writes what the verb does, its options and examples. It fits a screen of 24 lines.
 func (v Verb) Help(w io.Writer) {
 	fmt.Fprintf(w, "usage: %s\n\n%s\n%s", v.Usage(), v.Does(), v.Text())
 	column := 0
 	for _, o := range v.Options {
 		column = max(column, len(o.Usage())+4)
 	}
+	fmt.Fprintln(w)
 	if column > 0 {
-		fmt.Fprint(w, "\noptions:\n")
+		fmt.Fprint(w, "options:\n")
 	}
 	for _, o := range v.Options {
 		fmt.Fprintf(w, "  %-*s%s\n", column-2, o.Usage(), wrap(o.Says(), strings.Repeat(" ", column)))
 	}
-	fmt.Fprintf(w, "\nexit status: %s\n\nexample:\n", v.ExitStatus())
-	for _, e := range v.Shows() {
-		fmt.Fprintf(w, "  %s\n", e)
-	}
+	fmt.Fprintf(w, "exit status: %s\nexample: %s\n", v.ExitStatus(), strings.Join(v.Shows(), "\n         "))
 }
 
 // Shows are the examples as they are typed.

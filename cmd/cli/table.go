@@ -4,47 +4,41 @@ package cli
 
 var writing = []Verb{
 	{Name: "send", Everyday: true, Args: "<alias> [text | -]", First: "alias", Short: "send a message",
-		Long: "It is on disk when the command ends, and waits until its session is there.\n" +
-			"With - the text comes from standard input.\n",
+		Long: "It is on disk when the command ends, and waits until its session is there.\n",
 		Options: []Option{
-			{Name: "F", Value: "file", Takes: "file", Short: "read the text from this file"},
-			asSession, kind, urgent, blocking, fail, deferrable, ephemeral, ttl, tellAfter, answerBy,
+			textFile, asSession, kind, urgent, blocking, fail, deferrable, ephemeral, ttl, tellAfter, answerBy,
 			{Name: "id", Value: "id", Short: "an id of your own: sending it again does no harm"},
 			{Name: "reply-to", Value: "id", Takes: "received", Short: "the message that this one answers"},
 			asJSON,
 		},
 		Examples: []string{"c2c send amber 'The build is green again.'"}},
 	{Name: "reply", Everyday: true, Args: "[message-id] [text | -]", First: "received", Short: "answer a message",
-		Long: "It goes to the session that wrote the message, whatever that is called now.\n" +
-			"Without an id it answers the message that was handed over last, and says which.\n" +
-			"Of several words the first is the id: put a text of several words into quotes.\n" +
-			"Of an id the last 8 characters are enough.\n",
+		Long: "It goes to the session that wrote the message, whatever its name is now. Without\n" +
+			"an id it answers the last message that was handed over. The last 8 characters of\n" +
+			"an id are enough. Of several words the first is the id: put a text into quotes.\n",
 		Options: []Option{
-			{Name: "F", Value: "file", Takes: "file", Short: "read the text from this file"},
-			asSession, kind, urgent, blocking, fail, deferrable, ephemeral, ttl, tellAfter, asJSON,
+			textFile, asSession, kind, urgent, blocking, fail, deferrable, ephemeral, ttl, tellAfter, asJSON,
 		},
 		Examples: []string{"c2c reply 'Done, see main.'", "c2c reply 099a8057 'Yes.'"}},
 	{Name: "ask", Everyday: true, Args: "<alias> [text | -]", First: "alias", Short: "ask a question and wait for the answer",
-		Long: "The answer is what the other session sends with reply. It is printed here and\n" +
-			"shown to nobody else. An answer that comes later is mail. A session that has\n" +
-			"ended is not waited for, and two that would wait for each other are refused. In\n" +
-			"a client's shell keep --wait below the time that the shell gives a command.\n",
+		Long: "The answer is what the other session sends with reply; a later one comes as\n" +
+			"mail. c2c waits for no session that has ended, or that waits for you. Keep\n" +
+			"--wait below the time that a client's shell gives a command.\n",
 		Options: []Option{
 			{Name: "wait", Value: "duration", Default: "90s", Short: "how long to wait"},
-			{Name: "F", Value: "file", Takes: "file", Short: "read the text from this file"},
-			asSession, kind, urgent, blocking, fail, deferrable, ephemeral, ttl, tellAfter, asJSON,
+			textFile, asSession, kind, urgent, blocking, fail, deferrable, ephemeral, ttl, tellAfter, asJSON,
 		},
 		Examples: []string{"c2c ask amber 'Is the build green?' --wait 5m"}},
 	{Name: "send-all", Args: "[text | -]", Short: "send a message to every other session",
 		Options: []Option{
-			{Name: "F", Value: "file", Takes: "file", Short: "read the text from this file"},
-			asSession, kind, urgent, blocking, fail, deferrable, ephemeral, ttl, tellAfter, asJSON,
+			textFile, asSession, kind, urgent, blocking, fail, deferrable, ephemeral, ttl, tellAfter, asJSON,
 		},
 		Examples: []string{"c2c send-all 'main is frozen'"}},
 }
 
-// What send and send-all say of a message.
+// What send and its like say of a message.
 var (
+	textFile   = Option{Name: "F", Value: "file", Takes: "file", Short: "read the text from this file; - reads standard input"}
 	kind       = Option{Name: "kind", Value: "word", Takes: "message question task review status ack", Short: "message, question, task, review, status or ack"}
 	urgent     = Option{Name: "urgent", Short: "mark the message as urgent"}
 	blocking   = Option{Name: "blocking", Short: "mark the message as blocking the sender"}
@@ -53,7 +47,7 @@ var (
 	ephemeral  = Option{Name: "ephemeral", Short: "do not archive it once it was read"}
 	ttl        = Option{Name: "ttl", Value: "duration", Short: "hand it over within this time or not at all"}
 	answerBy   = Option{Name: "answer-by", Value: "duration", Short: "tell me if it is not answered within this time"}
-	tellAfter  = Option{Name: "tell-after", Value: "duration", Takes: "never", Short: "tell me if it is unread for so long (30m), or never"}
+	tellAfter  = Option{Name: "tell-after", Value: "duration", Takes: "never", Short: "tell me if it is unread so long: 30m, or never"}
 )
 
 var reading = []Verb{

@@ -4,21 +4,18 @@ package cli
 
 var face = []Verb{
 	{Name: "serve", C2cd: true, Args: "[verb]", First: "start stop restart run status rotate-token", Short: "the daemon for clients that speak HTTP",
-		Long: `Listens on 127.0.0.1 and ::1, and nowhere else, for programs of this user that
-show the token. Nothing else of c2c needs it. One daemon serves all projects: a
-client says in the header X-C2C-Project in which directory it works, or the
-directory of its process counts, if that is in a repository, or else the one in
-which start was run.
+		Long: `Listens on 127.0.0.1 and ::1 alone, for programs of this user that show its
+token. One daemon serves all projects. A client names its directory in the
+header X-C2C-Project; else the directory of its process counts, if that is in a
+repository, or else the directory in which start was run.
 
   start, stop, restart   the daemon of this user
   run                    the same, in front
   status                 whether it runs and answers, and where; if not, exit 3
-  rotate-token           make a new token; the old one is worth nothing then,
-                         and the logins of the page are over
+  rotate-token           make a new token, and end the logins of the page
 
-The port is --port, C2C_HTTP_PORT, that of the last time, or 8788. If that is
-taken the first time, it is one that is free. Clients keep the URL, so later a
-port that is taken is an error; 0 is one that is free.
+The port is --port, C2C_HTTP_PORT, the last one, or 8788; 0 takes a free one.
+Clients keep the URL, so only the first start takes another port by itself.
 `,
 		Options: []Option{
 			{Name: "unit", Short: "print a unit for systemd --user, and do nothing"},
@@ -26,7 +23,7 @@ port that is taken is an error; 0 is one that is free.
 			{Name: "host", Value: "address", Short: "127.0.0.1, ::1 or localhost: it is always all of them"},
 			asJSON,
 		},
-		Examples: []string{"c2c serve start", "c2c serve status --json"}},
+		Examples: []string{"c2c serve start"}},
 	{Name: "allow", C2cd: true, Args: "[id]", Short: "let a tool run that a session asks permission for",
 		Long: `Answers a permission dialog that a client with a channel has told c2c of (c2c
 start --channel). The dialog stays open in the client, too: the first answer
@@ -47,21 +44,16 @@ the session that asks, or a login (ssh).
 		Long:     "As allow, with the other answer: the tool does not run, and the session is told.\n",
 		Options:  []Option{asJSON},
 		Examples: []string{"c2c deny abcde"}},
-	{Name: "senders", C2cd: true, Args: "<verb> [name] [who]", First: "allow deny list pair", Short: "who may write here from outside",
-		Long: `Programs and people that are no session of this machine write over HTTP, to
-c2c serve. Each has a name and a key, which is printed once: a token, or the
-secret of a signature. Its mail comes from external-NAME and has no authority.
+	{Name: "senders", C2cd: true, Args: "<verb> [name] [writer]", First: "allow deny list pair", Short: "let programs and people write here from outside",
+		Long: `They write over HTTP, to c2c serve. Each has a name and a key, printed once: a
+token, or the secret of a signature. Their mail comes from external-NAME and has
+no authority. A bridge brings mail of many writers, and names them in the header
+X-Sender; a new one gets a code to tell you. Only a person lets others in.
 
   allow NAME --to ALIAS   let it write to sessions of this project
-  deny NAME [WHO]         take its key away; or let WHO, behind a bridge, write
-                          no more
+  deny NAME [WRITER]      take its key away, or stop one writer of a bridge
   list                    show all, of all projects
-  pair CODE               let somebody write through a bridge
-
-A bridge is a program that brings what many people write. It says who in the
-header X-Sender. Who is new there is given a code, once, and tells it to you.
-
-All but list are for a person at a terminal: no agent lets others in.
+  pair CODE               let a new writer of a bridge in
 `,
 		Options: []Option{
 			{Name: "to", Value: "aliases", Takes: "alias", Short: "to whom it may write, with commas; the first is the usual one"},

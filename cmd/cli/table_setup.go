@@ -7,12 +7,10 @@ var setup = []Verb{
 		Long: `Sets c2c up in a client, for all projects: its MCP server, and its hooks or
 plugin. Without a client: in every one found here. It knows
 {clients}.
-It says what it did, and what you must still do. Run it again after an update:
-it moves every path. Where the client has a rule for it, its model calls c2c's
-own tools without asking you; --ask leaves that out.
-For any other client, --print mcp prints what its configuration needs. With
---http a client has the tools through the daemon (c2c serve), if that runs, and
-over standard input and output if not; --http alone says which clients can.
+It prints what it did, and what you must still do. Run it again after an update.
+Where the client has a rule for it, its model calls c2c's own tools without
+asking you; --ask leaves that out. For any other client, --print mcp prints what
+its configuration needs. With --http a client has the tools through c2c serve.
 `,
 		Options: []Option{
 			{Name: "ask", Short: "have it ask before its model calls a tool of c2c"},
@@ -126,5 +124,5 @@ show it. A session that runs is refused: c2c send reaches it.
 			{Name: "method", Value: "way", Takes: "history", Short: "how: history is the only one"},
 			asSession,
 		},
-		Examples: []string{"c2c inject --method history --from birch amber 'The build is green again.'"}},
+		Examples: []string{"c2c inject --method history --from birch amber 'The build is green.'"}},
 }
