@@ -22,7 +22,7 @@ const (
 	ToolAsk = "ask"
 	// askWait is how long ask waits when the call does not say: clients made with the MCP SDK end a call after 60 s.
 	askWait, askMost = 50, 600 // seconds
-	// progressEvery is how often a client hears that a call goes on. Some begin to count its time anew then.
+	// progressEvery is how often a client is told that a call goes on. Some clients begin to count its time anew then.
 	progressEvery = 5 * time.Second // Config.Progress by default
 )
 
@@ -55,7 +55,7 @@ func (c *toolCall) ask(ctx context.Context) (any, error) {
 	return res, err
 }
 
-// askedAndWaited gives the result of ask. Nobody waits for a session that is not there.
+// askedAndWaited gives the result of ask. It does not wait for a session that is not there.
 func (c *toolCall) askedAndWaited(ctx context.Context, sid string, q *broker.Question, wait time.Duration) (any, error) {
 	if q.Recipient == sessions.Absent {
 		return c.noAnswer(ctx, q, q.To+" is absent, and the question waits for it"), nil
@@ -68,13 +68,6 @@ func (c *toolCall) askedAndWaited(ctx context.Context, sid string, q *broker.Que
 		err = fmt.Errorf("no answer in %d s", int(wait.Seconds()))
 	}
 	return c.noAnswer(ctx, q, err.Error()), nil
-}
-
-// limited calls do with as much time as a lock may be waited for.
-func (c *toolCall) limited(ctx context.Context, do func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.Cfg.LockWait, lockWait))
-	defer cancel()
-	return do(ctx)
 }
 
 // await returns with the answer, or without it when the time is over.

@@ -20,8 +20,8 @@ const (
 	ChannelNotification = "notifications/" + client.ChannelCapability
 )
 
-// Channel reaches an idle Claude Code session with channel notifications. The client tells nobody whether
-// it listens: it does when its person started it with the channel, and drops them in silence otherwise.
+// Channel reaches an idle Claude Code session with channel notifications. The client takes them if its person has started it with
+// the channel. Otherwise it drops them in silence; it never says which.
 type Channel struct {
 	Server *server.MCPServer
 	Box    *inbox.Mailbox

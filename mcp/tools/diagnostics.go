@@ -13,23 +13,6 @@ import (
 	"c2c/wake"
 )
 
-// Connection is what a transport knows of the way to a client.
-type Connection struct {
-	Transport string `json:"transport"` // broker.TransportHTTP or TransportStdio
-	Why       string `json:"transport_why"`
-	Protocol  string `json:"protocol,omitempty"`
-	Session   string `json:"mcp_session,omitempty"` // its first characters: the whole id would let another program act as the client
-	Root      string `json:"root"`
-	RootBy    string `json:"root_chosen_by,omitempty"`
-	URL       string `json:"daemon_url,omitempty"`
-	Version   string `json:"version"`
-	PID       int    `json:"pid"`
-	Fallback  string `json:"fallback,omitempty"`         // over HTTP: how the client has its tools without the daemon
-	Relay     string `json:"permission_relay,omitempty"` // of a client with a channel: whether it tells of its dialogs
-
-	NoBell string `json:"-"` // why mail cannot ring on it; "": it can, or that is another one's business
-}
-
 // diagnostics is how a session can be reached, and how it was.
 type diagnostics struct {
 	Connection
@@ -74,13 +57,6 @@ func (p *Peer) reached() Connection {
 		c.Relay = p.Cfg.Relay.why()
 	}
 	return c
-}
-
-// Speaks keeps the protocol version that was agreed on.
-func (p *Peer) Speaks(version string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.protocol = version
 }
 
 func (c *toolCall) runtimeDiagnostics(ctx context.Context) (any, error) {

@@ -18,6 +18,11 @@ import (
 	"c2c/wake"
 )
 
+const (
+	toolPollInbox = "poll_inbox" // also the name of a reader
+	toolPeekInbox = "peek_inbox"
+)
+
 // ackTime is how long an acknowledgement may wait for a lock.
 const ackTime = 10 * time.Second
 

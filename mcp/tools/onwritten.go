@@ -14,19 +14,19 @@ import (
 	"c2c/process/survive"
 )
 
-// YieldTurn lets the transport take the next tool call while this one, to which ctx belongs, waits for somebody else. Such a
+// YieldTurn lets the transport take the next tool call while the one that ctx belongs to waits for another session. From then on the
 // call ends when the client hangs up.
 func YieldTurn(ctx context.Context) {
-	if step, ok := ctx.Value(turnKey{}).(func()); ok {
-		step()
+	if yield, ok := ctx.Value(turnKey{}).(func()); ok {
+		yield()
 	}
 }
 
 type turnKey struct{} // the key in the context
 
-// WithTurn says what lets the transport take the next call.
-func WithTurn(ctx context.Context, step func()) context.Context {
-	return context.WithValue(ctx, turnKey{}, step)
+// WithTurn is ctx for a tool call that has the turn; YieldTurn calls yield.
+func WithTurn(ctx context.Context, yield func()) context.Context {
+	return context.WithValue(ctx, turnKey{}, yield)
 }
 
 // OnWritten has done called once: with nil after the answer to the request that
@@ -36,8 +36,8 @@ func WithTurn(ctx context.Context, step func()) context.Context {
 // to the operating system; no more can be known about a pipe.
 //
 // done runs outside the request, whose context has ended by then. The transport
-// waits for it before it takes the next tool call, unless this one has stepped aside,
-// and before it ends, so it must be quick. A handler calls OnWritten once at most and not from other
+// waits for it before it ends, and before it takes the next tool call, unless this
+// one has yielded its turn. So done must be quick. A handler calls OnWritten once at most and not from other
 // goroutines. It reports false, and never calls done, when ctx does not come
 // from a transport that can tell.
 func OnWritten(ctx context.Context, done func(error)) bool {
@@ -48,14 +48,15 @@ func OnWritten(ctx context.Context, done func(error)) bool {
 	return ok
 }
 
-type WrittenKey struct{} // the key in the context
+type WrittenKey struct{} // the key in the context, of a *Written
 
-// Written is what OnWritten was given for a request.
+// Written tells the handler of a request whether its answer was written.
 type Written struct {
-	Done   func(error)
-	Failed error // the answer tells of an error; noted only for a transport that does not see it
+	Done   func(error) // what OnWritten was given; nil: the handler does not ask
+	Failed error       // the answer tells of an error; set only for a transport that does not see that itself
 }
 
+// WithWritten is ctx for a request whose transport calls Report.
 func WithWritten(ctx context.Context) (context.Context, *Written) {
 	s := new(Written)
 	return context.WithValue(ctx, WrittenKey{}, s), s

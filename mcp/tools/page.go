@@ -2,6 +2,7 @@ package tools
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -15,7 +16,7 @@ import (
 )
 
 const (
-	carefulAnswer = 8000 // bytes of an answer to a client that nobody has measured
+	carefulAnswer = 8000 // bytes of an answer to a client that was not measured
 	leastAnswer   = 2000 // what an answer may always have: less would show nothing
 	reserve       = 500  // bytes of these for the sentences behind the messages
 	usualLimit    = 50   // messages or lines that a listing looks for
@@ -168,4 +169,12 @@ func listing[T any](c *toolCall, all []T, before int, left string, message func(
 		rest = fmt.Sprintf("%d %s", n, left)
 	}
 	return p.result(isCut, rest), nil
+}
+
+func ToJSON(v any) (string, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return strings.TrimSuffix(b.String(), "\n"), err
 }

@@ -17,7 +17,7 @@ import (
 	"c2c/sessions/callers"
 )
 
-// Client is a client as its transport knows it.
+// Client is an AI program as its transport knows it.
 type Client struct {
 	Configured string // the AI program that our configuration names; what a client says of itself comes first, if c2c knows it
 	Process    int    // of the client
@@ -27,17 +27,34 @@ type Client struct {
 	Open func(log inbox.Log) (*broker.Broker, error)
 }
 
+// Connection is what a transport knows of the way to a client.
+type Connection struct {
+	Transport string `json:"transport"` // broker.TransportHTTP or TransportStdio
+	Why       string `json:"transport_why"`
+	Protocol  string `json:"protocol,omitempty"`
+	Session   string `json:"mcp_session,omitempty"` // its first characters: the whole id would let another program act as the client
+	Root      string `json:"root"`
+	RootBy    string `json:"root_chosen_by,omitempty"`
+	URL       string `json:"daemon_url,omitempty"`
+	Version   string `json:"version"`
+	PID       int    `json:"pid"`
+	Fallback  string `json:"fallback,omitempty"`         // over HTTP: how the client has its tools without the daemon
+	Relay     string `json:"permission_relay,omitempty"` // of a client with a channel: whether it tells of its dialogs
+
+	NoBell string `json:"-"` // why mail cannot ring on it; "": it can, or that is another one's business
+}
+
 // Peer is one client as the tools see it, and what they keep for it between two calls.
 type Peer struct {
 	Cfg    *Config
 	Client Client
 	Others otherClients // nil: the transport has no other client
-	// connection tells of the transport; nil: it is that of a server that the client has started.
+	// Connection describes the transport; nil: the client has started this process as its server.
 	Connection func() Connection
 
 	mu            sync.Mutex
 	broker        *broker.Broker   // nil before the first call
-	left          []*broker.Broker // of a root that was replaced since
+	left          []*broker.Broker // of roots that were replaced since: an answer may still be on its way through one
 	Last          string           // the session of the last call
 	SharesProcess bool             // another connection of the client's process has the mailbox of that process
 	protocol      string           // that was agreed on, where the transport does not keep it
@@ -51,11 +68,11 @@ type Peer struct {
 
 // otherClients is what a transport with many clients knows of the others.
 type otherClients interface {
-	// taken says whether another connection has the session now.
+	// Taken reports whether another connection has the session now.
 	Taken(sid string) bool
-	// bound is told the session of the connection before the call in which it was found is answered. said: the call named it.
+	// Bound keeps the session that a call has found for its connection, before the call is answered. said: the call named it.
 	Bound(sid string, said bool) error
-	// one lets one connection at a time find its first session, until done is called.
+	// One lets one connection at a time find its first session, until done is called.
 	One() (done func())
 }
 
@@ -66,16 +83,7 @@ func WithPeer(ctx context.Context, p *Peer) context.Context {
 	return context.WithValue(ctx, peerKey{}, p)
 }
 
-// peer is the client behind a request.
-func (t *Tools) peer(ctx context.Context) *Peer {
-	if p, ok := ctx.Value(peerKey{}).(*Peer); ok {
-		return p
-	}
-	return t.Only
-}
-
-// Open gives the broker of the root as it is now: somebody may have removed it under a live session. The
-// old one is not closed, an answer may still be on its way through it.
+// Open gives the broker of the root as it is now: somebody may have removed the root under a live session.
 func (p *Peer) Open() (*broker.Broker, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,12 +122,9 @@ func (p *Peer) SetProcess(process int) {
 }
 
 // Process is that of the client, 0 if it is not known.
-func (p *Peer) Process() int {
-	pid, _ := p.Processes()
-	return pid
-}
+func (p *Peer) Process() int { pid, _ := p.Processes(); return pid }
 
-// Processes is process, and whether another connection of it has its mailbox.
+// Processes gives the client's process, and whether another connection of the process has its mailbox.
 func (p *Peer) Processes() (pid int, apart bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -174,7 +179,7 @@ func (p *Peer) takeWarnings() []string {
 	return all
 }
 
-// callerIn is caller, without the process if another connection of that process has its mailbox.
+// callerIn is caller, but names no process if another connection of the process has its mailbox.
 func (p *Peer) callerIn(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) callers.Caller {
 	c := p.caller(ctx, req)
 	if p.Others == nil || c.PID == 0 || c.Last != "" || c.ClientID != "" || c.Claimed != "" {
@@ -330,3 +335,13 @@ func (p *Peer) Remember(b *broker.Broker, s sessions.Session) {
 	p.Last = s.ID
 	p.unlock, _ = b.Locks.Serve(s.ID) // without it, the client's process alone says that the session is alive
 }
+
+// Speaks keeps the protocol version that was agreed on.
+func (p *Peer) Speaks(version string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.protocol = version
+}
+
+// maxWarning bounds what a warning adds to an answer, in bytes.
+const maxWarning = 300

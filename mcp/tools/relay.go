@@ -30,24 +30,24 @@ const (
 // Relay writes the permission dialogs of a channel's client as requests of package permission, and tells the client the
 // verdicts. The dialog stays open meanwhile, and its own answer counts as well.
 //
-// It waits for nobody in the client's way: what the client says is handed to a goroutine, which Close ends.
+// The client never waits for it: a goroutine, which Close ends, does the work.
 type Relay struct {
 	// Present says whether a process runs that shows requests to a person. It is called once, when the client
 	// initializes: the protocol has no later moment for it. It leaves no trace.
 	Present  func() bool
 	Lifetime time.Duration // of a request; zero: permission.Lifetime
-	Log      *slog.Logger  // nil: nobody is told what cannot be relayed
+	Log      *slog.Logger  // of what cannot be relayed; nil discards
 
-	Peer *Peer
+	peer *Peer
 	srv  *server.MCPServer
 
 	mu       sync.Mutex
-	Declared bool
-	Queue    []asking // that the goroutine has not taken
-	Runs     bool
+	declared bool
+	queue    []asking // that the goroutine has not taken
+	runs     bool
 	changes  *watch.Changes // of the goroutine while requests are open
-	Came     chan struct{}  // holds one
-	Ctx      context.Context
+	came     chan struct{}  // holds one
+	ctx      context.Context
 	stop     context.CancelFunc
 	done     sync.WaitGroup
 
@@ -55,12 +55,12 @@ type Relay struct {
 }
 
 const (
-	MaxAsking   = 64 // requests that wait for the goroutine
-	relayGap    = 50 * time.Millisecond
-	relayRetry  = time.Second
-	closingTime = 2 * time.Second // to write that the client is gone; if that takes longer, its free lock tells
-	Behind      = 3 * time.Second // the client's record is never so late
-	BetweenTwo  = 1500 * time.Millisecond
+	maxAsking      = 64 // requests that wait for the goroutine
+	relayGap       = 50 * time.Millisecond
+	relayRetry     = time.Second
+	closingTime    = 2 * time.Second // to write that the client is gone; if that takes longer, its free lock tells
+	recordDelay    = 3 * time.Second // the client's record is never so late
+	betweenDialogs = 1500 * time.Millisecond
 )
 
 // asking is a request as the client sends it.
@@ -69,68 +69,68 @@ type asking struct {
 	caller callers.Caller
 }
 
-// Asked is a request that is on the disk.
-type Asked struct {
+// asked is a request that is on the disk.
+type asked struct {
 	permission.Request
 	store  *permission.Store
 	waited bool      // the client was seen to wait for its person
-	Left   time.Time // since when it does not any more
+	left   time.Time // when it was first seen not to wait any more
 	sent   bool      // the client was told
 }
 
 // Attach makes the relay part of a server, before it is served.
 func (r *Relay) Attach(t *Tools, srv *server.MCPServer, hooks *server.Hooks) {
-	r.Peer, r.srv, r.Came = t.Only, srv, make(chan struct{}, 1)
-	r.Ctx, r.stop = context.WithCancel(context.Background())
+	r.peer, r.srv, r.came = t.Only, srv, make(chan struct{}, 1)
+	r.ctx, r.stop = context.WithCancel(context.Background())
 	hooks.AddAfterInitialize(func(_ context.Context, _ any, _ *mcp.InitializeRequest, result *mcp.InitializeResult) {
 		if r.Present == nil || !r.Present() {
 			return
 		}
 		r.mu.Lock()
-		r.Declared = true
+		r.declared = true
 		r.mu.Unlock()
 		// A copy: mcp-go gives the same map to every client.
 		all := maps.Clone(result.Capabilities.Experimental)
 		all[permissionCapability] = map[string]any{}
 		result.Capabilities.Experimental = all
 	})
-	srv.AddNotificationHandler(PermissionRequest, r.Hear)
+	srv.AddNotificationHandler(PermissionRequest, r.receive)
 }
 
-// why says whether the client was asked to tell of its dialogs.
+// why explains whether the client was asked to tell of its dialogs.
 func (r *Relay) why() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.Declared {
+	if r.declared {
 		return "on: the client was asked to tell of its permission dialogs; it says to nobody whether it does"
 	}
 	return "off: when the client started, nobody was there to decide: no page was open, and no sender may give verdicts"
 }
 
-// Hear takes a request from the client.
-func (r *Relay) Hear(ctx context.Context, n mcp.JSONRPCNotification) {
+// receive takes a request from the client.
+func (r *Relay) receive(ctx context.Context, n mcp.JSONRPCNotification) {
 	text := func(key string) string {
 		s, _ := n.Params.AdditionalFields[key].(string)
 		return s
 	}
-	a := asking{caller: r.Peer.caller(ctx, mcp.CallToolRequest{}), Request: permission.Request{ID: text("request_id"),
+	a := asking{caller: r.peer.caller(ctx, mcp.CallToolRequest{}), Request: permission.Request{ID: text("request_id"),
 		Tool: text("tool_name"), Description: text("description"), Input: text("input_preview")}}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.Declared || r.Ctx.Err() != nil {
+	if !r.declared || r.ctx.Err() != nil {
 		return
 	}
-	if len(r.Queue) >= MaxAsking {
+	if len(r.queue) >= maxAsking {
 		r.warn("permission request is not relayed", permission.ErrFull)
 		return
 	}
-	r.Queue = append(r.Queue, a)
-	if !r.Runs {
-		r.Runs = true
+	r.queue = append(r.queue, a)
+	if !r.runs {
+		r.runs = true
 		r.done.Go(r.run)
 	}
 	select {
-	case r.Came <- struct{}{}:
+	case r.came <- struct{}{}:
 	default:
 	}
 	if r.changes != nil {
@@ -156,17 +156,17 @@ func (r *Relay) warn(what string, err error) {
 func (r *Relay) take() []asking {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := r.Queue
-	r.Queue = nil
+	all := r.queue
+	r.queue = nil
 	return all
 }
 
 func (r *Relay) run() {
-	var open []*Asked
+	var open []*asked
 	for {
 		select {
-		case <-r.Came:
-		case <-r.Ctx.Done():
+		case <-r.came:
+		case <-r.ctx.Done():
 			r.leave(open)
 			return
 		}
@@ -175,13 +175,13 @@ func (r *Relay) run() {
 }
 
 // follow returns when no request is open any more, or the relay is closed.
-func (r *Relay) follow(open []*Asked) []*Asked {
+func (r *Relay) follow(open []*asked) []*asked {
 	changes := watch.NewChanges()
 	defer changes.Close()
 	r.watch(changes)
 	defer r.watch(nil)
 	errNone := errors.New("no request is open")
-	err := changes.Each(r.Ctx, relayGap, func() (files []string, wait time.Duration, err error) {
+	err := changes.Each(r.ctx, relayGap, func() (files []string, wait time.Duration, err error) {
 		for _, a := range r.take() {
 			if one := r.ask(a); one != nil {
 				open = append(open, one)
@@ -193,7 +193,7 @@ func (r *Relay) follow(open []*Asked) []*Asked {
 		}
 		return files, wait, nil
 	})
-	if r.Ctx.Err() == nil && err != nil && !errors.Is(err, errNone) {
+	if r.ctx.Err() == nil && err != nil && !errors.Is(err, errNone) {
 		r.warn("permission requests are not watched", err)
 	}
 	return open
@@ -206,13 +206,13 @@ func (r *Relay) watch(c *watch.Changes) {
 }
 
 // ask writes a request; nil when that fails: the dialog of the client is open all the same.
-func (r *Relay) ask(a asking) *Asked {
-	if r.Peer.Cfg.Uninstalled != nil && r.Peer.Cfg.Uninstalled(r.Peer.Client.Configured, r.Peer.Process()) {
+func (r *Relay) ask(a asking) *asked {
+	if r.peer.Cfg.Uninstalled != nil && r.peer.Cfg.Uninstalled(r.peer.Client.Configured, r.peer.Process()) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(r.Ctx, cmp.Or(r.Peer.Cfg.LockWait, lockWait))
+	ctx, cancel := context.WithTimeout(r.ctx, cmp.Or(r.peer.Cfg.LockWait, lockWait))
 	defer cancel()
-	b, err := r.Peer.Open()
+	b, err := r.peer.Open()
 	if err != nil {
 		r.warn("open the broker for a permission request", err)
 		return nil
@@ -222,7 +222,7 @@ func (r *Relay) ask(a asking) *Asked {
 		r.warn("permission request of no session", err)
 		return nil
 	}
-	r.Peer.Remember(b, s)
+	r.peer.Remember(b, s)
 	a.Session, a.Alias = s.ID, s.Alias
 	r.client = a.caller.Client
 	now := time.Now()
@@ -232,12 +232,12 @@ func (r *Relay) ask(a asking) *Asked {
 		r.warn("permission request is not relayed", err)
 		return nil
 	}
-	return &Asked{Request: a.Request, store: store}
+	return &asked{Request: a.Request, store: store}
 }
 
 // look sees what became of the requests, tells the client, and gives those that are open still, the files that tell of
 // changes, and when to look again.
-func (r *Relay) look(open []*Asked) (left []*Asked, files []string, wait time.Duration) {
+func (r *Relay) look(open []*asked) (left []*asked, files []string, wait time.Duration) {
 	doing, dir := r.doing()
 	for _, a := range open {
 		over, again := r.advance(a, doing)
@@ -258,16 +258,16 @@ func (r *Relay) look(open []*Asked) (left []*Asked, files []string, wait time.Du
 // doing is what the client's own record says, and the directory that changes with it.
 func (r *Relay) doing() (client.Doing, string) {
 	profile, _ := client.Find(r.client)
-	if profile.Doing == nil || r.Peer.Client.Getenv == nil {
+	if profile.Doing == nil || r.peer.Client.Getenv == nil {
 		return client.Doing{}, ""
 	}
-	config, _ := profile.Config(r.Peer.Client.Getenv)
-	return profile.Doing(config, r.Peer.Process(), ""), filepath.Join(config, profile.DoingDir)
+	config, _ := profile.Config(r.peer.Client.Getenv)
+	return profile.Doing(config, r.peer.Process(), ""), filepath.Join(config, profile.DoingDir)
 }
 
 // advance takes a request one step further. over: nothing is left to do for it; else again is when to look at it next.
-func (r *Relay) advance(a *Asked, doing client.Doing) (over bool, again time.Duration) {
-	ctx, cancel := context.WithTimeout(r.Ctx, cmp.Or(r.Peer.Cfg.LockWait, lockWait))
+func (r *Relay) advance(a *asked, doing client.Doing) (over bool, again time.Duration) {
+	ctx, cancel := context.WithTimeout(r.ctx, cmp.Or(r.peer.Cfg.LockWait, lockWait))
 	defer cancel()
 	now, err := a.store.Get(ctx, a.Session, a.ID)
 	how := permission.SettledGone // it has ended by itself, which is written down by that
@@ -280,7 +280,7 @@ func (r *Relay) advance(a *Asked, doing client.Doing) (over bool, again time.Dur
 		r.warn("a permission request was changed", errors.New(now.Name()))
 		how = permission.SettledForged
 	case now.State == permission.StateOpen:
-		answered, again := a.Answered(doing, time.Now())
+		answered, again := a.answered(doing, time.Now())
 		if !answered {
 			return false, cmp.Or(again, max(time.Until(mail.FromSeconds(now.ExpiresAt)), relayGap))
 		}
@@ -303,25 +303,25 @@ func (r *Relay) advance(a *Asked, doing client.Doing) (over bool, again time.Dur
 	return true, 0
 }
 
-// Answered says whether the client's dialog is over: the client has waited for its person, and does not any more. Between
+// answered says whether the client's dialog is over: the client has waited for its person, and does not any more. Between
 // two dialogs it does not wait for a moment, so it has to go on for a while. again says when to look anew.
-func (a *Asked) Answered(doing client.Doing, now time.Time) (yes bool, again time.Duration) {
+func (a *asked) answered(doing client.Doing, now time.Time) (yes bool, again time.Duration) {
 	switch {
 	case doing.Word == "":
 		return false, 0
 	case doing.Word == client.Waiting:
-		a.waited, a.Left = true, time.Time{}
+		a.waited, a.left = true, time.Time{}
 		return false, 0
-	case !a.waited && !doing.Since.After(mail.FromSeconds(a.AskedAt).Add(Behind)):
+	case !a.waited && !doing.Since.After(mail.FromSeconds(a.AskedAt).Add(recordDelay)):
 		return false, 0 // its record may be written a moment behind the request
-	case a.Left.IsZero():
-		a.Left = now
+	case a.left.IsZero():
+		a.left = now
 	}
-	again = a.Left.Add(BetweenTwo).Sub(now)
+	again = a.left.Add(betweenDialogs).Sub(now)
 	return again <= 0, max(again, 0)
 }
 
-// tell gives the client a verdict. That it took it nobody knows: it drops what it did not ask for without a word.
+// tell sends the client a verdict. Nothing tells whether the client took it: a verdict that it did not ask for it drops in silence.
 func (r *Relay) tell(q permission.Request) error {
 	behavior := "deny"
 	if q.State == permission.StateAllowed {
@@ -335,8 +335,8 @@ func (r *Relay) tell(q permission.Request) error {
 }
 
 // leave writes that the client is gone.
-func (r *Relay) leave(open []*Asked) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Ctx), closingTime)
+func (r *Relay) leave(open []*asked) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), closingTime)
 	defer cancel()
 	for _, a := range open {
 		if err := a.store.Settle(ctx, a.Session, a.ID, permission.SettledGone); err != nil {

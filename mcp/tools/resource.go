@@ -16,8 +16,8 @@ import (
 // InboxURI is the resource that a bell is about.
 const InboxURI = "c2c://inbox"
 
-// AddInbox adds the resource that tells how much mail waits, and from whom: never a word of it, since a client may read it
-// without anybody's wish, and what was read there is not read.
+// AddInbox adds the resource that tells how much mail waits, and from whom. It has no word of the mail: a client may read the
+// resource unasked, and show it to no model.
 func (t *Tools) AddInbox(srv *server.MCPServer) {
 	resource := mcp.NewResource(InboxURI, "inbox", mcp.WithMIMEType("application/json"),
 		mcp.WithResourceDescription("How many messages wait for this session, and from whom. The tool poll_inbox hands them over."))
@@ -38,7 +38,7 @@ func WantsInbox(req *mcp.SubscriptionsListenRequest) bool {
 // traceKey is the member of _meta that names a bell, as broker.log names it.
 const traceKey = "trace_id"
 
-// InboxChanged is a bell: it has no words of anybody.
+// InboxChanged is the notification that rings: it has no word of the mail.
 func InboxChanged(n wake.Notice) mcp.JSONRPCNotification {
 	params := mcp.NotificationParams{AdditionalFields: map[string]any{"uri": InboxURI}}
 	if n.Trace != "" {
@@ -50,7 +50,7 @@ func InboxChanged(n wake.Notice) mcp.JSONRPCNotification {
 	}}
 }
 
-// waitingMail is that resource.
+// waitingMail is the content of the resource.
 type waitingMail struct {
 	Waiting int      `json:"waiting"`
 	From    []string `json:"from,omitempty"` // aliases, at most a few

@@ -3,13 +3,10 @@ package tools
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -20,75 +17,18 @@ import (
 	"c2c/inbox/filelock"
 	"c2c/process/survive"
 	"c2c/sessions"
-	"c2c/sessions/callers"
 	"c2c/sessions/registry"
-	"c2c/sessions/turns"
 )
-
-// Config is what the tools need from the program around them.
-type Config struct {
-	// Open opens the broker. It is called at the first tool call and not before:
-	// clients start throw-away copies of their servers, which must leave no trace.
-	// Its warnings are told with the next answer.
-	Open func(log inbox.Log) (*broker.Broker, error)
-	// Client is the AI program that started us, as far as our configuration says. What it says at initialize
-	// comes first, if we know it.
-	Client string
-	Getenv func(string) string
-	PID    int // the client's process
-	// Initialized is told the client's name, or what it calls itself; nil for nobody. It must not block.
-	Initialized func(client string)
-	// LockWait is how long a call waits for a process that holds a lock. When zero: 10 s, at initialize 2 s; only tests
-	// set it.
-	LockWait time.Duration
-	// Progress is the time between two notifications that a call goes on; only tests set it.
-	Progress time.Duration
-	// Channel declares that this server pushes channel notifications.
-	Channel bool
-	// Relay relays the permission dialogs of a client with a channel; nil: nobody does. Its owner closes it.
-	Relay *Relay
-	// Uninstalled says whether c2c was taken out of the client with this process since it started: then each call is
-	// refused. nil: never.
-	Uninstalled func(client string, pid int) bool
-	// RootBy says how the root was chosen; nil: it is not known.
-	RootBy func() string
-	Log    *slog.Logger // of mistakes of ours; nil discards
-	// Stateless answers clients of 2026-07-28 alone, with the same tools; nil: nobody does.
-	Stateless interface{ Attach(t *Tools) }
-	// Silent leaves everything to another server of ours: this one has no tools, and takes no session.
-	Silent bool
-}
-
-// lockWait is Config.LockWait by default. No tool but ask waits for anything else.
-const lockWait = 10 * time.Second
-
-// maxWarning bounds what a warning adds to an answer, in bytes.
-const maxWarning = 300
 
 // Server is what Serve runs.
 type Server = server.MCPServer
-
-// Tools answers the tool calls.
-type Tools struct {
-	Cfg  Config
-	Only *Peer // the client of a transport that has one; the others say whose request it is
-}
-
-func NewTools(cfg Config) *Tools {
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
-	t := &Tools{Cfg: cfg}
-	t.Only = &Peer{Cfg: &t.Cfg, Client: Client{Configured: cfg.Client, Process: cfg.PID, Getenv: cfg.Getenv, Open: cfg.Open}}
-	return t
-}
 
 // New is the MCP server of one session; Serve runs it.
 func New(cfg Config) *server.MCPServer {
 	if cfg.Silent {
 		return server.NewMCPServer("c2c", broker.Version)
 	}
-	t := NewTools(cfg)
+	t := newTools(cfg)
 	hooks := &server.Hooks{}
 	hooks.AddAfterInitialize(func(ctx context.Context, _ any, req *mcp.InitializeRequest, res *mcp.InitializeResult) {
 		t.Only.Speaks(res.ProtocolVersion)
@@ -216,14 +156,6 @@ func result(v any) (*mcp.CallToolResult, error) {
 	return mcp.NewToolResultText(text), err
 }
 
-func ToJSON(v any) (string, error) {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return strings.TrimSuffix(b.String(), "\n"), err
-}
-
 // advice says what went wrong and what to do next.
 func advice(err error) string {
 	var unknown *sessions.UnknownAliasError
@@ -250,57 +182,4 @@ func advice(err error) string {
 		return err.Error() + "; try again"
 	}
 	return err.Error()
-}
-
-// toolCall is one call of a tool.
-type toolCall struct {
-	*Peer
-	b      *broker.Broker
-	req    mcp.CallToolRequest
-	caller callers.Caller
-
-	handsMail bool // its answer has mail in it, which is acknowledged once that is written
-}
-
-// attach is the caller's session, registered if it was not.
-func (c *toolCall) attach(ctx context.Context) (sessions.Session, error) {
-	return c.find(ctx, c.b.Attach)
-}
-
-// find is the session that find finds or makes for the caller.
-func (c *toolCall) find(ctx context.Context, find func(context.Context, callers.Caller) (sessions.Session, error)) (sessions.Session, error) {
-	if c.Others != nil && c.caller.Last == "" {
-		defer c.Others.One()()
-		c.caller = c.callerIn(ctx, c.b, c.req)
-	}
-	s, err := find(ctx, c.caller)
-	if err != nil {
-		return s, err
-	}
-	c.Remember(c.b, s)
-	if c.Others != nil {
-		if err := c.Others.Bound(s.ID, c.caller.ClientID != ""); err != nil {
-			return s, fmt.Errorf("keep whose session this connection is: %w", err)
-		}
-	}
-	c.caller.Last = s.ID
-	if err := turns.SawAnswer(c.b.Registry, s.ID, time.Now().Add(-turns.AnswerTick)); err != nil { // its model has called us
-		c.Cfg.Log.Warn("an answer of a session's model is not recorded", "session", s.ID, "err", err)
-	}
-	return s, c.own(s)
-}
-
-func (c *toolCall) mailbox(ctx context.Context) (s sessions.Session, box *inbox.Mailbox, err error) {
-	if s, err = c.attach(ctx); err == nil {
-		box, err = c.b.Mailbox(s.ID)
-	}
-	return s, box, err
-}
-
-// own refuses a session_id in the call that is not the caller's: it is the model's word, and no proof.
-func (c *toolCall) own(s sessions.Session) error {
-	if sid := c.req.GetString("session_id", ""); sid != "" && sid != s.ID {
-		return fmt.Errorf("session_id %q is not yours; leave it out, yours is %q", sid, s.ID)
-	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,7 +9,53 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
 )
+
+// Effect says what a tool does to the world. Clients decide by it whether to
+// ask their user first; Codex lets only the first two run unasked.
+type Effect int
+
+const (
+	Reads   Effect = iota // changes nothing; that mail may come along is no reason to ask
+	Writes                // adds or hands over, within this machine
+	Removes               // may take away what somebody wants to keep
+)
+
+type handler = func(c *toolCall, ctx context.Context) (any, error)
+
+// Tool is a tool as clients see it, and what answers it: with a value for JSON, or a string as it is.
+type Tool struct {
+	Name        string
+	effect      Effect
+	description string
+	arguments   []argument
+	handle      handler
+	patient     bool // it may wait for more than a lock
+}
+
+func entry(name string, e Effect, handle handler, description string, arguments ...argument) Tool {
+	return Tool{Name: name, effect: e, handle: handle, description: description, arguments: arguments}
+}
+
+func patiently(t Tool) Tool { t.patient = true; return t }
+
+// Listed is the tool in the answer to tools/list. Of the hints it says those whose default is another (MCP schema,
+// ToolAnnotations): a tool that changes nothing neither destroys nor repeats anything.
+func (t Tool) Listed() mcp.Tool {
+	no, hint := false, true
+	hints := mcp.ToolAnnotation{OpenWorldHint: &no}
+	switch t.effect {
+	case Reads:
+		hints.ReadOnlyHint = &hint
+	case Writes:
+		hints.DestructiveHint = &no
+	case Removes:
+		hints.DestructiveHint = &hint
+	}
+	return mcp.Tool{Name: t.Name, Description: t.description, Annotations: hints, RawInputSchema: schemaOf(t.arguments)}
+}
 
 // argument is one argument of a tool: what tools/list shows of it, and what check asks of its value. That is little of
 // JSON Schema, and what a general validator needs for it at each start took half of the server's time to its first answer.
@@ -89,7 +136,7 @@ func schemaOf(arguments []argument) json.RawMessage {
 	return text
 }
 
-// Check says what is wrong with the arguments of a call, in words that a model need not guess at.
+// Check says what is wrong with the arguments of a call, so that a model can mend it at once.
 func (t Tool) Check(arguments any) error {
 	given, ok := arguments.(map[string]any)
 	if !ok && arguments != nil {

@@ -1,0 +1,79 @@
+package tools
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"c2c/broker"
+	"c2c/inbox"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+	"c2c/sessions/turns"
+)
+
+// toolCall is one call of a tool.
+type toolCall struct {
+	*Peer
+	b      *broker.Broker
+	req    mcp.CallToolRequest
+	caller callers.Caller
+
+	handsMail bool // its answer has mail in it, which is acknowledged once that is written
+}
+
+// attach is the caller's session, registered if it was not.
+func (c *toolCall) attach(ctx context.Context) (sessions.Session, error) {
+	return c.find(ctx, c.b.Attach)
+}
+
+// find gives the caller's session, which the function find finds or makes.
+func (c *toolCall) find(ctx context.Context, find func(context.Context, callers.Caller) (sessions.Session, error)) (sessions.Session, error) {
+	if c.Others != nil && c.caller.Last == "" {
+		defer c.Others.One()()
+		c.caller = c.callerIn(ctx, c.b, c.req)
+	}
+	s, err := find(ctx, c.caller)
+	if err != nil {
+		return s, err
+	}
+	c.Remember(c.b, s)
+	if c.Others != nil {
+		if err := c.Others.Bound(s.ID, c.caller.ClientID != ""); err != nil {
+			return s, fmt.Errorf("keep whose session this connection is: %w", err)
+		}
+	}
+	c.caller.Last = s.ID
+	if err := turns.SawAnswer(c.b.Registry, s.ID, time.Now().Add(-turns.AnswerTick)); err != nil { // its model has called us
+		c.Cfg.Log.Warn("an answer of a session's model is not recorded", "session", s.ID, "err", err)
+	}
+	return s, c.own(s)
+}
+
+func (c *toolCall) mailbox(ctx context.Context) (s sessions.Session, box *inbox.Mailbox, err error) {
+	if s, err = c.attach(ctx); err == nil {
+		box, err = c.b.Mailbox(s.ID)
+	}
+	return s, box, err
+}
+
+// own refuses a session_id in the call that is not the caller's: a model has written it, which proves nothing.
+func (c *toolCall) own(s sessions.Session) error {
+	if sid := c.req.GetString("session_id", ""); sid != "" && sid != s.ID {
+		return fmt.Errorf("session_id %q is not yours; leave it out, yours is %q", sid, s.ID)
+	}
+	return nil
+}
+
+// lockWait is Config.LockWait by default. No tool but ask waits for anything else.
+const lockWait = 10 * time.Second
+
+// limited calls do with as much time as a call may wait for a lock.
+func (c *toolCall) limited(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.Cfg.LockWait, lockWait))
+	defer cancel()
+	return do(ctx)
+}
