@@ -1,14 +1,8 @@
 package inbox
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"time"
 
 	"c2c/inbox/archive"
@@ -57,7 +51,7 @@ func (b *Backlogs) Of(sid string) (found Backlog, err error) {
 	}
 	m := &row{root: b.root, sid: sid, archive: archive.New(b.root, sid, time.Now, NoLog)}
 	if b.there[m.LeaseName()] {
-		err = m.inLease(found.addLeased)
+		err = found.addLeased(m)
 	}
 	if b.there[m.inboxName()] {
 		err = errors.Join(err, found.addInbox(m))
@@ -70,46 +64,33 @@ func (b *Backlogs) Of(sid string) (found Backlog, err error) {
 	return found, err
 }
 
-func (b *Backlog) addLeased(dir *atomicfile.Dir) error {
-	files, err := mailFiles(dir)
-	for _, mf := range files {
-		if mf.done || mf.count == 0 {
-			continue
-		}
-		free, ferr := true, error(nil)
-		if mf.by != "" { // else no reader ever took it, and a long backlog is counted by its names
-			free, ferr = mf.free(dir)
-		}
-		if ferr == nil && free && b.Count == 0 {
-			b.Oldest, ferr = oldestIn(dir, mf)
-		}
-		if free {
-			b.Count += mf.count
+func (b *Backlog) addLeased(m *row) (err error) {
+	for mf, ferr := range m.numbered {
+		if ferr == nil {
+			ferr = b.addFile(mf)
 		}
 		err = errors.Join(err, ferr)
 	}
 	return err
 }
 
-// oldestIn is when the first message of a file was sent that waits.
-func oldestIn(dir *atomicfile.Dir, mf *mailFile) (time.Time, error) {
-	f, err := dir.Open(mf.name(), os.O_RDONLY)
-	if err != nil {
-		return time.Time{}, atomicfile.UnlessAbsent(err) // a reader has just removed it
+func (b *Backlog) addFile(mf *mailFile) (err error) {
+	if mf.done || mf.count == 0 {
+		return nil
 	}
-	defer f.Close()
-	var first mail.Message
-	info, err := f.Stat()
-	if err == nil && info.Size() > atomicfile.MaxFile {
-		err = atomicfile.ErrTooLarge
+	if mf.by != "" { // else no reader ever took it, and a long backlog is counted by its names
+		if free, err := mf.isFree(); err != nil || !free {
+			return err
+		}
 	}
-	if err == nil {
-		first, err = firstOf(f, mf.acked)
+	if b.Count == 0 {
+		var first mail.Message
+		if first, err = mf.first(); err == nil {
+			b.Oldest = first.Time()
+		}
 	}
-	if err != nil {
-		return time.Time{}, fmt.Errorf("read %q: %w", filepath.Join(dir.Path(), mf.name()), err)
-	}
-	return first.Time(), nil
+	b.Count += mf.count
+	return atomicfile.UnlessAbsent(err) // a reader may just have removed it
 }
 
 func (b *Backlog) addInbox(m *row) error {
@@ -146,28 +127,4 @@ func countFrom(file []byte) (n int, oldest time.Time, err error) {
 		oldest = msgs[0].Time()
 	}
 	return len(msgs), oldest, err
-}
-
-// firstOf reads the first message of a file in any layout that was not acknowledged, and no further.
-func firstOf(file io.Reader, acked positions) (msg mail.Message, err error) {
-	d := json.NewDecoder(io.LimitReader(file, maxRecord))
-	open, err := d.Token()
-	switch open {
-	case json.Delim('['):
-	case json.Delim('{'): // the format of an old version
-		var key json.Token
-		if key, err = d.Token(); key != "message" {
-			err = cmp.Or(err, errDamaged)
-		}
-	default:
-		err = cmp.Or(err, errDamaged)
-	}
-	for i := 0; err == nil && (i == 0 || acked.has(i-1)); i++ {
-		msg = mail.Message{}
-		err = d.Decode(&msg)
-	}
-	if err != nil && !errors.As(err, new(*fs.PathError)) { // else the disk is in trouble
-		err = errDamaged
-	}
-	return msg, err
 }

@@ -11,19 +11,6 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Stored is what Deliver has done.
-type Stored struct {
-	Messages []mail.Message // as they are stored, in the order given, with ids and times
-	Already  []bool         // the mailbox or its archive had this one under its id, and nothing was added
-}
-
-// IDTakenError says that a sender has used an id before, for another message.
-type IDTakenError struct{ ID, From string }
-
-func (e *IDTakenError) Error() string {
-	return fmt.Sprintf("%s has sent another message with the id %q: choose a new id, or repeat that message word for word", e.From, e.ID)
-}
-
 // Deliver stores messages in one commit. When it returns nil they survive a power
 // cut. On an error none of them is stored, unless the error says that they may be:
 // a directory was not synced, or a time-out came when another sender, who stores
@@ -81,99 +68,6 @@ func (m *Mailbox) deliver(ctx context.Context, msgs []mail.Message, moved bool) 
 	return d.Stored, err
 }
 
-// mayBeStored is for an error after which nobody knows. With its id a message is stored once, however often it is sent.
-func (d *delivery) mayBeStored(err error) error {
-	if d.moved {
-		return err
-	}
-	return fmt.Errorf("%w; the message may be stored all the same: repeat it with the id %s", err, d.Messages[0].ID)
-}
-
-// delivery is what one call of Deliver is to store.
-type delivery struct {
-	Stored
-	chosen      []bool // the caller chose the id
-	maybeStored bool   // another sender may have stored it before it was killed
-	moved       bool   // see Move
-}
-
-func (m *Mailbox) newDelivery(msgs []mail.Message) (*delivery, error) {
-	d := &delivery{Stored: Stored{slices.Clone(msgs), make([]bool, len(msgs))}, chosen: make([]bool, len(msgs))}
-	now := m.now()
-	for i := range d.Messages {
-		msg := &d.Messages[i]
-		if err := msg.CheckWithin(m.limits.Body); err != nil {
-			return nil, err
-		}
-		if d.chosen[i] = msg.ID != ""; !d.chosen[i] {
-			msg.ID = mail.NewID(now)
-		}
-		if msg.TS == 0 {
-			msg.TS = mail.Seconds(now)
-		}
-	}
-	return d, nil
-}
-
-// fresh returns the messages that are not stored yet. In d.Messages the others are replaced by what was stored.
-func (m *Mailbox) fresh(d *delivery) (fresh []mail.Message, err error) {
-	ids := map[string]bool{}
-	for i, msg := range d.Messages {
-		if d.chosen[i] || d.maybeStored {
-			ids[msg.ID] = true
-		}
-	}
-	there, err := m.withIDs(ids, d.moved)
-	if err != nil {
-		return nil, err
-	}
-	for i, msg := range d.Messages {
-		old, repeats, err := repeats(msg, there[msg.ID], d.moved)
-		if err != nil {
-			return nil, err
-		}
-		if d.Messages[i], d.Already[i] = old, repeats && !d.maybeStored; !repeats {
-			fresh = append(fresh, msg)
-		}
-		if ids[msg.ID] {
-			there[msg.ID] = append(there[msg.ID], msg)
-		}
-	}
-	return fresh, nil
-}
-
-// withIDs gives all messages with these ids, archived ones too; with staying, none that a mover has in its hands. The caller
-// holds the lock.
-func (r *row) withIDs(ids map[string]bool, staying bool) (map[string][]mail.Message, error) {
-	there := map[string][]mail.Message{}
-	if len(ids) == 0 {
-		return there, nil
-	}
-	states, err := r.find(ids, nil)
-	for _, st := range states {
-		if staying && st.Where == Handed && st.By == ByMover {
-			continue
-		}
-		there[st.Message.ID] = append(there[st.Message.ID], st.Message)
-	}
-	return there, err
-}
-
-// repeats looks for m among messages with its id; it returns that one if it is there, else m. Of a moved
-// message the id is as it is, and a record without content proves nothing.
-func repeats(m mail.Message, there []mail.Message, moved bool) (_ mail.Message, repeats bool, err error) {
-	for _, old := range there {
-		switch {
-		case !m.SameSender(old):
-		case old.ContentDropped && !moved, old.Content == m.Content && !old.ContentDropped:
-			return old, true, nil
-		case !moved:
-			err = &IDTakenError{m.ID, m.From}
-		}
-	}
-	return m, false, err
-}
-
 // commit stores a delivery, and with it what other senders have queued. The caller
 // holds the lock.
 func (m *Mailbox) commit(d *delivery) error {
@@ -211,7 +105,7 @@ func (m *Mailbox) commit(d *delivery) error {
 
 // store commits messages; the caller holds the lock. names are those of the lease directory.
 func (m *Mailbox) store(lease *atomicfile.Dir, names []string, msgs []mail.Message) error {
-	ahead, numbered := mailFile{}, mailFilesOf(names)
+	ahead, numbered := mailFile{}, mailFilesOf(lease, names)
 	for _, mf := range numbered {
 		ahead.number = max(ahead.number, mf.number)
 		if !mf.done {
@@ -292,16 +186,4 @@ func (m *Mailbox) room(messages int, bytes int64) error {
 			ErrFull, m.sid, messages, bytes, m.limits.Messages, m.limits.Bytes)
 	}
 	return nil
-}
-
-// notify tells those who watch the lock file that mail waits, or waits again: it
-// changes the file's time. Claude Code watches a file for a session that has lost
-// its server (FileChanged), and does not see that a file was closed. Of the files
-// of a mailbox this is the one that stays. After one that its reader has renamed,
-// version 2.1.329 looks through the whole root whenever anything there changes
-// (10 ms of its time in a root of 300 sessions), or it has lost it.
-func (r *row) notify() {
-	if err := r.root.Touch(r.LockName(), r.now()); err != nil {
-		r.log.Warn("new mail does not show in the lock file's time", "session", r.sid, "err", err)
-	}
 }

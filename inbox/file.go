@@ -2,7 +2,12 @@ package inbox
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"strconv"
 
 	"c2c/inbox/fields"
 	"c2c/inbox/mail"
@@ -116,6 +121,30 @@ func decodeSome(file []byte, holds func([]byte) bool) (msgs []mail.Message) {
 	return msgs
 }
 
+// firstOf reads the first message of a file in any layout that was not acknowledged, and no further.
+func firstOf(file io.Reader, acked positions) (msg mail.Message, err error) {
+	d := json.NewDecoder(io.LimitReader(file, maxRecord))
+	open, err := d.Token()
+	switch open {
+	case json.Delim('['):
+	case json.Delim('{'): // the format of an old version
+		var key json.Token
+		if key, err = d.Token(); key != "message" {
+			err = cmp.Or(err, errDamaged)
+		}
+	default:
+		err = cmp.Or(err, errDamaged)
+	}
+	for i := 0; err == nil && (i == 0 || acked.has(i-1)); i++ {
+		msg = mail.Message{}
+		err = d.Decode(&msg)
+	}
+	if err != nil && !errors.As(err, new(*fs.PathError)) { // else the disk is in trouble
+		err = errDamaged
+	}
+	return msg, err
+}
+
 var idField = []byte(`"message_id"`)
 
 const (
@@ -170,4 +199,38 @@ func salvageLines(file []byte) (msgs []mail.Message) {
 		}
 	}
 	return msgs
+}
+
+var errDamaged = errors.New("not all of it can be read")
+
+// isSpill says whether a file has the format of a spill.
+func isSpill(file []byte) bool { return bytes.HasPrefix(file, []byte(`{"message":`)) }
+
+// decodeSpill is decode for that format. Of a last line that a crash has torn nobody was told that it is stored.
+func decodeSpill(file []byte) (msgs []mail.Message, damaged bool) {
+	for line := range bytes.Lines(file) {
+		var record struct {
+			Message *mail.Message `json:"message"`
+		}
+		if line[len(line)-1] == '\n' && json.Unmarshal(line, &record) == nil && record.Message != nil {
+			msgs = append(msgs, *record.Message)
+		} else {
+			damaged = damaged || len(bytes.TrimSpace(line)) > 0
+		}
+	}
+	return msgs, damaged
+}
+
+// nameLegacy gives ids to messages that came without; two equal ones stay two.
+func nameLegacy(msgs []mail.Message) {
+	seen := map[string]int{}
+	for i := range msgs {
+		if msgs[i].ID == "" {
+			id := msgs[i].LegacyID()
+			if seen[id]++; seen[id] > 1 {
+				id += "-" + strconv.Itoa(seen[id])
+			}
+			msgs[i].ID = id
+		}
+	}
 }

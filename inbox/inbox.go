@@ -35,17 +35,11 @@ package inbox
 
 import (
 	"cmp"
-	"context"
 	"errors"
-	"io/fs"
-	"os"
-	"slices"
-	"syscall"
 	"time"
 
 	"c2c/inbox/archive"
 	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
 )
 
@@ -86,15 +80,6 @@ type Mailbox struct {
 	awaited func(mail.Message) bool
 }
 
-// row reads the files of a mailbox: it knows their names, their locks and their formats.
-type row struct {
-	root    *atomicfile.Dir
-	sid     string
-	now     func() time.Time
-	log     Log
-	archive *archive.Store
-}
-
 // Open names a mailbox. It does not touch the disk.
 func Open(root *atomicfile.Dir, sid string, cfg Config) (*Mailbox, error) {
 	if err := mail.CheckName("session id", sid); err != nil {
@@ -114,131 +99,14 @@ func Open(root *atomicfile.Dir, sid string, cfg Config) (*Mailbox, error) {
 // Archive is what was handed over of the mailbox.
 func (m *Mailbox) Archive() *archive.Store { return m.archive }
 
-func (r *row) inboxName() string { return r.sid + ".inbox.json" }
-
-// LeaseName is the directory, below the root, of the numbered files. A reader that ends closes its files there.
-func (r *row) LeaseName() string { return r.sid + ".lease" }
-
-// LockName is the file whose closing tells a watcher that something changed.
-func (r *row) LockName() string { return r.sid + ".inbox.lock" }
-
-func (r *row) lock(ctx context.Context) (*filelock.Lock, error) {
-	return filelock.Acquire(ctx, r.root, r.LockName())
-}
-
-// lockToRead is lock for a caller that changes nothing. On a read-only file system it takes no lock, and needs none.
-func (r *row) lockToRead(ctx context.Context) (*filelock.Lock, error) {
-	lk, err := r.lock(ctx)
-	if errors.Is(err, syscall.EROFS) {
-		return &filelock.Lock{}, nil
+// hides says whether a message is not handed over now. Other programs hand it over all the same.
+func (m *Mailbox) hides(msg mail.Message) bool {
+	if msg.InReplyTo != "" && m.awaited != nil && m.awaited(msg) {
+		return true
 	}
-	return lk, err
-}
-
-// asideName is a new name for a damaged file. The log tells of it.
-func (r *row) asideName() string {
-	name := r.inboxName() + ".corrupt-" + r.now().UTC().Format("20060102T150405.000000")
-	r.log.Warn("damaged file set aside", "session", r.sid, "copy", name)
-	return name
-}
-
-// setAside gives a damaged file a second name, for a person to look at. Its place is then taken by a new file.
-func (r *row) setAside(dir *atomicfile.Dir, name string) error {
-	if err := dir.Link(name, r.root, r.asideName()); err != nil {
-		return err
+	if msg.ExpiresAt == 0 && msg.NotBefore == 0 && msg.Held == "" {
+		return false
 	}
-	return r.root.Sync()
-}
-
-// Waiting says whether anything waits that no live reader has in its hands. It
-// takes no lock, so a hook can afford it and a watcher does not wake itself.
-func (r *row) Waiting() (some bool, err error) {
-	if some, err := r.inboxWaits(); err != nil || some {
-		return some, err
-	}
-	err = r.inLease(func(dir *atomicfile.Dir) error {
-		files, err := mailFiles(dir)
-		for i := 0; i < len(files) && err == nil && !some; i++ {
-			if !files[i].done {
-				some, err = files[i].free(dir)
-			}
-		}
-		return err
-	})
-	return some, err
-}
-
-// TakenBy says whether a reader was the last one who had some of the mail that is not acknowledged.
-func (r *row) TakenBy(reader string) (some bool, err error) {
-	err = r.inLease(func(dir *atomicfile.Dir) error {
-		files, err := mailFiles(dir)
-		some = slices.ContainsFunc(files, func(mf *mailFile) bool { return mf.by == reader && !mf.done })
-		return err
-	})
-	return some, err
-}
-
-// inboxWaits says whether anything is in the inbox.
-func (r *row) inboxWaits() (bool, error) {
-	f, err := r.root.OpenHandle(r.inboxName(), os.O_RDONLY)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	return f.Size() > int64(len("[]\n")), f.Close()
-}
-
-// Used says whether the mailbox holds anything at all, a live reader's mail included. It takes no lock.
-func (r *row) Used() (some bool, err error) {
-	if some, err := r.inboxWaits(); err != nil || some {
-		return some, err
-	}
-	err = r.inLease(func(dir *atomicfile.Dir) error {
-		names, err := dir.Names()
-		some = len(names) > 0
-		return err
-	})
-	return some, err
-}
-
-// Empty says, under the lock, whether the mailbox holds nothing: nothing waits,
-// and no reader has anything in its hands. A name that is not ours is nothing.
-func (r *row) Empty(ctx context.Context) (bool, error) {
-	lk, err := r.lockToRead(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer lk.Release()
-	some, err := r.inboxWaits()
-	if err != nil || some {
-		return false, err
-	}
-	err = r.inLease(func(dir *atomicfile.Dir) error {
-		files, err := mailFiles(dir)
-		for _, mf := range files {
-			f, ferr := mf.open(dir, os.O_RDONLY)
-			if ferr == nil {
-				ferr = f.Close()
-				some = true
-			}
-			some = some || !errors.Is(ferr, fs.ErrNotExist) && !errors.Is(ferr, errForeign)
-		}
-		return err
-	})
-	return !some && err == nil, err
-}
-
-// inLease runs f with the lease directory if there is one.
-func (r *row) inLease(f func(*atomicfile.Dir) error) error {
-	dir, err := r.root.Sub(r.LeaseName(), false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return f(dir)
+	now := mail.Seconds(m.now())
+	return msg.Expired(now) || msg.KeptBack(now) && (msg.Held == "" || m.held == nil || m.held(msg))
 }

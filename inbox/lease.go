@@ -1,7 +1,6 @@
 package inbox
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -70,24 +69,6 @@ func (m *Mailbox) lease(ctx context.Context, by string, enough int64, l *Lease) 
 	return l, nil
 }
 
-// removeLeftovers removes half-written files and queued messages of processes that died, and lists the mail files.
-// The caller holds the lock.
-func removeLeftovers(dir *atomicfile.Dir) ([]*mailFile, error) {
-	names, err := dir.Names()
-	for _, name := range names {
-		if f := openQueued(dir, name); f != nil {
-			f.Close()
-		}
-		if _, ok := parseMailFile(name); ok || !atomicfile.IsTemp(name) {
-			continue
-		}
-		if info, serr := dir.Stat(name); serr == nil && info.Mode().IsRegular() {
-			dir.Remove(name) // when it fails, the next one tries again
-		}
-	}
-	return mailFilesOf(takeOldLeases(dir, names)), err
-}
-
 func (l *Lease) take(ctx context.Context, by string, enough int64) error {
 	m := l.box
 	waiting, err := removeLeftovers(l.dir)
@@ -123,7 +104,7 @@ const reread = 64 << 10
 // takeFile takes a numbered file unless a live reader has it. What a dead reader
 // has archived of it is not handed over again.
 func (l *Lease) takeFile(ctx context.Context, mf *mailFile, as mailFile) (err error) {
-	free, err := l.box.load(l.dir, mf, true)
+	free, err := l.box.load(mf, true)
 	switch {
 	case errors.Is(err, errForeign):
 		l.box.log.Warn("a file in the mailbox is passed over", "session", l.box.sid, "err", err)
@@ -143,9 +124,9 @@ func (l *Lease) takeFile(ctx context.Context, mf *mailFile, as mailFile) (err er
 		return l.archiveDone(ctx, mf)
 	}
 	if len(mf.msgs) == 0 || len(mf.acked) > 0 {
-		switch err := l.keepRest(ctx, mf, nobody); {
+		switch err := l.box.keepRest(ctx, mf, nobody); {
 		case err == nil && len(mf.msgs) > 0: // it is another file now
-			return l.takeFile(ctx, &mailFile{number: mf.number, count: mf.count, bytes: mf.bytes, archived: mf.archived, at: mf.at, by: mf.by}, as)
+			return l.takeFile(ctx, &mailFile{dir: l.dir, number: mf.number, count: mf.count, bytes: mf.bytes, archived: mf.archived, at: mf.at, by: mf.by}, as)
 		case err == nil || len(mf.acked) == 0 || errors.As(err, new(*atomicfile.SyncError)):
 			return err
 		default:
@@ -159,7 +140,7 @@ func (l *Lease) takeFile(ctx context.Context, mf *mailFile, as mailFile) (err er
 	if !offers && (mf.by == "" || mf.read || as.archived-mf.archived < reread) {
 		return nil // it stays as it is
 	}
-	err = l.rename(mf, func(next *mailFile) {
+	err = mf.rename(func(next *mailFile) {
 		if !mf.read { // so none of its messages is archived before this place
 			next.archived = as.archived
 		}
@@ -192,21 +173,6 @@ func (l *Lease) hideOthers(msgs []mail.Message) (size int64, offers bool) {
 	return size, offers
 }
 
-// remove deletes a numbered file. A damaged one is moved beside the inbox instead.
-func (l *Lease) remove(mf *mailFile) error {
-	m := l.box
-	var err error
-	if mf.damaged {
-		err = l.dir.Move(mf.name(), m.root, m.asideName())
-	} else {
-		err = l.dir.Remove(mf.name())
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
 // archiveDone archives what was acknowledged on a full disk. When there is still no
 // room it stays; it is never handed over again.
 func (l *Lease) archiveDone(ctx context.Context, mf *mailFile) error {
@@ -214,11 +180,7 @@ func (l *Lease) archiveDone(ctx context.Context, mf *mailFile) error {
 		l.box.notArchived(err)
 		return nil
 	}
-	return l.remove(mf)
-}
-
-func (m *Mailbox) notArchived(err error) {
-	m.log.Warn("acknowledged mail is not archived yet", "session", m.sid, "err", err)
+	return l.box.remove(mf)
 }
 
 // takeInbox gives the inbox the next number, as a sender does, and takes that file.
@@ -232,7 +194,7 @@ func (l *Lease) takeInbox(ctx context.Context, as mailFile) error {
 	if ok && n == 0 {
 		return nil // an empty inbox is left alone: moving it would wake watchers
 	}
-	mf := mailFile{number: as.number, count: n, bytes: int64(len(file))}
+	mf := mailFile{dir: l.dir, number: as.number, count: n, bytes: int64(len(file))}
 	if _, err := mf.newName(); err != nil && len(l.files) > 0 { // there is a number again when those are acknowledged
 		l.More = true
 		return nil
@@ -318,138 +280,3 @@ func (l *Lease) close() error {
 	l.files, l.dir = nil, nil
 	return errors.Join(errs...)
 }
-
-// Ack says that the messages with these handles were handed over: they go to the
-// archive, and the others wait again, where they were. When the archive has no room
-// for all messages of the lease, their ack is recorded all the same, and a later Lease
-// archives them. On an error nothing is lost; what could not be recorded may be handed
-// over again. The lease ends.
-func (l *Lease) Ack(ctx context.Context, handles ...string) error {
-	return l.ack(ctx, handles, nil)
-}
-
-// AckAndRemove is Ack for some messages and Remove for others, at once.
-func (l *Lease) AckAndRemove(ctx context.Context, read, removed []string) error {
-	return l.ack(ctx, read, removed)
-}
-
-// Remove is Ack for messages that nobody has read here, and that the caller has
-// put elsewhere: the archive gets no record, which would refuse them when they
-// come back.
-func (l *Lease) Remove(ctx context.Context, handles ...string) error {
-	return l.ack(ctx, nil, handles)
-}
-
-// Handles gives the handles of messages.
-func Handles(msgs []mail.Message) (handles []string) {
-	for _, msg := range msgs {
-		handles = append(handles, msg.Handle())
-	}
-	return handles
-}
-
-func (l *Lease) ack(ctx context.Context, handles, removed []string) error {
-	read, gone := setOf(handles), setOf(removed)
-	settled := func(msg mail.Message) bool { return read[msg.Handle()] || gone[msg.Handle()] }
-	acked, others := make([]mail.Message, 0, len(handles)), 0
-	for _, msg := range l.Messages {
-		if read[msg.Handle()] {
-			acked = append(acked, msg)
-		} else if gone[msg.Handle()] {
-			others++
-		}
-	}
-	if len(acked)+others == 0 {
-		return l.Release()
-	}
-	var err error
-	if len(acked) > 0 {
-		if err = l.archivePending(ctx); err == nil {
-			err = l.box.archive.Append(ctx, l.files[0].by, acked, l.since())
-		}
-	}
-	all := len(acked)+others == len(l.Messages) && !l.holdsMore()
-	return errors.Join(l.settle(ctx, settled, read, all, err), l.close())
-}
-
-// setOf makes a set of handles: a mailbox may have 20,000 messages.
-func setOf(handles []string) map[string]bool {
-	set := make(map[string]bool, len(handles))
-	for _, h := range handles {
-		set[h] = true
-	}
-	return set
-}
-
-// settle removes the messages that were handed over, or put elsewhere, from the files. When that fails, or notArchived says why the
-// archive could not take those that were read, the names of the files record these: that needs no space.
-func (l *Lease) settle(ctx context.Context, settled func(mail.Message) bool, read map[string]bool, all bool, notArchived error) error {
-	if !all { // a file gets another name: nobody may look for the old one meanwhile
-		lk, err := l.box.lock(ctx)
-		if err != nil {
-			return errors.Join(notArchived, err)
-		}
-		defer lk.Release()
-	}
-	err := notArchived
-	if err == nil {
-		if err = l.drop(ctx, settled); err == nil || len(read) == 0 || errors.As(err, new(*atomicfile.SyncError)) {
-			return err
-		}
-	}
-	if merr := l.markRead(func(msg mail.Message) bool { return read[msg.Handle()] }); merr != nil {
-		return errors.Join(err, merr)
-	}
-	l.box.notArchived(err)
-	return nil
-}
-
-// drop takes what was handed over out of the files.
-func (l *Lease) drop(ctx context.Context, handed func(mail.Message) bool) error {
-	for _, mf := range l.files {
-		if err := l.keepRest(ctx, mf, handed); err != nil {
-			return err
-		}
-	}
-	return errors.Join(l.dir.Sync(), l.box.root.Sync())
-}
-
-// since is the place in the archive behind which the leased messages may be recorded already.
-func (l *Lease) since() int64 {
-	return slices.MinFunc(l.files, func(a, b *mailFile) int { return cmp.Compare(a.archived, b.archived) }).archived
-}
-
-// keepRest writes a file anew with the messages that still wait. The file gets its new name first. After a crash before the new
-// content is in place, the old content does no harm: archived stays in the name, and messages that the archive has behind that
-// place are not handed over again. Messages that were read before, on a full disk, are archived first. If the new content
-// cannot be written, the file gets its old name back.
-func (l *Lease) keepRest(ctx context.Context, mf *mailFile, handed func(mail.Message) bool) error {
-	rest := slices.DeleteFunc(slices.Clone(mf.msgs), handed)
-	if len(rest) > 0 && len(rest) == len(mf.msgs) && len(mf.acked) == 0 {
-		return nil
-	}
-	if err := l.box.archive.Append(ctx, mf.by, mf.pending, mf.archived); err != nil {
-		return err
-	}
-	if len(rest) == 0 {
-		return l.remove(mf)
-	}
-	if mf.damaged {
-		if err := l.box.setAside(l.dir, mf.name()); err != nil {
-			return err
-		}
-	}
-	file, before := encode(rest), *mf
-	err := l.rename(mf, func(next *mailFile) { next.count, next.bytes, next.acked = len(rest), int64(len(file)), nil })
-	if err != nil {
-		return err
-	}
-	err = l.dir.Replace(mf.name(), file)
-	if err != nil && !errors.As(err, new(*atomicfile.SyncError)) {
-		err = errors.Join(err, l.rename(mf, func(next *mailFile) { next.count, next.bytes, next.acked = len(mf.msgs), before.bytes, before.acked }))
-	}
-	return err
-}
-
-// nobody is for keepRest, when nothing more was handed over.
-func nobody(mail.Message) bool { return false }

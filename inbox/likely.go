@@ -22,7 +22,7 @@ func madeAt(id string) (at time.Time, ok bool) {
 // likely are those numbered files in which a message with the id stands by all likelihood, and the rest, the newest first.
 // They were the first to be written after the id was made. So is the oldest, which a reader writes anew who hands over a part
 // of it. Elsewhere it stands when mail has moved, or a clock was wrong.
-func likely(dir *atomicfile.Dir, files []*mailFile, ids map[string]bool) (some, rest []*mailFile) {
+func likely(files []*mailFile, ids map[string]bool) (some, rest []*mailFile) {
 	slices.Reverse(files)
 	if len(ids) != 1 || len(files) == 0 {
 		return nil, files
@@ -35,7 +35,7 @@ func likely(dir *atomicfile.Dir, files []*mailFile, ids map[string]bool) (some, 
 		files, oldest := files[:len(files)-1], files[len(files)-1]
 		older := func(than time.Time) int { // the place of the first file that is
 			return sort.Search(len(files), func(i int) bool {
-				written, _, err := dir.TimeOf(files[i].name())
+				written, _, err := files[i].dir.TimeOf(files[i].name())
 				return err != nil || written.Before(than)
 			})
 		}

@@ -22,7 +22,7 @@ import (
 //	<number>-<count>-<bytes>.json                              as a sender made it
 //	<number>-<count>-<bytes>-<archived>-<unix ms>-<reader>.json  since a reader took it
 //
-// Before the number stands done- or part-<positions>- when a reader's disk was full (part.go).
+// Before the number stands done- or part-<positions>- when a reader's disk was full (positions.go).
 //
 // count is how many of its messages wait. archived is the size of the archive
 // when a reader took the file: what the archive has behind that was handed
@@ -30,6 +30,7 @@ import (
 // the messages stands there. The name does not say whether a reader still has
 // the file. The lock on the file says that.
 type mailFile struct {
+	dir      *atomicfile.Dir // where it is
 	number   int
 	count    int
 	bytes    int64
@@ -38,8 +39,9 @@ type mailFile struct {
 	by       string // the last reader; empty when no reader ever took the file
 
 	done    bool               // acknowledged, but the archive had no room yet
-	acked   positions          // those of its messages that were acknowledged, see part.go
+	acked   positions          // those of its messages that were acknowledged, see positions.go
 	file    *atomicfile.Handle // open and locked while we hold it
+	free    bool               // peek found that no reader has it in hand
 	damaged bool
 	read    bool           // a dead reader has archived some of its messages
 	msgs    []mail.Message // those that wait
@@ -81,9 +83,6 @@ func (mf mailFile) newName() (string, error) {
 	return name, nil
 }
 
-// maxField bounds the numbers of a name.
-const maxField = 1 << 52
-
 func parseMailFile(name string) (*mailFile, bool) {
 	mf := &mailFile{}
 	rest, done := strings.CutPrefix(name, donePrefix)
@@ -118,12 +117,13 @@ func parseMailFile(name string) (*mailFile, bool) {
 // mailFiles lists a lease directory in the order of delivery.
 func mailFiles(dir *atomicfile.Dir) ([]*mailFile, error) {
 	names, err := dir.Names()
-	return mailFilesOf(names), err
+	return mailFilesOf(dir, names), err
 }
 
-func mailFilesOf(names []string) (files []*mailFile) {
+func mailFilesOf(dir *atomicfile.Dir, names []string) (files []*mailFile) {
 	for _, name := range names {
 		if mf, ok := parseMailFile(name); ok {
+			mf.dir = dir
 			files = append(files, mf)
 		}
 	}
@@ -131,12 +131,28 @@ func mailFilesOf(names []string) (files []*mailFile) {
 	return files
 }
 
+// numbered gives the numbered files, the oldest first. Their directory is open until the loop ends. An error comes last.
+func (r *row) numbered(yield func(*mailFile, error) bool) {
+	err := r.inLease(func(dir *atomicfile.Dir) error {
+		files, err := mailFiles(dir)
+		for _, mf := range files {
+			if !yield(mf, nil) {
+				return nil
+			}
+		}
+		return err
+	})
+	if err != nil {
+		yield(nil, err)
+	}
+}
+
 // errForeign is wrapped when something has the name of a mail file but cannot be one of ours: a directory, a FIFO, a link,
 // a file of somebody else, or one that is too large. It stays where it is, and the other files are read.
 var errForeign = errors.New("not a mail file of ours")
 
-func (mf *mailFile) open(dir *atomicfile.Dir, flag int) (*atomicfile.Handle, error) {
-	f, err := dir.OpenHandle(mf.name(), flag)
+func (mf *mailFile) open(flag int) (*atomicfile.Handle, error) {
+	f, err := mf.dir.OpenHandle(mf.name(), flag)
 	if errors.Is(err, atomicfile.ErrNotOurs) || errors.Is(err, fs.ErrPermission) {
 		return nil, fmt.Errorf("%w: %w", errForeign, err)
 	}
@@ -150,27 +166,10 @@ func (mf *mailFile) open(dir *atomicfile.Dir, flag int) (*atomicfile.Handle, err
 	return f, nil
 }
 
-// ForeignFiles says of each thing that has the name of a mail file why it is none of ours.
-func (r *row) ForeignFiles() (found []error, err error) {
-	err = r.inLease(func(dir *atomicfile.Dir) error {
-		files, err := mailFiles(dir)
-		for _, mf := range files {
-			f, err := mf.open(dir, os.O_RDONLY)
-			if err == nil {
-				f.Close()
-			} else if errors.Is(err, errForeign) {
-				found = append(found, err)
-			}
-		}
-		return err
-	})
-	return found, err
-}
-
 // free says whether nobody has the file in hand. One that is gone was
 // acknowledged just now, and is nobody's.
-func (mf *mailFile) free(dir *atomicfile.Dir) (bool, error) {
-	f, err := mf.open(dir, os.O_RDONLY)
+func (mf *mailFile) isFree() (bool, error) {
+	f, err := mf.open(os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errForeign) {
 		return false, nil
 	}
@@ -181,14 +180,27 @@ func (mf *mailFile) free(dir *atomicfile.Dir) (bool, error) {
 	return filelock.FreeFile(f)
 }
 
+// first reads the first message of the file that was not acknowledged, and no further.
+func (mf *mailFile) first() (msg mail.Message, err error) {
+	f, err := mf.open(os.O_RDONLY)
+	if err != nil {
+		return msg, err
+	}
+	defer f.Close()
+	if msg, err = firstOf(f, mf.acked); err != nil {
+		err = fmt.Errorf("read %q: %w", f.Name(), err)
+	}
+	return msg, err
+}
+
 // load opens a file and reads the messages in it, without those that a dead reader has archived. free says that no
 // reader has the file. With take, a free file is locked and stays open.
-func (r *row) load(dir *atomicfile.Dir, mf *mailFile, take bool) (free bool, err error) {
+func (r *row) load(mf *mailFile, take bool) (free bool, err error) {
 	flag, lock := os.O_RDONLY, filelock.FreeFile
 	if take {
 		flag, lock = os.O_RDWR, filelock.TryFile
 	}
-	if mf.file, err = mf.open(dir, flag); err != nil {
+	if mf.file, err = mf.open(flag); err != nil {
 		return false, err
 	}
 	defer func() {
@@ -216,8 +228,8 @@ func (r *row) load(dir *atomicfile.Dir, mf *mailFile, take bool) (free bool, err
 
 // loadSome is load without take, for those messages alone whose file and line holds says yes to. The others are not parsed, and
 // the lock of a file with none of them is not looked at. It reads into buf, and returns it for the next file.
-func (r *row) loadSome(dir *atomicfile.Dir, mf *mailFile, holds func([]byte) bool, buf []byte) (free bool, _ []byte, err error) {
-	f, err := mf.open(dir, os.O_RDONLY)
+func (r *row) loadSome(mf *mailFile, holds func([]byte) bool, buf []byte) (free bool, _ []byte, err error) {
+	f, err := mf.open(os.O_RDONLY)
 	if err != nil {
 		return false, buf, err
 	}
@@ -250,16 +262,44 @@ func (r *row) dropRead(mf *mailFile, free bool) error {
 	return nil
 }
 
-// nameLegacy gives ids to messages that came without; two equal ones stay two.
-func nameLegacy(msgs []mail.Message) {
-	seen := map[string]int{}
-	for i := range msgs {
-		if msgs[i].ID == "" {
-			id := msgs[i].LegacyID()
-			if seen[id]++; seen[id] > 1 {
-				id += "-" + strconv.Itoa(seen[id])
-			}
-			msgs[i].ID = id
+// splitRead takes what the file's name calls read out of its messages. The caller has just read these.
+func (mf *mailFile) splitRead() {
+	mf.total = len(mf.msgs)
+	if len(mf.acked) == 0 {
+		return
+	}
+	var waits []mail.Message
+	for i, msg := range mf.msgs {
+		if mf.acked.has(i) {
+			mf.pending = append(mf.pending, msg)
+		} else {
+			waits = append(waits, msg)
 		}
 	}
+	mf.msgs = waits
+}
+
+// longestName is how long a file's name may be, in bytes.
+const longestName = 255
+
+// shorten forgets the last of what the name calls read until the name is short enough. It says whether that was needed.
+func (mf *mailFile) shorten() (needed bool) {
+	for len(mf.name()) > longestName && len(mf.acked) > 0 {
+		mf.acked, needed = mf.acked[:len(mf.acked)-2], true
+	}
+	return needed
+}
+
+// rename gives a file a changed name.
+func (mf *mailFile) rename(change func(next *mailFile)) error {
+	next := *mf
+	change(&next)
+	name, err := next.newName()
+	if err == nil {
+		err = mf.dir.Rename(mf.name(), name)
+	}
+	if err == nil {
+		*mf = next
+	}
+	return err
 }

@@ -122,8 +122,6 @@ func (l *look) damaged(name string, err error) {
 	}
 }
 
-var errDamaged = errors.New("not all of it can be read")
-
 func (l *look) inbox() {
 	name := l.o.m.inboxName()
 	f, err := l.o.m.root.OpenHandle(name, os.O_RDONLY)
@@ -183,26 +181,21 @@ func (l *look) add(w waiting, where, by string, at time.Time) {
 
 // leased reads the numbered files. One may be renamed or gone when it is opened: then they are listed again.
 func (l *look) leased() error {
-	return l.o.m.inLease(func(dir *atomicfile.Dir) error {
-		for again, tries := true, 0; again && tries < 10; tries++ {
-			files, err := mailFiles(dir)
+	for again, tries := true, 0; again && tries < 10; tries++ {
+		again = false
+		for mf, err := range l.o.m.numbered {
 			if err != nil {
 				return err
 			}
-			again = false
-			for _, mf := range files {
-				if !l.leasedFile(dir, mf) {
-					again = true
-				}
-			}
+			again = !l.leasedFile(mf) || again
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // leasedFile is false when there is no such file any more.
-func (l *look) leasedFile(dir *atomicfile.Dir, mf *mailFile) bool {
-	f, err := mf.open(dir, os.O_RDONLY)
+func (l *look) leasedFile(mf *mailFile) bool {
+	f, err := mf.open(os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false
 	}
@@ -214,7 +207,7 @@ func (l *look) leasedFile(dir *atomicfile.Dir, mf *mailFile) bool {
 			seen, err = l.read(f)
 		}
 	}
-	l.damaged(dir.Path()+"/"+mf.name(), err)
+	l.damaged(mf.dir.Path()+"/"+mf.name(), err)
 	for i, w := range seen.msgs {
 		switch {
 		case mf.done || mf.acked.has(i):

@@ -125,10 +125,10 @@ func TestAKillWhileThereIsRoomAgainLosesAndDoublesNothing(t *testing.T) {
 		}, ""},
 		"it has renamed": {func(l *Lease, mf *mailFile) error {
 			err := l.box.archive.Append(t.Context(), mf.by, mf.pending, mf.archived)
-			return errors.Join(err, l.rename(mf, func(next *mailFile) { next.acked = nil }))
+			return errors.Join(err, mf.rename(func(next *mailFile) { next.acked = nil }))
 		}, "passing"},
 		"it has taken it": {func(l *Lease, mf *mailFile) error {
-			return l.rename(mf, func(next *mailFile) { next.by = "other" })
+			return mf.rename(func(next *mailFile) { next.by = "other" })
 		}, ""},
 	} {
 		t.Run(step, func(t *testing.T) {
@@ -146,7 +146,7 @@ func TestAKillWhileThereIsRoomAgainLosesAndDoublesNothing(t *testing.T) {
 			if err != nil || len(files) != 1 || len(files[0].acked) == 0 {
 				t.Fatal(files, err)
 			}
-			if free, err := m.load(dir, files[0], true); err != nil || !free || len(files[0].pending) != 4 {
+			if free, err := m.load(files[0], true); err != nil || !free || len(files[0].pending) != 4 {
 				t.Fatal(free, err, files[0].pending)
 			}
 			if err := kill.do(&Lease{box: m, dir: dir}, files[0]); err != nil {

@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"path/filepath"
@@ -13,7 +14,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// A Entry is a file that may be there, in a directory that may be there.
+// An Entry is a file that may be there, in a directory that may be there.
 type Entry struct {
 	Dir  *atomicfile.Dir // nil: it is not there
 	Name string
@@ -43,7 +44,7 @@ func (r *row) eachFile(f func(dir *atomicfile.Dir, name string) error, more ...E
 func (m *Mailbox) Changed() (last time.Time, err error) {
 	err = m.eachFile(func(dir *atomicfile.Dir, name string) error {
 		info, err := dir.Stat(name)
-		if errors.Is(err, fs.ErrNotExist) || name == m.archive.OldName() { // which a prune changes, too
+		if errors.Is(err, fs.ErrNotExist) || name == m.archive.OldName() { // a prune changes that, too
 			return nil
 		}
 		if err == nil && info.ModTime().After(last) {
@@ -58,40 +59,57 @@ func (m *Mailbox) Changed() (last time.Time, err error) {
 // and says so, when something waits or somebody has one of the locks: a name that ends in .lock is one. The caller
 // makes sure that the session is gone and does not come back meanwhile. With dry it only counts.
 func (m *Mailbox) Discard(dry bool, more ...Entry) (p archive.Pruned, gone bool, err error) {
-	return m.discard(dry, func() error { return nil }, more...)
-}
-
-// Rest is Discard for a session that may come back: the archive stays.
-func (m *Mailbox) Rest(more ...Entry) (gone bool, err error) {
-	keep := func(dir *atomicfile.Dir, name string) bool {
-		return filepath.Base(dir.Path()) == archive.Dir && (name == m.archive.Name() || name == m.archive.OldName())
-	}
-	_, gone, err = m.discarding(false, func() error { return nil }, keep, more...)
-	return gone, err
-}
-
-// discard calls before when nothing can change any more, and before anything is removed.
-func (m *Mailbox) discard(dry bool, before func() error, more ...Entry) (p archive.Pruned, gone bool, err error) {
-	return m.discarding(dry, before, func(*atomicfile.Dir, string) bool { return false }, more...)
-}
-
-// discarding is discard for all files but those to keep.
-func (m *Mailbox) discarding(dry bool, before func() error, keep func(dir *atomicfile.Dir, name string) bool, more ...Entry) (p archive.Pruned, gone bool, err error) {
 	if some, err := m.Used(); err != nil || dry && some {
 		return p, false, err
 	}
-	count := func(dir *atomicfile.Dir, name string) error { return p.Remove(dir, name, true) }
-	if err := m.eachFile(count, more...); err != nil || dry {
+	err = m.eachFile(func(dir *atomicfile.Dir, name string) error { return p.Remove(dir, name, true) }, more...)
+	if err != nil || dry {
 		return p, err == nil, err
 	}
-	var locks []*filelock.Lock
-	defer func() {
-		for _, lk := range locks {
-			lk.Release()
+	gone, err = m.discard(func() error { return nil }, false, more...)
+	return p, gone, err
+}
+
+// DiscardButArchive is Discard for a session that may come back: the archive stays.
+func (m *Mailbox) DiscardButArchive(more ...Entry) (gone bool, err error) {
+	return m.discard(func() error { return nil }, true, more...)
+}
+
+// MergeInto is Discard for a mailbox whose archive goes to that of the same session in another root. A kill in between leaves
+// records in both archives, and the next merge adds none twice.
+func (m *Mailbox) MergeInto(ctx context.Context, to *Mailbox, more ...Entry) (gone bool, err error) {
+	return m.discard(func() error { return to.archive.Take(ctx, m.archive) }, false, more...)
+}
+
+// discard calls before when nothing can change any more, and before anything is removed.
+func (m *Mailbox) discard(before func() error, keepArchive bool, more ...Entry) (gone bool, err error) {
+	free, release, err := m.lockAll(more...)
+	defer release()
+	if err != nil || !free {
+		return false, err
+	}
+	err = m.inLease(func(dir *atomicfile.Dir) error { _, err := removeLeftovers(dir); return err })
+	some, uerr := m.Used()
+	if err = errors.Join(err, uerr); err == nil && !some {
+		err = before()
+	}
+	if err != nil || some {
+		return false, err
+	}
+	// A kill in between leaves what the next prune finds.
+	return true, m.eachFile(func(dir *atomicfile.Dir, name string) error {
+		if keepArchive && filepath.Base(dir.Path()) == archive.Dir && (name == m.archive.Name() || name == m.archive.OldName()) {
+			return nil
 		}
-	}()
-	free := true
-	err = m.eachFile(func(dir *atomicfile.Dir, name string) error {
+		return errors.Join(dir.RemoveLeftover(name), new(archive.Pruned).Remove(dir, name, false), dir.Sync())
+	}, more...)
+}
+
+// lockAll tries all locks of the mailbox and those among more. The caller releases those that it got.
+func (r *row) lockAll(more ...Entry) (free bool, release func(), err error) {
+	var locks []*filelock.Lock
+	free = true
+	err = r.eachFile(func(dir *atomicfile.Dir, name string) error {
 		if !free || !strings.HasSuffix(name, ".lock") {
 			return nil
 		}
@@ -102,24 +120,11 @@ func (m *Mailbox) discarding(dry bool, before func() error, keep func(dir *atomi
 		}
 		return err
 	}, more...)
-	if err != nil || !free {
-		return p, false, err
-	}
-	err = m.inLease(func(dir *atomicfile.Dir) error { _, err := removeLeftovers(dir); return err })
-	some, uerr := m.Used()
-	if err = errors.Join(err, uerr); err == nil && !some {
-		err = before()
-	}
-	if err != nil || some {
-		return p, false, err
-	}
-	// Whoever is killed in between leaves what the next prune finds.
-	return p, true, m.eachFile(func(dir *atomicfile.Dir, name string) error {
-		if keep(dir, name) {
-			return nil
+	return free, func() {
+		for _, lk := range locks {
+			lk.Release()
 		}
-		return errors.Join(dir.RemoveLeftover(name), new(archive.Pruned).Remove(dir, name, false), dir.Sync())
-	}, more...)
+	}, err
 }
 
 // Sessions gives the ids of all sessions that have files of a mailbox below a root.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
 )
 
@@ -21,15 +20,9 @@ func (m *Mailbox) Receive(ctx context.Context, match func(mail.Message) bool, by
 		return err
 	}
 	defer lk.Release()
-	held := map[*mailFile][]mail.Message{}
-	err = m.inLease(func(dir *atomicfile.Dir) error {
-		return m.eachLeased(dir, nil, always, func(msg mail.Message, holder *mailFile) {
-			if holder != nil && !holder.done && slices.Contains(by, holder.by) && match(msg) {
-				held[holder] = append(held[holder], msg)
-			}
-		})
-	})
-	for mf, msgs := range held {
+	files, err := m.leasedBy(by)
+	for _, mf := range files {
+		msgs := slices.DeleteFunc(mf.msgs, func(msg mail.Message) bool { return !match(msg) })
 		err = errors.Join(err, m.archive.Append(ctx, mf.by, msgs, mf.archived))
 	}
 	return err
@@ -42,12 +35,28 @@ func (m *Mailbox) Held(ctx context.Context, by ...string) (msgs []mail.Message, 
 		return nil, err
 	}
 	defer lk.Release()
-	err = m.inLease(func(dir *atomicfile.Dir) error {
-		return m.eachLeased(dir, nil, always, func(msg mail.Message, holder *mailFile) {
-			if holder != nil && !holder.done && slices.Contains(by, holder.by) {
-				msgs = append(msgs, msg)
-			}
-		})
-	})
+	files, err := m.leasedBy(by)
+	for _, mf := range files {
+		msgs = append(msgs, mf.msgs...)
+	}
 	return msgs, err
+}
+
+// leasedBy gives the files that live readers with these names have in their hands, and their messages. The caller holds the lock.
+func (r *row) leasedBy(readers []string) (files []*mailFile, err error) {
+	for mf, err := range r.numbered {
+		if err != nil {
+			return files, err
+		}
+		if mf.done || !slices.Contains(readers, mf.by) {
+			continue
+		}
+		if err := r.peek(mf, nil, nil); err != nil {
+			return files, err
+		}
+		if !mf.free {
+			files = append(files, mf)
+		}
+	}
+	return files, nil
 }

@@ -211,7 +211,7 @@ func TestAKillAfterAnyStepLosesAndDoublesNothing(t *testing.T) {
 		}, "b c d"},
 		"written, and the lock file is not touched": {func(t *testing.T, m *Mailbox) {
 			l := archived(t, m)
-			if err := l.keepRest(t.Context(), l.files[0], func(msg mail.Message) bool { return msg.ID == l.Messages[0].ID }); err != nil {
+			if err := m.keepRest(t.Context(), l.files[0], func(msg mail.Message) bool { return msg.ID == l.Messages[0].ID }); err != nil {
 				t.Fatal(err)
 			}
 			die(t, l)
@@ -282,7 +282,7 @@ func TestKilledHooksDoNotFillTheMailbox(t *testing.T) {
 			t.Fatal(err)
 		}
 		if kill%2 == 0 {
-			if err := l.keepRest(t.Context(), l.files[0], handed); err != nil {
+			if err := m.keepRest(t.Context(), l.files[0], handed); err != nil {
 				t.Fatal(err)
 			}
 		}

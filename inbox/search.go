@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
 	"c2c/inbox/archive"
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
 )
 
@@ -96,42 +96,16 @@ func (r *row) searchWaiting(ctx context.Context, q Query) (found []Found, err er
 		return nil, err
 	}
 	defer lk.Release()
-	err = r.newestWaiting(q, func(msg mail.Message, holder *mailFile) (more bool) {
-		if q.Match(msg) {
-			found = append(found, foundWaiting(msg, holder))
-		}
+	err = r.newestFirst(q.mayBeIn, func(mf *mailFile) (more bool) {
+		var matching []Found
+		mf.each(func(f Found) {
+			if q.Match(f.Message) {
+				matching = append(matching, f)
+			}
+		})
+		slices.Reverse(matching)
+		found = append(found, matching...)
 		return len(found) < q.Limit
 	})
-	return found, err
-}
-
-// newestWaiting calls f for what waits, the newest first, until it returns false. No further file is read then, and of a file no message
-// is parsed that cannot be one. The caller holds the lock.
-func (r *row) newestWaiting(q Query, f func(mail.Message, *mailFile) (more bool)) error {
-	file, err := r.root.ReadIf(r.inboxName())
-	if err != nil {
-		return err
-	}
-	more := true
-	each := func(msgs []mail.Message, holder *mailFile) {
-		for i := len(msgs) - 1; i >= 0 && more; i-- {
-			more = f(msgs[i], holder)
-		}
-	}
-	each(decodeSome(file, q.mayBeIn), nil)
-	if !more {
-		return nil
-	}
-	return r.inLease(func(dir *atomicfile.Dir) error {
-		files, err := mailFiles(dir)
-		var buf []byte
-		for i := len(files) - 1; i >= 0 && more && err == nil; i-- {
-			var holder *mailFile
-			if holder, err = r.peekFile(dir, files[i], q.mayBeIn, &buf); err == nil {
-				each(files[i].msgs, holder)
-				each(files[i].pending, files[i].asRead())
-			}
-		}
-		return err
-	})
+	return found[:min(len(found), q.Limit)], err
 }

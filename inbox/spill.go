@@ -1,17 +1,12 @@
 package inbox
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
 )
 
@@ -104,67 +99,4 @@ func (r *row) rotateInbox(dir *atomicfile.Dir) (number int, err error) {
 		err = r.rotate(dir, mailFile{number: number, count: n, bytes: int64(len(file))})
 	}
 	return number, err
-}
-
-// takeOldLeases gives a name of ours to the files in the lease directory that a dead reader of the old version had. The caller holds the
-// lock. What cannot be taken stays.
-func takeOldLeases(dir *atomicfile.Dir, names []string) []string {
-	for i, name := range names {
-		if stem, ok := strings.CutSuffix(name, ".jsonl"); ok {
-			names[i] = takeOldLease(dir, name, stem)
-		}
-	}
-	return names
-}
-
-// takeOldLease gives the name that the file has then.
-func takeOldLease(dir *atomicfile.Dir, name, stem string) string {
-	f, err := dir.Open(name, os.O_RDWR)
-	if err != nil {
-		return name
-	}
-	defer f.Close()
-	free, err := filelock.TryFile(f)
-	info, serr := f.Stat()
-	if err != nil || serr != nil || !free {
-		return name
-	}
-	next, ok := oldLeaseName(stem, info.Size())
-	if !ok || dir.Rename(name, next) != nil { // it is gone when its reader has just acknowledged it
-		return name
-	}
-	return next
-}
-
-// oldLeaseName is our name for a file of so many bytes that the old version has called <stem>.jsonl.
-func oldLeaseName(stem string, bytes int64) (name string, ok bool) {
-	rest, done := strings.CutPrefix(stem, donePrefix)
-	part := strings.SplitN(rest, "-", 6)
-	if len(part) != 6 {
-		return "", false
-	}
-	name = strings.Join([]string{part[0], part[1], strconv.FormatInt(bytes, 10), part[2], part[3], part[5] + ".json"}, "-")
-	if done {
-		name = donePrefix + name
-	}
-	_, ok = parseMailFile(name)
-	return name, ok
-}
-
-// isSpill says whether a file has the format of a spill.
-func isSpill(file []byte) bool { return bytes.HasPrefix(file, []byte(`{"message":`)) }
-
-// decodeSpill is decode for that format. Of a last line that a crash has torn nobody was told that it is stored.
-func decodeSpill(file []byte) (msgs []mail.Message, damaged bool) {
-	for line := range bytes.Lines(file) {
-		var record struct {
-			Message *mail.Message `json:"message"`
-		}
-		if line[len(line)-1] == '\n' && json.Unmarshal(line, &record) == nil && record.Message != nil {
-			msgs = append(msgs, *record.Message)
-		} else {
-			damaged = damaged || len(bytes.TrimSpace(line)) > 0
-		}
-	}
-	return msgs, damaged
 }

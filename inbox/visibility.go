@@ -4,24 +4,11 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"slices"
 
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
 )
-
-// hides says whether a message is not handed over now. Other programs hand it over all the same.
-func (m *Mailbox) hides(msg mail.Message) bool {
-	if msg.InReplyTo != "" && m.awaited != nil && m.awaited(msg) {
-		return true
-	}
-	if msg.ExpiresAt == 0 && msg.NotBefore == 0 && msg.Held == "" {
-		return false
-	}
-	now := mail.Seconds(m.now())
-	return msg.Expired(now) || msg.KeptBack(now) && (msg.Held == "" || m.held == nil || m.held(msg))
-}
 
 // Ready says whether anything waits that can be handed over now. Unlike Waiting it reads the mail, as a rule the first message
 // alone.
@@ -35,22 +22,15 @@ func (m *Mailbox) Ready(ctx context.Context) (bool, error) {
 
 // firstIsReady looks at the oldest message of a file that no reader ever took. It takes no lock: a reader that takes the file
 // now could as well do so a moment later.
-func (m *Mailbox) firstIsReady() (ready bool) {
-	err := m.inLease(func(dir *atomicfile.Dir) error {
-		files, err := mailFiles(dir)
-		if err != nil || len(files) == 0 || files[0].by != "" || files[0].done {
-			return err
+func (m *Mailbox) firstIsReady() bool {
+	for mf, err := range m.numbered {
+		if err != nil || mf.by != "" || mf.done {
+			return false // the slow look tells what is wrong
 		}
-		f, err := files[0].open(dir, os.O_RDONLY)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		first, err := firstOf(f, nil)
-		ready = err == nil && !m.hides(first)
-		return err
-	})
-	return ready && err == nil // else the slow look tells what is wrong
+		first, err := mf.first()
+		return err == nil && !m.hides(first)
+	}
+	return false
 }
 
 // Withdraw removes messages that the caller has stored elsewhere, and archives nothing. Messages that a live reader has leased,
@@ -93,21 +73,20 @@ func (m *Mailbox) withdrawLeased(ctx context.Context, dir *atomicfile.Dir, gone 
 	if err != nil {
 		return err
 	}
-	is := func(msg mail.Message) bool { return gone[msg.Key()] }
-	l := &Lease{box: m, dir: dir}
+	withdrawn := func(msg mail.Message) bool { return gone[msg.Key()] }
 	for _, mf := range files {
 		if mf.done {
 			continue
 		}
-		free, err := m.load(dir, mf, true)
+		free, err := m.load(mf, true)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errForeign) || err == nil && !free {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(mf.msgs, is) {
-			err = l.keepRest(ctx, mf, is)
+		if slices.ContainsFunc(mf.msgs, withdrawn) {
+			err = m.keepRest(ctx, mf, withdrawn)
 		}
 		if err := errors.Join(err, mf.file.Close()); err != nil {
 			return err

@@ -216,7 +216,7 @@ func (t *tidying) empty(ctx context.Context, sid string, box *inbox.Mailbox) err
 		return err
 	}
 	owed.Close(ctx, reg, sid, owed.WasSwept, func(mail.Message) bool { return true })
-	_, err = box.Rest(t.files(ctx, sid, unused)...)
+	_, err = box.DiscardButArchive(t.files(ctx, sid, unused)...)
 	return err
 }
 

@@ -1,0 +1,97 @@
+package inbox
+
+import (
+	"fmt"
+	"slices"
+
+	"c2c/inbox/mail"
+)
+
+// Stored is what Deliver has done.
+type Stored struct {
+	Messages []mail.Message // as they are stored, in the order given, with ids and times
+	Already  []bool         // the mailbox or its archive had this one under its id, and nothing was added
+}
+
+// IDTakenError says that a sender has used an id before, for another message.
+type IDTakenError struct{ ID, From string }
+
+func (e *IDTakenError) Error() string {
+	return fmt.Sprintf("%s has sent another message with the id %q: choose a new id, or repeat that message word for word", e.From, e.ID)
+}
+
+// delivery is what one call of Deliver is to store.
+type delivery struct {
+	Stored
+	chosen      []bool // the caller chose the id
+	maybeStored bool   // another sender may have stored it before it was killed
+	moved       bool   // see Move
+}
+
+func (m *Mailbox) newDelivery(msgs []mail.Message) (*delivery, error) {
+	d := &delivery{Stored: Stored{slices.Clone(msgs), make([]bool, len(msgs))}, chosen: make([]bool, len(msgs))}
+	now := m.now()
+	for i := range d.Messages {
+		msg := &d.Messages[i]
+		if err := msg.CheckWithin(m.limits.Body); err != nil {
+			return nil, err
+		}
+		if d.chosen[i] = msg.ID != ""; !d.chosen[i] {
+			msg.ID = mail.NewID(now)
+		}
+		if msg.TS == 0 {
+			msg.TS = mail.Seconds(now)
+		}
+	}
+	return d, nil
+}
+
+// mayBeStored is for an error after which nobody knows. With its id a message is stored once, however often it is sent.
+func (d *delivery) mayBeStored(err error) error {
+	if d.moved {
+		return err
+	}
+	return fmt.Errorf("%w; the message may be stored all the same: repeat it with the id %s", err, d.Messages[0].ID)
+}
+
+// fresh returns the messages that are not stored yet. In d.Messages the others are replaced by what was stored.
+func (m *Mailbox) fresh(d *delivery) (fresh []mail.Message, err error) {
+	ids := map[string]bool{}
+	for i, msg := range d.Messages {
+		if d.chosen[i] || d.maybeStored {
+			ids[msg.ID] = true
+		}
+	}
+	there, err := m.withIDs(ids, d.moved)
+	if err != nil {
+		return nil, err
+	}
+	for i, msg := range d.Messages {
+		old, repeats, err := repeats(msg, there[msg.ID], d.moved)
+		if err != nil {
+			return nil, err
+		}
+		if d.Messages[i], d.Already[i] = old, repeats && !d.maybeStored; !repeats {
+			fresh = append(fresh, msg)
+		}
+		if ids[msg.ID] {
+			there[msg.ID] = append(there[msg.ID], msg)
+		}
+	}
+	return fresh, nil
+}
+
+// repeats looks for m among messages with its id; it returns that one if it is there, else m. Of a moved
+// message the id is as it is, and a record without content proves nothing.
+func repeats(m mail.Message, there []mail.Message, moved bool) (_ mail.Message, repeats bool, err error) {
+	for _, old := range there {
+		switch {
+		case !m.SameSender(old):
+		case old.ContentDropped && !moved, old.Content == m.Content && !old.ContentDropped:
+			return old, true, nil
+		case !moved:
+			err = &IDTakenError{m.ID, m.From}
+		}
+	}
+	return m, false, err
+}

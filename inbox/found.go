@@ -1,0 +1,130 @@
+package inbox
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"time"
+
+	"c2c/inbox/archive"
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
+)
+
+// Where a message is.
+const (
+	Queued = "queued" // it waits
+	Handed = "handed" // a live reader has it and has not acknowledged it
+	Read   = "read"   // it was handed over in full and archived
+)
+
+// Found is what the disk proves about one message.
+type Found struct {
+	Where   string
+	At      time.Time    // when it came there
+	By      string       // the reader, when handed or read
+	Message mail.Message // without its content when it was ephemeral and is read
+}
+
+// each calls f with what the mailbox proves of each message in a file that peek has read.
+func (mf *mailFile) each(f func(Found)) {
+	where := Handed
+	if mf.done {
+		where = Read
+	}
+	for _, msg := range mf.msgs {
+		if mf.free && !mf.done {
+			f(Found{Queued, msg.Time(), "", msg})
+		} else {
+			f(Found{where, mf.at, mf.by, msg})
+		}
+	}
+	for _, msg := range mf.pending {
+		f(Found{Read, mf.at, mf.by, msg})
+	}
+}
+
+// foundRead is what a record of the archive proves.
+func foundRead(r archive.Record) Found {
+	return Found{Read, mail.FromSeconds(r.DrainedAt), r.DrainedBy, r.Message}
+}
+
+// withoutRead drops messages that were archived since they were seen waiting.
+func withoutRead(waiting, read []Found) []Found {
+	archived := map[mail.Key]bool{}
+	for _, st := range read {
+		archived[st.Message.RecordKey()] = true
+	}
+	return slices.DeleteFunc(waiting, func(st Found) bool { return archived[st.Message.RecordKey()] })
+}
+
+// peek reads a numbered file and does not lock it, into *buf, which serves for the next file, too. What holds says no to, a file
+// or a line of one, is passed over; nil passes over none. The caller holds the lock of the mailbox, so that nobody takes the file
+// meanwhile.
+func (r *row) peek(mf *mailFile, holds func([]byte) bool, buf *[]byte) (err error) {
+	if holds == nil || len(mf.acked) > 0 {
+		mf.free, err = r.load(mf, false)
+	} else {
+		mf.free, *buf, err = r.loadSome(mf, holds, *buf)
+	}
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errForeign) {
+		return nil
+	}
+	return err
+}
+
+// peekInbox gives the inbox as one more file, which nobody has in hand.
+func (r *row) peekInbox(holds func([]byte) bool) (*mailFile, error) {
+	file, err := r.root.ReadIf(r.inboxName())
+	if err != nil {
+		return nil, err
+	}
+	return &mailFile{msgs: decodeSome(file, holds), free: true}, nil
+}
+
+// peekEach peeks into files, and calls f with each, until f returns false.
+func (r *row) peekEach(files []*mailFile, holds func([]byte) bool, f func(*mailFile) (more bool)) (more bool, err error) {
+	var buf []byte
+	for _, mf := range files {
+		if err := r.peek(mf, holds, &buf); err != nil || !f(mf) {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// oldestFirst peeks into all files of the row, in their order, until f returns false.
+func (r *row) oldestFirst(holds func([]byte) bool, f func(*mailFile) (more bool)) error {
+	more := true
+	err := r.inLease(func(dir *atomicfile.Dir) error {
+		files, err := mailFiles(dir)
+		if err == nil {
+			more, err = r.peekEach(files, holds, f)
+		}
+		return err
+	})
+	if err != nil || !more {
+		return err
+	}
+	inbox, err := r.peekInbox(holds)
+	if err == nil {
+		f(inbox)
+	}
+	return err
+}
+
+// newestFirst is oldestFirst from the other end. What a reader takes out of the inbox meanwhile may come twice, and is never missed.
+func (r *row) newestFirst(holds func([]byte) bool, f func(*mailFile) (more bool)) error {
+	inbox, err := r.peekInbox(holds)
+	if err != nil || !f(inbox) {
+		return err
+	}
+	return r.inLease(func(dir *atomicfile.Dir) error {
+		files, err := mailFiles(dir)
+		if err == nil {
+			slices.Reverse(files)
+			_, err = r.peekEach(files, holds, f)
+		}
+		return err
+	})
+}

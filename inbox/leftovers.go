@@ -1,0 +1,73 @@
+package inbox
+
+import (
+	"os"
+	"strconv"
+	"strings"
+
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
+)
+
+// removeLeftovers removes half-written files and queued messages of processes that died, and lists the mail files.
+// The caller holds the lock.
+func removeLeftovers(dir *atomicfile.Dir) ([]*mailFile, error) {
+	names, err := dir.Names()
+	for _, name := range names {
+		if f := openQueued(dir, name); f != nil {
+			f.Close()
+		}
+		if _, ok := parseMailFile(name); ok || !atomicfile.IsTemp(name) {
+			continue
+		}
+		if info, serr := dir.Stat(name); serr == nil && info.Mode().IsRegular() {
+			dir.Remove(name) // when it fails, the next one tries again
+		}
+	}
+	return mailFilesOf(dir, takeOldLeases(dir, names)), err
+}
+
+// takeOldLeases gives a name of ours to the files in the lease directory that a dead reader of the old version had. The caller holds the
+// lock. What cannot be taken stays.
+func takeOldLeases(dir *atomicfile.Dir, names []string) []string {
+	for i, name := range names {
+		if stem, ok := strings.CutSuffix(name, ".jsonl"); ok {
+			names[i] = takeOldLease(dir, name, stem)
+		}
+	}
+	return names
+}
+
+// takeOldLease gives the name that the file has then.
+func takeOldLease(dir *atomicfile.Dir, name, stem string) string {
+	f, err := dir.Open(name, os.O_RDWR)
+	if err != nil {
+		return name
+	}
+	defer f.Close()
+	free, err := filelock.TryFile(f)
+	info, serr := f.Stat()
+	if err != nil || serr != nil || !free {
+		return name
+	}
+	next, ok := oldLeaseName(stem, info.Size())
+	if !ok || dir.Rename(name, next) != nil { // it is gone when its reader has just acknowledged it
+		return name
+	}
+	return next
+}
+
+// oldLeaseName is our name for a file of so many bytes that the old version has called <stem>.jsonl.
+func oldLeaseName(stem string, bytes int64) (name string, ok bool) {
+	rest, done := strings.CutPrefix(stem, donePrefix)
+	part := strings.SplitN(rest, "-", 6)
+	if len(part) != 6 {
+		return "", false
+	}
+	name = strings.Join([]string{part[0], part[1], strconv.FormatInt(bytes, 10), part[2], part[3], part[5] + ".json"}, "-")
+	if done {
+		name = donePrefix + name
+	}
+	_, ok = parseMailFile(name)
+	return name, ok
+}

@@ -1,0 +1,57 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
+)
+
+// keepRest writes a file anew with the messages that still wait. The file gets its new name first. After a crash before the new
+// content is in place, the old content does no harm: archived stays in the name, and messages that the archive has behind that
+// place are not handed over again. Messages that were read before, on a full disk, are archived first. If the new content
+// cannot be written, the file gets its old name back.
+func (r *row) keepRest(ctx context.Context, mf *mailFile, handed func(mail.Message) bool) error {
+	rest := slices.DeleteFunc(slices.Clone(mf.msgs), handed)
+	if len(rest) > 0 && len(rest) == len(mf.msgs) && len(mf.acked) == 0 {
+		return nil
+	}
+	if err := r.archive.Append(ctx, mf.by, mf.pending, mf.archived); err != nil {
+		return err
+	}
+	if len(rest) == 0 {
+		return r.remove(mf)
+	}
+	if mf.damaged {
+		if err := r.setAside(mf.dir, mf.name()); err != nil {
+			return err
+		}
+	}
+	file, before := encode(rest), *mf
+	err := mf.rename(func(next *mailFile) { next.count, next.bytes, next.acked = len(rest), int64(len(file)), nil })
+	if err != nil {
+		return err
+	}
+	err = mf.dir.Replace(mf.name(), file)
+	if err != nil && !errors.As(err, new(*atomicfile.SyncError)) {
+		err = errors.Join(err, mf.rename(func(next *mailFile) { next.count, next.bytes, next.acked = len(mf.msgs), before.bytes, before.acked }))
+	}
+	return err
+}
+
+// nobody is for keepRest, when nothing more was handed over.
+func nobody(mail.Message) bool { return false }
+
+// remove deletes a numbered file. A damaged one is moved beside the inbox instead.
+func (r *row) remove(mf *mailFile) error {
+	if mf.damaged {
+		return atomicfile.UnlessAbsent(mf.dir.Move(mf.name(), r.root, r.asideName()))
+	}
+	return atomicfile.UnlessAbsent(mf.dir.Remove(mf.name()))
+}
+
+func (r *row) notArchived(err error) {
+	r.log.Warn("acknowledged mail is not archived yet", "session", r.sid, "err", err)
+}

@@ -1,0 +1,83 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"syscall"
+	"time"
+
+	"c2c/inbox/archive"
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
+)
+
+// row reads the files of a mailbox: it knows their names, their locks and their formats.
+type row struct {
+	root    *atomicfile.Dir
+	sid     string
+	now     func() time.Time
+	log     Log
+	archive *archive.Store
+}
+
+func (r *row) inboxName() string { return r.sid + ".inbox.json" }
+
+// LeaseName is the directory, below the root, of the numbered files. A reader that ends closes its files there.
+func (r *row) LeaseName() string { return r.sid + ".lease" }
+
+// LockName is the file whose closing tells a watcher that something changed.
+func (r *row) LockName() string { return r.sid + ".inbox.lock" }
+
+func (r *row) lock(ctx context.Context) (*filelock.Lock, error) {
+	return filelock.Acquire(ctx, r.root, r.LockName())
+}
+
+// lockToRead is lock for a caller that changes nothing. On a read-only file system it takes no lock, and needs none.
+func (r *row) lockToRead(ctx context.Context) (*filelock.Lock, error) {
+	lk, err := r.lock(ctx)
+	if errors.Is(err, syscall.EROFS) {
+		return &filelock.Lock{}, nil
+	}
+	return lk, err
+}
+
+// asideName is a new name for a damaged file. The log tells of it.
+func (r *row) asideName() string {
+	name := r.inboxName() + ".corrupt-" + r.now().UTC().Format("20060102T150405.000000")
+	r.log.Warn("damaged file set aside", "session", r.sid, "copy", name)
+	return name
+}
+
+// setAside gives a damaged file a second name, for a person to look at. Its place is then taken by a new file.
+func (r *row) setAside(dir *atomicfile.Dir, name string) error {
+	if err := dir.Link(name, r.root, r.asideName()); err != nil {
+		return err
+	}
+	return r.root.Sync()
+}
+
+// inLease runs f with the lease directory if there is one.
+func (r *row) inLease(f func(*atomicfile.Dir) error) error {
+	dir, err := r.root.Sub(r.LeaseName(), false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return f(dir)
+}
+
+// notify tells those who watch the lock file that mail waits, or waits again: it
+// changes the file's time. Claude Code watches a file for a session that has lost
+// its server (FileChanged), and does not see that a file was closed. Of the files
+// of a mailbox this is the one that stays. After one that its reader has renamed,
+// version 2.1.329 looks through the whole root whenever anything there changes
+// (10 ms of its time in a root of 300 sessions), or it has lost it.
+func (r *row) notify() {
+	if err := r.root.Touch(r.LockName(), r.now()); err != nil {
+		r.log.Warn("new mail does not show in the lock file's time", "session", r.sid, "err", err)
+	}
+}
