@@ -59,7 +59,7 @@ func (l *Lease) ack(ctx context.Context, handles, removed []string) error {
 			err = l.box.archive.Append(ctx, l.files[0].by, acked, l.since())
 		}
 	}
-	all := len(acked)+others == len(l.Messages) && !l.holdsMore()
+	all := len(acked)+others == l.count()
 	return errors.Join(l.settle(ctx, settled, read, all, err), l.close())
 }
 

@@ -21,7 +21,7 @@ func (m *Mailbox) claim(dir *atomicfile.Dir, names []string, fresh []mail.Messag
 	files := map[string]*atomicfile.Handle{}
 	for _, name := range names {
 		if f := openQueued(dir, name); f != nil {
-			offers[name], files[name] = m.readQueued(f), f
+			offers[name], files[name] = readQueued(f, m.limits.Body), f
 		}
 		for _, msg := range offers[name] {
 			if msg.HasChosenID() {

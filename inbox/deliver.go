@@ -129,8 +129,9 @@ func (m *Mailbox) store(lease *atomicfile.Dir, names []string, msgs []mail.Messa
 		}
 	}
 	next := splice(file, msgs)
-	if err := m.room(ahead.count+waiting+len(msgs), ahead.bytes+int64(len(next))); err != nil {
-		return err
+	if n, bytes := ahead.count+waiting+len(msgs), ahead.bytes+int64(len(next)); n > m.limits.Messages || bytes > m.limits.Bytes {
+		return fmt.Errorf("%w: session %s has %d messages (%d bytes) with this one, at most %d (%d bytes); it must read its mail first",
+			ErrFull, m.sid, n, bytes, m.limits.Messages, m.limits.Bytes)
 	}
 	if len(next) <= maxInbox {
 		return m.root.Replace(m.inboxName(), next)
@@ -178,12 +179,4 @@ func (r *row) repair(file []byte) ([]byte, int, error) {
 	}
 	file = encode(msgs)
 	return file, len(msgs), r.root.Replace(r.inboxName(), file)
-}
-
-func (m *Mailbox) room(messages int, bytes int64) error {
-	if messages > m.limits.Messages || bytes > m.limits.Bytes {
-		return fmt.Errorf("%w: session %s has %d messages (%d bytes) with this one, at most %d (%d bytes); it must read its mail first",
-			ErrFull, m.sid, messages, bytes, m.limits.Messages, m.limits.Bytes)
-	}
-	return nil
 }

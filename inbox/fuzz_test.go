@@ -109,7 +109,7 @@ func FuzzQueued(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		msgs := m.readQueued(bytes.NewReader(data))
+		msgs := readQueued(bytes.NewReader(data), m.limits.Body)
 		again, damaged := decode(encode(msgs))
 		if damaged || len(again) != len(msgs) {
 			t.Fatalf("%q: stored %d messages and read %d back", data, len(msgs), len(again))

@@ -208,10 +208,7 @@ func (l *Lease) takeInbox(ctx context.Context, as mailFile) error {
 // assignHandles puts the files' messages in one row. A message that a crash left in two
 // places is offered once.
 func (l *Lease) assignHandles() {
-	n := 0
-	for _, mf := range l.files {
-		n += len(mf.msgs)
-	}
+	n := l.count()
 	l.Messages = slices.Grow(l.Messages, n)
 	handles, seen := make(map[string]bool, n), make(map[mail.Key]bool, n)
 	for _, mf := range l.files {
@@ -244,13 +241,12 @@ func (l *Lease) offers(msg mail.Message) bool {
 	return l.all || !l.box.hides(msg)
 }
 
-// holdsMore says whether there are messages in the files that were not offered.
-func (l *Lease) holdsMore() bool {
-	n := 0
+// count says how many messages the files have, hidden ones included.
+func (l *Lease) count() (n int) {
 	for _, mf := range l.files {
 		n += len(mf.msgs)
 	}
-	return n > len(l.Messages)
+	return n
 }
 
 // Release gives the messages back; they wait again, before any later ones. It

@@ -13,10 +13,11 @@ import (
 // The caller holds the lock.
 func removeLeftovers(dir *atomicfile.Dir) ([]*mailFile, error) {
 	names, err := dir.Names()
-	for _, name := range names {
+	for i, name := range names {
 		if f := openQueued(dir, name); f != nil {
 			f.Close()
 		}
+		names[i] = takeOldLease(dir, name)
 		if _, ok := parseMailFile(name); ok || !atomicfile.IsTemp(name) {
 			continue
 		}
@@ -24,22 +25,16 @@ func removeLeftovers(dir *atomicfile.Dir) ([]*mailFile, error) {
 			dir.Remove(name) // when it fails, the next one tries again
 		}
 	}
-	return mailFilesOf(dir, takeOldLeases(dir, names)), err
+	return mailFilesOf(dir, names), err
 }
 
-// takeOldLeases gives a name of ours to the files in the lease directory that a dead reader of the old version had. The caller holds the
-// lock. What cannot be taken stays.
-func takeOldLeases(dir *atomicfile.Dir, names []string) []string {
-	for i, name := range names {
-		if stem, ok := strings.CutSuffix(name, ".jsonl"); ok {
-			names[i] = takeOldLease(dir, name, stem)
-		}
+// takeOldLease gives a file of a dead reader of the old version a name of ours, and returns the name that the file has then. What
+// cannot be taken stays.
+func takeOldLease(dir *atomicfile.Dir, name string) string {
+	stem, ok := strings.CutSuffix(name, ".jsonl")
+	if !ok {
+		return name
 	}
-	return names
-}
-
-// takeOldLease gives the name that the file has then.
-func takeOldLease(dir *atomicfile.Dir, name, stem string) string {
 	f, err := dir.Open(name, os.O_RDWR)
 	if err != nil {
 		return name

@@ -21,15 +21,15 @@ type Entry struct {
 }
 
 // eachFile gives f the files of more, and all that a mailbox may have, its lock last.
-func (r *row) eachFile(f func(dir *atomicfile.Dir, name string) error, more ...Entry) error {
-	archives, err := r.root.Sub(archive.Dir, false)
+func (m *Mailbox) eachFile(f func(dir *atomicfile.Dir, name string) error, more ...Entry) error {
+	archives, err := m.root.Sub(archive.Dir, false)
 	if err == nil {
 		defer archives.Close()
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	for _, at := range append(more, Entry{r.root, r.LeaseName()}, Entry{r.root, r.inboxName()}, Entry{archives, r.archive.OldName()},
-		Entry{archives, r.archive.Name()}, Entry{archives, r.archive.LockName()}, Entry{r.root, r.LockName()}) {
+	for _, at := range append(more, Entry{m.root, m.LeaseName()}, Entry{m.root, m.inboxName()}, Entry{archives, m.archive.OldName()},
+		Entry{archives, m.archive.Name()}, Entry{archives, m.archive.LockName()}, Entry{m.root, m.LockName()}) {
 		if at.Dir == nil {
 			continue
 		}
@@ -106,10 +106,10 @@ func (m *Mailbox) discard(before func() error, keepArchive bool, more ...Entry) 
 }
 
 // lockAll tries all locks of the mailbox and those among more. The caller releases those that it got.
-func (r *row) lockAll(more ...Entry) (free bool, release func(), err error) {
+func (m *Mailbox) lockAll(more ...Entry) (free bool, release func(), err error) {
 	var locks []*filelock.Lock
 	free = true
-	err = r.eachFile(func(dir *atomicfile.Dir, name string) error {
+	err = m.eachFile(func(dir *atomicfile.Dir, name string) error {
 		if !free || !strings.HasSuffix(name, ".lock") {
 			return nil
 		}

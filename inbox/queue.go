@@ -163,14 +163,10 @@ func (q *queued) await(ctx context.Context, lk *filelock.Lock) (held bool, err e
 	return false, nil
 }
 
-func isQueued(name string) bool {
-	return strings.HasPrefix(name, queuedPrefix) && !atomicfile.IsTemp(name)
-}
-
 // openQueued returns nil unless name is the file of a live sender; that of a dead
 // one it removes. The caller holds the lock.
 func openQueued(dir *atomicfile.Dir, name string) *atomicfile.Handle {
-	if !isQueued(name) {
+	if !strings.HasPrefix(name, queuedPrefix) || atomicfile.IsTemp(name) {
 		return nil
 	}
 	f, err := dir.OpenHandle(name, os.O_RDWR)
@@ -188,14 +184,14 @@ func openQueued(dir *atomicfile.Dir, name string) *atomicfile.Handle {
 	return nil
 }
 
-// readQueued returns nothing unless the file is whole, small enough and good.
-func (m *Mailbox) readQueued(f io.Reader) (msgs []mail.Message) {
+// readQueued returns nothing unless the file is whole, small enough and good, with bodies of at most maxBody bytes.
+func readQueued(f io.Reader, maxBody int) (msgs []mail.Message) {
 	data, err := io.ReadAll(io.LimitReader(f, maxBatch+1))
 	if err != nil || len(data) > maxBatch || json.Unmarshal(data, &msgs) != nil {
 		return nil
 	}
 	for _, msg := range msgs {
-		if msg.ID == "" || msg.Ephemeral || msg.CheckWithin(m.limits.Body) != nil {
+		if msg.ID == "" || msg.Ephemeral || msg.CheckWithin(maxBody) != nil {
 			return nil
 		}
 	}

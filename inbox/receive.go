@@ -43,15 +43,15 @@ func (m *Mailbox) Held(ctx context.Context, by ...string) (msgs []mail.Message, 
 }
 
 // leasedBy gives the files that live readers with these names have in their hands, and their messages. The caller holds the lock.
-func (r *row) leasedBy(readers []string) (files []*mailFile, err error) {
-	for mf, err := range r.numbered {
+func (m *Mailbox) leasedBy(readers []string) (files []*mailFile, err error) {
+	for mf, err := range m.numbered {
 		if err != nil {
 			return files, err
 		}
 		if mf.done || !slices.Contains(readers, mf.by) {
 			continue
 		}
-		if err := r.peek(mf, nil, nil); err != nil {
+		if err := m.peek(mf, nil, nil); err != nil {
 			return files, err
 		}
 		if !mf.free {

@@ -13,19 +13,19 @@ import (
 // content is in place, the old content does no harm: archived stays in the name, and messages that the archive has behind that
 // place are not handed over again. Messages that were read before, on a full disk, are archived first. If the new content
 // cannot be written, the file gets its old name back.
-func (r *row) keepRest(ctx context.Context, mf *mailFile, handed func(mail.Message) bool) error {
+func (m *Mailbox) keepRest(ctx context.Context, mf *mailFile, handed func(mail.Message) bool) error {
 	rest := slices.DeleteFunc(slices.Clone(mf.msgs), handed)
 	if len(rest) > 0 && len(rest) == len(mf.msgs) && len(mf.acked) == 0 {
 		return nil
 	}
-	if err := r.archive.Append(ctx, mf.by, mf.pending, mf.archived); err != nil {
+	if err := m.archive.Append(ctx, mf.by, mf.pending, mf.archived); err != nil {
 		return err
 	}
 	if len(rest) == 0 {
-		return r.remove(mf)
+		return m.remove(mf)
 	}
 	if mf.damaged {
-		if err := r.setAside(mf.dir, mf.name()); err != nil {
+		if err := m.setAside(mf.dir, mf.name()); err != nil {
 			return err
 		}
 	}
@@ -52,6 +52,6 @@ func (r *row) remove(mf *mailFile) error {
 	return atomicfile.UnlessAbsent(mf.dir.Remove(mf.name()))
 }
 
-func (r *row) notArchived(err error) {
-	r.log.Warn("acknowledged mail is not archived yet", "session", r.sid, "err", err)
+func (m *Mailbox) notArchived(err error) {
+	m.log.Warn("acknowledged mail is not archived yet", "session", m.sid, "err", err)
 }
