@@ -90,8 +90,8 @@ func (p *twoRoots) bodies(b *broker.Broker, sid string) (waiting, read []string)
 	return waiting, read
 }
 
-func (p *twoRoots) merge(live, dry bool) (merge.Merged, error) {
-	return merge.MergeRoot(p.t.Context(), p.into.Registry, p.from, live, dry)
+func (p *twoRoots) merge(dry bool) (merge.Merged, error) {
+	return merge.MergeRoot(p.t.Context(), p.into.Registry, p.from, dry)
 }
 
 // mergeVariable has the test binary merge a root into another one, and do nothing else.
@@ -106,7 +106,7 @@ func TestMain(m *testing.M) {
 	runtime.LockOSThread()
 	b, err := broker.Open(broker.Config{Root: into})
 	if err == nil {
-		_, err = merge.MergeRoot(context.Background(), b.Registry, from, false, false)
+		_, err = merge.MergeRoot(context.Background(), b.Registry, from, false)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -125,18 +125,15 @@ func TestARootWithLiveSessionsIsNotMerged(t *testing.T) {
 	}
 	p.mail(from, sessions.Session{ID: "person-7", Alias: "dana"}, "birch", "hello")
 	var live *merge.LiveError
-	if _, err := p.merge(false, false); !errors.As(err, &live) || live.Aliases[0] != "birch" {
+	if _, err := p.merge(false); !errors.As(err, &live) || live.Aliases[0] != "birch" {
 		t.Fatalf("error %v", err)
 	}
-	if _, err := p.merge(true, false); err != nil {
+	box, err := from.Mailbox(s.ID)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if waiting, _ := p.bodies(p.into, s.ID); len(waiting) != 1 || !from.Replaced() {
-		t.Errorf("waiting %q, replaced %v", waiting, from.Replaced())
-	}
-	moved, err := p.into.Attach(t.Context(), callers.Caller{Client: "claude", ClientID: "x", PID: os.Getpid()})
-	if err != nil || moved.ID != s.ID || moved.State != sessions.Alive {
-		t.Errorf("its next call finds %+v, %v", moved, err)
+	if waiting, err := box.Peek(t.Context()); err != nil || len(waiting) != 1 || from.Replaced() {
+		t.Errorf("the other root has %v, %v, replaced %v", waiting, err, from.Replaced())
 	}
 }
 
@@ -289,14 +286,14 @@ func TestTwoRootsBecomeOne(t *testing.T) {
 			t.Errorf("from %s: %s and %q, %v", clone, root, others, err)
 		}
 	}
-	dry, err := p.merge(false, true)
+	dry, err := p.merge(true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(p.from, "registry.json")); err != nil {
 		t.Fatal("the dry run has moved something:", err)
 	}
-	real, err := p.merge(false, false)
+	real, err := p.merge(false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -336,7 +333,7 @@ func TestAMergeThatIsKilledIsRunAgain(t *testing.T) {
 				if _, others, err := project.Roots(p.getenv, p.web); err != nil {
 					t.Fatal(err)
 				} else if len(others) > 0 {
-					if _, err := p.merge(false, false); err != nil {
+					if _, err := p.merge(false); err != nil {
 						t.Fatalf("after a kill at call %d: %v", n, err)
 					}
 				}
@@ -373,13 +370,13 @@ func TestMailInAReadersHandsStopsAMerge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.merge(false, false); err == nil || !strings.Contains(err.Error(), "in hand") {
+	if _, err := p.merge(false); err == nil || !strings.Contains(err.Error(), "in hand") {
 		t.Errorf("error %v", err)
 	}
 	if err := lease.Release(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.merge(false, false); err != nil {
+	if _, err := p.merge(false); err != nil {
 		t.Fatal(err)
 	}
 	if waiting, _ := p.bodies(p.into, s.ID); len(waiting) != 1 {
@@ -397,7 +394,7 @@ func TestWhoStillWritesToAMergedRootIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.merge(false, false); err != nil {
+	if _, err := p.merge(false); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := box.Deliver(t.Context(), mail.Message{From: "dana", To: "birch", Content: "late"}); err == nil {
@@ -434,7 +431,7 @@ func TestSendersDuringAMergeLoseNothing(t *testing.T) {
 	<-started
 	var err error
 	for range 100 { // a sender that has just written there is a reason to run it again
-		if _, err = p.merge(false, false); err == nil {
+		if _, err = p.merge(false); err == nil {
 			break
 		}
 	}
@@ -480,7 +477,7 @@ func TestArchivesAreMergedInTheOrderOfTime(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := p.merge(false, false); err != nil {
+	if _, err := p.merge(false); err != nil {
 		t.Fatal(err)
 	}
 	_, read := p.bodies(p.into, "person-7")
@@ -515,7 +512,7 @@ func TestWhatBothRootsKnowOfASessionIsJoined(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	did, err := p.merge(false, false)
+	did, err := p.merge(false)
 	if err != nil || did.Sessions[0].Alias != "dana" || !did.Sessions[0].Joined {
 		t.Errorf("merged %+v, %v", did.Sessions, err)
 	}

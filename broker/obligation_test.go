@@ -337,7 +337,7 @@ func TestObligationsMoveWithTheirRoot(t *testing.T) {
 	if _, err := from.Send(t.Context(), birch, mail.Message{To: "amber", Content: "1", InReplyTo: over.ID}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.merge(false, false); err != nil {
+	if _, err := p.merge(false); err != nil {
 		t.Fatal(err)
 	}
 	list, err := explain.Obligations(t.Context(), p.into.Registry, sessions.Session{ID: "birch"}, true)

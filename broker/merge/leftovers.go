@@ -24,13 +24,7 @@ import (
 // can be removed only while it is empty, so a file that another process still writes there is not lost.
 func (m *merging) finish(ctx context.Context) error {
 	own := filepath.Dir(m.From)
-	place := "from-" + filepath.Base(own)
-	if m.dry {
-		return m.eachRest(m.from.Dir(), "", func(dir *atomicfile.Dir, name string) error {
-			m.Files = append(m.Files, filepath.Join(place, name))
-			return nil
-		})
-	}
+	place := m.savedIn()
 	if err := m.dropRegistry(ctx); err != nil {
 		return err
 	}
@@ -54,6 +48,17 @@ func (m *merging) finish(ctx context.Context) error {
 		return err
 	}
 	return m.leaveLink(own, keep)
+}
+
+// savedIn is the directory below the new root for files that are no mail.
+func (m *merging) savedIn() string { return "from-" + filepath.Base(filepath.Dir(m.From)) }
+
+// listLeftovers says which files finish would save.
+func (m *merging) listLeftovers(context.Context) error {
+	return m.eachRest(m.from.Dir(), "", func(_ *atomicfile.Dir, name string) error {
+		m.Files = append(m.Files, filepath.Join(m.savedIn(), name))
+		return nil
+	})
 }
 
 // dropRegistry removes the registry, if no session has registered there meanwhile.

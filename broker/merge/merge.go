@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"c2c/broker/explain"
 	"c2c/broker/moves"
@@ -56,21 +55,19 @@ func (e *LiveError) Error() string {
 // merging is one merge.
 type merging struct {
 	Merged
-	to, from  *sessions.Registry
-	live, dry bool
-	taken     []registry.Row    // of a dry run: the registry that there would be by now
-	ids       map[string]string // the session of each client's id
+	to, from *sessions.Registry
+	dry      bool
+	taken    []registry.Row // of a dry run: the registry that there would be by now
 }
 
-// MergeRoot moves all that another root has into this one: sessions with their facts, mail, archives, dead letters. Ids stay. A
-// session that both have becomes one. One whose alias is taken here gets another. Where the root was, a link to this one is
-// left, for whoever looks there. When a session runs there the error is a *LiveError, unless live says that it may:
-// its programs follow with their next call.
+// MergeRoot moves everything from another root into this one: sessions with their facts, mail, archives, dead letters. Ids stay. A
+// session that both roots have becomes one. A session whose alias is taken here gets another alias. A link to this root takes the
+// place of the other one. When a session runs there, nothing is moved, and the error is a *LiveError.
 //
-// One session at a time is moved, and its old row goes last. So whoever is killed, at any point, leaves each message in one of
-// the roots, or in both with one id, and the next merge goes on.
-func MergeRoot(ctx context.Context, reg *sessions.Registry, path string, live, dry bool) (Merged, error) {
-	m := &merging{Merged: Merged{From: path, Into: reg.Root(), Sessions: []MergedSession{}}, to: reg, live: live, dry: dry}
+// Sessions move one at a time, and the old row goes last. So after a kill, at any point, each message is in one of the roots, or in
+// both with one id, and the next merge goes on.
+func MergeRoot(ctx context.Context, reg *sessions.Registry, path string, dry bool) (Merged, error) {
+	m := &merging{Merged: Merged{From: path, Into: reg.Root(), Sessions: []MergedSession{}}, to: reg, dry: dry}
 	if _, err := os.Stat(filepath.Dir(path)); err != nil {
 		return m.Merged, err
 	}
@@ -79,7 +76,11 @@ func MergeRoot(ctx context.Context, reg *sessions.Registry, path string, live, d
 		return m.Merged, err
 	}
 	defer m.from.Close()
-	for _, step := range []func(context.Context) error{m.check, m.spills, m.sessions, m.owed, m.deadLetters, m.finish} {
+	steps := []func(context.Context) error{m.check, m.prepare, m.sessions, m.owed, m.deadLetters, m.finish}
+	if dry {
+		steps = []func(context.Context) error{m.check, m.sessions, m.countDead, m.listLeftovers}
+	}
+	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return m.Merged, fmt.Errorf("merge %s: %w", path, err)
 		}
@@ -113,18 +114,18 @@ func (m *merging) check(ctx context.Context) error {
 			running = append(running, s.Alias)
 		}
 	}
-	if len(running) > 0 && !m.live {
+	if len(running) > 0 {
 		return &LiveError{running}
 	}
 	return nil
 }
 
-// spills has mail of an old version become mail that is moved.
-func (m *merging) spills(ctx context.Context) error {
-	if m.dry {
-		return nil
+// prepare turns mail of an old version into mail that can be moved, and copies the client ids that lead nowhere in the new root.
+func (m *merging) prepare(ctx context.Context) error {
+	if err := moves.TakeSpills(ctx, m.from); err != nil {
+		return err
 	}
-	return moves.TakeSpills(ctx, m.from)
+	return m.to.Facts.TakeIDs(m.from.Facts)
 }
 
 // sessions moves every session that has a row, facts or a mailbox.
@@ -140,66 +141,46 @@ func (m *merging) sessions(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if m.ids, err = m.clientIDs(sids); err != nil {
+	if dir, err := m.from.SubIfThere("sessions"); err != nil {
 		return err
+	} else if dir != nil {
+		defer dir.Close()
+		if err := inbox.AddSessions(sids, dir, ".json"); err != nil {
+			return err
+		}
 	}
 	var order []string
 	for _, r := range rows {
 		order = append(order, r.SID())
 	}
 	for _, sid := range facts.AddMissing(order, slices.Sorted(maps.Keys(sids))...) {
-		if err := m.session(ctx, rows, sid); err != nil {
+		move := m.session
+		if m.dry {
+			move = m.wouldMove
+		}
+		s, err := move(ctx, sid, rowOf(rows, sid))
+		if m.Sessions = append(m.Sessions, s); err != nil {
 			return fmt.Errorf("session %q: %w", sid, err)
 		}
 	}
 	return nil
 }
 
-// clientIDs reads the index of client ids, and adds the sessions that have facts.
-func (m *merging) clientIDs(sids map[string]bool) (map[string]string, error) {
-	dir, err := m.from.Dir().Sub("sessions", false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+// rowOf gives the row of a session, or nil.
+func rowOf(rows []registry.Row, sid string) registry.Row {
+	if i := registry.FindSID(rows, sid); i >= 0 {
+		return rows[i]
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	if err := inbox.AddSessions(sids, dir, ".json"); err != nil {
-		return nil, err
-	}
-	ids, err := dir.Sub("ids", false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer ids.Close()
-	found := map[string]string{}
-	names, err := ids.Names()
-	for _, name := range names {
-		if data, err := ids.Read(name); err == nil {
-			found[name] = strings.TrimSuffix(string(data), "\n")
-		}
-	}
-	return found, err
+	return nil
 }
 
-func (m *merging) session(ctx context.Context, rows []registry.Row, sid string) error {
-	if m.dry {
-		return m.drySession(ctx, rows, sid)
-	}
-	var s MergedSession
+// session moves one session.
+func (m *merging) session(ctx context.Context, sid string, _ registry.Row) (s MergedSession, err error) {
 	// Its row goes first. From then on a send to it in the old root is refused, so no mail comes there for ever.
-	err := m.from.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) {
-		var own registry.Row
-		i := registry.FindSID(rows, sid)
-		if i >= 0 {
-			own = rows[i]
-		}
+	err = m.from.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) {
 		var err error
-		if s, err = m.moveRow(ctx, sid, own); err == nil && i >= 0 {
+		i := registry.FindSID(rows, sid)
+		if s, err = m.moveRow(ctx, sid, rowOf(rows, sid)); err == nil && i >= 0 {
 			rows = slices.Delete(rows, i, i+1)
 		}
 		return rows, err
@@ -210,38 +191,31 @@ func (m *merging) session(ctx context.Context, rows []registry.Row, sid string) 
 			return err
 		})
 	}
-	m.Sessions = append(m.Sessions, s)
-	return err
+	return s, err
 }
 
-func (m *merging) drySession(ctx context.Context, rows []registry.Row, sid string) error {
-	var own registry.Row
-	if i := registry.FindSID(rows, sid); i >= 0 {
-		own = rows[i]
-	}
-	s, moved := m.place(m.taken, sid, own)
+// wouldMove says what session would do.
+func (m *merging) wouldMove(ctx context.Context, sid string, own registry.Row) (MergedSession, error) {
+	s, moved := place(m.taken, sid, own)
 	m.taken = append(m.taken, moved...)
-	if mail.ValidName(sid) {
-		box, err := m.from.Mailbox(sid)
-		if err != nil {
-			return err
-		}
-		msgs, err := box.PeekAll(ctx)
-		if err != nil {
-			return err
-		}
-		s.Messages = len(msgs)
+	if !mail.ValidName(sid) {
+		return s, nil
 	}
-	m.Sessions = append(m.Sessions, s)
-	return nil
+	box, err := m.from.Mailbox(sid)
+	if err != nil {
+		return s, err
+	}
+	msgs, err := box.PeekAll(ctx)
+	s.Messages = len(msgs)
+	return s, err
 }
 
 // place says what becomes of a session, and gives its row among those of the new root; none when it has one there already.
-func (m *merging) place(rows []registry.Row, sid string, own registry.Row) (s MergedSession, moved []registry.Row) {
+func place(rows []registry.Row, sid string, own registry.Row) (s MergedSession, moved []registry.Row) {
 	s = MergedSession{ID: sid, Alias: own.Alias()}
-	if i := registry.FindSID(rows, sid); i >= 0 {
+	if there := rowOf(rows, sid); there != nil {
 		s.Joined = true
-		s.Alias = rows[i].Alias()
+		s.Alias = there.Alias()
 	} else if own != nil {
 		if s.Alias = sessions.FreeAlias(rows, own.Alias()); s.Alias != own.Alias() {
 			s.Former = own.Alias()
@@ -253,14 +227,11 @@ func (m *merging) place(rows []registry.Row, sid string, own registry.Row) (s Me
 	return s, moved
 }
 
-// moveRow registers a session in the new root. As with any new session, its facts and the index come before the registry.
+// moveRow registers a session in the new root. As with any new session, its facts come before the registry.
 func (m *merging) moveRow(ctx context.Context, sid string, own registry.Row) (s MergedSession, err error) {
 	err = m.to.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) {
-		if i := registry.FindSID(rows, sid); i >= 0 && own != nil && m.to.State(rows[i]) == sessions.Alive && m.from.State(own) == sessions.Alive {
-			return nil, fmt.Errorf("%q runs in both roots: end one of the two", own.Alias())
-		}
 		var moved []registry.Row
-		s, moved = m.place(rows, sid, own)
+		s, moved = place(rows, sid, own)
 		if !mail.ValidName(sid) {
 			return append(rows, moved...), nil
 		}
@@ -271,38 +242,9 @@ func (m *merging) moveRow(ctx context.Context, sid string, own registry.Row) (s 
 		if s.Former != "" {
 			was.Alias = s.Alias
 		}
-		if err := m.bindIDs(sid); err != nil {
-			return nil, err
-		}
 		return append(rows, moved...), m.to.Facts.Change(ctx, sid, func(f *facts.Facts) { f.Join(was) })
 	})
 	return s, err
-}
-
-// bindIDs leads the client ids of a session to it in the new root too, but for those that lead elsewhere there.
-func (m *merging) bindIDs(sid string) error {
-	sessions, err := m.to.Facts.Dir()
-	if err != nil {
-		return err
-	}
-	defer sessions.Close()
-	ids, err := sessions.Sub("ids", true)
-	if err != nil {
-		return err
-	}
-	defer ids.Close()
-	for name, of := range m.ids {
-		if of != sid {
-			continue
-		}
-		if there, err := ids.ReadIf(name); err != nil || there != nil {
-			continue
-		}
-		if err := ids.Replace(name, []byte(sid+"\n")); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // moveBox moves what waits, then the archive, and removes the mailbox.
@@ -320,42 +262,26 @@ func (m *merging) moveBox(ctx context.Context, sid string) (count int, err error
 		return 0, err
 	}
 	defer facts.Close()
-	more := []inbox.Entry{{Dir: facts, Name: sid + ".json"}, {Dir: facts, Name: sid + ".lock"}}
-	if !m.live { // else the session's own programs hold these, and finish removes them
-		more = append(more, inbox.Entry{Dir: m.from.Dir(), Name: locks.RingLock(sid)}, inbox.Entry{Dir: m.from.Dir(), Name: locks.ServerLock(sid)})
-	}
+	root, answered := m.from.Dir(), turns.AnsweredName(sid)
 	for range moves.MaxMoves { // a sender may have been on its way
-		n, err := m.moveMail(ctx, sid, to)
-		if count += n; err != nil {
+		if err := moves.Transfer(ctx, m.from, sid, m.to, sid, func(moved []mail.Message, _ []notice.DeadLetter) { count += len(moved) }); err != nil {
 			return count, err
 		}
-		if err := m.from.Dir().Move(turns.AnsweredName(sid), m.to.Dir(), turns.AnsweredName(sid)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := root.Move(answered, m.to.Dir(), answered); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return count, err
 		}
-		if gone, err := box.MergeInto(ctx, to, more...); gone || err != nil {
+		gone, err := box.MergeInto(ctx, to, inbox.Entry{Dir: facts, Name: sid + ".json"}, inbox.Entry{Dir: facts, Name: sid + ".lock"},
+			inbox.Entry{Dir: root, Name: locks.RingLock(sid)}, inbox.Entry{Dir: root, Name: locks.ServerLock(sid)})
+		if gone || err != nil {
 			return count, err
 		}
 	}
 	return count, errors.New("a program has something of its mailbox in hand: run this again when it is done")
 }
 
-func (m *merging) moveMail(ctx context.Context, sid string, to *inbox.Mailbox) (count int, err error) {
-	err = moves.EmptyMailbox(ctx, m.from, sid, func(messages []mail.Message) (int, error) {
-		refused, n, err := moves.DeliverSome(ctx, to, messages)
-		if derr := notice.AddDead(ctx, m.to, sid, refused...); derr != nil {
-			return 0, errors.Join(err, derr)
-		}
-		count += n
-		return n, err
-	})
-	return count, err
-}
-
-// owed moves the records of the messages that are to be answered by a time.
+// owed moves the records of the messages that are to be answered by a time. Of those that are closed some are there twice after a
+// kill, and count once.
 func (m *merging) owed(ctx context.Context) error {
-	if m.dry {
-		return nil
-	}
 	m.to.Due.LookBy(m.to.Now())
 	dir, err := m.from.SubIfThere(owed.Directory)
 	if err != nil || dir == nil {
@@ -368,18 +294,7 @@ func (m *merging) owed(ctx context.Context) error {
 			err = filelock.With(ctx, dir, sid+".lock", func() error { return m.moveOwed(ctx, dir, sid) })
 		}
 	}
-	for _, name := range []string{owed.ClosedOld, owed.ClosedFile} {
-		if err == nil {
-			err = m.moveClosed(dir, name)
-		}
-	}
-	return err
-}
-
-// moveClosed moves the records of closed obligations. After a kill some of them are there twice, and count once.
-func (m *merging) moveClosed(from *atomicfile.Dir, name string) error {
-	data, err := from.ReadIf(name)
-	if err != nil || data == nil {
+	if err != nil {
 		return err
 	}
 	to, err := m.to.Dir().Sub(owed.Directory, true)
@@ -387,8 +302,19 @@ func (m *merging) moveClosed(from *atomicfile.Dir, name string) error {
 		return err
 	}
 	defer to.Close()
-	owed.KeepClosed(m.to, to, data)
-	return from.Remove(name)
+	for _, name := range []string{owed.ClosedOld, owed.ClosedFile} {
+		data, err := dir.ReadIf(name)
+		if err != nil {
+			return err
+		}
+		if data != nil {
+			owed.KeepClosed(m.to, to, data)
+			if err := dir.Remove(name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (m *merging) moveOwed(ctx context.Context, dir *atomicfile.Dir, sid string) error {
@@ -403,51 +329,28 @@ func (m *merging) moveOwed(ctx context.Context, dir *atomicfile.Dir, sid string)
 	return dir.Remove(sid + owed.Suffix)
 }
 
-// deadLetters moves them line by line, those that do not parse too.
+func (m *merging) countDead(ctx context.Context) error {
+	if !callers.MayHaveDeadLetters(m.from) {
+		return nil
+	}
+	dead, err := notice.DeadLetters(ctx, m.from, 0)
+	m.DeadLetters = len(dead)
+	return err
+}
+
+// deadLetters moves the file line by line, also lines that do not parse.
 func (m *merging) deadLetters(ctx context.Context) error {
 	if !callers.MayHaveDeadLetters(m.from) {
 		return nil
 	}
-	if m.dry {
-		dead, err := notice.DeadLetters(ctx, m.from, 0)
-		m.DeadLetters = len(dead)
-		return err
-	}
 	return m.from.Locks.With(ctx, notice.DeadLetterLock, func() error {
 		lines, err := notice.DeadLines(m.from)
-		if err != nil {
-			return err
+		if err == nil {
+			m.DeadLetters, err = notice.AddDeadLines(ctx, m.to, lines)
 		}
-		if m.DeadLetters, err = addDeadLines(ctx, m.to, lines); err != nil {
+		if err != nil {
 			return err
 		}
 		return m.from.Dir().Replace(callers.DeadLetterFile, nil)
 	})
-}
-
-// addDeadLines adds lines of another root's file, each once.
-func addDeadLines(ctx context.Context, reg *sessions.Registry, lines [][]byte) (count int, err error) {
-	err = reg.Locks.With(ctx, notice.DeadLetterLock, func() error {
-		own, err := notice.DeadLines(reg)
-		if err != nil {
-			return err
-		}
-		there := map[string]bool{"": true}
-		for _, line := range own {
-			there[strings.TrimSpace(string(line))] = true
-		}
-		var all []byte
-		for _, line := range lines {
-			if text := strings.TrimSpace(string(line)); !there[text] {
-				there[text] = true
-				all = append(append(all, text...), '\n')
-				count++
-			}
-		}
-		if count == 0 {
-			return nil
-		}
-		return reg.Dir().AppendLines(callers.DeadLetterFile, all)
-	})
-	return count, err
 }

@@ -137,29 +137,38 @@ func RecordMove(ctx context.Context, reg *sessions.Registry, sid, alias string) 
 	return holder, err
 }
 
-// MoveMail moves the waiting mail of one mailbox to another. The ids stay: if the mover is killed, the next one delivers
-// again, and the mailbox knows those messages already. A message that it can never take becomes a dead letter.
+// MoveMail moves the waiting mail of one session to another, with the obligations to answer it. A message that the new mailbox
+// can never take becomes a dead letter, and its sender is told.
 func MoveMail(ctx context.Context, reg *sessions.Registry, from, to string) error {
 	if from == to { // each message would be there already, and then be removed
 		return nil
 	}
-	box, err := reg.Mailbox(to)
+	told := notice.Quota{}
+	return Transfer(ctx, reg, from, reg, to, func(moved []mail.Message, refused []notice.DeadLetter) {
+		if rows, err := reg.ReadRegistry(); err == nil { // not Rows, which may lock the registry
+			notice.TellDead(ctx, reg, rows, told, refused...)
+		}
+		moveOwed(ctx, reg, from, to, moved, refused)
+	})
+}
+
+// Transfer moves the waiting mail of a session into the mailbox of another session, or of the same one in another root. The ids
+// stay: after a kill the next transfer delivers again, and the mailbox knows those messages already. A message that the mailbox can
+// never take becomes a dead letter there. moved is called after each commit, with the refused messages among the others.
+func Transfer(ctx context.Context, fromRoot *sessions.Registry, from string, toRoot *sessions.Registry, to string, moved func(messages []mail.Message, refused []notice.DeadLetter)) error {
+	box, err := toRoot.Mailbox(to)
 	if err != nil {
 		return err
 	}
-	told := notice.Quota{}
-	return EmptyMailbox(ctx, reg, from, func(messages []mail.Message) (int, error) {
-		refused, n, err := DeliverSome(ctx, box, messages)
+	return EmptyMailbox(ctx, fromRoot, from, func(messages []mail.Message) (int, error) {
+		refused, n, err := deliverSome(ctx, box, messages)
 		if err != nil {
 			err = fmt.Errorf("move mail of session %q: %w", from, err)
 		}
-		if derr := notice.AddDead(ctx, reg, from, refused...); derr != nil {
+		if derr := notice.AddDead(ctx, toRoot, from, refused...); derr != nil {
 			return 0, errors.Join(err, derr)
 		}
-		if rows, rerr := reg.ReadRegistry(); rerr == nil { // not rows, which may lock the registry
-			notice.TellDead(ctx, reg, rows, told, refused...)
-		}
-		moveOwed(ctx, reg, from, to, messages[:n], refused)
+		moved(messages[:n], refused)
 		return n, err
 	})
 }
@@ -185,9 +194,9 @@ func without(msgs []mail.Message, refused []notice.DeadLetter) []mail.Message {
 	return slices.DeleteFunc(slices.Clone(msgs), func(m mail.Message) bool { return dead[owed.KeyOf(m)] })
 }
 
-// DeliverSome delivers as many messages as go, in order and in few commits: the first n. refused are those of
+// deliverSome delivers as many messages as go, in order and in few commits: the first n. refused are those of
 // them that the mailbox can never take; err says why it cannot take the next one now.
-func DeliverSome(ctx context.Context, box *inbox.Mailbox, messages []mail.Message) (refused []notice.DeadLetter, n int, err error) {
+func deliverSome(ctx context.Context, box *inbox.Mailbox, messages []mail.Message) (refused []notice.DeadLetter, n int, err error) {
 	half, size := len(messages)/2, 0
 	for _, m := range messages {
 		size += len(m.Content)
@@ -204,11 +213,11 @@ func DeliverSome(ctx context.Context, box *inbox.Mailbox, messages []mail.Messag
 			return nil, 0, err
 		}
 	}
-	refused, n, err = DeliverSome(ctx, box, messages[:half])
+	refused, n, err = deliverSome(ctx, box, messages[:half])
 	if err != nil {
 		return refused, n, err
 	}
-	more, rest, err := DeliverSome(ctx, box, messages[half:])
+	more, rest, err := deliverSome(ctx, box, messages[half:])
 	return append(refused, more...), n + rest, err
 }
 
@@ -280,7 +289,7 @@ func Redeliver(ctx context.Context, reg *sessions.Registry, own registry.Row, fr
 	if err != nil {
 		return false, err
 	}
-	refused, n, err := DeliverSome(ctx, box, messages)
+	refused, n, err := deliverSome(ctx, box, messages)
 	if err != nil {
 		err = fmt.Errorf("redeliver %d dead letters: %w", len(messages)-n, err)
 	}

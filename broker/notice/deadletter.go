@@ -156,6 +156,33 @@ func AddDead(ctx context.Context, reg *sessions.Registry, sid string, dead ...De
 	})
 }
 
+// AddDeadLines adds lines of another root's file, each once. count is how many were not there.
+func AddDeadLines(ctx context.Context, reg *sessions.Registry, lines [][]byte) (count int, err error) {
+	err = reg.Locks.With(ctx, DeadLetterLock, func() error {
+		own, err := DeadLines(reg)
+		if err != nil {
+			return err
+		}
+		there := map[string]bool{"": true}
+		for _, line := range own {
+			there[string(bytes.TrimSpace(line))] = true
+		}
+		var added []byte
+		for _, line := range lines {
+			if line = bytes.TrimSpace(line); !there[string(line)] {
+				there[string(line)] = true
+				added = append(append(added, line...), '\n')
+				count++
+			}
+		}
+		if count == 0 {
+			return nil
+		}
+		return reg.Dir().AppendLines(callers.DeadLetterFile, added)
+	})
+	return count, err
+}
+
 // logDead writes a line for each message that was refused, and one for all others.
 func logDead(ctx context.Context, reg *sessions.Registry, sid string, dead []DeadLetter) {
 	swept := 0

@@ -17,7 +17,7 @@ import (
 
 // migrateRoot merges the other roots of the project into its own.
 func (a *call) migrateRoot(ctx context.Context) error {
-	dry, live, asJSON := a.Bool("dry-run"), a.Bool("live"), a.Bool("json")
+	dry, asJSON := a.Bool("dry-run"), a.Bool("json")
 	words, err := a.words()
 	if err != nil {
 		return err
@@ -34,7 +34,7 @@ func (a *call) migrateRoot(ctx context.Context) error {
 	}
 	merged := []merge.Merged{}
 	for _, other := range others {
-		m, merr := a.mergeRoot(ctx, root, other, *live, *dry)
+		m, merr := a.mergeRoot(ctx, root, other, *dry)
 		if err = errors.Join(err, merr); merr == nil || *asJSON {
 			merged = append(merged, m)
 		}
@@ -49,12 +49,12 @@ func (a *call) migrateRoot(ctx context.Context) error {
 		fmt.Fprintf(a.stdout, "this project has one root: %s\n", root)
 	}
 	if running := new(merge.LiveError); errors.As(err, &running) {
-		return fmt.Errorf("%w; end them, or say --live: they go on, and each follows with its next call", err)
+		return cli.WithHint(err, "end them, and run this again")
 	}
 	return err
 }
 
-func (a *call) mergeRoot(ctx context.Context, root, other string, live, dry bool) (merge.Merged, error) {
+func (a *call) mergeRoot(ctx context.Context, root, other string, dry bool) (merge.Merged, error) {
 	if filepath.Base(other) != "broker" { // the directory above was named
 		other = filepath.Join(other, "broker")
 	}
@@ -69,7 +69,7 @@ func (a *call) mergeRoot(ctx context.Context, root, other string, live, dry bool
 		return merge.Merged{From: other, Into: root}, err
 	}
 	defer b.Close()
-	return merge.MergeRoot(ctx, b.Registry, other, live, dry)
+	return merge.MergeRoot(ctx, b.Registry, other, dry)
 }
 
 func (a *call) printMerged(m merge.Merged, dry bool) {

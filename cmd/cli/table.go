@@ -194,12 +194,10 @@ could be rung when it was asked, and degraded if not.
 		Long: `Clones of one remote share a root. Older versions, and the original c2c, made
 one for each spelling of the remote's URL: c2c doctor tells when a project has
 several. This moves all mail, archives and sessions into the project's root.
-Ids stay. A session whose alias is taken there gets another. Without a
-directory: every other root that this project is known to have.
+Ids stay. A session whose alias is taken there gets another. Sessions of the
+other root must have ended. Without a directory: every other root that this
+project is known to have.
 `,
-		Options: []Option{
-			{Name: "live", Short: "even while sessions of the other root run"},
-			dryRun, asJSON,
-		},
+		Options:  []Option{dryRun, asJSON},
 		Examples: []string{"c2c migrate-root --dry-run"}},
 }

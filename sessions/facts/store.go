@@ -142,13 +142,17 @@ func (st *Store) openID(client, id string) (ids *atomicfile.Dir, name string, er
 	if client == "" || !mail.ValidName(id) || !mail.ValidName(name) || atomicfile.IsTemp(name) {
 		return nil, "", fmt.Errorf("session id %q of client %q is not a valid name", id, client)
 	}
+	ids, err = st.ids()
+	return ids, name, err
+}
+
+func (st *Store) ids() (*atomicfile.Dir, error) {
 	dir, err := st.Dir()
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	defer dir.Close()
-	ids, err = dir.Sub("ids", true)
-	return ids, name, err
+	return dir.Sub("ids", true)
 }
 
 // SidOf looks a client's own id up; "" when it was never seen.
@@ -180,6 +184,30 @@ func (st *Store) BindID(client, id, sid string) error {
 		return nil
 	}
 	return ids.Replace(name, []byte(sid+"\n"))
+}
+
+// TakeIDs copies the client ids of another root, but for those that lead to a session here already.
+func (st *Store) TakeIDs(other *Store) error {
+	from, err := other.ids()
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := st.ids()
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	names, err := from.Names()
+	for _, name := range names {
+		if there, rerr := to.ReadIf(name); rerr != nil || there != nil {
+			continue
+		}
+		if data, rerr := from.Read(name); rerr == nil && err == nil {
+			err = to.Replace(name, data)
+		}
+	}
+	return err
 }
 
 // LastChange is when the facts of a session were last written, or last if that is later.
