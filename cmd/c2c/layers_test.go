@@ -111,7 +111,7 @@ var layers = []layer{
 	{"broker/loops", "stops agents that only answer each other",
 		350, "broker/notice inbox inbox/archive inbox/mail sessions sessions/registry sessions/turns"},
 	{"broker/merge", "merges the root of an older version into this one",
-		650, "broker/explain broker/moves broker/notice broker/owed inbox inbox/archive inbox/atomicfile inbox/filelock inbox/mail project sessions sessions/callers sessions/due sessions/facts sessions/locks sessions/registry sessions/turns"},
+		550, "broker/explain broker/moves broker/notice broker/owed inbox inbox/archive inbox/atomicfile inbox/filelock inbox/mail project sessions sessions/callers sessions/due sessions/facts sessions/locks sessions/registry sessions/turns"},
 	{"broker/moves", "moves mail to another mailbox: hand-over, takeover, sweep, return",
 		1450, "broker/loops broker/notice broker/owed client inbox inbox/archive inbox/atomicfile inbox/filelock inbox/finder inbox/mail sessions sessions/callers sessions/facts sessions/locks sessions/registry sessions/turns wake"},
 	{"broker/notice", "c2c's own messages to the sender of a message, and the dead letters",
