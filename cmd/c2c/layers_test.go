@@ -129,7 +129,7 @@ var layers = []layer{
 	{"sessions/eventlog", "broker.log: the events of a root",
 		350, "inbox inbox/atomicfile inbox/fields inbox/filelock inbox/mail wake"},
 	{"sessions/facts", "facts about a session that registry.json has no field for: one file for each session",
-		450, "inbox inbox/atomicfile inbox/fields inbox/filelock inbox/mail wake"},
+		480, "inbox inbox/atomicfile inbox/fields inbox/filelock inbox/mail wake"},
 	{"sessions/locks", "the locks that show which process rings a session, and which serves it",
 		150, "inbox/atomicfile inbox/filelock"},
 	{"sessions/processes", "which processes this machine runs, and the note for clients that run on when c2c was uninstalled",
