@@ -10,15 +10,14 @@ import (
 )
 
 type (
-	// Origin is what a message from outside says of where it comes from, and what an answer to one says of what it is to
-	// do there.
+	// Origin says where a message from outside comes from, and what the receiver outside shall do with an answer.
 	Origin = mail.Origin
-	// File is a file of this machine that a message points at.
+	// File describes a file of this machine that a message points at.
 	File = mail.File
 )
 
-// ExternalSession gives the session external-<name> of a sender, and makes it when it is not there. Its client is ClientExternal,
-// ClientSigned or ClientDenied.
+// ExternalSession returns the session external-<name> of a sender, and creates it if it is missing. Its client is
+// ClientExternal, ClientSigned or ClientDenied.
 func (b *Broker) ExternalSession(ctx context.Context, name, client string) (sessions.Session, error) {
 	if err := mail.CheckSender(name); err != nil {
 		return sessions.Session{}, err
@@ -50,8 +49,8 @@ func (b *Broker) ExternalSession(ctx context.Context, name, client string) (sess
 	return b.Session(own), nil
 }
 
-// SendExternal is Send with what the message says about the outside. From is the session of a sender, or an agent that
-// answers one.
+// SendExternal is Send for a message from or to a sender outside, with its Origin. from is the session of that sender, or of an
+// agent that answers it.
 func (b *Broker) SendExternal(ctx context.Context, from sessions.Session, m mail.Message, o Origin) (Receipt, error) {
 	if err := m.SetOrigin(o); err != nil {
 		return Receipt{}, fmt.Errorf("send: %w", err)
@@ -59,8 +58,8 @@ func (b *Broker) SendExternal(ctx context.Context, from sessions.Session, m mail
 	return b.Send(ctx, from, m)
 }
 
-// HasRoomFrom says whether fewer than most messages of a sender wait in the mailbox of an alias. Only where as many wait at
-// all they are looked at.
+// HasRoomFrom reports whether fewer than most messages of a sender wait in the mailbox of an alias. It reads the messages only
+// if at least that many wait at all.
 func (b *Broker) HasRoomFrom(ctx context.Context, from sessions.Session, alias string, most int) (bool, error) {
 	rows, err := b.Rows(ctx)
 	if err != nil {
@@ -68,7 +67,7 @@ func (b *Broker) HasRoomFrom(ctx context.Context, from sessions.Session, alias s
 	}
 	to := b.Receiver(rows, alias)
 	if to == nil {
-		return true, nil // the send says so
+		return true, nil // Send will report the unknown alias
 	}
 	boxes, err := b.Backlogs()
 	if err != nil {

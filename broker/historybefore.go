@@ -12,26 +12,26 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Position is a place in the order of all messages: the time of one, and of several at that time its trace. Nothing is kept of
-// it, so whoever pages through the past can go on after any time.
+// Position is a place in the order of all messages: the time of a message, and its fingerprint to order messages of the same
+// time. The broker keeps no state for it, so a caller that pages through the past can continue at any time.
 type Position struct {
 	TS          float64
 	Fingerprint mail.Fingerprint
 }
 
-// Latest is behind all messages.
+// Latest is the position after all messages.
 var Latest = Position{TS: math.Inf(1)}
 
-// PositionOf is the place of a message.
+// PositionOf returns the position of a message.
 func PositionOf(m mail.Message) Position { return Position{m.TS, m.Fingerprint()} }
 
 func (m Position) compare(other Position) int {
 	return cmp.Or(cmp.Compare(m.TS, other.TS), bytes.Compare(m.Fingerprint[:], other.Fingerprint[:]))
 }
 
-// HistoryBefore gives the newest messages that stand before a moment, newest first: all that are kept, whether they were read or wait,
-// or those that the session with an id has sent and received. more says that there are others. The error says what could not
-// be looked into; the rest is there all the same.
+// HistoryBefore returns the newest messages before a position, newest first: read and waiting ones, of all sessions, or only
+// those that the session sid has sent and received. more means that there are older ones. The error names mailboxes that could
+// not be read; the messages of the others are returned all the same.
 func (b *Broker) HistoryBefore(ctx context.Context, sid string, before Position, limit int) (all []Mail, more bool, err error) {
 	rows, err := b.Rows(ctx)
 	if err != nil {
@@ -39,8 +39,8 @@ func (b *Broker) HistoryBefore(ctx context.Context, sid string, before Position,
 	}
 	own := b.Authors(rows)
 	newest := &newest{most: limit + 1}
-	// An archive is in the order of reading, so an earlier line may be the later message, and all lines are looked at. What
-	// cannot be among the newest is not parsed, and does not take memory.
+	// An archive is in the order of reading, so an earlier line may be a later message, and all lines must be searched. A
+	// message that cannot be among the newest is not parsed, and needs no memory.
 	mayBe := func(ts float64) bool { return ts <= before.TS && (!newest.isFull() || ts >= newest.all[limit].TS) }
 	found := b.collector()
 	err = b.search(ctx, func(box string) inbox.Query {
@@ -49,7 +49,7 @@ func (b *Broker) HistoryBefore(ctx context.Context, sid string, before Position,
 				return false
 			}
 			if !mayBe(m.TS) {
-				return false // which spares the trace
+				return false // saves computing the fingerprint
 			}
 			at := PositionOf(m)
 			return at.compare(before) < 0 && newest.add(at)
@@ -61,7 +61,7 @@ func (b *Broker) HistoryBefore(ctx context.Context, sid string, before Position,
 	return found.newest(limit), len(found.all) > limit, err
 }
 
-// newest are the latest moments of all that were added, at most so many, the latest first.
+// newest keeps the latest of all added positions, up to a limit, the latest first.
 type newest struct {
 	most int
 	all  []Position
@@ -69,7 +69,8 @@ type newest struct {
 
 func (n *newest) isFull() bool { return len(n.all) == n.most }
 
-// add says whether a moment is one of them so far. One that is there already is: a message may stand in two files.
+// add reports whether a position is among them so far. It also returns true for one that is already there: a message may be in
+// two files.
 func (n *newest) add(at Position) bool {
 	i, there := slices.BinarySearchFunc(n.all, at, func(one, at Position) int { return at.compare(one) })
 	if there {

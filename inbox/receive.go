@@ -8,9 +8,9 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Receive archives messages that match: the client was seen to have them. It looks at those
-// that live readers with these names have leased. Such a reader carries messages to the
-// client and cannot see whether they arrive. Its own ack archives nothing twice.
+// Receive archives the messages that match, because c2c has seen that the client has them. It searches the messages that live
+// readers with these names have leased. Such a reader carries messages to the client and cannot see whether they arrive. Its
+// own ack does not archive them again.
 func (m *Mailbox) Receive(ctx context.Context, match func(mail.Message) bool, by ...string) error {
 	if some, err := m.Used(); err != nil || !some {
 		return err
@@ -28,7 +28,7 @@ func (m *Mailbox) Receive(ctx context.Context, match func(mail.Message) bool, by
 	return err
 }
 
-// Held gives the messages that live readers with these names have in their hands.
+// Held returns the messages that live readers with these names have leased.
 func (m *Mailbox) Held(ctx context.Context, by ...string) (msgs []mail.Message, err error) {
 	lk, err := m.lockToRead(ctx)
 	if err != nil {

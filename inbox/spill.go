@@ -18,14 +18,14 @@ import (
 //
 //	<number>-<count>-<archived>-<unix ms>-<pid>-<reader>.jsonl
 //
-// It may still run, and do so again. All that it does with these files it does under the lock of the mailbox. We give them
-// names of ours under the same lock, by one rename each: so a message is never in two places, wherever somebody is killed. decode
-// reads the format.
+// The old version may still run, and do so again. It touches these files only under the lock of the mailbox. We rename each
+// file to a name of ours under the same lock, with one rename: so a message is never in two places, whenever a process is
+// killed. decode reads the format.
 const spillEnd = ".spill.jsonl"
 
 func (r *row) spillName() string { return r.sid + spillEnd }
 
-// Spills gives the sessions that have such a file, from the names in a root.
+// Spills returns the sessions that have such a file; names are the file names in a root.
 func Spills(names []string) (sids []string) {
 	for _, name := range names {
 		if sid, ok := strings.CutSuffix(name, spillEnd); ok && mail.ValidName(sid) {
@@ -36,8 +36,8 @@ func Spills(names []string) (sids []string) {
 	return sids
 }
 
-// TakeSpill makes a numbered file of the mail that an old version kept beside a full inbox, and counts the messages. The mail in
-// the inbox is older, so it becomes a numbered file, too, before it.
+// TakeSpill turns the mail that an old version kept beside a full inbox into a numbered file, and returns the number of
+// messages. The mail in the inbox is older, so it first becomes a numbered file, too.
 func (m *Mailbox) TakeSpill(ctx context.Context) (n int, err error) {
 	lk, err := m.lock(ctx)
 	if err != nil {
@@ -74,14 +74,14 @@ func (m *Mailbox) TakeSpill(ctx context.Context) (n int, err error) {
 	if err = errors.Join(err, dir.Sync(), m.root.Sync()); err != nil {
 		return 0, err
 	}
-	if err := dir.Replace(name, file); err != nil { // it is read as it is
+	if err := dir.Replace(name, file); err != nil { // if this fails, readers read the file as it is
 		m.log.Debug("mail of an old version keeps its format", "session", m.sid, "err", err)
 	}
 	m.notify()
 	return len(msgs), nil
 }
 
-// rotateInbox makes a numbered file of what the inbox has, and gives the last number. The caller holds the lock.
+// rotateInbox turns the inbox into a numbered file, and returns the last number. The caller holds the lock.
 func (r *row) rotateInbox(dir *atomicfile.Dir) (number int, err error) {
 	files, err := removeLeftovers(dir)
 	if err != nil {

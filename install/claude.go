@@ -21,8 +21,8 @@ func claude() setup {
 		event: `{"hook_event_name":"PostToolUse","session_id":"doctor"}`}
 }
 
-// claudeScript is what makes a hook entry ours: the original c2c uses the same
-// name, so that its entry is replaced and not doubled.
+// claudeScript marks a hook entry as ours. The original c2c uses the same name, so install replaces its entry and adds no
+// second one.
 const claudeScript = "c2c-inbox-check.sh"
 
 //go:embed claude.js
@@ -43,8 +43,8 @@ const (
 	claudeModules = `{"modules": ["./c2c.js"], "hooks": {}}` + "\n" // without hooks a client before mods reports an error
 )
 
-// claudeModFiles are a plugin in the user's skills directory, which Claude Code (2.1.305 and later) loads unasked: its
-// mod. The module comes before what names it.
+// claudeModFiles are a plugin in the user's skills directory, which Claude Code (2.1.305 and later) loads by itself: our mod.
+// The module comes before the file that names it.
 func claudeModFiles(o Options, dir string) []target {
 	plugin := filepath.Join(dir, "skills", "c2c")
 	module := constant(runs(claudeMod, o.Binary), "sessions", filepath.Join(dir, "sessions"))
@@ -83,7 +83,7 @@ const claudeRule = "mcp__c2c"
 
 var claudeRules = []string{"permissions", "allow"}
 
-// add puts the rule in with the first of our hooks alone: a person who has taken it out since wants to be asked.
+// add adds the rule only together with the first of our hooks: a person who has removed it since wants to be asked.
 func (e claudeSettings) add(path string, data []byte) ([]byte, error) {
 	after, err := e.hookEditor.add(path, data)
 	if err != nil {
@@ -107,7 +107,8 @@ func (e claudeSettings) add(path string, data []byte) ([]byte, error) {
 	})
 }
 
-// settled says whether a c2c that knows of the rule has written our hooks: those of an earlier one have another command.
+// settled reports whether a version that knows the rule has written our hooks: the hooks of earlier versions have another
+// command.
 func (e claudeSettings) settled(data []byte) bool {
 	return slices.ContainsFunc(e.events, func(event hookEvent) bool {
 		return slices.ContainsFunc(e.entries(confedit.Member(data, hooksKey, event.name)), func(r entryRef) bool {
@@ -116,7 +117,8 @@ func (e claudeSettings) settled(data []byte) bool {
 	})
 }
 
-// strip leaves a rule of the person's own. Where nothing is known of the file, that beside our hooks is ours.
+// strip keeps a rule that the person has written. Without the original content of the file, a rule beside our hooks counts as
+// ours.
 func (e claudeSettings) strip(path string, data, original []byte) (_ []byte, err error) {
 	if original != nil || hasOurs(e, data) {
 		if data, err = e.withoutRule(path, data, original); err != nil {
@@ -169,11 +171,11 @@ func claudeHooks(script string) hookEditor {
 	}
 }
 
-// claudeConsent looks for what keeps c2c from working, although all that it needs is there: the answer to the question
-// whether the project's server may be used (Claude Code 2.1.329 asks at its next start, and after a "no" never again),
-// and what its person, the project or an administrator has turned off.
+// claudeConsent looks for settings that stop an installed c2c: the person's answer whether the client may use the project's
+// server (Claude Code 2.1.329 asks at its next start, and after a "no" never again), and everything that the person, the
+// project or an administrator has turned off.
 func claudeConsent(o Options) (found []doctor.Finding) {
-	asks := "" // the file for which it asks; of a server for all projects it does not
+	asks := "" // the file about which it asks; it does not ask about a server for all projects
 	for _, dir := range claudeProjects(o) {
 		path := filepath.Join(dir, ".mcp.json")
 		if confedit.Member(dataAt(path), serversKey, serverName) != nil {
@@ -208,8 +210,8 @@ func claudeConsent(o Options) (found []doctor.Finding) {
 	return found
 }
 
-// claudeSwitches tells what a file of settings turns off, each measured with 2.1.329. managed says that an administrator
-// has written it.
+// claudeSwitches reports what a settings file turns off, each measured with 2.1.329. managed means that an administrator has
+// written the file.
 func claudeSwitches(path string, data []byte, managed bool, o Options) (found []doctor.Finding) {
 	say := func(part, detail string) {
 		found = append(found, problem(Claude, part, path, detail+"; take that out there"))
@@ -232,7 +234,7 @@ func claudeSwitches(path string, data []byte, managed bool, o Options) (found []
 	return append(found, inbound(Claude, path, confedit.Member(data, "crossSessionInbound"))...)
 }
 
-// claudeLists says whether a list of MCP servers names ours, by its name or by what it runs.
+// claudeLists reports whether a list of MCP servers contains ours, by its name or by its command.
 func claudeLists(list *hujson.Value, o Options) bool {
 	return slices.ContainsFunc(confedit.Elements(list), func(is *hujson.Value) bool {
 		return confedit.Text(is.Find("/serverName")) == serverName || slices.Equal(confedit.Texts(is.Find("/serverCommand")), []string{o.Binary, "mcp"})
@@ -248,7 +250,8 @@ func claudeSettingsFiles(o Options) []string {
 	return files
 }
 
-// claudeProjects are the directories that may have files of the project: the top of the repository, and where its person is.
+// claudeProjects are the directories that may have files of the project: the top of the repository, and the person's current
+// directory.
 func claudeProjects(o Options) []string { return slices.Compact([]string{top(o.Project), o.Project}) }
 
 // claudeManaged are the settings of an administrator.

@@ -20,12 +20,12 @@ func codex() setup {
 	return setup{name: Codex, files: codexFiles, allows: codexAllows, inspect: codexTrust, plugin: codexPluginOn}
 }
 
-// codexFiles has the hooks first: uninstall takes the notes of their review out of config.toml while hooks.json still says
-// which they are.
+// codexFiles lists the hooks first: uninstall has to remove the records of their review from config.toml while hooks.json still
+// shows which hooks are ours.
 func codexFiles(o Options) []target {
 	dir, _ := configDir(Codex, o)
-	// Its command must never change: Codex trusts a hook by the hash of its
-	// definition and skips a changed one until the user has reviewed it again.
+	// The command of a hook must never change: Codex trusts a hook by the hash of its definition and skips a changed one until
+	// the user has reviewed it again.
 	hooks := commandHooks(Codex, o, at("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop"))
 	path := filepath.Join(dir, "hooks.json")
 	return []target{
@@ -56,7 +56,7 @@ func codexDoc(o Options) (tomlDoc, error) {
 	return parseTOML(config.path, config.data)
 }
 
-// codexConfig is our server, and what Codex notes of our hooks when its person has reviewed them (0.169.0):
+// codexConfig edits our server, and the records that Codex makes when its person has reviewed our hooks (0.169.0):
 //
 //	[hooks.state."PATH:EVENT:GROUP:INDEX"]
 //	trusted_hash = "sha256:…"
@@ -66,7 +66,7 @@ type codexConfig struct {
 	hooks     hookEditor
 }
 
-// noted is where a note tells of one of our hooks: "PATH:EVENT:GROUP:INDEX", by event.
+// noted returns the keys of the records about our hooks, "PATH:EVENT:GROUP:INDEX", by event.
 func (e codexConfig) noted(data []byte) (keys map[string][]string) {
 	keys = map[string][]string{}
 	for _, event := range e.hooks.events {
@@ -77,7 +77,8 @@ func (e codexConfig) noted(data []byte) (keys map[string][]string) {
 	return keys
 }
 
-// isNote says whether a Statement is in a note on the hook called key. Codex may name the file by another path to it.
+// isNote reports whether a Statement belongs to the record about the hook with this key. Codex may use another path to the same
+// file.
 func isNote(s confedit.Statement, key string) bool {
 	if len(s.Key) < 3 || s.Key[0] != "hooks" || s.Key[1] != "state" {
 		return false
@@ -90,7 +91,7 @@ func isNote(s confedit.Statement, key string) bool {
 	return s.Key[2] == key
 }
 
-// strip also takes out the notes on our hooks, and the heading that Codex has put above them.
+// strip also removes the records about our hooks, and the heading that Codex has put above them.
 func (e codexConfig) strip(path string, data, original []byte) ([]byte, error) {
 	data, err := e.tomlEditor.strip(path, data, original)
 	if err != nil {
@@ -98,7 +99,7 @@ func (e codexConfig) strip(path string, data, original []byte) ([]byte, error) {
 	}
 	hooks, err := readFile(e.hooksPath)
 	if err != nil {
-		return data, nil // told where that file is undone
+		return data, nil // the undo of that file reports the error
 	}
 	d, err := parseTOML(path, data)
 	if err != nil {
@@ -145,9 +146,8 @@ func codexServer(o Options) tomlEditor {
 		{"command", confedit.QuoteTOML(o.Binary)},
 		{"args", `["mcp"]`},
 		{"env", `{ C2C_MCP_CLIENT_TYPE = "codex" }`},
-		// Codex passes on nothing else. Only where the mail is: which
-		// session calls must come from each call, because a shared daemon has
-		// the environment of whichever terminal started it.
+		// Codex passes only these variables on to the server. They say where the mail is. The session must come from each call,
+		// because a shared daemon has the environment of the terminal that started it.
 		{"env_vars", `["C2C_MCP_BROKER_ROOT", "C2C_STORM_HOPS", "CODEX_HOME", "XDG_STATE_HOME"]`},
 		{codexApproval, `"approve"`},
 		{"startup_timeout_sec", "20"},

@@ -19,25 +19,25 @@ import (
 	"c2c/wake/watch"
 )
 
-// Scope is where a ringer works: which sessions it rings, and how.
+// Scope says which sessions a ringer rings, and how.
 type Scope struct {
 	sessions func(context.Context, *Ringer, *broker.Broker) ([]sessions.Session, error)
 	ways     func(wake.RingContext, wake.Session) (wake.Ways, error)
-	// byProcess: the process alone says whose session it is. The client's own id may change under a message that is on
-	// its way, and that is no other session.
+	// byProcess: only the process identifies the session. The client's own id may change while a message is on its way; it is
+	// still the same session.
 	byProcess bool
-	changed   <-chan struct{} // tells that there may be others, or mail to look at; nil: the registry tells
-	// bells are the sessions' own bells, by session id: it rings those that have one. nil: ways makes them.
+	changed   <-chan struct{} // signals that the sessions or their mail may have changed; nil: the ringer watches the registry
+	// bells returns the sessions' own bells, by session id; the ringer rings only those sessions. nil: it uses ways instead.
 	bells func() map[string]wake.Doorbell
-	// borrows: it takes the right to ring for one ring at a time, so that a session's own server comes first.
+	// borrows: it takes the right to ring only for each single ring, so that a session's own server comes first.
 	borrows bool
-	// client and process are those of the server's own client, where its sessions can write to names of ours.
+	// client and process belong to the server's own client, if its sessions can write to names of ours.
 	client  wake.Client
 	process int
 }
 
-// Server is an MCP server that a client has started, as process pid. Push makes a method of its own, which is
-// tried first; nil: it has none. Not ok: c2c knows no way to wake the client.
+// Server is an MCP server that a client has started, as process pid. Push makes the server's own method, which is tried first;
+// nil: it has none. ok is false if c2c has no way to wake the client.
 func Server(name string, pid int, push func(_ *inbox.Mailbox, busy func(context.Context) bool) wake.Method) (scope Scope, ok bool) {
 	c, ok := clients.Find(name)
 	profile, _ := client.Find(name)
@@ -72,8 +72,8 @@ func Server(name string, pid int, push func(_ *inbox.Mailbox, busy func(context.
 	return scope, ok
 }
 
-// Terminal is a terminal of ours, in which a client runs as process pid. bell types into it; joins says whether it can
-// do so while a turn runs. words types the mail itself while no server of ours runs in the client; nil: nobody does.
+// Terminal is a terminal of ours, in which a client runs as process pid. bell types into it; joins means that it can do so
+// while a turn runs. words types the mail itself while no server of ours runs in the client; nil: no mail is typed.
 func Terminal(pid int, bell wake.Doorbell, joins bool, words wake.Carrier) Scope {
 	return Scope{
 		borrows: true,
@@ -104,7 +104,7 @@ func Terminal(pid int, bell wake.Doorbell, joins bool, words wake.Carrier) Scope
 	}
 }
 
-// tellsTools tells a doorbell when no server of ours runs in the client.
+// tellsTools tells a doorbell whether the client has our tools: it has none if no server of ours runs in it.
 type tellsTools struct {
 	wake.Doorbell
 	served func() bool
@@ -115,7 +115,7 @@ func (d tellsTools) Ring(ctx context.Context, n wake.Notice) error {
 	return d.Doorbell.Ring(ctx, n)
 }
 
-// isNested says whether a session runs in the shell of another one, whose prompt the terminal shows.
+// isNested reports whether a session runs in the shell of another session, so that the terminal shows that one's prompt.
 func isNested(b *broker.Broker, all []sessions.Session, s sessions.Session) bool {
 	return slices.ContainsFunc(all, func(outer sessions.Session) bool {
 		return outer.Process != 0 && outer.Process != s.Process && callers.DescendsFrom(b.Registry, s, outer.Process)

@@ -25,7 +25,7 @@ cache=$(cd "$cache" && pwd)
 scratch=$(mktemp -d "$cache/install.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 
-# install puts one pin into the folder given, which has the name only when it is whole.
+# install puts one pinned package into the given folder. The folder gets its name only when it is complete.
 install() {
 	say "installing $1 from npm"
 	mkdir "$scratch/one"
@@ -37,7 +37,7 @@ install() {
 }
 
 wanted=("$@")
-# pins are those of a file, or those of them that are wanted.
+# pins prints the pinned packages of a file, or only the wanted ones.
 pins() {
 	local pin want
 	while read -r pin; do

@@ -25,7 +25,7 @@ trap 'rm -rf "$scratch"' EXIT
 say 'building c2c and c2cd'
 CGO_ENABLED=0 "${GO:-go}" build -trimpath -tags=nethttpomithttp2 -o "$scratch/bin/" ./cmd/c2c ./cmd/c2cd
 cp -r install/marketplace "$scratch/bin/"
-# A clone for the test that follows the README. It builds without the network, so the build needs what is here already.
+# A clone for the test that follows the README. It builds without the network, so all modules must be here already.
 mkdir "$scratch/source"
 git ls-files -z --cached --others --exclude-standard | tar --null -T - --ignore-failed-read -cf - 2>/dev/null | tar -xf - -C "$scratch/source"
 goenv=$("${GO:-go}" env GOROOT GOCACHE GOMODCACHE | paste -sd:)

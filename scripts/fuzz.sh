@@ -8,7 +8,7 @@ for package in $("$go" list ./...); do
 	for name in $("$go" test -list '^Fuzz' "$package" | grep '^Fuzz' || true); do
 		echo "$package $name"
 		out=$("$go" test -run '^$' -fuzz "^$name\$" -fuzztime "$time" -fuzzminimizetime 1x "$package" 2>&1) && continue
-		# Go before 1.27 sometimes takes the end of the time for a failure (go.dev/issue/75804). A real one leaves its input.
+		# Go before 1.27 sometimes reports the end of the time as a failure (go.dev/issue/75804). A real failure leaves its input.
 		if [[ $out == *'context deadline exceeded'* && $out != *'Failing input written'* ]]; then
 			echo "  the time was over, and nothing was found"
 			continue

@@ -13,9 +13,9 @@ missing=()
 for tool in "$@"; do
 	command -v "$tool" >/dev/null || missing+=("$tool")
 done
-# The compiler is of no use without the headers of C.
+# The compiler needs the headers of C.
 [[ " ${missing[*]-} " != *' gcc '* ]] || missing+=(libc6-dev)
-# A browser shows no letter without a font.
+# A browser needs a font to show text.
 [[ " ${missing[*]-} " != *' chromium '* ]] || missing+=(fonts-dejavu-core)
 [ "${#missing[@]}" -gt 0 ] || exit 0
 if ! command -v apt-get >/dev/null || [ "$(id -u)" -ne 0 ]; then

@@ -26,7 +26,7 @@ const (
 
 const maxURLFile = 16 << 10 // bytes; people edit it
 
-// At is where a daemon listens, as its file says.
+// At is the content of the file that says where the daemon listens.
 type At struct {
 	URL       string    `json:"url"`
 	Port      int       `json:"port"`
@@ -36,14 +36,14 @@ type At struct {
 	Version   string    `json:"version"`
 	Build     string    `json:"build,omitempty"` // the id that Go gave to this build
 	Started   time.Time `json:"started_at"`
-	Root      string    `json:"root"` // for clients that name no other
+	Root      string    `json:"root"` // for clients that name no root
 	Dir       string    `json:"dir"`  // the project with that root
 }
 
-// url is where clients find the tools. An address, since "localhost" is tried at ::1 first by some.
+// url returns the URL of the tools. It has an address, because some clients try "localhost" at ::1 first.
 func url(port int) string { return "http://127.0.0.1:" + strconv.Itoa(port) + "/mcp" }
 
-// here describes this process as the one that listens.
+// here describes this process as the listener.
 func (s *Server) here() (At, error) {
 	root, _, err := project.FindRoot(s.cfg.Getenv, s.cfg.Dir)
 	if err != nil {
@@ -55,12 +55,12 @@ func (s *Server) here() (At, error) {
 		at.Start = stat.Start
 	}
 	at.Build = ownBuild()
-	at.Namespace, _ = os.Readlink("/proc/self/ns/pid") // "" where there are none
+	at.Namespace, _ = os.Readlink("/proc/self/ns/pid") // "" on a system without namespaces
 	return at, nil
 }
 
-// ownBuild is the id of the build that runs. Where there is no /proc the program's file may be another one by now, but a daemon
-// asks at its start.
+// ownBuild returns the id of the running build. Without /proc it reads the program's file, which may have been replaced; a
+// daemon asks at its start, so that is unlikely.
 func ownBuild() string {
 	if id := procstat.BuildID("/proc/self/exe"); id != "" {
 		return id
@@ -72,7 +72,7 @@ func ownBuild() string {
 	return procstat.BuildID(path)
 }
 
-// underURLLock runs f while nobody else writes or removes the file. files is the directory http.
+// underURLLock runs f while no other process writes or removes the file. files is the directory http.
 func underURLLock(ctx context.Context, state *atomicfile.Dir, f func(files *atomicfile.Dir) error) (err error) {
 	dir, err := state.Sub(FilesDir, true)
 	if err != nil {
@@ -82,7 +82,7 @@ func underURLLock(ctx context.Context, state *atomicfile.Dir, f func(files *atom
 	return filelock.With(ctx, dir, urlLock, func() error { return f(dir) })
 }
 
-// publish tells where we listen, and keeps the port for the next time.
+// publish writes where the daemon listens, and saves the port for the next start.
 func (s *Server) publish(ctx context.Context) error {
 	at, err := s.here()
 	if err != nil {
@@ -131,8 +131,8 @@ func ReadAt(state *atomicfile.Dir) (at At, err error) {
 	return at, nil
 }
 
-// Reap removes the file of a daemon that was killed. runs says whether one runs; it is asked while no other can write the
-// file, so what a daemon that starts meanwhile writes stays.
+// Reap removes the file of a daemon that was killed. runs reports whether a daemon runs. Reap calls it under the lock of the
+// file, so it never removes the file of a daemon that starts meanwhile.
 func Reap(ctx context.Context, state *atomicfile.Dir, runs func() (bool, error)) (reaped bool, err error) {
 	if _, err := state.Stat(urlFile); errors.Is(err, fs.ErrNotExist) {
 		return false, nil

@@ -21,27 +21,27 @@ type MessageStatus struct {
 	State     string        `json:"state"`        // Queued, Rung, Handed, Read, Dead or Expired
 	At        time.Time     `json:"at"`           // when it came into that state; UTC
 	By        string        `json:"by,omitempty"` // the reader, or the method that rang
-	SessionID string        `json:"session_id"`   // whose mailbox it is in
+	SessionID string        `json:"session_id"`   // the session in whose mailbox it is
 	From      string        `json:"from_alias"`
 	To        string        `json:"to_alias"`
-	LastRing  wake.Ring     `json:"last_ring,omitzero"` // of its session since it was sent, while it waits
+	LastRing  wake.Ring     `json:"last_ring,omitzero"` // the session's last ring since the send, while the message waits
 	Reason    string        `json:"reason,omitempty"`   // why no mailbox takes it
-	Told      []notice.Told `json:"told,omitempty"`     // what its sender was told of it
+	Told      []notice.Told `json:"told,omitempty"`     // notices to its sender about it
 	ExpiresAt time.Time     `json:"expires_at,omitzero"`
-	NotBefore time.Time     `json:"not_before,omitzero"` // it is not handed over before
-	Held      bool          `json:"held,omitempty"`      // until then by the loop guard, or until somebody works
+	NotBefore time.Time     `json:"not_before,omitzero"` // c2c does not hand it over before this time
+	Held      bool          `json:"held,omitempty"`      // the loop guard holds it until NotBefore, or until one side works
 	owed.Asked
 	shown    bool            // a reader has handed it over in full
-	dropped  bool            // and its client has dropped it since
+	dropped  bool            // the client has dropped it since
 	StoredAt time.Time       `json:"stored_at,omitzero"`
-	Way      []string        `json:"way,omitempty"`          // what has happened to it, in words with local times
-	Receiver *sessions.Now   `json:"receiver_now,omitempty"` // what its receiver does, while it waits
-	Why      string          `json:"why,omitempty"`          // what keeps it from being read, in words
-	Do       string          `json:"do,omitempty"`           // what one can do about that
+	Way      []string        `json:"way,omitempty"`          // its history in sentences, with local times
+	Receiver *sessions.Now   `json:"receiver_now,omitempty"` // the receiver's present state, while the message waits
+	Why      string          `json:"why,omitempty"`          // a sentence why it is not read yet
+	Do       string          `json:"do,omitempty"`           // what a person can do about that
 	Others   []MessageStatus `json:"others,omitempty"`       // further messages with this id: several senders, or several receivers
 }
 
-// Became says what became of a message, and when: "read 13:24:01". Way tells how, in words.
+// Became returns the state of a message and its time: "read 13:24:01". Way has the history.
 func (s MessageStatus) Became(now time.Time) string {
 	text := s.State
 	if s.State != sessions.Queued {
@@ -64,11 +64,11 @@ func Status(reg *sessions.Registry, id, sid string, found inbox.Found) MessageSt
 		return st
 	}
 	ring := reg.Facts.Of(sid).LastRing
-	held := ring.Outcome == wake.Held && found.Where == inbox.Handed && found.By == ring.Method // the client keeps it from its model
+	held := ring.Outcome == wake.Held && found.Where == inbox.Handed && found.By == ring.Method // the client still holds it back from its model
 	if ring.At.Before(m.Time()) || sessions.IsFuture(ring.At, reg.Now()) || found.Where != inbox.Queued && !held {
 		return st
 	}
-	if !loops.OpensAt(reg, sid, m).IsZero() || m.Held == "" && ring.At.Before(mail.FromSeconds(m.OpensAt())) { // the ring was for others
+	if !loops.OpensAt(reg, sid, m).IsZero() || m.Held == "" && ring.At.Before(mail.FromSeconds(m.OpensAt())) { // the last ring was for other messages
 		return st
 	}
 	st.State, st.LastRing = sessions.Queued, ring
@@ -77,7 +77,7 @@ func Status(reg *sessions.Registry, id, sid string, found inbox.Found) MessageSt
 		st.State, st.At, st.By = sessions.Rung, ring.At.UTC(), ring.Method
 	case held:
 		st.At, st.By = m.Time().UTC(), ""
-	case ring.Outcome == sessions.Handed && ring.IsFor(m): // in parts, and not all of them yet
+	case ring.Outcome == sessions.Handed && ring.IsFor(m): // some of its parts were handed over, not all
 		st.State, st.At, st.By = sessions.Handed, ring.At.UTC(), ring.Method
 	}
 	return st

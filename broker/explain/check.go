@@ -23,11 +23,11 @@ import (
 	"c2c/wake"
 )
 
-// answerTime is how long it may take until a ring is answered, or until somebody rings for mail.
+// answerTime is how long an answer to a ring may take, or a ring after new mail.
 const answerTime = time.Minute
 
-// Check tells which sessions were not woken and why, what was damaged, and whose process cannot be seen.
-// wakes says whether there is a way to wake sessions of a client.
+// Check reports sessions that were not woken and why, damaged files, and sessions whose process c2c cannot see. wakes reports
+// whether c2c has a way to wake sessions of a client.
 func Check(ctx context.Context, reg *sessions.Registry, wakes func(client string) bool) []doctor.Finding {
 	all, err := reg.Sessions(ctx)
 	if err != nil {
@@ -41,7 +41,7 @@ func Check(ctx context.Context, reg *sessions.Registry, wakes func(client string
 		}
 		waits, err := mailThatRings(ctx, reg, s)
 		if errors.Is(err, atomicfile.ErrNotOurs) {
-			continue // checkMailboxes has told
+			continue // checkMailboxes has reported it
 		}
 		if err != nil {
 			found = append(found, doctor.Failed("session "+s.Alias, "", err))
@@ -67,14 +67,14 @@ func Check(ctx context.Context, reg *sessions.Registry, wakes func(client string
 	return append(append(damaged, checkRoom(reg, all)...), found...)
 }
 
-// warnFull is the part of the registry, in percent, from which on a person is warned.
+// warnFull is the percentage of the registry's size from which on Check warns.
 const warnFull = 70
 
-// checkRoom warns before the registry is full. Sessions that have ended are forgotten by themselves, unless mail waits for them.
+// checkRoom warns before the registry is full. c2c removes ended sessions by itself, unless mail waits for them.
 func checkRoom(reg *sessions.Registry, all []sessions.Session) []doctor.Finding {
 	info, err := reg.Dir().Stat(registry.FileName)
 	if err != nil || info.Size()*100 < registry.MaxBytes*warnFull {
-		return nil // Sessions has told an error
+		return nil // Sessions has reported the error
 	}
 	waits := 0
 	for _, s := range all {
@@ -87,8 +87,8 @@ func checkRoom(reg *sessions.Registry, all []sessions.Session) []doctor.Finding 
 			info.Size()*100/registry.MaxBytes, len(all), waits, registry.FullHint)}}
 }
 
-// checkMods says in which running sessions a mod of ours was seen. One that is not loaded is no fault: its person or
-// its administrator may have it so, or the client is too old.
+// checkMods lists the running sessions in which it has seen a mod of ours. A missing mod is not a problem: the person or an
+// administrator may have switched it off, or the client is too old.
 func checkMods(all []sessions.Session) (found []doctor.Finding) {
 	for _, p := range client.All() {
 		var with, without []string
@@ -115,7 +115,7 @@ func checkMods(all []sessions.Session) (found []doctor.Finding) {
 	return found
 }
 
-// Few are names, as many as a person reads.
+// Few joins the first names of a list: as many as a person reads.
 func Few(names []string) string {
 	const most = 5
 	if len(names) > most {
@@ -124,10 +124,10 @@ func Few(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// checkDamage lists the damaged files that were set aside, until somebody has removed them.
+// checkDamage lists the damaged files that c2c has set aside and that nobody has removed yet.
 func checkDamage(ctx context.Context, reg *sessions.Registry, all []sessions.Session) (found []doctor.Finding) {
 	for _, pattern := range []string{"*.corrupt-*", "sessions/*.corrupt-*"} {
-		names, _ := fs.Glob(os.DirFS(reg.Root()), pattern) // so that a [ in the path of the root is no pattern
+		names, _ := fs.Glob(os.DirFS(reg.Root()), pattern) // in DirFS a [ in the path of the root is no pattern
 		for _, name := range names {
 			found = append(found, doctor.Finding{Status: doctor.Warning, Part: "damaged file", Path: filepath.Join(reg.Root(), name),
 				Detail: "what could be read of it was kept; look at the rest, then move it away"})
@@ -136,8 +136,7 @@ func checkDamage(ctx context.Context, reg *sessions.Registry, all []sessions.Ses
 	return append(found, checkMailboxes(ctx, reg, all)...)
 }
 
-// checkMailboxes tells of mail that cannot be read, and of what stands in a mailbox and is no mail file of ours: readers
-// pass it over.
+// checkMailboxes reports unreadable mail, and entries of a mailbox that are no mail files of ours: readers skip these.
 func checkMailboxes(ctx context.Context, reg *sessions.Registry, all []sessions.Session) (found []doctor.Finding) {
 	names, nerr := reg.Dir().Names()
 	for _, sid := range inbox.Spills(names) {
@@ -175,7 +174,7 @@ func checkMailboxes(ctx context.Context, reg *sessions.Registry, all []sessions.
 	return found
 }
 
-// lookNow says how a session looks at its mail. Mail of an agent is taken by nobody else.
+// lookNow says how a person can get the mail of a session read. Only an agent itself may take its mail.
 func lookNow(sid string, all []sessions.Session) string {
 	for _, s := range all {
 		switch {
@@ -193,7 +192,7 @@ func lookNow(sid string, all []sessions.Session) string {
 	return "c2c sweep, since no session has it any more"
 }
 
-// checkSession looks at the last ring of one session, and at its mail. ok is false if there is nothing to tell.
+// checkSession checks the last ring of one session, and its mail. ok is false if there is nothing to report.
 func checkSession(reg *sessions.Registry, s sessions.Session, waits []mail.Message, wakes bool) (f doctor.Finding, ok bool) {
 	r, now := s.LastRing, reg.Now()
 	f = doctor.Finding{Session: s.Alias, Status: doctor.OK, Part: "session " + s.Alias}
@@ -236,7 +235,7 @@ func checkSession(reg *sessions.Registry, s sessions.Session, waits []mail.Messa
 	return f, true
 }
 
-// mailThatRings gives the messages that wait and that a session is rung for.
+// mailThatRings returns the waiting messages for which c2c rings the session.
 func mailThatRings(ctx context.Context, reg *sessions.Registry, s sessions.Session) ([]mail.Message, error) {
 	box, err := reg.Mailbox(s.ID)
 	if err != nil || s.Quiet {
@@ -246,7 +245,7 @@ func mailThatRings(ctx context.Context, reg *sessions.Registry, s sessions.Sessi
 	return wake.MayWake(msgs), err
 }
 
-// remedy says what the person can do for a session whose mail waits. r is zero when nobody has rung.
+// remedy says what the person can do for a session whose mail waits. r is zero if no process has rung.
 func remedy(s sessions.Session, r wake.Ring, wakes bool) string {
 	p, _ := client.Find(s.Client)
 	switch {

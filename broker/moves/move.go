@@ -25,14 +25,15 @@ const (
 	mover = inbox.ByMover
 	// moveWait is how long a move waits for a mailbox that another process has locked. The rest comes later.
 	moveWait = 200 * time.Millisecond
-	// moveBytes is how much is moved in one commit, which makes one file: a hook that shows little reads it whole.
+	// moveBytes bounds how much one commit moves. A commit makes one file, and even a hook that shows little has to read all of
+	// it.
 	moveBytes = 1 << 20
 	// MaxMoves bounds how often a message follows an alias that changes hands while it is sent.
 	MaxMoves = 3
 )
 
-// Finish moves the mail of some sessions to another one. What cannot move now stays in the facts: that
-// is logged and no error, because every hook and every tool call of the session begins here.
+// Finish moves the mail of some sessions to another one. Mail that cannot move now stays recorded in the facts. Finish only
+// logs that, because every hook and every tool call of the session begins here.
 func Finish(ctx context.Context, reg *sessions.Registry, from []string, own registry.Row) {
 	if len(from) == 0 {
 		return
@@ -41,7 +42,7 @@ func Finish(ctx context.Context, reg *sessions.Registry, from []string, own regi
 	var stuck []string
 	for i := 0; i < len(from); i++ {
 		sid := from[i]
-		if f, err := reg.Facts.Read(sid); err == nil { // mail that was to move there is to move here
+		if f, err := reg.Facts.Read(sid); err == nil { // mail that had to move there now has to move here
 			from = facts.AddMissing(from, slices.DeleteFunc(f.MoveFrom, func(s string) bool { return s == sid || s == own.SID() })...)
 		}
 		gone, err := isGone(reg, sid)
@@ -53,7 +54,7 @@ func Finish(ctx context.Context, reg *sessions.Registry, from []string, own regi
 			stuck = append(stuck, sid)
 		}
 	}
-	done, err := Redeliver(ctx, reg, own, from) // a sweep may have made dead letters of what was to be moved
+	done, err := Redeliver(ctx, reg, own, from) // a sweep may have turned that mail into dead letters
 	if err != nil {
 		reg.Log.Warn("dead letters are still to come", "to", own.SID(), "err", err)
 	}
@@ -72,15 +73,14 @@ func Finish(ctx context.Context, reg *sessions.Registry, from []string, own regi
 	}
 }
 
-// isGone says whether a session is not registered, and may have mail. One that is back keeps its mail.
+// isGone reports whether a session is no longer registered. A session that has come back keeps its mail.
 func isGone(reg *sessions.Registry, sid string) (bool, error) {
 	rows, err := reg.ReadRegistry() // not rows, which may lock the registry
 	return err == nil && registry.FindSID(rows, sid) < 0 && mail.ValidName(sid), err
 }
 
-// hasMore says whether a mailbox has mail to move, or a reader has some of it. That mail may have come after the
-// move, from a sender that had read the registry before. The caller holds the lock of the facts, in which the
-// sender records it.
+// hasMore reports whether a mailbox still has mail to move, or a reader has some of it. That mail may have come after the move,
+// from a sender that had read the registry before. The caller holds the lock of the facts, in which the sender records it.
 func hasMore(ctx context.Context, reg *sessions.Registry, sid string) bool {
 	if gone, err := isGone(reg, sid); err == nil && !gone {
 		return false
@@ -185,7 +185,7 @@ func moveOwed(ctx context.Context, reg *sessions.Registry, from, to string, move
 	owed.CloseMessages(ctx, reg, from, owed.HandedOver, moved)
 }
 
-// without gives those messages that were not refused.
+// without returns the messages that were not refused.
 func without(msgs []mail.Message, refused []notice.DeadLetter) []mail.Message {
 	dead := map[owed.Key]bool{}
 	for _, d := range refused {
@@ -252,10 +252,9 @@ func emptySome(ctx context.Context, box *inbox.Mailbox, put func([]mail.Message)
 	return lease.More && err == nil, errors.Join(err, lease.Remove(again, inbox.Handles(lease.Messages[:n])...))
 }
 
-// Redeliver gives a session its dead letters, and those of the sessions whose mail moves to it; done says that
-// none is left to deliver. The lock is not held while they are delivered (the original takes it after an
-// inbox's); the ids make a second delivery harmless. One that can never be delivered stays where it is, with
-// the reason.
+// Redeliver delivers to a session its dead letters, and those of the sessions whose mail moves to it; done means that none is
+// left. The lock is not held while they are delivered (the original takes it after an inbox's); the ids make a second delivery
+// harmless. A dead letter that can never be delivered stays, with the reason.
 func Redeliver(ctx context.Context, reg *sessions.Registry, own registry.Row, from []string) (done bool, err error) {
 	may, longest := mayInherit(reg, own, from)
 	if !anyDead(reg, may, longest) {
@@ -263,10 +262,10 @@ func Redeliver(ctx context.Context, reg *sessions.Registry, own registry.Row, fr
 	}
 	lines, err := notice.DeadLines(reg)
 	if err != nil {
-		// What is no file of ours stays so until somebody repairs it: each call of the session would look in vain.
+		// A file that is not ours stays so until a person repairs it: looking again at each call of the session would not help.
 		return errors.Is(err, atomicfile.ErrNotOurs) || errors.Is(err, atomicfile.ErrTooLarge) || errors.Is(err, fs.ErrPermission), err
 	}
-	mine := map[string][]string{} // lines by message: a sweep that was killed may have written one twice
+	mine := map[string][]string{} // lines by message: a killed sweep may have written one twice
 	var messages []mail.Message
 	for _, line := range lines {
 		if !may(line) {
@@ -305,9 +304,9 @@ func Redeliver(ctx context.Context, reg *sessions.Registry, own registry.Row, fr
 	return here && n == len(messages), errors.Join(err, derr)
 }
 
-// Delivered gives the dead letters, of those with these lines, whose messages their session has or has read; all says that none is
-// missing. A sweep may have the others in its hands, or have taken them away again: it has seen that they are dead letters
-// already, and adds none.
+// Delivered returns those of the given dead letters whose messages the session has in its mailbox or has read; all means that
+// no message is missing. A sweep may have leased or removed the others: it has seen that they are dead letters already, and
+// adds no second ones.
 func Delivered(ctx context.Context, box *inbox.Mailbox, mine map[string][]string, messages []mail.Message) (gone map[string]string, all bool, err error) {
 	gone, all = map[string]string{}, true
 	if len(messages) == 0 {
@@ -338,8 +337,8 @@ func Delivered(ctx context.Context, box *inbox.Mailbox, mine map[string][]string
 	return gone, all, nil
 }
 
-// mayInherit gives a function that says whether there may be a dead letter in some lines that a session gets, and how long the
-// names are that it looks for. Nearly all of many thousands are not, and to parse them all takes a hook seconds.
+// mayInherit returns a quick test whether some lines may contain a dead letter for a session, and the length of the longest
+// name that it looks for. Among thousands of lines hardly any match, and parsing them all would take a hook seconds.
 func mayInherit(reg *sessions.Registry, own registry.Row, from []string) (may func(lines []byte) bool, longest int) {
 	names := append([]string{own.SID()}, from...)
 	if f := reg.Facts.Of(own.SID()); f.Named && !f.Proposed {
@@ -351,12 +350,12 @@ func mayInherit(reg *sessions.Registry, own registry.Row, from []string) (may fu
 	}
 	return func(lines []byte) bool {
 		is := func(f *finder.Finder) bool { return f.In(lines) }
-		return bytes.Contains(lines, []byte(`\u`)) || slices.ContainsFunc(finders, is) // such a letter may spell one of the names
+		return bytes.Contains(lines, []byte(`\u`)) || slices.ContainsFunc(finders, is) // an escaped letter may be part of a name
 	}, longest
 }
 
-// anyDead says whether the dead letters may have something that matches; no name in it is longer than overlap. For nearly every
-// session that comes back there is nothing. If the file cannot be read it says yes: reading it whole will then report why.
+// anyDead reports whether some of the dead letters may match; overlap is the length of the longest name. For nearly every
+// session that comes back none does. If the file cannot be read it returns true: reading it whole will then report the error.
 func anyDead(reg *sessions.Registry, may func([]byte) bool, overlap int) (found bool) {
 	err := notice.EachDeadPiece(reg, overlap, func(piece []byte) (more bool) {
 		found = may(piece)
@@ -365,9 +364,9 @@ func anyDead(reg *sessions.Registry, may func([]byte) bool, overlap int) (found 
 	return found || err != nil
 }
 
-// inherits says whether a session gets a dead letter. It gets its own. As in the original, it also gets those that
-// were sent to the alias that it has chosen (a project's file chooses nothing), unless the other session may come back: one that was known by more
-// than its process.
+// inherits reports whether a session gets a dead letter. It gets its own. As in the original, it also gets those that were sent
+// to the alias that it has chosen (a project's file chooses nothing), unless the earlier session may come back, which is so if
+// c2c knew it by more than its process.
 func inherits(reg *sessions.Registry, own registry.Row, from []string, d notice.DeadLetter) bool {
 	if d.SessionID == own.SID() || slices.Contains(from, d.SessionID) {
 		return true

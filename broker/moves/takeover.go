@@ -17,16 +17,16 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Takeover is what Takeover did, or would do.
+// Takeover describes what TakeOver did, or would do.
 type Takeover struct {
 	From    string   `json:"from_session_id"`
 	To      string   `json:"to_session_id"`
-	Alias   string   `json:"alias"`           // what To is called from now on
-	Former  string   `json:"former_alias"`    // what it was called
-	Waiting int      `json:"waiting"`         // messages that had not been read
-	Told    []string `json:"told"`            // aliases of those who had written
+	Alias   string   `json:"alias"`           // the name of To from now on
+	Former  string   `json:"former_alias"`    // the name of To before
+	Waiting int      `json:"waiting"`         // unread messages
+	Told    []string `json:"told"`            // aliases of the senders that were told
 	Left    bool     `json:"left,omitempty"`  // some mail could not be moved yet, and comes with the next call of To
-	Ended   bool     `json:"ended,omitempty"` // it was done before
+	Ended   bool     `json:"ended,omitempty"` // it was already done before this call
 }
 
 // ErrRuns: the session is alive, or may be.
@@ -69,7 +69,7 @@ func TakeOver(ctx context.Context, reg *sessions.Registry, old, heir string, for
 	return t, err
 }
 
-// TakeoverPair finds the two sessions and refuses what cannot be.
+// TakeoverPair finds the two sessions, and refuses a takeover that is not possible.
 func TakeoverPair(reg *sessions.Registry, rows []registry.Row, old, heir string, force bool) (from, to sessions.Session, err error) {
 	var both [2]sessions.Session
 	for i, name := range []string{old, heir} {
@@ -103,7 +103,8 @@ func refuseRunning(s sessions.Session, force bool) error {
 	return fmt.Errorf("%s is %s: %w", s.Alias, s.State, ErrRuns)
 }
 
-// tookOver says whether a takeover was done, but for mail that is still to come: the alias is the other session's, which was called heir.
+// tookOver reports whether the takeover is already done, except for mail that still has to move: then the alias belongs to the
+// session that was called heir.
 func tookOver(reg *sessions.Registry, rows []registry.Row, old, heir string) (t Takeover, ok bool) {
 	r := reg.Receiver(rows, old)
 	if r == nil || len(sessions.Holders(rows, heir)) > 0 {
@@ -117,15 +118,14 @@ func tookOver(reg *sessions.Registry, rows []registry.Row, old, heir string) (t 
 	return Takeover{From: f.TookOver, To: r.SID(), Alias: r.Alias(), Former: f.Former[n-1].Alias, Told: []string{}, Ended: true}, true
 }
 
-// GiveAlias is a takeover in the registry. The writers are told before it, when nothing can stop it but a full disk: behind
-// it nobody knows any more whose mail it was. The facts are written before it, too: from then on each call of the session
-// brings the mail.
+// GiveAlias changes the registry for a takeover. It tells the senders first, after all checks: after the change no file says
+// any more whose mail it was. It writes the facts first, too: from then on each call of the session moves mail.
 func GiveAlias(ctx context.Context, reg *sessions.Registry, rows []registry.Row, t Takeover, letters []letter, force bool) ([]registry.Row, error) {
 	i, j := registry.FindSID(rows, t.From), registry.FindSID(rows, t.To)
 	if i < 0 || j < 0 || sessions.Fold(rows[i].Alias()) != sessions.Fold(t.Alias) {
 		return nil, fmt.Errorf("hand over %q: its session has changed meanwhile; look with c2c list and try again", t.Alias)
 	}
-	if err := refuseRunning(reg.Session(rows[i]), force); err != nil { // it may have been started meanwhile
+	if err := refuseRunning(reg.Session(rows[i]), force); err != nil { // the session may have been started meanwhile
 		return nil, err
 	}
 	for _, l := range letters {
@@ -135,7 +135,7 @@ func GiveAlias(ctx context.Context, reg *sessions.Registry, rows []registry.Row,
 	}
 	since := reg.Facts.Of(t.From).AliasSince
 	err := reg.Facts.Change(ctx, t.To, func(f *facts.Facts) {
-		if f.Alias != t.Alias { // else a call before was killed behind this
+		if f.Alias != t.Alias { // otherwise an earlier call was killed after this step
 			f.Alias = t.Former
 		}
 		f.Rename(t.Alias, reg.Now())
@@ -171,14 +171,14 @@ func completeTakeover(ctx context.Context, reg *sessions.Registry, t *Takeover) 
 	return notice.Send(ctx, reg, t.To, mail.Message{To: t.Alias, ID: notice.ID("handover", t.From, t.To), Content: text}, "handover")
 }
 
-// letter is a notice to a session that wrote to one that was taken over.
+// letter is a notice to a sender of mail for the session that was taken over.
 type letter struct {
 	to      registry.Row // nil: its writer is gone
-	waiting int          // its messages that were not read
+	waiting int          // its unread messages
 	open    []mail.Message
 }
 
-// maxOpen bounds the questions of one writer that are named.
+// maxOpen is how many questions of one sender a notice names at most.
 const maxOpen = 5
 
 // Writers gives the senders whose mail waits in a session's mailbox, or whose questions it has read and not answered.
@@ -250,7 +250,7 @@ func TellWriter(ctx context.Context, reg *sessions.Registry, t Takeover, l lette
 	return notice.Send(ctx, reg, l.to.SID(), mail.Message{To: l.to.Alias(), ID: notice.ID("handover", t.From, t.To, l.to.SID()), Content: text}, "handover")
 }
 
-// LeftMailbox opens the mailbox of a session that is no longer registered, by its id.
+// LeftMailbox opens, by its id, the mailbox of a session that is no longer registered.
 func LeftMailbox(reg *sessions.Registry, sid string) (*inbox.Mailbox, error) {
 	used, err := inbox.Sessions(reg.Dir())
 	if err != nil {

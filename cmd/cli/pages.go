@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Pages are the pages of docs/commands by their names. c2cd makes man pages of the same parts.
+// Pages returns the pages of docs/commands by file name. c2cd makes the man pages from the same parts.
 func Pages() map[string][]byte {
 	const made = "<!-- made by `make docs` from the table in cmd/cli -->\n"
 	all := map[string][]byte{"README.md": []byte(made + "# The verbs of c2c\n\nMail between coding agents.\n\n" + OverviewPage(inDocs, "[%s](%[1]s.md)"))}
@@ -17,7 +17,7 @@ func Pages() map[string][]byte {
 
 func inDocs(title string) string { return "## " + title + "\n\n" }
 
-// OverviewPage has all verbs, each with the link that the format makes of it, and the topics of the help.
+// OverviewPage lists all verbs, each as a link in the given format, and the topics of the help.
 func OverviewPage(heading func(string) string, link string) string {
 	var out strings.Builder
 	for _, g := range table {
@@ -34,7 +34,7 @@ func OverviewPage(heading func(string) string, link string) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// Page is what both kinds of pages say of a verb.
+// Page is the text about a verb that both kinds of pages share.
 func (v Verb) Page(heading func(string) string) string {
 	out := v.Does() + "\n\n" + paragraphs(v.Text())
 	if len(v.Options) > 0 {
@@ -47,7 +47,7 @@ func (v Verb) Page(heading func(string) string) string {
 	return out + heading("Exit status") + v.ExitStatus() + "\n\n" + heading("Examples") + Indented(strings.Join(v.Shows(), "\n"))
 }
 
-// paragraphs is a text of the help in Markdown: what is indented there keeps its lines.
+// paragraphs turns a text of the help into Markdown; indented lines stay as they are.
 func paragraphs(text string) (out string) {
 	if text == "" {
 		return ""
@@ -62,12 +62,12 @@ func paragraphs(text string) (out string) {
 	return out + "\n"
 }
 
-// escaped is a text that Markdown takes as it is.
+// escaped returns a text so that Markdown shows it unchanged.
 func escaped(text string) string {
 	return strings.NewReplacer("<", `\<`, "*", `\*`, "`", "\\`").Replace(text)
 }
 
-// Indented is a text that keeps its lines.
+// Indented returns a text whose lines stay as they are.
 func Indented(text string) (out string) {
 	for line := range strings.Lines(strings.TrimSuffix(text, "\n") + "\n") {
 		if line != "\n" {

@@ -15,7 +15,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// The mail that rows begin with. Every root has the sessions amber, birch, who writes, cedar, dune and ebony.
+// The mail that exists before a row is measured. Every root has the sessions amber, birch (the sender), cedar, dune and ebony.
 const (
 	nearlyFull = "19,400 waiting" // for cedar, of the 20,000 that c2c lets wait
 	full       = "19,900 waiting"
@@ -92,7 +92,7 @@ func (w *world) named(what string, size int) mail.Message {
 	return m
 }
 
-// store has n messages wait, and last behind them.
+// store puts n messages into the mailbox, and last after them.
 func (w *world) store(sid string, n, size int, last ...mail.Message) error {
 	return w.mailbox(sid, func(ctx context.Context, box *inbox.Mailbox) error {
 		for ; n > 0; n -= atOnce {
@@ -112,7 +112,7 @@ func (w *world) store(sid string, n, size int, last ...mail.Message) error {
 	})
 }
 
-// archive has first, and then n more, be read.
+// archive puts first, and then n more messages, into the archive.
 func (w *world) archive(sid string, n, size int, first []mail.Message) error {
 	if first != nil {
 		if err := w.store(sid, 0, 0, first...); err != nil {

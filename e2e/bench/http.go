@@ -70,7 +70,7 @@ func (f *face) stop() error {
 	return err
 }
 
-// http tells what a tool call over HTTP takes: alone, with many streams open, and while others try to get in.
+// http measures a tool call over HTTP: alone, with many streams open, and during refused requests.
 func (w *world) http() (table string, err error) {
 	if err := w.renew(""); err != nil {
 		return "", err
@@ -246,7 +246,7 @@ func (g *guest) listen(reads bool, open *sync.WaitGroup) (end func(), err error)
 	return func() { resp.Body.Close() }, nil
 }
 
-// hold says half of something on many connections.
+// hold sends half a request on many connections.
 func (f *face) hold() (end func(), err error) {
 	var all []net.Conn
 	end = func() {

@@ -20,10 +20,10 @@ with open(sys.argv[1] + "/amber.inbox.lock", "a") as lock:
         time.sleep(0.002)
 `
 
-// otherBody is the message of a sender that nothing goes wrong with.
+// otherBody is the message of the other sender, which gets no fault.
 const otherBody = "other"
 
-// crowds has a second sender beside the one at which things go wrong: either may store the messages of both.
+// crowds are scenarios with a second sender beside the one that gets the fault: either may store the messages of both.
 func crowds() []*scenario {
 	s := &scenario{name: "send, beside another", as: "birch", command: []string{"c2c", "send", "amber", "--id", "new", newBody},
 		prepare: waits(2, 100)}

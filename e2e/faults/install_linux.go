@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// own is what the person had before c2c came.
+// own are the person's files before c2c was installed.
 var own = map[string]string{
 	"home/.claude/settings.json": "{\n\t\"model\": \"x\", // mine\n\t\"hooks\": {\"Stop\": []}\n}\n",
 	"home/.codex/config.toml":    "# mine\nmodel = \"x\"\n\n[mcp_servers.other]\ncommand = \"other\"\n",
@@ -15,7 +15,7 @@ var own = map[string]string{
 	"home/.claude.json":          "{\n  \"mcpServers\": {\"other\": {\"command\": \"other\"}}\n}\n",
 }
 
-// equip gives the person files of their own.
+// equip writes the person's own files.
 func equip(p *place) error {
 	for name, text := range own {
 		if err := os.MkdirAll(filepath.Dir(p.path(name)), 0o755); err != nil {
@@ -38,7 +38,7 @@ func bare(client string) func(*place) error {
 	}
 }
 
-// keep remembers the whole of the person's files.
+// keep remembers all of the person's files.
 func (p *place) keep() (err error) {
 	p.person, err = p.read("home", "project")
 	return err
@@ -66,7 +66,7 @@ func installs() (all []*scenario) {
 	return sorted(all)
 }
 
-// clientFiles leaves out what is ours alone: undo records.
+// clientFiles leaves out c2c's own files: undo records.
 func clientFiles(all files) files {
 	all = maps.Clone(all)
 	maps.DeleteFunc(all, func(name string, _ file) bool {
@@ -75,7 +75,7 @@ func clientFiles(all files) files {
 	return all
 }
 
-// checkEdits: each file is the old one or the new; the same again completes it, and an uninstall makes all as it was.
+// checkEdits: each file is the old one or the new; the same command again completes it, and an uninstall restores everything.
 func (s *scenario) checkEdits(v *verdict, again, back []string) {
 	after := v.tree()
 	old, edited := clientFiles(v.home()), clientFiles(v.edited)
@@ -93,7 +93,7 @@ func (s *scenario) checkEdits(v *verdict, again, back []string) {
 	if v.run.code == 0 && !v.run.killed {
 		v.equal("acknowledged", clientFiles(after), edited)
 	}
-	// A death is looked at in both ways, of the errors each in one.
+	// A kill is checked in both ways, each error in one of them.
 	if v.run.killed || v.fault.n%2 == 0 {
 		v.must("", again...)
 		v.equal("after a retry", clientFiles(v.tree()), edited)

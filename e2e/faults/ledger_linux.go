@@ -14,7 +14,7 @@ type letter struct {
 	Content string `json:"content"`
 }
 
-// verdict looks at what a run has left, with plain commands, and collects what is wrong.
+// verdict checks the state after a run, with ordinary commands, and collects what is wrong.
 type verdict struct {
 	*place
 	fault fault
@@ -26,7 +26,7 @@ func (v *verdict) wrong(format string, args ...any) {
 	v.found = append(v.found, fmt.Sprintf(format, args...))
 }
 
-// must runs a command that has to work, whatever went wrong before.
+// must runs a command that has to succeed, whatever failed before.
 func (v *verdict) must(as string, words ...string) string {
 	out, err := v.place.run(as, words...)
 	if err != nil {
@@ -115,8 +115,8 @@ func (v *verdict) clean(damaged bool, but ...string) {
 	}
 }
 
-// settled reads what waits, and then everything must be in the archive once, in order. After one more message
-// there is no litter.
+// settled reads the waiting mail; then every message must be in the archive once, in order. After one more message no leftover
+// files may exist.
 func (v *verdict) settled(s *scenario, as, alias string, offered, all []letter) {
 	v.same("read afterwards", v.letters(as, "c2c", "poll-inbox", "--json"), offered)
 	v.same("archive", v.archived(as), append(slices.Clone(v.gone), all...))
@@ -126,7 +126,7 @@ func (v *verdict) settled(s *scenario, as, alias string, offered, all []letter) 
 	v.clean(s.damaged)
 }
 
-// checkSend: acknowledged is stored once, refused at most once, and a retry makes it whole.
+// checkSend: an acknowledged message is stored once, a refused one at most once, and a retry completes it.
 func (s *scenario) checkSend(v *verdict, body string) {
 	sent := append(slices.Clone(v.mail), letter{"new", body})
 	now := v.waiting("amber")
@@ -148,7 +148,7 @@ func (s *scenario) checkSend(v *verdict, body string) {
 	v.settled(s, "amber", "amber", sent, sent)
 }
 
-// checkRead: what was not shown and acknowledged is offered again, and nothing is in the archive twice.
+// checkRead: messages that were not shown and acknowledged are offered again, and no message is in the archive twice.
 func (s *scenario) checkRead(v *verdict) {
 	waiting := v.waiting("amber")
 	var left, read []letter

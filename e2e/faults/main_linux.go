@@ -1,7 +1,6 @@
-// Command faults runs c2c again and again, and each time lets another system
-// call fail or kills it there: the first openat, the second, and so on to the
-// last fsync. Then it looks, with plain commands, whether anything is lost,
-// doubled, half written, or went wrong without a word:
+// Command faults runs c2c again and again, and each time lets another system call fail or kills it there: the first openat, the
+// second, and so on to the last fsync. Then it checks, with ordinary commands, whether anything is lost, doubled, half written,
+// or failed without an error message:
 //
 //	faults [-only scenario] [-fault fsync:error=EIO:when=2] [-j 2] <directory of c2c and c2cd>
 //
@@ -68,11 +67,11 @@ func run(bin string, chosen []*scenario, one string, workers int) error {
 	return report(rows)
 }
 
-// row is what came of one scenario.
+// row is the result of one scenario.
 type row struct {
 	scenario         *scenario
-	calls            int // system calls at which something was made to fail
-	injected, missed int // runs with the fault, and those that did not come that far
+	calls            int // system calls that got a fault
+	injected, missed int // runs with the fault, and runs that did not reach it
 	findings         []string
 }
 
@@ -103,7 +102,7 @@ func (t *suite) run(chosen []*scenario) ([]row, error) {
 	return rows, nil
 }
 
-// scenario makes its known state, and comes back to it for each fault.
+// scenario makes the known state once, and restores it for each fault.
 func (t *suite) scenario(s *scenario, dir string) (row, error) {
 	w := row{scenario: s}
 	p, err := newPlace(t.bin, dir)

@@ -11,16 +11,16 @@ import (
 	"strings"
 )
 
-// scenario is a command in a known state, and what must hold whatever fails in it.
+// scenario is a command in a known state, and the checks that must hold whichever call fails.
 type scenario struct {
 	name    string
 	as      string // session
 	command []string
 	stdin   string
 	damaged bool // a copy of a broken file may be kept aside
-	syncs   bool // what it says is true only after a sync, whatever it found on the disk
+	syncs   bool // its answer is true only after a sync, whatever it found on the disk
 	prepare func(*place) error
-	beside  func(*place) (wait func() error, err error) // who else is at work meanwhile; nil: nobody
+	beside  func(*place) (wait func() error, err error) // another process that works meanwhile; nil: none
 	check   func(*verdict)
 
 	shows func(stdout, id string) bool // of a reader
@@ -40,7 +40,7 @@ func (p *place) pair() error {
 	return p.steps(": c2c register amber --session-id amber", ": c2c register birch --session-id birch")
 }
 
-// send has birch send count messages of a size.
+// send makes birch send count messages of a size.
 func (p *place) send(to string, count, size int) error {
 	for i := range count {
 		id := fmt.Sprintf("m-%d", i)
@@ -51,7 +51,7 @@ func (p *place) send(to string, count, size int) error {
 	return nil
 }
 
-// sendLong has birch send a message that no command line takes.
+// sendLong makes birch send a message that is too long for a command line.
 func (p *place) sendLong(to, id string, size int) error {
 	cmd := p.command(context.Background(), "birch", strings.Repeat("l", size), p.program([]string{"c2c", "send", to, "--id", id, "-"})...)
 	return cmd.Run()
@@ -67,7 +67,7 @@ func (p *place) note(as string) error {
 	return nil
 }
 
-// waits is the state with so much mail for amber, changed by more.
+// waits makes the state with this much mail waiting for amber, and then applies more.
 func waits(count, size int, more ...func(*place) error) func(*place) error {
 	return func(p *place) error {
 		err := p.pair()

@@ -17,8 +17,8 @@ import (
 var changes = []string{"openat", "mkdirat", "unlinkat", "renameat", "renameat2", "linkat", "write", "pwrite64", "fsync",
 	"fdatasync", "ftruncate", "fchmod", "fchmodat", "fchownat", "copy_file_range", "sendfile", "splice", "fcntl"}
 
-// looks are those that only look: an error of one must not pass for an empty file. close is not here: strace would
-// leave the file open, and its lock held, where the kernel closes it whatever it says.
+// looks are the system calls that only read: an error must not pass for an empty file. close is not here: with a fault strace
+// would leave the file open, and its lock held, but the kernel closes the file even with an error.
 var looks = []string{"read", "pread64", "fstat", "newfstatat", "getdents64", "lseek", "readlinkat"}
 
 // fault is one error, or a SIGKILL, at the N-th of some system call.
@@ -69,7 +69,7 @@ func (p *place) trace(s *scenario, f *fault) (*result, error) {
 	if f != nil {
 		words = append(words, "-e", "inject="+f.String())
 	}
-	if f == nil || f.what != kill { // it is quicker, and injects no signals
+	if f == nil || f.what != kill { // this mode is quicker, but cannot inject signals
 		words = append(words, "--seccomp-bpf")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -105,7 +105,7 @@ func (p *place) trace(s *scenario, f *fault) (*result, error) {
 
 var callLine = regexp.MustCompile(`(?m)^(\d+) +([a-z0-9_]+)\((.*)$`)
 
-// parse counts as strace does: in each thread for itself.
+// parse counts as strace does: separately in each thread.
 func parse(trace string) (calls []call) {
 	seen := map[string]int{}
 	for _, m := range callLine.FindAllStringSubmatch(trace, -1) {
@@ -115,7 +115,7 @@ func parse(trace string) (calls []call) {
 	return calls
 }
 
-// faults lists what can go wrong at each call, each thing once. What must not fail in one thread is not tried in another.
+// faults lists each possible fault at each call once. A call that must not fail in one thread is left out in all.
 func faults(calls []call) (all []fault) {
 	known := map[fault]bool{}
 	for _, c := range calls {
@@ -141,13 +141,13 @@ func (c call) foreign() bool {
 	return slices.ContainsFunc([]string{`"/sys/`, `"/proc/self`, "F_GETFD", wake}, func(part string) bool { return strings.Contains(c.args, part) })
 }
 
-// metForeign says whether the fault may have hit the runtime's own call. When it wakes a thread is chance, and
-// moves the count of writes.
+// metForeign reports whether the fault may have hit the runtime's own call. The runtime wakes threads at random moments, and
+// that changes the count of writes.
 func (f fault) metForeign(calls []call) bool {
 	return slices.ContainsFunc(calls, func(c call) bool { return c.name == f.call && c.n == f.n && c.foreign() })
 }
 
-// failures leaves out a death where nothing has changed since the last.
+// failures leaves out a kill if nothing has changed since the last one.
 func (c call) failures() []string {
 	creates := strings.Contains(c.args, "O_CREAT")
 	locks := strings.Contains(c.args, "LK")

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// check reads what is left and looks for every message in the archives.
+// check reads the remaining mail and looks for every message in the archives.
 func (t *torture) check() error {
 	boxes := t.names()[:mailboxes:mailboxes]
-	// Two writes end what a killed process had begun: a send, and a poll.
+	// A send and a poll complete what a killed process had begun.
 	for _, name := range boxes {
 		if err := t.home.Run("sender-0", "send", name, "--id", "last-"+name, "x"); err != nil {
 			return err
@@ -67,8 +67,8 @@ func (t *torture) compare(found map[string]int) (lost, twice, ghosts []string) {
 	return lost, twice, ghosts
 }
 
-// litter lists what should not be there when nobody is at work and all is read. Nobody writes for the clients that are
-// gone any more: what is left of them is found as lost, or is none of anybody's.
+// litter lists files that should not be there when no process works and all mail is read. It ignores files of clients that are
+// gone: check reports their lost messages.
 func (t *torture) litter() (left []string, err error) {
 	err = filepath.WalkDir(t.home.Root(), func(path string, d os.DirEntry, err error) error {
 		if err != nil {

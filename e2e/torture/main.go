@@ -4,12 +4,10 @@
 //
 //	torture -t 60s [-beside <directory of an older c2c>] <directory of c2c>
 //
-// A send that was killed may or may not have stored its message, once. A reader
-// that was killed may have been shown messages that are offered again.
+// A killed send may or may not have stored its message, once. A killed reader may have shown messages that are offered again.
 //
-// Some messages are larger than an inbox may be, so that it is rotated all the
-// time. The alias moving goes from one client to the next, which the last has
-// left, two of them at once, and each takes the mail along.
+// Some messages are larger than an inbox may be, so that it is rotated all the time. The alias "moving" passes from one client
+// to the next: two clients at once take it after the last holder has ended, and the mail moves with it.
 package main
 
 import (
@@ -35,18 +33,18 @@ const (
 	mailboxes = 2
 	killed    = 15 // percent of the processes
 	longest   = 4 * time.Millisecond
-	movers    = 2 // clients at once that want one alias
+	movers    = 2 // clients that want one alias at the same time
 	lifetime  = 150 * time.Millisecond
 )
 
-// torture is one run.
+// torture is one run of the test.
 type torture struct {
 	home scratch.Home
 
 	mu    sync.Mutex
 	acked map[string]bool // "sender/id" of what send said is stored
-	tried map[string]bool // and of the sends that were killed or refused
-	wrong map[string]int  // how often a send said so
+	tried map[string]bool // also those whose send was killed or refused
+	wrong map[string]int  // how often a send reported this error
 
 	kills, reads, clients atomic.Int64
 }
@@ -114,7 +112,7 @@ func (t *torture) names() (names []string) {
 	return names
 }
 
-// work runs everybody for the given time.
+// work runs all processes for the given time.
 func (t *torture) work(length time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), length)
 	defer cancel()
@@ -151,7 +149,7 @@ func (t *torture) progress(ctx context.Context) {
 	}
 }
 
-// maybeKill runs a command and kills some of them at some moment.
+// maybeKill runs a command, and kills it in some cases at a random moment.
 func (t *torture) maybeKill(cmd *exec.Cmd) error {
 	if err := cmd.Start(); err != nil {
 		return err
@@ -189,7 +187,7 @@ func (t *torture) send(ctx context.Context, who int) {
 	}
 }
 
-// prune removes what gone clients have left. Nothing is as old as an hour, so every message has to stay.
+// prune removes files of clients that are gone. Nothing is an hour old, so every message has to stay.
 func (t *torture) prune(ctx context.Context) {
 	for ctx.Err() == nil {
 		t.maybeKill(t.home.Command(context.Background(), "box-0", "prune", "--older", "1h"))
@@ -213,8 +211,8 @@ func (t *torture) read(ctx context.Context, box int) {
 	}
 }
 
-// writer is a peer as the original's tools are: it reads, appends and replaces
-// under lockf. It prints an id when the message is in place.
+// writer is a peer that works like the original's tools: it reads, appends and replaces under lockf. It prints an id when the
+// message is in place.
 const writer = `
 import fcntl, json, os, sys
 root, n = sys.argv[1], 0

@@ -29,11 +29,11 @@ var (
 type Output struct {
 	w             io.Writer
 	limit         time.Duration
-	notifications <-chan mcp.JSONRPCNotification // mcp-go drops with an error what does not fit, it never waits
+	notifications <-chan mcp.JSONRPCNotification // if it is full, mcp-go drops a notification with an error and does not wait
 	Lines         chan line                      // unbuffered: a line not taken can be withdrawn
 	Abort         chan struct{}                  // closed: writers stop waiting at once
 	Done          chan struct{}                  // closed when run has returned
-	Broken        chan struct{}                  // closed at the first error of the pipe
+	Broken        chan struct{}                  // closed at the pipe's first error
 	failed        error                          // that error
 
 	busy atomic.Pointer[time.Time] // when the write under way began; nil when idle
@@ -56,7 +56,7 @@ func NewOutput(w io.Writer, limit time.Duration, notifications <-chan mcp.JSONRP
 	}
 }
 
-// Run writes until lines is closed and the notifications before that are out.
+// Run writes until Lines is closed and all earlier notifications are written.
 func (o *Output) Run() {
 	defer close(o.Done)
 	for {
@@ -77,7 +77,7 @@ func (o *Output) Run() {
 	}
 }
 
-// notify writes a notification. Its errors show at the next answer.
+// notify writes a notification. The next answer reports its error.
 func (o *Output) notify(n mcp.JSONRPCNotification) {
 	if b, err := json.Marshal(n); err == nil {
 		_ = o.put(append(b, '\n'))
@@ -106,10 +106,9 @@ func (o *Output) Failure() error {
 	}
 }
 
-// Write returns when b has been written whole, or with an error when that took
-// longer than the limit. The time that the write under way has taken already
-// counts, so a client that stopped reading costs its requests one limit
-// together, not one each. A moment each has all the same: the client may have read that line just now, and then reads on.
+// Write returns when b has been written whole, or with an error when that took longer than the limit. The time that the current
+// write has already taken counts, so all requests of a client that stopped reading wait one limit together, not one each. Each
+// still gets a moment: the client may just have read that line and go on reading.
 func (o *Output) Write(b []byte) error {
 	wait := o.limit
 	if began := o.busy.Load(); began != nil {

@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	// maxContext is what the client shows of one piece of untrusted context: 4,000 bytes, whatever the script.
+	// maxContext is how much of one piece of untrusted context the client passes on: 4,000 bytes, in any writing system.
 	maxContext = 4000
-	// receiptTime is how long a turn may keep our line waiting, behind a long command for example. Mail
-	// that is given up sooner than by Codex comes twice.
+	// receiptTime is how long a turn may keep our line waiting, behind a long command for example. If we give the mail up
+	// before Codex does, it comes twice.
 	receiptTime = 10 * time.Minute
 	// receiptFirst is the time between two looks; it doubles, up to receiptMost times as much.
 	receiptFirst = 50 * time.Millisecond
 	receiptMost  = 20
-	// lostLooks is how often a thread must be seen at rest without our line, one look after the other, to
-	// say that the line is lost: a turn that was asked for takes a moment to begin.
+	// lostLooks is how many looks in a row must see an idle thread without our line before the line counts as lost: a requested
+	// turn takes a moment to begin.
 	lostLooks = 8
-	// receiptPage is how many of the newest items are looked at: a turn adds few in a second.
+	// receiptPage is how many of the newest items a look reads: a turn adds only few in a second.
 	receiptPage = 20
 )
 
@@ -35,7 +35,7 @@ type Server struct {
 	// Unattended: start turns that no terminal shows, too.
 	Unattended bool
 
-	subagents map[string]bool             // by thread, as far as it was asked: see isSubagent
+	subagents map[string]bool             // by thread, for the threads that isSubagent has asked about
 	first     time.Duration               // instead of receiptFirst
 	processes func(home string) []process // the machine's when nil
 }
@@ -69,7 +69,7 @@ func (s *Server) state(ctx context.Context, c *conn) (State, error) {
 	err := c.call(ctx, "thread/read", map[string]string{"threadId": s.Thread}, &read)
 	var said *serverError
 	if errors.As(err, &said) && said.Code == unknownThread {
-		return NotLoaded, nil // it knows nothing of the thread; of one on disk it says notLoaded
+		return NotLoaded, nil // it does not know the thread; for a thread on disk it answers notLoaded
 	}
 	if err != nil {
 		return Unknown, err
@@ -77,14 +77,14 @@ func (s *Server) state(ctx context.Context, c *conn) (State, error) {
 	return read.Thread.Status.state(), nil
 }
 
-// Ring starts a turn with a line that holds no mail, or has a running one take it.
+// Ring starts a turn with a line without mail, or adds the line to the running turn.
 func (s *Server) Ring(ctx context.Context, n wake.Notice) error {
 	_, err := s.begin(ctx, n.Text(wake.Poll), "")
 	return err
 }
 
-// Carry starts a turn with the messages as untrusted context, or has a running
-// one take them, and returns when they are a part of the conversation.
+// Carry starts a turn with the messages as untrusted context, or adds them to the running turn. It returns when they are part
+// of the conversation.
 func (s *Server) Carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	text, ids := pack(msgs)
 	if len(ids) == 0 {
@@ -140,13 +140,13 @@ func (s *Server) begin(ctx context.Context, visible, carried string, ids ...stri
 		"input": []any{map[string]any{"type": "text", "text": visible, "text_elements": []string{}}},
 	}
 	if carried != "" {
-		// Codex leaves out context that it was given before under the same key, even with a line that
-		// was lost: a key is used once.
+		// Codex leaves out context that it got before under the same key, even with a line that was lost. So each key is used
+		// once.
 		piece := map[string]string{"kind": "untrusted", "name": "mail_from_other_agents", "value": carried}
 		turn["additionalContext"] = map[string]any{id: piece}
 	}
 	if err := c.call(ctx, "turn/start", turn, nil); err != nil {
-		// Without an answer it may have been taken: another method must not ring at once.
+		// Without an answer Codex may have taken it, so another method must not ring at once.
 		return nil, fmt.Errorf("%w: %v", wake.ErrUncaptured, err)
 	}
 	if len(ids) == 0 {
@@ -182,12 +182,13 @@ func (s *Server) ready(ctx context.Context, c *conn) error {
 	return s.attended(ctx, c)
 }
 
-// attended fails unless a terminal shows the thread. The app-server does not tell which of its threads a terminal
-// shows, and keeps one for a minute after its terminal has gone. So the terminals are counted: with as many as
-// there are threads, each has its own. With fewer, somebody has just left, and after that minute it is known who.
+// attended fails unless a terminal shows the thread. The app-server does not tell which of its threads a terminal shows, and
+// keeps one for a minute after its terminal has gone. So attended counts the terminals: with as many terminals as threads, each
+// thread has one. With fewer, a terminal has just closed, and after that minute Codex shows which thread it had.
 //
-// The threads are those that the app-server has a lock file of, from their start to their end. Others are
-// short-lived, and no terminal shows them; to ask about one takes Codex 50 ms, and each turn leaves one.
+// The threads are those that the app-server has a lock file of, from their start to their end. Other threads are short-lived,
+// and no terminal shows them. It does not ask about these: Codex needs 50 ms for each answer, and each turn leaves one such
+// thread.
 func (s *Server) attended(ctx context.Context, c *conn) error {
 	if s.Unattended {
 		return nil
@@ -226,8 +227,8 @@ func (s *Server) attended(ctx context.Context, c *conn) error {
 	return nil
 }
 
-// isSubagent says whether a thread works for another one, whose terminal shows it. That does not change, so each
-// thread is asked once.
+// isSubagent reports whether a thread works for another thread, in whose terminal it is shown. That does not change, so it asks
+// once for each thread.
 func (s *Server) isSubagent(ctx context.Context, c *conn, thread string) (bool, error) {
 	if sub, known := s.subagents[thread]; known {
 		return sub, nil
@@ -253,8 +254,8 @@ func refused(err error) bool {
 	return errors.As(err, &said)
 }
 
-// receipt waits until our line is a part of the conversation, or lost. The
-// server tells it to subscribers, but those are asked for approvals too.
+// receipt waits until our line is part of the conversation, or lost. It does not subscribe to the thread, because Codex also
+// asks subscribers for approvals.
 func (s *Server) receipt(ctx context.Context, c *conn, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, receiptTime)
 	defer cancel()
@@ -264,7 +265,7 @@ func (s *Server) receipt(ctx context.Context, c *conn, id string) error {
 	}
 	atRest := 0
 	for wait := first; ; wait = min(2*wait, receiptMost*first) {
-		// The state first: a turn that takes the line and ends in between has it listed.
+		// Read the state first: if a turn takes the line and ends in between, the list has it.
 		st, err := s.state(ctx, c)
 		if err != nil && !refused(err) {
 			return err
@@ -294,7 +295,7 @@ func (s *Server) listed(ctx context.Context, c *conn, id string) (bool, error) {
 	}
 	err := c.call(ctx, "thread/items/list", map[string]any{"threadId": s.Thread, "sortDirection": "desc", "limit": receiptPage}, &page)
 	if refused(err) {
-		return false, nil // a thread without a turn refuses for a moment after its first began (-32601)
+		return false, nil // for a moment after the first turn has begun, the thread still refuses (-32601)
 	}
 	if err != nil {
 		return false, err

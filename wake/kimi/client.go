@@ -1,6 +1,6 @@
-// Package kimi wakes Kimi Code 2.1.0. A window of it has no socket and no queue for others: it is woken through its
-// terminal, and the client's own log says whether a turn runs. A session of `kimi web` is given a prompt over that
-// server's REST interface. Nothing of ours is on disk.
+// Package kimi wakes sessions of Kimi Code (measured with 2.1.0). A window has no socket and no queue for other programs: c2c
+// types into its terminal, and reads in the client's own log whether a turn runs. A session of `kimi web` gets a prompt over
+// that server's REST interface. The package keeps nothing on disk.
 package kimi
 
 import (
@@ -17,7 +17,7 @@ func Client() wake.Client { return wake.Client{Name: name, Ways: ways} }
 
 func ways(p wake.RingContext, s wake.Session) (w wake.Ways, err error) {
 	profile, _ := client.Find(name)
-	// The session is known since its first prompt: before that no turn runs.
+	// c2c knows a session only from its first prompt on; before that no turn runs.
 	w.Busy = func(context.Context) bool {
 		return profile.Doing(p.Config, s.Process, s.ID).InTurn()
 	}

@@ -17,28 +17,28 @@ import (
 )
 
 const (
-	maxLine   = 100 << 20       // what the agent itself takes for the longest line, in bytes
-	maxTail   = 2 << 10         // how much of its standard error is kept
-	closeTime = 3 * time.Second // for the agent to end when its input has
-	pipeTime  = time.Second     // for what it has written before its end, if a child of it keeps the pipe
+	maxLine   = 100 << 20       // the agent's own limit for a line, in bytes
+	maxTail   = 2 << 10         // how much of its standard error c2c keeps
+	closeTime = 3 * time.Second // how long the agent may take to end after its input was closed
+	pipeTime  = time.Second     // how long to read its last output if a child of it keeps the pipe open
 )
 
 // agent is one process that speaks Wire.
 type agent struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
-	writing chan struct{} // a lock on in: full while somebody writes
+	writing chan struct{} // a lock for in: full during a write
 	ask     func(request) (result any, known bool)
-	over    func(error)   // is told that a turn is over, and why it did not end well
-	exited  chan struct{} // closed when the process has ended, and what it has started
-	ended   chan struct{} // closed when it says nothing more
+	over    func(error)   // called at the end of a turn, with the error if it failed
+	exited  chan struct{} // closed when the process and its children have ended
+	ended   chan struct{} // closed when its output has ended
 	version version
 
 	mu    sync.Mutex
 	last  int                   // the number of the last call
-	calls map[string]chan reply // that wait for their answer
+	calls map[string]chan reply // calls that wait for their answer
 	turn  *turn                 // the one that runs, or the last one; nil: there was none
-	words *words                // that were given last
+	words *words                // the last ones given to it
 	news  chan struct{}         // closed and replaced when turn or words change
 	err   error                 // why it ended
 }
@@ -50,9 +50,9 @@ type turn struct {
 	err  error // why it did not end well
 }
 
-// words are what the agent was given, and how far they have come.
+// words records what the agent was given, and what has become of it.
 type words struct {
-	event string // that says that the agent has taken them
+	event string // the event that shows that the agent has taken them
 	taken bool
 	step  bool // a step has begun since
 	had   bool // the model has answered
@@ -76,18 +76,18 @@ type rpcError struct {
 	Message string `json:"message"`
 }
 
-// request is what the agent asks for, and what it tells.
+// request is a request or an event of the agent.
 type request struct {
 	Type    string          `json:"type"`
 	Payload json.RawMessage `json:"payload"`
 }
 
-// start runs the agent. ask answers what it asks for.
+// start runs the agent. ask answers its requests.
 func start(argv, env []string, dir string, ask func(request) (any, bool), over func(error)) (*agent, error) {
 	a := &agent{cmd: exec.Command(argv[0], argv[1:]...), writing: make(chan struct{}, 1), ask: ask, over: over,
 		exited: make(chan struct{}), ended: make(chan struct{}), calls: map[string]chan reply{}, news: make(chan struct{})}
 	a.cmd.Dir, a.cmd.Env, a.cmd.WaitDelay = dir, env, pipeTime
-	a.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for us, and what the agent starts ends with it
+	a.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C goes only to c2c, and the agent's children end with it
 	stderr := &tail{}
 	out, lines := io.Pipe()
 	a.cmd.Stdout, a.cmd.Stderr = lines, stderr
@@ -100,7 +100,7 @@ func start(argv, env []string, dir string, ask func(request) (any, bool), over f
 	}
 	go func() {
 		err := a.cmd.Wait()
-		a.kill() // now: the number of a group that has ended is soon another's
+		a.kill() // now: the number of an ended group may soon belong to other processes
 		close(a.exited)
 		lines.CloseWithError(err) // nil is the end of the file
 	}()
@@ -108,21 +108,21 @@ func start(argv, env []string, dir string, ask func(request) (any, bool), over f
 	return a, nil
 }
 
-// read takes what the agent says until it ends.
+// read reads the agent's output until it ends.
 func (a *agent) read(out *io.PipeReader, stderr *tail) {
 	lines := bufio.NewReader(out)
 	var err error
 	for err == nil {
 		var text []byte
 		var l line
-		if text, err = readLine(lines); json.Unmarshal(text, &l) == nil { // anything else that it prints is nothing for us
+		if text, err = readLine(lines); json.Unmarshal(text, &l) == nil { // ignore other output
 			a.hear(l)
 		}
 	}
 	if err == io.EOF {
 		err = nil
 	}
-	out.CloseWithError(err) // what it writes after a line that is too long is not waited for
+	out.CloseWithError(err) // after a line that is too long, it reads no more
 	said := ""
 	if err != nil {
 		said = ", " + err.Error()
@@ -165,7 +165,7 @@ func (a *agent) hear(l line) {
 	}
 }
 
-// answer answers a request: the agent waits for that, so one that we do not know is refused.
+// answer answers a request. The agent waits for an answer, so c2c refuses an unknown request.
 func (a *agent) answer(id string, r request) {
 	out := map[string]any{"jsonrpc": "2.0", "id": id}
 	if result, known := a.ask(r); known {
@@ -194,7 +194,7 @@ func (a *agent) follow(event string) {
 	})
 }
 
-// answered takes the answer to a call of ours. That to a prompt ends its turn.
+// answered handles the answer to a call of ours. The answer to a prompt ends its turn.
 func (a *agent) answered(l line) {
 	a.mu.Lock()
 	call, ends := a.calls[l.ID], a.turn != nil && !a.turn.over && a.turn.id == l.ID
@@ -222,7 +222,7 @@ func (a *agent) answered(l line) {
 	a.over(err)
 }
 
-// update changes what others wait for.
+// update runs change and wakes all that wait for a change.
 func (a *agent) update(change func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -268,7 +268,7 @@ func (a *agent) newID(answer chan reply) string {
 	return id
 }
 
-// write writes a line, or returns when ctx or the agent ends: a write that is blocked is left behind.
+// write writes a line, or returns when ctx or the agent ends: it leaves a blocked write behind.
 func (a *agent) write(ctx context.Context, message map[string]any) error {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
@@ -307,7 +307,7 @@ func (a *agent) write(ctx context.Context, message map[string]any) error {
 	}
 }
 
-// close ends the agent, and what it has started.
+// close ends the agent and its children.
 func (a *agent) close() {
 	a.in.Close()
 	select {
@@ -335,7 +335,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// last is the last line that says something.
+// last returns the last line with text.
 func (t *tail) last() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
