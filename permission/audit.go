@@ -10,7 +10,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// line is one of the audit. It has the tool's name and never what the tool was to do.
+// line is a line of the audit. It names the tool, and never what the tool was to do.
 type line struct {
 	Request
 	verdict, by, via, proof, result string

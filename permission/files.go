@@ -118,7 +118,7 @@ func (s State) known() bool {
 	return slices.Contains([]State{StateOpen, StateAllowed, StateDenied, StateTerminal, StateExpired, StateGone, StateForged}, s)
 }
 
-// current is a request as it is by now: nobody may have written yet that it has expired, or that its server has gone, or is forged.
+// current is a request as it is by now: that it has expired, is forged, or that its server has gone, may not be written yet.
 func (d *files) current(r Request) Request {
 	if r.decided() && d.forged(r) {
 		r.State, r.At = StateForged, mail.Seconds(d.now())
@@ -135,7 +135,7 @@ func (d *files) current(r Request) Request {
 	return r
 }
 
-// attended says whether the server that has asked still holds the lock of its request.
+// attended reports whether the server that has asked still holds the lock of its request.
 func (d *files) attended(file string) bool {
 	f, err := d.dir.Open(file+".lock", os.O_RDWR)
 	if err != nil {
@@ -176,7 +176,7 @@ func (d *files) tidy(ctx context.Context) ([]Request, error) {
 	return left, d.removeLocks(known)
 }
 
-// removeLocks removes the locks of requests that are not there. Nobody asks now, since we hold the lock of all.
+// removeLocks removes the locks of requests that are not there. No request begins meanwhile, since the caller holds the lock of all.
 func (d *files) removeLocks(known map[string]bool) error {
 	names, err := d.dir.Names()
 	if err != nil {
@@ -227,7 +227,7 @@ func (d *files) end(r Request, verdict string) error {
 	return d.write(r)
 }
 
-// sent writes that the client was told.
+// sent writes that the verdict was sent to the client.
 func (d *files) sent(r Request) error {
 	verdict := Verdict{Allow: r.State == StateAllowed}.word()
 	if err := d.audit(line{Request: r, verdict: verdict, by: r.By, via: r.Via, proof: r.Proof, result: "sent"}); err != nil {
@@ -251,7 +251,7 @@ func (s *Store) release(file string) {
 	delete(s.held, file)
 }
 
-// Present says whether a process runs that shows requests to a person. It makes no file.
+// Present reports whether a process runs that shows requests to a person. It makes no file.
 func (s *Store) Present() bool {
 	d, err := s.open(false)
 	if d == nil || err != nil {
@@ -267,7 +267,7 @@ func (s *Store) Present() bool {
 	return err == nil && !free
 }
 
-// Attend says that the caller can show requests to a person, until leave is called or its process ends.
+// Attend marks that the caller can show requests to a person, until leave is called or the process ends. Present sees that.
 func (s *Store) Attend() (leave func() error, err error) {
 	d, err := s.open(true)
 	if err != nil {

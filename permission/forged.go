@@ -23,14 +23,14 @@ type given struct {
 	Result  string  `json:"result"`
 }
 
-// decided says whether somebody has given a verdict.
+// decided reports whether a verdict was given.
 func (r Request) decided() bool { return r.State == StateAllowed || r.State == StateDenied }
 
 // auditSlack is how far the times of a verdict and of its line in the audit are apart at most, in seconds.
 const auditSlack = 5
 
-// forged says whether the audit does not have the verdict of a request: then somebody has written its file by hand. Who
-// writes both forges a verdict.
+// forged reports whether the audit lacks the verdict of a request: then the request's file was written by hand. It does not see a
+// forgery that is in the audit as well.
 func (d *files) forged(r Request) bool {
 	if d.given == nil {
 		d.given = d.verdicts()

@@ -10,7 +10,7 @@
 //	<id>.<session>.json  a request and what became of it, for an hour after its end
 //	<id>.<session>.lock  held by the server that asked, until it is settled: if nobody has it, the server has gone
 //	lock                 held while any of these is changed; its holder takes no lock that others wait for
-//	approver.lock        shared by who can show requests to a person
+//	approver.lock        shared by the processes that can show requests to a person
 //	audit.jsonl, .old    a line for each request, verdict and end; of 4 MiB the file becomes .old
 package permission
 
@@ -90,7 +90,7 @@ var (
 	ErrFull    = errors.New("too many permission requests are open")
 )
 
-// DecidedError says that a request is over.
+// DecidedError says that a request has ended before the verdict.
 type DecidedError struct{ Request Request }
 
 func (e *DecidedError) Error() string {
@@ -113,7 +113,7 @@ func (e *ExpiredError) Error() string {
 	return fmt.Sprintf("permission request %s has expired; answer it in the session's own dialog", e.Request.Name())
 }
 
-// PartialError says that a request is not shown in full, so that nobody has seen all of what he allows.
+// PartialError says that a request is not shown in full, so that the person has not seen all of what the verdict allows.
 type PartialError struct{ Request Request }
 
 func (e *PartialError) Error() string {
@@ -216,7 +216,7 @@ func check(r Request) error {
 	return mail.CheckAlias(r.Alias)
 }
 
-// shown cuts what the client and who decided say, and makes it visible.
+// shown cuts the texts of the client and of the person who decided, and makes them visible.
 func (r Request) shown() Request {
 	r.Tool, r.By, r.Via, r.Proof = short(r.Tool), short(r.By), short(r.Via), short(r.Proof)
 	description, input := mail.Visible(r.Description, "\n\t"), mail.Visible(r.Input, "\n\t")
@@ -273,7 +273,7 @@ func (s *Store) Decide(ctx context.Context, id string, v Verdict) (r Request, er
 	return r, err
 }
 
-// Refuse writes into the audit why the verdict of somebody does not count, ErrNoRight for example.
+// Refuse writes into the audit why a verdict does not count, ErrNoRight for example.
 func (s *Store) Refuse(ctx context.Context, id string, v Verdict, why error) error {
 	return s.change(ctx, func(d *files) error { return d.refuse(id, Request{}, v, why) })
 }
@@ -321,7 +321,7 @@ func find(all []Request, id string, v Verdict) (Request, error) {
 	return r, &DecidedError{r}
 }
 
-// What the server of the session tells of a request.
+// How a request ended, as the server of its session tells Settle.
 const (
 	SettledTerminal = "terminal" // its person has answered in the client's own dialog
 	SettledGone     = "gone"     // the client has ended
@@ -329,9 +329,8 @@ const (
 	SettledForged   = "forged"   // the file is not what the server has written
 )
 
-// Settle writes how a request ended for the server that has asked, and gives up its lock: of a client that is gone also when
-// that cannot be written, since who finds the lock free knows as much. It changes nothing of what was decided before: a
-// verdict can only become one that was sent.
+// Settle writes how a request ended, and gives up its lock; the server that has asked calls it. If the client is gone it gives up the
+// lock also when that cannot be written: a free lock says the same. It changes no verdict, and only writes that one was sent.
 func (s *Store) Settle(ctx context.Context, session, id, how string) error {
 	open := false
 	err := s.change(ctx, func(d *files) error {

@@ -48,7 +48,7 @@ func (l *List) All() ([]Sender, error) {
 	return slices.Clone(l.all), nil
 }
 
-// look reads the file if it is another one than before. One that cannot be read lets nobody in.
+// look reads the file if it has changed. One that cannot be read lets no sender in.
 func (l *List) look() error {
 	info, err := l.dir.Stat(listFile)
 	if err == nil && l.file != nil && os.SameFile(info, l.file) && info.ModTime().Equal(l.file.ModTime()) &&

@@ -37,7 +37,7 @@ type pairing struct {
 	Wrong []float64 `json:"wrong"` // when wrong codes were tried
 }
 
-// code is what somebody behind a bridge was given.
+// code is a pairing code that was given to a person behind a bridge.
 type code struct {
 	Code     string  `json:"code"`
 	Bridge   string  `json:"bridge"`
@@ -45,16 +45,16 @@ type code struct {
 	Expires  float64 `json:"expires"`
 }
 
-// Knocked is a pairing code that nobody has approved yet, for a list. It does not have the code itself: the identity that was
-// given the code tells it to a person.
+// Knocked is a pairing that waits for approval, as a list shows it. It leaves out the code: a person of this machine is to hear it from
+// the identity that was given it.
 type Knocked struct {
 	Bridge   string  `json:"bridge"`
 	Identity string  `json:"identity"`
 	Expires  float64 `json:"expires"`
 }
 
-// Knock is called when somebody unknown writes through a bridge. The first time it makes a code for them; while that is
-// open, or three others are, there is none: first is false, and they are told nothing. Errors: ErrUnknown.
+// Knock is called when an unknown identity writes through a bridge. The first time it makes a code for the identity. While that code is
+// open, or three others of the bridge are, it makes none: first is false. Errors: ErrUnknown.
 func (l *List) Knock(ctx context.Context, bridge Sender, identity string) (shown string, first bool, err error) {
 	if err := CheckIdentity(identity); err != nil {
 		return "", false, err
@@ -140,7 +140,7 @@ func (l *List) Pair(ctx context.Context, typed string) (bridge Sender, identity 
 	})
 }
 
-// Unpair takes the right to write through a bridge from one of those who have it. Errors: ErrUnknown.
+// Unpair takes from an identity the right to write through a bridge. Errors: ErrUnknown.
 func (l *List) Unpair(ctx context.Context, bridge, identity string) error {
 	return l.change(ctx, func(all []Sender) ([]Sender, error) {
 		i := indexOf(all, bridge)
@@ -152,7 +152,7 @@ func (l *List) Unpair(ctx context.Context, bridge, identity string) error {
 	})
 }
 
-// Waiting gives the pairings that nobody has approved yet.
+// Waiting gives the pairings that wait for approval.
 func (l *List) Waiting() (all []Knocked, err error) {
 	p, err := l.readPairing()
 	for _, c := range p.Codes {
@@ -161,14 +161,14 @@ func (l *List) Waiting() (all []Knocked, err error) {
 	return all, err
 }
 
-// dropCodes removes codes. The caller holds the lock.
-func (l *List) dropCodes(which func(code) bool) error {
+// dropCodes removes the codes that match. The caller holds the lock.
+func (l *List) dropCodes(match func(code) bool) error {
 	p, err := l.readPairing()
 	if err != nil {
 		return err
 	}
 	n := len(p.Codes)
-	p.Codes = slices.DeleteFunc(p.Codes, which)
+	p.Codes = slices.DeleteFunc(p.Codes, match)
 	if len(p.Codes) == n {
 		return nil
 	}

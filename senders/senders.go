@@ -57,7 +57,7 @@ var (
 	ErrGuesses = errors.New("too many wrong pairing codes; wait a minute")
 )
 
-// MayWrite says whether the sender may write to an alias, in any case, and how the list writes that.
+// MayWrite reports whether the sender may write to an alias, in any case, and how the list writes that.
 func (s Sender) MayWrite(alias string) (to string, ok bool) {
 	if mail.CheckAlias(alias) != nil {
 		return "", false // also what only looks like an alias in lower case
@@ -69,7 +69,7 @@ func (s Sender) MayWrite(alias string) (to string, ok bool) {
 	return s.To[i], true
 }
 
-// Knows says whether somebody may write through the bridge.
+// Knows reports whether an identity may write through the bridge.
 func (s Sender) Knows(identity string) bool {
 	return s.Bridge && slices.Contains(s.Identities, identity)
 }
@@ -128,7 +128,7 @@ func (s Sender) check() error {
 		return fmt.Errorf("sender %q: a signature does not cover the path, so it may write to one alias", s.Name)
 	}
 	if s.Verdicts && s.Scheme != "" {
-		return fmt.Errorf("sender %q: permission requests are read with a token, so who decides shows one", s.Name)
+		return fmt.Errorf("sender %q: permission requests are read with a token, so a sender that decides shows one", s.Name)
 	}
 	for _, id := range s.Identities {
 		if err := CheckIdentity(id); err != nil {
@@ -146,7 +146,7 @@ func CheckIdentity(id string) error {
 	return mail.CheckWord("identity", id)
 }
 
-// complete says whether there is a key by which the sender can be known.
+// complete refuses a sender without the key that its scheme needs.
 func (s Sender) complete() error {
 	switch sum, err := hex.DecodeString(s.TokenSum); {
 	case s.Scheme == "" && (err != nil || len(sum) != sha256.Size || s.Secret != ""):

@@ -13,16 +13,16 @@ import (
 	"c2c/process/procstat/sockets"
 )
 
-// connLimiter are the connections that are open. When there is no room for another, the oldest one that has shown no key goes, or
-// else the oldest one of a sender outside, or else the one of this user that has been idle for longest, as a client must expect
-// of an idle connection. So half requests and connections that are only held keep out nobody who has a key, and no sender keeps
-// out this user's own clients and page.
+// connLimiter bounds the connections that are open. When there is no room for another, it closes the oldest connection that has shown
+// no key, or else the oldest one of a sender, or else the one of this user that has been idle for longest: clients must expect
+// that of an idle connection. So half requests and connections that are only held shut out no visitor with a key, and no sender
+// shuts out this user's own clients and page.
 type connLimiter struct {
 	max   int
 	mu    sync.Mutex
 	conns []*conn      // in the order in which they came
-	went  int          // how many had to go
-	idles atomic.Int64 // how often one of them began to be idle
+	went  int          // how many were closed for want of room
+	idles atomic.Int64 // how often a connection has become idle
 }
 
 func newConnLimiter(max int) *connLimiter { return &connLimiter{max: max} }
@@ -32,7 +32,7 @@ type conn struct {
 	net.Conn
 	limiter *connLimiter
 	right   atomic.Int32 // to stay
-	idle    atomic.Int64 // since when it waits for another request, counted as they begin to; 0: it does not
+	idle    atomic.Int64 // a later connection to become idle has a higher number; 0: a request is under way
 
 	uidOnce     sync.Once
 	uid         int
@@ -49,7 +49,7 @@ const (
 	ofUser          // the tool token, or a login
 )
 
-// add takes a new connection in, or gives nil: then all that are there are the user's own, and busy.
+// add takes a new connection in. It returns nil if there is no room, and all others are the user's own and busy.
 func (c *connLimiter) add(inner net.Conn) *conn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,7 +86,7 @@ func (c *connLimiter) evict(i int) {
 	c.conns = slices.Delete(c.conns, i, i+1)
 }
 
-// note is told by the HTTP server what a connection does.
+// note keeps what a connection does. The HTTP server calls it.
 func (c *connLimiter) note(inner net.Conn, state http.ConnState) {
 	one, ok := inner.(*conn)
 	switch {
@@ -106,7 +106,7 @@ func (c *connLimiter) remove(gone *conn) {
 	}
 }
 
-// size is how many connections are open, and how many had to go.
+// size is how many connections are open, and how many were closed for want of room.
 func (c *connLimiter) size() (open, went int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,8 +118,8 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite tells the other end that nothing more comes. net/http asks for it, then waits and closes, when the other end may
-// still send: it is to find the answer, not a reset.
+// CloseWrite tells the other end that nothing more comes. net/http calls it when the other end may still send, and closes the connection
+// later: so the other end finds the answer, not a reset.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -158,8 +158,8 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// LetIn says that a handler has found out by itself which sender has sent a request, as by a signature. Its connection has the
-// same right to stay as one that has shown a token.
+// LetIn is called by a handler that has proved by itself which sender has sent a request, as by a signature. The connection may then
+// stay as long as one that has shown a token.
 func LetIn(r *http.Request) { connOf(r).letIn(Sender) }
 
 func (c *conn) letIn(kind Kind) {
@@ -179,8 +179,8 @@ func (c *conn) ends() (local, remote netip.AddrPort) {
 	return from.AddrPort(), to.AddrPort()
 }
 
-// stranger says whether the other end belongs to another user than root and us, or may have belonged to one: a client that closes
-// the connection at once leaves nothing that tells its user. A client that cannot be seen at all is no stranger.
+// stranger reports whether the other end belongs to another user than root and this one, or may have: once a client has closed the
+// connection, nothing tells whose it was. A client that cannot be seen at all is no stranger.
 func (c *conn) stranger() bool {
 	if c == nil {
 		return false
@@ -192,7 +192,7 @@ func (c *conn) stranger() bool {
 	return c.closed || c.seen && c.uid != os.Geteuid() && c.uid != 0
 }
 
-// Stranger says whether a request comes from another user of this machine, root aside.
+// Stranger reports whether a request comes from another user of this machine, root aside.
 func Stranger(r *http.Request) bool { return connOf(r).stranger() }
 
 // ConnOf is the connection of a request as the system gave it; nil if it is not known. It tells how much of an answer the
@@ -205,8 +205,8 @@ func ConnOf(r *http.Request) net.Conn {
 	return c.Conn
 }
 
-// ProcessOf is the process at the other end of the connection of a request. It is looked for when it is asked for, since all
-// processes have to be looked at, and once for each connection.
+// ProcessOf is the process at the other end of a request's connection. To find it costs a look at all processes, so that is done at
+// the first call, once for each connection.
 func ProcessOf(r *http.Request) Process {
 	c := connOf(r)
 	if c == nil {

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// counts are what the metrics tell.
+// counts are what the metrics count.
 type counts struct {
 	start time.Time
 	mu    sync.Mutex
-	by    map[string]int // refused requests by reason; the reasons are our own words
+	by    map[string]int // refused requests by reason, in c2c's own words
 	all   map[answered]int
 }
 

@@ -15,8 +15,8 @@ import (
 	"c2c/process/survive"
 )
 
-// ServeHTTP lets a request through to its route, or refuses it. What it looks at, in this order: the name by which we were
-// called, whose page asks, the path, the key, then the limits of the route. It holds for every method.
+// ServeHTTP lets a request through to its route, or refuses it, whatever its method is. It checks, in this order: the Host header, the
+// page that asks, the path, the key, and the limits of the route.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !s.busy.Begin() {
 		w.Header().Set("Connection", "close")
@@ -34,19 +34,20 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case !s.hosts[r.Host]:
-		// A web site whose name was made to lead to this machine (DNS rebinding), or a proxy that we know nothing of.
+		// A web site whose name was made to lead to this machine (DNS rebinding), or a proxy that is not c2c's.
 		s.refuse(out, http.StatusForbidden, "host", "this server is asked as 127.0.0.1, localhost or [::1] and its port alone")
 	case !s.ownPage(r):
 		s.refuse(out, http.StatusForbidden, "origin", "no other web site may ask this server")
 	case path.Clean(r.URL.Path) != r.URL.Path:
-		// The mux would lead to the clean one. Nobody of ours asks for such a path.
+		// The mux would redirect to the clean one. No client of c2c asks for such a path.
 		s.refuse(out, http.StatusNotFound, "path", "not found")
 	default:
 		s.mux.ServeHTTP(out, r)
 	}
 }
 
-// ownPage says whether our own page asks, if the client is a browser: browsers say so. Another program has no key of theirs.
+// ownPage reports whether c2c's own page asks, if the client is a browser. Browsers say which page asks; another program has no key of
+// theirs.
 func (s *Server) ownPage(r *http.Request) bool {
 	if origins, has := r.Header["Origin"]; has && (len(origins) != 1 || !s.origins[origins[0]]) {
 		return false
@@ -121,11 +122,11 @@ func (s *Server) guard(route Route) http.Handler {
 	})
 }
 
-type standKey struct{} // what Stand calls
+type standKey struct{} // in the context, of what Stand calls
 
 // Stand counts a request as a stream that only tells what happens: it ends when the daemon is to end, or when the visitor's key is
-// worth nothing any more. It is for a route without Stream, where only the body says which answer is one. leave is nil when there
-// are too many.
+// no longer valid. It is for a route without Stream where the body alone says which answer is a stream. leave is nil if there are
+// too many.
 func Stand(r *http.Request) (ctx context.Context, leave func()) {
 	stand, ok := r.Context().Value(standKey{}).(func(*http.Request) (context.Context, func()))
 	if !ok {
@@ -141,8 +142,8 @@ func (s *Server) fits(w http.ResponseWriter, r *http.Request, route Route) bool 
 		server = a.ResponseWriter // the server's own, which then ends the connection
 	}
 	if r.ContentLength > route.Body || route.Body == 0 && r.ContentLength != 0 {
-		// As if too much were read: the server then waits a moment before it closes. A client that still sends is to find the
-		// answer, not a reset. By itself net/http does not wait for one that has said Connection: close (Go 1.26).
+		// As if too much were read: the server then waits a moment before it closes, so that a client that still sends finds the
+		// answer, not a reset. Without that net/http does not wait for a client that has said Connection: close (Go 1.26).
 		http.MaxBytesReader(server, io.NopCloser(strings.NewReader("x")), 0).Read(make([]byte, 1))
 		s.refuse(w, http.StatusRequestEntityTooLarge, "size", fmt.Sprintf("a body may have %d bytes here", route.Body))
 		return false
@@ -158,7 +159,7 @@ func (s *Server) fits(w http.ResponseWriter, r *http.Request, route Route) bool 
 	return true
 }
 
-// visitor says which key a request has. Of two it has none: a program has one, and a browser shows no token.
+// visitor finds the visitor by the request's key. A request with two keys has none: a program has one, and a browser shows no token.
 func (s *Server) visitor(r *http.Request) (v Visitor, ok bool) {
 	token, has := bearer(r)
 	switch {
@@ -175,8 +176,7 @@ func (s *Server) visitor(r *http.Request) (v Visitor, ok bool) {
 	return v, true
 }
 
-// isStill says whether the key that a request was let in with is still worth it: a token may be made anew, a sender denied, a
-// login over.
+// isStill reports whether the key of a request is still valid: a token may be replaced, a sender denied, a login over.
 func (s *Server) isStill(r *http.Request, was Visitor) bool {
 	v, _ := s.visitor(r)
 	return v == was
@@ -192,7 +192,7 @@ func bearer(r *http.Request) (token string, ok bool) {
 	return token, ok && strings.EqualFold(scheme, "Bearer") && token != ""
 }
 
-// refuse answers with a sentence, and ends the connection, so that others can have its place. reason is counted.
+// refuse answers with a sentence, counts the reason, and ends the connection, so that another one has room.
 func (s *Server) refuse(w http.ResponseWriter, status int, reason, why string) {
 	s.counts.refused(reason)
 	h := w.Header()
@@ -204,7 +204,7 @@ func (s *Server) refuse(w http.ResponseWriter, status int, reason, why string) {
 	fmt.Fprintln(w, why)
 }
 
-// recover answers for a handler that has panicked. What it panicked with may hold a message, so the place alone is logged.
+// recover answers for a handler that has panicked. Only the stack is logged: the value of the panic may hold a message.
 func (s *Server) recover(w *answer, r *http.Request) {
 	p := recover()
 	if p == nil {

@@ -36,8 +36,8 @@ func (e *TakenError) Error() string {
 	return fmt.Sprintf("port %d of this machine is taken by another program", e.Port)
 }
 
-// CheckHost refuses to listen anywhere but on this machine. Both of its addresses are always used: of a client that says
-// localhost nobody knows which one it takes.
+// CheckHost refuses to listen anywhere but on this machine. c2c always listens on both addresses of it: a client that says localhost
+// may take either.
 func CheckHost(host string) error {
 	switch host {
 	case "", "localhost", "127.0.0.1", "::1", "[::1]":
@@ -133,7 +133,7 @@ func ParsePort(text string) (int, error) {
 	return int(port), nil
 }
 
-// names are what a request may call us, and whose pages may ask.
+// names are the Host and Origin headers that a request may have.
 func names(port int) (hosts, origins map[string]bool) {
 	hosts, origins = map[string]bool{}, map[string]bool{}
 	for _, name := range []string{"127.0.0.1", "localhost", "[::1]"} {

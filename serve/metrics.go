@@ -23,8 +23,7 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintf(w, "{\"ok\":true,\"version\":%q}\n", broker.Version)
 }
 
-// Measure has the metrics tell more: write adds lines as Prometheus reads them, within the time that it is given. It is called
-// before Run.
+// Measure adds to the metrics: write writes lines as Prometheus reads them, until its context ends. Call it before Run.
 func (s *Server) Measure(write func(context.Context, io.Writer)) { s.more = append(s.more, write) }
 
 // metricsTime is how long the metrics may take. A scraper asks again anyway.

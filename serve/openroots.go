@@ -18,17 +18,17 @@ import (
 	"c2c/process/survive"
 )
 
-// ErrBusy says that as many roots are in use as may be.
+// ErrBusy says that as many roots are in use as the limit allows.
 var ErrBusy = errors.New("too many projects are in use")
 
 // openRoots are the roots that are open.
 type openRoots struct {
 	open func(root string) (*broker.Broker, error)
-	look func(context.Context, *broker.Broker) // runs as long as a root is open; nil: nothing does
+	look func(context.Context, *broker.Broker) // if set, runs as long as a root is open
 	max  int
 	idle time.Duration
 	log  *slog.Logger
-	// follow runs what looks at a root; a test has it fail.
+	// follow runs the hub of a root; a test has it fail.
 	follow func(context.Context, *live.Hub) error
 
 	mu     sync.Mutex
@@ -44,7 +44,7 @@ type OpenRoot struct {
 	Requests   *Requests         // the same as they change
 }
 
-// place is an open root, and how many need it.
+// place is an open root, and how many requests use it.
 type place struct {
 	OpenRoot
 	stop    context.CancelFunc // ends the workers
@@ -64,7 +64,7 @@ func (p *openRoots) newPlace(b *broker.Broker) *place {
 	work("follow permission requests", func() { one.Requests.follow(ctx) })
 	work("look at a root", func() { p.follow(ctx, one.Live) }) // followers are told how that ends
 	if p.look != nil {
-		work("look after what messages are owed", func() { p.look(ctx, b) })
+		work("act on the deadlines of a root", func() { p.look(ctx, b) })
 	}
 	return one
 }
@@ -82,7 +82,7 @@ func newOpenRoots(open func(string) (*broker.Broker, error), max int, idle time.
 
 var errEnds = errors.New("the daemon is about to end")
 
-// use gives the place of a root that is there.
+// use opens a root that is there, if it is not open yet.
 func (p *openRoots) use(ctx context.Context, root string) (*OpenRoot, func(), error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
@@ -161,7 +161,7 @@ func (p *openRoots) add(root string, b *broker.Broker) (*place, error) {
 	return nil, errors.Join(err, b.Close())
 }
 
-// makeRoom closes the root that nobody has needed for longest.
+// makeRoom closes the root that no request has used for longest.
 func (p *openRoots) makeRoom() bool {
 	oldest := ""
 	for root, one := range p.all {
@@ -189,7 +189,7 @@ func (p *openRoots) done(root string, one *place) {
 	}
 }
 
-// closeLater closes a place that nobody uses, after a time. The caller holds the lock.
+// closeLater closes a place without users after a time. The caller holds the lock.
 func (p *openRoots) closeLater(root string, one *place) {
 	one.since = time.Now()
 	one.timer = time.AfterFunc(p.idle, func() {
@@ -201,7 +201,7 @@ func (p *openRoots) closeLater(root string, one *place) {
 	})
 }
 
-// close closes a place that nobody uses. The caller holds the lock.
+// close closes a place without users. The caller holds the lock.
 func (p *openRoots) close(root string, one *place) {
 	if one.timer != nil {
 		one.timer.Stop()
@@ -210,7 +210,7 @@ func (p *openRoots) close(root string, one *place) {
 	one.close()
 }
 
-// end closes all of them, those that are still needed when that is over.
+// end closes all roots; those in use are closed by their last user.
 func (p *openRoots) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -234,7 +234,7 @@ func (p *openRoots) size() int {
 	return len(p.all)
 }
 
-// has says whether a root is open, and the one that is there.
+// has reports whether a root is open, and not removed or made anew since.
 func (p *openRoots) has(root string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

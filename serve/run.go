@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-const keyTime = time.Second // between two looks whether the key of a stream is still worth something
+const keyTime = time.Second // between two checks of the keys of open streams
 
 // New makes a server, which does not listen yet. The health, the metrics and no other path is answered.
 func New(cfg Config) *Server {
@@ -31,7 +31,7 @@ func New(cfg Config) *Server {
 	return s
 }
 
-// Listen opens the port, makes the token if there is none, and tells where we are. Nobody is answered before Run.
+// Listen opens the port, makes the token if there is none, and writes where the daemon listens. It answers nothing before Run.
 func (s *Server) Listen(ctx context.Context) (err error) {
 	if err := MakeToken(s.cfg.State); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (s *Server) closeListeners() (err error) {
 	return err
 }
 
-// Close ends a server that listens and was not run, because something else went wrong.
+// Close ends a server that listens and was not run.
 func (s *Server) Close() error {
 	if !s.waits {
 		return nil
@@ -103,7 +103,7 @@ func (s *Server) Run(ctx context.Context) error {
 		case err = <-failed:
 			waits = false
 		case <-look.C:
-			s.endWorthless()
+			s.endUnkeyed()
 		}
 	}
 	err = errors.Join(err, s.shutdown(server))
@@ -111,8 +111,8 @@ func (s *Server) Run(ctx context.Context) error {
 	return err
 }
 
-// endWorthless ends the streams whose key is worth nothing any more. For a key that is there that costs a stat.
-func (s *Server) endWorthless() {
+// endUnkeyed ends the streams whose key is no longer valid. For a valid key that costs a stat.
+func (s *Server) endUnkeyed() {
 	for _, one := range s.open.standing() {
 		if !one.still() {
 			one.cancel()
@@ -120,7 +120,7 @@ func (s *Server) endWorthless() {
 	}
 }
 
-// shutdown lets answers out, and ends what only tells what happens. The server's own Shutdown would wait for those.
+// shutdown waits for answers, and ends the streams that only tell what happens: the HTTP server's Shutdown would wait for those.
 func (s *Server) shutdown(server *http.Server) error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.limits.Grace)
 	defer cancel()
@@ -131,7 +131,7 @@ func (s *Server) shutdown(server *http.Server) error {
 	if serr := server.Shutdown(ctx); serr != nil && !errors.Is(serr, context.DeadlineExceeded) && !errors.Is(serr, net.ErrClosed) {
 		err = errors.Join(err, serr)
 	}
-	server.Close() // and with it the requests: their handlers are told
+	server.Close() // ends the contexts of the requests
 	done := make(chan struct{})
 	go func() { s.busy.End(); close(done) }()
 	select {

@@ -84,7 +84,7 @@ type Config struct {
 	// Open opens a root that is there. OpenHere opens the one of a directory, and makes it.
 	Open     func(root string) (*broker.Broker, error)
 	OpenHere func(dir string) (*broker.Broker, error)
-	// Keep, if set, looks after what the messages of an open root are owed, until ctx ends.
+	// Keep, if set, acts on the deadlines of an open root until ctx ends.
 	Keep func(ctx context.Context, b *broker.Broker)
 
 	Senders Senders // nil: there are none
@@ -107,8 +107,8 @@ type Server struct {
 	listeners []net.Listener
 	port      int
 	waits     bool              // it listens, and does not run yet
-	hosts     map[string]bool   // what a request may call us
-	origins   map[string]bool   // whose pages may ask
+	hosts     map[string]bool   // the Host headers that a request may have
+	origins   map[string]bool   // the Origin headers that it may have
 	busy      underway.Requests // requests whose handler runs
 }
 

@@ -16,14 +16,14 @@ type streams struct {
 
 type stream struct {
 	group
-	number uint64      // they are counted as they begin
-	still  func() bool // its key is worth what it was
-	stands bool        // it only tells what happens: nobody waits for its end
+	number uint64      // a later stream has a higher one
+	still  func() bool // reports whether its key is still valid
+	stands bool        // it only tells what happens: no client waits for its end
 	cancel context.CancelFunc
 }
 
-// group is one visitor. All clients of this user have one token, so of these each process is a visitor of its own; 0: c2c
-// does not know it.
+// group is one visitor. All clients of this user show the same token, so each process of theirs counts as a visitor; 0: the process is
+// not known.
 type group struct {
 	who     Visitor
 	process int
@@ -31,14 +31,14 @@ type group struct {
 
 func newStreams(max int) *streams { return &streams{max: max, all: map[*stream]bool{}} }
 
-// share is the part of the streams that one sender outside may have: it keeps nobody else out.
+// share is the part of the streams that one sender may have, so that it does not shut out others.
 const share = 8
 
 // enter begins a stream. leave is nil when there are too many. stands: it only tells what happens. process finds the visitor's
 // process, which takes a while.
 func (s *streams) enter(r *http.Request, who Visitor, stands bool, process func() int, still func() bool) (ctx context.Context, leave func()) {
 	one := &stream{group: group{who: who}, still: still, stands: stands}
-	if who.Kind == Tools && (one.stands || s.size() >= s.max/2) { // a short answer need not be told apart before that
+	if who.Kind == Tools && (one.stands || s.size() >= s.max/2) { // until then a short answer needs no process
 		one.process = process()
 	}
 	s.mu.Lock()

@@ -20,7 +20,7 @@ const (
 	tokenLen  = 43 // 32 bytes as base64url
 )
 
-// ErrToken says that there is a file of the token, and that it cannot be one.
+// ErrToken says that the file of the token holds no token, or that others may read it.
 var ErrToken = errors.New("no token that only this user knows")
 
 // MakeToken makes the tool token if there is none, and refuses one that others may read or that is none.
@@ -62,7 +62,7 @@ func Token(state *atomicfile.Dir) (string, error) {
 	return token, nil
 }
 
-// toolToken is the token as it is on the disk now: another process may make a new one.
+// toolToken is the token as it stands on the disk now: another process may replace it.
 type toolToken struct {
 	dir *atomicfile.Dir
 
@@ -72,7 +72,7 @@ type toolToken struct {
 	has  bool
 
 	exposed bool // others may read the file
-	told    bool // somebody was told that
+	told    bool // isExposed has returned first
 }
 
 // matches says whether a key is the token. Both are hashed, so that the time it takes says nothing of either.
@@ -83,7 +83,7 @@ func (t *toolToken) matches(key [sha256.Size]byte) bool {
 	return t.has && subtle.ConstantTimeCompare(key[:], t.sum[:]) == 1
 }
 
-// isExposed says that nobody is let in because others may read the file; first is true for whoever asks first.
+// isExposed reports whether no program is let in because others may read the file; first is true at the first call since.
 func (t *toolToken) isExposed() (exposed, first bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -92,7 +92,7 @@ func (t *toolToken) isExposed() (exposed, first bool) {
 	return t.exposed, first
 }
 
-// look reads the file if it is another one. Without a token nobody is let in.
+// look reads the file if it has changed. Without a token no program is let in.
 func (t *toolToken) look() {
 	info, err := t.dir.Stat(tokenFile)
 	if err == nil && info.Mode().Perm()&0o077 != 0 {

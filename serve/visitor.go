@@ -2,7 +2,7 @@ package serve
 
 import "net/http"
 
-// Kind is which key a visitor has shown. None stands for another one.
+// Kind is which key a visitor has shown. No kind includes another.
 type Kind int
 
 const (

@@ -1,7 +1,7 @@
 // Package sse writes one stream of server-sent events (the HTML standard, section 9.2) to one client.
 //
-// A client that does not read is noticed: each write has a deadline, and after the first error the stream is over. What the
-// kernel has taken may still never be read. A caller that must know that has to ask the client.
+// Each write has a deadline, so a client that does not read ends the stream: it is over after the first error. What the kernel has
+// taken may still never be read. A caller that must know has to ask the client.
 package sse
 
 import (
@@ -20,7 +20,7 @@ type Event struct {
 	ID, Name string        // of one line each
 	Data     []byte        // each of its lines becomes one; nil: no event, []byte{}: one without words
 	Comment  string        // which clients skip: it keeps a stream open that is quiet
-	Retry    time.Duration // after which time a client that has lost the stream comes back
+	Retry    time.Duration // after which a client that has lost the stream comes back
 }
 
 // Stream is open until its client goes, a write fails, or the handler returns. One goroutine uses it.
@@ -104,8 +104,8 @@ func (e Event) bytes() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// writeLines writes each line of a text as one of a field. A client ends lines at CR LF, LF and CR: one that is left in a
-// text would let its writer begin a field of another name.
+// writeLines writes a text as a field, line by line. A client ends lines at CR LF, LF and CR: a line end left in the text would let
+// its writer begin another field.
 func writeLines(b *bytes.Buffer, field string, text []byte) {
 	for {
 		i := bytes.IndexAny(text, "\r\n")

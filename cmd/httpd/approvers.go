@@ -11,15 +11,15 @@ import (
 	"c2c/wake/watch"
 )
 
-// approvers say, in each root with a sender that may decide, that somebody is there: so clients are asked to tell of their
-// permission dialogs. The page says so itself while it is open.
+// approvers attend, in each root with a sender that may decide, to the permission requests there: so clients are asked to tell of their
+// permission dialogs. The page attends itself while it is open.
 type approvers struct {
 	h    *Host
 	list *senders.List
 	held map[string]attending // by root
 }
 
-// attending is a root in which somebody is there.
+// attending is a root that is attended, see permission.Store.Attend.
 type attending struct {
 	dir   *atomicfile.Dir
 	leave func() error
@@ -28,7 +28,7 @@ type attending struct {
 // approversGap is how soon a change of the list is seen, at the most.
 const approversGap = 200 * time.Millisecond
 
-// attendForSenders goes on until ctx ends; wait waits until nobody is said to be there any more.
+// attendForSenders goes on until ctx ends; wait waits until no root is attended any more.
 func (h *Host) attendForSenders(ctx context.Context, list *senders.List) (wait func()) {
 	p := &approvers{h: h, list: list, held: map[string]attending{}}
 	done := make(chan struct{})

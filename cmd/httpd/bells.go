@@ -14,18 +14,18 @@ import (
 	"c2c/wake"
 )
 
-// bells rings the sessions that have a stream open, with one ringer for each root in which a client over HTTP has a mailbox. It
-// also looks after what the messages there are owed, as the server of a client over stdio does, stream or not.
+// bells rings the sessions that have a stream open, with one ringer for each root in which a client over HTTP has a mailbox. A ringer
+// also acts on the deadlines of its root, as the server of a client over stdio does, whether a stream is open or not.
 type bells struct {
 	h       *Host
 	tools   *mcp.HTTP
 	running map[string]func() // what stops the ringer of a root
 
 	mu      sync.Mutex
-	results map[string]int // messages by what became of them
+	results map[string]int // messages by what became of their rings
 }
 
-// ringStreams rings until ctx ends; wait waits until nobody does any more. measure writes what became of it, for /metrics.
+// ringStreams rings until ctx ends; wait waits for the end of the ringers. measure writes what became of the rings, for /metrics.
 func (h *Host) ringStreams(ctx context.Context, tools *mcp.HTTP) (measure func(context.Context, io.Writer), wait func()) {
 	b := &bells{h: h, tools: tools, running: map[string]func(){}, results: map[string]int{}}
 	done := make(chan struct{})
@@ -88,7 +88,7 @@ func (b *bells) count(outcome string, messages int) {
 	b.results[eventlog.ResultOf(outcome)] += messages
 }
 
-// measure writes in Prometheus' format. Each result is there from the start, or the first one of a kind would be no increase.
+// measure writes in Prometheus' format. It writes each result from the start on, also 0: else the first one would be no increase.
 func (b *bells) measure(_ context.Context, w io.Writer) {
 	full, degraded := b.tools.Surfaces()
 	fmt.Fprintf(w, "# HELP c2c_mcp_sessions MCP sessions over HTTP that have a mailbox.\n# TYPE c2c_mcp_sessions gauge\n"+

@@ -19,7 +19,7 @@ const (
 	reapTime  = 10 * time.Second      // for another process that is writing
 )
 
-// Daemon is the daemon of this user, for who starts, stops and asks it.
+// Daemon is the HTTP daemon of this user: commands start, stop and ask it through this type.
 type Daemon struct {
 	daemon.Daemon
 	State *atomicfile.Dir // nil: c2c has never kept anything here

@@ -72,14 +72,14 @@ func (h *Host) open(root string, log inbox.Log) (*broker.Broker, error) {
 	return broker.Open(broker.ConfigOf(h.Getenv, root, log))
 }
 
-// keepAgain is how long the daemon waits before it looks again after a root that it could not look after.
+// keepAgain is how long the daemon waits before it tries again.
 const keepAgain = time.Minute
 
-// keep looks after what messages of an open root are owed, also after an error, until ctx ends or the root is gone.
+// keep acts on the deadlines of an open root until ctx ends or the root is gone. After an error it tries again.
 func (h *Host) keep(ctx context.Context, b *broker.Broker) {
 	for ctx.Err() == nil && !b.Replaced() {
 		if err := ringer.CheckDeadlines(ctx, b, h.Log); err != nil && ctx.Err() == nil {
-			h.Log.Debug("the daemon does not look after what messages of this root are owed", "root", b.Root(), "err", err)
+			h.Log.Debug("the daemon does not act on the deadlines of this root", "root", b.Root(), "err", err)
 		}
 		select {
 		case <-ctx.Done():

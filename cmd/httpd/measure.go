@@ -29,7 +29,7 @@ func (h *Host) measure(roots func() []string) func(context.Context, io.Writer) {
 	}
 }
 
-// statsOf opens the root for itself: who measures keeps no root open.
+// statsOf opens the root and closes it again, so that measuring keeps no root open.
 func (h *Host) statsOf(ctx context.Context, root string) (owed.Stats, error) {
 	b, err := h.openFor(root, h.Log)
 	if err != nil {
