@@ -17,8 +17,7 @@ import (
 	"c2c/sse"
 )
 
-// answer is how a POST is answered: as JSON, or as a stream once there is something to tell before the answer. One goroutine
-// uses it.
+// answer writes the answer to a POST: as JSON, or as a stream if a notification comes before the answer. One goroutine uses it.
 type answer struct {
 	*host
 	w http.ResponseWriter
@@ -46,11 +45,11 @@ func (a *answer) json(status int, v any) error {
 	if _, err := a.w.Write(b); err != nil {
 		return fmt.Errorf("write answer: %w", err)
 	}
-	return out.Flush() // else up to 4 KiB stay here until the handler has returned, and their error is nobody's
+	return out.Flush() // else up to 4 KiB stay here until the handler has returned, and their error is lost
 }
 
-// tell sends a notification, and begins the stream with the first. Where the client has gone before that, nobody could ask
-// for the stream.
+// tell sends a notification, and begins the stream with the first. If the client has gone before that, it cannot know the stream, and
+// tell does nothing.
 func (a *answer) tell(s *httpSession, n mcp.JSONRPCNotification) {
 	b, err := json.Marshal(n)
 	if err != nil || a.events == nil && a.r.Context().Err() != nil {
@@ -83,7 +82,7 @@ func (a *answer) failed(err error) error {
 	return err
 }
 
-// await tells what is to be told until the requests are handled.
+// await sends notifications until the requests are handled.
 func (a *answer) await(s *httpSession, all requests, notes <-chan mcp.JSONRPCNotification, done <-chan struct{}) {
 	gone := a.r.Context().Done()
 	for {
@@ -102,7 +101,7 @@ func (a *answer) await(s *httpSession, all requests, notes <-chan mcp.JSONRPCNot
 	}
 }
 
-// write writes the answer, and returns nil when the client has it: its kernel, as far as we can see.
+// write writes the answer, and returns nil when the client's kernel has it. What the client has read cannot be seen.
 func (a *answer) write(s *httpSession, all requests) error {
 	if a.events != nil {
 		return a.writeStream(s, all)
@@ -115,7 +114,7 @@ func (a *answer) write(s *httpSession, all requests) error {
 	case resp == nil && s.ctx.Err() != nil:
 		http.Error(a.w, context.Cause(s.ctx).Error(), http.StatusNotFound)
 		return context.Cause(s.ctx)
-	case resp == nil: // cancelled: MCP wants no answer, HTTP one without words
+	case resp == nil: // cancelled: MCP wants no answer, and HTTP one without a body
 		a.w.WriteHeader(http.StatusAccepted)
 		return rpc.ErrCancelled
 	case a.r.Context().Err() != nil:

@@ -10,8 +10,7 @@ import (
 	"c2c/sse"
 )
 
-// listen opens the stream of a session. The newest one stays, as the client may not have noticed yet that it has lost the
-// other one.
+// listen opens the stream of a session, and ends an older one: the client may not have noticed yet that it has lost that.
 func (s *httpSession) listen(w http.ResponseWriter, r *http.Request) {
 	l := newListener(s.host.listeners.Add(1))
 	s.open(l, r.Header.Get(mcp.HeaderLastEventID))

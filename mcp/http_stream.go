@@ -24,7 +24,7 @@ type stream struct {
 	mu     sync.Mutex
 	first  int // the number of the first that is kept; they are counted from 1
 	events [][]byte
-	over   bool      // there will be no more
+	over   bool      // no more events come
 	ended  time.Time // when it was over
 	more   chan struct{}
 }
@@ -69,7 +69,7 @@ func (st *stream) wake() {
 	st.more = make(chan struct{})
 }
 
-// has says whether all events behind number n are kept.
+// has reports whether all events behind number n are kept.
 func (st *stream) has(n int) bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -89,7 +89,7 @@ func (st *stream) after(n int) (events [][]byte, more <-chan struct{}) {
 	return events, more
 }
 
-// goneBy says whether nobody is to come back for it any more.
+// goneBy reports whether the stream was over before limit.
 func (st *stream) goneBy(limit time.Time) bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()

@@ -150,7 +150,7 @@ func (t *sessionTable) revive(k record) *httpSession {
 	return there
 }
 
-// dropEnded forgets sessions whose client has ended: as long as they are served they are said to be alive.
+// dropEnded forgets sessions whose client has ended: while their peer holds the server lock, others take them for alive.
 func (t *sessionTable) dropEnded() {
 	for _, s := range t.snapshot() {
 		if s.clientEnded() {

@@ -10,8 +10,8 @@ import (
 	"c2c/mcp/tools"
 )
 
-// readBatch begins the requests of a batch. They are handled together, in their turn: an initialize before them may not have
-// been answered yet, and says whether there may be a batch. What a batch cancels is cancelled at once.
+// readBatch begins the requests of a batch, which are handled together in their turn: an initialize before them may not be answered
+// yet, and only its answer tells whether a batch is allowed. Requests that the batch cancels are cancelled at once.
 func (t *stdio) readBatch(ctx context.Context, b []byte) *request {
 	all, refusal := rpc.ParseBatch(b)
 	if version := t.version(); refusal == nil && version != "" && version != rpc.BatchVersion {

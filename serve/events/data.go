@@ -27,7 +27,7 @@ type (
 		From      string      `json:"from_alias"`
 		InReplyTo string      `json:"in_reply_to,omitempty"`
 		ChatID    string      `json:"chat_id,omitempty"`
-		Identity  string      `json:"identity,omitempty"` // who of those behind a bridge it is for
+		Identity  string      `json:"identity,omitempty"` // for whom behind a bridge it is
 		Kind      string      `json:"kind,omitempty"`
 		Tag       string      `json:"tag,omitempty"`
 		Text      string      `json:"text"`
@@ -112,7 +112,7 @@ func (l *listener) hello() error {
 	return l.send("hello", h)
 }
 
-// tellSessions writes the sessions, if what is told of them has changed.
+// tellSessions writes the sessions, if they have changed.
 func (l *listener) tellSessions(sessions []live.Session) error {
 	all := make([]sessionData, 0, len(sessions))
 	for _, s := range sessions {
@@ -154,7 +154,7 @@ func (l *listener) words(text string) error {
 	return l.out.Send(sse.Event{Data: []byte(mail.Visible(text, "\n\t"))})
 }
 
-// requestText is the reference's line, and what the tool is to do. The description alone may be a model's word for that.
+// requestText is the reference's line, with all that the tool is to do: the description alone may be a model's.
 func requestText(r permission.Request) string {
 	does := r.Description
 	if r.Input != "" {
@@ -166,11 +166,11 @@ func requestText(r permission.Request) string {
 	return fmt.Sprintf("%s wants to run %s: %s\n\nReply \"yes %s\" or \"no %s\"", r.Alias, r.Tool, indented(does), r.ID, r.ID)
 }
 
-// indented moves the further lines of others' words: no line that begins at the left is theirs. A text could look like another
-// request else, or like the end of its own.
+// indented indents all lines but the first: no line of another's words begins at the left, where it could look like another request or
+// the end of its own.
 func indented(words string) string { return strings.ReplaceAll(words, "\n", "\n    ") }
 
-// replyText is the reference's line. What it does not have stands in lines of its own.
+// replyText is the reference's line. Files, which the reference does not have, stand in lines of their own.
 func replyText(m mail.Message, o mail.Origin) string {
 	to := o.ChatID
 	if to == "" {

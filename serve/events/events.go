@@ -36,7 +36,7 @@ import (
 // Config is what a Handler needs.
 type Config struct {
 	OpenRoot func(ctx context.Context, root string) (*serve.OpenRoot, func(), error)
-	// Root is that of a program with the tool token.
+	// Root gives the root for a program with the tool token.
 	Root func(*http.Request) (string, error)
 	// Decides gives the aliases for whose permission requests a sender may decide; nil: for none.
 	Decides func(sender string) (aliases []string)
@@ -71,7 +71,7 @@ func (h *Handler) Routes() []serve.Route {
 	return []serve.Route{{Pattern: "GET /events", Who: []serve.Kind{serve.Tools, serve.Sender, serve.Person}, Stream: true, Handler: h}}
 }
 
-// ServeHTTP writes events until the client goes, or does not read, or its key is worth nothing any more.
+// ServeHTTP writes events until the client goes or does not read, or its key is no longer valid.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	format := r.URL.Query().Get("format")
 	if format != "" && format != "json" && format != "text" {
@@ -105,7 +105,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.cfg.Log.Debug("a stream of events has ended", "visitor", v.Kind.String(), "err", err)
 }
 
-// refuse says that the root cannot be looked at now. The log says why: a path is not for senders outside.
+// refuse says that the root cannot be read now. Only the log says why: an error may name a path, which senders are not to see.
 func (h *Handler) refuse(w http.ResponseWriter, err error) {
 	if !errors.Is(err, context.Canceled) {
 		h.cfg.Log.Warn("events are refused", "err", err)

@@ -21,7 +21,7 @@ import (
 // mailGap is how long a mailbox that could not be looked into is left alone.
 const mailGap = 5 * time.Second
 
-// listener is one stream. One goroutine writes it; another one follows the hub.
+// listener is one stream of events. One goroutine writes it; another one follows the hub.
 type listener struct {
 	h     *Handler
 	v     serve.Visitor
@@ -31,11 +31,11 @@ type listener struct {
 
 	at      position
 	written string // the id that was written last
-	fresh   bool   // the hub's updates before this stream are not known to its client
+	fresh   bool   // its client has none of the hub's updates
 	start   live.Snapshot
 
-	sessions []byte            // as they were told last
-	asked    map[string]string // the state of each request that was told, by session and id
+	sessions []byte            // as they were written last
+	asked    map[string]string // the state of each request as it was written last, by session and id
 	post     *senderMail       // the mail of a sender outside; nil for others
 }
 
@@ -52,7 +52,7 @@ func (h *Handler) listen(r *http.Request, v serve.Visitor, place *serve.OpenRoot
 		l.at.n = before.n
 	}
 	if v.Kind == serve.Sender {
-		if l.post, err = newPost(l, mail.ExternalPrefix+v.Name); err != nil {
+		if l.post, err = newSenderMail(l, mail.ExternalPrefix+v.Name); err != nil {
 			return nil, err
 		}
 		if l.at.place, l.post.had = before.place, before.had; !ok {
@@ -63,7 +63,7 @@ func (h *Handler) listen(r *http.Request, v serve.Visitor, place *serve.OpenRoot
 	}
 	l.start.Mails = l.own(start.Mails)
 	if !ok {
-		l.start.Mails = nil // it knows of no message yet
+		l.start.Mails = nil // its client knows of no message yet
 	}
 	return l, nil
 }
@@ -109,11 +109,11 @@ func (l *listener) begin() error {
 	return nil
 }
 
-// write writes what comes.
+// write writes what comes, until ctx ends or the client takes no more.
 func (l *listener) write(ctx context.Context, next <-chan news, ended chan error) error {
 	beat := time.NewTicker(l.h.cfg.Heartbeat)
 	defer beat.Stop()
-	mail := true // there may be some
+	mail := true // there may be some in the sender's mailbox
 	var told <-chan struct{}
 	for {
 		requests, changed := l.place.Requests.Now()
@@ -161,7 +161,7 @@ func (l *listener) beat() error {
 	return l.mark()
 }
 
-// mark tells the client how far it has come, if it does not know. Browsers take the id without an event.
+// mark sends the id of the last event again if it has changed. Browsers take an id without an event.
 func (l *listener) mark() error {
 	id := l.at.String()
 	if l.text || id == l.written {
@@ -171,8 +171,8 @@ func (l *listener) mark() error {
 	return l.out.Send(sse.Event{ID: id})
 }
 
-// follow passes on what is new as fast as the client takes it. The hub waits for nobody: a slow client is told how things are
-// now.
+// follow passes on what is new as fast as the client takes it. The hub does not wait for a slow client: that one gets a snapshot of how
+// things are now.
 func (l *listener) follow(ctx context.Context, next chan<- news) error {
 	give := func(n news) error {
 		select {
@@ -202,7 +202,7 @@ func (l *listener) follow(ctx context.Context, next chan<- news) error {
 	}
 }
 
-// own are the messages whose state is the listener's business, without their words.
+// own are the messages whose state the visitor may know, without their text.
 func (l *listener) own(mails []live.Mail) (own []live.Mail) {
 	for _, m := range mails {
 		if l.v.Kind == serve.Person || l.v.Kind == serve.Sender && m.External && isFrom(m.Message, l.post.sid) {
@@ -213,17 +213,17 @@ func (l *listener) own(mails []live.Mail) (own []live.Mail) {
 	return own
 }
 
-// isFrom says whether a sender outside has written a message. Its alias is that of its session: nobody else may have it.
+// isFrom reports whether a sender has written a message. A sender's alias is the id of its session, and no other session may have it.
 func isFrom(m mail.Message, sid string) bool { return m.From == sid || m.FromSession == sid }
 
-// concerns says whether there may be something new for the listener in its mailbox, or behind the place where it is.
+// concerns reports whether events may have brought the visitor mail, in its mailbox or its archive.
 func (l *listener) concerns(events []live.Event) bool {
 	return l.post != nil && slices.ContainsFunc(events, func(e live.Event) bool {
 		return e.SessionID == l.post.sid && e.What != live.Handed && e.What != live.Drained
 	})
 }
 
-// take writes what is new.
+// take writes an update.
 func (l *listener) take(n news) error {
 	l.at.n = n.n
 	for _, m := range n.mails {
@@ -237,7 +237,7 @@ func (l *listener) take(n news) error {
 	return l.tellSessions(n.sessions)
 }
 
-// tellRequests writes which permission requests have come, and how those have ended that were told.
+// tellRequests writes which permission requests have come, and how those ended that the stream has told of.
 func (l *listener) tellRequests(ctx context.Context, all []permission.Request) error {
 	all, err := l.mine(ctx, all)
 	if err != nil {
@@ -265,7 +265,7 @@ func (l *listener) tellRequests(ctx context.Context, all []permission.Request) e
 	return nil
 }
 
-// mine are the requests that the listener may see: for a sender that may decide, those that it can decide.
+// mine are the requests that the visitor may see: a person all, a sender those that it can decide.
 func (l *listener) mine(ctx context.Context, all []permission.Request) ([]permission.Request, error) {
 	if l.v.Kind == serve.Person || len(all) == 0 {
 		return all, nil

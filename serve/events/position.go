@@ -13,7 +13,7 @@ type position struct {
 	epoch string
 	n     uint64 // updates of the hub
 	place int64  // in the archive of a sender
-	had   string // a message that is not in the archive before the place, and that it has
+	had   string // a message that it has, although it is not in the archive before the place
 }
 
 func (p position) String() string {
@@ -24,7 +24,7 @@ func (p position) String() string {
 	return id
 }
 
-// parsePosition reads what a client says. It may say anything: what is no position is none.
+// parsePosition reads a position as a client says it. ok is false if it is none.
 func parsePosition(id string) (p position, ok bool) {
 	parts := strings.SplitN(id, ".", 4)
 	if len(id) > 300 || len(parts) < 3 || parts[0] == "" {

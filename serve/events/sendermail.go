@@ -20,13 +20,13 @@ type senderMail struct {
 	sid string
 	box *inbox.Mailbox
 
-	had  string                    // a message behind the place that the client has had, by what it says
+	had  string                    // a message behind the place that the client says it has
 	seen int                       // messages since it said that
-	sent map[mail.Fingerprint]bool // that were written before they were in the archive
-	wait time.Time                 // the mailbox could not be looked into
+	sent map[mail.Fingerprint]bool // messages that were written before they were in the archive
+	wait time.Time                 // until then the mailbox is left alone: it could not be read
 }
 
-func newPost(l *listener, sid string) (*senderMail, error) {
+func newSenderMail(l *listener, sid string) (*senderMail, error) {
 	box, err := l.place.Broker.Mailbox(sid)
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func newPost(l *listener, sid string) (*senderMail, error) {
 	return &senderMail{l: l, sid: sid, box: box, sent: map[mail.Fingerprint]bool{}}, nil
 }
 
-// deliver writes what there is. An error is one of the stream.
+// deliver writes the mail that there is. Its error is one of the stream.
 func (p *senderMail) deliver(ctx context.Context) error {
 	if time.Now().Before(p.wait) {
 		return nil
@@ -55,17 +55,17 @@ func (p *senderMail) deliver(ctx context.Context) error {
 			continue
 		}
 		if !p.l.h.turns.take(turn) {
-			return nil // another stream writes it, and it is in the archive then
+			return nil // another stream writes it; afterwards it is in the archive
 		}
 		n, err := p.hand(ctx)
 		p.l.h.turns.free(turn)
 		if err != nil || n == 0 {
 			return err
 		}
-		if ok, err := p.fromArchive(); err != nil || !ok { // which says where they are
+		if ok, err := p.fromArchive(); err != nil || !ok { // it sets the place behind them
 			return err
 		}
-		if n > 1 { // else a client that has all of them would get the others again
+		if n > 1 { // the last event names one of them: without a mark, a client that comes back gets the others again
 			if err := p.l.mark(); err != nil {
 				return err
 			}
@@ -73,7 +73,7 @@ func (p *senderMail) deliver(ctx context.Context) error {
 	}
 }
 
-// ready says whether something waits that can be handed over now. It takes the mailbox's lock only if something waits.
+// ready reports whether mail waits that can be handed over now. It takes the mailbox's lock only if mail waits.
 func (p *senderMail) ready(ctx context.Context) (bool, error) {
 	if some, err := p.box.Waiting(); err != nil || !some {
 		return false, err
@@ -81,7 +81,7 @@ func (p *senderMail) ready(ctx context.Context) (bool, error) {
 	return p.box.Ready(ctx)
 }
 
-// trouble puts off what cannot be done now.
+// trouble logs an error, and leaves the mailbox alone for mailGap.
 func (p *senderMail) trouble(ctx context.Context, err error) {
 	if err == nil || ctx.Err() != nil {
 		return
@@ -90,7 +90,7 @@ func (p *senderMail) trouble(ctx context.Context, err error) {
 	p.l.h.cfg.Log.Warn("the mailbox of a sender outside cannot be looked into", "session_id", p.sid, "err", err)
 }
 
-// fromArchive writes what others have handed over. It is not ok when that cannot be read now.
+// fromArchive writes what other streams have handed over. ok is false if the archive cannot be read now.
 func (p *senderMail) fromArchive() (ok bool, err error) {
 	for {
 		r, behind, there, err := p.box.Archive().Next(p.l.at.place)
@@ -117,7 +117,7 @@ func (p *senderMail) fromArchive() (ok bool, err error) {
 	}
 }
 
-// count forgets what the client has had when that must be further behind.
+// count counts a message. After so many the message that the client says it has must be passed, and is forgotten.
 func (p *senderMail) count() {
 	if p.seen++; p.seen > batch {
 		p.had = ""
@@ -137,8 +137,8 @@ func (p *senderMail) first(m mail.Message) error {
 	return p.l.reply(m)
 }
 
-// hand writes what waits and puts it into the archive: from then on it is handed. A message whose stream broke waits again.
-// The caller's turn it is.
+// hand writes what waits and puts it into the archive: from then on it is handed. A message whose stream broke waits again. The caller
+// has the turn.
 func (p *senderMail) hand(ctx context.Context) (n int, err error) {
 	if ok, err := p.fromArchive(); err != nil || !ok {
 		return 0, err

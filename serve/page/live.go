@@ -29,7 +29,7 @@ type now struct {
 	Mails    []mailView `json:"mails"` // the newest, the oldest of them first
 }
 
-// change is what has happened since.
+// change is what has changed since.
 type change struct {
 	Sessions []session  `json:"sessions,omitempty"` // all of them, if one has changed
 	Mails    []mailView `json:"mails,omitempty"`    // that are new or have another state
@@ -75,9 +75,9 @@ func (p *Page) watch(r *http.Request, who serve.Visitor, s *sse.Stream) error {
 	return p.tellAll(ctx, place, all.N, s)
 }
 
-// tellAll writes what changes. It returns when nothing comes any more, which is never without a reason.
+// tellAll writes what changes. It returns the reason why no more changes come.
 func (p *Page) tellAll(ctx context.Context, place *serve.OpenRoot, after uint64, s *sse.Stream) error {
-	leave, err := place.Permission.Attend() // somebody is there who can decide
+	leave, err := place.Permission.Attend() // the person at the page can decide
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (p *Page) tellAll(ctx context.Context, place *serve.OpenRoot, after uint64,
 	return errors.Join(context.Cause(ctx), leave())
 }
 
-// send writes the events that come, and something now and then that only shows that we are there.
+// send writes the events that come, and now and then a comment that shows that the daemon is there.
 func send(ctx context.Context, s *sse.Stream, next <-chan sse.Event) error {
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
@@ -136,7 +136,7 @@ func changeOf(n live.Numbered) (c change) {
 	return c
 }
 
-// event is one of JSON. What we make always has some.
+// event is an event with v in JSON.
 func event(name string, v any) sse.Event {
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -35,13 +35,13 @@ const (
 	codesDir  = "login"
 	loginsDir = "page"
 
-	maxKeys   = 8       // browser tabs of one login; of more the oldest is out
+	maxKeys   = 8       // browser tabs of one login; another tab ends the oldest
 	maxFile   = 8 << 10 // bytes
 	maxKey    = 64      // characters
-	maxLogins = 64      // that are there at once; of more the one that ends first is out
+	maxLogins = 64      // another one ends the login that would end first
 )
 
-// Who is the person for whom a link is made, and the root that the page shows.
+// Who names the person for whom a link is made, and the root that the page shows.
 type Who struct {
 	Root  string `json:"root"`
 	Dir   string `json:"dir,omitempty"` // of the project, for the person to see
@@ -113,13 +113,13 @@ func readFile(dir *atomicfile.Dir, name string) (g grant, err error) {
 	return g, json.Unmarshal(data, &g)
 }
 
-// holds says whether a grant is for this user and is not over. What ends later than any that we make is none of ours: the
+// holds reports whether a grant is for this user and not over. c2c makes none that ends so late as one that fails the last check: the
 // clock was set back.
 func (g grant) holds(now time.Time) bool {
 	return g.UID == os.Geteuid() && filepath.IsAbs(g.Root) && now.Before(g.Expires) && !g.Expires.After(now.Add(loginTime))
 }
 
-// sweep removes what is over, and those that end first where no other one would have room.
+// sweep removes the grants that are over, and those that end first until another one has room.
 func sweep(dir *atomicfile.Dir, now time.Time) error {
 	names, err := dir.Names()
 	if err != nil {
@@ -187,7 +187,7 @@ func removeAll(files *atomicfile.Dir, of string) (err error) {
 	return nil
 }
 
-// Person says who is logged in: the request has the cookie of a login, and the key of a tab of it.
+// Person finds the person who is logged in: the request must have the cookie of a login, and the key of a tab of that.
 func (p *Page) Person(r *http.Request) (v serve.Visitor, ok bool) {
 	_, g, ok := p.find(r)
 	return serve.Visitor{Kind: serve.Person, Name: g.Login, Root: g.Root}, ok
@@ -230,7 +230,7 @@ func (g grant) hasKey(key string) (has bool) {
 
 const maxCookies = 16 // that are looked at
 
-// cookies are the values of those that may be of a login. A browser sends those of all roots to one port.
+// cookies are the values of the cookies that may be of a login. A browser sends the cookies of all roots to one port.
 func (p *Page) cookies(r *http.Request) (values []string) {
 	for _, c := range r.Cookies() {
 		if strings.HasPrefix(c.Name, p.cookiePrefix(r)) && len(values) < maxCookies {
@@ -249,7 +249,7 @@ func (p *Page) cookiePrefix(r *http.Request) string {
 	return "c2c-" + port + "-"
 }
 
-// cookieName is another one for each root, so that the pages of two projects do not end each other's login.
+// cookieName differs for each root, so that the pages of two projects do not end each other's login.
 func (p *Page) cookieName(r *http.Request, root string) string {
 	return p.cookiePrefix(r) + hash(root)[:8]
 }
@@ -354,7 +354,7 @@ func (p *Page) logout(w http.ResponseWriter, r *http.Request) {
 	answer(w, map[string]bool{"ended": true})
 }
 
-// personOf is the session in which a visitor acts: that of the person, and of nobody else.
+// personOf is the session in which a visitor acts: the person's own.
 func personOf(r *http.Request, v serve.Visitor, b *broker.Broker) (sessions.Session, error) {
 	return callers.Resolve(r.Context(), b.Registry, callers.Caller{Remote: true, User: &callers.User{UID: os.Geteuid(), Login: v.Name}})
 }

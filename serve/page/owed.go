@@ -16,9 +16,9 @@ type owedItem struct {
 	ID        string `json:"id"`
 	Short     string `json:"short"`
 	Kind      string `json:"kind"`
-	From      string `json:"from"` // who waits
-	To        string `json:"to"`   // who is to answer
-	Mine      bool   `json:"mine"` // the person is
+	From      string `json:"from"` // the session that waits
+	To        string `json:"to"`   // the session that is to answer
+	Mine      bool   `json:"mine"` // to is the person
 	Words     string `json:"words"`
 	Late      bool   `json:"late"`
 	Sent      int64  `json:"sent"`
@@ -28,7 +28,7 @@ type owedItem struct {
 	Reminders int    `json:"reminders,omitempty"`
 }
 
-// owedList is the open ones, what is due first coming first.
+// owedList is the answers that are owed, the one that is due first at the top.
 type owedList struct {
 	Owed []owedItem `json:"owed"`
 	More int        `json:"more,omitempty"`

@@ -8,7 +8,7 @@
 //	http/login/<hash>.json  a code that was not used yet: for which root and user, until when
 //	http/page/<hash>.json   a login: the same, and the hashes of the keys of its tabs
 //
-// The page is three files in the program. It asks nobody but us, and puts what others wrote into it as text alone.
+// The page's files are in the program. The page asks no other server, and shows what others wrote as text alone.
 package page
 
 import (
@@ -160,7 +160,7 @@ func fail(w http.ResponseWriter, status int, why string) {
 	json.NewEncoder(w).Encode(map[string]string{"error": mail.Visible(why, "")})
 }
 
-// fails answers that we could not, which is not the browser's fault.
+// fails answers and logs that the daemon could not do something; the browser is not at fault.
 func (p *Page) fails(w http.ResponseWriter, what string, err error) {
 	p.log.Error("page: "+what, "err", err)
 	fail(w, http.StatusInternalServerError, fmt.Sprintf("%s: %v", what, err))

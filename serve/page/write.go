@@ -102,7 +102,7 @@ func (p *Page) read(c *call) (any, error) {
 	return map[string]int{"read": n}, err
 }
 
-// take marks those of the person's messages as read that wait and have one of the keys, and says how many they were.
+// take marks the person's waiting messages with these keys as read, and returns how many they were.
 func (c *call) take(me sessions.Session, keys ...string) (n int, err error) {
 	box, err := c.b().Mailbox(me.ID)
 	if err != nil {

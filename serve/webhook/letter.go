@@ -22,8 +22,8 @@ type letter struct {
 	broker.Origin
 }
 
-// letter makes a message of a request. A body is text. If it is a JSON object that only has members which we know, they are
-// the message; another one is shown as it is, since it may say more than we would keep.
+// letter makes a message of a request. A body is text. If it is a JSON object and c2c knows all its members, they are the message;
+// another object is shown as it is, since it may say more than c2c would keep.
 func (q *request) letter() (l letter, err error) {
 	l.To, l.Kind, l.ChatID = q.to, q.query["kind"], q.query["chat_id"]
 	l.Path, l.Method, l.Identity = q.path, http.MethodPost, q.identity
@@ -55,7 +55,7 @@ func (q *request) letter() (l letter, err error) {
 
 const jsonMedia = "application/json"
 
-// members takes a message out of a JSON object, if that is one of ours.
+// members takes a message out of a JSON object, if c2c knows all its members.
 func (l *letter) members(body []byte) error {
 	if text := bytes.TrimLeft(body, " \t\r\n"); len(text) == 0 || text[0] != '{' || !json.Valid(body) {
 		return nil
@@ -89,7 +89,7 @@ func (l *letter) members(body []byte) error {
 	return nil
 }
 
-// errOther says that an object is none of ours.
+// errOther says that an object has other members.
 var errOther = refuse(http.StatusBadRequest, "another object")
 
 // payload is the JSON of GitHub, which is sent as it is or in a form.

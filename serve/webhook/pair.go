@@ -12,7 +12,7 @@ func (h *Hooks) knock(ctx context.Context, q *request) (said, error) {
 	if err != nil {
 		return said{}, err
 	}
-	h.cfg.Log.Info("somebody unknown writes through a bridge", "bridge", q.sender.Name, "identity", q.identity, "code", first)
+	h.cfg.Log.Info("an unknown identity writes through a bridge", "bridge", q.sender.Name, "identity", q.identity, "code", first)
 	if !first {
 		return said{status: http.StatusAccepted}, nil
 	}

@@ -13,7 +13,7 @@ import (
 	"c2c/serve"
 )
 
-// senderHeader says who behind a bridge has written. Never is it the room: whoever is in a room could write then.
+// senderHeader names the person behind a bridge who has written. It never names a room: then everybody in the room could write.
 const senderHeader = "X-Sender"
 
 // request is one whose sender is proven.
@@ -23,7 +23,7 @@ type request struct {
 	unknown  bool   // and not let in yet; then the body was not read
 	to       string // the alias, as the list has it
 	first    bool   // POST /
-	proof    string // what tells a signed request from others; "" of one with a token
+	proof    string // identifies a signed request; "" if the sender has shown a token
 	event    string // of GitHub
 	media    string
 	body     []byte
@@ -53,7 +53,7 @@ func (h *Hooks) read(w http.ResponseWriter, r *http.Request) (*request, error) {
 	return q, nil
 }
 
-// identify finds the sender by its token or its signature. Only then anything else is told.
+// identify finds the sender by its token or its signature. Until it has, the sender learns nothing else.
 func (h *Hooks) identify(w http.ResponseWriter, r *http.Request, q *request) error {
 	v := serve.VisitorOf(r)
 	switch v.Kind {
@@ -77,7 +77,7 @@ func (h *Hooks) identify(w http.ResponseWriter, r *http.Request, q *request) err
 	return h.admit(q)
 }
 
-// address finds out to whom a request goes.
+// address finds the alias that a request is for.
 func (q *request) address(r *http.Request) error {
 	alias := r.PathValue("alias")
 	if q.first = r.Pattern == "POST /{$}"; q.first {
@@ -120,7 +120,7 @@ func (h *Hooks) admit(q *request) error {
 	return nil
 }
 
-// nobody refuses an unknown sender, always with the same words. If there are many, only some are logged.
+// nobody refuses an unknown sender, always with the same words. Of many such requests it logs only some.
 func (h *Hooks) nobody() error {
 	if !h.rates.takeBad() {
 		return &refusal{http.StatusTooManyRequests, "too many requests without a key", 1}

@@ -102,7 +102,7 @@ func macOf(key []byte, parts ...[]byte) []byte {
 	return mac.Sum(nil)
 }
 
-// idOf makes the id of a message from what proves its request: so a mailbox takes that request once.
+// idOf makes the id of a message from the signature of its request, so that a mailbox takes a request once.
 func idOf(s senders.Sender, proof string) string {
 	sum := sumOf(s, proof)
 	return mail.UUIDOf(8, [16]byte(sum[:16]))
@@ -113,8 +113,8 @@ func sumOf(s senders.Sender, proof string) [sha256.Size]byte {
 	return sha256.Sum256([]byte("webhook\x00" + s.Name + "\x00" + strconv.FormatFloat(s.Created, 'f', -1, 64) + "\x00" + proof))
 }
 
-// unproven are the requests whose bodies are read before it is known who sends them. They take memory, so they are few, and
-// the oldest one goes when another comes: a client that only begins requests keeps nobody out.
+// unproven are the requests whose bodies are read before their sender is known. They take memory, so they are few, and a new one ends the
+// oldest: a client that only begins requests shuts out no other.
 type unproven struct {
 	mu  sync.Mutex
 	all []*reading
@@ -143,7 +143,7 @@ func (u *unproven) remove(one *reading) {
 	u.all = slices.DeleteFunc(u.all, func(other *reading) bool { return other == one })
 }
 
-// firstLine says what GitHub tells of.
+// firstLine names the event of a request from GitHub.
 func (q *request) firstLine() string {
 	if q.event == "" || mail.CheckWord("event", q.event) != nil {
 		return ""

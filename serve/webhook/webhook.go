@@ -7,7 +7,7 @@
 // A message is answered when it is on the disk of the receiver's mailbox. What is no mail ("yes abcde") answers a permission
 // request, if the sender may. An unknown sender is told nothing; behind a bridge it gets a code, once.
 //
-// Order: who sends, the rate, the whole body, its signature, and only then what the body says.
+// It checks, in this order, the sender, the rate, the whole body and its signature, and reads only then what the body says.
 package webhook
 
 import (
@@ -44,9 +44,9 @@ const (
 // Config is what the paths need.
 type Config struct {
 	Senders *senders.List
-	// Place opens a root, see serve.Server.
+	// OpenRoot opens a root, see serve.Server.
 	OpenRoot func(ctx context.Context, root string) (*serve.OpenRoot, func(), error)
-	// Files is where the signatures that were seen are kept; it stays the caller's.
+	// Files has the signatures that were seen. The caller closes it.
 	Files *atomicfile.Dir
 	Log   *slog.Logger
 	Now   func() time.Time
@@ -93,7 +93,7 @@ func (k Keys) Sender(token string) (serve.Visitor, bool) {
 type refusal struct {
 	status int
 	text   string
-	after  int // seconds until it may be tried again; 0: nothing is said of that
+	after  int // seconds until it may be tried again; 0: the answer does not say
 }
 
 func (e *refusal) Error() string { return e.text }
@@ -217,7 +217,7 @@ func (h *Hooks) deliver(ctx context.Context, b *broker.Broker, q *request, l let
 	return said{http.StatusOK, string(data) + "\n", true}, err
 }
 
-// wrote refuses an answer to what was not sent to the sender: of other mail it is to learn nothing, not even that it is there.
+// wrote refuses an answer to a message that was not sent to the sender: it must not learn which other messages there are.
 func wrote(ctx context.Context, b *broker.Broker, s sessions.Session, id string) error {
 	box, err := b.Mailbox(s.ID)
 	if err != nil {
@@ -230,7 +230,7 @@ func wrote(ctx context.Context, b *broker.Broker, s sessions.Session, id string)
 	return err
 }
 
-// refusalOf says what an error is to a sender. What is told of the inside is what the sender can do something about.
+// refusalOf makes an error an answer to the sender, which tells only what the sender can act on.
 func (h *Hooks) refusalOf(err error) *refusal {
 	var no *refusal
 	var unknown *sessions.UnknownAliasError
