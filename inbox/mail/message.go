@@ -73,15 +73,24 @@ func (m Message) Handle() string { return cmp.Or(m.LeaseHandle, m.ID) }
 type Key struct {
 	Session, From, ID string
 	What              string // its content, or its time
+	Abroad            string // its receiver, if that is on another host: one outbox has the mail for several
 }
 
 // Key tells the message from others.
-func (m Message) Key() Key { return Key{m.FromSession, m.From, m.ID, m.Content} }
+func (m Message) Key() Key { return Key{m.FromSession, m.From, m.ID, m.Content, m.abroad()} }
+
+// abroad is the receiver, if that is on another host.
+func (m Message) abroad() string {
+	if strings.IndexByte(m.To, '@') < 0 {
+		return ""
+	}
+	return strings.ToLower(m.To)
+}
 
 // RecordKey is Key as far as the archive keeps it: of an ephemeral message the time is kept, not the content.
 func (m Message) RecordKey() Key {
 	if m.Ephemeral {
-		return Key{m.FromSession, m.From, m.ID, string(fields.AppendSeconds(nil, m.TS))}
+		return Key{m.FromSession, m.From, m.ID, string(fields.AppendSeconds(nil, m.TS)), m.abroad()}
 	}
 	return m.Key()
 }
@@ -91,6 +100,9 @@ func (m Message) HasChosenID() bool { return m.FromSession != "" }
 
 // IsRecorded says whether the archive notes the message, with its content or without.
 func (m Message) IsRecorded() bool { return !m.Ephemeral || m.HasChosenID() }
+
+// SameReceiver says whether two messages are for one receiver. In a mailbox all are, but for that of what goes to another host.
+func (m Message) SameReceiver(other Message) bool { return m.abroad() == other.abroad() }
 
 // SameSender says whether the ids of two messages are of one sender.
 func (m Message) SameSender(other Message) bool {
