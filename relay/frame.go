@@ -50,8 +50,8 @@ func (w *meta) spans(m *mail.Message) [4]struct{ at, in *float64 } {
 	return [4]struct{ at, in *float64 }{{&m.ExpiresAt, &w.ExpiresIn}, {&m.AnswerBy, &w.AnswerWithin}, {&m.Due, &w.DueIn}, {&m.NotBefore, &w.NotBeforeIn}}
 }
 
-// least stands for a span of 0, which would mean that there is none.
-const least = 1e-6
+// justOver stands for a span of 0, which would mean that there is none.
+const justOver = -1e-6
 
 // alias is a name without the host behind it: birch of birch@devbox.
 func alias(address string) string {
@@ -66,7 +66,7 @@ func metaOf(m mail.Message, now time.Time) meta {
 	for _, t := range w.spans(&m) {
 		if *t.at != 0 {
 			if *t.in = *t.at - at; *t.in == 0 {
-				*t.in = least
+				*t.in = justOver
 			}
 		}
 	}
@@ -85,7 +85,7 @@ type wire struct {
 func wireOf(m mail.Message, now time.Time) wire {
 	w := metaOf(m, now)
 	if data, err := json.Marshal(w); err == nil && len(data) <= maxMeta && m.Check() == nil {
-		return wire{data, m.Content, identity{w.Session, w.From, w.ID}}
+		return wire{data, m.Content, w.identity()}
 	}
 	return wire{meta: []byte("{}")}
 }
@@ -154,7 +154,7 @@ func (w meta) message(content, peer string, now time.Time) incoming {
 	if w.Held {
 		m.Held = m.FromSession
 	}
-	in := incoming{m, Stored, identity{w.Session, w.From, w.ID}}
+	in := incoming{m, Stored, w.identity()}
 	for _, t := range w.spans(&in.Message) {
 		if *t.in != 0 {
 			*t.at = mail.Seconds(now.Add(span(*t.in)))
@@ -196,10 +196,13 @@ func RemoteSession(peer, sid, alias string) string {
 type identity struct {
 	Session string `json:"session"`
 	From    string `json:"from"`
+	To      string `json:"to"`
 	ID      string `json:"id"`
 }
 
-func identityOf(m mail.Message) identity { return identity{m.FromSession, m.From, m.ID} }
+func (w meta) identity() identity { return identity{w.Session, w.From, w.To, w.ID} }
+
+func identityOf(m mail.Message) identity { return identity{m.FromSession, m.From, alias(m.To), m.ID} }
 
 // startOf is the link before the first message of an epoch.
 func startOf(epoch uint64) link {
@@ -210,7 +213,7 @@ func startOf(epoch uint64) link {
 // next is the link to a message behind the one to which l leads.
 func (l link) next(id identity) link {
 	b := l[:len(l):len(l)]
-	for _, s := range []string{id.Session, id.From, id.ID} {
+	for _, s := range []string{id.Session, id.From, id.To, id.ID} {
 		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
 	}
 	sum := sha256.Sum256(b)
