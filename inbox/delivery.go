@@ -86,7 +86,7 @@ func (m *Mailbox) fresh(d *delivery) (fresh []mail.Message, err error) {
 func repeats(m mail.Message, there []mail.Message, moved bool) (_ mail.Message, repeats bool, err error) {
 	for _, old := range there {
 		switch {
-		case !m.SameSender(old), !m.SameReceiver(old):
+		case !m.SameSender(old), !mail.SameReceiver(m, old):
 		case old.ContentDropped && !moved, old.Content == m.Content && !old.ContentDropped:
 			return old, true, nil
 		case !moved:

@@ -77,10 +77,10 @@ type Key struct {
 }
 
 // Key tells the message from others.
-func (m Message) Key() Key { return Key{m.FromSession, m.From, m.ID, m.Content, m.abroad()} }
+func (m Message) Key() Key { return Key{m.FromSession, m.From, m.ID, m.Content, abroad(m)} }
 
 // abroad is the receiver, if that is on another host.
-func (m Message) abroad() string {
+func abroad(m Message) string {
 	if strings.IndexByte(m.To, '@') < 0 {
 		return ""
 	}
@@ -90,7 +90,7 @@ func (m Message) abroad() string {
 // RecordKey is Key as far as the archive keeps it: of an ephemeral message the time is kept, not the content.
 func (m Message) RecordKey() Key {
 	if m.Ephemeral {
-		return Key{m.FromSession, m.From, m.ID, string(fields.AppendSeconds(nil, m.TS)), m.abroad()}
+		return Key{m.FromSession, m.From, m.ID, string(fields.AppendSeconds(nil, m.TS)), abroad(m)}
 	}
 	return m.Key()
 }
@@ -102,7 +102,7 @@ func (m Message) HasChosenID() bool { return m.FromSession != "" }
 func (m Message) IsRecorded() bool { return !m.Ephemeral || m.HasChosenID() }
 
 // SameReceiver says whether two messages are for one receiver. In a mailbox all are, but for that of what goes to another host.
-func (m Message) SameReceiver(other Message) bool { return m.abroad() == other.abroad() }
+func SameReceiver(a, b Message) bool { return abroad(a) == abroad(b) }
 
 // SameSender says whether the ids of two messages are of one sender.
 func (m Message) SameSender(other Message) bool {

@@ -1,0 +1,134 @@
+package relay
+
+import (
+	"crypto/ed25519"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"c2c/inbox/mail"
+)
+
+// openPeers takes any signature and any body: what stands behind them is to be as hostile as it can be.
+type openPeers struct{ key ed25519.PrivateKey }
+
+func (p openPeers) Key() ed25519.PublicKey                { return p.key.Public().(ed25519.PublicKey) }
+func (p openPeers) Sign(data []byte) []byte               { return ed25519.Sign(p.key, data) }
+func (p openPeers) Open(sealed []byte) ([]byte, error)    { return sealed, nil }
+func (p openPeers) Names() []string                       { return []string{"devbox"} }
+func (p openPeers) Peer(string) (Peer, bool)              { return openPeer{p.Key()}, true }
+func (p openPeers) PeerOf(ed25519.PublicKey) (Peer, bool) { return openPeer{p.Key()}, true }
+
+type openPeer struct{ key ed25519.PublicKey }
+
+func (p openPeer) Name() string                      { return "devbox" }
+func (p openPeer) Key() ed25519.PublicKey            { return p.key }
+func (p openPeer) Seal(plain []byte) ([]byte, error) { return plain, nil }
+func (p openPeer) Revoked() bool                     { return false }
+func (p openPeer) MayReach(string, string) bool      { return true }
+
+func testPeers() openPeers {
+	return openPeers{ed25519.NewKeyFromSeed([]byte(strings.Repeat("k", ed25519.SeedSize)))}
+}
+
+func FuzzParsePacket(f *testing.F) {
+	peers := testPeers()
+	peer, _ := peers.Peer("devbox")
+	packet, err := pack(peers, peer, header{kind: Frame, project: "p-1", epoch: 1, number: 1, acked: 1, count: 1}, []byte("body"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(packet)
+	f.Add(packet[:fixedHeader])
+	f.Fuzz(func(t *testing.T, packet []byte) {
+		h, sealed, signed, signature, err := parse(packet)
+		if err != nil {
+			return
+		}
+		if len(h.project) > maxProject || h.count > maxCount || max(h.epoch, h.number, h.acked, h.doubt) > maxNumber {
+			t.Errorf("out of bounds: %+v", h)
+		}
+		again := append(append(h.append(nil), sealed...), signature...)
+		if string(again) != string(packet) || len(signed)+len(signature) != len(packet) {
+			t.Error("a packet does not come back as it was")
+		}
+	})
+}
+
+func FuzzParseMessages(f *testing.F) {
+	now := time.Unix(1e9, 0)
+	m := mail.Message{From: "ash", To: "birch@devbox", Content: "hello", ID: "1", ExpiresAt: 2e9, GuardHops: 3, GuardChain: "c"}
+	f.Add(appendMessages(nil, []mail.Message{m, m}, now), 2)
+	f.Add([]byte{2, '{', '}', 0}, 1)
+	f.Fuzz(func(t *testing.T, body []byte, count int) {
+		msgs, err := parseMessages(body, min(max(count, 0), maxCount), "laptop", now)
+		if err != nil {
+			return
+		}
+		for _, m := range msgs {
+			if m.why != Stored {
+				continue
+			}
+			sender, ok := strings.CutSuffix(m.From, "@laptop")
+			if !ok || mail.CheckAlias(sender) != nil || mail.CheckAlias(m.To) != nil || m.Check() != nil || !strings.HasPrefix(m.FromSession, "r-laptop-") {
+				t.Errorf("%+v gets into a mailbox", m.Message)
+			}
+			if m.IsNotice() && m.From == mail.SystemAlias || len(m.Extra) > 0 || m.External {
+				t.Errorf("%+v passes for what another host cannot send", m.Message)
+			}
+			line, err := m.MarshalJSON()
+			var again mail.Message
+			if err != nil || json.Unmarshal(line, &again) != nil || again.Content != m.Content || again.ID != m.ID {
+				t.Errorf("a mailbox cannot keep %+v: %v", m.Message, err)
+			}
+		}
+	})
+}
+
+func FuzzParseReceipt(f *testing.F) {
+	f.Add([]byte(`[{"number":1,"why":"full"}]`))
+	r := &Relay{Config: Config{Peers: testPeers()}}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		h := header{kind: Receipt}
+		copy(h.from[:], testPeers().Key())
+		rc, err := r.parseReceipt(h, append(h.from[:len(h.from):len(h.from)], body...))
+		if err != nil {
+			return
+		}
+		for _, refused := range rc.refused {
+			if len(refused.Why) > 16 || refused.Why == Stored {
+				t.Errorf("a sender would be told %q", refused.Why)
+			}
+		}
+	})
+}
+
+func FuzzReadState(f *testing.F) {
+	f.Add([]byte(`{"epoch":1,"next":1,"link":"000102030405060708090a0b0c0d0e0f","doubt":0,"why":0,"last":{"session":"","from":"","id":""}}`))
+	f.Add([]byte(`{"epoch":1,"number":1,"link":"000102030405060708090a0b0c0d0e0f","refused":[{"number":1,"why":"full"}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var h head
+		if json.Unmarshal(data, &h) == nil && h.valid() {
+			var again head
+			if b, err := json.Marshal(h); err != nil || json.Unmarshal(b, &again) != nil || !reflect.DeepEqual(h, again) {
+				t.Errorf("%+v does not come back: %+v", h, again)
+			}
+		}
+		var hw highWater
+		if json.Unmarshal(data, &hw) == nil && hw.valid() && (hw.Number > maxNumber || len(hw.Refused) > maxRefused) {
+			t.Errorf("out of bounds: %+v", hw)
+		}
+	})
+}
+
+func TestAFieldThatIsNotThereTravelsAsNone(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	in := mail.Message{From: "ash", To: "birch@devbox", Content: "hello", ID: "1", TS: 1e9}
+	msgs, err := parseMessages(appendMessages(nil, []mail.Message{in}, now), 1, "laptop", now)
+	want := mail.Message{From: "ash@laptop", FromSession: "r-laptop-alias-ash", To: "birch", Content: "hello", ID: "1", TS: 1e9}
+	if err != nil || len(msgs) != 1 || !reflect.DeepEqual(msgs[0].Message, want) {
+		t.Errorf("%+v arrives, %v", msgs, err)
+	}
+}
