@@ -1,7 +1,7 @@
 // These tests force a race: a sender has looked its receiver up, and stores the message only when another process has moved or
-// forgotten that session. They call deliver, which is the second half of a send.
+// forgotten that session. They call Deliver, which is the second half of a send.
 
-package broker
+package broker_test
 
 import (
 	"context"
@@ -26,7 +26,7 @@ func TestASendThatCannotFollowIsSentAndComesLater(t *testing.T) {
 	var old registry.Row
 	old.SetText("session_id", "old")
 	old.SetText("alias", "birch")
-	r, err := w.deliver(context.Background(), amber, old, mail.Message{To: "birch", Content: "1"})
+	r, err := w.Deliver(context.Background(), amber, old, mail.Message{To: "birch", Content: "1"})
 	if err != nil {
 		t.Fatalf("receipt %+v, %v", r, err)
 	}
@@ -48,7 +48,7 @@ func TestMailThatCameWhileItsSessionWasForgottenIsADeadLetter(t *testing.T) {
 	to := rows[registry.FindSID(rows, birch.ID)]
 	amber := w.Session(w.Receiver(rows, "amber"))
 	w.tidied()
-	r, err := w.deliver(t.Context(), amber, to, mail.Message{Content: "late", ID: "late"})
+	r, err := w.Deliver(t.Context(), amber, to, mail.Message{Content: "late", ID: "late"})
 	if err != nil || !r.Queued {
 		t.Fatal(r, err)
 	}

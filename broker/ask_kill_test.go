@@ -1,7 +1,7 @@
-// These tests force a kill: they close the file of one who waits, or give up a lease, as the end of a process does. And they
-// look at when a question looks again, which costs each of those who wait a look at all mail.
+// These tests force a kill: they close the file of a wait, or give up a lease, as the end of a process does. And they
+// look at when a question looks again, because each look reads all mail.
 
-package broker
+package broker_test
 
 import (
 	"errors"
@@ -11,38 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"c2c/broker"
 	"c2c/broker/owed"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
-
-const askTime = time.Minute
-
-func (w *world) ask(from sessions.Session, to, body string) *Question {
-	w.t.Helper()
-	q, err := w.Ask(w.t.Context(), from, mail.Message{To: to, Content: body}, askTime)
-	if err != nil {
-		w.t.Fatalf("ask %s: %v", to, err)
-	}
-	return q
-}
-
-// kill ends the process of one who waits: its locks go, and its files stay.
-func (q *Question) kill() { q.wait.File.Close() }
-
-func (w *world) wantAnswer(q *Question, want string) *Answer {
-	w.t.Helper()
-	a, err := q.Look(w.t.Context())
-	got := ""
-	if a != nil {
-		got = a.Content
-	}
-	if err != nil || got != want {
-		w.t.Fatalf("the answer is %q, %v; want %q", got, err, want)
-	}
-	return a
-}
 
 // The version before wants three lines, each with an end, and nothing or one without behind them.
 func TestTheFileOfAWaitIsReadByOlderVersions(t *testing.T) {
@@ -57,8 +31,8 @@ func TestTheFileOfAWaitIsReadByOlderVersions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, end := range []string{"", "x", "NaN", "-1", "1e400"} { // an older version writes none
-		if err := errors.Join(q.wait.File.Truncate(0), func() error {
-			_, err := q.wait.File.WriteAt([]byte(strings.Join(lines[:3], "\n")+"\n"+end), 0)
+		if err := errors.Join(q.File().Truncate(0), func() error {
+			_, err := q.File().WriteAt([]byte(strings.Join(lines[:3], "\n")+"\n"+end), 0)
 			return err
 		}()); err != nil {
 			t.Fatal(err)
@@ -71,14 +45,14 @@ func TestTheFileOfAWaitIsReadByOlderVersions(t *testing.T) {
 func TestAnAnswerThatIsNotHandedOverIsMail(t *testing.T) {
 	w := newWorld(t)
 	amber, birch := w.register("amber", callers.Caller{PID: w.pid(10)}), w.register("birch", callers.Caller{PID: w.pid(20)})
-	for name, end := range map[string]func(q *Question){
-		"killed before it looks": func(q *Question) { q.kill() },
-		"killed with it in hand": func(q *Question) { w.wantAnswer(q, "the answer").lease.Release(); q.kill() },
-		"the output has gone": func(q *Question) {
+	for name, end := range map[string]func(q *broker.Question){
+		"killed before it looks": func(q *broker.Question) { q.File().Close() },
+		"killed with it in hand": func(q *broker.Question) { w.wantAnswer(q, "the answer").GiveUp(); q.File().Close() },
+		"the output has gone": func(q *broker.Question) {
 			w.wantAnswer(q, "the answer").Ack(t.Context(), errors.New("closed"))
 			q.Close(t.Context())
 		},
-		"it ends before it has come": func(q *Question) { q.Close(t.Context()) },
+		"it ends before it has come": func(q *broker.Question) { q.Close(t.Context()) },
 	} {
 		q := w.ask(amber, "birch", "one?")
 		if _, err := w.answer(birch, q.ID); err != nil {
@@ -122,7 +96,7 @@ func TestNobodyWaitsForOneWhoWaitsForHim(t *testing.T) {
 	w.wantMail(cedar.ID, "two?") // what was refused was not sent
 	w.wantMail(amber.ID)
 
-	second.kill()
+	second.File().Close()
 	w.ask(cedar, "amber", "three?").Close(t.Context())
 	first.Close(t.Context())
 	if names, err := os.ReadDir(filepath.Join(w.Root(), owed.AskingDir)); err != nil || len(names) != 1 {
@@ -146,7 +120,7 @@ func TestAnAnswerInAnothersHandsIsAwaitedAtRest(t *testing.T) {
 		t.Fatal(l, err)
 	}
 	w.wantAnswer(q, "")
-	if stamp, err := w.box(amber.ID).Stamp(); err != nil || q.stamp != stamp {
+	if stamp, err := w.box(amber.ID).Stamp(); err != nil || q.Stamp() != stamp {
 		t.Errorf("it looks again at %q, %v", stamp, err)
 	}
 	if err := l.Release(); err != nil {
