@@ -27,19 +27,19 @@ type Question struct {
 	b     *Broker
 	box   *inbox.Mailbox
 	wait  *owed.Asking
-	asked string // the session; "" when nobody had the alias
+	asked string // the asked session; "" if no session had the alias
 	since archive.Mark
 	stamp inbox.Stamp
 }
 
-// Ask sends a question. The answer is then taken by Look, and shown to nobody else for the limit while this process lives: a hook
-// or a ringer of the session leaves it alone. Errors are those of Send, and *CircleError.
+// Ask sends a question. Look takes the answer. While this process lives, and within the limit, no other reader gets it: hooks
+// and ringers of the session leave it alone. Errors are those of Send, and *CircleError.
 func (b *Broker) Ask(ctx context.Context, from sessions.Session, m mail.Message, limit time.Duration) (*Question, error) {
 	rows, err := b.Rows(ctx)
 	if err != nil {
 		return nil, err
 	}
-	q := &Question{b: b} // of an alias that nobody has Send says what is wrong
+	q := &Question{b: b} // Send reports an unknown alias
 	if q.box, err = b.Mailbox(from.ID); err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (b *Broker) Ask(ctx context.Context, from sessions.Session, m mail.Message,
 	return q, nil
 }
 
-// Changed is a file whose closing tells that Look may find something.
+// Changed returns a file: when a writer closes it, Look may find something.
 func (q *Question) Changed() (path string, err error) { return q.b.Locks.Watchable(q.box.LockName()) }
 
 // Answer is the answer to a question, leased to the session that asked.
@@ -72,15 +72,15 @@ type Answer struct {
 	lease *inbox.Lease
 }
 
-// TakenError says that another reader of the session has had the answer.
+// TakenError means that another reader of the session has taken the answer.
 type TakenError struct{ ID, By string }
 
 func (e *TakenError) Error() string {
 	return fmt.Sprintf("the answer %s was handed over to this session by %s", mail.ShortID(e.ID), e.By)
 }
 
-// Look takes the answer, if it has come: nil if not. It is cheap while nothing has changed. *TakenError: another one has
-// had it.
+// Look takes the answer; nil if it has not come. It is cheap while nothing has changed. It returns a *TakenError if another
+// reader has taken the answer.
 func (q *Question) Look(ctx context.Context) (*Answer, error) {
 	stamp, err := q.box.Stamp()
 	if err != nil || stamp == q.stamp {
@@ -98,7 +98,7 @@ func (q *Question) Look(ctx context.Context) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(l.Messages) == 0 { // another reader has it in hand, and the stamp changes when that one ends or gives it back
+	if len(l.Messages) == 0 { // another reader has leased it; the stamp changes when that reader ends or gives it back
 		q.stamp = stamp
 		return nil, l.Release()
 	}
@@ -111,13 +111,13 @@ func (q *Question) find(ctx context.Context) ([]inbox.Found, error) {
 	})
 }
 
-// isAnswer says whether a message is the answer: of the session that was asked, and no notice of c2c.
+// isAnswer reports whether a message is the answer: it is from the asked session, and no notice of c2c.
 func (q *Question) isAnswer(m mail.Message) bool {
 	return m.InReplyTo == q.ID && m.Kind != notice.KindSystem && owed.IsOf(q.b.Registry, q.asked, q.To, m)
 }
 
-// Ack says that the answer was handed over, when err is nil; else it waits again, as mail. Others that came with it stay
-// mail.
+// Ack confirms that the answer was handed over, if err is nil; otherwise the answer waits again, as mail. Other messages in the
+// same file stay mail.
 func (a *Answer) Ack(ctx context.Context, err error) error {
 	if err != nil {
 		return a.lease.Release()
@@ -125,12 +125,12 @@ func (a *Answer) Ack(ctx context.Context, err error) error {
 	return a.lease.Ack(ctx, a.Handle())
 }
 
-// Close ends the wait. An answer that is there or comes later is mail.
+// Close ends the wait. An answer that has come, or comes later, is then ordinary mail.
 func (q *Question) Close(ctx context.Context) error {
 	err := q.wait.End()
 	found, ferr := q.find(ctx)
 	if ferr == nil && len(found) > 0 && found[0].Where == inbox.Queued {
-		ferr = q.box.NotifyWatchers(ctx) // those who ring have left it alone
+		ferr = q.box.NotifyWatchers(ctx) // ringers have ignored the answer until now
 	}
 	return errors.Join(err, ferr)
 }

@@ -18,7 +18,7 @@ func qwen() setup {
 
 func qwenFiles(o Options) []target {
 	dir, _ := configDir(Qwen, o)
-	notification := hookEvent{name: "Notification", matcher: "idle_prompt|permission_prompt", legacy: []string{"idle_prompt"}} // as c2c wrote it before
+	notification := hookEvent{name: "Notification", matcher: "idle_prompt|permission_prompt", legacy: []string{"idle_prompt"}} // earlier versions of c2c wrote this one
 	events := append(at("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "StopFailure"), notification)
 	return []target{{path: filepath.Join(dir, "settings.json"), editor: multiEditor{
 		mcpServer(Qwen, o, serverEntry{Trust: !o.Ask}),
@@ -26,7 +26,7 @@ func qwenFiles(o Options) []target {
 	}}}
 }
 
-// qwenTrust looks whether the folder is trusted, where the person has Qwen Code ask, and what the person has turned off.
+// qwenTrust checks whether the folder is trusted, if the person has set Qwen Code to ask, and what the person has turned off.
 func qwenTrust(o Options) (found []doctor.Finding) {
 	paths := []string{qwenFiles(o)[0].path, filepath.Join(o.Project, ".qwen", "settings.json")}
 	for _, path := range paths {

@@ -13,8 +13,8 @@ import (
 	"c2c/wake"
 )
 
-// subscription is a subscriptions/listen (2026-07-28) that is open: the bell of a client without a session. mcp-go writes what is
-// put into notes, each with one flush; its acknowledgement is the first.
+// subscription is an open subscriptions/listen (2026-07-28): the bell of a client without a session. mcp-go writes each
+// notification in notes, with one flush each; the first flush is its acknowledgement.
 type subscription struct {
 	*host
 	progress
@@ -42,19 +42,19 @@ func (s *subscription) isBell() bool {
 	return s.written > 0 && s.notes != nil // notes is set before anything is written
 }
 
-// onFlush is called when the kernel has taken what was to be written, or with the reason why not.
+// onFlush is called when the kernel has taken the written bytes, or with an error.
 func (s *subscription) onFlush(err error) {
 	if err != nil {
 		s.end()
 		return
 	}
-	s.advance(s.written + 1) // nobody else writes it
+	s.advance(s.written + 1) // no other goroutine writes it
 	if s.written == 1 {
 		s.changes.tell(s.root)
 	}
 }
 
-// Ring tells the client that its inbox has changed. nil says that the client's kernel has it.
+// Ring tells the client that its inbox has changed. nil means that the client's kernel has it.
 func (s *subscription) Ring(ctx context.Context, n wake.Notice) error {
 	number, err := s.add(func() int {
 		select {

@@ -18,20 +18,20 @@ import (
 	"c2c/wake"
 )
 
-// Rang records an attempt to ring a session, for Status and for people who ask why nothing happened. What the log shows,
-// Status shows, too: the facts are written first.
+// Rang records an attempt to ring a session, for Status and for people who ask why nothing happened. It writes the facts before
+// the log, so that Status never shows less than the log.
 func (reg *Registry) Rang(ctx context.Context, sid string, ring wake.Ring) (err error) {
 	// Coalesced and Filtered are no attempts, and are not kept: people ask about the last attempt.
 	if ring.Outcome != wake.Coalesced && ring.Outcome != wake.Filtered {
 		err = reg.Facts.Change(ctx, sid, func(f *facts.Facts) {
 			last := f.LastRing
 			if last.Method == ByHook && last.Outcome == wake.Rang && last.SameMail(ring) && ring.Outcome != wake.Rang {
-				return // a ringer tried in vain what a hook of the running turn has told meanwhile
+				return // a hook of the running turn has announced the mail while the ringer tried in vain
 			}
 			f.LastRing = ring
 		})
 	}
-	if ring.Outcome == wake.Refused { // which the senders are told
+	if ring.Outcome == wake.Refused { // the senders have to be told of it
 		reg.Due.LookBy(reg.Now())
 	}
 	reg.Events.Record(ctx, "ring", "session_id", sid, "method", ring.Method, "outcome", ring.Outcome,
@@ -39,10 +39,10 @@ func (reg *Registry) Rang(ctx context.Context, sid string, ring wake.Ring) (err 
 	return err
 }
 
-// SetTurn records that a session is Busy, Idle or Waiting, and who tells: ByHook, or the method of a ringer.
+// SetTurn records that a session is Busy, Idle or Waiting, and the source: ByHook, or the method of a ringer.
 func (reg *Registry) SetTurn(ctx context.Context, s Session, does State, by string) error {
 	if s.Turn == does {
-		return nil // hooks say so at each tool call
+		return nil // hooks report this at each tool call
 	}
 	return reg.Facts.Change(ctx, s.ID, func(f *facts.Facts) {
 		f.Turn, f.TurnAt, f.TurnBy = turnWords.Of(string(does)), reg.Now().UTC(), by
@@ -52,15 +52,15 @@ func (reg *Registry) SetTurn(ctx context.Context, s Session, does State, by stri
 // SetMod records that a mod or plugin of ours runs in a session's process.
 func (reg *Registry) SetMod(ctx context.Context, s Session) error {
 	if s.Facts.ModStart == s.Facts.StartTime {
-		return nil // it says so at each look
+		return nil // the mod reports this at each look
 	}
 	return reg.Facts.Change(ctx, s.ID, func(f *facts.Facts) { f.ModStart = f.StartTime })
 }
 
-// maxDescription bounds what a session says of itself, in bytes.
+// maxDescription bounds a session's description of itself, in bytes.
 const maxDescription = 200
 
-// CheckRole says what is wrong with what a session would say of itself.
+// CheckRole returns an error if a description of a session is not valid.
 func CheckRole(role string) error {
 	if len(role) > maxDescription || !utf8.ValidString(role) || strings.ContainsFunc(role, unicode.IsControl) {
 		return fmt.Errorf("role %q: want plain text of at most %d bytes on one line", role, maxDescription)
@@ -68,7 +68,7 @@ func CheckRole(role string) error {
 	return nil
 }
 
-// Describe records what a session says of itself; "" changes nothing.
+// Describe records a session's description of itself; "" changes nothing.
 func (reg *Registry) Describe(ctx context.Context, sid, role string) error {
 	if err := CheckRole(role); role == "" || err != nil {
 		return err
@@ -91,7 +91,7 @@ func (reg *Registry) SetPane(ctx context.Context, sid, pane string) error {
 	return err
 }
 
-// ringTime is what a ring by typing may take.
+// ringTime is how long a ring by typing may take.
 const ringTime = 8 * time.Second
 
 // SetUnattended allows, or forbids, to wake a session that no terminal shows.

@@ -15,8 +15,8 @@ import (
 // Outcomes of a look at a mailbox, as they are recorded.
 const (
 	Rang       = "rang"
-	Coalesced  = "coalesced"  // rung for already, and nobody has drained since
-	Filtered   = "filtered"   // all of it may wait
+	Coalesced  = "coalesced"  // already rung, and the mail is still unread
+	Filtered   = "filtered"   // all of the mail may wait
 	Uncaptured = "uncaptured" // the client did not take the ring
 	Away       = "away"       // no terminal shows the session
 	Refused    = "refused"    // the client's person lets others not write to it
@@ -24,32 +24,32 @@ const (
 	Failed     = "failed"
 )
 
-// Ring is what was done, or not done, about mail that waits. This is its form
-// in the session's record and in every --json.
+// Ring records an attempt to ring for waiting mail, or why there was none. The session's facts and every --json have it in this
+// form.
 type Ring struct {
 	At      time.Time `json:"at,omitzero"`
 	Method  string    `json:"method,omitempty"`
 	Outcome string    `json:"outcome,omitempty"`
 	Oldest  string    `json:"oldest,omitempty"` // id of the oldest message that waited
-	From    string    `json:"from,omitempty"`   // who sent that one: two senders may use one id
+	From    string    `json:"from,omitempty"`   // the sender of that message: two senders may use one id
 	Count   int       `json:"count,omitempty"`  // how many waited
-	Tries   int       `json:"tries,omitempty"`  // rings in a row for the oldest, by a ringer that does not live to count them
-	Cause   string    `json:"cause,omitempty"`  // why, when it did not ring
+	Tries   int       `json:"tries,omitempty"`  // rings in a row for the oldest message, recorded for a ringer that ends between two rings
+	Cause   string    `json:"cause,omitempty"`  // why it did not ring
 	Trace   string    `json:"trace_id,omitempty"`
-	// Began says that the client was given mail while no turn ran, and so has begun one with it.
+	// Began means that the client got mail while no turn ran, and so has begun a turn with it.
 	Began bool `json:"-"`
 }
 
-// For is the ring with the oldest message that waited.
+// For returns the ring with m as the oldest waiting message.
 func (r Ring) For(m mail.Message) Ring {
 	r.Oldest, r.From = m.ID, m.From
 	return r
 }
 
-// IsFor says whether m was the oldest that waited.
+// IsFor reports whether m was the oldest waiting message.
 func (r Ring) IsFor(m mail.Message) bool { return r.SameMail(Ring{}.For(m)) }
 
-// SameMail says whether the same message was the oldest that waited at both.
+// SameMail reports whether both rings were for the same oldest message.
 func (r Ring) SameMail(other Ring) bool { return r.Oldest == other.Oldest && r.From == other.From }
 
 // String is the ring in words.
@@ -65,5 +65,5 @@ func (r Ring) String() string {
 	return text
 }
 
-// MaxLook is how much of a backlog is read to ring for it, in bytes.
+// MaxLook is how many bytes of the waiting mail a ringer reads before it rings.
 const MaxLook = 64 << 10

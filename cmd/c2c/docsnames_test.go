@@ -114,7 +114,7 @@ const exampleClient = "gem"
 var inARoot = []string{"permission/approver.lock", "permission/audit.jsonl", "permission/lock", "sessions/ids/"}
 
 // A path, a file, pkg.Name or a word with a capital inside, between backquotes: the tree has it.
-func TestTheDocsNameWhatTheTreeHas(t *testing.T) {
+func TestWhatIsNamedInTheDocsIsInTheTree(t *testing.T) {
 	all, seen := ourTree(t), 0
 	for _, page := range forDevelopers(t) {
 		if base := filepath.Base(page); base == "CHANGELOG.md" { // it tells of what is gone, too

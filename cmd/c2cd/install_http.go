@@ -17,7 +17,7 @@ import (
 	"c2c/serve"
 )
 
-// forHTTP is the daemon for clients that are to have their tools over HTTP.
+// forHTTP returns the daemon for clients that shall have their tools over HTTP.
 func (a *app) forHTTP(ctx context.Context, named []string) (*install.HTTP, error) {
 	can := slices.DeleteFunc(install.Clients(), func(name string) bool { return !install.CanHTTP(name) })
 	if len(named) == 0 || slices.ContainsFunc(named, func(name string) bool { return !install.CanHTTP(name) }) {
@@ -26,7 +26,7 @@ func (a *app) forHTTP(ctx context.Context, named []string) (*install.HTTP, error
 	return a.overHTTP(ctx)
 }
 
-// overHTTP is the daemon as a client's configuration has to name it. Without one that answers and takes its token, Runs is false.
+// overHTTP describes the daemon for a client's configuration. Runs is false if no daemon answers and accepts its token.
 func (a *app) overHTTP(ctx context.Context) (*install.HTTP, error) {
 	d, err := a.httpDaemon(false)
 	if err != nil {
@@ -54,11 +54,11 @@ func (a *app) overHTTP(ctx context.Context) (*install.HTTP, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Ours is asked, by its lock: a stranger at the port would get the token.
+	// Ask only if our daemon holds its lock: another program at the port would get the token.
 	return &install.HTTP{URL: at.URL, Token: token, Runs: runs && takes(ctx, at.Port, token)}, nil
 }
 
-// takes says whether the daemon answers and takes the token.
+// takes reports whether the daemon answers and accepts the token.
 func takes(ctx context.Context, port int, token string) bool {
 	if !httpd.Answers(ctx, port) {
 		return false
@@ -67,8 +67,8 @@ func takes(ctx context.Context, port int, token string) bool {
 	return ok
 }
 
-// checkNotInGit refuses to put the token into a file that git tracks, as people keep their configuration: whoever gets the
-// repository would have it.
+// checkNotInGit refuses to write the token into a file that git tracks (some people keep their configuration in git): everybody
+// with the repository would have it.
 func (a *app) checkNotInGit(ctx context.Context, named []string, o install.Options) error {
 	for _, name := range named {
 		paths, err := install.KeyFiles(name, o)
@@ -88,17 +88,17 @@ func (a *app) checkNotInGit(ctx context.Context, named []string, o install.Optio
 // gitTime bounds git.
 const gitTime = 5 * time.Second
 
-// isTracked says whether git has a file. Without git nobody has.
+// isTracked reports whether git tracks a file. Without git it returns false.
 func isTracked(ctx context.Context, path string) bool {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
-	// Without what the repository's own configuration would run.
+	// The repository's own configuration must not run a program.
 	cmd := exec.CommandContext(ctx, "git", "-c", "core.fsmonitor=false", "-C", filepath.Dir(path), "ls-files", "--error-unmatch", "--", ":(literal)"+filepath.Base(path))
 	return cmd.Run() == nil
 }
 
-// tellOverHTTP tells what a change of the daemon means for clients that have their tools through it. cure is
-// what c2c install can do for some of them, with a place for the name.
+// tellOverHTTP prints what a change of the daemon means for clients that have their tools through it. cure is a format with a
+// place for the client's name: what c2c install can do for it.
 func (a *app) tellOverHTTP(means, cure string) {
 	o, err := a.options()
 	if err != nil {

@@ -90,7 +90,7 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 	return a.launch(ctx, name, *alias, argv, env, *full)
 }
 
-// begin begins a session of a client and gives it the alias, before a window shows it.
+// begin starts a session of a client and gives it the alias, before a window shows it.
 func (a *app) begin(ctx context.Context, c wake.Client, s wake.Start) (args []string, err error) {
 	b, err := a.open(a.log)
 	if err != nil {
@@ -102,7 +102,7 @@ func (a *app) begin(ctx context.Context, c wake.Client, s wake.Start) (args []st
 	away := func(old sessions.Session) bool {
 		return isAway(ctx, c, wake.RingContext{Config: s.Config, Getenv: a.getenv}, old)
 	}
-	left, err := sessions.CheckFree(ctx, b.Registry, s.Alias, c.Name, away) // else the session would be begun in vain
+	left, err := sessions.CheckFree(ctx, b.Registry, s.Alias, c.Name, away) // check first: otherwise the new session would be useless
 	if err != nil {
 		return nil, isTaken(err)
 	}
@@ -124,7 +124,7 @@ func (a *app) begin(ctx context.Context, c wake.Client, s wake.Start) (args []st
 	return args, err
 }
 
-// isAway asks a client whether no window shows a session that could be rung there.
+// isAway reports whether the client says that no window shows the session.
 func isAway(ctx context.Context, c wake.Client, p wake.RingContext, s sessions.Session) bool {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
@@ -134,7 +134,7 @@ func isAway(ctx context.Context, c wake.Client, p wake.RingContext, s sessions.S
 	})
 }
 
-// isTaken says what to do when another session has the alias.
+// isTaken adds to an error what to do if another session has the alias.
 func isTaken(err error) error {
 	if taken := new(sessions.AliasTakenError); errors.As(err, &taken) {
 		return fmt.Errorf("session %q is alive already, or may be: give this one another --alias; %q is free", taken.Alias, taken.Suggested)
@@ -142,7 +142,7 @@ func isTaken(err error) error {
 	return err
 }
 
-// checkFull says why mail itself is not typed into a client.
+// checkFull returns an error if c2c does not type mail itself into this client.
 func (a *app) checkFull(name, alias string) error {
 	profile, _ := client.Find(name)
 	o, err := a.options()
@@ -157,11 +157,11 @@ func (a *app) checkFull(name, alias string) error {
 	return nil
 }
 
-// launch runs it. full has mail typed itself.
+// launch runs the client. With full, mail itself is typed.
 func (a *app) launch(ctx context.Context, name, alias string, argv, env []string, full bool) (status int, err error) {
 	sid := ""
 	if alias != "" {
-		// With our own process, before the client runs: of two that start under one alias, one does.
+		// Register our own process before the client runs: if two start with one alias, only one succeeds.
 		if sid, err = a.register(ctx, callers.Caller{Start: alias, Client: name, PID: os.Getpid()}, alias); err != nil {
 			return 0, err
 		}
@@ -188,8 +188,8 @@ func (a *app) launch(ctx context.Context, name, alias string, argv, env []string
 	// A log would be written over what the client draws.
 	silent := *a
 	silent.log = slog.New(slog.DiscardHandler)
-	ctx = context.WithoutCancel(ctx) // signals go on to the client: what it survives, its ringer survives
-	if t.Types() {                   // or each look would tell of a draft or a dialog, which has nothing to do with it
+	ctx = context.WithoutCancel(ctx) // signals go to the client: if it survives one, its ringer must survive, too
+	if t.Types() {                   // otherwise each look would report an unrelated draft or dialog
 		var words wake.Carrier
 		if full {
 			words = t

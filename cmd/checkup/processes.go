@@ -14,7 +14,7 @@ import (
 	"c2c/senders"
 )
 
-// checkServe looks at the HTTP daemon. Where nobody has ever started one there is nothing to say.
+// checkServe checks the HTTP daemon. It reports nothing if no daemon was ever started.
 func (c Checkup) checkServe(ctx context.Context) []doctor.Finding {
 	f := doctor.Finding{Status: doctor.OK, Part: "HTTP daemon"}
 	d, err := httpd.Open(c.Getenv, false)
@@ -54,8 +54,8 @@ func (c Checkup) checkServe(ctx context.Context) []doctor.Finding {
 	return []doctor.Finding{f}
 }
 
-// checkPrograms tells of processes of c2c that run another build than the one that is installed: they were started before an
-// update, or belong to another c2c. Builds without an id are told apart by their files. checkServe looks at the HTTP daemon.
+// checkPrograms reports processes of c2c that run another build than the installed one: they were started before an update, or
+// belong to another c2c. It compares builds without an id by their files. checkServe checks the HTTP daemon.
 func (c Checkup) checkPrograms() (found []doctor.Finding) {
 	own, err := os.Stat(c.Program + "d")
 	if err != nil {
@@ -78,7 +78,7 @@ func (c Checkup) checkPrograms() (found []doctor.Finding) {
 		case "start":
 			cure = "close the session in its terminal, and open it again"
 		default:
-			continue // it ends by itself
+			continue // such a process ends by itself
 		}
 		found = append(found, doctor.Finding{Status: doctor.Warning, Part: "process " + fmt.Sprint(p.PID),
 			Detail: "c2c " + p.Args[1] + " runs another version of c2c than this one: " + cure})

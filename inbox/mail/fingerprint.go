@@ -6,10 +6,10 @@ import (
 	"c2c/inbox/digest"
 )
 
-// Fingerprint tells messages apart for who follows them from file to file, and from one mailbox to another.
+// Fingerprint identifies a message when it moves from file to file, or from one mailbox to another.
 type Fingerprint [16]byte
 
-// Fingerprint is the same wherever the message is. What has no id counts as one message with all that are equal to it.
+// Fingerprint is the same wherever the message is. Equal messages without an id have the same fingerprint.
 func (m Message) Fingerprint() (t Fingerprint) {
 	k := m.RecordKey()
 	if m.IsUnnamed() {

@@ -1,6 +1,7 @@
-// Package jsonschema stands in for the validator that mcp-go links (go.mod replaces it). c2c does not turn that
-// validation on, tool.check looks at the arguments, and the real one reads its meta-schemas at each start: 3.8 of the 8 ms
-// that c2cd mcp took to its first answer, and 1.7 MB. It has what mcp-go 1.2.1 calls, and refuses to work.
+// Package jsonschema stands in for the validator that mcp-go links (go.mod replaces it). c2c does not use that validation,
+// because Tool.Check checks the arguments. The real validator reads its meta-schemas at each start: that cost 3.8 of the 8 ms
+// that c2cd mcp took to its first answer, and 1.7 MB. This package has the names that mcp-go 1.2.1 calls, and each returns an
+// error.
 package jsonschema
 
 import (

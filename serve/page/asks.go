@@ -12,7 +12,7 @@ import (
 	"c2c/serve"
 )
 
-// ask is a tool call that waits for a person. Package permission has made its words visible, and cut them.
+// ask is a tool call that waits for a person. Package permission has cut its text and made control characters visible.
 type ask struct {
 	ID      string             `json:"id"`
 	Session string             `json:"session"`
@@ -20,13 +20,13 @@ type ask struct {
 	Tool    string             `json:"tool"`
 	About   string             `json:"about,omitempty"`
 	Input   string             `json:"input,omitempty"`
-	Partial bool               `json:"partial,omitempty"` // it is not all that the tool is to do
-	Fields  []permission.Field `json:"fields,omitempty"`  // the input, taken apart
+	Partial bool               `json:"partial,omitempty"` // only a part of the tool's input is shown
+	Fields  []permission.Field `json:"fields,omitempty"`  // the input, field by field
 	Since   int64              `json:"since"`
 	Until   int64              `json:"until"`
 }
 
-// followAsks tells the open requests of a root, now and after each change, until ctx ends.
+// followAsks calls tell with the open requests of a root, now and after each change, until ctx ends.
 func followAsks(ctx context.Context, requests *serve.Requests, tell func([]ask) error) error {
 	var before []ask
 	for {
@@ -59,13 +59,14 @@ func openAsks(all []permission.Request) []ask {
 // errUnproven says why a page shows requests and takes no verdict, see Who.Unproven.
 var errUnproven = errors.New("an agent may have opened this page: answer in the session's own dialog, or run c2c open in a terminal that was open before your sessions")
 
-// decide writes the person's verdict on a request, which the page names with the session that asks: two may use one id.
+// decide writes the person's verdict on a request. The page names the request by its id and its session, because two sessions
+// may use the same id.
 func (p *Page) decide(c *call) (any, error) {
 	var asked struct {
 		ID      string `json:"id"`
 		Session string `json:"session"`
 		Allow   *bool  `json:"allow"`
-		Partial bool   `json:"partial"` // also what is not shown
+		Partial bool   `json:"partial"` // the verdict also covers the part that is not shown
 	}
 	if err := c.body(&asked); err != nil {
 		return nil, err

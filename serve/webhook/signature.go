@@ -26,11 +26,11 @@ const (
 	hookSignature = "webhook-signature"
 
 	maxSkew       = 5 * time.Minute // between the sender's clock and ours
-	maxSignatures = 32              // of one request: a sender that changes its secret signs with both
+	maxSignatures = 32              // in one request: a sender that changes its secret signs with both secrets
 )
 
-// verify finds out by its signature whether a request comes from the sender that it names. The body is read for that, and
-// nothing in it is looked at before.
+// verify checks by the signature whether a request comes from the sender that it names. It reads the body for that, and does
+// not interpret it before.
 func (h *Hooks) verify(w http.ResponseWriter, r *http.Request, q *request) error {
 	s, ok := h.cfg.Senders.ByName(q.query["from"])
 	if !ok || s.Scheme == "" || len(r.Header.Values("Authorization")) > 0 {
@@ -63,8 +63,8 @@ func (h *Hooks) verify(w http.ResponseWriter, r *http.Request, q *request) error
 	return nil
 }
 
-// ofGitHub looks at a signature as GitHub makes it. Its delivery id is not signed, so what tells one request from another
-// is the signature itself.
+// ofGitHub checks a signature in GitHub's form. GitHub does not sign its delivery id, so the signature itself identifies the
+// request.
 func ofGitHub(key []byte, h http.Header, body []byte) (proof string, ok bool) {
 	given, has := strings.CutPrefix(h.Get(hubSignature), "sha256=")
 	mac, err := hex.DecodeString(given)
@@ -74,11 +74,11 @@ func ofGitHub(key []byte, h http.Header, body []byte) (proof string, ok bool) {
 	return "github " + hex.EncodeToString(mac), true
 }
 
-// ofStandard looks at a signature as Standard Webhooks has it: of the id, the time and the body.
+// ofStandard checks a signature in the form of Standard Webhooks: over the id, the time and the body.
 func ofStandard(key []byte, h http.Header, body []byte, now time.Time) (proof string, ok bool) {
 	id, at := h.Get(hookID), h.Get(hookTime)
 	if id == "" || len(id) > 256 || strings.Contains(id, ".") || len(key) == 0 {
-		return "", false // with a dot in it, id and time could be cut in two ways
+		return "", false // with a dot in the id, the signed text could be split into id and time in two ways
 	}
 	seconds, err := strconv.ParseUint(at, 10, 40)
 	if err != nil || time.Unix(int64(seconds), 0).Sub(now).Abs() > maxSkew {
@@ -108,7 +108,8 @@ func idOf(s senders.Sender, proof string) string {
 	return mail.UUIDOf(8, [16]byte(sum[:16]))
 }
 
-// sumOf stands for a request. The sender's age is in it: another one of that name starts anew.
+// sumOf identifies a request by a hash. The hash includes the sender's creation time, so a later sender with the same name
+// starts afresh.
 func sumOf(s senders.Sender, proof string) [sha256.Size]byte {
 	return sha256.Sum256([]byte("webhook\x00" + s.Name + "\x00" + strconv.FormatFloat(s.Created, 'f', -1, 64) + "\x00" + proof))
 }

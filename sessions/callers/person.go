@@ -25,7 +25,7 @@ type User struct {
 	here bool        // Login may be looked up
 }
 
-// looked is u with what its terminal says. It is asked when nothing else tells who calls.
+// looked returns u after a look at its terminal. It looks only if nothing else identifies the caller.
 func (u *User) looked() *User {
 	if u.look != nil {
 		u.look(u)
@@ -34,10 +34,10 @@ func (u *User) looked() *User {
 	return u
 }
 
-// IsTyping says whether somebody types at a terminal here.
+// IsTyping reports whether a person types at a terminal here.
 func (u *User) IsTyping() bool { return u.looked().Terminal && u.Typing }
 
-// HasTerminal says whether there is a terminal here, typed at or not.
+// HasTerminal reports whether the caller has a terminal, even if its input comes from elsewhere.
 func (u *User) HasTerminal() bool { return u.looked().Terminal }
 
 // UserHere is the person at this terminal. stdin is the standard input.
@@ -56,7 +56,8 @@ func UserHere(getenv func(string) string, stdin io.Reader) *User {
 	return u
 }
 
-// Name is what the mailbox is called at first, if it is a free alias. The file of users is read only if the environment has none.
+// Name is the first alias of the person's mailbox, if that alias is free. It reads the file of users only if the environment
+// has no login name.
 func (u *User) Name() string {
 	if u.Login == "" && u.here {
 		// Not os/user: with cgo, the whole program would start with the C library's name services.
@@ -73,11 +74,11 @@ func (u *User) Name() string {
 
 func (u *User) sid() string { return sessions.PersonPrefix + strconv.Itoa(u.UID) }
 
-// ClientWire is the client of a session whose mail a wire daemon carries. The daemon is its process: it starts the agent,
-// and one after another.
+// ClientWire is the client of a session whose mail a wire daemon carries. The daemon is its process: it starts one agent after
+// another.
 const ClientWire = "wire"
 
-// firstAlias is what the mailbox of a person is called when it is made.
+// firstAlias is the alias that a person's new mailbox gets.
 func (u *User) firstAlias(rows []registry.Row) string {
 	alias := u.Name()
 	if sessions.CheckAlias(alias) != nil {
@@ -86,12 +87,12 @@ func (u *User) firstAlias(rows []registry.Row) string {
 	return sessions.FreeAlias(rows, alias)
 }
 
-// IsPerson says whether nobody but a person can have called: no agent has set a variable, and no session was named.
+// IsPerson reports whether only a person can have called: no agent has set a variable, and no session was named.
 func (c Caller) IsPerson() bool {
 	return c.isPerson() && c.Explicit == "" && c.env("C2C_MCP_SESSION_ID") == ""
 }
 
-// isPerson says whether the caller can only be the person: no agent has set a variable in the environment.
+// isPerson reports whether the caller can only be the person: no agent has set a variable in the environment.
 func (c Caller) isPerson() bool { return c.User != nil && c.Client == "" && len(c.clientIDs()) == 0 }
 
 // personHere takes a caller for a person when nothing says otherwise. An agent's process looks the same when its parents have
@@ -103,14 +104,15 @@ func personHere(reg *sessions.Registry, u *User) (string, error) {
 	return u.sid(), nil
 }
 
-// isPersonsNamespace says whether a person's PID namespace is ours, or not known yet. The boot may be another one.
+// isPersonsNamespace reports whether a person's PID namespace is ours, or not known yet. It ignores a reboot.
 func isPersonsNamespace(reg *sessions.Registry, sid string) bool {
 	here, _, _ := strings.Cut(reg.Processes.Namespace(), " ")
 	there, _, _ := strings.Cut(reg.Facts.Of(sid).Namespace, " ")
 	return here != "" && (there == "" || there == here)
 }
 
-// checkPerson refuses a person's session to everybody else, and a sender's to everybody. The environment cannot name it, because it is inherited.
+// checkPerson refuses a person's session to every other caller, and a sender's session to every caller. The environment cannot
+// name it, because it is inherited.
 func checkPerson(reg *sessions.Registry, rows []registry.Row, sid string, c Caller) error {
 	if !sessions.IsPersonID(sid) {
 		return sessions.CheckExternal(sid)
@@ -124,7 +126,7 @@ func checkPerson(reg *sessions.Registry, rows []registry.Row, sid string, c Call
 	return fmt.Errorf("session %q belongs to a person, and no agent may use it", sid)
 }
 
-// isAgent says whether the session's client has a profile. One without may be an editor.
+// isAgent reports whether the session's client has a profile. A client without one may be an editor.
 func isAgent(reg *sessions.Registry, rows []registry.Row, sid string) bool {
 	_, known := client.Find(reg.Session(rows[registry.FindSID(rows, sid)]).Client)
 	return known

@@ -10,11 +10,11 @@ import (
 	"syscall"
 )
 
-// maxPIDLine is more than a process id takes.
+// maxPIDLine is more than the length of a process id.
 const maxPIDLine = 32
 
-// writeAlso writes the process id to a file that a person has named. What stands there is kept, unless a daemon of ours that
-// was killed has left it: then our own pid file is left, too, and says the same.
+// writeAlso writes the process id to a file that a person has named. It does not overwrite the file's content, unless a killed
+// daemon of ours has left it: then our own pid file still exists, with the same content.
 func (d Daemon) writeAlso() (err error) {
 	foreign := fmt.Errorf("%s is no pid file of the %s: name another one, or remove it", d.Also, d.What)
 	f, err := os.OpenFile(d.Also, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
@@ -39,7 +39,7 @@ func (d Daemon) writeAlso() (err error) {
 	return err
 }
 
-// holds says whether a regular file holds a text, or nothing.
+// holds reports whether a regular file has this text, or is empty.
 func holds(f *os.File, text []byte) bool {
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
@@ -49,7 +49,7 @@ func holds(f *os.File, text []byte) bool {
 	return err == nil && (len(data) == 0 || bytes.Equal(data, text))
 }
 
-// removeAlso removes the file, if it is still what we have written.
+// removeAlso removes the file, if it still has the content that we have written.
 func (d Daemon) removeAlso() error {
 	f, err := os.OpenFile(d.Also, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP) {
