@@ -39,16 +39,18 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 	gauge(w, "c2c_http_connections", "Connections that are open.", int64(open))
 	gauge(w, "c2c_http_streams", "Answers that may take long and are not over.", int64(s.open.size()))
 	gauge(w, "c2c_http_roots", "Roots that are open.", int64(s.roots.size()))
-	fmt.Fprint(w, "# HELP c2c_http_connections_full_total Times that a connection had to go because there were too many.\n"+
-		"# TYPE c2c_http_connections_full_total counter\n")
+	header(w, "c2c_http_connections_full_total", "Times that a connection had to go because there were too many.", "counter")
 	fmt.Fprintf(w, "c2c_http_connections_full_total %d\n", went)
-	fmt.Fprint(w, "# HELP c2c_http_refused_total Requests that were refused.\n# TYPE c2c_http_refused_total counter\n")
+	header(w, "c2c_http_refused_total", "Requests that were refused.", "counter")
 	by, all := s.counts.copy()
 	for _, reason := range slices.Sorted(maps.Keys(by)) {
 		fmt.Fprintf(w, "c2c_http_refused_total{reason=%q} %d\n", reason, by[reason])
 	}
-	fmt.Fprint(w, "# HELP c2c_http_answers_total Answers that are over, by the pattern of their route and their status.\n# TYPE c2c_http_answers_total counter\n")
-	for _, a := range slices.SortedFunc(maps.Keys(all), compareAnswered) {
+	header(w, "c2c_http_answers_total", "Answers that are over, by the pattern of their route and their status.", "counter")
+	order := func(a, b answered) int {
+		return cmp.Or(strings.Compare(a.route, b.route), cmp.Compare(a.status, b.status))
+	}
+	for _, a := range slices.SortedFunc(maps.Keys(all), order) {
 		fmt.Fprintf(w, "c2c_http_answers_total{route=%q,code=\"%d\"} %d\n", a.route, a.status, all[a])
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), metricsTime)
@@ -58,10 +60,11 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func compareAnswered(a, b answered) int {
-	return cmp.Or(strings.Compare(a.route, b.route), cmp.Compare(a.status, b.status))
+func gauge(w io.Writer, name, help string, value int64) {
+	header(w, name, help, "gauge")
+	fmt.Fprintf(w, "%s %d\n", name, value)
 }
 
-func gauge(w io.Writer, name, help string, value int64) {
-	fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s gauge\n%s %d\n", name, help, name, name, value)
+func header(w io.Writer, name, help, kind string) {
+	fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
 }
