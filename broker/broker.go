@@ -29,18 +29,23 @@ type Config struct {
 	Limits loops.Limits
 	// Uninstalled says whether c2c was taken out of a client while its process ran; nil: it never was.
 	Uninstalled func(client string, pid int) bool
+	// Hosts gives the names of the machines with which this one is paired; nil: there are none.
+	Hosts func() ([]string, error)
+	// WantRelay starts the relay if it does not run, since mail waits for another machine; nil: nobody starts it.
+	WantRelay func() error
 }
 
 // ConfigOf is a Config with the settings of the environment. Wrong ones are ignored here; c2c doctor reports them.
 func ConfigOf(getenv func(string) string, root string, log inbox.Log) Config {
 	gone := func(client string, pid int) bool { return processes.Uninstalled(getenv, client, pid) }
-	return Config{Root: root, Log: log, Limits: loops.LimitsOf(getenv), Uninstalled: gone}
+	return Config{Root: root, Log: log, Limits: loops.LimitsOf(getenv), Uninstalled: gone, Hosts: hostsOf(getenv), WantRelay: wantRelay}
 }
 
 // Broker is an open root.
 type Broker struct {
 	*sessions.Registry
 	limits loops.Limits
+	cfg    Config
 }
 
 // Open opens the root, and makes it when there is none.
@@ -50,5 +55,5 @@ func Open(cfg Config) (*Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Broker{Registry: reg, limits: cfg.Limits.WithDefaults()}, nil
+	return &Broker{Registry: reg, limits: cfg.Limits.WithDefaults(), cfg: cfg}, nil
 }

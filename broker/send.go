@@ -27,6 +27,7 @@ type Receipt struct {
 	Held      bool           `json:"held,omitempty"`      // by the loop guard
 	HeldUntil time.Time      `json:"held_until,omitzero"` // it is handed over then at the latest
 	InReplyTo string         `json:"in_reply_to,omitempty"`
+	Host      string         `json:"host,omitempty"` // the machine to which it is still to go
 	owed.Asked
 }
 
@@ -50,7 +51,7 @@ func (b *Broker) Send(ctx context.Context, from sessions.Session, m mail.Message
 	if err != nil {
 		return Receipt{}, err
 	}
-	to := b.Receiver(rows, m.To)
+	to := b.addressee(rows, m.To)
 	if to == nil && sessions.Fold(m.To) == sessions.SystemAlias {
 		return Receipt{}, fmt.Errorf("%q is c2c itself, and reads no mail: there is nothing to answer", sessions.SystemAlias)
 	}
@@ -59,6 +60,9 @@ func (b *Broker) Send(ctx context.Context, from sessions.Session, m mail.Message
 	}
 	if to.SID() == from.ID || sessions.Fold(to.Alias()) == sessions.Fold(from.Alias) {
 		return Receipt{}, fmt.Errorf("%w: %q is this session's own alias", sessions.ErrSelfSend, m.To)
+	}
+	if err := b.checkHost(to.SID()); err != nil {
+		return Receipt{}, err
 	}
 	if m.InReplyTo, err = b.answered(ctx, from, m.InReplyTo); err != nil {
 		return Receipt{}, err
@@ -105,6 +109,9 @@ func (b *Broker) deliver(ctx context.Context, from sessions.Session, to registry
 	}
 	receipt := s.receipt()
 	s.follow(ctx, receipt.Held)
+	if s.reader.State == sessions.Remote {
+		b.wantRelay(ctx, &receipt)
+	}
 	return receipt, nil
 }
 

@@ -90,5 +90,8 @@ func (s *sending) follow(ctx context.Context, held bool) {
 	if held {
 		loops.TellHeld(ctx, s.b.Registry, s.to.SID(), m)
 	}
+	if s.reader.State == sessions.Remote {
+		return
+	}
 	moves.Forward(ctx, s.b.Registry, s.to.SID(), s.to.Alias()) // its session may have lost its row meanwhile
 }

@@ -59,6 +59,9 @@ func (a Authors) Of(m mail.Message) registry.Row {
 	if i := registry.FindSID(a.Rows, m.FromSession); m.FromSession != "" && i >= 0 {
 		return a.Rows[i]
 	}
+	if r := RemoteRow(m.From); r != nil && len(Holders(a.Rows, m.From)) == 0 {
+		return r
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if h := a.holder(m.From); h.own != nil && h.since <= m.TS {

@@ -46,8 +46,32 @@ const (
 // IsExternalID says whether a session id or an alias is reserved for senders outside, in any case.
 func IsExternalID(name string) bool { return strings.HasPrefix(Fold(name), mail.ExternalPrefix) }
 
-// CheckExternal refuses the session of a sender outside to everybody here: what it writes counts as written by others.
+// HostPrefix stands before the name of another machine. So the mailbox is called that has the mail for it: its outbox. It is in no
+// registry.
+const HostPrefix = "host-"
+
+// IsHostID says whether a session id is reserved for another machine.
+func IsHostID(sid string) bool { return strings.HasPrefix(Fold(sid), HostPrefix) }
+
+// RemoteRow is the row of a session on another machine, as far as its address tells; nil: it is no such address. No registry has
+// this row.
+func RemoteRow(address string) registry.Row {
+	alias, host, ok := mail.SplitAddress(address)
+	if !ok {
+		return nil
+	}
+	var r registry.Row
+	r.SetText("session_id", HostPrefix+host)
+	r.SetText("alias", alias+"@"+host)
+	return r
+}
+
+// CheckExternal refuses the session of a sender outside, and the mailbox of another machine, to everybody here: what they write
+// counts as written by others.
 func CheckExternal(sid string) error {
+	if IsHostID(sid) {
+		return fmt.Errorf("session %q is the mail for another machine; nobody here may use it", sid)
+	}
 	if IsExternalID(sid) {
 		return fmt.Errorf("session %q belongs to a sender outside, who shows a token over HTTP; nobody here may use it", sid)
 	}

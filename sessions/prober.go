@@ -94,6 +94,10 @@ func (look Prober) setState(s *Session, r registry.Row) {
 		s.State = External
 		return
 	}
+	if IsHostID(s.ID) {
+		s.State = Remote
+		return
+	}
 	start, visible, gone := r.Integer("pid_start_time"), s.PID > 0 && !isElsewhere(r, s.Facts, look.processes), false
 	if visible {
 		p, err := look.processes.Find(s.PID)

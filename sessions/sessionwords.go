@@ -11,7 +11,7 @@ import (
 // says are the words for what a session does, behind its name.
 var says = format.Pairs{
 	{string(Busy), "is in a turn"}, {string(Idle), "is idle"}, {string(Waiting), "waits for its person"}, {string(Away), "is shown in no terminal"},
-	{string(Absent), "is absent"}, {string(Person), "is a person"}, {string(External), "is outside"}, {string(Alive), "runs"}, {string(Unknown), "may run or not"},
+	{string(Absent), "is absent"}, {string(Person), "is a person"}, {string(External), "is outside"}, {string(Remote), "is on another machine"}, {string(Alive), "runs"}, {string(Unknown), "may run or not"},
 }
 
 // Says is what a session does, in words: "birch waits for its person (3 min)".

@@ -22,7 +22,10 @@ const (
 // machine and writes over HTTP. Its mailbox holds the answers to it, and nobody here can act as it.
 const External State = "external"
 
-// What a session does now. Those of State that say no more (Absent, Person, External, Unknown) are such words, too, and Alive is
+// Remote is the state of a session on another machine. What waits for it here waits in the outbox for that machine.
+const Remote State = "remote"
+
+// What a session does now. Those of State that say no more (Absent, Person, External, Remote, Unknown) are such words, too, and Alive is
 // a session whose client lives, and nothing tells whether a turn runs.
 const (
 	Busy    State = client.Busy

@@ -15,7 +15,7 @@ const (
 func (look Prober) Surface(s Session) (support, why string) {
 	last := s.LastRing
 	switch {
-	case s.State == Person || s.State == External || s.State == Absent || s.Client == "": // a mailbox that somebody reads in a shell, or at the stream of events
+	case s.State == Person || s.State == External || s.State == Remote || s.State == Absent || s.Client == "": // a mailbox that somebody reads in a shell, or at the stream of events
 		return "", ""
 	case look.held(locks.RingLock(s.ID)) && s.Facts.Transport == TransportHTTP:
 		return SurfaceFull, "its client has a stream of events open, and answers there"

@@ -31,14 +31,16 @@ type MessageStatus struct {
 	NotBefore time.Time     `json:"not_before,omitzero"` // c2c does not hand it over before this time
 	Held      bool          `json:"held,omitempty"`      // the loop guard holds it until NotBefore, or until one side works
 	owed.Asked
-	shown    bool            // a reader has handed it over in full
-	dropped  bool            // the client has dropped it since
-	StoredAt time.Time       `json:"stored_at,omitzero"`
-	Way      []string        `json:"way,omitempty"`          // its history in sentences, with local times
-	Receiver *sessions.Now   `json:"receiver_now,omitempty"` // the receiver's present state, while the message waits
-	Why      string          `json:"why,omitempty"`          // a sentence why it is not read yet
-	Do       string          `json:"do,omitempty"`           // what a person can do about that
-	Others   []MessageStatus `json:"others,omitempty"`       // further messages with this id: several senders, or several receivers
+	shown       bool            // a reader has handed it over in full
+	dropped     bool            // the client has dropped it since
+	StoredAt    time.Time       `json:"stored_at,omitzero"`
+	Host        string          `json:"host,omitempty"`          // the machine of its receiver, if that is another one
+	StoredThere time.Time       `json:"stored_at_host,omitzero"` // when that machine had it on its disk
+	Way         []string        `json:"way,omitempty"`           // its history in sentences, with local times
+	Receiver    *sessions.Now   `json:"receiver_now,omitempty"`  // the receiver's present state, while the message waits
+	Why         string          `json:"why,omitempty"`           // a sentence why it is not read yet
+	Do          string          `json:"do,omitempty"`            // what a person can do about that
+	Others      []MessageStatus `json:"others,omitempty"`        // further messages with this id: several senders, or several receivers
 }
 
 // Became returns the state of a message and its time: "read 13:24:01". Way has the history.
@@ -53,6 +55,10 @@ func (s MessageStatus) Became(now time.Time) string {
 func Status(reg *sessions.Registry, id, sid string, found inbox.Found) MessageStatus {
 	m := found.Message
 	st := MessageStatus{ID: id, State: found.Where, At: found.At.UTC(), By: found.By, SessionID: sid, From: m.From, To: m.To}
+	if sessions.IsHostID(sid) {
+		remoteStatus(reg, &st, found)
+		return st
+	}
 	if found.Where == inbox.Read {
 		st.State, st.shown = sessions.AfterRead(found.By), true
 		if turns.Unanswered(reg, sid, found.By, found.At) {

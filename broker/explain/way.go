@@ -38,6 +38,10 @@ func Tell(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessions
 		st.StoredAt = sent.UTC()
 		st.Way = append(st.Way, "stored"+at(sent))
 	}
+	if st.Host != "" && st.State != sessions.Dead && st.State != notice.Expired {
+		tellRemote(reg, st)
+		return
+	}
 	if r := st.LastRing; r.Outcome == wake.Rang {
 		st.Way = append(st.Way, "rang "+st.To+at(r.At)+byMethod(r.Method))
 	} else if r.Outcome != "" && r.Outcome != sessions.Handed && r.Outcome != wake.Filtered {

@@ -69,7 +69,7 @@ func Sweep(ctx context.Context, reg *sessions.Registry, grace time.Duration) (Sw
 		return swept, nil
 	}
 	for _, sid := range sids {
-		if reg.Now().Sub(reg.LastChange(sid)) < grace {
+		if sessions.IsHostID(sid) || reg.Now().Sub(reg.LastChange(sid)) < grace {
 			continue
 		}
 		n, err := sweepMailbox(ctx, reg, sid)

@@ -161,7 +161,7 @@ func (t *tidying) untidy(rows []registry.Row) (sids []string, err error) {
 		}
 	}
 	for sid := range found {
-		if registry.FindSID(rows, sid) < 0 && !sessions.IsPersonID(sid) && !sessions.IsExternalID(sid) {
+		if registry.FindSID(rows, sid) < 0 && !sessions.IsPersonID(sid) && !sessions.IsExternalID(sid) && !sessions.IsHostID(sid) {
 			sids = append(sids, sid)
 		} else {
 			delete(t.old, sid)

@@ -19,7 +19,7 @@ import (
 const lineWidth = 80
 
 func list(c *call, f *cli.Flags) action {
-	all := f.Bool("all")
+	all, allHosts := f.Bool("all"), f.Bool("all-hosts")
 	return func(ctx context.Context) error {
 		c.keep()
 		rows, err := c.b.List(ctx)
@@ -31,6 +31,10 @@ func list(c *call, f *cli.Flags) action {
 			if r.Error != "" {
 				broken = append(broken, fmt.Errorf("look into the mailbox of %s: %s", r.Alias, r.Error))
 			}
+		}
+		if *allHosts {
+			hosts, err := c.b.Hosts(ctx)
+			return errors.Join(append(broken, err, c.showHosts(rows, hosts, *all))...)
 		}
 		err = c.show(rows, func() { c.printList(rows, *all, time.Now()) })
 		return errors.Join(append(broken, err)...)

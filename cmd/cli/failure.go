@@ -62,6 +62,7 @@ type Failure struct {
 func FailureOf(verb string, err error) Failure {
 	f := Failure{Message: strings.TrimPrefix(err.Error(), ErrUsage.Error()+": "), Exit: Failed}
 	var unknown *sessions.UnknownAliasError
+	var noHost *broker.UnknownHostError
 	switch {
 	case errors.Is(err, ErrUsage):
 		f.Exit, f.Hint = Usage, example(verb)+"c2c help "+verb+" shows how"
@@ -70,6 +71,8 @@ func FailureOf(verb string, err error) Failure {
 		if len(unknown.Closest) > 0 {
 			f.Hint = fmt.Sprintf("did you mean %q? %s", unknown.Closest[0], f.Hint)
 		}
+	case errors.As(err, &noHost):
+		f.Exit, f.Hint = NoAlias, "c2c relay add user@"+noHost.Host+" pairs it, where ssh reaches it"
 	case errors.Is(err, broker.ErrNoMessage):
 		f.Hint = "c2c history and c2c outbox show ids"
 	case errors.Is(err, sessions.ErrSelfSend):

@@ -139,7 +139,11 @@ then: SECURITY.md tells what is done about that.
 	{Name: "list", Everyday: true, Short: "list the sessions", Long: `NOW is what a session does, and FOR how long; c2c help states tells the words.
 MAIL waits there, OLDEST for how long; READ is how long ago mail was read.
 `,
-		Options:  []Option{{Name: "all", Short: "ended sessions and session ids, too"}, asJSON},
+		Options: []Option{
+			{Name: "all", Short: "ended sessions and session ids, too"},
+			{Name: "all-hosts", Short: "the sessions on paired machines, too"},
+			asJSON,
+		},
 		Examples: []string{"c2c list"}},
 	{Name: "whoami", Everyday: true, Short: "tell which session this is",
 		Options: []Option{asSession, asJSON}, Examples: []string{"c2c whoami"}},

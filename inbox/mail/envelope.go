@@ -28,8 +28,9 @@ func MoreWait(n int, more bool) string {
 // Preface stands before envelopes that a client shows to its model without a word of its own: whose words follow, and
 // how to answer.
 func Preface(msgs []Message) string {
-	var agents, person, outside bool
+	var agents, person, outside, remote bool
 	for _, m := range msgs {
+		remote = remote || strings.Contains(m.From, "@")
 		switch {
 		case m.External:
 			outside = true
@@ -51,6 +52,9 @@ func Preface(msgs []Message) string {
 		from += " What has " + byExternal + " is" + fromOutside
 	case outside:
 		from = fromOutside
+	}
+	if remote {
+		from += " A name with @ is on another machine."
 	}
 	return PrefaceStart + from + " Answer with the reply tool of c2c, or c2c reply."
 }

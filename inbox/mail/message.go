@@ -143,10 +143,10 @@ func CheckName(what, s string) error {
 	return fmt.Errorf("%s %q: 1 to 128 of A-Z a-z 0-9 . _ -, first a letter or digit", what, s)
 }
 
-// Sender is the sender's alias, for those who show it outside an envelope. It is "" if it cannot be an alias: a peer
-// may have put a sentence there.
+// Sender is the sender's alias, or its address on another machine, for those who show it outside an envelope. It is "" for
+// anything else: a peer may have put a sentence there.
 func (m Message) Sender() string {
-	if CheckAlias(m.From) != nil {
+	if _, _, remote := SplitAddress(m.From); !remote && CheckAlias(m.From) != nil {
 		return ""
 	}
 	return m.From
@@ -164,6 +164,24 @@ func CheckAlias(s string) error {
 		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("._-", c) >= 0) {
 			return fmt.Errorf("alias %q may only have letters, digits, dot, underscore and hyphen", s)
 		}
+	}
+	return nil
+}
+
+// SplitAddress takes birch@devbox apart: the alias of a session, and the name that its machine has here. ok is false for what is no
+// such address.
+func SplitAddress(address string) (alias, host string, ok bool) {
+	alias, host, ok = strings.Cut(address, "@")
+	host = strings.ToLower(host)
+	return alias, host, ok && CheckAlias(alias) == nil && CheckHost(host) == nil
+}
+
+// CheckHost says why name cannot be that of a machine.
+func CheckHost(name string) error {
+	const most = 63 // that of a label in DNS
+	wrong := func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' }
+	if name == "" || len(name) > most || name[0] == '-' || strings.ContainsFunc(name, wrong) {
+		return fmt.Errorf("host %.80q: 1 to %d of a-z 0-9 -, first a letter or digit", name, most)
 	}
 	return nil
 }

@@ -61,6 +61,11 @@ func (c *toolCall) list(ctx context.Context) (any, error) {
 	if c.req.GetBool("alive_only", false) {
 		all = slices.DeleteFunc(all, func(r sessions.Listed) bool { return r.State == sessions.Absent })
 	}
+	remote, err := c.b.RemoteSessions(ctx)
+	if err != nil {
+		c.b.Log.Warn("sessions on other machines are not listed", "err", err)
+	}
+	all = append(all, remote...)
 	return listing(c, all, 0, "were left out: the command c2c list shows all, alive_only fewer.", nil, "")
 }
 

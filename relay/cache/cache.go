@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -35,6 +36,7 @@ const (
 // Host is what was heard of a paired host.
 type Host struct {
 	Name      string    `json:"-"`
+	Relayed   bool      `json:"-"`                    // a relay carries the mail between it and this root
 	Linked    bool      `json:"linked"`               // packets could be sent to it
 	Seen      float64   `json:"seen"`                 // when it was last heard or linked, in Unix seconds of this host's clock
 	Run       uint64    `json:"run"`                  // of its last hello, which is never followed by an earlier one
@@ -65,7 +67,8 @@ func Get(root *atomicfile.Dir, peer string) (Host, error) {
 	}
 	defer dir.Close()
 	h, err := get(dir, peer)
-	h.Linked = h.Linked && runs(dir, peer)
+	h.Relayed = runs(dir, peer)
+	h.Linked = h.Linked && h.Relayed
 	return h, err
 }
 
@@ -93,10 +96,49 @@ func Hosts(root *atomicfile.Dir) (all []Host, err error) {
 		if err != nil {
 			return all, err
 		}
-		h.Linked = h.Linked && runs(dir, peer)
+		h.Relayed = runs(dir, peer)
+		h.Linked = h.Linked && h.Relayed
 		all = append(all, h)
 	}
 	return all, nil
+}
+
+// maxHosts bounds the list of the paired hosts, see package relay/hosts.
+const maxHosts = 2 << 20
+
+// Paired gives the names of the hosts that are paired with this one, from the list that package relay/hosts keeps below a state
+// directory. It does not look at their keys: a name alone lets nobody in.
+func Paired(state string) (names []string, err error) {
+	dir, err := atomicfile.Open(filepath.Join(state, directory))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	data, err := dir.ReadMost("hosts.json", maxHosts)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var list struct {
+		Hosts []struct {
+			Name    string  `json:"name"`
+			Revoked float64 `json:"revoked"`
+		} `json:"hosts"`
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &list)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the list of hosts: %w", err)
+	}
+	for _, h := range list.Hosts {
+		if h.Revoked == 0 && mail.CheckHost(h.Name) == nil {
+			names = append(names, h.Name)
+		}
+	}
+	return names, nil
 }
 
 func runs(dir *atomicfile.Dir, peer string) bool {

@@ -263,7 +263,7 @@ func sidHere(reg *sessions.Registry, rows []registry.Row, c Caller) (sid string,
 // A mailbox that only the environment names is for a session that is its first.
 func sidOfStart(reg *sessions.Registry, c Caller, p client.Profile) string {
 	sid := cmp.Or(c.env(client.StartEnv), c.env("C2C_MCP_SESSION_ID"))
-	if !p.Plugin || checkSID(sid) != nil || sessions.IsPersonID(sid) || sessions.IsExternalID(sid) {
+	if !p.Plugin || checkSID(sid) != nil || sessions.IsPersonID(sid) || sessions.CheckExternal(sid) != nil {
 		return ""
 	}
 	if f := reg.Facts.Of(sid); !f.Started && len(f.ClientIDs) > 0 || !sameClient(f.Client, c.Client) {
@@ -299,7 +299,7 @@ func sidToStart(reg *sessions.Registry, rows []registry.Row, c Caller) (string, 
 		}
 		return s.ID, nil
 	}
-	if registry.FindSID(rows, c.Start) >= 0 || checkSID(c.Start) != nil || sessions.IsExternalID(c.Start) {
+	if registry.FindSID(rows, c.Start) >= 0 || checkSID(c.Start) != nil || sessions.CheckExternal(c.Start) != nil {
 		return "", nil
 	}
 	if f := reg.Facts.Of(c.Start); f.Alias != "" && sessions.Fold(f.Alias) != sessions.Fold(c.Start) {

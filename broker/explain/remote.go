@@ -1,0 +1,77 @@
+package explain
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"c2c/format"
+	"c2c/inbox"
+	"c2c/inbox/mail"
+	"c2c/relay/cache"
+	"c2c/sessions"
+)
+
+// ByRelay is the reader of an outbox: what it has read is stored on the other machine.
+const ByRelay = "relay"
+
+// Host says of another machine whether mail gets there now.
+func Host(h cache.Host, now time.Time) string {
+	switch {
+	case h.Linked:
+		return h.Name + " is linked"
+	case h.Seen == 0:
+		return h.Name + " was not reached yet"
+	}
+	return h.Name + " was last seen " + format.Age(now.Sub(mail.FromSeconds(h.Seen))) + " ago"
+}
+
+// remoteStatus says how far a message has come that is for another machine: the outbox tells until it is stored there, and then
+// what that machine has reported. A message that is stored there waits there: only a report says more.
+func remoteStatus(reg *sessions.Registry, st *MessageStatus, found inbox.Found) {
+	st.Host = strings.TrimPrefix(st.SessionID, sessions.HostPrefix)
+	st.State, st.At, st.By = sessions.Queued, found.Message.Time().UTC(), ""
+	if found.Where != inbox.Read || found.By != ByRelay {
+		return
+	}
+	st.StoredThere = found.At.UTC()
+	reports, err := cache.StatesOf(reg.Dir(), st.Host, st.ID)
+	if err != nil {
+		reg.Log.Warn("what another machine has reported is not known", "message_id", st.ID, "err", err)
+	}
+	m := found.Message
+	for _, r := range reports {
+		if r.Session == m.FromSession && slices.Index(progress, r.What) > slices.Index(progress, st.State) {
+			st.State, st.At, st.By = r.What, mail.FromSeconds(r.At).UTC(), r.By
+		}
+	}
+}
+
+// progress are the states of a message on another machine, in the order in which it goes through them.
+var progress = []string{sessions.Queued, sessions.Handed, sessions.Read}
+
+// tellRemote adds to a status the way of a message to another machine, and why it waits.
+func tellRemote(reg *sessions.Registry, st *MessageStatus) {
+	now := reg.Now()
+	at := func(t time.Time) string { return " at " + format.Clock(t, now) }
+	if st.StoredThere.IsZero() {
+		host, err := cache.Get(reg.Dir(), st.Host)
+		if err != nil {
+			reg.Log.Warn("what is known of a host cannot be read", "host", st.Host, "err", err)
+		}
+		host.Name = st.Host
+		if st.Why = Host(host, now); !host.Relayed {
+			st.Do = "c2c relay status tells whether the relay runs"
+		}
+		return
+	}
+	st.Way = append(st.Way, "stored at "+st.Host+at(st.StoredThere))
+	switch st.State {
+	case sessions.Queued:
+		st.Why = st.Host + " has not told that anybody has read it"
+	case sessions.Handed:
+		st.Way = append(st.Way, "handed there"+at(st.At)+byMethod(st.By)+", and its model has not answered since")
+	case sessions.Read:
+		st.Way = append(st.Way, "read there"+at(st.At)+byMethod(st.By))
+	}
+}

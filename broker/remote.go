@@ -1,0 +1,158 @@
+package broker
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"c2c/broker/explain"
+	"c2c/process/child"
+	"c2c/project"
+	"c2c/relay/cache"
+	"c2c/sessions"
+	"c2c/sessions/registry"
+)
+
+// A message to birch@devbox is stored in the outbox for devbox, the mailbox host-devbox of this root. The relay takes it there.
+
+// UnknownHostError says that no machine with this name is paired with this one.
+type UnknownHostError struct {
+	Host   string
+	Paired []string
+}
+
+func (e *UnknownHostError) Error() string {
+	if len(e.Paired) == 0 {
+		return fmt.Sprintf("no host %q: this machine is paired with no other one", e.Host)
+	}
+	return fmt.Sprintf("no host %q is paired with this machine, only %s", e.Host, strings.Join(e.Paired, ", "))
+}
+
+// hostsOf reads the names of the paired machines from the list that package relay/hosts keeps.
+func hostsOf(getenv func(string) string) func() ([]string, error) {
+	return func() ([]string, error) {
+		state, _ := project.StateDir(getenv)
+		if state == "" {
+			return nil, nil
+		}
+		return cache.Paired(state)
+	}
+}
+
+// wantRelay has the c2cd beside this program start the relay, unless that runs or a person has stopped it.
+func wantRelay() error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	_, err = child.Run(filepath.Join(filepath.Dir(self), "c2cd"), "/", nil, "relay", "want")
+	return err
+}
+
+// addressee gives the row of an alias here, or of an address on another machine; nil: it is neither.
+func (b *Broker) addressee(rows []registry.Row, to string) registry.Row {
+	if r := b.Receiver(rows, to); r != nil {
+		return r
+	}
+	return sessions.RemoteRow(to)
+}
+
+// checkHost refuses an outbox that no relay would ever empty.
+func (b *Broker) checkHost(sid string) error {
+	host, ok := strings.CutPrefix(sid, sessions.HostPrefix)
+	if !ok {
+		return nil
+	}
+	var paired []string
+	if b.cfg.Hosts != nil {
+		var err error
+		if paired, err = b.cfg.Hosts(); err != nil {
+			return err
+		}
+	}
+	if !slices.Contains(paired, host) {
+		return &UnknownHostError{host, paired}
+	}
+	return nil
+}
+
+// wantRelay says in the receipt how a message gets to its machine, and has the relay started if nobody relays for this root. The
+// message waits, whatever becomes of that.
+func (b *Broker) wantRelay(ctx context.Context, r *Receipt) {
+	_, r.Host, _ = strings.Cut(r.To, "@")
+	host, err := cache.Get(b.Dir(), r.Host)
+	if err != nil {
+		b.Log.Warn("what is known of a host cannot be read", "host", r.Host, "err", err)
+	}
+	if !r.Held {
+		if r.Note = explain.Host(host, b.Now()); !host.Linked {
+			r.Note += "; the message waits until it is there"
+		}
+	}
+	if host.Relayed || b.cfg.WantRelay == nil {
+		return
+	}
+	if err := b.cfg.WantRelay(); err != nil {
+		r.Note = "the relay is not started, so it waits: c2c relay status says why"
+		b.Log.Warn("the relay is not started", "err", err)
+	}
+}
+
+// Host is another machine, as a list shows it.
+type Host struct {
+	cache.Host
+	Waiting int       `json:"waiting_count,omitempty"` // messages that are not stored there yet
+	Oldest  time.Time `json:"oldest_at,omitzero"`
+	Error   string    `json:"error,omitempty"` // why its outbox cannot be looked into
+}
+
+// Hosts gives what is known in this root of the machines that this one is paired with, and how many messages wait for each.
+func (b *Broker) Hosts(ctx context.Context) (all []Host, err error) {
+	known, err := cache.Hosts(b.Dir())
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	if b.cfg.Hosts != nil {
+		if names, err = b.cfg.Hosts(); err != nil {
+			return nil, err
+		}
+	}
+	boxes, err := b.Backlogs()
+	if err != nil {
+		return nil, err
+	}
+	defer boxes.Close()
+	for _, name := range names {
+		one := Host{Host: cache.Host{Name: name}}
+		if i := slices.IndexFunc(known, func(h cache.Host) bool { return h.Name == name }); i >= 0 {
+			one.Host = known[i]
+		}
+		waits, err := boxes.Of(sessions.HostPrefix + name)
+		if err != nil {
+			one.Error = err.Error()
+		}
+		one.Waiting, one.Oldest = waits.Count, waits.Oldest
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// RemoteSessions gives the sessions of the machines that are linked now, as a list shows them. Of another machine only the last
+// report is known.
+func (b *Broker) RemoteSessions(ctx context.Context) (all []sessions.Listed, err error) {
+	hosts, err := b.Hosts(ctx)
+	for _, h := range hosts {
+		if !h.Linked {
+			continue
+		}
+		for _, s := range h.Sessions {
+			all = append(all, sessions.Listed{Alias: s.Alias + "@" + h.Name, Client: s.Client, State: sessions.Remote, Now: sessions.Now{Does: sessions.State(s.State)}})
+		}
+	}
+	return all, err
+}

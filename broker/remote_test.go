@@ -1,0 +1,226 @@
+package broker_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"c2c/broker"
+	"c2c/broker/deadlines"
+	"c2c/broker/explain"
+	"c2c/broker/loops"
+	"c2c/broker/moves"
+	"c2c/inbox/mail"
+	"c2c/relay/cache"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+)
+
+// paired gives a root of a machine that is paired with devbox, and a session in it.
+func paired(t *testing.T) (w *world, birch sessions.Session) {
+	t.Helper()
+	w = newWorldOf(t, broker.Config{
+		Hosts:  func() ([]string, error) { return []string{"devbox", "mini"}, nil },
+		Limits: loops.Limits{Hops: 4},
+	})
+	return w, w.register("birch", callers.Caller{PID: w.pid(10), Client: "gem"})
+}
+
+// relayed has the relay take what waits for devbox, which says that it has stored it.
+func (w *world) relayed() {
+	w.t.Helper()
+	box, err := w.Mailbox("host-devbox")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	l, err := box.LeaseAll(w.t.Context(), explain.ByRelay, 100)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var handles []string
+	for _, m := range l.Messages {
+		handles = append(handles, m.Handle())
+	}
+	if err := l.Ack(w.t.Context(), handles...); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// comes stores a message that amber on devbox has written.
+func (w *world) comes(to sessions.Session, m mail.Message) mail.Message {
+	w.t.Helper()
+	m.From, m.FromSession, m.To, m.TS = "amber@devbox", "r-devbox-s9", to.Alias, mail.Seconds(w.clock)
+	if m.ID == "" {
+		m.ID = mail.NewID(w.clock)
+	}
+	box, err := w.Mailbox(to.ID)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	stored, err := box.Deliver(w.t.Context(), m)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return stored.Messages[0]
+}
+
+func TestMailForAnotherMachineWaitsInItsOutbox(t *testing.T) {
+	w, birch := paired(t)
+	r, err := w.Send(t.Context(), birch, mail.Message{To: "Amber@DevBox", Content: "hi"})
+	if err != nil || r.Host != "devbox" || r.Recipient != sessions.Remote || !strings.Contains(r.Note, "devbox was not reached yet") {
+		t.Fatalf("%+v %v", r, err)
+	}
+	w.wantMail("host-devbox", "hi")
+	if m := w.waiting("host-devbox")[0]; m.To != "Amber@devbox" || m.From != "birch" || m.ToAbsent {
+		t.Errorf("%+v", m)
+	}
+	st, err := w.Status(t.Context(), r.ID)
+	if err != nil || st.State != sessions.Queued || st.Host != "devbox" || !st.StoredThere.IsZero() || !strings.Contains(st.Why, "not reached") {
+		t.Errorf("%+v %v", st, err)
+	}
+	if sent, err := w.Outbox(t.Context(), birch, 10); err != nil || len(sent) != 1 || sent[0].Status.State != sessions.Queued {
+		t.Errorf("%+v %v", sent, err)
+	}
+}
+
+func TestStatusSaysNoMoreThanTheOtherMachineHasTold(t *testing.T) {
+	w, birch := paired(t)
+	r := w.send(birch, "amber@devbox", "hi")
+	w.relayed()
+	st, err := w.Status(t.Context(), r.ID)
+	if err != nil || st.State != sessions.Queued || st.StoredThere.IsZero() || !strings.Contains(strings.Join(st.Way, " · "), "stored at devbox") {
+		t.Errorf("stored there: %+v %v", st, err)
+	}
+	for _, what := range []string{sessions.Handed, sessions.Read, sessions.Handed} {
+		if err := cache.AddStates(w.Dir(), "devbox", []cache.State{{ID: r.ID, What: what, By: "hook", At: mail.Seconds(w.clock)}}); err != nil {
+			t.Fatal(err)
+		}
+		if what == sessions.Handed && st.State == sessions.Read {
+			break
+		}
+		if st, err = w.Status(t.Context(), r.ID); err != nil || st.State != what || st.By != "hook" {
+			t.Errorf("%s: %+v %v", what, st, err)
+		}
+	}
+	if st, err = w.Status(t.Context(), r.ID); err != nil || st.State != sessions.Read {
+		t.Errorf("a late report took back that it was read: %+v %v", st, err)
+	}
+}
+
+func TestAMachineThatIsNotPairedTakesNoMail(t *testing.T) {
+	w, birch := paired(t)
+	var unknown *broker.UnknownHostError
+	if _, err := w.Send(t.Context(), birch, mail.Message{To: "amber@elsewhere", Content: "hi"}); !errors.As(err, &unknown) || unknown.Host != "elsewhere" {
+		t.Errorf("%v", err)
+	}
+	for _, bad := range []string{"amber@", "@devbox", "amber@dev box", "am ber@devbox", "amber@devbox@mini", "amber@-x"} {
+		var noAlias *sessions.UnknownAliasError
+		if _, err := w.Send(t.Context(), birch, mail.Message{To: bad, Content: "hi"}); !errors.As(err, &noAlias) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+	w.cfg.Hosts = nil
+	w.reopen()
+	if _, err := w.Send(t.Context(), birch, mail.Message{To: "amber@devbox", Content: "hi"}); !errors.As(err, &unknown) {
+		t.Errorf("without a list: %v", err)
+	}
+}
+
+func TestNobodyActsAsAnotherMachine(t *testing.T) {
+	w, _ := paired(t)
+	for _, sid := range []string{"host-devbox", "HOST-devbox"} {
+		if s, err := w.Register(t.Context(), callers.Caller{Explicit: sid, PID: w.pid(20), Client: "gem"}, "ash"); err == nil {
+			t.Errorf("%s: %+v", sid, s)
+		}
+	}
+}
+
+func TestAnAnswerGoesBackToTheOtherMachine(t *testing.T) {
+	w, birch := paired(t)
+	asked := w.comes(birch, mail.Message{Kind: "question", Content: "green?"})
+	w.read(birch.ID)
+	r, err := w.Reply(t.Context(), birch, asked, mail.Message{Content: "yes"})
+	if err != nil || r.To != "amber@devbox" || r.InReplyTo != asked.ID {
+		t.Fatalf("%+v %v", r, err)
+	}
+	w.wantMail("host-devbox", "yes")
+	if st, err := w.Status(t.Context(), asked.ID); err != nil || st.From != "amber@devbox" {
+		t.Errorf("%+v %v", st, err)
+	}
+}
+
+func TestAskWaitsForTheAnswerOfAnotherMachine(t *testing.T) {
+	w, birch := paired(t)
+	q := w.ask(birch, "amber@devbox", "green?")
+	w.relayed()
+	w.comes(birch, mail.Message{InReplyTo: q.ID, Content: "yes"})
+	w.wantAnswer(q, "yes")
+}
+
+func TestAnAnswerThatDoesNotComeFromAnotherMachineIsTold(t *testing.T) {
+	w, birch := paired(t)
+	k := deadlines.NewChecker(w.Registry)
+	if _, err := w.Send(t.Context(), birch, mail.Message{To: "amber@devbox", Content: "green?", Kind: "question", AnswerBy: mail.Seconds(w.clock.Add(5 * time.Minute))}); err != nil {
+		t.Fatal(err)
+	}
+	w.relayed()
+	w.look(k)
+	w.pass(6 * time.Minute)
+	w.look(k)
+	w.wantNotices(birch.ID, "amber@devbox has not answered")
+	w.wantMail("host-devbox")
+}
+
+func TestAnOutboxIsNotTidied(t *testing.T) {
+	w, birch := paired(t)
+	w.send(birch, "amber@devbox", "hi")
+	w.pass(400 * 24 * time.Hour)
+	if _, err := moves.Sweep(t.Context(), w.Registry, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := moves.Tidy(t.Context(), w.Registry); err != nil {
+		t.Fatal(err)
+	}
+	w.wantMail("host-devbox", "hi")
+}
+
+func TestAgentsOnTwoMachinesThatOnlyAnswerEachOtherStop(t *testing.T) {
+	w, all := guarded(t, 4, 1)
+	w.cfg.Hosts = func() ([]string, error) { return []string{"devbox"}, nil }
+	w.reopen()
+	birch := all[0]
+	hops := 0.0
+	for range 10 {
+		w.comes(birch, mail.Message{Content: "thanks", GuardHops: hops, GuardChain: "01920000-0000-7000-8000-000000000001"})
+		w.read(birch.ID)
+		w.pass(time.Second)
+		r, err := w.Send(t.Context(), birch, mail.Message{To: "amber@devbox", Content: "thank you"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Held {
+			return
+		}
+		hops = w.waiting("host-devbox")[0].GuardHops + 1
+		w.relayed()
+		w.pass(time.Second)
+	}
+	t.Error("nothing was held")
+}
+
+func TestHostsAreListedWithWhatWaitsForThem(t *testing.T) {
+	w, birch := paired(t)
+	w.send(birch, "amber@mini", "hi")
+	seen := mail.Seconds(w.clock.Add(-time.Hour))
+	err := cache.Change(t.Context(), w.Dir(), "devbox", func(h *cache.Host) {
+		h.Seen, h.Sessions = seen, []cache.Session{{Alias: "amber", State: "idle"}}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := w.Hosts(t.Context())
+	if err != nil || len(all) != 2 || all[0].Name != "devbox" || len(all[0].Sessions) != 1 || all[0].Linked || all[1].Waiting != 1 {
+		t.Errorf("%+v %v", all, err)
+	}
+}
