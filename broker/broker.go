@@ -38,7 +38,7 @@ type Config struct {
 // ConfigOf is a Config with the settings of the environment. Wrong ones are ignored here; c2c doctor reports them.
 func ConfigOf(getenv func(string) string, root string, log inbox.Log) Config {
 	gone := func(client string, pid int) bool { return processes.Uninstalled(getenv, client, pid) }
-	return Config{Root: root, Log: log, Limits: loops.LimitsOf(getenv), Uninstalled: gone, Hosts: hostsOf(getenv), WantRelay: wantRelay}
+	return Config{Root: root, Log: log, Limits: loops.LimitsOf(getenv), Uninstalled: gone, Hosts: hostsOf(getenv, root), WantRelay: wantRelay}
 }
 
 // Broker is an open root.

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -32,14 +33,23 @@ func (e *UnknownHostError) Error() string {
 	return fmt.Sprintf("no host %q is paired with this machine, only %s", e.Host, strings.Join(e.Paired, ", "))
 }
 
-// hostsOf reads the names of the paired machines from the list that package relay/hosts keeps.
-func hostsOf(getenv func(string) string) func() ([]string, error) {
+// ErrNoProjectName says that other machines cannot know which project a root is of.
+var ErrNoProjectName = errors.New("this project has no remote, so other machines do not know it")
+
+// hostsOf reads the names of the paired machines from the list that package relay/hosts keeps. For a root of a project without a
+// name that other machines know, the error is ErrNoProjectName.
+func hostsOf(getenv func(string) string, root string) func() ([]string, error) {
 	return func() ([]string, error) {
 		state, _ := project.StateDir(getenv)
 		if state == "" {
 			return nil, nil
 		}
-		return cache.Paired(state)
+		names, roots, err := cache.Paired(state)
+		isNamed := func(r project.Root) bool { return r.Path == root && r.Name != "" }
+		if err == nil && len(names) > 0 && !slices.Contains(roots, root) && !slices.ContainsFunc(project.RootsIn(state), isNamed) {
+			err = ErrNoProjectName
+		}
+		return names, err
 	}
 }
 
@@ -118,7 +128,7 @@ func (b *Broker) Hosts(ctx context.Context) (all []Host, err error) {
 	}
 	var names []string
 	if b.cfg.Hosts != nil {
-		if names, err = b.cfg.Hosts(); err != nil {
+		if names, err = b.cfg.Hosts(); err != nil && !errors.Is(err, ErrNoProjectName) {
 			return nil, err
 		}
 	}

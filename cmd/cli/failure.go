@@ -73,6 +73,8 @@ func FailureOf(verb string, err error) Failure {
 		}
 	case errors.As(err, &noHost):
 		f.Exit, f.Hint = NoAlias, "c2c relay add user@"+noHost.Host+" pairs it, where ssh reaches it"
+	case errors.Is(err, broker.ErrNoProjectName):
+		f.Hint = "c2c relay project NAME gives it a name; give it the same name there"
 	case errors.Is(err, broker.ErrNoMessage):
 		f.Hint = "c2c history and c2c outbox show ids"
 	case errors.Is(err, sessions.ErrSelfSend):

@@ -106,39 +106,45 @@ func Hosts(root *atomicfile.Dir) (all []Host, err error) {
 // maxHosts bounds the list of the paired hosts, see package relay/hosts.
 const maxHosts = 2 << 20
 
-// Paired gives the names of the hosts that are paired with this one, from the list that package relay/hosts keeps below a state
-// directory. It does not look at their keys: a name alone lets nobody in.
-func Paired(state string) (names []string, err error) {
+// Paired gives the names of the hosts that are paired with this one, and the roots to which a person has given a name, from the
+// list that package relay/hosts keeps below a state directory. It does not look at their keys: a name alone lets nobody in.
+func Paired(state string) (names, roots []string, err error) {
 	dir, err := atomicfile.Open(filepath.Join(state, directory))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer dir.Close()
 	data, err := dir.ReadMost("hosts.json", maxHosts)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	var list struct {
 		Hosts []struct {
 			Name    string  `json:"name"`
 			Revoked float64 `json:"revoked"`
 		} `json:"hosts"`
+		Projects []struct {
+			Root string `json:"root"`
+		} `json:"projects"`
 	}
 	if err == nil {
 		err = json.Unmarshal(data, &list)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the list of hosts: %w", err)
+		return nil, nil, fmt.Errorf("read the list of hosts: %w", err)
 	}
 	for _, h := range list.Hosts {
 		if h.Revoked == 0 && mail.CheckHost(h.Name) == nil {
 			names = append(names, h.Name)
 		}
 	}
-	return names, nil
+	for _, p := range list.Projects {
+		roots = append(roots, p.Root)
+	}
+	return names, roots, nil
 }
 
 func runs(dir *atomicfile.Dir, peer string) bool {
