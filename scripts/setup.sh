@@ -5,13 +5,20 @@
 #   npm      the real clients                gcc     the race detector         git           projects
 #   zsh, fish  shells that complete c2c's words    mandoc   checks the man pages
 #   rpm      the package for it              chromium  the page (make e2e)
-#   curl     mail from outside
+#   curl     mail from outside                sshd, ip  mail between machines
 set -euo pipefail
 
-[ $# -gt 0 ] || set -- python3 strace tmux screen zsh fish mandoc rpm curl git npm gcc # chromium: scripts/e2e-install.sh
+[ $# -gt 0 ] || set -- python3 strace tmux screen zsh fish mandoc rpm curl git npm gcc sshd ip # chromium: scripts/e2e-install.sh
+PATH=$PATH:/usr/sbin:/sbin
 missing=()
 for tool in "$@"; do
 	command -v "$tool" >/dev/null || missing+=("$tool")
+done
+for i in "${!missing[@]}"; do
+	case ${missing[i]} in
+	sshd) missing[i]=openssh-server ;;
+	ip) missing[i]=iproute2 ;;
+	esac
 done
 # The compiler needs the headers of C.
 [[ " ${missing[*]-} " != *' gcc '* ]] || missing+=(libc6-dev)

@@ -60,9 +60,7 @@ func (c *call) add(ctx context.Context, dest string) error {
 	if err := hosts.CheckName(h.Name); err != nil {
 		return cli.WithHint(err, "c2c relay add --as NAME says what it is called here")
 	}
-	if !*c.asJSON || !*c.yes {
-		c.showPlan(h, e, there)
-	}
+	c.showPlan(h, e, there)
 	if *c.print {
 		return c.finishPrint(ctx, dest, e, h, there)
 	}
@@ -130,12 +128,16 @@ func (c *call) firstLink(ctx context.Context, h hosts.Host) (st ssh.Status) {
 
 // showPlan says what add changes.
 func (c *call) showPlan(h hosts.Host, e Exchange, there Exchanged) {
-	fmt.Fprintf(c.Stdout, "this machine: %s, key %s\n%s: key %s\n\n", e.Name, e.Key.Fingerprint(), h.Name, there.Key.Fingerprint())
-	if !*c.print {
-		fmt.Fprintf(c.Stdout, "on %s, into ~/.ssh/authorized_keys:\n  %s\n", h.Name, there.Line)
+	out := c.Stdout
+	if *c.asJSON {
+		out = c.Stderr
 	}
-	fmt.Fprintf(c.Stdout, "on %s: %s may write to %s\n", h.Name, cmp.Or(there.Known, e.Name), reaches(e.Projects, e.Aliases))
-	fmt.Fprintf(c.Stdout, "here: %s may write to %s\n", h.Name, reaches(h.Projects, h.Aliases))
+	fmt.Fprintf(out, "this machine: %s, key %s\n%s: key %s\n\n", e.Name, e.Key.Fingerprint(), h.Name, there.Key.Fingerprint())
+	if !*c.print {
+		fmt.Fprintf(out, "on %s, into ~/.ssh/authorized_keys:\n  %s\n", h.Name, there.Line)
+	}
+	fmt.Fprintf(out, "on %s: %s may write to %s\n", h.Name, cmp.Or(there.Known, e.Name), reaches(e.Projects, e.Aliases))
+	fmt.Fprintf(out, "here: %s may write to %s\n", h.Name, reaches(h.Projects, h.Aliases))
 }
 
 // finishPrint is for a person who writes authorized_keys: the line is the answer, and all else is done.

@@ -19,7 +19,7 @@ func (r *roots) announce(ctx context.Context, one *root) {
 	}
 	var shown []cache.Session
 	for _, s := range all {
-		if s.State == sessions.External || s.State == sessions.Absent || mail.CheckAlias(s.Alias) != nil {
+		if s.State == sessions.External || mail.CheckAlias(s.Alias) != nil {
 			continue
 		}
 		shown = append(shown, cache.Session{Alias: s.Alias, Client: s.Client, State: string(cmp.Or(s.Turn, s.State))})
