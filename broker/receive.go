@@ -12,20 +12,20 @@ import (
 
 // Receive stores messages that sessions of another host have sent to an alias of this root, in their order and in one commit. Who has
 // written each of them, and what the loop guard has counted, stands in the messages: the other host has proved itself to the
-// caller. Their ids keep one that is sent again from being stored twice. Errors: *UnknownAliasError, and those of
+// caller. sid is the session of the alias. Their ids keep one that is sent again from being stored twice. Errors: *UnknownAliasError, and those of
 // inbox.Mailbox.Deliver. When it returns nil they survive a power cut.
-func (b *Broker) Receive(ctx context.Context, alias string, msgs []mail.Message) error {
+func (b *Broker) Receive(ctx context.Context, alias string, msgs []mail.Message) (sid string, err error) {
 	rows, err := b.Rows(ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
 	to := b.Receiver(rows, alias)
 	if to == nil || sessions.Fold(alias) == sessions.SystemAlias {
-		return &sessions.UnknownAliasError{Alias: alias, Closest: sessions.ClosestTo(rows, alias)}
+		return "", &sessions.UnknownAliasError{Alias: alias, Closest: sessions.ClosestTo(rows, alias)}
 	}
 	box, err := b.Mailbox(to.SID())
 	if err != nil {
-		return err
+		return "", err
 	}
 	reader := b.Session(to)
 	for i := range msgs {
@@ -35,14 +35,14 @@ func (b *Broker) Receive(ctx context.Context, alias string, msgs []mail.Message)
 	}
 	stored, err := box.Deliver(ctx, msgs...)
 	if err != nil {
-		return fmt.Errorf("store mail of another host for %q: %w", to.Alias(), err)
+		return "", fmt.Errorf("store mail of another host for %q: %w", to.Alias(), err)
 	}
 	for i, m := range stored.Messages {
 		owed.Announce(b.Registry, m)
 		s := &sending{b: b, from: sessions.Session{ID: m.FromSession, Alias: m.From}, to: to, reader: reader, box: box, message: m, again: stored.Already[i]}
 		s.follow(ctx, m.Held != "")
 	}
-	return nil
+	return to.SID(), nil
 }
 
 // TellRefused tells the sender of a message to another host, once, why that host refuses it for good.

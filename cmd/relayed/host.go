@@ -39,6 +39,7 @@ type Host struct {
 	peers   relay.Peers
 	carrier *ssh.Carrier
 	roots   *roots
+	changes *watch.Changes
 }
 
 // Run carries mail until ctx ends, or until somebody stops it.
@@ -71,6 +72,8 @@ func (h *Host) Run(ctx context.Context) error {
 		h.Log.Info("relay runs", "key", key.Public().Fingerprint())
 		h.carrier = ssh.New(cfg)
 		h.roots = &roots{h: h, open: map[string]*root{}}
+		h.changes = watch.NewChanges()
+		defer h.changes.Close()
 		var tasks sync.WaitGroup
 		tasks.Go(func() { h.carrier.Run(ctx, h.roots) })
 		tasks.Go(func() { h.keepLinks(ctx, changed) })
@@ -97,10 +100,8 @@ func (h *Host) dials() (all []ssh.Dial) {
 
 // watch looks at the list, the roots and their outboxes, now and whenever one of them changes.
 func (h *Host) watch(ctx context.Context) {
-	changes := watch.NewChanges()
-	defer changes.Close()
 	var last []hosts.Host
-	changes.Each(ctx, lookGap, func() ([]string, time.Duration, error) {
+	h.changes.Each(ctx, lookGap, func() ([]string, time.Duration, error) {
 		list, err := h.list.All()
 		if err == nil && !same(list, last) {
 			last = list

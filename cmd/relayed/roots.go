@@ -32,12 +32,13 @@ type roots struct {
 
 // root is one that is open.
 type root struct {
-	path  string
-	b     *broker.Broker
-	relay *relay.Relay
-	stop  func()
-	files map[string]string // that are watched, by name
-	said  string            // what the other hosts were last told of its sessions
+	path    string
+	b       *broker.Broker
+	relay   *relay.Relay
+	stop    func()
+	files   map[string]string // that are watched, by name
+	arrived *followed
+	said    string // what the other hosts were last told of its sessions
 }
 
 // Packet is for a carrier. A root is opened when the first packet for its project comes.
@@ -51,7 +52,7 @@ func (r *roots) Packet(ctx context.Context, packet []byte) error {
 		return nil
 	}
 	for _, here := range r.h.rootsHere() {
-		if here.Name == name && isRoot(here.Path) {
+		if here.Name == name && isThere(here.Path) {
 			if _, err := r.get(ctx, here); err != nil {
 				return err
 			}
@@ -100,7 +101,7 @@ func (r *roots) look(ctx context.Context, list []hosts.Host) (files []string) {
 		}
 		if open != nil {
 			r.announce(ctx, open)
-			files = open.watched(files, registry.LockName)
+			files = append(open.watched(files, registry.LockName), open.report(ctx)...)
 		}
 	}
 	return files
@@ -119,6 +120,21 @@ func (o *root) watched(files []string, name string) []string {
 	return append(files, path)
 }
 
+// report tells other hosts what became of their messages, and gives the files that tell of more.
+func (o *root) report(ctx context.Context) (files []string) {
+	news, sids := o.arrived.look(ctx)
+	for peer, states := range news {
+		o.relay.Report(peer, states)
+	}
+	for _, sid := range sids {
+		files = o.watched(files, sid+".inbox.lock")
+		if turns := filepath.Join(o.path, "sessions", sid+".lock"); isThere(turns) {
+			files = append(files, turns)
+		}
+	}
+	return files
+}
+
 // mailWaits says whether a mailbox has mail, or had some until a moment ago.
 func mailWaits(root, sid string) bool {
 	if info, err := os.Stat(filepath.Join(root, sid+".inbox.json")); err == nil && info.Size() > int64(len("[]\n")) {
@@ -128,9 +144,9 @@ func mailWaits(root, sid string) bool {
 	return err == nil && len(older) > 0
 }
 
-func isRoot(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
+func isThere(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 func (r *roots) at(name string) *root {
@@ -150,7 +166,8 @@ func (r *roots) get(ctx context.Context, here project.Root) (*root, error) {
 	if err != nil {
 		return nil, err
 	}
-	one, err := relay.Open(relay.Config{Root: b.Dir(), Project: here.Name, Peers: r.h.peers, Carrier: r.h.carrier, Post: &post{b, r.h}, Log: r.h.Log, Now: r.h.Now})
+	arrived := &followed{b: b, marks: map[string]string{}}
+	one, err := relay.Open(relay.Config{Root: b.Dir(), Project: here.Name, Peers: r.h.peers, Carrier: r.h.carrier, Post: &post{b, r.h, arrived}, Log: r.h.Log, Now: r.h.Now})
 	if err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
@@ -162,7 +179,7 @@ func (r *roots) get(ctx context.Context, here project.Root) (*root, error) {
 			r.h.Log.Error("the relay of a root ended", "root", here.Path, "err", err)
 		}
 	}()
-	open := &root{files: map[string]string{}, path: here.Path, b: b, relay: one, stop: func() { cancel(); <-ended; b.Close() }}
+	open := &root{files: map[string]string{}, path: here.Path, b: b, relay: one, arrived: arrived, stop: func() { cancel(); <-ended; b.Close() }}
 	r.open[here.Name] = open
 	r.h.Log.Info("relays for a root", "root", here.Path, "project", here.Name)
 	return open, r.relay.Add(one)
@@ -181,14 +198,18 @@ func (r *roots) closeAll() {
 
 // post is the local end of the relay of one root.
 type post struct {
-	b *broker.Broker
-	h *Host
+	b       *broker.Broker
+	h       *Host
+	arrived *followed
 }
 
 // Deliver is that of relay.Post. The ids of messages keep those out that are stored already.
-func (p *post) Deliver(ctx context.Context, _, alias string, msgs []mail.Message, _ bool) (relay.Reason, error) {
-	err := p.b.Receive(ctx, alias, msgs)
+func (p *post) Deliver(ctx context.Context, peer, alias string, msgs []mail.Message, _ bool) (relay.Reason, error) {
+	sid, err := p.b.Receive(ctx, alias, msgs)
 	switch {
+	case err == nil:
+		p.arrived.add(peer, sid, msgs)
+		p.h.changes.Recheck() // so that its mailbox is watched
 	case errors.As(err, new(*sessions.UnknownAliasError)):
 		return relay.Unknown, nil
 	case errors.Is(err, inbox.ErrFull):

@@ -24,6 +24,7 @@ import (
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
+	"c2c/relay/cache"
 )
 
 // Where c2c and c2cd are built before the tests are cut off from the machine.
@@ -267,8 +268,8 @@ func (n *network) pair() {
 	}
 }
 
-// put stores a message for a session of another machine, as c2c send does, and tells the relay.
-func (m *machine) put(to, id, text string) {
+// root is where the mail of the machine is.
+func (m *machine) root() *atomicfile.Dir {
 	m.t.Helper()
 	roots, err := filepath.Glob(filepath.Join(m.home, ".c2c", "repos", "*", "broker"))
 	if err != nil || len(roots) != 1 {
@@ -278,6 +279,13 @@ func (m *machine) put(to, id, text string) {
 	if err != nil {
 		m.t.Fatal(err)
 	}
+	return dir
+}
+
+// put stores a message for a session of another machine, as c2c send does, and tells the relay.
+func (m *machine) put(to, id, text string) {
+	m.t.Helper()
+	dir := m.root()
 	defer dir.Close()
 	_, host, _ := strings.Cut(to, "@")
 	box, err := inbox.Open(dir, "host-"+host, inbox.Config{})
@@ -367,6 +375,14 @@ func TestTwoMachinesArePairedByOneCommandAndExchangeMail(t *testing.T) {
 	n.devbox.c2c("relay", "want")
 	n.expect(n.laptop, "birch@devbox: It is.")
 	n.until("the receipts come", func() bool { return !n.laptop.waits("devbox") && !n.devbox.waits("laptop") })
+	n.until("the laptop hears that its message was read", func() bool {
+		dir := n.laptop.root()
+		defer dir.Close()
+		states, err := cache.StatesOf(dir, "devbox", "m-1")
+		host, herr := cache.Get(dir, "devbox")
+		return err == nil && herr == nil && len(states) > 0 && states[len(states)-1].What == "read" && host.Linked &&
+			slices.ContainsFunc(host.Sessions, func(s cache.Session) bool { return s.Alias == "birch" })
+	})
 	for _, m := range []*machine{n.laptop, n.devbox} {
 		if out := m.c2c("relay", "status"); !strings.Contains(out, "linked for") {
 			t.Errorf("%s: %s", m.name, out)

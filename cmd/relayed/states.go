@@ -1,0 +1,112 @@
+package relayed
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"c2c/broker"
+	"c2c/broker/explain"
+	"c2c/inbox"
+	"c2c/inbox/mail"
+	"c2c/relay/cache"
+	"c2c/sessions"
+)
+
+// mostFollowed bounds the messages of other hosts that are followed in a root until they are read. Of older ones their hosts hear no
+// more.
+const mostFollowed = 2000
+
+// followed are the messages of other hosts that a root has stored since the relay runs, and that were not read when it last looked.
+type followed struct {
+	b *broker.Broker
+
+	mu    sync.Mutex
+	all   []*arrived
+	marks map[string]string // by session: how the files were by which a change shows
+}
+
+// arrived is one such message.
+type arrived struct {
+	peer, sid string // whence, and in whose mailbox
+	from, id  string
+	state     string // that was told last; "" for none
+}
+
+func (f *followed) add(peer, sid string, msgs []mail.Message) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, m := range msgs {
+		if m.Kind != mail.KindSystem {
+			f.all = append(f.all, &arrived{peer: peer, sid: sid, from: m.FromSession, id: m.ID})
+		}
+	}
+	f.all = slices.Clone(f.all[max(len(f.all)-mostFollowed, 0):])
+	delete(f.marks, sid)
+}
+
+// look gives what has become of messages since it was last asked, by host, and the sessions to be watched for more.
+func (f *followed) look(ctx context.Context) (news map[string][]cache.State, sids []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	news = map[string][]cache.State{}
+	changed := map[string]bool{}
+	for _, a := range f.all {
+		if _, seen := changed[a.sid]; !seen {
+			mark := markOf(f.b.Root(), a.sid)
+			changed[a.sid] = f.marks[a.sid] != mark
+			f.marks[a.sid] = mark
+			sids = append(sids, a.sid)
+		}
+	}
+	f.all = slices.DeleteFunc(f.all, func(a *arrived) bool {
+		if !changed[a.sid] {
+			return false
+		}
+		st, there := f.stateOf(ctx, a)
+		if there && st.State != a.state && (st.State == sessions.Handed || st.State == sessions.Read) {
+			a.state = st.State
+			ago := 0.0
+			if !st.At.IsZero() {
+				ago = max(0, f.b.Now().Sub(st.At).Seconds())
+			}
+			news[a.peer] = append(news[a.peer], cache.State{ID: a.id, Session: localSession(a.peer, a.from), What: st.State, By: st.By, At: ago})
+		}
+		return !there || st.State == sessions.Read
+	})
+	return news, sids
+}
+
+// localSession is what the sending host calls its session; "" if its name was too long to be kept.
+func localSession(peer, from string) string {
+	sid, _ := strings.CutPrefix(from, "r-"+peer+"-")
+	return sid
+}
+
+func (f *followed) stateOf(ctx context.Context, a *arrived) (st explain.MessageStatus, there bool) {
+	box, err := f.b.Mailbox(a.sid)
+	if err != nil {
+		return st, false
+	}
+	found, err := box.FindAll(ctx, a.id)
+	i := slices.IndexFunc(found, func(one inbox.Found) bool { return one.Message.FromSession == a.from })
+	if err != nil || i < 0 {
+		return st, err != nil // after an error it is looked for again
+	}
+	return explain.Status(f.b.Registry, a.id, a.sid, found[i]), true
+}
+
+// markOf changes whenever a session has taken mail, or its client has told of a turn.
+func markOf(root, sid string) string {
+	mark := ""
+	for _, name := range []string{"archive/" + sid + ".jsonl", "sessions/" + sid + ".json", sid + ".inbox.json"} {
+		if info, err := os.Stat(filepath.Join(root, name)); err == nil {
+			mark += fmt.Sprintln(info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	return mark
+}
