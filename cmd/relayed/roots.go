@@ -3,15 +3,17 @@ package relayed
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
 	"c2c/broker"
 	"c2c/inbox"
+	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
 	"c2c/project"
 	"c2c/relay"
@@ -25,50 +27,45 @@ type roots struct {
 	h     *Host
 	relay relay.Switch
 
+	opening sync.Mutex // held while one is opened
+
 	mu   sync.Mutex
 	open map[string]*root // by the name of the project
-	told map[string]bool  // projects that are not here, of which the log has told
 }
 
 // root is one that is open.
 type root struct {
-	path    string
-	b       *broker.Broker
-	relay   *relay.Relay
-	stop    func()
-	files   map[string]string // that are watched, by name
-	arrived *followed
-	said    string // what the other hosts were last told of its sessions
+	name, path string
+	absent     bool           // the project is not here, and its mail is refused
+	b          *broker.Broker // nil for an absent one
+	close      func() error
+	relay      *relay.Relay
+	stop       func()
+	files      map[string]string // that are watched, by name
+	arrived    *followed
+	said       string // what the other hosts were last told of its sessions
 }
 
 // Packet is for a carrier. A root is opened when the first packet for its project comes.
 func (r *roots) Packet(ctx context.Context, packet []byte) error {
-	err := r.relay.Packet(ctx, packet)
-	if !errors.Is(err, relay.ErrNoProject) {
-		return err
-	}
-	name, _, err := relay.Address(packet)
+	name, kind, err := relay.Address(packet)
 	if err != nil {
 		return nil
 	}
-	for _, here := range r.h.rootsHere() {
-		if here.Name == name && isThere(here.Path) {
-			if _, err := r.get(ctx, here); err != nil {
-				return err
-			}
-			return r.relay.Packet(ctx, packet)
-		}
+	if open := r.at(name); open != nil && !open.absent {
+		return r.relay.Packet(ctx, packet)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.told == nil || len(r.told) > 1000 {
-		r.told = map[string]bool{}
+	i := -1
+	all := r.h.rootsHere()
+	if i = slices.IndexFunc(all, func(here project.Root) bool { return here.Name == name && isThere(here.Path) }); i >= 0 {
+		_, err = r.get(ctx, all[i])
+	} else if kind == relay.Frame {
+		err = r.absent(name)
 	}
-	if !r.told[name] {
-		r.told[name] = true
-		return fmt.Errorf("mail for project %q: no session of this host has worked in it: c2c relay project gives one a name", name)
+	if err != nil {
+		return err
 	}
-	return nil
+	return r.relay.Packet(ctx, packet)
 }
 
 // Link is for a carrier.
@@ -79,6 +76,9 @@ func (r *roots) Link(peer string, up bool) { r.relay.Link(peer, up) }
 func (r *roots) look(ctx context.Context, list []hosts.Host) (files []string) {
 	for _, here := range r.h.rootsHere() {
 		open := r.at(here.Name)
+		if open != nil && open.absent {
+			open = nil
+		}
 		for _, host := range list {
 			if host.Revoked != 0 {
 				continue
@@ -157,43 +157,66 @@ func (r *roots) at(name string) *root {
 
 // get opens a root, and begins to relay for it.
 func (r *roots) get(ctx context.Context, here project.Root) (*root, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if open := r.open[here.Name]; open != nil {
+	r.opening.Lock()
+	defer r.opening.Unlock()
+	open := r.at(here.Name)
+	if open != nil && !open.absent {
 		return open, nil
+	}
+	if err := r.present(here); err != nil {
+		return nil, err
 	}
 	b, err := broker.Open(broker.ConfigOf(r.h.Getenv, here.Path, r.h.Log))
 	if err != nil {
 		return nil, err
 	}
 	arrived := &followed{b: b, marks: map[string]string{}}
-	one, err := relay.Open(relay.Config{Root: b.Dir(), Project: here.Name, Peers: r.h.peers, Carrier: r.h.carrier, Post: &post{b, r.h, arrived}, Log: r.h.Log, Now: r.h.Now})
+	open = &root{name: here.Name, path: here.Path, b: b, close: b.Close, arrived: arrived, files: map[string]string{}}
+	r.h.Log.Info("relays for a root", "root", here.Path, "project", here.Name)
+	return open, r.begin(open, b.Dir(), &post{b, r.h, arrived})
+}
+
+// begin relays for a root until end.
+func (r *roots) begin(open *root, dir *atomicfile.Dir, local relay.Post) error {
+	one, err := relay.Open(relay.Config{Root: dir, Project: open.name, Peers: r.h.peers, Carrier: r.h.carrier, Post: local, Log: r.h.Log, Now: r.h.Now})
 	if err != nil {
-		return nil, errors.Join(err, b.Close())
+		return errors.Join(err, open.close())
 	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		if err := one.Run(ctx); err != nil {
-			r.h.Log.Error("the relay of a root ended", "root", here.Path, "err", err)
+			r.h.Log.Error("the relay of a root ended", "root", open.path, "err", err)
 		}
 	}()
-	open := &root{files: map[string]string{}, path: here.Path, b: b, relay: one, arrived: arrived, stop: func() { cancel(); <-ended; b.Close() }}
-	r.open[here.Name] = open
-	r.h.Log.Info("relays for a root", "root", here.Path, "project", here.Name)
-	return open, r.relay.Add(one)
+	open.relay, open.stop = one, func() { cancel(); <-ended; open.close() }
+	r.mu.Lock()
+	r.open[open.name] = open
+	r.mu.Unlock()
+	return r.relay.Add(one)
+}
+
+// end ends what begin has begun.
+func (r *roots) end(name string) {
+	r.mu.Lock()
+	open := r.open[name]
+	delete(r.open, name)
+	r.mu.Unlock()
+	if open != nil {
+		r.relay.Remove(open.relay)
+		open.stop()
+	}
 }
 
 // closeAll ends all, and gives back what was leased.
 func (r *roots) closeAll() {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, one := range r.open {
-		r.relay.Remove(one.relay)
-		one.stop()
+	names := slices.Collect(maps.Keys(r.open))
+	r.mu.Unlock()
+	for _, name := range names {
+		r.end(name)
 	}
-	clear(r.open)
 }
 
 // post is the local end of the relay of one root.

@@ -406,6 +406,27 @@ func TestAnUnknownAliasIsRefusedAndTheOthersArrive(t *testing.T) {
 	n.expect(n.laptop, `c2c-system: "two" (m-2) was not stored there: no session there has this alias. It is not sent again.`)
 }
 
+func TestAProjectThatIsNotThereIsRefusedUntilItIs(t *testing.T) {
+	n := connect(t)
+	n.pair()
+	run(t, "git", "-C", n.laptop.path, "remote", "set-url", "origin", "https://example.org/x/shop")
+	if err := os.RemoveAll(filepath.Join(n.laptop.home, ".c2c", "repos")); err != nil {
+		t.Fatal(err)
+	}
+	n.laptop.c2c("register", "amber")
+	n.laptop.put("birch@devbox", "m-1", "one")
+	n.laptop.c2c("relay", "want")
+	n.expect(n.laptop, `c2c-system: "one" (m-1) was not stored there: that host has no such project. It is not sent again.`)
+	run(t, "git", "-C", n.devbox.path, "remote", "set-url", "origin", "https://example.org/x/shop")
+	n.devbox.c2c("register", "birch")
+	n.laptop.put("birch@devbox", "m-2", "two")
+	n.laptop.c2c("relay", "want")
+	n.expect(n.devbox, "amber@laptop: two")
+	if h, err := cache.Get(n.laptop.root(), "devbox"); err != nil || h.Trouble != "" {
+		t.Errorf("trouble %q, %v", h.Trouble, err)
+	}
+}
+
 func TestMailWaitsWhileTheCableIsOutAndNothingComesTwice(t *testing.T) {
 	n := connect(t)
 	n.pair()
