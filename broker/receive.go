@@ -14,7 +14,7 @@ import (
 // written each of them, and what the loop guard has counted, stands in the messages: the other host has proved itself to the
 // caller. sid is the session of the alias. Their ids keep one that is sent again from being stored twice. Errors: *UnknownAliasError, and those of
 // inbox.Mailbox.Deliver. When it returns nil they survive a power cut.
-func (b *Broker) Receive(ctx context.Context, alias string, msgs []mail.Message) (sid string, err error) {
+func Receive(ctx context.Context, b *Broker, alias string, msgs []mail.Message) (sid string, err error) {
 	rows, err := b.Rows(ctx)
 	if err != nil {
 		return "", err
@@ -46,7 +46,7 @@ func (b *Broker) Receive(ctx context.Context, alias string, msgs []mail.Message)
 }
 
 // TellRefused tells the sender of a message to another host, once, why that host refuses it for good.
-func (b *Broker) TellRefused(ctx context.Context, m mail.Message, why string) error {
+func TellRefused(ctx context.Context, b *Broker, m mail.Message, why string) error {
 	rows, err := b.Rows(ctx)
 	if err != nil {
 		return err

@@ -64,23 +64,23 @@ func wantRelay() error {
 }
 
 // addressee gives the row of an alias here, or of an address on another machine; nil: it is neither.
-func (b *Broker) addressee(rows []registry.Row, to string) registry.Row {
-	if r := b.Receiver(rows, to); r != nil {
+func addressee(reg *sessions.Registry, rows []registry.Row, to string) registry.Row {
+	if r := reg.Receiver(rows, to); r != nil {
 		return r
 	}
 	return sessions.RemoteRow(to)
 }
 
 // checkHost refuses an outbox that no relay would ever empty.
-func (b *Broker) checkHost(sid string) error {
+func (cfg Config) checkHost(sid string) error {
 	host, ok := strings.CutPrefix(sid, sessions.HostPrefix)
 	if !ok {
 		return nil
 	}
 	var paired []string
-	if b.cfg.Hosts != nil {
+	if cfg.Hosts != nil {
 		var err error
-		if paired, err = b.cfg.Hosts(); err != nil {
+		if paired, err = cfg.Hosts(); err != nil {
 			return err
 		}
 	}

@@ -32,7 +32,7 @@ func (b *Broker) Reply(ctx context.Context, from sessions.Session, answered, m m
 	if to == nil {
 		return Receipt{}, fmt.Errorf("answer message %s: %w", short, &sessions.UnknownAliasError{Alias: answered.From, Closest: sessions.ClosestTo(rows, answered.From)})
 	}
-	if err := b.checkHost(to.SID()); err != nil {
+	if err := b.cfg.checkHost(to.SID()); err != nil {
 		return Receipt{}, fmt.Errorf("answer message %s: %w", short, err)
 	}
 	if to.SID() == from.ID {

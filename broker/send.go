@@ -51,7 +51,7 @@ func (b *Broker) Send(ctx context.Context, from sessions.Session, m mail.Message
 	if err != nil {
 		return Receipt{}, err
 	}
-	to := b.addressee(rows, m.To)
+	to := addressee(b.Registry, rows, m.To)
 	if to == nil && sessions.Fold(m.To) == sessions.SystemAlias {
 		return Receipt{}, fmt.Errorf("%q is c2c itself, and reads no mail: there is nothing to answer", sessions.SystemAlias)
 	}
@@ -61,7 +61,7 @@ func (b *Broker) Send(ctx context.Context, from sessions.Session, m mail.Message
 	if to.SID() == from.ID || sessions.Fold(to.Alias()) == sessions.Fold(from.Alias) {
 		return Receipt{}, fmt.Errorf("%w: %q is this session's own alias", sessions.ErrSelfSend, m.To)
 	}
-	if err := b.checkHost(to.SID()); err != nil {
+	if err := b.cfg.checkHost(to.SID()); err != nil {
 		return Receipt{}, err
 	}
 	if m.InReplyTo, err = b.answered(ctx, from, m.InReplyTo); err != nil {

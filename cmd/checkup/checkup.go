@@ -5,7 +5,9 @@ package checkup
 import (
 	"context"
 	"slices"
+	"time"
 
+	"c2c/cmd/relayed"
 	"c2c/doctor"
 	"c2c/install"
 	"c2c/project"
@@ -27,7 +29,7 @@ func (c Checkup) Run(ctx context.Context) (report, clients []doctor.Finding, err
 	if clients, err = c.checkClients(ctx); err != nil {
 		return nil, nil, err
 	}
-	return slices.Concat(c.checkSettings(), c.checkRoot(ctx), c.checkRoots(), c.checkServe(ctx), c.checkPrograms(), install.InspectJournal(c.Install), clients), clients, nil
+	return slices.Concat(c.checkSettings(), c.checkRoot(ctx), c.checkRoots(), c.checkServe(ctx), relayed.Check(c.Getenv, time.Now()), c.checkPrograms(), install.InspectJournal(c.Install), clients), clients, nil
 }
 
 func (c Checkup) root() (string, error) {

@@ -228,7 +228,7 @@ type post struct {
 
 // Deliver is that of relay.Post. The ids of messages keep those out that are stored already.
 func (p *post) Deliver(ctx context.Context, peer, alias string, msgs []mail.Message, _ bool) (relay.Reason, error) {
-	sid, err := p.b.Receive(ctx, alias, msgs)
+	sid, err := broker.Receive(ctx, p.b, alias, msgs)
 	switch {
 	case err == nil:
 		p.arrived.add(peer, sid, msgs)
@@ -263,7 +263,7 @@ func (p *post) Refused(ctx context.Context, peer string, m mail.Message, why rel
 	if !ok {
 		text = string(why)
 	}
-	err := p.b.TellRefused(ctx, m, text)
+	err := broker.TellRefused(ctx, p.b, m, text)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, inbox.ErrFull) { // its sender is gone, or reads nothing: the others go on
 		p.h.Log.Warn("a sender is not told that its message was refused", "message_id", m.ID, "err", err)
 		return nil
