@@ -45,12 +45,14 @@ type Host struct {
 	left  int // steps until it is killed; negative: it is not
 	dead  bool
 	steps map[string]int // how often each step was reached
+
+	stepped chan struct{} // has something when a step was reached since somebody looked
 }
 
 // NewHost makes a host that is paired with nobody.
 func NewHost(tb testing.TB, name string) *Host {
 	tb.Helper()
-	h := &Host{Name: name, Project: Project, Home: filepath.Join(tb.TempDir(), name), tb: tb, Now: time.Now, left: -1, steps: map[string]int{}}
+	h := &Host{Name: name, Project: Project, Home: filepath.Join(tb.TempDir(), name), tb: tb, Now: time.Now, left: -1, steps: map[string]int{}, stepped: make(chan struct{}, 1)}
 	var err error
 	if h.Key, err = hosts.NewKey(); err != nil {
 		tb.Fatal(err)
@@ -92,7 +94,7 @@ func (h *Host) Copy() *Host {
 			return err
 		})
 	}
-	twin := &Host{Name: h.Name, Project: h.Project, Home: home, Key: h.Key, Carrier: h.Carrier, tb: h.tb, Now: h.Now, left: -1, steps: map[string]int{}}
+	twin := &Host{Name: h.Name, Project: h.Project, Home: home, Key: h.Key, Carrier: h.Carrier, tb: h.tb, Now: h.Now, left: -1, steps: map[string]int{}, stepped: make(chan struct{}, 1)}
 	twin.open()
 	twin.Post.Aliases = h.Post.Aliases
 	return twin
@@ -173,6 +175,10 @@ func (h *Host) fault(step string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.steps[step]++
+	select {
+	case h.stepped <- struct{}{}:
+	default:
+	}
 	if h.left == 0 {
 		h.dead = true
 		h.left = -1
