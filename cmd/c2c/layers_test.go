@@ -83,7 +83,7 @@ var layers = []layer{
 	{"live", "a view of a root that follows its changes; it only reads",
 		1050, "broker broker/notice inbox inbox/archive inbox/mail process/survive sessions sessions/registry sessions/turns wake wake/watch"},
 	{"relay/relaytest", "hosts and a pipe that loses, repeats and reorders, for tests of the relay and of its carriers; no program imports it",
-		550, "inbox inbox/atomicfile inbox/mail relay relay/hosts"},
+		610, "inbox inbox/atomicfile inbox/mail relay relay/hosts"},
 	{"relay/ssh", "carries packets between hosts through ssh, both ways over one link",
 		650, "relay"},
 	{"relay", "mail to other machines: outboxes, numbered frames, receipts; the carrier interface",
