@@ -69,7 +69,7 @@ func (a *app) caller(explicit string) callers.Caller {
 	return callers.Caller{Explicit: explicit, Getenv: a.getenv, User: callers.UserHere(a.getenv, a.stdin)}
 }
 
-// acting is attach for a verb whose answer does not name the session.
+// acting is attach for a verb that does not print the session.
 func (c *call) acting(ctx context.Context) (sessions.Session, error) {
 	caller := c.caller(c.session)
 	caller.Brief = true
@@ -89,7 +89,7 @@ func (c *call) attachAs(ctx context.Context, caller callers.Caller) (sessions.Se
 		return c.b.Attach(ctx, caller)
 	}
 	if unknown := new(sessions.UnknownAliasError); errors.As(err, &unknown) {
-		return s, nobodys(caller.Explicit, unknown)
+		return s, adviseRegister(caller.Explicit, unknown)
 	}
 	if !errors.Is(err, sessions.ErrNoSession) {
 		return s, err
@@ -107,8 +107,8 @@ func (c *call) attachAs(ctx context.Context, caller callers.Caller) (sessions.Se
 	return s, nil
 }
 
-// nobodys says what to do where the session that somebody speaks for is not there.
-func nobodys(name string, err *sessions.UnknownAliasError) error {
+// adviseRegister adds to an error how to make the session that the caller named.
+func adviseRegister(name string, err *sessions.UnknownAliasError) error {
 	switch {
 	case name == "":
 		return cli.WithHint(err, "C2C_MCP_SESSION_ID says so, an id and no alias; c2c register makes a session of it, once")

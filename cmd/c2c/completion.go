@@ -25,20 +25,20 @@ func completion(c *call, _ *cli.Flags) action {
 	}
 }
 
-// completeVerb is what these scripts call at each Tab.
+// completeVerb is the verb that these scripts call at each Tab.
 const completeVerb = "__complete"
 
-// complete answers it. What goes wrong is not told: it would stand in the line that is being typed.
+// complete answers completeVerb. It prints no error: that would stand in the line that is being typed.
 func (a *app) complete(ctx context.Context, words []string) {
 	choices, files := cli.Complete(words, func(what string) []cli.Choice { return a.offer(ctx, what) })
 	fmt.Fprint(a.stdout, cli.Lines(choices, files))
 }
 
-// offerTime is how long a person who presses Tab waits at most: then what was found is offered.
+// offerTime bounds the wait at a Tab: then c2c offers what it has found.
 const offerTime = 500 * time.Millisecond
 
-// offer gives what of the root may stand in a line. Others have written it, and a shell is to see nothing that means
-// something to it: so what an alias could not be is left out, ids too.
+// offer lists aliases or message ids of the root for the line that is being typed. Other sessions chose these words, so offer leaves
+// out a word that cannot be an alias: it might mean something to the shell.
 func (a *app) offer(ctx context.Context, what string) (choices []cli.Choice) {
 	if a.needRoot() != nil {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"c2c/sessions"
 )
 
-// lister is a verb that lists messages of a session, at most so many.
+// lister makes a verb that lists messages of a session, at most --limit of them.
 func (c *call) lister(f *cli.Flags, find func(context.Context, sessions.Session, int) ([]broker.Mail, error), print func(context.Context, []broker.Mail)) action {
 	limit := f.Int("limit")
 	return func(ctx context.Context) error {
@@ -196,7 +196,7 @@ func became(m broker.Mail) string { return m.Status.Became(time.Now()) }
 
 func clock(at time.Time) string { return format.Clock(at, time.Now()) }
 
-// around is the part of a message that has the first of the words that it has, on one line.
+// around is one line of a message: the place where it has the first of the words.
 func around(m mail.Message, words []string) string {
 	const before, most = 15, 45
 	text := strings.ToLower(m.Content)

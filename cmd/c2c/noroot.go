@@ -9,9 +9,9 @@ import (
 	"c2c/sessions"
 )
 
-// A verb that only looks makes no root: a name that was mistyped would leave directories, and answer as if it were right.
+// A verb that only looks makes no root: with a mistyped name it would leave directories, and answer as if the name were right.
 
-// emptyAnswer is what such a verb prints with --json where there is no root, or the error that it fails with.
+// emptyAnswer is the answer of such a verb without a root: the value that it prints with --json, or the error that it fails with.
 func (c *call) emptyAnswer(verb string, f *cli.Flags) (answer any, looks bool) {
 	switch {
 	case verb != "poll-inbox":

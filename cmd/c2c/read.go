@@ -115,7 +115,7 @@ func pollInbox(c *call, f *cli.Flags) action {
 // maxCounted bounds what is read of a backlog to count it, in bytes.
 const maxCounted = 1 << 20
 
-// check says by the exit status whether mail waits, and with --json also how much and from whom.
+// check tells by the exit status whether mail waits; with --json it also prints how many messages, and their senders.
 func (c *call) check(ctx context.Context, s sessions.Session, m *inbox.Mailbox) error {
 	some, err := m.Ready(ctx)
 	if err != nil {

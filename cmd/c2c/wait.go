@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// lookAgain is how often a wait looks beside what it is told: mail that was kept back comes due without a change, and
-	// a reader that is killed closes no lock.
+	// lookAgain is how often a wait looks without a change of the lock file: held mail comes due without one, and a reader that
+	// is killed closes no lock.
 	lookAgain = time.Second
-	// unwatchedLook is how often it looks where the system tells nothing.
+	// unwatchedLook is how often a wait looks where the system reports no change.
 	unwatchedLook = 100 * time.Millisecond
 )
 
@@ -37,8 +37,8 @@ func (c *call) await(ctx context.Context, m *inbox.Mailbox, wait cli.Wait) error
 	return err
 }
 
-// until returns when ready says true or fails, or when ctx ends. It asks now, when the stamp of a mailbox has changed
-// behind a writer that closed its lock file, and now and then: what ready does closes that file too, and is no change.
+// until returns when ready returns true or an error, or when ctx ends. It calls ready at once, when a writer has closed the lock
+// file and the stamp of the mailbox has changed, and now and then. ready itself closes that file, too, without a change of the stamp.
 func (c *call) until(ctx context.Context, lock string, stamp func() (inbox.Stamp, error), ready func() (bool, error)) error {
 	told, watched, stop := c.closes(lock)
 	defer stop()
@@ -51,8 +51,8 @@ func (c *call) until(ctx context.Context, lock string, stamp func() (inbox.Stamp
 	return untilTold(ctx, told, tick.C, stamp, ready)
 }
 
-// closes tells when a lock file of the root is closed by a writer, until stop is called. watched is false where nothing
-// is told.
+// closes sends on told when a writer closes a lock file of the root, until stop is called. watched is false where the system
+// does not report that.
 func (c *call) closes(lock string) (told <-chan struct{}, watched bool, stop func()) {
 	one := make(chan struct{}, 1) // many are one
 	watch := inotify.Open(func(int, string) {

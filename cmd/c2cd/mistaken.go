@@ -44,7 +44,7 @@ func noVerb(args []string) error {
 	_, topic := cli.Topic(name)
 	switch verb := cli.MeantBy(meantBy, args[0]); {
 	case verb == "-":
-		return cli.WithHint(err, "a session ends when its client ends, and its mail waits for it; c2c list shows who is there")
+		return cli.WithHint(err, "a session ends when its client ends, and its mail waits for it; c2c list shows all sessions")
 	case verb != "":
 		v, _ := cli.Find(verb)
 		return cli.WithHint(err, "use c2c "+verb+": "+v.Short)

@@ -64,7 +64,7 @@ func (c *call) monitor(ctx context.Context) error {
 	}
 }
 
-// follow tells what happens in the root, once it is there, until it is removed or made anew.
+// follow prints the events of the root, once it is there, until somebody removes it or makes it anew.
 func (c *call) follow(ctx context.Context, m *monitor.Lines) error {
 	if err := c.awaitRoot(ctx, c.tellWait); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (c *call) follow(ctx context.Context, m *monitor.Lines) error {
 	first := true
 	return live.New(live.Config{Broker: b}).Run(ctx, func(u live.Update) error {
 		if !m.Find(u.Sessions) && first {
-			fmt.Fprintf(c.stderr, "c2c: nobody is called %q yet: c2c list shows all of this project\n", mail.Visible(m.Alias, ""))
+			fmt.Fprintf(c.stderr, "c2c: no session is called %q yet: c2c list shows all of this project\n", mail.Visible(m.Alias, ""))
 		}
 		ready := first && m.JSON
 		first = false

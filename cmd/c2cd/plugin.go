@@ -22,7 +22,7 @@ func (a *call) plugin(ctx context.Context) error {
 		return err
 	}
 	if len(names) != 1 {
-		return fmt.Errorf("%w: of which client?", errUsage)
+		return fmt.Errorf("%w: the name of the client is missing", errUsage)
 	}
 	profile, known := client.Find(names[0])
 	if !known || !profile.Plugin {

@@ -65,7 +65,7 @@ func (c *call) sendersVerb(ctx context.Context) error {
 		return err
 	}
 	defer b.Close()
-	if _, err := c.onlyPerson(ctx, b, "decides who may write from outside"); err != nil {
+	if _, err := c.onlyPerson(ctx, b, "lets others write from outside"); err != nil {
 		return err
 	}
 	if *verdicts || verb == "pair" {
@@ -138,11 +138,11 @@ func (c *call) allowSender(ctx context.Context, d *httpDaemon, b *broker.Broker,
 	c.tellReads(ctx, s, webhook.ClientOf(s))
 	for _, to := range s.To {
 		if !slices.ContainsFunc(all, func(one sessions.Session) bool { return strings.EqualFold(one.Alias, to) }) {
-			fmt.Fprintf(c.stderr, "c2c: nobody is called %s now: mail to it is refused until a session is\n", to)
+			fmt.Fprintf(c.stderr, "c2c: no session is called %s now: mail to it is refused until one is\n", to)
 		}
 	}
 	if runs, err := d.Runs(); err == nil && !runs {
-		fmt.Fprintln(c.stderr, "c2c: nobody listens there yet: c2c serve start")
+		fmt.Fprintln(c.stderr, "c2c: the daemon that listens there does not run yet: c2c serve start")
 	}
 	a := allowed{Name: s.Name, To: s.To, URL: d.hookURL(s)}
 	if s.Scheme == "" {
@@ -176,11 +176,11 @@ func (a allowed) print(c *call, s senders.Sender) {
 		fmt.Fprintf(c.stdout, "secret %s\nurl %s\nEnter both there. The secret is not shown again.\nOnly this machine reaches that url: docs/http.md says what a service elsewhere needs.\n", a.Secret, a.URL)
 		return
 	}
-	who := ""
+	header := ""
 	if s.Bridge {
-		who = "-H 'X-Sender: <who has written>' "
+		header = "-H 'X-Sender: <name of the writer>' "
 	}
-	fmt.Fprintf(c.stdout, "token %s\nIt is not shown again. So it is used:\n  curl -H 'Authorization: Bearer %s' %s-d 'build failed' %s\n", a.Token, a.Token, who, a.URL)
+	fmt.Fprintf(c.stdout, "token %s\nIt is not shown again. Use it like this:\n  curl -H 'Authorization: Bearer %s' %s-d 'build failed' %s\n", a.Token, a.Token, header, a.URL)
 }
 
 // denySender takes a sender's key away, or lets one of those behind a bridge write no more.
@@ -223,14 +223,14 @@ func (c *call) tellReads(ctx context.Context, s senders.Sender, client string) {
 		return err
 	}()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // its project may be gone
-		fmt.Fprintf(c.stderr, "c2c: who writes to external-%s is not told of that: %v\n", s.Name, err)
+		fmt.Fprintf(c.stderr, "c2c: sessions that write to external-%s are not told of that: %v\n", s.Name, err)
 	}
 }
 
 func (c *call) pairSender(ctx context.Context, l *senders.List, code string, asJSON bool) error {
 	s, identity, err := l.Pair(ctx, code)
 	if errors.Is(err, senders.ErrCode) {
-		return cli.WithHint(err, "who writes through the bridge once more is given another one, if the first has expired")
+		return cli.WithHint(err, "if the code has expired, the writer gets another one with the next message through the bridge")
 	}
 	if err != nil {
 		return err
@@ -272,7 +272,7 @@ func (c *call) listSenders(asJSON bool) error {
 		return cli.JSON(c.stdout, rows)
 	}
 	if len(rows) == 0 {
-		fmt.Fprintln(c.stdout, "(nobody may write from outside)")
+		fmt.Fprintln(c.stdout, "(no sender may write from outside)")
 		return nil
 	}
 	here, _ := c.root()

@@ -150,11 +150,11 @@ func TestOnlyAPersonLetsOthersIn(t *testing.T) {
 	for _, args := range [][]string{{"allow", "ci", "--to", "birch"}, {"deny", "ci"}, {"pair", "abcdefgh"}} {
 		args = append([]string{"senders"}, args...)
 		out, err := h.try(args...) // a script, or an agent that nobody knows
-		refused(out, err, "only a person decides who may write from outside, and this shell has no terminal\nc2c: hint: type it in a terminal of yours")
+		refused(out, err, "only a person lets others write from outside, and this shell has no terminal\nc2c: hint: type it in a terminal of yours")
 		cmd := h.command(args...)
 		cmd.Env = append(cmd.Env, "C2C_MCP_SESSION_ID=s-birch")
 		shell, err := cmd.CombinedOutput()
-		refused(string(shell), err, "only a person decides who may write from outside, and this is the shell of birch")
+		refused(string(shell), err, "only a person lets others write from outside, and this is the shell of birch")
 	}
 	if out := h.run("senders", "list"); !strings.Contains(out, "nobody may write") {
 		t.Errorf("%s", out)
@@ -197,7 +197,7 @@ func TestASenderIsToldThePortOfTheLastTime(t *testing.T) {
 	h.run("register", "birch", "--session-id", "s-birch")
 	h.run("serve", "start", "--port", h.port)
 	h.run("serve", "stop")
-	if _, says := h.allows("ci", "--to", "birch"); !strings.Contains(says, h.url("/in/birch")) || !strings.Contains(says, "nobody listens there yet: c2c serve start") {
+	if _, says := h.allows("ci", "--to", "birch"); !strings.Contains(says, h.url("/in/birch")) || !strings.Contains(says, "the daemon that listens there does not run yet: c2c serve start") {
 		t.Errorf("%s", says)
 	}
 }
@@ -211,7 +211,7 @@ func TestDoctorTellsWhyNobodyOutsideGetsIn(t *testing.T) {
 	wantText(t, "nobody is to write", out, "ok       HTTP daemon: does not run")
 	h.allows("ci", "--to", "birch")
 	out, _ = h.try("doctor", "--verbose")
-	wantText(t, "it does not run", out, "warning  HTTP daemon: does not run, so nobody whom c2c senders list shows reaches a session: c2c serve start")
+	wantText(t, "it does not run", out, "warning  HTTP daemon: does not run, so no sender of c2c senders list reaches a session: c2c serve start")
 	if err := os.Chmod(h.file("http", "senders.json"), 0o644); err != nil {
 		t.Fatal(err)
 	}

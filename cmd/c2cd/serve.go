@@ -169,11 +169,11 @@ func (d *httpDaemon) rotateToken() error {
 	if err := serve.RotateToken(d.State); err != nil {
 		return err
 	}
-	// Who could be sent the token was sent the login of a page that was open.
+	// A program that was sent the token may have been sent the login of an open page, too.
 	if err := page.EndLogins(d.Dir); err != nil {
 		return fmt.Errorf("the token is a new one; end the logins of the page: %w", err)
 	}
-	fmt.Fprintf(d.a.stdout, "the token is a new one, in %s; with the old one nobody is let in any more, so put it into each client that uses c2c serve\n"+
+	fmt.Fprintf(d.a.stdout, "the token is a new one, in %s; the old one is worth nothing now, so put the new one into each client that uses c2c serve\n"+
 		"the logins of the page are over: c2c open\n", serve.TokenFile(d.State))
 	d.a.tellOverHTTP("it has the old one", ": c2c install %s --http")
 	return nil

@@ -47,7 +47,7 @@ func (c *call) watch(ctx context.Context) error {
 		Who: func(ctx context.Context, b *broker.Broker) (sessions.Session, error) {
 			s, err := b.Attach(ctx, caller)
 			if err != nil {
-				return s, fmt.Errorf("%w; say who writes: c2c watch --session-id", err)
+				return s, fmt.Errorf("%w; name the session that writes: c2c watch --session-id NAME", err)
 			}
 			return s, nil
 		},

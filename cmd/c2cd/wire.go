@@ -102,7 +102,7 @@ func (d *wireDaemon) reuse() error {
 
 func checkWireAlias(alias string) error {
 	if alias == "" {
-		return fmt.Errorf("%w: of which session? --alias and its name", errUsage)
+		return fmt.Errorf("%w: --alias is missing, the name of the session", errUsage)
 	}
 	if err := sessions.CheckAlias(alias); err != nil {
 		return fmt.Errorf("%w: --alias: %w", errUsage, err)

@@ -38,7 +38,7 @@ func (c Checkup) checkServe(ctx context.Context) []doctor.Finding {
 	case !st.Running && st.Reaped:
 		f.Status, f.Detail = doctor.Warning, "was killed, and its port file is removed: c2c serve start"
 	case !st.Running && len(outside) > 0:
-		f.Status, f.Detail = doctor.Warning, "does not run, so nobody whom c2c senders list shows reaches a session: c2c serve start"
+		f.Status, f.Detail = doctor.Warning, "does not run, so no sender of c2c senders list reaches a session: c2c serve start"
 	case !st.Running:
 		f.Path, f.Detail = "", "does not run; only clients that c2c reaches over HTTP need it"
 	case !st.Answers:
@@ -86,7 +86,7 @@ func (c Checkup) checkPrograms() (found []doctor.Finding) {
 	return found
 }
 
-// named is the name of a process, for a person who looks for it.
+// named is the name of a process behind a comma, "" if it is not known.
 func named(pid int) string {
 	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
 	if err != nil {

@@ -80,11 +80,11 @@ func (c Checkup) checkWakeDaemon(ctx context.Context, b *broker.Broker) doctor.F
 	return f
 }
 
-// checkRoots tells of other roots that hold mail of this project.
+// checkRoots finds other roots that hold mail of this project.
 func (c Checkup) checkRoots() (found []doctor.Finding) {
 	root, others, err := project.Roots(c.Getenv, c.Cwd)
 	if err != nil {
-		return nil // checkRoot says so
+		return nil // checkRoot reports it
 	}
 	for _, other := range others {
 		found = append(found, doctor.Finding{Status: doctor.Warning, Part: "second root", Path: other,
@@ -93,11 +93,11 @@ func (c Checkup) checkRoots() (found []doctor.Finding) {
 	return found
 }
 
-// checkSurfaces tells how the tools of each session that runs reach c2c, and whether mail wakes it.
+// checkSurfaces reports for each running session how its tools reach c2c, and whether mail wakes it.
 func checkSurfaces(ctx context.Context, b *broker.Broker) (found []doctor.Finding) {
 	all, err := b.Sessions(ctx)
 	if err != nil {
-		return nil // whoever looks at the root says so
+		return nil // checkRoot reports it
 	}
 	for _, s := range all {
 		support, why := b.Prober().Surface(s)

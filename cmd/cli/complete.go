@@ -10,16 +10,15 @@ import (
 // Choice is a word that may stand where the cursor is, and what it means.
 type Choice struct{ Word, Says string }
 
-// Complete gives what the last word may become. The words are those behind c2c. files says that the shell is to offer
-// files. find is called when something of the root may stand there: an alias, a message, or one that the session has
-// received.
+// Complete lists the words that the last word may become. words are those behind c2c. files has the shell offer files. Complete
+// calls find when an alias, a message, or a received message may stand there.
 func Complete(words []string, find func(what string) []Choice) (choices []Choice, files bool) {
 	if len(words) == 0 {
 		words = []string{""}
 	}
 	words = joined(words)
 	last := words[len(words)-1]
-	what, before := places(words)
+	what, before := expected(words)
 	switch what {
 	case "file":
 		return nil, true
@@ -75,9 +74,9 @@ func joined(words []string) (out []string) {
 	return out
 }
 
-// places says what the last word may be: one of the words of Verb.First, verb, topic or option. before is what of that
-// word stands already.
-func places(words []string) (what, before string) {
+// expected is the kind of the last word: one of those of Verb.First, verb, topic or option. before is the part of the word that is
+// not completed, such as --kind=.
+func expected(words []string) (what, before string) {
 	last, rest := words[len(words)-1], words[:len(words)-1]
 	if len(rest) == 0 {
 		return "verb", ""

@@ -21,7 +21,7 @@ import (
 	"c2c/sessions/callers"
 )
 
-// What the exit status says, of every verb.
+// The exit status of every verb.
 const (
 	Done = iota
 	Failed
@@ -58,7 +58,7 @@ type Failure struct {
 	Exit    int    `json:"exit"`
 }
 
-// FailureOf tells what went wrong in a verb.
+// FailureOf turns an error of a verb into a Failure, with a hint where it knows one.
 func FailureOf(verb string, err error) Failure {
 	f := Failure{Message: strings.TrimPrefix(err.Error(), ErrUsage.Error()+": "), Exit: Failed}
 	var unknown *sessions.UnknownAliasError
@@ -114,7 +114,7 @@ func example(verb string) string {
 	return ""
 }
 
-// Elsewhere is f with where an alias is that this project has not, if another project has it.
+// Elsewhere adds to an unknown alias the project that has it, if another project does.
 func (f Failure) Elsewhere(err error, getenv func(string) string, cwd string) Failure {
 	var unknown *sessions.UnknownAliasError
 	if !errors.As(err, &unknown) {

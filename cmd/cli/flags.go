@@ -123,7 +123,7 @@ func isOption(arg string) bool {
 	return len(arg) > 1 && arg[0] == '-' && (arg[1] < '0' || arg[1] > '9')
 }
 
-// wrong says what is wrong with a value.
+// wrong explains why a value cannot be read.
 func wrong(o Option, name, value string, err error) string {
 	says := err.Error()
 	switch {

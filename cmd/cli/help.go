@@ -93,13 +93,13 @@ func (v Verb) Shows() (lines []string) {
 	return lines
 }
 
-// Text is what else there is to say of it.
+// Text is the long description.
 func (v Verb) Text() string { return fill(v.Long) }
 
-// ExitStatus is what its exit status means.
+// ExitStatus explains the exit status.
 func (v Verb) ExitStatus() string { return cmp.Or(v.Exit, exits) }
 
-// Does is what a verb does, as a sentence.
+// Does is the short description as a sentence.
 func (v Verb) Does() string { return strings.ToUpper(v.Short[:1]) + v.Short[1:] + "." }
 
 // Usage is an option as one types it.
@@ -117,7 +117,7 @@ func (o Option) Usage() string {
 	return name
 }
 
-// Says is what an option does, and what holds without it.
+// Says is the description of an option, with its default.
 func (o Option) Says() string {
 	if o.Default == "" {
 		return fill(o.Short)

@@ -86,7 +86,7 @@ due. A person at a terminal sees the obligations of all sessions.
 		Options: []Option{limit, asSession, asJSON}, Examples: []string{"c2c search build green"}},
 	{Name: "watch", C2cd: true, Everyday: true, Short: "sessions and mail on the whole screen, as they change",
 		Long: `Shows who is there and what each session does, the mail as it flows, whole
-threads, and a search. Who asks its person for something stands on top (!).
+threads, and a search. Sessions that ask their person for something are on top.
 From here you write and answer as yourself, ask why a message was not read, and
 switch do-not-disturb; f shows some sessions alone. The last line has the keys,
 ? more of them; the mouse works, too. It reads only: no message is taken or
@@ -104,7 +104,7 @@ of it.
 			{Name: "alias", Value: "name", Takes: "alias", Short: "only mail for this session or alias"},
 			{Name: "all", Short: "with --alias: other mail, too"},
 			{Name: "from", Value: "alias", Takes: "alias", Short: "only mail of this sender"},
-			{Name: "include-self", Short: "with --alias: also what that one has sent"},
+			{Name: "include-self", Short: "with --alias: also what that session has sent"},
 			{Name: "archive", Short: "tell of a message when it is read, not when it is stored"},
 			{Name: "full-body", Also: "body", Short: "the whole text, not the first 80 bytes of it"},
 			{Name: "drains", Short: "tell when nothing waits in a mailbox any more"},
@@ -158,17 +158,17 @@ MAIL waits there, OLDEST for how long; READ is how long ago mail was read.
 		Long:    "The next turn of the session shows the mail.\n",
 		Options: []Option{asSession, asJSON}, Examples: []string{"c2c dnd on"}},
 	{Name: "handover", C2cd: true, Args: "<gone> <heir>", First: "alias", Short: "give a gone session's name and mail to another",
-		Long: "The heir goes on with its work under its name, and gives up its own. Who wrote\n" +
-			"to it is told. What it had read stays where it is.\n",
+		Long: "The heir takes the name of the gone session, and gives up its own. c2c tells the\n" +
+			"sessions that wrote to it. The mail that it had read stays where it is.\n",
 		Options: []Option{
 			{Name: "force", Short: "also when it may still run"},
 			dryRun, asJSON,
 		},
 		Examples: []string{"c2c handover birch coral --dry-run"}},
-	{Name: "resume", Args: "<alias> <alias>", First: "alias", Short: "let two agents go on that c2c has stopped",
-		Long: "When agents only answer each other, and none works in between, one message is\n" +
-			"let through every 15 minutes until one works. This hands over what is held and\n" +
-			"lets them go on now. Only a person can say it.\n",
+	{Name: "resume", Args: "<alias> <alias>", First: "alias", Short: "let two agents that c2c has stopped go on",
+		Long: "When agents only answer each other, and none works in between, c2c lets one\n" +
+			"message through every 15 minutes until one works. This hands over the held mail\n" +
+			"and lets them go on now. Only a person can do it.\n",
 		Options: []Option{asJSON}, Examples: []string{"c2c resume amber birch"}},
 }
 

@@ -108,7 +108,7 @@ func (e *event) answer(ctx context.Context) error {
 	return nil
 }
 
-// warn tells a person of an error that is no reason to keep mail back.
+// warn prints an error that is no reason to keep mail back.
 func (e *event) warn(err error) {
 	if err != nil {
 		fmt.Fprintf(e.Stderr, "c2c: %v\n", err)

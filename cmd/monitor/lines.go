@@ -90,8 +90,8 @@ func (m *Lines) Tell(e live.Event) error {
 	return nil
 }
 
-// mail tells what has become of a message. Whoever follows the mail of one session, an agent perhaps, has not asked what
-// that session does with it.
+// mail tells what has become of a message. An agent that follows the mail of one session does not want to
+// hear what that session does with it.
 func (m *Lines) mail(e live.Event) error {
 	told := live.Stored
 	if m.Read {
@@ -116,7 +116,7 @@ func (m *Lines) mail(e live.Event) error {
 		"session_id", e.SessionID, "by", e.By, "reason", e.Why)
 }
 
-// words are what a person reads of an event.
+// words describe an event for a person.
 var words = map[string]string{live.Handed: "handed", live.Back: "waits again", live.Read: "read", live.Dead: "dead letter"}
 
 // others says whether more than the mail of one session is followed.
@@ -131,7 +131,7 @@ func (m *Lines) session(kind, text string, e live.Event) error {
 // Bytes of a body in a line.
 const snippet = 80
 
-// message tells of a message. The original's plugin looks for these signs.
+// message prints a message. The original's plugin looks for these signs.
 func (m *Lines) message(e live.Event) error {
 	if m.JSON {
 		line, err := e.Message.MarshalJSON()

@@ -34,8 +34,7 @@ type call struct {
 	json  bool
 }
 
-// verb is what one does, in an open root. missing is asked where there is none: with what it answers then, or the error that it
-// fails with.
+// verb has the work of a verb in an open root, and the answer or the error where there is no root.
 type verb struct {
 	do      func(context.Context) error
 	missing func() (answer any, err error)

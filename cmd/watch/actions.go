@@ -38,7 +38,7 @@ func (a *app) job(do func(context.Context, *broker.Broker) (says string, then fu
 	})
 }
 
-// status is what stands above the last line: what was just said, in so many lines at the most, or else the selection.
+// status is the text above the last line: the last answer, in at most so many lines, or else the selection.
 func (a *app) status(columns, most int) []string {
 	if a.says != "" {
 		lines := wrap(word(a.says), columns)
@@ -47,7 +47,7 @@ func (a *app) status(columns, most int) []string {
 	return []string{a.selection()}
 }
 
-// selection is more of what is selected.
+// selection describes the selected session or message.
 func (a *app) selection() string {
 	s := a.session()
 	if !a.onList || s == nil {
@@ -175,7 +175,7 @@ func (a *app) keep(title, text string) {
 	a.drafts[title] = kept
 }
 
-// tellDrafts writes down what was typed and not sent: nothing else has it when the screen is closed.
+// tellDrafts prints what was typed and not sent: it would be lost with the screen.
 func (a *app) tellDrafts(out io.Writer) {
 	if e := a.typing; e != nil && !e.one {
 		a.drafts[e.title] = e.text
@@ -249,7 +249,7 @@ func (a *app) open(title string, all []broker.Mail, id string) {
 	a.found, a.onList = p, false
 }
 
-// why tells what keeps the selected message from being read.
+// why shows what keeps the selected message from being read.
 func (a *app) why() {
 	m := a.pane().message()
 	if m == nil {

@@ -48,7 +48,7 @@ var helpText = []string{
 	"Tab        the sessions, or the messages",
 	"Up, Down   the next one; also j and k, Page Up, Page Down; Home and End, of a thread to its first and last line",
 	"Enter      of a session its mail; of a message the whole thread",
-	"c          write to the session, or to the sender of the message, or to whom you say",
+	"c          write to the session, or to the sender of the message, or to a name that you type",
 	"r          answer the message",
 	"w          why the message was not read yet",
 	"/          search in all mail that is kept",

@@ -20,7 +20,7 @@ type roster struct {
 	listed   listed
 }
 
-// listed is what of the list of sessions the last drawing has seen to: which one is picked, in how many lines.
+// listed records for which pick and height the last drawing has scrolled the list of sessions.
 type listed struct{ at, height int }
 
 // order takes in the sessions: first those that need their person, last those whose client has ended.

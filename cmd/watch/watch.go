@@ -24,7 +24,7 @@ import (
 // Config is what the screen needs.
 type Config struct {
 	Open func(context.Context) (*broker.Broker, error) // the root, once it is there
-	// Who gives the session in whose name the person answers.
+	// Who returns the session of the person at the screen.
 	Who func(context.Context, *broker.Broker) (sessions.Session, error)
 	// Left is told what was typed and not sent when the screen is closed.
 	Left io.Writer
@@ -91,7 +91,7 @@ type pane struct {
 	thread   bool // answers join it
 }
 
-// shown is what the last drawing has seen to: which message is selected, in which area.
+// shown records for which selection and area the last drawing has scrolled a pane.
 type shown struct {
 	selected *mailView
 	view     area

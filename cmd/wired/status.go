@@ -39,7 +39,7 @@ func (d *Daemon) tell(s wire.State) {
 
 const suffix = ".json"
 
-// Kept is what the file says.
+// Kept reads the file of the daemon.
 func (d *Daemon) Kept() (k Kept, err error) {
 	if d.Dir == nil {
 		return k, nil
@@ -142,7 +142,7 @@ func Statuses(ctx context.Context, b *broker.Broker, dir *atomicfile.Dir) (all [
 	return all, err
 }
 
-// Check tells of daemons that were killed, whose mail nobody carries now. One that was stopped is told by nobody.
+// Check finds daemons that were killed and have mail to carry. A daemon that was stopped is well.
 func Check(ctx context.Context, b *broker.Broker) (found []doctor.Finding) {
 	dir, err := Open(b, false)
 	if err != nil {

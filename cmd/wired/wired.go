@@ -35,7 +35,7 @@ type Options struct {
 	PIDFile string   `json:"pid_file,omitempty"`
 }
 
-// Daemon carries the mail of one session. Who starts, stops and asks it has one, too.
+// Daemon carries the mail of one session. A command that starts, stops or asks it has one, too.
 type Daemon struct {
 	daemon.Daemon
 	Options
@@ -69,7 +69,7 @@ func (d *Daemon) RunAgent(ctx context.Context, register func(context.Context, ca
 	if err := d.Free(); err != nil {
 		return err
 	}
-	if !d.Once { // who starts it in the background would not hear of it later
+	if !d.Once { // a command that starts it in the background hears of it only now
 		if err := d.bridge(func(wire.State) {}).Check(ctx); err != nil {
 			return cli.WithHint(err, fmt.Sprintf("%q is to be an agent that speaks Wire; another one stands after --", strings.Join(d.Agent, " ")))
 		}
