@@ -21,8 +21,8 @@ import (
 	"c2c/wake"
 )
 
-// HTTP answers the MCP path. Streamable HTTP up to 2025-11-25 it answers by itself, because it must know what a stream carried and
-// which answer arrived; mcp-go answers later revisions. It may be used by any number of goroutines.
+// HTTP answers the MCP path. It implements Streamable HTTP up to 2025-11-25 itself, because it must know what a stream carried and
+// which answer arrived; mcp-go answers later revisions. Any number of goroutines may use it.
 type HTTP struct {
 	*host
 	sessions  *sessionTable
@@ -44,8 +44,8 @@ func NewHTTP(cfg HTTPConfig) *HTTP {
 	return h
 }
 
-// Close ends the streams, waits for the answers under way until ctx ends, and gives up the sessions. Their records stay on disk for
-// the next start.
+// Close ends the streams, waits for the answers under way until ctx ends, and closes the sessions. Their records stay on disk, so
+// the next start can revive them.
 func (h *HTTP) Close(ctx context.Context) error {
 	h.closing.Store(true)
 	all := h.sessions.snapshot()
@@ -74,13 +74,13 @@ func waitIdle(ctx context.Context, all []*httpSession) error {
 	return nil
 }
 
-// The transport forgets what nobody uses that often.
+// How often the transport forgets unused sessions, and sessions of ended clients.
 const (
 	sweepEvery = time.Minute
-	goneEvery  = 2 * time.Second // so soon it sees that a client has ended
+	goneEvery  = 2 * time.Second // at most this late it notices that a client has ended
 )
 
-// sweepNowAndThen forgets clients that have ended or that nobody uses, until Close.
+// sweepNowAndThen forgets, until Close, the sessions that are idle for too long or whose client has ended.
 func (h *HTTP) sweepNowAndThen() {
 	tick, gone := time.NewTicker(sweepEvery), time.NewTicker(goneEvery)
 	defer tick.Stop()
@@ -122,8 +122,8 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// knowsVersion reports whether a request names no revision, or one that c2c knows; others it refuses. The revision may be another
-// one than that of the session: the conformance suite does that.
+// knowsVersion reports whether a request names no revision, or one that c2c knows; it answers other requests with an error. The
+// revision may differ from the session's: the conformance suite sends such requests.
 func knowsVersion(w http.ResponseWriter, r *http.Request) bool {
 	version := r.Header.Get(mcp.HeaderProtocolVersion)
 	if version == "" || slices.Contains(mcp.LegacyProtocolVersions(), version) {
@@ -169,7 +169,7 @@ func (h *HTTP) post(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// postBatch answers a batch, under the revision that has them.
+// postBatch answers a batch. Only one revision has batches.
 func (h *HTTP) postBatch(a *answer, body []byte) {
 	all, refusal := rpc.ParseBatch(body)
 	named := a.r.Header.Get(mcp.HeaderProtocolVersion)
@@ -209,7 +209,7 @@ func (h *HTTP) initialize(a *answer, m rpc.Message) {
 	a.json(http.StatusOK, resp)
 }
 
-// remove ends a session, as its client wants.
+// remove ends a session at its client's request (DELETE).
 func (h *HTTP) remove(w http.ResponseWriter, r *http.Request) {
 	if s := h.sessions.find(w, r); s != nil {
 		h.sessions.drop(s, errEnded, true)
@@ -217,7 +217,7 @@ func (h *HTTP) remove(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// get opens the stream of a session, or goes on with that of a request.
+// get opens the stream of a session, or resumes the stream of a request.
 func (h *HTTP) get(w http.ResponseWriter, r *http.Request) {
 	s, leave := h.sessions.enter(w, r)
 	if s == nil {
@@ -231,12 +231,12 @@ func (h *HTTP) get(w http.ResponseWriter, r *http.Request) {
 	s.listen(w, r)
 }
 
-// newestBells has a bell for each mailbox. Two connections may have one mailbox, when each call says whose it is: the newest stream rings.
+// newestBells has a bell for each mailbox. Connections may share a mailbox if their calls name it: the newest stream rings.
 type newestBells map[string]numberedBell
 
 type numberedBell interface {
 	wake.Doorbell
-	opened() uint64 // a stream that was opened later has a higher one
+	opened() uint64 // a number; a stream that was opened later has a higher one
 }
 
 func (b newestBells) add(sid string, bell numberedBell) {
@@ -245,8 +245,8 @@ func (b newestBells) add(sid string, bell numberedBell) {
 	}
 }
 
-// Streams gives a bell for each session of a root whose client has a stream open and answers there. A bell has rung once the
-// client's kernel has it.
+// Streams gives a bell for each session of a root whose client has a stream open and answers pings on it. Ring returns once the
+// client's kernel has acknowledged the notification.
 func (h *HTTP) Streams(root string) map[string]wake.Doorbell {
 	newest := newestBells{}
 	for _, s := range h.sessions.snapshot() {
@@ -266,7 +266,7 @@ func (h *HTTP) Streams(root string) map[string]wake.Doorbell {
 	return all
 }
 
-// Surfaces counts the clients that have a mailbox: full are those that have a stream open and answer there.
+// Surfaces counts the clients that have a mailbox. full counts those with an open stream on which they answer pings.
 func (h *HTTP) Surfaces() (full, degraded int) {
 	count := func(rings bool) {
 		if rings {
@@ -286,13 +286,13 @@ func (h *HTTP) Surfaces() (full, degraded int) {
 	return full, degraded
 }
 
-// Changed tells that Streams of a root may give others than before. It holds one.
+// Changed receives a value when the result of Streams(root) may have changed. Its buffer is one.
 func (h *HTTP) Changed(root string) <-chan struct{} { return h.changes.of(root) }
 
-// Moved tells that Streams of some root may give others than before. It holds one.
+// Moved receives a value when the result of Streams may have changed for any root. Its buffer is one.
 func (h *HTTP) Moved() <-chan struct{} { return h.changes.any }
 
-// Roots gives the roots in which clients have a mailbox, sorted. Moved tells that they may be others.
+// Roots gives the roots in which clients have a mailbox, sorted. Moved receives a value when they may have changed.
 func (h *HTTP) Roots() (roots []string) {
 	for _, s := range h.sessions.snapshot() {
 		if root := s.boundIn(); root != "" {

@@ -6,7 +6,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// agreed is what a client and c2c have agreed on at initialize. Its methods are what mcp-go asks of a session.
+// agreed is what a client and c2c have agreed on at initialize. Its methods are those that mcp-go calls on a session.
 type agreed struct {
 	id string
 
@@ -32,30 +32,30 @@ func (a *agreed) SetClientInfo(info mcp.Implementation) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	cut := func(text string) string { return text[:min(len(text), 128)] }
-	a.info = mcp.Implementation{Name: cut(info.Name), Version: cut(info.Version)} // no more of it is used
+	a.info = mcp.Implementation{Name: cut(info.Name), Version: cut(info.Version)} // c2c uses no other field
 }
 
-// GetClientCapabilities gives none: they are not used, and what is not kept cannot be large.
+// GetClientCapabilities gives none: c2c uses none, and need not bound what it does not keep.
 func (a *agreed) GetClientCapabilities() mcp.ClientCapabilities { return mcp.ClientCapabilities{} }
 
 func (a *agreed) SetClientCapabilities(mcp.ClientCapabilities) {}
 
-// SetProtocolVersion is called at initialize, with what both sides know.
+// SetProtocolVersion records the revision at initialize; both sides know it.
 func (a *agreed) SetProtocolVersion(version string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.protocol = version
 }
 
-// version is the revision that was agreed on.
+// version is the agreed revision.
 func (a *agreed) version() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.protocol
 }
 
-// startsWithEvent reports whether a stream begins with an empty event, which has an id (SEP-1699). Older clients would read it
-// as a broken message.
+// startsWithEvent reports whether a stream begins with an empty event that has an id (SEP-1699). Older clients would take that
+// event for a broken message.
 func (a *agreed) startsWithEvent() bool {
 	return a.version() >= "2025-11-25"
 }

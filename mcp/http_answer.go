@@ -23,11 +23,11 @@ type answer struct {
 	w http.ResponseWriter
 	r *http.Request
 
-	events *stream     // nil: no stream was begun
-	out    *sse.Stream // to the client; nil: none, or it is broken
+	events *stream     // nil: the answer is no stream
+	out    *sse.Stream // to the client; nil: no stream, or a broken one
 }
 
-// json answers with a message, and returns when it is flushed.
+// json answers with a message and flushes it.
 func (a *answer) json(status int, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -45,11 +45,11 @@ func (a *answer) json(status int, v any) error {
 	if _, err := a.w.Write(b); err != nil {
 		return fmt.Errorf("write answer: %w", err)
 	}
-	return out.Flush() // else up to 4 KiB stay here until the handler has returned, and their error is lost
+	return out.Flush() // otherwise net/http keeps up to 4 KiB until the handler has returned, and a write error is lost
 }
 
-// tell sends a notification, and begins the stream with the first. If the client has gone before that, it cannot know the stream, and
-// tell does nothing.
+// tell sends a notification; the first one begins the stream. If the client has hung up before that, tell does nothing: the client
+// could not resume a stream of which it has no event.
 func (a *answer) tell(s *httpSession, n mcp.JSONRPCNotification) {
 	b, err := json.Marshal(n)
 	if err != nil || a.events == nil && a.r.Context().Err() != nil {
@@ -66,7 +66,7 @@ func (a *answer) tell(s *httpSession, n mcp.JSONRPCNotification) {
 	a.send(b)
 }
 
-// send puts a message into the stream, and sends it if the client is there.
+// send adds a message to the stream, and sends it if the client is still connected.
 func (a *answer) send(b []byte) error {
 	n := a.events.add(b)
 	if a.out == nil {
@@ -82,7 +82,7 @@ func (a *answer) failed(err error) error {
 	return err
 }
 
-// await sends notifications until the requests are handled.
+// await sends notifications until the handlers of all requests have returned.
 func (a *answer) await(s *httpSession, all requests, notes <-chan mcp.JSONRPCNotification, done <-chan struct{}) {
 	gone := a.r.Context().Done()
 	for {
@@ -101,7 +101,7 @@ func (a *answer) await(s *httpSession, all requests, notes <-chan mcp.JSONRPCNot
 	}
 }
 
-// write writes the answer, and returns nil when the client's kernel has it. What the client has read cannot be seen.
+// write writes the answer, and returns nil when the client's kernel has it. c2c cannot see what the client has read.
 func (a *answer) write(s *httpSession, all requests) error {
 	if a.events != nil {
 		return a.writeStream(s, all)
@@ -127,7 +127,7 @@ func (a *answer) write(s *httpSession, all requests) error {
 	return err
 }
 
-// writeStream is write where a stream was begun. An answer without mail is kept for a client that comes back for it.
+// writeStream is write for an answer that has become a stream. The stream keeps an answer without mail, so the client can resume.
 func (a *answer) writeStream(s *httpSession, all requests) error {
 	defer func() { a.events.end(s.cfg.Now()) }()
 	resp := all.answers()
@@ -151,7 +151,7 @@ func (a *answer) writeStream(s *httpSession, all requests) error {
 	return errors.Join(err, rpc.ErrHungUp)
 }
 
-// take answers the messages of a POST. What one cancels may stand before it in the same batch.
+// take answers the messages of a POST. A notification may cancel a request that stands before it in the same batch.
 func (s *httpSession) take(a *answer, all []rpc.Item, batch bool) {
 	asked := requests{batch: batch}
 	for _, it := range all {
@@ -164,7 +164,7 @@ func (s *httpSession) take(a *answer, all []rpc.Item, batch bool) {
 		case cancelled != "":
 			s.cancelRequest(cancelled)
 		case it.ID == nil:
-			_, _ = tools.Handle(s.context(s.ctx, nil), s.cfg.Log, s.srv, it.Message, nil) // a notification has no answer, right or wrong
+			_, _ = tools.Handle(s.context(s.ctx, nil), s.cfg.Log, s.srv, it.Message, nil) // a notification gets no answer
 		default:
 			asked.list = append(asked.list, s.begin(it.Message))
 		}
@@ -176,7 +176,7 @@ func (s *httpSession) take(a *answer, all []rpc.Item, batch bool) {
 	s.answer(a, asked)
 }
 
-// answer has the requests of a POST handled, writes what they answer, and settles that.
+// answer handles the requests of a POST, writes their answers, and reports to the handlers whether they were written.
 func (s *httpSession) answer(a *answer, all requests) {
 	defer s.forgetRequests(all)
 	if slices.ContainsFunc(all.list, (*httpRequest).needsRoot) {
@@ -188,7 +188,7 @@ func (s *httpSession) answer(a *answer, all requests) {
 			}
 		}
 	}
-	turn := new(turn) // without tool calls nothing asks for it
+	turn := new(turn) // a POST without tool calls needs none
 	if slices.ContainsFunc(all.list, (*httpRequest).isCall) {
 		if turn = s.turns.wait(); turn == nil {
 			http.Error(a.w, "too many tool calls wait in this session", http.StatusTooManyRequests)
@@ -206,7 +206,7 @@ func (s *httpSession) answer(a *answer, all requests) {
 	all.reportWritten(a.write(s, all))
 }
 
-// handle has requests handled, one after another.
+// handle handles requests one after another.
 func (s *httpSession) handle(all requests, notes chan mcp.JSONRPCNotification, turn *turn) {
 	for _, q := range all.list {
 		if q.resp != nil {

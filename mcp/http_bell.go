@@ -17,21 +17,21 @@ import (
 	"c2c/wake"
 )
 
-// progress counts what was put into a stream of events and what of it is written, so that a bell knows when it has rung.
+// progress counts the bells that were put into a stream of events, and the events that were written, so Ring knows when to return.
 type progress struct {
 	gone chan struct{} // closed: the stream has ended
 
 	mu      sync.Mutex
 	put     int           // the number of the last bell
 	written int           // the number of the last event that is written
-	moved   chan struct{} // closed when written has changed
+	moved   chan struct{} // closed when written changes
 }
 
 func newProgress() progress { return progress{gone: make(chan struct{}), moved: make(chan struct{})} }
 
 var errBusy = fmt.Errorf("%w: the ring before it is not written yet", wake.ErrUncaptured)
 
-// add puts a bell into the stream, unless the one before it is not written yet. put returns its number, 0 if the stream takes none.
+// add puts a bell into the stream, unless the previous one is not written yet. put returns its number, 0 if the stream takes none.
 func (p *progress) add(put func() int) (number int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -50,7 +50,7 @@ func (p *progress) add(put func() int) (number int, err error) {
 	return number, nil
 }
 
-// advance says which event is written.
+// advance records which event is written.
 func (p *progress) advance(written int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -59,7 +59,7 @@ func (p *progress) advance(written int) {
 	p.moved = make(chan struct{})
 }
 
-// await waits until a bell is written.
+// await waits until the bell with this number is written.
 func (p *progress) await(ctx context.Context, number int) error {
 	for {
 		p.mu.Lock()
@@ -78,20 +78,20 @@ func (p *progress) await(ctx context.Context, number int) error {
 	}
 }
 
-// listener is a client on the stream that its session has open. Pings on the stream show that the client still reads: a connection may
+// listener is a client that reads the open stream of its session. c2c pings it there to see that it still reads: a connection may
 // look open long after its other end has gone.
 type listener struct {
 	progress
-	name   string // its pings are called by it
+	name   string // part of the ids of its pings
 	number uint64 // see opened
 	events *stream
 
-	over chan struct{} // closed: it is to end
+	over chan struct{} // closed: the stream must end
 	end  func()        // closes over
 
 	pings    sync.Mutex // guards the fields below
-	quiet    int        // pings since the last one that was answered
-	answered bool       // a ping was
+	quiet    int        // pings since the client has last answered one
+	answered bool       // the client has answered a ping
 }
 
 func newListener(number uint64) *listener {
@@ -102,9 +102,9 @@ func newListener(number uint64) *listener {
 
 func (l *listener) opened() uint64 { return l.number }
 
-// catchUp sends what is not sent yet. more is closed when there is something again.
+// catchUp sends the events that are not sent yet. more is closed when there is another one.
 func (l *listener) catchUp(out *sse.Stream) (more <-chan struct{}, err error) {
-	n := l.written // nobody else writes it
+	n := l.written // no other goroutine changes it
 	events, more := l.events.after(n)
 	for _, data := range events {
 		n++
@@ -116,10 +116,10 @@ func (l *listener) catchUp(out *sse.Stream) (more <-chan struct{}, err error) {
 	return more, nil
 }
 
-// mostQuiet is how many pings in a row may stay without an answer.
+// mostQuiet is how many pings in a row a client may leave unanswered.
 const mostQuiet = 2
 
-// ping asks the client whether it is there, or says that it is not.
+// ping sends a ping, or returns ErrStalled if the client has left too many unanswered.
 func (l *listener) ping(out *sse.Stream) error {
 	l.pings.Lock()
 	if l.quiet >= mostQuiet {
@@ -133,12 +133,12 @@ func (l *listener) ping(out *sse.Stream) error {
 	if err != nil {
 		return err
 	}
-	return out.Send(sse.Event{Data: b}) // without an id: it is not to be sent again
+	return out.Send(sse.Event{Data: b}) // without an id, so no client can ask for it again
 }
 
 const pingName = "c2c-ping-"
 
-// pingAnswered takes the id of an answer from the client. first: it is the first one to a ping of this stream.
+// pingAnswered notes the answer with this id. first reports whether it is the first answer to a ping of this stream.
 func (l *listener) pingAnswered(id string) (first bool) {
 	if !strings.HasPrefix(id, pingName+l.name+"-") {
 		return false
@@ -156,8 +156,8 @@ func (l *listener) isAnswered() bool {
 	return l.answered
 }
 
-// Ring tells the client that its inbox has changed: the standard's way to say so, which has no words of anybody. nil says that
-// the client's kernel has it, and that it is sent again to a client that has lost the stream.
+// Ring sends the standard's notification that the inbox has changed; it has no text of any message. nil means that the client's
+// kernel has it. A client that has lost the stream gets it again.
 func (l *listener) Ring(ctx context.Context, n wake.Notice) error {
 	data, err := json.Marshal(tools.InboxChanged(n))
 	if err != nil {
@@ -170,7 +170,7 @@ func (l *listener) Ring(ctx context.Context, n wake.Notice) error {
 	return l.await(ctx, number)
 }
 
-// silence says why the stream has no bell, "" if it has one.
+// silence explains why mail cannot ring on the stream; "": it can.
 func (l *listener) silence() string {
 	if l.isAnswered() {
 		return ""

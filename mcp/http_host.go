@@ -20,37 +20,37 @@ import (
 	"c2c/sessions/processes"
 )
 
-// HTTPConfig is what the tools need over Streamable HTTP. Of Config only LockWait, Progress, Log and Uninstalled are used: what else
-// is known of a client, its requests say.
+// HTTPConfig is what the tools need over Streamable HTTP. Of Config it uses LockWait, Progress, Log and Uninstalled only: the
+// requests of a client say the rest.
 type HTTPConfig struct {
 	tools.Config
-	// Root gives the root of a request, and how it was chosen. It is called once for each session, at its first tool call.
+	// Root gives the root of a request, and what chose it. HTTP calls it once for each session, at its first tool call.
 	Root func(*http.Request) (root, by string, err error)
-	URL  string // at which clients find this handler
+	URL  string // of this handler
 	// Open opens a root for one client. The handler closes it.
 	Open func(root string, log inbox.Log) (*broker.Broker, error)
-	// Process is the client's process, 0 if it cannot be seen.
+	// Process gives the client's process id, 0 if this process cannot see it.
 	Process func(*http.Request) int
-	// Conn is the connection of a request, nil if it is not known: then an answer counts as written when it is flushed.
+	// Conn gives the connection of a request. If it gives nil, an answer counts as written when it is flushed.
 	Conn func(*http.Request) net.Conn
-	// Stand counts a request as a stream that only tells what happens, see serve.Stand; nil: streams are not counted.
+	// Stand counts a request as a stream of events, see serve.Stand; nil: nothing counts streams.
 	Stand    func(*http.Request) (ctx context.Context, leave func())
-	Sessions *atomicfile.Dir // has a record of each MCP session with a mailbox
+	Sessions *atomicfile.Dir // holds a record of each MCP session with a mailbox
 	Limits   HTTPLimits
 	Now      func() time.Time // nil is time.Now
 }
 
-// HTTPLimits bound what clients can make the transport hold or wait for. Zero fields mean the values named here.
+// HTTPLimits bound what clients can make the transport keep in memory or wait for. A zero field means the value named here.
 type HTTPLimits struct {
 	Body     int64         // bytes of one message; 2 MiB, since 256 KiB of text may be 1.5 MiB of JSON
 	Sessions int           // 256
-	Calls    int           // tool calls of a session that wait for the one that runs; 16
+	Calls    int           // tool calls of a session that may wait while one runs; 16
 	Requests int           // of a session at once; 64
-	Write    time.Duration // until the client has what was written; 10 s
+	Write    time.Duration // until the client's kernel has what was written; 10 s
 	Ping     time.Duration // between two pings on a stream; 15 s
-	Idle     time.Duration // until a session without a mailbox is forgotten; 30 min
+	Idle     time.Duration // after this time HTTP forgets a session without a mailbox; 30 min
 	Bound    time.Duration // the same with a mailbox, while its process lives; 24 h
-	Kept     time.Duration // how long the events of a request are kept behind its answer; 60 s
+	Kept     time.Duration // how long a stream of a request keeps its events after the answer; 60 s
 }
 
 func (l HTTPLimits) withDefaults() HTTPLimits {
@@ -61,7 +61,7 @@ func (l HTTPLimits) withDefaults() HTTPLimits {
 	}
 }
 
-// host is what all clients of the transport share.
+// host is what all sessions of the transport share.
 type host struct {
 	cfg    HTTPConfig
 	limits HTTPLimits
@@ -70,10 +70,10 @@ type host struct {
 	ctx  context.Context // ends when Close is called
 	stop context.CancelCauseFunc
 
-	binding   sync.Mutex // held while a client without a mailbox finds one: two clients of one process would find the same
+	binding   sync.Mutex // held while a client without a mailbox finds one: two clients of one process would find the same one
 	changes   changes
 	processes processes.Table
-	listeners atomic.Uint64 // that were opened
+	listeners atomic.Uint64 // how many were opened
 }
 
 func newHost(cfg HTTPConfig, srv *server.MCPServer) *host {
@@ -97,33 +97,33 @@ func (c *HTTPConfig) fillIn() {
 	}
 }
 
-// One lets one client at a time find its mailbox, until done is called.
+// One lets one client at a time find its mailbox. The caller must call done.
 func (h *host) One() (done func()) {
 	h.binding.Lock()
 	return h.binding.Unlock
 }
 
-// connection describes the way to a client. noBell says why mail cannot ring on it; "": it can.
+// connection describes the connection to a client. noBell says why mail cannot ring on it; "": it can.
 func (h *host) connection(noBell, rootBy, protocol string) tools.Connection {
 	return tools.Connection{Transport: sessions.TransportHTTP, Why: tools.HTTPWhy, Protocol: protocol, RootBy: rootBy, URL: h.cfg.URL, NoBell: noBell}
 }
 
-// acked waits until the client's kernel has all that was written for a request.
+// acked waits until the client's kernel has acknowledged all bytes that were written for a request.
 func (h *host) acked(r *http.Request) error {
 	return tcpAcked(r.Context(), h.cfg.Conn(r), h.limits.Write)
 }
 
-// sayLater refuses what may work in a moment.
+// sayLater refuses a request that may succeed in a moment.
 func sayLater(w http.ResponseWriter, why string) {
 	w.Header().Set("Retry-After", "1")
 	http.Error(w, why, http.StatusServiceUnavailable)
 }
 
-// changes tells ringers that a root may have other bells than before. Each channel holds one: several changes are told as one.
+// changes notifies ringers that the bells of a root may have changed. Each channel has a buffer of one: several changes become one.
 type changes struct {
 	mu     sync.Mutex
 	byRoot map[string]chan struct{}
-	any    chan struct{} // of whichever root
+	any    chan struct{} // of any root
 }
 
 func newChanges() changes {
@@ -139,7 +139,7 @@ func (c *changes) of(root string) chan struct{} {
 	return c.byRoot[root]
 }
 
-// tell says that the bells of a root have changed. A client that has no root yet, "", has no bell.
+// tell notifies the ringers of a root that its bells have changed. A client that has no root yet ("") has no bell.
 func (c *changes) tell(root string) {
 	if root == "" {
 		return
@@ -147,7 +147,7 @@ func (c *changes) tell(root string) {
 	for _, changed := range []chan struct{}{c.of(root), c.any} {
 		select {
 		case changed <- struct{}{}:
-		default: // the ringer has not looked since the change before
+		default: // the ringer has not looked since the last change
 		}
 	}
 }

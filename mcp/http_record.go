@@ -15,23 +15,23 @@ import (
 	"c2c/sessions/processes"
 )
 
-// record is what is kept on disk of an MCP session that has a mailbox: so a client keeps its mailbox when the daemon starts anew. The
-// file's time is about that of the session's last request.
+// record is the file of an MCP session that has a mailbox. With it a client keeps its mailbox when the daemon restarts. The file's
+// modification time is about the time of the session's last request.
 type record struct {
 	ID            string `json:"id"`
 	Root          string `json:"root"`
 	RootBy        string `json:"root_by,omitempty"`
 	SID           string `json:"sid"`
-	Client        string `json:"client"` // as it calls itself
+	Client        string `json:"client"` // the name that it gives itself
 	Protocol      string `json:"protocol"`
 	SharesProcess bool   `json:"apart,omitempty"` // another session of the process has its mailbox, so the process does not tell who calls
 	process
 	Created float64 `json:"created"`
 }
 
-// process is a client's process. A later one may get the same id: the start time tells them apart.
+// process is a client's process. A later process may get the same id: the start time tells the two apart.
 type process struct {
-	PID       int    `json:"pid,omitempty"` // 0: it cannot be seen
+	PID       int    `json:"pid,omitempty"` // 0: not visible from here
 	StartTime int64  `json:"pid_start_time,omitempty"`
 	Namespace string `json:"pid_namespace,omitempty"`
 }
@@ -43,7 +43,7 @@ func (h *host) processOf(pid int) process {
 	return process{PID: pid}
 }
 
-// hasEnded reports whether a process is known to have ended. Of one that cannot be seen from here nothing is known.
+// hasEnded reports whether a process has surely ended. It is false for a process that this one cannot see.
 func (h *host) hasEnded(p process) bool {
 	if p.PID == 0 || p.StartTime == 0 || !processes.SameNamespace(p.Namespace, h.processes.Namespace()) {
 		return false
@@ -52,7 +52,7 @@ func (h *host) hasEnded(p process) bool {
 	return err == nil && now.Start != p.StartTime || errors.Is(err, processes.ErrNoProcess)
 }
 
-// newSessionID is 128 random bits.
+// newSessionID makes an id of 128 random bits.
 func newSessionID() string {
 	id := make([]byte, 16)
 	_, _ = rand.Read(id) // it never fails
@@ -67,10 +67,10 @@ func isSessionID(id string) bool {
 const (
 	recordSuffix = ".json"
 	maxRecord    = 16 << 10
-	touchEvery   = time.Hour // a record's time may be so much older than the session's last request
+	touchEvery   = time.Hour // a record's time may be this much older than the session's last request
 )
 
-// readRecord gives the record of a session that is not open.
+// readRecord reads the record of a session that is not open.
 func (h *host) readRecord(id string) (k record, ok bool) {
 	if !isSessionID(id) {
 		return k, false
@@ -111,7 +111,7 @@ func (h *host) touchRecord(id string, used time.Time) {
 	}
 }
 
-// sweepRecords removes the records of sessions that are not open if they are too old, and the oldest of too many.
+// sweepRecords removes the records of closed sessions that are too old, and the oldest ones if there are too many.
 func (h *host) sweepRecords(now time.Time, isOpen func(id string) bool) error {
 	names, err := h.cfg.Sessions.Names()
 	if err != nil {

@@ -16,14 +16,14 @@ import (
 type httpRequest struct {
 	rpc.Message
 	ctx     context.Context
-	call    *pendingCall // nil: it was refused before anything was done
+	call    *pendingCall // nil: c2c has refused it before any work
 	written *tools.Written
 
 	resp mcp.JSONRPCMessage // nil: not handled yet, or cancelled
 	err  error
 }
 
-// begin counts a request among those under way. The work goes on when the connection breaks.
+// begin adds a request to those under way. Its work goes on when the connection breaks.
 func (s *httpSession) begin(m rpc.Message) *httpRequest {
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	q := &httpRequest{Message: m, call: &pendingCall{cancel: cancel}}
@@ -41,7 +41,7 @@ func (s *httpSession) forgetRequests(all requests) {
 	}
 }
 
-// refused is a request that needs no handler.
+// refused makes a request that no handler sees: the refusal is its answer.
 func refused(m rpc.Message, refusal *mcp.JSONRPCError) *httpRequest {
 	return &httpRequest{Message: m, written: new(tools.Written), resp: refusal, err: errors.New("refused")}
 }
@@ -54,18 +54,18 @@ func (q *httpRequest) needsRoot() bool {
 
 func (q *httpRequest) wantsReport() bool { return q.written.Done != nil }
 
-// requests are those of one POST: one, or the ones of a batch.
+// requests are the requests of one POST: one, or all of a batch.
 type requests struct {
 	list  []*httpRequest
 	batch bool
 }
 
-// answers is what the client is told: the answer, or the array of those of a batch. nil: there is none.
+// answers is what the client gets: the answer, or an array with the answers of a batch. nil: no answer.
 func (all requests) answers() any {
 	return all.each(func(q *httpRequest) mcp.JSONRPCMessage { return q.resp })
 }
 
-// notArrived is what a client gets that comes back for an answer with mail in it: such an answer is not kept.
+// notArrived answers a client that resumes a stream to get an answer with mail in it: c2c does not keep such answers.
 func (all requests) notArrived() []byte {
 	b, _ := json.Marshal(all.each(func(q *httpRequest) mcp.JSONRPCMessage {
 		if q.resp != nil && !q.wantsReport() {
@@ -100,7 +100,7 @@ func (all requests) cancelled() bool {
 	return slices.ContainsFunc(all.list, func(q *httpRequest) bool { return errors.Is(q.err, rpc.ErrCancelled) })
 }
 
-// hangUp says that nobody waits for the answers any more.
+// hangUp notes for each request that its client no longer waits for the answer.
 func (all requests) hangUp() {
 	for _, q := range all.list {
 		if q.call != nil {
@@ -109,7 +109,7 @@ func (all requests) hangUp() {
 	}
 }
 
-// reportWritten tells each handler whether the answers were written: all of them were, or none.
+// reportWritten reports to each handler whether the answers were written: all were, or none.
 func (all requests) reportWritten(err error) {
 	for _, q := range all.list {
 		q.written.Report(errors.Join(q.err, err))

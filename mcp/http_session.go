@@ -30,20 +30,20 @@ type httpSession struct {
 
 	pending sync.Map // the requests under way: a *pendingCall by its id
 
-	deciding sync.Mutex // not mu: it may take a while
+	deciding sync.Mutex // not mu, because deciding may take a while
 	decided  bool       // root and the client's process are known
 
 	mu       sync.Mutex
 	root     string // "" before the first tool call
 	rootBy   string
-	kept     record // as it stands on disk; zero: the session has no mailbox
+	kept     record // as written to disk; zero: the session has no mailbox
 	used     time.Time
 	underWay int           // requests
 	idle     chan struct{} // closed while underWay is 0
 	ended    bool
-	listener *listener // on the stream that is open; nil: none is
-	listened bool      // it had one
-	bells    *stream   // what was sent on it
+	listener *listener // on the open stream; nil: no stream is open
+	listened bool      // the session has had a listener
+	bells    *stream   // the events of that stream
 
 	streams requestStreams
 }
@@ -58,7 +58,7 @@ func newHTTPSession(h *host, id string) *httpSession {
 	return s
 }
 
-// oneRequest is the session as one request sees it: what is sent in its course goes into its own answer.
+// oneRequest is the session as the handler of one request sees it: its notifications go into the answer to that request.
 type oneRequest struct {
 	*httpSession
 	notes chan mcp.JSONRPCNotification
@@ -66,7 +66,7 @@ type oneRequest struct {
 
 func (o oneRequest) NotificationChannel() chan<- mcp.JSONRPCNotification { return o.notes }
 
-// context is that of a message of the session. notes takes what is sent to the client meanwhile; nil: that is dropped.
+// context makes the context for a message of the session. notes receives notifications for the client; if nil, they are dropped.
 func (s *httpSession) context(ctx context.Context, notes chan mcp.JSONRPCNotification) context.Context {
 	ctx = s.srv.WithContext(tools.WithPeer(ctx, s.peer), oneRequest{s, notes})
 	return server.WithSupportedProtocolVersions(ctx, mcp.LegacyProtocolVersions())
@@ -78,8 +78,8 @@ func (s *httpSession) rootNow() string {
 	return s.root
 }
 
-// decide asks once in which root the client works, and which process it is. It asks again when somebody has removed the root:
-// only a request that names the client's directory makes a root.
+// decide finds the client's root and process, once. It does so again when the root has been removed: only a request that names the
+// client's directory makes a root.
 func (s *httpSession) decide(r *http.Request) error {
 	s.deciding.Lock()
 	defer s.deciding.Unlock()
@@ -103,7 +103,7 @@ func isGone(root string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// enter counts a request in, unless the session has ended or has too many under way.
+// enter counts a request as under way, unless the session has ended or has too many.
 func (s *httpSession) enter() (ended, full bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,14 +132,14 @@ func (s *httpSession) leave() {
 	}
 }
 
-// free is closed when no request is under way.
+// free returns a channel that is closed when no request is under way.
 func (s *httpSession) free() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.idle
 }
 
-// end gives up the session. Requests under way are cancelled, and the last of them closes what is open.
+// end closes the session. It cancels the requests under way; the last of them closes what the session has open.
 func (s *httpSession) end(why error) {
 	s.mu.Lock()
 	before, idle := s.ended, s.underWay == 0
@@ -155,7 +155,7 @@ func (s *httpSession) end(why error) {
 	s.changes.tell(s.rootNow())
 }
 
-// hangUp ends the stream, and the calls that wait for another session.
+// hangUp ends the stream, and each call that waits for another session.
 func (s *httpSession) hangUp() {
 	if l := s.openListener(); l != nil {
 		l.end()
@@ -166,7 +166,7 @@ func (s *httpSession) hangUp() {
 	})
 }
 
-// openListener is on the stream that is open; nil: none is.
+// openListener is the listener on the open stream; nil: no stream is open.
 func (s *httpSession) openListener() *listener {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,7 +174,7 @@ func (s *httpSession) openListener() *listener {
 }
 
 func (s *httpSession) cancelRequest(id string) {
-	if p, ok := s.pending.Load(id); ok { // else it was answered before, and some clients say so after each call
+	if p, ok := s.pending.Load(id); ok { // otherwise it is answered already: some clients send a cancellation after each call
 		p.(*pendingCall).cancel(rpc.ErrCancelled)
 	}
 }
@@ -185,10 +185,10 @@ type pendingCall struct {
 
 	mu      sync.Mutex
 	yielded bool // it waits for another session
-	gone    bool // nobody waits for its answer
+	gone    bool // its client no longer waits for the answer
 }
 
-// yieldTurn says that the request waits for another session. Then it ends when nobody waits for its answer any more.
+// yieldTurn notes that the request waits for another session. From then on it ends when its client hangs up.
 func (p *pendingCall) yieldTurn() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -197,7 +197,7 @@ func (p *pendingCall) yieldTurn() {
 	}
 }
 
-// hangUp says that nobody waits for the answer any more. That alone cancels no request, says MCP.
+// hangUp notes that the client has hung up. By the MCP specification, that alone cancels no request.
 func (p *pendingCall) hangUp() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -206,7 +206,7 @@ func (p *pendingCall) hangUp() {
 	}
 }
 
-// mayBeAskedBy reports whether a request may come from the session's client: while its process lives, no other one may.
+// mayBeAskedBy reports whether the session accepts a request: while its client's process lives, not from another process.
 func (s *httpSession) mayBeAskedBy(r *http.Request) bool {
 	kept, _ := s.record()
 	if kept.PID == 0 || s.hasEnded(kept.process) {
@@ -216,14 +216,14 @@ func (s *httpSession) mayBeAskedBy(r *http.Request) bool {
 	return pid == 0 || pid == kept.PID
 }
 
-// record is what stands on disk of the session, zero if it has no mailbox, and when the session was used last.
+// record gives the session's record on disk, zero if it has no mailbox, and when the session was last used.
 func (s *httpSession) record() (kept record, used time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.kept, s.used
 }
 
-// boundIn is the root of the session's mailbox, "" if it has none.
+// boundIn is the root of the session's mailbox, "" if the session has none.
 func (s *httpSession) boundIn() string {
 	kept, _ := s.record()
 	return kept.Root
@@ -248,25 +248,25 @@ func (s *httpSession) forgetMailbox() {
 	}
 }
 
-// mayGo reports whether nothing is lost with the session: it has no mailbox, and no request is under way.
+// mayGo reports whether the session can be evicted: it has no mailbox, and no request is under way.
 func (s *httpSession) mayGo() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.underWay == 0 && s.kept.ID == ""
 }
 
-// idleTaker is how long a client that opens no stream counts as being there after its last call.
+// idleTaker is how long after its last call a client that opens no stream counts as present.
 const idleTaker = 10 * time.Minute
 
-// isThere reports whether the client uses this session: a request is under way, such as a stream, or it never opens a stream and
-// has called a moment ago.
+// isThere reports whether the client uses this session: a request (a stream, for example) is under way, or the client has never
+// opened a stream and has called within idleTaker.
 func (s *httpSession) isThere() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.underWay > 0 || !s.listened && s.cfg.Now().Sub(s.used) < idleTaker
 }
 
-// clientEnded reports whether the client's process has ended. Only for a session with a mailbox the process is known.
+// clientEnded reports whether the client's process has ended. c2c knows the process only if the session has a mailbox.
 func (s *httpSession) clientEnded() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -283,7 +283,7 @@ func (s *httpSession) isIdle(now time.Time) bool {
 	return s.underWay == 0 && now.Sub(s.used) > most
 }
 
-// connection describes the way to the session's client.
+// connection describes the connection to the session's client.
 func (s *httpSession) connection() tools.Connection {
 	s.mu.Lock()
 	l, by := s.listener, s.rootBy

@@ -16,8 +16,8 @@ import (
 	"c2c/serve/underway"
 )
 
-// stateless answers requests of 2026-07-28 and later, by mcp-go. That revision has no session: c2c knows a caller by its process
-// alone, or by what the call says. Its bell is a subscriptions/listen, see subscription.
+// stateless has mcp-go answer requests of 2026-07-28 and later. That revision has no session: c2c knows a caller only by its
+// process or by what the call says. Its bell is a subscriptions/listen, see subscription.
 type stateless struct {
 	*host
 	handler *server.StreamableHTTPServer
@@ -44,10 +44,10 @@ func newStateless(h *host, t *tools.Tools) *stateless {
 	return m
 }
 
-type seenKey struct{} // in the context of a request: whether the process behind it can be seen
+type seenKey struct{} // in the context of a request: whether c2c can see the caller's process
 
-// hasSessions reports whether a client begins with initialize when it may: then it has a session, and tests show that mail wakes it.
-// All clients that c2c knows do. Another one may have no other revision than this, and nothing in its request tells.
+// hasSessions reports whether a client would begin with initialize if this revision were refused. It would then have a session, and
+// tests show that mail wakes it. All known clients do so. An unknown client may have this revision only; its request does not say.
 func hasSessions(ctx context.Context) bool {
 	info := server.RequestProtocolInfoFromContext(ctx)
 	if info == nil || info.ClientInfo == nil {
@@ -57,7 +57,7 @@ func hasSessions(ctx context.Context) bool {
 	return known
 }
 
-// noteFailure keeps that an answer tells of an error, for the report to the handler: the transport does not see it.
+// noteFailure records in Written whether an answer reports an error: this transport does not see that itself.
 func noteFailure(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		s, ok := ctx.Value(tools.WrittenKey{}).(*tools.Written)
@@ -74,7 +74,7 @@ func noteFailure(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 	}
 }
 
-// serve answers a request whose body was read.
+// serve answers a request whose body the caller has read.
 func (m *stateless) serve(w http.ResponseWriter, r *http.Request, msg rpc.Message, body []byte) {
 	if !m.busy.Begin() {
 		sayLater(w, rpc.ErrStopping.Error())
@@ -119,7 +119,7 @@ func (m *stateless) serve(w http.ResponseWriter, r *http.Request, msg rpc.Messag
 	r = r.WithContext(ctx)
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	m.handler.ServeHTTP(out, r)
-	ended := ctx.Err() // then mcp-go has written no answer, and tells nobody
+	ended := ctx.Err() // if so, mcp-go has written no answer, and returns no error
 	if errors.Is(context.Cause(m.ctx), rpc.ErrStopping) && !out.wrote {
 		sayLater(out, rpc.ErrStopping.Error())
 	}
@@ -134,7 +134,7 @@ func (m *stateless) serve(w http.ResponseWriter, r *http.Request, msg rpc.Messag
 	written.Report(err)
 }
 
-// close waits for the requests under way, which the end of the transport cancels.
+// close waits for the requests under way. The transport has cancelled them.
 func (m *stateless) close() {
 	m.busy.End()
 	m.peers.close()

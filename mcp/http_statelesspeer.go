@@ -19,14 +19,14 @@ import (
 	"c2c/sessions/callers"
 )
 
-// statelessPeers has the processes that call without a session.
+// statelessPeers holds the processes that call without a session.
 type statelessPeers struct {
 	*host
 	mu    sync.Mutex
 	byKey map[string]*statelessPeer // by process and root
 }
 
-// mostStateless is how many processes are known at a time.
+// mostStateless is how many processes it holds at most.
 const mostStateless = 64
 
 // statelessPeer is a process that calls without a session. The process is all that is known of the client.
@@ -36,14 +36,14 @@ type statelessPeer struct {
 	root    string
 	process process
 	used    time.Time
-	active  int // its requests
+	active  int // its requests under way
 
 	mu        sync.Mutex
-	listening *subscription // the newest one; nil: none is open
-	told      string        // the session that the ringers were told of
+	listening *subscription // the newest; nil: none is open
+	told      string        // the session of which the ringers were last notified
 }
 
-// enter gives the peer of the process that calls. What is opened for it stays open for its next call.
+// enter gives the peer of the calling process. The peer stays open for the next call.
 func (t *statelessPeers) enter(r *http.Request) (*statelessPeer, error) {
 	pid := t.cfg.Process(r)
 	if pid == 0 {
@@ -81,7 +81,7 @@ func (p *statelessPeer) leave() {
 	p.used = p.table.cfg.Now()
 }
 
-// makeRoom gives up the process that has not called for longest. It is called with the lock.
+// makeRoom evicts the process that has not called for the longest time. The caller holds the lock.
 func (t *statelessPeers) makeRoom() bool {
 	oldest := ""
 	for key, p := range t.byKey {
@@ -96,7 +96,7 @@ func (t *statelessPeers) makeRoom() bool {
 	return true
 }
 
-// sweep gives up processes that have ended, or have not called for long.
+// sweep drops processes that have ended, or have not called for too long.
 func (t *statelessPeers) sweep() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -107,7 +107,7 @@ func (t *statelessPeers) sweep() {
 	}
 }
 
-// drop gives up a process. It is called with the lock.
+// drop closes the peer of a process and forgets it. The caller holds the lock.
 func (t *statelessPeers) drop(key string) {
 	p := t.byKey[key]
 	delete(t.byKey, key)
@@ -127,7 +127,7 @@ func (t *statelessPeers) bound() (all []*statelessPeer) {
 	return all
 }
 
-// close gives up all of them. No request is under way any more.
+// close drops all processes. The caller makes sure that no request is under way.
 func (t *statelessPeers) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -139,7 +139,7 @@ func (t *statelessPeers) close() {
 // Taken is never true: a process has one peer for each root.
 func (p *statelessPeer) Taken(string) bool { return false }
 
-// Bound tells the ringers when the session is another one.
+// Bound notifies the ringers if the session has changed.
 func (p *statelessPeer) Bound(sid string, _ bool) error {
 	p.mu.Lock()
 	known := p.told == sid
@@ -153,7 +153,7 @@ func (p *statelessPeer) Bound(sid string, _ bool) error {
 
 func (p *statelessPeer) One() (done func()) { return p.table.One() }
 
-// findSession looks for the session that the process has already, from before the daemon was started. It makes none.
+// findSession finds the session that the process had before the daemon was started. It makes none.
 func (p *statelessPeer) findSession(ctx context.Context) {
 	if p.Session() != "" {
 		return
@@ -162,14 +162,14 @@ func (p *statelessPeer) findSession(ctx context.Context) {
 	defer cancel()
 	b, err := p.Open()
 	if err != nil {
-		return // the first tool call says so
+		return // the first tool call reports it
 	}
 	if s, err := callers.Resolve(ctx, b.Registry, callers.Caller{Remote: true, Transport: sessions.TransportHTTP, PID: p.Process()}); err == nil {
 		p.Remember(b, s)
 	}
 }
 
-// subscribe begins a subscription. The newest one stays: the client may not know yet that it has lost the other.
+// subscribe begins a subscription, and ends an older one: c2c may not have noticed yet that the client has lost it.
 func (p *statelessPeer) subscribe(conn net.Conn, end func()) *subscription {
 	s := p.table.newSubscription(p.root, conn, end)
 	p.mu.Lock()
@@ -192,7 +192,7 @@ func (p *statelessPeer) unsubscribe(s *subscription) {
 	p.table.changes.tell(p.root)
 }
 
-// bell is the subscription that rings for mail, nil if there is none.
+// bell is the subscription on which mail rings, nil if there is none.
 func (p *statelessPeer) bell() *subscription {
 	p.mu.Lock()
 	s := p.listening
@@ -203,7 +203,7 @@ func (p *statelessPeer) bell() *subscription {
 	return s
 }
 
-// silence says why mail does not ring, "" if it does.
+// silence explains why mail does not ring; "": it does.
 func (p *statelessPeer) silence() string {
 	if p.bell() != nil {
 		return ""

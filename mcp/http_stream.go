@@ -10,22 +10,22 @@ import (
 )
 
 const (
-	keptBells    = 256 // events of a session's stream that are kept for a client that reconnects
-	keptEvents   = 64  // the same of the stream of a request
+	keptBells    = 256 // events that a session's stream keeps for a client that reconnects
+	keptEvents   = 64  // the same for the stream of a request
 	keptRequests = 4   // streams of requests that a session keeps
 	retry        = time.Second
 )
 
-// stream is the events of one stream of a session. The newest are kept for a client that has lost it.
+// stream keeps the newest events of one stream of a session, for a client that has lost the connection.
 type stream struct {
 	name string
 	most int
 
 	mu     sync.Mutex
-	first  int // the number of the first that is kept; they are counted from 1
+	first  int // number of the first kept event; numbers begin at 1
 	events [][]byte
-	over   bool      // no more events come
-	ended  time.Time // when it was over
+	over   bool      // no event will follow
+	ended  time.Time // when over was set
 	more   chan struct{}
 }
 
@@ -33,10 +33,10 @@ func newStream(most int) *stream {
 	return &stream{name: rand.Text(), most: most, first: 1, more: make(chan struct{})}
 }
 
-// id names an event, for Last-Event-ID. Event 0 is the beginning.
+// id is the id of an event, for Last-Event-ID. Event 0 stands before the first one.
 func (st *stream) id(n int) string { return st.name + "-" + strconv.Itoa(n) }
 
-// add keeps an event, and wakes the followers.
+// add appends an event, and wakes the followers.
 func (st *stream) add(data []byte) (n int) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -50,7 +50,7 @@ func (st *stream) add(data []byte) (n int) {
 	return st.first + len(st.events) - 1
 }
 
-// next is the number that the next event has.
+// next is the number of the next event.
 func (st *stream) next() int {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -69,14 +69,14 @@ func (st *stream) wake() {
 	st.more = make(chan struct{})
 }
 
-// has reports whether all events behind number n are kept.
+// has reports whether the stream still has all events after number n.
 func (st *stream) has(n int) bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	return n >= st.first-1 && n < st.first+len(st.events)
 }
 
-// after gives the events behind number n. more is closed when there are others; nil: the stream is over.
+// after gives the events after number n. more is closed when another one comes; nil: the stream is over.
 func (st *stream) after(n int) (events [][]byte, more <-chan struct{}) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -102,7 +102,7 @@ type requestStreams struct {
 	all []*stream
 }
 
-// begin makes the stream of a request. The oldest of too many is not kept any longer.
+// begin makes the stream of a request. If there are too many, it drops the oldest.
 func (r *requestStreams) begin() *stream {
 	st := newStream(keptEvents)
 	r.mu.Lock()
@@ -119,7 +119,7 @@ func (r *requestStreams) forget(limit time.Time) {
 	r.all = slices.DeleteFunc(r.all, func(st *stream) bool { return st.goneBy(limit) })
 }
 
-// find gives the stream of a request that a client has lost, and the last event that it has of it.
+// find gives the stream that a client wants to resume, and the number of the last event that the client has seen.
 func (r *requestStreams) find(lastEventID string) (st *stream, after int, ok bool) {
 	name, after, ok := eventID(lastEventID)
 	if !ok {

@@ -14,7 +14,7 @@ import (
 )
 
 // subscription is an open subscriptions/listen (2026-07-28): the bell of a client without a session. mcp-go writes each
-// notification in notes, with one flush each; the first flush is its acknowledgement.
+// notification from notes and flushes it; the first flush is that of its own acknowledgement.
 type subscription struct {
 	*host
 	progress
@@ -22,7 +22,7 @@ type subscription struct {
 	number uint64 // see opened
 	conn   net.Conn
 	end    func()
-	notes  chan<- mcp.JSONRPCNotification // nil: the client does not ask for the inbox
+	notes  chan<- mcp.JSONRPCNotification // nil: the client has not subscribed to the inbox
 }
 
 type subscriptionKey struct{} // in the context of a request
@@ -35,11 +35,11 @@ func (h *host) newSubscription(root string, conn net.Conn, end func()) *subscrip
 
 func (s *subscription) opened() uint64 { return s.number }
 
-// isBell reports whether mail rings here: the subscription has been acknowledged, and is for the inbox.
+// isBell reports whether mail rings here: mcp-go has acknowledged the subscription, and it includes the inbox.
 func (s *subscription) isBell() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.written > 0 && s.notes != nil // notes is set before anything is written
+	return s.written > 0 && s.notes != nil // notes is set before the first write
 }
 
 // onFlush is called when the kernel has taken the written bytes, or with an error.
@@ -48,13 +48,13 @@ func (s *subscription) onFlush(err error) {
 		s.end()
 		return
 	}
-	s.advance(s.written + 1) // no other goroutine writes it
+	s.advance(s.written + 1) // no other goroutine changes it
 	if s.written == 1 {
 		s.changes.tell(s.root)
 	}
 }
 
-// Ring tells the client that its inbox has changed. nil means that the client's kernel has it.
+// Ring notifies the client that its inbox has changed. nil means that the client's kernel has the notification.
 func (s *subscription) Ring(ctx context.Context, n wake.Notice) error {
 	number, err := s.add(func() int {
 		select {

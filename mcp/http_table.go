@@ -20,14 +20,14 @@ var (
 	errIdle      = errors.New("the session was not used for long")
 )
 
-// sessionTable has the sessions that are open, by their ids. No session's lock is taken under the lock of the table.
+// sessionTable holds the open sessions by id. Callers never take a session's lock while they hold the table's.
 type sessionTable struct {
 	*host
 	mu   sync.Mutex
 	byID map[string]*httpSession
 }
 
-// newSession makes a session, which is not in the table yet.
+// newSession makes a session without adding it to the table.
 func (t *sessionTable) newSession(id string) *httpSession {
 	s := newHTTPSession(t.host, id)
 	s.peer.Others = binder{t, s}
@@ -70,7 +70,7 @@ func (t *sessionTable) find(w http.ResponseWriter, r *http.Request) *httpSession
 	return s
 }
 
-// enter is find, and counts the request as one that the session has under way until leave is called.
+// enter finds the session of a request, and counts the request as under way there until leave is called.
 func (t *sessionTable) enter(w http.ResponseWriter, r *http.Request) (s *httpSession, leave func()) {
 	if s = t.find(w, r); s == nil {
 		return nil, nil
@@ -86,13 +86,13 @@ func (t *sessionTable) enter(w http.ResponseWriter, r *http.Request) (s *httpSes
 	return s, s.leave
 }
 
-// refuseUnknown makes a client initialize anew.
+// refuseUnknown answers 404, at which a client initializes again.
 func refuseUnknown(w http.ResponseWriter) {
 	http.Error(w, "no such session: start with initialize", http.StatusNotFound)
 }
 
-// add puts a session into the table, unless one with its id is there, and gives the one that is there then. When full, it evicts
-// the least recently used session without a mailbox; it returns nil if every session has one.
+// add puts a session into the table unless it has one with this id, and returns the one in the table. When full, it evicts the
+// least recently used session without a mailbox; it returns nil if every session has one.
 func (t *sessionTable) add(s *httpSession) *httpSession {
 	for {
 		oldest := t.oldest()
@@ -120,7 +120,7 @@ func (t *sessionTable) oldest() (oldest *httpSession) {
 	return oldest
 }
 
-// drop ends a session; with forget, its record on disk goes as well.
+// drop ends a session and removes it from the table; with forget, it also removes the record on disk.
 func (t *sessionTable) drop(s *httpSession, why error, forget bool) {
 	t.mu.Lock()
 	if t.byID[s.id] == s {
@@ -133,7 +133,7 @@ func (t *sessionTable) drop(s *httpSession, why error, forget bool) {
 	}
 }
 
-// revive opens a session that has a record, after a start of the daemon. It returns nil if there is no room.
+// revive opens a session from its record, after the daemon has restarted. It returns nil if the table is full.
 func (t *sessionTable) revive(k record) *httpSession {
 	s := t.newSession(k.ID)
 	s.decided, s.root, s.rootBy, s.kept, s.protocol, s.info = true, k.Root, k.RootBy, k, k.Protocol, mcp.Implementation{Name: k.Client}
@@ -142,7 +142,7 @@ func (t *sessionTable) revive(k record) *httpSession {
 		s.peer.Client.Process = k.PID
 	}
 	there := t.add(s)
-	if there != s { // another request was faster, or there is no room
+	if there != s { // another request was faster, or the table is full
 		s.end(errNoSession)
 	} else {
 		t.changes.tell(k.Root)
@@ -150,7 +150,7 @@ func (t *sessionTable) revive(k record) *httpSession {
 	return there
 }
 
-// dropEnded forgets sessions whose client has ended: while their peer holds the server lock, others take them for alive.
+// dropEnded drops sessions whose client has ended: other processes take them for alive while their peer holds the server lock.
 func (t *sessionTable) dropEnded() {
 	for _, s := range t.snapshot() {
 		if s.clientEnded() {
@@ -172,7 +172,7 @@ func (t *sessionTable) sweep() {
 		if kept.ID != "" {
 			t.touchRecord(s.id, used)
 		}
-		if kept.PID == 0 && !s.isThere() { // no process tells when the client has ended
+		if kept.PID == 0 && !s.isThere() { // c2c cannot see a process that would end
 			s.peer.Rest()
 		}
 	}
@@ -181,13 +181,13 @@ func (t *sessionTable) sweep() {
 	}
 }
 
-// binder binds a session to the mailbox that its peer has found. It knows the other sessions.
+// binder binds a session to the mailbox that its peer has found, and compares it with the other sessions.
 type binder struct {
 	*sessionTable
 	s *httpSession
 }
 
-// Taken says whether the client of another session has the mailbox, and is there, see isThere. A client that has connected anew
+// Taken reports whether another session has the mailbox, and its client still uses it (isThere): a client that connects again
 // leaves its old session behind.
 func (b binder) Taken(sid string) bool {
 	return slices.ContainsFunc(b.others(sid), (*httpSession).isThere)
@@ -198,8 +198,8 @@ func (b binder) others(sid string) []*httpSession {
 	return slices.DeleteFunc(b.snapshot(), func(other *httpSession) bool { return other == b.s || other.peer.Session() != sid })
 }
 
-// Bound writes the session's mailbox to its record, and takes it from an MCP session that the client has left. A client that says in
-// each call whose session it is needs a record only once.
+// Bound writes the session's mailbox to its record, and takes the mailbox from an MCP session that the client has left. A client
+// that names its session in each call needs a record only once.
 func (b binder) Bound(sid string, said bool) error {
 	s := b.s
 	s.mu.Lock()
@@ -227,7 +227,7 @@ func (b binder) Bound(sid string, said bool) error {
 	s.kept = k
 	ended := s.ended
 	s.mu.Unlock()
-	if ended { // its client has ended it meanwhile
+	if ended { // the client has ended the session meanwhile
 		s.forgetMailbox()
 	}
 	b.changes.tell(root)

@@ -2,9 +2,9 @@ package mcp
 
 import "sync"
 
-// turns let the POSTs of a session with tool calls run one after another.
+// turns makes the tool calls of a session's POSTs run one after another.
 type turns struct {
-	most int           // that may wait
+	most int           // POSTs that may wait
 	gate chan struct{} // holds one while a tool call runs
 
 	mu      sync.Mutex
@@ -16,11 +16,11 @@ type turn struct {
 	turns *turns
 
 	mu    sync.Mutex
-	waits bool // it is counted in waiting
+	waits bool // counted in turns.waiting
 	has   bool
 }
 
-// wait counts a POST in. It returns nil if too many wait.
+// wait queues a POST. It returns nil if too many wait.
 func (t *turns) wait() *turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -37,7 +37,7 @@ func (t *turns) stopWaiting() {
 	t.waiting--
 }
 
-// take waits for the turn. The POST that has it gives it back: a handler ends, at the latest with the session.
+// take waits for the turn. The POST that has it gives it back, because its handler ends, at the latest with the session.
 func (t *turn) take() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -51,7 +51,7 @@ func (t *turn) take() {
 	}
 }
 
-// give lets another POST of the session have the turn.
+// give passes the turn to another POST of the session.
 func (t *turn) give() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -61,7 +61,7 @@ func (t *turn) give() {
 	}
 }
 
-// end is called when the calls are answered.
+// end gives the turn back, or stops waiting for it. Callers call it when the calls are answered.
 func (t *turn) end() {
 	t.give()
 	if t.waits {

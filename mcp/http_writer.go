@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// checkedWriter bounds the time of each write, and keeps the first error, which mcp-go only logs.
+// checkedWriter bounds the time of each write, and keeps the first error: mcp-go only logs it.
 type checkedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	limit   time.Duration // of a write
 	err     error
-	wrote   bool // something of an answer
+	wrote   bool // at least a part of an answer
 
-	stands, id []byte // what stands for the id of the request, see standIn, and that id; stands is nil where nothing does
+	stands, id []byte // the stand-in for the id of the request (see standIn), and that id; stands is nil without a stand-in
 
-	flushed func(error) // called after each flush, with err; nil: nothing is
+	flushed func(error) // if set, called after each flush with err
 }
 
 func (n *checkedWriter) WriteHeader(status int) {
@@ -30,7 +30,7 @@ func (n *checkedWriter) Write(b []byte) (int, error) {
 	n.bound()
 	sent := b
 	if n.stands != nil {
-		sent = bytes.ReplaceAll(b, n.stands, n.id) // mcp-go writes a message at once
+		sent = bytes.ReplaceAll(b, n.stands, n.id) // mcp-go writes a message in one piece
 	}
 	written, err := n.ResponseWriter.Write(sent)
 	n.keep(err)
@@ -40,7 +40,7 @@ func (n *checkedWriter) Write(b []byte) (int, error) {
 	return written, err
 }
 
-// Flush is what mcp-go calls.
+// Flush is called by mcp-go.
 func (n *checkedWriter) Flush() {
 	n.bound()
 	n.keep(n.control.Flush())

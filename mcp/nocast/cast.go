@@ -1,25 +1,25 @@
-// Package cast stands in for the conversions that mcp-go links (go.mod replaces it). c2c reads arguments with tool.check,
-// and the real one brings html/template and text/template, which allocate at each start. It has what mcp-go 1.2.1
-// calls. mcp-go's readers of other servers' answers call what may fail: that refuses. Nothing calls the others, and they
-// panic.
+// Package cast replaces the conversions that mcp-go links (go.mod names it). c2c checks arguments with Tool.Check, and the
+// real package brings html/template and text/template, which allocate at each start. This one has the functions that
+// mcp-go 1.2.1 calls. Those with an error result return an error: mcp-go calls them when it reads answers of other servers.
+// No code calls the others; they panic.
 package cast
 
 import "errors"
 
 var errNone = errors.New("c2c links no conversions")
 
-// ToFloat64E refuses.
+// ToFloat64E returns an error.
 func ToFloat64E(any) (float64, error) { return 0, errNone }
 
-// ToInt64E refuses.
+// ToInt64E returns an error.
 func ToInt64E(any) (int64, error) { return 0, errNone }
 
-// ToStringSlice knows no slice.
+// ToStringSlice returns nil.
 func ToStringSlice(any) []string { return nil }
 
 func none[T any]() T { panic(errNone) }
 
-// The others are linked by mcp.ParseBoolean and its like, which c2c does not use.
+// mcp.ParseBoolean and the like call these; c2c does not use them.
 func ToBool(any) bool                { return none[bool]() }
 func ToFloat32(any) float32          { return none[float32]() }
 func ToFloat64(any) float64          { return none[float64]() }

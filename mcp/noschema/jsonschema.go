@@ -1,4 +1,4 @@
-// Package jsonschema stands in for the validator that mcp-go links (go.mod replaces it). c2c does not use that validation,
+// Package jsonschema replaces the validator that mcp-go links (go.mod names it). c2c does not use that validation,
 // because Tool.Check checks the arguments. The real validator reads its meta-schemas at each start: that cost 3.8 of the 8 ms
 // that c2cd mcp took to its first answer, and 1.7 MB. This package has the names that mcp-go 1.2.1 calls, and each returns an
 // error.
@@ -26,17 +26,17 @@ type (
 
 func (*ValidationError) Error() string { return errNone.Error() }
 
-// NewCompiler returns a compiler that refuses.
+// NewCompiler returns a compiler whose methods return errors.
 func NewCompiler() *Compiler { return &Compiler{} }
 
-// AddResource refuses.
+// AddResource returns an error.
 func (*Compiler) AddResource(string, any) error { return errNone }
 
-// Compile refuses.
+// Compile returns an error.
 func (*Compiler) Compile(string) (*Schema, error) { return nil, errNone }
 
-// Validate refuses.
+// Validate returns an error.
 func (*Schema) Validate(any) error { return errNone }
 
-// UnmarshalJSON refuses.
+// UnmarshalJSON returns an error.
 func UnmarshalJSON(io.Reader) (any, error) { return nil, errNone }

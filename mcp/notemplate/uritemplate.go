@@ -1,5 +1,5 @@
-// Package uritemplate stands in for the templates of resources that mcp-go links (go.mod replaces it): c2c has none. It has
-// what mcp-go 1.2.1 calls, and refuses to work.
+// Package uritemplate replaces the URI templates that mcp-go links (go.mod names it): c2c has no template. It has the functions
+// that mcp-go 1.2.1 calls; they return an error or panic.
 package uritemplate
 
 import (
@@ -10,25 +10,25 @@ import (
 var errNone = errors.New("c2c links no templates of URIs")
 
 type (
-	// Template is never made.
+	// Template has no value: New always fails.
 	Template struct{}
-	// Values are what matches a template.
+	// Values are the matches of a template.
 	Values map[string]Value
-	// Value is one of them.
+	// Value is one match.
 	Value struct{ V []string }
 )
 
-// New refuses.
+// New returns an error.
 func New(string) (*Template, error) { return nil, errNone }
 
 // MustNew refuses.
 func MustNew(string) *Template { panic(errNone) }
 
-// Raw has nothing to tell.
+// Raw returns "".
 func (*Template) Raw() string { return "" }
 
 // Regexp matches nothing.
 func (*Template) Regexp() *regexp.Regexp { panic(errNone) }
 
-// Match finds nothing.
+// Match returns nil.
 func (*Template) Match(string) Values { return nil }

@@ -1,6 +1,6 @@
-// Package jsonschema stands in for the maker of schemas from Go types that mcp-go links (go.mod replaces it). The schemas of
-// c2c's tools stand in catalog.go, and the real one allocates 81 kB at each start. It has what mcp-go 1.2.1 calls, and refuses
-// to work.
+// Package jsonschema replaces the package with which mcp-go derives schemas from Go types (go.mod names it). The schemas of c2c's
+// tools are in catalog.go, and the real package allocates 81 kB at each start. This one has the functions that mcp-go 1.2.1
+// calls; each returns an error.
 package jsonschema
 
 import (
@@ -20,11 +20,11 @@ type Schema struct {
 	Enum                             []any
 }
 
-// ForOptions are not read.
+// ForOptions is never read.
 type ForOptions struct{ IgnoreInvalidTypes bool }
 
-// For refuses.
+// For returns an error.
 func For[T any](*ForOptions) (*Schema, error) { return nil, errNone }
 
-// ForType refuses.
+// ForType returns an error.
 func ForType(reflect.Type, *ForOptions) (*Schema, error) { return nil, errNone }
