@@ -18,13 +18,13 @@ import (
 	"c2c/mcp/tools"
 )
 
-// StdioLimits bound what a client can make the stdio transport hold or wait for.
-// Zero fields mean the values named here; only tests set others.
+// StdioLimits bound what a client can make the stdio transport keep in memory or
+// wait for. A zero field means the value named here; only tests set others.
 type StdioLimits struct {
 	Line  int           // bytes in one message from the client; 4 MiB
-	Write time.Duration // for one answer to be taken by the client; 10 s
+	Write time.Duration // how long an answer waits for the client to read it; 10 s
 	Drain time.Duration // from the end of input to the last answer; 5 s
-	Log   *slog.Logger  // of mistakes of ours; nil discards
+	Log   *slog.Logger  // of c2c's own mistakes; nil discards
 
 	Stateless *Stateless // see Config
 }
@@ -40,21 +40,21 @@ func (l StdioLimits) withDefaults() StdioLimits {
 const queued = 64
 
 // Serve answers the JSON-RPC lines of in on out until in ends, and then returns
-// nil once every request has been answered or the drain limit is over. When ctx
-// is cancelled it returns ctx's error as soon as the handlers let it, and when
-// out breaks that error.
+// nil when every request is answered or the drain limit is over. When ctx is
+// cancelled, it returns ctx's error after the handlers have returned; when out
+// breaks, it returns that error.
 //
 // It stands in for mcp-go's own ServeStdio, which loses pipelined requests at
 // the end of input, sends a handler's notifications after its answer and cannot
-// be ended while the client does not read (measured, v1.2.1).
+// end while the client does not read (measured, v1.2.1).
 //
 // Tool calls run one at a time, in the order they came: what a client sends
 // first is delivered first, and a poll sees what an earlier one left. Only a call
-// that waits for somebody else lets the next one begin, see YieldTurn. All other
-// requests are answered as they are read, so a ping is answered beside a slow tool.
+// that waits for another session lets the next one begin, see YieldTurn. Serve
+// answers all other requests when it reads them: a ping during a slow tool call too.
 //
-// A read of in, or a write to out, that is blocked for good when Serve returns
-// is left behind: the caller is about to exit, or closes both.
+// When Serve returns, a blocked read of in or write to out may still be under way:
+// the caller must exit, or close both.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, srv *server.MCPServer, limits StdioLimits) error {
 	limits = limits.withDefaults()
 	session := server.NewInProcessSession(tools.StdioID, nil)
@@ -73,7 +73,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, srv *server.MCPServ
 
 	work, stop := context.WithCancel(srv.WithContext(ctx, session))
 	defer stop()
-	// A client that is offered no later protocol falls back to 2025-11-25, see Stateless.
+	// A client to which c2c offers no later protocol falls back to 2025-11-25, see Stateless.
 	work = server.WithSupportedProtocolVersions(work, mcp.LegacyProtocolVersions())
 
 	ended := make(chan error, 1)
@@ -107,7 +107,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, srv *server.MCPServ
 	return err
 }
 
-// read answers each line or queues it in calls, which it closes at the end of the input.
+// read answers each line or queues it in calls. It closes calls at the end of the input.
 func (t *stdio) read(ctx context.Context, in io.Reader, limits StdioLimits) error {
 	defer close(t.calls)
 	r := bufio.NewReaderSize(in, 64<<10)
@@ -148,7 +148,7 @@ func (t *stdio) read(ctx context.Context, in io.Reader, limits StdioLimits) erro
 		}
 		switch m.Method {
 		case string(mcp.MethodToolsCall), string(mcp.MethodInitialize), string(mcp.MethodServerDiscover), string(mcp.MethodSubscriptionsListen), string(mcp.MethodResourcesRead):
-			// initialize says who calls: it stays in order with the calls, and so does server/discover. The last two may take a while.
+			// initialize and server/discover name the client, so they stay in order with the calls. The last two may take a while.
 			if err := t.queue(ctx, r); err != nil {
 				return err
 			}
@@ -158,7 +158,7 @@ func (t *stdio) read(ctx context.Context, in io.Reader, limits StdioLimits) erro
 	}
 }
 
-// queue gives a request its turn among the calls, and waits while too many are before it.
+// queue appends a request to the calls, and waits while too many are queued.
 func (t *stdio) queue(ctx context.Context, r *request) error {
 	select {
 	case t.calls <- r:
@@ -168,7 +168,7 @@ func (t *stdio) queue(ctx context.Context, r *request) error {
 	}
 }
 
-// answerCalls works off the calls, and then ends the output, unless ctx is done before.
+// answerCalls answers the calls in order, and then ends the output, unless ctx is done first.
 func (t *stdio) answerCalls(ctx context.Context) {
 	defer close(t.answered)
 	underway := runningCalls{hungUp: make(chan struct{})}
@@ -177,9 +177,9 @@ func (t *stdio) answerCalls(ctx context.Context) {
 		select {
 		case r, ok := <-t.calls:
 			if !ok {
-				close(underway.hungUp) // nobody waits for those answers any more
+				close(underway.hungUp) // the client no longer waits for these answers
 				underway.wait.Wait()
-				close(t.out.Lines) // the reader, which writes too, has ended
+				close(t.out.Lines) // read, which writes too, has returned
 				return
 			}
 			underway.answer(t, r)
@@ -192,7 +192,7 @@ func (t *stdio) answerCalls(ctx context.Context) {
 // runningCalls are the tool calls under way: the one that has the turn, and those that have yielded it.
 type runningCalls struct {
 	wait   sync.WaitGroup
-	hungUp chan struct{} // closed: those that have yielded end
+	hungUp chan struct{} // closed: the calls that have yielded must end
 }
 
 // answer returns when the call is answered, or has yielded its turn.
@@ -205,7 +205,7 @@ func (a *runningCalls) answer(t *stdio, r *request) {
 		t.answer(r)
 	})
 	if r.Method == string(mcp.MethodSubscriptionsListen) {
-		yield() // it goes on until the client ends it
+		yield() // the call goes on until the client ends it
 	}
 	select {
 	case <-done:
@@ -221,7 +221,7 @@ func (a *runningCalls) answer(t *stdio, r *request) {
 	})
 }
 
-// answer has r handled, writes the answer and calls what OnWritten was given.
+// answer handles r, writes the answer, and calls the function that the handler gave to OnWritten.
 func (t *stdio) answer(r *request) {
 	if r.isBatch {
 		t.answerBatch(r)

@@ -20,14 +20,14 @@ type stdio struct {
 	session  *server.InProcessSession
 	log      *slog.Logger
 	out      *rpc.Output
-	calls    chan *request // in the order in which they came
-	answered chan struct{} // closed when no call is under way any more
+	calls    chan *request // in the order of their arrival
+	answered chan struct{} // closed when no call is under way any longer
 
-	pending sync.Map // the requests under way, by their ids
+	pending sync.Map // requests under way, by id
 	agreed  atomic.Pointer[string]
 }
 
-// version is the revision that was agreed on, "" before.
+// version is the agreed revision, "" before initialize is answered.
 func (t *stdio) version() string {
 	if v := t.agreed.Load(); v != nil {
 		return *v
@@ -35,14 +35,14 @@ func (t *stdio) version() string {
 	return ""
 }
 
-// A request is a message on its way to an answer; also a notification, which
-// gets none.
+// A request is a message that waits for its answer, or a notification, which gets
+// none.
 type request struct {
 	rpc.Message
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
-	srv     *server.MCPServer // has it handled
-	refusal *mcp.JSONRPCError // the answer, when no handler is needed
+	srv     *server.MCPServer // handles it
+	refusal *mcp.JSONRPCError // the answer, if it needs no handler
 	isBatch bool
 	batch   []*request // its requests and notifications
 }
@@ -67,11 +67,11 @@ func (t *stdio) begin(ctx context.Context, m rpc.Message, refusal *mcp.JSONRPCEr
 }
 
 func (t *stdio) end(r *request) {
-	t.pending.CompareAndDelete(string(r.ID), r) // a client may use an id again before the answer
+	t.pending.CompareAndDelete(string(r.ID), r) // a client may reuse an id before the answer
 	r.cancel(nil)
 }
 
-// agreedIn is the revision that an answer to initialize names, "" in any other one.
+// agreedIn is the revision that an answer to initialize names, "" for any other answer.
 func agreedIn(resp mcp.JSONRPCMessage) string {
 	if r, ok := resp.(mcp.JSONRPCResponse); ok {
 		if init, ok := r.Result.(mcp.InitializeResult); ok {
@@ -81,7 +81,7 @@ func agreedIn(resp mcp.JSONRPCMessage) string {
 	return ""
 }
 
-// send writes an answer, or those of a batch.
+// send writes an answer, or the answers of a batch.
 func (t *stdio) send(resp any) error {
 	b, err := json.Marshal(resp)
 	if err != nil {

@@ -17,18 +17,18 @@ import (
 	"c2c/wake"
 )
 
-// Stateless answers requests of 2026-07-28 over standard input and output, from a client that c2c does not know: it may have no other
-// revision. The clients that c2c knows begin with initialize; Claude Code gives no channel to a server with which it has
-// agreed on a later one. Config and StdioLimits get the same Stateless. The zero value is ready.
+// Stateless answers requests of revision 2026-07-28 over standard input and output, from clients that c2c does not know: they may
+// have no other revision. The clients that c2c knows begin with initialize, and Claude Code gives no channel to a server with a
+// later revision. Config and StdioLimits get the same Stateless. The zero value is ready.
 type Stateless struct {
-	// Listens is called when the client asks to be told of its inbox. bells gives its bell, by session id; changed tells that
-	// it may give another one. nil: nobody rings.
+	// Listens is called when the client subscribes to its inbox. bells gives its bell by session id; changed receives a value
+	// when that may have changed. nil: mail does not ring.
 	Listens func(bells func() map[string]wake.Doorbell, changed <-chan struct{})
 
 	t       *tools.Tools
 	make    sync.Once
 	srv     *server.MCPServer // made at the first request: most clients never send one
-	changed chan struct{}     // holds one
+	changed chan struct{}     // its buffer is one
 	begun   sync.Once
 
 	mu     sync.Mutex
@@ -37,18 +37,18 @@ type Stateless struct {
 
 var errReplaced = errors.New("the client listens anew")
 
-// Attach has it answer with the tools.
+// Attach sets the tools.
 func (m *Stateless) Attach(t *tools.Tools) {
 	m.t, m.changed = t, make(chan struct{}, 1)
 }
 
-// answers reports whether a request is one for m: it names a revision without sessions, and c2c does not know its client.
+// answers reports whether m answers a request: it names a revision without sessions, and c2c does not know the client.
 func (m *Stateless) answers(msg rpc.Message) bool {
 	return m != nil && m.t != nil && msg.ID != nil && bytes.Contains(msg.Raw, []byte(mcp.MetaKeyProtocolVersion)) &&
 		rpc.IsStateless(msg.Version()) && !m.knows(msg)
 }
 
-// knows reports whether c2c knows the client of a request, by c2c's own configuration or by what the client calls itself.
+// knows reports whether c2c knows the client of a request, by c2c's own configuration or by the name that the client gives itself.
 func (m *Stateless) knows(msg rpc.Message) bool {
 	_, configured := client.Find(m.t.Cfg.Client)
 	_, named := client.ByInfo(msg.ClientName())
@@ -59,7 +59,7 @@ func (m *Stateless) mcpServer() *server.MCPServer {
 	m.make.Do(func() {
 		hooks := &server.Hooks{}
 		hooks.AddBeforeCallTool(func(ctx context.Context, _ any, _ *mcp.CallToolRequest) { m.begin(ctx) })
-		hooks.AddAfterCallTool(func(context.Context, any, *mcp.CallToolRequest, any) { m.tell() }) // it may have a session now
+		hooks.AddAfterCallTool(func(context.Context, any, *mcp.CallToolRequest, any) { m.tell() }) // the client may have a session now
 		hooks.AddBeforeReadResource(func(ctx context.Context, _ any, _ *mcp.ReadResourceRequest) { m.begin(ctx) })
 		hooks.AddBeforeSubscriptionsListen(func(ctx context.Context, _ any, req *mcp.SubscriptionsListenRequest) {
 			m.begin(ctx)
@@ -75,7 +75,7 @@ func (m *Stateless) mcpServer() *server.MCPServer {
 }
 
 // begin does what older revisions do at initialize. server/discover and tools/list do not call it: clients start throw-away copies
-// of their servers for those.
+// of their servers for them.
 func (m *Stateless) begin(ctx context.Context) {
 	m.begun.Do(func() {
 		m.t.Only.Speaks(server.RequestProtocolVersion(ctx))
@@ -88,11 +88,11 @@ func (m *Stateless) begin(ctx context.Context) {
 func (m *Stateless) tell() {
 	select {
 	case m.changed <- struct{}{}:
-	default: // the ringer has not looked since the change before
+	default: // the ringer has not looked since the last change
 	}
 }
 
-// adopt makes a request one that the server of this revision answers.
+// adopt changes a request so that the server of this revision answers it.
 func (m *Stateless) adopt(r *request, session *server.InProcessSession) {
 	var s server.ClientSession = session
 	if r.Method == string(mcp.MethodSubscriptionsListen) {
@@ -105,16 +105,16 @@ func (m *Stateless) adopt(r *request, session *server.InProcessSession) {
 // stdioSubscription is a subscriptions/listen that is open: the client as that request sees it.
 type stdioSubscription struct {
 	*server.InProcessSession
-	acks  chan mcp.JSONRPCNotification // what mcp-go sends on it: the acknowledgement
-	id    json.RawMessage              // of the request: every notification has it
-	wants bool                         // it is for the inbox
+	acks  chan mcp.JSONRPCNotification // what mcp-go sends for it: the acknowledgement
+	id    json.RawMessage              // of the request; every notification carries it
+	wants bool                         // it includes the inbox
 	end   context.CancelCauseFunc
 	ctx   context.Context // of the request
 }
 
 func (l *stdioSubscription) NotificationChannel() chan<- mcp.JSONRPCNotification { return l.acks }
 
-// listen makes the subscription of a request. Its bell rings behind the acknowledgement.
+// listen makes the subscription of a request. Its bell rings after the acknowledgement only.
 func (m *Stateless) listen(r *request, session *server.InProcessSession) *stdioSubscription {
 	l := &stdioSubscription{InProcessSession: session, acks: make(chan mcp.JSONRPCNotification, 1), id: r.ID, end: r.cancel, ctx: r.ctx}
 	go func() {
@@ -131,7 +131,7 @@ func (m *Stateless) listen(r *request, session *server.InProcessSession) *stdioS
 	return l
 }
 
-// open makes l the bell. The newest one stays, as over HTTP.
+// open makes l the bell and ends an older one, as over HTTP.
 func (m *Stateless) open(l *stdioSubscription) {
 	m.mu.Lock()
 	old := m.newest
@@ -154,7 +154,7 @@ func (m *Stateless) open(l *stdioSubscription) {
 	})
 }
 
-// bells has the bell of the client, if it listens and has a session.
+// bells gives the client's bell by session id, if the client has subscribed and has a session.
 func (m *Stateless) bells() map[string]wake.Doorbell {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -165,7 +165,7 @@ func (m *Stateless) bells() map[string]wake.Doorbell {
 	return map[string]wake.Doorbell{sid: m.newest}
 }
 
-// Ring queues the bell for the client and returns nil.
+// Ring queues the notification for the client and returns nil.
 func (l *stdioSubscription) Ring(ctx context.Context, n wake.Notice) error {
 	select {
 	case <-l.ctx.Done():

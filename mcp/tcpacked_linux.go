@@ -12,12 +12,12 @@ import (
 	"c2c/mcp/rpc"
 )
 
-// isReset is the state of a socket whose other end has refused what was sent (TCP_CLOSE in the kernel's tcp_states.h): its
-// program was gone, or closed the connection with something unread. One that has read all and then closes is in another.
+// isReset is the state of a socket whose other end has refused data (TCP_CLOSE in the kernel's tcp_states.h): its program has
+// ended, or has closed the connection with unread data. If it reads all and then closes, the state is another one.
 const isReset = 7
 
-// tcpAcked waits until the kernel at the other end of a connection has acknowledged all that was written to it. No more can
-// be known: MCP has no word for an answer that was read. For a connection that is no socket, or nil, that is so at once.
+// tcpAcked waits until the kernel at the other end of a connection has acknowledged all written bytes. c2c cannot know more: MCP
+// has no receipt for an answer. If conn is nil or no socket, tcpAcked returns at once.
 func tcpAcked(ctx context.Context, conn net.Conn, limit time.Duration) error {
 	socket, ok := conn.(syscall.Conn)
 	if !ok {
@@ -44,7 +44,7 @@ func tcpAcked(ctx context.Context, conn net.Conn, limit time.Duration) error {
 	}
 }
 
-// unsent gives the bytes that the other end has not acknowledged.
+// unsent counts the bytes that the other end has not acknowledged.
 func unsent(raw syscall.RawConn) (left int, reset bool, err error) {
 	var failed error
 	err = raw.Control(func(fd uintptr) {

@@ -8,5 +8,5 @@ import (
 	"time"
 )
 
-// tcpAcked counts what was flushed as arrived: this system does not tell what the other end has acknowledged.
+// tcpAcked takes flushed bytes for acknowledged: on this system c2c cannot see what the other end has acknowledged.
 func tcpAcked(ctx context.Context, _ net.Conn, _ time.Duration) error { return ctx.Err() }

@@ -9,22 +9,22 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// BatchVersion is the one revision of MCP with JSON-RPC batches. Those before and behind it have one message a line or a POST.
+// BatchVersion is the only revision of MCP with JSON-RPC batches. All others have one message in each line or POST.
 const BatchVersion = "2025-03-26"
 
-// MaxBatch bounds the messages of a batch. Its bytes are bounded as those of one message.
+// MaxBatch bounds the number of messages in a batch. In bytes, a batch has the same limit as one message.
 const MaxBatch = 64
 
 // Item is one message of a batch.
 type Item struct {
 	Message
-	Body    json.RawMessage   // as it came
-	Refusal *mcp.JSONRPCError // its answer, when no handler is needed
+	Body    json.RawMessage   // as received
+	Refusal *mcp.JSONRPCError // the answer, if it needs no handler
 }
 
 func IsBatch(b []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(b, " \t\r\n"), []byte("[")) }
 
-// ParseBatch sorts the messages of a batch, in their order. A refusal is for the whole of it.
+// ParseBatch parses the messages of a batch and keeps their order. refusal, if set, answers the whole batch.
 func ParseBatch(b []byte) (all []Item, refusal *mcp.JSONRPCError) {
 	if !json.Valid(b) || !utf8.Valid(b) {
 		_, refusal = Parse(b)

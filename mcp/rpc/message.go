@@ -12,7 +12,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// ErrLineTooLong is what ReadLine returns after it has skipped such a line.
+// ErrLineTooLong is returned by ReadLine after it has skipped a line over its limit.
 var ErrLineTooLong = errors.New("line too long")
 
 // ReadLine returns the next line that is not blank, without white space around
@@ -37,7 +37,7 @@ func ReadLine(r *bufio.Reader, limit int) ([]byte, error) {
 			return nil, ErrLineTooLong
 		}
 		if l = bytes.TrimSpace(l); len(l) > 0 {
-			return l, nil // a read error comes again at the next call
+			return l, nil // the next call returns the read error again
 		}
 		if err != nil {
 			return nil, err
@@ -45,15 +45,15 @@ func ReadLine(r *bufio.Reader, limit int) ([]byte, error) {
 	}
 }
 
-// A message is one line from the client.
+// Message is one JSON-RPC message from the client.
 type Message struct {
 	Raw    json.RawMessage
-	ID     json.RawMessage // nil: a notification or a response, never answered
+	ID     json.RawMessage // nil: a notification or a response, which get no answer
 	Method string
 }
 
-// Parse sorts a line. For a message that needs no handler, refusal is the answer; for a message to ignore, both results are
-// zero.
+// Parse parses a line. If the message needs no handler, refusal is its answer; if the caller should ignore it, both results
+// are zero.
 func Parse(b []byte) (m Message, refusal *mcp.JSONRPCError) {
 	if !json.Valid(b) { // also false for nesting deeper than 10,000
 		return m, Refuse(nil, mcp.PARSE_ERROR, "parse error: the line is not JSON")
@@ -79,13 +79,13 @@ func Parse(b []byte) (m Message, refusal *mcp.JSONRPCError) {
 	}
 	switch {
 	case head.Method != "" && head.ID == nil:
-		// A notification is never answered, right or wrong: Codex closes the
-		// connection when one is.
+		// A notification never gets an answer, not even an error: Codex
+		// closes the connection when one does.
 		if head.JSONRPC != mcp.JSONRPC_VERSION {
 			return m, nil
 		}
 	case head.Result != nil || head.Error != nil:
-		return m, nil // we send no requests, so this cannot be a response to one
+		return m, nil // c2c sends no requests, so this cannot answer one
 	case head.ID != nil && !isID(head.ID):
 		return m, Refuse(nil, mcp.INVALID_REQUEST, "invalid request: the id is neither a string nor a number")
 	case head.Method == "":

@@ -10,29 +10,29 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// Why an answer was not written.
+// Reasons why an answer was not written.
 var (
-	ErrStalled   = errors.New("client does not read its answers") // in time
+	ErrStalled   = errors.New("client does not read its answers") // within the limit
 	ErrStopping  = errors.New("server is stopping")
 	ErrCancelled = errors.New("the client cancelled the request")
 	ErrHungUp    = errors.New("the client has hung up")
 )
 
-// An output is the only writer of the client's pipe. One goroutine does all
-// writing, so lines never mix, and what a handler sent before it answered goes
-// out before its answer.
+// An Output is the only writer of the client's pipe. One goroutine does all
+// writing, so lines never mix, and a handler's notifications go out before its
+// answer.
 //
-// A blocked write cannot be taken back: writers give up waiting, but the line
-// that was begun stays at the head of the pipe and is completed when the client
-// reads again. Hence "not written" may turn out to be "written late", and mail
-// in such an answer is offered a second time, with the same id.
+// No one can take back a blocked write: Write stops waiting, but Run completes
+// the line when the client reads again. So an answer that Write has reported as
+// not written may still reach the client late, and c2c hands over the mail in it
+// a second time, with the same id.
 type Output struct {
 	w             io.Writer
 	limit         time.Duration
 	notifications <-chan mcp.JSONRPCNotification // if it is full, mcp-go drops a notification with an error and does not wait
-	Lines         chan line                      // unbuffered: a line not taken can be withdrawn
+	Lines         chan line                      // unbuffered: a writer can withdraw a line that Run has not taken
 	Abort         chan struct{}                  // closed: writers stop waiting at once
-	Done          chan struct{}                  // closed when run has returned
+	Done          chan struct{}                  // closed when Run has returned
 	Broken        chan struct{}                  // closed at the pipe's first error
 	failed        error                          // that error
 
@@ -41,7 +41,7 @@ type Output struct {
 
 type line struct {
 	bytes []byte
-	done  chan error // buffered: run never waits for a writer that gave up
+	done  chan error // buffered: Run never waits for a writer that gave up
 }
 
 func NewOutput(w io.Writer, limit time.Duration, notifications <-chan mcp.JSONRPCNotification) *Output {
@@ -64,7 +64,7 @@ func (o *Output) Run() {
 		case n := <-o.notifications:
 			o.notify(n)
 		case l, ok := <-o.Lines:
-			for len(o.notifications) > 0 { // nobody else takes them
+			for len(o.notifications) > 0 { // no other goroutine takes them
 				o.notify(<-o.notifications)
 			}
 			if !ok {
@@ -96,7 +96,7 @@ func (o *Output) put(b []byte) error {
 	return err
 }
 
-// Failure is the first error of the pipe, nil before broken or done.
+// Failure is the first error of the pipe, nil until Broken is closed.
 func (o *Output) Failure() error {
 	select {
 	case <-o.Broken:
@@ -106,9 +106,9 @@ func (o *Output) Failure() error {
 	}
 }
 
-// Write returns when b has been written whole, or with an error when that took longer than the limit. The time that the current
-// write has already taken counts, so all requests of a client that stopped reading wait one limit together, not one each. Each
-// still gets a moment: the client may just have read that line and go on reading.
+// Write returns when b has been written whole, or with an error when that takes longer than the limit. The limit includes the time
+// that the current write has already taken, so all requests of a client that has stopped reading wait one limit together, not one
+// each. Each still waits a hundredth of it: the client may just have begun to read again.
 func (o *Output) Write(b []byte) error {
 	wait := o.limit
 	if began := o.busy.Load(); began != nil {

@@ -20,13 +20,13 @@ import (
 
 const (
 	ToolAsk = "ask"
-	// askWait is how long ask waits when the call does not say: clients made with the MCP SDK end a call after 60 s.
+	// askWait is how long ask waits by default: clients made with the MCP SDK end a call after 60 s.
 	askWait, askMost = 50, 600 // seconds
-	// progressEvery is how often a client is told that a call goes on. Some clients begin to count its time anew then.
+	// progressEvery is how often c2c notifies a client that a call goes on. Some clients restart the call's timeout then.
 	progressEvery = 5 * time.Second // Config.Progress by default
 )
 
-// ask sends a question and waits for the answer, while other calls are answered.
+// ask sends a question and waits for the answer. Meanwhile the server answers other calls.
 func (c *toolCall) ask(ctx context.Context) (any, error) {
 	m := c.message()
 	if m.To == "" {
@@ -55,7 +55,7 @@ func (c *toolCall) ask(ctx context.Context) (any, error) {
 	return res, err
 }
 
-// askedAndWaited gives the result of ask. It does not wait for a session that is not there.
+// askedAndWaited gives the result of ask. It does not wait if the asked session is gone.
 func (c *toolCall) askedAndWaited(ctx context.Context, sid string, q *broker.Question, wait time.Duration) (any, error) {
 	if q.Recipient == sessions.Absent {
 		return c.noAnswer(ctx, q, q.To+" is absent, and the question waits for it"), nil
@@ -70,7 +70,7 @@ func (c *toolCall) askedAndWaited(ctx context.Context, sid string, q *broker.Que
 	return c.noAnswer(ctx, q, err.Error()), nil
 }
 
-// await returns with the answer, or without it when the time is over.
+// await returns the answer, or none when the time is over.
 func (c *toolCall) await(ctx context.Context, q *broker.Question, limit time.Duration) (a *broker.Answer, err error) {
 	file, err := q.Changed()
 	if err != nil {
@@ -94,11 +94,11 @@ func (c *toolCall) await(ctx context.Context, q *broker.Question, limit time.Dur
 	return a, err
 }
 
-// maxToken bounds the token of a client that wants to hear of progress, in bytes of JSON. Each notification has it, and over
-// HTTP the newest of them are kept.
+// maxToken bounds a client's progress token, in bytes of JSON. Each notification carries the token, and over HTTP a stream keeps
+// the newest notifications.
 const maxToken = 256
 
-// tellProgress tells the client now and then that the call goes on, if it has asked for that, until stop is called.
+// tellProgress sends the client progress notifications until stop is called, if the client has asked for them.
 func (c *toolCall) tellProgress(ctx context.Context, q *broker.Question) (stop func()) {
 	srv := server.ServerFromContext(ctx)
 	if srv == nil || c.req.Params.Meta == nil || c.req.Params.Meta.ProgressToken == nil {
@@ -120,7 +120,7 @@ func (c *toolCall) tellProgress(ctx context.Context, q *broker.Question) (stop f
 				return
 			case <-tick.C:
 			}
-			srv.SendNotificationToClient(ctx, "notifications/progress", map[string]any{ // a client that does not read has other troubles
+			srv.SendNotificationToClient(ctx, "notifications/progress", map[string]any{ // on an error the call goes on
 				"progressToken": c.req.Params.Meta.ProgressToken, "progress": float64(n) * every.Seconds(),
 				"message": "waiting for the answer of " + q.To,
 			})
@@ -129,8 +129,8 @@ func (c *toolCall) tellProgress(ctx context.Context, q *broker.Question) (stop f
 	return func() { cancel(); <-done }
 }
 
-// handAnswer makes the answer the result. It counts as read once that is written. One that is too long for a result stays
-// mail, which comes in parts.
+// handAnswer returns the answer as the result. The answer counts as read once the result is written. An answer that is too long
+// for a result stays in the mailbox: poll_inbox gives it in parts.
 func (c *toolCall) handAnswer(ctx context.Context, sid string, q *broker.Question, a *broker.Answer) (any, error) {
 	text, err := ToJSON(a.Message)
 	if err == nil && len(text) > c.room() {
@@ -154,7 +154,7 @@ func (c *toolCall) handAnswer(ctx context.Context, sid string, q *broker.Questio
 	return mcp.NewToolResultText(text), nil
 }
 
-// outcome is the result of ask without an answer in it.
+// outcome is the result of ask when no answer came.
 type outcome struct {
 	Answered bool   `json:"answered"`
 	ID       string `json:"message_id"` // of the question
@@ -163,11 +163,11 @@ type outcome struct {
 	Note     string `json:"note"`
 }
 
-// noAnswer is no failure of the call, whatever the reason: the question was sent, and a model that is told of a failure
-// sends it again.
+// noAnswer makes a result that is no error, whatever the reason: the question was sent, and a model that sees an error would
+// send it again.
 func (c *toolCall) noAnswer(ctx context.Context, q *broker.Question, why string) outcome {
 	var st explain.MessageStatus
-	c.limited(ctx, func(ctx context.Context) (err error) { // else the result goes without its state
+	c.limited(ctx, func(ctx context.Context) (err error) { // on an error the result has no state
 		st, err = c.b.Status(ctx, q.ID)
 		return err
 	})

@@ -22,15 +22,15 @@ type toolCall struct {
 	req    mcp.CallToolRequest
 	caller callers.Caller
 
-	handsMail bool // its answer has mail in it, which is acknowledged once that is written
+	handsMail bool // its answer has mail in it, which c2c acknowledges once the answer is written
 }
 
-// attach is the caller's session, registered if it was not.
+// attach gives the caller's session, and registers it if necessary.
 func (c *toolCall) attach(ctx context.Context) (sessions.Session, error) {
 	return c.find(ctx, c.b.Attach)
 }
 
-// find gives the caller's session, which the function find finds or makes.
+// find gives the caller's session; the argument find finds or makes it.
 func (c *toolCall) find(ctx context.Context, find func(context.Context, callers.Caller) (sessions.Session, error)) (sessions.Session, error) {
 	if c.Others != nil && c.caller.Last == "" {
 		defer c.Others.One()()
@@ -47,7 +47,7 @@ func (c *toolCall) find(ctx context.Context, find func(context.Context, callers.
 		}
 	}
 	c.caller.Last = s.ID
-	if err := turns.SawAnswer(c.b.Registry, s.ID, time.Now().Add(-turns.AnswerTick)); err != nil { // its model has called us
+	if err := turns.SawAnswer(c.b.Registry, s.ID, time.Now().Add(-turns.AnswerTick)); err != nil { // its model has called c2c
 		c.Cfg.Log.Warn("an answer of a session's model is not recorded", "session", s.ID, "err", err)
 	}
 	return s, c.own(s)
@@ -60,7 +60,7 @@ func (c *toolCall) mailbox(ctx context.Context) (s sessions.Session, box *inbox.
 	return s, box, err
 }
 
-// own refuses a session_id in the call that is not the caller's: a model has written it, which proves nothing.
+// own returns an error if the call's session_id is not the caller's: a model wrote it, so it proves nothing.
 func (c *toolCall) own(s sessions.Session) error {
 	if sid := c.req.GetString("session_id", ""); sid != "" && sid != s.ID {
 		return fmt.Errorf("session_id %q is not yours; leave it out, yours is %q", sid, s.ID)
@@ -68,10 +68,10 @@ func (c *toolCall) own(s sessions.Session) error {
 	return nil
 }
 
-// lockWait is Config.LockWait by default. No tool but ask waits for anything else.
+// lockWait is the default of Config.LockWait. Only ask also waits for something else.
 const lockWait = 10 * time.Second
 
-// limited calls do with as much time as a call may wait for a lock.
+// limited calls do with a context that ends when a call may wait for a lock no longer.
 func (c *toolCall) limited(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.Cfg.LockWait, lockWait))
 	defer cancel()

@@ -20,20 +20,20 @@ const (
 	ChannelNotification = "notifications/" + client.ChannelCapability
 )
 
-// Channel reaches an idle Claude Code session with channel notifications. The client takes them if its person has started it with
-// the channel. Otherwise it drops them in silence; it never says which.
+// Channel wakes an idle Claude Code session with channel notifications. The client accepts them if its person has started it with
+// the channel. Otherwise it drops them silently; it never says which.
 type Channel struct {
 	Server *server.MCPServer
 	Box    *inbox.Mailbox
-	Busy   func(context.Context) bool // whether the client works; nil: never
+	Busy   func(context.Context) bool // reports whether the client is working; nil: never
 }
 
-// Ring sends a notification without any body. The UserPromptSubmit hook that it fires hands the mail over.
+// Ring sends a notification without any message body. The client then runs its UserPromptSubmit hook, which hands the mail over.
 func (c *Channel) Ring(ctx context.Context, n wake.Notice) error {
 	return c.push(ctx, n.Text(wake.Poll), map[string]any{"from": n.Senders()})
 }
 
-// Carry sends the messages, each in its envelope. Its receipt is the UserPromptSubmit hook, which sees them.
+// Carry sends the messages, each in its envelope. The UserPromptSubmit hook sees them there, and that is their receipt.
 func (c *Channel) Carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	return watch.Receipt{Box: c.Box, Busy: c.Busy}.Carry(ctx, msgs, func(msgs []mail.Message) (ids []string, err error) {
 		for _, m := range msgs {
@@ -46,7 +46,7 @@ func (c *Channel) Carry(ctx context.Context, msgs []mail.Message) (had []string,
 	}, c)
 }
 
-// Meta is what the client writes around a message. What is no alias could close the tag there.
+// Meta is what the client writes into the tag around a message. Text that is no alias could close that tag.
 func Meta(m mail.Message) map[string]any {
 	meta := map[string]any{"ts": m.Time().UTC().Format("15:04")}
 	for key, name := range map[string]string{"from": m.From, "to": m.To, "from_alias": m.From, "to_alias": m.To} {
@@ -69,10 +69,10 @@ func (c *Channel) push(ctx context.Context, content string, meta map[string]any)
 	switch {
 	case errors.Is(err, server.ErrNotificationChannelBlocked):
 		return fmt.Errorf("%w: it does not read what is pushed", wake.ErrUncaptured)
-	case err != nil: // nobody has initialized, or it has gone
+	case err != nil: // no client has initialized, or it has ended
 		return fmt.Errorf("%w: %v", wake.ErrUnreachable, err)
 	}
 	return nil
 }
 
-const StdioID = "stdio" // a process has one client
+const StdioID = "stdio" // a server process has one client

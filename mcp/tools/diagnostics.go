@@ -13,7 +13,7 @@ import (
 	"c2c/wake"
 )
 
-// diagnostics is how a session can be reached, and how it was.
+// diagnostics says how c2c can reach a session, and how it did so last.
 type diagnostics struct {
 	Connection
 	Alias      string             `json:"alias,omitempty"`
@@ -30,7 +30,7 @@ const (
 	HTTPWhy  = "the client sends its calls to the HTTP daemon (c2c serve), as its configuration says"
 )
 
-// fallback is for a client over HTTP that is not to depend on the daemon. One that c2c install knows is set up by that.
+// fallback says how a client over HTTP can do without the daemon: c2c install sets it up, if it knows the client.
 func fallback(name string) string {
 	install := "c2c install --print mcp prints what stands there instead"
 	if profile, known := client.Find(name); known {
@@ -40,7 +40,7 @@ func fallback(name string) string {
 		install + ". Restart the client. Mail that waits goes on waiting for its alias"
 }
 
-// ShownID is how much of the id of an MCP session is told.
+// ShownID is how many characters of an MCP session's id c2c shows.
 const ShownID = 8
 
 func (p *Peer) reached() Connection {

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	toolPollInbox = "poll_inbox" // also the name of a reader
+	toolPollInbox = "poll_inbox" // also the name of this reader in leases and logs
 	toolPeekInbox = "peek_inbox"
 )
 
@@ -68,13 +68,13 @@ func (c *toolCall) send(ctx context.Context) (any, error) {
 	return c.b.Send(ctx, s, l)
 }
 
-// maxFiles is how many files an answer may point at.
+// maxFiles is how many files a reply may name.
 const maxFiles = 10
 
-// answer is the text of a reply, which the Channels reference calls text.
+// answer makes the message of a reply. The Channels reference names the argument text.
 func (c *toolCall) answer() (mail.Message, error) {
 	m := c.message()
-	m.ID = "" // message_id names the other one
+	m.ID = "" // message_id is the id of the other message
 	text := c.req.GetString("text", "")
 	if m.Content != "" && text != "" && m.Content != text {
 		return m, errors.New("reply: content and text are two names for one thing; give one of them")
@@ -113,7 +113,7 @@ func (c *toolCall) reply(ctx context.Context) (any, error) {
 	return c.b.ReplyExternal(ctx, s, answered, m, o)
 }
 
-// answered is the message that a reply is for.
+// answered finds the message that a reply answers.
 func (c *toolCall) answered(ctx context.Context, s sessions.Session) (mail.Message, error) {
 	id, chat := c.req.GetString("message_id", ""), c.req.GetString("chat_id", "")
 	switch {
@@ -146,8 +146,8 @@ func (c *toolCall) sendAll(ctx context.Context) (any, error) {
 	return map[string]any{"sent_to": to, "message_ids": ids, "skipped": append([]broker.Skipped{}, not...)}, nil
 }
 
-// progress is how far a session has come with a message that it gets in parts. It is kept in memory: after
-// a restart the message begins again.
+// progress counts the parts of a long message that a session has had. It is in memory only: after a restart the
+// message begins again.
 type progress struct {
 	message mail.Message
 	had     int // parts that were written to the client
@@ -163,9 +163,9 @@ func (p progress) isWith(m mail.Message) bool {
 	return p.had > 0 && p.message.ID == m.ID && p.message.From == m.From && p.message.Content == m.Content
 }
 
-// pollInbox hands over what fits, and acknowledges it once the answer is written. A long message comes in
-// parts, a part at each call. Between them it waits like any other, so that nothing is lost and others can
-// read it, and is read when the last part is written.
+// pollInbox hands over the messages that fit, and acknowledges them once the answer is written. A long message
+// comes in parts, one at each call. Between the calls it waits like any other message: it cannot get lost, and
+// other readers can take it. It counts as read when the last part is written.
 func (c *toolCall) pollInbox(ctx context.Context) (any, error) {
 	s, box, err := c.mailbox(ctx)
 	if err != nil {
@@ -186,16 +186,16 @@ func (c *toolCall) pollInbox(ctx context.Context) (any, error) {
 	return p.result(piece.sentence(len(l.Messages)-p.count, l.More)), nil
 }
 
-// ackOnWritten acknowledges the first n messages of a lease once the answer is written, and gives back the others, or all
-// when the client has not got it. Of a message in parts only the last part counts.
+// ackOnWritten acknowledges the first n messages of a lease once the answer is written, and releases the others. It releases all
+// if the client has not got the answer, or has got a part that is not the last one.
 func (c *toolCall) ackOnWritten(ctx context.Context, sid, by string, l *inbox.Lease, n int, piece part) error {
 	written := func(err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), ackTime)
 		defer cancel()
-		var failed error // then it is offered again
+		var failed error // if set, c2c hands the mail over again
 		switch {
 		case err != nil:
-			failed = l.Release() // it waits again
+			failed = l.Release() // the mail waits again
 		case piece.N == piece.Of:
 			if slices.ContainsFunc(l.Messages[:n], c.progressOf(sid).isWith) {
 				c.progress.Delete(sid)
@@ -218,15 +218,15 @@ func (c *toolCall) ackOnWritten(ctx context.Context, sid, by string, l *inbox.Le
 	return nil
 }
 
-// logFailure records why mail that waits was not handed over, or is handed over again.
+// logFailure records why waiting mail was not handed over, or will be handed over again.
 func (c *toolCall) logFailure(ctx context.Context, sid, by string, err error) {
 	c.b.Events.Write(ctx, by, "session_id", sid, "error", err.Error())
 }
 
-// fillMail takes whole messages in order while they fit, or the next part of the first.
+// fillMail adds whole messages in order while they fit. If the first does not fit, it adds the next part of that.
 func (c *toolCall) fillMail(p *page, sid string, msgs []mail.Message) (piece part, err error) {
 	for _, m := range msgs {
-		m.GuardHops, m.GuardChain = 0, "" // they say nothing to a model
+		m.GuardHops, m.GuardChain = 0, "" // a model has no use for them
 		if one, err := ToJSON(m); err != nil || !p.add(one) {
 			break
 		}
@@ -244,8 +244,8 @@ func (c *toolCall) fillMail(p *page, sid string, msgs []mail.Message) (piece par
 	return all[next], err
 }
 
-// sentence says which part of a long message p is, and that n messages wait. With more, others wait that
-// nobody has counted.
+// sentence says which part of a long message p is, and how many messages wait: n, or with more at
+// least n.
 func (p part) sentence(n int, more bool) (s string) {
 	if p.Of > 1 {
 		s = fmt.Sprintf("This is part %d of %d of one long message. ", p.N, p.Of)
@@ -285,7 +285,7 @@ func (c *toolCall) history(ctx context.Context) (any, error) {
 		func(h archive.Record) mail.Message { return h.Message }, "What is marked as part 1 is cut: the command c2c history shows it whole.")
 }
 
-// thread shows as much of the end of a conversation as an answer holds.
+// thread shows as much of the end of a conversation as fits into an answer.
 func (c *toolCall) thread(ctx context.Context) (any, error) {
 	all, more, err := c.b.Thread(ctx, c.req.GetString("message_id", ""))
 	if len(all) == 0 {
@@ -296,7 +296,7 @@ func (c *toolCall) thread(ctx context.Context) (any, error) {
 	}
 	first := c.lastThatFit(len(all), func(i int) int {
 		one, _ := ToJSON(all[i])
-		return min(len(one), c.room()/2) // a longer one is cut
+		return min(len(one), c.room()/2) // listing cuts a longer one
 	})
 	left := "older messages were left out: the command c2c thread shows all."
 	if more {

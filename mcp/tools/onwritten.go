@@ -14,8 +14,8 @@ import (
 	"c2c/process/survive"
 )
 
-// YieldTurn lets the transport take the next tool call while the one that ctx belongs to waits for another session. From then on the
-// call ends when the client hangs up.
+// YieldTurn lets the transport take the next tool call while the call of ctx waits for another session. From then on, this call
+// ends when the client hangs up.
 func YieldTurn(ctx context.Context) {
 	if yield, ok := ctx.Value(turnKey{}).(func()); ok {
 		yield()
@@ -29,17 +29,17 @@ func WithTurn(ctx context.Context, yield func()) context.Context {
 	return context.WithValue(ctx, turnKey{}, yield)
 }
 
-// OnWritten has done called once: with nil after the answer to the request that
-// ctx belongs to has been written whole to the client, else with the reason why
-// not: a client that stalled or hung up, a request that it cancelled, a
-// shutdown, or an answer that says the request failed. "Written" means handed
-// to the operating system; no more can be known about a pipe.
+// OnWritten makes the transport call done once: with nil after it has written the
+// whole answer to the request of ctx, otherwise with the reason why not. The client
+// has stalled, hung up or cancelled the request, the server shuts down, or the
+// answer reports an error. "Written" means handed to the operating system: nothing
+// more is known about a pipe.
 //
-// done runs outside the request, whose context has ended by then. The transport
-// waits for it before it ends, and before it takes the next tool call, unless this
-// one has yielded its turn. So done must be quick. A handler calls OnWritten once at most and not from other
-// goroutines. It reports false, and never calls done, when ctx does not come
-// from a transport that can tell.
+// done runs after the request's context has ended. The transport waits for done
+// before it ends, and before it takes the next tool call unless this one has
+// yielded its turn. So done must be quick. A handler calls OnWritten at most once,
+// and from its own goroutine. OnWritten reports false, and done is never called, if
+// the transport of ctx does not support it.
 func OnWritten(ctx context.Context, done func(error)) bool {
 	s, ok := ctx.Value(WrittenKey{}).(*Written)
 	if ok {
@@ -52,8 +52,8 @@ type WrittenKey struct{} // the key in the context, of a *Written
 
 // Written tells the handler of a request whether its answer was written.
 type Written struct {
-	Done   func(error) // what OnWritten was given; nil: the handler does not ask
-	Failed error       // the answer tells of an error; set only for a transport that does not see that itself
+	Done   func(error) // the argument of OnWritten; nil: the handler has not called it
+	Failed error       // the answer reports this error; set only for a transport that does not see that itself
 }
 
 // WithWritten is ctx for a request whose transport calls Report.
@@ -62,16 +62,16 @@ func WithWritten(ctx context.Context) (context.Context, *Written) {
 	return context.WithValue(ctx, WrittenKey{}, s), s
 }
 
-// Report is called once, when it is known whether the answer was written.
+// Report passes to Done whether the answer was written. A transport calls it once.
 func (s *Written) Report(err error) {
 	if s.Done != nil {
 		s.Done(err)
 	}
 }
 
-// Handle returns the answer, nil when there is none to give, and an error when
-// the request failed or was cancelled. A cancelled request gets no answer, as
-// MCP wants it. A panic is told to the client without its words, which may be those of somebody's message.
+// Handle returns the answer, nil if the message gets none, and an error if the
+// request failed or was cancelled. A cancelled request gets no answer, as MCP says.
+// After a panic the answer omits its text, which may contain mail.
 func Handle(ctx context.Context, log *slog.Logger, srv *server.MCPServer, m rpc.Message, refusal *mcp.JSONRPCError) (resp mcp.JSONRPCMessage, err error) {
 	if refusal != nil {
 		return refusal, nil
@@ -91,8 +91,8 @@ func Handle(ctx context.Context, log *slog.Logger, srv *server.MCPServer, m rpc.
 	return resp, answerError(resp)
 }
 
-// withID puts the id of the request into its answer as it came: mcp-go takes a number for a float, and one above 2^53 would
-// come back as another one.
+// withID puts the request's id, byte for byte, into its answer: mcp-go parses a number as a float, and would change one above
+// 2^53.
 func withID(resp mcp.JSONRPCMessage, id json.RawMessage) mcp.JSONRPCMessage {
 	if id == nil {
 		return resp
@@ -108,7 +108,7 @@ func withID(resp mcp.JSONRPCMessage, id json.RawMessage) mcp.JSONRPCMessage {
 	return resp
 }
 
-// answerError reports an answer that tells the client of an error.
+// answerError returns the error that an answer reports to the client, if any.
 func answerError(resp mcp.JSONRPCMessage) error {
 	switch resp := resp.(type) {
 	case mcp.JSONRPCError:

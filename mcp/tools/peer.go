@@ -19,32 +19,32 @@ import (
 
 // Client is an AI program as its transport knows it.
 type Client struct {
-	Configured string // the AI program that our configuration names; what a client says of itself comes first, if c2c knows it
+	Configured string // the AI program that c2c's configuration names; a name that the client gives itself comes first if c2c knows it
 	Process    int    // of the client
-	Remote     bool   // this process is no part of the client's, see broker.Caller
+	Remote     bool   // this process was not started by the client, see callers.Caller
 	Getenv     func(string) string
 	// Open opens the broker, see Config.
 	Open func(log inbox.Log) (*broker.Broker, error)
 }
 
-// Connection is what a transport knows of the way to a client.
+// Connection is what a transport knows about the connection to a client.
 type Connection struct {
 	Transport string `json:"transport"` // broker.TransportHTTP or TransportStdio
 	Why       string `json:"transport_why"`
 	Protocol  string `json:"protocol,omitempty"`
-	Session   string `json:"mcp_session,omitempty"` // its first characters: the whole id would let another program act as the client
+	Session   string `json:"mcp_session,omitempty"` // its first characters: with the whole id another program could act as the client
 	Root      string `json:"root"`
 	RootBy    string `json:"root_chosen_by,omitempty"`
 	URL       string `json:"daemon_url,omitempty"`
 	Version   string `json:"version"`
 	PID       int    `json:"pid"`
-	Fallback  string `json:"fallback,omitempty"`         // over HTTP: how the client has its tools without the daemon
-	Relay     string `json:"permission_relay,omitempty"` // of a client with a channel: whether it tells of its dialogs
+	Fallback  string `json:"fallback,omitempty"`         // over HTTP: how the client can have the tools without the daemon
+	Relay     string `json:"permission_relay,omitempty"` // for a client with a channel: whether it reports its dialogs
 
-	NoBell string `json:"-"` // why mail cannot ring on it; "": it can, or that is another one's business
+	NoBell string `json:"-"` // why mail cannot ring on it; "": it can, or another part of c2c rings
 }
 
-// Peer is one client as the tools see it, and what they keep for it between two calls.
+// Peer is one client as the tools see it, with the state that they keep between two calls.
 type Peer struct {
 	Cfg    *Config
 	Client Client
@@ -54,36 +54,36 @@ type Peer struct {
 
 	mu            sync.Mutex
 	broker        *broker.Broker   // nil before the first call
-	left          []*broker.Broker // of roots that were replaced since: an answer may still be on its way through one
+	left          []*broker.Broker // of roots that were replaced since: a transport may still be writing an answer that needs one
 	Last          string           // the session of the last call
-	SharesProcess bool             // another connection of the client's process has the mailbox of that process
-	protocol      string           // that was agreed on, where the transport does not keep it
-	unlock        func() error     // of the server lock of that session, which shows that it is alive
+	SharesProcess bool             // another connection of the client's process has the mailbox of the process
+	protocol      string           // the agreed one, if the transport does not keep it
+	unlock        func() error     // releases the server lock of session Last; the lock shows that the session is alive
 
-	progress sync.Map // by session id, a progress
+	progress sync.Map // session id to progress
 
 	warnMu   sync.Mutex // not mu: opening the broker warns
-	warnings []string   // that no answer has told yet
+	warnings []string   // that no answer has contained yet
 }
 
-// otherClients is what a transport with many clients knows of the others.
+// otherClients is what a transport with many clients knows about the other clients.
 type otherClients interface {
-	// Taken reports whether another connection has the session now.
+	// Taken reports whether another connection now has the session.
 	Taken(sid string) bool
-	// Bound keeps the session that a call has found for its connection, before the call is answered. said: the call named it.
+	// Bound records the session that a call has found for its connection, before the answer. said: the call named the session.
 	Bound(sid string, said bool) error
-	// One lets one connection at a time find its first session, until done is called.
+	// One lets one connection at a time find its first session. The caller must call done.
 	One() (done func())
 }
 
 type peerKey struct{} // in the context of a request, for a transport that has several clients
 
-// WithPeer says whose request it is.
+// WithPeer is ctx for a request of p.
 func WithPeer(ctx context.Context, p *Peer) context.Context {
 	return context.WithValue(ctx, peerKey{}, p)
 }
 
-// Open gives the broker of the root as it is now: somebody may have removed the root under a live session.
+// Open gives the broker of the root. It opens a new one if the root was removed and made again.
 func (p *Peer) Open() (*broker.Broker, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,7 +101,7 @@ func (p *Peer) Open() (*broker.Broker, error) {
 	return b, err
 }
 
-// Close gives up what the peer has open. No call of it is under way any more.
+// Close closes the peer's brokers and releases its lock. The caller makes sure that no call of the peer is under way.
 func (p *Peer) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,14 +114,14 @@ func (p *Peer) Close() {
 	p.broker, p.left = nil, nil
 }
 
-// SetProcess says which process the client is.
+// SetProcess sets the client's process id.
 func (p *Peer) SetProcess(process int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.Client.Process = process
 }
 
-// Process is that of the client, 0 if it is not known.
+// Process is the client's process id, 0 if it is not known.
 func (p *Peer) Process() int { pid, _ := p.Processes(); return pid }
 
 // Processes gives the client's process, and whether another connection of the process has its mailbox.
@@ -131,14 +131,14 @@ func (p *Peer) Processes() (pid int, apart bool) {
 	return p.Client.Process, p.SharesProcess
 }
 
-// Session is that of the last call, "" before the first.
+// Session is the session of the last call, "" before the first.
 func (p *Peer) Session() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.Last
 }
 
-// Leave forgets the session: another connection has it from now on.
+// Leave forgets the session, because another connection has it now.
 func (p *Peer) Leave() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -146,14 +146,14 @@ func (p *Peer) Leave() {
 	p.Last = ""
 }
 
-// Rest says no more that the session is alive, until its next call.
+// Rest releases the lock that shows that the session is alive. The next call takes it again.
 func (p *Peer) Rest() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.unserve()
 }
 
-// unserve gives up the server lock, if there is one. The caller holds mu.
+// unserve releases the server lock, if it is held. The caller holds mu.
 func (p *Peer) unserve() {
 	if p.unlock != nil {
 		p.unlock()
@@ -161,7 +161,7 @@ func (p *Peer) unserve() {
 	}
 }
 
-// Warn keeps a warning for the next answer. One is enough: what else is wrong stands in broker.log.
+// Warn keeps one warning for the next answer, and drops any other: broker.log has them all.
 func (p *Peer) Warn(sentence string) {
 	p.warnMu.Lock()
 	defer p.warnMu.Unlock()
@@ -170,7 +170,7 @@ func (p *Peer) Warn(sentence string) {
 	}
 }
 
-// takeWarnings gives the warnings that no answer has told yet, and forgets them.
+// takeWarnings gives the warnings that no answer has contained yet, and forgets them.
 func (p *Peer) takeWarnings() []string {
 	p.warnMu.Lock()
 	defer p.warnMu.Unlock()
@@ -179,7 +179,7 @@ func (p *Peer) takeWarnings() []string {
 	return all
 }
 
-// callerIn is caller, but names no process if another connection of the process has its mailbox.
+// callerIn is like caller, but without the process if another connection of that process has its mailbox.
 func (p *Peer) callerIn(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) callers.Caller {
 	c := p.caller(ctx, req)
 	if p.Others == nil || c.PID == 0 || c.Last != "" || c.ClientID != "" || c.Claimed != "" {
@@ -193,8 +193,8 @@ func (p *Peer) callerIn(ctx context.Context, b *broker.Broker, req mcp.CallToolR
 	return c
 }
 
-// caller says who calls: what the client says in this very call comes before
-// the environment, which is as old as this process.
+// caller describes the caller. What the client says in this call takes precedence
+// over the environment, which is as old as this process.
 func (p *Peer) caller(ctx context.Context, req mcp.CallToolRequest) callers.Caller {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -227,10 +227,10 @@ func (p *Peer) caller(ctx context.Context, req mcp.CallToolRequest) callers.Call
 // claim is the key in _meta under which takeClaim leaves the session's id.
 const claim = "c2c/claim"
 
-// takeClaim takes the argument out of a call that a plugin of ours has put there: no tool has it.
+// takeClaim moves the session id that c2c's plugin has added to a call's arguments to _meta: no tool has that argument.
 func (p *Peer) takeClaim(ctx context.Context, req *mcp.CallToolRequest) {
 	if req.Params.Meta != nil {
-		delete(req.Params.Meta.AdditionalFields, claim) // nobody else writes it
+		delete(req.Params.Meta.AdditionalFields, claim) // only takeClaim may set it
 	}
 	profile, _ := client.Find(p.ClientOf(ctx))
 	args, _ := req.Params.Arguments.(map[string]any)
@@ -257,7 +257,7 @@ func (p *Peer) ClientOf(ctx context.Context) string {
 	return ClientName(info, p.Client.Configured)
 }
 
-// configured is the client for which c2c was set up here. A remote client says which one it is.
+// configured is the client for which c2c was set up here. A remote client names itself.
 func (p *Peer) configured(ctx context.Context) string {
 	if p.Client.Remote {
 		return p.ClientOf(ctx)
@@ -265,10 +265,10 @@ func (p *Peer) configured(ctx context.Context) string {
 	return p.Client.Configured
 }
 
-// autoAlias is the original's variable for what a session is to be called that was given no name yet.
+// autoAlias is the original's variable with the alias for a session that has none yet.
 const autoAlias = "C2C_MCP_AUTO_REGISTER_ALIAS"
 
-// EarlyWait is short: the client waits, and the first tool call does it otherwise.
+// EarlyWait is short because the client waits. If it is over, the first tool call registers the session.
 const EarlyWait = 2 * time.Second
 
 // RegisterEarly registers the session before it has called a tool, as the original does with that variable, so
@@ -285,7 +285,7 @@ func (p *Peer) RegisterEarly(ctx context.Context) {
 	}
 	b, err := p.Open()
 	if err != nil {
-		return // the first tool call says so
+		return // the first tool call reports it
 	}
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(p.Cfg.LockWait, EarlyWait))
 	defer cancel()
@@ -300,16 +300,16 @@ func (p *Peer) RegisterEarly(ctx context.Context) {
 	}
 }
 
-// maxClientName bounds what a client that we do not know is called.
+// maxClientName bounds the name of a client that c2c does not know.
 const maxClientName = 32
 
-// ClientName is the name of a client that we know, by what it says or else by what our configuration says;
-// otherwise a name made of what it says. It is never empty: that would be a plain shell.
+// ClientName is the name of a client that c2c knows, by its own words or else by c2c's configuration; otherwise a
+// name made from its own words. It is never empty: an empty name means a plain shell.
 func ClientName(info, configured string) string {
 	if p, ok := client.ByInfo(info); ok {
 		return p.Name
 	}
-	// A configuration may be read by other clients than the one it was written for.
+	// Other clients may also read a configuration that was written for one.
 	if p, ok := client.Find(configured); ok && info == "" {
 		return p.Name
 	}
@@ -320,7 +320,7 @@ func ClientName(info, configured string) string {
 		return '-'
 	}, strings.ToLower(cmp.Or(info, configured))), "-")
 	if name == sessions.ClientHuman {
-		name = "" // a program is none
+		name = "" // the client is a program, not a plain shell
 	}
 	return cmp.Or(name[:min(len(name), maxClientName)], "mcp")
 }
@@ -333,10 +333,10 @@ func (p *Peer) Remember(b *broker.Broker, s sessions.Session) {
 	}
 	p.unserve()
 	p.Last = s.ID
-	p.unlock, _ = b.Locks.Serve(s.ID) // without it, the client's process alone says that the session is alive
+	p.unlock, _ = b.Locks.Serve(s.ID) // on an error, only the client's process shows that the session is alive
 }
 
-// Speaks keeps the protocol version that was agreed on.
+// Speaks records the agreed protocol version.
 func (p *Peer) Speaks(version string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

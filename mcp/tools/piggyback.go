@@ -12,15 +12,15 @@ import (
 	"c2c/sessions/callers"
 )
 
-// ByResult names the result of another tool than poll_inbox as a reader.
+// ByResult is the reader's name for mail in the result of any tool but poll_inbox.
 const ByResult = "tool_result"
 
-// addMail adds to the result of a tool the mail that waits for its caller, where nothing else shows it to the model at
-// that moment. It stands behind the result, so that a program which reads that finds it unchanged. What does not
+// addMail adds the caller's waiting mail to the result of a tool, if the client has nothing else that shows mail to the
+// model at that moment. It adds it after the result, which stays unchanged for programs that read it. Mail that does not
 // fit waits.
 func (c *toolCall) addMail(ctx context.Context, tool string, res *mcp.CallToolResult) {
 	p, known := client.Find(c.caller.Client)
-	// peek_inbox has just shown what waits, and promises to leave it.
+	// peek_inbox has just shown the waiting mail, and promises to leave it there.
 	if known && !p.ResultMail || c.handsMail || slices.Contains([]string{toolPollInbox, toolPeekInbox}, tool) {
 		return
 	}
@@ -40,7 +40,7 @@ func (c *toolCall) addMail(ctx context.Context, tool string, res *mcp.CallToolRe
 	}
 }
 
-// MailPreface stands before such mail.
+// MailPreface is the text before mail in a result.
 func MailPreface(msgs []mail.Message) string {
 	return mail.Preface(msgs) + " It waited for you and is handed over here, as poll_inbox would do it:\n"
 }

@@ -27,43 +27,43 @@ const (
 	PermissionVerdict    = ChannelNotification + "/permission"
 )
 
-// Relay writes the permission dialogs of a channel's client as requests of package permission, and tells the client the
-// verdicts. The dialog stays open meanwhile, and its own answer counts as well.
+// Relay writes the permission dialogs of a channel's client as requests of package permission, and sends the verdicts to
+// the client. Meanwhile the dialog stays open; a person can still answer there.
 //
-// The client never waits for it: a goroutine, which Close ends, does the work.
+// The client never waits for the relay: a goroutine does the work until Close.
 type Relay struct {
-	// Present says whether a process runs that shows requests to a person. It is called once, when the client
-	// initializes: the protocol has no later moment for it. It leaves no trace.
+	// Present reports whether a process runs that shows requests to a person. Relay calls it once, when the client
+	// initializes: the protocol has no later moment for it. It must leave no trace.
 	Present  func() bool
 	Lifetime time.Duration // of a request; zero: permission.Lifetime
-	Log      *slog.Logger  // of what cannot be relayed; nil discards
+	Log      *slog.Logger  // of requests that cannot be relayed; nil discards
 
 	peer *Peer
 	srv  *server.MCPServer
 
 	mu       sync.Mutex
 	declared bool
-	queue    []asking // that the goroutine has not taken
+	queue    []asking // requests that the goroutine has not taken
 	runs     bool
-	changes  *watch.Changes // of the goroutine while requests are open
-	came     chan struct{}  // holds one
+	changes  *watch.Changes // used by the goroutine while requests are open
+	came     chan struct{}  // its buffer is one
 	ctx      context.Context
 	stop     context.CancelFunc
 	done     sync.WaitGroup
 
-	client string // that has asked; the goroutine's
+	client string // the client that has asked; only the goroutine uses it
 }
 
 const (
 	maxAsking      = 64 // requests that wait for the goroutine
 	relayGap       = 50 * time.Millisecond
 	relayRetry     = time.Second
-	closingTime    = 2 * time.Second // to write that the client is gone; if that takes longer, its free lock tells
-	recordDelay    = 3 * time.Second // the client's record is never so late
+	closingTime    = 2 * time.Second // to record that the client has ended; after that, readers see it by its free lock
+	recordDelay    = 3 * time.Second // the client writes its record sooner than this
 	betweenDialogs = 1500 * time.Millisecond
 )
 
-// asking is a request as the client sends it.
+// asking is a request as the client has sent it.
 type asking struct {
 	permission.Request
 	caller callers.Caller
@@ -73,9 +73,9 @@ type asking struct {
 type asked struct {
 	permission.Request
 	store  *permission.Store
-	waited bool      // the client was seen to wait for its person
-	left   time.Time // when it was first seen not to wait any more
-	sent   bool      // the client was told
+	waited bool      // the client has been seen waiting for its person
+	left   time.Time // when the client was first seen not waiting any longer
+	sent   bool      // the client has the verdict
 }
 
 // Attach makes the relay part of a server, before it is served.
@@ -97,7 +97,7 @@ func (r *Relay) Attach(t *Tools, srv *server.MCPServer, hooks *server.Hooks) {
 	srv.AddNotificationHandler(PermissionRequest, r.receive)
 }
 
-// why explains whether the client was asked to tell of its dialogs.
+// why explains whether c2c has asked the client to report its dialogs.
 func (r *Relay) why() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -174,7 +174,7 @@ func (r *Relay) run() {
 	}
 }
 
-// follow returns when no request is open any more, or the relay is closed.
+// follow works on the requests, new ones included, until none is open or the relay is closed.
 func (r *Relay) follow(open []*asked) []*asked {
 	changes := watch.NewChanges()
 	defer changes.Close()
@@ -205,7 +205,7 @@ func (r *Relay) watch(c *watch.Changes) {
 	r.changes = c
 }
 
-// ask writes a request; nil when that fails: the dialog of the client is open all the same.
+// ask writes a request. It returns nil if that fails: a person can still answer the client's dialog.
 func (r *Relay) ask(a asking) *asked {
 	if r.peer.Cfg.Uninstalled != nil && r.peer.Cfg.Uninstalled(r.peer.Client.Configured, r.peer.Process()) {
 		return nil
@@ -235,8 +235,8 @@ func (r *Relay) ask(a asking) *asked {
 	return &asked{Request: a.Request, store: store}
 }
 
-// look sees what became of the requests, tells the client, and gives those that are open still, the files that tell of
-// changes, and when to look again.
+// look advances each request. It returns the requests that are still open, the files to watch for changes, and the time
+// after which to look again.
 func (r *Relay) look(open []*asked) (left []*asked, files []string, wait time.Duration) {
 	doing, dir := r.doing()
 	for _, a := range open {
@@ -255,7 +255,7 @@ func (r *Relay) look(open []*asked) (left []*asked, files []string, wait time.Du
 	return left, files, wait
 }
 
-// doing is what the client's own record says, and the directory that changes with it.
+// doing reads the client's own record, and gives the directory to watch for changes of it.
 func (r *Relay) doing() (client.Doing, string) {
 	profile, _ := client.Find(r.client)
 	if profile.Doing == nil || r.peer.Client.Getenv == nil {
@@ -265,18 +265,18 @@ func (r *Relay) doing() (client.Doing, string) {
 	return profile.Doing(config, r.peer.Process(), ""), filepath.Join(config, profile.DoingDir)
 }
 
-// advance takes a request one step further. over: nothing is left to do for it; else again is when to look at it next.
+// advance takes a request one step further. over: nothing is left to do for it; otherwise look at it again after again.
 func (r *Relay) advance(a *asked, doing client.Doing) (over bool, again time.Duration) {
 	ctx, cancel := context.WithTimeout(r.ctx, cmp.Or(r.peer.Cfg.LockWait, lockWait))
 	defer cancel()
 	now, err := a.store.Get(ctx, a.Session, a.ID)
-	how := permission.SettledGone // it has ended by itself, which is written down by that
+	how := permission.SettledGone // for a request that has ended by itself: Settle records how
 	switch {
 	case errors.Is(err, permission.ErrUnknown):
 	case err != nil:
 		r.warn("read a permission request", err)
 		return false, relayRetry
-	case !now.Same(a.Request): // a person was shown something else than the client has asked
+	case !now.Same(a.Request): // c2c has shown a person something that the client has not asked
 		r.warn("a permission request was changed", errors.New(now.Name()))
 		how = permission.SettledForged
 	case now.State == permission.StateOpen:
@@ -303,8 +303,8 @@ func (r *Relay) advance(a *asked, doing client.Doing) (over bool, again time.Dur
 	return true, 0
 }
 
-// answered says whether the client's dialog is over: the client has waited for its person, and does not any more. Between
-// two dialogs it does not wait for a moment, so it has to go on for a while. again says when to look anew.
+// answered reports whether the client's dialog is over: the client has waited for its person, and has stopped for at least
+// betweenDialogs. Between two dialogs it stops for a moment, too. If not yet decided, look again after again.
 func (a *asked) answered(doing client.Doing, now time.Time) (yes bool, again time.Duration) {
 	switch {
 	case doing.Word == "":
@@ -313,7 +313,7 @@ func (a *asked) answered(doing client.Doing, now time.Time) (yes bool, again tim
 		a.waited, a.left = true, time.Time{}
 		return false, 0
 	case !a.waited && !doing.Since.After(mail.FromSeconds(a.AskedAt).Add(recordDelay)):
-		return false, 0 // its record may be written a moment behind the request
+		return false, 0 // the client may write its record a moment after the request
 	case a.left.IsZero():
 		a.left = now
 	}
@@ -321,7 +321,7 @@ func (a *asked) answered(doing client.Doing, now time.Time) (yes bool, again tim
 	return again <= 0, max(again, 0)
 }
 
-// tell sends the client a verdict. Nothing tells whether the client took it: a verdict that it did not ask for it drops in silence.
+// tell sends the client a verdict. It gets no receipt: the client silently drops a verdict for which it does not wait.
 func (r *Relay) tell(q permission.Request) error {
 	behavior := "deny"
 	if q.State == permission.StateAllowed {
@@ -334,7 +334,7 @@ func (r *Relay) tell(q permission.Request) error {
 	return err
 }
 
-// leave writes that the client is gone.
+// leave records for the open requests that their client has ended.
 func (r *Relay) leave(open []*asked) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), closingTime)
 	defer cancel()

@@ -16,8 +16,8 @@ import (
 // InboxURI is the resource that a bell is about.
 const InboxURI = "c2c://inbox"
 
-// AddInbox adds the resource that tells how much mail waits, and from whom. It has no word of the mail: a client may read the
-// resource unasked, and show it to no model.
+// AddInbox adds the resource that says how much mail waits, and from which senders. It has no text of the mail, because a client
+// may read the resource on its own and show it to no model.
 func (t *Tools) AddInbox(srv *server.MCPServer) {
 	resource := mcp.NewResource(InboxURI, "inbox", mcp.WithMIMEType("application/json"),
 		mcp.WithResourceDescription("How many messages wait for this session, and from whom. The tool poll_inbox hands them over."))
@@ -30,7 +30,7 @@ func (t *Tools) AddInbox(srv *server.MCPServer) {
 	})
 }
 
-// WantsInbox reports whether a client asks to be told of its mail.
+// WantsInbox reports whether a client subscribes to its inbox.
 func WantsInbox(req *mcp.SubscriptionsListenRequest) bool {
 	return slices.Contains(req.Params.Notifications.ResourceSubscriptions, InboxURI)
 }
@@ -38,7 +38,7 @@ func WantsInbox(req *mcp.SubscriptionsListenRequest) bool {
 // traceKey is the member of _meta that names a bell, as broker.log names it.
 const traceKey = "trace_id"
 
-// InboxChanged is the notification that rings: it has no word of the mail.
+// InboxChanged is the notification that rings. It has no text of the mail.
 func InboxChanged(n wake.Notice) mcp.JSONRPCNotification {
 	params := mcp.NotificationParams{AdditionalFields: map[string]any{"uri": InboxURI}}
 	if n.Trace != "" {

@@ -70,7 +70,7 @@ func (t *Tools) Server(hooks *server.Hooks, more ...server.ServerOption) *server
 	return srv
 }
 
-// recover stands in for mcp-go's own, which tells the client the words of a panic: they may be those of somebody's message.
+// recover replaces mcp-go's own, which sends the text of a panic to the client: that text may contain mail.
 func (t *Tools) recover(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 	return func(ctx context.Context, req mcp.CallToolRequest) (res *mcp.CallToolResult, err error) {
 		perr := survive.Call(t.Cfg.Log, "answer a tool call", func() error {
@@ -81,8 +81,8 @@ func (t *Tools) recover(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 	}
 }
 
-// askToPoll is the text of a slash command, where the client makes one of each prompt: /mcp__c2c__poll_inbox. The
-// model gets it as words of its user, so no message of a peer stands in it.
+// askToPoll is the text of a prompt. Some clients make a slash command of it: /mcp__c2c__poll_inbox. The model takes the
+// text for its user's words, so it contains no mail.
 func askToPoll(context.Context, mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 	const text = "Read the mail that waits for you in c2c: unless it is shown beside this, call c2c's tool poll_inbox until nothing waits. It is from other agents, not from me."
 	return mcp.NewGetPromptResult("", []mcp.PromptMessage{mcp.NewPromptMessage(mcp.RoleUser, mcp.NewTextContent(text))}), nil
@@ -113,7 +113,7 @@ func (t *Tools) answer(tool Tool) server.ToolHandlerFunc {
 		} else {
 			err = call.limited(ctx, handle)
 		}
-		// A log line that cannot be written is no reason to refuse the call.
+		// If the log line cannot be written, the call still succeeds.
 		b.Events.Write(ctx, "rpc", "tool", tool.Name, "ok", err == nil)
 		if err != nil {
 			return mcp.NewToolResultError(advice(err)), nil
@@ -136,10 +136,10 @@ func (t *Tools) answer(tool Tool) server.ToolHandlerFunc {
 	}
 }
 
-// uninstalled is the answer of a server that its client still runs.
+// uninstalled is the answer to each call if the client still runs the server of an uninstalled c2c.
 const uninstalled = "c2c was uninstalled while this session ran: its mail waits. Tell your user that c2c install brings it back"
 
-// isArray says whether the first text of an answer is a JSON array.
+// isArray reports whether the first text of an answer is a JSON array.
 func isArray(res *mcp.CallToolResult) bool {
 	text, ok := res.Content[0].(mcp.TextContent)
 	return ok && strings.HasPrefix(text.Text, "[")
@@ -156,7 +156,7 @@ func result(v any) (*mcp.CallToolResult, error) {
 	return mcp.NewToolResultText(text), err
 }
 
-// advice says what went wrong and what to do next.
+// advice is the text of an error, with a hint what to do next.
 func advice(err error) string {
 	var unknown *sessions.UnknownAliasError
 	switch {

@@ -18,21 +18,21 @@ import (
 type Effect int
 
 const (
-	Reads   Effect = iota // changes nothing; that mail may come along is no reason to ask
+	Reads   Effect = iota // changes nothing; mail in the answer is no reason to ask
 	Writes                // adds or hands over, within this machine
-	Removes               // may take away what somebody wants to keep
+	Removes               // may remove something that a person or a session wants to keep
 )
 
 type handler = func(c *toolCall, ctx context.Context) (any, error)
 
-// Tool is a tool as clients see it, and what answers it: with a value for JSON, or a string as it is.
+// Tool is a tool as clients see it, with its handler, which returns a value for JSON, or a string to send as it is.
 type Tool struct {
 	Name        string
 	effect      Effect
 	description string
 	arguments   []argument
 	handle      handler
-	patient     bool // it may wait for more than a lock
+	patient     bool // it may wait for something else than a lock
 }
 
 func entry(name string, e Effect, handle handler, description string, arguments ...argument) Tool {
@@ -41,8 +41,8 @@ func entry(name string, e Effect, handle handler, description string, arguments 
 
 func patiently(t Tool) Tool { t.patient = true; return t }
 
-// Listed is the tool in the answer to tools/list. Of the hints it says those whose default is another (MCP schema,
-// ToolAnnotations): a tool that changes nothing neither destroys nor repeats anything.
+// Listed is the tool in the answer to tools/list. It sets only the hints that matter (MCP schema, ToolAnnotations): a tool that
+// only reads neither destroys nor repeats anything.
 func (t Tool) Listed() mcp.Tool {
 	no, hint := false, true
 	hints := mcp.ToolAnnotation{OpenWorldHint: &no}
@@ -57,13 +57,13 @@ func (t Tool) Listed() mcp.Tool {
 	return mcp.Tool{Name: t.Name, Description: t.description, Annotations: hints, RawInputSchema: schemaOf(t.arguments)}
 }
 
-// argument is one argument of a tool: what tools/list shows of it, and what check asks of its value. That is little of
-// JSON Schema, and what a general validator needs for it at each start took half of the server's time to its first answer.
+// argument is one argument of a tool: what tools/list shows of it, and what Check demands of its value. That is a small part of
+// JSON Schema: starting a general validator took half of the server's time to its first answer.
 type argument struct {
 	name     string
 	required bool
-	instead  string // an argument that is taken in place of this one
-	unlisted bool   // taken, and not shown: an old name
+	instead  string // the name of an argument that a call may have in place of this one
+	unlisted bool   // accepted, but not shown: an old name
 	nonEmpty bool
 	shown
 }
@@ -103,7 +103,7 @@ func (a argument) filled() argument              { a.nonEmpty = true; return a }
 func (a argument) oneOf(words []string) argument { a.Enum = words; return a }
 func (a argument) least(n int) argument          { a.Minimum = &n; return a }
 
-// most bounds a number, or how many strings a list has.
+// most bounds a number, or the length of a list of strings.
 func (a argument) most(n int) argument {
 	if a.Type == "array" {
 		a.MaxItems = n
@@ -113,7 +113,7 @@ func (a argument) most(n int) argument {
 	return a
 }
 
-// schemaOf is the JSON Schema of a tool's arguments. It does not say that there are no others: check refuses those.
+// schemaOf is the JSON Schema of a tool's arguments. It does not exclude other arguments: Check does.
 func schemaOf(arguments []argument) json.RawMessage {
 	schema := struct {
 		Type       string           `json:"type"`
@@ -131,12 +131,12 @@ func schemaOf(arguments []argument) json.RawMessage {
 	}
 	text, err := json.Marshal(schema)
 	if err != nil {
-		panic(err) // strings and numbers of the catalog
+		panic(err) // impossible: the catalog has only strings and numbers
 	}
 	return text
 }
 
-// Check says what is wrong with the arguments of a call, so that a model can mend it at once.
+// Check returns an error that says what is wrong with the arguments of a call, so that the model can correct it.
 func (t Tool) Check(arguments any) error {
 	given, ok := arguments.(map[string]any)
 	if !ok && arguments != nil {
@@ -167,7 +167,7 @@ func (t Tool) Check(arguments any) error {
 	return errors.New(t.Name + ": " + strings.Join(all, "; "))
 }
 
-// takes says which arguments it lists, if it has any.
+// takes names the arguments that the tool lists, if any.
 func (t Tool) takes() string {
 	var names []string
 	for _, a := range t.arguments {
@@ -213,7 +213,7 @@ func (a argument) wrong(v any) []string {
 	return nil
 }
 
-// typeOf is the JSON Schema type of a value that encoding/json has read.
+// typeOf is the JSON Schema type of a value from encoding/json.
 func typeOf(v any) string {
 	switch v := v.(type) {
 	case nil:
