@@ -10,28 +10,26 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Ack says that the messages with these handles were handed over: they go to the
-// archive, and the others wait again, where they were. When the archive has no room
-// for all messages of the lease, their ack is recorded all the same, and a later Lease
-// archives them. On an error nothing is lost; what could not be recorded may be handed
-// over again. The lease ends.
+// Ack records that the caller has handed over the messages with these handles: they go to the archive. The others wait again, at
+// their old place. If the archive has no room for all of them, Ack records them in the names of the files, and a later Lease
+// archives them. After an error no message is lost, but those that Ack could not record may be handed over again. Ack ends the
+// lease.
 func (l *Lease) Ack(ctx context.Context, handles ...string) error {
 	return l.ack(ctx, handles, nil)
 }
 
-// AckAndRemove is Ack for some messages and Remove for others, at once.
+// AckAndRemove acks some messages and removes others, in one step.
 func (l *Lease) AckAndRemove(ctx context.Context, read, removed []string) error {
 	return l.ack(ctx, read, removed)
 }
 
-// Remove is Ack for messages that nobody has read here, and that the caller has
-// put elsewhere: the archive gets no record, which would refuse them when they
-// come back.
+// Remove is Ack for messages that the caller has stored elsewhere, unread. It writes no record into the archive: such a record
+// would make Deliver refuse the messages when they come back.
 func (l *Lease) Remove(ctx context.Context, handles ...string) error {
 	return l.ack(ctx, nil, handles)
 }
 
-// Handles gives the handles of messages.
+// Handles returns the handles of messages.
 func Handles(msgs []mail.Message) (handles []string) {
 	for _, msg := range msgs {
 		handles = append(handles, msg.Handle())
@@ -63,7 +61,7 @@ func (l *Lease) ack(ctx context.Context, handles, removed []string) error {
 	return errors.Join(l.settle(ctx, settled, read, all, err), l.close())
 }
 
-// setOf makes a set of handles: a mailbox may have 20,000 messages.
+// setOf makes a set, because a mailbox may have 20,000 messages.
 func setOf(handles []string) map[string]bool {
 	set := make(map[string]bool, len(handles))
 	for _, h := range handles {
@@ -72,10 +70,10 @@ func setOf(handles []string) map[string]bool {
 	return set
 }
 
-// settle removes the messages that were handed over, or put elsewhere, from the files. When that fails, or notArchived says why the
-// archive could not take those that were read, the names of the files record these: that needs no space.
+// settle removes the settled messages from the files. If that fails, or the archive could not take the read ones (notArchived is
+// its error), settle records the read ones in the names of the files, which needs no disk space.
 func (l *Lease) settle(ctx context.Context, settled func(mail.Message) bool, read map[string]bool, all bool, notArchived error) error {
-	if !all { // a file gets another name: nobody may look for the old one meanwhile
+	if !all { // we rename files below, so no other process may look for them now
 		lk, err := l.box.lock(ctx)
 		if err != nil {
 			return errors.Join(notArchived, err)
@@ -95,7 +93,7 @@ func (l *Lease) settle(ctx context.Context, settled func(mail.Message) bool, rea
 	return nil
 }
 
-// drop takes what was handed over out of the files.
+// drop removes the handed-over messages from the files.
 func (l *Lease) drop(ctx context.Context, handed func(mail.Message) bool) error {
 	for _, mf := range l.files {
 		if err := l.box.keepRest(ctx, mf, handed); err != nil {
@@ -105,12 +103,13 @@ func (l *Lease) drop(ctx context.Context, handed func(mail.Message) bool) error 
 	return errors.Join(l.dir.Sync(), l.box.root.Sync())
 }
 
-// since is the place in the archive behind which the leased messages may be recorded already.
+// since returns a place in the archive; records of the leased messages can only be behind it.
 func (l *Lease) since() int64 {
 	return slices.MinFunc(l.files, func(a, b *mailFile) int { return cmp.Compare(a.archived, b.archived) }).archived
 }
 
-// archivePending archives what was read of the files before: the archive has it in the order of reading.
+// archivePending archives the messages that the files' names record as read. It goes first, because the archive keeps the order of
+// reading.
 func (l *Lease) archivePending(ctx context.Context) error {
 	for _, mf := range l.files {
 		if err := l.box.archive.Append(ctx, mf.by, mf.pending, mf.archived); err != nil {
@@ -123,8 +122,8 @@ func (l *Lease) archivePending(ctx context.Context) error {
 
 var errLongName = errors.New("some of the mail was not marked as read, and is handed over again: the name of its file has no more room")
 
-// markRead records in the files' names which messages were handed over. Files that were written anew, or removed, are passed
-// over. If some messages of a file still wait, the caller must hold the lock of the mailbox.
+// markRead records in the names of the files which messages were handed over. It skips files that were rewritten or removed. If
+// some messages of a file still wait, the caller must hold the lock of the mailbox.
 func (l *Lease) markRead(handed func(mail.Message) bool) error {
 	short := false
 	for _, mf := range l.files {

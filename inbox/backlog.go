@@ -11,21 +11,21 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Backlog is what waits in a mailbox, and when it was read.
+// Backlog counts the waiting mail of a mailbox, and has the time when its session last read.
 type Backlog struct {
-	Count    int       // messages that no live reader has in its hands
+	Count    int       // messages that no live reader has leased
 	Oldest   time.Time // when the first of them was sent; zero: not known
-	LastRead time.Time // when mail was handed over last; zero: never, or not known
+	LastRead time.Time // when mail was last handed over; zero: never, or not known
 }
 
-// Backlogs looks into the mailboxes of a root. It takes no lock, believes the names of the numbered files, and opens only
-// what is there: a list asks it about hundreds.
+// Backlogs reads the backlogs of a root's mailboxes. It takes no lock, trusts the names of the numbered files, and opens only files
+// that exist, because a list asks about hundreds of mailboxes.
 type Backlogs struct {
-	root, archives    *atomicfile.Dir // archives is nil when there is none
-	there, isArchived map[string]bool // the names in both
+	root, archives    *atomicfile.Dir // archives may be nil
+	there, isArchived map[string]bool // the file names in root and in archives
 }
 
-// OpenBacklogs looks into a root with these names in it.
+// OpenBacklogs opens a root for this. there has the file names in it.
 func OpenBacklogs(root *atomicfile.Dir, there map[string]bool) (b *Backlogs, err error) {
 	b = &Backlogs{root: root, there: there}
 	if b.archives, err = root.Sub(archive.Dir, false); err != nil {
@@ -37,17 +37,17 @@ func OpenBacklogs(root *atomicfile.Dir, there map[string]bool) (b *Backlogs, err
 	return b, err
 }
 
-// Close ends the use.
+// Close closes the archive directory.
 func (b *Backlogs) Close() {
 	if b.archives != nil {
 		b.archives.Close()
 	}
 }
 
-// Of gives the backlog of a session, as far as it can be read: an error says what cannot.
+// Of returns the backlog of a session. After an error it has the part that could be read.
 func (b *Backlogs) Of(sid string) (found Backlog, err error) {
 	if !mail.ValidName(sid) {
-		return found, nil // the original allows any id; such a session can have no mailbox
+		return found, nil // the original allows such an id, but no mailbox can have it
 	}
 	m := &row{root: b.root, sid: sid, archive: archive.New(b.root, sid, time.Now, NoLog)}
 	if b.there[m.LeaseName()] {
@@ -78,7 +78,7 @@ func (b *Backlog) addFile(mf *mailFile) (err error) {
 	if mf.done || mf.count == 0 {
 		return nil
 	}
-	if mf.by != "" { // else no reader ever took it, and a long backlog is counted by its names
+	if mf.by != "" { // a file that no reader ever took is counted by its name alone
 		if free, err := mf.isFree(); err != nil || !free {
 			return err
 		}
@@ -90,7 +90,7 @@ func (b *Backlog) addFile(mf *mailFile) (err error) {
 		}
 	}
 	b.Count += mf.count
-	return atomicfile.UnlessAbsent(err) // a reader may just have removed it
+	return atomicfile.UnlessAbsent(err) // a reader may have removed it just now
 }
 
 func (b *Backlog) addInbox(m *row) error {
@@ -110,8 +110,8 @@ func (b *Backlog) addInbox(m *row) error {
 	return err
 }
 
-// countFrom says how many messages a file has, and when the first of them was sent. Of a file in our own layout only that
-// one is parsed. An error says that not all of it can be read.
+// countFrom returns how many messages a file has, and when the first was sent. In our own layout it parses only that one. It
+// returns an error if it cannot read all of the file.
 func countFrom(file []byte) (n int, oldest time.Time, err error) {
 	if lines, ours := fields.Lines(file); ours {
 		var first mail.Message

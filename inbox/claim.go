@@ -8,16 +8,16 @@ import (
 	"c2c/inbox/mail"
 )
 
-// batch is what one sender stores for others.
+// batch is what one sender stores on behalf of others.
 type batch struct {
 	msgs  []mail.Message
-	files []*atomicfile.Handle // to be signed
+	files []*atomicfile.Handle // the senders' queued files, signed once stored
 }
 
-// claim takes what others have queued, to be stored together with fresh. A message whose id its sender has used
-// before is left, so that its own sender compares the two. The caller holds the lock.
+// claim takes messages that other senders have queued, to store them together with fresh. It leaves a message whose sender has used
+// its id before: that sender compares the two itself. The caller holds the lock.
 func (m *Mailbox) claim(dir *atomicfile.Dir, names []string, fresh []mail.Message) *batch {
-	offers, chosen := map[string][]mail.Message{}, map[string]bool{} // the ids: one search for all
+	offers, chosen := map[string][]mail.Message{}, map[string]bool{} // chosen has all ids, so that one search finds them
 	files := map[string]*atomicfile.Handle{}
 	for _, name := range names {
 		if f := openQueued(dir, name); f != nil {
@@ -50,7 +50,7 @@ func (m *Mailbox) claim(dir *atomicfile.Dir, names []string, fresh []mail.Messag
 	return b
 }
 
-// sizeOf gives the bytes of the bodies.
+// sizeOf returns the size of all bodies in bytes.
 func sizeOf(msgs []mail.Message) (size int64) {
 	for _, msg := range msgs {
 		size += int64(len(msg.Content))
@@ -58,7 +58,7 @@ func sizeOf(msgs []mail.Message) (size int64) {
 	return size
 }
 
-// close ends the claim, and tells the senders when their messages are stored. One whose sign is lost looks for them.
+// close closes the claimed files, and signs them if stored. A sender that misses its signature searches for its messages.
 func (b *batch) close(stored bool) {
 	for _, f := range b.files {
 		if stored {

@@ -11,23 +11,21 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Deliver stores messages in one commit. When it returns nil they survive a power
-// cut. On an error none of them is stored, unless the error says that they may be:
-// a directory was not synced, or a time-out came when another sender, who stores
-// them too, was stopped. An id that the caller chose belongs to its sender: the
-// same content again is the same message and is not stored twice, other content is
-// an *IDTakenError.
+// Deliver stores messages in one commit. When it returns nil they survive a power cut. After an error none is stored, unless the
+// error says that they may be: when a directory could not be synced, or when the time was over while another sender was storing
+// them. An id that the caller chose belongs to its sender. If that sender delivers the same content again, it is not stored twice;
+// other content is an *IDTakenError.
 func (m *Mailbox) Deliver(ctx context.Context, msgs ...mail.Message) (Stored, error) {
 	return m.deliver(ctx, msgs, false)
 }
 
-// ByMover is the reader's name of a process that moves mail out of a mailbox.
+// ByMover is the name under which a process leases mail that it moves to another mailbox.
 const ByMover = "broker"
 
-// Move is Deliver for messages of another mailbox, whose senders were told that they are stored. Only a message
-// of the same sender, id and content is there already, because a move was killed. Any other is stored
-// beside those that have its id. What was ephemeral and read may come twice. What a mover has in its hands is not
-// there: it takes that away, wherever it has put it.
+// Move is Deliver for messages from another mailbox. Their senders know already that they are stored. If an earlier move was
+// killed, this mailbox may have the same message (sender, id and content), and Move does not store it again. A different message
+// with its id is no error. An ephemeral message that was read may come twice. Messages that another mover has leased do not count:
+// that mover removes them.
 func (m *Mailbox) Move(ctx context.Context, msgs ...mail.Message) (Stored, error) {
 	return m.deliver(ctx, msgs, true)
 }
@@ -41,7 +39,7 @@ func (m *Mailbox) deliver(ctx context.Context, msgs []mail.Message, moved bool) 
 	if slices.Contains(d.chosen, true) {
 		m.archive.Index(ctx)
 	}
-	if moved { // the loop guard held them for another session
+	if moved { // the loop guard held them in the old mailbox
 		for i := range d.Messages {
 			d.Messages[i].Held, d.Messages[i].NotBefore = "", 0
 		}
@@ -68,8 +66,7 @@ func (m *Mailbox) deliver(ctx context.Context, msgs []mail.Message, moved bool) 
 	return d.Stored, err
 }
 
-// commit stores a delivery, and with it what other senders have queued. The caller
-// holds the lock.
+// commit stores a delivery, and the messages that other senders have queued. The caller holds the lock.
 func (m *Mailbox) commit(d *delivery) error {
 	fresh, err := m.fresh(d)
 	if err != nil {
@@ -81,7 +78,7 @@ func (m *Mailbox) commit(d *delivery) error {
 		return err
 	}
 	defer lease.Close()
-	if len(fresh) < len(d.Messages) { // whoever stored the others may have been killed before its sync
+	if len(fresh) < len(d.Messages) { // the sender that stored the others may have been killed before its sync
 		err = errors.Join(lease.Sync(), m.root.Sync())
 	}
 	if err != nil || len(fresh) == 0 {
@@ -94,7 +91,7 @@ func (m *Mailbox) commit(d *delivery) error {
 	others := m.claim(lease, names, fresh)
 	err = m.store(lease, names, slices.Concat(fresh, others.msgs))
 	others.close(err == nil)
-	if errors.Is(err, ErrFull) && len(others.msgs) > 0 { // nothing was written: each asks for itself
+	if errors.Is(err, ErrFull) && len(others.msgs) > 0 { // nothing was written: now each sender tries alone
 		err = m.store(lease, names, fresh)
 	}
 	if err == nil {
@@ -103,7 +100,7 @@ func (m *Mailbox) commit(d *delivery) error {
 	return err
 }
 
-// store commits messages; the caller holds the lock. names are those of the lease directory.
+// store commits messages; the caller holds the lock. names lists the lease directory.
 func (m *Mailbox) store(lease *atomicfile.Dir, names []string, msgs []mail.Message) error {
 	ahead, numbered := mailFile{}, mailFilesOf(lease, names)
 	for _, mf := range numbered {
@@ -155,8 +152,8 @@ func (m *Mailbox) store(lease *atomicfile.Dir, names []string, msgs []mail.Messa
 	return lease.Replace(name, next)
 }
 
-// rotate moves the inbox into the lease directory. The new name is synced before anybody syncs the root, which
-// has lost the old one: POSIX keeps no order between directories.
+// rotate moves the inbox into the lease directory. It syncs the new name before another process can sync the root without the old
+// one: POSIX keeps no order between directories.
 func (r *row) rotate(lease *atomicfile.Dir, as mailFile) error {
 	name, err := as.newName()
 	if err == nil {
@@ -168,8 +165,7 @@ func (r *row) rotate(lease *atomicfile.Dir, as mailFile) error {
 	return err
 }
 
-// repair sets a damaged inbox aside, leaves what is readable there, and returns it and the number of
-// messages in it.
+// repair sets a damaged inbox aside. It returns a new one with the messages that are still readable, and their number.
 func (r *row) repair(file []byte) ([]byte, int, error) {
 	msgs, damaged := decode(file)
 	if damaged {

@@ -7,20 +7,20 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Stored is what Deliver has done.
+// Stored is the result of Deliver.
 type Stored struct {
-	Messages []mail.Message // as they are stored, in the order given, with ids and times
-	Already  []bool         // the mailbox or its archive had this one under its id, and nothing was added
+	Messages []mail.Message // as stored, in the order of the call, with ids and times
+	Already  []bool         // this one was there already, so it was not stored again
 }
 
-// IDTakenError says that a sender has used an id before, for another message.
+// IDTakenError: the sender has used this id before, for another message.
 type IDTakenError struct{ ID, From string }
 
 func (e *IDTakenError) Error() string {
 	return fmt.Sprintf("%s has sent another message with the id %q: choose a new id, or repeat that message word for word", e.From, e.ID)
 }
 
-// delivery is what one call of Deliver is to store.
+// delivery has the messages that one call of Deliver stores.
 type delivery struct {
 	Stored
 	chosen      []bool // the caller chose the id
@@ -46,7 +46,7 @@ func (m *Mailbox) newDelivery(msgs []mail.Message) (*delivery, error) {
 	return d, nil
 }
 
-// mayBeStored is for an error after which nobody knows. With its id a message is stored once, however often it is sent.
+// mayBeStored adds advice for a sender that cannot know: a message with an id is stored once, however often it is sent.
 func (d *delivery) mayBeStored(err error) error {
 	if d.moved {
 		return err
@@ -54,7 +54,7 @@ func (d *delivery) mayBeStored(err error) error {
 	return fmt.Errorf("%w; the message may be stored all the same: repeat it with the id %s", err, d.Messages[0].ID)
 }
 
-// fresh returns the messages that are not stored yet. In d.Messages the others are replaced by what was stored.
+// fresh returns the messages that are not stored yet. For the others it puts the stored message into d.Messages.
 func (m *Mailbox) fresh(d *delivery) (fresh []mail.Message, err error) {
 	ids := map[string]bool{}
 	for i, msg := range d.Messages {
@@ -81,8 +81,8 @@ func (m *Mailbox) fresh(d *delivery) (fresh []mail.Message, err error) {
 	return fresh, nil
 }
 
-// repeats looks for m among messages with its id; it returns that one if it is there, else m. Of a moved
-// message the id is as it is, and a record without content proves nothing.
+// repeats searches there, which has messages with m's id, for m itself. It returns the stored one if it finds it, else m. A move
+// keeps the id of its message, and for it a record without content proves nothing.
 func repeats(m mail.Message, there []mail.Message, moved bool) (_ mail.Message, repeats bool, err error) {
 	for _, old := range there {
 		switch {

@@ -13,15 +13,15 @@ import (
 	"c2c/inbox/mail"
 )
 
-// encode writes a mailbox file: one message a line, the bracket on a line of
-// its own, so that a shell can see by the first line whether anything waits.
+// encode writes a mailbox file: one message a line, and the bracket on a line of its own, so that a shell script can tell from the
+// first line whether mail waits.
 func encode(msgs []mail.Message) []byte {
 	return fields.Array(len(msgs), func(b []byte, i int) []byte {
 		return append(msgs[i].AppendFields(b, "{"), '}')
 	})
 }
 
-// splice adds messages to a mailbox file without reading those that are there.
+// splice adds messages to a mailbox file without parsing those in it.
 func splice(file []byte, msgs []mail.Message) []byte {
 	body := bytes.TrimRight(file, " \t\r\n")
 	body = bytes.TrimRight(bytes.TrimSuffix(body, []byte("]")), " \t\r\n")
@@ -31,10 +31,8 @@ func splice(file []byte, msgs []mail.Message) []byte {
 	return append(append(bytes.Clone(body), ',', '\n'), encode(msgs)[2:]...)
 }
 
-// count says how many messages a mailbox file has, and whether one can be added
-// behind them. A file in our own layout is not taken apart for that, which would
-// cost each sender more than its commit: damage that leaves every line its ends
-// is found by the reader.
+// count returns how many messages a mailbox file has, and whether messages can be appended. It does not parse a file in our own
+// layout: that would cost each sender more than its commit. If damage keeps the ends of all lines intact, only the reader finds it.
 func count(file []byte) (n int, ok bool) {
 	if objects, ok := fields.Lines(file); ok || len(file) == 0 {
 		return len(objects), true
@@ -44,8 +42,7 @@ func count(file []byte) (n int, ok bool) {
 	return len(raws), err == nil
 }
 
-// decode reads a mailbox file and finds every message that is still readable.
-// damaged tells that something in it was not.
+// decode reads a mailbox file and returns every message that is still readable. damaged reports whether some part of it was not.
 func decode(file []byte) (msgs []mail.Message, damaged bool) {
 	if len(bytes.TrimSpace(file)) == 0 {
 		return nil, false
@@ -76,7 +73,7 @@ func decodeArray(file []byte) (msgs []mail.Message, damaged bool) {
 	return msgs, damaged
 }
 
-// decodeLines is decode for a file in our own layout in which every line is a message. It scans each line once, and copies none.
+// decodeLines is decode for a file in our own layout in which every line is a message. It scans each line once and copies nothing.
 func decodeLines(file []byte) (msgs []mail.Message, ok bool) {
 	objects, ok := fields.Lines(file)
 	if !ok {
@@ -91,8 +88,8 @@ func decodeLines(file []byte) (msgs []mail.Message, ok bool) {
 	return msgs, true
 }
 
-// decodeSome is decode for those messages alone whose file and line holds says yes to. The others are not parsed. A nil holds says
-// yes to all.
+// decodeSome is decode for the messages whose line may match: holds reports that for a file or a line. It does not parse the
+// others. With a nil holds it decodes all.
 func decodeSome(file []byte, holds func([]byte) bool) (msgs []mail.Message) {
 	if holds == nil {
 		msgs, _ = decode(file)
@@ -104,7 +101,7 @@ func decodeSome(file []byte, holds func([]byte) bool) (msgs []mail.Message) {
 	}
 	objects, ok := fields.Lines(file)
 	for _, line := range objects {
-		// Two that came without an id and are equal are told apart by their order.
+		// Equal messages without an id are told apart by their order, so parse all of these.
 		if !holds(line) && bytes.Contains(line, idField) {
 			continue
 		}
@@ -121,7 +118,7 @@ func decodeSome(file []byte, holds func([]byte) bool) (msgs []mail.Message) {
 	return msgs
 }
 
-// firstOf reads the first message of a file in any layout that was not acknowledged, and no further.
+// firstOf reads the first message of a file that is not acked, and stops there. The file may have any layout.
 func firstOf(file io.Reader, acked positions) (msg mail.Message, err error) {
 	d := json.NewDecoder(io.LimitReader(file, maxRecord))
 	open, err := d.Token()
@@ -139,7 +136,7 @@ func firstOf(file io.Reader, acked positions) (msg mail.Message, err error) {
 		msg = mail.Message{}
 		err = d.Decode(&msg)
 	}
-	if err != nil && !errors.As(err, new(*fs.PathError)) { // else the disk is in trouble
+	if err != nil && !errors.As(err, new(*fs.PathError)) { // otherwise it is a disk error
 		err = errDamaged
 	}
 	return msg, err
@@ -148,12 +145,12 @@ func firstOf(file io.Reader, acked positions) (msg mail.Message, err error) {
 var idField = []byte(`"message_id"`)
 
 const (
-	maxRecord = 2 << 20  // how far salvage reads for the end of one message
-	maxVain   = 16 << 20 // how much it reads in vain, which bounds what a hostile file costs
+	maxRecord = 2 << 20  // salvage looks no further for the end of one message
+	maxVain   = 16 << 20 // it gives up after so many useless bytes: a limit for hostile files
 )
 
-// salvage takes whatever message can be read where an object begins. Inside a JSON string the quote behind the brace
-// would be escaped, so no body can pretend to be a message.
+// salvage returns each message that it can read from some place where an object begins. In a JSON string the quote behind the brace
+// would be escaped, so no body can pose as a message.
 func salvage(file []byte) (msgs []mail.Message) {
 	for vain := 0; vain < maxVain; {
 		i := objectIn(file)
@@ -176,7 +173,7 @@ func salvage(file []byte) (msgs []mail.Message) {
 	return append(msgs, salvageLines(file)...)
 }
 
-// objectIn is where the first object with a member may begin, or -1.
+// objectIn returns where the first non-empty object may begin, or -1.
 func objectIn(file []byte) int {
 	for from := 0; ; from++ {
 		i := bytes.IndexByte(file[from:], '{')
@@ -190,7 +187,7 @@ func objectIn(file []byte) int {
 	}
 }
 
-// salvageLines is quick: our own files have a message a line.
+// salvageLines is the quick way: our own files have one message a line.
 func salvageLines(file []byte) (msgs []mail.Message) {
 	for line := range bytes.Lines(file) {
 		var m mail.Message
@@ -203,10 +200,10 @@ func salvageLines(file []byte) (msgs []mail.Message) {
 
 var errDamaged = errors.New("not all of it can be read")
 
-// isSpill says whether a file has the format of a spill.
+// isSpill reports whether a file has the format of a spill.
 func isSpill(file []byte) bool { return bytes.HasPrefix(file, []byte(`{"message":`)) }
 
-// decodeSpill is decode for that format. Of a last line that a crash has torn nobody was told that it is stored.
+// decodeSpill is decode for that format. It drops a torn last line: its sender never heard that the message was stored.
 func decodeSpill(file []byte) (msgs []mail.Message, damaged bool) {
 	for line := range bytes.Lines(file) {
 		var record struct {
@@ -221,7 +218,7 @@ func decodeSpill(file []byte) (msgs []mail.Message, damaged bool) {
 	return msgs, damaged
 }
 
-// nameLegacy gives ids to messages that came without; two equal ones stay two.
+// nameLegacy gives ids to messages without one. Two equal messages get two ids.
 func nameLegacy(msgs []mail.Message) {
 	seen := map[string]int{}
 	for i := range msgs {

@@ -10,8 +10,8 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Find tells where the messages with this id are: none when the mailbox has never seen it, several when several
-// senders chose it. Archived ones are looked for, newest first, until one is found whose id nobody chose.
+// Find returns where the messages with this id are: none if the mailbox never had it, several if several senders chose it. It
+// searches the archive from the newest record on, and stops at the first whose id c2c made.
 func (r *row) Find(ctx context.Context, id string) ([]Found, error) {
 	return r.findLocked(ctx, func(st Found) bool { return !st.Message.HasChosenID() }, id)
 }
@@ -35,9 +35,9 @@ func (r *row) findLocked(ctx context.Context, enough func(Found) bool, ids ...st
 	return r.find(set, enough)
 }
 
-// find gives the states of all messages with these ids. It begins with the file that most likely has one, and reads no further
-// file once it has found a state that is enough; with nil it reads all. It looks at the waiting mail before the archive, so it
-// may find a message twice that is archived meanwhile: such a message is read. The caller holds the lock.
+// find returns the states of all messages with these ids. It begins with the file that most likely has one, and stops after the
+// file in which enough accepts a state; with a nil enough it reads all. It searches waiting mail before the archive, so it may see
+// a message twice that is archived meanwhile; such a message counts as read. The caller holds the lock.
 func (r *row) find(ids map[string]bool, enough func(Found) bool) (found []Found, err error) {
 	var waiting, read []Found
 	suffices := func(some []Found) bool { return enough != nil && slices.ContainsFunc(some, enough) }
@@ -78,7 +78,7 @@ func (r *row) find(ids map[string]bool, enough func(Found) bool) (found []Found,
 	return append(withoutRead(waiting, read), read...), err
 }
 
-// findArchived looks into the newest file of the archive first, and stops after one in which it has found enough.
+// findArchived begins with the newest file of the archive, and stops after the file in which enough accepts a record.
 func (r *row) findArchived(ids map[string]bool, enough func(Found) bool) (found []Found, err error) {
 	more := func() bool { return enough == nil || !slices.ContainsFunc(found, enough) }
 	err = r.archive.WithIDs(ids, more, func(r archive.Record) {
@@ -95,12 +95,12 @@ func (m *Mailbox) Peek(ctx context.Context) ([]mail.Message, error) {
 	return m.Head(ctx, math.MaxInt64)
 }
 
-// Head is Peek for the oldest messages: it reads no further file once it has enough bytes.
+// Head is Peek for the oldest messages: it stops after the file in which it reaches enough bytes.
 func (m *Mailbox) Head(ctx context.Context, enough int64) ([]mail.Message, error) {
 	return m.head(ctx, enough, false)
 }
 
-// PeekAll is Peek with what is not handed over now: it has expired, or its time has not come, or it is held.
+// PeekAll is Peek that includes messages which are not offered now: expired ones, ones whose time has not come, and held ones.
 func (m *Mailbox) PeekAll(ctx context.Context) ([]mail.Message, error) {
 	return m.head(ctx, math.MaxInt64, true)
 }
@@ -116,7 +116,7 @@ func (m *Mailbox) head(ctx context.Context, enough int64, hidden bool) ([]mail.M
 	defer lk.Release()
 	var msgs []mail.Message
 	size := int64(0)
-	seen := map[mail.Key]bool{} // what a crash left in two places is offered once
+	seen := map[mail.Key]bool{} // a crash may leave a message in two files
 	err = m.oldestFirst(nil, func(mf *mailFile) (more bool) {
 		for _, msg := range mf.msgs {
 			if k := msg.Key(); mf.free && !mf.done && (hidden || !m.hides(msg)) && (!seen[k] || msg.HasLegacyID()) {
@@ -130,8 +130,8 @@ func (m *Mailbox) head(ctx context.Context, enough int64, hidden bool) ([]mail.M
 	return msgs, err
 }
 
-// withIDs gives all messages with these ids, archived ones too; with staying, none that a mover has in its hands. The caller
-// holds the lock.
+// withIDs returns all messages with these ids, archived ones too. With staying it leaves out those that a mover has leased. The
+// caller holds the lock.
 func (r *row) withIDs(ids map[string]bool, staying bool) (map[string][]mail.Message, error) {
 	there := map[string][]mail.Message{}
 	if len(ids) == 0 {
@@ -147,8 +147,8 @@ func (r *row) withIDs(ids map[string]bool, staying bool) (map[string][]mail.Mess
 	return there, err
 }
 
-// Damaged says whether something that waits cannot be read. It changes nothing: the next reader hands over the rest, and
-// puts the file aside.
+// Damaged reports whether some waiting mail is unreadable. It changes nothing: the next reader hands over the readable part and
+// sets the file aside.
 func (r *row) Damaged(ctx context.Context) (bool, error) {
 	lk, err := r.lockToRead(ctx)
 	if err != nil {

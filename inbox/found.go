@@ -11,22 +11,22 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Where a message is.
+// The states of a message.
 const (
-	Queued = "queued" // it waits
-	Handed = "handed" // a live reader has it and has not acknowledged it
-	Read   = "read"   // it was handed over in full and archived
+	Queued = "queued" // it waits in the mailbox
+	Handed = "handed" // a live reader has leased it, and not acked it
+	Read   = "read"   // it was handed over and is archived
 )
 
 // Found is what the disk proves about one message.
 type Found struct {
 	Where   string
-	At      time.Time    // when it came there
-	By      string       // the reader, when handed or read
-	Message mail.Message // without its content when it was ephemeral and is read
+	At      time.Time    // when it got into this state
+	By      string       // the reader, if handed or read
+	Message mail.Message // without content if it was ephemeral and is read
 }
 
-// each calls f with what the mailbox proves of each message in a file that peek has read.
+// each calls f with the state of each message in a file that peek has read.
 func (mf *mailFile) each(f func(Found)) {
 	where := Handed
 	if mf.done {
@@ -44,12 +44,12 @@ func (mf *mailFile) each(f func(Found)) {
 	}
 }
 
-// foundRead is what a record of the archive proves.
+// foundRead is the state that a record of the archive proves.
 func foundRead(r archive.Record) Found {
 	return Found{Read, mail.FromSeconds(r.DrainedAt), r.DrainedBy, r.Message}
 }
 
-// withoutRead drops messages that were archived since they were seen waiting.
+// withoutRead drops from waiting the messages that were archived meanwhile.
 func withoutRead(waiting, read []Found) []Found {
 	archived := map[mail.Key]bool{}
 	for _, st := range read {
@@ -58,8 +58,8 @@ func withoutRead(waiting, read []Found) []Found {
 	return slices.DeleteFunc(waiting, func(st Found) bool { return archived[st.Message.RecordKey()] })
 }
 
-// peek reads a numbered file and does not lock it, into *buf, which serves for the next file, too. What holds says no to, a file
-// or a line of one, is passed over; nil passes over none. The caller holds the lock of the mailbox, so that nobody takes the file
+// peek reads a numbered file into *buf, which the caller reuses for the next file, and does not lock it. It skips files and lines
+// for which holds returns false; a nil holds skips none. The caller holds the lock of the mailbox, so no process can lease the file
 // meanwhile.
 func (r *row) peek(mf *mailFile, holds func([]byte) bool, buf *[]byte) (err error) {
 	if holds == nil || len(mf.acked) > 0 {
@@ -73,7 +73,7 @@ func (r *row) peek(mf *mailFile, holds func([]byte) bool, buf *[]byte) (err erro
 	return err
 }
 
-// peekInbox gives the inbox as one more file, which nobody has in hand.
+// peekInbox returns the inbox in the form of a file that no reader has leased.
 func (r *row) peekInbox(holds func([]byte) bool) (*mailFile, error) {
 	file, err := r.root.ReadIf(r.inboxName())
 	if err != nil {
@@ -93,7 +93,7 @@ func (r *row) peekEach(files []*mailFile, holds func([]byte) bool, f func(*mailF
 	return true, nil
 }
 
-// oldestFirst peeks into all files of the row, in their order, until f returns false.
+// oldestFirst peeks into all files of the mailbox, oldest first, until f returns false.
 func (r *row) oldestFirst(holds func([]byte) bool, f func(*mailFile) (more bool)) error {
 	more := true
 	err := r.inLease(func(dir *atomicfile.Dir) error {
@@ -113,7 +113,7 @@ func (r *row) oldestFirst(holds func([]byte) bool, f func(*mailFile) (more bool)
 	return err
 }
 
-// newestFirst is oldestFirst from the other end. What a reader takes out of the inbox meanwhile may come twice, and is never missed.
+// newestFirst is oldestFirst in reverse. Mail that a reader leases from the inbox meanwhile may come twice, but is never missed.
 func (r *row) newestFirst(holds func([]byte) bool, f func(*mailFile) (more bool)) error {
 	inbox, err := r.peekInbox(holds)
 	if err != nil || !f(inbox) {

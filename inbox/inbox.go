@@ -9,28 +9,25 @@
 //	archive/<sid>.jsonl           messages that were handed over, and older ones in
 //	                              archive/<sid>.old/ (package archive)
 //
-// A mailbox is a row of files in one format, a JSON array of messages: the
-// numbered files in their order, then the inbox. A reader takes mail by renaming
-// the inbox to the next number, and by locking the file. A sender for whose
-// message the inbox has no room renames it in the same way, and leaves the file to
-// nobody. These rules hold at any time, between any two system calls:
+// A mailbox is a row of files in one format, a JSON array of messages: the numbered files in their order, then the inbox. A reader
+// takes mail by renaming the inbox to the next number, and by locking the file. A sender renames the inbox in the same way when its
+// message does not fit, but does not lock it. These rules hold between any two system calls:
 //
-//   - A message is in one file of the row, or in the archive. It is in both only
+//   - A message is in one of these files, or in the archive. It is in both only
 //     while an ack is under way. The number that a reader put into the name of
 //     the file says where to look in the archive; what stands there was read.
-//   - A file is in a reader's hands as long as the reader locks it. The lock ends
+//   - A reader has a file leased as long as it holds the lock on it. The lock ends
 //     with its process, and then the messages wait again, in their place.
 //   - A name counts what waits in its file. A sender reads no other file than the
 //     inbox, and a reader that gives back a part renames the file before it
 //     writes the file anew. A file never changes its number.
-//   - Who changes a name holds the lock of the mailbox. Only a reader that has
+//   - A process that renames a file holds the mailbox's lock. Only a reader that has
 //     handed over all that it had removes files without it.
 //   - A sender is told "stored" when the file and all names that changed are
 //     synced. A reader archives, and syncs that, before it removes anything.
 //
-// So after a kill or a power cut a message may be handed over twice, with the
-// same id, and never zero times. Any number of processes may use a mailbox at
-// once, those of the original c2c included. They see the inbox alone.
+// So after a kill or a power cut a message may be handed over twice, with the same id, but it is never lost. Any number of
+// processes may use a mailbox at once, also programs of the original c2c. Those use only the inbox.
 package inbox
 
 import (
@@ -43,32 +40,31 @@ import (
 	"c2c/inbox/mail"
 )
 
-// ErrFull is what a sender can test for. It comes wrapped in a sentence of its own.
+// ErrFull is for errors.Is. It comes wrapped in an error with the details.
 var ErrFull = errors.New("mailbox is full")
 
-// maxInbox keeps our file below the 64 KiB at which the original c2c takes an
-// inbox for empty and then erases it.
+// maxInbox keeps our file below 64 KiB. From that size on the original c2c takes an inbox for empty and erases it.
 const maxInbox = 60 << 10
 
-// Limits bound what one mailbox holds. Zero means the default.
+// Limits bound a mailbox. Zero means the default.
 type Limits struct {
-	Body     int   // bytes of one body
-	Messages int   // messages waiting
-	Bytes    int64 // bytes waiting
+	Body     int   // largest body in bytes
+	Messages int   // most messages that may wait
+	Bytes    int64 // most bytes that may wait
 }
 
 func (l Limits) withDefaults() Limits {
 	return Limits{cmp.Or(l.Body, mail.MaxBody), cmp.Or(l.Messages, 20_000), cmp.Or(l.Bytes, 64<<20)}
 }
 
-// Config is what a mailbox needs from outside.
+// Config is what the caller of Open passes in.
 type Config struct {
 	Limits Limits           // only tests set them
 	Now    func() time.Time // nil: time.Now
 	Log    Log              // nil: nothing is logged
-	// Held says whether a message that the loop guard holds, and whose time has not come, is still held. Nil: it is.
+	// Held reports whether the loop guard still holds a message that it held, and whose time has not come. With nil it does.
 	Held func(mail.Message) bool
-	// Awaited says whether somebody waits for an answer, and takes it. Nil: nobody does.
+	// Awaited reports whether a waiting question takes this message as its answer. With nil none does.
 	Awaited func(mail.Message) bool
 }
 
@@ -80,7 +76,7 @@ type Mailbox struct {
 	awaited func(mail.Message) bool
 }
 
-// Open names a mailbox. It does not touch the disk.
+// Open returns a mailbox. It does not touch the disk.
 func Open(root *atomicfile.Dir, sid string, cfg Config) (*Mailbox, error) {
 	if err := mail.CheckName("session id", sid); err != nil {
 		return nil, err
@@ -96,10 +92,10 @@ func Open(root *atomicfile.Dir, sid string, cfg Config) (*Mailbox, error) {
 	return m, nil
 }
 
-// Archive is what was handed over of the mailbox.
+// Archive returns the archive of this mailbox.
 func (m *Mailbox) Archive() *archive.Store { return m.archive }
 
-// hides says whether a message is not handed over now. Other programs hand it over all the same.
+// hides reports whether a lease keeps a message back now. Readers of other programs get it all the same.
 func (m *Mailbox) hides(msg mail.Message) bool {
 	if msg.InReplyTo != "" && m.awaited != nil && m.awaited(msg) {
 		return true

@@ -13,35 +13,33 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Lease is a batch of messages in the hands of one reader. It lives as long
-// as its process, and ends with Ack or Release.
+// Lease is a batch of messages that one reader has taken. It ends with Ack, with Release, or with the reader's process.
 type Lease struct {
 	Messages []mail.Message
-	More     bool // something waits behind these messages
+	More     bool // more mail waits behind these messages
 
 	box   *Mailbox
 	dir   *atomicfile.Dir
-	files []*mailFile // locked
+	files []*mailFile // they are locked
 	size  int64       // bytes of the bodies
 	all   bool        // see LeaseAll
 	only  func(mail.Message) bool
 }
 
-// Lease hands over the waiting messages, oldest first; those that a dead holder had come
-// before all others. It takes no further file once it has enough bytes. by names the
-// reader in the archive. It needs no space on the disk. The messages are offered
-// again unless Ack follows.
+// Lease takes waiting messages, oldest first; messages that a dead reader had leased come first. It takes no further file once it
+// has enough bytes. by is the reader's name for the archive. Lease needs no disk space. Without an Ack the messages are offered
+// again.
 func (m *Mailbox) Lease(ctx context.Context, by string, enough int64) (*Lease, error) {
 	return m.lease(ctx, by, enough, &Lease{box: m})
 }
 
-// LeaseAll is Lease for a move of mail: it takes also what is not handed over now, see PeekAll.
+// LeaseAll is Lease for moving mail: it also takes messages that are not offered now, like PeekAll.
 func (m *Mailbox) LeaseAll(ctx context.Context, by string, enough int64) (*Lease, error) {
 	return m.lease(ctx, by, enough, &Lease{box: m, all: true})
 }
 
-// LeaseOnly leases only messages that match, held ones included. Others stay where they are; those in the same file nobody else
-// can lease meanwhile.
+// LeaseOnly leases only messages that match, held ones included. Others stay where they are, but no other reader can lease those in
+// the same files meanwhile.
 func (m *Mailbox) LeaseOnly(ctx context.Context, by string, matches func(mail.Message) bool) (*Lease, error) {
 	return m.lease(ctx, by, math.MaxInt64, &Lease{box: m, only: matches})
 }
@@ -97,12 +95,12 @@ func (l *Lease) take(ctx context.Context, by string, enough int64) error {
 	return l.takeInbox(ctx, next)
 }
 
-// reread is how much of the archive may be read, in bytes, at each look at a file that a reader had before. What is not
-// handed over now may stay in such a file for days, while other mail is archived.
+// reread bounds how many bytes of the archive one look reads for a file that a reader had before. Such a file may stay for days,
+// with messages that are not offered yet, while other mail is archived.
 const reread = 64 << 10
 
-// takeFile takes a numbered file unless a live reader has it. What a dead reader
-// has archived of it is not handed over again.
+// takeFile leases a numbered file unless a live reader has it. Messages in it that a dead reader has archived are not offered
+// again.
 func (l *Lease) takeFile(ctx context.Context, mf *mailFile, as mailFile) (err error) {
 	free, err := l.box.load(mf, true)
 	switch {
@@ -125,7 +123,7 @@ func (l *Lease) takeFile(ctx context.Context, mf *mailFile, as mailFile) (err er
 	}
 	if len(mf.msgs) == 0 || len(mf.acked) > 0 {
 		switch err := l.box.keepRest(ctx, mf, nobody); {
-		case err == nil && len(mf.msgs) > 0: // it is another file now
+		case err == nil && len(mf.msgs) > 0: // keepRest has replaced the file
 			return l.takeFile(ctx, &mailFile{dir: l.dir, number: mf.number, count: mf.count, bytes: mf.bytes, archived: mf.archived, at: mf.at, by: mf.by}, as)
 		case err == nil || len(mf.acked) == 0 || errors.As(err, new(*atomicfile.SyncError)):
 			return err
@@ -138,10 +136,10 @@ func (l *Lease) takeFile(ctx context.Context, mf *mailFile, as mailFile) (err er
 	}
 	size, offers := l.hideOthers(mf.msgs)
 	if !offers && (mf.by == "" || mf.read || as.archived-mf.archived < reread) {
-		return nil // it stays as it is
+		return nil // the file stays as it is
 	}
 	err = mf.rename(func(next *mailFile) {
-		if !mf.read { // so none of its messages is archived before this place
+		if !mf.read { // so the archive has its messages only behind this place
 			next.archived = as.archived
 		}
 		if offers {
@@ -149,7 +147,7 @@ func (l *Lease) takeFile(ctx context.Context, mf *mailFile, as mailFile) (err er
 		}
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // acknowledged between our open and its lock
+		return nil // another reader acked it between our open and our lock
 	}
 	if err != nil || !offers {
 		return err
@@ -160,7 +158,7 @@ func (l *Lease) takeFile(ctx context.Context, mf *mailFile, as mailFile) (err er
 	return nil
 }
 
-// hideOthers marks the messages that are not handed over now, and gives the bytes of the others; offers is false when there are none.
+// hideOthers marks the messages that are not offered now, and returns the size of the others. offers is false if all are marked.
 func (l *Lease) hideOthers(msgs []mail.Message) (size int64, offers bool) {
 	for i := range msgs {
 		if msg := &msgs[i]; l.offers(*msg) {
@@ -173,8 +171,8 @@ func (l *Lease) hideOthers(msgs []mail.Message) (size int64, offers bool) {
 	return size, offers
 }
 
-// archiveDone archives what was acknowledged on a full disk. When there is still no
-// room it stays; it is never handed over again.
+// archiveDone archives messages that were acked while the disk was full. If there is still no room, their file stays, but is never
+// offered again.
 func (l *Lease) archiveDone(ctx context.Context, mf *mailFile) error {
 	if err := l.box.archive.Append(ctx, mf.by, mf.msgs, mf.archived); err != nil {
 		l.box.notArchived(err)
@@ -183,7 +181,7 @@ func (l *Lease) archiveDone(ctx context.Context, mf *mailFile) error {
 	return l.box.remove(mf)
 }
 
-// takeInbox gives the inbox the next number, as a sender does, and takes that file.
+// takeInbox gives the inbox the next number, as a sender does, and leases that file.
 func (l *Lease) takeInbox(ctx context.Context, as mailFile) error {
 	m := l.box
 	file, err := m.root.ReadIf(m.inboxName())
@@ -192,10 +190,10 @@ func (l *Lease) takeInbox(ctx context.Context, as mailFile) error {
 	}
 	n, ok := count(file)
 	if ok && n == 0 {
-		return nil // an empty inbox is left alone: moving it would wake watchers
+		return nil // leave an empty inbox alone: moving it would wake watchers
 	}
 	mf := mailFile{dir: l.dir, number: as.number, count: n, bytes: int64(len(file))}
-	if _, err := mf.newName(); err != nil && len(l.files) > 0 { // there is a number again when those are acknowledged
+	if _, err := mf.newName(); err != nil && len(l.files) > 0 { // numbers become free again when these files are acked
 		l.More = true
 		return nil
 	}
@@ -205,8 +203,7 @@ func (l *Lease) takeInbox(ctx context.Context, as mailFile) error {
 	return l.takeFile(ctx, &mf, as)
 }
 
-// assignHandles puts the files' messages in one row. A message that a crash left in two
-// places is offered once.
+// assignHandles puts the messages of all files into l.Messages. It offers a message only once that a crash left in two files.
 func (l *Lease) assignHandles() {
 	n := l.count()
 	l.Messages = slices.Grow(l.Messages, n)
@@ -233,7 +230,7 @@ func (l *Lease) assignHandles() {
 	}
 }
 
-// offers says whether a message is handed over now.
+// offers reports whether the lease offers a message now.
 func (l *Lease) offers(msg mail.Message) bool {
 	if l.only != nil {
 		return l.only(msg)
@@ -241,7 +238,7 @@ func (l *Lease) offers(msg mail.Message) bool {
 	return l.all || !l.box.hides(msg)
 }
 
-// count says how many messages the files have, hidden ones included.
+// count returns how many messages the files have, hidden ones included.
 func (l *Lease) count() (n int) {
 	for _, mf := range l.files {
 		n += len(mf.msgs)
@@ -249,8 +246,8 @@ func (l *Lease) count() (n int) {
 	return n
 }
 
-// Release gives the messages back; they wait again, before any later ones. It
-// changes and closes the lock file, as a delivery does, so that watchers look.
+// Release gives the messages back: they wait again, before any later ones. Like a delivery it changes and closes the lock file, so
+// that watchers look.
 func (l *Lease) Release() error {
 	held := len(l.files) > 0
 	err := l.close()

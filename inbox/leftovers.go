@@ -9,8 +9,8 @@ import (
 	"c2c/inbox/filelock"
 )
 
-// removeLeftovers removes half-written files and queued messages of processes that died, and lists the mail files.
-// The caller holds the lock.
+// removeLeftovers removes files that dead processes left half-written or queued, and returns the mail files. The caller holds the
+// lock.
 func removeLeftovers(dir *atomicfile.Dir) ([]*mailFile, error) {
 	names, err := dir.Names()
 	for i, name := range names {
@@ -22,14 +22,14 @@ func removeLeftovers(dir *atomicfile.Dir) ([]*mailFile, error) {
 			continue
 		}
 		if info, serr := dir.Stat(name); serr == nil && info.Mode().IsRegular() {
-			dir.Remove(name) // when it fails, the next one tries again
+			dir.Remove(name) // if this fails, the next delivery tries again
 		}
 	}
 	return mailFilesOf(dir, names), err
 }
 
-// takeOldLease gives a file of a dead reader of the old version a name of ours, and returns the name that the file has then. What
-// cannot be taken stays.
+// takeOldLease renames a file that a dead reader of the old version left to a name of ours, and returns its name from then on. If
+// it cannot rename the file, the file stays.
 func takeOldLease(dir *atomicfile.Dir, name string) string {
 	stem, ok := strings.CutSuffix(name, ".jsonl")
 	if !ok {
@@ -46,13 +46,13 @@ func takeOldLease(dir *atomicfile.Dir, name string) string {
 		return name
 	}
 	next, ok := oldLeaseName(stem, info.Size())
-	if !ok || dir.Rename(name, next) != nil { // it is gone when its reader has just acknowledged it
+	if !ok || dir.Rename(name, next) != nil { // it is gone if its reader has acked it just now
 		return name
 	}
 	return next
 }
 
-// oldLeaseName is our name for a file of so many bytes that the old version has called <stem>.jsonl.
+// oldLeaseName returns our name for a file that the old version named <stem>.jsonl; bytes is its size.
 func oldLeaseName(stem string, bytes int64) (name string, ok bool) {
 	rest, done := strings.CutPrefix(stem, donePrefix)
 	part := strings.SplitN(rest, "-", 6)

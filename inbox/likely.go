@@ -10,7 +10,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// madeAt is when a UUIDv7 was made.
+// madeAt returns when a UUIDv7 was made.
 func madeAt(id string) (at time.Time, ok bool) {
 	if !mail.IsUUID(id) || id[14] != '7' {
 		return at, false
@@ -19,9 +19,9 @@ func madeAt(id string) (at time.Time, ok bool) {
 	return time.UnixMilli(ms), err == nil
 }
 
-// likely are those numbered files in which a message with the id stands by all likelihood, and the rest, the newest first.
-// They were the first to be written after the id was made. So is the oldest, which a reader writes anew who hands over a part
-// of it. Elsewhere it stands when mail has moved, or a clock was wrong.
+// likely splits the numbered files: some are those that most likely have a message with one of the ids, and rest are the others,
+// newest first. A message is most likely in the first files written after its id was made, or in the oldest file, which a reader
+// rewrites when it hands over a part of it. It is elsewhere when mail was moved, or a clock was wrong.
 func likely(files []*mailFile, ids map[string]bool) (some, rest []*mailFile) {
 	slices.Reverse(files)
 	if len(ids) != 1 || len(files) == 0 {
@@ -33,7 +33,7 @@ func likely(files []*mailFile, ids map[string]bool) (some, rest []*mailFile) {
 			return nil, files
 		}
 		files, oldest := files[:len(files)-1], files[len(files)-1]
-		older := func(than time.Time) int { // the place of the first file that is
+		older := func(than time.Time) int { // the index of the first such file
 			return sort.Search(len(files), func(i int) bool {
 				written, _, err := files[i].dir.TimeOf(files[i].name())
 				return err != nil || written.Before(than)

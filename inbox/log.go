@@ -1,7 +1,7 @@
 package inbox
 
-// Log takes what went wrong, or is worth knowing, in a call that did its work all the same: constant words, and facts as names
-// and values in turn. A *slog.Logger is one. Package slog itself is large, and c2c logs a sentence at most.
+// Log takes warnings of a call that succeeded all the same: a constant message, then names and values in turn. A *slog.Logger is
+// one; importing package slog itself would link much code for the few lines that c2c logs.
 type Log interface {
 	Debug(words string, facts ...any)
 	Info(words string, facts ...any)

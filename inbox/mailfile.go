@@ -16,21 +16,19 @@ import (
 	"c2c/inbox/mail"
 )
 
-// mailFile is a numbered file of messages in <sid>.lease/. Its name tells a sender
-// and a status all that they need, so that neither reads it:
+// mailFile is a numbered file of messages in <sid>.lease/. Its name has all that a sender or a status needs, so they need not read
+// the file:
 //
 //	<number>-<count>-<bytes>.json                              as a sender made it
 //	<number>-<count>-<bytes>-<archived>-<unix ms>-<reader>.json  since a reader took it
 //
-// Before the number stands done- or part-<positions>- when a reader's disk was full (positions.go).
+// A reader with a full disk puts done- or part-<positions>- before the number (positions.go).
 //
-// count is how many of its messages wait. archived is the size of the archive
-// when a reader took the file: what the archive has behind that was handed
-// over, and is not handed over again. The next reader moves it on when none of
-// the messages stands there. The name does not say whether a reader still has
-// the file. The lock on the file says that.
+// count is how many of its messages wait. archived is the size of the archive when a reader took the file: messages of the file
+// that the archive has behind that place were handed over, and are not offered again. If none of them is there, the next reader
+// sets it to the end of the archive. Only the lock on the file tells whether a reader still has it.
 type mailFile struct {
-	dir      *atomicfile.Dir // where it is
+	dir      *atomicfile.Dir // its directory
 	number   int
 	count    int
 	bytes    int64
@@ -38,21 +36,21 @@ type mailFile struct {
 	at       time.Time
 	by       string // the last reader; empty when no reader ever took the file
 
-	done    bool               // acknowledged, but the archive had no room yet
-	acked   positions          // those of its messages that were acknowledged, see positions.go
-	file    *atomicfile.Handle // open and locked while we hold it
-	free    bool               // peek found that no reader has it in hand
+	done    bool               // acked, but the archive had no room yet
+	acked   positions          // which of its messages were acked, see positions.go
+	file    *atomicfile.Handle // open and locked while we have it leased
+	free    bool               // peek found that no reader has it leased
 	damaged bool
 	read    bool           // a dead reader has archived some of its messages
-	msgs    []mail.Message // those that wait
-	pending []mail.Message // acknowledged, and not archived as far as we know
-	total   int            // how many there are
+	msgs    []mail.Message // the waiting ones
+	pending []mail.Message // acked, and perhaps not archived yet
+	total   int            // how many messages the file has
 }
 
 const donePrefix = "done-"
 
 func (mf mailFile) name() string {
-	b := make([]byte, 0, 96) // a sender makes and compares those of all files
+	b := make([]byte, 0, 96) // a sender makes and compares the names of all files
 	switch {
 	case mf.done:
 		b = append(b, donePrefix...)
@@ -73,8 +71,8 @@ func (mf mailFile) name() string {
 	return string(append(b, ".json"...))
 }
 
-// newName is the name for a file that will be written. It is an error when a number is too large for a name: nobody
-// would find the messages again.
+// newName returns the name for a file that will be written. It returns an error if a number is too large for a name: readers would
+// not find the messages.
 func (mf mailFile) newName() (string, error) {
 	name := mf.name()
 	if _, ok := parseMailFile(name); !ok {
@@ -131,7 +129,7 @@ func mailFilesOf(dir *atomicfile.Dir, names []string) (files []*mailFile) {
 	return files
 }
 
-// numbered gives the numbered files, the oldest first. Their directory is open until the loop ends. An error comes last.
+// numbered yields the numbered files, oldest first. Their directory stays open until the loop ends. An error comes last.
 func (r *row) numbered(yield func(*mailFile, error) bool) {
 	err := r.inLease(func(dir *atomicfile.Dir) error {
 		files, err := mailFiles(dir)
@@ -147,8 +145,8 @@ func (r *row) numbered(yield func(*mailFile, error) bool) {
 	}
 }
 
-// errForeign is wrapped when something has the name of a mail file but cannot be one of ours: a directory, a FIFO, a link,
-// a file of somebody else, or one that is too large. It stays where it is, and the other files are read.
+// errForeign: something has the name of a mail file but cannot be one of ours, such as a directory, a FIFO, a link, another user's
+// file, or one that is too large. It stays where it is, and we read the other files.
 var errForeign = errors.New("not a mail file of ours")
 
 func (mf *mailFile) open(flag int) (*atomicfile.Handle, error) {
@@ -166,8 +164,7 @@ func (mf *mailFile) open(flag int) (*atomicfile.Handle, error) {
 	return f, nil
 }
 
-// free says whether nobody has the file in hand. One that is gone was
-// acknowledged just now, and is nobody's.
+// isFree reports whether no reader has the file leased. A file that is gone was acked just now, and is not free.
 func (mf *mailFile) isFree() (bool, error) {
 	f, err := mf.open(os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errForeign) {
@@ -180,7 +177,7 @@ func (mf *mailFile) isFree() (bool, error) {
 	return filelock.FreeFile(f)
 }
 
-// first reads the first message of the file that was not acknowledged, and no further.
+// first reads the first message of the file that is not acked, and stops there.
 func (mf *mailFile) first() (msg mail.Message, err error) {
 	f, err := mf.open(os.O_RDONLY)
 	if err != nil {
@@ -193,8 +190,8 @@ func (mf *mailFile) first() (msg mail.Message, err error) {
 	return msg, err
 }
 
-// load opens a file and reads the messages in it, without those that a dead reader has archived. free says that no
-// reader has the file. With take, a free file is locked and stays open.
+// load opens a file and reads its messages, except those that a dead reader has archived. free reports whether no reader has the
+// file leased. With take, a free file stays open and locked.
 func (r *row) load(mf *mailFile, take bool) (free bool, err error) {
 	flag, lock := os.O_RDONLY, filelock.FreeFile
 	if take {
@@ -226,8 +223,8 @@ func (r *row) load(mf *mailFile, take bool) (free bool, err error) {
 	return free, r.dropRead(mf, free)
 }
 
-// loadSome is load without take, for those messages alone whose file and line holds says yes to. The others are not parsed, and
-// the lock of a file with none of them is not looked at. It reads into buf, and returns it for the next file.
+// loadSome is load without take, for the messages whose line may match: holds reports that for a file or a line. It does not parse
+// the others, and does not check the lock if none matches. It reads into buf, and returns it for the next file.
 func (r *row) loadSome(mf *mailFile, holds func([]byte) bool, buf []byte) (free bool, _ []byte, err error) {
 	f, err := mf.open(os.O_RDONLY)
 	if err != nil {
@@ -247,10 +244,10 @@ func (r *row) loadSome(mf *mailFile, holds func([]byte) bool, buf []byte) (free 
 	return free, buf, r.dropRead(mf, free)
 }
 
-// dropRead drops what a dead reader of the file has archived.
+// dropRead drops the messages that a dead reader of the file has archived.
 func (r *row) dropRead(mf *mailFile, free bool) error {
 	before := len(mf.msgs) + len(mf.pending)
-	if free && mf.by != "" && before > 0 { // what no reader ever took was handed over to nobody
+	if free && mf.by != "" && before > 0 { // if no reader ever took the file, none of it was handed over
 		gone, err := r.archive.Since(mf.archived)
 		if err != nil {
 			return err
@@ -262,7 +259,7 @@ func (r *row) dropRead(mf *mailFile, free bool) error {
 	return nil
 }
 
-// splitRead takes what the file's name calls read out of its messages. The caller has just read these.
+// splitRead moves the messages that the file's name marks as read from msgs to pending. The caller has just read the file.
 func (mf *mailFile) splitRead() {
 	mf.total = len(mf.msgs)
 	if len(mf.acked) == 0 {
@@ -282,7 +279,7 @@ func (mf *mailFile) splitRead() {
 // longestName is how long a file's name may be, in bytes.
 const longestName = 255
 
-// shorten forgets the last of what the name calls read until the name is short enough. It says whether that was needed.
+// shorten removes the last read positions from the name until it is short enough. needed reports whether it was too long.
 func (mf *mailFile) shorten() (needed bool) {
 	for len(mf.name()) > longestName && len(mf.acked) > 0 {
 		mf.acked, needed = mf.acked[:len(mf.acked)-2], true

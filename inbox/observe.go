@@ -14,40 +14,40 @@ import (
 	"c2c/inbox/mail"
 )
 
-// What a look of an Observer may find besides Queued, Handed and Read.
+// States that an Observer may see besides Queued, Handed and Read.
 const (
-	Gone    = "gone"    // it is in no file any more: an ephemeral one was read, or it was moved or swept
-	Damaged = "damaged" // a file cannot be read, or not all of it
+	Gone    = "gone"    // in no file any more: an ephemeral message was read, or the message was moved or swept
+	Damaged = "damaged" // a file is unreadable, or a part of it
 )
 
-// Step is what has become of a message since the look before.
+// Step is a change in the state of a message since the previous look.
 type Step struct {
 	What        string // Queued, Handed, Read, Gone or Damaged
 	At          time.Time
-	By          string // the reader, when handed or read
+	By          string // the reader, if handed or read
 	Fingerprint mail.Fingerprint
-	Message     mail.Message // its content only when First
-	First       bool         // no look has seen the message before
-	Why         string       // of Damaged, which has no message
+	Message     mail.Message // has its content only if First
+	First       bool         // no earlier look has seen the message
+	Why         string       // the reason, if Damaged; then there is no message
 }
 
-// Observer follows a mailbox for somebody who only watches. It takes no lock and changes nothing, so nobody waits for it and
-// nothing wakes because of it. Of a waiting message it remembers sender and receiver, and not the text.
+// Observer follows a mailbox without taking part. It takes no lock and changes nothing, so no process waits for it or wakes because
+// of it. Of a waiting message it remembers sender and receiver, but not the text.
 type Observer struct {
 	m       *Mailbox
-	files   map[atomicfile.Version]fileSeen // those of the last look
+	files   map[atomicfile.Version]fileSeen // those of the previous look
 	waits   map[mail.Fingerprint]waiting
-	place   int64 // how far the archive was read
+	place   int64 // the archive was read up to here
 	started bool
-	trouble map[string]bool // what was told of damage
+	trouble map[string]bool // the damage that was reported
 }
 
-const tick = 100 * time.Millisecond // many times as long as that of any system
+const tick = 100 * time.Millisecond // much longer than the clock tick of any system
 
 type fileSeen struct {
 	msgs    []waiting
 	damaged bool
-	sure    bool // it was read in a later tick than it was written
+	sure    bool // it was read in a later tick than written
 }
 
 type waiting struct {
@@ -58,16 +58,16 @@ type waiting struct {
 	at    time.Time
 }
 
-// Observe begins with the mail that waits now. Mail that was archived before is in History. With isNew it reports all.
+// Observe begins with the mail that waits now; earlier mail is in History. With isNew the first look reports all mail.
 func (m *Mailbox) Observe(isNew bool) *Observer { return &Observer{m: m, started: isNew} }
 
-// Has says whether the message waited in the mailbox at the last look.
+// Has reports whether the message waited in the mailbox at the last look.
 func (o *Observer) Has(t mail.Fingerprint) bool {
 	_, has := o.waits[t]
 	return has
 }
 
-// Counts says how many messages wait and when the oldest of these was sent, and how many readers have in hand.
+// Counts returns how many messages wait and when the oldest of them was sent, and how many messages readers have leased.
 func (o *Observer) Counts() (queued, handed int, oldest time.Time) {
 	for _, w := range o.waits {
 		switch w.where {
@@ -83,25 +83,25 @@ func (o *Observer) Counts() (queued, handed int, oldest time.Time) {
 	return queued, handed, oldest
 }
 
-// look is one look at a mailbox.
+// look is the state of one look at a mailbox.
 type look struct {
 	o       *Observer
 	files   map[atomicfile.Version]fileSeen
 	waits   map[mail.Fingerprint]waiting
-	order   []mail.Fingerprint // of waits
+	order   []mail.Fingerprint // the order of waits
 	fresh   map[mail.Fingerprint]mail.Message
 	trouble map[string]bool
 }
 
-// Look gives what has happened since the last look, in the order of the mailbox. On an error it may be called again.
+// Look returns what has happened since the previous look, in the order of the mailbox. After an error it may be called again.
 func (o *Observer) Look() (steps []Step, err error) {
 	l := &look{o: o, files: map[atomicfile.Version]fileSeen{}, waits: map[mail.Fingerprint]waiting{}, fresh: map[mail.Fingerprint]mail.Message{}, trouble: map[string]bool{}}
-	if !o.started { // before anything else, or what is read meanwhile would be missed
+	if !o.started { // first, or we would miss mail that is read meanwhile
 		if o.place, err = o.m.archive.End(); err != nil {
 			return nil, err
 		}
 	}
-	// A message only goes from the inbox to a numbered file, and from there to the archive. In this order none is missed.
+	// A message only goes from the inbox to a numbered file, and from there to the archive. In this order we miss none.
 	l.inbox()
 	if err := l.leased(); err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (l *look) inbox() {
 	}
 }
 
-// read takes a file apart, unless the last look has.
+// read parses a file, unless the previous look has.
 func (l *look) read(f *atomicfile.Handle) (_ fileSeen, err error) {
 	id := f.Version()
 	seen := l.o.files[id]
@@ -170,7 +170,7 @@ func (l *look) decode(data []byte) (seen []waiting, damaged bool) {
 	return seen, damaged
 }
 
-// add records where a message is. If several files have it, the later one counts.
+// add records where a message is. If several files have it, the last one counts.
 func (l *look) add(w waiting, where, by string, at time.Time) {
 	if _, there := l.waits[w.trace]; !there {
 		l.order = append(l.order, w.trace)
@@ -179,7 +179,7 @@ func (l *look) add(w waiting, where, by string, at time.Time) {
 	l.waits[w.trace] = w
 }
 
-// leased reads the numbered files. One may be renamed or gone when it is opened: then they are listed again.
+// leased reads the numbered files. If one was renamed or removed before it was opened, leased lists them again.
 func (l *look) leased() error {
 	for again, tries := true, 0; again && tries < 10; tries++ {
 		again = false
@@ -193,7 +193,7 @@ func (l *look) leased() error {
 	return nil
 }
 
-// leasedFile is false when there is no such file any more.
+// leasedFile reads one numbered file. It returns false if the file is gone.
 func (l *look) leasedFile(mf *mailFile) bool {
 	f, err := mf.open(os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -221,7 +221,7 @@ func (l *look) leasedFile(mf *mailFile) bool {
 	return true
 }
 
-// steps compares the look with the one before.
+// steps compares this look with the previous one.
 func (l *look) steps(read []archive.Record) (steps []Step) {
 	for what := range l.trouble {
 		if !l.o.trouble[what] {
@@ -238,14 +238,14 @@ func (l *look) steps(read []archive.Record) (steps []Step) {
 		}
 		step := Step{What: Read, At: mail.FromSeconds(r.DrainedAt), By: r.DrainedBy, Fingerprint: t, Message: r.Message, First: !known}
 		if msg, fresh := l.fresh[t]; fresh {
-			step.Message = msg // the archive has no content of an ephemeral one
+			step.Message = msg // the archive does not keep the content of an ephemeral message
 		}
 		steps = append(steps, step)
 	}
 	steps = append(steps, l.gone(told)...)
 	for _, t := range l.order {
 		w, before := l.waits[t], l.o.waits[t]
-		if told[t] || before.where == Read { // its file is not removed yet
+		if told[t] || before.where == Read { // the reader has not removed its file yet
 			w.where = Read
 			l.waits[t] = w
 			continue
@@ -262,7 +262,7 @@ func (l *look) steps(read []archive.Record) (steps []Step) {
 	return steps
 }
 
-// gone are the messages that are in no file any more, and not in the archive.
+// gone returns steps for the messages that are neither in a file nor in the archive any more.
 func (l *look) gone(told map[mail.Fingerprint]bool) (steps []Step) {
 	for t, before := range l.o.waits {
 		if _, there := l.waits[t]; !there && !told[t] && before.where != Read {

@@ -6,26 +6,26 @@ import (
 	"strings"
 )
 
-// On a full disk a reader cannot write: neither the archive, nor the messages that are left of a file that it has partly handed
-// over. A rename needs no space, so then the name of the file says which of its messages were read:
+// On a full disk a reader cannot write: neither to the archive, nor a new file with the messages that it has not handed over. A
+// rename needs no space, so the reader puts the positions of the read messages into the name of the file:
 //
 //	part-<positions>-<number>-<count>-<bytes>-<archived>-<unix ms>-<reader>.json
 //
-// The next reader that finds room archives these and writes the rest anew, under a name without positions. Until then they stand
-// in the file and are handed over to nobody. A version that does not know such names passes the file over: it hands over none of its
-// messages, and removes nothing.
+// The next reader that finds room archives these messages and writes the others into a new file, under a name without positions.
+// Until then the read ones stay in the file, but are not offered. A version that does not know such names skips the file.
 const partPrefix = "part-"
 
 // maxField bounds the numbers of a name.
 const maxField = 1 << 52
 
-// positions are those of messages in their file: from, behind, from, behind, and so on, ascending. The first message has position 0.
+// positions is a list of ranges of messages in their file: from, behind, from, behind, and so on, ascending. The first message has
+// position 0.
 type positions []int
 
-// positionsWhere gives those of n positions that match.
+// positionsWhere returns those of n positions that match.
 func positionsWhere(n int, match func(position int) bool) (p positions) {
 	for i := range n {
-		if match(i) == (len(p)%2 == 0) { // one begins or ends
+		if match(i) == (len(p)%2 == 0) { // a range begins or ends
 			p = append(p, i)
 		}
 	}
@@ -40,7 +40,7 @@ func (p positions) has(position int) bool {
 	return (i%2 == 1) != begins
 }
 
-// count is how many there are.
+// count returns how many positions there are.
 func (p positions) count() (n int) {
 	for i := 0; i < len(p); i += 2 {
 		n += p[i+1] - p[i]

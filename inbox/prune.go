@@ -14,13 +14,13 @@ import (
 	"c2c/inbox/mail"
 )
 
-// An Entry is a file that may be there, in a directory that may be there.
+// An Entry is the name of a file in a directory; either may be absent.
 type Entry struct {
-	Dir  *atomicfile.Dir // nil: it is not there
+	Dir  *atomicfile.Dir // nil: there is no such directory
 	Name string
 }
 
-// eachFile gives f the files of more, and all that a mailbox may have, its lock last.
+// eachFile calls f with the files in more, then with all files that a mailbox may have, its lock last.
 func (m *Mailbox) eachFile(f func(dir *atomicfile.Dir, name string) error, more ...Entry) error {
 	archives, err := m.root.Sub(archive.Dir, false)
 	if err == nil {
@@ -40,11 +40,11 @@ func (m *Mailbox) eachFile(f func(dir *atomicfile.Dir, name string) error, more 
 	return nil
 }
 
-// Changed is when anything of the mailbox was last written; zero when there is nothing.
+// Changed returns when a file of the mailbox was last written, or zero if there is none.
 func (m *Mailbox) Changed() (last time.Time, err error) {
 	err = m.eachFile(func(dir *atomicfile.Dir, name string) error {
 		info, err := dir.Stat(name)
-		if errors.Is(err, fs.ErrNotExist) || name == m.archive.OldName() { // a prune changes that, too
+		if errors.Is(err, fs.ErrNotExist) || name == m.archive.OldName() { // a prune changes that directory, too
 			return nil
 		}
 		if err == nil && info.ModTime().After(last) {
@@ -55,9 +55,9 @@ func (m *Mailbox) Changed() (last time.Time, err error) {
 	return last, err
 }
 
-// Discard removes an empty mailbox with its archive, its lock files and more files of its session. It does nothing,
-// and says so, when something waits or somebody has one of the locks: a name that ends in .lock is one. The caller
-// makes sure that the session is gone and does not come back meanwhile. With dry it only counts.
+// Discard removes an empty mailbox with its archive and lock files, and also the session's files in more. It does nothing, and
+// returns gone as false, if mail waits or another process holds one of the locks; in more these are the names that end in .lock.
+// The caller makes sure that the session is gone and does not come back meanwhile. With dry it only counts.
 func (m *Mailbox) Discard(dry bool, more ...Entry) (p archive.Pruned, gone bool, err error) {
 	if some, err := m.Used(); err != nil || dry && some {
 		return p, false, err
@@ -70,18 +70,18 @@ func (m *Mailbox) Discard(dry bool, more ...Entry) (p archive.Pruned, gone bool,
 	return p, gone, err
 }
 
-// DiscardButArchive is Discard for a session that may come back: the archive stays.
+// DiscardButArchive is Discard for a session that may come back: it keeps the archive.
 func (m *Mailbox) DiscardButArchive(more ...Entry) (gone bool, err error) {
 	return m.discard(func() error { return nil }, true, more...)
 }
 
-// MergeInto is Discard for a mailbox whose archive goes to that of the same session in another root. A kill in between leaves
-// records in both archives, and the next merge adds none twice.
+// MergeInto is Discard that first adds the archive to that of the same session in another root. After a kill in between both
+// archives have the records; the next merge adds none twice.
 func (m *Mailbox) MergeInto(ctx context.Context, to *Mailbox, more ...Entry) (gone bool, err error) {
 	return m.discard(func() error { return to.archive.Take(ctx, m.archive) }, false, more...)
 }
 
-// discard calls before when nothing can change any more, and before anything is removed.
+// discard calls before once no other process can change the mailbox, and before it removes anything.
 func (m *Mailbox) discard(before func() error, keepArchive bool, more ...Entry) (gone bool, err error) {
 	free, release, err := m.lockAll(more...)
 	defer release()
@@ -96,7 +96,7 @@ func (m *Mailbox) discard(before func() error, keepArchive bool, more ...Entry) 
 	if err != nil || some {
 		return false, err
 	}
-	// A kill in between leaves what the next prune finds.
+	// If we are killed here, the next prune removes the rest.
 	return true, m.eachFile(func(dir *atomicfile.Dir, name string) error {
 		if keepArchive && filepath.Base(dir.Path()) == archive.Dir && (name == m.archive.Name() || name == m.archive.OldName()) {
 			return nil
@@ -105,7 +105,7 @@ func (m *Mailbox) discard(before func() error, keepArchive bool, more ...Entry) 
 	}, more...)
 }
 
-// lockAll tries all locks of the mailbox and those among more. The caller releases those that it got.
+// lockAll tries to take all locks: the mailbox's and those in more. The caller must call release, which releases those that it got.
 func (m *Mailbox) lockAll(more ...Entry) (free bool, release func(), err error) {
 	var locks []*filelock.Lock
 	free = true
@@ -127,7 +127,7 @@ func (m *Mailbox) lockAll(more ...Entry) (free bool, release func(), err error) 
 	}, err
 }
 
-// Sessions gives the ids of all sessions that have files of a mailbox below a root.
+// Sessions returns the ids of all sessions that have files of a mailbox in a root.
 func Sessions(root *atomicfile.Dir) (map[string]bool, error) {
 	sids := map[string]bool{}
 	if err := AddSessions(sids, root, ".inbox.json", ".inbox.lock", ".lease"); err != nil {
@@ -144,7 +144,7 @@ func Sessions(root *atomicfile.Dir) (map[string]bool, error) {
 	return sids, AddSessions(sids, dir, ".jsonl", ".old", ".lock")
 }
 
-// AddSessions adds the session ids of the files in a directory: what stands before one of the suffixes.
+// AddSessions adds the session ids in the names of a directory: the part of a name before one of the suffixes.
 func AddSessions(sids map[string]bool, dir *atomicfile.Dir, suffixes ...string) error {
 	names, err := dir.Names()
 	for _, name := range names {

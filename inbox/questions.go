@@ -12,8 +12,8 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Waiting says whether anything waits that no live reader has in its hands. It
-// takes no lock, so a hook can afford it and a watcher does not wake itself.
+// Waiting reports whether mail waits that no live reader has leased. It takes no lock: it is cheap enough for a hook, and does not
+// wake a watcher that calls it.
 func (r *row) Waiting() (some bool, err error) {
 	if some, err := r.inboxWaits(); err != nil || some {
 		return some, err
@@ -30,7 +30,7 @@ func (r *row) Waiting() (some bool, err error) {
 	return false, nil
 }
 
-// TakenBy says whether a reader was the last one who had some of the mail that is not acknowledged.
+// TakenBy reports whether a reader was the last to lease some of the mail that is not acked.
 func (r *row) TakenBy(reader string) (bool, error) {
 	for mf, err := range r.numbered {
 		if err != nil || mf.by == reader && !mf.done {
@@ -40,7 +40,7 @@ func (r *row) TakenBy(reader string) (bool, error) {
 	return false, nil
 }
 
-// inboxWaits says whether anything is in the inbox.
+// inboxWaits reports whether anything is in the inbox.
 func (r *row) inboxWaits() (bool, error) {
 	f, err := r.root.OpenHandle(r.inboxName(), os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -52,7 +52,7 @@ func (r *row) inboxWaits() (bool, error) {
 	return f.Size() > int64(len("[]\n")), f.Close()
 }
 
-// Used says whether the mailbox holds anything at all, a live reader's mail included. It takes no lock.
+// Used reports whether the mailbox holds any mail, leased mail included. It takes no lock.
 func (r *row) Used() (some bool, err error) {
 	if some, err := r.inboxWaits(); err != nil || some {
 		return some, err
@@ -65,8 +65,8 @@ func (r *row) Used() (some bool, err error) {
 	return some, err
 }
 
-// Empty says, under the lock, whether the mailbox holds nothing: nothing waits,
-// and no reader has anything in its hands. A name that is not ours is nothing.
+// Empty reports whether the mailbox holds nothing: no mail waits, and no reader has any leased. It takes the lock. Files with
+// foreign names do not count.
 func (r *row) Empty(ctx context.Context) (bool, error) {
 	lk, err := r.lockToRead(ctx)
 	if err != nil {
@@ -92,11 +92,11 @@ func (r *row) Empty(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// Stamp changes whenever the waiting mail changes. A watcher compares stamps, because its own look closes the lock file as a
+// Stamp changes whenever the waiting mail changes. A watcher compares stamps, because its own look closes the lock file just as a
 // writer does.
 type Stamp string
 
-// Stamp takes no lock and reads no mail.
+// Stamp returns the current stamp. It takes no lock and reads no mail.
 func (r *row) Stamp() (s Stamp, err error) {
 	for _, name := range []string{r.inboxName(), r.LeaseName()} {
 		info, err := r.root.Stat(name)
@@ -112,14 +112,14 @@ func (r *row) Stamp() (s Stamp, err error) {
 	return s + Stamp(fmt.Sprint(held)), err
 }
 
-// InHand counts the messages that readers have in their hands. It takes no lock.
+// InHand counts the messages that readers have leased. It takes no lock.
 func (r *row) InHand() (count int, err error) {
 	for mf, err := range r.numbered {
 		if err != nil {
 			return count, err
 		}
 		if mf.by == "" || mf.done {
-			continue // in nobody's hands
+			continue // no reader has leased it
 		}
 		free, err := mf.isFree()
 		if err != nil {
@@ -132,8 +132,8 @@ func (r *row) InHand() (count int, err error) {
 	return count, nil
 }
 
-// HoldsMail says whether the mailbox holds a message that c2c itself did not write, leased ones included. A file that cannot be
-// read may have one. It takes no lock: messages only go from the inbox to the numbered files, so in this order none is missed.
+// HoldsMail reports whether the mailbox has a message that c2c itself did not write, leased ones included. An unreadable file may
+// have one. It takes no lock: messages only go from the inbox to the numbered files, so in this order it misses none.
 func (r *row) HoldsMail() (some bool, err error) {
 	if some, err := r.Used(); err != nil || !some {
 		return some, err
@@ -152,25 +152,25 @@ func (r *row) HoldsMail() (some bool, err error) {
 				continue
 			}
 			var file []byte
-			if file, err = dir.Read(name); err == nil { // one that was renamed just now is in use
+			if file, err = dir.Read(name); err == nil { // a file that was renamed just now is in use
 				some = holdsMail(file)
 			}
 		}
 		return err
 	})
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, atomicfile.ErrNotOurs) || errors.Is(err, atomicfile.ErrTooLarge) {
-		return true, nil // something is there that is not ours to judge
+		return true, nil // we cannot judge what is there
 	}
 	return some, err
 }
 
-// holdsMail looks at the messages of a file, one at a time.
+// holdsMail is HoldsMail for one file; it parses one message at a time.
 func holdsMail(file []byte) bool {
 	if len(bytes.Trim(file, "[], \t\r\n")) == 0 {
 		return false
 	}
 	if !bytes.Contains(file, []byte(`"`+mail.SystemAlias+`"`)) {
-		return true // most mail: nothing has to be parsed
+		return true // most mail: nothing to parse
 	}
 	msgs, damaged := decode(file)
 	for _, msg := range msgs {
@@ -181,7 +181,7 @@ func holdsMail(file []byte) bool {
 	return damaged
 }
 
-// ForeignFiles says of each thing that has the name of a mail file why it is none of ours.
+// ForeignFiles returns an error for each foreign file that has the name of a mail file, with the reason.
 func (r *row) ForeignFiles() (found []error, err error) {
 	for mf, err := range r.numbered {
 		if err != nil {

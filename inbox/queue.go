@@ -14,56 +14,52 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Senders that find the mailbox locked combine their commits. Each queues its
-// messages, in a file of its own in the lease directory, and whoever gets the
-// lock next stores them with its own in one write:
+// Senders that find the mailbox locked combine their commits. Each queues its messages in a file of its own in the lease directory,
+// and the sender that gets the lock next stores them with its own in one write:
 //
 //	<sid>.lease/.queued-<unix ns>-<pid>   a mailbox file, locked by its sender
 //
-// Nothing about a queued file is synced, and nobody takes it for a message: its
-// sender has not been told that anything is stored. It gets its name when it is
-// whole and locked. One without a lock was left by a sender that died, or by a
-// power cut, and whoever has the lock of the mailbox removes it.
+// A queued file is not synced, and no reader takes it for mail: its sender has not reported it as stored. It gets its name once it
+// is complete and locked. One without a lock was left by a dead sender or a power cut; the next process that has the lock of the
+// mailbox removes it.
 //
-// Who stores the messages claims the file first, by removing its name: only one
-// can, and a sender that gives up is one of them. It signs the file, which the
-// sender still has open, once the messages are durable. So the sender knows from
-// its own file what became of it:
+// The sender that stores the messages first claims the file by removing its name. Only one process can remove it, and a sender that
+// gives up tries the same. Once the messages are durable, the storing sender signs the file, which the waiting sender still has
+// open. So the waiting sender knows from its own file what happened:
 //
 //   - signed: stored
-//   - the name is there: nobody has touched it
-//   - the name is gone and nobody signed, though the sender has the lock: who
-//     claimed it was killed, before or after its commit, or could not store it. The
-//     sender looks for its ids, as for ids that it chose, and stores what is missing.
+//   - the name is there: no sender has claimed it
+//   - the name is gone, there is no signature, and the waiting sender has the lock: the one that
+//     claimed the file was killed, before or after its commit, or could not store it. The
+//     waiting one looks for its ids in the mailbox, and stores what is missing.
 //
-// The last case is why ephemeral messages are not queued: one that was stored,
-// read and forgotten in between would not be found, and be stored again.
+// The last case is why ephemeral messages are not queued: if one was stored, read and forgotten in between, the sender would not
+// find it and would store it again.
 //
-// A sender that waits looks at its own file and tries the lock, again and again. If
-// it waited for the lock alone, it would have to be woken, one sender after
-// another, to find its message stored.
-const queuedPrefix = ".queued-" // hidden: the hook script takes what is not for mail
+// A waiting sender checks its own file and tries the lock in turn. If it waited for the lock alone, the senders would have to wake
+// one after another to find their messages stored.
+const queuedPrefix = ".queued-" // hidden: the hook script takes other names for mail
 
 const (
-	// maxBatch bounds what one sender stores for others, in bytes.
+	// maxBatch bounds the bytes that one sender stores for others.
 	maxBatch = 256 << 10
-	// patience is how long a sender that should give up waits for the one that has its messages in hand, and may
-	// be stopped. A commit takes less.
+	// patience is how long a sender whose time is over waits for the sender that has claimed its messages, which may have been
+	// stopped. A commit takes less.
 	patience = 500 * time.Millisecond
-	// A sender that waits looks again after firstPause, and then less and less often.
+	// A waiting sender looks again after firstPause, then less and less often.
 	firstPause = 500 * time.Microsecond
 	maxPause   = 8 * time.Millisecond
 )
 
-// queued is the file of a sender that waits.
+// queued is the file of a waiting sender.
 type queued struct {
 	dir  *atomicfile.Dir
 	name string
 	f    *atomicfile.Handle
 }
 
-// enqueue queues the messages. It returns nil when that failed, or when they must not be queued: ephemeral ones, and
-// moved ones, which are compared in another way.
+// enqueue queues the messages. It returns nil if that failed, or if they must not be queued: ephemeral messages, and moved ones,
+// which are compared in another way.
 func (m *Mailbox) enqueue(d *delivery) *queued {
 	data := encode(d.Messages)
 	if len(data) > maxBatch || d.moved {
@@ -91,7 +87,7 @@ func (m *Mailbox) enqueue(d *delivery) *queued {
 	if err == nil {
 		err = dir.Rename(q.name, name)
 	}
-	if err != nil { // perhaps a reader removed the file, because it had not got its name yet
+	if err != nil { // perhaps a process removed the file before it had its final name
 		q.withdraw()
 		q.close()
 		return nil
@@ -105,21 +101,20 @@ func (q *queued) close() {
 	q.dir.Close()
 }
 
-// withdraw takes the messages back. It says whether nobody had claimed them.
+// withdraw takes the messages back. It reports whether no sender had claimed them.
 func (q *queued) withdraw() bool { return q.dir.Remove(q.name) == nil }
 
 // signStored replaces the first byte of a queued file when its messages are stored. No mailbox file begins with it.
 const signStored = '+'
 
-// signed says whether the sender that claimed the messages has stored them.
+// signed reports whether the sender that claimed the messages has stored them.
 func (q *queued) signed() bool {
 	var b [1]byte
 	q.f.ReadAt(b[:], 0)
 	return b[0] == signStored
 }
 
-// queue is for a sender that did not get the lock. It returns with the lock, unless another sender has stored
-// the messages.
+// queue is for a sender that did not get the lock. It returns once it has the lock, or once another sender has stored the messages.
 func (m *Mailbox) queue(ctx context.Context, lk *filelock.Lock, d *delivery) (stored bool, err error) {
 	q := m.enqueue(d)
 	if q == nil {
@@ -127,11 +122,11 @@ func (m *Mailbox) queue(ctx context.Context, lk *filelock.Lock, d *delivery) (st
 	}
 	defer q.close()
 	held, err := q.await(ctx, lk)
-	if q.signed() { // whoever claimed the file has signed it by now, if we have the lock
+	if q.signed() { // if we have the lock, the sender that claimed the file is done, and has signed it
 		return true, nil
 	}
 	d.maybeStored = !q.withdraw()
-	if d.maybeStored && !held && err == nil { // whoever has the messages may be about to store them
+	if d.maybeStored && !held && err == nil { // the sender that claimed the messages may be about to store them
 		var cancel func()
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), patience)
 		defer cancel()
@@ -149,7 +144,7 @@ func (m *Mailbox) queue(ctx context.Context, lk *filelock.Lock, d *delivery) (st
 	return false, err
 }
 
-// await returns with the lock, or without it when the file is signed or ctx ends.
+// await returns once it has the lock (held), or once the file is signed or ctx ends.
 func (q *queued) await(ctx context.Context, lk *filelock.Lock) (held bool, err error) {
 	for pause := firstPause; !q.signed() && ctx.Err() == nil; pause = min(pause*3/2, maxPause) {
 		if held, err = lk.Try(); held || err != nil {
@@ -163,8 +158,7 @@ func (q *queued) await(ctx context.Context, lk *filelock.Lock) (held bool, err e
 	return false, nil
 }
 
-// openQueued returns nil unless name is the file of a live sender; that of a dead
-// one it removes. The caller holds the lock.
+// openQueued opens the file of a live sender. It removes that of a dead sender, and returns nil. The caller holds the lock.
 func openQueued(dir *atomicfile.Dir, name string) *atomicfile.Handle {
 	if !strings.HasPrefix(name, queuedPrefix) || atomicfile.IsTemp(name) {
 		return nil
@@ -178,13 +172,13 @@ func openQueued(dir *atomicfile.Dir, name string) *atomicfile.Handle {
 		return f
 	}
 	if free {
-		dir.Remove(name) // when it fails, the next one tries again
+		dir.Remove(name) // if this fails, the next delivery tries again
 	}
 	f.Close()
 	return nil
 }
 
-// readQueued returns nothing unless the file is whole, small enough and good, with bodies of at most maxBody bytes.
+// readQueued returns nil unless the file is complete, valid and small enough, with bodies of at most maxBody bytes.
 func readQueued(f io.Reader, maxBody int) (msgs []mail.Message) {
 	data, err := io.ReadAll(io.LimitReader(f, maxBatch+1))
 	if err != nil || len(data) > maxBatch || json.Unmarshal(data, &msgs) != nil {

@@ -8,9 +8,9 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Receive archives the messages that match, because c2c has seen that the client has them. It searches the messages that live
-// readers with these names have leased. Such a reader carries messages to the client and cannot see whether they arrive. Its
-// own ack does not archive them again.
+// Receive archives the messages that match, when c2c has seen that the client has them. It only considers messages that live
+// readers with these names have leased: such a reader carries messages to the client and cannot see whether they arrive. Its own
+// ack then does not archive them again.
 func (m *Mailbox) Receive(ctx context.Context, match func(mail.Message) bool, by ...string) error {
 	if some, err := m.Used(); err != nil || !some {
 		return err
@@ -42,7 +42,7 @@ func (m *Mailbox) Held(ctx context.Context, by ...string) (msgs []mail.Message, 
 	return msgs, err
 }
 
-// leasedBy gives the files that live readers with these names have in their hands, and their messages. The caller holds the lock.
+// leasedBy returns the files that live readers with these names have leased, and their messages. The caller holds the lock.
 func (m *Mailbox) leasedBy(readers []string) (files []*mailFile, err error) {
 	for mf, err := range m.numbered {
 		if err != nil {

@@ -9,10 +9,10 @@ import (
 	"c2c/inbox/mail"
 )
 
-// keepRest writes a file anew with the messages that still wait. The file gets its new name first. After a crash before the new
-// content is in place, the old content does no harm: archived stays in the name, and messages that the archive has behind that
-// place are not handed over again. Messages that were read before, on a full disk, are archived first. If the new content
-// cannot be written, the file gets its old name back.
+// keepRest writes a file anew with the messages that still wait. It renames the file first. A crash before the new content is in
+// place does no harm: archived stays in the name, so messages that the archive has behind that place are not offered again.
+// keepRest first archives messages that were read earlier on a full disk. If it cannot write the new content, it restores the old
+// name.
 func (m *Mailbox) keepRest(ctx context.Context, mf *mailFile, handed func(mail.Message) bool) error {
 	rest := slices.DeleteFunc(slices.Clone(mf.msgs), handed)
 	if len(rest) > 0 && len(rest) == len(mf.msgs) && len(mf.acked) == 0 {
@@ -41,10 +41,10 @@ func (m *Mailbox) keepRest(ctx context.Context, mf *mailFile, handed func(mail.M
 	return err
 }
 
-// nobody is for keepRest, when nothing more was handed over.
+// nobody is the argument for keepRest when no more messages were handed over.
 func nobody(mail.Message) bool { return false }
 
-// remove deletes a numbered file. A damaged one is moved beside the inbox instead.
+// remove deletes a numbered file. It moves a damaged one beside the inbox instead.
 func (r *row) remove(mf *mailFile) error {
 	if mf.damaged {
 		return atomicfile.UnlessAbsent(mf.dir.Move(mf.name(), r.root, r.asideName()))

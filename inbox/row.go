@@ -23,17 +23,17 @@ type row struct {
 
 func (r *row) inboxName() string { return r.sid + ".inbox.json" }
 
-// LeaseName is the directory, below the root, of the numbered files. A reader that ends closes its files there.
+// LeaseName is the directory, below the root, of the numbered files. When a reader ends, its files there are closed.
 func (r *row) LeaseName() string { return r.sid + ".lease" }
 
-// LockName is the file whose closing tells a watcher that something changed.
+// LockName is the lock file. When a process closes it, a watcher knows that something changed.
 func (r *row) LockName() string { return r.sid + ".inbox.lock" }
 
 func (r *row) lock(ctx context.Context) (*filelock.Lock, error) {
 	return filelock.Acquire(ctx, r.root, r.LockName())
 }
 
-// lockToRead is lock for a caller that changes nothing. On a read-only file system it takes no lock, and needs none.
+// lockToRead is lock for a caller that only reads. On a read-only file system it takes no lock, because nothing can change.
 func (r *row) lockToRead(ctx context.Context) (*filelock.Lock, error) {
 	lk, err := r.lock(ctx)
 	if errors.Is(err, syscall.EROFS) {
@@ -42,14 +42,14 @@ func (r *row) lockToRead(ctx context.Context) (*filelock.Lock, error) {
 	return lk, err
 }
 
-// asideName is a new name for a damaged file. The log tells of it.
+// asideName makes a new name for a damaged file, and logs it.
 func (r *row) asideName() string {
 	name := r.inboxName() + ".corrupt-" + r.now().UTC().Format("20060102T150405.000000")
 	r.log.Warn("damaged file set aside", "session", r.sid, "copy", name)
 	return name
 }
 
-// setAside gives a damaged file a second name, for a person to look at. Its place is then taken by a new file.
+// setAside gives a damaged file a second name, for a person to look at. The caller then replaces it under the first one.
 func (r *row) setAside(dir *atomicfile.Dir, name string) error {
 	if err := dir.Link(name, r.root, r.asideName()); err != nil {
 		return err
@@ -70,12 +70,10 @@ func (r *row) inLease(f func(*atomicfile.Dir) error) error {
 	return f(dir)
 }
 
-// notify tells those who watch the lock file that mail waits, or waits again: it
-// changes the file's time. Claude Code watches a file for a session that has lost
-// its server (FileChanged), and does not see that a file was closed. Of the files
-// of a mailbox this is the one that stays. After one that its reader has renamed,
-// version 2.1.329 looks through the whole root whenever anything there changes
-// (10 ms of its time in a root of 300 sessions), or it has lost it.
+// notify changes the time of the lock file, so that its watchers see that mail waits, or waits again. Claude Code watches a file
+// for a session that has lost its server (FileChanged), and does not notice when a file is closed. Only the lock file keeps its
+// name. When a watched file was renamed, Claude Code 2.1.329 either loses it, or looks through the whole root at each change there
+// (10 ms of its time in a root of 300 sessions).
 func (r *row) notify() {
 	if err := r.root.Touch(r.LockName(), r.now()); err != nil {
 		r.log.Warn("new mail does not show in the lock file's time", "session", r.sid, "err", err)

@@ -14,19 +14,19 @@ import (
 
 // Query is what Search looks for.
 type Query struct {
-	// IDs are those that are looked for, whole or as they are shown (ShortID): the archive has an index of them. Nil: any.
+	// IDs are the ids to find, whole or as shown (ShortID); the archive has an index of them. Nil: any.
 	IDs map[string]bool
-	// Holds says whether such a message may stand in these bytes of a file, so that others are not parsed. Nil: in any.
+	// Holds reports whether these bytes of a file may have a matching message; others are not parsed. Nil: any may.
 	Holds func(data []byte) bool
-	// MayBeOf says whether a message of that time may be one, so that the archive's others are not parsed. Nil: any time.
+	// MayBeOf reports whether a message of that time may match; others in the archive are not parsed. Nil: any may.
 	MayBeOf func(ts float64) bool
-	// Match says whether a message is wanted.
+	// Match reports whether a message matches.
 	Match func(mail.Message) bool
-	// Limit is how many are wanted of those that wait, and of those that are archived: the newest.
+	// Limit is how many waiting messages are returned at most, and how many archived ones: the newest.
 	Limit int
-	// Since is the place in the archive behind which it looks.
+	// Since is a place in the archive: Search ignores what is before it.
 	Since archive.Mark
-	// Wait is how long another process may keep the mailbox locked; 0: until the caller's time is over.
+	// Wait is how long to wait for the lock of the mailbox; 0: until ctx ends.
 	Wait time.Duration
 }
 
@@ -40,10 +40,10 @@ func (q Query) mayBe(line []byte) bool {
 	return !ok || q.MayBeOf(ts)
 }
 
-// timeOf gives the time of a message from a line of the archive, without parsing it. ok is false for a line that has to be
-// parsed: it has not the spelling of c2c.
+// timeOf returns the time of a message from a line of the archive, without parsing the line. ok is false if the line is not in
+// c2c's own spelling and must be parsed.
 func timeOf(line []byte) (ts float64, ok bool) {
-	if bytes.Count(line, []byte(`"ts"`)) != 1 { // within a text there is a backslash before the second quote
+	if bytes.Count(line, []byte(`"ts"`)) != 1 { // inside a text the quotes are escaped
 		return 0, false
 	}
 	_, rest, _ := bytes.Cut(line, []byte(`,"ts":`))
@@ -55,8 +55,8 @@ func timeOf(line []byte) (ts float64, ok bool) {
 	return ts, err == nil
 }
 
-// Search gives messages of the mailbox: those that wait, and then those that are archived, of each the newest first. It takes
-// the lock for what waits alone, and looks at that first: messages only go from there to the archive.
+// Search returns the matching messages: waiting ones, then archived ones, each newest first. It takes the lock only for the waiting
+// ones, and searches those first, because messages only go from there to the archive.
 func (m *Mailbox) Search(ctx context.Context, q Query) ([]Found, error) {
 	if q.IDs != nil {
 		m.archive.Index(ctx)

@@ -10,22 +10,22 @@ import (
 	"c2c/inbox/mail"
 )
 
-// An old version (96fdd19) kept what did not fit the inbox in <sid>.spill.jsonl, one record a line:
+// An old version (96fdd19) kept mail that did not fit into the inbox in <sid>.spill.jsonl, one record a line:
 //
 //	{"message":{…},"n":N}
 //
-// Its readers moved that file into the lease directory, in the same format, and locked it as ours do:
+// Its readers moved that file into the lease directory, and locked it as ours do:
 //
 //	<number>-<count>-<archived>-<unix ms>-<pid>-<reader>.jsonl
 //
-// The old version may still run, and do so again. It touches these files only under the lock of the mailbox. We rename each
-// file to a name of ours under the same lock, with one rename: so a message is never in two places, whenever a process is
-// killed. decode reads the format.
+// A process of the old version may still run, and write such files again. It touches them only under the lock of the mailbox. We
+// give each file a name of ours under the same lock, with one rename, so a message is never in two places, even after a kill.
+// decode reads the format.
 const spillEnd = ".spill.jsonl"
 
 func (r *row) spillName() string { return r.sid + spillEnd }
 
-// Spills returns the sessions that have such a file; names are the file names in a root.
+// Spills returns the sessions that have such a file. names lists a root.
 func Spills(names []string) (sids []string) {
 	for _, name := range names {
 		if sid, ok := strings.CutSuffix(name, spillEnd); ok && mail.ValidName(sid) {
@@ -36,8 +36,8 @@ func Spills(names []string) (sids []string) {
 	return sids
 }
 
-// TakeSpill turns the mail that an old version kept beside a full inbox into a numbered file, and returns the number of
-// messages. The mail in the inbox is older, so it first becomes a numbered file, too.
+// TakeSpill turns the mail that an old version kept beside a full inbox into a numbered file, and returns the number of messages.
+// The mail in the inbox is older, so TakeSpill makes that a numbered file first.
 func (m *Mailbox) TakeSpill(ctx context.Context) (n int, err error) {
 	lk, err := m.lock(ctx)
 	if err != nil {
@@ -81,7 +81,7 @@ func (m *Mailbox) TakeSpill(ctx context.Context) (n int, err error) {
 	return len(msgs), nil
 }
 
-// rotateInbox turns the inbox into a numbered file, and returns the last number. The caller holds the lock.
+// rotateInbox makes the inbox a numbered file, and returns the last number in use. The caller holds the lock.
 func (r *row) rotateInbox(dir *atomicfile.Dir) (number int, err error) {
 	files, err := removeLeftovers(dir)
 	if err != nil {

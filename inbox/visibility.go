@@ -10,8 +10,8 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Ready says whether anything waits that can be handed over now. Unlike Waiting it reads the mail, as a rule the first message
-// alone.
+// Ready reports whether mail waits that can be handed over now. Unlike Waiting it reads the mail, but usually only the first
+// message.
 func (m *Mailbox) Ready(ctx context.Context) (bool, error) {
 	if m.firstIsReady() {
 		return true, nil
@@ -20,12 +20,12 @@ func (m *Mailbox) Ready(ctx context.Context) (bool, error) {
 	return len(msgs) > 0, err
 }
 
-// firstIsReady looks at the oldest message of a file that no reader ever took. It takes no lock: a reader that takes the file
-// now could as well do so a moment later.
+// firstIsReady reports whether the oldest message is ready, if it is in a file that no reader ever took. It takes no lock: if a
+// reader takes the file now, it could as well do so a moment later.
 func (m *Mailbox) firstIsReady() bool {
 	for mf, err := range m.numbered {
 		if err != nil || mf.by != "" || mf.done {
-			return false // the slow look tells what is wrong
+			return false // the slow way reports the error
 		}
 		first, err := mf.first()
 		return err == nil && !m.hides(first)
@@ -33,8 +33,8 @@ func (m *Mailbox) firstIsReady() bool {
 	return false
 }
 
-// Withdraw removes messages that the caller has stored elsewhere, and archives nothing. Messages that a live reader has leased,
-// or has handed over meanwhile, stay.
+// Withdraw removes messages that the caller has stored elsewhere. It archives nothing. Messages that a live reader has leased, or
+// has handed over meanwhile, stay.
 func (m *Mailbox) Withdraw(ctx context.Context, msgs ...mail.Message) error {
 	gone := map[mail.Key]bool{}
 	for _, msg := range msgs {
@@ -67,7 +67,7 @@ func (m *Mailbox) Withdraw(ctx context.Context, msgs ...mail.Message) error {
 	return m.root.Replace(m.inboxName(), encode(waiting))
 }
 
-// withdrawLeased is Withdraw for the numbered files. The caller holds the lock of the mailbox.
+// withdrawLeased is Withdraw for the numbered files. The caller holds the lock.
 func (m *Mailbox) withdrawLeased(ctx context.Context, dir *atomicfile.Dir, gone map[mail.Key]bool) error {
 	files, err := mailFiles(dir)
 	if err != nil {
@@ -95,7 +95,7 @@ func (m *Mailbox) withdrawLeased(ctx context.Context, dir *atomicfile.Dir, gone 
 	return dir.Sync()
 }
 
-// NotifyWatchers has those who watch the mailbox look again, when a message in it may be handed over from now on.
+// NotifyWatchers makes watchers of the mailbox look again, when a message in it becomes ready.
 func (m *Mailbox) NotifyWatchers(ctx context.Context) error {
 	lk, err := m.lock(ctx)
 	if err != nil {
@@ -103,7 +103,7 @@ func (m *Mailbox) NotifyWatchers(ctx context.Context) error {
 	}
 	defer lk.Release()
 	err = m.root.Touch(m.inboxName(), m.now())
-	if errors.Is(err, fs.ErrNotExist) { // it is in a numbered file
+	if errors.Is(err, fs.ErrNotExist) { // the mail is in a numbered file
 		err = m.inLease(func(dir *atomicfile.Dir) error { return m.root.Touch(m.LeaseName(), m.now()) })
 	}
 	m.notify()

@@ -8,9 +8,8 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Append appends messages and syncs them. Of an ephemeral one nothing is kept,
-// or its id alone if its sender chose that. What stands behind the place since is
-// not written again.
+// Append appends messages and syncs them. For an ephemeral one it writes no record, or one without content if its sender chose the
+// id. It skips messages that the archive has behind the place since.
 func (s *Store) Append(ctx context.Context, by string, msgs []mail.Message, since int64) error {
 	if !slices.ContainsFunc(msgs, mail.Message.IsRecorded) {
 		return nil
@@ -33,11 +32,11 @@ func (s *Store) append(dir *atomicfile.Dir, by string, msgs []mail.Message, sinc
 		return nil
 	}
 	if a.size >= maxPart {
-		if err := s.rotate(dir, a); err != nil { // a long archive is better than mail that cannot be acknowledged
+		if err := s.rotate(dir, a); err != nil { // a long archive is better than mail that cannot be acked
 			s.log.Warn("archive is not rotated", "session", s.sid, "err", err)
 		}
 	}
-	return dir.AppendLines(s.Name(), lines) // half a line of a power cut is skipped by readers
+	return dir.AppendLines(s.Name(), lines) // readers skip half a line that a power cut left
 }
 
 func (s *Store) newLines(by string, msgs []mail.Message, gone map[mail.Key]bool) []byte {

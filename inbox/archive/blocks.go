@@ -11,8 +11,8 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
-// blockSize is how much of an archive is read at once. A block stays in the processor's cache while it is searched, and all of
-// them use the same memory: to touch a page for the first time takes longer than to search it.
+// blockSize is how much of an archive is read at once. A block stays in the processor's cache while it is searched, and all blocks
+// use the same memory, because the first access to a page takes longer than searching it.
 const blockSize = 256 << 10
 
 // A backReader reads files from the end, in blocks of whole lines.
@@ -21,15 +21,15 @@ type backReader struct {
 	size int // of a block; 0: blockSize
 }
 
-// read calls f with the lines that a file has behind a place, the last block first, until f returns false. The bytes are valid
-// only during the call. Between two blocks is a newline that belongs to neither; beside that they are what readBehind gives.
+// read calls f with the lines of a file behind a place, the last block first, until f returns false. The bytes are valid only
+// during the call. f gets what readBehind returns, except for the newline between two blocks.
 func (r *backReader) read(file *atomicfile.Handle, from int64, f func(lines []byte) (more bool)) (more bool, err error) {
 	end, err := file.SizeNow()
 	if err != nil {
 		return false, err
 	}
 	from = max(0, from, end-atomicfile.MaxFile)
-	part := 0 // how much of buf, at its beginning, is the rest of a line that begins before end
+	part := 0 // buf[:part] is the rest of a line that begins before end
 	size := int64(cmp.Or(r.size, blockSize))
 	for step := size; end > from; {
 		begin := max(from, end-step)
@@ -44,14 +44,14 @@ func (r *backReader) read(file *atomicfile.Handle, from int64, f func(lines []by
 			return false, err
 		}
 		lines := r.buf
-		if got < n { // it was cut meanwhile, so the rest of the line belongs to nothing
+		if got < n { // the file was truncated meanwhile, so the rest of the line is lost
 			lines = lines[:got]
 		}
 		end = begin
 		if begin == from {
 			return f(lines), nil
 		}
-		if part = bytes.IndexByte(lines, '\n'); part < 0 { // a longer line
+		if part = bytes.IndexByte(lines, '\n'); part < 0 { // the line is longer
 			part, step = len(lines), 2*step
 			continue
 		}
@@ -63,8 +63,8 @@ func (r *backReader) read(file *atomicfile.Handle, from int64, f func(lines []by
 	return true, nil
 }
 
-// eachFile calls f with each file that has something behind a place, the newest first, and with where it begins in the archive, until f
-// returns false.
+// eachFile calls f with each file that has data behind a place, newest first, until f returns false. base is the place where the
+// file begins.
 func (a *snapshot) eachFile(since int64, f func(file *atomicfile.Handle, base int64) (more bool, err error)) error {
 	file, base, end := a.newest, a.base, a.end()
 	for i := len(a.bases) - 1; end > since; i-- {
@@ -83,15 +83,15 @@ func (a *snapshot) eachFile(since int64, f func(file *atomicfile.Handle, base in
 		base, end = a.bases[i], base
 		var err error
 		file, err = a.old.OpenHandle(partName(base), os.O_RDONLY)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // which was pruned meanwhile
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // not if it was pruned meanwhile
 			return err
 		}
 	}
 	return nil
 }
 
-// newestFirst calls f with the lines that each file has behind a place, the newest file first, until f returns false.
-// The bytes are valid only during the call.
+// newestFirst calls f with the lines that each file has behind a place, newest file first, until f returns false. The bytes are
+// valid only during the call.
 func (a *snapshot) newestFirst(since int64, f func(lines []byte) (more bool)) error {
 	var lines []byte
 	return a.eachFile(since, func(file *atomicfile.Handle, base int64) (more bool, err error) {
@@ -102,7 +102,7 @@ func (a *snapshot) newestFirst(since int64, f func(lines []byte) (more bool)) er
 	})
 }
 
-// blocksNewestFirst is newestFirst in blocks, for what is looked through.
+// blocksNewestFirst is newestFirst by blocks, for searches.
 func (a *snapshot) blocksNewestFirst(since int64, f func(lines []byte) (more bool)) error {
 	var r backReader
 	return a.eachFile(since, func(file *atomicfile.Handle, base int64) (bool, error) { return r.read(file, since-base, f) })

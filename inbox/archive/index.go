@@ -19,14 +19,13 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Beside the older files of an archive stand their indexes (indexfile.go):
+// The older files of an archive have indexes beside them (indexfile.go):
 //
-//	archive/<sid>.old/<from>-<to>.ids   the ids that stand behind the place from and before the place to
+//	archive/<sid>.old/<from>-<to>.ids   the ids between the places from and to
 //
-// An older file never changes, so an index is right for as long as the file is there. Whoever looks for an id makes the
-// indexes that are missing, before it locks the mailbox. The newest file has none: it is short, and is searched. So is a file
-// without an index, or with a damaged one: a message that is archived is found, whoever was killed and whatever is lost. A
-// place that is not in the archive any more was pruned.
+// An older file never changes, so an index stays valid as long as the file is there. A search for an id first makes missing
+// indexes, before it locks the mailbox. The newest file has no index: it is short, and is searched. So is a file whose index is
+// missing or damaged; so an archived message is always found. A place that is no longer in the archive was pruned.
 type idFile struct{ from, to int64 }
 
 func (i idFile) name() string { return fmt.Sprintf("%016d-%016d.ids", i.from, i.to) }
@@ -40,25 +39,25 @@ func parseIDFile(name string) (i idFile, ok bool) {
 	return i, ok && ok2 && err == nil && err2 == nil && 0 <= i.from && i.from < i.to && i.name() == name
 }
 
-// maxIndexed is how much of an archive one index is for. Two neighbours become one while they are smaller together.
+// maxIndexed is how much of an archive one index may cover. Two neighbours are joined as long as they are smaller together.
 const maxIndexed = 64 << 20
 
-// older is an older file of the archive, as a stretch of places.
+// older returns the older files of the archive, as ranges of places.
 func (a *snapshot) older() (all []idFile) {
 	for i, base := range a.bases {
 		end := a.base
 		if i+1 < len(a.bases) {
 			end = a.bases[i+1]
 		}
-		if base < end { // an empty one says where the next begins
+		if base < end { // an empty file only shows where the next begins
 			all = append(all, idFile{base, end})
 		}
 	}
 	return all
 }
 
-// indexOf gives the largest index for a stretch. One that does not end where a file does is of an archive that is gone: who
-// removed that was killed.
+// indexOf returns the largest index that covers a part. It ignores an index that does not end where a file ends: such an index was
+// left by an archive that was removed.
 func (a *snapshot) indexOf(part idFile) (best idFile, ok bool) {
 	for _, i := range a.ids {
 		_, ends := slices.BinarySearch(a.bases, i.to)
@@ -69,8 +68,8 @@ func (a *snapshot) indexOf(part idFile) (best idFile, ok bool) {
 	return best, ok
 }
 
-// WithIDs calls f for the records whose id is one of ids, or is shown as one of them (ShortID): those of a later file before
-// those of an earlier one. After each file it asks more whether to go on.
+// WithIDs calls f for the records whose id is in ids, whole or as shown (ShortID). It takes the newest file first, and after each
+// file calls more, which reports whether to go on.
 func (s *Store) WithIDs(ids map[string]bool, more func() bool, f func(Record)) error {
 	a, err := s.open()
 	if err != nil {
@@ -133,7 +132,7 @@ func (a *snapshot) scanPart(part idFile, scan func(file *atomicfile.Handle) erro
 	return scan(file)
 }
 
-// eachWithID calls f for the records in lines that have one of the ids, the last one first.
+// eachWithID calls f for the records in lines that have one of the ids, the last record first.
 func eachWithID(lines []byte, ids map[string]bool, f func(Record)) {
 	for _, start := range slices.Backward(mail.LinesWith(lines, ids)) {
 		line, _, _ := bytes.Cut(lines[start:], []byte("\n"))
@@ -144,7 +143,7 @@ func eachWithID(lines []byte, ids map[string]bool, f func(Record)) {
 	}
 }
 
-// lookUp gives the records of an index that have one of the ids, the latest first. An error says that the index is no use for them.
+// lookUp returns the records of an index that have one of the ids, latest first. After an error the caller must search the files.
 func (a *snapshot) lookUp(index idFile, ids map[string]bool) (found []Record, err error) {
 	f, size, err := openSized(a.old, index.name())
 	if err != nil {
@@ -154,19 +153,19 @@ func (a *snapshot) lookUp(index idFile, ids map[string]bool) (found []Record, er
 	places, err := placesOfAll(f, size, ids)
 	if err != nil {
 		if !errors.Is(err, errOften) {
-			a.old.Remove(index.name()) // whoever looks next makes it anew
+			a.old.Remove(index.name()) // the next search makes it anew
 		}
 		return nil, err
 	}
 	for _, place := range slices.Backward(places) {
 		line, err := a.lineAt(place)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // pruned
+			continue // this place was pruned
 		}
 		if err == nil && !hasKeyOf(line, ids) {
 			err = errIndex
 		}
-		if errors.Is(err, errIndex) { // somebody has changed the file
+		if errors.Is(err, errIndex) { // another program has changed the file
 			a.old.Remove(index.name())
 		}
 		if err != nil {
@@ -177,8 +176,8 @@ func (a *snapshot) lookUp(index idFile, ids map[string]bool) (found []Record, er
 	return found, nil
 }
 
-// hasKeyOf says whether a line has an id with the key of one of ids. It need not be one of them: what is shown of an id may be
-// another message's id.
+// hasKeyOf reports whether a line has an id with the key of one of ids. It may be another id, because several ids can have the same
+// short form.
 func hasKeyOf(line []byte, ids map[string]bool) (has bool) {
 	mail.EachID(line, func(found string, _ int) {
 		for id := range ids {
@@ -188,7 +187,7 @@ func hasKeyOf(line []byte, ids map[string]bool) (has bool) {
 	return has
 }
 
-// lineAt reads the line that begins at a place in one of the older files. It is errIndex when none begins there.
+// lineAt reads the line that begins at a place in one of the older files. It returns errIndex if none begins there.
 func (a *snapshot) lineAt(place int64) (line []byte, err error) {
 	i, there := slices.BinarySearch(a.bases, place)
 	if !there {
@@ -216,8 +215,8 @@ func (a *snapshot) lineAt(place int64) (line []byte, err error) {
 	return line, err
 }
 
-// Index makes the indexes of an archive that are missing. Without one a look for an id takes longer, and is as right: an
-// error is logged only. No lock of the mailbox is held meanwhile.
+// Index makes the missing indexes of an archive. It only logs an error: without an index a search takes longer, but finds the same.
+// It holds no lock of the mailbox.
 func (s *Store) Index(ctx context.Context) {
 	a, err := s.open()
 	if err == nil {
@@ -264,7 +263,7 @@ func (s *Store) indexMissing(ctx context.Context, a *snapshot) error {
 	return write()
 }
 
-// writeIndex writes an index, and joins it with those before it that are not much larger.
+// writeIndex writes an index, and joins it with earlier neighbours that are not much larger.
 func (s *Store) writeIndex(ctx context.Context, a *snapshot, index idFile, entries []idAt) error {
 	var joined []string
 	for again := true; again; {
@@ -294,7 +293,7 @@ func (s *Store) writeIndex(ctx context.Context, a *snapshot, index idFile, entri
 		}
 		a.ids = append(a.ids, index)
 		for _, name := range joined {
-			a.old.Remove(name) // one that stays says the same
+			a.old.Remove(name) // if it stays, it has the same entries
 		}
 		return nil
 	})

@@ -12,13 +12,13 @@ import (
 	"c2c/inbox/mail"
 )
 
-// An index file says where in the archive the ids of some of its older files stand. It is blocks of idBlock bytes, each with
-// its checksum, in the order of the keys: so one id is found with a few reads, and damage is seen where it is read. All of it
-// follows from the archive: what is missing or damaged is made anew.
+// An index file has the places of the ids in some older files of the archive. It consists of blocks of idBlock bytes, each with its
+// checksum, sorted by key. So a search for one id takes a few reads, and each read checks its block. A missing or damaged index is
+// made anew from the archive.
 const (
 	idBlock = 4096
-	idEntry = 16 // a key and a place
-	idFoot  = 16 // how many entries, how many blocks the file has, the version, and the checksum of all before it
+	idEntry = 16 // key and place
+	idFoot  = 16 // number of entries, number of blocks, version, and the checksum of all before it
 	idMost  = (idBlock - idFoot) / idEntry
 	idMagic = 0xc2c1d501
 )
@@ -28,24 +28,24 @@ var (
 	errOften = errors.New("too many places for an index of ids")
 )
 
-// mostPlaces bounds the places that are looked at for one id. To search the files is quicker than to open one for each.
+// mostPlaces bounds how many places of one id a search visits: with more, searching the files is faster.
 const mostPlaces = 64
 
-// idAt says that a message whose id has the key stands in the archive behind a place.
+// idAt is an entry of an index: a message whose id has this key begins at this place in the archive.
 type idAt struct {
 	key   uint64
 	place int64
 }
 
-// idKey is the same for a UUID and for what is shown of it.
+// idKey returns the same key for a UUID and for its short form.
 func idKey(id string) uint64 {
 	sum := digest.Sum256([]byte(mail.ShortID(id)))
 	return binary.BigEndian.Uint64(sum[:])
 }
 
-// encodeIDs writes an index file, which has a block even if there is nothing in it.
+// encodeIDs writes an index file. It has a block even if there are no entries.
 func encodeIDs(all []idAt) []byte {
-	sort.Slice(all, func(i, j int) bool { // which is smaller in a binary than slices.SortFunc, and as quick as the disk
+	sort.Slice(all, func(i, j int) bool { // smaller in a binary than slices.SortFunc, and as fast as the disk
 		return all[i].key < all[j].key || all[i].key == all[j].key && all[i].place < all[j].place
 	})
 	all = slices.Compact(all)
@@ -66,7 +66,7 @@ func encodeIDs(all []idAt) []byte {
 	return data
 }
 
-// readIDs gives the entries of a block, of a file that has so many blocks.
+// readIDs returns the entries of a block in a file with this number of blocks.
 func readIDs(block []byte, blocks int64) (some []idAt, err error) {
 	foot := block[idBlock-idFoot:]
 	n := binary.BigEndian.Uint32(foot)
@@ -95,14 +95,14 @@ func decodeIDs(data []byte) (all []idAt, err error) {
 	return all, nil
 }
 
-// placesOfAll gives the places of ids, in their order, from an index file of a size. It is errOften when they are so many that
-// the index saves nothing.
+// placesOfAll returns the places of all ids, in ascending order, from an index file of this size. It returns errOften if there are
+// so many that the index saves nothing.
 func placesOfAll(f io.ReaderAt, size int64, ids map[string]bool) (places []int64, err error) {
 	keys := map[uint64]bool{}
 	for id := range ids {
 		keys[idKey(id)] = true
 	}
-	if int64(len(keys)) <= size/idBlock/8 { // a search reads about as many blocks
+	if int64(len(keys)) <= size/idBlock/8 { // then one search for each key reads fewer blocks
 		for key := range keys {
 			some, err := placesOf(f, size, key)
 			if err != nil {
@@ -132,7 +132,7 @@ func placesOfAll(f io.ReaderAt, size int64, ids map[string]bool) (places []int64
 	return slices.Compact(places), nil
 }
 
-// placesOf gives the places of a key, from an index file of a size.
+// placesOf returns the places of a key, from an index file of this size.
 func placesOf(f io.ReaderAt, size int64, key uint64) (places []int64, err error) {
 	if size == 0 || size%idBlock != 0 {
 		return nil, errIndex
@@ -147,7 +147,7 @@ func placesOf(f io.ReaderAt, size int64, key uint64) (places []int64, err error)
 		}
 		return some
 	}
-	// The first block whose last key is not before the one that is looked for.
+	// Find the first block whose last key is not before key.
 	i := sort.Search(int(blocks), func(i int) bool {
 		some := read(i)
 		return len(some) == 0 || some[len(some)-1].key >= key

@@ -11,8 +11,8 @@ import (
 	"c2c/inbox/digest"
 )
 
-// Take puts the records of another archive among those of this one, by their times. It writes all of them anew, behind
-// what is there: a place in the archive stays behind whatever was archived before it. Then it removes what was there.
+// Take merges the records of another archive into this one by their times. It writes all records anew behind the present ones, so a
+// place in the archive stays behind all that was archived before it. Then it removes the old files.
 func (s *Store) Take(ctx context.Context, from *Store) error {
 	other, err := from.open()
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *Store) Take(ctx context.Context, from *Store) error {
 		}
 		var gone []string
 		for _, base := range own.bases {
-			if base == own.base { // an empty one, in whose place the first of the new ones is
+			if base == own.base { // an empty file, which the first new one has replaced
 				continue
 			}
 			if err := own.old.Remove(partName(base)); err != nil {
@@ -56,7 +56,7 @@ func (s *Store) Take(ctx context.Context, from *Store) error {
 	})
 }
 
-// writeMerged writes the records of two archives into files behind those that are there. The newest one was rotated.
+// writeMerged writes the records of two archives into new files behind the present ones. The newest file was rotated before.
 func (a *snapshot) writeMerged(other *snapshot) error {
 	var part []byte
 	base, seen := a.base, map[[digest.Size]byte]bool{}
@@ -83,10 +83,10 @@ func (a *snapshot) writeMerged(other *snapshot) error {
 			}
 		}
 	}
-	return write() // perhaps an empty one, which says where the next begins
+	return write() // perhaps an empty file, which shows where the next begins
 }
 
-// inTime merges the lines of two archives by their times. Each archive has its own lines in that order already.
+// inTime merges the lines of two archives by their times. In each archive the lines are in that order already.
 func inTime(a, b *snapshot) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		nextA, stopA := iter.Pull2(a.lines())
@@ -111,7 +111,7 @@ func inTime(a, b *snapshot) iter.Seq2[[]byte, error] {
 	}
 }
 
-// drainedAt is the time of a record; one that does not parse stays where it is, before what comes next.
+// drainedAt returns the time of a record. It returns 0 if the line does not parse, so the line keeps its place before the next one.
 func drainedAt(line []byte) float64 {
 	var record struct {
 		At float64 `json:"drained_at"`
@@ -120,7 +120,7 @@ func drainedAt(line []byte) float64 {
 	return record.At
 }
 
-// lines gives the records, oldest first, each with its end.
+// lines yields the records, oldest first, each with its newline.
 func (a *snapshot) lines() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		for i := range len(a.bases) + 1 {

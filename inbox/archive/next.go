@@ -11,9 +11,9 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
-// Next gives the first message that the archive has behind a place, and the place behind that message. Without one,
-// ok is false and behind is where it will be. What cannot be read is passed over, and so is what was ephemeral. An archive
-// that ends before the place is another one, and is read from its beginning.
+// Next returns the first message that the archive has behind a place, and the place behind that message. If there is none, ok is
+// false and behind is where it will be. Next skips unreadable and ephemeral records. If the archive ends before the place, it is a
+// new archive, and Next starts at its beginning.
 func (s *Store) Next(place int64) (r Record, behind int64, ok bool, err error) {
 	a, err := s.open()
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *Store) Next(place int64) (r Record, behind int64, ok bool, err error) {
 		}
 		f, err := a.old.OpenHandle(partName(base), os.O_RDONLY)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // it was pruned just now
+			continue // this file was pruned just now
 		}
 		if err != nil {
 			return r, place, false, err
@@ -43,7 +43,7 @@ func (s *Store) Next(place int64) (r Record, behind int64, ok bool, err error) {
 		if ok || err != nil {
 			return r, behind, ok, err
 		}
-		place = end // half a line of a power cut may stand before it
+		place = end // a power cut may have left half a line before it
 	}
 	place = max(place, a.base)
 	if a.newest == nil {
@@ -52,14 +52,14 @@ func (s *Store) Next(place int64) (r Record, behind int64, ok bool, err error) {
 	return firstIn(a.newest, a.base, place)
 }
 
-// maxNext is more than any line of ours has: content of 256 KiB may be six times as long in JSON.
+// maxNext is longer than any line of ours: content of 256 KiB may be six times as long in JSON.
 const maxNext = 8 << 20
 
-// firstIn looks into a file that begins at base. A last line without an end may be on its way.
+// firstIn looks into a file that begins at base. A last line without a newline may not be complete yet.
 func firstIn(f io.ReaderAt, base, place int64) (r Record, behind int64, ok bool, err error) {
 	lines := bufio.NewReader(io.NewSectionReader(f, place-base, atomicfile.MaxFile))
 	var line []byte
-	size := 0 // of the line, as far as it is read
+	size := 0 // the bytes of the line that were read
 	for {
 		piece, err := lines.ReadSlice('\n')
 		if size += len(piece); size <= maxNext {

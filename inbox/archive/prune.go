@@ -9,13 +9,13 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
-// Pruned counts what was removed, or would be.
+// Pruned counts files that a prune removed, or would remove.
 type Pruned struct {
 	Count int   `json:"count"`
 	Bytes int64 `json:"bytes"`
 }
 
-// Add counts one more.
+// Add counts one more file.
 func (p *Pruned) Add(bytes int64) { p.Count, p.Bytes = p.Count+1, p.Bytes+bytes }
 
 // Remove removes a file, or a directory with the files in it, and counts the files. With dry it only counts.
@@ -50,8 +50,8 @@ func (p *Pruned) Remove(dir *atomicfile.Dir, name string, dry bool) error {
 	return dir.RemoveDir(name)
 }
 
-// Prune removes the parts of the archive to which nothing was added since a time. The ids in them are
-// forgotten. With dry it only counts.
+// Prune removes the parts of the archive to which nothing was added since before. It also forgets the ids in them. With dry it only
+// counts.
 func (s *Store) Prune(ctx context.Context, before time.Time, dry bool) (p Pruned, err error) {
 	if p, err = s.pruneParts(nil, before); err != nil || dry || p.Count == 0 {
 		return p, err
@@ -63,7 +63,7 @@ func (s *Store) Prune(ctx context.Context, before time.Time, dry bool) (p Pruned
 	return p, err
 }
 
-// pruneParts only counts when dir is nil.
+// pruneParts is Prune for all parts. With a nil dir it only counts.
 func (s *Store) pruneParts(dir *atomicfile.Dir, before time.Time) (p Pruned, err error) {
 	a, err := s.open()
 	if err != nil {
@@ -74,7 +74,7 @@ func (s *Store) pruneParts(dir *atomicfile.Dir, before time.Time) (p Pruned, err
 	if a.newest != nil && stale(a.newest.Size(), a.newest.ModTime()) {
 		if dir == nil {
 			p.Add(a.newest.Size())
-		} else if err := s.rotate(dir, a); err != nil { // it is counted below, as an old file
+		} else if err := s.rotate(dir, a); err != nil { // it is an old file now, and is counted below
 			return p, err
 		}
 	}
@@ -95,7 +95,7 @@ func (s *Store) pruneParts(dir *atomicfile.Dir, before time.Time) (p Pruned, err
 	if dir == nil || len(gone) == 0 {
 		return p, nil
 	}
-	// An empty part stays behind the last one: it says where the next one begins, so that places stay what they are.
+	// An empty part stays behind the last one. It marks where the next part begins, so that places keep their meaning.
 	last, err := newPartName(a.base)
 	if err == nil {
 		err = a.old.Append(last, nil)

@@ -10,8 +10,8 @@ import (
 	"c2c/inbox/mail"
 )
 
-// End is the place behind all that is archived. Places count bytes since the first message was archived, so they
-// mean the same when an older part has been pruned.
+// End returns the place behind all that is archived. Places count bytes since the first message was archived, so they keep their
+// meaning when older parts are pruned.
 func (s *Store) End() (int64, error) {
 	a, err := s.open()
 	if err != nil {
@@ -21,7 +21,7 @@ func (s *Store) End() (int64, error) {
 	return a.end(), nil
 }
 
-// Since collects the messages behind a place.
+// Since returns the keys of the messages behind a place.
 func (s *Store) Since(place int64) (map[mail.Key]bool, error) {
 	a, err := s.open()
 	if err != nil {
@@ -31,7 +31,7 @@ func (s *Store) Since(place int64) (map[mail.Key]bool, error) {
 	return a.since(place)
 }
 
-// since is Store.Since. An archive that ends before the place has lost its newest file, and is read whole.
+// since is Store.Since. If the archive ends before the place, it has lost its newest file, and since reads all of it.
 func (a *snapshot) since(place int64) (map[mail.Key]bool, error) {
 	if place > a.end() {
 		place = 0
@@ -46,7 +46,7 @@ func (a *snapshot) since(place int64) (map[mail.Key]bool, error) {
 	return found, err
 }
 
-// eachBackwards calls f for the lines, the last one first, until it returns false.
+// eachBackwards calls f for the lines, last one first, until f returns false.
 func eachBackwards(lines []byte, f func(line []byte) (more bool)) {
 	for {
 		end := bytes.LastIndexByte(lines, '\n')
@@ -57,7 +57,7 @@ func eachBackwards(lines []byte, f func(line []byte) (more bool)) {
 	}
 }
 
-// History returns what was handed over, newest first, at most limit of it.
+// History returns at most limit records, newest first.
 func (s *Store) History(ctx context.Context, limit int) (found []Record, err error) {
 	if limit <= 0 {
 		return nil, nil
@@ -72,8 +72,8 @@ func (s *Store) History(ctx context.Context, limit int) (found []Record, err err
 	return found, err
 }
 
-// Behind gives the records behind a place, oldest first, and the place behind them. Of an archive that somebody has shortened
-// it gives nothing: what it has now was told.
+// Behind returns the records behind a place, oldest first, and the place behind them. If another program has shortened the archive,
+// it returns none: the caller has seen those that are left.
 func (s *Store) Behind(place int64) (records []Record, behind int64, err error) {
 	a, err := s.open()
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *Store) Behind(place int64) (records []Record, behind int64, err error) 
 	var parts [][]Record
 	err = a.newestFirst(place, func(lines []byte) bool {
 		if len(parts) == 0 && a.newest != nil {
-			lines = lines[:bytes.LastIndexByte(lines, '\n')+1] // a line may be on its way
+			lines = lines[:bytes.LastIndexByte(lines, '\n')+1] // the last line may not be complete yet
 			behind += int64(len(lines))
 		}
 		parts = append(parts, recordsIn(lines))
@@ -97,8 +97,8 @@ func (s *Store) Behind(place int64) (records []Record, behind int64, err error) 
 	return slices.Concat(parts...), behind, err
 }
 
-// Newest calls f with the records behind a place, the newest first, until it returns false or ctx ends. Only a line that
-// mayBe says yes to is parsed, and no block of lines is looked through that mayHold says no to.
+// Newest calls f with the records behind a place, newest first, until f returns false or ctx ends. It skips blocks for which
+// mayHold returns false, and lines for which mayBe does, without parsing them.
 func (s *Store) Newest(ctx context.Context, since Mark, mayHold, mayBe func(lines []byte) bool, f func(Record) (more bool)) error {
 	a, err := s.open()
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 	"c2c/inbox/mail"
 )
 
-// How much of an archive file Recent reads, in bytes: the little first, which has the last message as a rule.
+// How many bytes of an archive file Recent reads: first a few, which usually have the last message.
 const (
 	recentFirst = 8 << 10
-	recentMost  = 2 << 20 // a body of the largest size, escaped, and some more
+	recentMost  = 2 << 20 // enough for the largest body, escaped
 )
 
-// Recent calls f for what was handed over last, newest first, until it returns false. It looks at the end of the newest
-// files alone, takes no lock, and passes over what it cannot read.
+// Recent calls f with the latest records, newest first, until f returns false. It reads only the end of the newest files, takes no
+// lock, and skips what it cannot read.
 func (s *Store) Recent(f func(Record) (more bool)) error {
 	dir, err := s.root.Sub(Dir, false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -33,7 +33,7 @@ func (s *Store) Recent(f func(Record) (more bool)) error {
 	if err != nil || !more {
 		return err
 	}
-	old, err := dir.Sub(s.OldName(), false) // the newest file has just begun
+	old, err := dir.Sub(s.OldName(), false) // the newest file is still short
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -55,7 +55,7 @@ func (s *Store) Recent(f func(Record) (more bool)) error {
 	return err
 }
 
-// recentIn reads one file. more says that f wants to see what is older, and that this file has nothing older.
+// recentIn reads one file. more reports that f asked for older records, and that this file has none.
 func recentIn(dir *atomicfile.Dir, name string, f func(Record) bool) (more bool, err error) {
 	file, size, err := openSized(dir, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -72,12 +72,12 @@ func recentIn(dir *atomicfile.Dir, name string, f func(Record) bool) (more bool,
 		if err != nil {
 			return false, err
 		}
-		first := end // where the oldest whole line begins that was read
+		first := end // where the oldest complete line begins
 		stopped := false
 		eachBackwards(lines, func(line []byte) bool {
 			at := end - int64(len(line))
 			if at == begin && begin > 0 {
-				return false // the end of a line, perhaps
+				return false // perhaps only the end of a line
 			}
 			first, end = at, at-1
 			var record Record
@@ -103,10 +103,10 @@ func readBetween(file io.ReaderAt, begin, end int64) ([]byte, error) {
 	return data[:n], err
 }
 
-// lastTail is how much of an archive is read at first to find its last record.
+// lastTail is how much of an archive LastRead reads at first to find the last record.
 const lastTail = 4 << 10
 
-// LastRead is when the last record of an archive was written. It has a line for each message.
+// LastRead is when the last record of an archive was written. The archive has one line for each message.
 func LastRead(dir *atomicfile.Dir, name string) (at time.Time, err error) {
 	f, size, err := openSized(dir, name)
 	if err != nil {
@@ -134,5 +134,5 @@ func LastRead(dir *atomicfile.Dir, name string) (at time.Time, err error) {
 	}
 }
 
-// maxFirst bounds what is read of an archive to find its last record.
+// maxFirst bounds how much of an archive LastRead reads to find the last record.
 const maxFirst = 1 << 20

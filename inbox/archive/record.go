@@ -9,7 +9,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Record is a message that was handed over.
+// Record is a message that was handed over, in the archive.
 type Record struct {
 	mail.Message
 	DrainedAt float64 // Unix seconds
@@ -29,8 +29,8 @@ func (a *Record) appendLine(b []byte) []byte {
 	return append(a.AppendFields(b, ","), '}')
 }
 
-// dropContent drops the content of an ephemeral message. What is left tells a sender who repeats it that it was
-// read. The original passes over a record without content.
+// dropContent drops the content of an ephemeral message. The rest of the record tells a sender that repeats the message that it was
+// read. The original skips a record without content.
 func (a *Record) dropContent() { a.Content, a.Extra, a.ContentDropped = "", nil, true }
 
 // UnmarshalJSON reads one line of the archive.

@@ -1,11 +1,11 @@
-// Package archive keeps what a session was handed, a line for each message, and finds it again. In the root, for a session
-// <sid>, it is a row of files:
+// Package archive keeps the messages that a session was given, one line each, and finds them again. In the root, for a session
+// <sid>, it has these files:
 //
 //	archive/<sid>.jsonl              the newest; the original reads and writes it
-//	archive/<sid>.old/<base>.jsonl   older ones, which nobody writes any more; their ids are in indexes (index.go)
+//	archive/<sid>.old/<base>.jsonl   older ones, which do not change any more; their ids are in indexes (index.go)
 //
-// A place in the archive is a number: how many bytes were archived before it, since the first message. base is the
-// place where a file begins. Places do not change when files are rotated or pruned.
+// A place in the archive is the number of bytes that were archived before it, since the first message. base is the place where a
+// file begins. Places do not change when files are rotated or pruned.
 package archive
 
 import (
@@ -29,7 +29,7 @@ const (
 	Dir = "archive" // below the root
 	// maxPart is the size at which the newest file is rotated.
 	maxPart = 1 << 20
-	// maxPlace bounds the places, which stand in names.
+	// maxPlace bounds the places, which are in file names.
 	maxPlace = 1 << 51
 )
 
@@ -41,23 +41,23 @@ type Store struct {
 	log  Log
 }
 
-// Log takes what went wrong in a call that did its work all the same: see inbox.Log.
+// Log takes warnings of a call that succeeded all the same: see inbox.Log.
 type Log interface {
 	Debug(words string, facts ...any)
 	Warn(words string, facts ...any)
 }
 
-// New is the archive of a session below a root. It does not touch the disk.
+// New returns the archive of a session in a root. It does not touch the disk.
 func New(root *atomicfile.Dir, sid string, now func() time.Time, log Log) *Store {
 	return &Store{root, sid, now, log}
 }
 
-// Name is the newest file, LockName the lock of the archive, and OldName the directory of the older files, all in Dir.
+// Name is the newest file, LockName the archive's lock, and OldName the directory of the older files, all below Dir.
 func (s *Store) Name() string     { return s.sid + ".jsonl" }
 func (s *Store) LockName() string { return s.sid + ".lock" }
 func (s *Store) OldName() string  { return s.sid + ".old" }
 
-// underLock runs f with the directory of the archives, which it makes when there is none.
+// underLock runs f with the directory of the archives, which it makes if it is missing, under the archive's lock.
 func (s *Store) underLock(ctx context.Context, f func(dir *atomicfile.Dir) error) error {
 	dir, err := s.root.Sub(Dir, true)
 	if err != nil {
@@ -67,13 +67,13 @@ func (s *Store) underLock(ctx context.Context, f func(dir *atomicfile.Dir) error
 	return filelock.With(ctx, dir, s.LockName(), func() error { return f(dir) })
 }
 
-// LockPath is the path of the file whose closing tells that messages were archived.
+// LockPath returns the path of the lock file, which is closed whenever messages were archived.
 func (s *Store) LockPath() string { return filepath.Join(s.root.Path(), Dir, s.LockName()) }
 
 // Mark is a place in the archive.
 type Mark int64
 
-// Mark gives the end of the archive, and makes sure that the file at LockPath is there to be watched.
+// Mark returns the end of the archive, and makes sure that the file at LockPath exists, so that it can be watched.
 func (s *Store) Mark(ctx context.Context) (mark Mark, err error) {
 	err = s.underLock(ctx, func(*atomicfile.Dir) error {
 		size, err := s.End()
@@ -83,7 +83,7 @@ func (s *Store) Mark(ctx context.Context) (mark Mark, err error) {
 	return mark, err
 }
 
-// IDsSince gives the ids of the messages that were archived behind a mark.
+// IDsSince returns the ids of the messages that were archived behind a mark.
 func (s *Store) IDsSince(mark Mark) (map[string]bool, error) {
 	found, err := s.Since(int64(mark))
 	ids := map[string]bool{}
@@ -100,7 +100,7 @@ func parsePart(name string) (base int64, ok bool) {
 	return base, err == nil && base >= 0 && base < maxPlace && partName(base) == name
 }
 
-// newPartName is partName for a file that will be written. It is an error when the base is too large for a name.
+// newPartName is partName for a file that will be written. It returns an error if the base is too large for a name.
 func newPartName(base int64) (string, error) {
 	name := partName(base)
 	if _, ok := parsePart(name); !ok {
@@ -109,13 +109,13 @@ func newPartName(base int64) (string, error) {
 	return name, nil
 }
 
-// snapshot is the row of files as it was at one moment. No lock is needed to look at it.
+// snapshot is the list of files at one moment. Reading it needs no lock.
 type snapshot struct {
 	old    *atomicfile.Dir    // nil: nothing was rotated yet
-	bases  []int64            // of the older files, oldest first
-	ids    []idFile           // the indexes of these
-	base   int64              // of the newest file
-	size   int64              // of the newest file
+	bases  []int64            // places of the older files, oldest first
+	ids    []idFile           // their indexes
+	base   int64              // place of the newest file
+	size   int64              // size of the newest file
 	newest *atomicfile.Handle // nil: there is none
 }
 
@@ -130,7 +130,7 @@ func (a *snapshot) close() {
 	}
 }
 
-// open opens the newest file and then lists the older ones. When a rotation came in between, it looks again.
+// open opens the newest file and then lists the older ones. If a rotation came in between, it tries again.
 func (s *Store) open() (*snapshot, error) {
 	dir, err := s.root.Sub(Dir, false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -147,7 +147,7 @@ func (s *Store) open() (*snapshot, error) {
 			return a, nil
 		}
 		a.close()
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a file that is not there any more was pruned
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a file that is gone was pruned
 			return nil, err
 		}
 	}
@@ -185,7 +185,7 @@ func (s *Store) list(dir *atomicfile.Dir, a *snapshot) (err error) {
 	return f.Close()
 }
 
-// isCurrent says whether no rotation came since the newest file was opened.
+// isCurrent reports whether the opened newest file was not rotated since.
 func (a *snapshot) isCurrent(dir *atomicfile.Dir, name string) bool {
 	if a.newest == nil {
 		_, err := dir.Stat(name)
@@ -203,8 +203,8 @@ func openSized(dir *atomicfile.Dir, name string) (*atomicfile.Handle, int64, err
 	return f, f.Size(), nil
 }
 
-// readBehind reads the end of a file from a place on, into buf when it has room. Of a file that is larger than
-// any of ours, a hole perhaps, it reads the last part.
+// readBehind reads a file from a place to its end, into buf if that is large enough. For a file larger than any of ours, perhaps a
+// hole, it reads only the last part.
 func readBehind(f *atomicfile.Handle, from int64, buf []byte) ([]byte, error) {
 	size, err := f.SizeNow()
 	if err != nil {
@@ -219,8 +219,8 @@ func readBehind(f *atomicfile.Handle, from int64, buf []byte) ([]byte, error) {
 	return buf[:n], err
 }
 
-// rotate makes the newest file an older one, in one rename: a crash leaves it under one of the two names. Both
-// directories are synced before anything stands in the next file. The caller holds the archive's lock.
+// rotate makes the newest file an older one, with one rename: after a crash it has one of the two names. It syncs both directories
+// before any record is in the next file. The caller holds the archive's lock.
 func (s *Store) rotate(dir *atomicfile.Dir, a *snapshot) (err error) {
 	if a.old == nil {
 		if a.old, err = dir.Sub(s.OldName(), true); err != nil {
@@ -234,7 +234,7 @@ func (s *Store) rotate(dir *atomicfile.Dir, a *snapshot) (err error) {
 	if err := dir.Move(s.Name(), a.old, name); err != nil {
 		return err
 	}
-	if !slices.Contains(a.bases, a.base) { // an empty one was there, see pruneParts
+	if !slices.Contains(a.bases, a.base) { // an empty file may be there, see pruneParts
 		a.bases = append(a.bases, a.base)
 	}
 	a.base, a.size = a.end(), 0

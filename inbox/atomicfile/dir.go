@@ -1,11 +1,9 @@
 // Package atomicfile keeps the files of a directory whole: a reader or a
 // power cut sees the old content or the new, never half of one.
 //
-// A Dir is an open directory of ours. Every name given to it is a single path
-// component, resolved beneath it and never through a symbolic link, so a peer
-// that may write there cannot lead us elsewhere. Any number of goroutines and
-// processes may use the same directory; a read-modify-write needs a lock
-// beside it (package filelock).
+// A Dir is an open directory of ours. Every name given to it is a single path component, resolved beneath it and never through a
+// symbolic link, so a peer that may write there cannot lead us elsewhere. Any number of goroutines and processes may use the same
+// directory; a read-modify-write needs a lock beside it (package filelock).
 package atomicfile
 
 import (
@@ -21,27 +19,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNotOurs is wrapped when a file or directory belongs to somebody else, may
-// be written by others, or is not what its name promises.
+// ErrNotOurs is wrapped when a file or directory belongs to another user, when others may write to it, or when it has the wrong
+// type.
 var ErrNotOurs = errors.New("not a private file or directory of ours")
 
-// ErrTooLarge is wrapped when a file is larger than any of ours can become. A
-// planted one may be a hole, which takes nothing on the disk and all our memory.
+// ErrTooLarge is wrapped when a file is larger than any of ours can become. A hostile file may be one large hole, which takes no
+// room on the disk but would take all our memory.
 var ErrTooLarge = errors.New("too large to be a file of ours")
 
-// MaxFile is several times what the fullest mailbox takes.
+// MaxFile is several times the size of the fullest mailbox.
 const MaxFile = 512 << 20
 
 // Dir is an open directory.
 type Dir struct {
 	beneath
-	uid int // ours
+	uid int // our user id
 
-	listing sync.Mutex // the place in the directory is h's
-	listed  bool       // it is no longer the beginning
+	listing sync.Mutex // guards listed, and the read position of h
+	listed  bool       // the read position is no longer the start
 }
 
-// Open opens a directory that belongs to us and that nobody else may write.
+// Open opens a directory that belongs to us, and to which no other user may write.
 func Open(path string) (*Dir, error) {
 	d, err := openDir(path)
 	if err != nil {
@@ -50,7 +48,7 @@ func Open(path string) (*Dir, error) {
 	return d.private()
 }
 
-// Create is Open, after making the directory and its missing parents.
+// Create is Open that first makes the directory and its missing parents.
 func Create(path string) (*Dir, error) {
 	if d, err := Open(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return d, err
@@ -75,7 +73,7 @@ func Create(path string) (*Dir, error) {
 	return Open(path)
 }
 
-// private closes a directory that is not ours alone.
+// private checks that the directory is ours alone, and closes it if not.
 func (d *Dir) private() (*Dir, error) {
 	var st unix.Stat_t
 	err := again(func() error { return unix.Fstat(d.fd(), &st) })
@@ -95,10 +93,10 @@ func (d *Dir) private() (*Dir, error) {
 	return d, nil
 }
 
-// Path is the name that the directory was opened by.
+// Path returns the path with which the directory was opened.
 func (d *beneath) Path() string { return d.path }
 
-// Replaced says whether the directory was removed or made anew since it was opened.
+// Replaced reports whether the directory was removed or replaced since it was opened.
 func (d *Dir) Replaced() bool {
 	var was, now unix.Stat_t
 	err := again(func() error { return unix.Fstat(d.fd(), &was) })
@@ -108,7 +106,7 @@ func (d *Dir) Replaced() bool {
 	return err != nil || was.Dev != now.Dev || was.Ino != now.Ino
 }
 
-// Close ends the use of the directory.
+// Close closes the directory.
 func (d *Dir) Close() error { return d.h.Close() }
 
 // Sync makes renames, new names and removals in the directory survive a power cut. Its error is a *SyncError.
@@ -119,7 +117,7 @@ func (d *Dir) Sync() error {
 	return nil
 }
 
-// SyncError says that what was changed in a directory is there, but may not survive a power cut.
+// SyncError: a change in a directory was made, but may not survive a power cut.
 type SyncError struct {
 	Path string
 	Err  error
@@ -128,7 +126,7 @@ type SyncError struct {
 func (e *SyncError) Error() string { return fmt.Sprintf("sync directory %q: %v", e.Path, e.Err) }
 func (e *SyncError) Unwrap() error { return e.Err }
 
-// Sub opens the directory name, and makes it first when create says so.
+// Sub opens the directory name, and first makes it if create is set.
 func (d *Dir) Sub(name string, create bool) (*Dir, error) {
 	sub, err := d.sub(name)
 	if !create || !errors.Is(err, fs.ErrNotExist) {
@@ -155,7 +153,7 @@ func (d *Dir) sub(name string) (*Dir, error) {
 	return (&Dir{beneath: beneath{newHandle(fd, path), path}, uid: d.uid}).private()
 }
 
-// mkdir makes a directory, which another process may do at the same time.
+// mkdir makes a directory. It is no error if another process makes it at the same time.
 func (d *beneath) mkdir(name string) error {
 	err := unix.Mkdirat(d.fd(), name, 0o700)
 	if errors.Is(err, fs.ErrExist) {
@@ -164,7 +162,7 @@ func (d *beneath) mkdir(name string) error {
 	return d.fail("make directory", name, err)
 }
 
-// Names lists what is in the directory, in no order.
+// Names lists the directory, unsorted.
 func (d *Dir) Names() ([]string, error) {
 	d.listing.Lock()
 	defer d.listing.Unlock()

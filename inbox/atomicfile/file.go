@@ -14,15 +14,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// beneath is an open directory as the system calls use it: each takes a name beneath it.
+// beneath is an open directory for system calls that take a name beneath it.
 type beneath struct {
 	h    *Handle
 	path string
 }
 
-// openBeneath opens a name in the directory. A name is one component, so only its last step can be a symbolic
-// link: O_NOFOLLOW at the open directory is all that "beneath" takes, and unlike openat2 it exists on every
-// kernel and on macOS. (os.Root would follow a link that stays inside the directory.)
+// openBeneath opens a name in the directory. A name is one component, so only that can be a symbolic link. That is why O_NOFOLLOW
+// at the open directory is enough, and unlike openat2 it exists on every kernel and on macOS. (os.Root would follow a link that
+// stays inside the directory.)
 func (d *beneath) openBeneath(name string, flag int) (*os.File, error) {
 	fd, err := d.descriptor(name, flag)
 	if err != nil {
@@ -58,8 +58,8 @@ func component(name string) error {
 	return nil
 }
 
-// fail names what failed. What the kernel says of a thing that is no file, or
-// no directory, of ours is ErrNotOurs, as when our own look at it finds that.
+// fail adds the operation and the name to an error. It turns the errors of the kernel for a link, a FIFO and the like into
+// ErrNotOurs, just as our own checks return it.
 func (d *beneath) fail(verb, name string, err error) error {
 	var pe *fs.PathError
 	if err != nil && errors.As(err, &pe) {
@@ -70,15 +70,15 @@ func (d *beneath) fail(verb, name string, err error) error {
 		return nil
 	case syscall.ELOOP:
 		err = fmt.Errorf("%w: a symbolic link", ErrNotOurs)
-	case syscall.EISDIR, syscall.ENOTDIR: // the latter also for a link where a directory belongs
+	case syscall.EISDIR, syscall.ENOTDIR: // ENOTDIR is also for a link in the place of a directory
 		err = fmt.Errorf("%w: %w", ErrNotOurs, err)
-	case syscall.ENXIO: // of a FIFO that nobody reads, and of a socket
+	case syscall.ENXIO: // for a FIFO without a reader, and for a socket
 		err = fmt.Errorf("%w: a FIFO or a socket", ErrNotOurs)
 	}
 	return &nameError{verb, d.path, name, err}
 }
 
-// nameError is put into words when somebody reads it: most say that a file is not there, and nobody is told.
+// nameError formats its text only when it is read: most of these errors are "no such file", and callers drop them.
 type nameError struct {
 	verb, dir, name string
 	err             error
@@ -90,12 +90,11 @@ func (e *nameError) Error() string {
 
 func (e *nameError) Unwrap() error { return e.err }
 
-// IsInTheWay says whether something that is none of ours has the name of one of our files.
+// IsInTheWay reports whether a foreign file has the name of one of our files.
 func IsInTheWay(err error) bool { return errors.Is(err, ErrNotOurs) && errors.As(err, new(*nameError)) }
 
-// Open opens a regular file of ours. With os.O_CREATE a missing one is made,
-// readable by us alone. It may have other names: a backup is often made of hard
-// links, and nobody but us can link anything into a directory of ours.
+// Open opens a regular file of ours. With os.O_CREATE it makes a missing one, readable by us alone. The file may have further hard
+// links: backups are often made of them, and only we can link anything into a directory of ours.
 func (d *Dir) Open(name string, flag int) (*os.File, error) {
 	f, _, err := d.open(name, flag)
 	return f, err
@@ -121,20 +120,20 @@ func (d *Dir) open(name string, flag int) (f *os.File, info fs.FileInfo, err err
 	return f, info, nil
 }
 
-// ClockTick is how far the time that the kernel gives a file may be behind the clock that processes read.
+// ClockTick bounds how far the kernel's time for a file may be behind the clock of processes.
 const ClockTick = 10 * time.Millisecond
 
-// Version changes with the content of a file that is put in place anew or becomes longer. The next file may have the same
-// inode, but not the same time, unless it was written in the same tick of the clock.
+// Version changes when the content of a file is replaced or appended to. A replacing file may get the same inode, but not the same
+// time, unless it was written in the same tick of the clock.
 type Version struct {
 	inode       uint64
 	size, mtime int64
 }
 
-// Size is how many bytes the file has.
+// Size returns the size of the file in bytes.
 func (v Version) Size() int64 { return v.size }
 
-// VersionOf gives the version of a file.
+// VersionOf returns the version of a file.
 func VersionOf(info fs.FileInfo) Version {
 	return Version{info.Sys().(*syscall.Stat_t).Ino, info.Size(), info.ModTime().UnixNano()}
 }
@@ -144,14 +143,14 @@ func owner(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) 
 // Read returns the whole file; the error is fs.ErrNotExist when there is none.
 func (d *Dir) Read(name string) ([]byte, error) { return d.ReadMost(name, MaxFile) }
 
-// ReadMost is Read for a file that has at most so many bytes when it is ours: ErrTooLarge if it has more.
+// ReadMost is Read for a file that has at most this many bytes if it is ours. For a larger one it returns ErrTooLarge.
 func (d *Dir) ReadMost(name string, most int64) ([]byte, error) {
 	data, _, err := d.readVersion(name, most)
 	return data, err
 }
 
-// ReadVersion is Read, with the version that was read. Nothing tells it from a next one that is put in place in the same
-// tick of the clock: so it is settled only if it was older than that when it was read.
+// ReadVersion is Read that also returns the version. If the file is replaced in the same tick of the clock, both contents have one
+// version. So settled is true only if the file was older than a tick when it was read.
 func (d *Dir) ReadVersion(name string) (data []byte, v Version, settled bool, err error) {
 	data, v, err = d.readVersion(name, MaxFile)
 	if err != nil {
@@ -160,7 +159,7 @@ func (d *Dir) ReadVersion(name string) (data []byte, v Version, settled bool, er
 	return data, v, time.Since(time.Unix(0, v.mtime)) > time.Second, nil
 }
 
-// readVersion takes four system calls: a send and a hook read many small files.
+// readVersion makes only four system calls, because a send and a hook read many small files.
 func (d *Dir) readVersion(name string, most int64) ([]byte, Version, error) {
 	h, _, err := d.openHandle(name, os.O_RDONLY)
 	if err != nil {
@@ -181,7 +180,7 @@ func (d *Dir) openHandle(name string, flag int) (h *Handle, st unix.Stat_t, err 
 	if err := component(name); err != nil {
 		return nil, st, err
 	}
-	fd, err := d.descriptor(name, flag|syscall.O_NONBLOCK) // see open
+	fd, err := d.descriptor(name, flag|syscall.O_NONBLOCK) // see Open
 	if err != nil {
 		return nil, st, d.fail("open", name, err)
 	}
@@ -198,7 +197,7 @@ func (d *Dir) openHandle(name string, flag int) (h *Handle, st unix.Stat_t, err 
 	return h, st, nil
 }
 
-// Version gives the version of the file that has a name now, without opening it.
+// Version returns the version of the file that has this name now. It does not open the file.
 func (d *Dir) Version(name string) (Version, error) {
 	if err := component(name); err != nil {
 		return Version{}, err
@@ -210,7 +209,7 @@ func (d *Dir) Version(name string) (Version, error) {
 	return Version{st.Ino, st.Size, st.Mtim.Nano()}, nil
 }
 
-// ReadIf is Read for a file that may be absent: nil then.
+// ReadIf is Read that returns nil if the file is absent.
 func (d *Dir) ReadIf(name string) ([]byte, error) {
 	data, err := d.Read(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -222,21 +221,20 @@ func (d *Dir) ReadIf(name string) ([]byte, error) {
 // ReadAll reads the rest of an open file, unless it is too large.
 func ReadAll(f *Handle) ([]byte, error) { return readAll(f, f.Size(), MaxFile) }
 
-// readAll reads as much as the file had a moment ago, in one call: a send and a hook read many small files.
+// readAll reads up to the size that the file had a moment ago in one call, because a send and a hook read many small files.
 func readAll(f io.Reader, size, most int64) ([]byte, error) {
 	if size > most {
 		return nil, fmt.Errorf("%w: %d bytes", ErrTooLarge, size)
 	}
 	data := make([]byte, size)
 	n, err := io.ReadFull(f, data)
-	if err == io.EOF || err == io.ErrUnexpectedEOF { // it was cut short since
+	if err == io.EOF || err == io.ErrUnexpectedEOF { // the file was truncated meanwhile
 		err = nil
 	}
 	return data[:n], err
 }
 
-// ReadInto reads an open file into the caller's memory, if it is large enough: a look through many files for one word would
-// take new memory for each.
+// ReadInto reads an open file into buf if that is large enough, so that a search through many files need not allocate for each.
 func ReadInto(f *Handle, buf []byte) ([]byte, error) {
 	size := f.Size()
 	if size > MaxFile {
@@ -246,13 +244,13 @@ func ReadInto(f *Handle, buf []byte) ([]byte, error) {
 		buf = make([]byte, max(size, 64<<10))
 	}
 	n, err := io.ReadFull(f, buf[:size])
-	if err == io.EOF || err == io.ErrUnexpectedEOF { // it was cut short since
+	if err == io.EOF || err == io.ErrUnexpectedEOF { // the file was truncated meanwhile
 		err = nil
 	}
 	return buf[:n], err
 }
 
-// Stat describes a name without following a link. It needs no right to read the file.
+// Stat describes a file without following a link. It needs no permission to read the file.
 func (d *Dir) Stat(name string) (fs.FileInfo, error) {
 	if err := component(name); err != nil {
 		return nil, err
@@ -265,8 +263,8 @@ func (d *Dir) Stat(name string) (fs.FileInfo, error) {
 	return f.Stat()
 }
 
-// IsFile says whether a name is still that of an open file. The number of its links does not tell: a backup may
-// be one more.
+// IsFile reports whether a name still belongs to an open file. The file's number of links cannot tell: a backup may be one more
+// link.
 func (d *Dir) IsFile(name string, f interface{ Fd() uintptr }) (bool, error) {
 	if err := component(name); err != nil {
 		return false, err
@@ -282,7 +280,7 @@ func (d *Dir) IsFile(name string, f interface{ Fd() uintptr }) (bool, error) {
 	return err == nil && was.Dev == now.Dev && was.Ino == now.Ino, d.fail("stat", name, err)
 }
 
-// change changes what a name stands for.
+// change runs do, which changes a name, and adds context to its error.
 func (d *beneath) change(verb, name string, do func() error) error {
 	if err := component(name); err != nil {
 		return err
@@ -290,7 +288,7 @@ func (d *beneath) change(verb, name string, do func() error) error {
 	return d.fail(verb, name, do())
 }
 
-// Touch sets the time at which a file was changed last.
+// Touch sets a file's time of last change.
 func (d *Dir) Touch(name string, at time.Time) error {
 	ts := unix.NsecToTimespec(at.UnixNano())
 	return d.change("touch", name, func() error {
@@ -298,7 +296,7 @@ func (d *Dir) Touch(name string, at time.Time) error {
 	})
 }
 
-// Rename moves a file within the directory. It lasts after the next Sync, as what the following do.
+// Rename moves a file within the directory. It is durable after the next Sync, like the changes below.
 func (d *Dir) Rename(old, new string) error { return d.Move(old, d, new) }
 
 // Move moves a file to another directory of the same file system.
@@ -317,7 +315,7 @@ func (d *Dir) Link(old string, to *Dir, new string) error {
 	return d.change("link", old, func() error { return unix.Linkat(d.fd(), old, to.fd(), new, 0) })
 }
 
-// Symlink makes a symbolic link. It is an error, fs.ErrExist, when the name is there.
+// Symlink makes a symbolic link. It returns fs.ErrExist if the name is taken.
 func (d *Dir) Symlink(target, name string) error {
 	return d.change("link", name, func() error { return unix.Symlinkat(target, d.fd(), name) })
 }
@@ -332,7 +330,7 @@ func (d *Dir) RemoveDir(name string) error {
 	return d.change("remove directory", name, func() error { return unix.Unlinkat(d.fd(), name, unix.AT_REMOVEDIR) })
 }
 
-// UnlessAbsent passes over the error that something is not there.
+// UnlessAbsent returns err, or nil if err only means that a file is not there.
 func UnlessAbsent(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -12,12 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// foreign marks what Rewrite left in a directory: other programs name their temporary files as we do.
+// foreign marks temporary files of Rewrite, because other programs name their temporary files as Write does.
 const foreign = ".c2c"
 
-// Rewrite is Write for a file of somebody else's program, in a directory that need not be private. The
-// file gets a mode, and keeps its owner: a root shell must not take a user's settings away from the user.
-// path must be no link.
+// Rewrite is Write for another program's file, in a directory that need not be private. It sets the mode, and keeps the owner: a
+// root shell must not take a user's settings away. path must not be a link.
 func Rewrite(path string, data []byte, mode fs.FileMode) error {
 	d, err := openDir(filepath.Dir(path))
 	if err != nil {
@@ -37,7 +36,7 @@ func Rewrite(path string, data []byte, mode fs.FileMode) error {
 	})
 }
 
-// Remove deletes such a file for good.
+// Remove deletes such a file, durably.
 func Remove(path string) error {
 	d, err := openDir(filepath.Dir(path))
 	if err != nil {
@@ -47,7 +46,7 @@ func Remove(path string) error {
 	return errors.Join(d.Remove(filepath.Base(path)), d.Sync())
 }
 
-// Sweep removes what writers that died have left beside a file.
+// Sweep removes temporary files that dead writers have left beside a file.
 func Sweep(path string) {
 	if d, err := openDir(filepath.Dir(path)); err == nil {
 		d.sweep(foreign)
@@ -68,8 +67,8 @@ func openDir(dir string) (*Dir, error) {
 	}
 }
 
-// OpenForeign opens a file of another program to read, and gives its size. Only a regular file is opened: a pipe in its
-// place would keep us waiting for a writer.
+// OpenForeign opens another program's file for reading, and returns its size. It opens only a regular file: with a pipe in its
+// place we would wait for a writer.
 func OpenForeign(path string) (f *os.File, size int64, err error) {
 	f, err = os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -86,7 +85,7 @@ func OpenForeign(path string) (f *os.File, size int64, err error) {
 	return f, info.Size(), nil
 }
 
-// ReadForeign gives what a file of another program holds, which is at most so many bytes.
+// ReadForeign returns the content of another program's file, which may have at most this many bytes.
 func ReadForeign(path string, most int64) ([]byte, error) {
 	f, size, err := OpenForeign(path)
 	if err != nil {
@@ -99,8 +98,8 @@ func ReadForeign(path string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// ShutsOut refuses a directory of root's in the directory of a user, as `sudo` with the user's HOME
-// would make it: that user could not use it afterwards.
+// ShutsOut returns an error if root would make a directory inside a user's directory, as `sudo` with the user's HOME does: that
+// user could not use it afterwards.
 func ShutsOut(parent string) error {
 	info, err := os.Stat(parent)
 	if err != nil || os.Geteuid() != 0 {

@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Handle is an open file as the kernel has it. A send opens a dozen, each for a moment: for an *os.File the runtime asks the
-// kernel twice more, starts its poller, and remembers to close it. So whoever opens a Handle closes it, or it stays open.
-// Behind Close each call fails.
+// Handle is an open file without the cost of an *os.File, for which the runtime makes two more system calls, starts its poller, and
+// sets a finalizer. A send opens a dozen files, each for a moment. So the opener must close a Handle, or it stays open. After Close
+// each call fails.
 type Handle struct {
-	fd   atomic.Int64 // -1: it is closed
+	fd   atomic.Int64 // -1: closed
 	name string
 	was  Version // when it was opened
 }
@@ -24,29 +24,29 @@ func newHandle(fd int, name string) *Handle {
 	return h
 }
 
-// Fd is the descriptor, for a system call.
+// Fd returns the descriptor, for a system call.
 func (h *Handle) Fd() uintptr { return uintptr(h.fd.Load()) }
 
-// Name is the path that the file was opened by.
+// Name returns the path with which the file was opened.
 func (h *Handle) Name() string { return h.name }
 
-// Version is that of the file when it was opened.
+// Version returns the version that the file had when it was opened.
 func (h *Handle) Version() Version { return h.was }
 
-// Size is how many bytes the file had when it was opened.
+// Size returns the size that the file had when it was opened.
 func (h *Handle) Size() int64 { return h.was.size }
 
-// ModTime is when the file was changed last before it was opened.
+// ModTime returns the time of the last change before the file was opened.
 func (h *Handle) ModTime() time.Time { return time.Unix(0, h.was.mtime) }
 
-// SizeNow is how many bytes the file has by now.
+// SizeNow returns the size that the file has now.
 func (h *Handle) SizeNow() (int64, error) {
 	var st unix.Stat_t
 	err := again(func() error { return unix.Fstat(int(h.Fd()), &st) })
 	return st.Size, h.fail("stat", err)
 }
 
-// Close ends the use of the file. It is an error, and harmless, the second time.
+// Close closes the file. A second call only returns an error.
 func (h *Handle) Close() error {
 	fd := h.fd.Swap(-1)
 	if fd < 0 {
@@ -62,15 +62,15 @@ func (h *Handle) fail(verb string, err error) error {
 	return &fs.PathError{Op: verb, Path: h.name, Err: err}
 }
 
-// mostAtOnce is what one system call takes everywhere: macOS refuses 2 GB.
+// mostAtOnce bounds one system call: macOS refuses 2 GB.
 const mostAtOnce = 1 << 30
 
-// Read reads on from where the last Read has ended. It may be interrupted by a signal, and goes on then.
+// Read reads on from the end of the previous Read. If a signal interrupts it, it tries again.
 func (h *Handle) Read(p []byte) (n int, err error) {
 	return h.read(p, func(p []byte) (int, error) { return unix.Read(int(h.Fd()), p) })
 }
 
-// ReadAt reads all of p, or to the end of the file: the error is io.EOF then.
+// ReadAt reads all of p, or up to the end of the file; then it returns io.EOF.
 func (h *Handle) ReadAt(p []byte, off int64) (done int, err error) {
 	for done < len(p) && err == nil {
 		n := 0
@@ -91,12 +91,12 @@ func (h *Handle) read(p []byte, call func([]byte) (int, error)) (n int, err erro
 	return max(n, 0), h.fail("read", err)
 }
 
-// Write writes all of p, or says why not.
+// Write writes all of p, or returns an error.
 func (h *Handle) Write(p []byte) (int, error) {
 	return h.write(p, func(p []byte, _ int) (int, error) { return unix.Write(int(h.Fd()), p) })
 }
 
-// WriteAt is Write for a place in the file.
+// WriteAt is Write at an offset.
 func (h *Handle) WriteAt(p []byte, off int64) (int, error) {
 	return h.write(p, func(p []byte, done int) (int, error) { return unix.Pwrite(int(h.Fd()), p, off+int64(done)) })
 }
@@ -116,7 +116,7 @@ func (h *Handle) write(p []byte, call func(p []byte, done int) (int, error)) (wr
 	return written, h.fail("write", err)
 }
 
-// sync makes what was written survive a power cut.
+// sync makes the written data durable.
 func (h *Handle) sync() error {
 	return h.fail("sync", again(func() error { return syncFD(int(h.Fd())) }))
 }

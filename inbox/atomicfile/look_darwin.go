@@ -6,17 +6,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lookOnly opens a name to describe it, a FIFO too. O_NOFOLLOW, which openBeneath
-// adds, refuses a symbolic link here: what is no file of ours is an error.
+// lookOnly opens a name to describe it, a FIFO too. O_NOFOLLOW, which openBeneath adds, refuses a symbolic link here: a foreign
+// file is an error.
 const lookOnly = unix.O_RDONLY | unix.O_NONBLOCK
 
-// syncFD asks the drive, too: fsync alone leaves the bytes in its cache.
+// syncFD also flushes the drive's cache: here fsync alone leaves the bytes in it.
 func syncFD(fd int) error {
 	_, err := unix.FcntlInt(uintptr(fd), unix.F_FULLFSYNC, 0)
 	return err
 }
 
-// namesIn lists an open directory. unix.ReadDirent reads it anew for each block here, and package os does not.
+// namesIn lists an open directory. It uses package os, because here unix.ReadDirent rereads the directory for each block.
 func namesIn(fd int) ([]string, error) {
 	again, err := unix.Openat(fd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {

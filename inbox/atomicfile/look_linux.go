@@ -7,7 +7,7 @@ const lookOnly = unix.O_PATH
 
 func syncFD(fd int) error { return unix.Fsync(fd) }
 
-// namesIn lists an open directory from where it was read to.
+// namesIn lists an open directory, from its current read position.
 func namesIn(fd int) (names []string, err error) {
 	buf := make([]byte, 8<<10)
 	for {

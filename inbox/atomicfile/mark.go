@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TimeOf gives the time of change and the size of a file, with one system call.
+// TimeOf returns the time of the last change and the size of a file, with one system call.
 func (d *Dir) TimeOf(name string) (changed time.Time, size int64, err error) {
 	var st unix.Stat_t
 	err = d.change("stat", name, func() error { return unix.Fstatat(d.fd(), name, &st, unix.AT_SYMLINK_NOFOLLOW) })
@@ -19,12 +19,12 @@ func (d *Dir) TimeOf(name string) (changed time.Time, size int64, err error) {
 	return time.Unix(st.Mtim.Unix()), st.Size, nil
 }
 
-// Mark makes a file with a time of change, unless its name is there: fs.ErrExist. It appears whole, and is not synced. The
-// caller holds a lock that all who mark it hold.
+// Mark makes a file with this time of change. If the name is taken it returns fs.ErrExist. The file appears complete, and is not
+// synced. All callers that mark the same file must hold one lock.
 func (d *Dir) Mark(name, text string, at time.Time) error {
 	tmp := lockedTemp(name)
 	f, err := d.openBeneath(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
-	if errors.Is(err, fs.ErrExist) { // a writer died here
+	if errors.Is(err, fs.ErrExist) { // left by a dead writer
 		if err := d.RemoveLeftover(name); err != nil {
 			return err
 		}

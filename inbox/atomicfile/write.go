@@ -13,23 +13,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tempMark stands between a file's name and the rest of the name of its new
-// content, as in the temporary files of the original.
+// tempMark stands in the name of a temporary file, behind the name of the file that it will replace. The original does the same.
 const tempMark = ".tmp."
 
-// TempName names the new content of a file by the process that writes it.
+// TempName returns a name for the new content of a file, made from our process id.
 func TempName(name string) string {
 	return name + tempMark + strconv.Itoa(os.Getpid()) + "." + strconv.FormatInt(time.Now().UnixNano(), 36)
 }
 
-// IsTemp says whether name is the new content of some file, not yet in place.
-// One that is there while its lock is held was left by a process that died.
+// IsTemp reports whether name is the new content of some file, not in place yet. A process that holds the lock of the file and sees
+// such a name knows that a dead process left it.
 func IsTemp(name string) bool { return strings.Contains(name, tempMark) }
 
-// Write replaces the file. When it returns nil, the new content survives a power
-// cut. With a *SyncError it is in place, and may not survive one; with any other
-// error the old content is still there. Any number may write at once; the last one
-// wins. What writers of the file that died left behind goes away.
+// Write replaces the file. When it returns nil, the new content survives a power cut. With a *SyncError it is in place, but may not
+// survive one; after any other error the old content is still there. Any number of processes may write at once; the last one wins.
+// Write removes temporary files that dead writers left.
 func (d *Dir) Write(name string, data []byte) error {
 	err := d.replace(name, TempName(name), data, nil)
 	if err == nil {
@@ -38,21 +36,20 @@ func (d *Dir) Write(name string, data []byte) error {
 	return err
 }
 
-// sweep removes what writers of the file that died left behind.
+// sweep removes temporary files that dead writers of the file left.
 func (d *Dir) sweep(name string) {
 	names, _ := d.Names()
 	for _, left := range names {
 		rest, ours := strings.CutPrefix(left, name+tempMark)
 		pid, _, _ := strings.Cut(rest, ".")
-		// A process of another container looks dead too: its write fails then, and harms nothing.
+		// A process in another container looks dead too. Then its write fails, but nothing is damaged.
 		if n, err := strconv.Atoi(pid); ours && err == nil && n > 0 && errors.Is(syscall.Kill(n, 0), syscall.ESRCH) {
 			d.Remove(left)
 		}
 	}
 }
 
-// Replace is Write for a caller that holds the lock of the file. What a writer
-// that died there left behind goes away with it.
+// Replace is Write for a caller that holds the lock of the file. It also removes the temporary file that a dead writer left.
 func (d *Dir) Replace(name string, data []byte) error {
 	err := d.replace(name, lockedTemp(name), data, nil)
 	if errors.Is(err, fs.ErrExist) {
@@ -66,8 +63,8 @@ func (d *Dir) Replace(name string, data []byte) error {
 
 func lockedTemp(name string) string { return name + tempMark + "c2c" }
 
-// RemoveLeftover removes what a writer that died in Replace left behind. The caller holds the lock of the file, and
-// has nothing to write, so no Replace follows.
+// RemoveLeftover removes the temporary file that a writer left when it died in Replace. It is for a caller that holds the lock of
+// the file and has nothing to write.
 func (d *Dir) RemoveLeftover(name string) error {
 	err := d.Remove(lockedTemp(name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -76,7 +73,7 @@ func (d *Dir) RemoveLeftover(name string) error {
 	return err
 }
 
-// replace writes tmp, which prepare may change before it is synced, and gives it the name.
+// replace writes tmp, calls prepare, syncs tmp, and renames it to name.
 func (d *Dir) replace(name, tmp string, data []byte, prepare func(*Handle) error) error {
 	err := d.change("write", name, func() error {
 		fd, err := d.descriptor(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
@@ -106,12 +103,11 @@ func (d *Dir) replace(name, tmp string, data []byte, prepare func(*Handle) error
 	return d.Sync()
 }
 
-// Append adds data to the end of the file and syncs it. The caller holds the
-// lock. What a failed call wrote is cut off again, so that nothing is half
-// written on a full disk.
+// Append adds data to the end of the file and syncs it. The caller holds the lock. If it fails it truncates the file again, so a
+// full disk leaves no half data.
 func (d *Dir) Append(name string, data []byte) error { return d.appendSynced(name, data, false) }
 
-// AppendLines is Append for whole lines: a line that a power cut has left half is ended first.
+// AppendLines is Append for whole lines. If a power cut left half a line at the end, it ends that line first.
 func (d *Dir) AppendLines(name string, lines []byte) error {
 	return d.appendSynced(name, lines, len(lines) > 0)
 }
@@ -146,8 +142,8 @@ func (d *Dir) appendSynced(name string, data []byte, lines bool) error {
 	return d.Sync()
 }
 
-// Log adds a line to the end of a file that a power cut may shorten. Half a line, for which a full disk had room, is cut off
-// again, or the next line would be lost with it.
+// Log adds a line to the end of a file, without a sync. If a full disk takes only half of the line, Log truncates the file again:
+// otherwise the next line would be lost too.
 func (d *Dir) Log(name string, line []byte) error {
 	f, st, err := d.openHandle(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND)
 	if err != nil {
@@ -163,14 +159,14 @@ func (d *Dir) Log(name string, line []byte) error {
 	n, err := f.Write(line)
 	if err != nil && n > 0 {
 		end, serr := unix.Seek(int(f.Fd()), 0, io.SeekCurrent)
-		if ferr := unix.Fstat(int(f.Fd()), &st); serr == nil && ferr == nil && st.Size == end { // nobody has added anything behind it
+		if ferr := unix.Fstat(int(f.Fd()), &st); serr == nil && ferr == nil && st.Size == end { // no other process has added a line behind it
 			unix.Ftruncate(int(f.Fd()), end-int64(n))
 		}
 	}
 	return d.fail("append to", name, errors.Join(err, f.Close()))
 }
 
-// unlinked makes a copy of a file that has other names.
+// unlinked replaces a file that has further hard links by a copy.
 func (d *Dir) unlinked(name string) error {
 	data, err := d.Read(name)
 	if err != nil {
@@ -179,8 +175,8 @@ func (d *Dir) unlinked(name string) error {
 	return d.Write(name, data)
 }
 
-// append opens a file to write into it. One that has other names becomes a
-// copy first: what is written must not change a backup.
+// append opens a file for writing. If it has further hard links, append replaces it by a copy first: a write must not change a
+// backup.
 func (d *Dir) append(name string, flag int, write func(*os.File) error) error {
 	f, info, err := d.open(name, flag)
 	if err != nil {

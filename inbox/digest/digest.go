@@ -1,8 +1,8 @@
 // Package digest computes SHA-256 (FIPS 180-4) for names: of projects, of notices, of messages that came without an
 // id.
 //
-// Nothing secret goes through it. crypto/sha256 gives the same result, but it links Go's whole FIPS 140 module: 150
-// kB with self tests, which every hook would load and run. Programs that start rarely use crypto/sha256.
+// Use it for nothing secret. crypto/sha256 gives the same result, but it links Go's whole FIPS 140 module: 150 kB with self tests,
+// which every hook would load and run. Programs that are started rarely use crypto/sha256.
 package digest
 
 import (
@@ -10,27 +10,27 @@ import (
 	"math/bits"
 )
 
-// Size is how many bytes a sum has.
+// Size is the length of a sum in bytes.
 const Size = 32
 
 const block = 64
 
-// Sum256 gives the sum of data.
+// Sum256 returns the sum of data.
 func Sum256(data []byte) [Size]byte {
 	d := New()
 	d.Write(data)
 	return d.Sum()
 }
 
-// Digest is a sum that is not complete yet. It is an io.Writer.
+// Digest is an unfinished sum. It is an io.Writer.
 type Digest struct {
 	state [8]uint32
-	rest  [block]byte // what did not fill a block yet
-	n     int         // of rest
-	size  uint64      // of all
+	rest  [block]byte // bytes that do not fill a block yet
+	n     int         // how many bytes of rest are used
+	size  uint64      // of all data
 }
 
-// New begins a sum.
+// New starts a sum.
 func New() *Digest {
 	return &Digest{state: [8]uint32{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19}}
 }
@@ -56,7 +56,7 @@ func (d *Digest) Write(data []byte) (int, error) {
 	return size, nil
 }
 
-// Sum gives the sum of all that was written. More may be written after it.
+// Sum returns the sum of all data written so far. More may be written after it.
 func (d *Digest) Sum() (sum [Size]byte) {
 	end := *d
 	padding := [block + 8]byte{0x80}
@@ -69,7 +69,7 @@ func (d *Digest) Sum() (sum [Size]byte) {
 	return sum
 }
 
-// add is the hash computation of section 6.2.2.
+// add hashes whole blocks, as in section 6.2.2.
 func (d *Digest) add(data []byte) {
 	var w [64]uint32
 	for i := range 16 {
@@ -93,7 +93,7 @@ func (d *Digest) add(data []byte) {
 	}
 }
 
-// constants are K of section 4.2.2.
+// constants are the K of section 4.2.2.
 var constants = [64]uint32{
 	0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
 	0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,

@@ -2,8 +2,8 @@ package fields
 
 import "bytes"
 
-// Array writes a file that is an array of n objects, an object a line, the brackets on lines of their own. add
-// appends one of them.
+// Array writes a file that is an array of n objects, one object a line, with the brackets on lines of their own. add appends object
+// number i.
 func Array(n int, add func(b []byte, i int) []byte) []byte {
 	if n == 0 {
 		return []byte("[]\n")
@@ -18,8 +18,8 @@ func Array(n int, add func(b []byte, i int) []byte) []byte {
 	return append(b, "\n]\n"...)
 }
 
-// Lines gives the objects of such a file without parsing them; ok is false for any other layout, and for a file
-// with a block of zeros, which a power cut may leave.
+// Lines returns the objects of such a file without parsing them. ok is false for any other layout, and for a file with a block of
+// zeros, which a power cut may leave.
 func Lines(file []byte) (objects [][]byte, ok bool) {
 	rest, ok := bytes.CutPrefix(file, []byte("[\n"))
 	if ok {

@@ -1,6 +1,5 @@
-// Package fields reads a JSON object field by field, in order, and keeps the fields that it does not know. The token
-// decoder of encoding/json keeps the order too, but with it a drain of many messages took three times as long. The
-// package keeps nothing between calls.
+// Package fields reads a JSON object field by field, in order, and keeps the fields that it does not know. The token decoder of
+// encoding/json keeps the order too, but with it a drain of many messages took three times as long. The package has no state.
 package fields
 
 import (
@@ -16,9 +15,8 @@ var (
 	errNotWhole = errors.New("a JSON object that is not whole")
 )
 
-// Each calls f for the members of an object, and stops at the first error. A value has no space around it and shares
-// the memory of data. What encoding/json has not found valid may be cut off anywhere, or be no JSON at all: that is an
-// error, but not all that is wrong within a value is seen.
+// Each calls f for the members of an object, and stops at the first error. A value has no space around it and shares the memory of
+// data. If data is truncated or no JSON, Each returns an error, but it does not find every fault within a value.
 func Each(data []byte, f func(name string, value json.RawMessage) error) error {
 	data = space(data)
 	if !begins(data, '{') {
@@ -54,7 +52,7 @@ func Each(data []byte, f func(name string, value json.RawMessage) error) error {
 
 func begins(data []byte, c byte) bool { return len(data) > 0 && data[0] == c }
 
-// Text reads a JSON string; an error says that the value is none.
+// Text reads a JSON string, or returns an error if the value is none.
 func Text(value json.RawMessage) (s string, err error) {
 	if n := len(value); n >= 2 && value[0] == '"' && value[n-1] == '"' && bytes.IndexByte(value, '\\') < 0 && utf8.Valid(value) {
 		return string(value[1 : n-1]), nil // nearly always
@@ -66,7 +64,7 @@ func Text(value json.RawMessage) (s string, err error) {
 	return s, err
 }
 
-// Texts reads an array of JSON strings; null is the empty string in it.
+// Texts reads an array of JSON strings; it reads null as the empty string.
 func Texts(value json.RawMessage) (all []string, err error) {
 	data := space(value)
 	if !begins(data, '[') {
@@ -95,8 +93,7 @@ func Texts(value json.RawMessage) (all []string, err error) {
 	return all, nil
 }
 
-// AppendText writes a JSON string. It has no escapes for HTML: the size limits of
-// the original are on bytes.
+// AppendText writes a JSON string. It does not escape for HTML, because the original limits the size in bytes.
 func AppendText(b []byte, s string) []byte {
 	if !plain(s) {
 		var buf bytes.Buffer
@@ -110,8 +107,7 @@ func AppendText(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// AppendSeconds writes a time. It always has a fraction: the original refuses a
-// file in which some of its times are integers.
+// AppendSeconds writes a time, always with a fraction: the original refuses a file in which some times are integers.
 func AppendSeconds(b []byte, s float64) []byte {
 	n := len(b)
 	b = strconv.AppendFloat(b, s, 'f', -1, 64)
@@ -121,7 +117,7 @@ func AppendSeconds(b []byte, s float64) []byte {
 	return b
 }
 
-// plain says whether s is the same in JSON: printable ASCII without quote and backslash.
+// plain reports whether s needs no escape in JSON: printable ASCII without quote and backslash.
 func plain(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
@@ -138,13 +134,13 @@ func space(data []byte) []byte {
 	return data
 }
 
-// Span is the length of the value that data begins with.
+// Span returns the length of the value at the beginning of data.
 func Span(data []byte) int {
 	value, _ := cut(data)
 	return len(value)
 }
 
-// cut takes the first value off. It is empty where none begins, and goes to the end where it has no end.
+// cut splits the first value off. value is empty if none begins there, and is all of data if it has no end.
 func cut(data []byte) (value json.RawMessage, rest []byte) {
 	depth := 0
 	for i := 0; i < len(data); i++ {
@@ -170,7 +166,7 @@ func cut(data []byte) (value json.RawMessage, rest []byte) {
 	return data, nil
 }
 
-// quoted is the length of the string that data begins with.
+// quoted returns the length of the string at the beginning of data.
 func quoted(data []byte) int {
 	for i := 1; ; i++ {
 		end := bytes.IndexByte(data[i:], '"')

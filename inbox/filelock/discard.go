@@ -7,12 +7,12 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
-// Discard removes a lock file if nobody has the lock. It takes the lock first, so nobody gets it before the name is gone;
-// whoever has opened the file, or waits for it, sees then that it has no name any more, and opens the new one (reopen).
-// It is for locks that only programs use that look.
+// Discard removes a lock file if the lock is free. It takes the lock first, so no process gets it before the name is gone. A
+// process that has opened the file, or waits for it, then sees that the name is gone, and opens the new file (reopen). Use it only
+// for locks whose users all check this.
 func Discard(d *atomicfile.Dir, name string) error {
 	if _, err := d.Stat(name); errors.Is(err, fs.ErrNotExist) {
-		return nil // Open would make it
+		return nil // Open would make the file
 	}
 	l, err := Open(d, name)
 	if err != nil {

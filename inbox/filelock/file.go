@@ -5,7 +5,7 @@ import "golang.org/x/sys/unix"
 // File is an open file, an *os.File or one of package atomicfile.
 type File interface{ Fd() uintptr }
 
-// TryFile locks an open file if nobody holds it. The lock ends when f is closed.
+// TryFile locks an open file if the lock is free. The lock ends when f is closed.
 func TryFile(f File) (bool, error) { return try(f, unix.F_WRLCK) }
 
 func try(f File, kind int16) (bool, error) {
@@ -16,7 +16,7 @@ func try(f File, kind int16) (bool, error) {
 	return err == nil, err
 }
 
-// FreeFile says whether nobody holds the lock of an open file, and takes nothing.
+// FreeFile reports whether the lock of an open file is free. It does not take it.
 func FreeFile(f File) (bool, error) {
 	lk := unix.Flock_t{Type: unix.F_WRLCK}
 	err := unix.FcntlFlock(f.Fd(), getLock, &lk)

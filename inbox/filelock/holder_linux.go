@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// holder names a process that has a lock on the file, for a person who wonders
-// why nothing moves: ": process 123 (c2c)", or "" when it cannot be known. The
-// kernel tells no process id for these locks, but which descriptors have one.
+// holder names a process that holds the lock, for a person who wonders why nothing moves: ": process 123 (c2c)", or "" if it cannot
+// find one. For these locks the kernel shows no process id, but it shows which descriptors hold them.
 func holder(path string) string {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {

@@ -2,5 +2,5 @@
 
 package filelock
 
-// holder is "": this system does not say which process has a lock.
+// holder returns "": this system does not show which process holds a lock.
 func holder(string) string { return "" }

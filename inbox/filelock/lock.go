@@ -1,13 +1,11 @@
 // Package filelock excludes goroutines, processes and lockf peers from each
 // other while a mailbox is read and written back.
 //
-// The lock is an open-file-description record lock (F_OFD_SETLKW) on a file
-// beside the data. flock(2) would not do: it does not exclude the original's
-// lockf. Plain POSIX locks would not either: they do not exclude goroutines
-// and vanish when any descriptor of the file is closed. The kernel ends the
-// lock with its holder, so no crash leaves one behind. A lock file is removed only
-// by who holds it, and whoever gets the lock of a removed file opens the
-// file anew. The original does not look, so nobody of its kind may be near.
+// The lock is an open-file-description record lock (F_OFD_SETLKW) on a file beside the data. flock(2) would not do: it does not
+// exclude the original's lockf. Plain POSIX locks would not either: they do not exclude goroutines and vanish when any descriptor
+// of the file is closed. The kernel releases the lock when its holder dies, so no crash leaves one behind. Only the holder of a
+// lock may remove its file; a process that gets the lock of a removed file opens the file anew. The original does not check that,
+// so never remove a lock file that it may use.
 package filelock
 
 import (
@@ -25,15 +23,14 @@ import (
 // ErrTimeout is wrapped when the context ended before the lock was free.
 var ErrTimeout = errors.New("lock is held by another process")
 
-// Lock is an open lock file: held after Try said so or Wait returned nil. The
-// zero Lock holds nothing.
+// Lock is an open lock file. It is held after Try returned true or Wait returned nil. The zero Lock holds nothing.
 type Lock struct {
 	f    *atomicfile.Handle
 	dir  *atomicfile.Dir
 	name string
 }
 
-// Open opens a lock and does not take it.
+// Open opens a lock but does not take it.
 func Open(d *atomicfile.Dir, name string) (*Lock, error) {
 	f, err := d.OpenHandle(name, os.O_RDWR|os.O_CREATE)
 	if err != nil {
@@ -42,7 +39,7 @@ func Open(d *atomicfile.Dir, name string) (*Lock, error) {
 	return &Lock{f, d, name}, nil
 }
 
-// Path is the file of the lock. Whoever ends with the lock, or without it, closes the file.
+// Path returns the path of the lock file. The file is closed when its holder, or a process that gave up, is done with it.
 func (l *Lock) Path() string { return filepath.Join(l.dir.Path(), l.name) }
 
 // Acquire waits for the lock until ctx ends.
@@ -57,7 +54,7 @@ func Acquire(ctx context.Context, d *atomicfile.Dir, name string) (*Lock, error)
 	return l, nil
 }
 
-// With runs f under a lock.
+// With runs f while it holds the lock.
 func With(ctx context.Context, d *atomicfile.Dir, name string, f func() error) (err error) {
 	l, err := Acquire(ctx, d, name)
 	if err != nil {
@@ -67,10 +64,10 @@ func With(ctx context.Context, d *atomicfile.Dir, name string, f func() error) (
 	return f()
 }
 
-// Try takes the lock if nobody holds it.
+// Try takes the lock if it is free.
 func (l *Lock) Try() (bool, error) { return l.try(unix.F_WRLCK) }
 
-// Share is Try for a lock that any number may hold together, and nobody who took it with Try.
+// Share is Try for a shared lock: any number of processes may hold it together, but not while one holds it through Try.
 func (l *Lock) Share() (bool, error) { return l.try(unix.F_RDLCK) }
 
 func (l *Lock) try(kind int16) (bool, error) {
@@ -89,8 +86,7 @@ func (l *Lock) try(kind int16) (bool, error) {
 	}
 }
 
-// reopen opens the file anew if it was removed: a lock on a file that has lost its
-// name excludes nobody who comes later.
+// reopen opens the file anew if it was removed: a lock on a removed file does not exclude processes that come later.
 func (l *Lock) reopen() (removed bool, err error) {
 	is, err := l.dir.IsFile(l.name, l.f)
 	if err != nil || is {
@@ -110,7 +106,7 @@ func (l *Lock) Wait(ctx context.Context) error {
 	for {
 		if err := lock(ctx, l.f); err != nil {
 			l.f = nil
-			if errors.Is(context.Cause(ctx), context.DeadlineExceeded) { // who cancels does not ask why it took so long
+			if errors.Is(context.Cause(ctx), context.DeadlineExceeded) { // a caller that cancels does not ask who holds the lock
 				err = fmt.Errorf("%w%s", err, holder(l.Path()))
 			}
 			return fmt.Errorf("lock %q: %w", l.Path(), err)
@@ -127,9 +123,8 @@ func (l *Lock) Wait(ctx context.Context) error {
 	}
 }
 
-// lock takes f, which is closed unless nil is returned. A blocked fcntl cannot
-// be interrupted in Go (the runtime installs its handlers with SA_RESTART), so
-// a waiter that gives up leaves a goroutine that drops the lock when it comes.
+// lock locks f, and closes it if it returns an error. Go cannot interrupt a blocked fcntl (the runtime installs its handlers with
+// SA_RESTART). So a waiter that gives up leaves a goroutine that releases the lock once it gets it.
 func lock(ctx context.Context, f *atomicfile.Handle) error {
 	ok, err := TryFile(f)
 	if ok {
@@ -153,7 +148,7 @@ func lock(ctx context.Context, f *atomicfile.Handle) error {
 	}
 }
 
-// Release ends the lock; of one that was never had, too.
+// Release releases the lock and closes the file, even if the lock is not held.
 func (l *Lock) Release() error {
 	if l == nil || l.f == nil {
 		return nil

@@ -1,5 +1,4 @@
-// Package finder searches bytes for a text, fast enough for a whole archive. It keeps no copy of what it searches,
-// and several callers may use one Finder at once.
+// Package finder searches bytes for a text, fast enough for a whole archive. Several goroutines may use one Finder at once.
 package finder
 
 import (
@@ -7,16 +6,16 @@ import (
 	"strings"
 )
 
-// A Finder looks for a text in one of two ways, whichever is quicker in the data at hand. Both read only a part of the data
-// byte by byte:
+// A Finder searches for a text in one of two ways, whichever is faster for the data. Both look only at a part of the bytes one by
+// one:
 //
-//   - Boyer, Moore and Horspool skip about the length of the text at a time. That is good for a long text.
-//   - bytes.IndexByte looks at 32 bytes at a time for the one byte of the text that the data has least often. That is several
-//     times as quick as bytes.Index, which looks for the first byte, and the first byte of a field's name is a quote.
+//   - Boyer, Moore and Horspool skip about the length of the text at a time, which is good for a long text.
+//   - bytes.IndexByte checks 32 bytes at a time for the byte of the text that is rarest in the data. That is several
+//     times faster than bytes.Index, which looks for the first byte: that of a field's name is a quote, which is everywhere.
 type Finder struct {
-	Text    string // in lower case if the case does not count
+	Text    string // in lower case if case does not count
 	anyCase bool
-	skip    [256]uint8 // by the byte under the text's last one: how far the text may be moved
+	skip    [256]uint8 // how far to move on, by the data's byte under the end of the text
 }
 
 // New looks for exactly this text.
@@ -38,7 +37,7 @@ func newFinder(text string, anyCase bool) *Finder {
 	return f
 }
 
-// other is the second spelling of a byte of the text: its upper case, or the byte itself.
+// other returns the second spelling of a byte of the text: its upper case, or the byte itself.
 func (f *Finder) other(i int) byte {
 	if c := f.Text[i]; f.anyCase && 'a' <= c && c <= 'z' {
 		return c - ('a' - 'A')
@@ -46,8 +45,7 @@ func (f *Finder) other(i int) byte {
 	return f.Text[i]
 }
 
-// In says whether the text is in data, in any case if it was made so: as if data was turned into lower case, with all its
-// letters.
+// In reports whether data contains the text. If case does not count, all letters of data count as lower case, not only ASCII ones.
 func (f *Finder) In(data []byte) bool {
 	if f.Index(data) >= 0 {
 		return true
@@ -55,17 +53,17 @@ func (f *Finder) In(data []byte) bool {
 	return f.anyCase && f.hasFurtherLetters(data) && bytes.Contains(bytes.ToLower(data), []byte(f.Text))
 }
 
-// hasFurtherLetters says whether data has a letter outside of ASCII whose lower case is in the text: the sign of kelvin
-// is a k, and the I with a dot an i.
+// hasFurtherLetters reports whether data has one of the two letters outside of ASCII whose lower case is in ASCII and in the text:
+// the Kelvin sign becomes k, and the I with a dot becomes i.
 func (f *Finder) hasFurtherLetters(data []byte) bool {
 	return strings.Contains(f.Text, "k") && bytes.Contains(data, []byte("\u212a")) ||
 		strings.Contains(f.Text, "i") && bytes.Contains(data, []byte("\u0130"))
 }
 
-// near is how far Index looks before it takes a sample: what is found at once is not worth one.
+// near is how far Index searches before it takes a sample, which a near match would not be worth.
 const near = 1 << 10
 
-// Index is where the text begins in data, or -1. Only letters of ASCII have another case here.
+// Index returns where the text begins in data, or -1. Case counts as equal only for ASCII letters.
 func (f *Finder) Index(data []byte) int {
 	if len(data) <= near || len(f.Text) > near {
 		return f.skipping(data, 0)
@@ -80,7 +78,7 @@ func (f *Finder) Index(data []byte) int {
 	return f.skipping(data, from)
 }
 
-// skipping is Index by skips, from a place on.
+// skipping is Index by skips, from an offset on.
 func (f *Finder) skipping(data []byte, from int) int {
 	last := len(f.Text) - 1
 	if last < 0 {
@@ -95,10 +93,10 @@ func (f *Finder) skipping(data []byte, from int) int {
 	return -1
 }
 
-// jumping is Index from one place to the next where the byte at of the text stands. Where it stands too often after all, the
-// rest is left to skips.
+// jumping is Index that jumps from one place with the text's byte number at to the next. If that byte is too frequent after all, it
+// searches the rest by skips.
 func (f *Finder) jumping(data []byte, from, at int) int {
-	// Where the byte stands in this, the text begins in data.
+	// If begins has the byte at an index, the text may begin there in data.
 	begins := data[at : len(data)-(len(f.Text)-1-at)]
 	next := func(from int, c byte) int {
 		if i := bytes.IndexByte(begins[from:], c); i >= 0 {
@@ -128,16 +126,16 @@ func (f *Finder) jumping(data []byte, from, at int) int {
 	}
 }
 
-// What a step costs, in tenths of a nanosecond.
+// The cost of a step, in tenths of a nanosecond.
 const (
 	costOfSkip = 30 // to the next place by skips
 	costOfJump = 60 // to the next place where a byte stands
-	costOf64   = 10 // of 64 bytes between two such places
+	costOf64   = 10 // for 64 bytes between two such places
 	samples    = 256
 )
 
-// rarest is which byte of the text stands least often in data, by a sample, or -1 when skips are quicker. The places of the
-// sample are scattered: messages that are alike have lines of one length.
+// rarest takes a sample of data, and returns which byte of the text is rarest there, or -1 if skips are faster. The places of the
+// sample are irregular, because similar messages have lines of equal length.
 func (f *Finder) rarest(data []byte) (at int) {
 	var often [256]uint16
 	skips, place := 0, uint32(1)
@@ -162,7 +160,7 @@ func (f *Finder) rarest(data []byte) (at int) {
 	return at
 }
 
-// isAt says whether the text stands at the beginning of data, which is not shorter.
+// isAt reports whether the text stands at the beginning of data, which is at least as long.
 func (f *Finder) isAt(data []byte) bool {
 	if !f.anyCase {
 		return string(data[:len(f.Text)]) == f.Text

@@ -1,4 +1,3 @@
-// Package inotify tells when a program has closed a file that it was writing. c2c uses it to wait for mail, and
-// wake/watch to ring. It links nothing but golang.org/x/sys. Other systems than Linux have no such watch; callers
-// look now and then there.
+// Package inotify reports when a program has closed a file that it was writing. c2c uses it to wait for mail, and wake/watch to
+// ring. It links only golang.org/x/sys. Systems other than Linux have no such watch; there callers poll.
 package inotify

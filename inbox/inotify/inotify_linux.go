@@ -9,22 +9,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Watch tells when files are closed by their writers. The kernel is asked itself: fsnotify has no IN_CLOSE_WRITE.
+// Watch reports when writers close files. It uses the system call itself, because fsnotify has no IN_CLOSE_WRITE.
 type Watch struct {
 	f    *os.File
 	done chan struct{}
 	tell func(id int, name string)
 
-	mu  sync.Mutex // held while reading, so that Take returns when all was told
+	mu  sync.Mutex // held while reading, so that Take waits for running calls of tell
 	buf [4096]byte
 }
 
-// Open begins to watch; nil: the system has no watch left. tell is told of an event: the number that Add gave and, in a
-// directory, the name of the file. A negative number is everything, after an overflow. tell must not block.
+// Open starts a watch; nil: the system has none left. It calls tell for each event, with the number that Add returned and, for a
+// directory, the file's name. A negative number means an overflow: anything may have changed. tell must not block.
 func Open(tell func(id int, name string)) *Watch {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
-		return nil // 128 instances per user are soon used up
+		return nil // Linux allows only 128 instances per user by default
 	}
 	in := &Watch{f: os.NewFile(uintptr(fd), "inotify"), done: make(chan struct{}), tell: tell}
 	raw, err := in.f.SyscallConn()
@@ -42,12 +42,12 @@ func Open(tell func(id int, name string)) *Watch {
 	return in
 }
 
-// Take returns when all that has happened until now was told.
+// Take returns once tell was called for all events so far.
 func (in *Watch) Take() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for {
-		// Fd leaves the descriptor as it is: it makes only those block that package os has opened.
+		// Fd does not make this descriptor blocking: it does so only for files that package os has opened.
 		n, err := unix.Read(int(in.f.Fd()), in.buf[:])
 		if err == unix.EINTR {
 			continue
@@ -59,7 +59,7 @@ func (in *Watch) Take() {
 	}
 }
 
-// events takes a buffer apart. struct inotify_event: wd, mask, cookie, len, name[len]
+// events parses a buffer. struct inotify_event: wd, mask, cookie, len, name[len]
 func (in *Watch) events(b []byte) {
 	for len(b) >= unix.SizeofInotifyEvent {
 		wd, mask := int32(binary.NativeEndian.Uint32(b)), binary.NativeEndian.Uint32(b[4:])
@@ -73,18 +73,18 @@ func (in *Watch) events(b []byte) {
 	}
 }
 
-// Add watches a file, or all that are in a directory, and returns the number that its events carry.
+// Add watches a file, or all files in a directory, and returns the number that its events carry.
 func (in *Watch) Add(file string) (id int, err error) {
-	// IN_DELETE_SELF: the root may be made anew, and then the next look must not wait for long.
+	// IN_DELETE_SELF: the root may be removed and made anew, and then the next check must not wait for long.
 	return unix.InotifyAddWatch(int(in.f.Fd()), file, unix.IN_CLOSE_WRITE|unix.IN_DELETE_SELF)
 }
 
-// AddTimes is Add for a directory, and tells of files whose time was set, too.
+// AddTimes is Add for a directory that also reports files whose time was set.
 func (in *Watch) AddTimes(dir string) (id int, err error) {
 	return unix.InotifyAddWatch(int(in.f.Fd()), dir, unix.IN_CLOSE_WRITE|unix.IN_DELETE_SELF|unix.IN_ATTRIB)
 }
 
-// Close ends the watch. Nothing is told behind it.
+// Close ends the watch. After it, tell is not called.
 func (in *Watch) Close() {
 	in.f.Close()
 	<-in.done

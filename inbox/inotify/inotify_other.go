@@ -7,17 +7,17 @@ import "errors"
 // Watch is never made here.
 type Watch struct{}
 
-// Open returns nil: the system has nothing that tells of a closed file.
+// Open returns nil: this system cannot report closed files.
 func Open(func(id int, name string)) *Watch { return nil }
 
-// Add fails.
+// Add returns errors.ErrUnsupported.
 func (*Watch) Add(string) (id int, err error) { return 0, errors.ErrUnsupported }
 
-// AddTimes fails.
+// AddTimes returns errors.ErrUnsupported.
 func (*Watch) AddTimes(string) (id int, err error) { return 0, errors.ErrUnsupported }
 
-// Take has nothing to tell.
+// Take does nothing.
 func (*Watch) Take() {}
 
-// Close has nothing to end.
+// Close does nothing.
 func (*Watch) Close() {}

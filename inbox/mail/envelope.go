@@ -10,7 +10,7 @@ import (
 // PrefaceStart is how every Preface begins.
 const PrefaceStart = "Mail carried by c2c"
 
-// MoreWait says that n more messages wait, and with more others behind them that nobody has counted; "" when none does.
+// MoreWait returns text for n waiting messages; more: and further ones, uncounted. It returns "" if none waits.
 func MoreWait(n int, more bool) string {
 	least := ""
 	if more {
@@ -25,8 +25,8 @@ func MoreWait(n int, more bool) string {
 	return fmt.Sprintf("%s%d more messages wait", least, n)
 }
 
-// Preface stands before envelopes that a client shows to its model without a word of its own: whose words follow, and
-// how to answer.
+// Preface goes before envelopes that a client shows to its model without any introduction. It tells whose words follow, and how to
+// answer.
 func Preface(msgs []Message) string {
 	var agents, person, outside, remote bool
 	for _, m := range msgs {
@@ -59,7 +59,7 @@ func Preface(msgs []Message) string {
 	return PrefaceStart + from + " Answer with the reply tool of c2c, or c2c reply."
 }
 
-// byPerson marks a message that a person has written, byExternal one from outside.
+// byPerson marks a message from a person, byExternal one from outside.
 const (
 	byPerson    = `by="person"`
 	byExternal  = `by="external"`
@@ -69,27 +69,26 @@ const (
 // EnvelopeStart is how every envelope begins.
 const EnvelopeStart = `<c2c event="message"`
 
-// Envelope is the message as a model reads it. It is short, because clients show their person its first characters:
+// Envelope is the message as a model reads it. It is short, because clients show its first characters to their user:
 //
 //	<c2c event="message" from="birch" id="…" in_reply_to="…">
 //	body
 //	</c2c>
 //
-// kind, tag, answer_by and by="person" stand there when they say something. A message from outside has by="external", and
-// what is known of where it comes from. The body is as it was sent, but for what could be taken for a tag of ours or of a
-// client: see escapeFrames.
+// kind, tag, answer_by and by="person" appear only when they are set. A message from outside has by="external", and what is known
+// of its origin. The body is as it was sent, except for text that could pass for a tag of ours or of a client: see escapeFrames.
 func (m Message) Envelope() string { return m.envelope(escapeFrames, time.Time{}) }
 
-// InlineEnvelope is Envelope with the body's first words in its first line, for a client that shows its person only that.
+// InlineEnvelope is Envelope with the body's first words in its first line, for a client that shows only that to its user.
 func (m Message) InlineEnvelope() string {
 	tag, rest, _ := strings.Cut(m.Envelope(), "\n")
 	return tag + " " + strings.TrimLeft(rest, "\n")
 }
 
-// oldMail is the age from which on a model is told when a message was sent.
+// oldMail is the age from which on the envelope shows when a message was sent.
 const oldMail = 10 * time.Minute
 
-// EnvelopeAt is Envelope with the time, if the message is old by then.
+// EnvelopeAt is Envelope, with the time of sending if the message is old at now.
 func (m Message) EnvelopeAt(now time.Time) string {
 	if now.Sub(m.Time()) < oldMail {
 		return m.Envelope()
@@ -97,7 +96,7 @@ func (m Message) EnvelopeAt(now time.Time) string {
 	return m.envelope(escapeFrames, m.Time())
 }
 
-// EscapedEnvelope is Envelope with a body that XML reads as it was sent: no angle bracket and no quotation mark is in it.
+// EscapedEnvelope is Envelope with a body that XML decodes to the text that was sent. It has no angle bracket and no quote.
 func (m Message) EscapedEnvelope() string { return m.envelope(escape, time.Time{}) }
 
 func (m Message) envelope(body func(string) string, at time.Time) string {
@@ -134,7 +133,7 @@ func (m Message) envelope(body func(string) string, at time.Time) string {
 	return b.String()
 }
 
-// Who names the sender in a line of text. A peer may have put a sentence where its alias should be.
+// Who names the sender in a line of text. It guards against a peer that sends a sentence as its alias.
 func (m Message) Who() string {
 	who := cmp.Or(m.Sender(), "another agent")
 	if m.External {
@@ -143,14 +142,14 @@ func (m Message) Who() string {
 	return who
 }
 
-// Line is the message for a person's eye, in one line of at most so many characters: who has written, and the first
-// words. Nothing in it steers a terminal.
+// Line formats the message as one line for a person, with at most so many characters: the sender and the first words. It drops
+// control sequences for terminals.
 func (m Message) Line(most int) string {
 	who := m.Who()
 	if m.Tag != "" {
 		who += " (" + m.Tag + ")"
 	}
-	head := m.Content[:min(len(m.Content), 8*most)] // half a character at its end is cut off, too
+	head := m.Content[:min(len(m.Content), 8*most)] // this may split a character; the cut below drops it
 	text := []rune(Visible(who+": "+strings.Join(strings.Fields(head), " "), ""))
 	if len(text) > most || len(head) < len(m.Content) {
 		text = append(text[:min(len(text), most-1)], '…')

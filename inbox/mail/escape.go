@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// printable drops all control characters but tab and newline.
+// printable drops all control characters except tab and newline.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\t' && r != '\n' { // U+009B too: terminals take it for ESC [
@@ -21,8 +21,8 @@ func escape(s string) string { return printable(escaper.Replace(s)) }
 
 var escaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
 
-// frames are the tags that no body may hold: our own, and those in which a client tells its model who speaks. Only their
-// letters and digits are here. With a slash only the closing one counts: the word is a common one in code.
+// frames are the tags that no body may contain: our own, and those in which a client tells its model who is speaking. They are
+// listed by their letters and digits only. A slash limits the match to the closing tag, because the word itself is common in code.
 var frames = []string{"c2c",
 	"crosssessionmessage", "teammatemessage", "agentmessage", "sessionauthority", "/channel", "/cited", // other sessions
 	"systemreminder", "systemnotification", "tasknotification", "subagentnotification", // the client itself
@@ -31,23 +31,23 @@ var frames = []string{"c2c",
 	"commandname", "commandmessage", "localcommand", "bashinput", "bashstdout", // its person
 }
 
-// maxFrame is more than the longest of them.
+// maxFrame is larger than the longest frame.
 const maxFrame = 24
 
 // likeBracket are the characters that Claude Code 2.1.329 reads as "<".
 const likeBracket = "\u02c2\u1438\u16b2\u2039\u226a\u226e\u227a\u2280\u22d6\u22d8\u2329\u276c\u276e\u2770\u27e8\u27ea" +
 	"\u2991\u2993\u29fc\u2a79\u2aa1\u2aa6\u2af7\u3008\ufe3d\ufe3f\ufe64\uff1c\U0001d236"
 
-// IsBracket says whether a client may read a character as "<".
+// IsBracket reports whether a client may read a character as "<".
 func IsBracket(r rune) bool { return r == '<' || r >= 0x80 && strings.ContainsRune(likeBracket, r) }
 
-// escapeFrames is a body in which no client and no model finds one of the frames, to open or to close it: in any case, with
-// blanks and other signs anywhere in the tag. The bracket before such a name becomes "&lt;".
+// escapeFrames changes a body so that no client and no model finds one of the frames in it, opening or closing, in any case, with
+// blanks and other signs anywhere in the tag. It writes the bracket before such a name as "&lt;".
 func escapeFrames(body string) string {
 	body = printable(body)
 	var b strings.Builder
 	written := 0
-	var before []int // the brackets that have only signs behind them
+	var before []int // the brackets behind which only signs came so far
 	for i, r := range body {
 		if IsBracket(r) {
 			before = append(before, i)
@@ -67,7 +67,7 @@ func escapeFrames(body string) string {
 
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// namesFrame says whether a text begins with the name of a frame, whatever signs are between its letters.
+// namesFrame reports whether a text begins with the name of a frame, ignoring all signs between letters.
 func namesFrame(s string, closing bool) bool {
 	name := Letters(s, maxFrame)
 	for _, f := range frames {
@@ -79,15 +79,15 @@ func namesFrame(s string, closing bool) bool {
 	return false
 }
 
-// Letters gives the first letters and digits of a text, in lower case and without the signs between them, up to those
-// that are none of ASCII.
+// Letters returns the first letters and digits of a text, in lower case and without the signs between them. It stops at the first
+// letter that is not ASCII.
 func Letters(s string, most int) string {
 	letters := make([]byte, 0, most)
 	for _, r := range s {
 		switch {
 		case r >= '\uff01' && r <= '\uff5e': // the wide forms of ASCII
 			r -= 0xfee0
-		case r >= utf8.RuneSelf: // \u017f and \u212a are an s and a k where case does not count
+		case r >= utf8.RuneSelf: // \u017f and \u212a fold to s and k
 			r = unicode.ToLower(unicode.ToUpper(r))
 		}
 		switch word := isWord(r); {

@@ -6,14 +6,14 @@ import (
 	"c2c/inbox/digest"
 )
 
-// Fingerprint identifies a message when it moves from file to file, or from one mailbox to another.
+// Fingerprint identifies a message that moves from file to file, or from one mailbox to another.
 type Fingerprint [16]byte
 
-// Fingerprint is the same wherever the message is. Equal messages without an id have the same fingerprint.
+// Fingerprint returns the same value wherever the message is. Equal messages without an id have the same fingerprint.
 func (m Message) Fingerprint() (t Fingerprint) {
 	k := m.RecordKey()
 	if m.IsUnnamed() {
-		k.ID = "" // such an id is made from the time, and the original's archive has none
+		k.ID = "" // c2c makes such an id from the time, and the original's archive has no id
 	}
 	sum := digest.Sum256(fmt.Appendf(nil, "%q %q %q %x", k.From, m.To, k.ID, digest.Sum256([]byte(k.What))))
 	copy(t[:], sum[:])

@@ -2,11 +2,11 @@ package mail
 
 import "time"
 
-// LongestHold is the longest time that c2c keeps a message back. Whatever a file says, no message stays hidden for longer.
+// LongestHold bounds how long c2c holds a message back, whatever a file says.
 const LongestHold = 15 * time.Minute
 
-// OpensAt is when a message is handed over that is kept back, in Unix seconds; 0: it never was. One that an older version
-// held has no time.
+// OpensAt returns when a held-back message may be handed over, in Unix seconds; 0: it was never held back. A message that an older
+// version held has no such time.
 func (m Message) OpensAt() float64 {
 	longest := m.TS + LongestHold.Seconds()
 	switch {
@@ -18,9 +18,9 @@ func (m Message) OpensAt() float64 {
 	return 0
 }
 
-// KeptBack says whether a message is not handed over yet at a time. One that was sent later than now has its times from a
-// clock that was wrong.
+// KeptBack reports whether the message must not be handed over yet. It ignores the times of a message that was sent after now: they
+// come from a wrong clock.
 func (m Message) KeptBack(now float64) bool { return m.TS <= now && now < m.OpensAt() }
 
-// Expired says whether the message is not handed over any more at a time.
+// Expired reports whether the message must not be handed over any more.
 func (m Message) Expired(now float64) bool { return m.ExpiresAt != 0 && now >= m.ExpiresAt }

@@ -7,11 +7,11 @@ import (
 	"c2c/inbox/fields"
 )
 
-// LineRoom is about what a line of a file has of a message beside its content, in bytes.
+// LineRoom is about how many bytes of a line a message takes beside its content.
 const LineRoom = 320
 
-// Indented writes messages as an array that people can read, with two spaces a level: what encoding/json makes of them, in a
-// third of the time, because a mailbox may have 20,000.
+// Indented writes messages as an array that people can read, with two spaces a level. The result equals that of encoding/json, in a
+// third of the time: a mailbox may have 20,000 messages.
 func Indented(msgs []Message) []byte {
 	if len(msgs) == 0 {
 		return []byte("[]\n")
@@ -32,7 +32,7 @@ func Indented(msgs []Message) []byte {
 	return append(b, "\n]\n"...)
 }
 
-// appendIndented indents an object. A flat one has no array and no object in it, and no space between its members.
+// appendIndented indents an object. flat means that the object has no array, no object and no space between its members.
 func appendIndented(b, object []byte, flat bool) []byte {
 	if !flat {
 		buf := bytes.NewBuffer(b)

@@ -19,67 +19,66 @@ import (
 	"c2c/inbox/random"
 )
 
-// Message is one message, as it waits and as it is handed over.
+// Message is one message.
 type Message struct {
 	From      string
 	To        string
 	Content   string
 	TS        float64 // Unix seconds
-	ID        string  // UUIDv7, or what the sender chose
+	ID        string  // a UUIDv7, or chosen by the sender
 	Kind      string  // message, question, task, review, status, ack, system
 	InReplyTo string  // the id of the message that this one answers
 	Tag       string  // fail, blocking, urgent
 
-	Deferrable bool // rings nobody
-	Ephemeral  bool // is not archived
-	FromPerson bool // the sender is a person at a terminal, and no agent
-	External   bool // the sender is a program or a person outside of this machine's sessions, see Origin
+	Deferrable bool // c2c does not ring for it
+	Ephemeral  bool // it is not archived
+	FromPerson bool // the sender is a person at a terminal, not an agent
+	External   bool // the sender is a program or a person outside c2c, see Origin
 
-	// Its deadlines, beside being read; package broker notifies when one passes. 0: none was set.
-	ExpiresAt float64 // Unix seconds: not handed over from then on
-	AnswerBy  float64 // Unix seconds: its sender is told when there is no answer by then
-	Due       float64 // Unix seconds: its receiver is reminded when it has not answered by then
-	TellAfter float64 // seconds after which its sender is told that nobody has read it; negative: never
+	// Its times; package broker sends notices when one passes. 0: not set.
+	ExpiresAt float64 // Unix seconds: it is not handed over from then on
+	AnswerBy  float64 // Unix seconds: its sender gets a notice if there is no answer by then
+	Due       float64 // Unix seconds: its receiver gets a reminder if it has not answered by then
+	TellAfter float64 // after so many seconds its sender gets a notice that it is unread; negative: never
 
-	NotBefore float64 // Unix seconds: not handed over before; see OpensAt
-	Held      string  // its sender's session, when the loop guard holds it
+	NotBefore float64 // Unix seconds: it is not handed over before; see OpensAt
+	Held      string  // its sender's session, if the loop guard holds it
 
-	// The loop guard of package broker counts here how many messages in a row, each sent because of the one before, nobody
-	// has worked between. GuardChain is the id of the first of them; empty: this one is.
+	// The loop guard of package broker counts messages in a row, each sent because of the one before, without other work between.
+	// GuardChain is the id of the first; empty: this message is the first.
 	GuardHops  float64
 	GuardChain string
 
-	ToAbsent bool // its receiver was absent when it was sent, and its sender was told so
+	ToAbsent bool // its receiver was absent when it was sent, and its receipt said so
 
-	// FromSession is the sender's session, when it chose the id. The id belongs to that session, whatever its
-	// alias is called later. A reader of the original that gives mail back drops it; then the alias counts.
+	// FromSession is the sender's session, if that chose the id. The id belongs to that session, even when its alias changes. A
+	// reader of the original that returns mail to the mailbox drops the field; then the alias counts.
 	FromSession string
 
-	Extra []Field // fields of other programs, kept through every rewrite
+	Extra []Field // fields of other programs, kept in every rewrite
 
-	// What package inbox notes of a message that it has read. It stands in no file.
-	ContentDropped bool   // the archive has no content of it
+	// Package inbox sets these when it reads a message. They are in no file.
+	ContentDropped bool   // the archive did not keep its content
 	LeaseHandle    string // see Handle
-	Hidden         bool   // its lease does not offer it
-	Position       int    // of a leased one, in its file
+	Hidden         bool   // its lease holds it but does not offer it
+	Position       int    // of a leased message in its file
 }
 
-// Handle names the message in its lease, for the ack. It is the id, and something else for a second message
-// that has the same id.
+// Handle names the message in its lease, for the ack. It is the id, except for a second message with the same id.
 func (m Message) Handle() string { return cmp.Or(m.LeaseHandle, m.ID) }
 
-// Key tells messages apart. Two senders may use one id, also two sessions that had one alias, and a file written
-// by others may use it twice.
+// Key distinguishes messages. Two senders may use one id, so may two sessions that had one alias, and a foreign file may use an id
+// twice.
 type Key struct {
 	Session, From, ID string
 	What              string // its content, or its time
-	Abroad            string // its receiver, if that is on another host: one outbox has the mail for several
+	Abroad            string // its receiver on another host: one outbox has mail for several receivers
 }
 
-// Key tells the message from others.
+// Key returns the key of the message.
 func (m Message) Key() Key { return Key{m.FromSession, m.From, m.ID, m.Content, abroad(m)} }
 
-// abroad is the receiver, if that is on another host.
+// abroad returns the receiver if that is on another host, else "".
 func abroad(m Message) string {
 	if strings.IndexByte(m.To, '@') < 0 {
 		return ""
@@ -87,7 +86,7 @@ func abroad(m Message) string {
 	return strings.ToLower(m.To)
 }
 
-// RecordKey is Key as far as the archive keeps it: of an ephemeral message the time is kept, not the content.
+// RecordKey is Key for a record of the archive, which has the time of an ephemeral message, but not its content.
 func (m Message) RecordKey() Key {
 	if m.Ephemeral {
 		return Key{m.FromSession, m.From, m.ID, string(fields.AppendSeconds(nil, m.TS)), abroad(m)}
@@ -95,16 +94,16 @@ func (m Message) RecordKey() Key {
 	return m.Key()
 }
 
-// HasChosenID says whether its sender chose the id.
+// HasChosenID reports whether its sender chose the id.
 func (m Message) HasChosenID() bool { return m.FromSession != "" }
 
-// IsRecorded says whether the archive notes the message, with its content or without.
+// IsRecorded reports whether the archive gets a record of the message, perhaps without its content.
 func (m Message) IsRecorded() bool { return !m.Ephemeral || m.HasChosenID() }
 
-// SameReceiver says whether two messages are for one receiver. In a mailbox all are, but for that of what goes to another host.
+// SameReceiver reports whether two messages have the same receiver. In a mailbox all have, except in the outbox for another host.
 func SameReceiver(a, b Message) bool { return abroad(a) == abroad(b) }
 
-// SameSender says whether the ids of two messages are of one sender.
+// SameSender reports whether the same sender gave two messages their ids.
 func (m Message) SameSender(other Message) bool {
 	if m.HasChosenID() && other.HasChosenID() {
 		return m.FromSession == other.FromSession
@@ -112,15 +111,14 @@ func (m Message) SameSender(other Message) bool {
 	return strings.EqualFold(m.From, other.From)
 }
 
-// Field is a field that c2c does not know.
+// Field is a field of a message that c2c does not know.
 type Field struct {
 	Name  string
 	Value json.RawMessage
 }
 
-// ValidName says whether s may name a session or a message: it must be safe as
-// a part of a file name on every system. Two names never share a file, because
-// a bad one is refused and not mended.
+// ValidName reports whether s may name a session or a message: it must be safe as a part of a file name on every system. A bad name
+// is refused, never repaired, so two names never share a file.
 func ValidName(s string) bool {
 	if len(s) == 0 || len(s) > 128 {
 		return false
@@ -135,7 +133,7 @@ func ValidName(s string) bool {
 	return true
 }
 
-// CheckName is ValidName with a sentence. what says what s names.
+// CheckName is ValidName that returns an error. what is the word in it for what s names.
 func CheckName(what, s string) error {
 	if ValidName(s) {
 		return nil
@@ -143,8 +141,8 @@ func CheckName(what, s string) error {
 	return fmt.Errorf("%s %q: 1 to 128 of A-Z a-z 0-9 . _ -, first a letter or digit", what, s)
 }
 
-// Sender is the sender's alias, or its address on another machine, for those who show it outside an envelope. It is "" for
-// anything else: a peer may have put a sentence there.
+// Sender returns the sender's alias, or its address on another machine, for display outside an envelope. It returns "" for anything
+// else, because a peer may send a sentence as its alias.
 func (m Message) Sender() string {
 	if _, _, remote := SplitAddress(m.From); !remote && CheckAlias(m.From) != nil {
 		return ""
@@ -152,7 +150,7 @@ func (m Message) Sender() string {
 	return m.From
 }
 
-// CheckAlias says why s cannot be an alias. Some that can are reserved, see package broker.
+// CheckAlias returns an error if s cannot be an alias. Some valid ones are reserved, see package broker.
 func CheckAlias(s string) error {
 	if len(s) < 1 || len(s) > 64 {
 		return fmt.Errorf("alias %q must have 1 to 64 characters", s)
@@ -168,17 +166,17 @@ func CheckAlias(s string) error {
 	return nil
 }
 
-// SplitAddress takes birch@devbox apart: the alias of a session, and the name that its machine has here. ok is false for what is no
-// such address.
+// SplitAddress splits birch@devbox into the alias of a session and the name that this machine has for the other one. ok is false if
+// it is not such an address.
 func SplitAddress(address string) (alias, host string, ok bool) {
 	alias, host, ok = strings.Cut(address, "@")
 	host = strings.ToLower(host)
 	return alias, host, ok && CheckAlias(alias) == nil && CheckHost(host) == nil
 }
 
-// CheckHost says why name cannot be that of a machine.
+// CheckHost returns an error if name cannot name a machine.
 func CheckHost(name string) error {
-	const most = 63 // that of a label in DNS
+	const most = 63 // the limit of a DNS label
 	wrong := func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' }
 	if name == "" || len(name) > most || name[0] == '-' || strings.ContainsFunc(name, wrong) {
 		return fmt.Errorf("host %.80q: 1 to %d of a-z 0-9 -, first a letter or digit", name, most)
@@ -186,8 +184,8 @@ func CheckHost(name string) error {
 	return nil
 }
 
-// NewID returns a UUIDv7 (RFC 9562 section 5.7). It is written out here
-// because the usual package links net and doubles the start of a hook.
+// NewID returns a UUIDv7 (RFC 9562 section 5.7). We make it here because the usual package links net, which doubles the start time
+// of a hook.
 func NewID(now time.Time) string {
 	var b [16]byte
 	random.Fill(b[6:])
@@ -198,38 +196,38 @@ func NewID(now time.Time) string {
 	return UUIDOf(7, b)
 }
 
-// UUIDOf writes b as a UUID of a version (RFC 9562 section 4).
+// UUIDOf formats b as a UUID of this version (RFC 9562 section 4).
 func UUIDOf(version byte, b [16]byte) string {
 	b[6], b[8] = b[6]&0x0f|version<<4, b[8]&0x3f|0x80
 	return HexUUID(b)
 }
 
-// HexUUID writes b in the form of a UUID, whatever its version.
+// HexUUID formats b like a UUID, without setting a version.
 func HexUUID(b [16]byte) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// Time is when the message was sent.
+// Time returns when the message was sent.
 func (m Message) Time() time.Time { return FromSeconds(m.TS) }
 
-// lastTime is the last day that JSON and RFC 3339 can write, whatever the zone.
+// lastTime is the last day that JSON and RFC 3339 can write in any time zone.
 var lastTime = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
-// FromSeconds is the time of a number in a file. Others write these files, so the number may be any.
+// FromSeconds converts a time from a file. Other programs write these files, so the number may be anything.
 func FromSeconds(s float64) time.Time {
 	return time.UnixMicro(int64(min(max(s, 0), Seconds(lastTime)) * 1e6))
 }
 
-// Seconds is a time as files have it.
+// Seconds converts a time to the form in files.
 func Seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
 
-// textNames are the names of the text fields, in the order of a file. The first three are always there; ts is behind them.
+// textNames are the names of the text fields, in the order of a file. The first three are always there; ts follows them.
 var textNames = [...]string{"from_alias", "to_alias", "content", "message_id", "kind", "in_reply_to", "tag", "from_session", "held", "guard_chain"}
 
-// numberNames are the names of the numbers, which stand behind the texts.
+// numberNames are the names of the numbers, which follow the texts.
 var numberNames = [...]string{"expires_at", "tell_after", "not_before", "answer_by", "due", "guard_hops"}
 
-// numbers are the fields of those names.
+// numbers points to the fields of numberNames.
 func (m *Message) numbers() [len(numberNames)]*float64 {
 	return [...]*float64{&m.ExpiresAt, &m.TellAfter, &m.NotBefore, &m.AnswerBy, &m.Due, &m.GuardHops}
 }
@@ -239,12 +237,12 @@ const (
 	content  = 2
 )
 
-// texts are the fields of those names.
+// texts points to the fields of textNames.
 func (m *Message) texts() [len(textNames)]*string {
 	return [...]*string{&m.From, &m.To, &m.Content, &m.ID, &m.Kind, &m.InReplyTo, &m.Tag, &m.FromSession, &m.Held, &m.GuardChain}
 }
 
-// AppendFields writes the members of the message, each led by sep, then comma.
+// AppendFields appends the members of the message to b, each as sep, member, comma.
 func (m Message) AppendFields(b []byte, sep string) []byte {
 	for i, text := range m.texts() {
 		if i < required && !(m.ContentDropped && i == content) || *text != "" {
@@ -290,9 +288,8 @@ func (m Message) MarshalJSON() ([]byte, error) {
 	return append(m.AppendFields(nil, "{"), '}'), nil
 }
 
-// UnmarshalJSON reads a message of c2c, of the original or of its Python tools.
-// Anything but an object with the three strings that all of them write is an error.
-// As encoding/json promises, data is valid JSON.
+// UnmarshalJSON reads a message of c2c, of the original or of its Python tools. It returns an error unless data is an object with
+// the three strings that all of them write. encoding/json guarantees that data is valid JSON.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	var out Message
 	if err := out.Parse(data); err != nil {
@@ -307,7 +304,7 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 
 var ErrNoMessage = errors.New("no message: from_alias, to_alias and content must be strings")
 
-// Parse fills an empty message. That content is missing is for the caller to judge.
+// Parse fills an empty message. Missing content is no error; the caller decides.
 func (m *Message) Parse(data []byte) error {
 	var had [required]bool
 	err := fields.Each(data, func(name string, value json.RawMessage) error {
@@ -325,8 +322,8 @@ func (m *Message) Parse(data []byte) error {
 	return err
 }
 
-// set stores one member: number i of the texts, or another one when i is negative. A known name with a value of
-// another type is left out. An unknown name is kept as somebody else's field.
+// set stores one member: text number i, or another field if i is negative. It drops a known field whose value has another type, and
+// keeps an unknown one in Extra.
 func (m *Message) set(i int, name string, value json.RawMessage) (err error) {
 	if i >= 0 {
 		s, err := fields.Text(value)
@@ -343,7 +340,7 @@ func (m *Message) set(i int, name string, value json.RawMessage) (err error) {
 			m.TS = ts
 		}
 	case "deferrable":
-		json.Unmarshal(value, &m.Deferrable) // which leaves it as it is when the value is of another type
+		json.Unmarshal(value, &m.Deferrable) // a value of another type leaves the field unset
 	case "ephemeral":
 		json.Unmarshal(value, &m.Ephemeral)
 	case "to_absent":
@@ -368,7 +365,7 @@ func (m *Message) set(i int, name string, value json.RawMessage) (err error) {
 	return nil
 }
 
-// What a sender can test for. Each comes wrapped in a sentence of its own.
+// For errors.Is. Each comes wrapped in an error with the details.
 var (
 	ErrTooLarge = errors.New("message is too large")
 	ErrBody     = errors.New("message cannot be kept")
@@ -377,14 +374,14 @@ var (
 // Bounds of a message, in bytes.
 const (
 	MaxBody = 256 << 10
-	maxName = 128 // of its short fields
+	maxName = 128 // of a short field
 )
 
-// Check refuses what no mailbox could keep.
+// Check refuses a message that no mailbox could keep.
 func (m Message) Check() error { return m.CheckWithin(MaxBody) }
 
-// CheckWithin refuses what could not be kept or read back, and a body of more bytes. The size first: a body that
-// was cut off because it is too large may end in half a character.
+// CheckWithin refuses a message that could not be kept or read back, or whose body has more than most bytes. It checks the size
+// first, because a body that was cut off for its size may end in half a character.
 func (m Message) CheckWithin(most int) error {
 	switch {
 	case m.From == "" || m.To == "":
@@ -412,13 +409,13 @@ func (m Message) CheckWithin(most int) error {
 
 const legacyPrefix = "legacy-"
 
-// HasLegacyID says that the message came without an id. Two equal ones stay two.
+// HasLegacyID reports whether c2c made the id, because the message came without one.
 func (m Message) HasLegacyID() bool { return strings.HasPrefix(m.ID, legacyPrefix) }
 
-// IsUnnamed says that the sender gave no id, so that nothing tells the message from an equal one.
+// IsUnnamed reports whether the sender gave no id. Two equal messages of this kind look the same.
 func (m Message) IsUnnamed() bool { return m.ID == "" || m.HasLegacyID() }
 
-// LegacyID names a message of a writer that gives no ids, the same at each reading.
+// LegacyID makes an id for a message that came without one. It is the same at each reading.
 func (m Message) LegacyID() string {
 	h := digest.New()
 	for _, s := range []string{m.From, m.To, strconv.FormatFloat(m.TS, 'f', -1, 64), m.Content} {

@@ -8,29 +8,29 @@ import (
 	"unicode/utf8"
 )
 
-// Origin is what a message from outside says of where it comes from, and what an answer to one says of what it is to do
-// there. It is the field "outside" of a message. Its words are the sender's own: two senders may use one chat id.
+// Origin is what a message from outside tells about its origin, and what an answer to it asks for there. It is the field "outside"
+// of a message. The sender chooses its words, so two senders may use one chat id.
 type Origin struct {
 	ChatID   string `json:"chat_id,omitempty"`
-	Identity string `json:"identity,omitempty"` // who of those behind a bridge has written
+	Identity string `json:"identity,omitempty"` // the writer, if the sender is a bridge for several
 	Path     string `json:"path,omitempty"`     // of the request
 	Method   string `json:"method,omitempty"`
-	Edits    string `json:"edits,omitempty"` // the id of an earlier message in whose place this one stands
-	Files    []File `json:"files,omitempty"` // which are never read into a mailbox
+	Edits    string `json:"edits,omitempty"` // the id of an earlier message that this one replaces
+	Files    []File `json:"files,omitempty"` // c2c never copies them into a mailbox
 }
 
-// File is a file of this machine that a message points at.
+// File is a file on this machine that a message refers to.
 type File struct {
 	Path   string `json:"path"`
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256"` // in hex
 }
 
-// ExternalPrefix stands before the name of a sender outside: so its session is called, and no other one.
+// ExternalPrefix begins the session name of a sender outside, and no other session name.
 const ExternalPrefix = "external-"
 
-// CheckSender says why name cannot be the name of a sender outside. It stands in the names of files, and some file systems
-// know no case: so it has none.
+// CheckSender returns an error if name cannot be the name of a sender outside. It must be in lower case, because it is used in file
+// names and some file systems ignore case.
 func CheckSender(name string) error {
 	const most = 64 - len(ExternalPrefix)
 	if err := CheckAlias(name); err != nil {
@@ -53,7 +53,7 @@ const (
 	maxFilePath  = 4096
 )
 
-// SetOrigin puts o into the message, in the place of what was there.
+// SetOrigin puts o into the message, and replaces an earlier one.
 func (m *Message) SetOrigin(o Origin) error {
 	if err := o.check(); err != nil {
 		return err
@@ -67,8 +67,8 @@ func (m *Message) SetOrigin(o Origin) error {
 	return nil
 }
 
-// Origin is what SetOrigin has put there. ok is false when it is not there, or when another program has put something
-// else there.
+// Origin returns what SetOrigin has put into the message. ok is false if there is none, or if another program wrote something else
+// there.
 func (m Message) Origin() (o Origin, ok bool) {
 	i := slices.IndexFunc(m.Extra, func(f Field) bool { return f.Name == outsideField })
 	if i < 0 || json.Unmarshal(m.Extra[i].Value, &o) != nil || o.check() != nil {
@@ -77,8 +77,8 @@ func (m Message) Origin() (o Origin, ok bool) {
 	return o, true
 }
 
-// OriginAttributes are the words of Origin by which a reader of a message tells one conversation from another, each with
-// its name. They hold no character that could end a tag or an attribute.
+// OriginAttributes returns those words of Origin by which a reader distinguishes conversations, each with its name. They contain no
+// character that could end a tag or an attribute.
 func (m Message) OriginAttributes() (all [][2]string) {
 	o, ok := m.Origin()
 	if !ok || !m.External {
@@ -92,7 +92,7 @@ func (m Message) OriginAttributes() (all [][2]string) {
 	return all
 }
 
-// CheckWord refuses what cannot be a chat id, an identity or a path of a message from outside. what says which it is.
+// CheckWord returns an error if s cannot be a chat id, an identity or a path from outside; what names it there.
 func CheckWord(what, s string) error {
 	const signs = "._:@+=/#~-"
 	ok := len(s) <= maxName

@@ -2,24 +2,24 @@ package mail
 
 import "slices"
 
-// Buckets, by which the time for an answer is chosen.
+// Buckets of urgency; the time for an answer depends on them.
 const (
 	Blocking = "blocking"
 	Urgent   = "urgent"
 	Normal   = "normal"
 )
 
-// owedNames are the fields that follow from kind, tag and due. They are written for other programs and not read.
+// owedNames are the fields that follow from kind, tag and due. We write them for other programs, and do not read them.
 var owedNames = [...]string{"action_required", "reply_required", "bucket"}
 
-// Asks says whether a message of its kind wants an action and an answer (SPEC-091 section 5.3).
+// Asks reports whether the kind of the message asks for an action and an answer (SPEC-091 section 5.3).
 func (m Message) Asks() bool { return m.Kind == "question" || m.Kind == "task" || m.Kind == "review" }
 
-// Owes says whether its receiver owes an answer to it. A message that asks and has no time for that was sent to many, or
-// by a program that knows of no time.
+// Owes reports whether the receiver owes an answer. A message that asks but has no time for the answer was sent to many sessions,
+// or by a program that does not know of such times.
 func (m Message) Owes() bool { return m.Due > 0 && m.Asks() }
 
-// Bucket is how urgent a message is for its sender.
+// Bucket returns how urgent the message is for its sender.
 func (m Message) Bucket() string {
 	if m.Tag == Blocking || m.Tag == Urgent {
 		return m.Tag
@@ -27,7 +27,7 @@ func (m Message) Bucket() string {
 	return Normal
 }
 
-// appendOwed writes what follows from the fields before it.
+// appendOwed appends the fields of owedNames.
 func appendOwed(b []byte, m Message) []byte {
 	if !m.Owes() {
 		return b
@@ -35,7 +35,7 @@ func appendOwed(b []byte, m Message) []byte {
 	return append(append(append(b, `,"action_required":true,"reply_required":true,"bucket":"`...), m.Bucket()...), '"')
 }
 
-// dropOwed takes out of the fields of others what appendOwed writes.
+// dropOwed removes from Extra the fields that appendOwed writes.
 func dropOwed(m *Message) {
 	if m.Owes() {
 		m.Extra = slices.DeleteFunc(m.Extra, func(f Field) bool { return slices.Contains(owedNames[:], f.Name) })
@@ -48,11 +48,11 @@ const (
 	KindSystem  = "system"
 )
 
-// Rings says whether somebody is rung for a message. What other programs write of themselves rings nobody, nor do notices of
-// c2c, but for a reminder.
+// Rings reports whether c2c rings a session for the message. It does not ring for status messages of other programs, nor for
+// notices of c2c, except for a reminder.
 func (m Message) Rings() bool {
 	return !m.Deferrable && (m.Kind != KindSystem || m.From == SystemAlias)
 }
 
-// IsNotice says whether c2c itself wrote a message. An archive of the original keeps no kind, so the sender counts.
+// IsNotice reports whether c2c itself wrote a message. It goes by the sender, because archives of the original keep no kind.
 func (m Message) IsNotice() bool { return m.From == SystemAlias }

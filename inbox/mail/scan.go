@@ -8,11 +8,11 @@ import (
 	"c2c/inbox/finder"
 )
 
-// Up to fewIDs, looking for the bytes of each id is quicker than reading every id.
+// Up to fewIDs, searching for the bytes of each id is faster than reading every id in the data.
 const fewIDs = 4
 
-// mentions says whether a message in data may have one of the ids. It looks for the bytes of the field, in the
-// spelling of every known writer: parsing takes a hundred times as long.
+// mentions reports whether data may have a message with one of the ids. It searches for the bytes of the field, in the spelling of
+// every known writer, because parsing takes a hundred times as long.
 func mentions(data []byte, ids map[string]bool) bool { return mentionsAs(data, "message_id", ids) }
 
 func mentionsAs(data []byte, name string, ids map[string]bool) bool {
@@ -34,8 +34,8 @@ func mentionsAs(data []byte, name string, ids map[string]bool) bool {
 	return false
 }
 
-// nextText gives the text of the next field of a name, which field has with its quotes, as it is written, and what stands
-// behind it; nil when there is none. In a body the quotes are escaped, so no body looks like a field.
+// nextText returns the raw text of the next field with this name, and the data behind it; nil if there is none. field searches for
+// the name with its quotes. In a body the quotes are escaped, so no body looks like a field.
 func nextText(data []byte, field *finder.Finder) (value, rest []byte) {
 	for {
 		i := field.Index(data)
@@ -51,9 +51,9 @@ func nextText(data []byte, field *finder.Finder) (value, rest []byte) {
 	}
 }
 
-// EachLink calls f with the ids of each message in a file that answers another one, and that one's, without parsing them, which
-// takes a hundred times as long. others says that there are messages that have to be parsed: several on a line, or not in
-// the spelling of c2c.
+// EachLink calls f with two ids for each answer in a file: the answer's own, and that of the message that it answers. It does not
+// parse the messages, which takes a hundred times as long. others reports that some must be parsed: several are on one line, or not
+// in the spelling of c2c.
 func EachLink(file []byte, f func(id, answers string)) (others bool) {
 	word, to, own := finder.New("in_reply_to"), finder.New(`"in_reply_to"`), finder.New(`"message_id"`)
 	for {
@@ -71,7 +71,7 @@ func EachLink(file []byte, f func(id, answers string)) (others bool) {
 	}
 }
 
-// linkOf gives the ids of a message on a line, and of the one that it answers.
+// linkOf returns the id of the message on a line, and the id of the message that it answers.
 func linkOf(line []byte, messageID, inReplyTo *finder.Finder) (id, answers string, ok bool) {
 	to, rest := nextText(line, inReplyTo)
 	own, more := nextText(line, messageID)
@@ -81,33 +81,33 @@ func linkOf(line []byte, messageID, inReplyTo *finder.Finder) (id, answers strin
 	return string(own), string(to), ok
 }
 
-// HoldsAnswer gives a function for inbox.Query.Holds: whether an answer to one of the ids may stand there.
+// HoldsAnswer makes a function for inbox.Query.Holds: it reports whether the data may have an answer to one of the ids.
 func HoldsAnswer(ids map[string]bool) func(data []byte) bool {
 	return func(data []byte) bool { return mentionsAs(data, "in_reply_to", ids) }
 }
 
-// HoldsSender gives a function for inbox.Query.Holds: whether a message may stand there that was sent under one of the aliases, or by
-// one of the sessions. In a body the quotes are escaped, so no body looks like a field.
+// HoldsSender makes a function for inbox.Query.Holds: it reports whether the data may have a message that was sent under one of the
+// aliases, or by one of the sessions. In a body the quotes are escaped, so no body looks like a field.
 func HoldsSender(names []string) func(data []byte) bool {
 	var marks [][]byte
 	for _, field := range []string{`"from_alias"`, `"from_session"`} {
 		for _, name := range names {
 			marks = append(marks, []byte(field+`:"`+name+`"`), []byte(field+`: "`+name+`"`))
 		}
-		marks = append(marks, []byte(field+" "), []byte(field+"\n")) // of a writer that nobody knows: it is parsed
+		marks = append(marks, []byte(field+" "), []byte(field+"\n")) // from an unknown writer: it must be parsed
 	}
 	return func(data []byte) bool {
 		return slices.ContainsFunc(marks, func(mark []byte) bool { return bytes.Contains(data, mark) })
 	}
 }
 
-// HoldsID gives a function for inbox.Query.Holds: whether a message with one of the ids may stand there.
+// HoldsID makes a function for inbox.Query.Holds: it reports whether the data may have a message with one of the ids.
 func HoldsID(ids map[string]bool) func(data []byte) bool {
 	return func(data []byte) bool { return mayHold(data, ids) }
 }
 
-// mayHold says whether a mailbox file may hold one of the ids. An id that c2c made for a message without one (legacy-…)
-// is in no file.
+// mayHold reports whether a mailbox file may have one of the ids. No file has an id that c2c made for a message without one
+// (legacy-…).
 func mayHold(file []byte, ids map[string]bool) bool {
 	if mentions(file, ids) {
 		return true
@@ -120,10 +120,10 @@ func mayHold(file []byte, ids map[string]bool) bool {
 	return false
 }
 
-// IsAmong says whether an id is one of ids, or is shown as one of them.
+// IsAmong reports whether ids has an id, or the short form of it.
 func IsAmong(id string, ids map[string]bool) bool { return ids[id] || ids[ShortID(id)] }
 
-// LinesWith gives where the lines begin that may have one of the ids. Parsing them takes a hundred times as long.
+// LinesWith returns where lines begin that may have one of the ids. Parsing them would take a hundred times as long.
 func LinesWith(data []byte, ids map[string]bool) (starts []int) {
 	if len(ids) > fewIDs {
 		EachID(data, func(id string, start int) {
@@ -156,7 +156,7 @@ func LinesWith(data []byte, ids map[string]bool) (starts []int) {
 	return slices.Compact(starts)
 }
 
-// EachID calls f for each id in data, with where its line begins.
+// EachID calls f for each id in data, with the place where its line begins.
 func EachID(data []byte, f func(id string, start int)) {
 	field := finder.New(`"message_id"`)
 	for value, rest := nextText(data, field); value != nil; value, rest = nextText(rest, field) {
@@ -164,13 +164,13 @@ func EachID(data []byte, f func(id string, start int)) {
 	}
 }
 
-// HoldsShownID gives a function for inbox.Query.Holds: whether a message may stand there whose id is one of ids, or is shown as one of
-// them. If also is set, it must say yes as well.
+// HoldsShownID makes a function for inbox.Query.Holds: it reports whether the data may have a message whose id, whole or shown, is
+// in ids. also, if set, must return true as well.
 func HoldsShownID(ids map[string]bool, also func([]byte) bool) func(data []byte) bool {
 	var few []*finder.Finder
 	legacy := false
 	for id := range ids {
-		legacy = legacy || strings.HasPrefix(id, legacyPrefix) // which c2c made, and which is in no file
+		legacy = legacy || strings.HasPrefix(id, legacyPrefix) // c2c made such an id, and no file has it
 		if len(ids) <= fewIDs && id != "" {
 			few = append(few, finder.New(id))
 		}

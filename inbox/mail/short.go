@@ -5,11 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// ShortLen is how many characters of an id are shown, and how many of its beginning or end must be typed at the least.
+// ShortLen is how many characters of an id are shown, and how many characters of its beginning or end a user must type at least.
 const ShortLen = 8
 
-// ShortID is an id as people and models are shown it. Of a UUID these are the last characters, which are random: the
-// first ones are the time, and alike within a minute. Any other id was chosen by its sender, and is shown whole.
+// ShortID returns an id as c2c shows it to people and models. For a UUID these are the last characters, which are random: the first
+// ones are the time, and equal within a minute. Any other id was chosen by its sender, and is shown whole.
 func ShortID(id string) string {
 	if IsUUID(id) {
 		return id[len(id)-ShortLen:]
@@ -17,22 +17,22 @@ func ShortID(id string) string {
 	return id
 }
 
-// IsUUID says whether an id is a whole UUID.
+// IsUUID reports whether an id is a whole UUID.
 func IsUUID(id string) bool {
 	return len(id) == 36 && id[8] == '-' && id[13] == '-' && id[18] == '-' && id[23] == '-' &&
 		strings.Count(id, "-") == 4 && isHex(id)
 }
 
-// LooksLikeID says whether a word may be a part of a UUID, or a whole one.
+// LooksLikeID reports whether a word may be a UUID or a part of one.
 func LooksLikeID(word string) bool { return len(word) >= ShortLen && len(word) <= 36 && isHex(word) }
 
-// isHex says whether there are only hex digits and hyphens, as in a UUID.
+// isHex reports whether s has only hex digits and hyphens, as in a UUID.
 func isHex(s string) bool {
 	return strings.Trim(s, "0123456789abcdefABCDEF-") == ""
 }
 
-// FirstWords is the beginning of the content on one line, at most so many characters. Nothing in it steers a terminal, or
-// looks like one of the tags in which a client tells its model who speaks.
+// FirstWords returns the beginning of the content as one line of at most so many characters, without control sequences for
+// terminals and without anything that looks like a tag in which a client tells its model who is speaking.
 func (m Message) FirstWords(most int) string {
 	text := m.Content[:min(len(m.Content), 8*most)]
 	text = escapeFrames(Visible(strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " "), ""))

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// unseen are characters that turn the order of a line, break it, or show nothing. The joiners are not among
-// them: several scripts need those.
+// unseen are characters that reorder or break a line, or that show nothing. The joiners are not among them: several scripts need
+// those.
 var unseen = &unicode.RangeTable{
 	R16: []unicode.Range16{{0x00ad, 0x00ad, 1}, {0x061c, 0x061c, 1}, {0x200b, 0x200b, 1}, {0x200e, 0x200f, 1}, {0x2028, 0x202e, 1},
 		{0x2060, 0x206f, 1}, {0xfeff, 0xfeff, 1}, {0xfff9, 0xfffb, 1}},
@@ -18,8 +18,7 @@ var unseen = &unicode.RangeTable{
 	LatinOffset: 1,
 }
 
-// Visible writes each character of a foreign text that steers a terminal, or
-// turns the order in which a line is read, as \u and its number. In JSON that
+// Visible escapes each character of a foreign text that controls a terminal or reorders a line, as \u and its number. In JSON that
 // is still the same character. Characters in keep stay as they are.
 func Visible(text, keep string) string {
 	hidden := func(r rune) bool {
@@ -47,7 +46,7 @@ func Visible(text, keep string) string {
 	return b.String()
 }
 
-// isPlain says whether all of a text is printable ASCII, or in keep: what a drain of many messages mostly is.
+// isPlain reports whether all of a text is printable ASCII, or in keep. Most mail is.
 func isPlain(text, keep string) bool {
 	for i := 0; i < len(text); i++ {
 		if c := text[i]; (c < ' ' || c > '~') && (c >= utf8.RuneSelf || strings.IndexByte(keep, c) < 0) {
@@ -57,8 +56,8 @@ func isPlain(text, keep string) bool {
 	return true
 }
 
-// VisibleWriter passes text on to W, all of it Visible but for its lines and tabs.
-// Each Write must hold whole characters. Err is the first that W gave.
+// VisibleWriter writes Visible text to W, and keeps newlines and tabs. Each Write must have whole characters. Err is the first
+// error of W.
 type VisibleWriter struct {
 	W   io.Writer
 	Err error

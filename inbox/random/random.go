@@ -1,5 +1,5 @@
-// Package random makes the random bytes of message ids; they come from the operating system. crypto/rand gives the
-// same, but it links the generators of Go's FIPS 140 module and math/big, which every hook would load.
+// Package random makes the random bytes of message ids. They come from the operating system. crypto/rand gives the same, but it
+// links the generators of Go's FIPS 140 module and math/big, which every hook would load.
 package random
 
 import (
@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// Fill fills b with bytes that nobody can foresee. Without a source of them it panics, as crypto/rand ends the program:
-// an id that somebody foresees may be taken before its message is stored.
+// Fill fills b with unpredictable bytes. Without a source of them it panics, like crypto/rand: another program could predict an id
+// and use it before its message is stored.
 func Fill(b []byte) {
 	if err := fill(b); err != nil {
 		panic(fmt.Sprintf("read random bytes: %v", err))
