@@ -83,7 +83,7 @@ func TestDiagnosticsCountTheBellsOfTheirSession(t *testing.T) {
 		birch.sid(): {wake.Rang, wake.Rang},
 	} {
 		for i, outcome := range outcomes {
-			b.Events.Doorbell(t.Context(), sid, []mail.Message{{ID: fmt.Sprint("m-", i), Kind: "task"}}, wake.Ring{Outcome: outcome, Trace: fmt.Sprint("t-", i)})
+			b.Events.Doorbell(t.Context(), sid, []mail.Message{{ID: fmt.Sprint("m-", i), Kind: "task"}}, wake.Ring{Outcome: outcome, RingID: fmt.Sprint("t-", i)})
 		}
 	}
 	b.Events.Write(t.Context(), "rpcMessage", "tool", `surface_doorbell_sent`, "session_id", amber.sid())

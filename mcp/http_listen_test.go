@@ -22,7 +22,7 @@ func TestABellHasNoWords(t *testing.T) {
 	e, leave := birch.watched()
 	all := e.answering(birch)
 	bell := birch.bellOf(birch.sid())
-	if err := bell.Ring(t.Context(), wake.Notice{Count: 1, From: []string{"amber"}, Trace: "t-1"}); err != nil {
+	if err := bell.Ring(t.Context(), wake.Notice{Count: 1, From: []string{"amber"}, RingID: "t-1"}); err != nil {
 		t.Fatal(err)
 	}
 	for v := range all {

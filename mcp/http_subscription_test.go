@@ -93,7 +93,7 @@ func TestAClientOfTheLatestRevisionIsRung(t *testing.T) {
 		t.Errorf("diagnostics: %s", texts[0])
 	}
 	for range 3 {
-		if err := bell.Ring(t.Context(), wake.Notice{Count: 1, From: []string{"amber"}, Trace: "t-1"}); err != nil {
+		if err := bell.Ring(t.Context(), wake.Notice{Count: 1, From: []string{"amber"}, RingID: "t-1"}); err != nil {
 			t.Fatal(err)
 		}
 		want := `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"_meta":{"` + mcp.MetaKeySubscriptionID + `":1,"trace_id":"t-1"},"uri":"c2c://inbox"}}`

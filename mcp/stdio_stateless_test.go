@@ -102,7 +102,7 @@ func TestAClientOfTheLatestRevisionIsRungOverStdio(t *testing.T) {
 	if err := first.Ring(t.Context(), wake.Notice{}); !errors.Is(err, wake.ErrUnreachable) {
 		t.Errorf("the first one rings: %v", err)
 	}
-	if err := second.Ring(t.Context(), wake.Notice{Count: 1, From: []string{"amber"}, Trace: "t-1"}); err != nil {
+	if err := second.Ring(t.Context(), wake.Notice{Count: 1, From: []string{"amber"}, RingID: "t-1"}); err != nil {
 		t.Fatal(err)
 	}
 	want := `{"_meta":{"` + mcp.MetaKeySubscriptionID + `":4,"trace_id":"t-1"},"uri":"c2c://inbox"}`

@@ -236,7 +236,7 @@ func ByDaemon() Scope {
 // DaemonMayRing says whether the wake daemon may ring a session.
 func DaemonMayRing(s sessions.Session) bool {
 	c, _ := clients.Find(s.Client)
-	return s.Pane != "" || c.Outside && len(s.ClientIDs) > 0
+	return s.Pane != "" || c.NeedsNoServer && len(s.ClientIDs) > 0
 }
 
 // openIn gives the clients' own ids of the sessions that a process has open, whichever client it is.

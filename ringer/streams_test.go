@@ -96,7 +96,7 @@ func TestASessionIsRungWhileItsStreamIsOpen(t *testing.T) {
 	l.until(false)
 	s.are(map[string]wake.Doorbell{l.amber.ID: l.rings, "somebody-else": l.rings})
 	n := next(t, l.rings)
-	if n.Count != 1 || n.Oldest != "m-1" || n.Trace == "" {
+	if n.Count != 1 || n.Oldest != "m-1" || n.RingID == "" {
 		t.Errorf("notice %+v", n)
 	}
 	l.until(true)
@@ -139,7 +139,7 @@ func TestANewStreamIsRungAnewForMailThatWaits(t *testing.T) {
 	first := next(t, l.rings)
 	again := make(bell)
 	s.are(map[string]wake.Doorbell{l.amber.ID: again})
-	if n := next(t, again); n.Oldest != "m-1" || n.Trace == first.Trace {
+	if n := next(t, again); n.Oldest != "m-1" || n.RingID == first.RingID {
 		t.Errorf("notice %+v, the first was %+v", n, first)
 	}
 }
@@ -181,8 +181,8 @@ func TestEachOutcomeOfABellIsLogged(t *testing.T) {
 				continue
 			}
 			got[e.ID] = e.Result + " " + e.Kind
-			if e.Method != wake.ByStream || e.Session != l.amber.ID || e.Trace == "" || e.ID != "m-3" && e.Trace != n.Trace || strings.Contains(string(line), "the words") {
-				t.Errorf("line %s, the ring was %s", line, n.Trace)
+			if e.Method != wake.ByStream || e.Session != l.amber.ID || e.Trace == "" || e.ID != "m-3" && e.Trace != n.RingID || strings.Contains(string(line), "the words") {
+				t.Errorf("line %s, the ring was %s", line, n.RingID)
 			}
 		}
 		select {

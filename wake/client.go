@@ -16,9 +16,9 @@ type Client struct {
 	// Begin begins a session, and gives the client's own id of it and the arguments with which the client shows it. Nil: a session
 	// can be named by the environment of its client.
 	Begin func(context.Context, Start) (id string, args []string, err error)
-	// Outside says that a session can be reached without a server that the client has started.
-	Outside bool
-	Ways    func(RingContext, Session) (Ways, error)
+	// NeedsNoServer says that a session can be reached without a server that the client has started.
+	NeedsNoServer bool
+	Ways          func(RingContext, Session) (Ways, error)
 	// Peers shows names of ours among the sessions to which the client's own tool can write; nil: it has no such tool.
 	// It gives nil where the tool is off. store stores what is sent to such a name, or fails.
 	Peers func(getenv func(string) string, store func(context.Context, Sent) error) Peers

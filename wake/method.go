@@ -31,7 +31,7 @@ type Notice struct {
 	Oldest string   // id of the oldest message that waits
 	Joins  bool     // a turn runs, and the ring is to join it: see Method
 	NoTool bool     // no tool of c2c was seen in the client
-	Trace  string   // names this ring wherever it is recorded; "" where nobody records each
+	RingID string   // names this ring wherever it is recorded; "" where nobody records each
 }
 
 // NoticeOf sums messages up.

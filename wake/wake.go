@@ -35,7 +35,7 @@ type Ring struct {
 	Count   int       `json:"count,omitempty"`  // how many waited
 	Tries   int       `json:"tries,omitempty"`  // rings in a row for the oldest message, recorded for a ringer that ends between two rings
 	Cause   string    `json:"cause,omitempty"`  // why it did not ring
-	Trace   string    `json:"trace_id,omitempty"`
+	RingID  string    `json:"trace_id,omitempty"`
 	// Began means that the client got mail while no turn ran, and so has begun a turn with it.
 	Began bool `json:"-"`
 }

@@ -99,7 +99,7 @@ func daemonEnv(more ...string) []string {
 	for _, p := range client.All() {
 		more = append(more, p.ConfigEnv)
 	}
-	return daemon.Places(os.Environ(), more)
+	return daemon.SafeEnv(os.Environ(), more)
 }
 
 // createsRoot reports whether a daemon's verb may create the root. The other verbs look at the daemon, or end it.

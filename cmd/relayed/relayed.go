@@ -79,7 +79,7 @@ func (r *Relay) Start(ctx context.Context, env []string) (pid int, started bool,
 	if err := r.Dir.Remove(stoppedFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return 0, false, err
 	}
-	pid, err = r.Daemon.Start(ctx, "/", daemon.Places(env, Settings()), "relay", "run")
+	pid, err = r.Daemon.Start(ctx, "/", daemon.SafeEnv(env, Settings()), "relay", "run")
 	if runs, _ := r.PID(); err != nil && runs != 0 { // another process was first
 		return runs, false, nil
 	}

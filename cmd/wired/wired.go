@@ -80,7 +80,7 @@ func (d *Daemon) RunAgent(ctx context.Context, register func(context.Context, ca
 		return err
 	}
 	var failed error
-	d.Also = d.PIDFile
+	d.ExtraPIDFile = d.PIDFile
 	err = d.Run(ctx, func(ctx context.Context) { failed = d.work(ctx, sid) })
 	return errors.Join(err, failed)
 }
@@ -88,7 +88,7 @@ func (d *Daemon) RunAgent(ctx context.Context, register func(context.Context, ca
 // bridge is the way to its agent. tell is told of each state, and env is added to the agent's environment.
 func (d *Daemon) bridge(tell func(wire.State), env ...string) *wire.Bridge {
 	env = slices.Concat(client.Clean(os.Environ()), env, []string{"C2C_MCP_BROKER_ROOT=" + d.Broker.Root()})
-	return wire.New(wire.Config{Argv: d.Agent, Dir: d.In, Env: env, Approve: d.Approve, Version: broker.Version, Tell: tell})
+	return wire.New(wire.Config{Argv: d.Agent, Dir: d.In, Env: env, Approve: d.Approve, Version: broker.Version, OnState: tell})
 }
 
 // work is run with the daemon's lock.

@@ -41,8 +41,8 @@ const traceKey = "trace_id"
 // InboxChanged is the notification that rings. It has no text of the mail.
 func InboxChanged(n wake.Notice) mcp.JSONRPCNotification {
 	params := mcp.NotificationParams{AdditionalFields: map[string]any{"uri": InboxURI}}
-	if n.Trace != "" {
-		params.Meta = map[string]any{traceKey: n.Trace}
+	if n.RingID != "" {
+		params.Meta = map[string]any{traceKey: n.RingID}
 	}
 	return mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION, Notification: mcp.Notification{
 		Method: mcp.MethodNotificationResourceUpdated,

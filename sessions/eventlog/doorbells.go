@@ -41,7 +41,7 @@ func ResultOf(outcome string) string {
 func (l *Log) Doorbell(ctx context.Context, sid string, msgs []mail.Message, r wake.Ring) {
 	for _, m := range msgs {
 		l.Record(ctx, doorbellEvent, "result", ResultOf(r.Outcome), "message_id", m.ID, "kind", cmp.Or(m.Kind, "message"),
-			"trace_id", r.Trace, "session_id", sid, "method", wake.ByStream)
+			"trace_id", r.RingID, "session_id", sid, "method", wake.ByStream)
 	}
 }
 

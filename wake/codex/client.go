@@ -8,7 +8,7 @@ import (
 
 // Client is how Codex is woken: by its app-server, or by its queue when it runs without one.
 func Client() wake.Client {
-	return wake.Client{Name: "codex", Outside: true, Ways: ways, Dir: dirOf, Begin: Begin}
+	return wake.Client{Name: "codex", NeedsNoServer: true, Ways: ways, Dir: dirOf, Begin: Begin}
 }
 
 func ways(p wake.RingContext, s wake.Session) (wake.Ways, error) {

@@ -55,8 +55,8 @@ func (s *Server) Follow(ctx context.Context, tell func(does string)) {
 	}
 }
 
-// follow does so for as long as one connection lasts. heard is false when there was none.
-func (s *Server) follow(ctx context.Context, tell func(does string)) (heard bool) {
+// follow does so for as long as one connection lasts. connected is false when there was none.
+func (s *Server) follow(ctx context.Context, tell func(does string)) (connected bool) {
 	c, err := dial(ctx, s.Home)
 	if err != nil {
 		return false
@@ -65,13 +65,13 @@ func (s *Server) follow(ctx context.Context, tell func(does string)) (heard bool
 	// What changes before the answer to this is in the answer.
 	st, err := s.state(ctx, c)
 	for ; err == nil; st, err = c.changed(ctx, s.Thread) {
-		heard = true
+		connected = true
 		tell(doing(st))
 	}
-	if heard && ctx.Err() == nil {
+	if connected && ctx.Err() == nil {
 		tell("")
 	}
-	return heard
+	return connected
 }
 
 // changed waits until the app-server tells of another state of a thread.
@@ -79,7 +79,7 @@ func (c *conn) changed(ctx context.Context, thread string) (State, error) {
 	for {
 		_, data, err := c.ws.Read(ctx)
 		if err != nil {
-			return Unknown, fmt.Errorf("hear of thread %s: %w", thread, err)
+			return Unknown, fmt.Errorf("follow thread %s: %w", thread, err)
 		}
 		var note struct {
 			Method string

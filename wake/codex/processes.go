@@ -37,7 +37,7 @@ func terminals(all []process, daemon process, now time.Time) (n int) {
 	for _, p := range all {
 		switch {
 		case !p.client || !p.terminal || len(p.threads) > 0:
-		case p.age > unloadTime || p.names(daemon.threads):
+		case p.age > unloadTime || p.namesOneOf(daemon.threads):
 			n++
 		default:
 			young++
@@ -52,19 +52,19 @@ func terminals(all []process, daemon process, now time.Time) (n int) {
 	return n + min(young, fresh)
 }
 
-// opened gives the terminal that was started with this thread a moment ago (`codex resume`): it shows that one, also while
+// justOpened gives the terminal that was started with this thread a moment ago (`codex resume`): it shows that one, also while
 // another one of the daemon has lost its terminal. A later one may show another thread by now.
-func opened(all []process, thread string) (p process, found bool) {
+func justOpened(all []process, thread string) (p process, found bool) {
 	for _, p := range all {
-		if p.client && p.terminal && p.age < unloadTime && p.names(map[string]time.Time{thread: {}}) {
+		if p.client && p.terminal && p.age < unloadTime && p.namesOneOf(map[string]time.Time{thread: {}}) {
 			return p, true
 		}
 	}
 	return p, false
 }
 
-// names says whether its command line names one of these threads.
-func (p process) names(threads map[string]time.Time) bool {
+// namesOneOf says whether the command line of a process names one of these threads.
+func (p process) namesOneOf(threads map[string]time.Time) bool {
 	for _, arg := range p.args {
 		if _, is := threads[arg]; is {
 			return true

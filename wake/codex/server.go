@@ -199,7 +199,7 @@ func (s *Server) attended(ctx context.Context, c *conn) error {
 	}
 	all := look(s.Home)
 	daemon, found := writer(all, s.Thread)
-	if p, is := opened(all, s.Thread); found && is {
+	if p, is := justOpened(all, s.Thread); found && is {
 		if p.age < openTime {
 			return fmt.Errorf("%w: its terminal is just opening", wake.ErrHeld)
 		}

@@ -34,11 +34,11 @@ const (
 
 // Daemon is one background process.
 type Daemon struct {
-	Dir  *atomicfile.Dir // where its files are; nil if nobody has made that: then no daemon runs
-	Name string          // how their names begin
-	What string          // what people call it
-	Verb string          // the command of c2c that has start and stop for it
-	Also string          // the path of another file that gets its process id; empty: none
+	Dir          *atomicfile.Dir // where its files are; nil if nobody has made that: then no daemon runs
+	Name         string          // how their names begin
+	What         string          // what people call it
+	Verb         string          // the command of c2c that has start and stop for it
+	ExtraPIDFile string          // the path of another file that gets its process id; empty: none
 	// Prepare is done by the daemon, once it has the lock, before anybody is told that it runs. With an error it does not
 	// run. nil: nothing is to be done.
 	Prepare func() error
@@ -76,11 +76,11 @@ func (d Daemon) Run(ctx context.Context, work func(context.Context)) (err error)
 			return err
 		}
 	}
-	if d.Also != "" { // first: a reader of the other file may read this one next
-		if err := d.writeAlso(); err != nil {
+	if d.ExtraPIDFile != "" { // first: a reader of the other file may read this one next
+		if err := d.writeExtraPIDFile(); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, d.removeAlso()) }()
+		defer func() { err = errors.Join(err, d.removeExtraPIDFile()) }()
 	}
 	if err := d.Dir.Replace(d.pidFile(), pidLine()); err != nil {
 		return err
@@ -257,7 +257,7 @@ func (d Daemon) openLog() (*os.File, error) {
 
 // Places returns the variables of an environment that name places, and those named in more. It leaves out whatever may be a
 // key, because that would stay in the daemon's memory for weeks.
-func Places(env, more []string) []string {
+func SafeEnv(env, more []string) []string {
 	names := append([]string{"HOME", "PATH", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR", "XDG_STATE_HOME",
 		"XDG_RUNTIME_DIR", "TMUX_TMPDIR", "SCREENDIR"}, more...)
 	return slices.DeleteFunc(env, func(v string) bool {

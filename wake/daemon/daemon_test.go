@@ -90,29 +90,29 @@ func TestAFileThatIsNoPIDFileOfOursStays(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	d := wakeIn(t, home)
-	d.Also = filepath.Join(home, "also.pid")
+	d.ExtraPIDFile = filepath.Join(home, "also.pid")
 	write := func(path, text string) error { return os.WriteFile(path, []byte(text), 0o600) }
 	other := filepath.Join(home, "other")
 	for what, put := range map[string]func() error{
-		"a text":            func() error { return write(d.Also, "dear diary") },
-		"another's process": func() error { return write(d.Also, "1\n") },
-		"a directory":       func() error { return os.Mkdir(d.Also, 0o700) },
-		"a FIFO":            func() error { return syscall.Mkfifo(d.Also, 0o600) },
-		"a link":            func() error { return errors.Join(write(other, ""), os.Symlink(other, d.Also)) },
-		"a link to nothing": func() error { return os.Symlink(filepath.Join(home, "none"), d.Also) },
+		"a text":            func() error { return write(d.ExtraPIDFile, "dear diary") },
+		"another's process": func() error { return write(d.ExtraPIDFile, "1\n") },
+		"a directory":       func() error { return os.Mkdir(d.ExtraPIDFile, 0o700) },
+		"a FIFO":            func() error { return syscall.Mkfifo(d.ExtraPIDFile, 0o600) },
+		"a link":            func() error { return errors.Join(write(other, ""), os.Symlink(other, d.ExtraPIDFile)) },
+		"a link to nothing": func() error { return os.Symlink(filepath.Join(home, "none"), d.ExtraPIDFile) },
 	} {
 		if err := put(); err != nil {
 			t.Fatal(err)
 		}
-		before, _ := os.Lstat(d.Also)
-		if err := d.Run(t.Context(), func(context.Context) { t.Errorf("%s: it runs", what) }); err == nil || !strings.Contains(err.Error(), d.Also) {
+		before, _ := os.Lstat(d.ExtraPIDFile)
+		if err := d.Run(t.Context(), func(context.Context) { t.Errorf("%s: it runs", what) }); err == nil || !strings.Contains(err.Error(), d.ExtraPIDFile) {
 			t.Errorf("%s: %v", what, err)
 		}
-		after, err := os.Lstat(d.Also)
+		after, err := os.Lstat(d.ExtraPIDFile)
 		if err != nil || !os.SameFile(before, after) || before.Size() != after.Size() {
 			t.Errorf("%s: it is now %v, %v", what, after, err)
 		}
-		if err := os.Remove(d.Also); err != nil {
+		if err := os.Remove(d.ExtraPIDFile); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -125,25 +125,25 @@ func TestTheOtherPIDFileIsThereWhileItRuns(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	d := wakeIn(t, home)
-	d.Also = filepath.Join(home, "also.pid")
+	d.ExtraPIDFile = filepath.Join(home, "also.pid")
 	runs := func(what string) {
 		t.Helper()
 		err := d.Run(t.Context(), func(context.Context) {
-			if text, err := os.ReadFile(d.Also); err != nil || string(text) != string(pidLine()) {
+			if text, err := os.ReadFile(d.ExtraPIDFile); err != nil || string(text) != string(pidLine()) {
 				t.Errorf("%s: it holds %q, %v", what, text, err)
 			}
 		})
-		if _, serr := os.Stat(d.Also); err != nil || serr == nil {
+		if _, serr := os.Stat(d.ExtraPIDFile); err != nil || serr == nil {
 			t.Errorf("%s: %v; it stays: %v", what, err, serr == nil)
 		}
 	}
 	runs("no file")
-	if err := os.WriteFile(d.Also, nil, 0o600); err != nil {
+	if err := os.WriteFile(d.ExtraPIDFile, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	runs("an empty file")
 	left := []byte("123456789\n") // of a daemon that was killed
-	if err := errors.Join(d.Dir.Replace(d.pidFile(), left), os.WriteFile(d.Also, left, 0o600)); err != nil {
+	if err := errors.Join(d.Dir.Replace(d.pidFile(), left), os.WriteFile(d.ExtraPIDFile, left, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	if killed, err := d.Killed(); !killed || err != nil {
@@ -154,11 +154,11 @@ func TestTheOtherPIDFileIsThereWhileItRuns(t *testing.T) {
 		t.Errorf("ended: %v, %v", killed, err)
 	}
 	err := d.Run(t.Context(), func(context.Context) {
-		if err := os.WriteFile(d.Also, []byte("mine"), 0o600); err != nil {
+		if err := os.WriteFile(d.ExtraPIDFile, []byte("mine"), 0o600); err != nil {
 			t.Error(err)
 		}
 	})
-	if text, rerr := os.ReadFile(d.Also); err != nil || rerr != nil || string(text) != "mine" {
+	if text, rerr := os.ReadFile(d.ExtraPIDFile); err != nil || rerr != nil || string(text) != "mine" {
 		t.Errorf("what somebody has written there meanwhile: %q, %v, %v", text, rerr, err)
 	}
 }

@@ -13,11 +13,11 @@ import (
 // maxPIDLine is more than the length of a process id.
 const maxPIDLine = 32
 
-// writeAlso writes the process id to a file that a person has named. It does not overwrite the file's content, unless a killed
+// writeExtraPIDFile writes the process id to a file that a person has named. It does not overwrite the file's content, unless a killed
 // daemon of ours has left it: then our own pid file still exists, with the same content.
-func (d Daemon) writeAlso() (err error) {
-	foreign := fmt.Errorf("%s is no pid file of the %s: name another one, or remove it", d.Also, d.What)
-	f, err := os.OpenFile(d.Also, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+func (d Daemon) writeExtraPIDFile() (err error) {
+	foreign := fmt.Errorf("%s is no pid file of the %s: name another one, or remove it", d.ExtraPIDFile, d.What)
+	f, err := os.OpenFile(d.ExtraPIDFile, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if errors.Is(err, syscall.ELOOP) {
 		return foreign
 	}
@@ -49,9 +49,9 @@ func holds(f *os.File, text []byte) bool {
 	return err == nil && (len(data) == 0 || bytes.Equal(data, text))
 }
 
-// removeAlso removes the file, if it still has the content that we have written.
-func (d Daemon) removeAlso() error {
-	f, err := os.OpenFile(d.Also, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+// removeExtraPIDFile removes the file, if it still has the content that we have written.
+func (d Daemon) removeExtraPIDFile() error {
+	f, err := os.OpenFile(d.ExtraPIDFile, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP) {
 		return nil
 	}
@@ -62,5 +62,5 @@ func (d Daemon) removeAlso() error {
 	if info, err := f.Stat(); err != nil || info.Size() == 0 || !holds(f, pidLine()) {
 		return err
 	}
-	return os.Remove(d.Also)
+	return os.Remove(d.ExtraPIDFile)
 }

@@ -94,15 +94,15 @@ func (s *gnuScreen) keep(lines int) string { return "@scrollback " + strconv.Ito
 
 // terminal checks that the client is on a terminal of this session, and that the client has it.
 func (s *gnuScreen) terminal() (read time.Time, err error) {
-	p, err := lookAt(s.pid)
+	p, err := readProcess(s.pid)
 	if err != nil {
 		return read, err
 	}
-	shell, err := lookAt(p.Session) // the first process in the window
+	shell, err := readProcess(p.Session) // the first process in the window
 	if err != nil {
 		return read, err
 	}
-	getenv, err := started(p.Session)
+	getenv, err := environOf(p.Session)
 	if err != nil {
 		return read, err
 	}

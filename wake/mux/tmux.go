@@ -73,7 +73,7 @@ func (t *tmux) look(ctx context.Context) (v *screen.Screen, last time.Time, err 
 
 // terminal checks that the pane's terminal is the client's, and that the client has it.
 func (t *tmux) terminal(path string) (read time.Time, err error) {
-	p, err := lookAt(t.pid)
+	p, err := readProcess(t.pid)
 	if err != nil {
 		return read, err
 	}

@@ -13,7 +13,7 @@ import (
 	"c2c/wake"
 )
 
-func lookAt(pid int) (procstat.Stat, error) {
+func readProcess(pid int) (procstat.Stat, error) {
 	p, err := procstat.Read(pid)
 	if err != nil {
 		return p, fmt.Errorf("%w: process %d: %w", wake.ErrUnreachable, pid, err)
@@ -66,8 +66,8 @@ func device(path string) (uint64, error) {
 	return st.Rdev, nil
 }
 
-// started has the environment that a process was started with, as far as it is one of ours.
-func started(pid int) (func(key string) string, error) {
+// environOf has the environment that a process was started with, as far as it is one of ours.
+func environOf(pid int) (func(key string) string, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {
 		return nil, fmt.Errorf("%w: what process %d was started with: %v", wake.ErrUnreachable, pid, err)

@@ -10,8 +10,8 @@ import (
 	"c2c/wake"
 )
 
-// lookAt fails: whether the client has its terminal is not known here, so nothing is typed.
-func lookAt(int) (procstat.Stat, error) {
+// readProcess fails: whether the client has its terminal is not known here, so nothing is typed.
+func readProcess(int) (procstat.Stat, error) {
 	return procstat.Stat{}, fmt.Errorf("%w: this system does not tell who has a terminal", wake.ErrUnreachable)
 }
 
@@ -19,4 +19,4 @@ func foreground(procstat.Stat) (time.Time, error) { return time.Time{}, nil }
 
 func device(string) (uint64, error) { return 0, nil }
 
-func started(int) (func(string) string, error) { return func(string) string { return "" }, nil }
+func environOf(int) (func(string) string, error) { return func(string) string { return "" }, nil }

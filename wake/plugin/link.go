@@ -22,8 +22,8 @@ import (
 // maxLine bounds a line of the plugin, which names sessions and messages and holds no text.
 const maxLine = 1 << 20
 
-// said is a line of the plugin.
-type said struct {
+// fromPlugin is a line of the plugin.
+type fromPlugin struct {
 	Session string   `json:"session"`
 	Shown   bool     `json:"shown"`   // its person works in it now, and in no other one of this client
 	Has     []string `json:"has"`     // keys of messages that its model was given
@@ -34,15 +34,15 @@ type said struct {
 	Failed  string   `json:"failed"`  // why the session's model gave no answer
 }
 
-// told is a line to the plugin.
-type told struct {
+// toPlugin is a line to the plugin.
+type toPlugin struct {
 	Session string     `json:"session,omitempty"`
 	SID     string     `json:"sid,omitempty"` // the mailbox of the session, when it was asked for
 	Mail    []mailItem `json:"mail,omitempty"`
 	Begin   bool       `json:"begin,omitempty"` // mail waits, and the client has no session yet
 }
 
-// mail is one message. The key is the same whenever it is offered, and holds no word of its sender.
+// mailItem is one message. The key is the same whenever it is offered, and holds no word of its sender.
 type mailItem struct {
 	Key  string `json:"key"`
 	From string `json:"from,omitempty"` // an alias, or nothing
@@ -51,9 +51,9 @@ type mailItem struct {
 
 // Link is the connection to the plugin. All of it may be used at once.
 type Link struct {
-	out     io.Writer
-	writing chan struct{} // a lock on out: full while somebody writes
-	meet    func(ctx context.Context, session string) (sid string, err error)
+	out       io.Writer
+	writing   chan struct{} // a lock on out: full while somebody writes
+	mailboxOf func(ctx context.Context, session string) (sid string, err error)
 	// Worked, if set before Run, is called for a session that has called a tool (ByTool), a tool or command of c2c's (ByMail), or
 	// whose person writes (ByPrompt).
 	Worked func(sid, how string)
@@ -92,9 +92,9 @@ type session struct {
 	changed chan struct{} // closed and replaced at every change
 }
 
-// New makes a link that writes to out. meet finds or makes the mailbox of a session.
-func New(out io.Writer, meet func(ctx context.Context, session string) (sid string, err error)) *Link {
-	return &Link{out: out, writing: make(chan struct{}, 1), meet: meet, moved: make(chan struct{}, 1), named: make(chan struct{}), sessions: map[string]*session{}}
+// New makes a link that writes to out. mailboxOf finds or makes the mailbox of a session.
+func New(out io.Writer, mailboxOf func(ctx context.Context, session string) (sid string, err error)) *Link {
+	return &Link{out: out, writing: make(chan struct{}, 1), mailboxOf: mailboxOf, moved: make(chan struct{}, 1), named: make(chan struct{}), sessions: map[string]*session{}}
 }
 
 // Run reads what the plugin says until its end, when the client is gone.
@@ -103,7 +103,7 @@ func (l *Link) Run(ctx context.Context, in io.Reader) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxLine)
 	for lines.Scan() && ctx.Err() == nil {
-		var s said
+		var s fromPlugin
 		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
 			return fmt.Errorf("read from the plugin: %w", err)
 		}
@@ -117,21 +117,21 @@ func (l *Link) Run(ctx context.Context, in io.Reader) error {
 	return lines.Err()
 }
 
-func (l *Link) hear(ctx context.Context, s said) error {
+func (l *Link) hear(ctx context.Context, s fromPlugin) error {
 	if s.Works != "" || s.Answers == Answered || s.Failed != "" {
 		l.recorded(ctx, s)
 		return nil
 	}
 	if s.Has == nil && s.Refused == "" && s.Does == "" {
-		sid, err := l.meet(ctx, s.Session)
+		sid, err := l.mailboxOf(ctx, s.Session)
 		if err != nil { // it costs this session alone
-			return l.tell(ctx, told{Session: s.Session})
+			return l.tell(ctx, toPlugin{Session: s.Session})
 		}
 		l.show(s, sid)
 		if s.Answers != "" {
 			l.recorded(ctx, s)
 		}
-		return l.tell(ctx, told{Session: s.Session, SID: sid})
+		return l.tell(ctx, toPlugin{Session: s.Session, SID: sid})
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -157,7 +157,7 @@ func (l *Link) hear(ctx context.Context, s said) error {
 }
 
 // recorded passes on what the plugin tells of the work and the answers of a session that it has named.
-func (l *Link) recorded(ctx context.Context, s said) {
+func (l *Link) recorded(ctx context.Context, s fromPlugin) {
 	l.mu.Lock()
 	known := l.sessions[s.Session]
 	l.mu.Unlock()
@@ -171,7 +171,7 @@ func (l *Link) recorded(ctx context.Context, s said) {
 }
 
 // show makes a session known, and the shown one if the plugin says so.
-func (l *Link) show(s said, sid string) {
+func (l *Link) show(s fromPlugin, sid string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.sessions) == 0 {
@@ -201,7 +201,7 @@ func (l *Link) end() {
 }
 
 // tell writes a line to the plugin, or returns when ctx ends: a write that is blocked for good is left behind.
-func (l *Link) tell(ctx context.Context, t told) error {
+func (l *Link) tell(ctx context.Context, t toPlugin) error {
 	line, err := json.Marshal(t)
 	if err != nil {
 		return err
@@ -245,7 +245,7 @@ func (l *Link) Moved() <-chan struct{} { return l.moved }
 // Begin has the client begin a session, and returns when the plugin has named the one with this id, or ctx ends: the
 // session that begins may have another id.
 func (l *Link) Begin(ctx context.Context, id string) error {
-	if err := l.tell(ctx, told{Begin: true}); err != nil {
+	if err := l.tell(ctx, toPlugin{Begin: true}); err != nil {
 		return err
 	}
 	select {
@@ -334,8 +334,8 @@ func (c carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string, 
 	}
 }
 
-func offerOf(id string, msgs []mail.Message) told {
-	offer := told{Session: id}
+func offerOf(id string, msgs []mail.Message) toPlugin {
+	offer := toPlugin{Session: id}
 	for i, m := range msgs {
 		text := m.Envelope()
 		sum := sha256.Sum256([]byte(text))
@@ -348,7 +348,7 @@ func offerOf(id string, msgs []mail.Message) told {
 }
 
 // expect makes an offer the last one, and drops what the client has refused before; it is false when the link has ended.
-func (l *Link) expect(offer told) bool {
+func (l *Link) expect(offer toPlugin) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.sessions[offer.Session]

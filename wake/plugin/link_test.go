@@ -43,7 +43,7 @@ func (c *client) say(line string) {
 	}
 }
 
-func (c *client) told() (line told) {
+func (c *client) told() (line toPlugin) {
 	c.t.Helper()
 	if !c.lines.Scan() || json.Unmarshal(c.lines.Bytes(), &line) != nil {
 		c.t.Fatalf("the plugin was told %q, %v", c.lines.Text(), c.lines.Err())
@@ -225,19 +225,19 @@ func FuzzRun(f *testing.F) {
 // The plugin may say something else before anybody has looked at its refusal.
 func TestARefusalStaysUntilTheNextOffer(t *testing.T) {
 	l := New(io.Discard, func(context.Context, string) (string, error) { return "sid", nil })
-	hear := func(s said) {
+	hear := func(s fromPlugin) {
 		t.Helper()
 		if err := l.hear(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
 	}
-	offer := told{Session: "s", Mail: []mailItem{{Key: "key"}}}
-	hear(said{Session: "s"})
+	offer := toPlugin{Session: "s", Mail: []mailItem{{Key: "key"}}}
+	hear(fromPlugin{Session: "s"})
 	if !l.expect(offer) {
 		t.Fatal("the session is gone")
 	}
-	hear(said{Session: "s", Refused: "no such session"})
-	hear(said{Session: "s", Has: []string{"key", "other"}})
+	hear(fromPlugin{Session: "s", Refused: "no such session"})
+	hear(fromPlugin{Session: "s", Has: []string{"key", "other"}})
 	if has, _, err := l.state("s"); !errors.Is(err, wake.ErrUncaptured) || !has["key"] || len(has) != 1 {
 		t.Errorf("has %v, %v", has, err)
 	}
@@ -260,7 +260,7 @@ func (s stuck) Write([]byte) (int, error) {
 func TestAClientThatDoesNotReadKeepsNobodyWaiting(t *testing.T) {
 	out := make(stuck)
 	l := New(out, nil)
-	l.show(said{Session: "s", Shown: true}, "sid")
+	l.show(fromPlugin{Session: "s", Shown: true}, "sid")
 	c := &client{t: t, link: l}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := c.carry(ctx, "s", messages("one"))
@@ -291,7 +291,7 @@ func TestWhatTheModelHasCountsWhenTheCarryingEndsAtOnce(t *testing.T) {
 		c.meet("s")
 		ctx, cancel := context.WithCancel(t.Context())
 		done := c.carry(ctx, "s", messages("one"))
-		if err := c.link.hear(ctx, said{Session: "s", Has: []string{c.told().Mail[0].Key}}); err != nil {
+		if err := c.link.hear(ctx, fromPlugin{Session: "s", Has: []string{c.told().Mail[0].Key}}); err != nil {
 			t.Fatal(err)
 		}
 		cancel()

@@ -18,7 +18,7 @@ func (t *Terminal) Carry(ctx context.Context, msgs []mail.Message) (had []string
 	fits, stood := t.screen.Fits(line), t.stood == line
 	t.mu.Unlock()
 	if !fits {
-		return nil, t.put(ctx, p, screen.Prompt, wake.NoticeOf(msgs).Text("run: c2c poll-inbox"))
+		return nil, t.typeLine(ctx, p, screen.Prompt, wake.NoticeOf(msgs).Text("run: c2c poll-inbox"))
 	}
 	gone := false
 	if stood { // Enter was late, or not pressed. It is not typed again: a person who took it out of the prompt has seen it.
@@ -27,7 +27,7 @@ func (t *Terminal) Carry(ctx context.Context, msgs []mail.Message) (had []string
 		}
 	}
 	if !gone {
-		err = t.put(ctx, p, func(client string, s *screen.Screen) (string, error) {
+		err = t.typeLine(ctx, p, func(client string, s *screen.Screen) (string, error) {
 			draft, err := screen.Prompt(client, s)
 			if err == nil && screen.Same(draft, line) {
 				t.stood = line // its lock is held by Look

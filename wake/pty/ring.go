@@ -54,14 +54,14 @@ func (k keyboard) Write(b []byte) (int, error) {
 // Ring types the notice into the client's prompt; see screen.Type.
 func (t *Terminal) Ring(ctx context.Context, n wake.Notice) error {
 	if n.Joins {
-		return t.put(ctx, typist{t: t, enter: screen.JoinKey(t.client), joins: true}, screen.JoinPrompt, n.Text(n.What()))
+		return t.typeLine(ctx, typist{t: t, enter: screen.JoinKey(t.client), joins: true}, screen.JoinPrompt, n.Text(n.What()))
 	}
-	t.settle(ctx)
-	return t.put(ctx, typist{t: t, enter: "\r"}, screen.Prompt, n.Text(n.What()))
+	t.waitUntilStill(ctx)
+	return t.typeLine(ctx, typist{t: t, enter: "\r"}, screen.Prompt, n.Text(n.What()))
 }
 
-// settle waits for a client that draws just now. A ring that is held comes two seconds later.
-func (t *Terminal) settle(ctx context.Context) {
+// waitUntilStill waits for a client that draws just now. A ring that is held comes two seconds later.
+func (t *Terminal) waitUntilStill(ctx context.Context) {
 	for end := time.Now().Add(t.limits.settle); ctx.Err() == nil && time.Now().Before(end); {
 		t.mu.Lock()
 		left := t.limits.still - time.Since(t.drawn)
@@ -76,8 +76,8 @@ func (t *Terminal) settle(ctx context.Context) {
 	}
 }
 
-// put has p type a line into the prompt that read finds.
-func (t *Terminal) put(ctx context.Context, p typist, read func(string, *screen.Screen) (string, error), line string) error {
+// typeLine has p type a line into the prompt that read finds.
+func (t *Terminal) typeLine(ctx context.Context, p typist, read func(string, *screen.Screen) (string, error), line string) error {
 	select {
 	case t.keys <- struct{}{}:
 		defer func() { <-t.keys }()

@@ -54,7 +54,7 @@ const repeated = "invalid_request"
 // pause is how long nothing more is given to a client that may do that. A prompt brings its mail all the same.
 const pause = 15 * time.Minute
 
-// ready fails while the client may repeat what comes over its socket. failed is Place.Failed.
+// ready fails while the client may repeat what comes over its socket. failed is wake.RingContext.Failed.
 func ready(failed func() (string, time.Time), now func() time.Time) func(context.Context) error {
 	return func(context.Context) error {
 		if failed == nil {

@@ -15,7 +15,7 @@
 // old session is dropped, and told. Under -p, and with agents.crossSessionMessaging off, there is no socket.
 //
 // The client's own tool, send_message, finds other sessions by records in its configuration, and writes to their
-// sockets. There names of ours are shown (peers), and what is sent to them is stored (delivery).
+// sockets. There names of ours are shown (peers), and what is sent to them is stored (incoming).
 //
 // A Socket may be used by one goroutine at a time.
 package qwen

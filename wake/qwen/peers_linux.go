@@ -77,7 +77,7 @@ func newPeers(getenv func(string) string, store func(context.Context, wake.Sent)
 	profile, _ := client.Find(name)
 	config, _ := profile.Config(getenv)
 	p := &peers{records: filepath.Join(config, "sessions"), slots: make(chan struct{}, servedAtOnce), shown: map[string]*peer{}}
-	p.take = func(to *peer, conn *net.UnixConn) { (&delivery{p.records, to, store}).serve(conn) }
+	p.take = func(to *peer, conn *net.UnixConn) { (&incoming{p.records, to, store}).serve(conn) }
 	return p
 }
 

@@ -314,7 +314,7 @@ func FuzzFrames(f *testing.F) {
 			t.Fatal(err)
 		}
 		stored := []wake.Sent{}
-		d := &delivery{records, &peer{id: "s-2", token: token}, func(_ context.Context, s wake.Sent) error {
+		d := &incoming{records, &peer{id: "s-2", token: token}, func(_ context.Context, s wake.Sent) error {
 			stored = append(stored, s)
 			return nil
 		}}
@@ -327,7 +327,7 @@ func FuzzFrames(f *testing.F) {
 		}()
 		d.serve(ours)
 		<-wrote
-		p := &post{id: id, token: token, changed: make(chan struct{}, 1)}
+		p := &outgoing{id: id, token: token, changed: make(chan struct{}, 1)}
 		p.read(bytes.NewReader(sent))
 		if known := bytes.Contains(bytes.ReplaceAll(sent, []byte(`\`), []byte(token)), []byte(token)); !known && (len(stored) > 0 || p.last() != "") {
 			t.Errorf("stored %+v, receipt %q", stored, p.last())

@@ -244,7 +244,7 @@ func TestWhatAClientSaysIsAnOutcome(t *testing.T) {
 
 // Whoever guesses the address of the answers has not the token.
 func TestAReceiptOfOthersIsNone(t *testing.T) {
-	p, err := newPost()
+	p, err := newOutgoing()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -88,8 +88,8 @@ func (s *Socket) Ring(ctx context.Context, n wake.Notice) error {
 	}
 }
 
-// send writes one message, whose receipts come with the post.
-func (s *Socket) send(ctx context.Context, from, text string) (*post, error) {
+// send writes one message, whose receipts come to the outgoing message.
+func (s *Socket) send(ctx context.Context, from, text string) (*outgoing, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("%w: %v", wake.ErrUncaptured, err)
 	}
@@ -100,7 +100,7 @@ func (s *Socket) send(ctx context.Context, from, text string) (*post, error) {
 	if session == "" {
 		return nil, fmt.Errorf("%w: the client has no record of its session", wake.ErrUnreachable)
 	}
-	p, err := newPost()
+	p, err := newOutgoing()
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 // reported holds the waiting messages that Watcher.Report was told of, and the last ring. It has no more than one look sees.
 type reported struct {
 	of     map[mailKey]bool
-	trace  string
+	ringID string
 	method string
 }
 
@@ -25,7 +25,7 @@ func (w *Watcher) reportRing(ctx context.Context, msgs []mail.Message, r wake.Ri
 	if w.Report == nil {
 		return
 	}
-	w.reported.trace, w.reported.method = r.Trace, r.Method
+	w.reported.ringID, w.reported.method = r.RingID, r.Method
 	rung, others := split(msgs)
 	w.Report(ctx, rung, r)
 	w.tellNew(ctx, others, wake.Ring{At: r.At, Outcome: wake.Filtered})
@@ -44,7 +44,7 @@ func (w *Watcher) reportUnrung(ctx context.Context, msgs []mail.Message, outcome
 	case wake.Filtered: // all of them: somebody does not want to be disturbed
 		rung, others = nil, msgs
 	case wake.Coalesced:
-		w.tellNew(ctx, rung, wake.Ring{At: now, Outcome: wake.Coalesced, Method: w.reported.method, Trace: w.reported.trace})
+		w.tellNew(ctx, rung, wake.Ring{At: now, Outcome: wake.Coalesced, Method: w.reported.method, RingID: w.reported.ringID})
 	default:
 		rung = slices.DeleteFunc(rung, func(m mail.Message) bool { return !w.reported.of[keyOf(m)] })
 	}
@@ -70,8 +70,8 @@ func (w *Watcher) tellNew(ctx context.Context, msgs []mail.Message, r wake.Ring)
 	if len(news) == 0 {
 		return
 	}
-	if r.Count = len(news); r.Trace == "" {
-		r.Trace = mail.NewID(r.At)
+	if r.Count = len(news); r.RingID == "" {
+		r.RingID = mail.NewID(r.At)
 	}
 	w.Report(ctx, news, r.For(news[0]))
 }

@@ -17,7 +17,7 @@ func (s *stage) told() (take func() []string, traces *[]string) {
 	s.w.Report = func(_ context.Context, msgs []mail.Message, r wake.Ring) {
 		for _, m := range msgs {
 			lines = append(lines, r.Outcome+" "+m.ID)
-			all = append(all, r.Trace)
+			all = append(all, r.RingID)
 		}
 	}
 	return func() []string { defer func() { lines = nil }(); return lines }, &all
@@ -40,20 +40,20 @@ func TestWhatBecameOfEachMessageIsToldOnce(t *testing.T) {
 	}
 	s.look()
 	wantTold(t, "first look", told(), "rang m1", "filtered late")
-	if len(bell.rung) != 1 || bell.rung[0].Trace == "" || (*traces)[0] != bell.rung[0].Trace {
+	if len(bell.rung) != 1 || bell.rung[0].RingID == "" || (*traces)[0] != bell.rung[0].RingID {
 		t.Errorf("the bell has %+v, told were %q", bell.rung, *traces)
 	}
 	s.deliver("m2")
 	s.look()
 	s.look()
 	wantTold(t, "while the bell is out", told(), "coalesced m2")
-	if last := (*traces)[len(*traces)-1]; last != bell.rung[0].Trace {
-		t.Errorf("it is of ring %q, want %q", last, bell.rung[0].Trace)
+	if last := (*traces)[len(*traces)-1]; last != bell.rung[0].RingID {
+		t.Errorf("it is of ring %q, want %q", last, bell.rung[0].RingID)
 	}
 	s.now = s.now.Add(time.Minute)
 	s.look()
 	wantTold(t, "rung again", told(), "rang m1", "rang m2")
-	if len(bell.rung) != 2 || bell.rung[1].Trace == bell.rung[0].Trace {
+	if len(bell.rung) != 2 || bell.rung[1].RingID == bell.rung[0].RingID {
 		t.Errorf("the second bell has %+v", bell.rung)
 	}
 	lease, err := s.box.Lease(t.Context(), "test", wake.MaxLook)

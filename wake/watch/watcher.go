@@ -38,7 +38,7 @@ type Watcher struct {
 	Borrow func() (release func() error, ok bool, err error)
 	Record func(context.Context, wake.Ring)
 	// Report is told what became of each message: for a ring all that may wake, and once, with the outcome, what was
-	// coalesced or filtered. Its Trace and Method are those of the ring, of one that was coalesced those of the ring before. Nil:
+	// coalesced or filtered. Its RingID and Method are those of the ring, of one that was coalesced those of the ring before. Nil:
 	// nobody is.
 	Report func(context.Context, []mail.Message, wake.Ring)
 	// Turn is told before a ring that a turn runs, and behind one that was not taken that it does not. Nil: nobody is.
@@ -196,7 +196,7 @@ func (w *Watcher) ring(ctx context.Context, msgs []mail.Message, busy bool) (r w
 	}
 	r = wake.Ring{At: w.Now(), Outcome: wake.Failed, Count: len(msgs)}.For(wake.MayWake(msgs)[0])
 	if w.Report != nil {
-		r.Trace = mail.NewID(r.At)
+		r.RingID = mail.NewID(r.At)
 	}
 	cause = wake.ErrUnreachable
 	for _, m := range w.Methods {
@@ -207,7 +207,7 @@ func (w *Watcher) ring(ctx context.Context, msgs []mail.Message, busy bool) (r w
 			err = HandOver(ctx, w.Box, m)
 		case m.Doorbell != nil:
 			n := wake.NoticeOf(wake.MayWake(msgs))
-			n.Joins, n.Trace = busy && m.Joins, r.Trace
+			n.Joins, n.RingID = busy && m.Joins, r.RingID
 			err = m.Doorbell.Ring(ctx, n)
 		default:
 			continue

@@ -25,14 +25,14 @@ const (
 
 // agent is one process that speaks Wire.
 type agent struct {
-	cmd     *exec.Cmd
-	in      io.WriteCloser
-	writing chan struct{} // a lock for in: full during a write
-	ask     func(request) (result any, known bool)
-	over    func(error)   // called at the end of a turn, with the error if it failed
-	exited  chan struct{} // closed when the process and its children have ended
-	ended   chan struct{} // closed when its output has ended
-	version version
+	cmd       *exec.Cmd
+	in        io.WriteCloser
+	writing   chan struct{} // a lock on in: full during a write
+	onRequest func(request) (result any, known bool)
+	onTurnEnd func(error)   // called at the end of a turn, with the error if it failed
+	exited    chan struct{} // closed when the process and its children have ended
+	ended     chan struct{} // closed when its output has ended
+	version   version
 
 	mu    sync.Mutex
 	last  int                   // the number of the last call
@@ -82,9 +82,9 @@ type request struct {
 	Payload json.RawMessage `json:"payload"`
 }
 
-// start runs the agent. ask answers its requests.
-func start(argv, env []string, dir string, ask func(request) (any, bool), over func(error)) (*agent, error) {
-	a := &agent{cmd: exec.Command(argv[0], argv[1:]...), writing: make(chan struct{}, 1), ask: ask, over: over,
+// start runs the agent. onRequest answers its requests, and onTurnEnd is called when a turn is over.
+func start(argv, env []string, dir string, onRequest func(request) (any, bool), onTurnEnd func(error)) (*agent, error) {
+	a := &agent{cmd: exec.Command(argv[0], argv[1:]...), writing: make(chan struct{}, 1), onRequest: onRequest, onTurnEnd: onTurnEnd,
 		exited: make(chan struct{}), ended: make(chan struct{}), calls: map[string]chan reply{}, news: make(chan struct{})}
 	a.cmd.Dir, a.cmd.Env, a.cmd.WaitDelay = dir, env, pipeTime
 	a.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C goes only to c2c, and the agent's children end with it
@@ -168,7 +168,7 @@ func (a *agent) hear(l line) {
 // answer answers a request. The agent waits for an answer, so c2c refuses an unknown request.
 func (a *agent) answer(id string, r request) {
 	out := map[string]any{"jsonrpc": "2.0", "id": id}
-	if result, known := a.ask(r); known {
+	if result, known := a.onRequest(r); known {
 		out["result"] = result
 	} else {
 		out["error"] = rpcError{methodNotFound, fmt.Sprintf("c2c answers no %.100q", r.Type)}
@@ -219,7 +219,7 @@ func (a *agent) answered(l line) {
 			a.words.had = a.words.had || a.words.step // a model may answer with nothing
 		}
 	})
-	a.over(err)
+	a.onTurnEnd(err)
 }
 
 // update runs change and wakes all that wait for a change.

@@ -53,7 +53,7 @@ type Config struct {
 	Env     []string
 	Approve bool        // what the agent asks approval for is approved; else it is rejected
 	Version string      // c2c's
-	Tell    func(State) // is told of each new state, one after another
+	OnState func(State) // is called for each new state, one after another
 }
 
 // Bridge gives mail to an agent, which it starts when there is some. It implements wake.Carrier. Carry, Ready and
@@ -84,7 +84,7 @@ func (b *Bridge) tell(change func(*State)) {
 	b.state.Cause = ""
 	change(&b.state)
 	b.state.At = time.Now().UTC()
-	b.cfg.Tell(b.state)
+	b.cfg.OnState(b.state)
 }
 
 // Ready fails while a turn runs in an agent that takes nothing meanwhile.

@@ -52,7 +52,7 @@ func newPlace(t *testing.T, mode string, change ...func(*Config)) *place {
 	}
 	p := &place{t: t, dir: t.TempDir()}
 	p.becomes(mode)
-	cfg := Config{Argv: []string{self, agentVerb, p.dir}, Dir: p.dir, Env: os.Environ(), Version: "test", Tell: func(s State) {
+	cfg := Config{Argv: []string{self, agentVerb, p.dir}, Dir: p.dir, Env: os.Environ(), Version: "test", OnState: func(s State) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.states = append(p.states, s)
@@ -387,8 +387,8 @@ func TestWhatAnAgentHasStartedEndsWithIt(t *testing.T) {
 // heard lets a bridge hear what an agent says until its end, and gives the words that it was given before.
 func heard(t *testing.T, says io.Reader) (*agent, *words) {
 	t.Helper()
-	b := New(Config{Tell: func(State) {}})
-	a := &agent{in: nowhere{}, writing: make(chan struct{}, 1), ask: b.answer, over: b.turned, ended: make(chan struct{}),
+	b := New(Config{OnState: func(State) {}})
+	a := &agent{in: nowhere{}, writing: make(chan struct{}, 1), onRequest: b.answer, onTurnEnd: b.turned, ended: make(chan struct{}),
 		calls: map[string]chan reply{}, turn: &turn{id: "1"}, news: make(chan struct{})}
 	a.words = &words{event: "TurnBegin"}
 	out, in := io.Pipe()

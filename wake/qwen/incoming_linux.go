@@ -17,11 +17,11 @@ import (
 	"c2c/wake"
 )
 
-// delivery takes what the client's sessions send to a name of ours.
+// incoming takes what the client's sessions send to a name of ours.
 //
 // The client tells its model that a message is sent when the connection is closed, and that it failed when it is
 // closed before everything was read. So the end of the message is read when the message is stored.
-type delivery struct {
+type incoming struct {
 	records string
 	to      *peer
 	store   func(context.Context, wake.Sent) error
@@ -41,7 +41,7 @@ type frame struct {
 	Message                                           struct{ Role, Content string }
 }
 
-func (d *delivery) serve(conn *net.UnixConn) {
+func (d *incoming) serve(conn *net.UnixConn) {
 	defer conn.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), takeTime)
 	defer cancel()
@@ -61,7 +61,7 @@ func (d *delivery) serve(conn *net.UnixConn) {
 }
 
 // read finds out what is sent by whom.
-func (d *delivery) read(conn *net.UnixConn, lines []byte) (s wake.Sent, err error) {
+func (d *incoming) read(conn *net.UnixConn, lines []byte) (s wake.Sent, err error) {
 	var auth, f frame
 	first, second, _ := bytes.Cut(lines, []byte("\n"))
 	if err = errors.Join(json.Unmarshal(first, &auth), json.Unmarshal(second, &f)); err != nil {

@@ -17,8 +17,8 @@ import (
 	"c2c/wake/socket"
 )
 
-// post is one message that was sent, and the socket to which the client writes what has become of it.
-type post struct {
+// outgoing is one message that was sent, and the socket to which the client writes what has become of it.
+type outgoing struct {
 	id, token string
 	changed   chan struct{} // has a value when last says something new
 
@@ -33,8 +33,8 @@ const longestAddress = 103
 // receiptTime bounds a client that connects and writes no receipt.
 const receiptTime = 2 * time.Second
 
-func newPost() (*post, error) {
-	p := &post{id: rand.Text(), token: rand.Text(), changed: make(chan struct{}, 1)}
+func newOutgoing() (*outgoing, error) {
+	p := &outgoing{id: rand.Text(), token: rand.Text(), changed: make(chan struct{}, 1)}
 	var err error
 	if p.listener, err = listen("answer.sock"); err != nil {
 		return nil, fmt.Errorf("%w: no socket for its answer below %s: %v", wake.ErrUncaptured, os.TempDir(), err)
@@ -72,19 +72,19 @@ func closeSocket(l net.Listener) {
 	os.Remove(filepath.Dir(l.Addr().String()))
 }
 
-func (p *post) address() string { return p.listener.Addr().String() }
+func (p *outgoing) address() string { return p.listener.Addr().String() }
 
-func (p *post) close() { closeSocket(p.listener) }
+func (p *outgoing) close() { closeSocket(p.listener) }
 
 // last is what the client has said last.
-func (p *post) last() string {
+func (p *outgoing) last() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.status
 }
 
 // serve ends with close.
-func (p *post) serve() {
+func (p *outgoing) serve() {
 	for {
 		conn, err := socket.Accept(p.listener)
 		if err != nil {
@@ -99,7 +99,7 @@ func (p *post) serve() {
 }
 
 // read takes receipts for the message from whoever has the token.
-func (p *post) read(in io.Reader) {
+func (p *outgoing) read(in io.Reader) {
 	lines, known := bufio.NewScanner(in), false
 	for lines.Scan() {
 		var line struct{ Type, Token, Action, Status, OrigMsgID string }
@@ -113,7 +113,7 @@ func (p *post) read(in io.Reader) {
 	}
 }
 
-func (p *post) set(status string) {
+func (p *outgoing) set(status string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if status == held && p.status == delivered {
