@@ -368,11 +368,9 @@ func TestTwoMachinesArePairedByOneCommandAndExchangeMail(t *testing.T) {
 		t.Errorf("without a yes authorized_keys is\n%s", now)
 	}
 	n.pair()
-	n.laptop.put("birch@devbox", "m-1", "Is the build green?")
-	n.laptop.c2c("relay", "want")
+	n.laptop.c2c("send", "--id", "m-1", "birch@devbox", "Is the build green?")
 	n.expect(n.devbox, "amber@laptop: Is the build green?")
-	n.devbox.put("amber@laptop", "m-2", "It is.")
-	n.devbox.c2c("relay", "want")
+	n.devbox.c2c("reply", "m-1", "It is.")
 	n.expect(n.laptop, "birch@devbox: It is.")
 	n.until("the receipts come", func() bool { return !n.laptop.waits("devbox") && !n.devbox.waits("laptop") })
 	n.until("the laptop hears that its message was read", func() bool {
