@@ -4,14 +4,25 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"time"
 
 	"c2c/inbox/mail"
 	"c2c/relay/cache"
 	"c2c/sessions"
 )
 
-// announce tells the other hosts which sessions a root has, if that has changed.
+// announceGap is for how long a session may have ended before other hosts hear of it: no file shows that its process is gone.
+const announceGap = 30 * time.Second
+
+// announce tells the other hosts which sessions a root has, if that has changed. To ask for all sessions takes long: with each message
+// that would be felt.
 func (r *roots) announce(ctx context.Context, one *root) {
+	mark := markOf(one.path, "registry.json", "sessions")
+	if now := r.h.Now(); mark != one.mark || now.Sub(one.looked).Abs() >= announceGap {
+		one.mark, one.looked = mark, now
+	} else {
+		return
+	}
 	all, err := one.b.Sessions(ctx)
 	if err != nil {
 		r.h.Log.Warn("other hosts are not told of the sessions here", "root", one.path, "err", err)

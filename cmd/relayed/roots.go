@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"c2c/broker"
 	"c2c/inbox"
@@ -43,7 +44,9 @@ type root struct {
 	stop       func()
 	files      map[string]string // that are watched, by name
 	arrived    *followed
-	said       string // what the other hosts were last told of its sessions
+	said       string    // what the other hosts were last told of its sessions
+	looked     time.Time // when it was last looked which there are
+	mark       string    // how the files were then
 }
 
 // Packet is for a carrier. A root is opened when the first packet for its project comes.

@@ -57,7 +57,7 @@ func (f *followed) look(ctx context.Context) (news map[string][]cache.State, sid
 	changed := map[string]bool{}
 	for _, a := range f.all {
 		if _, seen := changed[a.sid]; !seen {
-			mark := markOf(f.b.Root(), a.sid)
+			mark := markOf(f.b.Root(), "archive/"+a.sid+".jsonl", "sessions/"+a.sid+".json", a.sid+".inbox.json")
 			changed[a.sid] = f.marks[a.sid] != mark
 			f.marks[a.sid] = mark
 			sids = append(sids, a.sid)
@@ -100,10 +100,9 @@ func (f *followed) stateOf(ctx context.Context, a *arrived) (st explain.MessageS
 	return explain.Status(f.b.Registry, a.id, a.sid, found[i]), true
 }
 
-// markOf changes whenever a session has taken mail, or its client has told of a turn.
-func markOf(root, sid string) string {
-	mark := ""
-	for _, name := range []string{"archive/" + sid + ".jsonl", "sessions/" + sid + ".json", sid + ".inbox.json"} {
+// markOf is another text whenever one of some files is another one.
+func markOf(root string, names ...string) (mark string) {
+	for _, name := range names {
 		if info, err := os.Stat(filepath.Join(root, name)); err == nil {
 			mark += fmt.Sprintln(info.Size(), info.ModTime().UnixNano())
 		}
