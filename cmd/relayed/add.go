@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os/exec"
 	"strings"
 	"time"
@@ -197,12 +198,9 @@ func (c *call) pair(ctx context.Context, text string) error {
 		return err
 	}
 	if text == "-" {
-		data := make([]byte, hosts.MaxPasted+1)
-		n, err := readFull(c.Stdin, data)
-		if err != nil {
+		if text, err = c.readPasted(); err != nil {
 			return err
 		}
-		text = string(data[:n])
 	}
 	switch {
 	case text == "":
@@ -211,6 +209,23 @@ func (c *call) pair(ctx context.Context, text string) error {
 		return c.takeAnswer(ctx, key, text)
 	}
 	return c.takeInvitation(ctx, key, text)
+}
+
+// readPasted reads lines until they are an invitation or an answer, or end.
+func (c *call) readPasted() (text string, err error) {
+	for len(text) <= hosts.MaxPasted {
+		line, err := c.in.ReadString('\n')
+		text += line
+		_, ierr := hosts.ParseInvitation(text)
+		_, aerr := hosts.ParseAnswer(text)
+		if ierr == nil || aerr == nil || errors.Is(err, io.EOF) {
+			return text, nil
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	return text, nil
 }
 
 func (c *call) invite(ctx context.Context, key *hosts.Key) error {
@@ -267,6 +282,9 @@ func (c *call) takeInvitation(ctx context.Context, key *hosts.Key, text string) 
 	}
 	if _, err := c.hosts().Add(ctx, h); err != nil {
 		return err
+	}
+	if _, _, err := c.r.Start(ctx, c.Environ); err != nil { // it tries to get there until the answer has been taken
+		return fmt.Errorf("start the relay: %w", err)
 	}
 	if *c.asJSON {
 		return cli.JSON(c.Stdout, map[string]any{"answer": answer.String(), "host": h.Name, "fingerprint": answer.Key.Fingerprint()})

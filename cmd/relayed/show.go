@@ -161,11 +161,3 @@ func (c *call) printUnit() error {
 		"[Unit]\nDescription=c2c mail to other machines\n\n[Service]\nExecStart=%s relay run\n%sRestart=on-failure\n\n[Install]\nWantedBy=default.target\n", word(c.C2C), env)
 	return err
 }
-
-func readFull(r io.Reader, data []byte) (int, error) {
-	n, err := io.ReadFull(r, data)
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = nil
-	}
-	return n, err
-}

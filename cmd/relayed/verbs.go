@@ -43,6 +43,7 @@ type call struct {
 	Program
 	*cli.Flags
 	r                                *Relay
+	in                               *bufio.Reader // of what is typed
 	as, name, projects, aliases, ssh *string
 	print, yes, dry, unit, asJSON    *bool
 }
@@ -53,7 +54,7 @@ func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
 		return err
 	}
 	f := cli.NewFlags(v)
-	c := &call{Program: p, Flags: f, as: f.Text("as"), name: f.Text("name"), projects: f.Text("projects"), aliases: f.Text("aliases"),
+	c := &call{Program: p, Flags: f, in: bufio.NewReader(p.Stdin), as: f.Text("as"), name: f.Text("name"), projects: f.Text("projects"), aliases: f.Text("aliases"),
 		ssh: f.Text("ssh"), print: f.Bool("print"), yes: f.Bool("yes"), dry: f.Bool("dry-run"), unit: f.Bool("unit"), asJSON: f.Bool("json")}
 	words, err := f.Parse(args)
 	if err != nil {
@@ -340,7 +341,7 @@ func (c *call) confirm(question string) (bool, error) {
 		return true, nil
 	}
 	fmt.Fprintf(c.Stderr, "%s [y/N] ", question)
-	line, err := bufio.NewReader(c.Stdin).ReadString('\n')
+	line, err := c.in.ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return false, err
 	}
