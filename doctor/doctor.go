@@ -1,29 +1,29 @@
-// Package doctor defines the report of a check and prints it, for c2c doctor. Each package checks its own files, and
-// a check changes nothing.
+// Package doctor defines the report of a check and prints it, for c2c doctor. Each package checks its own files. A
+// check changes nothing.
 package doctor
 
 // Status says how serious a Finding is.
 type Status string
 
-// A warning is something that a person may want to look at, or that only the client knows for certain.
+// A Warning is something that a person may want to look at, or that only the client can know for certain.
 const (
 	OK      Status = "ok"
 	Warning Status = "warning"
 	Problem Status = "problem"
 )
 
-// A Finding is one thing that was looked at.
+// A Finding is the result of one check.
 type Finding struct {
 	Client  string `json:"client,omitempty"`
 	Status  Status `json:"status"`
 	Part    string `json:"part"` // "root", "mcp server", "hook Stop", "session amber"
 	Path    string `json:"path"`
-	Detail  string `json:"detail"`              // what was found, and what to do
+	Detail  string `json:"detail"`              // what the check has found, and what to do
 	Session string `json:"session,omitempty"`   // its alias
 	Ring    any    `json:"last_ring,omitempty"` // the last try to wake it
 }
 
-// Failed is the finding that a part could not be looked at.
+// Failed is the finding for a part that could not be checked.
 func Failed(part, path string, err error) Finding {
 	return Finding{Status: Problem, Part: part, Path: path, Detail: err.Error()}
 }

@@ -11,13 +11,13 @@ import (
 	"c2c/inbox/mail"
 )
 
-// severity is the order in which a report is printed: what asks for a person stands last, where the eye is.
+// severity is the order of a printed report: problems come last, where a person looks first.
 var severity = []Status{OK, Warning, Problem}
 
-// maxSessions is how many sessions a report tells of.
+// maxSessions is how many sessions a report names.
 const maxSessions = 4
 
-// Problems counts them.
+// Problems counts the problems in a report.
 func Problems(report []Finding) (n int) {
 	for _, f := range report {
 		if f.Status == Problem {
@@ -27,8 +27,8 @@ func Problems(report []Finding) (n int) {
 	return n
 }
 
-// OfNobody takes the problems of a client that is not installed here, and has no session, for less: they concern nobody. An
-// editor may run a client that is on nobody's path, so they are not left out.
+// OfNobody turns the problems of a client into warnings. It is for a client that is not on the PATH and has no session. An editor
+// may still run such a client, so the findings stay in the report.
 func OfNobody(found []Finding) []Finding {
 	for i := range found {
 		if found[i].Status == Problem {
@@ -38,7 +38,7 @@ func OfNobody(found []Finding) []Finding {
 	return found
 }
 
-// Print prints what asks for a person, and how much is well; verbose: all.
+// Print prints the problems and warnings, and counts the rest; verbose: it prints all findings.
 func Print(out io.Writer, report []Finding, verbose bool) {
 	lines := shorten(report)
 	if !verbose {
@@ -61,11 +61,11 @@ func Print(out io.Writer, report []Finding, verbose bool) {
 			where = " (" + f.Path + ")"
 		}
 		line := fmt.Sprintf("%-8s %s: %s%s", f.Status, what, f.Detail, where)
-		fmt.Fprintln(out, mail.Visible(line, "")) // an alias written by hand makes no line of its own
+		fmt.Fprintln(out, mail.Visible(line, "")) // an alias written by hand must not begin a new line
 	}
 }
 
-// shorten fits a report on a screen: of many sessions the first few are told.
+// shorten makes a report fit on a screen: if there are many sessions, it names only the first few.
 func shorten(report []Finding) (lines []Finding) {
 	sessions := 0
 	for _, f := range report {

@@ -10,7 +10,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// line is a line of the audit. It names the tool, and never what the tool was to do.
+// line is a line of the audit. It names the tool, but never contains the tool's input.
 type line struct {
 	Request
 	verdict, by, via, proof, result string
@@ -21,7 +21,7 @@ func (l line) pairs() []string {
 	return []string{"id", l.ID, "session_id", l.Session, "alias", l.Alias, "tool", l.Tool, "verdict", l.verdict, "by", l.by, "via", l.via, "proof", l.proof, "result", l.result}
 }
 
-// refuse writes why a verdict does not count. r is the request that it was for, if that is known.
+// refuse records in the audit why a verdict does not count. r is the verdict's request, if it is known.
 func (d *files) refuse(id string, r Request, v Verdict, why error) error {
 	if r.ID == "" {
 		r = Request{ID: id}
@@ -53,7 +53,7 @@ func reason(err error) string {
 	return "refused: unknown"
 }
 
-// audit adds a line to the audit, which is synced, and leaves it for the log, which is not.
+// audit appends a line to the audit and syncs it. It also queues the line for the log, which is not synced.
 func (d *files) audit(l line) error {
 	pairs := l.pairs()
 	for i := 1; i < len(pairs); i += 2 {
@@ -71,7 +71,7 @@ func (d *files) audit(l line) error {
 	return nil
 }
 
-// auditLine leaves empty fields out.
+// auditLine formats a line without its empty fields.
 func auditLine(ts float64, pairs []string) []byte {
 	b := bytes.NewBufferString(`{"ts":` + strconv.FormatFloat(ts, 'f', -1, 64))
 	for i := 0; i < len(pairs); i += 2 {
@@ -86,7 +86,7 @@ func auditLine(ts float64, pairs []string) []byte {
 	return b.Bytes()
 }
 
-// rotate keeps the audit from growing without end.
+// rotate bounds the audit's size.
 func (d *files) rotate() error {
 	info, err := d.dir.Stat(auditFile)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() < maxAudit {

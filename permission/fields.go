@@ -10,11 +10,11 @@ import (
 // Field is an argument of a tool.
 type Field struct {
 	Name  string `json:"name"`
-	Value string `json:"value"` // of one that is no text, its JSON
+	Value string `json:"value"` // the argument's text; of any other type, its JSON
 }
 
-// Fields takes what the client shows of a request apart, as far as it is the whole of one JSON object; else nil. All that is
-// shown is in them, or in the description.
+// Fields parses the shown input into its fields, if it is one whole JSON object; otherwise it returns nil. No shown text is
+// missing: it is in a field or in the description.
 func (r Request) Fields() (fields []Field) {
 	if r.Partial {
 		return nil
@@ -36,7 +36,7 @@ func (r Request) Fields() (fields []Field) {
 		if json.Unmarshal(raw, &value) != nil || string(raw) == "null" {
 			value = string(raw)
 		}
-		// A JSON text may write a character with its number: it was not seen before.
+		// JSON may escape a character by its number, so only now can Visible see it.
 		f := Field{mail.Visible(name, ""), mail.Visible(value, "\n\t")}
 		if f.Name != "description" || f.Value != r.Description {
 			fields = append(fields, f)

@@ -19,15 +19,15 @@ import (
 	"c2c/inbox/mail"
 )
 
-// files is the open directory of the requests. While change runs, its caller holds the lock.
+// files is the open directory of the requests. Inside change the caller holds the lock.
 type files struct {
 	*Store
 	dir   *atomicfile.Dir
-	lines [][]string // of the audit, which the log does not have yet
+	lines [][]string // of the audit, still to be passed to the log
 	given []given    // see forged
 }
 
-// open opens the directory; nil when there is none, and it is not to be made.
+// open opens the directory. It returns nil if there is none and create is false.
 func (s *Store) open(create bool) (*files, error) {
 	dir, err := s.root.Sub(dirName, create)
 	if errors.Is(err, fs.ErrNotExist) && !create {
@@ -45,19 +45,19 @@ func (s *Store) change(ctx context.Context, do func(*files) error) error {
 		return err
 	}
 	defer d.dir.Close()
-	ctx, cancel := context.WithTimeout(ctx, s.wait) // a stopped process may have it
+	ctx, cancel := context.WithTimeout(ctx, s.wait) // a stopped process may hold the lock
 	defer cancel()
 	err = filelock.With(ctx, d.dir, lockFile, func() error { return do(d) })
 	for _, pairs := range d.lines {
-		// Behind the lock, because a log may have one of its own. The audit has the line, so a log that cannot be written
-		// is no reason to refuse.
+		// After the lock is released, because a log may have a lock of its own. The audit has the line already, so an error
+		// of the log changes nothing.
 		_ = s.log(ctx, "permission", pairs...)
 	}
 	return err
 }
 
-// LockPath is the file that is closed after every change, for a file watcher. It is made if it is missing and can be made.
-// A later call closes nothing, so a watcher does not wake itself.
+// LockPath is the file that each change closes; a file watcher can watch it. LockPath makes the file if it is missing.
+// Later calls close nothing, so a watcher does not wake itself.
 func (s *Store) LockPath() string {
 	if d, err := s.open(true); err == nil {
 		defer d.dir.Close()
@@ -74,14 +74,14 @@ const ending = ".json"
 
 func fileOf(session, id string) string { return id + "." + session }
 
-// ofFile takes the name of a request's file apart.
+// ofFile parses the name of a request's file.
 func ofFile(name string) (id, session string, ok bool) {
 	name, ok = strings.CutSuffix(name, ending)
 	id, session, found := strings.Cut(name, ".")
 	return id, session, ok && found && isID(id) && mail.ValidName(session)
 }
 
-// list reads the requests. A file that is damaged is passed over.
+// list reads the requests, and skips damaged files.
 func (d *files) list(ctx context.Context) (all []Request, err error) {
 	names, err := d.dir.Names()
 	if err != nil {
@@ -118,7 +118,7 @@ func (s State) known() bool {
 	return slices.Contains([]State{StateOpen, StateAllowed, StateDenied, StateTerminal, StateExpired, StateGone, StateForged}, s)
 }
 
-// current is a request as it is by now: that it has expired, is forged, or that its server has gone, may not be written yet.
+// current is a request's present state: its file may not say yet that it has expired, is forged, or that its server has ended.
 func (d *files) current(r Request) Request {
 	if r.decided() && d.forged(r) {
 		r.State, r.At = StateForged, mail.Seconds(d.now())
@@ -135,18 +135,18 @@ func (d *files) current(r Request) Request {
 	return r
 }
 
-// attended reports whether the server that has asked still holds the lock of its request.
+// attended reports whether the asking server still holds the lock of its request.
 func (d *files) attended(file string) bool {
 	f, err := d.dir.Open(file+".lock", os.O_RDWR)
 	if err != nil {
-		return !errors.Is(err, fs.ErrNotExist) // if it cannot be seen, a verdict may still arrive
+		return !errors.Is(err, fs.ErrNotExist) // on any other error a verdict may still reach the client
 	}
 	defer f.Close()
 	free, err := filelock.FreeFile(f)
 	return err != nil || !free
 }
 
-// tidy writes what has ended by itself, removes what has been over for long, and gives the others.
+// tidy records which requests have ended by themselves, removes those that ended long ago, and gives the others.
 func (d *files) tidy(ctx context.Context) ([]Request, error) {
 	all, err := d.list(ctx)
 	if err != nil {
@@ -176,7 +176,7 @@ func (d *files) tidy(ctx context.Context) ([]Request, error) {
 	return left, d.removeLocks(known)
 }
 
-// removeLocks removes the locks of requests that are not there. No request begins meanwhile, since the caller holds the lock of all.
+// removeLocks removes the locks of requests that no longer exist. The caller holds the directory's lock, so no request begins.
 func (d *files) removeLocks(known map[string]bool) error {
 	names, err := d.dir.Names()
 	if err != nil {
@@ -193,7 +193,7 @@ func (d *files) removeLocks(known map[string]bool) error {
 	return nil
 }
 
-// begin takes the lock of a new request, and then writes it: one without a holder is over.
+// begin takes the lock of a new request before it writes the request: a request whose lock is free counts as over.
 func (d *files) begin(r Request) error {
 	file := fileOf(r.Session, r.ID)
 	lock, err := filelock.Open(d.dir, file+".lock")
@@ -215,7 +215,7 @@ func (d *files) begin(r Request) error {
 	return nil
 }
 
-// end writes what became of a request. The audit comes first: nothing is ever allowed that is not in it.
+// end records how a request ended, in the audit first: so the audit has every verdict that counts.
 func (d *files) end(r Request, verdict string) error {
 	l := line{Request: r, verdict: verdict, by: r.By, via: r.Via, proof: r.Proof, result: string(r.State)}
 	if verdict != "" {
@@ -227,7 +227,7 @@ func (d *files) end(r Request, verdict string) error {
 	return d.write(r)
 }
 
-// sent writes that the verdict was sent to the client.
+// sent records that the server has sent the verdict to the client.
 func (d *files) sent(r Request) error {
 	verdict := Verdict{Allow: r.State == StateAllowed}.word()
 	if err := d.audit(line{Request: r, verdict: verdict, by: r.By, via: r.Via, proof: r.Proof, result: "sent"}); err != nil {
@@ -251,7 +251,7 @@ func (s *Store) release(file string) {
 	delete(s.held, file)
 }
 
-// Present reports whether a process runs that shows requests to a person. It makes no file.
+// Present reports whether a process runs that can show requests to a person. It makes no file.
 func (s *Store) Present() bool {
 	d, err := s.open(false)
 	if d == nil || err != nil {
@@ -267,7 +267,7 @@ func (s *Store) Present() bool {
 	return err == nil && !free
 }
 
-// Attend marks that the caller can show requests to a person, until leave is called or the process ends. Present sees that.
+// Attend makes Present report true, because the caller can show requests to a person, until it calls leave or its process ends.
 func (s *Store) Attend() (leave func() error, err error) {
 	d, err := s.open(true)
 	if err != nil {
@@ -287,7 +287,7 @@ func (s *Store) Attend() (leave func() error, err error) {
 	return lock.Release, nil
 }
 
-// Until is when the next open request expires; zero: never.
+// Until is the time at which the next open request expires, zero if none is open.
 func Until(all []Request) (next time.Time) {
 	for _, r := range all {
 		if at := mail.FromSeconds(r.ExpiresAt); r.State == StateOpen && (next.IsZero() || at.Before(next)) {

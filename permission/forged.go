@@ -8,10 +8,10 @@ import (
 	"c2c/inbox/mail"
 )
 
-// recorded is the result in the audit of a verdict that counts.
+// recorded is the result field in the audit for a verdict that counts.
 const recorded = "recorded"
 
-// given is a verdict as the audit has it.
+// given is a verdict in the audit.
 type given struct {
 	At      float64 `json:"ts"`
 	ID      string  `json:"id"`
@@ -23,14 +23,14 @@ type given struct {
 	Result  string  `json:"result"`
 }
 
-// decided reports whether a verdict was given.
+// decided reports whether the request has a verdict.
 func (r Request) decided() bool { return r.State == StateAllowed || r.State == StateDenied }
 
-// auditSlack is how far the times of a verdict and of its line in the audit are apart at most, in seconds.
+// auditSlack is the largest difference between the times of a verdict and of its line in the audit, in seconds.
 const auditSlack = 5
 
-// forged reports whether the audit lacks the verdict of a request: then the request's file was written by hand. It does not see a
-// forgery that is in the audit as well.
+// forged reports whether the audit lacks the verdict of a request: then another program has written the request's file. forged
+// cannot detect a forgery of both.
 func (d *files) forged(r Request) bool {
 	if d.given == nil {
 		d.given = d.verdicts()
@@ -45,11 +45,11 @@ func (d *files) forged(r Request) bool {
 	return true
 }
 
-// verdicts reads those of the audit that count.
+// verdicts reads the verdicts that count from the audit.
 func (d *files) verdicts() []given {
 	all := []given{}
 	for _, name := range []string{auditFile + ".old", auditFile} {
-		data, _ := d.dir.ReadMost(name, 2*maxAudit) // one that cannot be read has none
+		data, _ := d.dir.ReadMost(name, 2*maxAudit) // an unreadable file has none
 		for line := range bytes.Lines(data) {
 			var g given
 			if bytes.Contains(line, []byte(`"`+recorded+`"`)) && json.Unmarshal(line, &g) == nil && g.Result == recorded {
@@ -60,5 +60,5 @@ func (d *files) verdicts() []given {
 	return all
 }
 
-// auditText is how a text stands in the audit.
+// auditText is the form of a text in the audit.
 func auditText(text string) string { return cut(mail.Visible(text, ""), 2*maxName) }

@@ -1,17 +1,17 @@
-// Package permission keeps the questions of a client whether it may use a tool, and what a person has answered somewhere
-// else than in the client's own dialog. See the Channels reference, "Relay permission prompts".
+// Package permission keeps permission requests: a client asks whether it may use a tool, and a person answers elsewhere
+// than in the client's own dialog. See the Channels reference, "Relay permission prompts".
 //
-// The server of the asking session writes a request (Ask). A person decides: at a terminal, on the page, or through a
-// sender that may (Decide). The server sees that, tells the client, and writes that it did (Settle). The first answer
-// wins, that of the client's own dialog too. Nothing is decided by default: a request that expires was not answered.
+// The server of the asking session writes a request (Ask). A person decides (Decide): at a terminal, on the page, or
+// through a sender with that right. The server sends the verdict to the client, and records that (Settle). The first
+// answer wins, even one in the client's own dialog. There is no default verdict: a request may expire without one.
 //
-// All is files, in <root>/permission. Any number of processes may use them at once:
+// All data is in files, in <root>/permission. Any number of processes may use them at once:
 //
 //	<id>.<session>.json  a request and what became of it, for an hour after its end
-//	<id>.<session>.lock  held by the server that asked, until it is settled: if nobody has it, the server has gone
-//	lock                 held while any of these is changed; its holder takes no lock that others wait for
+//	<id>.<session>.lock  held by the asking server until Settle: if the lock is free, the server has ended
+//	lock                 held while a process changes any of these; its holder waits for no other lock
 //	approver.lock        shared by the processes that can show requests to a person
-//	audit.jsonl, .old    a line for each request, verdict and end; of 4 MiB the file becomes .old
+//	audit.jsonl, .old    a line for each request, verdict and end; at 4 MiB the file becomes .old
 package permission
 
 import (
@@ -40,38 +40,38 @@ const (
 	StateTerminal State = "terminal" // its person has answered in the client's own dialog
 	StateExpired  State = "expired"
 	StateGone     State = "gone"   // the client, or its server, has ended
-	StateForged   State = "forged" // its file was changed by somebody else: see Request.Same and files.forged
+	StateForged   State = "forged" // another program has changed its file, see Request.Same and files.forged
 )
 
-// Request is a tool call that waits for a person. What the client says is shown as inbox.Visible writes it, and cut.
+// Request is a tool call that waits for a person. The client's texts are cut, and made visible by mail.Visible.
 type Request struct {
 	ID          string  `json:"request_id"` // five of a-z without l
 	Session     string  `json:"session_id"`
-	Alias       string  `json:"alias"` // of the session, when it asked
+	Alias       string  `json:"alias"` // of the session at the time of Ask
 	Tool        string  `json:"tool_name"`
 	Description string  `json:"description"`
-	Input       string  `json:"input_preview"`     // what the client shows of it
-	Partial     bool    `json:"partial,omitempty"` // and that is not all
+	Input       string  `json:"input_preview"`     // the part of the input that the client shows
+	Partial     bool    `json:"partial,omitempty"` // Input is not the whole input
 	State       State   `json:"state"`
-	AskedAt     float64 `json:"asked_at"` // in seconds, as all times
+	AskedAt     float64 `json:"asked_at"` // in seconds, like all times
 	ExpiresAt   float64 `json:"expires_at"`
 	By          string  `json:"by,omitempty"`      // who decided
 	Via         string  `json:"via,omitempty"`     // and where
-	Proof       string  `json:"proof,omitempty"`   // what shows that it was a person, see Verdict
-	At          float64 `json:"at,omitempty"`      // when it was over
-	SentAt      float64 `json:"sent_at,omitempty"` // when the client was told. It never says whether it took it
+	Proof       string  `json:"proof,omitempty"`   // evidence that a person decided, see Verdict
+	At          float64 `json:"at,omitempty"`      // when it ended
+	SentAt      float64 `json:"sent_at,omitempty"` // when the server sent the verdict; the client sends no receipt
 }
 
-// Name tells the request from that of another session with the same id.
+// Name is unique even if requests of two sessions have the same id.
 func (r Request) Name() string { return r.Alias + "/" + r.ID }
 
 // Verdict is a person's answer.
 type Verdict struct {
 	Allow    bool
-	Partial  bool     // it counts for what is shown in part, too
+	Partial  bool     // it counts even if the request is shown in part only
 	By, Via  string   // for example "max", "page"
-	Proof    string   // what shows that it is a person's, for example "older terminal"
-	Sessions []string // ids of those for which it counts; nil: all
+	Proof    string   // evidence that a person gave it, for example "older terminal"
+	Sessions []string // ids of the sessions for which it counts; nil: all
 }
 
 func (v Verdict) word() string {
@@ -90,7 +90,7 @@ var (
 	ErrFull    = errors.New("too many permission requests are open")
 )
 
-// DecidedError says that a request has ended before the verdict.
+// DecidedError reports that a request had ended before the verdict.
 type DecidedError struct{ Request Request }
 
 func (e *DecidedError) Error() string {
@@ -106,24 +106,24 @@ func (e *DecidedError) Error() string {
 	return fmt.Sprintf("permission request %s was %s already, by %s (%s)", r.Name(), r.State, r.By, r.Via)
 }
 
-// ExpiredError says that a request has waited too long. The client's own dialog may still be open.
+// ExpiredError reports that a request had expired before the verdict. The client's own dialog may still be open.
 type ExpiredError struct{ Request Request }
 
 func (e *ExpiredError) Error() string {
 	return fmt.Sprintf("permission request %s has expired; answer it in the session's own dialog", e.Request.Name())
 }
 
-// PartialError says that a request is not shown in full, so that the person has not seen all of what the verdict allows.
+// PartialError reports that a request is not shown in full: the person has not seen all that the verdict would allow.
 type PartialError struct{ Request Request }
 
 func (e *PartialError) Error() string {
 	return fmt.Sprintf("permission request %s is not shown in full: look at it in the session's own dialog", e.Request.Name())
 }
 
-// AmbiguousError says that requests of several sessions have one id.
+// AmbiguousError reports that requests of several sessions have the same id.
 type AmbiguousError struct {
 	ID    string
-	Names []string // how to name them
+	Names []string // of these requests, see Request.Name
 }
 
 func (e *AmbiguousError) Error() string {
@@ -132,16 +132,16 @@ func (e *AmbiguousError) Error() string {
 
 // The bounds.
 const (
-	Lifetime = 10 * time.Minute // of a request that does not say how long it waits
+	Lifetime = 10 * time.Minute // of a request without ExpiresAt
 
 	lockWait   = 10 * time.Second
-	kept       = time.Hour // after its end, so that a late verdict is told why it is late
+	kept       = time.Hour // after its end, so that the error of a late verdict can say why
 	maxText    = 4 << 10   // bytes of each text of a request
-	maxName    = 64        // and of a tool's or a person's name
+	maxName    = 64        // bytes of a tool's or a person's name
 	maxFile    = 64 << 10
 	maxSession = 32 // open requests of one session
 	maxAll     = 512
-	maxOver    = 256 // that are over
+	maxOver    = 256 // requests that have ended
 	maxAudit   = 4 << 20
 )
 
@@ -152,30 +152,30 @@ const (
 	auditFile    = "audit.jsonl"
 )
 
-// Store is the requests of one root. Any goroutine may use it.
+// Store holds the requests of one root. Any goroutine may use it.
 type Store struct {
 	root *atomicfile.Dir
 	now  func() time.Time
-	wait time.Duration // for a process that has the lock; only tests set another
+	wait time.Duration // for the lock; only tests change it
 	log  func(ctx context.Context, event string, pairs ...string) error
 
 	mu   sync.Mutex
-	held map[string]*filelock.Lock // of the requests that this store has asked, by the name of their file
+	held map[string]*filelock.Lock // locks of the requests of this store's Ask, by file name
 }
 
-// Open is the requests of a root, which stays the caller's. now is the clock.
+// Open gives the requests of a root. The caller closes root. now is the clock.
 func Open(root *atomicfile.Dir, now func() time.Time) *Store {
 	return &Store{root: root, now: now, wait: lockWait, held: map[string]*filelock.Lock{}}
 }
 
-// LogTo also gives each line of the audit to log, as names and values in turn. It is called before the store is used.
+// LogTo makes the store also pass each line of the audit to log, as names and values in turn. Call it before any other method.
 func (s *Store) LogTo(log func(ctx context.Context, event string, pairs ...string) error) *Store {
 	s.log = log
 	return s
 }
 
-// Ask writes a request that is open from now on, and takes its lock. A repetition changes nothing. ExpiresAt is set if
-// it is zero.
+// Ask writes an open request, and takes its lock. A repetition changes nothing. If ExpiresAt is zero, Ask sets it from
+// Lifetime.
 func (s *Store) Ask(ctx context.Context, r Request) error {
 	if err := check(r); err != nil {
 		return err
@@ -216,7 +216,7 @@ func check(r Request) error {
 	return mail.CheckAlias(r.Alias)
 }
 
-// shown cuts the texts of the client and of the person who decided, and makes them visible.
+// shown cuts the texts of the client and of the deciding person, and makes them visible.
 func (r Request) shown() Request {
 	r.Tool, r.By, r.Via, r.Proof = short(r.Tool), short(r.By), short(r.Via), short(r.Proof)
 	description, input := mail.Visible(r.Description, "\n\t"), mail.Visible(r.Input, "\n\t")
@@ -227,18 +227,18 @@ func (r Request) shown() Request {
 
 func short(text string) string { return cut(mail.Visible(text, ""), maxName) }
 
-// elided says whether the client has left something out of what it shows, as Claude Code 2.1.329 marks it.
+// elided reports whether the client has left out a part of the text, by the mark of Claude Code 2.1.329.
 func elided(text string) bool {
 	return slices.ContainsFunc([]string{"⋯", "(value unserializable)", "(unserializable)", "(value hidden:"}, func(mark string) bool { return strings.Contains(text, mark) })
 }
 
-// Same says whether two requests ask the same.
+// Same reports whether two requests ask for the same tool call.
 func (r Request) Same(other Request) bool {
 	r, other = r.shown(), other.shown()
 	return r.Tool == other.Tool && r.Description == other.Description && r.Input == other.Input && r.Partial == other.Partial
 }
 
-// countOf counts the open requests of a session; "": of all.
+// countOf counts the open requests of a session; "": of all sessions.
 func countOf(all []Request, session string) (n int) {
 	for _, r := range all {
 		if r.State == StateOpen && (session == "" || r.Session == session) {
@@ -248,9 +248,9 @@ func countOf(all []Request, session string) (n int) {
 	return n
 }
 
-// Decide writes a person's verdict on an open request. id may be that of the request, in any case, or its name if several
-// sessions use the id. The verdict is on the disk and in the audit when it returns; the client has not been told yet. If it
-// does not count, the error says why, and so does the audit.
+// Decide records a person's verdict on an open request. id is the request's id, in any case, or its name if several
+// sessions use the id. When Decide returns, the verdict is on disk and in the audit, but the client does not have it yet. If
+// the verdict does not count, the error and the audit say why.
 func (s *Store) Decide(ctx context.Context, id string, v Verdict) (r Request, err error) {
 	err = s.change(ctx, func(d *files) error {
 		all, err := d.tidy(ctx)
@@ -273,12 +273,12 @@ func (s *Store) Decide(ctx context.Context, id string, v Verdict) (r Request, er
 	return r, err
 }
 
-// Refuse writes into the audit why a verdict does not count, ErrNoRight for example.
+// Refuse records in the audit why a verdict does not count, for example ErrNoRight.
 func (s *Store) Refuse(ctx context.Context, id string, v Verdict, why error) error {
 	return s.change(ctx, func(d *files) error { return d.refuse(id, Request{}, v, why) })
 }
 
-// find is the request that a verdict is for.
+// find gives the request to which a verdict belongs.
 func find(all []Request, id string, v Verdict) (Request, error) {
 	session, letters, named := strings.Cut(id, "/")
 	if !named {
@@ -321,16 +321,16 @@ func find(all []Request, id string, v Verdict) (Request, error) {
 	return r, &DecidedError{r}
 }
 
-// How a request ended, as the server of its session tells Settle.
+// How a request ended: the values for Settle.
 const (
 	SettledTerminal = "terminal" // its person has answered in the client's own dialog
 	SettledGone     = "gone"     // the client has ended
-	SettledSent     = "sent"     // the client was told the verdict
-	SettledForged   = "forged"   // the file is not what the server has written
+	SettledSent     = "sent"     // the server has sent the verdict to the client
+	SettledForged   = "forged"   // another program has changed the file
 )
 
-// Settle writes how a request ended, and gives up its lock; the server that has asked calls it. If the client is gone it gives up the
-// lock also when that cannot be written: a free lock says the same. It changes no verdict, and only writes that one was sent.
+// Settle records how a request ended, and releases its lock; the asking server calls it. If the client has ended, Settle releases
+// the lock even if it cannot write: a free lock means the same. It changes no verdict; for a verdict it only records the sending.
 func (s *Store) Settle(ctx context.Context, session, id, how string) error {
 	open := false
 	err := s.change(ctx, func(d *files) error {
@@ -365,7 +365,7 @@ func (s *Store) Settle(ctx context.Context, session, id, how string) error {
 	return err
 }
 
-// Find gives the request that a verdict would be for.
+// Find gives the request that Decide would decide for this id.
 func (s *Store) Find(ctx context.Context, id string) (Request, error) {
 	all, err := s.List(ctx)
 	if err != nil {
@@ -374,7 +374,7 @@ func (s *Store) Find(ctx context.Context, id string) (Request, error) {
 	return find(all, id, Verdict{})
 }
 
-// List gives the requests, those of the last hour that are over too, the oldest first. It changes nothing.
+// List gives the requests, oldest first, with those that ended in the last hour. It changes nothing.
 func (s *Store) List(ctx context.Context) ([]Request, error) {
 	d, err := s.open(false)
 	if d == nil || err != nil {
@@ -388,7 +388,7 @@ func (s *Store) List(ctx context.Context) ([]Request, error) {
 	return all, err
 }
 
-// Get gives one request, or ErrUnknown.
+// Get gives one request; the error may be ErrUnknown.
 func (s *Store) Get(ctx context.Context, session, id string) (r Request, err error) {
 	d, err := s.open(false)
 	if err != nil || d == nil {

@@ -5,11 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// ParseReply reads a verdict as the Channels reference has it ("Add relay to a chat bridge"):
+// ParseReply parses a verdict in the form of the Channels reference ("Add relay to a chat bridge"):
 //
 //	/^\s*(y|yes|n|no)\s+([a-km-z]{5})\s*$/i
 //
-// The id is in lower case. Anything else is no verdict. It is written by hand because \s and /i are JavaScript's here.
+// It returns the id in lower case. Any other text is no verdict. It uses no regexp: \s and /i are JavaScript's here.
 func ParseReply(text string) (id string, allow, ok bool) {
 	word, rest := cutAtSpace(strings.TrimFunc(text, isSpace))
 	id = lower(strings.TrimFunc(rest, isSpace))
@@ -33,7 +33,7 @@ func cutAtSpace(text string) (word, rest string) {
 	return text[:i], text[i:]
 }
 
-// lower changes ASCII alone: strings.ToLower makes a k of the Kelvin sign.
+// lower changes ASCII only: strings.ToLower would make a k of the Kelvin sign.
 func lower(text string) string {
 	if len(text) > 5 {
 		return text
@@ -47,7 +47,7 @@ func lower(text string) string {
 	return string(b)
 }
 
-// isSpace is \s of JavaScript.
+// isSpace reports whether JavaScript's \s matches.
 func isSpace(r rune) bool {
 	switch r {
 	case '\t', '\n', '\v', '\f', '\r', ' ', 0xa0, 0x1680, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000, 0xfeff:
@@ -56,7 +56,7 @@ func isSpace(r rune) bool {
 	return 0x2000 <= r && r <= 0x200a
 }
 
-// isID says whether a client can have made this id. There is no l in it, which looks like 1 and I.
+// isID reports whether a client can have made this id. Clients leave out the letter l, which looks like 1 and I.
 func isID(id string) bool {
 	if len(id) != 5 {
 		return false
@@ -69,7 +69,7 @@ func isID(id string) bool {
 	return true
 }
 
-// cut shortens a text to so many bytes, and shows that it did.
+// cut shortens a text to at most most bytes, and marks the cut.
 func cut(text string, most int) string {
 	const mark = "…"
 	if len(text) <= most {

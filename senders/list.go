@@ -31,14 +31,14 @@ type List struct {
 	now func() time.Time
 
 	mu   sync.Mutex
-	file fs.FileInfo // of what was read last; nil: nothing
+	file fs.FileInfo // the last read version; nil: none
 	all  []Sender
 }
 
-// Open gives the list in a directory, which stays the caller's. now is the clock.
+// Open gives the list in a directory. The caller closes dir. now is the clock.
 func Open(dir *atomicfile.Dir, now func() time.Time) *List { return &List{dir: dir, now: now} }
 
-// All gives the senders, in the order in which they were allowed.
+// All gives the senders in the order of their Allow calls.
 func (l *List) All() ([]Sender, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -48,7 +48,7 @@ func (l *List) All() ([]Sender, error) {
 	return slices.Clone(l.all), nil
 }
 
-// look reads the file if it has changed. One that cannot be read lets no sender in.
+// look reads the file if it has changed. If it cannot be read, no sender may write.
 func (l *List) look() error {
 	info, err := l.dir.Stat(listFile)
 	if err == nil && l.file != nil && os.SameFile(info, l.file) && info.ModTime().Equal(l.file.ModTime()) &&
@@ -68,7 +68,7 @@ func (l *List) look() error {
 	return err
 }
 
-// read is called with the lock of the list, of the process or of the file.
+// read reads the file. The caller holds mu or the file's lock.
 func (l *List) read() ([]Sender, error) {
 	f, err := l.dir.Open(listFile, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -108,7 +108,7 @@ func (l *List) read() ([]Sender, error) {
 	return all, nil
 }
 
-// DamagedError says that the list cannot be used as it is. Nobody is let in by it until a person has looked.
+// DamagedError reports that the list is not usable. No sender may write until a person has repaired it.
 type DamagedError struct {
 	Path string
 	Err  error
@@ -119,7 +119,7 @@ func (e *DamagedError) Unwrap() error { return e.Err }
 
 func (l *List) damaged(err error) error { return &DamagedError{l.dir.Path() + "/" + listFile, err} }
 
-// ByToken gives the sender that has a token. The time it takes says nothing of any token.
+// ByToken gives the sender that has a token. Its duration reveals nothing about any token.
 func (l *List) ByToken(token string) (found Sender, ok bool) {
 	sum := []byte(sumOf(token))
 	all, err := l.All()
@@ -147,8 +147,8 @@ func indexOf(all []Sender, name string) int {
 	return slices.IndexFunc(all, func(s Sender) bool { return s.Name == name })
 }
 
-// Allow adds a sender, and gives what it is to show: its token, or the secret of its signature. Nobody can be told that a
-// second time. The sender is on the disk by then. Errors: ErrExists, ErrFull.
+// Allow adds a sender, writes the list, and returns the sender's token, or the secret of its signature. c2c cannot show that
+// a second time. Errors: ErrExists, ErrFull.
 func (l *List) Allow(ctx context.Context, s Sender) (token string, err error) {
 	if err := s.check(); err != nil {
 		return "", err
@@ -167,7 +167,7 @@ func (l *List) Allow(ctx context.Context, s Sender) (token string, err error) {
 	return token, nil
 }
 
-// Deny removes a sender. Its key, its identities and its open codes are worth nothing from then on. Errors: ErrUnknown.
+// Deny removes a sender, with its key, its identities and its open codes. Errors: ErrUnknown.
 func (l *List) Deny(ctx context.Context, name string) error {
 	return l.change(ctx, func(all []Sender) ([]Sender, error) {
 		i := indexOf(all, name)
@@ -182,7 +182,7 @@ func (l *List) Deny(ctx context.Context, name string) error {
 	})
 }
 
-// Used writes down on which day a sender has written last. It writes once a day.
+// Used records the day on which a sender has last written. It writes the file at most once a day.
 func (l *List) Used(ctx context.Context, name string) error {
 	today := l.now().UTC().Format(time.DateOnly)
 	if s, ok := l.ByName(name); !ok || s.LastUsed == today {
@@ -196,7 +196,7 @@ func (l *List) Used(ctx context.Context, name string) error {
 	})
 }
 
-// change edits the list under its lock. The new list is on the disk when it returns.
+// change edits the list under its lock. When it returns, the new list is on disk.
 func (l *List) change(ctx context.Context, edit func([]Sender) ([]Sender, error)) error {
 	return filelock.With(ctx, l.dir, lockFile, func() error {
 		before, err := l.read()
@@ -225,7 +225,7 @@ func (l *List) change(ctx context.Context, edit func([]Sender) ([]Sender, error)
 	})
 }
 
-// format writes one sender a line, so that a person may read the file.
+// format puts each sender on its own line, so that a person can read the file.
 func format(all []Sender) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('[')

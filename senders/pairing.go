@@ -20,24 +20,24 @@ import (
 const (
 	pairingFile = "pairing.json"
 
-	maxCodes = 3         // that are open for one bridge
-	codeTime = time.Hour // for which a code is open
+	maxCodes = 3         // open codes of one bridge
+	codeTime = time.Hour // how long a code is open
 	codeLen  = 8
 
-	maxGuesses = 5 // wrong codes
+	maxGuesses = 5 // wrong codes within guessTime
 	guessTime  = time.Minute
 )
 
-// letters of a code: none is taken for another one.
+// codeLetters are the letters of a code, without those that look alike.
 const codeLetters = "abcdefghjkmnpqrstuvwxyz23456789"
 
-// pairing is the file of that name.
+// pairing is the content of pairing.json.
 type pairing struct {
 	Codes []code    `json:"codes"`
-	Wrong []float64 `json:"wrong"` // when wrong codes were tried
+	Wrong []float64 `json:"wrong"` // times of wrong codes
 }
 
-// code is a pairing code that was given to a person behind a bridge.
+// code is a pairing code that a person behind a bridge has received.
 type code struct {
 	Code     string  `json:"code"`
 	Bridge   string  `json:"bridge"`
@@ -45,16 +45,16 @@ type code struct {
 	Expires  float64 `json:"expires"`
 }
 
-// Knocked is a pairing that waits for approval, as a list shows it. It leaves out the code: a person of this machine is to hear it from
-// the identity that was given it.
+// Knocked is a pairing that waits for approval, as a list shows it. It leaves out the code: the person who approves must get it
+// from the person behind the bridge.
 type Knocked struct {
 	Bridge   string  `json:"bridge"`
 	Identity string  `json:"identity"`
 	Expires  float64 `json:"expires"`
 }
 
-// Knock is called when an unknown identity writes through a bridge. The first time it makes a code for the identity. While that code is
-// open, or three others of the bridge are, it makes none: first is false. Errors: ErrUnknown.
+// Knock handles an unknown identity that writes through a bridge. The first time it makes a code for the identity. While that code
+// or three others of the bridge are open, it makes none, and first is false. Errors: ErrUnknown.
 func (l *List) Knock(ctx context.Context, bridge Sender, identity string) (shown string, first bool, err error) {
 	if err := CheckIdentity(identity); err != nil {
 		return "", false, err
@@ -103,8 +103,8 @@ func newCode() string {
 	return b.String()
 }
 
-// Pair lets the identity that was given a code write through its bridge. The code may be typed in any case, with blanks or
-// hyphens. Errors: ErrCode, ErrGuesses, ErrFull.
+// Pair allows the identity that has received a code to write through its bridge. The typed code may be in any case, with
+// blanks or hyphens. Errors: ErrCode, ErrGuesses, ErrFull.
 func (l *List) Pair(ctx context.Context, typed string) (bridge Sender, identity string, err error) {
 	wanted := strings.NewReplacer(" ", "", "-", "").Replace(strings.ToLower(typed))
 	err = l.change(ctx, func(all []Sender) ([]Sender, error) {
@@ -140,7 +140,7 @@ func (l *List) Pair(ctx context.Context, typed string) (bridge Sender, identity 
 	})
 }
 
-// Unpair takes from an identity the right to write through a bridge. Errors: ErrUnknown.
+// Unpair revokes an identity's right to write through a bridge. Errors: ErrUnknown.
 func (l *List) Unpair(ctx context.Context, bridge, identity string) error {
 	return l.change(ctx, func(all []Sender) ([]Sender, error) {
 		i := indexOf(all, bridge)
@@ -175,7 +175,7 @@ func (l *List) dropCodes(match func(code) bool) error {
 	return l.writePairing(p)
 }
 
-// readPairing gives the codes that are still open. A file that cannot be read counts as empty: the identities in it get new codes.
+// readPairing gives the open codes. A file that it cannot read counts as empty: the identities in it get new codes.
 func (l *List) readPairing() (p pairing, err error) {
 	data, err := l.dir.ReadMost(pairingFile, maxList)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, atomicfile.ErrTooLarge) {

@@ -1,16 +1,16 @@
-// Package senders keeps the list of programs and services outside that may write to sessions, and how each proves
-// itself.
+// Package senders keeps the list of outside programs and services that may write to sessions, with the key of
+// each.
 //
-// A sender shows a token, or signs what it sends. A bridge is a program that passes on the messages of many people.
-// Its token allows the bridge to speak; a list of identities says which people behind it may. A new person behind a
-// bridge gets a code once, and a person of this machine approves it (Pair).
+// A sender shows a token, or signs its requests. A bridge is a program that passes on the messages of many people.
+// Its token proves the bridge only; a list of identities says which people behind it may write. A new person behind
+// a bridge gets a code once, and a person of this machine approves it (Pair).
 //
-// All is in files below http in the state directory, and any number of processes may use them at once. The daemon
-// sees each change at the next request.
+// Everything is in files below http in the state directory. Any number of processes may use them at once; the daemon
+// sees a change at the next request.
 //
-//	senders.json       the list, at most 64 KiB. Of a token only its hash is there; the secret of a signature has to be
-//	pairing.json       codes that nobody has approved yet, and when wrong ones were tried
-//	senders.json.lock  held while either is changed; its holder takes no other lock
+//	senders.json       the list, at most 64 KiB: a token as its hash only, the secret of a signature in full
+//	pairing.json       codes that wait for approval, and the times of wrong codes
+//	senders.json.lock  held while a process changes either; its holder takes no other lock
 package senders
 
 import (
@@ -27,7 +27,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// How a sender that shows no token signs what it sends.
+// The forms of a signature, for senders that show no token.
 const (
 	GitHub   = "github"   // X-Hub-Signature-256
 	Standard = "standard" // Standard Webhooks
@@ -37,18 +37,18 @@ const (
 type Sender struct {
 	Name       string   `json:"name"`
 	Root       string   `json:"root"` // absolute
-	To         []string `json:"to"`   // the aliases it may write to; the first is for what names none
+	To         []string `json:"to"`   // aliases to which it may write; the first is for requests that name none
 	TokenSum   string   `json:"token_sha256,omitempty"`
-	Secret     string   `json:"secret,omitempty"` // of its signature, as it is set up there
+	Secret     string   `json:"secret,omitempty"` // of its signature, as configured at the service
 	Scheme     string   `json:"scheme,omitempty"` // GitHub, Standard, or "": it shows a token
 	Bridge     bool     `json:"bridge,omitempty"`
-	Identities []string `json:"identities,omitempty"` // those that may write through a bridge
+	Identities []string `json:"identities,omitempty"` // people who may write through the bridge
 	Verdicts   bool     `json:"verdicts,omitempty"`   // it may answer permission requests
 	Created    float64  `json:"created"`
-	LastUsed   string   `json:"last_used_day,omitempty"` // as 2006-01-02, UTC
+	LastUsed   string   `json:"last_used_day,omitempty"` // in the form 2006-01-02, UTC
 }
 
-// The errors of a List. Its doc says which call gives which.
+// The errors of a List. Each method's doc names its own.
 var (
 	ErrUnknown = errors.New("no such sender")
 	ErrExists  = errors.New("there is a sender with this name")
@@ -57,10 +57,10 @@ var (
 	ErrGuesses = errors.New("too many wrong pairing codes; wait a minute")
 )
 
-// MayWrite reports whether the sender may write to an alias, in any case, and how the list writes that.
+// MayWrite reports whether the sender may write to an alias, ignoring case, and gives the list's spelling of it.
 func (s Sender) MayWrite(alias string) (to string, ok bool) {
 	if mail.CheckAlias(alias) != nil {
-		return "", false // also what only looks like an alias in lower case
+		return "", false // lowering the case must not make an alias of other text
 	}
 	i := slices.IndexFunc(s.To, func(to string) bool { return strings.EqualFold(to, alias) })
 	if i < 0 {
@@ -74,10 +74,10 @@ func (s Sender) Knows(identity string) bool {
 	return s.Bridge && slices.Contains(s.Identities, identity)
 }
 
-// standardPrefix is how secrets of Standard Webhooks begin.
+// standardPrefix is the prefix of secrets of Standard Webhooks.
 const standardPrefix = "whsec_"
 
-// Key is what the sender's signature is made with; nil when it signs nothing.
+// Key is the key of the sender's signature, nil if it does not sign.
 func (s Sender) Key() []byte {
 	switch s.Scheme {
 	case GitHub:
@@ -91,13 +91,13 @@ func (s Sender) Key() []byte {
 	return nil
 }
 
-// minKey is the least that a signature's key has, in bytes.
+// minKey is the least size of a signature's key, in bytes.
 const minKey = 24
 
-// maxTo bounds the aliases of a sender.
+// maxTo bounds the number of a sender's aliases.
 const maxTo = 32
 
-// check refuses what cannot be a sender of the list.
+// check returns an error if the list cannot hold the sender.
 func (s Sender) check() error {
 	if err := mail.CheckSender(s.Name); err != nil {
 		return err
@@ -138,7 +138,7 @@ func (s Sender) check() error {
 	return nil
 }
 
-// CheckIdentity refuses a name that cannot be an identity of a bridge.
+// CheckIdentity returns an error if a name cannot be an identity of a bridge.
 func CheckIdentity(id string) error {
 	if id == "" {
 		return errors.New("an identity cannot be empty")
@@ -146,7 +146,7 @@ func CheckIdentity(id string) error {
 	return mail.CheckWord("identity", id)
 }
 
-// complete refuses a sender without the key that its scheme needs.
+// complete returns an error if the sender lacks the key that its scheme needs.
 func (s Sender) complete() error {
 	switch sum, err := hex.DecodeString(s.TokenSum); {
 	case s.Scheme == "" && (err != nil || len(sum) != sha256.Size || s.Secret != ""):
@@ -157,7 +157,7 @@ func (s Sender) complete() error {
 	return nil
 }
 
-// makeKey gives the sender a new key, and returns what the sender is to show or sign with.
+// makeKey gives the sender a new key, and returns its token or its secret.
 func (s *Sender) makeKey() (shown string) {
 	var key [32]byte
 	rand.Read(key[:]) // never fails

@@ -13,43 +13,43 @@ import (
 	"c2c/process/procstat/sockets"
 )
 
-// connLimiter bounds the connections that are open. When there is no room for another, it closes the oldest connection that has shown
-// no key, or else the oldest one of a sender, or else the one of this user that has been idle for longest: clients must expect
-// that of an idle connection. So half requests and connections that are only held shut out no visitor with a key, and no sender
-// shuts out this user's own clients and page.
+// connLimiter bounds the open connections. To make room for a new one, it closes the oldest connection that has shown no key, or
+// else the oldest one of a sender, or else this user's connection that has been idle for the longest time (clients must expect that
+// of an idle connection). So incomplete requests and unused connections shut out no visitor with a key, and senders do not
+// shut out this user's own clients and page.
 type connLimiter struct {
 	max   int
 	mu    sync.Mutex
-	conns []*conn      // in the order in which they came
-	went  int          // how many were closed for want of room
-	idles atomic.Int64 // how often a connection has become idle
+	conns []*conn      // in the order of their arrival
+	went  int          // how many were closed to make room
+	idles atomic.Int64 // counts how often a connection has become idle
 }
 
 func newConnLimiter(max int) *connLimiter { return &connLimiter{max: max} }
 
-// conn is a connection, and what is known of its other end.
+// conn is a connection, with what c2c knows about its other end.
 type conn struct {
 	net.Conn
 	limiter *connLimiter
 	right   atomic.Int32 // to stay
-	idle    atomic.Int64 // a later connection to become idle has a higher number; 0: a request is under way
+	idle    atomic.Int64 // the value of idles when it became idle; 0: a request is under way
 
 	uidOnce     sync.Once
 	uid         int
 	seen        bool
-	closed      bool // by the other end, before its user was looked for
+	closed      bool // by the other end, before c2c has looked for its user
 	processOnce sync.Once
 	process     Process
 }
 
-// What right a connection has to stay.
+// A connection's right to stay.
 const (
 	ofAnyone = iota // it has shown no key
-	ofSender        // that of a sender
+	ofSender        // a sender's token or signature
 	ofUser          // the tool token, or a login
 )
 
-// add takes a new connection in. It returns nil if there is no room, and all others are the user's own and busy.
+// add adds a connection. It returns nil if there is no room, because all others are the user's own and busy.
 func (c *connLimiter) add(inner net.Conn) *conn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,7 +86,7 @@ func (c *connLimiter) evict(i int) {
 	c.conns = slices.Delete(c.conns, i, i+1)
 }
 
-// note keeps what a connection does. The HTTP server calls it.
+// note records a connection's state. The HTTP server calls it.
 func (c *connLimiter) note(inner net.Conn, state http.ConnState) {
 	one, ok := inner.(*conn)
 	switch {
@@ -106,7 +106,7 @@ func (c *connLimiter) remove(gone *conn) {
 	}
 }
 
-// size is how many connections are open, and how many were closed for want of room.
+// size counts the open connections, and those that were closed to make room.
 func (c *connLimiter) size() (open, went int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,8 +118,8 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite tells the other end that nothing more comes. net/http calls it when the other end may still send, and closes the connection
-// later: so the other end finds the answer, not a reset.
+// CloseWrite closes our direction only. net/http calls it when the other end may still send, and closes the connection later: so
+// the other end reads the answer, not a reset.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -148,7 +148,7 @@ func (l listener) Accept() (net.Conn, error) {
 
 type connKey struct{}
 
-// connOf is the connection of a request; nil of one that came in another way.
+// connOf is the connection of a request; nil if the request did not come through a connLimiter.
 func connOf(r *http.Request) *conn {
 	c, _ := r.Context().Value(connKey{}).(*conn)
 	return c
@@ -158,8 +158,8 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// LetIn is called by a handler that has proved by itself which sender has sent a request, as by a signature. The connection may then
-// stay as long as one that has shown a token.
+// LetIn gives the connection the right to stay that a sender's token gives. A handler calls it when it has proved in another way,
+// for example by a signature, which sender has sent the request.
 func LetIn(r *http.Request) { connOf(r).letIn(Sender) }
 
 func (c *conn) letIn(kind Kind) {
@@ -172,15 +172,15 @@ func (c *conn) letIn(kind Kind) {
 	}
 }
 
-// ends are the addresses of the other end's socket, as it sees them.
+// ends are the two addresses of the connection as the other end sees them.
 func (c *conn) ends() (local, remote netip.AddrPort) {
 	from, _ := c.RemoteAddr().(*net.TCPAddr)
 	to, _ := c.LocalAddr().(*net.TCPAddr)
 	return from.AddrPort(), to.AddrPort()
 }
 
-// stranger reports whether the other end belongs to another user than root and this one, or may have: once a client has closed the
-// connection, nothing tells whose it was. A client that cannot be seen at all is no stranger.
+// stranger reports whether the other end belongs to another user than root and this one, or may have belonged to one: when a client
+// has closed the connection, c2c cannot find its user. A client that c2c cannot see at all is no stranger.
 func (c *conn) stranger() bool {
 	if c == nil {
 		return false
@@ -195,8 +195,8 @@ func (c *conn) stranger() bool {
 // Stranger reports whether a request comes from another user of this machine, root aside.
 func Stranger(r *http.Request) bool { return connOf(r).stranger() }
 
-// ConnOf is the connection of a request as the system gave it; nil if it is not known. It tells how much of an answer the
-// client's kernel has.
+// ConnOf is the system's connection of a request, nil if it is not known. Callers can see there how much of an answer the
+// client's kernel has acknowledged.
 func ConnOf(r *http.Request) net.Conn {
 	c := connOf(r)
 	if c == nil {
@@ -205,8 +205,8 @@ func ConnOf(r *http.Request) net.Conn {
 	return c.Conn
 }
 
-// ProcessOf is the process at the other end of a request's connection. To find it costs a look at all processes, so that is done at
-// the first call, once for each connection.
+// ProcessOf is the process at the other end of a request's connection. The search goes through all processes, so it runs once for
+// each connection, at the first call.
 func ProcessOf(r *http.Request) Process {
 	c := connOf(r)
 	if c == nil {

@@ -14,9 +14,9 @@ type counts struct {
 	all   map[answered]int
 }
 
-// answered is what is counted of an answer.
+// answered is the key under which counts counts an answer.
 type answered struct {
-	route  string // its pattern; "" where there is none
+	route  string // its pattern; "": no route
 	status int
 }
 
@@ -24,7 +24,7 @@ func newCounts(now time.Time) *counts {
 	return &counts{start: now, by: map[string]int{}, all: map[answered]int{}}
 }
 
-// answered counts an answer; one without a status was never begun.
+// answered counts an answer. An answer without a status was never begun.
 func (c *counts) answered(route string, status int) {
 	if status == 0 {
 		return

@@ -15,8 +15,8 @@ import (
 	"c2c/process/survive"
 )
 
-// ServeHTTP lets a request through to its route, or refuses it, whatever its method is. It checks, in this order: the Host header, the
-// page that asks, the path, the key, and the limits of the route.
+// ServeHTTP passes a request of any method to its route, or refuses it. It checks, in this order: the Host header, the Origin, the
+// path, the key, and the limits of the route.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !s.busy.Begin() {
 		w.Header().Set("Connection", "close")
@@ -29,25 +29,25 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() { s.counts.answered(r.Pattern, out.status) }()
 	defer s.recover(out, r)
 	if r.Body != nil && r.Body != http.NoBody {
-		// net/http takes the time away at the end of the body. Where there is none it would end a long answer.
+		// net/http removes this deadline at the end of a body. Without a body it would stay, and end a long answer.
 		out.control.SetReadDeadline(time.Now().Add(s.limits.Body))
 	}
 	switch {
 	case !s.hosts[r.Host]:
-		// A web site whose name was made to lead to this machine (DNS rebinding), or a proxy that is not c2c's.
+		// A web site whose name resolves to this machine (DNS rebinding), or a foreign proxy.
 		s.refuse(out, http.StatusForbidden, "host", "this server is asked as 127.0.0.1, localhost or [::1] and its port alone")
 	case !s.ownPage(r):
 		s.refuse(out, http.StatusForbidden, "origin", "no other web site may ask this server")
 	case path.Clean(r.URL.Path) != r.URL.Path:
-		// The mux would redirect to the clean one. No client of c2c asks for such a path.
+		// The mux would redirect to the clean path. No client of c2c requests such a path.
 		s.refuse(out, http.StatusNotFound, "path", "not found")
 	default:
 		s.mux.ServeHTTP(out, r)
 	}
 }
 
-// ownPage reports whether c2c's own page asks, if the client is a browser. Browsers say which page asks; another program has no key of
-// theirs.
+// ownPage reports whether a request comes from c2c's own page or from no browser. Browsers say which page sends a request; other
+// programs have no cookie of c2c.
 func (s *Server) ownPage(r *http.Request) bool {
 	if origins, has := r.Header["Origin"]; has && (len(origins) != 1 || !s.origins[origins[0]]) {
 		return false
@@ -67,7 +67,7 @@ func (s *Server) Handle(routes ...Route) {
 	}
 }
 
-// guard is a route's handler behind its key and its limits.
+// guard wraps a route's handler with the checks of its key and its limits.
 func (s *Server) guard(route Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v, ok := s.visitor(r)
@@ -76,7 +76,7 @@ func (s *Server) guard(route Route) http.Handler {
 			s.refuse(w, http.StatusForbidden, "kind", "this key is not for this")
 			return
 		case !ok && !slices.Contains(route.Who, Anyone):
-			// Without resource_metadata: clients would begin to look for a login of OAuth.
+			// Without resource_metadata: with it, clients would look for an OAuth login.
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			why := "this needs the token: Authorization: Bearer and what is in http-mcp-token"
 			if slices.Contains(route.Who, Sender) {
@@ -122,11 +122,11 @@ func (s *Server) guard(route Route) http.Handler {
 	})
 }
 
-type standKey struct{} // in the context, of what Stand calls
+type standKey struct{} // in the context: the function that Stand calls
 
-// Stand counts a request as a stream that only tells what happens: it ends when the daemon is to end, or when the visitor's key is
-// no longer valid. It is for a route without Stream where the body alone says which answer is a stream. leave is nil if there are
-// too many.
+// Stand counts a request as a standing stream: one that only reports events. ctx ends when the daemon shuts down, or when the
+// visitor's key is no longer valid. Stand is for a route without Stream, if only the body says that the answer is a stream. leave is
+// nil if there are too many.
 func Stand(r *http.Request) (ctx context.Context, leave func()) {
 	stand, ok := r.Context().Value(standKey{}).(func(*http.Request) (context.Context, func()))
 	if !ok {
@@ -135,15 +135,15 @@ func Stand(r *http.Request) (ctx context.Context, leave func()) {
 	return stand(r)
 }
 
-// fits refuses what is too large for a route, and bounds what is read.
+// fits refuses a body that is too large for the route, and bounds what the handler can read.
 func (s *Server) fits(w http.ResponseWriter, r *http.Request, route Route) bool {
 	server := w
 	if a, ok := w.(*answer); ok {
-		server = a.ResponseWriter // the server's own, which then ends the connection
+		server = a.ResponseWriter // the server's own writer: with it MaxBytesReader ends the connection
 	}
 	if r.ContentLength > route.Body || route.Body == 0 && r.ContentLength != 0 {
-		// As if too much were read: the server then waits a moment before it closes, so that a client that still sends finds the
-		// answer, not a reset. Without that net/http does not wait for a client that has said Connection: close (Go 1.26).
+		// Act as if the handler had read too much: then the server waits a moment before it closes, and a client that still sends
+		// reads the answer, not a reset. Otherwise net/http does not wait for a client that has sent Connection: close (Go 1.26).
 		http.MaxBytesReader(server, io.NopCloser(strings.NewReader("x")), 0).Read(make([]byte, 1))
 		s.refuse(w, http.StatusRequestEntityTooLarge, "size", fmt.Sprintf("a body may have %d bytes here", route.Body))
 		return false
@@ -159,7 +159,7 @@ func (s *Server) fits(w http.ResponseWriter, r *http.Request, route Route) bool 
 	return true
 }
 
-// visitor finds the visitor by the request's key. A request with two keys has none: a program has one, and a browser shows no token.
+// visitor finds the visitor by the request's key. A request with two keys counts as one without: no client of c2c sends both.
 func (s *Server) visitor(r *http.Request) (v Visitor, ok bool) {
 	token, has := bearer(r)
 	switch {
@@ -176,13 +176,13 @@ func (s *Server) visitor(r *http.Request) (v Visitor, ok bool) {
 	return v, true
 }
 
-// isStill reports whether the key of a request is still valid: a token may be replaced, a sender denied, a login over.
+// isStill reports whether the key of a request is still valid: the token may have been rotated, the sender denied, the login over.
 func (s *Server) isStill(r *http.Request, was Visitor) bool {
 	v, _ := s.visitor(r)
 	return v == was
 }
 
-// bearer is the token of a request that shows one, and nothing else, in its header. A token in a URL would be logged.
+// bearer is the token in a request's Authorization header. c2c takes no token from a URL, because URLs get into logs.
 func bearer(r *http.Request) (token string, ok bool) {
 	values := r.Header["Authorization"]
 	if len(values) != 1 {
@@ -192,7 +192,7 @@ func bearer(r *http.Request) (token string, ok bool) {
 	return token, ok && strings.EqualFold(scheme, "Bearer") && token != ""
 }
 
-// refuse answers with a sentence, counts the reason, and ends the connection, so that another one has room.
+// refuse answers with a sentence, counts the reason, and ends the connection to make room for another.
 func (s *Server) refuse(w http.ResponseWriter, status int, reason, why string) {
 	s.counts.refused(reason)
 	h := w.Header()
@@ -204,7 +204,7 @@ func (s *Server) refuse(w http.ResponseWriter, status int, reason, why string) {
 	fmt.Fprintln(w, why)
 }
 
-// recover answers for a handler that has panicked. Only the stack is logged: the value of the panic may hold a message.
+// recover answers for a handler that has panicked. It logs only the stack: the value of the panic may contain mail.
 func (s *Server) recover(w *answer, r *http.Request) {
 	p := recover()
 	if p == nil {
@@ -221,16 +221,16 @@ func (s *Server) recover(w *answer, r *http.Request) {
 	s.refuse(w, http.StatusInternalServerError, "panic", survive.ErrPanic.Error())
 }
 
-// answer sets a time for each write: the server's own would end a stream that is open for long.
+// answer sets a deadline for each write: the server's own deadline would end long streams.
 type answer struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	write   time.Duration
-	own     bool // the handler sets its own times
-	status  int  // 0: nothing is written
+	own     bool // the handler sets its own deadlines
+	status  int  // 0: nothing was written
 }
 
-// end is for what the server itself still has to write.
+// end sets the deadline for what net/http still has to write after the handler.
 func (a *answer) end() { a.control.SetWriteDeadline(time.Now().Add(a.write)) }
 
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }

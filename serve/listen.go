@@ -13,31 +13,31 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
-// What Config.Port may be besides a port.
+// Special values of Config.Port.
 const (
-	LastPort = -1 // the one of the last time; the first time 8788, or one that is free
-	AnyPort  = 0  // one that is free
+	LastPort = -1 // the port of the last run; at the first run 8788, or a free one
+	AnyPort  = 0  // a free port
 )
 
 const (
-	usualPort = 8788 // that of the Channels reference
+	usualPort = 8788 // as in the Channels reference
 	portFile  = "port"
-	tries     = 64 // to find a port that is free for both addresses
+	tries     = 64 // to find a port that is free on both addresses
 )
 
-// Where a free port is looked for: below those that Linux and macOS give to the ends of connections. Of those, any program's
-// connection may have ours when the daemon starts again, also that of a client which asks whether the daemon is back.
+// The range in which c2c looks for a free port, below the ephemeral ports of Linux and macOS. When the daemon restarts, any
+// program's connection could have an ephemeral port, even one of a client that checks whether the daemon is back.
 const firstFree, lastFree = 10_000, 32_767
 
-// TakenError says that somebody else listens at the port.
+// TakenError reports that another program listens at the port.
 type TakenError struct{ Port int }
 
 func (e *TakenError) Error() string {
 	return fmt.Sprintf("port %d of this machine is taken by another program", e.Port)
 }
 
-// CheckHost refuses to listen anywhere but on this machine. c2c always listens on both addresses of it: a client that says localhost
-// may take either.
+// CheckHost returns an error for any host but this machine. c2c always listens on both loopback addresses: a client may resolve
+// localhost to either.
 func CheckHost(host string) error {
 	switch host {
 	case "", "localhost", "127.0.0.1", "::1", "[::1]":
@@ -46,7 +46,7 @@ func CheckHost(host string) error {
 	return fmt.Errorf("%q is not this machine alone: c2c listens on 127.0.0.1 and ::1, and nowhere else", host)
 }
 
-// listen opens the listeners. Clients keep the URL, so a port that was chosen before is never changed in silence.
+// listen opens the listeners. Clients keep the URL, so listen returns an error if the port of the last run is taken.
 func listen(ctx context.Context, port, last int, each Limits) (all []net.Listener, at int, err error) {
 	switch {
 	case port == AnyPort:
@@ -65,7 +65,7 @@ func listen(ctx context.Context, port, last int, each Limits) (all []net.Listene
 	return all, usualPort, err
 }
 
-// listenAny finds a port that both addresses have free.
+// listenAny finds a port that is free on both addresses.
 func listenAny(ctx context.Context, each Limits) (all []net.Listener, port int, err error) {
 	for range tries {
 		port = firstFree + rand.IntN(lastFree-firstFree+1)
@@ -77,8 +77,8 @@ func listenAny(ctx context.Context, each Limits) (all []net.Listener, port int, 
 	return nil, 0, fmt.Errorf("find a port that is free for both 127.0.0.1 and ::1: %w", err)
 }
 
-// listenAt opens both addresses of a port. If somebody else has one of them, "localhost" would lead clients, and their
-// token, there.
+// listenAt opens both addresses of a port. If another program had one of them, clients that use "localhost" could send it their
+// token.
 func listenAt(ctx context.Context, port int, each Limits) ([]net.Listener, error) {
 	four, err := listenOn(ctx, "tcp4", "127.0.0.1", port, each)
 	if err != nil {
@@ -106,12 +106,12 @@ func listenOn(ctx context.Context, network, address string, port int, each Limit
 	return l, nil
 }
 
-// isMissing says that the machine has no IPv6, or no ::1.
+// isMissing reports whether the error means that the machine has no IPv6, or no ::1.
 func isMissing(err error) bool {
 	return errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT)
 }
 
-// PortBefore is the port of the last time, 0 if there was none.
+// PortBefore is the port of the last run, 0 if there was none.
 func PortBefore(dir *atomicfile.Dir) (int, error) {
 	data, err := dir.ReadIf(portFile)
 	if err != nil || data == nil {
@@ -124,7 +124,7 @@ func PortBefore(dir *atomicfile.Dir) (int, error) {
 	return port, nil
 }
 
-// ParsePort reads a port as people type it. 0 is AnyPort.
+// ParsePort parses a port that a person has typed. 0 is AnyPort.
 func ParsePort(text string) (int, error) {
 	port, err := strconv.ParseUint(text, 10, 16)
 	if err != nil {
@@ -139,7 +139,7 @@ func names(port int) (hosts, origins map[string]bool) {
 	for _, name := range []string{"127.0.0.1", "localhost", "[::1]"} {
 		host := name + ":" + strconv.Itoa(port)
 		hosts[host], origins["http://"+host] = true, true
-		if port == 80 { // of http, which nobody writes
+		if port == 80 { // the default port of http, which clients leave out
 			hosts[name], origins["http://"+name] = true, true
 		}
 	}

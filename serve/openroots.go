@@ -18,17 +18,17 @@ import (
 	"c2c/process/survive"
 )
 
-// ErrBusy says that as many roots are in use as the limit allows.
+// ErrBusy reports that as many roots are in use as the limit allows.
 var ErrBusy = errors.New("too many projects are in use")
 
-// openRoots are the roots that are open.
+// openRoots holds the open roots.
 type openRoots struct {
 	open func(root string) (*broker.Broker, error)
-	look func(context.Context, *broker.Broker) // if set, runs as long as a root is open
+	look func(context.Context, *broker.Broker) // if set, runs for each open root until it is closed
 	max  int
 	idle time.Duration
 	log  *slog.Logger
-	// follow runs the hub of a root; a test has it fail.
+	// follow runs the hub of a root; a test makes it fail.
 	follow func(context.Context, *live.Hub) error
 
 	mu     sync.Mutex
@@ -36,22 +36,22 @@ type openRoots struct {
 	closed bool
 }
 
-// OpenRoot is an open root, which several requests use together. Callers must not close it.
+// OpenRoot is an open root that several requests share. Callers must not close it.
 type OpenRoot struct {
 	Broker     *broker.Broker
-	Live       *live.Hub         // looks from the first time that somebody asks it
-	Permission *permission.Store // the tool calls of its sessions that wait for a person
-	Requests   *Requests         // the same as they change
+	Live       *live.Hub         // follows the root from its first use on
+	Permission *permission.Store // the permission requests of its sessions
+	Requests   *Requests         // follows the same requests
 }
 
-// place is an open root, and how many requests use it.
+// place is an open root with the number of requests that use it.
 type place struct {
 	OpenRoot
 	stop    context.CancelFunc // ends the workers
 	workers sync.WaitGroup     // Live, Requests, and look
 	users   int
-	since   time.Time   // when the last user was done
-	timer   *time.Timer // runs while there is no user
+	since   time.Time   // when the last request was done
+	timer   *time.Timer // runs while no request uses it
 }
 
 func (p *openRoots) newPlace(b *broker.Broker) *place {
@@ -62,7 +62,7 @@ func (p *openRoots) newPlace(b *broker.Broker) *place {
 		one.workers.Go(func() { survive.Loop(ctx, log, what, do) })
 	}
 	work("follow permission requests", func() { one.Requests.follow(ctx) })
-	work("look at a root", func() { p.follow(ctx, one.Live) }) // followers are told how that ends
+	work("look at a root", func() { p.follow(ctx, one.Live) }) // its followers get the error
 	if p.look != nil {
 		work("act on the deadlines of a root", func() { p.look(ctx, b) })
 	}
@@ -82,7 +82,7 @@ func newOpenRoots(open func(string) (*broker.Broker, error), max int, idle time.
 
 var errEnds = errors.New("the daemon is about to end")
 
-// use opens a root that is there, if it is not open yet.
+// use gives an existing root, and opens it if necessary.
 func (p *openRoots) use(ctx context.Context, root string) (*OpenRoot, func(), error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
@@ -115,7 +115,7 @@ func (p *openRoots) use(ctx context.Context, root string) (*OpenRoot, func(), er
 	return &one.OpenRoot, func() { once.Do(func() { p.done(root, one) }) }, nil
 }
 
-// keep takes a root that somebody has just opened.
+// keep takes over a root that the caller has just opened.
 func (p *openRoots) keep(b *broker.Broker) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -130,8 +130,8 @@ func (p *openRoots) keep(b *broker.Broker) error {
 	return err
 }
 
-// current gives the place of a root that is open, or nil. What is written to a root that was removed or made anew is lost, so
-// its place leaves the list, and the last request that uses it closes it. It is called with the lock.
+// current gives the place of an open root, or nil. If the root was removed or made again, writes to it are lost: current takes its
+// place from the list, and the last request that uses it closes it. The caller holds the lock.
 func (p *openRoots) current(root string) *place {
 	one := p.all[root]
 	switch {
@@ -145,7 +145,7 @@ func (p *openRoots) current(root string) *place {
 	return nil
 }
 
-// add puts a root into the list that is not there, or closes it. It is called with the lock.
+// add puts a new root into the list, or closes it on an error. The caller holds the lock.
 func (p *openRoots) add(root string, b *broker.Broker) (*place, error) {
 	var err error
 	switch {
@@ -161,7 +161,7 @@ func (p *openRoots) add(root string, b *broker.Broker) (*place, error) {
 	return nil, errors.Join(err, b.Close())
 }
 
-// makeRoom closes the root that no request has used for longest.
+// makeRoom closes the least recently used root.
 func (p *openRoots) makeRoom() bool {
 	oldest := ""
 	for root, one := range p.all {
@@ -210,7 +210,7 @@ func (p *openRoots) close(root string, one *place) {
 	one.close()
 }
 
-// end closes all roots; those in use are closed by their last user.
+// end closes all roots; the last request that uses a root closes that one.
 func (p *openRoots) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -234,7 +234,7 @@ func (p *openRoots) size() int {
 	return len(p.all)
 }
 
-// has reports whether a root is open, and not removed or made anew since.
+// has reports whether a root is open, and was not removed or made again since.
 func (p *openRoots) has(root string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

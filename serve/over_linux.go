@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// established is the state of a TCP connection that both ends have open (tcp_states.h).
+// established is the state of a TCP connection that is open at both ends (tcp_states.h).
 const established = 1
 
-// isOver says whether the other end of a connection has closed it, or our own has lost it. What is sent may still be read then.
+// isOver reports whether the other end of a connection has closed it, or our kernel has lost it. The other end may still read data.
 func isOver(c net.Conn) (over bool) {
 	socket, ok := c.(syscall.Conn)
 	if !ok {

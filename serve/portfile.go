@@ -26,7 +26,7 @@ const (
 
 const maxURLFile = 16 << 10 // bytes; people edit it
 
-// At is the content of the file that says where the daemon listens.
+// At is the content of http-mcp.json, which says where the daemon listens.
 type At struct {
 	URL       string    `json:"url"`
 	Port      int       `json:"port"`
@@ -40,7 +40,7 @@ type At struct {
 	Dir       string    `json:"dir"`  // the project with that root
 }
 
-// url returns the URL of the tools. It has an address, because some clients try "localhost" at ::1 first.
+// url returns the URL of the tools. It has an address, not "localhost", because some clients try that at ::1 first.
 func url(port int) string { return "http://127.0.0.1:" + strconv.Itoa(port) + "/mcp" }
 
 // here describes this process as the listener.
@@ -59,8 +59,8 @@ func (s *Server) here() (At, error) {
 	return at, nil
 }
 
-// ownBuild returns the id of the running build. Without /proc it reads the program's file, which may have been replaced; a
-// daemon asks at its start, so that is unlikely.
+// ownBuild returns the id of the running build. Without /proc it reads the program's file, which may have been replaced. That is
+// unlikely, because a daemon calls ownBuild at its start.
 func ownBuild() string {
 	if id := procstat.BuildID("/proc/self/exe"); id != "" {
 		return id
@@ -101,7 +101,7 @@ func (s *Server) publish(ctx context.Context) error {
 	})
 }
 
-// withdraw removes the file, if it is still ours.
+// withdraw removes the file, if it still describes this process.
 func (s *Server) withdraw(ctx context.Context) error {
 	return underURLLock(ctx, s.cfg.State, func(*atomicfile.Dir) error {
 		at, err := ReadAt(s.cfg.State)
@@ -119,7 +119,7 @@ func remove(state *atomicfile.Dir) error {
 	return nil
 }
 
-// ReadAt says where a daemon listens, or did when it was killed. The error is fs.ErrNotExist if there is no file.
+// ReadAt reads where a daemon listens, or did before it was killed. The error is fs.ErrNotExist if there is no file.
 func ReadAt(state *atomicfile.Dir) (at At, err error) {
 	data, err := state.ReadMost(urlFile, maxURLFile)
 	if err != nil {
@@ -131,7 +131,7 @@ func ReadAt(state *atomicfile.Dir) (at At, err error) {
 	return at, nil
 }
 
-// Reap removes the file of a daemon that was killed. runs reports whether a daemon runs. Reap calls it under the lock of the
+// Reap removes the file of a daemon that was killed. runs reports whether a daemon runs. Reap calls runs under the lock of the
 // file, so it never removes the file of a daemon that starts meanwhile.
 func Reap(ctx context.Context, state *atomicfile.Dir, runs func() (bool, error)) (reaped bool, err error) {
 	if _, err := state.Stat(urlFile); errors.Is(err, fs.ErrNotExist) {

@@ -12,24 +12,24 @@ import (
 	"c2c/wake/watch"
 )
 
-// Requests follows the permission requests of an open root, for all streams that show them. It begins at the first question. Any
-// goroutine may use it.
+// Requests follows the permission requests of an open root, for all streams that show them. It begins at the first call of Now.
+// Any goroutine may use it.
 type Requests struct {
 	store *permission.Store
 	log   *slog.Logger
 	begin sync.Once
-	began chan struct{} // closed at the first question
+	began chan struct{} // closed at the first call of Now
 
 	mu      sync.Mutex
 	all     []permission.Request
-	changed chan struct{} // closed when all has changed, and replaced
+	changed chan struct{} // closed and replaced when all has changed
 }
 
 func newRequests(store *permission.Store, log *slog.Logger) *Requests {
 	return &Requests{store: store, log: log, began: make(chan struct{}), changed: make(chan struct{})}
 }
 
-// Now gives the requests, see permission.Store.List. changed is closed when there are others. Callers must not change the list.
+// Now gives the requests, see permission.Store.List. changed is closed when the list changes. Callers must not modify the list.
 func (q *Requests) Now() (all []permission.Request, changed <-chan struct{}) {
 	q.begin.Do(func() {
 		q.look(context.Background())
@@ -40,10 +40,10 @@ func (q *Requests) Now() (all []permission.Request, changed <-chan struct{}) {
 	return q.all, q.changed
 }
 
-// requestsGap is between two looks at the requests.
+// requestsGap is the shortest time between two reads of the requests.
 const requestsGap = 50 * time.Millisecond
 
-// follow looks at the requests whenever one has changed or expires, until ctx ends.
+// follow reads the requests whenever one has changed or expires, until ctx ends.
 func (q *Requests) follow(ctx context.Context) {
 	select {
 	case <-q.began:
@@ -60,7 +60,7 @@ func (q *Requests) follow(ctx context.Context) {
 	})
 }
 
-// look reads the requests, and says when the next one expires. If they cannot be read, what is known stays, and next is now.
+// look reads the requests, and says when the next one expires. On an error it keeps the last list, and next is now.
 func (q *Requests) look(ctx context.Context) (next time.Time) {
 	var all []permission.Request
 	err := survive.Call(q.log, "read permission requests", func() (err error) {

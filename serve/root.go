@@ -17,20 +17,20 @@ const ProjectHeader = "X-C2C-Project"
 
 const maxPath = 4096
 
-// ErrProject says that a request names a directory that cannot be one.
+// ErrProject reports that a request names a project that is no directory.
 var ErrProject = errors.New(ProjectHeader + " is to be the absolute path of a directory")
 
-// How a root was chosen.
+// What has chosen a root.
 const (
 	ByHeader    = "header"    // the request names a directory
 	ByProcess   = "process"   // the directory in which the client runs
 	ByDirectory = "directory" // that in which the daemon was started
 )
 
-// RootFor finds the root of a request and opens it. The first of these that says one: the header that names a directory, the
-// directory of the client's process, the directory in which the daemon was started. by says which it was.
+// RootFor finds the root of a request and opens it. It uses the first of these that names a directory: the header, the working
+// directory of the client's process, the directory in which the daemon was started. by says which one.
 //
-// A directory that the header names and that is none is an error: mail in another project is worse than none.
+// If the header names no existing directory, RootFor returns an error: mail in the wrong project is worse than none.
 func (s *Server) RootFor(r *http.Request) (root, by string, err error) {
 	dir, err := projectOf(r)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Server) RootFor(r *http.Request) (root, by string, err error) {
 	return root, ByDirectory, err
 }
 
-// projectOf is the directory that a request names, or "". Some clients fill ${…} in, and others send it as it stands.
+// projectOf is the directory that a request names, or "". Some clients expand ${…} in the header, others send it unchanged.
 func projectOf(r *http.Request) (string, error) {
 	values := r.Header.Values(ProjectHeader)
 	if len(values) == 0 || len(values) == 1 && (values[0] == "" || strings.HasPrefix(values[0], "${")) {
@@ -65,7 +65,7 @@ func projectOf(r *http.Request) (string, error) {
 	return filepath.Clean(dir), nil
 }
 
-// workingDirectory is that of a process, "" where the system does not tell.
+// workingDirectory is a process's working directory, "" if c2c cannot find it.
 func workingDirectory(pid int) string {
 	if pid == 0 {
 		return ""
@@ -77,13 +77,13 @@ func workingDirectory(pid int) string {
 	return dir
 }
 
-// isDefault says whether a root is the one of all directories that belong to no repository. Clients with windows often run
-// in / or in the home directory, whatever project they show.
+// isDefault reports whether a root is the one for all directories outside repositories. Clients with windows often run in / or
+// in the home directory, whatever project they show.
 func isDefault(root string) bool {
 	return filepath.Base(root) == "broker" && filepath.Base(filepath.Dir(root)) == "default"
 }
 
-// rootOf gives the root of a directory, and makes it if it is not there.
+// rootOf gives the root of a directory, and makes it if necessary.
 func (s *Server) rootOf(dir string) (string, error) {
 	root, _, err := project.FindRoot(s.cfg.Getenv, dir)
 	if err != nil {

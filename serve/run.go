@@ -12,7 +12,7 @@ import (
 
 const keyTime = time.Second // between two checks of the keys of open streams
 
-// New makes a server, which does not listen yet. The health, the metrics and no other path is answered.
+// New makes a server, which does not listen yet. It answers the health and the metrics paths only; Handle adds others.
 func New(cfg Config) *Server {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -31,7 +31,7 @@ func New(cfg Config) *Server {
 	return s
 }
 
-// Listen opens the port, makes the token if there is none, and writes where the daemon listens. It answers nothing before Run.
+// Listen opens the port, makes the token if there is none, and publishes where the daemon listens. Nothing answers before Run.
 func (s *Server) Listen(ctx context.Context) (err error) {
 	if err := MakeToken(s.cfg.State); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (s *Server) closeListeners() (err error) {
 	return err
 }
 
-// Close ends a server that listens and was not run.
+// Close ends a server after Listen if the caller does not call Run.
 func (s *Server) Close() error {
 	if !s.waits {
 		return nil
@@ -77,16 +77,16 @@ func (s *Server) Close() error {
 	return errors.Join(s.withdraw(ctx), s.closeListeners())
 }
 
-// URL is where clients find the tools, after Listen.
+// URL is the URL of the tools. Call it after Listen.
 func (s *Server) URL() string { return url(s.port) }
 
-// Run answers until ctx ends and the answers that were begun are out, which takes Limits.Grace at most. Listen was called.
+// Run answers requests until ctx ends, and then waits at most Limits.Grace for answers under way. Call Listen first.
 func (s *Server) Run(ctx context.Context) error {
 	s.waits = false
 	server := &http.Server{
 		Handler: s, ReadHeaderTimeout: s.limits.Header, IdleTimeout: s.limits.Idle, MaxHeaderBytes: maxHeader,
 		ConnContext: withConn, ConnState: s.connections.note, DisableGeneralOptionsHandler: true,
-		ErrorLog: slog.NewLogLogger(s.cfg.Log.Handler(), slog.LevelDebug), // what clients do wrong
+		ErrorLog: slog.NewLogLogger(s.cfg.Log.Handler(), slog.LevelDebug), // mistakes of clients
 	}
 	failed := make(chan error, len(s.listeners))
 	var accepting sync.WaitGroup
@@ -107,11 +107,11 @@ func (s *Server) Run(ctx context.Context) error {
 		}
 	}
 	err = errors.Join(err, s.shutdown(server))
-	accepting.Wait() // one that has not begun yet closes its listener only now, and the next daemon needs the port
+	accepting.Wait() // a Serve that has not begun yet closes its listener only now, and the next daemon needs the port
 	return err
 }
 
-// endUnkeyed ends the streams whose key is no longer valid. For a valid key that costs a stat.
+// endUnkeyed ends the streams whose key is no longer valid. To check a valid key costs one stat.
 func (s *Server) endUnkeyed() {
 	for _, one := range s.open.standing() {
 		if !one.still() {
@@ -120,7 +120,7 @@ func (s *Server) endUnkeyed() {
 	}
 }
 
-// shutdown waits for answers, and ends the streams that only tell what happens: the HTTP server's Shutdown would wait for those.
+// shutdown waits for answers, and ends the standing streams: the HTTP server's Shutdown would wait for them.
 func (s *Server) shutdown(server *http.Server) error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.limits.Grace)
 	defer cancel()

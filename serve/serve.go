@@ -1,15 +1,15 @@
-// Package serve is the HTTP side of c2c: it listens on this machine only, checks who a visitor is, opens the roots
-// that requests need, and limits what a visitor can use. The caller of New passes in what answers at each path.
+// Package serve is the HTTP side of c2c: it listens on this machine only, checks each visitor's key, opens the roots
+// that requests need, and limits what a visitor can use. The caller passes in the handler of each path (Handle).
 //
-// One daemon serves all roots of a user. Nothing of c2c needs it or asks it, and it needs no file but these, in the state
+// One daemon serves all roots of a user. No other part of c2c needs it. It has these files, in the state
 // directory:
 //
 //	http-mcp-token   the key of programs that use c2c's tools; made at the first start and kept
-//	http-mcp.json    where the daemon listens; there while it runs, and after a kill until somebody looks
-//	http/port        where it listened last, since clients keep one URL
+//	http-mcp.json    where the daemon listens; exists while it runs, and after a kill until a command reaps it
+//	http/port        its last port, because clients keep the URL
 //	http/http-mcp.lock  held while http-mcp.json is written or removed
 //
-// A Server may be used by any goroutine. That only one runs is what its caller's lock is for (package daemon).
+// Any goroutine may use a Server. Its caller's lock makes sure that only one runs (package daemon).
 package serve
 
 import (
@@ -26,39 +26,39 @@ import (
 	"c2c/serve/underway"
 )
 
-// Route is what is answered at a path, and to whom.
+// Route is a path with its handler, and the visitors that may use it.
 type Route struct {
 	Pattern string // as in http.ServeMux; without a method the handler answers all of them
-	Who     []Kind // with Anyone: a key is looked at, and none is needed
+	Who     []Kind // with Anyone, a visitor needs no key, but the handler sees one
 	Body    int64  // the largest body, in bytes
-	// Stream says that an answer may take as long as it likes. The answer to a GET ends when the daemon is to end, or when
-	// the visitor's key is worth nothing any more.
+	// Stream means that an answer may take any time. The answer to a GET ends when the daemon shuts down, or when the
+	// visitor's key is no longer valid.
 	Stream  bool
 	Handler http.Handler
 }
 
-// Senders knows the tokens of those that may write from outside.
+// Senders finds a sender outside by its token.
 type Senders interface {
 	Sender(token string) (v Visitor, ok bool)
 }
 
-// Persons finds the person that is logged in at the page.
+// Persons finds the person who is logged in at the page.
 type Persons interface {
 	Person(r *http.Request) (v Visitor, ok bool)
 }
 
-// Limits bound what visitors take. The zero value of each stands for the number behind it.
+// Limits bound what visitors can use. A zero field means the value in its comment.
 type Limits struct {
 	Connections int           // 512; if there are more, one without a key is closed first, and an idle one of this user last
-	Streams     int           // 256; an eighth of them for one sender outside; of more, the visitor with most loses its oldest
+	Streams     int           // 256, an eighth for one sender outside; if full, the visitor with the most loses its oldest
 	OpenRoots   int           // 128 roots open
 	Header      time.Duration // 5 s for the header of a request
 	Body        time.Duration // 30 s for its body
 	Idle        time.Duration // 60 s between two requests of a connection
-	Write       time.Duration // 10 s for what is written at once
-	Probe       time.Duration // 15 s between two probes of a connection that is silent
+	Write       time.Duration // 10 s for one write
+	Probe       time.Duration // 15 s between two probes of a silent connection
 	Grace       time.Duration // 5 s for answers when the daemon ends
-	RootIdle    time.Duration // 10 min until a root is closed that nobody needs
+	RootIdle    time.Duration // 10 min until an unused root is closed
 }
 
 const maxHeader = 16 << 10 // bytes
@@ -71,28 +71,28 @@ func (l Limits) withDefaults() Limits {
 	}
 }
 
-// Config says where the daemon's files are, and what it is to know.
+// Config is what a Server needs.
 type Config struct {
 	State *atomicfile.Dir
-	// Port is where to listen. AnyPort is one that is free, LastPort the one of the last time, or 8788, or one that is free.
+	// Port is where to listen. AnyPort is a free port; LastPort is the port of the last run, else 8788, else a free port.
 	Port   int
 	Getenv func(string) string
-	Dir    string // its root is used when nothing says which one; absolute
+	Dir    string // the project of requests that name none; absolute
 	Log    *slog.Logger
 	Now    func() time.Time
 
-	// Open opens a root that is there. OpenHere opens the one of a directory, and makes it.
+	// Open opens an existing root. OpenHere opens the root of a directory, and makes it if necessary.
 	Open     func(root string) (*broker.Broker, error)
 	OpenHere func(dir string) (*broker.Broker, error)
 	// Keep, if set, acts on the deadlines of an open root until ctx ends.
 	Keep func(ctx context.Context, b *broker.Broker)
 
-	Senders Senders // nil: there are none
-	Persons Persons // nil: there is no page
+	Senders Senders // nil: no senders
+	Persons Persons // nil: no page
 	Limits  Limits
 }
 
-// Server is the daemon's listener and all that it keeps.
+// Server is the daemon's HTTP server with its state.
 type Server struct {
 	cfg         Config
 	limits      Limits
@@ -102,21 +102,21 @@ type Server struct {
 	roots       *openRoots
 	connections *connLimiter
 	open        *streams
-	more        []func(context.Context, io.Writer) // of the metrics
+	more        []func(context.Context, io.Writer) // what Measure has added
 
 	listeners []net.Listener
 	port      int
-	waits     bool              // it listens, and does not run yet
-	hosts     map[string]bool   // the Host headers that a request may have
-	origins   map[string]bool   // the Origin headers that it may have
-	busy      underway.Requests // requests whose handler runs
+	waits     bool              // between Listen and Run
+	hosts     map[string]bool   // allowed Host headers
+	origins   map[string]bool   // allowed Origin headers
+	busy      underway.Requests // counts requests whose handler runs
 }
 
-// OpenRoot opens a root, if it is not open yet. The root must be there: a request never makes one by its name. done is called
-// when the place is not needed any more; that alone says that it may be closed.
+// OpenRoot opens a root, if it is not open yet. The root must exist: a request never makes one by its name. The caller calls done
+// when it no longer needs the root; until then it stays open.
 func (s *Server) OpenRoot(ctx context.Context, root string) (place *OpenRoot, done func(), err error) {
 	return s.roots.use(ctx, root)
 }
 
-// Roots are those that are open.
+// Roots lists the open roots.
 func (s *Server) Roots() []string { return s.roots.roots() }

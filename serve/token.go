@@ -20,10 +20,10 @@ const (
 	tokenLen  = 43 // 32 bytes as base64url
 )
 
-// ErrToken says that the file of the token holds no token, or that others may read it.
+// ErrToken reports that the token's file has no token, or that other users may read it.
 var ErrToken = errors.New("no token that only this user knows")
 
-// MakeToken makes the tool token if there is none, and refuses one that others may read or that is none.
+// MakeToken makes the tool token if there is no file. It returns ErrToken if the file is not usable.
 func MakeToken(state *atomicfile.Dir) error {
 	info, err := state.Stat(tokenFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -39,7 +39,7 @@ func MakeToken(state *atomicfile.Dir) error {
 	return err
 }
 
-// RotateToken makes a new tool token. With the old one nobody is let in any more.
+// RotateToken makes a new tool token. The old one is no longer valid.
 func RotateToken(state *atomicfile.Dir) error {
 	var key [32]byte
 	rand.Read(key[:]) // never fails
@@ -49,7 +49,7 @@ func RotateToken(state *atomicfile.Dir) error {
 // TokenFile is the path of the tool token.
 func TokenFile(state *atomicfile.Dir) string { return state.Path() + "/" + tokenFile }
 
-// Token is the token of programs that use c2c's tools; fs.ErrNotExist when no daemon has ever run.
+// Token is the token of programs that use c2c's tools. The error is fs.ErrNotExist if no daemon has ever run.
 func Token(state *atomicfile.Dir) (string, error) {
 	data, err := state.Read(tokenFile)
 	if err != nil {
@@ -62,7 +62,7 @@ func Token(state *atomicfile.Dir) (string, error) {
 	return token, nil
 }
 
-// toolToken is the token as it stands on the disk now: another process may replace it.
+// toolToken is the token that is on disk now: another process may rotate it.
 type toolToken struct {
 	dir *atomicfile.Dir
 
@@ -71,11 +71,11 @@ type toolToken struct {
 	sum  [sha256.Size]byte
 	has  bool
 
-	exposed bool // others may read the file
+	exposed bool // other users may read the file
 	told    bool // isExposed has returned first
 }
 
-// matches says whether a key is the token. Both are hashed, so that the time it takes says nothing of either.
+// matches reports whether a key is the token. It compares hashes, so the time it takes reveals nothing.
 func (t *toolToken) matches(key [sha256.Size]byte) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -83,7 +83,7 @@ func (t *toolToken) matches(key [sha256.Size]byte) bool {
 	return t.has && subtle.ConstantTimeCompare(key[:], t.sum[:]) == 1
 }
 
-// isExposed reports whether no program is let in because others may read the file; first is true at the first call since.
+// isExposed reports whether the token is invalid because other users may read the file; first is true at the first call since then.
 func (t *toolToken) isExposed() (exposed, first bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -92,11 +92,11 @@ func (t *toolToken) isExposed() (exposed, first bool) {
 	return t.exposed, first
 }
 
-// look reads the file if it has changed. Without a token no program is let in.
+// look reads the file if it has changed. Without a token, no key matches.
 func (t *toolToken) look() {
 	info, err := t.dir.Stat(tokenFile)
 	if err == nil && info.Mode().Perm()&0o077 != 0 {
-		t.has, t.file = false, nil // others may know it; MakeToken and doctor say so, and here the refusal does
+		t.has, t.file = false, nil // other users may know it; MakeToken and doctor report it, and here the refusal does
 		t.exposed = true
 		return
 	}
@@ -110,7 +110,7 @@ func (t *toolToken) look() {
 	}
 	token, err := Token(t.dir)
 	if err != nil {
-		return // looked at again with the next request
+		return // the next request tries again
 	}
 	t.sum, t.has, t.file = sha256.Sum256([]byte(token)), true, info
 }

@@ -1,7 +1,7 @@
 // Package sse writes one stream of server-sent events (the HTML standard, section 9.2) to one client.
 //
-// Each write has a deadline, so a client that does not read ends the stream: it is over after the first error. What the kernel has
-// taken may still never be read. A caller that must know has to ask the client.
+// Each write has a deadline, so the stream ends if its client does not read: it is over after the first error. The client may never
+// read bytes that the kernel has taken. A caller that must know needs an answer from the client.
 package sse
 
 import (
@@ -15,12 +15,12 @@ import (
 	"time"
 )
 
-// Event is one event of a stream. The fields that are empty are left out.
+// Event is one event of a stream. Send leaves out empty fields.
 type Event struct {
-	ID, Name string        // of one line each
-	Data     []byte        // each of its lines becomes one; nil: no event, []byte{}: one without words
-	Comment  string        // which clients skip: it keeps a stream open that is quiet
-	Retry    time.Duration // after which a client that has lost the stream comes back
+	ID, Name string        // one line each
+	Data     []byte        // a data field for each line; nil: no event, []byte{}: an event without text
+	Comment  string        // clients skip it: it keeps a quiet stream open
+	Retry    time.Duration // after this time a client that has lost the stream connects again
 }
 
 // Stream is open until its client goes, a write fails, or the handler returns. One goroutine uses it.
@@ -32,25 +32,25 @@ type Stream struct {
 	err   error
 }
 
-// Start answers a request with a stream. Each event must be out within write.
+// Start answers a request with a stream. Each event must be written within the duration write.
 func Start(w http.ResponseWriter, r *http.Request, write time.Duration) (*Stream, error) {
 	s := &Stream{w: w, out: http.NewResponseController(w), ctx: r.Context(), write: write}
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no") // proxies keep what is short otherwise
+	h.Set("X-Accel-Buffering", "no") // otherwise proxies buffer short events
 	w.WriteHeader(http.StatusOK)
 	return s, s.flush(nil)
 }
 
-// Send returns when the kernel has the event, or the error after which the stream is over.
+// Send returns nil when the kernel has the event. After an error the stream is over.
 func (s *Stream) Send(e Event) error {
 	if s.err != nil {
 		return s.err
 	}
 	text, err := e.bytes()
 	if err != nil {
-		return err // of the caller: the stream goes on
+		return err // the caller's mistake: the stream goes on
 	}
 	if len(text) == 0 {
 		return nil
@@ -77,7 +77,7 @@ func (s *Stream) flush(text []byte) error {
 
 var errLine = errors.New("the id or the name of an event is more than one line")
 
-// bytes is the event as it is sent.
+// bytes is the event in its wire form.
 func (e Event) bytes() ([]byte, error) {
 	if strings.ContainsAny(e.ID, "\r\n\x00") || strings.ContainsAny(e.Name, "\r\n") {
 		return nil, errLine
@@ -104,8 +104,8 @@ func (e Event) bytes() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// writeLines writes a text as a field, line by line. A client ends lines at CR LF, LF and CR: a line end left in the text would let
-// its writer begin another field.
+// writeLines writes a text as one field for each line. Clients end lines at CR LF, LF and CR: with a line end left in the text, its
+// author could begin another field.
 func writeLines(b *bytes.Buffer, field string, text []byte) {
 	for {
 		i := bytes.IndexAny(text, "\r\n")

@@ -14,12 +14,12 @@ import (
 	"c2c/sse"
 )
 
-// What the data of events are. Fields are only ever added.
+// The data of the events. We only ever add fields.
 type (
 	helloData struct {
 		As          string `json:"as"`             // tools, outside or person
 		Name        string `json:"name,omitempty"` // of the sender
-		Permissions bool   `json:"permissions"`    // it may decide
+		Permissions bool   `json:"permissions"`    // it may decide permission requests
 	}
 	replyData struct {
 		MessageID string      `json:"message_id"`
@@ -27,11 +27,11 @@ type (
 		From      string      `json:"from_alias"`
 		InReplyTo string      `json:"in_reply_to,omitempty"`
 		ChatID    string      `json:"chat_id,omitempty"`
-		Identity  string      `json:"identity,omitempty"` // for whom behind a bridge it is
+		Identity  string      `json:"identity,omitempty"` // the person behind a bridge who gets it
 		Kind      string      `json:"kind,omitempty"`
 		Tag       string      `json:"tag,omitempty"`
 		Text      string      `json:"text"`
-		Edits     string      `json:"edits,omitempty"` // the message in whose place this one stands
+		Edits     string      `json:"edits,omitempty"` // the message that this one replaces
 		Files     []mail.File `json:"files,omitempty"`
 	}
 	requestData struct {
@@ -40,7 +40,7 @@ type (
 		Tool        string  `json:"tool_name"`
 		Description string  `json:"description"`
 		Input       string  `json:"input_preview"`
-		Partial     bool    `json:"partial,omitempty"` // and that is not all
+		Partial     bool    `json:"partial,omitempty"` // only a part of the input is shown
 		AskedAt     float64 `json:"asked_at"`
 		ExpiresAt   float64 `json:"expires_at"`
 	}
@@ -76,14 +76,14 @@ func verdictOf(r permission.Request) verdictData {
 	return verdictData{r.ID, r.Alias, r.State, r.By, r.Via, r.Proof, r.At}
 }
 
-// messageState is the state of a message, without its words: the reader has those.
+// messageState is the state of a message without its text: the reader has that already.
 func messageState(m live.Mail) any {
 	return struct {
 		Message messageData `json:"message"`
 	}{messageData{m.ID, m.From, m.To, m.State, mail.Seconds(m.At), m.By}}
 }
 
-// send writes an event of JSON. A stream of text has none of these.
+// send writes a JSON event. On a stream of text it writes nothing.
 func (l *listener) send(name string, data any) error {
 	if l.text {
 		return nil
@@ -141,7 +141,7 @@ func (l *listener) reply(m mail.Message) error {
 	return l.send(name, replyData{m.ID, m.TS, m.From, m.InReplyTo, o.ChatID, o.Identity, m.Kind, m.Tag, m.Content, o.Edits, o.Files})
 }
 
-// ask writes that a tool call waits for a person.
+// ask writes a tool call that waits for a person.
 func (l *listener) ask(r permission.Request) error {
 	if l.text {
 		return l.words(requestText(r))
@@ -149,12 +149,12 @@ func (l *listener) ask(r permission.Request) error {
 	return l.send("permission", requestData{r.ID, r.Alias, r.Tool, r.Description, r.Input, r.Partial, r.AskedAt, r.ExpiresAt})
 }
 
-// words writes a text for a terminal, as the reference does.
+// words writes a text for a terminal in the reference's form.
 func (l *listener) words(text string) error {
 	return l.out.Send(sse.Event{Data: []byte(mail.Visible(text, "\n\t"))})
 }
 
-// requestText is the reference's line, with all that the tool is to do: the description alone may be a model's.
+// requestText is the reference's line with the tool's whole input: a model may have written the description.
 func requestText(r permission.Request) string {
 	does := r.Description
 	if r.Input != "" {
@@ -166,11 +166,11 @@ func requestText(r permission.Request) string {
 	return fmt.Sprintf("%s wants to run %s: %s\n\nReply \"yes %s\" or \"no %s\"", r.Alias, r.Tool, indented(does), r.ID, r.ID)
 }
 
-// indented indents all lines but the first: no line of another's words begins at the left, where it could look like another request or
-// the end of its own.
+// indented indents all lines but the first: so no line of a foreign text begins at the left, where it could look like another
+// request or the end of its own.
 func indented(words string) string { return strings.ReplaceAll(words, "\n", "\n    ") }
 
-// replyText is the reference's line. Files, which the reference does not have, stand in lines of their own.
+// replyText is the reference's line. The reference has no files; they follow, one on each line.
 func replyText(m mail.Message, o mail.Origin) string {
 	to := o.ChatID
 	if to == "" {

@@ -1,25 +1,25 @@
-// Package events serves GET /events: it tells what happens in a root as a stream of server-sent events, to every
-// reader with a key.
+// Package events serves GET /events: a stream of server-sent events about what happens in a root, for every reader
+// with a key.
 //
-// A sender outside gets the answers to it, what becomes of the messages that it has sent, and, if it may decide, the
-// permission requests of the sessions to which it may write. A person who is logged in gets the states of all messages, the
-// sessions and all requests; the page has a stream of its own, see package page. A program with the tool token gets the
-// states of the sessions, and nobody's words.
+// A sender outside gets answers to its messages, their states, and, if it may decide, the permission requests of the
+// sessions to which it may write. A person who is logged in gets the states of all messages, the sessions and all
+// requests; the page has a stream of its own, see package page. A program with the tool token gets the states of the
+// sessions, and no text of any message.
 //
-//	hello       who the reader is here. Behind it come all requests that are open
+//	hello       the reader's name and rights. All open requests follow it
 //	reply       an answer to the sender
-//	edit        an answer that stands in the place of an earlier one, "edits"
+//	edit        an answer that replaces an earlier one, "edits"
 //	permission  a tool call that waits for a person
 //	verdict     how such a request has ended
 //	status      the state of a message, or of the sessions
 //
-// An answer is mail in the mailbox of the sender. It is written to the first stream that can take it, and goes to the archive
-// then, from which all others read it. The id of an event says how far its reader has come there, so a reader that comes back
-// with it (Last-Event-ID) has missed nothing:
+// An answer is mail in the mailbox of the sender. The first stream that can take it writes it and puts it into the archive,
+// where all other streams read it. The id of an event says how far its reader has come there, so a reader that comes back
+// with it (Last-Event-ID) misses nothing:
 //
-//	<epoch of the hub>.<update of the hub>.<place in the archive>[.<id of a message behind that place that it has>]
+//	<epoch of the hub>.<update of the hub>.<place in the archive>[.<id of a message after that place that the reader has>]
 //
-// With ?format=text a stream is the one of the Channels reference, "Full example", to be read in a terminal.
+// With ?format=text a stream has the form of the Channels reference, "Full example", to be read in a terminal.
 package events
 
 import (
@@ -43,7 +43,7 @@ type Config struct {
 	Log     *slog.Logger // nil discards
 
 	Write     time.Duration // for each event; 0: 10 s
-	Heartbeat time.Duration // of a stream on which nothing happens; 0: 15 s
+	Heartbeat time.Duration // the longest time without an event or a comment; 0: 15 s
 }
 
 // Handler answers GET /events. Any number of requests may use it at once.
@@ -71,7 +71,7 @@ func (h *Handler) Routes() []serve.Route {
 	return []serve.Route{{Pattern: "GET /events", Who: []serve.Kind{serve.Tools, serve.Sender, serve.Person}, Stream: true, Handler: h}}
 }
 
-// ServeHTTP writes events until the client goes or does not read, or its key is no longer valid.
+// ServeHTTP writes events until the client hangs up or does not read, or its key is no longer valid.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	format := r.URL.Query().Get("format")
 	if format != "" && format != "json" && format != "text" {
@@ -105,7 +105,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.cfg.Log.Debug("a stream of events has ended", "visitor", v.Kind.String(), "err", err)
 }
 
-// refuse says that the root cannot be read now. Only the log says why: an error may name a path, which senders are not to see.
+// refuse answers that the root cannot be read now. Only the log says why: an error may name a path, and senders must not see that.
 func (h *Handler) refuse(w http.ResponseWriter, err error) {
 	if !errors.Is(err, context.Canceled) {
 		h.cfg.Log.Warn("events are refused", "err", err)

@@ -18,7 +18,7 @@ import (
 	"c2c/sse"
 )
 
-// mailGap is how long a mailbox that could not be looked into is left alone.
+// mailGap is how long a stream waits after it could not read a mailbox.
 const mailGap = 5 * time.Second
 
 // listener is one stream of events. One goroutine writes it; another one follows the hub.
@@ -30,12 +30,12 @@ type listener struct {
 	text  bool
 
 	at      position
-	written string // the id that was written last
-	fresh   bool   // its client has none of the hub's updates
+	written string // the last id that was written
+	fresh   bool   // its client has not had any update of the hub
 	start   live.Snapshot
 
-	sessions []byte            // as they were written last
-	asked    map[string]string // the state of each request as it was written last, by session and id
+	sessions []byte            // as last written
+	asked    map[string]string // the last written state of each request, by session and id
 	post     *senderMail       // the mail of a sender outside; nil for others
 }
 
@@ -63,12 +63,12 @@ func (h *Handler) listen(r *http.Request, v serve.Visitor, place *serve.OpenRoot
 	}
 	l.start.Mails = l.own(start.Mails)
 	if !ok {
-		l.start.Mails = nil // its client knows of no message yet
+		l.start.Mails = nil // its client has seen no message yet
 	}
 	return l, nil
 }
 
-// news is what an update of the hub has for a listener.
+// news is the part of a hub's update that concerns a listener.
 type news struct {
 	n        uint64
 	sessions []live.Session
@@ -76,7 +76,7 @@ type news struct {
 	post     bool // its own mailbox has changed
 }
 
-// run writes the stream, until ctx ends or the client takes no more.
+// run writes the stream until ctx ends or a write fails.
 func (l *listener) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -93,7 +93,7 @@ func (l *listener) run(ctx context.Context) error {
 }
 
 func (l *listener) begin() error {
-	defer func() { l.start = live.Snapshot{} }() // a stream is open for days
+	defer func() { l.start = live.Snapshot{} }() // free the memory: a stream may be open for days
 	if err := l.out.Send(sse.Event{Comment: "connected"}); err != nil {
 		return err
 	}
@@ -109,11 +109,11 @@ func (l *listener) begin() error {
 	return nil
 }
 
-// write writes what comes, until ctx ends or the client takes no more.
+// write writes each update and the sender's mail until ctx ends or a write fails.
 func (l *listener) write(ctx context.Context, next <-chan news, ended chan error) error {
 	beat := time.NewTicker(l.h.cfg.Heartbeat)
 	defer beat.Stop()
-	mail := true // there may be some in the sender's mailbox
+	mail := true // the sender's mailbox may have some already
 	var told <-chan struct{}
 	for {
 		requests, changed := l.place.Requests.Now()
@@ -145,7 +145,7 @@ func (l *listener) write(ctx context.Context, next <-chan news, ended chan error
 		case <-wake:
 			mail = true
 		case <-beat.C:
-			mail = true // what was not to be handed over before now
+			mail = true // mail that had to wait until now
 			if err := l.beat(); err != nil {
 				return err
 			}
@@ -171,8 +171,8 @@ func (l *listener) mark() error {
 	return l.out.Send(sse.Event{ID: id})
 }
 
-// follow passes on what is new as fast as the client takes it. The hub does not wait for a slow client: that one gets a snapshot of how
-// things are now.
+// follow passes on updates as fast as the client takes them. The hub does not wait for a slow client: such a client gets a
+// snapshot of the present state.
 func (l *listener) follow(ctx context.Context, next chan<- news) error {
 	give := func(n news) error {
 		select {
@@ -202,7 +202,7 @@ func (l *listener) follow(ctx context.Context, next chan<- news) error {
 	}
 }
 
-// own are the messages whose state the visitor may know, without their text.
+// own gives the messages whose state the visitor may see, without their text.
 func (l *listener) own(mails []live.Mail) (own []live.Mail) {
 	for _, m := range mails {
 		if l.v.Kind == serve.Person || l.v.Kind == serve.Sender && m.External && isFrom(m.Message, l.post.sid) {
@@ -213,7 +213,7 @@ func (l *listener) own(mails []live.Mail) (own []live.Mail) {
 	return own
 }
 
-// isFrom reports whether a sender has written a message. A sender's alias is the id of its session, and no other session may have it.
+// isFrom reports whether a sender has written a message. A sender's alias is its session's id, which no other session can have.
 func isFrom(m mail.Message, sid string) bool { return m.From == sid || m.FromSession == sid }
 
 // concerns reports whether events may have brought the visitor mail, in its mailbox or its archive.
@@ -237,7 +237,7 @@ func (l *listener) take(n news) error {
 	return l.tellSessions(n.sessions)
 }
 
-// tellRequests writes which permission requests have come, and how those ended that the stream has told of.
+// tellRequests writes new permission requests, and how the requests ended that the stream has written before.
 func (l *listener) tellRequests(ctx context.Context, all []permission.Request) error {
 	all, err := l.mine(ctx, all)
 	if err != nil {
@@ -265,7 +265,7 @@ func (l *listener) tellRequests(ctx context.Context, all []permission.Request) e
 	return nil
 }
 
-// mine are the requests that the visitor may see: a person all, a sender those that it can decide.
+// mine gives the requests that the visitor may see: all for a person; for a sender, those that it may decide.
 func (l *listener) mine(ctx context.Context, all []permission.Request) ([]permission.Request, error) {
 	if l.v.Kind == serve.Person || len(all) == 0 {
 		return all, nil

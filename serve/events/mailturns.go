@@ -6,15 +6,15 @@ import (
 	"c2c/serve"
 )
 
-// mailTurns lets one stream at a time hand over the mail of a sender, so that the answers come in one order.
+// mailTurns lets one stream at a time hand over a sender's mail, so that the answers arrive in one order.
 type mailTurns struct {
 	mu     sync.Mutex
-	taken  map[mailbox]bool // the mailboxes whose mail a stream has in hand; true: another stream wants it
-	frees  int              // how often a stream has put mail back or handed it over
-	wanted chan struct{}    // closed when a mailbox that another stream wants is free, and replaced
+	taken  map[mailbox]bool // mailboxes whose mail a stream is handing over; true: another stream waits for it
+	frees  int              // how often a stream has given up its turn
+	wanted chan struct{}    // closed and replaced when a mailbox becomes free for which another stream waits
 }
 
-// mailbox is that of a sender in a root.
+// mailbox is the mailbox of a sender in a root.
 type mailbox struct {
 	place *serve.OpenRoot
 	sid   string
@@ -24,14 +24,14 @@ func newMailTurns() *mailTurns {
 	return &mailTurns{taken: map[mailbox]bool{}, wanted: make(chan struct{})}
 }
 
-// wake is closed when a stream that was refused may try again.
+// wake returns a channel that is closed when a stream that take has refused may try again.
 func (t *mailTurns) wake() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.wanted
 }
 
-// take reports whether the mail is the caller's to hand over, until free. If not, wake tells when it may try again.
+// take reports whether the caller may hand over the mail, until it calls free. If not, wake says when to try again.
 func (t *mailTurns) take(box mailbox) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -40,15 +40,15 @@ func (t *mailTurns) take(box mailbox) bool {
 	return !taken
 }
 
-// freed is how often a stream has had mail no more in hand, see isEmpty.
+// freed counts how often a stream has given up its turn, see isEmpty.
 func (t *mailTurns) freed() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.frees
 }
 
-// isEmpty reports whether a mailbox that was empty still is, since freed was read. False means that another stream may have put mail
-// back, so look again. If another stream has mail in hand now, wake tells when that is over.
+// isEmpty reports whether no stream has given up its turn since freed was read. False means that one may have put mail back: look
+// again. While another stream has the mailbox's turn, isEmpty is true too, and wake says when that is over.
 func (t *mailTurns) isEmpty(box mailbox, freed int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	batch   = 32               // messages that are acknowledged at once
+	batch   = 32               // messages that are acknowledged together
 	ackTime = 10 * time.Second // for a lock
 )
 
-// senderMail is the mail of a sender outside, as one stream gives it.
+// senderMail delivers the mail of a sender outside to one stream.
 type senderMail struct {
 	l   *listener
 	sid string
 	box *inbox.Mailbox
 
-	had  string                    // a message behind the place that the client says it has
-	seen int                       // messages since it said that
-	sent map[mail.Fingerprint]bool // messages that were written before they were in the archive
-	wait time.Time                 // until then the mailbox is left alone: it could not be read
+	had  string                    // a message after the place that the client has, by its own words
+	seen int                       // messages passed since then
+	sent map[mail.Fingerprint]bool // messages that the stream has written before they were in the archive
+	wait time.Time                 // do not read the mailbox before this time: the last read failed
 }
 
 func newSenderMail(l *listener, sid string) (*senderMail, error) {
@@ -34,7 +34,7 @@ func newSenderMail(l *listener, sid string) (*senderMail, error) {
 	return &senderMail{l: l, sid: sid, box: box, sent: map[mail.Fingerprint]bool{}}, nil
 }
 
-// deliver writes the mail that there is. Its error is one of the stream.
+// deliver writes the present mail. Its error is the stream's.
 func (p *senderMail) deliver(ctx context.Context) error {
 	if time.Now().Before(p.wait) {
 		return nil
@@ -62,10 +62,10 @@ func (p *senderMail) deliver(ctx context.Context) error {
 		if err != nil || n == 0 {
 			return err
 		}
-		if ok, err := p.fromArchive(); err != nil || !ok { // it sets the place behind them
+		if ok, err := p.fromArchive(); err != nil || !ok { // it sets the place after them
 			return err
 		}
-		if n > 1 { // the last event names one of them: without a mark, a client that comes back gets the others again
+		if n > 1 { // the last event names one of them only: without a mark, a client that comes back would get the others again
 			if err := p.l.mark(); err != nil {
 				return err
 			}
@@ -73,7 +73,7 @@ func (p *senderMail) deliver(ctx context.Context) error {
 	}
 }
 
-// ready reports whether mail waits that can be handed over now. It takes the mailbox's lock only if mail waits.
+// ready reports whether mail waits that the stream can hand over now. It takes the mailbox's lock only if mail waits.
 func (p *senderMail) ready(ctx context.Context) (bool, error) {
 	if some, err := p.box.Waiting(); err != nil || !some {
 		return false, err
@@ -81,7 +81,7 @@ func (p *senderMail) ready(ctx context.Context) (bool, error) {
 	return p.box.Ready(ctx)
 }
 
-// trouble logs an error, and leaves the mailbox alone for mailGap.
+// trouble logs an error, and stops reading the mailbox for mailGap.
 func (p *senderMail) trouble(ctx context.Context, err error) {
 	if err == nil || ctx.Err() != nil {
 		return
@@ -90,7 +90,7 @@ func (p *senderMail) trouble(ctx context.Context, err error) {
 	p.l.h.cfg.Log.Warn("the mailbox of a sender outside cannot be looked into", "session_id", p.sid, "err", err)
 }
 
-// fromArchive writes what other streams have handed over. ok is false if the archive cannot be read now.
+// fromArchive writes mail that other streams have handed over. ok is false if the archive cannot be read now.
 func (p *senderMail) fromArchive() (ok bool, err error) {
 	for {
 		r, behind, there, err := p.box.Archive().Next(p.l.at.place)
@@ -117,14 +117,14 @@ func (p *senderMail) fromArchive() (ok bool, err error) {
 	}
 }
 
-// count counts a message. After so many the message that the client says it has must be passed, and is forgotten.
+// count counts a message. After batch messages, deliver must have passed the message had, and count forgets it.
 func (p *senderMail) count() {
 	if p.seen++; p.seen > batch {
 		p.had = ""
 	}
 }
 
-// first writes a message that is not in the archive yet, unless the client has had it before the daemon could say so there.
+// first writes a message that is not in the archive yet, unless the client has it: then a daemon has ended before archiving it.
 func (p *senderMail) first(m mail.Message) error {
 	if p.had != "" && m.ID == p.had {
 		p.had = ""
@@ -137,8 +137,8 @@ func (p *senderMail) first(m mail.Message) error {
 	return p.l.reply(m)
 }
 
-// hand writes what waits and puts it into the archive: from then on it is handed. A message whose stream broke waits again. The caller
-// has the turn.
+// hand writes waiting mail and acknowledges it, which puts it into the archive. If the stream breaks, the unwritten messages wait
+// again. The caller has the turn.
 func (p *senderMail) hand(ctx context.Context) (n int, err error) {
 	if ok, err := p.fromArchive(); err != nil || !ok {
 		return 0, err
@@ -158,7 +158,7 @@ func (p *senderMail) hand(ctx context.Context) (n int, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTime)
 	defer cancel()
 	if err := lease.Ack(ctx, inbox.Handles(msgs)...); err != nil {
-		p.trouble(ctx, err) // it may come again, with the same id
+		p.trouble(ctx, err) // c2c may deliver the mail again, with the same ids
 		return 0, nil
 	}
 	for _, m := range msgs {

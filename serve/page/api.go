@@ -34,7 +34,7 @@ func (c *call) b() *broker.Broker { return c.place.Broker }
 // me returns the person's session.
 func (c *call) me() (sessions.Session, error) { return personOf(c.r, c.who, c.b()) }
 
-// refusal is an error that the person can do something about.
+// refusal is an error that the person can remedy.
 type refusal struct {
 	status int
 	error
@@ -44,7 +44,7 @@ func wrong(format string, a ...any) error {
 	return refusal{http.StatusBadRequest, fmt.Errorf(format, a...)}
 }
 
-// body reads the request.
+// body parses the request's body.
 func (c *call) body(into any) error {
 	if err := readJSON(c.r, into); err != nil {
 		return refusal{http.StatusBadRequest, err}
@@ -115,7 +115,7 @@ func listed(all []broker.Mail, more bool, err error) (any, error) {
 	return l, nil
 }
 
-// history returns the messages before a given one, newest first: of all sessions, or of one.
+// history returns the messages of one session or of all, newest first, from before a given message.
 func (p *Page) history(c *call) (any, error) {
 	q := c.r.URL.Query()
 	limit, err := strconv.Atoi(q.Get("limit"))
@@ -133,7 +133,7 @@ func (p *Page) history(c *call) (any, error) {
 	return listed(all, more, err)
 }
 
-// momentOf parses the page's place in the history: the time of a message, in the form that JSON gave it, and its key.
+// momentOf parses the page's place in the history: the time of a message, in its JSON form, and the message's key.
 func momentOf(text string) (broker.Position, error) {
 	if text == "" {
 		return broker.Latest, nil
@@ -172,7 +172,7 @@ func (p *Page) thread(c *call) (any, error) {
 type whole struct {
 	mailView
 	Way   []string `json:"way"`
-	Keeps string   `json:"keeps,omitempty"` // what keeps it from being read
+	Keeps string   `json:"keeps,omitempty"` // why its receiver has not read it
 	Do    string   `json:"do,omitempty"`    // what the person can do about that
 }
 

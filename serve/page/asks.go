@@ -56,7 +56,7 @@ func openAsks(all []permission.Request) []ask {
 	return open
 }
 
-// errUnproven says why a page shows requests and takes no verdict, see Who.Unproven.
+// errUnproven explains why a page shows requests but takes no verdict, see Who.Unproven.
 var errUnproven = errors.New("an agent may have opened this page: answer in the session's own dialog, or run c2c open in a terminal that was open before your sessions")
 
 // decide writes the person's verdict on a request. The page names the request by its id and its session, because two sessions

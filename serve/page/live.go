@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	heartbeat = 15 * time.Second // of a stream on which nothing happens
-	slow      = 10 * time.Second // for each event
+	heartbeat = 15 * time.Second // the longest time without an event or a comment
+	slow      = 10 * time.Second // how long the write of an event may take
 )
 
-// now is all that the page shows at first, and again when it was behind.
+// now is all that the page shows at first, and again after it has missed updates.
 type now struct {
 	Root     string     `json:"root"`
 	Dir      string     `json:"dir"` // where the link was made
@@ -29,20 +29,20 @@ type now struct {
 	Mails    []mailView `json:"mails"` // the newest, the oldest of them first
 }
 
-// change is what has changed since.
+// change is what has changed since the last event.
 type change struct {
-	Sessions []session  `json:"sessions,omitempty"` // all of them, if one has changed
-	Mails    []mailView `json:"mails,omitempty"`    // that are new or have another state
+	Sessions []session  `json:"sessions,omitempty"` // all, if one has changed
+	Mails    []mailView `json:"mails,omitempty"`    // those that are new or have changed their state
 }
 
-// live tells the page what there is, and then what changes.
+// live streams the present state to the page, and then each change.
 func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 	who := serve.VisitorOf(r)
 	guardHeaders(w.Header())
 	s, err := sse.Start(w, r, slow)
 	for err == nil {
 		if err = p.watch(r, who, s); errors.Is(err, live.ErrBehind) {
-			err = nil // it begins anew
+			err = nil // the loop begins again
 		}
 	}
 	if err != nil && r.Context().Err() == nil {
@@ -50,7 +50,7 @@ func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// watch tells of a root, until it is replaced or the page is behind. It never returns nil.
+// watch streams a root until the root is replaced or the page falls behind. It never returns nil.
 func (p *Page) watch(r *http.Request, who serve.Visitor, s *sse.Stream) error {
 	ctx := r.Context()
 	place, done, err := p.roots.OpenRoot(ctx, who.Root)
@@ -75,7 +75,7 @@ func (p *Page) watch(r *http.Request, who serve.Visitor, s *sse.Stream) error {
 	return p.tellAll(ctx, place, all.N, s)
 }
 
-// tellAll writes what changes. It returns the reason why no more changes come.
+// tellAll writes each change. It returns the reason why it has stopped.
 func (p *Page) tellAll(ctx context.Context, place *serve.OpenRoot, after uint64, s *sse.Stream) error {
 	leave, err := place.Permission.Attend() // the person at the page can decide
 	if err != nil {
@@ -107,7 +107,7 @@ func (p *Page) tellAll(ctx context.Context, place *serve.OpenRoot, after uint64,
 	return errors.Join(context.Cause(ctx), leave())
 }
 
-// send writes the events that come, and now and then a comment that shows that the daemon is there.
+// send writes events as they come, and now and then a comment that shows that the daemon lives.
 func send(ctx context.Context, s *sse.Stream, next <-chan sse.Event) error {
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()

@@ -28,8 +28,8 @@ const (
 	codeTime  = time.Minute    // between c2c open and the browser
 	loginTime = 12 * time.Hour // a working day
 
-	// KeyHeader has the key that the page keeps for itself. A cookie alone is sent to whatever listens on another port of
-	// this machine, and comes with a request that another page has made.
+	// KeyHeader carries the key of a tab. A cookie alone proves too little: browsers send it to programs on other ports of
+	// this machine too, and with requests of other pages.
 	KeyHeader = "X-C2C-Key"
 
 	codesDir  = "login"
@@ -38,21 +38,21 @@ const (
 	maxKeys   = 8       // browser tabs of one login; another tab ends the oldest
 	maxFile   = 8 << 10 // bytes
 	maxKey    = 64      // characters
-	maxLogins = 64      // another one ends the login that would end first
+	maxLogins = 64      // one more ends the login that would expire first
 )
 
 // Who names the person for whom a link is made, and the root that the page shows.
 type Who struct {
 	Root  string `json:"root"`
-	Dir   string `json:"dir,omitempty"` // of the project, for the person to see
+	Dir   string `json:"dir,omitempty"` // of the project; the page shows it
 	UID   int    `json:"uid"`
 	Login string `json:"login,omitempty"`
 
-	// Unproven says that the link may have been made for an agent: see broker.ProveTerminal. Such a page takes no verdict.
+	// Unproven means that an agent may have made the link, see broker.ProveTerminal. Such a page takes no verdict.
 	Unproven bool `json:"unproven,omitempty"`
 }
 
-// grant is a file: of a code that is not used yet, or of a login.
+// grant is the file of an unused code, or of a login.
 type grant struct {
 	Who
 	Expires time.Time `json:"expires"`
@@ -73,14 +73,14 @@ func NewCode(files *atomicfile.Dir, who Who, now time.Time) (code string, err er
 	return code, write(dir, code, grant{Who: who, Expires: now.Add(codeTime)})
 }
 
-// newKey is a random word of so many bytes.
+// newKey is the base64url text of size random bytes.
 func newKey(size int) string {
 	key := make([]byte, size)
 	rand.Read(key) // never fails
 	return base64.RawURLEncoding.EncodeToString(key)
 }
 
-// hash is how a key is kept on the disk. Reading the file gives nobody a key that works.
+// hash is the form of a key on disk. A reader of the file does not learn the key.
 func hash(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:])
@@ -96,7 +96,7 @@ func write(dir *atomicfile.Dir, key string, g grant) error {
 	return dir.Write(hash(key)+suffix, append(text, '\n'))
 }
 
-// read gives the grant of a key, if it still holds.
+// read reads the grant of a key; ok reports whether it is valid.
 func read(dir *atomicfile.Dir, key string, now time.Time) (g grant, ok bool) {
 	if len(key) < 16 || len(key) > maxKey {
 		return g, false
@@ -113,13 +113,13 @@ func readFile(dir *atomicfile.Dir, name string) (g grant, err error) {
 	return g, json.Unmarshal(data, &g)
 }
 
-// holds reports whether a grant is for this user and not over. c2c makes none that ends so late as one that fails the last check: the
-// clock was set back.
+// holds reports whether a grant is for this user and has not expired. If it ends later than any new grant would, the clock was set
+// back, and the grant counts as expired.
 func (g grant) holds(now time.Time) bool {
 	return g.UID == os.Geteuid() && filepath.IsAbs(g.Root) && now.Before(g.Expires) && !g.Expires.After(now.Add(loginTime))
 }
 
-// sweep removes the grants that are over, and those that end first until another one has room.
+// sweep removes expired grants, and then those that expire first until there is room for one more.
 func sweep(dir *atomicfile.Dir, now time.Time) error {
 	names, err := dir.Names()
 	if err != nil {
@@ -150,7 +150,7 @@ func sweep(dir *atomicfile.Dir, now time.Time) error {
 	return nil
 }
 
-// remove removes a file that another request may have removed.
+// remove removes a file. It is no error if another request has removed it before.
 func remove(dir *atomicfile.Dir, name string) error {
 	if err := dir.Remove(name); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -158,7 +158,7 @@ func remove(dir *atomicfile.Dir, name string) error {
 	return nil
 }
 
-// EndLogins ends all logins, and makes links worthless that were not used yet. files is the directory serve.FilesDir.
+// EndLogins ends all logins, and revokes unused links. files is the directory serve.FilesDir.
 func EndLogins(files *atomicfile.Dir) (err error) {
 	for _, of := range []string{codesDir, loginsDir} {
 		err = errors.Join(err, removeAll(files, of))
@@ -187,7 +187,7 @@ func removeAll(files *atomicfile.Dir, of string) (err error) {
 	return nil
 }
 
-// Person finds the person who is logged in: the request must have the cookie of a login, and the key of a tab of that.
+// Person finds the logged-in person: the request must have the cookie of a login, and the key of one of that login's tabs.
 func (p *Page) Person(r *http.Request) (v serve.Visitor, ok bool) {
 	_, g, ok := p.find(r)
 	return serve.Visitor{Kind: serve.Person, Name: g.Login, Root: g.Root}, ok
@@ -228,9 +228,9 @@ func (g grant) hasKey(key string) (has bool) {
 	return has
 }
 
-const maxCookies = 16 // that are looked at
+const maxCookies = 16 // how many find looks at
 
-// cookies are the values of the cookies that may be of a login. A browser sends the cookies of all roots to one port.
+// cookies gives the values of cookies that may belong to a login. A browser sends the cookies of all roots to one port.
 func (p *Page) cookies(r *http.Request) (values []string) {
 	for _, c := range r.Cookies() {
 		if strings.HasPrefix(c.Name, p.cookiePrefix(r)) && len(values) < maxCookies {
@@ -240,7 +240,7 @@ func (p *Page) cookies(r *http.Request) (values []string) {
 	return values
 }
 
-// cookiePrefix has the port: a cookie is for all ports of a host.
+// cookiePrefix contains the port, because browsers send a cookie to all ports of a host.
 func (p *Page) cookiePrefix(r *http.Request) string {
 	port := "80"
 	if i := strings.LastIndexByte(r.Host, ':'); i >= 0 {
@@ -254,7 +254,7 @@ func (p *Page) cookieName(r *http.Request, root string) string {
 	return p.cookiePrefix(r) + hash(root)[:8]
 }
 
-// login takes the code of a link, once, and answers with a key for the tab that has it.
+// login exchanges the code of a link, once, for a cookie and the key of a tab.
 func (p *Page) login(w http.ResponseWriter, r *http.Request) {
 	if serve.Stranger(r) {
 		fail(w, http.StatusForbidden, "this page is for another user of this machine")
@@ -286,7 +286,7 @@ func (p *Page) login(w http.ResponseWriter, r *http.Request) {
 	answer(w, map[string]string{"key": key})
 }
 
-// take uses a code up. If several requests have the same code, only the one that removes its file is let in.
+// take uses up a code. If several requests have the same code, only the one that removes its file succeeds.
 func (p *Page) take(code string) (who Who, ok bool, err error) {
 	dir, err := p.files.Sub(codesDir, false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -307,7 +307,7 @@ func (p *Page) take(code string) (who Who, ok bool, err error) {
 	return g.Who, err == nil, err
 }
 
-// enter makes a login, or gives that of the browser one more tab.
+// enter makes a login, or adds a tab to the browser's login.
 func (p *Page) enter(r *http.Request, who Who) (cookie, key string, err error) {
 	p.logins.Lock()
 	defer p.logins.Unlock()
@@ -324,7 +324,7 @@ func (p *Page) enter(r *http.Request, who Who) (cookie, key string, err error) {
 	for _, old := range p.cookies(r) {
 		if was, ok := read(dir, old, now); ok && was.Root == who.Root {
 			g.Keys, cookie = was.Keys, old
-			g.Unproven = g.Unproven && was.Unproven // it is the browser that was let in then
+			g.Unproven = g.Unproven && was.Unproven // this browser may have proved itself before
 		}
 	}
 	cookie, key = cmp.Or(cookie, newKey(32)), newKey(32)
@@ -334,7 +334,7 @@ func (p *Page) enter(r *http.Request, who Who) (cookie, key string, err error) {
 	return cookie, key, write(dir, cookie, g)
 }
 
-// logout ends the login that a request has, for all its tabs.
+// logout ends the request's login, for all its tabs.
 func (p *Page) logout(w http.ResponseWriter, r *http.Request) {
 	p.logins.Lock()
 	defer p.logins.Unlock()

@@ -10,23 +10,23 @@ import (
 	"c2c/live"
 )
 
-// mail is a message as the page shows it. Its words are made visible: no control character, and none that turns a line.
+// mailView is a message as the page shows it. Its text contains no control characters and none that reverse a line.
 type mailView struct {
-	Key     string  `json:"key"` // the same wherever the message is
+	Key     string  `json:"key"` // stays the same when the message moves
 	ID      string  `json:"id"`
 	Short   string  `json:"short"`
 	From    string  `json:"from"`
 	To      string  `json:"to"`
 	Session string  `json:"session,omitempty"` // whose mailbox it is in
 	Text    string  `json:"text"`
-	Cut     int     `json:"cut,omitempty"` // bytes of the whole text, when this is its beginning
+	Cut     int     `json:"cut,omitempty"` // size of the whole text in bytes, if Text is only its beginning
 	TS      float64 `json:"ts"`            // when it was sent, in seconds; 0: not known
 	Kind    string  `json:"kind,omitempty"`
 	Tag     string  `json:"tag,omitempty"`
 	Answers string  `json:"answers,omitempty"` // an id
 	Person  bool    `json:"person,omitempty"`
 	Outside bool    `json:"outside,omitempty"` // from outside of c2c
-	Held    bool    `json:"held,omitempty"`    // until a person lets the conversation go on
+	Held    bool    `json:"held,omitempty"`    // waits until a person lets the conversation go on
 
 	State string `json:"state"`
 	Since int64  `json:"since,omitempty"` // when it came into that state
@@ -34,17 +34,17 @@ type mailView struct {
 	Why   string `json:"why,omitempty"`
 }
 
-// maxText is how many bytes of a text the page gets in a list. It asks for the whole one.
+// maxText is how many bytes of a text a list contains. The page requests a whole text separately.
 const maxText = 4 << 10
 
 func visible(text string) string { return mail.Visible(text, "") }
 
-// body is a text with its lines.
+// body makes a text visible, and keeps its lines.
 func body(text string) string {
 	return mail.Visible(strings.ReplaceAll(text, "\r\n", "\n"), "\n\t")
 }
 
-// mailOf is a message with at most so many bytes of its text; negative: all.
+// mailOf is a message with at most most bytes of its text; negative: all.
 func mailOf(m mail.Message, most int) mailView {
 	one := mailView{ID: m.ID, Short: visible(mail.ShortID(m.ID)), From: visible(m.From), To: visible(m.To), Kind: visible(m.Kind), Tag: visible(m.Tag),
 		Answers: m.InReplyTo, Person: m.FromPerson, Outside: m.External, Held: m.Held != "" && m.KeptBack(mail.Seconds(time.Now())), TS: m.TS}
@@ -65,7 +65,7 @@ func milli(t time.Time) int64 {
 
 func keyOf(t mail.Fingerprint) string { return hex.EncodeToString(t[:]) }
 
-// liveMail is a message as the hub has it, which may have cut its text already.
+// liveMail is a message from the hub, which may have cut its text already.
 func liveMail(m live.Mail) mailView {
 	one := mailOf(m.Message, maxText)
 	if m.Cut {
@@ -76,7 +76,7 @@ func liveMail(m live.Mail) mailView {
 	return one
 }
 
-// foundMail is a message that was looked for.
+// foundMail is a message from a search or the history.
 func foundMail(m broker.Mail, most int) mailView {
 	one := mailOf(m.Message, most)
 	one.Key, one.Session = keyOf(m.Fingerprint()), m.Status.SessionID
@@ -103,11 +103,11 @@ type session struct {
 	Does     string `json:"does"`
 	Since    int64  `json:"since,omitempty"`
 	Waiting  int    `json:"waiting,omitempty"` // messages
-	Handed   int    `json:"handed,omitempty"`  // messages that a reader has in hand
+	Handed   int    `json:"handed,omitempty"`  // messages that a reader has leased
 	Oldest   int64  `json:"oldest,omitempty"`
 	LastRead int64  `json:"last_read,omitempty"`
 	Quiet    bool   `json:"quiet,omitempty"`
-	Ring     string `json:"ring,omitempty"` // what became of the last one, in words
+	Ring     string `json:"ring,omitempty"` // the outcome of the last ring, in words
 	RingAt   int64  `json:"ring_at,omitempty"`
 	Surface  string `json:"surface,omitempty"` // full: mail rings it; degraded: it sees mail when it next does something
 	Error    string `json:"error,omitempty"`

@@ -1,14 +1,14 @@
 // Package page is the page of c2c in a browser: the sessions of a root, their mail as it flows, and a person who reads, writes
 // and decides.
 //
-// A person who runs c2c open gets a link that works once, within a minute. The code in it stands behind the #, so no request
+// A person who runs c2c open gets a link that works once, within a minute. The code in it follows the #, so no URL of a request
 // and no log has it; the page posts it. The answer is a cookie, which scripts cannot read, and a key, which the page keeps for
-// its tab and sends with each request: neither is worth anything without the other. On the disk there are only hashes:
+// its tab and sends with each request: neither works without the other. On disk there are only hashes:
 //
-//	http/login/<hash>.json  a code that was not used yet: for which root and user, until when
+//	http/login/<hash>.json  an unused code: for which root and user, until when
 //	http/page/<hash>.json   a login: the same, and the hashes of the keys of its tabs
 //
-// The page's files are in the program. The page asks no other server, and shows what others wrote as text alone.
+// The page's files are in the program. The page loads nothing from other servers, and shows mail as plain text only.
 package page
 
 import (
@@ -52,7 +52,7 @@ type Page struct {
 	roots  Roots
 	now    func() time.Time
 	log    *slog.Logger
-	logins sync.Mutex // held while the file of a login is changed
+	logins sync.Mutex // held while a request changes the file of a login
 }
 
 // New makes a page.
@@ -72,8 +72,8 @@ const (
 	maxBody  = 2 << 20 // a message of 256 KiB may be six times as long in JSON
 )
 
-// Routes are the paths of the page, which shows what places opens. The files and the login need no key; all that tells or does
-// something does. It is called once, before the first request.
+// Routes are the paths of the page; places opens the roots that it shows. Only the files and the login need no key. The caller
+// calls Routes once, before the first request.
 func (p *Page) Routes(places Roots) []serve.Route {
 	p.roots = places
 	anyone, person := []serve.Kind{serve.Anyone}, []serve.Kind{serve.Person}
@@ -102,7 +102,7 @@ func (p *Page) Routes(places Roots) []serve.Route {
 	return append(routes, serve.Route{Pattern: "GET /api/live", Who: person, Stream: true, Handler: http.HandlerFunc(p.live)})
 }
 
-// policy lets the page load its own files and nothing else, and run no text as a script.
+// policy lets the page load only its own files, and run no text as a script.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; " +
 	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
@@ -118,11 +118,11 @@ func guardHeaders(h http.Header) {
 var types = map[string]string{"page.html": "text/html; charset=utf-8", "page.js": "text/javascript; charset=utf-8",
 	"page.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml"}
 
-// file answers with one of the page's files, or that the browser has it already.
+// file answers with one of the page's files, or with 304 if the browser has it.
 func file(name string) http.Handler {
 	data, err := static.ReadFile("static/" + name)
 	if err != nil {
-		panic(err) // it is in the program
+		panic(err) // impossible: the file is in the program
 	}
 	sum := sha256.Sum256(data)
 	etag := `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
@@ -130,7 +130,7 @@ func file(name string) http.Handler {
 		h := w.Header()
 		guardHeaders(h)
 		h.Set("ETag", etag)
-		h.Set("Cache-Control", "no-cache") // the next c2c has another one
+		h.Set("Cache-Control", "no-cache") // the next version of c2c may have another file
 		if r.Header.Get("If-None-Match") == etag {
 			w.WriteHeader(http.StatusNotModified)
 			return
@@ -153,14 +153,14 @@ func answer(w http.ResponseWriter, v any) {
 	}
 }
 
-// fail answers with a sentence. Errors name what others wrote.
+// fail answers with a sentence. It makes the text visible, because errors may contain foreign text.
 func fail(w http.ResponseWriter, status int, why string) {
 	jsonHeaders(w.Header())
 	w.WriteHeader(status)
 	json.NewEncoder(w).Encode(map[string]string{"error": mail.Visible(why, "")})
 }
 
-// fails answers and logs that the daemon could not do something; the browser is not at fault.
+// fails logs an error of the daemon and answers with status 500: the browser is not at fault.
 func (p *Page) fails(w http.ResponseWriter, what string, err error) {
 	p.log.Error("page: "+what, "err", err)
 	fail(w, http.StatusInternalServerError, fmt.Sprintf("%s: %v", what, err))
@@ -168,7 +168,7 @@ func (p *Page) fails(w http.ResponseWriter, what string, err error) {
 
 var errJSON = errors.New("want a body of JSON")
 
-// readJSON reads a request. A form of another page has no such type.
+// readJSON parses a JSON request. A form of another page cannot send this content type.
 func readJSON(r *http.Request, into any) error {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return fmt.Errorf("%w, with its Content-Type", errJSON)

@@ -11,11 +11,11 @@ import (
 	"c2c/sessions"
 )
 
-// draft is what the person has written. ID is chosen by the page, so that a draft that is sent again because no answer came
-// is one message.
+// draft is what the person has written. The page chooses ID, so that a draft that it sends again, because no answer came,
+// stays one message.
 type draft struct {
 	ID      string `json:"id"`
-	To      string `json:"to"`      // an alias; of an answer nothing
+	To      string `json:"to"`      // an alias; empty for an answer
 	Answers string `json:"answers"` // the id of a message, with its key
 	Key     string `json:"key"`
 	Text    string `json:"text"`
@@ -23,15 +23,15 @@ type draft struct {
 	Tag     string `json:"tag"`
 }
 
-// receipt says that the message is on the disk of its receiver, and no more.
+// receipt confirms that the message is in its receiver's mailbox on disk, and no more.
 type receipt struct {
 	ID    string `json:"id"`
 	To    string `json:"to"`
-	Note  string `json:"note,omitempty"` // what keeps its receiver from reading it at once
+	Note  string `json:"note,omitempty"` // why its receiver may not read it at once
 	Again bool   `json:"again,omitempty"`
 }
 
-// draft reads what the person has written, and gives the person's session.
+// draft parses what the person has written, and gives the person's session.
 func (c *call) draft() (d draft, me sessions.Session, err error) {
 	if err := c.body(&d); err != nil {
 		return d, me, err
@@ -67,7 +67,7 @@ func (p *Page) send(c *call) (any, error) {
 	return receiptOf(c.b().Send(c, me, d.message()))
 }
 
-// reply answers a message: whoever wrote it, whatever that is called now. The person has read what it answers.
+// reply answers a message. It finds the writer even under a new alias. The person has read the answered message.
 func (p *Page) reply(c *call) (any, error) {
 	d, me, err := c.draft()
 	if err != nil {
@@ -86,7 +86,7 @@ func (p *Page) reply(c *call) (any, error) {
 	return receiptOf(r, err)
 }
 
-// read takes those messages of the person's own mail that the page has shown. What has come meanwhile waits.
+// read marks as read the person's own messages that the page has shown. Newer messages wait.
 func (p *Page) read(c *call) (any, error) {
 	var asked struct {
 		Keys []string `json:"keys"`
@@ -102,7 +102,7 @@ func (p *Page) read(c *call) (any, error) {
 	return map[string]int{"read": n}, err
 }
 
-// take marks the person's waiting messages with these keys as read, and returns how many they were.
+// take marks the person's waiting messages with these keys as read, and returns how many it has marked.
 func (c *call) take(me sessions.Session, keys ...string) (n int, err error) {
 	box, err := c.b().Mailbox(me.ID)
 	if err != nil {

@@ -4,14 +4,14 @@ package underway
 
 import "sync"
 
-// Requests are those whose handlers run. Any goroutine may use it.
+// Requests counts the requests whose handlers run. Any goroutine may use it.
 type Requests struct {
 	running sync.WaitGroup
 	mu      sync.Mutex
 	over    bool
 }
 
-// Begin counts a request in, which calls Done at its end. It reports false after End: the request must not be served.
+// Begin adds a request; the caller calls Done at its end. After End, Begin reports false: the caller must not serve the request.
 func (r *Requests) Begin() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -21,10 +21,10 @@ func (r *Requests) Begin() bool {
 	return !r.over
 }
 
-// Done counts a request out.
+// Done removes a request.
 func (r *Requests) Done() { r.running.Done() }
 
-// End lets no other request begin, and waits for those that run.
+// End makes Begin report false from now on, and waits for the running requests.
 func (r *Requests) End() {
 	r.mu.Lock()
 	r.over = true

@@ -22,8 +22,8 @@ type letter struct {
 	broker.Origin
 }
 
-// letter makes a message of a request. A body is text. If it is a JSON object and c2c knows all its members, they are the message;
-// another object is shown as it is, since it may say more than c2c would keep.
+// letter makes a message from a request. A body is text, unless it is a JSON object of which c2c knows all members: then they are
+// the message's fields. c2c keeps any other object as text, because it may say more than the fields can.
 func (q *request) letter() (l letter, err error) {
 	l.To, l.Kind, l.ChatID = q.to, q.query["kind"], q.query["chat_id"]
 	l.Path, l.Method, l.Identity = q.path, http.MethodPost, q.identity
@@ -34,7 +34,7 @@ func (q *request) letter() (l letter, err error) {
 	if q.sender.Scheme == senders.GitHub {
 		body, err = q.payload()
 	} else if q.media == jsonMedia || q.media != "text/plain" && !q.sender.Bridge {
-		// A bridge passes on what somebody typed. Typed JSON could name another chat, so it counts only if the bridge says it is JSON.
+		// A bridge passes on typed text. Typed JSON could name another chat, so parse it only if the bridge calls it JSON.
 		err = l.members(body)
 	}
 	if err != nil {
@@ -55,7 +55,7 @@ func (q *request) letter() (l letter, err error) {
 
 const jsonMedia = "application/json"
 
-// members takes a message out of a JSON object, if c2c knows all its members.
+// members parses a message from a JSON object. It returns errOther if c2c does not know all members.
 func (l *letter) members(body []byte) error {
 	if text := bytes.TrimLeft(body, " \t\r\n"); len(text) == 0 || text[0] != '{' || !json.Valid(body) {
 		return nil
@@ -89,10 +89,10 @@ func (l *letter) members(body []byte) error {
 	return nil
 }
 
-// errOther says that an object has other members.
+// errOther reports that an object has members that c2c does not know.
 var errOther = refuse(http.StatusBadRequest, "another object")
 
-// payload is the JSON of GitHub, which is sent as it is or in a form.
+// payload is the JSON of a request from GitHub, which sends it plain or in a form.
 func (q *request) payload() ([]byte, error) {
 	if q.media != "application/x-www-form-urlencoded" {
 		return q.body, nil
@@ -104,7 +104,7 @@ func (q *request) payload() ([]byte, error) {
 	return []byte(form["payload"][0]), nil
 }
 
-// check refuses what cannot be sent, with a sentence for the sender.
+// check returns an error, with a sentence for the sender, if c2c cannot send the letter.
 func (l letter) check() error {
 	if l.Kind != "" && !slices.Contains(broker.Kinds(), l.Kind) {
 		return refuse(http.StatusBadRequest, "kind %.40q is none of %q", l.Kind, broker.Kinds())

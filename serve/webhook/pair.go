@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// knock answers a sender that was not let in yet: with a code the first time, and then with nothing. Its text is not read.
+// knock answers a person behind a bridge who is not allowed yet: with a code the first time, later without. It reads no text.
 func (h *Hooks) knock(ctx context.Context, q *request) (said, error) {
 	code, first, err := h.cfg.Senders.Knock(ctx, q.sender, q.identity)
 	if err != nil {

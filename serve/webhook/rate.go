@@ -12,10 +12,10 @@ const maxBuckets = 4096
 
 var (
 	perSender = ratelimit.Limit{Burst: 10, Interval: 2 * time.Second}
-	badKeys   = ratelimit.Limit{Burst: 20, Interval: time.Second / 20} // requests without a key that are answered in full
+	badKeys   = ratelimit.Limit{Burst: 20, Interval: time.Second / 20} // requests without a valid key that get a full answer
 )
 
-// rates bound how often somebody writes. They are kept in memory: a daemon that is started anew begins anew.
+// rates bounds how often each sender writes. It is in memory only, so a restarted daemon counts from zero.
 type rates struct {
 	now func() time.Time
 
@@ -28,7 +28,7 @@ func newRates(now func() time.Time) *rates {
 	return &rates{now: now, all: map[string]ratelimit.Bucket{}}
 }
 
-// take takes a turn of a name. wait is 0, or in how many seconds there is one.
+// take takes a token from a name's bucket. wait is 0, or the seconds until there is one.
 func (r *rates) take(name string) (wait int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -45,14 +45,14 @@ func (r *rates) take(name string) (wait int) {
 	return max(1, int(math.Ceil(b.Wait(perSender, now).Seconds())))
 }
 
-// takeBad takes a turn of those who have no key.
+// takeBad takes a token from the bucket of all requests without a valid key.
 func (r *rates) takeBad() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.bad.Take(badKeys, r.now())
 }
 
-// forget drops those that are full again, when there are many. It is called with the lock.
+// forget drops full buckets when there are many. The caller holds the lock.
 func (r *rates) forget(now time.Time) {
 	if len(r.all) < maxBuckets {
 		return

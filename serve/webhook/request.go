@@ -13,14 +13,14 @@ import (
 	"c2c/serve"
 )
 
-// senderHeader names the person behind a bridge who has written. It never names a room: then everybody in the room could write.
+// senderHeader names the writing person behind a bridge. It must not name a room: everybody in the room could write then.
 const senderHeader = "X-Sender"
 
-// request is one whose sender is proven.
+// request is a request whose sender has proved itself.
 type request struct {
 	sender   senders.Sender
-	identity string // behind a bridge
-	unknown  bool   // and not let in yet; then the body was not read
+	identity string // of the person behind a bridge
+	unknown  bool   // that person is not allowed yet; if so, c2c has not read the body
 	to       string // the alias, as the list has it
 	first    bool   // POST /
 	proof    string // identifies a signed request; "" if the sender has shown a token
@@ -53,7 +53,7 @@ func (h *Hooks) read(w http.ResponseWriter, r *http.Request) (*request, error) {
 	return q, nil
 }
 
-// identify finds the sender by its token or its signature. Until it has, the sender learns nothing else.
+// identify finds the sender by its token or its signature. Without either, the answer reveals nothing else.
 func (h *Hooks) identify(w http.ResponseWriter, r *http.Request, q *request) error {
 	v := serve.VisitorOf(r)
 	switch v.Kind {
@@ -92,8 +92,8 @@ func (q *request) address(r *http.Request) error {
 	return nil
 }
 
-// admit checks the person behind a bridge, and the rate. All unknown people share one rate, so they take nothing from the known
-// ones.
+// admit checks the person behind a bridge, and the rate. All unknown people share one bucket, so they slow down no known
+// person.
 func (h *Hooks) admit(q *request) error {
 	names := q.header.Values(senderHeader)
 	if len(names) > 1 {
@@ -120,7 +120,7 @@ func (h *Hooks) admit(q *request) error {
 	return nil
 }
 
-// nobody refuses an unknown sender, always with the same words. Of many such requests it logs only some.
+// nobody refuses an unknown sender, always with the same words. If there are many such requests, it logs only some.
 func (h *Hooks) nobody() error {
 	if !h.rates.takeBad() {
 		return &refusal{http.StatusTooManyRequests, "too many requests without a key", 1}
@@ -150,7 +150,7 @@ func (q *request) readBody(r *http.Request) (err error) {
 	return nil
 }
 
-// mediaOf is the type of a body. Files are refused, and what is text whatever it is called is looked at.
+// mediaOf is the media type of a body. It refuses types of files, and lets unknown types pass: letter checks that the body is text.
 func mediaOf(h http.Header) (string, error) {
 	given := h.Values("Content-Type")
 	if len(given) == 0 {

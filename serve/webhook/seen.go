@@ -28,7 +28,7 @@ const (
 	maxSeen  = 256 << 10
 )
 
-// errOtherBody: a signed request with this id came before, with another body.
+// errOtherBody reports that c2c has accepted a signed request with this id and another body before.
 var errOtherBody = errors.New("another request with this id was taken before")
 
 // once runs store if the request is new, and remembers the request if store succeeds. again is true for a repeated request: its
@@ -57,7 +57,7 @@ func (s *seen) once(from senders.Sender, proof string, body []byte, store func()
 			if len(before) == len(said) && before != said {
 				return false, errOtherBody
 			}
-			return true, nil // also if the line has no hash of the body
+			return true, nil // even if the line has no hash of the body
 		}
 		if file == name {
 			size = len(data)

@@ -29,8 +29,8 @@ const (
 	maxSignatures = 32              // in one request: a sender that changes its secret signs with both secrets
 )
 
-// verify checks by the signature whether a request comes from the sender that it names. It reads the body for that, and does
-// not interpret it before.
+// verify checks by the signature whether a request comes from the sender that it names. It reads the body for that, but does
+// not interpret it.
 func (h *Hooks) verify(w http.ResponseWriter, r *http.Request, q *request) error {
 	s, ok := h.cfg.Senders.ByName(q.query["from"])
 	if !ok || s.Scheme == "" || len(r.Header.Values("Authorization")) > 0 {
@@ -114,14 +114,14 @@ func sumOf(s senders.Sender, proof string) [sha256.Size]byte {
 	return sha256.Sum256([]byte("webhook\x00" + s.Name + "\x00" + strconv.FormatFloat(s.Created, 'f', -1, 64) + "\x00" + proof))
 }
 
-// unproven are the requests whose bodies are read before their sender is known. They take memory, so they are few, and a new one ends the
-// oldest: a client that only begins requests shuts out no other.
+// unproven holds the requests whose bodies verify reads before it knows the sender. They take memory, so there are few, and a new
+// one ends the oldest: a client that only begins requests shuts out no other.
 type unproven struct {
 	mu  sync.Mutex
 	all []*reading
 }
 
-// reading is the body of one request.
+// reading is one request whose body verify reads.
 type reading struct{ end func() }
 
 const maxUnproven = 64

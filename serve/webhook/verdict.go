@@ -10,7 +10,7 @@ import (
 	"c2c/serve"
 )
 
-// decide records the verdict of a sender that may give one, on a request of a session that it may write to.
+// decide records a sender's verdict, if the sender may give one, on a permission request of a session to which it may write.
 func (h *Hooks) decide(ctx context.Context, place *serve.OpenRoot, q *request, id string, allow bool) (said, error) {
 	v := permission.Verdict{Allow: allow, By: q.sender.Name, Via: "webhook", Proof: "key of a sender"}
 	if q.identity != "" {
@@ -42,14 +42,14 @@ func (h *Hooks) decide(ctx context.Context, place *serve.OpenRoot, q *request, i
 	case errors.As(err, &expired):
 		return said{}, refuse(http.StatusGone, "%v", err)
 	case errors.Is(err, permission.ErrUnknown), errors.Is(err, permission.ErrNoRight):
-		// Alike, so that nobody learns which ids other sessions have.
+		// The same answer for both, so that a sender cannot find out the ids of other sessions' requests.
 		return said{}, refuse(http.StatusNotFound, "%v", permission.ErrUnknown)
 	}
 	return said{}, err
 }
 
-// mayDecideFor gives the sessions for which a verdict counts: that of the alias in the path, or all that the sender may
-// write to. It is never nil without an error, since nil would mean everybody.
+// mayDecideFor gives the sessions for which a verdict counts: the session of the alias in the path, or all to which the
+// sender may write. Without an error it is never nil, because nil would mean all sessions.
 func (h *Hooks) mayDecideFor(ctx context.Context, b *broker.Broker, q *request) ([]string, error) {
 	all, err := b.Sessions(ctx)
 	if err != nil {

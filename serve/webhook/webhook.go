@@ -1,13 +1,13 @@
-// Package webhook takes mail from outside over HTTP: from a program that has a token, from one that signs what it sends
-// (GitHub, Standard Webhooks), and from people behind a bridge, each of whom a person of this machine has let in.
+// Package webhook takes mail from outside over HTTP: from a program that has a token, from a service that signs its requests
+// (GitHub, Standard Webhooks), and from people behind a bridge, after a person of this machine has approved each.
 //
-//	POST /in/<alias>   to one of the aliases that the sender may write to
+//	POST /in/<alias>   to one of the aliases to which the sender may write
 //	POST /             to the first of them; it is the form of the Channels reference
 //
-// A message is answered when it is on the disk of the receiver's mailbox. What is no mail ("yes abcde") answers a permission
-// request, if the sender may. An unknown sender is told nothing; behind a bridge it gets a code, once.
+// The answer comes when the message is in the receiver's mailbox on disk. A text like "yes abcde" is no mail: it is a verdict on a
+// permission request. An unknown sender learns nothing; an unknown person behind a bridge gets a code, once.
 //
-// It checks, in this order, the sender, the rate, the whole body and its signature, and reads only then what the body says.
+// It checks, in this order, the sender, the rate, the whole body and its signature, and only then interprets the body.
 package webhook
 
 import (
@@ -37,22 +37,22 @@ const (
 	maxBody = 1 << 20 // bytes of a request
 	// maxWaiting is how many messages of one sender wait in a mailbox.
 	maxWaiting = 1000
-	// storeTime is for storing a message. A sender that has hung up by then has its message stored all the same.
+	// storeTime is how long storing a message may take. It goes on when the sender hangs up.
 	storeTime = 8 * time.Second
 )
 
-// Config is what the paths need.
+// Config is what Hooks needs.
 type Config struct {
 	Senders *senders.List
 	// OpenRoot opens a root, see serve.Server.
 	OpenRoot func(ctx context.Context, root string) (*serve.OpenRoot, func(), error)
-	// Files has the signatures that were seen. The caller closes it.
+	// Files is the directory with the accepted signatures. The caller closes it.
 	Files *atomicfile.Dir
 	Log   *slog.Logger
 	Now   func() time.Time
 }
 
-// Hooks answers the paths. Any goroutine may use it.
+// Hooks answers requests at the paths above. Any goroutine may use it.
 type Hooks struct {
 	cfg      Config
 	rates    *rates
@@ -60,7 +60,7 @@ type Hooks struct {
 	seen     *seen
 }
 
-// New makes the paths. Log and Now may be nil.
+// New makes a Hooks. Log and Now may be nil.
 func New(cfg Config) *Hooks {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -71,7 +71,7 @@ func New(cfg Config) *Hooks {
 	return &Hooks{cfg: cfg, rates: newRates(cfg.Now), unproven: &unproven{}, seen: &seen{dir: cfg.Files, all: map[string]*sync.Mutex{}}}
 }
 
-// Routes are the paths for a Server. A request without a token is let through to have its signature looked at.
+// Routes are the paths for a Server. They let requests without a token pass, because those may have a signature.
 func (h *Hooks) Routes() []serve.Route {
 	who := []serve.Kind{serve.Sender, serve.Anyone}
 	return []serve.Route{
@@ -80,20 +80,20 @@ func (h *Hooks) Routes() []serve.Route {
 	}
 }
 
-// Keys tells a Server whose token a request has.
+// Keys finds the sender of a token for a Server.
 type Keys struct{ List *senders.List }
 
-// Sender says which sender has a token.
+// Sender finds the sender that has a token.
 func (k Keys) Sender(token string) (serve.Visitor, bool) {
 	s, ok := k.List.ByToken(token)
 	return serve.Visitor{Kind: serve.Sender, Name: s.Name, Root: s.Root}, ok
 }
 
-// refusal is an answer that is no success, with a sentence that says what to do.
+// refusal is an answer with an error status, and a sentence that says what to do.
 type refusal struct {
 	status int
 	text   string
-	after  int // seconds until it may be tried again; 0: the answer does not say
+	after  int // seconds until the sender may try again; 0: the answer does not say
 }
 
 func (e *refusal) Error() string { return e.text }
@@ -102,7 +102,7 @@ func refuse(status int, format string, args ...any) error {
 	return &refusal{status: status, text: fmt.Sprintf(format, args...)}
 }
 
-// ServeHTTP answers when all is done: nothing is written before.
+// ServeHTTP writes its answer after all work is done.
 func (h *Hooks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	said, err := h.take(w, r)
 	header := w.Header()
@@ -129,14 +129,14 @@ func (h *Hooks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, said.text)
 }
 
-// said is the answer to a request that was taken.
+// said is the answer to an accepted request.
 type said struct {
 	status int
 	text   string
 	json   bool
 }
 
-// take does what a request asks for.
+// take handles a request: it delivers mail, records a verdict or answers with a code.
 func (h *Hooks) take(w http.ResponseWriter, r *http.Request) (said, error) {
 	q, err := h.read(w, r)
 	if err != nil {
@@ -157,7 +157,7 @@ func (h *Hooks) take(w http.ResponseWriter, r *http.Request) (said, error) {
 		return said{}, &refusal{http.StatusServiceUnavailable, "the project of this sender cannot be opened now", 60}
 	}
 	defer done()
-	if id, allow, ok := permission.ParseReply(l.Content); ok { // as the Channels reference has it; never mail, whoever sends it
+	if id, allow, ok := permission.ParseReply(l.Content); ok { // as in the Channels reference; never mail, from any sender
 		return h.decide(ctx, place, q, id, allow)
 	}
 	return h.deliver(ctx, place.Broker, q, l)
@@ -171,7 +171,7 @@ func ClientOf(s senders.Sender) string {
 	return sessions.ClientExternal
 }
 
-// deliver stores a letter. The answer of POST / is that of the Channels reference.
+// deliver stores a letter. POST / gets the answer of the Channels reference.
 func (h *Hooks) deliver(ctx context.Context, b *broker.Broker, q *request, l letter) (said, error) {
 	from, err := b.ExternalSession(ctx, q.sender.Name, ClientOf(q.sender))
 	if err != nil {
@@ -217,7 +217,7 @@ func (h *Hooks) deliver(ctx context.Context, b *broker.Broker, q *request, l let
 	return said{http.StatusOK, string(data) + "\n", true}, err
 }
 
-// wrote refuses an answer to a message that was not sent to the sender: it must not learn which other messages there are.
+// wrote returns an error if the answered message did not go to the sender: it must not learn which other messages exist.
 func wrote(ctx context.Context, b *broker.Broker, s sessions.Session, id string) error {
 	box, err := b.Mailbox(s.ID)
 	if err != nil {
@@ -230,7 +230,7 @@ func wrote(ctx context.Context, b *broker.Broker, s sessions.Session, id string)
 	return err
 }
 
-// refusalOf makes an error an answer to the sender, which tells only what the sender can act on.
+// refusalOf turns an error into an answer to the sender. The answer says only what the sender can act on.
 func (h *Hooks) refusalOf(err error) *refusal {
 	var no *refusal
 	var unknown *sessions.UnknownAliasError
