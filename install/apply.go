@@ -13,13 +13,13 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
-// ErrChanged says that a file is no longer as it was when the plan was made.
+// ErrChanged means that a file has changed since the plan was made.
 var ErrChanged = errors.New("changed meanwhile, run again")
 
-// Apply carries out the plan. All files are compared with what was planned
-// from before the first is written, and each again right before its turn; what
-// was written before an error is put back. ErrChanged can be tested for. When
-// another plan was applied since this one was made, it is made anew first.
+// Apply carries out the plan. It compares all files with what the plan was made
+// from before it writes the first, and each file again right before its turn. On
+// an error it puts back what it has written. Callers may test for ErrChanged. If
+// another plan was applied since this one was made, Apply makes the plan anew first.
 func (p *Plan) Apply() error {
 	unlock, err := p.lock()
 	if err != nil {
@@ -35,7 +35,7 @@ func (p *Plan) Apply() error {
 	return err
 }
 
-// renew makes the plan anew if another one was applied meanwhile. The caller has the lock.
+// renew makes the plan anew if another one was applied meanwhile. The caller holds the lock.
 func (p *Plan) renew() error {
 	j, err := readJournal(p.stateDir)
 	if err != nil || !p.overlaps && bytes.Equal(j.file.data, p.journal.file.data) {
@@ -65,7 +65,7 @@ func (p *Plan) apply() error {
 		if err = p.do(c); err == nil {
 			continue
 		}
-		for _, done := range slices.Backward(steps[:i+1]) { // the last may be done and not be synced
+		for _, done := range slices.Backward(steps[:i+1]) { // the last may be written and not yet synced
 			err = errors.Join(err, p.undo(done))
 		}
 		removeDirs(dirs)
@@ -74,8 +74,8 @@ func (p *Plan) apply() error {
 	return p.finish()
 }
 
-// removeTemps removes the temporary files that a crash left in the directories of the plan. Where a crash
-// came before the edit, only an undo record tells of the directory.
+// removeTemps removes the temporary files that a crash has left in the directories of the plan. After a crash
+// before the edit, only an undo record names the directory.
 func (p *Plan) removeTemps(steps []Change) {
 	atomicfile.Sweep(p.journal.file.target)
 	for _, c := range steps {
@@ -88,8 +88,8 @@ func (p *Plan) removeTemps(steps []Change) {
 	}
 }
 
-// steps puts the journal before the edits that it undoes. It also returns the directories that they need
-// and that are not there; the journal tells of them before they are made, but for those that lock has made.
+// steps puts the journal before the edits that it undoes. It also returns the missing directories that they
+// need. The journal lists these before they are made, except those that lock has already made.
 func (p *Plan) steps() (steps []Change, dirs []string, err error) {
 	steps, dirs = slices.Clone(p.Changes), p.made
 	if p.recorded {
@@ -106,7 +106,7 @@ func (p *Plan) steps() (steps []Change, dirs []string, err error) {
 	}
 	if p.recorded {
 		p.journal.Dirs = mergeDirs(p.journal.Dirs, dirs)
-		if !slices.Contains(dirs, filepath.Dir(p.stateDir)) { // it was there
+		if !slices.Contains(dirs, filepath.Dir(p.stateDir)) { // the directory existed before
 			p.journal.Dirs = mergeDirs(p.journal.Dirs, p.unlisted())
 		}
 		steps[0] = p.journal.change()
@@ -114,8 +114,8 @@ func (p *Plan) steps() (steps []Change, dirs []string, err error) {
 	return steps, dirs, nil
 }
 
-// missingDirs returns the directories to be made. Root makes nothing that the owner of the place could not
-// use: what sudo leaves in a user's home would shut the client out of its own configuration.
+// missingDirs returns the directories to make. As root, c2c makes none that the owner of the parent could not
+// use: what sudo leaves in a user's home would lock the client out of its own configuration.
 func (c Change) missingDirs() ([]string, error) {
 	missing, err := missingDirs(filepath.Dir(c.target))
 	switch {
@@ -160,7 +160,7 @@ func (p *Plan) do(c Change) error {
 	return nil
 }
 
-// undo puts the file back, unless nothing was done or somebody has changed it since.
+// undo puts the file back, unless c2c has not written it, or another program has changed it since.
 func (p *Plan) undo(c Change) error {
 	if c.unchanged() == nil {
 		return nil
@@ -193,8 +193,8 @@ func (p *Plan) makeDirs(dir string) error {
 	return nil
 }
 
-// finish forgets what was undone, and removes the directories that we created and that are empty again. The
-// journal goes when nothing is left to undo, before the directories that it is in.
+// finish drops the records of what was undone, and removes the directories that c2c has made and that are empty again.
+// When nothing is left to undo, it removes the journal, and then the directories that held it.
 func (p *Plan) finish() error {
 	j, err := readJournal(p.stateDir)
 	if err != nil {
@@ -213,13 +213,13 @@ func (p *Plan) finish() error {
 	if err := p.do(j.file.change(nil, 0)); err != nil {
 		return err
 	}
-	// Those that have our name are ours even when a crash came before the journal.
+	// Directories with our name are ours even if c2c crashed before it wrote the journal.
 	_, err = removeDirs(slices.Concat(j.Dirs, p.unlisted(), []string{filepath.Dir(p.stateDir), p.stateDir}))
 	return err
 }
 
-// unlisted are our directories and those above them in the home, where there was no journal: a kill may have come before
-// it was there, or after it went, and nothing else tells that c2c has made them.
+// unlisted returns our directories and their parents in the home, if there was no journal: c2c may have been killed
+// before it wrote the journal or after it removed it, and nothing else records that c2c has made them.
 func (p *Plan) unlisted() (dirs []string) {
 	if p.journal.file.data == nil {
 		for dir := p.stateDir; strings.HasPrefix(dir, p.home+"/"); dir = filepath.Dir(dir) {

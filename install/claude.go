@@ -15,21 +15,21 @@ import (
 // Claude is the name of the client.
 const Claude = "claude"
 
-// claude sets Claude Code up: https://code.claude.com/docs/en/hooks and .../mcp.
+// claude configures Claude Code: https://code.claude.com/docs/en/hooks and .../mcp.
 func claude() setup {
 	return setup{name: Claude, files: claudeFiles, inProject: true, allows: claudeAllows, inspect: claudeConsent, plugin: claudePluginOn,
 		event: `{"hook_event_name":"PostToolUse","session_id":"doctor"}`}
 }
 
-// claudeScript marks a hook entry as ours. The original c2c uses the same name, so install replaces its entry and adds no
-// second one.
+// claudeScript marks a hook entry as ours. The original c2c uses the same name, so install replaces the original's entry
+// and adds no second one.
 const claudeScript = "c2c-inbox-check.sh"
 
 //go:embed claude.js
 var claudeMod []byte
 
-// skill tells a model when to write, ask, answer and be quiet: docs/for-agents.md, with a head. Claude Code and Codex give its
-// description to their models, which read the rest when they need it.
+// skill tells a model when to write, ask, answer and be quiet: docs/for-agents.md, with a header. Claude Code and Codex give
+// the description in it to their models, which read the rest when they need it.
 //
 //go:embed marketplace/claude/skills/c2c/SKILL.md
 var skill []byte
@@ -40,15 +40,15 @@ func skillFile(dir string) target {
 
 const (
 	claudePlugin  = `{"name": "c2c", "version": "1.0.0", "description": "Mail between coding sessions"}` + "\n"
-	claudeModules = `{"modules": ["./c2c.js"], "hooks": {}}` + "\n" // without hooks a client before mods reports an error
+	claudeModules = `{"modules": ["./c2c.js"], "hooks": {}}` + "\n" // without "hooks" a version older than mods reports an error
 )
 
-// claudeModFiles are a plugin in the user's skills directory, which Claude Code (2.1.305 and later) loads by itself: our mod.
-// The module comes before the file that names it.
+// claudeModFiles are our mod: a plugin in the user's skills directory, which Claude Code (2.1.305 and later) loads by itself.
+// The module is written before the file that names it.
 func claudeModFiles(o Options, dir string) []target {
 	plugin := filepath.Join(dir, "skills", "c2c")
 	module := constant(runs(claudeMod, o.Binary), "sessions", filepath.Join(dir, "sessions"))
-	// Quiet, since it is another check that tells which sessions have loaded the mod.
+	// Quiet, because another check reports which sessions have loaded the mod.
 	file := func(content []byte, path ...string) target {
 		return target{path: filepath.Join(append([]string{plugin}, path...)...), mode: 0o644, editor: scriptEditor{part: "mod", content: content, quiet: true}}
 	}
@@ -63,7 +63,7 @@ func claudeModFiles(o Options, dir string) []target {
 func claudeFiles(o Options) []target {
 	dir, _ := configDir(Claude, o)
 	script := filepath.Join(dir, "hooks", claudeScript)
-	// Without AlwaysLoad the tools hide behind ToolSearch until the model looks.
+	// Without AlwaysLoad the model sees our tools only after it has searched for them with ToolSearch.
 	server := mcpServer(Claude, o, serverEntry{Type: "stdio", AlwaysLoad: true})
 	return append([]target{
 		{path: script, mode: 0o755, editor: scriptEditor{part: "hook script", content: o.HookScript}},
@@ -76,14 +76,14 @@ func claudeFiles(o Options) []target {
 // claudeSettings are our hooks, and a rule by which the model calls the tools of our server without asking (2.1.329).
 type claudeSettings struct {
 	hookEditor
-	ask bool // without the rule
+	ask bool // leave the rule out
 }
 
 const claudeRule = "mcp__c2c"
 
 var claudeRules = []string{"permissions", "allow"}
 
-// add adds the rule only together with the first of our hooks: a person who has removed it since wants to be asked.
+// add adds the rule only together with the first of our hooks: a person who has removed the rule since wants to be asked.
 func (e claudeSettings) add(path string, data []byte) ([]byte, error) {
 	after, err := e.hookEditor.add(path, data)
 	if err != nil {
@@ -107,7 +107,7 @@ func (e claudeSettings) add(path string, data []byte) ([]byte, error) {
 	})
 }
 
-// settled reports whether a version that knows the rule has written our hooks: the hooks of earlier versions have another
+// settled reports whether a c2c that knows the rule has written our hooks: the hooks of earlier versions have another
 // command.
 func (e claudeSettings) settled(data []byte) bool {
 	return slices.ContainsFunc(e.events, func(event hookEvent) bool {
@@ -117,8 +117,8 @@ func (e claudeSettings) settled(data []byte) bool {
 	})
 }
 
-// strip keeps a rule that the person has written. Without the original content of the file, a rule beside our hooks counts as
-// ours.
+// strip keeps a rule that the person has written. If the original content of the file is not known, a rule beside our hooks
+// counts as ours.
 func (e claudeSettings) strip(path string, data, original []byte) (_ []byte, err error) {
 	if original != nil || hasOurs(e, data) {
 		if data, err = e.withoutRule(path, data, original); err != nil {
@@ -154,13 +154,13 @@ func claudeAllows(o Options) bool {
 func claudeHooks(script string) hookEditor {
 	quoted := shellQuote(script)
 	return hookEditor{
-		// A session that runs while c2c is uninstalled keeps the entries, and would show an error at each event.
+		// A session keeps the entries while it runs. After c2c was uninstalled, it would show an error at each event.
 		command: "[ ! -x " + quoted + " ] || exec " + quoted,
 		events: []hookEvent{
 			{name: "SessionStart"},
 			{name: "UserPromptSubmit"},
-			// The original leaves out MCP tools; a session that only talks
-			// through MCP tools would then never hear of its mail.
+			// The original's matcher leaves out MCP tools: a session that calls
+			// only MCP tools would never get its mail.
 			{name: "PostToolUse", matcher: "*", legacy: []string{`^(?!mcp__).*`, `.*`}},
 			{name: "Stop"},
 			{name: "StopFailure", args: " failed"},
@@ -171,11 +171,11 @@ func claudeHooks(script string) hookEditor {
 	}
 }
 
-// claudeConsent looks for settings that stop an installed c2c: the person's answer whether the client may use the project's
-// server (Claude Code 2.1.329 asks at its next start, and after a "no" never again), and everything that the person, the
-// project or an administrator has turned off.
+// claudeConsent looks for settings that stop an installed c2c: whether the person lets the client use the project's server
+// (Claude Code 2.1.329 asks at its next start, and after a "no" never again), and everything that the person, the project
+// or an administrator has turned off.
 func claudeConsent(o Options) (found []doctor.Finding) {
-	asks := "" // the file about which it asks; it does not ask about a server for all projects
+	asks := "" // the project's file with our server; the client does not ask about a server for all projects
 	for _, dir := range claudeProjects(o) {
 		path := filepath.Join(dir, ".mcp.json")
 		if confedit.Member(dataAt(path), serversKey, serverName) != nil {
@@ -210,8 +210,8 @@ func claudeConsent(o Options) (found []doctor.Finding) {
 	return found
 }
 
-// claudeSwitches reports what a settings file turns off, each measured with 2.1.329. managed means that an administrator has
-// written the file.
+// claudeSwitches reports what a settings file turns off, each switch measured with 2.1.329. managed means that an
+// administrator has written the file.
 func claudeSwitches(path string, data []byte, managed bool, o Options) (found []doctor.Finding) {
 	say := func(part, detail string) {
 		found = append(found, problem(Claude, part, path, detail+"; take that out there"))
@@ -250,11 +250,11 @@ func claudeSettingsFiles(o Options) []string {
 	return files
 }
 
-// claudeProjects are the directories that may have files of the project: the top of the repository, and the person's current
-// directory.
+// claudeProjects returns the directories that may hold files of the project: the top of the repository, and the person's
+// current directory.
 func claudeProjects(o Options) []string { return slices.Compact([]string{top(o.Project), o.Project}) }
 
-// claudeManaged are the settings of an administrator.
+// claudeManaged returns the settings files of an administrator.
 func claudeManaged() (paths []string) {
 	for _, dir := range []string{"/etc/claude-code", "/Library/Application Support/ClaudeCode"} {
 		more, _ := filepath.Glob(filepath.Join(dir, "managed-settings.d", "*.json"))
@@ -263,7 +263,7 @@ func claudeManaged() (paths []string) {
 	return paths
 }
 
-// claudeState is the file with the servers of all projects, and what a person has answered in each.
+// claudeState returns the path of the file with the servers for all projects, and with the person's answers in each project.
 func claudeState(o Options) string {
 	dir, set := configDir(Claude, o)
 	if set {

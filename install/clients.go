@@ -21,7 +21,7 @@ func Clients() (names []string) {
 	return names
 }
 
-// HookEvents gives each client whose hook answers an event with the mail of the session that the environment names, and the event.
+// HookEvents yields each client with a hook that answers with the mail of the session in the environment, and that hook's event.
 func HookEvents() iter.Seq2[string, string] {
 	return func(yield func(client, event string) bool) {
 		for _, s := range setups() {
@@ -32,7 +32,7 @@ func HookEvents() iter.Seq2[string, string] {
 	}
 }
 
-// findSetup returns the set-up of a client, and all its files that can be told from o.
+// findSetup returns the setup of a client, and all its files that follow from o.
 func findSetup(name string, o Options) (s setup, targets []target, err error) {
 	i := slices.Index(Clients(), name)
 	if i < 0 {

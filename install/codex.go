@@ -15,13 +15,13 @@ import (
 // Codex is the name of the client.
 const Codex = "codex"
 
-// codex sets Codex up: https://developers.openai.com/codex/config-reference.
+// codex configures Codex: https://developers.openai.com/codex/config-reference.
 func codex() setup {
 	return setup{name: Codex, files: codexFiles, allows: codexAllows, inspect: codexTrust, plugin: codexPluginOn}
 }
 
-// codexFiles lists the hooks first: uninstall has to remove the records of their review from config.toml while hooks.json still
-// shows which hooks are ours.
+// codexFiles lists the hooks first: uninstall must remove the records of their review from config.toml while hooks.json
+// still shows which hooks are ours.
 func codexFiles(o Options) []target {
 	dir, _ := configDir(Codex, o)
 	// The command of a hook must never change: Codex trusts a hook by the hash of its definition and skips a changed one until
@@ -35,7 +35,7 @@ func codexFiles(o Options) []target {
 	}
 }
 
-// codexApproval is the key by which Codex calls a server's tools without asking.
+// codexApproval is the key that lets Codex call a server's tools without asking.
 const codexApproval = "default_tools_approval_mode"
 
 func codexAllows(o Options) bool {
@@ -47,7 +47,7 @@ func codexAllows(o Options) bool {
 	return mode == "approve"
 }
 
-// codexDoc reads config.toml. Its editor reports an error.
+// codexDoc reads config.toml. The editor of that file reports its errors.
 func codexDoc(o Options) (tomlDoc, error) {
 	config, err := readFile(codexFiles(o)[1].path)
 	if err != nil {
@@ -56,7 +56,7 @@ func codexDoc(o Options) (tomlDoc, error) {
 	return parseTOML(config.path, config.data)
 }
 
-// codexConfig edits our server, and the records that Codex makes when its person has reviewed our hooks (0.169.0):
+// codexConfig edits our server, and the records that Codex writes when the person has reviewed our hooks (0.169.0):
 //
 //	[hooks.state."PATH:EVENT:GROUP:INDEX"]
 //	trusted_hash = "sha256:…"
@@ -99,7 +99,7 @@ func (e codexConfig) strip(path string, data, original []byte) ([]byte, error) {
 	}
 	hooks, err := readFile(e.hooksPath)
 	if err != nil {
-		return data, nil // the undo of that file reports the error
+		return data, nil // the undo of hooks.json reports the error
 	}
 	d, err := parseTOML(path, data)
 	if err != nil {
@@ -146,8 +146,8 @@ func codexServer(o Options) tomlEditor {
 		{"command", confedit.QuoteTOML(o.Binary)},
 		{"args", `["mcp"]`},
 		{"env", `{ C2C_MCP_CLIENT_TYPE = "codex" }`},
-		// Codex passes only these variables on to the server. They say where the mail is. The session must come from each call,
-		// because a shared daemon has the environment of the terminal that started it.
+		// Codex passes only these variables to the server. They say where the mail is. Each call must name its session, because
+		// a shared daemon has the environment of the terminal that started it.
 		{"env_vars", `["C2C_MCP_BROKER_ROOT", "C2C_STORM_HOPS", "CODEX_HOME", "XDG_STATE_HOME"]`},
 		{codexApproval, `"approve"`},
 		{"startup_timeout_sec", "20"},
@@ -159,9 +159,9 @@ func codexServer(o Options) tomlEditor {
 	return tomlEditor{lines: lines}
 }
 
-// codexTrust looks for Codex's note that the user has reviewed our hooks:
-// [hooks.state."PATH:EVENT:GROUP:INDEX"] in config.toml (0.169.0). The hash in
-// it is not documented, so a note is no proof, but no note means no hook.
+// codexTrust looks for Codex's record that the user has reviewed our hooks:
+// [hooks.state."PATH:EVENT:GROUP:INDEX"] in config.toml (0.169.0). Its hash is not
+// documented, so a record is no proof; but without one Codex runs no hook.
 func codexTrust(o Options) []doctor.Finding {
 	files := codexFiles(o)
 	hooks, herr := readFile(files[0].path)
@@ -190,7 +190,7 @@ func codexTrust(o Options) []doctor.Finding {
 		`start codex and choose "Trust all and continue": until then these hooks do not run: `+strings.Join(missing, ", "))}
 }
 
-// codexPluginOn looks for enabled = true in [plugins."c2c@c2c"].
+// codexPluginOn returns the path of config.toml if it has enabled = true in [plugins."c2c@c2c"].
 func codexPluginOn(o Options) string {
 	if doc, err := codexDoc(o); err != nil || !doc.IsTrue("plugins", pluginName, "enabled") {
 		return ""

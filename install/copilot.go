@@ -12,8 +12,8 @@ import (
 // Copilot is the name of the client.
 const Copilot = "copilot"
 
-// copilot sets GitHub Copilot CLI up. Its extensions are experimental, and off without the flag. Where its person has
-// turned them off, the hooks bring mail while it works.
+// copilot configures GitHub Copilot CLI. Its extensions are experimental, and off without the flag. If the person has
+// turned them off, the hooks bring mail while Copilot works.
 func copilot() setup {
 	return setup{name: Copilot, files: copilotFiles, notes: copilotNotes}
 }
@@ -57,11 +57,11 @@ type copilotEntry struct {
 	Tools   []string          `json:"tools"`
 }
 
-// flagEditor sets one flag in a JSON file to true, unless its person has set it to something. It is taken out only when
-// the record shows that it was not there before.
+// flagEditor sets one flag in a JSON file to true, unless the person has set it to something. It removes the flag only if
+// the record shows that the flag was not there before.
 type flagEditor struct {
 	names   []string
-	without string // what is so without the flag
+	without string // what the client does without the flag
 }
 
 func (flagEditor) kind() string { return "flag" }
@@ -89,7 +89,7 @@ func (e flagEditor) strip(path string, data, original []byte) ([]byte, error) {
 	})
 }
 
-// find says nothing of whether c2c is there: the flag is the person's, too.
+// find never counts the flag as ours, because a person may set it, too.
 func (e flagEditor) find(f *file) (part, error) {
 	flag := confedit.Member(f.data, e.names...)
 	p := part{there: flag != nil}

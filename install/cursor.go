@@ -9,7 +9,7 @@ import (
 // Cursor is the name of the client.
 const Cursor = "cursor"
 
-// cursor sets Cursor up: mcp and agent/hooks in its documentation.
+// cursor configures Cursor: mcp and agent/hooks in its documentation.
 func cursor() setup {
 	return setup{name: Cursor, files: cursorFiles, overHTTP: true,
 		notes: func(Options) []string {
@@ -25,12 +25,12 @@ func cursorFiles(o Options) []target {
 	hooks.flat = true
 	return []target{
 		{path: filepath.Join(dir, "mcp.json"), editor: server, private: o.HTTP != nil && o.HTTP.Runs},
-		// Cursor ignores the whole file for one event that it does not know.
+		// Cursor ignores the whole file if it does not know one event.
 		{path: filepath.Join(dir, "hooks.json"), editor: cursorHooks{hooks}},
 	}
 }
 
-// cursorHooks are those of a file with a version, without groups:
+// cursorHooks edits the hooks of a file that has a version, and no groups:
 //
 //	{"version": 1, "hooks": {EVENT: [{"command": …, "loop_limit": 1}]}}
 type cursorHooks struct{ hookEditor }
@@ -61,7 +61,7 @@ func (e cursorHooks) strip(path string, data, original []byte) ([]byte, error) {
 	})
 }
 
-// stripVersion takes our version out, unless hooks that a person has added since need it.
+// stripVersion removes our version, unless a person has added hooks since, which need it.
 func stripVersion(d *confedit.JSON, original []byte) error {
 	v, there, err := d.Find(versionKey)
 	if err != nil || there == 0 || confedit.Member(original, versionKey) != nil {

@@ -14,18 +14,18 @@ import (
 	"syscall"
 )
 
-// maxConfig bounds what is read: the parsers keep several copies in memory.
+// maxConfig is the largest file that c2c reads, in bytes: the parsers keep several copies in memory.
 const maxConfig = 64 << 20
 
-// A file is what is at a path now.
+// A file is the current state of a path.
 type file struct {
 	path   string
-	target string // where the bytes are: path with a link at its end followed
-	data   []byte // nil when there is no file
+	target string // where the bytes are: path, with a link at its end followed
+	data   []byte // nil if there is no file
 	mode   fs.FileMode
 }
 
-// change is the step from f to what it is to be.
+// change returns the Change that makes f contain after, with mode.
 func (f *file) change(after []byte, mode fs.FileMode) Change {
 	return Change{Path: f.path, target: f.target, Before: f.data, BeforeMode: f.mode, After: after, Mode: mode}
 }
@@ -43,7 +43,7 @@ func readFile(path string) (*file, error) {
 		return f, nil
 	case err != nil:
 		return nil, err
-	case !info.Mode().IsRegular(): // reading a FIFO would block for good
+	case !info.Mode().IsRegular(): // reading a FIFO would block forever
 		return nil, fmt.Errorf("read %s: not a regular file; move it away, then run again", path)
 	case info.Size() > maxConfig:
 		return nil, fmt.Errorf("read %s: %d bytes are too many for a configuration file", path, info.Size())
@@ -58,7 +58,7 @@ func readFile(path string) (*file, error) {
 	return f, nil
 }
 
-// dataAt is what a file of settings has; nil when it is missing, or cannot be read, which the report on its editor says.
+// dataAt returns the content of a settings file; nil if it is missing or unreadable, which the finding of its editor reports.
 func dataAt(path string) []byte {
 	f, err := readFile(path)
 	if err != nil {
@@ -67,14 +67,14 @@ func dataAt(path string) []byte {
 	return f.data
 }
 
-// absent also holds where a parent of the file is gone and a file has its name.
+// absent reports whether the file is missing, also when a file stands where a parent directory should be.
 func absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // writable returns an error for a file that its owner made read-only, as
-// dotfile managers do with what they generate. Renaming over it would work,
-// and be undone or fought over.
+// dotfile managers do with files that they generate. A rename over it would
+// work, but the manager would undo it.
 func (f *file) writable() error {
 	if f.data != nil && f.mode&0o200 == 0 {
 		return fmt.Errorf("edit %s: read-only; edit its source, or make it writable and run again", f.path)
@@ -82,8 +82,8 @@ func (f *file) writable() error {
 	return nil
 }
 
-// followLink returns where the link at path leads, or path itself. The end of
-// the chain need not exist, which is an error to filepath.EvalSymlinks.
+// followLink returns the target of the link at path, or path itself. The target
+// may be missing, which filepath.EvalSymlinks would report as an error.
 func followLink(path string) (string, error) {
 	for target, hops := path, 0; ; hops++ {
 		link, err := os.Readlink(target)
@@ -102,13 +102,13 @@ func followLink(path string) (string, error) {
 	}
 }
 
-// blank reports whether data says nothing: it is white, or an empty object without a comment.
+// blank reports whether data has no content: only white space, or an empty object without a comment.
 func blank(data []byte) bool {
 	text := string(bytes.TrimSpace(data))
 	return text == "" || text[0] == '{' && strings.TrimSpace(text[1:]) == "}"
 }
 
-// missingDirs returns dir and its parents that do not exist, outermost first.
+// missingDirs returns dir and its parents as far as they do not exist, outermost first.
 func missingDirs(dir string) ([]string, error) {
 	_, err := os.Lstat(dir)
 	if !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
@@ -124,7 +124,7 @@ func isDir(path string) bool {
 }
 
 // A Change is one file before and after. A nil Before means that there is no
-// file yet, a nil After that it goes away.
+// file yet, a nil After that Apply removes it.
 type Change struct {
 	Path             string // as the client names it; may be a symbolic link
 	Before, After    []byte
@@ -137,8 +137,8 @@ func hash(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// removeDirs removes what is empty of dirs, innermost first, and returns those
-// that still exist. A directory that somebody uses stays.
+// removeDirs removes the empty ones of dirs, innermost first, and returns those
+// that still exist. A directory with files in it stays.
 func removeDirs(dirs []string) (left []string, err error) {
 	for _, dir := range slices.Backward(mergeDirs(dirs, nil)) {
 		switch rerr := os.Remove(dir); {
@@ -152,7 +152,7 @@ func removeDirs(dirs []string) (left []string, err error) {
 	return left, err
 }
 
-// mergeDirs returns the union of both, sorted, so parents come first.
+// mergeDirs returns the union of a and b, sorted, so parents come first.
 func mergeDirs(a, b []string) []string {
 	all := slices.Concat(a, b)
 	slices.Sort(all)

@@ -11,7 +11,7 @@ import (
 // partServer is the MCP server in a finding.
 const partServer = "mcp server"
 
-// part is what findings call our part of t.
+// part returns the name that findings use for our part of t.
 func (t target) part() string {
 	if strings.HasPrefix(t.editor.kind(), kindOfServers) {
 		return partServer
@@ -22,12 +22,12 @@ func (t target) part() string {
 	return t.editor.kind()
 }
 
-// broken is a problem that another install puts right.
+// broken returns a problem that another install repairs.
 func (t target) broken(part, what string) doctor.Finding {
 	return problem(t.client, part, t.path, what+"; c2c install "+strings.TrimSpace(t.client+" "+t.with)+" puts it right")
 }
 
-// good is a finding that our part is in place.
+// good returns a finding that our part is in place.
 func (t target) good(part, detail string) doctor.Finding {
 	return doctor.Finding{Client: t.client, Status: doctor.OK, Part: part, Path: t.path, Detail: detail}
 }
@@ -50,8 +50,8 @@ func (t target) inspectServer(ours bool, command string, o Options) doctor.Findi
 type server struct {
 	ours    bool   // this c2c wrote it
 	command string // what it starts
-	url     string // of the HTTP daemon, if it leads there
-	key     string // its Authorization, if it leads there and the file has it
+	url     string // of the HTTP daemon, if the entry names it
+	key     string // the Authorization header for the daemon, if the file has it
 	off     string // why the client does not start it, or empty
 }
 
@@ -68,7 +68,7 @@ func (s server) part(f *file) part {
 	}}
 }
 
-// problem is a finding on the file at path that an install does not put right: a person has turned something off there, say.
+// problem returns a finding on the file at path that an install does not repair: for example, a person has turned c2c off.
 func problem(client, part, path, detail string) doctor.Finding {
 	return doctor.Finding{Client: client, Status: doctor.Problem, Part: part, Path: path, Detail: detail}
 }

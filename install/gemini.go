@@ -10,7 +10,7 @@ import (
 // Gemini is the name of the client.
 const Gemini = "gemini"
 
-// gemini sets Gemini CLI up: docs/hooks and docs/tools/mcp-server.md in its package.
+// gemini configures Gemini CLI: docs/hooks and docs/tools/mcp-server.md in its package.
 func gemini() setup {
 	allows := func(o Options) bool { return trusted(geminiFiles(o)[0].path) }
 	return setup{name: Gemini, files: geminiFiles, inspect: geminiConsent, allows: allows}
@@ -26,8 +26,8 @@ func geminiFiles(o Options) []target {
 	}}}
 }
 
-// geminiConsent looks whether the folder is trusted, about which Gemini CLI asks unless its person has set otherwise, and
-// whether hooks run.
+// geminiConsent checks whether the folder is trusted (Gemini CLI asks, unless the person has turned that off), and whether
+// hooks run.
 func geminiConsent(o Options) (found []doctor.Finding) {
 	path := geminiFiles(o)[0].path
 	data := dataAt(path)

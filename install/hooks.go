@@ -14,7 +14,7 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// hookTimeout is in seconds. The script ends itself after 5; this limit is for a script that hangs.
+// hookTimeout is in seconds. The script stops itself after 5; this limit is for a script that hangs.
 const hookTimeout = 10
 
 // hookEditor puts one command under several events of a hooks object, the
@@ -23,9 +23,9 @@ const hookTimeout = 10
 //	{"hooks": {EVENT: [{"matcher": M, "hooks": [{"type": "command", …}]}]}}
 type hookEditor struct {
 	command string
-	name    string // what the client shows while it runs, where it has a name for that
+	name    string // what the client shows while the hook runs, if it can
 	milli   bool   // the client counts the time limit in milliseconds
-	flat    bool   // the commands are directly below the event, without groups
+	flat    bool   // commands stand directly below the event, without groups
 	events  []hookEvent
 	ours    func(command string) bool
 }
@@ -60,7 +60,7 @@ type flatHook struct {
 
 const hooksKey = "hooks"
 
-// at gives plain events by their names.
+// at returns events with these names and no options.
 func at(names ...string) (events []hookEvent) {
 	for _, name := range names {
 		events = append(events, hookEvent{name: name})
@@ -68,7 +68,7 @@ func at(names ...string) (events []hookEvent) {
 	return events
 }
 
-// commandHooks has a client run `c2c hook` itself at each event.
+// commandHooks makes a client run `c2c hook` itself at each event.
 func commandHooks(client string, o Options, events []hookEvent) hookEditor {
 	args := " hook --client " + client
 	command := shellQuote(o.Binary) + args
@@ -77,7 +77,7 @@ func commandHooks(client string, o Options, events []hookEvent) hookEditor {
 	}}
 }
 
-// entry makes what is put below an event: a group with our command, or the command alone.
+// entry makes the JSON to put below an event: a group with our command, or the command alone.
 func (e hookEditor) entry(event hookEvent) any {
 	if e.flat {
 		return flatHook{e.command + event.args, hookTimeout, event.loops}
@@ -102,8 +102,8 @@ func (e hookEditor) addAll(d *confedit.JSON) error {
 	return nil
 }
 
-// addTo makes sure that event has our command exactly once. An entry of ours that is there keeps its matcher and time limit,
-// because people may have tuned them; only the command is updated.
+// addTo makes sure that event has our command exactly once. If there is an entry of ours, addTo updates only its command:
+// people may have tuned its matcher and time limit.
 func (e hookEditor) addTo(d *confedit.JSON, event hookEvent) error {
 	groups, err := d.Array(hooksKey, event.name)
 	if err != nil {
@@ -114,7 +114,7 @@ func (e hookEditor) addTo(d *confedit.JSON, event hookEvent) error {
 	}
 	refs := e.entries(groups)
 	keep := slices.IndexFunc(refs, func(r entryRef) bool { return !r.legacy(event) })
-	for i, ref := range slices.Backward(refs) { // backwards: removing one does not move those before it
+	for i, ref := range slices.Backward(refs) { // backwards: a removal does not move the entries before it
 		if i != keep {
 			ref.remove(d)
 		} else if err := d.Replace(ref.command, e.command+event.args); err != nil {
@@ -162,13 +162,13 @@ func (e hookEditor) find(f *file) (part, error) {
 	}), nil
 }
 
-// A hookFound is an entry of ours at an event, legacy when the original c2c wrote it.
+// A hookFound is an entry of ours at an event. legacy means that the original c2c wrote it.
 type hookFound struct {
 	command string
 	legacy  bool
 }
 
-// partOf makes a part of our entries at each event.
+// partOf makes a part from our entries at each event.
 func (e hookEditor) partOf(entries func(hookEvent) []hookFound) (p part) {
 	all := make([][]hookFound, len(e.events))
 	for i, event := range e.events {
@@ -180,10 +180,10 @@ func (e hookEditor) partOf(entries func(hookEvent) []hookFound) (p part) {
 	return p
 }
 
-// report reports each event with a wrong entry, and before them all other events in one finding. entries are ours, by event.
+// report makes a finding for each event with a wrong entry, and before these one for all good events. entries are ours, by event.
 func (e hookEditor) report(entries [][]hookFound, t target, o Options) (found []doctor.Finding) {
 	var good []string
-	command := "" // of any of ours
+	command := "" // of any entry of ours
 	for i, event := range e.events {
 		wrong := "no entry"
 		for k, entry := range entries[i] {
@@ -239,7 +239,7 @@ func (e hookEditor) entries(groups *hujson.Value) (refs []entryRef) {
 
 func (r entryRef) legacy(event hookEvent) bool { return slices.Contains(event.legacy, r.matcher) }
 
-// remove takes the entry out, and its group when nothing is left in it.
+// remove removes the entry, and its group if that is empty then.
 func (r entryRef) remove(d *confedit.JSON) {
 	if len(confedit.Elements(r.hooks)) > 1 {
 		d.Remove(r.hooks, r.entry)

@@ -16,30 +16,30 @@ import (
 
 const (
 	projectHeader = "X-C2C-Project" // see serve
-	// windowProject is the directory that a window shows. A client that does not fill it in sends it as it stands, which the
-	// daemon takes for nothing said.
+	// windowProject stands for the directory that a window shows. A client that does not fill it in sends the text as it is,
+	// and the daemon then ignores it.
 	windowProject = "${workspaceFolder}"
 	keyHeader     = "Authorization"
 	bearer        = "Bearer "
 )
 
-// A remoteEntry is an MCP server that is reached over HTTP (SPEC-091, 7).
+// A remoteEntry is the entry of an MCP server that clients reach over HTTP (SPEC-091, 7).
 type remoteEntry struct {
 	URL     string            `json:"url"`
 	Headers map[string]string `json:"headers"`
 }
 
-// isRemote says whether an entry is c2c's over HTTP: at this machine, with a header that nobody else knows.
+// isRemote reports whether an entry is c2c's over HTTP: on this machine, with a header that only c2c uses.
 func isRemote(v *hujson.Value) bool {
 	return isDaemon(remoteURL(v)) && v.Find("/headers/"+projectHeader) != nil
 }
 
-// remoteURL is where an entry over HTTP leads. Gemini CLI and Qwen Code have a name of their own for it.
+// remoteURL returns the URL of an entry over HTTP. Gemini CLI and Qwen Code have a key of their own for it.
 func remoteURL(v *hujson.Value) string {
 	return cmp.Or(confedit.Text(v.Find("/url")), confedit.Text(v.Find("/httpUrl")))
 }
 
-// isDaemon says whether a URL may be that of c2c serve.
+// isDaemon reports whether a URL may be that of c2c serve.
 func isDaemon(s string) bool {
 	at, err := url.Parse(s)
 	if err != nil || at.Scheme != "http" || at.Path != "/mcp" {
@@ -49,7 +49,7 @@ func isDaemon(s string) bool {
 	return host == "127.0.0.1" || host == "localhost" || host == "::1"
 }
 
-// inspectHTTP looks whether an entry leads to the daemon. key is its Authorization, "" if the file does not have it.
+// inspectHTTP checks that an entry names the daemon. key is the entry's Authorization, "" if the file does not have it.
 func (t target) inspectHTTP(at, key string, f *file, daemon *HTTP) doctor.Finding {
 	again := "c2c install " + t.client + " --http puts it right"
 	stdio := "c2c install " + t.client + " --http, which takes stdio then"
@@ -60,7 +60,7 @@ func (t target) inspectHTTP(at, key string, f *file, daemon *HTTP) doctor.Findin
 		private = "chmod 600 " + t.path
 	}
 	wrong := func(detail string) doctor.Finding { return problem(t.client, partServer, t.path, detail) }
-	elsewhere := key == "" || strings.Contains(key, "$") // in a variable
+	elsewhere := key == "" || strings.Contains(key, "$") // the key is in a variable
 	switch {
 	case daemon == nil || !daemon.Runs:
 		return wrong("its tools are at " + at + ", and no HTTP daemon answers: c2c serve start; or " + stdio)
@@ -74,10 +74,10 @@ func (t target) inspectHTTP(at, key string, f *file, daemon *HTTP) doctor.Findin
 	return t.good(partServer, at)
 }
 
-// key finds what stands behind Bearer in a file, whatever is quoted there.
+// key matches the token behind "Bearer" in a file, however it is quoted.
 var key = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)(bearer\s+)[A-Za-z0-9._~+/=-]+`) })
 
-// masked is a file as it may be shown: without anybody's key.
+// masked returns a file's data for display: without any key.
 func masked(data []byte) []byte {
 	if data == nil || !strings.Contains(strings.ToLower(string(data)), "bearer") {
 		return data

@@ -7,8 +7,8 @@ import (
 )
 
 // Inspect reports, without changing anything, whether each part of c2c is in
-// place for client and could work. Where no part is, one finding says so: a warning, as nobody need want mail
-// there, or a problem when c2c was installed for it and not uninstalled.
+// place for client and can work. If there is no part, Inspect returns one finding: a warning, because a client
+// need not have mail, or a problem if c2c was installed for it and not uninstalled.
 func Inspect(client string, o Options) ([]doctor.Finding, error) {
 	s, targets, err := findSetup(client, o)
 	if err != nil {
@@ -16,7 +16,7 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 	}
 	j, err := readJournal(o.StateDir)
 	if err != nil {
-		j = &journal{} // InspectJournal tells
+		j = &journal{} // InspectJournal reports the error
 	}
 	var servers, others []doctor.Finding
 	var server *target   // the file that install would put the server into, or the last that may have it
@@ -50,13 +50,13 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 	if servers == nil && server != nil {
 		servers = []doctor.Finding{noServer(*server, j)}
 	}
-	// A person who has set up only the tools, over HTTP and by hand, misses nothing.
+	// If a person has set up only the tools, over HTTP and by hand, no part is missing.
 	if others == nil && HTTPByHand(client, o) {
 		missing = nil
 	}
 	for _, t := range missing {
 		if slices.ContainsFunc(others, func(f doctor.Finding) bool { return f.Part == t.part() }) {
-			continue // it is there in another scope
+			continue // the part is there in another scope
 		}
 		others = append(others, t.broken(t.part(), "no entry"))
 	}
@@ -74,7 +74,7 @@ func InspectJournal(o Options) []doctor.Finding {
 	return nil
 }
 
-// notSetUp is a warning, or a problem when c2c was installed for the client.
+// notSetUp returns a warning, or a problem if c2c was installed for the client.
 func notSetUp(client string, j *journal) doctor.Finding {
 	f := doctor.Finding{Client: client, Status: doctor.Warning, Part: "c2c", Detail: "not set up: c2c install " + client + ", if it is to have mail"}
 	if slices.ContainsFunc(j.Files, func(r *record) bool { return r.Client == client }) {
@@ -83,7 +83,7 @@ func notSetUp(client string, j *journal) doctor.Finding {
 	return f
 }
 
-// noServer is a problem, or a warning when c2c was installed in other projects and not in this one.
+// noServer returns a problem, or a warning if c2c was installed in other projects and not in this one.
 func noServer(t target, j *journal) doctor.Finding {
 	f := t.broken(partServer, "no entry")
 	if j.find(t.path) == nil && slices.ContainsFunc(j.Files, func(r *record) bool { return r.Client == t.client && r.Kind == t.editor.kind() }) {

@@ -1,18 +1,18 @@
 // Package install plans, shows, applies and undoes the edits that c2c makes to
 // the configuration of the AI programs it serves.
 //
-// A plan is made first and changes nothing; it can be shown as a diff and then
-// applied. What is ours is found by what it runs, never by position, and every
-// byte around it is kept: comments, order, indentation, line endings.
+// A plan comes first, and changes nothing; it can be shown as a diff and then
+// applied. c2c finds its own parts by the command that they run, never by position,
+// and keeps every byte around them: comments, order, indentation, line endings.
 //
-// On disk, in Options.StateDir: undo.json, with what each edited file was before
-// and the hash of what we made of it, and with the directories that we created.
-// Uninstall puts a file back byte for byte when nobody else edited it since, and
-// else takes out only what is ours. A file that it cannot understand stays, with its
-// record. When nothing is left to undo, the records go too.
+// On disk, in Options.StateDir: undo.json, with the content of each edited file before
+// the edit, the hash of the content after it, and the directories that c2c has made.
+// Uninstall restores a file byte for byte if no other program has edited it since. If
+// one has, it takes out only what is ours. It leaves a file that it cannot parse, with
+// its record. When nothing is left to undo, it removes the records too.
 //
-// Plans are applied one after the other, under a lock, and only while every file
-// is still as it was planned from. The package prints nothing.
+// A lock lets one process at a time apply a plan, and only while every file is still
+// as it was when the plan was made. The package prints nothing.
 package install
 
 import (
@@ -27,8 +27,8 @@ import (
 	"c2c/process/child"
 )
 
-// Detect returns the clients found: those with a configuration directory or a
-// program on PATH.
+// Detect returns the clients that have a configuration directory or a program on
+// PATH.
 func Detect(o Options) []string {
 	var found []string
 	for _, name := range Clients() {
@@ -40,8 +40,8 @@ func Detect(o Options) []string {
 	return found
 }
 
-// PlanInstall plans to put c2c into client's configuration. Nothing is planned
-// when any of the files cannot be understood.
+// PlanInstall plans to put c2c into client's configuration. It returns an error
+// and no plan if it cannot parse one of the files.
 func PlanInstall(client string, o Options) (*Plan, error) {
 	s, targets, p, err := begin(client, o)
 	if err != nil {
@@ -81,8 +81,8 @@ func PlanInstall(client string, o Options) (*Plan, error) {
 	return p, err
 }
 
-// takeOver plans to take c2c out of the files of single projects, where an earlier install has put it: what is set up for
-// all projects would be there twice. A file that cannot be edited is told, and is no reason to stop.
+// takeOver plans to take c2c out of the files of single projects, where an earlier install has put it: those projects would
+// have c2c twice. If a file cannot be edited, takeOver adds a note and goes on.
 func (p *Plan) takeOver(targets []target) {
 	for _, t := range targets {
 		if !t.other {
@@ -110,7 +110,7 @@ func (p *Plan) takeOver(targets []target) {
 	}
 }
 
-// add plans to put our part into t, where it is not.
+// add plans to put our part into t, if it is not there.
 func (p *Plan) add(t target, o Options) error {
 	f, err := readFile(t.path)
 	if err != nil {
@@ -145,7 +145,7 @@ func (p *Plan) add(t target, o Options) error {
 	return nil
 }
 
-// foreign tells of a server in the file of a project that has our name and comes before ours.
+// foreign returns a note for a server in a project's file that has our name, and that the client takes instead of ours.
 func foreign(t target, f *file) (notes []string) {
 	p, _ := t.editor.find(f)
 	for _, is := range p.findings(t, Options{Getenv: func(string) string { return "" }}) {
@@ -168,10 +168,10 @@ func PlanUninstall(client string, o Options) (*Plan, error) {
 	if targets, err = p.withRecorded(targets); err != nil {
 		return nil, err
 	}
-	var left []byte // what stands in files that cannot be edited
+	var left []byte // the content of files that cannot be edited
 	for _, t := range targets {
 		if t.editor.kind() == kindScript && bytes.Contains(left, []byte(t.path)) {
-			continue // it would be missing there
+			continue // a hook that stays still runs this script
 		}
 		f, err := readFile(t.path)
 		if err == nil {
@@ -196,7 +196,7 @@ func begin(client string, o Options) (setup, []target, *Plan, error) {
 		return s, nil, nil, err
 	}
 	j, err := readJournal(o.StateDir)
-	// After the journal was read: another install that has the lock now may edit the files that are read next.
+	// isLocked comes after readJournal: an install that holds the lock now may edit the files that this plan reads next.
 	p := &Plan{Client: client, home: filepath.Clean(o.Home), stateDir: o.StateDir, journal: j, overlaps: isLocked(o.StateDir)}
 	p.config, _ = configDir(client, o)
 	return s, targets, p, err
@@ -221,7 +221,7 @@ func (p *Plan) withRecorded(targets []target) ([]target, error) {
 	return targets, nil
 }
 
-// remove plans to take our part out of t, where it is. f is its file.
+// remove plans to take our part out of t, if it is there. f is t's file.
 func (p *Plan) remove(t target, f *file) (err error) {
 	r := p.journal.find(t.path)
 	if f.data == nil || r != nil && r.untouched(f.data) {
@@ -230,7 +230,7 @@ func (p *Plan) remove(t target, f *file) (err error) {
 	c := f.change(nil, f.mode)
 	if r != nil && hash(f.data) == r.AfterSHA256 {
 		c.After = r.original()
-		if f.mode == r.AfterMode { // a mode that somebody changed since stays
+		if f.mode == r.AfterMode { // keep a mode that a person has changed since
 			c.Mode = r.Mode
 		}
 	} else if c.After, err = stripped(t, f.data, r); errors.Is(err, errEdited) {
@@ -251,8 +251,8 @@ func (p *Plan) remove(t target, f *file) (err error) {
 	return nil
 }
 
-// stripped returns data, which somebody edited after us, without our part; nil
-// when nothing is left of a file that was not there before c2c.
+// stripped returns data, which was edited after c2c wrote it, without our part; nil
+// if nothing is left of a file that did not exist before c2c.
 func stripped(t target, data []byte, r *record) ([]byte, error) {
 	after, err := t.editor.strip(t.path, data, r.known())
 	if err == nil && !bytes.Equal(after, data) && blank(after) && (r == nil || !r.Existed) {

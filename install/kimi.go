@@ -5,7 +5,7 @@ import "path/filepath"
 // Kimi is the name of the client.
 const Kimi = "kimi"
 
-// kimi sets Kimi Code up.
+// kimi configures Kimi Code.
 func kimi() setup {
 	return setup{name: Kimi, files: kimiFiles}
 }
@@ -14,7 +14,7 @@ func kimiFiles(o Options) []target {
 	dir, _ := configDir(Kimi, o)
 	return []target{
 		{path: filepath.Join(dir, "mcp.json"), editor: mcpServer(Kimi, o, serverEntry{})},
-		// Kimi Code rejects the whole list because of one unknown key or event.
+		// Kimi Code rejects the whole list if one key or event in it is unknown.
 		{path: filepath.Join(dir, "config.toml"), editor: tomlHooks{commandHooks(Kimi, o, at("SessionStart", "UserPromptSubmit", "Stop", "StopFailure"))}},
 	}
 }

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// lockTime bounds the wait for other installs, which take milliseconds.
+// lockTime is the longest wait for another install, which takes milliseconds.
 const lockTime = 10 * time.Second
 
-// lock keeps other installs and uninstalls away until unlock. The directory of the journal is what is locked: it is
-// private, and needs no file that would be left. An install that finds this directory removed meanwhile makes it anew.
+// lock keeps other installs and uninstalls out until unlock. It locks the directory of the journal, which is private:
+// so no lock file is left over. An install that finds this directory removed meanwhile makes it again.
 func (p *Plan) lock() (unlock func(), err error) {
 	if !p.recorded && p.journal.file.data == nil {
 		return func() {}, nil // there is no journal to lose
@@ -47,7 +47,7 @@ func (p *Plan) lock() (unlock func(), err error) {
 	return nil, fmt.Errorf("lock %s: another c2c install or uninstall has it", filepath.Clean(p.stateDir))
 }
 
-// isLocked says whether another install or uninstall is at work.
+// isLocked reports whether another install or uninstall holds the lock.
 func isLocked(stateDir string) bool {
 	f, err := os.Open(stateDir)
 	if err != nil {
@@ -57,10 +57,10 @@ func isLocked(stateDir string) bool {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == syscall.EWOULDBLOCK
 }
 
-// lockDir locks an open directory, unless another process has it, or it has lost its name.
+// lockDir locks an open directory. It returns false if another process holds the lock, or the directory was removed or replaced.
 func lockDir(f *os.File) (bool, error) {
 	switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err {
-	case nil, syscall.EBADF, syscall.ENOTSUP: // NFS locks no directory: there each file is compared, and no more
+	case nil, syscall.EBADF, syscall.ENOTSUP: // NFS cannot lock a directory: there only the comparison of each file protects it
 	case syscall.EWOULDBLOCK, syscall.EINTR:
 		return false, nil
 	default:

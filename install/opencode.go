@@ -8,7 +8,7 @@ import (
 // OpenCode is the name of the client.
 const OpenCode = "opencode"
 
-// opencode sets OpenCode up: https://opencode.ai/docs/plugins and .../mcp-servers.
+// opencode configures OpenCode: https://opencode.ai/docs/plugins and .../mcp-servers.
 func opencode() setup {
 	return setup{name: OpenCode, files: opencodeFiles, inProject: true}
 }
@@ -16,8 +16,8 @@ func opencode() setup {
 //go:embed opencode.ts
 var opencodePlugin []byte
 
-// opencodeFiles are those for all projects, and those of one. The client reads both: of two entries of one name it
-// takes the project's, and two copies of the plugin share their state.
+// opencodeFiles returns the files for all projects and those of one project. The client reads both: of two entries with
+// one name it takes the project's, and two copies of the plugin share their state.
 func opencodeFiles(o Options) []target {
 	dir, _ := configDir(OpenCode, o)
 	command := []string{o.Binary, "mcp"}
@@ -33,7 +33,7 @@ func opencodeFiles(o Options) []target {
 	}
 }
 
-// opencodeConfig is the file of a directory that holds the settings. Both are read, and people with comments have the second.
+// opencodeConfig returns the settings file in dir: opencode.jsonc, which may have comments, if it exists, or opencode.json.
 func opencodeConfig(dir string) string {
 	config := filepath.Join(dir, "opencode.json")
 	if dataAt(config+"c") != nil {

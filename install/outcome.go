@@ -9,7 +9,7 @@ import (
 	"c2c/process/child"
 )
 
-// Told says in one line what an install has done, once it was applied.
+// Told says in one line what an applied install has done.
 func (p *Plan) Told(o Options) string {
 	s, _, err := findSetup(p.Client, o)
 	if err != nil || p.byPlugin {
@@ -32,8 +32,8 @@ func (p *Plan) Told(o Options) string {
 		said = append(said, "its tools stay over HTTP, as it was set up by hand")
 	}
 	switch {
-	case s.allows == nil, s.allows(o): // the end of an install says it for all
-	case o.Ask || byHand: // an uninstall would leave that as it is
+	case s.allows == nil, s.allows(o): // install says this once for all clients, at its end
+	case o.Ask || byHand: // an uninstall would not change that
 		said = append(said, "it asks before its model calls a tool of c2c")
 	default:
 		said = append(said, fmt.Sprintf("it asks before its model calls a tool of c2c (c2c uninstall %s, and then install: it does not)", p.Client))
@@ -44,13 +44,13 @@ func (p *Plan) Told(o Options) string {
 	return strings.Join(said, "; ")
 }
 
-// Unasked says whether the client's model calls c2c's tools without asking, after an install was applied.
+// Unasked reports whether, after an applied install, the client's model calls c2c's tools without asking.
 func (p *Plan) Unasked(o Options) bool {
 	s, _, err := findSetup(p.Client, o)
 	return err == nil && !p.byPlugin && s.allows != nil && s.allows(o)
 }
 
-// Owed is what its person must still do after an install was applied, each in a few words. c2c doctor tells more.
+// Owed lists what the person must still do after an applied install, each step in a few words. c2c doctor says more.
 func (p *Plan) Owed(o Options) (all []string) {
 	if s, _, err := findSetup(p.Client, o); err == nil && s.inspect != nil {
 		for _, f := range s.inspect(o) {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// OverHTTP gives the clients whose tools are set up over HTTP.
+// OverHTTP returns the clients whose tools are set up over HTTP.
 func OverHTTP(o Options) (names []string) {
 	for _, name := range Clients() {
 		_, targets, err := findSetup(name, o)
@@ -16,12 +16,12 @@ func OverHTTP(o Options) (names []string) {
 	return names
 }
 
-// HTTPByHand says whether a client has its tools over HTTP as a person has written it: install neither makes nor corrects that.
+// HTTPByHand reports whether a person has written a client's entry over HTTP: install neither writes nor corrects such an entry.
 func HTTPByHand(name string, o Options) bool {
 	return !CanHTTP(name) && slices.Contains(OverHTTP(o), name)
 }
 
-// KeyFiles are the files into which an install over HTTP puts the token, links followed.
+// KeyFiles returns the files into which an install over HTTP writes the token, links followed.
 func KeyFiles(name string, o Options) (paths []string, err error) {
 	_, targets, err := findSetup(name, o)
 	for _, t := range targets {
@@ -33,7 +33,7 @@ func KeyFiles(name string, o Options) (paths []string, err error) {
 	return paths, err
 }
 
-// CanHTTP says whether c2c install can set a client up over HTTP.
+// CanHTTP reports whether c2c install can set a client up over HTTP.
 func CanHTTP(name string) bool {
 	return slices.ContainsFunc(setups(), func(s setup) bool { return s.name == name && s.overHTTP })
 }

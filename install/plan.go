@@ -8,14 +8,14 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 )
 
-// A Plan is what would be done to one client's files. It belongs to one
-// goroutine.
+// A Plan is a list of edits to one client's files. Only one goroutine may use
+// it.
 type Plan struct {
 	Client  string
 	Changes []Change
 	Notes   []string // what the person should know afterwards
 	Moved   []string // files of one project that an install for all projects takes c2c out of
-	Left    []error  // of an uninstall: files that it cannot edit, and why
+	Left    []error  // an uninstall's errors: files that it cannot edit, and why
 
 	home     string
 	config   string // the client's configuration directory
@@ -24,13 +24,13 @@ type Plan struct {
 	recorded bool                  // the journal has new records
 	finished []string              // files whose undo record is no longer needed
 	again    func() (*Plan, error) // makes the plan anew
-	made     []string              // directories that the lock needed
-	byPlugin bool                  // a marketplace plugin does it
+	made     []string              // directories that lock has made
+	byPlugin bool                  // a marketplace plugin does it already
 	overlaps bool                  // another plan was applied while this one was made
 }
 
-// Empty reports whether applying p would edit no file. Applying an empty plan
-// is allowed and drops undo records that have become useless.
+// Empty reports whether Apply would edit no file. Apply accepts an empty plan,
+// and then drops undo records that have become useless.
 func (p *Plan) Empty() bool { return len(p.Changes) == 0 }
 
 // Diff returns all changes as one unified diff, "" when there are none.
@@ -56,10 +56,10 @@ func (p *Plan) Diff() string {
 	return out.String()
 }
 
-// isOther says that a file was edited for another configuration of the client, which stays as it is.
+// isOther reports whether r belongs to another configuration of the client, which this plan leaves alone.
 func (p *Plan) isOther(r *record) bool { return r.Config != "" && r.Config != p.config }
 
-// OneOf is the configuration directory that the plan is for, if c2c is set up in another one of the client, too; else "".
+// OneOf returns the plan's configuration directory if c2c is also set up in another one of the client, or "".
 func (p *Plan) OneOf() string {
 	if slices.ContainsFunc(p.journal.Files, func(r *record) bool { return r.Client == p.Client && p.isOther(r) }) {
 		return p.config
@@ -67,7 +67,7 @@ func (p *Plan) OneOf() string {
 	return ""
 }
 
-// Summary says how many files a plan changes, makes and removes.
+// Summary returns how many files the plan changes, makes and removes, in words.
 func (p *Plan) Summary() string {
 	changed, made, gone := 0, 0, 0
 	for _, c := range p.Changes {

@@ -6,10 +6,10 @@ import (
 	"c2c/doctor"
 )
 
-// A marketplace plugin (install/marketplace) does in a client what PlanInstall does, for people who install plugins with the
-// client's own command. Where both are there, the plugin steps back: the command of its hooks looks for our hooks in the
-// client's configuration, and its server asks HasServer. Where the plugin is on and PlanInstall has written
-// nothing yet, it writes nothing.
+// A marketplace plugin (install/marketplace) does the same in a client as PlanInstall, for people who install plugins with
+// the client's own command. If both are there, the plugin does nothing: the command of its hooks looks for our hooks in the
+// client's configuration, and its server asks HasServer. If the plugin is on and PlanInstall has written nothing yet,
+// PlanInstall writes nothing.
 
 // HasServer reports whether the configuration of client has the MCP server that PlanInstall writes.
 func HasServer(client string, o Options) bool {
@@ -17,8 +17,8 @@ func HasServer(client string, o Options) bool {
 	return err == nil && slices.ContainsFunc(targets, func(t target) bool { return t.part() == partServer && t.held() })
 }
 
-// inspectPlugin tells of a plugin that is on, and nothing of another. installed says that PlanInstall has written
-// something for the client, too.
+// inspectPlugin reports on a plugin that is on; otherwise it returns nil. installed means that PlanInstall has also
+// written something for the client.
 func (s setup) inspectPlugin(o Options, installed bool) []doctor.Finding {
 	if s.plugin == nil || s.plugin(o) == "" {
 		return nil

@@ -10,7 +10,7 @@ import (
 // Qwen is the name of the client.
 const Qwen = "qwen"
 
-// qwen sets Qwen Code up: users/features/hooks and mcp in its documentation.
+// qwen configures Qwen Code: users/features/hooks and mcp in its documentation.
 func qwen() setup {
 	allows := func(o Options) bool { return trusted(qwenFiles(o)[0].path) } // in a folder that its person trusts
 	return setup{name: Qwen, files: qwenFiles, inspect: qwenTrust, allows: allows, event: `{"hook_event_name":"PostToolUse","session_id":"doctor"}`}
@@ -26,7 +26,7 @@ func qwenFiles(o Options) []target {
 	}}}
 }
 
-// qwenTrust checks whether the folder is trusted, if the person has set Qwen Code to ask, and what the person has turned off.
+// qwenTrust checks what the person has turned off, and whether the folder is trusted if the person makes Qwen Code ask that.
 func qwenTrust(o Options) (found []doctor.Finding) {
 	paths := []string{qwenFiles(o)[0].path, filepath.Join(o.Project, ".qwen", "settings.json")}
 	for _, path := range paths {

@@ -10,25 +10,25 @@ import (
 	"slices"
 )
 
-// A journal is what undoing our edits needs. It is written before the edits, so that a crash between the
-// two leaves nothing that cannot be undone: a record of an edit that never happened matches no hash and
-// does nothing.
+// A journal holds what an undo of our edits needs. c2c writes it before the edits, so that it can undo every
+// edit after a crash in between. A record of an edit that never happened matches no hash, and an undo
+// ignores it.
 type journal struct {
 	Version int       `json:"version"`
-	Dirs    []string  `json:"dirs"` // that we made and have not removed
+	Dirs    []string  `json:"dirs"` // directories that c2c made and has not removed
 	Files   []*record `json:"files"`
 
 	file *file // as it was read
 }
 
-// A record is what undoing our edit of one file needs.
+// A record holds what an undo of our edit of one file needs.
 type record struct {
 	Client      string      `json:"client"`
 	Kind        string      `json:"kind"`
 	Path        string      `json:"path"`
-	Config      string      `json:"config,omitempty"` // the client's configuration directory then
+	Config      string      `json:"config,omitempty"` // the client's configuration directory at that time
 	Existed     bool        `json:"existed"`
-	Mode        fs.FileMode `json:"mode"`     // before us; 0 when it did not exist
+	Mode        fs.FileMode `json:"mode"`     // before our edit; 0 if the file did not exist
 	Original    []byte      `json:"original"` // base64
 	AfterMode   fs.FileMode `json:"after_mode"`
 	AfterSHA256 string      `json:"after_sha256"`
@@ -55,7 +55,7 @@ func readJournal(stateDir string) (*journal, error) {
 	return j, nil
 }
 
-// change is the step from the journal as it was read to what it is now.
+// change returns the Change from the journal as it was read to its current content.
 func (j *journal) change() Change {
 	data, err := json.MarshalIndent(j, "", "  ")
 	if err != nil {
@@ -79,8 +79,8 @@ func (j *journal) forget(paths ...string) {
 	j.Files = slices.DeleteFunc(j.Files, func(r *record) bool { return slices.Contains(paths, r.Path) })
 }
 
-// original returns the bytes to go back to: nil when there was no file, or
-// when r is nil and nothing is known.
+// original returns the bytes that an undo restores: nil if there was no file, or
+// if r is nil and nothing is known.
 func (r *record) original() []byte {
 	if r == nil || !r.Existed {
 		return nil
@@ -88,7 +88,7 @@ func (r *record) original() []byte {
 	return append([]byte{}, r.Original...)
 }
 
-// known is what was there before us, empty when there was no file, and nil when nothing is known.
+// known returns the file's content before our edit: empty if there was no file, nil if nothing is known.
 func (r *record) known() []byte {
 	if r == nil {
 		return nil
@@ -96,21 +96,21 @@ func (r *record) known() []byte {
 	return append([]byte{}, r.Original...)
 }
 
-// untouched reports whether data is what was there before c2c.
+// untouched reports whether data is the file's content before our edit.
 func (r *record) untouched(data []byte) bool {
 	return r.Existed && bytes.Equal(data, r.Original)
 }
 
-// nextRecord returns what to go back to after an edit of f, given the record
-// of our last edit of it (nil: none).
+// nextRecord returns the record for an edit of f. old is the record of our last
+// edit of f, or nil.
 func nextRecord(old *record, t target, f *file) (*record, error) {
 	r := &record{Client: t.client, Kind: t.editor.kind(), Path: t.path}
 	switch {
 	case f.data == nil:
 		return r, nil
 	case old != nil && (hash(f.data) == old.AfterSHA256 || old.untouched(f.data) || r.Kind == kindScript):
-		// Nobody else edited it since; or a crash came before our edit; or
-		// somebody edited the script, which is ours as a whole.
+		// Only c2c has edited the file; or c2c crashed before its edit; or a
+		// person has edited the script, which is ours as a whole.
 		r.Existed, r.Mode, r.Original = old.Existed, old.Mode, old.Original
 		return r, nil
 	}
@@ -118,15 +118,15 @@ func nextRecord(old *record, t target, f *file) (*record, error) {
 	if old == nil && !hasOurs(t.editor, f.data) {
 		return r, nil
 	}
-	// The file was edited by both, or our record of it was lost: go back to
-	// the user's version without our part.
+	// c2c and a person have edited the file, or our record of it was lost:
+	// an undo restores the person's version without our part.
 	without, err := t.editor.strip(t.path, f.data, old.known())
 	if err != nil {
 		return nil, err
 	}
 	r.Original = without
 	if old != nil && old.Existed && f.mode == old.AfterMode {
-		r.Mode = old.Mode // the mode is ours, whoever edited the words
+		r.Mode = old.Mode // c2c has set the mode, whoever has edited the content
 	}
 	if old != nil && !old.Existed && blank(without) {
 		r.Existed, r.Mode, r.Original = false, 0, nil

@@ -9,12 +9,12 @@ import (
 	"c2c/doctor"
 )
 
-// errEdited says that a file which is ours as a whole is no longer what we wrote.
+// errEdited means that a file which is ours as a whole has changed since we wrote it.
 var errEdited = errors.New("edited since")
 
 // scriptEditor owns the whole file.
 type scriptEditor struct {
-	part    string // what it is called
+	part    string // what findings call the file
 	content []byte
 	quiet   bool // reports only what is wrong
 }
@@ -51,10 +51,10 @@ func (e scriptEditor) find(f *file) (part, error) {
 	return p, nil
 }
 
-// runs is a script of ours with the path of c2c written into it.
+// runs returns a script of ours with the path of c2c written into it.
 func runs(script []byte, binary string) []byte { return constant(script, "c2c", binary) }
 
-// constant is a script of ours in which a constant that is its own name gets a value.
+// constant returns a script of ours in which the constant name, whose value is its own name, gets value.
 func constant(script []byte, name, value string) []byte {
 	text, _ := json.Marshal(value)
 	return bytes.Replace(script, fmt.Appendf(nil, "const %s = %q", name, name), fmt.Appendf(nil, "const %s = %s", name, text), 1)

@@ -12,7 +12,7 @@ import (
 // serverName is the key of our MCP server in every client's configuration.
 const serverName = "c2c"
 
-// A serverEntry is an MCP server as the JSON files of most clients name it.
+// A serverEntry is the entry of an MCP server in the JSON files of most clients.
 type serverEntry struct {
 	Type       string            `json:"type,omitempty"`
 	Command    string            `json:"command"`
@@ -22,8 +22,8 @@ type serverEntry struct {
 	Trust      bool              `json:"trust,omitempty"` // its tools run without asking
 }
 
-// ServerEntry is our MCP server in JSON as most clients want it, for a client that PlanInstall does not know. Many
-// clients start a server with an environment of their own: what says here where the mail is stands in it.
+// ServerEntry returns our MCP server's entry in JSON, as most clients want it, for a client that PlanInstall does not know.
+// Many clients start a server with another environment. So the entry holds the variables that say here where the mail is.
 func ServerEntry(o Options) ([]byte, error) {
 	env := map[string]string{}
 	for _, name := range []string{"C2C_MCP_BROKER_ROOT", "XDG_STATE_HOME"} {
@@ -44,16 +44,16 @@ type serverEditor struct {
 	key     string
 	entry   any
 	command any    // what the entry has under "command"
-	without string // a member that is taken out of an entry of ours
-	http    *HTTP  // the daemon, where the client can have the tools through it; nil: an entry of that kind stays
+	without string // a member that add removes from an entry of ours
+	http    *HTTP  // the daemon, if the client can reach the tools through it; nil: an entry over HTTP stays
 }
 
-// trustKey is the member by which some clients call a server's tools without asking.
+// trustKey is the member that lets some clients call a server's tools without asking.
 const trustKey = "trust"
 
 const serversKey = "mcpServers"
 
-// mcpServer puts our MCP server where most clients have theirs, with what the client wants more of an entry.
+// mcpServer edits our MCP server where most clients have theirs. more has the members that only this client needs.
 func mcpServer(client string, o Options, more serverEntry) serverEditor {
 	more.Command, more.Args, more.Env = o.Binary, []string{"mcp"}, map[string]string{"C2C_MCP_CLIENT_TYPE": client}
 	e := serverEditor{key: serversKey, entry: more, command: o.Binary}
@@ -63,13 +63,13 @@ func mcpServer(client string, o Options, more serverEntry) serverEditor {
 	return e
 }
 
-// trusted says whether the entry of our server in the file at path has its tools called without asking.
+// trusted reports whether our server's entry in the file at path lets the client call its tools without asking.
 func trusted(path string) bool {
 	return confedit.On(dataAt(path), serversKey, serverName, trustKey)
 }
 
-// add replaces the entry of another implementation as a whole. Of our own it
-// only corrects the command: people may have tuned the rest.
+// add replaces the whole entry of another implementation. In our own entry it
+// corrects only the command: people may have tuned the rest.
 func (e serverEditor) add(path string, data []byte) ([]byte, error) {
 	return confedit.EditJSON(path, data, func(d *confedit.JSON) error {
 		v, there, err := d.Find(e.key, serverName)
@@ -79,7 +79,7 @@ func (e serverEditor) add(path string, data []byte) ([]byte, error) {
 		case e.http != nil && e.http.Runs:
 			return e.addHTTP(d, v, there == 2 && isRemote(v))
 		case there == 2 && isRemote(v) && e.http == nil:
-			return nil // it was set up so; an update changes nothing there
+			return nil // the tools are set up over HTTP, and an update keeps that
 		case there == 2 && isOurServer(v) && !isRemote(v):
 			if own := v.Find("/" + e.without); e.without != "" && own != nil {
 				d.Remove(v, own)
@@ -90,8 +90,8 @@ func (e serverEditor) add(path string, data []byte) ([]byte, error) {
 	})
 }
 
-// strip leaves an entry of a person's own, and brings back one that add has replaced. Where nothing is known of the
-// file, ours is what names its client.
+// strip leaves an entry that a person has written, and restores one that add has replaced. If the original content is
+// not known, an entry counts as ours if it names its client.
 func (e serverEditor) strip(path string, data, original []byte) ([]byte, error) {
 	return confedit.EditJSON(path, data, func(d *confedit.JSON) error {
 		v, there, err := d.Find(e.key, serverName)
@@ -129,19 +129,19 @@ func (e serverEditor) find(f *file) (part, error) {
 	return s.part(f), nil
 }
 
-// isOurServer tells our entry from that of the original c2c, which starts
+// isOurServer distinguishes our entry from the original c2c's, which starts
 // c2c-mcp-server without arguments.
 func isOurServer(v *hujson.Value) bool {
 	words := commandLine(v)
 	return len(words) == 2 && words[1] == "mcp" || isRemote(v)
 }
 
-// namesClient tells what add writes from what a person may have pasted (ServerEntry).
+// namesClient distinguishes an entry that add has written from one that a person has pasted (ServerEntry).
 func namesClient(v *hujson.Value) bool {
 	return confedit.Text(v.Find("/headers/"+projectHeader)) == windowProject || v.Find("/env/C2C_MCP_CLIENT_TYPE") != nil || v.Find("/environment/C2C_MCP_CLIENT_TYPE") != nil
 }
 
-// commandLine is what a server's entry runs: some clients have all of it in one array. It has at least one word.
+// commandLine returns the command of a server's entry, at least one word. Some clients have all of it in one array.
 func commandLine(v *hujson.Value) []string {
 	words := confedit.Texts(v.Find("/command"))
 	if len(words) == 0 {
@@ -150,7 +150,7 @@ func commandLine(v *hujson.Value) []string {
 	return append(words, confedit.Texts(v.Find("/args"))...)
 }
 
-// addHTTP writes the entry. Of one that is ours it corrects the URL and the key alone: people may have tuned the rest.
+// addHTTP writes the entry. In one of ours it corrects only the URL and the key: people may have tuned the rest.
 func (e serverEditor) addHTTP(d *confedit.JSON, v *hujson.Value, ours bool) error {
 	key := bearer + e.http.Token
 	if !ours {

@@ -16,11 +16,11 @@ type tomlLine struct{ key, value string }
 // tomlEditor puts the table [mcp_servers.c2c] into a TOML file.
 type tomlEditor struct {
 	lines   []tomlLine // the command first
-	without string     // a key that is taken out of a table of ours
+	without string     // a key that add removes from a table of ours
 }
 
-// isOurs reports whether s is or is in the table mcp_servers.c2c, in whatever of
-// TOML's ways it is written.
+// isOurs reports whether s is the table mcp_servers.c2c or a part of it, in any of
+// TOML's notations.
 func isOurs(s confedit.Statement) bool {
 	return parser.Key{"mcp_servers", serverName}.IsPrefixOf(s.Key)
 }
@@ -28,7 +28,7 @@ func isOurs(s confedit.Statement) bool {
 // A tomlDoc is a TOML file that may have our table.
 type tomlDoc struct{ *confedit.TOML }
 
-// parseTOML reads data. What our table cannot be put beside or told apart from is an error.
+// parseTOML parses data. It returns an error for statements beside which our table would be invalid or ambiguous.
 func parseTOML(path string, data []byte) (tomlDoc, error) {
 	d, err := confedit.ParseTOML(path, data, func(s confedit.Statement, again bool) string {
 		switch {
@@ -48,7 +48,7 @@ func (e tomlEditor) add(path string, data []byte) ([]byte, error) {
 		return nil, err
 	}
 	if d.isRemote() {
-		return data, nil // its person has set it up so; an update changes nothing there
+		return data, nil // the person has set the tools up over HTTP, and an update keeps that
 	}
 	if d.isOurTable() {
 		want := e.lines[0].value
@@ -65,11 +65,11 @@ func (e tomlEditor) add(path string, data []byte) ([]byte, error) {
 			return e.check(path, out)
 		}
 	}
-	// At the end: in the middle of another table it would take over the keys that follow.
+	// At the end: in the middle of another table, ours would take over the keys that follow.
 	return e.check(path, confedit.AppendTable(d.withoutOurs(), e.table(data)))
 }
 
-// check parses what add made: it must never hand back a file that its owner
+// check parses the result of add, which must never return a file that the client
 // cannot load.
 func (e tomlEditor) check(path string, data []byte) ([]byte, error) {
 	d, err := parseTOML(path, data)
@@ -82,7 +82,7 @@ func (e tomlEditor) check(path string, data []byte) ([]byte, error) {
 	return data, nil
 }
 
-// table returns our table with the line ends of data.
+// table returns our table with the line endings of data.
 func (e tomlEditor) table(data []byte) string {
 	table := "[mcp_servers." + serverName + "]\n"
 	for _, l := range e.lines {
@@ -91,8 +91,8 @@ func (e tomlEditor) table(data []byte) string {
 	return strings.ReplaceAll(table, "\n", confedit.LineEnd(data))
 }
 
-// withCommand brings the command of our table up to date and keeps the rest, which people may have tuned;
-// nil when the command is not a line of its own.
+// withCommand updates the command of our table and keeps the rest, which people may have tuned.
+// It returns nil if the command is not on a line of its own.
 func (d tomlDoc) withCommand(value string) []byte {
 	for _, s := range d.All {
 		if s.Heading || !s.Key.Equals(parser.Key{"mcp_servers", serverName, "command"}) {
@@ -104,7 +104,7 @@ func (d tomlDoc) withCommand(value string) []byte {
 	return nil
 }
 
-// withoutOurs is the text without our table, and what stands between two statements of it.
+// withoutOurs returns the text without our table and the lines between its statements.
 func (d tomlDoc) withoutOurs() []byte {
 	var ours []confedit.Span
 	for i := 0; i < len(d.All); i++ {
@@ -119,7 +119,7 @@ func (d tomlDoc) withoutOurs() []byte {
 	return d.Without(ours)
 }
 
-// strip leaves a table of a person's own. Where nothing is known of the file, ours is what has an environment.
+// strip leaves a table that a person has written. If the original content is not known, a table with env counts as ours.
 func (e tomlEditor) strip(path string, data, original []byte) ([]byte, error) {
 	d, err := parseTOML(path, data)
 	if err != nil {
@@ -152,7 +152,7 @@ func (e tomlEditor) find(f *file) (part, error) {
 	return s.part(f), nil
 }
 
-// isOurTable tells our table from that of the original c2c, which has no
+// isOurTable distinguishes our table from the original c2c's, which has no
 // arguments.
 func (d tomlDoc) isOurTable() bool {
 	args, _ := d.value("args").(parser.Array)
@@ -164,13 +164,13 @@ func (d tomlDoc) isOurTable() bool {
 	return ok && arg == "mcp"
 }
 
-// isRemote says whether a person has our table lead to c2c serve, as docs/any-client.md shows it.
+// isRemote reports whether a person has made our table name c2c serve, as docs/any-client.md shows.
 func (d tomlDoc) isRemote() bool {
 	at, _ := confedit.TOMLString(d.value("url"))
 	return isDaemon(at)
 }
 
-// header returns one that the table says to send, or "".
+// header returns the value of an HTTP header in the table, or "".
 func (d tomlDoc) header(name string) (s string) {
 	if e := d.First("mcp_servers", serverName, "http_headers", name); e != nil && e.IsMapping() {
 		s, _ = confedit.TOMLString(e.Value.X)
@@ -184,7 +184,7 @@ func (d tomlDoc) header(name string) (s string) {
 	return s
 }
 
-// value returns that of a key in mcp_servers.c2c, in whatever of TOML's ways it is written, or nil.
+// value returns the value of a key in mcp_servers.c2c, in any of TOML's notations, or nil.
 func (d tomlDoc) value(key string) parser.Datum {
 	if e := d.First("mcp_servers", serverName, key); e != nil && e.IsMapping() {
 		return e.Value.X

@@ -26,7 +26,7 @@ type tomlHook struct {
 	at             int // its command, in TOML.all
 }
 
-// tables gives ours. What is written in another way is an error: a table could not be put beside it.
+// tables returns our tables. hooks in another notation is an error: TOML allows no table beside it.
 func (e tomlHooks) tables(path string, data []byte) (d tomlDoc, ours []tomlHook, err error) {
 	if d, err = parseTOML(path, data); err != nil {
 		return d, nil, err
@@ -57,7 +57,7 @@ func (e tomlHooks) tables(path string, data []byte) (d tomlDoc, ours []tomlHook,
 	return d, ours, nil
 }
 
-// add keeps of ours what people may have tuned, and corrects only the command.
+// add corrects only the command in tables of ours: people may have tuned the rest.
 func (e tomlHooks) add(path string, data []byte) ([]byte, error) {
 	d, ours, err := e.tables(path, data)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// folderTrust looks in trustedFolders.json for what a person has answered to the question whether the project may be
-// trusted: {FOLDER: "TRUST_FOLDER" | "TRUST_PARENT" | "DO_NOT_TRUST"}. The nearest answer counts. In a folder that is
-// not trusted the client starts no MCP server, whoever has set it up, and after a "no" it does not ask again.
+// folderTrust looks in trustedFolders.json for the person's answer to the client's question whether it may trust the
+// project: {FOLDER: "TRUST_FOLDER" | "TRUST_PARENT" | "DO_NOT_TRUST"}. The nearest answer counts. In a folder that is
+// not trusted the client starts no MCP server at all, and after a "no" it does not ask again.
 func folderTrust(client string, o Options) []doctor.Finding {
 	dir, _ := configDir(client, o)
 	path := filepath.Join(dir, "trustedFolders.json")
@@ -22,7 +22,7 @@ func folderTrust(client string, o Options) []doctor.Finding {
 	f, err := readFile(path)
 	var rules map[string]string
 	if err == nil && f.data != nil {
-		var plain []byte // comments are allowed there
+		var plain []byte // the file may have comments
 		if plain, err = hujson.Standardize(slices.Clone(f.data)); err == nil {
 			err = json.Unmarshal(plain, &rules)
 		}
@@ -52,7 +52,7 @@ func folderTrust(client string, o Options) []doctor.Finding {
 	return []doctor.Finding{finding}
 }
 
-// inbound tells what a person lets other sessions do (crossSessionInbound), where that is less than waking.
+// inbound reports what a person keeps other sessions from doing (crossSessionInbound), if they may not wake this one.
 func inbound(client, path string, set *hujson.Value) []doctor.Finding {
 	detail := ""
 	switch confedit.Text(set) {
@@ -63,11 +63,11 @@ func inbound(client, path string, set *hujson.Value) []doctor.Finding {
 	default:
 		return nil
 	}
-	return []doctor.Finding{{Client: client, Status: doctor.Warning, Part: "consent", Path: path, Detail: detail}} // mail arrives all the same
+	return []doctor.Finding{{Client: client, Status: doctor.Warning, Part: "consent", Path: path, Detail: detail}} // mail still arrives
 }
 
-// mcpRules looks in settings for lists of servers that may not be used: mcp.excluded and mcp.allowed. A name that any
-// of the files allows is allowed.
+// mcpRules looks in settings for lists that keep the client from using our server: mcp.excluded and mcp.allowed. A name
+// is allowed if any of the files allows it.
 func mcpRules(client string, paths ...string) (found []doctor.Finding) {
 	const without = "so the client does not start c2c's server, and its model has no tools of c2c"
 	only, allowed := "", false

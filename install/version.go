@@ -17,8 +17,8 @@ import (
 	"c2c/process/child"
 )
 
-// Program reports which version of a client is on the PATH, and whether it is the tested one. It is a warning at
-// worst: an editor may run a client that is on nobody's path.
+// Program reports which version of a client is on the PATH, and whether it is the tested one. The finding is at worst
+// a warning: an editor may run a client that is not on the PATH.
 func Program(ctx context.Context, name string, o Options) doctor.Finding {
 	path, err := child.LookPath(client.ProgramOf(name), o.Getenv)
 	f := doctor.Finding{Client: name, Status: doctor.Warning, Part: "program", Path: path}
@@ -46,17 +46,17 @@ func Program(ctx context.Context, name string, o Options) doctor.Finding {
 	return f
 }
 
-// versionNumber is compiled when a version is asked for: an MCP server, which each session starts, never asks.
+// versionNumber is compiled at its first use: an MCP server, which each session starts, never uses it.
 var versionNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d+\.\d+\.\d+[-+.\w]{0,40}`) })
 
-// installedVersion finds the version beside the program, "" when it does not stand there. A client that is run, be it
-// with --version alone, leaves files in its person's home.
+// installedVersion finds the version in files beside the program, or returns "". It does not run the client, which would
+// leave files in the person's home, even with --version alone.
 func installedVersion(path, name string) string {
 	program, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return ""
 	}
-	// Some installers call the program by its version.
+	// Some installers name the program after its version.
 	if base := filepath.Base(program); versionNumber().FindString(base) == base {
 		return base
 	}
@@ -66,7 +66,7 @@ func installedVersion(path, name string) string {
 			continue
 		}
 		if !strings.Contains(pkg.Name, name) {
-			return "" // the package of something else, which only has the program in it
+			return "" // another package, which only includes the program
 		}
 		version, _, _ := strings.Cut(pkg.Version, "-linux-") // npm has a package for each system
 		version, _, _ = strings.Cut(version, "-darwin-")
@@ -89,7 +89,7 @@ func askVersion(ctx context.Context, path string, o Options) (version string, er
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "--version")
 	cmd.Dir, cmd.Env = home, []string{"HOME=" + home, "TMPDIR=" + home, "PATH=" + o.Getenv("PATH")}
-	cmd.WaitDelay = time.Second // a child of it may keep the pipe
+	cmd.WaitDelay = time.Second // a child of the client may keep the pipe open
 	out, err := cmd.Output()
 	if version = versionNumber().FindString(string(out)); version != "" {
 		return version, nil

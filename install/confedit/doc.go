@@ -1,4 +1,4 @@
-// Package confedit edits the text of JSON and TOML files that belong to somebody else: every byte that an edit does not
-// concern stays, with comments, order, indentation and line endings. It reads and writes no file, and keeps nothing. A
-// document belongs to one goroutine.
+// Package confedit edits the text of other programs' JSON and TOML files. It keeps every byte that an edit does not
+// concern: comments, order, indentation, line endings. It reads and writes no file, and has no state. Only one goroutine
+// may use a document.
 package confedit

@@ -10,9 +10,9 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// A JSON is the text of a JSON file, perhaps with comments, as hujson reads it: each value with the white space and
-// the comments around it. What is not edited comes out as it went in. hujson's own Patch would remove the
-// comments before a member too, and format nothing.
+// A JSON is the text of a JSON file, perhaps with comments, as hujson parses it: each value with the white space and
+// the comments around it. What is not edited stays as it was. hujson's own Patch would also remove the comments
+// before a member, and would not format what it inserts.
 type JSON struct {
 	path    string // for errors
 	src     []byte // the text as it was read, without the byte order mark
@@ -25,8 +25,8 @@ type JSON struct {
 
 var utf8BOM = []byte("\xef\xbb\xbf")
 
-// ParseJSON parses data. No data, of an absent or blank file, is an empty
-// object.
+// ParseJSON parses data. Empty data, from an absent or blank file, counts as an
+// empty object.
 func ParseJSON(path string, data []byte) (d *JSON, err error) {
 	d = &JSON{path: path, newline: LineEnd(data), unit: "  ", src: bytes.TrimPrefix(data, utf8BOM)}
 	if len(bytes.TrimSpace(d.src)) == 0 {
@@ -48,7 +48,7 @@ func ParseJSON(path string, data []byte) (d *JSON, err error) {
 	return d, nil
 }
 
-// parseWhole is hujson.Parse, which wants a line break behind a comment that ends the file. It keeps slices of its input.
+// parseWhole is hujson.Parse that also accepts a final comment without a line break. The result keeps slices of data.
 func parseWhole(data []byte) (hujson.Value, error) {
 	v, err := hujson.Parse(bytes.Clone(data))
 	if err == nil {
@@ -62,8 +62,8 @@ func parseWhole(data []byte) (hujson.Value, error) {
 	return longer, nil
 }
 
-// EditJSON returns data as edit has changed it. Without an edit that is what was read: a blank file must
-// not become {} for nothing.
+// EditJSON returns data as edit has changed it. If edit changes nothing, it returns data as it was: a blank
+// file must not become {} for nothing.
 func EditJSON(path string, data []byte, edit func(d *JSON) error) ([]byte, error) {
 	d, err := ParseJSON(path, data)
 	if err == nil {
@@ -85,9 +85,9 @@ func (d *JSON) errorAt(v *hujson.Value, problem string) error {
 	return fmt.Errorf("parse %s: line %d: %s; correct it or move it away, then run again", d.path, line, problem)
 }
 
-// Find returns the value at the path of names, and how many of them there are; with fewer than all it is
-// the value of the last one. Each but the last must be an object. Clients disagree on which of two members
-// with one name counts, so that is an error.
+// Find follows the path of names as far as it exists. It returns the last value that it has found, and the number
+// of names up to there. Each value but the last must be an object. Two members with one name are an error, because
+// clients disagree on which of them counts.
 func (d *JSON) Find(names ...string) (v *hujson.Value, there int, err error) {
 	v = &d.Root
 	for ; there < len(names); there++ {
@@ -114,7 +114,7 @@ func (d *JSON) Find(names ...string) (v *hujson.Value, there int, err error) {
 	return v, there, nil
 }
 
-// Array returns the array at the path of names, nil when there is nothing.
+// Array returns the array at the path of names, or nil if there is none.
 func (d *JSON) Array(names ...string) (*hujson.Value, error) {
 	v, there, err := d.Find(names...)
 	if err != nil || there < len(names) {
@@ -126,7 +126,7 @@ func (d *JSON) Array(names ...string) (*hujson.Value, error) {
 	return v, nil
 }
 
-// Put makes value what is at the path of names.
+// Put writes value at the path of names.
 func (d *JSON) Put(value any, names ...string) error {
 	v, there, err := d.Find(names...)
 	if err != nil {
@@ -141,7 +141,7 @@ func (d *JSON) Put(value any, names ...string) error {
 	return d.Insert(v, names[there], value)
 }
 
-// Replace puts value in the place of old, unless that says the same: its line breaks may be another's.
+// Replace puts value in the place of old, unless both mean the same: the person may have formatted old.
 func (d *JSON) Replace(old *hujson.Value, value any) error {
 	v, err := d.render(value, d.indentAt(old), !d.compact)
 	if err != nil || bytes.Equal(packed(v), packed(*old)) {
@@ -151,8 +151,8 @@ func (d *JSON) Replace(old *hujson.Value, value any) error {
 	return nil
 }
 
-// Insert adds value at the end of v, an array, or an object in which it is called name. A comment behind
-// the last one stays there; a trailing comma stays in use.
+// Insert adds value at the end of v, which is an array, or an object that gets it as member name. A comment behind
+// the last element stays there. If v had a trailing comma, it has one again.
 func (d *JSON) Insert(v *hujson.Value, name string, value any) error {
 	before, kids := children(v)
 	n := len(kids)
@@ -199,7 +199,7 @@ func (d *JSON) Insert(v *hujson.Value, name string, value any) error {
 	return nil
 }
 
-// Remove takes a member's value or an element out of v. Comments around it stay.
+// Remove takes the member with the value kid, or the element kid, out of v. Comments around it stay.
 func (d *JSON) Remove(v, kid *hujson.Value) {
 	before, kids := children(v)
 	i, last := slices.Index(kids, kid), len(kids)-1
@@ -228,7 +228,7 @@ func (d *JSON) Remove(v, kid *hujson.Value) {
 	}
 }
 
-// RemoveEmpty removes what is at the path of names when it is empty, and then what is empty around it,
+// RemoveEmpty removes the container at the path of names if it is empty, and then each parent that is empty,
 // but nothing that original had.
 func (d *JSON) RemoveEmpty(original []byte, names ...string) {
 	for n := len(names); n > 0; n-- {
@@ -254,7 +254,7 @@ func (d *JSON) render(v any, indent string, multi bool) (hujson.Value, error) {
 	return hujson.Parse(bytes.ReplaceAll(bytes.TrimSpace(buf.Bytes()), []byte("\n"), []byte(d.newline)))
 }
 
-// indentAt is the indentation of the line that v begins on in the text as it was read.
+// indentAt returns the indentation of the line on which v begins in the text as it was read.
 func (d *JSON) indentAt(v *hujson.Value) string {
 	return indentOf(d.src[:min(v.StartOffset, len(d.src))])
 }
@@ -281,8 +281,8 @@ func onLines(before []*hujson.Extra) bool {
 	return slices.ContainsFunc(before, func(b *hujson.Extra) bool { return lineBreak(*b) })
 }
 
-// splitComments splits x behind its last comment, which for a line comment is
-// behind its line break.
+// splitComments splits x behind its last comment; a line comment includes its
+// line break.
 func splitComments(x hujson.Extra) (comments, white []byte) {
 	end := 0
 	for i := 0; i < len(x); {
@@ -306,7 +306,7 @@ func indentOf(x []byte) string {
 	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 }
 
-// LineEnd is how the lines of data end.
+// LineEnd returns the line ending that data uses.
 func LineEnd(data []byte) string {
 	if bytes.Contains(data, []byte("\r\n")) {
 		return "\r\n"
@@ -327,15 +327,15 @@ func Member(data []byte, names ...string) *hujson.Value {
 	return d.Root.Find(pointer(names))
 }
 
-// Lists reports whether the array at the path of names in data has a string.
+// Lists reports whether the array at the path of names in data contains text.
 func Lists(data []byte, text string, names ...string) bool {
 	return slices.Contains(Texts(Member(data, names...)), text)
 }
 
-// On reports whether true is at the path of names in data.
+// On reports whether the value at the path of names in data is true.
 func On(data []byte, names ...string) bool { return IsTrue(Member(data, names...)) }
 
-// Off reports whether anything but true is at the path of names in data.
+// Off reports whether there is a value at the path of names in data, and it is not true.
 func Off(data []byte, names ...string) bool {
 	v := Member(data, names...)
 	return v != nil && !IsTrue(v)
@@ -344,16 +344,16 @@ func Off(data []byte, names ...string) bool {
 // At returns what is at the path of names, or nil.
 func (d *JSON) At(names ...string) *hujson.Value { return d.Root.Find(pointer(names)) }
 
-// Restore puts a value of another text in the place of v, as it stands there.
+// Restore puts a value from another text in the place of v, formatted as it is there.
 func (d *JSON) Restore(v, original *hujson.Value) { v.Value, d.changed = original.Value, true }
 
-// Size is how many members or elements v has.
+// Size returns the number of members or elements of v.
 func Size(v *hujson.Value) int {
 	_, kids := children(v)
 	return len(kids)
 }
 
-// pointer is a path of names as hujson takes it.
+// pointer returns a path of names as a JSON Pointer, which hujson takes.
 func pointer(names []string) (path string) {
 	for _, name := range names {
 		path += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
@@ -361,14 +361,14 @@ func pointer(names []string) (path string) {
 	return path
 }
 
-// packed is a value without white space and comments.
+// packed returns v without white space and comments.
 func packed(v hujson.Value) []byte {
 	v = v.Clone()
 	v.Minimize()
 	return v.Pack()
 }
 
-// Elements returns those of v, none when it is nil or no array.
+// Elements returns the elements of v: none if v is nil or no array.
 func Elements(v *hujson.Value) (all []*hujson.Value) {
 	if v != nil && v.Value.Kind() == '[' {
 		_, all = children(v)
@@ -376,7 +376,7 @@ func Elements(v *hujson.Value) (all []*hujson.Value) {
 	return all
 }
 
-// Text returns the string that v is, "" when it is nil or no string.
+// Text returns v as a string: "" if v is nil or no string.
 func Text(v *hujson.Value) string {
 	if v != nil {
 		if l, ok := v.Value.(hujson.Literal); ok && l.Kind() == '"' {

@@ -18,37 +18,37 @@ type Statement struct {
 	Heading bool
 	Array   bool // a heading in double brackets
 	Key     parser.Key
-	Value   parser.Datum // of a key
-	line    int          // of TOML.lines
+	Value   parser.Datum // for a key
+	line    int          // index in TOML.lines
 }
 
-// A TOML is the text of a TOML file. tomledit says what is in it; an edit takes out lines and puts lines in. Its own
-// formatter would normalise the spacing of the whole file.
+// A TOML is the text of a TOML file. tomledit parses it; an edit removes and inserts lines. tomledit's own formatter
+// would normalise the spacing of the whole file.
 type TOML struct {
 	*tomledit.Document
-	lines []string // with their ends; a value of many lines is in the line of its key
+	lines []string // with their line ends; a value of many lines belongs to the line of its key
 	All   []Statement
 }
 
-// ParseTOML reads data. refuse gives what is wrong with a statement, "" for nothing; again says that its key stood there before.
+// ParseTOML parses data. refuse returns why it rejects a statement, or ""; again means that the key occurred before.
 func ParseTOML(path string, data []byte, refuse func(s Statement, again bool) string) (*TOML, error) {
 	d := &TOML{lines: tomlLines(data)}
 	wrong := func(line int, problem string) error {
 		n := 1 + strings.Count(strings.Join(d.lines[:line], ""), "\n")
 		return fmt.Errorf("parse %s: line %d, column %d: %s; correct it or move it away, then run again", path, n, column(d.lines[line]), problem)
 	}
-	// Without a line end the parser takes a statement that is cut short for the end of the file.
+	// Without a line end the parser takes an unfinished statement for the end of the file.
 	parse := func(lines int) (*tomledit.Document, error) {
 		return tomledit.Parse(strings.NewReader(strings.Join(d.lines[:lines], "") + "\n"))
 	}
 	doc, err := parse(len(d.lines))
-	if err != nil { // it tells where it noticed, and not what is wrong: that is behind the most lines that are understood
+	if err != nil { // the parser may notice late: the fault is behind the longest part of the file that parses
 		good := sort.Search(len(d.lines)+1, func(n int) bool { _, err := parse(n); return err != nil }) - 1
 		_, problem, _ := strings.Cut(err.Error(), ": ")
 		return nil, wrong(good, problem)
 	}
 	d.Document = doc
-	var places []int // of the statements: tomledit's own line numbers are wrong behind a value of many lines (v0.0.27)
+	var places []int // lines of the statements: tomledit's numbers are wrong behind a value of many lines (v0.0.27)
 	for i, line := range d.lines {
 		if text := strings.TrimSpace(line); text != "" && text[0] != '#' {
 			places = append(places, i)
@@ -84,8 +84,8 @@ func ParseTOML(path string, data []byte, refuse func(s Statement, again bool) st
 	return d, err
 }
 
-// column is where a line stops being understood, from 1, if the parser says that and it is in the line itself; else where its
-// text begins.
+// column returns the column, from 1, at which line stops being valid, if the parser names one in the line itself. If not, it
+// returns the column at which the text begins.
 func column(line string) int {
 	begin := 1 + len(line) - len(strings.TrimLeft(line, " \t"))
 	_, err := tomledit.Parse(strings.NewReader(line + "\n"))
@@ -102,7 +102,7 @@ func column(line string) int {
 	return begin
 }
 
-// tomlLines splits data, with the line ends. A value of many lines stays whole.
+// tomlLines splits data into lines, and keeps the line ends. A value of many lines stays whole.
 func tomlLines(data []byte) (lines []string) {
 	sc, start, depth := scanner.New(bytes.NewReader(data)), 0, 0
 	for sc.Next() == nil {
@@ -133,7 +133,7 @@ func AppendTable(data []byte, table string) []byte {
 	return append(out, table...)
 }
 
-// SetValue writes another value into the line of a key, and keeps the comment behind it.
+// SetValue replaces the value in the line of a key, and keeps the comment behind it.
 func (d *TOML) SetValue(s Statement, value string) {
 	key, old, _ := strings.Cut(d.lines[s.line], "=")
 	if token, ok := s.Value.(parser.Token); ok {
@@ -144,14 +144,14 @@ func (d *TOML) SetValue(s Statement, value string) {
 	d.lines[s.line] = key + "=" + old
 }
 
-// A Span is the statements of TOML.All from First to before Behind.
+// A Span is the statements TOML.All[First:Behind].
 type Span struct{ First, Behind int }
 
-// Without is the text without some statements, what stands between those of one span (comments, blank lines), and
-// the blank lines after them.
+// Without returns the text without the spans: without their statements, the comments and blank lines between these,
+// and the blank lines after each span.
 func (d *TOML) Without(spans []Span) []byte {
 	blank := func(i int) bool { return strings.TrimSpace(d.lines[i]) == "" }
-	out, next := []byte{}, 0 // the next line that is still to be looked at
+	out, next := []byte{}, 0 // the first line that is not yet copied
 	for len(spans) > 0 {
 		first, end := d.All[spans[0].First].line, 0
 		for len(spans) > 0 && (end == 0 || d.All[spans[0].First].line == end) {
@@ -161,7 +161,7 @@ func (d *TOML) Without(spans []Span) []byte {
 			}
 			spans = spans[1:]
 		}
-		// At the end of the file the blank line before ours goes, elsewhere those behind it.
+		// At the end of the file the blank line before ours is removed, elsewhere the blank lines behind it.
 		if end == len(d.lines) && first > next && blank(first-1) {
 			first--
 		}
@@ -171,10 +171,10 @@ func (d *TOML) Without(spans []Span) []byte {
 	return append(out, strings.Join(d.lines[next:], "")...)
 }
 
-// Drop takes the line of a statement out.
+// Drop removes the line of a statement.
 func (d *TOML) Drop(s Statement) { d.lines[s.line] = "" }
 
-// Bytes is the text as it was edited.
+// Bytes returns the edited text.
 func (d *TOML) Bytes() []byte { return []byte(strings.Join(d.lines, "")) }
 
 // IsTrue reports whether the key at the path of names is true.
@@ -187,7 +187,7 @@ func (d *TOML) IsTrue(names ...string) bool {
 	return ok && token.String() == "true"
 }
 
-// TOMLString returns the text of a one-line string.
+// TOMLString returns the value of a one-line string.
 func TOMLString(d parser.Datum) (string, bool) {
 	token, ok := d.(parser.Token)
 	if !ok {
@@ -204,5 +204,5 @@ func TOMLString(d parser.Datum) (string, bool) {
 	return "", false
 }
 
-// QuoteTOML is s as a TOML string.
+// QuoteTOML returns s as a TOML string.
 func QuoteTOML(s string) string { return `"` + string(scanner.Escape(s)) + `"` }

@@ -1,5 +1,5 @@
 // Package selftest sends mail to itself for c2c doctor: it plays both ends of a conversation in a scratch root, with
-// the programs and the protocol that clients use. It removes the root when it is done.
+// the programs and the protocol that clients use, and then removes the root.
 package selftest
 
 import (
@@ -17,17 +17,17 @@ import (
 	"c2c/install"
 )
 
-// runTime bounds all of it.
+// runTime bounds the whole self-test.
 const runTime = 20 * time.Second
 
-// A scratch is a scratch root on which doctor plays both ends of a conversation,
-// with the programs and in the form that the clients use.
+// A scratch is a scratch root in which doctor plays both ends of a conversation,
+// with the programs and the protocol that clients use.
 type scratch struct {
-	o    install.Options // of these the program, and the PATH
+	o    install.Options // only the program and the PATH are used
 	home string
 }
 
-// Run sends messages to itself: one comes back by each hook that can, one by poll_inbox.
+// Run sends messages to itself: it takes one from each hook that can bring mail, and one with poll_inbox.
 func Run(ctx context.Context, o install.Options) doctor.Finding {
 	ctx, cancel := context.WithTimeout(ctx, runTime)
 	defer cancel()
@@ -52,8 +52,8 @@ func Run(ctx context.Context, o install.Options) doctor.Finding {
 	return doctor.Finding{Status: doctor.OK, Part: part, Detail: "c2c by itself: sent, taken by the hook and by poll_inbox, read"}
 }
 
-// send sends a message to a session that is called like it, takes it by one path, and wants its status to be read. No
-// client's program may use the session of another one.
+// send sends a message with this id to a session with the same name, takes it by one path, and checks that its status is
+// read. Each path has a session of its own, because no client's program may use another one's.
 func (t scratch) send(ctx context.Context, id string, take func() (string, error)) error {
 	if _, err := t.tool(ctx, id, "register", fmt.Sprintf(`{"alias":%q}`, id)); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (t scratch) send(ctx context.Context, id string, take func() (string, error
 	if !strings.Contains(got, "round trip "+id) {
 		return fmt.Errorf("round trip %s: the message did not arrive, but %q", id, got)
 	}
-	if _, err := take(); err != nil { // where something tells of answers, this tells of one
+	if _, err := take(); err != nil { // a client that reports answers of its model reports one now
 		return err
 	}
 	status, err := t.tool(ctx, "here", "message_status", fmt.Sprintf(`{"message_id":%q}`, id))
@@ -82,7 +82,7 @@ func (t scratch) send(ctx context.Context, id string, take func() (string, error
 func (t scratch) run(ctx context.Context, session, input string, argv ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = t.home
-	// Nothing of the caller's environment but the path: neither its session nor its keys.
+	// Take only PATH from the caller's environment: neither its session nor its keys.
 	cmd.Env = []string{"HOME=" + t.home, "PATH=" + t.o.Getenv("PATH"),
 		"C2C_MCP_BROKER_ROOT=" + filepath.Join(t.home, "broker"), "C2C_MCP_SESSION_ID=" + session}
 	cmd.Stdin = strings.NewReader(input)
@@ -95,7 +95,7 @@ func (t scratch) run(ctx context.Context, session, input string, argv ...string)
 	return string(out), nil
 }
 
-// tool calls one tool of a new MCP server, which answers all it was asked before it ends.
+// tool calls one tool of a new MCP server, which answers all requests before it ends.
 func (t scratch) tool(ctx context.Context, session, name, args string) (string, error) {
 	input := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"doctor","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
