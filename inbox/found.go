@@ -31,16 +31,20 @@ func (mf *mailFile) each(f func(Found)) {
 	where := Handed
 	if mf.done {
 		where = Read
+	} else if mf.free {
+		where = Queued
 	}
-	for _, msg := range mf.msgs {
-		if mf.free && !mf.done {
-			f(Found{Queued, msg.Time(), "", msg})
+	for i := range len(mf.msgs) + len(mf.pending) {
+		found := Found{Where: where, At: mf.at, By: mf.by}
+		if i < len(mf.msgs) {
+			found.Message = mf.msgs[i]
 		} else {
-			f(Found{where, mf.at, mf.by, msg})
+			found.Where, found.Message = Read, mf.pending[i-len(mf.msgs)]
 		}
-	}
-	for _, msg := range mf.pending {
-		f(Found{Read, mf.at, mf.by, msg})
+		if found.Where == Queued {
+			found.At, found.By = found.Message.Time(), ""
+		}
+		f(found)
 	}
 }
 

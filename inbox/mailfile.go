@@ -159,7 +159,7 @@ func (mf *mailFile) open(flag int) (*atomicfile.Handle, error) {
 	}
 	if f.Size() > atomicfile.MaxFile {
 		f.Close()
-		return nil, fmt.Errorf("%w: %q has %d bytes", errForeign, f.Name(), f.Size())
+		return nil, fmt.Errorf("%w: %q: %w: %d bytes", errForeign, f.Name(), atomicfile.ErrTooLarge, f.Size())
 	}
 	return f, nil
 }

@@ -115,13 +115,10 @@ func (r *row) Stamp() (s Stamp, err error) {
 // InHand counts the messages that readers have leased. It takes no lock.
 func (r *row) InHand() (count int, err error) {
 	for mf, err := range r.numbered {
-		if err != nil {
-			return count, err
+		free := true
+		if err == nil && mf.by != "" && !mf.done { // else no reader has leased it
+			free, err = mf.isFree()
 		}
-		if mf.by == "" || mf.done {
-			continue // no reader has leased it
-		}
-		free, err := mf.isFree()
 		if err != nil {
 			return count, err
 		}

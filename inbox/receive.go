@@ -45,17 +45,13 @@ func (m *Mailbox) Held(ctx context.Context, by ...string) (msgs []mail.Message, 
 // leasedBy returns the files that live readers with these names have leased, and their messages. The caller holds the lock.
 func (m *Mailbox) leasedBy(readers []string) (files []*mailFile, err error) {
 	for mf, err := range m.numbered {
+		if err == nil && !mf.done && slices.Contains(readers, mf.by) {
+			if err = m.peek(mf, nil, nil); err == nil && !mf.free {
+				files = append(files, mf)
+			}
+		}
 		if err != nil {
 			return files, err
-		}
-		if mf.done || !slices.Contains(readers, mf.by) {
-			continue
-		}
-		if err := m.peek(mf, nil, nil); err != nil {
-			return files, err
-		}
-		if !mf.free {
-			files = append(files, mf)
 		}
 	}
 	return files, nil

@@ -97,15 +97,14 @@ func (r *row) searchWaiting(ctx context.Context, q Query) (found []Found, err er
 	}
 	defer lk.Release()
 	err = r.newestFirst(q.mayBeIn, func(mf *mailFile) (more bool) {
-		var matching []Found
+		slices.Reverse(mf.msgs)
+		slices.Reverse(mf.pending)
 		mf.each(func(f Found) {
-			if q.Match(f.Message) {
-				matching = append(matching, f)
+			if len(found) < q.Limit && q.Match(f.Message) {
+				found = append(found, f)
 			}
 		})
-		slices.Reverse(matching)
-		found = append(found, matching...)
 		return len(found) < q.Limit
 	})
-	return found[:min(len(found), q.Limit)], err
+	return found, err
 }
