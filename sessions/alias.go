@@ -12,7 +12,7 @@ import (
 	"c2c/sessions/registry"
 )
 
-// UnknownAliasError says that nobody has the alias, and which aliases are like it.
+// UnknownAliasError: no session has the alias. It has the aliases that are similar.
 type UnknownAliasError struct {
 	Alias   string
 	Closest []string
@@ -20,10 +20,10 @@ type UnknownAliasError struct {
 
 func (e *UnknownAliasError) Error() string { return fmt.Sprintf("no such alias %q", e.Alias) }
 
-// Unwrap says that no session has it.
+// Unwrap returns ErrNoSession.
 func (e *UnknownAliasError) Unwrap() error { return ErrNoSession }
 
-// CheckAlias says why s cannot be an alias.
+// CheckAlias returns an error if s cannot be an alias.
 func CheckAlias(s string) error {
 	if err := mail.CheckAlias(s); err != nil {
 		return err
@@ -35,7 +35,7 @@ func CheckAlias(s string) error {
 		return fmt.Errorf("alias %q is reserved for a sender outside", s)
 	}
 	switch Fold(s) {
-	case "all": // a send to it would mean everybody
+	case "all": // it would look like a send to all sessions
 		return fmt.Errorf("alias %q is reserved: c2c send-all writes to everybody", s)
 	case "c2c", SystemAlias, "broker": // senders of c2c's own messages
 		return fmt.Errorf("alias %q is reserved", s)
@@ -43,7 +43,7 @@ func CheckAlias(s string) error {
 	return nil
 }
 
-// NewAlias makes an alias that nobody has.
+// NewAlias makes an alias that no session has.
 func NewAlias(rows []registry.Row, clientName string) string {
 	prefix := clientName
 	if p, ok := client.Find(clientName); ok {
@@ -55,7 +55,7 @@ func NewAlias(rows []registry.Row, clientName string) string {
 	return FreeAlias(rows, prefix+"-"+word()+"-"+word())
 }
 
-// FreeAlias gives the alias, if it is free, or the alias with the first number that is free.
+// FreeAlias returns the alias if it is free, or else the alias with the first free number.
 func FreeAlias(rows []registry.Row, alias string) string {
 	free := alias
 	for n := 2; len(Holders(rows, free)) > 0; n++ {
@@ -77,7 +77,7 @@ func word() string {
 	return list[rand.IntN(len(list))]
 }
 
-// ClosestTo gives the aliases that are most like one.
+// ClosestTo returns the aliases that are most similar to one.
 func ClosestTo(rows []registry.Row, alias string) []string {
 	var all []string
 	for _, r := range rows {
@@ -86,7 +86,7 @@ func ClosestTo(rows []registry.Row, alias string) []string {
 	return Closest(alias, all)
 }
 
-// Closest gives up to three words that are longer, shorter, or differ by a few letters.
+// Closest returns up to three words that extend word, shorten it, or differ in a few letters.
 func Closest(word string, words []string) []string {
 	want := Fold(word)
 	far := func(have string) int {
@@ -110,7 +110,7 @@ func Closest(word string, words []string) []string {
 	return near[:min(3, len(near))]
 }
 
-// distance is Levenshtein's: how many letters to insert, drop or replace.
+// distance is the Levenshtein distance: how many letters to insert, drop or replace.
 func distance(a, b string) int {
 	line := make([]int, len(b)+1)
 	for j := range line {

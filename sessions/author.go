@@ -8,26 +8,26 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Authors tells whose session wrote a message. A message carries the alias that its sender had then, and the session
-// only when the sender chose the id.
+// Authors finds the session that wrote a message. A message has the alias that its sender had then, and the session only if the
+// sender chose the id.
 type Authors struct {
 	reg  *Registry
 	Rows []registry.Row
 	*known
 }
 
-// known is what was read to tell it.
+// known caches what was read.
 type known struct {
 	mu      sync.Mutex
 	holders map[string]holder   // by folded alias
 	former  map[string][]period // by folded alias; nil: not read yet
 }
 
-// holder is the session that has an alias now, and since when nobody else can have had it.
+// holder is the session that has an alias now, and the time since when no other session can have had it.
 type holder struct {
-	own    registry.Row // nil: nobody, or several
+	own    registry.Row // nil: none or several
 	since  float64
-	chosen float64 // what the alias said before is of a session that has ended; 0: of this one, or of one that it follows
+	chosen float64 // earlier messages are of a session that has ended; 0: of this one, or of one that it follows
 }
 
 // period is the end of a session's time with an alias.
@@ -36,7 +36,7 @@ type period struct {
 	until float64
 }
 
-// Authors is for rows that were read together: whoever looks at many messages asks it of each.
+// Authors returns the authors for these rows. With the rows of the previous call it reuses what that has read.
 func (reg *Registry) Authors(rows []registry.Row) Authors {
 	reg.lastAuthors.mu.Lock()
 	defer reg.lastAuthors.mu.Unlock()
@@ -47,14 +47,14 @@ func (reg *Registry) Authors(rows []registry.Row) Authors {
 	return reg.lastAuthors.of
 }
 
-// lastAuthors are those of the rows that were asked about last.
+// lastAuthors has the Authors of the latest rows.
 type lastAuthors struct {
 	mu sync.Mutex
 	of Authors
 }
 
-// Of gives the row of the session that chose the id, else of the one that had the alias then and has another one now,
-// else of the one that has the alias, unless it has chosen that later: it may have taken over the other's work. nil: nobody.
+// Of returns the row of the sender: the session that chose the id; else the one that had the alias then and has another one now;
+// else the one that has the alias, unless it chose that later, as it may after a takeover. nil: none.
 func (a Authors) Of(m mail.Message) registry.Row {
 	if i := registry.FindSID(a.Rows, m.FromSession); m.FromSession != "" && i >= 0 {
 		return a.Rows[i]
@@ -65,7 +65,7 @@ func (a Authors) Of(m mail.Message) registry.Row {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if h := a.holder(m.From); h.own != nil && h.since <= m.TS {
-		return h.own // the facts of all others would say nothing else
+		return h.own // reading the facts of all others could not change the answer
 	}
 	var best period
 	for _, p := range a.formerly(m.From) {
@@ -82,7 +82,7 @@ func (a Authors) Of(m mail.Message) registry.Row {
 	return a.reg.Receiver(a.Rows, m.From)
 }
 
-// holder reads the facts of the session that has an alias: it has it since it was registered, or since it was called otherwise.
+// holder reads the facts of the session that has an alias, which has it since it registered or was renamed.
 func (a Authors) holder(alias string) holder {
 	alias = Fold(alias)
 	h, there := a.holders[alias]
@@ -92,7 +92,7 @@ func (a Authors) holder(alias string) holder {
 		for _, f := range facts.Former {
 			h.since = max(h.since, f.Until)
 		}
-		if h.chosen > mail.Seconds(a.reg.Now()) { // by a clock that was wrong
+		if h.chosen > mail.Seconds(a.reg.Now()) { // the clock was wrong
 			h.chosen = 0
 		}
 	}
@@ -100,7 +100,7 @@ func (a Authors) holder(alias string) holder {
 	return h
 }
 
-// formerly gives the sessions that had an alias and have another one. It reads the facts of all sessions, once.
+// formerly returns the sessions that had an alias and have another one now. It reads the facts of all sessions, once.
 func (a Authors) formerly(alias string) []period {
 	if a.former == nil {
 		a.former = map[string][]period{}
@@ -113,19 +113,19 @@ func (a Authors) formerly(alias string) []period {
 	return a.former[Fold(alias)]
 }
 
-// Follows says whether the row's session goes on with the work of another, which is gone: it has its alias, from the time when that
-// one chose it.
+// Follows reports whether the row's session continues the work of a session that is gone: it has that one's alias, since the time
+// when that one chose it.
 func (a Authors) Follows(r registry.Row, sid, alias string) bool {
 	return Fold(r.Alias()) == Fold(alias) && registry.FindSID(a.Rows, sid) < 0 && a.reg.Facts.Of(r.SID()).AliasSince == a.reg.Facts.Of(sid).AliasSince
 }
 
-// Are says whether a session wrote a message.
+// Are reports whether a session wrote a message.
 func (a Authors) Are(sid string, m mail.Message) bool {
 	r := a.Of(m)
 	return r != nil && r.SID() == sid
 }
 
-// Names are the aliases that a session has and had.
+// Names returns the aliases that a session has and had.
 func (a Authors) Names(s Session) (names []string) {
 	names = []string{s.Alias}
 	for _, f := range s.Facts.Former {
@@ -134,7 +134,7 @@ func (a Authors) Names(s Session) (names []string) {
 	return names
 }
 
-// WrittenBy looks for what a session wrote.
+// WrittenBy makes a query for the messages that a session wrote.
 func (a Authors) WrittenBy(s Session, limit int) inbox.Query {
 	return inbox.Query{
 		Holds: mail.HoldsSender(append(a.Names(s), s.ID)),

@@ -6,9 +6,9 @@ import (
 	"fmt"
 )
 
-// AliasTakenError says that another session has the alias and is, or may be, alive.
+// AliasTakenError: another session has the alias, and is or may be alive.
 type AliasTakenError struct {
-	Alias     string // as its holder writes it
+	Alias     string // in its holder's spelling
 	Suggested string // free at this moment
 }
 
@@ -16,9 +16,9 @@ func (e *AliasTakenError) Error() string {
 	return fmt.Sprintf("alias %q belongs to another session; %q is free", e.Alias, e.Suggested)
 }
 
-// CheckFree fails with an *AliasTakenError unless a new session could have the alias. left is the session that had it last and
-// still lives, in a process of its client's that shows it in no window; nil: there is none. away asks the client about that: the
-// records know it only of a session that was rung since.
+// CheckFree returns an *AliasTakenError unless a new session could have the alias. left is the session that had it last and still
+// lives in a process of its client, which shows it in no window; nil: there is none. away asks the client whether that is so; our
+// records know it only since a session was rung.
 func CheckFree(ctx context.Context, reg *Registry, alias, clientName string, away func(Session) bool) (left *Session, err error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {

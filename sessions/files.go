@@ -15,10 +15,10 @@ import (
 	"c2c/sessions/registry"
 )
 
-// CheckID refuses what cannot be the id of a message.
+// CheckID returns an error if id cannot be the id of a message.
 func CheckID(id string) error { return mail.CheckName("message id", id) }
 
-// Mailboxes gives the ids of all sessions that ever had mail, the registered ones first: the lock file stays.
+// Mailboxes returns the ids of all sessions that ever had mail, registered ones first. It goes by the lock files, which stay.
 func (reg *Registry) Mailboxes(ctx context.Context) (sids []string, err error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
@@ -37,7 +37,7 @@ func (reg *Registry) Mailboxes(ctx context.Context) (sids []string, err error) {
 	return append(sids, slices.Sorted(maps.Keys(used))...), nil
 }
 
-// LastUsed is when a session was last used, as far as the registry and its files tell.
+// LastUsed returns when a session was last used, according to the registry and its files.
 func (reg *Registry) LastUsed(r registry.Row) time.Time {
 	last := mail.FromSeconds(max(r.Number("registered_at"), r.Number("last_activity_ts"), r.Number("confirmed_at")))
 	if t := reg.LastChange(r.SID()); t.After(last) {
@@ -46,7 +46,7 @@ func (reg *Registry) LastUsed(r registry.Row) time.Time {
 	return last
 }
 
-// LastChange is when a file of a session was last written; what cannot be looked at does not count.
+// LastChange returns when a file of a session was last written. It ignores files that it cannot stat.
 func (reg *Registry) LastChange(sid string) (last time.Time) {
 	if box, err := reg.Mailbox(sid); err == nil {
 		last, _ = box.Changed()
@@ -58,7 +58,7 @@ func (reg *Registry) LastChange(sid string) (last time.Time) {
 	return last
 }
 
-// SubIfThere opens a directory below the root; nil when there is none.
+// SubIfThere opens a directory below the root; nil if there is none.
 func (reg *Registry) SubIfThere(name string) (*atomicfile.Dir, error) {
 	dir, err := reg.root.Sub(name, false)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -10,27 +10,26 @@ import (
 )
 
 const (
-	// hiddenFor is how long a session that cannot be seen keeps its row in a full registry: each start of a
-	// container has a PID namespace of its own, and none sees the sessions of the one before.
+	// hiddenFor is how long an invisible session keeps its row in a full registry: each start of a container has its own PID
+	// namespace, and cannot see the sessions of the one before.
 	hiddenFor = 7 * 24 * time.Hour
-	// ForgetAfter is how long a session that has ended keeps its row while there is room, and ForgetSoon how long when
-	// the registry is more than half full.
+	// ForgetAfter is how long an ended session keeps its row while there is room; ForgetSoon is for a registry that is more than
+	// half full.
 	ForgetAfter = 30 * 24 * time.Hour
 	ForgetSoon  = 24 * time.Hour
-	// crowded is the size of a registry from which on ForgetSoon holds. c2c doctor warns later, at 70 %: by then
-	// mail is what keeps the rows.
+	// crowded is the size of a registry from which on ForgetSoon applies. c2c doctor warns later, at 70 %: by then only mail still
+	// keeps rows.
 	crowded = registry.MaxBytes / 2
 )
 
-// IdleRow is a row of a session that may be forgotten.
+// IdleRow is the row of a session that may be forgotten.
 type IdleRow struct {
 	SID  string
 	Last time.Time // when the session was used last
 }
 
-// Idle gives the rows of sessions whose client is gone, or is in another PID namespace and was not seen for long, the
-// longest unused first. A session that has facts of ours and no known process, as over HTTP, counts when it was not used
-// for ForgetAfter.
+// Idle returns the rows of sessions whose client is gone, or is in another PID namespace and was not seen for long, longest unused
+// first. A session with facts of ours but no known process, as over HTTP, is idle if it was unused for ForgetAfter.
 func (reg *Registry) Idle(rows []registry.Row) (all []IdleRow) {
 	now := reg.Now()
 	for _, r := range rows {
@@ -49,8 +48,8 @@ func (reg *Registry) Idle(rows []registry.Row) (all []IdleRow) {
 	return all
 }
 
-// HasMail says whether anything waits for a session that somebody wrote. What c2c itself has written does not count: it is
-// worth nothing to a session that does not come back, and is there for one that does.
+// HasMail reports whether mail waits for a session, other than messages that c2c itself wrote: those are useless if the session
+// does not come back, and are kept if it does.
 func (reg *Registry) HasMail(sid string) bool {
 	box, err := reg.Mailbox(sid)
 	if err != nil {
@@ -61,8 +60,7 @@ func (reg *Registry) HasMail(sid string) bool {
 }
 
 // forget makes room in a registry of size bytes, until it is three quarters full: it removes idle sessions without mail. Their
-// facts stay, as after a sweep, since they may come back. Rows that are not in before are those that the caller
-// wants to write; they stay.
+// facts stay, as after a sweep, since the sessions may come back. Rows that are not in before are new, and stay.
 func (reg *Registry) forget(rows, before []registry.Row, size int) []registry.Row {
 	all := len(rows)
 	for _, one := range reg.Idle(rows) {
@@ -81,7 +79,7 @@ func (reg *Registry) forget(rows, before []registry.Row, size int) []registry.Ro
 	return rows
 }
 
-// ForgetIdle removes the rows of sessions without mail that were not used for long, before the registry is full.
+// ForgetIdle removes rows of sessions that have no mail and were unused for long. It does not wait until the registry is full.
 func (reg *Registry) ForgetIdle(rows []registry.Row, idle []IdleRow) []registry.Row {
 	size, now := len(registry.Format(rows)), reg.Now()
 	for _, one := range idle {

@@ -23,16 +23,16 @@ type Listed struct {
 	State      State     `json:"state"` // Alive, Away, Absent, Person, External or Unknown
 	Now        Now       `json:"now"`
 	Waiting    bool      `json:"waiting"`
-	Count      int       `json:"waiting_count,omitempty"` // messages that wait
+	Count      int       `json:"waiting_count,omitempty"` // waiting messages
 	Oldest     time.Time `json:"oldest_at,omitzero"`
-	LastRead   time.Time `json:"last_read_at,omitzero"` // when it was handed mail last
+	LastRead   time.Time `json:"last_read_at,omitzero"` // when c2c last handed it mail
 	Quiet      bool      `json:"dnd,omitempty"`
 	LastRing   wake.Ring `json:"last_ring,omitzero"`
-	Surface    string    `json:"surface_support,omitempty"` // SurfaceFull or SurfaceDegraded, of one that is alive
-	Error      string    `json:"error,omitempty"`           // why its mailbox cannot be looked into
+	Surface    string    `json:"surface_support,omitempty"` // SurfaceFull or SurfaceDegraded, if it is alive
+	Error      string    `json:"error,omitempty"`           // why its mailbox cannot be read
 }
 
-// List gives all sessions: what they do now, and what waits for them.
+// List returns all sessions, with what they do now and the mail that waits for them.
 func (reg *Registry) List(ctx context.Context) ([]Listed, error) {
 	there, err := reg.root.NameSet()
 	if err != nil {
@@ -55,7 +55,7 @@ func (reg *Registry) List(ctx context.Context) ([]Listed, error) {
 	return rows, nil
 }
 
-// Look gives a session as a list shows it.
+// Look returns a session as a list shows it.
 func (reg *Registry) Look(s Session) (Listed, error) {
 	boxes, err := reg.Backlogs()
 	if err != nil {
@@ -73,7 +73,7 @@ func (reg *Registry) Backlogs() (*inbox.Backlogs, error) {
 	return inbox.OpenBacklogs(reg.root, there)
 }
 
-// Lines say of a session what it does, if that is known, and what waits for it.
+// Lines describes a session: what it does, if that is known, and its waiting mail.
 func (l Listed) Lines(now time.Time) (lines []string) {
 	if does := l.Now.Does; does != Alive && does != Unknown && does != Person && does != External {
 		lines = append(lines, l.Now.Says("it", now))

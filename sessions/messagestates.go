@@ -8,14 +8,14 @@ import (
 // States of a message. There is no "delivered", because c2c says only what it knows.
 const (
 	Queued = inbox.Queued
-	Rung   = "rung" // it waits, and c2c has woken the session
+	Rung   = "rung" // the message waits, and c2c has rung the session
 	Handed = inbox.Handed
 	Read   = inbox.Read
 	Dead   = "dead" // its session was swept
 	// Expired is a state too: the message was not read in time, and is a dead letter.
 )
 
-// ByEvents is the reader that writes answers to the stream of a sender outside. Nothing shows whether anybody reads them there.
+// ByEvents is the reader that writes answers to the stream of a sender outside. Nothing shows whether they are read there.
 const ByEvents = "events"
 
 // AfterRead returns the state of a message that this reader has handed over in full, once the receiver's model has answered. It

@@ -11,7 +11,7 @@ import (
 // Fold makes aliases comparable; only ASCII is allowed in them.
 func Fold(s string) string { return strings.ToLower(s) }
 
-// Holders gives the rows with an alias, whatever its case.
+// Holders returns the rows with an alias, ignoring case.
 func Holders(rows []registry.Row, alias string) []registry.Row {
 	var found []registry.Row
 	for _, r := range rows {
@@ -22,15 +22,15 @@ func Holders(rows []registry.Row, alias string) []registry.Row {
 	return found
 }
 
-// SystemAlias is the sender of c2c's own messages. Nobody can have this alias, and nobody is answered there.
+// SystemAlias is the sender of c2c's own messages. No session can have this alias, and no answer can be sent to it.
 const SystemAlias = mail.SystemAlias
 
-// ClientHuman is the original's client_type of somebody at a terminal.
+// ClientHuman is the original's client_type for a person at a terminal.
 const ClientHuman = "human"
 
 const PersonPrefix = "person-"
 
-// IsPersonID says whether a session id is reserved for a person, in any case: some file systems know none.
+// IsPersonID reports whether a session id is reserved for a person, in upper or lower case: some file systems ignore case.
 func IsPersonID(sid string) bool {
 	uid, ok := strings.CutPrefix(Fold(sid), PersonPrefix)
 	return ok && uid != "" && strings.Trim(uid, "0123456789") == ""
@@ -40,21 +40,20 @@ func IsPersonID(sid string) bool {
 const (
 	ClientExternal = "external"        // a program with a token, which can read its answers
 	ClientSigned   = "external-signed" // a service that signs what it sends, and reads nothing
-	ClientDenied   = "external-denied" // one whose key was taken away
+	ClientDenied   = "external-denied" // a sender whose key was taken away
 )
 
-// IsExternalID says whether a session id or an alias is reserved for senders outside, in any case.
+// IsExternalID reports whether a session id or an alias is reserved for senders outside, in any case.
 func IsExternalID(name string) bool { return strings.HasPrefix(Fold(name), mail.ExternalPrefix) }
 
-// HostPrefix stands before the name of another machine. So the mailbox is called that has the mail for it: its outbox. It is in no
-// registry.
+// HostPrefix begins the name of the mailbox with the mail for another machine: its outbox. It is in no registry.
 const HostPrefix = "host-"
 
-// IsHostID says whether a session id is reserved for another machine.
+// IsHostID reports whether a session id is reserved for another machine.
 func IsHostID(sid string) bool { return strings.HasPrefix(Fold(sid), HostPrefix) }
 
-// RemoteRow is the row of a session on another machine, as far as its address tells; nil: it is no such address. No registry has
-// this row.
+// RemoteRow makes a row for a session on another machine from its address; nil: it is not such an address. No registry has this
+// row.
 func RemoteRow(address string) registry.Row {
 	alias, host, ok := mail.SplitAddress(address)
 	if !ok {
@@ -66,8 +65,8 @@ func RemoteRow(address string) registry.Row {
 	return r
 }
 
-// CheckExternal refuses the session of a sender outside, and the mailbox of another machine, to everybody here: what they write
-// counts as written by others.
+// CheckExternal returns an error for the session of a sender outside, and for the mailbox of another machine: no local session may
+// use them, because messages from them count as written by others.
 func CheckExternal(sid string) error {
 	if IsHostID(sid) {
 		return fmt.Errorf("session %q is the mail for another machine; nobody here may use it", sid)

@@ -16,12 +16,12 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Config says where the root is, and whose clock and log to use.
+// Config has the place of the root, the clock and the log.
 type Config struct {
 	Root string
 	Now  func() time.Time // nil is time.Now
 	Log  inbox.Log        // nil discards
-	// Uninstalled says whether c2c was taken out of a client while its process ran; nil: it never was.
+	// Uninstalled reports whether c2c was uninstalled from a client while its process ran; nil: it never was.
 	Uninstalled func(client string, pid int) bool
 
 	// What a mailbox hides from a session, see inbox.Config. nil hides nothing.
@@ -29,13 +29,13 @@ type Config struct {
 	Held    func(reg *Registry, sid string, m mail.Message) bool
 }
 
-// Registry is an open root: its sessions, and what is known of each.
+// Registry is an open root: its sessions, and the facts about each.
 type Registry struct {
 	Now         func() time.Time
 	Log         inbox.Log
 	Uninstalled func(client string, pid int) bool // nil: never
 	Processes   processes.Table
-	Mail        inbox.Config // of its mailboxes
+	Mail        inbox.Config // for its mailboxes
 
 	*registry.File
 	Facts  *facts.Store
@@ -47,12 +47,12 @@ type Registry struct {
 	awaited func(reg *Registry, sid string, m mail.Message) bool
 	held    func(reg *Registry, sid string, m mail.Message) bool
 
-	Brief bool // a glance at whose session it is: no lock is looked at to tell whether a client lives
+	Brief bool // only identify the session: do not test locks to tell whether a client lives
 
 	lastAuthors *lastAuthors
 }
 
-// OpenOther opens another root, which sees the same clock, processes and log.
+// OpenOther opens another root, with the same clock, processes and log.
 func (reg *Registry) OpenOther(path string) (*Registry, error) {
 	other, err := Open(Config{Root: path, Now: reg.Now, Log: reg.Log, Awaited: reg.awaited, Held: reg.held})
 	if err == nil {
@@ -61,7 +61,7 @@ func (reg *Registry) OpenOther(path string) (*Registry, error) {
 	return other, err
 }
 
-// Open opens the root, and makes it when there is none.
+// Open opens the root, and makes it if there is none.
 func Open(cfg Config) (*Registry, error) {
 	root, err := atomicfile.Create(cfg.Root)
 	if err != nil {
@@ -87,7 +87,7 @@ func Open(cfg Config) (*Registry, error) {
 var (
 	// ErrNoSession: the caller has no session, or none that is registered.
 	ErrNoSession = errors.New("no session")
-	// ErrNoCaller is ErrNoSession for a caller whom nothing names.
+	// ErrNoCaller is ErrNoSession for a caller that nothing identifies.
 	ErrNoCaller error = noCaller{}
 	// ErrAmbiguous: several sessions live in the caller's client process.
 	ErrAmbiguous = errors.New("more than one session in this process")
@@ -107,7 +107,7 @@ func (reg *Registry) Close() error { return reg.root.Close() }
 // Root is the path of the root.
 func (reg *Registry) Root() string { return reg.root.Path() }
 
-// Replaced says whether the root was removed or made anew since it was opened. What such a broker writes is lost.
+// Replaced reports whether the root was removed or replaced since it was opened. Then all writes to it are lost.
 func (reg *Registry) Replaced() bool { return reg.root.Replaced() }
 
 // Dir is the open root, for the packages that keep files of their own beneath it.

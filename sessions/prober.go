@@ -12,20 +12,20 @@ import (
 	"c2c/wake"
 )
 
-// Prober finds out whether a client lives, and what it does. A list has one for all its sessions.
+// Prober finds out whether clients live, and what they do. A list uses one for all its sessions.
 type Prober struct {
 	brief     bool                   // see Registry
-	held      func(lock string) bool // a process holds a lock of the root
+	held      func(lock string) bool // reports whether a process holds a lock of the root
 	opened    func(p client.Profile, pid int) (ids map[string]bool, known bool)
 	processes processes.Table
 }
 
-// Prober looks anew at each question.
+// Prober returns a prober that looks anew at each question.
 func (reg *Registry) Prober() Prober {
 	return Prober{reg.Brief, reg.Locks.Held, reg.Processes.Opened, reg.Processes}
 }
 
-// probeOnce opens only locks that are among the names of the root, and looks at a process that many sessions share once.
+// probeOnce returns a prober that only opens locks among the names of the root, and looks at each shared process only once.
 func (reg *Registry) probeOnce(there map[string]bool) Prober {
 	look := reg.Prober()
 	look.held = func(lock string) bool { return there[lock] && reg.Locks.Held(lock) }
@@ -45,7 +45,7 @@ func (reg *Registry) probeOnce(there map[string]bool) Prober {
 	return look
 }
 
-// Now finds out what a session does. waits says that mail waits for it: a ring for it may have found the session away.
+// Now finds out what a session does. waits means that mail waits for it: a ring for that may have found the session away.
 func (look Prober) Now(s Session, waits bool) Now {
 	if s.State != Alive {
 		return Now{Does: s.State, Known: knownBy(s.State)}
@@ -63,7 +63,7 @@ func (look Prober) Now(s Session, waits bool) Now {
 			return now
 		}
 	}
-	if s.Turn == "" || s.followed() && !look.held(locks.RingLock(s.ID)) { // the process that would tell has ended
+	if s.Turn == "" || s.followed() && !look.held(locks.RingLock(s.ID)) { // the process that reports it has ended
 		return Now{Does: Alive, Known: ByProcess}
 	}
 	return Now{Does: s.Turn, Since: s.Facts.TurnAt, Known: s.Facts.TurnBy}
@@ -76,15 +76,15 @@ func knownBy(s State) string {
 	return ""
 }
 
-// isElsewhere says whether a row's process id belongs to another PID namespace. Only the facts tell that: a process
-// that the original registered is looked for in ours.
+// isElsewhere reports whether a row's process id belongs to another PID namespace. Only the facts have that; for a row of the
+// original we assume ours.
 func isElsewhere(r registry.Row, f facts.Facts, table processes.Table) bool {
 	return f.Namespace != "" && r.HasProcess(f.PID, f.StartTime) && !processes.SameNamespace(f.Namespace, table.Namespace())
 }
 
-// setState finds out whether the client of a session lives. A process id alone proves nothing, because another
-// process may have it by now. Its start time proves it, or a lock that the session's server holds. Where many sessions
-// share a process, which lives on when one of them has ended, the session has to be open in it, too.
+// setState finds out whether the client of a session lives. A process id alone proves nothing, because another process may have it
+// by now. Its start time proves it, or a lock that the session's server holds. If many sessions share a process, which survives the
+// end of each, the session must also be open in it.
 func (look Prober) setState(s *Session, r registry.Row) {
 	if IsPersonID(s.ID) || r.Text("client_type") == ClientHuman {
 		s.State = Person
@@ -116,7 +116,7 @@ func (look Prober) setState(s *Session, r registry.Row) {
 		s.State = Unknown
 	case visible && start == processes.NoStart:
 		s.State = Absent
-	case look.held(locks.ServerLock(s.ID)): // the process that started the server has ended, the server has not
+	case look.held(locks.ServerLock(s.ID)): // the process that started the server has ended, but not the server
 		s.State = Alive
 	case gone:
 		s.State = Absent
@@ -127,8 +127,8 @@ func (look Prober) setState(s *Session, r registry.Row) {
 	}
 }
 
-// hasEnded says whether a session whose process lives is not open in it any more. While its server runs it is: to ask
-// that costs less.
+// hasEnded reports whether a session is no longer open in its live process. If its server runs it is open; testing that first costs
+// less.
 func (look Prober) hasEnded(s *Session) bool {
 	p, _ := client.Find(s.Client)
 	if p.Open == nil || len(s.ClientIDs) == 0 || look.held(locks.ServerLock(s.ID)) {

@@ -61,19 +61,19 @@ func (reg *Registry) sessionWith(r registry.Row, f facts.Facts, look Prober) Ses
 	return s
 }
 
-// IsBoundTo says whether a row is bound to exactly this process.
+// IsBoundTo reports whether a row is bound to exactly this process.
 func (reg *Registry) IsBoundTo(r registry.Row, p processes.Process) bool {
 	return r.HasProcess(p.PID, p.Start) && !isElsewhere(r, reg.Facts.Of(r.SID()), reg.Processes)
 }
 
-// State says whether a session's client lives, as far as it can be seen from here.
+// State returns whether a session's client lives, as far as we can see.
 func (reg *Registry) State(r registry.Row) State { return reg.Session(r).State }
 
-// Receiver gives the row of an alias; when the original has left several, one that is alive.
+// Receiver returns the row of an alias. If the original has left several, it prefers a live one.
 func (reg *Registry) Receiver(rows []registry.Row, alias string) registry.Row {
 	all := Holders(rows, alias)
 	for _, r := range all {
-		if len(all) == 1 || reg.State(r) == Alive { // to look whether it is costs more than a send can spare
+		if len(all) == 1 || reg.State(r) == Alive { // testing it costs more than a send can spare
 			return r
 		}
 	}
@@ -83,7 +83,7 @@ func (reg *Registry) Receiver(rows []registry.Row, alias string) registry.Row {
 	return all[0]
 }
 
-// isQuiet reads the original's do-not-disturb, which may have an end.
+// isQuiet reads the original's do-not-disturb, which may have an end time.
 func isQuiet(r registry.Row, now time.Time) bool {
 	until := r.Number("dnd_until")
 	return string(r.Get("dnd")) == "true" && (until == 0 || mail.Seconds(now) < until)

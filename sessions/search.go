@@ -10,12 +10,12 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Holds passes over files without a text.
+// Holds makes a function for inbox.Query.Holds that skips data without the text.
 func Holds(text string) func([]byte) bool {
 	return func(data []byte) bool { return bytes.Contains(data, []byte(text)) }
 }
 
-// WithIDs looks for all messages with these ids.
+// WithIDs makes a query for all messages with these ids.
 func WithIDs(ids map[string]bool) inbox.Query {
 	return inbox.Query{IDs: ids, Match: func(m mail.Message) bool { return ids[m.ID] }, Limit: math.MaxInt}
 }
@@ -29,5 +29,5 @@ func (reg *Registry) SearchOne(ctx context.Context, sid string, q inbox.Query) (
 	return box.Search(ctx, q)
 }
 
-// KeepWait bounds how long one mailbox may keep the others waiting.
+// KeepWait bounds how long a search waits for one locked mailbox.
 const KeepWait = 2 * time.Second

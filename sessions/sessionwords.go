@@ -8,13 +8,13 @@ import (
 	"c2c/format"
 )
 
-// says are the words for what a session does, behind its name.
+// says has the words for what a session does, to follow its name.
 var says = format.Pairs{
 	{string(Busy), "is in a turn"}, {string(Idle), "is idle"}, {string(Waiting), "waits for its person"}, {string(Away), "is shown in no terminal"},
 	{string(Absent), "is absent"}, {string(Person), "is a person"}, {string(External), "is outside"}, {string(Remote), "is on another machine"}, {string(Alive), "runs"}, {string(Unknown), "may run or not"},
 }
 
-// Says is what a session does, in words: "birch waits for its person (3 min)".
+// Says describes what a session does: "birch waits for its person (3 min)".
 func (n Now) Says(alias string, now time.Time) string {
 	text := alias + " " + says.Of(string(n.Does))
 	if !n.Since.IsZero() {
@@ -23,8 +23,8 @@ func (n Now) Says(alias string, now time.Time) string {
 	return text
 }
 
-// Outlook says what becomes of a message that a session has not read yet, "" when nothing keeps it from being brought at
-// once. It says no more than what the session does tells.
+// Outlook describes what happens to a message that a session has not read yet; "" if nothing delays it. It claims no more than the
+// session's state tells.
 func (s Session) Outlook(n Now) string {
 	profile, _ := client.Find(s.Client)
 	switch {
@@ -46,10 +46,10 @@ func (s Session) Outlook(n Now) string {
 	return ""
 }
 
-// PersonReads says how the message comes to a person, whom nothing wakes.
+// PersonReads tells how a person gets the message; nothing wakes a person.
 func (s Session) PersonReads() string { return s.Alias + " reads it with c2c poll-inbox" }
 
-// Note is what the sender of a message is told of its receiver; "" when that is idle, or nothing tells what it does.
+// Note is what c2c tells the sender of a message about its receiver; "" if that is idle, or its state is not known.
 func (s Session) Note(n Now, now time.Time) string {
 	if n.Does == Unknown || (n.Does == Alive || n.Does == Idle) && !s.Quiet {
 		return ""

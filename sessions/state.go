@@ -5,12 +5,11 @@ import (
 	"c2c/format"
 )
 
-// State is what we know about a session's client.
+// State is what is known about a session's client.
 type State string
 
-// States. Person is somebody at a terminal; a person has no process. Unknown is a session without
-// a known process, or with one that cannot be seen from here: it may be alive, so it gets mail, and nobody may take its alias or
-// its mail.
+// States. Person is a person at a terminal, and has no process. Unknown is a session without a known process, or with one that we
+// cannot see: it may be alive, so it gets mail, and no other session may take its alias or mail.
 const (
 	Alive   State = "alive"
 	Absent  State = "absent"
@@ -18,33 +17,33 @@ const (
 	Unknown State = "unknown"
 )
 
-// External is the state of a session that stands for an external sender: a program or a person that is no session of this
-// machine and writes over HTTP. Its mailbox holds the answers to it, and nobody here can act as it.
+// External is the state of a session that stands for an external sender: a program or person outside c2c that writes over HTTP. Its
+// mailbox holds the answers to it, and no local session can act as it.
 const External State = "external"
 
-// Remote is the state of a session on another machine. What waits for it here waits in the outbox for that machine.
+// Remote is the state of a session on another machine. Mail for it waits in the outbox for that machine.
 const Remote State = "remote"
 
-// What a session does now. Those of State that say no more (Absent, Person, External, Remote, Unknown) are such words, too, and Alive is
-// a session whose client lives, and nothing tells whether a turn runs.
+// What a session does now. Absent, Person, External, Remote and Unknown are used here too. Alive then means that the client lives,
+// but not known is whether a turn runs.
 const (
 	Busy    State = client.Busy
 	Idle    State = client.Idle
 	Waiting State = client.Waiting
-	Away    State = "away" // its client lives, and shows it in no terminal
+	Away    State = "away" // its client lives, but shows it in no terminal
 )
 
-// How it is known what a session does.
+// Sources for what a session does.
 const (
-	ByProcess = "process" // its process, or that of its server, runs or has ended
+	ByProcess = "process" // its process, or its server's, runs or has ended
 	ByRecord  = "record"  // a file that its client writes
-	ByRing    = "ring"    // the last ring found it so, or has begun a turn
+	ByRing    = "ring"    // the last ring found it so, or began a turn
 )
 
-// ByHook names a client's hook as a reader and as a method.
+// ByHook is the name of a client's hook, as a reader and as a method.
 const ByHook = "hook"
 
-// turnWords are the words for what a session does that its facts have.
+// turnWords are the words that the facts use for what a session does.
 var turnWords = format.Pairs{{string(Busy), "runs"}, {string(Idle), "over"}, {string(Waiting), "asks"}}
 
 func turnOf(word string) State {

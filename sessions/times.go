@@ -4,14 +4,14 @@ import (
 	"time"
 )
 
-// ClockSlack is how far ahead a time in a file may be that was just written.
+// ClockSlack is how far ahead a freshly written time may be.
 const ClockSlack = time.Minute
 
-// IsFuture says that a time was written while a clock was ahead that is set right now. What was to be done a time after it
-// would be done far too late, or never.
+// IsFuture reports whether a time was written by a clock that was ahead and is right now. Without this check a delay that counts
+// from it would last far too long, or forever.
 func IsFuture(at, now time.Time) bool { return at.After(now.Add(ClockSlack)) }
 
-// Earlier gives the first of two times; a zero time is none.
+// Earlier returns the earlier of two times; a zero time does not count.
 func Earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -19,7 +19,7 @@ func Earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// utc leaves the zero time what it is.
+// utc leaves the zero time as it is.
 func utc(t time.Time) time.Time {
 	if t.IsZero() {
 		return t

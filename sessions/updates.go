@@ -21,7 +21,7 @@ import (
 // Rang records an attempt to ring a session, for Status and for people who ask why nothing happened. It writes the facts before
 // the log, so that Status never shows less than the log.
 func (reg *Registry) Rang(ctx context.Context, sid string, ring wake.Ring) (err error) {
-	// Coalesced and Filtered are no attempts, and are not kept: people ask about the last attempt.
+	// Coalesced and Filtered are not attempts, and are not kept: people ask about the last attempt.
 	if ring.Outcome != wake.Coalesced && ring.Outcome != wake.Filtered {
 		err = reg.Facts.Change(ctx, sid, func(f *facts.Facts) {
 			last := f.LastRing
@@ -31,7 +31,7 @@ func (reg *Registry) Rang(ctx context.Context, sid string, ring wake.Ring) (err 
 			f.LastRing = ring
 		})
 	}
-	if ring.Outcome == wake.Refused { // the senders have to be told of it
+	if ring.Outcome == wake.Refused { // its senders must get a notice
 		reg.Due.LookBy(reg.Now())
 	}
 	reg.Events.Record(ctx, "ring", "session_id", sid, "method", ring.Method, "outcome", ring.Outcome,
@@ -76,8 +76,8 @@ func (reg *Registry) Describe(ctx context.Context, sid, role string) error {
 	return reg.changeRow(ctx, sid, func(r *registry.Row) { r.SetText("role", role) })
 }
 
-// SetPane lets c2c type into a pane to wake a session. "" ends that: when SetPane returns, nobody types there any
-// more. Ringers hear of it at once.
+// SetPane lets c2c type into a pane to wake a session. "" ends that: when SetPane returns, nobody types there any more. Ringers
+// notice at once.
 func (reg *Registry) SetPane(ctx context.Context, sid, pane string) error {
 	if err := reg.changePermission(ctx, sid, func(f *facts.Facts) { f.Pane = pane }); err != nil || pane != "" {
 		return err
@@ -99,7 +99,7 @@ func (reg *Registry) SetUnattended(ctx context.Context, sid string, on bool) err
 	return reg.changePermission(ctx, sid, func(f *facts.Facts) { f.Unattended = on })
 }
 
-// changePermission changes what a person allows. It holds the registry's lock, whose release tells the ringers.
+// changePermission changes what a person allows. It holds the registry's lock, whose release wakes the ringers.
 func (reg *Registry) changePermission(ctx context.Context, sid string, edit func(*facts.Facts)) error {
 	return reg.Locks.With(ctx, registry.LockName, func() error { return reg.Facts.Change(ctx, sid, edit) })
 }

@@ -13,8 +13,8 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Attached gives the caller's session if nothing has to be recorded. That is so for nearly every hook and tool
-// call, which then does not wait for the registry's lock.
+// Attached returns the caller's session if there is nothing to record. That is so for nearly every hook and tool call, which then
+// need not wait for the registry's lock.
 func Attached(reg *sessions.Registry, c Caller) (s sessions.Session, ok bool) {
 	rows, err := reg.ReadRegistry()
 	if err != nil {
@@ -37,20 +37,20 @@ func Attached(reg *sessions.Registry, c Caller) (s sessions.Session, ok bool) {
 type Attachment struct {
 	Caller   Caller
 	Alias    string
-	named    bool              // somebody chose the alias; c2c did not make it up
+	named    bool              // a user or model chose the alias; c2c did not make it up
 	optional bool              // the alias comes from the configuration: if it is taken, the session gets or keeps another one
-	client   string            // whose session it is
+	client   string            // the client of the session
 	id       string            // the client's own id, or empty
-	process  processes.Process // zero when not known
+	process  processes.Process // zero if not known
 	sid      string
 	created  bool     // the session had no row
-	new      bool     // nobody can have known its id before
+	new      bool     // no process can have known its id before
 	evicted  []string // sessions that lost the alias to this one
-	since    float64  // when the first of these had chosen it
+	since    float64  // when the first of these had chosen the alias
 	moveFrom []string // see facts
 }
 
-// Arrive finds or makes the session of the caller. due are the sessions whose mail is still to be moved to it.
+// Arrive finds or makes the session of the caller. due are sessions whose mail must still be moved to it.
 func Arrive(ctx context.Context, reg *sessions.Registry, c Caller, alias string) (own registry.Row, due []string, err error) {
 	a := &Attachment{Caller: c, Alias: alias, client: c.Client, id: c.ClientID}
 	err = reg.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) {
@@ -63,9 +63,9 @@ func Arrive(ctx context.Context, reg *sessions.Registry, c Caller, alias string)
 	return own, a.moveFrom, err
 }
 
-// BindRow finds or makes the row, and binds the client to it. It writes the facts and the index of client ids; the
-// registry is written after them. After a crash in between, the client's id leads to a session without a row, and
-// the next Attach makes that row.
+// BindRow finds or makes the row, and binds the client to it. It writes the facts and the index of client ids; the caller writes
+// the registry after them. After a crash in between, the client's id leads to a session without a row, and the next Attach makes
+// that row.
 func BindRow(ctx context.Context, reg *sessions.Registry, rows []registry.Row, a *Attachment) ([]registry.Row, error) {
 	var err error
 	if a.sid, err = resolve(reg, rows, a.Caller); err != nil {
@@ -80,7 +80,7 @@ func BindRow(ctx context.Context, reg *sessions.Registry, rows []registry.Row, a
 	i := registry.FindSID(rows, a.sid)
 	a.created = a.sid == "" || i < 0
 	if a.Caller.serves && !a.created && reg.State(rows[i]) == sessions.Alive {
-		a.process = processes.Process{} // a window that has opened the session keeps it: its person would not see there what the server does
+		a.process = processes.Process{} // a window that has opened the session keeps it: there its user would not see what the server does
 	}
 	if a.created && a.id == "" && a.Caller.Explicit == "" {
 		// A new session may believe the environment. If the session was named, the environment may be another's.
@@ -178,7 +178,7 @@ func unbindOthers(reg *sessions.Registry, rows []registry.Row, a *Attachment) {
 	}
 }
 
-// claimAlias removes absent sessions that have the wanted alias.
+// claimAlias removes absent sessions that have the requested alias.
 func claimAlias(reg *sessions.Registry, rows []registry.Row, a *Attachment) ([]registry.Row, error) {
 	if a.Alias == "" {
 		return rows, nil
@@ -207,7 +207,7 @@ func bindFacts(ctx context.Context, reg *sessions.Registry, a *Attachment, alias
 		}
 	}
 	return reg.Facts.Change(ctx, a.sid, func(f *facts.Facts) {
-		known := f.Alias != "" || a.created // else an older version gave the alias, at a time that nobody knows
+		known := f.Alias != "" || a.created // else an older version gave the alias, at an unknown time
 		switch renamed := sessions.Fold(f.Alias) != sessions.Fold(alias); {
 		case len(a.evicted) > 0:
 			f.AliasSince = a.since
@@ -241,10 +241,10 @@ func bindFacts(ctx context.Context, reg *sessions.Registry, a *Attachment, alias
 	})
 }
 
-// DeadLetterFile has the dead letters, a line each.
+// DeadLetterFile has the dead letters, one line each.
 const DeadLetterFile = "dead-letter.jsonl"
 
-// MayHaveDeadLetters says whether there may be dead letters. When it cannot tell, reading them will say why.
+// MayHaveDeadLetters reports whether there may be dead letters. If unsure it returns true: reading them returns the error.
 func MayHaveDeadLetters(reg *sessions.Registry) bool {
 	info, err := reg.Dir().Stat(DeadLetterFile)
 	return err == nil && (info.Size() > 0 || !info.Mode().IsRegular()) || err != nil && !errors.Is(err, fs.ErrNotExist)

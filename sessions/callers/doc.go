@@ -1,3 +1,3 @@
-// Package callers finds the session that a command, a hook or a tool call belongs to, or makes one. It knows a caller
-// by what the caller names, by its process and the ancestors of that, and by the variables of its client.
+// Package callers finds the session that a command, a hook or a tool call belongs to, or makes one. It identifies a caller by the
+// name that it gives, by its process and that process's ancestors, and by its client's variables.
 package callers

@@ -18,48 +18,47 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Caller is all that may tell for which session a program of ours runs.
+// Caller is all that may identify the session for which a program of ours runs.
 type Caller struct {
-	// Explicit is a session id or an alias that somebody typed.
+	// Explicit is a session id or an alias that a user typed.
 	Explicit string
-	// Start is the alias of a session that a person starts: the session that has it and does not run, or a new one.
+	// Start is the alias for c2c start: of a session that has it and does not run, or of a new one.
 	Start string
-	// User is the person who calls if no agent does; nil when it cannot be one.
+	// User is the person who calls if no agent does; nil if the caller cannot be a person.
 	User *User
-	// Client is the AI program that called, "human" for a person who registers, or empty in a plain shell. It
-	// need not be one that has a profile.
+	// Client is the AI program that called, "human" for a person who registers, or empty in a plain shell. It may have no profile.
 	Client string
-	// ClientID is the client's own session id as said in this very call: a hook's stdin, an MCP
-	// call's _meta. Never one from the environment.
+	// ClientID is the client's own session id as given in this very call: a hook's stdin, an MCP call's _meta. It never comes from
+	// the environment.
 	ClientID string
-	// Claimed is such an id that the model may have written. It counts if the session was seen in this very process.
+	// Claimed is a client id that the model may have written. It counts if the session was seen in this very process.
 	Claimed string
 	// Getenv is the environment; nil is an empty one.
 	Getenv func(string) string
-	// PID is the client's process when the caller knows it, else zero: then the ancestors are searched.
+	// PID is the client's process if the caller knows it, else zero: then Resolve searches the ancestors.
 	PID int
-	// Last is the session that an earlier call of the same server found. It is used if nothing else tells the
-	// session, as when the client's process cannot be seen.
+	// Last is the session that an earlier call of the same server found. Resolve uses it if nothing else identifies the session, as
+	// when the client's process cannot be seen.
 	Last string
-	// Remote says that this process is no part of the caller's, as over HTTP. Then ClientID, Claimed, Last and PID count,
-	// in this order, and no PID never means our ancestors.
+	// Remote means that the caller is not our process or its ancestor, as over HTTP. Then ClientID, Claimed, Last and PID count, in
+	// this order; a zero PID does not mean our ancestors.
 	Remote bool
 	// Transport is how the caller's tools reach us: TransportHTTP or TransportStdio; empty: it has called no tool.
 	Transport string
-	// Alias is for a session to which nobody has given one. It is used if it is free.
+	// Alias is for a session without a chosen alias. It is used if it is free.
 	Alias string
-	// Proposed says that Alias is the word of a project's file, which may be anybody's: then an absent session keeps it,
+	// Proposed means that Alias comes from a project's file, which anybody may have written. Then an absent session keeps its alias
 	// and its mail.
 	Proposed bool
 
-	// Brief is for who wants the session to speak for, from a plain shell, and not to know whether its client lives: State is
-	// Unknown then where no process tells.
+	// Brief is for a caller in a plain shell that needs the session but not whether its client lives: then State is Unknown if no
+	// process shows it.
 	Brief bool
 
-	serves bool // the client's process serves many sessions, by a file of the client's
+	serves bool // a file of the client shows that its process serves many sessions
 }
 
-// Looked is c with what the client's files say of its process. They are read before the registry is locked.
+// Looked returns c with what the client's files tell about its process. Call it before the registry is locked.
 func (c Caller) Looked() Caller {
 	p, _ := client.Find(c.Client)
 	_, c.serves = p.Server(c.PID, c.Getenv)
@@ -73,8 +72,8 @@ func (c Caller) env(name string) string {
 	return strings.TrimSpace(c.Getenv(name))
 }
 
-// isNamedByEnvironment says that C2C_MCP_SESSION_ID alone names a session. A program of an agent's client may be its first
-// call; anybody else may have mistyped it.
+// isNamedByEnvironment reports whether only C2C_MCP_SESSION_ID names the session. Then an agent's client may make its first call;
+// anybody else may have mistyped the variable.
 func (c Caller) isNamedByEnvironment(sid string) bool {
 	return c.Client == "" && c.PID == 0 && len(c.clientIDs()) == 0 && sid == c.env("C2C_MCP_SESSION_ID")
 }
@@ -82,11 +81,10 @@ func (c Caller) isNamedByEnvironment(sid string) bool {
 // maxAncestors bounds the walk towards init.
 const maxAncestors = 64
 
-// Resolve finds the caller's session and changes nothing. ErrNoSession and ErrAmbiguous may be tested for.
+// Resolve finds the caller's session and changes nothing. Callers may test for ErrNoSession and ErrAmbiguous.
 //
-// The order is that of docs/inside/sessions.md: what was typed, what the client says in this call,
-// C2C_MCP_SESSION_ID, the client's process, the client's variable if it may be believed, the nearest
-// registered ancestor.
+// The order is that of docs/inside/sessions.md: what was typed, the client's id in this call, C2C_MCP_SESSION_ID, the client's
+// process, the client's variable if it can be trusted, the nearest registered ancestor.
 func Resolve(ctx context.Context, reg *sessions.Registry, c Caller) (sessions.Session, error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
@@ -117,7 +115,7 @@ func Resolve(ctx context.Context, reg *sessions.Registry, c Caller) (sessions.Se
 	return reg.Session(rows[i]), nil
 }
 
-// resolve gives the caller's session id, registered or not, or "" when nothing names one.
+// resolve returns the caller's session id, registered or not, or "" if nothing names one.
 func resolve(reg *sessions.Registry, rows []registry.Row, c Caller) (string, error) {
 	if c.Remote {
 		return sidOfRemote(reg, rows, c)
@@ -137,8 +135,7 @@ func resolve(reg *sessions.Registry, rows []registry.Row, c Caller) (string, err
 		if sid != "" || err != nil {
 			return sid, err
 		}
-		// All that follows is about our process. Sessions may share it (Codex's daemon): then it
-		// does not tell which of them calls.
+		// The rest depends on our process. Sessions may share it (Codex's daemon): then it does not show which of them calls.
 		if p, _ := client.Find(c.Client); p.SharedProcess || c.serves {
 			return sidOfStart(reg, c, p), nil
 		}
@@ -147,12 +144,12 @@ func resolve(reg *sessions.Registry, rows []registry.Row, c Caller) (string, err
 		return sid, err
 	}
 	if sid := c.env("C2C_MCP_SESSION_ID"); sid != "" && !isInherited(reg, rows, sid, c) {
-		// This is never an alias: another session may have the alias by now.
+		// The variable is never an alias: another session may have the alias by now.
 		return sid, errors.Join(checkSID(sid), checkPerson(reg, rows, sid, c))
 	}
 	if c.PID > 0 {
-		// Before the variable: /clear and /resume change Claude Code's session while its MCP
-		// server goes on with the environment it was started with.
+		// Before the client's variable: /clear and /resume change Claude Code's session, but its MCP server keeps the environment
+		// of its start.
 		if p, err := reg.Processes.Find(c.PID); err == nil {
 			if sid, err := sidOfProcess(reg, rows, p, c.Client); sid != "" || err != nil {
 				return sid, err
@@ -179,8 +176,8 @@ func resolve(reg *sessions.Registry, rows []registry.Row, c Caller) (string, err
 	return near, nil
 }
 
-// sidOfID gives the session to which a client's id belongs, "" when there is none. A window that goes on with another
-// conversation (/clear) keeps its mailbox while it lives: who opens the old one elsewhere has one of its own.
+// sidOfID returns the session of a client's id, or "" if there is none. A live window that continues with another conversation
+// (/clear) keeps its mailbox: if the old conversation is opened elsewhere, it gets its own.
 func sidOfID(reg *sessions.Registry, rows []registry.Row, c Caller, id clientID) (string, error) {
 	sid, err := reg.Facts.SidOf(id.client, id.id)
 	i := registry.FindSID(rows, sid)
@@ -193,8 +190,8 @@ func sidOfID(reg *sessions.Registry, rows []registry.Row, c Caller, id clientID)
 	return sid, nil
 }
 
-// isInherited says whether C2C_MCP_SESSION_ID tells of another client than the caller's, or of a session that the
-// caller's client has left. c2c start sets it, and all that the client runs has it: a client in its shell, or in a
+// isInherited reports whether C2C_MCP_SESSION_ID belongs to another client than the caller's, or to a session that the caller's
+// client has left. c2c start sets it, and all programs below the client inherit it, such as another client in its shell, or in a
 // terminal that its shell has started.
 func isInherited(reg *sessions.Registry, rows []registry.Row, sid string, c Caller) bool {
 	i := registry.FindSID(rows, sid)
@@ -204,7 +201,7 @@ func isInherited(reg *sessions.Registry, rows []registry.Row, sid string, c Call
 	s := reg.Session(rows[i])
 	_, known := client.Find(s.Client)
 	if s.Client == ClientWire {
-		_, known = client.Find(c.Client) // an agent that a daemon carries mail to is none of these
+		_, known = client.Find(c.Client) // an agent that gets its mail from a daemon has no profile
 	}
 	own, named := sidHere(reg, rows, c)
 	switch {
@@ -214,21 +211,21 @@ func isInherited(reg *sessions.Registry, rows []registry.Row, sid string, c Call
 	case c.PID > 0 && own == sid:
 		return false
 	case known && c.Client != "" && client.Name(c.Client) != s.Client && s.PID != 0 && s.State != sessions.Absent:
-		return true // also where the other process cannot be seen
+		return true // also if the other process cannot be seen
 	case slices.ContainsFunc(c.clientIDs(), func(id clientID) bool { return isBelow(reg, s, id) }):
 		return true
 	case own == sid || wasGiven(reg, s, c):
 		return false
 	case named && (s.Facts.Started || len(s.ClientIDs) > 0):
 		return true // it was resumed there, say
-	case s.Process == 0 || s.Facts.Started && s.Client != ClientWire: // a launcher may be above its client, until that has named its session
+	case s.Process == 0 || s.Facts.Started && s.Client != ClientWire: // until its client names the session, the process may be a launcher above it
 		return false
 	}
 	return own != "" || c.PID > 0 && !DescendsFrom(reg, s, c.PID)
 }
 
-// wasGiven says that the caller's client has given it the session's id, and was not started with it itself. A process that
-// runs several sessions does so for their servers. The session must have been of that process.
+// wasGiven reports whether the caller's client has set the variable for it, instead of having inherited it at its own start. A
+// process that runs several sessions sets it for their servers. The session must have been in that process.
 func wasGiven(reg *sessions.Registry, s sessions.Session, c Caller) bool {
 	if c.PID <= 0 || s.Facts.PID != c.PID {
 		return false
@@ -241,8 +238,8 @@ func wasGiven(reg *sessions.Registry, s sessions.Session, c Caller) bool {
 	return had != nil && !slices.Contains(had, "C2C_MCP_SESSION_ID="+s.ID)
 }
 
-// sidHere gives the session of the caller's process, or of the nearest one above that has one. named says that its client
-// has named it, and has no other one at the same time.
+// sidHere returns the session of the caller's process, or of the nearest ancestor that has one. named reports that its client has
+// named it, and has no other session at the same time.
 func sidHere(reg *sessions.Registry, rows []registry.Row, c Caller) (sid string, named bool) {
 	var err error
 	if c.PID == 0 {
@@ -259,8 +256,8 @@ func sidHere(reg *sessions.Registry, rows []registry.Row, c Caller) (sid string,
 	return sid, known && len(s.ClientIDs) > 0 && !p.SharedProcess && !c.serves
 }
 
-// sidOfStart gives the mailbox that the terminal of a client was started with, until a session of the client has it.
-// A mailbox that only the environment names is for a session that is its first.
+// sidOfStart returns the mailbox that the terminal of a client was started with, until a session of the client takes it. If only
+// the environment names the mailbox, it is for the client's first session.
 func sidOfStart(reg *sessions.Registry, c Caller, p client.Profile) string {
 	sid := cmp.Or(c.env(client.StartEnv), c.env("C2C_MCP_SESSION_ID"))
 	if !p.Plugin || checkSID(sid) != nil || sessions.IsPersonID(sid) || sessions.CheckExternal(sid) != nil {
@@ -272,8 +269,8 @@ func sidOfStart(reg *sessions.Registry, c Caller, p client.Profile) string {
 	return sid
 }
 
-// claimed gives the session whose id the caller claims, if it was bound to the same process. The process alone would
-// tell another one.
+// claimed returns the session whose id the caller claims, if it was bound to the same process. The process alone could mean another
+// session.
 func claimed(reg *sessions.Registry, c Caller) (string, error) {
 	if c.Claimed == "" {
 		return "", nil
@@ -289,8 +286,8 @@ func claimed(reg *sessions.Registry, c Caller) (string, error) {
 	return sid, nil
 }
 
-// sidToStart gives the session for a client that is started with an alias. A new session has the alias as its id,
-// if no other session has that id: people can read it.
+// sidToStart returns the session for a client that is started with an alias. A new session gets the alias as its id, which people
+// can read, if that id is free.
 func sidToStart(reg *sessions.Registry, rows []registry.Row, c Caller) (string, error) {
 	if r := reg.Receiver(rows, c.Start); r != nil {
 		s := reg.Session(r)
@@ -303,7 +300,7 @@ func sidToStart(reg *sessions.Registry, rows []registry.Row, c Caller) (string, 
 		return "", nil
 	}
 	if f := reg.Facts.Of(c.Start); f.Alias != "" && sessions.Fold(f.Alias) != sessions.Fold(c.Start) {
-		return "", nil // it was swept, and had another name by then
+		return "", nil // it was swept under another name
 	}
 	return c.Start, nil
 }
@@ -315,7 +312,7 @@ func checkSID(sid string) error {
 	return nil
 }
 
-// SIDByName takes a name as a session id, else as an alias, else as the id of a session that is not registered yet.
+// SIDByName takes a name as a session id, or else as an alias, or else as the id of a session that is not registered yet.
 func SIDByName(rows []registry.Row, name string) (string, error) {
 	if registry.FindSID(rows, name) >= 0 {
 		return name, nil
@@ -326,8 +323,8 @@ func SIDByName(rows []registry.Row, name string) (string, error) {
 	return name, checkSID(name)
 }
 
-// fromEnv asks the variables of the clients whose environment may be believed. near is the session of the
-// nearest registered ancestor: when that is another client's, the variable was inherited through it.
+// fromEnv reads the session variables of clients whose environment can be trusted. near is the session of the nearest registered
+// ancestor: if that belongs to another client, the variable was inherited through it.
 func fromEnv(reg *sessions.Registry, rows []registry.Row, c Caller, near string) (string, error) {
 	var nearest sessions.Session
 	if i := registry.FindSID(rows, near); i >= 0 {
@@ -346,15 +343,15 @@ func fromEnv(reg *sessions.Registry, rows []registry.Row, c Caller, near string)
 			continue
 		}
 		if found != "" {
-			return "", nil // one client runs in the shell of another, and nothing tells which
+			return "", nil // one client runs in the shell of the other, and we cannot tell which
 		}
 		found = sid
 	}
 	return found, nil
 }
 
-// isBelow says whether our environment has got a client's id below the process of a session: the session's client was
-// started without it. So the one that set it, whose process may not be known, runs in the shell of the other.
+// isBelow reports whether a client's id came into our environment below the process of a session: the session's client was started
+// without it. Then the client that set it, whose process may be unknown, runs in the other's shell.
 func isBelow(reg *sessions.Registry, s sessions.Session, id clientID) bool {
 	if s.Process == 0 || s.Client == id.client {
 		return false
@@ -368,7 +365,7 @@ func isBelow(reg *sessions.Registry, s sessions.Session, id clientID) bool {
 // A clientID is a client's own id of a session.
 type clientID struct{ client, id string }
 
-// clientIDs gives those in the environment that may be believed.
+// clientIDs returns the ids in the environment that can be trusted.
 func (c Caller) clientIDs() (ids []clientID) {
 	for _, p := range client.All() {
 		if id := c.env(p.SessionEnv); id != "" && (p.TrustEnv && c.Client == p.Name || p.ShellEnv && c.Client == "") {
@@ -378,13 +375,13 @@ func (c Caller) clientIDs() (ids []clientID) {
 	return ids
 }
 
-// sameClient says whether two names may be those of one client. A row without one may be anybody's.
+// sameClient reports whether two names may mean one client. A row without a name may belong to any.
 func sameClient(a, b string) bool {
 	return a == "" || b == "" || client.Name(a) == client.Name(b)
 }
 
-// sidOfProcess gives the session of a process, "" when there is none. A server whose parent has ended becomes a
-// child of process 1, so for that process the client must be the same, too.
+// sidOfProcess returns the session of a process, or "" if there is none. A server whose parent has ended becomes a child of process
+// 1, so for that process the client must be the same, too.
 func sidOfProcess(reg *sessions.Registry, rows []registry.Row, p processes.Process, client string) (string, error) {
 	sid := ""
 	for _, r := range rows {
@@ -399,7 +396,7 @@ func sidOfProcess(reg *sessions.Registry, rows []registry.Row, p processes.Proce
 	return sid, nil
 }
 
-// DescendsFrom says whether a session's process is the process pid or a descendant of it.
+// DescendsFrom reports whether a session's process is the process pid or a descendant of it.
 func DescendsFrom(reg *sessions.Registry, s sessions.Session, pid int) bool {
 	for p := range ancestors(reg, s.Process) {
 		if p.PID == pid || p.Parent == pid {
@@ -409,14 +406,14 @@ func DescendsFrom(reg *sessions.Registry, s sessions.Session, pid int) bool {
 	return false
 }
 
-// Starter gives the client's process that has started the leader of our session (setsid); 0: it cannot be seen. A client may
-// have another process of its own in between: isClient tells the two apart, and nil says that there is none.
+// Starter returns the client's process that has started the leader of our session (setsid); 0: it cannot be seen. A client may have
+// another process of its own in between; isClient reports that, and nil means that there is none.
 func Starter(reg *sessions.Registry, isClient func(pid int) bool) (starter int) {
 	sid, err := unix.Getsid(0)
 	if err != nil {
 		return 0
 	}
-	for p := range ancestors(reg, reg.Processes.Self()) { // a process that was left in the background is not below its leader
+	for p := range ancestors(reg, reg.Processes.Self()) { // a process left in the background is not below its leader
 		if p.PID == sid {
 			starter = p.Parent
 		}
@@ -427,7 +424,7 @@ func Starter(reg *sessions.Registry, isClient func(pid int) bool) (starter int) 
 	return starter
 }
 
-// ancestors walks from a process towards init, as far as it can be seen.
+// ancestors walks from a process towards init, as far as processes can be seen.
 func ancestors(reg *sessions.Registry, pid int) iter.Seq[processes.Process] {
 	return func(yield func(processes.Process) bool) {
 		for n := 0; pid > 1 && n <= maxAncestors; n++ {
@@ -449,7 +446,7 @@ func nearestAncestor(reg *sessions.Registry, rows []registry.Row, c Caller) (str
 		}
 	}
 	if len(byPID) == 0 {
-		return "", nil // no session has a process that could be above ours
+		return "", nil // no session has a process, so none can be above ours
 	}
 	for p := range ancestors(reg, self) {
 		if p.PID == self {
@@ -458,7 +455,7 @@ func nearestAncestor(reg *sessions.Registry, rows []registry.Row, c Caller) (str
 		own := byPID[int64(p.PID)]
 		sid, err := sidOfProcess(reg, own, p, "")
 		if errors.Is(err, sessions.ErrAmbiguous) {
-			for _, id := range c.clientIDs() { // the client tells its shells which
+			for _, id := range c.clientIDs() { // the client tells its shells its id
 				named, _ := reg.Facts.SidOf(id.client, id.id)
 				if i := registry.FindSID(own, named); i >= 0 && reg.IsBoundTo(own[i], p) {
 					return named, nil

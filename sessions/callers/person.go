@@ -17,11 +17,11 @@ import (
 // User is a person at a terminal. In each root a person has a mailbox that no agent can get.
 type User struct {
 	UID      int
-	Login    string // see Name
+	Login    string // login name, see Name
 	Terminal bool   // the caller has a controlling terminal
 	Typing   bool   // its standard input is a terminal
 
-	look func(*User) // finds out the last two; nil: they are known
+	look func(*User) // sets Terminal and Typing; nil: they are known
 	here bool        // Login may be looked up
 }
 
@@ -40,7 +40,7 @@ func (u *User) IsTyping() bool { return u.looked().Terminal && u.Typing }
 // HasTerminal reports whether the caller has a terminal, even if its input comes from elsewhere.
 func (u *User) HasTerminal() bool { return u.looked().Terminal }
 
-// UserHere is the person at this terminal. stdin is the standard input.
+// UserHere returns the person at this terminal. stdin is the standard input.
 func UserHere(getenv func(string) string, stdin io.Reader) *User {
 	u := &User{UID: os.Getuid(), Login: getenv("USER"), here: true}
 	u.look = func(u *User) {
@@ -56,8 +56,8 @@ func UserHere(getenv func(string) string, stdin io.Reader) *User {
 	return u
 }
 
-// Name is the first alias of the person's mailbox, if that alias is free. It reads the file of users only if the environment
-// has no login name.
+// Name returns the first alias of the person's mailbox, if that is free. It reads the file of users only if the environment has no
+// login name.
 func (u *User) Name() string {
 	if u.Login == "" && u.here {
 		// Not os/user: with cgo, the whole program would start with the C library's name services.
@@ -74,7 +74,7 @@ func (u *User) Name() string {
 
 func (u *User) sid() string { return sessions.PersonPrefix + strconv.Itoa(u.UID) }
 
-// ClientWire is the client of a session whose mail a wire daemon carries. The daemon is its process: it starts one agent after
+// ClientWire is the client of a session whose mail a wire daemon carries. The daemon is its process, and starts one agent after
 // another.
 const ClientWire = "wire"
 
@@ -95,8 +95,8 @@ func (c Caller) IsPerson() bool {
 // isPerson reports whether the caller can only be the person: no agent has set a variable in the environment.
 func (c Caller) isPerson() bool { return c.User != nil && c.Client == "" && len(c.clientIDs()) == 0 }
 
-// personHere takes a caller for a person when nothing says otherwise. An agent's process looks the same when its parents have
-// ended, or in its own PID namespace, so the terminal and the namespace are checked.
+// personHere takes the caller for a person if nothing contradicts. An agent's process looks the same if its parents have ended, or
+// in its own PID namespace, so it checks the terminal and the namespace.
 func personHere(reg *sessions.Registry, u *User) (string, error) {
 	if !u.looked().Terminal || !isPersonsNamespace(reg, u.sid()) {
 		return "", sessions.ErrNoCaller

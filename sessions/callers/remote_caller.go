@@ -8,9 +8,9 @@ import (
 	"c2c/sessions/registry"
 )
 
-// sidOfRemote gives the session of a caller in another process, as over HTTP: the one that the call names, or else that of an
-// earlier call of the same connection, or else that of the client's process, if it has exactly one. Our own environment and
-// ancestors say nothing about such a caller. If nothing tells, it gets a new session.
+// sidOfRemote returns the session of a caller in another process, as over HTTP: the one that the call names; else that of an
+// earlier call of the same connection; else that of the client's process, if it has exactly one. Our own environment and ancestors
+// mean nothing for such a caller. If nothing identifies a session, the caller gets a new one.
 func sidOfRemote(reg *sessions.Registry, rows []registry.Row, c Caller) (string, error) {
 	if c.User != nil {
 		return sidOfRemotePerson(reg, c)
@@ -30,17 +30,17 @@ func sidOfRemote(reg *sessions.Registry, rows []registry.Row, c Caller) (string,
 	}
 	p, err := reg.Processes.Find(c.PID)
 	if err != nil {
-		return "", nil // it has ended by now, or a sandbox hides it
+		return "", nil // the process has ended, or a sandbox hides it
 	}
 	sid, err := sidOfProcess(reg, rows, p, c.Client)
 	if errors.Is(err, sessions.ErrAmbiguous) {
-		return "", nil // the process serves many sessions, and this connection is none of those that it has named
+		return "", nil // the process serves many sessions, and has not named this connection's
 	}
 	return sid, err
 }
 
-// sidOfRemotePerson gives the session of a person who has shown a login, as at the page: its caller has looked at that. The
-// session was made at a terminal, which must be in our PID namespace.
+// sidOfRemotePerson returns the session of a person who has shown a login, as on the web page; the page's handler has checked it.
+// The session was made at a terminal, which must be in our PID namespace.
 func sidOfRemotePerson(reg *sessions.Registry, c Caller) (string, error) {
 	sid := c.User.sid()
 	if c.Client != "" || c.ClientID != "" || c.Claimed != "" || c.Last != "" || c.Explicit != "" || c.PID != 0 {

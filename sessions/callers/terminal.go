@@ -13,35 +13,35 @@ import (
 	"c2c/sessions/processes"
 )
 
-// ErrTerminal says that an agent may have opened the terminal of this process.
+// ErrTerminal: an agent may have opened the terminal of this process.
 var ErrTerminal = errors.New("c2c cannot tell this terminal from one that an agent has opened")
 
-// terminal is what can be seen of the terminal of this process: the leader of its session, what has started that, and so on.
-// An agent can open a terminal (script, tmux), leave its client's processes (setsid) and empty its environment. It cannot open
-// one that was there before its client, nor one that a program of another user gives out, as a login does.
+// terminal is the chain of processes behind the terminal of this process: the leader of its session, the process that started that,
+// and so on. An agent can open a terminal (script, tmux), leave its client's processes (setsid) and empty its environment. It
+// cannot open a terminal older than its client, nor one that another user's program opens, as for a login.
 type terminal []opener
 
-// pseudoTerminals is their major number on Linux.
+// pseudoTerminals is the major device number of pseudo-terminals on Linux.
 const pseudoTerminals = 136
 
-// opener is one of these processes.
+// opener is a process in the chain.
 type opener struct {
 	processes.Process
 	name   string
-	others bool // it is not this user's
-	master bool // it is the program behind the terminal
+	others bool // it belongs to another user
+	master bool // it is the program on the master side of the terminal
 }
 
-// ProveTerminal fails unless it can be seen that no agent below the client of one of these sessions has opened the terminal
-// of this process. What it does not see is an agent that types into a terminal of its
-// person's, has such a program open a window (tmux new-window), or may log in.
+// ProveTerminal returns an error unless the processes show that no agent below the client of one of these sessions has opened the
+// terminal of this process. It cannot detect an agent that types into its user's terminal, that makes an existing program open a
+// window (tmux new-window), or that can log in.
 func ProveTerminal(reg *sessions.Registry, sessionList ...sessions.Session) error {
 	t := terminalHere(reg)
 	for _, s := range sessionList {
 		if s.Facts.Namespace != "" && !processes.SameNamespace(s.Facts.Namespace, reg.Processes.Namespace()) {
-			continue // its agent reaches no terminal of this namespace
+			continue // its agent cannot reach terminals of this namespace
 		}
-		p, _ := reg.Processes.Find(s.Process) // nothing is older than one that cannot be seen
+		p, _ := reg.Processes.Find(s.Process) // Start is 0 for a process that cannot be seen: nothing is older
 		if !t.isOlder(p.Start) {
 			return fmt.Errorf("%w: nothing of it is older than the session %s", ErrTerminal, s.Alias)
 		}
@@ -49,8 +49,8 @@ func ProveTerminal(reg *sessions.Registry, sessionList ...sessions.Session) erro
 	return nil
 }
 
-// terminalHere is empty for a process that its leader does not stand above: that was left in the background, maybe by an agent
-// in its person's own terminal.
+// terminalHere returns nil for a process that is not below its session's leader: it was left in the background, maybe by an agent
+// in its user's own terminal.
 func terminalHere(reg *sessions.Registry) (t terminal) {
 	leader, err := unix.Getsid(0)
 	if err != nil {
@@ -71,13 +71,13 @@ func terminalHere(reg *sessions.Registry) (t terminal) {
 	return t
 }
 
-// isOlder says whether the terminal was there before a process that was started then, or comes from outside. Init and the
-// systemd of a user prove nothing: they are given the processes whose parent has ended.
+// isOlder reports whether the terminal existed before a process that started at then, or comes from outside. Init and a user's
+// systemd prove nothing: orphaned processes become their children.
 func (t terminal) isOlder(then int64) bool {
 	if len(t) == 0 {
 		return false
 	}
-	if leader := t[0]; leader.Start < then || leader.PID != 1 && leader.Parent == 0 { // 0: it stands outside of this namespace
+	if leader := t[0]; leader.Start < then || leader.PID != 1 && leader.Parent == 0 { // 0: its parent is outside this namespace
 		return true
 	}
 	for i, o := range t[1:] {

@@ -11,36 +11,36 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
-// The file's time of change says until when no process needs to look at deadlines. A deadlines.Checker sets it after a look.
+// The file's time of change is when a process must next look at deadlines. A deadlines.Checker sets it after a look.
 //
-//	missing, empty, or its time is over   somebody is to look
-//	a time ahead                          nobody is to, unless it is more than LookEvery ahead: then a clock was wrong
+//	missing, empty, or its time is over   a process must look
+//	a time ahead                          no process must, unless it is more than LookEvery ahead: then a clock was wrong
 //
-// Only a look makes the time later: it removes the file before it begins, and does not put it back if another process has made
-// an empty one meanwhile. A process that stores an earlier deadline then removes the file, or makes an empty one if it is
-// missing. So a process may look too early, in any order of these steps and with a kill between any two, and never too late.
-// What an older c2c, the original or a killed sender has stored is seen after LookEvery.
+// Only a look makes the time later. It removes the file before it begins, and does not put it back if another process has made an
+// empty one meanwhile. A process that stores an earlier deadline removes the file, or makes an empty one if it is missing. So with
+// any order of these steps, and with a kill between any two, a process may look too early but never too late. Mail from an older
+// c2c, the original or a killed sender is noticed after LookEvery.
 const (
 	FileName = "owed.due"
 	fileText = "The time of this file tells c2c when to look at what messages are owed.\n"
 
-	// LookEvery is the most that the file's time is ahead. It is less than TellAfter, so a plain message needs no look at the file.
+	// LookEvery bounds how far ahead the file's time may be. It is less than TellAfter: a plain message needs no look.
 	LookEvery = 10 * time.Minute
 )
 
-// File is the file in an open root.
+// File is this file in an open root.
 type File struct {
 	root *atomicfile.Dir
 	now  func() time.Time
 	log  inbox.Log
 }
 
-// Of gives the file of a root, which the caller closes.
+// Of returns the file of a root. The caller closes the root.
 func Of(root *atomicfile.Dir, now func() time.Time, log inbox.Log) *File {
 	return &File{root, now, log}
 }
 
-// UntilLook is for how long nobody need look at what messages are owed; 0: somebody is to look now.
+// UntilLook returns how long no process needs to look at deadlines; 0: look now.
 func (f *File) UntilLook() time.Duration {
 	at, size, err := f.root.TimeOf(FileName)
 	ahead := at.Sub(f.now())
@@ -50,7 +50,7 @@ func (f *File) UntilLook() time.Duration {
 	return ahead
 }
 
-// LookBy has somebody look at a time, or earlier. What is due then is stored.
+// LookBy makes some process look at this time, or earlier. The caller has stored the deadline before.
 func (f *File) LookBy(at time.Time) {
 	marked, size, err := f.root.TimeOf(FileName)
 	switch {
@@ -58,7 +58,7 @@ func (f *File) LookBy(at time.Time) {
 		return
 	case err == nil:
 		err = f.root.Remove(FileName)
-	case errors.Is(err, fs.ErrNotExist): // somebody may be looking just now
+	case errors.Is(err, fs.ErrNotExist): // a process may be looking just now
 		var empty *os.File
 		if empty, err = f.root.Open(FileName, os.O_WRONLY|os.O_CREATE|os.O_EXCL); err == nil {
 			err = empty.Close()
@@ -69,15 +69,15 @@ func (f *File) LookBy(at time.Time) {
 	}
 }
 
-// Look is one look at what messages are owed.
+// Look is one look at the deadlines of a root.
 type Look struct {
 	file    *File
 	began   time.Time
 	removed bool
 }
 
-// BeginLook removes the file, so that what is stored meanwhile is not missed. A process that stays passes false for always: then
-// the file is removed only when half of its time is over.
+// BeginLook removes the file, so that deadlines stored during the look are not missed. A long-lived process passes false for
+// always: then the file is removed only when half of its time is over.
 func (f *File) BeginLook(always bool) Look {
 	l := Look{f, f.now(), always || f.UntilLook() < LookEvery/2}
 	if l.removed {

@@ -10,19 +10,19 @@ import (
 	"c2c/wake"
 )
 
-// Results of one doorbell for one message, in the words of SPEC-091 4.6.
+// Results of one doorbell for one message, named as in SPEC-091 4.6.
 const (
 	ResultRang       = "rang"
-	ResultCoalesced  = "coalesced"   // a bell is out, and nobody has drained since
-	ResultFiltered   = "filtered"    // it wakes nobody
-	ResultUncaptured = "uncaptured"  // the client is there and did not take the bell
+	ResultCoalesced  = "coalesced"   // a bell is out, and the session has not drained since
+	ResultFiltered   = "filtered"    // the message does not wake a session
+	ResultUncaptured = "uncaptured"  // the client was reached, but did not take the bell
 	ResultFailed     = "send-failed" // the client could not be reached
 )
 
-// doorbellEvent is the event of such a result in broker.log.
+// doorbellEvent is the name of this event in broker.log.
 const doorbellEvent = "surface_doorbell_sent"
 
-// ResultOf gives the result for the outcome of a ring.
+// ResultOf returns the result for the outcome of a ring.
 func ResultOf(outcome string) string {
 	switch outcome {
 	case wake.Rang:
@@ -37,7 +37,7 @@ func ResultOf(outcome string) string {
 	return ResultUncaptured
 }
 
-// Doorbell writes what became of messages that wait for a session, one line for each, into broker.log.
+// Doorbell writes the outcome of a ring into broker.log, one line for each message that waits for the session.
 func (l *Log) Doorbell(ctx context.Context, sid string, msgs []mail.Message, r wake.Ring) {
 	for _, m := range msgs {
 		l.Record(ctx, doorbellEvent, "result", ResultOf(r.Outcome), "message_id", m.ID, "kind", cmp.Or(m.Kind, "message"),
@@ -45,7 +45,7 @@ func (l *Log) Doorbell(ctx context.Context, sid string, msgs []mail.Message, r w
 	}
 }
 
-// Doorbells counts the results for one session in broker.log, and has the last of them. Of older ones nothing is kept.
+// Doorbells counts the results for one session in broker.log, and has the latest ones. Rotation drops older ones.
 type Doorbells struct {
 	Rang       int        `json:"rang"`
 	Coalesced  int        `json:"coalesced"`
@@ -65,10 +65,10 @@ type Doorbell struct {
 	Method  string  `json:"method"`
 }
 
-// lastDoorbells is how many of them Doorbells has.
+// lastDoorbells bounds Doorbells.Last.
 const lastDoorbells = 5
 
-// DoorbellsOf reads broker.log for the results of the bells for a session.
+// DoorbellsOf reads the doorbell results of a session from broker.log.
 func (l *Log) DoorbellsOf(sid string) (d Doorbells, err error) {
 	data, err := l.root.ReadIf(logFile)
 	if err != nil {

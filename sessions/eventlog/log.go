@@ -24,7 +24,7 @@ const (
 	logMax  = 10 << 20 // bytes, as the original
 	logKeep = 5        // older files: broker.log.1 is the newest of them
 
-	EventSent = "dm_enqueue" // the event of a message that was stored; the original's word
+	EventSent = "dm_enqueue" // the event of a stored message, named as in the original
 )
 
 // Log is broker.log of an open root. It does not close the root.
@@ -34,7 +34,7 @@ type Log struct {
 	log  inbox.Log
 }
 
-// Open gives the log of a root. A line that cannot be written is a warning to log.
+// Open returns the log of a root. If a line cannot be written, log gets a warning.
 func Open(root *atomicfile.Dir, now func() time.Time, log inbox.Log) *Log {
 	return &Log{root, now, log}
 }
@@ -60,8 +60,7 @@ func (l *Log) Write(ctx context.Context, event string, facts ...any) error {
 			return err
 		}
 	}
-	// Without the lock: the kernel appends each line whole, and one that comes during a rotation stands in
-	// the older file.
+	// Without the lock: the kernel appends each line whole, and during a rotation a line may go into the older file.
 	return l.root.Log(logFile, append(line, '}', '\n'))
 }
 
@@ -81,7 +80,7 @@ func (l *Log) isFull() bool {
 	return err == nil && v.Size() >= logMax
 }
 
-// Record is Write, and only warns when it fails: what it logs has been done already.
+// Record is Write that only warns on an error, because the event has happened already.
 func (l *Log) Record(ctx context.Context, event string, facts ...any) {
 	if err := l.Write(ctx, event, facts...); err != nil {
 		l.log.Warn("event is not logged", "event", event, "err", err)
@@ -106,7 +105,7 @@ func (l *Log) rotate() error {
 	return nil
 }
 
-// Tail gives the last lines of broker.log, oldest first; lines that are not JSON are passed over.
+// Tail returns the last lines of broker.log, oldest first; it skips lines that are not JSON.
 func (l *Log) Tail(ctx context.Context, limit int) ([]json.RawMessage, error) {
 	data, err := l.root.ReadIf(logFile)
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 	"c2c/inbox/mail"
 )
 
-// logLately is how much of the end of broker.log is read for a message that was sent lately: some 300 lines.
+// logLately is how much of the end of broker.log is read for a message that was sent lately: about 300 lines.
 const logLately = 64 << 10
 
-// Sent gives sender, receiver and time of a message that is not kept any more, as far as broker.log tells.
+// Sent returns sender, receiver and time of a message that is not kept any more, if broker.log has them.
 func (l *Log) Sent(id string) (found []mail.Message, err error) {
 	for n := 0; n <= logKeep && len(found) == 0; n++ {
 		name := logFile
@@ -47,12 +47,12 @@ func (l *Log) SentLately(id string) ([]mail.Message, error) {
 	data := make([]byte, min(info.Size(), logLately))
 	n, err := f.ReadAt(data, info.Size()-int64(len(data)))
 	if err == io.EOF {
-		err = nil // it was rotated, or cut, just now
+		err = nil // the log was rotated or truncated just now
 	}
 	return sentIn(data[:n], id), err
 }
 
-// sentIn gives the messages whose ids end with id, from lines of the log.
+// sentIn returns the messages whose ids end with id, from lines of the log.
 func sentIn(lines []byte, id string) (found []mail.Message) {
 	if len(id) < mail.ShortLen {
 		return nil

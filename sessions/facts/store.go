@@ -19,7 +19,7 @@ import (
 
 const dirName = "sessions"
 
-// DamagedError says that a file of facts is not one of ours, or not whole.
+// DamagedError: a file of facts is foreign or incomplete.
 type DamagedError struct{ err error }
 
 func (e *DamagedError) Error() string { return e.err.Error() }
@@ -29,24 +29,24 @@ type Store struct {
 	root *atomicfile.Dir
 	now  func() time.Time
 	log  inbox.Log
-	dir  *atomicfile.Dir  // nil: it is opened for each session
-	seen map[string]Facts // what a glance has read; nil: facts are read anew each time
+	dir  *atomicfile.Dir  // nil: opened anew for each session
+	seen map[string]Facts // cache of a glance; nil: facts are read anew each time
 }
 
-// Open gives the facts of a root.
+// Open returns the facts of a root.
 func Open(root *atomicfile.Dir, now func() time.Time, log inbox.Log) *Store {
 	return &Store{root: root, now: now, log: log}
 }
 
-// Glance reads each file once.
+// Glance returns a store that reads each file only once.
 func (st *Store) Glance() *Store {
 	return &Store{root: st.root, now: st.now, log: st.log, seen: map[string]Facts{}}
 }
 
-// Hold gives a store that keeps its directory open until Release, for the facts of many sessions.
+// Hold returns a store that keeps its directory open until Release, for the facts of many sessions.
 func (st *Store) Hold() *Store {
 	held := *st
-	held.dir, _ = st.Dir() // else it is opened each time, and why it cannot be is logged
+	held.dir, _ = st.Dir() // on an error it is opened each time, which logs the error
 	return &held
 }
 
@@ -60,7 +60,7 @@ func (st *Store) Release() {
 // Dir opens the directory of the files.
 func (st *Store) Dir() (*atomicfile.Dir, error) { return st.root.Sub(dirName, true) }
 
-// Read reads the facts of a session; none are no error.
+// Read reads the facts of a session; if it has none that is no error.
 func (st *Store) Read(sid string) (f Facts, err error) {
 	if st.dir != nil {
 		return ReadIn(st.dir, sid)
@@ -73,7 +73,7 @@ func (st *Store) Read(sid string) (f Facts, err error) {
 	return ReadIn(dir, sid)
 }
 
-// ReadIn reads the facts of a session from the directory that Dir has opened. It gives a *DamagedError also when the file is not one of ours.
+// ReadIn reads the facts of a session from the directory that Dir has opened. It returns a *DamagedError also for a foreign file.
 func ReadIn(dir *atomicfile.Dir, sid string) (f Facts, err error) {
 	data, err := dir.Read(sid + ".json")
 	switch {
@@ -90,10 +90,10 @@ func ReadIn(dir *atomicfile.Dir, sid string) (f Facts, err error) {
 	return Facts{}, &DamagedError{fmt.Errorf("read facts of session %q: %w", sid, err)}
 }
 
-// Of gives no facts, and logs why, when they cannot be read: the registry says who a session is.
+// Of is Read that logs an error and then returns no facts: the registry alone identifies a session.
 func (st *Store) Of(sid string) Facts {
 	if f, known := st.seen[sid]; known || !mail.ValidName(sid) {
-		return f // the original allows any id; such a session can have no facts of ours
+		return f // the original allows such an id, but we can keep no facts for it
 	}
 	f, err := st.Read(sid)
 	if err != nil {
@@ -115,7 +115,7 @@ func (st *Store) Change(ctx context.Context, sid string, edit func(*Facts)) erro
 	return filelock.With(ctx, dir, sid+".lock", func() error {
 		f, err := ReadIn(dir, sid)
 		if damaged := new(DamagedError); errors.As(err, &damaged) {
-			// The registry says who it is. The next attach writes the facts anew.
+			// The registry identifies the session. The next attach writes the facts anew.
 			aside := sid + ".json.corrupt-" + strconv.FormatInt(st.now().UnixMicro(), 10)
 			st.log.Error("facts of a session were damaged", "session", sid, "kept_as", aside, "err", err)
 			err = dir.Rename(sid+".json", aside)
@@ -130,7 +130,7 @@ func (st *Store) Change(ctx context.Context, sid string, edit func(*Facts)) erro
 			return err
 		}
 		if bytes.Equal(before, after) {
-			return dir.RemoveLeftover(sid + ".json") // no fsync for nothing
+			return dir.RemoveLeftover(sid + ".json") // nothing changed: avoid the fsync
 		}
 		return dir.Replace(sid+".json", append(after, '\n'))
 	})
@@ -155,7 +155,7 @@ func (st *Store) ids() (*atomicfile.Dir, error) {
 	return dir.Sub("ids", true)
 }
 
-// SidOf looks a client's own id up; "" when it was never seen.
+// SidOf returns the session of a client's own id; "" if it was never seen.
 func (st *Store) SidOf(client, id string) (string, error) {
 	ids, name, err := st.openID(client, id)
 	if err != nil {
@@ -186,7 +186,7 @@ func (st *Store) BindID(client, id, sid string) error {
 	return ids.Replace(name, []byte(sid+"\n"))
 }
 
-// TakeIDs copies the client ids of another root, but for those that lead to a session here already.
+// TakeIDs copies the client ids of another root, except those that have a session here already.
 func (st *Store) TakeIDs(other *Store) error {
 	from, err := other.ids()
 	if err != nil {

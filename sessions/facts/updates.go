@@ -8,7 +8,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// SetConversation records in which conversation of its process a session's person has written last.
+// SetConversation records the conversation, of those in one process, in which a session's user has written last.
 func (st *Store) SetConversation(ctx context.Context, sid, id string) error {
 	if !mail.ValidName(id) {
 		return fmt.Errorf("conversation id %q is not a valid name", id)
@@ -16,11 +16,11 @@ func (st *Store) SetConversation(ctx context.Context, sid, id string) error {
 	return st.Change(ctx, sid, func(f *Facts) { f.Conversation = id })
 }
 
-// maxUnseen bounds what a person is told later.
+// maxUnseen bounds how many messages c2c shows to a person later.
 const maxUnseen = 50
 
-// ChangeUnseen removes the messages that a session's person was told about, and adds others that the person is still to be told
-// about. Hooks of one session may run at the same time.
+// ChangeUnseen removes the messages that were shown to a session's user, and adds others that must still be shown. Hooks of one
+// session may run at the same time.
 func (st *Store) ChangeUnseen(ctx context.Context, sid string, told, unseen []string) error {
 	if len(told)+len(unseen) == 0 {
 		return nil

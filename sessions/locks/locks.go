@@ -1,5 +1,5 @@
-// Package locks has the locks of a root that show other processes whether some process rings a session, and whether
-// one serves it.
+// Package locks has the locks of a root that show other processes whether some process rings a session, and whether some process
+// serves it.
 package locks
 
 import (
@@ -15,21 +15,21 @@ import (
 // Locks are the lock files of an open root. It does not close the root.
 type Locks struct {
 	root *atomicfile.Dir
-	seen map[string]bool // what a glance has seen; nil: each question looks anew
+	seen map[string]bool // cache of a glance; nil: each question tests the lock
 }
 
-// Of gives the locks of a root.
+// Of returns the locks of a root.
 func Of(root *atomicfile.Dir) *Locks { return &Locks{root: root} }
 
-// Glance looks at each lock once.
+// Glance returns locks that test each lock only once.
 func (l *Locks) Glance() *Locks { return &Locks{l.root, map[string]bool{}} }
 
-// With runs work under a lock file of the root.
+// With runs work while it holds a lock file of the root.
 func (l *Locks) With(ctx context.Context, name string, work func() error) error {
 	return filelock.With(ctx, l.root, name, work)
 }
 
-// Watchable makes a lock file of the root, if it is not there, and gives its path for a file watcher.
+// Watchable makes a lock file of the root if it is missing, and returns its path for a file watcher.
 func (l *Locks) Watchable(name string) (path string, err error) {
 	f, err := l.root.Open(name, os.O_RDWR|os.O_CREATE)
 	if err != nil {
@@ -38,32 +38,31 @@ func (l *Locks) Watchable(name string) (path string, err error) {
 	return filepath.Join(l.root.Path(), name), f.Close()
 }
 
-// RingLock is the file whose lock is the right to ring a session. One process has it at a time, and loses it when it
-// ends.
+// RingLock is the file whose lock is the right to ring a session. One process has it at a time, and loses it when it ends.
 func RingLock(sid string) string { return sid + ".wake.lock" }
 
-// ServerLock is the file that the MCP servers of a session hold together. Who holds it shows that the session
-// is alive, whatever became of the process that started the server.
+// ServerLock is the file that the MCP servers of a session lock together. While it is locked the session is alive, even if the
+// process that started the server has ended.
 func ServerLock(sid string) string { return sid + ".server.lock" }
 
-// Serve says that this process serves a session, until release is called.
+// Serve marks this process as serving a session, until release is called.
 func (l *Locks) Serve(sid string) (release func() error, err error) {
 	lock, err := filelock.Open(l.root, ServerLock(sid))
 	if err != nil {
 		return nil, err
 	}
-	if ok, err := lock.Share(); err != nil || !ok { // prune has it for a moment
+	if ok, err := lock.Share(); err != nil || !ok { // prune holds it for a moment
 		return nil, errors.Join(err, lock.Release())
 	}
 	return lock.Release, nil
 }
 
-// Ringing opens the right to ring a session, and does not take it.
+// Ringing opens the lock for the right to ring a session, but does not take it.
 func (l *Locks) Ringing(sid string) (*filelock.Lock, error) {
 	return filelock.Open(l.root, RingLock(sid))
 }
 
-// BorrowRinging takes the right to ring a session, if no other process has it.
+// BorrowRinging takes the right to ring a session, if it is free.
 func (l *Locks) BorrowRinging(sid string) (release func() error, ok bool, err error) {
 	return TryLock(l.Ringing(sid))
 }
@@ -81,14 +80,13 @@ func TryLock(lock *filelock.Lock, err error) (release func() error, ok bool, _ e
 // WakeLock is the lock of the wake daemon, see wake/daemon.
 const WakeLock = "wake.lock"
 
-// HasRinger says whether a process has the right to ring the session. That is its server as a rule, a child of
-// its client.
+// HasRinger reports whether a process has the right to ring the session. Usually that is its server, a child of its client.
 func (l *Locks) HasRinger(sid string) bool { return l.Held(RingLock(sid)) }
 
-// HasServer says whether an MCP server or a plugin process of ours serves the session.
+// HasServer reports whether an MCP server or a plugin process of ours serves the session.
 func (l *Locks) HasServer(sid string) bool { return l.Held(ServerLock(sid)) }
 
-// Held says whether a process holds a lock now.
+// Held reports whether a process holds a lock now.
 func (l *Locks) Held(name string) bool {
 	held, known := l.seen[name]
 	if !known {
@@ -101,7 +99,7 @@ func (l *Locks) Held(name string) bool {
 }
 
 func (l *Locks) heldNow(name string) bool {
-	f, err := l.root.OpenHandle(name, os.O_RDONLY) // the close of a writer would wake whoever watches the file
+	f, err := l.root.OpenHandle(name, os.O_RDONLY) // closing it as a writer would wake the file's watchers
 	if err != nil {
 		return false
 	}

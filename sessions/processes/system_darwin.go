@@ -17,15 +17,15 @@ const zombie = 5
 
 func (*System) Self() int { return os.Getpid() }
 
-// Namespace is the same for all processes of the system.
+// Namespace returns a constant: all processes of the system share it.
 func (*System) Namespace() string { return "macos" }
 
-// Environ: the system tells no other program.
+// Environ returns nil: the system does not show another program's variables.
 func (*System) Environ(int) []string { return nil }
 
 func (*System) Find(pid int) (Process, error) {
 	info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
-	// The kernel answers with nothing, which the library reports as EIO, when there is no such process.
+	// For a missing process the kernel returns nothing, which the library reports as EIO.
 	if err != nil && !errors.Is(err, unix.EIO) {
 		return Process{}, err
 	}

@@ -22,7 +22,7 @@ type System struct {
 	ours bool
 }
 
-// sees says whether /proc shows the processes of our own PID namespace.
+// sees reports whether /proc shows the processes of our own PID namespace.
 func (s *System) sees() bool {
 	s.look.Do(func() {
 		self, err := os.Readlink("/proc/self")
@@ -33,9 +33,8 @@ func (s *System) sees() bool {
 
 func (*System) Self() int { return os.Getpid() }
 
-// Namespace is the inode of our PID namespace, the boot, and the machine where it has an id. "" means that
-// nothing is known, or that /proc shows another namespace's processes, as it does in a sandbox that has not
-// mounted its own.
+// Namespace returns the inode of our PID namespace, the boot, and the machine if it has an id. "" means unknown, or that /proc
+// shows another namespace's processes, as in a sandbox that has not mounted its own.
 func (s *System) Namespace() string {
 	s.once.Do(func() {
 		if !s.sees() {

@@ -1,5 +1,5 @@
-// Package processes says which processes this machine runs, when each was started, and with which variables. A session is bound
-// to the process of its client. The package also keeps the note for clients that go on running when c2c was uninstalled.
+// Package processes finds the processes that this machine runs, their start times and their variables. A session is bound to the
+// process of its client. The package also keeps the note for clients that still run after c2c was uninstalled.
 package processes
 
 import (
@@ -9,7 +9,7 @@ import (
 	"c2c/client"
 )
 
-// ErrNoProcess says that a process id is not in use.
+// ErrNoProcess: a process id is not in use.
 var ErrNoProcess = errors.New("no such process")
 
 // A Process has an id and a start time, because a later process may get the same id. The start time is in ticks
@@ -20,31 +20,31 @@ type Process struct {
 	Start  int64
 }
 
-// NoStart replaces the start time of a session that its client has left. No process has it, so the session is
-// absent. Without a process id its state would be unknown.
+// NoStart is the start time in the row of a session that its client has left. No process has it, so the session is absent. A row
+// without a process id would make its state unknown.
 const NoStart = -1
 
-// Table finds processes; tests have a table of their own.
+// Table finds processes. Tests use their own.
 type Table interface {
-	// Find gives ErrNoProcess when there is none; zombies count as none.
+	// Find returns ErrNoProcess if there is none; a zombie counts as none.
 	Find(pid int) (Process, error)
 	Self() int
-	// Namespace says in which PID namespace the ids are looked up: its inode, the boot, the machine.
+	// Namespace returns the PID namespace of the ids: its inode, the boot, the machine.
 	Namespace() string
-	// Environ gives the variables with which a process was started, nil where that is not told.
+	// Environ returns the variables with which a process was started; nil if the system does not show them.
 	Environ(pid int) []string
-	// Opened gives the client's ids of the sessions that a process has open, see client.Profile.Open.
+	// Opened returns the client's ids of the sessions that a process has open, see client.Profile.Open.
 	Opened(p client.Profile, pid int) (ids map[string]bool, known bool)
 }
 
-// SameNamespace compares two PID namespaces. The first one has the same inode on every machine, so the boot
-// counts too. After a reboot the same machine is the same place: its old processes are looked for, and not found.
+// SameNamespace compares two PID namespaces. The first namespace has the same inode on every machine, so the boot counts too. After
+// a reboot of the same machine they are the same: then Find does not find the old processes.
 func SameNamespace(one, other string) bool {
 	a, b := strings.Fields(one), strings.Fields(other)
 	return one == other || len(a) == 3 && len(b) == 3 && a[0] == b[0] && a[2] == b[2]
 }
 
-// Environment gives the variables of a list as NAME=value.
+// Environment makes a lookup function from a list of NAME=value.
 func Environment(list []string) func(string) string {
 	return func(name string) string {
 		for _, v := range list {
@@ -56,7 +56,7 @@ func Environment(list []string) func(string) string {
 	}
 }
 
-// FindOnce is a table that looks for each process once.
+// FindOnce returns a table that looks up each process only once.
 func FindOnce(table Table) Table { return foundOnce{table, map[int]found{}} }
 
 type foundOnce struct {

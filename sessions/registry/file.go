@@ -16,20 +16,20 @@ import (
 	"c2c/sessions/eventlog"
 )
 
-// LockName is the file below the root whose closing tells that the registry may have changed.
+// LockName is the lock file in the root. When it is closed, the registry may have changed.
 const LockName = "registry.json.lock"
 
 const (
 	FileName = "registry.json"
 
-	// MaxBytes is where the original starts to read the file as empty, and then erases it.
+	// MaxBytes is the size above which the original reads the file as empty and erases it.
 	MaxBytes = 65536
 )
 
-// FullHint says what to do about ErrFull.
+// FullHint is advice for ErrFull.
 const FullHint = "c2c sweep makes room: it drops the sessions that have ended, and keeps their mail as dead letters"
 
-// ErrFull: the registry would pass the size above which the original reads it as empty.
+// ErrFull: the registry would become larger than MaxBytes.
 var ErrFull = errors.New("registry is full")
 
 // File is registry.json of an open root. It does not close the root.
@@ -38,12 +38,12 @@ type File struct {
 	now    func() time.Time
 	log    inbox.Log
 	events *eventlog.Log
-	// Forget drops rows of idle sessions from a registry that would take size bytes, which is too much.
+	// Forget drops rows of idle sessions from a registry that would take size bytes, which is too large.
 	Forget func(rows, before []Row, size int) []Row
 	last   lastRows
 }
 
-// OpenFile gives the registry of a root.
+// OpenFile returns the registry of a root.
 func OpenFile(root *atomicfile.Dir, now func() time.Time, log inbox.Log, events *eventlog.Log) *File {
 	return &File{root: root, now: now, log: log, events: events}
 }
@@ -60,13 +60,13 @@ func (f *File) Rows(ctx context.Context) ([]Row, error) {
 		return rows, err
 	}
 	err = f.locked(ctx, func() error {
-		rows, err = f.readOrRepair(ctx) // somebody may have repaired it meanwhile
+		rows, err = f.readOrRepair(ctx) // another process may have repaired it meanwhile
 		return err
 	})
 	return rows, err
 }
 
-// Change lets f edit the rows under the registry's lock, and writes them if they have changed.
+// Change lets edit change the rows under the registry's lock, and writes them if they have changed.
 func (f *File) Change(ctx context.Context, edit func(rows []Row) ([]Row, error)) error {
 	return f.locked(ctx, func() error {
 		before, err := f.readOrRepair(ctx)
@@ -95,18 +95,17 @@ type DamagedError struct{ err error }
 
 func (e *DamagedError) Error() string { return e.err.Error() }
 
-// ReadRegistry takes the file apart and parses none of it, if it is in our own layout.
+// ReadRegistry splits the file into rows. It does not parse a file in our own layout.
 func (f *File) ReadRegistry() ([]Row, error) {
 	return f.last.read(f.root)
 }
 
-// lastRows are the rows that were read last. A send asks for them three times, and a server for each call: the file is
-// read anew only when another one has its name. The rows share their bytes with the callers, since the bytes of a row are never
-// changed in place; the slices are their own.
+// lastRows caches the latest rows. A send asks for them three times, a server at each call, and the file is read again only when it
+// was replaced. Callers share the bytes of the rows, which never change in place; each gets its own slice.
 type lastRows struct {
 	mu      sync.Mutex
 	version atomicfile.Version
-	rows    []Row // nil: none is known, or the file may have changed without a sign
+	rows    []Row // nil: not known, or the file may have changed in the same clock tick
 }
 
 func (l *lastRows) read(root *atomicfile.Dir) ([]Row, error) {
@@ -157,7 +156,7 @@ func (f *File) readOrRepair(ctx context.Context) ([]Row, error) {
 	return rows, f.root.Replace(FileName, Format(rows))
 }
 
-// FindSID gives the index of a session's row, or -1. Nearly every row begins with its id, so few are parsed.
+// FindSID returns the index of a session's row, or -1. Nearly every row begins with its id, so it parses few.
 func FindSID(rows []Row, sid string) int {
 	begin, own := []byte(`{"session_id":"`), []byte(sid+`"`)
 	return slices.IndexFunc(rows, func(r Row) bool {

@@ -12,13 +12,13 @@ import (
 	"c2c/inbox/fields"
 )
 
-// A row is one session in registry.json: its JSON object on one line, without a blank between the members. It
-// keeps every field, known or not, in its order and its spelling: the original and other versions of us write
-// fields that we have no use for. Its bytes are never changed in place.
+// A row is one session in registry.json: its JSON object on one line, without a blank between the members. It keeps every field,
+// known or not, in order and as written: the original and other versions of c2c have fields that we do not use. Its bytes are never
+// changed in place.
 type Row []byte
 
-// Get gives the value of a field, nil when there is none. Nearly every row has no other object in it and
-// no escapes: then the name is found by its bytes, because parsing takes ten times as long.
+// Get returns the value of a field, or nil. Nearly every row has no nested object and no escapes: then Get finds the name by its
+// bytes, because parsing takes ten times as long.
 func (r Row) Get(name string) (value json.RawMessage) {
 	if len(r) > 0 && bytes.IndexByte(r[1:], '{') < 0 && bytes.IndexByte(r, '[') < 0 && bytes.IndexByte(r, '\\') < 0 {
 		return r.find(name)
@@ -78,7 +78,7 @@ func (r Row) Integer(name string) int64 {
 func (r Row) SID() string   { return r.Text("session_id") }
 func (r Row) Alias() string { return r.Text("alias") }
 
-// HasProcess compares process id and start time, and not the namespace.
+// HasProcess compares process id and start time, but not the namespace.
 func (r Row) HasProcess(pid int, start int64) bool {
 	return r.Integer("pid") == int64(pid) && r.Integer("pid_start_time") == start
 }
@@ -101,7 +101,7 @@ func (r *Row) Set(name string, value json.RawMessage) {
 	*r = next
 }
 
-// add appends a member to a row that has no other owner.
+// add appends a member to a row whose bytes are not shared.
 func (r *Row) add(name string, value json.RawMessage) {
 	b := []byte("{")
 	if n := len(*r); n > 0 {
@@ -119,7 +119,7 @@ func (r *Row) SetInteger(name string, n int64) {
 
 func (r *Row) SetTime(name string, s float64) { r.Set(name, fields.AppendSeconds(nil, s)) }
 
-// ParseRow reads an object that encoding/json has found valid. One without a session or an alias is no row.
+// ParseRow reads an object that encoding/json has found valid. It returns an error if there is no session or alias.
 func ParseRow(data []byte) (r Row, err error) {
 	err = Row(data).each(func(name string, value json.RawMessage) { r.add(name, value) })
 	if bytes.IndexByte(r, '\n') >= 0 {
@@ -133,7 +133,7 @@ func ParseRow(data []byte) (r Row, err error) {
 	return r, err
 }
 
-// ParseRegistry reads the whole file. An error says what is damaged in it; the rows are the others.
+// ParseRegistry reads the whole file. An error tells what is damaged; rows has the intact ones.
 func ParseRegistry(data []byte) (rows []Row, err error) {
 	if !utf8.Valid(data) {
 		data = []byte(string([]rune(string(data)))) // as encoding/json reads it: U+FFFD for each such byte
@@ -156,7 +156,7 @@ func ParseRegistry(data []byte) (rows []Row, err error) {
 	return rows, err
 }
 
-// splitDamaged finds the objects of a damaged file, one a line or one behind the other. Quotes in a string are
+// splitDamaged finds the objects in a damaged file, whether on lines of their own or one behind the other. Quotes in a string are
 // escaped, so no text in a string looks like a row.
 func splitDamaged(data []byte) (raw []json.RawMessage) {
 	for line := range bytes.Lines(bytes.ReplaceAll(data, []byte("},{"), []byte("},\n{"))) {
@@ -167,16 +167,16 @@ func splitDamaged(data []byte) (raw []json.RawMessage) {
 	return raw
 }
 
-// splitRegistry takes a file of our own layout apart without parsing it, which would cost each hook more than
-// all the rest when hundreds are registered; ok is false for any other layout.
+// splitRegistry splits a file in our own layout into rows without parsing it. With hundreds of rows, parsing would cost a hook more
+// than all its other work. ok is false for any other layout.
 func splitRegistry(data []byte) (rows []Row, ok bool) {
 	lines, ok := fields.Lines(data)
-	if !ok || !utf8.Valid(data) || isLaidOutOtherwise(data) { // what is not UTF-8 is replaced by the parser
+	if !ok || !utf8.Valid(data) || isLaidOutOtherwise(data) { // the parser replaces bytes that are not UTF-8
 		return nil, false
 	}
 	rows = make([]Row, 0, len(lines))
 	for _, line := range lines {
-		r := Row(slices.Clip(line)) // what is added to a row goes into no other one
+		r := Row(slices.Clip(line)) // clipped: appending to a row must not overwrite the next one
 		if !r.isWhole() {
 			return nil, false
 		}
@@ -185,21 +185,20 @@ func splitRegistry(data []byte) (rows []Row, ok bool) {
 	return rows, true
 }
 
-// isLaidOutOtherwise says whether a blank may stand beside the colon or the comma of a member or beside a brace, or two rows
-// in one line.
+// isLaidOutOtherwise reports whether a blank may be beside a colon, a comma or a brace, or whether a line may have two rows.
 func isLaidOutOtherwise(data []byte) bool {
 	has := func(s string) bool { return bytes.Contains(data, []byte(s)) }
 	return has("\t") || has("\r") || has("},{") || has(" ") && slices.ContainsFunc([]string{`": `, `" :`, `, "`, ` ,"`, ` }`, `} `, ` {`}, has)
 }
 
-// isWhole says whether the row begins with a session id and an alias.
+// isWhole reports whether the row begins with a session id and an alias.
 func (r Row) isWhole() bool {
 	rest, ok := bytes.CutPrefix(r, []byte(`{"session_id":"`))
 	_, rest, found := bytes.Cut(rest, []byte(`"`))
 	return ok && found && bytes.HasPrefix(rest, []byte(`,"alias":"`))
 }
 
-// Format writes a row a line, for people and for splitRegistry.
+// Format writes one row on each line, for people and for splitRegistry.
 func Format(rows []Row) []byte {
 	return fields.Array(len(rows), func(b []byte, i int) []byte { return append(b, rows[i]...) })
 }

@@ -9,14 +9,14 @@ import (
 	"c2c/sessions/facts"
 )
 
-// A client may drop what its model was given, with a request that failed. Then the archive has the message, and nobody else:
-// a hook hands it over again, out of the archive, with the next prompt.
+// A client may drop messages that its model was given, when a request fails. Then only the archive has them: a hook hands them over
+// again, out of the archive, with the next prompt.
 
-// maxDropped bounds how many messages are looked at, and come again.
+// maxDropped bounds how many messages are checked and handed over again.
 const maxDropped = 50
 
-// SawDropped records which messages of a session its client has dropped, of those that a hook has handed over and its model has
-// not answered. It gives all that are to come again, oldest first.
+// SawDropped records which messages a session's client has dropped, of those that a hook has handed over and its model has not
+// answered. It returns all that must be handed over again, oldest first.
 func SawDropped(ctx context.Context, reg *sessions.Registry, s sessions.Session, dropped func(mail.Message) bool) (again []mail.Message, err error) {
 	if dropped == nil && len(s.Facts.Dropped) == 0 {
 		return nil, nil
@@ -43,7 +43,7 @@ func SawDropped(ctx context.Context, reg *sessions.Registry, s sessions.Session,
 	return again, changeDropped(ctx, reg, s, nil, ids)
 }
 
-// HandedAgain records that a session has got messages again.
+// HandedAgain records that messages were handed over again.
 func HandedAgain(ctx context.Context, reg *sessions.Registry, s sessions.Session, ids []string) error {
 	return changeDropped(ctx, reg, s, ids, nil)
 }

@@ -8,8 +8,8 @@ import (
 	"c2c/sessions"
 )
 
-// The work of a session is <sid>.work: the file's time is when its client last told of work, and it has a byte when the
-// client also tells of each tool call. Nothing of it is synced: a power cut may forget that somebody has worked.
+// The work of a session is <sid>.work: the file's time is when its client last reported work, and the file has a byte if the client
+// also reports each tool call. It is not synced: a power cut may lose the last work.
 const (
 	WorkEnd  = ".work"
 	workTool = "t"
@@ -17,20 +17,20 @@ const (
 
 func WorkName(sid string) string { return sid + WorkEnd }
 
-// noWork is the time of a file that was made before its session has worked.
+// noWork is the file's time until the session works.
 var noWork = time.Unix(1, 0)
 
-// Work is what a session's client has told of its work.
+// Work is what a session's client has reported about its work.
 type Work struct {
 	at    time.Time
-	Tools bool // the client tells of tool calls, so a turn without any was idle
+	Tools bool // the client reports tool calls, so a turn without any was idle
 }
 
-// Since says whether the session has worked since a message was sent.
+// Since reports whether the session has worked since a message was sent.
 func (w Work) Since(sent time.Time) bool { return !w.at.IsZero() && !w.at.Before(sent) }
 
-// WorkOf reads it. A time in the future is of a clock that was wrong: it counts for nothing, and is taken back, or the next
-// work would not be told.
+// WorkOf reads the file. A time in the future comes from a wrong clock: it does not count, and is reset, because otherwise the next
+// work would not be recorded.
 func WorkOf(reg *sessions.Registry, sid string) Work {
 	at, size, err := reg.Dir().TimeOf(WorkName(sid))
 	if err != nil {
@@ -43,7 +43,7 @@ func WorkOf(reg *sessions.Registry, sid string) Work {
 	return Work{at, size > 0}
 }
 
-// SawWork records that a session has worked: by a tool call that is none of c2c's, or because a person has written to it.
+// SawWork records that a session has worked: it called a tool other than c2c's, or a person has written to it.
 func SawWork(reg *sessions.Registry, sid string, byTool bool) error {
 	_, size, err := reg.Dir().TimeOf(WorkName(sid))
 	if errors.Is(err, fs.ErrNotExist) || err == nil && size == 0 && byTool {
@@ -55,7 +55,7 @@ func SawWork(reg *sessions.Registry, sid string, byTool bool) error {
 	return reg.Dir().Touch(WorkName(sid), reg.Now())
 }
 
-// SeesTools records that a session's client tells of tool calls, though this one was no work.
+// SeesTools records that a session's client reports tool calls. This one was no work.
 func SeesTools(reg *sessions.Registry, sid string) error {
 	at, size, err := reg.Dir().TimeOf(WorkName(sid))
 	switch {
@@ -67,7 +67,7 @@ func SeesTools(reg *sessions.Registry, sid string) error {
 	if err := makeWork(reg, sid, true); err != nil {
 		return err
 	}
-	return reg.Dir().Touch(WorkName(sid), at) // writing has changed it
+	return reg.Dir().Touch(WorkName(sid), at) // the write has changed it
 }
 
 func makeWork(reg *sessions.Registry, sid string, tools bool) error {
