@@ -9,17 +9,17 @@ import (
 	"c2c/process/child"
 )
 
-// maxGitFile is far more than a config has, and little enough to parse at every command.
+// maxGitFile is far more than a config has, and still fast to parse at every command.
 const maxGitFile = 16 << 20
 
-// repository is what git knows of the directory that we are in. All of it is empty outside of a repository.
+// repository is what git knows about the directory that we are in. Outside of a repository all fields are empty.
 type repository struct {
-	url string // of the remote "origin"
-	top string // of the work tree
-	dir string // git's own, which all work trees of a repository share
+	url string // URL of the remote "origin"
+	top string // top level of the work tree
+	dir string // git's own directory, which all work trees of a repository share
 }
 
-// findRepository reads git's files itself: starting git twice costs more than the whole of a hook's other work.
+// findRepository reads git's files itself: to start git twice would cost a hook more than all its other work.
 func findRepository(cwd string) repository {
 	for top := cwd; ; top = filepath.Dir(top) {
 		if dir := gitDirAt(filepath.Join(top, ".git")); dir != "" {
@@ -41,8 +41,8 @@ func findRepository(cwd string) repository {
 	}
 }
 
-// gitDirAt follows a .git directory, or the .git file of a linked work tree or submodule, to the directory with the
-// config, which a linked work tree shares with its main one.
+// gitDirAt follows a .git directory, or the .git file of a linked work tree or submodule, to the directory with the config. A
+// linked work tree shares that with its main one.
 func gitDirAt(path string) string {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -65,11 +65,11 @@ func gitDirAt(path string) string {
 	return path
 }
 
-// parseGitConfig gives remote.origin.url, the last one as git does. ok is false for what few files have: includes,
-// values for one work tree, a top level elsewhere, and a value with quotes, escapes or a comment. Git reads those.
+// parseGitConfig returns remote.origin.url; like git it takes the last one. ok is false for rare content that only git reads right:
+// includes, values for one work tree, a top level elsewhere, and a value with quotes, escapes or a comment.
 func parseGitConfig(text string) (url string, ok bool) {
 	section := ""
-	moved := false // the top level is not where .git is
+	moved := false // the top level is not beside .git
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "[") {
@@ -81,7 +81,7 @@ func parseGitConfig(text string) (url string, ok bool) {
 			continue
 		}
 		if strings.HasSuffix(line, `\`) {
-			return "", false // it goes on in the next line
+			return "", false // the value continues on the next line
 		}
 		key, value, _ := strings.Cut(line, "=")
 		switch strings.ToLower(strings.TrimSpace(key)) {
@@ -98,7 +98,7 @@ func parseGitConfig(text string) (url string, ok bool) {
 	return url, (url != "" || !moved) && !strings.ContainsAny(url, "\"\\#;")
 }
 
-// askGit does what the original does every time.
+// askGit runs git, as the original always does.
 func askGit(cwd, dir string) repository {
 	r := repository{dir: dir}
 	for _, ask := range []struct {

@@ -11,20 +11,20 @@ import (
 // Root is the root of a project below a state directory.
 type Root struct {
 	Path string
-	// Name is that of the project: of one with a remote it is the same on all machines. It is "" if the root has none, as that of
+	// Name is the project's name; with a remote it is the same on all machines. It is "" for a root without a name, such as that of
 	// a directory without a repository.
 	Name string
 }
 
-// RootsIn gives the roots below a state directory. A project that has had several remotes goes by the one that was seen last.
+// RootsIn returns the roots below a state directory. A project that has had several remotes has the name of the latest.
 func RootsIn(state string) (all []Root) {
-	names := map[string]string{} // by the directory of the root
+	names := map[string]string{} // keyed by the root's directory
 	since := map[string]time.Time{}
 	entries, _ := os.ReadDir(filepath.Join(state, ProjectsDir))
 	for _, e := range entries {
 		root, _ := linked(state, ProjectsDir, e.Name())
 		info, err := e.Info()
-		if root == "" || err != nil || !isFingerprint(e.Name()) { // the others are notes for doctor
+		if root == "" || err != nil || !isFingerprint(e.Name()) { // other links are notes for doctor
 			continue
 		}
 		if root = follow(state, root); info.ModTime().After(since[root]) || names[root] == "" {

@@ -13,17 +13,17 @@ import (
 	"c2c/inbox/digest"
 )
 
-// Directories of the state directory.
+// Directories in the state directory.
 const (
 	ReposDir    = "repos"    // a root for each fingerprint, or a link to the root of another one
 	ProjectsDir = "projects" // a link to a root for each project
 )
 
-// project is a repository by its names. Only hashes of them are used.
+// project has the names of a repository. The first two are hashes.
 type project struct {
-	own    string // the fingerprint of the original: of the URL as it stands, or of the top level
-	name   string // of all clones and work trees together; empty where own is all that there is
-	remote string // what the name is made of, for a remote
+	own    string // the original's fingerprint, of the URL as written or of the top level
+	name   string // the same for all clones and work trees; empty if there is only own
+	remote string // the text from which name was made, if there is a remote
 	dir    string // git's own directory
 }
 
@@ -44,7 +44,7 @@ func findProject(cwd string) (p project) {
 	return p
 }
 
-// fingerprint is what the original makes of a URL or a top level.
+// fingerprint hashes a URL or a top level as the original does.
 func fingerprint(text string) string {
 	if text == "" {
 		return "default"
@@ -53,10 +53,10 @@ func fingerprint(text string) string {
 	return fmt.Sprintf("%x", sum[:6])
 }
 
-// link is a name below the state directory that leads to a root: a relative symbolic link.
+// link is a name in the state directory for a root: a relative symbolic link.
 type link struct{ dir, name, root string }
 
-// target is what such a link says. In repos the root stands beside it.
+// target is the text of the link. In repos the root is beside it.
 func (l link) target() string {
 	if l.dir == ReposDir {
 		return l.root
@@ -64,8 +64,8 @@ func (l link) target() string {
 	return filepath.Join("..", ReposDir, l.root)
 }
 
-// linked gives the root to which a link of ours leads. there says that the name exists: when it is no link of ours, it is a
-// root of its own.
+// linked returns the root to which a link of ours leads. there reports that the name exists; if it is not our link, it is a root of
+// its own.
 func linked(state, dir, name string) (root string, there bool) {
 	text, err := os.Readlink(filepath.Join(state, dir, name))
 	if err != nil {
@@ -81,7 +81,7 @@ func isFingerprint(s string) bool {
 	return len(s) == 12 && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// follow gives the root behind a root that was merged into another one.
+// follow returns the root into which a root was merged, or the root itself.
 func follow(state, root string) string {
 	for range 8 {
 		next, _ := linked(state, ReposDir, root)
@@ -93,7 +93,7 @@ func follow(state, root string) string {
 	return root
 }
 
-// decide finds the root of a project with a name, and the links that are missing. FindRoot says how.
+// decide finds the root of a project that has a name, and sets p.links to the missing links. See FindRoot.
 func (p *place) decide() (root string) {
 	own, name := p.project.own, p.project.name
 	recorded, known := linked(p.state, ProjectsDir, name)
@@ -102,7 +102,7 @@ func (p *place) decide() (root string) {
 	case there && other == "":
 		root = own
 		if recorded != "" && recorded != own && follow(p.state, recorded) != own {
-			l := link{ProjectsDir, name + "." + own, own} // so that doctor knows it in every clone
+			l := link{ProjectsDir, name + "." + own, own} // tells doctor in every clone of this root
 			if _, known := linked(p.state, l.dir, l.name); !known {
 				p.links = append(p.links, l)
 			}
@@ -111,12 +111,12 @@ func (p *place) decide() (root string) {
 		root = follow(p.state, recorded)
 	case other != "" && p.project.remote != "":
 		root = follow(p.state, other)
-	case other != "": // a work tree of another repository was at this path once
+	case other != "": // another repository once had a work tree at this path
 		root = name
 	default:
 		root = p.spelled()
 	}
-	// What was not there a moment ago is made, and not looked for again: when it is there by now, all is decided anew.
+	// Make what was missing a moment ago, without another look: if it is there by now, Record reports that, and all is redone.
 	if !known {
 		p.links = append(p.links, link{ProjectsDir, name, root})
 	}
@@ -126,7 +126,7 @@ func (p *place) decide() (root string) {
 	return root
 }
 
-// spelled gives the root of another spelling of the URL that is there already, or else the project's own.
+// spelled returns an existing root for another spelling of the URL, or else the project's own.
 func (p *place) spelled() string {
 	for _, url := range spellings(p.project.remote) {
 		if fp := fingerprint(url); fp != p.project.own {
@@ -138,8 +138,8 @@ func (p *place) spelled() string {
 	return p.project.own
 }
 
-// Record makes the links that are missing. again says that another process was first with one. An error is not told:
-// where no link can be made the root cannot be made either, and Open says why; one that is there is used.
+// Record makes the missing links. again reports that another process was first with one. Record returns no error: where no link can
+// be made the root cannot be made either, and then Open returns the reason; an existing root is used all the same.
 func (p *place) Record() (again bool) {
 	for _, l := range p.links {
 		dir, err := atomicfile.Create(filepath.Join(p.state, l.dir))

@@ -8,17 +8,17 @@ import (
 	"c2c/format"
 )
 
-// maxURL is longer than any URL of a remote.
+// maxURL bounds the URL of a remote.
 const maxURL = 4096
 
-// defaultPorts are the schemes by which git reaches another machine, each with its port.
+// defaultPorts are the schemes with which git reaches another machine, and their ports.
 var defaultPorts = format.Pairs{
 	{"ssh", "22"}, {"git+ssh", "22"}, {"ssh+git", "22"}, {"http", "80"}, {"https", "443"}, {"git", "9418"}, {"ftp", "21"}, {"ftps", "990"},
 }
 
-// remoteName gives host/path of a remote, the same for all URLs that name one repository: ssh, its short form
-// (user@host:path), https, with and without .git. The user does not count, but for a path in the user's home. ok is false for what is on
-// this machine (a path, file://), for git's other helpers, and for what is no URL: those have their own text as name.
+// remoteName returns host/path of a remote. It is the same for all URLs of one repository: ssh, its short form (user@host:path),
+// https, with and without .git. The user counts only for a path in the user's home. ok is false for a remote on this machine (a
+// path, file://), for git's other helpers, and for text that is no URL: then the text itself is the name.
 func remoteName(url string) (name string, ok bool) {
 	if len(url) > maxURL || !utf8.ValidString(url) || strings.ContainsFunc(url, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return "", false
@@ -42,7 +42,7 @@ func remoteName(url string) (name string, ok bool) {
 	if inside, ok := strings.CutPrefix(at, "["); ok && !isURL && strings.Count(at, ":") == 1 { // [host:port]:path
 		at, port = strings.TrimSuffix(inside, "]"), defaultPorts.Of("ssh")
 	}
-	if strings.ContainsFunc(at, func(r rune) bool { return r >= utf8.RuneSelf }) { // two hosts may be one in lower case
+	if strings.ContainsFunc(at, func(r rune) bool { return r >= utf8.RuneSelf }) { // lower case could make two hosts equal
 		return "", false
 	}
 	host, ok := cutPort(strings.ToLower(at), port)
@@ -58,7 +58,7 @@ func remoteName(url string) (name string, ok bool) {
 	return host + "/" + path, true
 }
 
-// cutPort takes the port off a host, when it is the usual one.
+// cutPort cuts the usual port off a host.
 func cutPort(host, usual string) (string, bool) {
 	name, port := host, ""
 	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {
@@ -76,8 +76,8 @@ func cutPort(host, usual string) (string, bool) {
 	return name + ":" + port, true
 }
 
-// cutShort takes user@host:path apart. As git has it, a slash before the colon makes it a path on this machine, and two
-// colons call a helper. A host in brackets may have colons, and then a port.
+// cutShort splits user@host:path. As in git, a slash before the colon makes it a path on this machine, and two colons call a
+// helper. A host in brackets may have colons, and a port behind them.
 func cutShort(url string) (at, path string, ok bool) {
 	end := 0
 	if i := strings.IndexByte(url, '['); i == 0 || i > 0 && url[i-1] == '@' {
@@ -92,11 +92,11 @@ func cutShort(url string) (at, path string, ok bool) {
 	return url[:end+i], url[end+i+1:], true
 }
 
-// spellings are the usual URLs of a remote: the roots that older versions, and the original, have made are called by them.
+// spellings returns the usual URLs of a remote: older versions and the original named their roots by them.
 func spellings(name string) (urls []string) {
 	host, path, _ := strings.Cut(name, "/")
 	if host == "" || strings.HasPrefix(path, "~") || strings.LastIndexByte(host, ':') > strings.LastIndexByte(host, ']') {
-		return nil // a server with a port of its own has no usual URL
+		return nil // a server with an unusual port has no usual URL
 	}
 	for _, form := range []string{"https://%s/%s", "git@%s:%s", "ssh://git@%s/%s", "http://%s/%s", "git://%s/%s"} {
 		url := fmt.Sprintf(form, host, path)

@@ -7,35 +7,35 @@ import (
 	"strings"
 )
 
-// FindRoot says which directory holds the mail of the repository around cwd, and which variable
-// decided it. It creates nothing.
+// FindRoot returns the directory that holds the mail of the repository around cwd, and the variable that decided it. It creates
+// nothing.
 //
-// All clones of one remote, and all work trees of one repository, share a root. The original has one for each spelling of the
-// remote's URL: repos/<fingerprint of the URL>. What of that is there is used, so that both may run on one machine:
+// All clones of one remote, and all work trees of one repository, share a root. The original has one root for each spelling of the
+// remote's URL: repos/<fingerprint of the URL>. FindRoot uses existing ones, so both programs may run on one machine:
 //
-//   - A directory repos/<fingerprint of this clone's own URL> is its root, whoever made it.
+//   - A directory repos/<fingerprint of this clone's own URL> is its root, whichever program made it.
 //   - Else projects/<fingerprint of the project's name> leads to the root: a link that OpenHere makes before it first
 //     makes or uses a root of the project. Only one process can make it, so all that come later have the same root.
 //   - Else a directory of another usual spelling of the URL is the root; else it will be the one of the URL.
 //
-// Where the root is not the clone's own, OpenHere makes repos/<own fingerprint> a link to it: the original and our
-// older versions follow it, and no directory can come there later and take the clone away from the others.
+// If the root is not the clone's own, OpenHere makes repos/<own fingerprint> a link to it: the original and our older versions
+// follow the link, and no program can later make a directory there that separates the clone from the others.
 func FindRoot(getenv func(string) string, cwd string) (path, source string, err error) {
 	p, err := Find(getenv, cwd)
 	return p.Path, p.source, err
 }
 
-// place is where the root of a project is.
+// place is the root of a project, or what is needed to decide it.
 type place struct {
 	Path, source string
-	state        string // "" when a variable names the root
+	state        string // "" if a variable names the root
 	project      project
-	links        []link // that are missing
+	links        []link // missing ones
 }
 
 func Find(getenv func(string) string, cwd string) (place, error) {
 	root := strings.TrimSpace(getenv("C2C_MCP_BROKER_ROOT"))
-	if strings.Contains(root, ".git/c2c/mcp") { // early versions of the original wrote that into clients' configurations; it ignores it now
+	if strings.Contains(root, ".git/c2c/mcp") { // early versions of the original wrote this into clients' configurations; it ignores it now
 		root = ""
 	}
 	if filepath.IsAbs(root) {
@@ -54,7 +54,7 @@ func Find(getenv func(string) string, cwd string) (place, error) {
 	if state == "" {
 		return place{}, errors.New("find the root: none of C2C_MCP_BROKER_ROOT, XDG_STATE_HOME, HOME is set: set HOME to your home directory")
 	}
-	if !filepath.IsAbs(state) { // each directory would have a root of its own
+	if !filepath.IsAbs(state) { // else each directory would have a root of its own
 		return place{}, fmt.Errorf("find the root: %s is %q: set it to an absolute path", source, getenv(source))
 	}
 	p := place{source: source, state: state, project: findProject(real)}
@@ -66,7 +66,7 @@ func Find(getenv func(string) string, cwd string) (place, error) {
 	return p, nil
 }
 
-// StateDir is the directory of all roots and pointers, and which variable decided it; "" when none is set.
+// StateDir returns the directory of all roots and pointers, and the variable that decided it; "" if none is set.
 func StateDir(getenv func(string) string) (dir, source string) {
 	if state := getenv("XDG_STATE_HOME"); state != "" {
 		return filepath.Join(state, "c2c"), "XDG_STATE_HOME"

@@ -9,8 +9,8 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
-// Roots gives the root of the project around cwd, and others that hold mail of the same project: older versions, and the
-// original, have made one for each spelling of the remote's URL, for each work tree, and for each state directory.
+// Roots returns the root of the project around cwd, and others with mail of the same project. Older versions and the original have
+// made those: one for each spelling of the remote's URL, each work tree, and each state directory.
 func Roots(getenv func(string) string, cwd string) (root string, others []string, err error) {
 	p, err := Find(getenv, cwd)
 	if err != nil || p.state == "" || p.project.own == "default" {
@@ -32,7 +32,7 @@ func Roots(getenv func(string) string, cwd string) (root string, others []string
 	isNew(filepath.Dir(root))
 	for _, state := range States(getenv) {
 		for _, fp := range p.project.fingerprints(state) {
-			if dir := filepath.Join(state, ReposDir, fp); isNew(dir) { // without broker: a merge was killed at its end
+			if dir := filepath.Join(state, ReposDir, fp); isNew(dir) { // without broker: a merge was killed near its end
 				others = append(others, filepath.Join(dir, "broker"))
 			}
 		}
@@ -40,7 +40,7 @@ func Roots(getenv func(string) string, cwd string) (root string, others []string
 	return root, others, nil
 }
 
-// States are the state directories of this person: a client may have been started with XDG_STATE_HOME and another without.
+// States returns the state directories of this user: one client may have been started with XDG_STATE_HOME, another without.
 func States(getenv func(string) string) (dirs []string) {
 	for _, name := range []string{"XDG_STATE_HOME", "HOME"} {
 		only := func(n string) string {
@@ -56,7 +56,7 @@ func States(getenv func(string) string) (dirs []string) {
 	return dirs
 }
 
-// fingerprints are all under which a state directory may have a root of the project.
+// fingerprints returns all names that a root of the project may have in a state directory.
 func (p project) fingerprints(state string) []string {
 	all := []string{p.own}
 	if recorded, _ := linked(state, ProjectsDir, p.name); recorded != "" {
@@ -80,7 +80,7 @@ func (p project) fingerprints(state string) []string {
 	return all
 }
 
-// workTrees are the top levels of all work trees: without a remote the original calls its roots by them.
+// workTrees returns the top levels of all work trees: without a remote the original names its roots by them.
 func (p project) workTrees() (tops []string) {
 	if filepath.Base(p.dir) == ".git" {
 		tops = append(tops, filepath.Dir(p.dir))
