@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Age is a span of time as people say it, in its largest unit: 40 s, 3 min, 2 h, 5 d.
+// Age writes a duration in its largest unit: 40 s, 3 min, 2 h, 5 d.
 func Age(d time.Duration) string {
 	for _, unit := range []struct {
 		name string
@@ -18,7 +18,7 @@ func Age(d time.Duration) string {
 	return fmt.Sprintf("%d s", max(0, d/time.Second))
 }
 
-// Pairs is a small map. The linker lays it out, so that it costs no start.
+// Pairs is a small map. The linker lays it out, so it costs no time at the start of a program.
 type Pairs [][2]string
 
 func (p Pairs) Of(key string) string {
@@ -30,7 +30,7 @@ func (p Pairs) Of(key string) string {
 	return ""
 }
 
-// Clock is a time as a person reads it here: of today with seconds, else with the day.
+// Clock writes a time for people: a time of today with seconds, any other with the day.
 func Clock(at, now time.Time) string {
 	at, now = at.Local(), now.Local()
 	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {
@@ -39,7 +39,7 @@ func Clock(at, now time.Time) string {
 	return at.Format("2006-01-02 15:04")
 }
 
-// Count is a number with its noun.
+// Count writes a number with its noun.
 func Count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
