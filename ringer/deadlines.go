@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// checkGap is the least time between two looks at what the messages of a root are owed.
+	// checkGap is the shortest time between two checks of a root's deadlines.
 	checkGap = time.Second
-	// tryLockAgain is how often a process that rings nobody sees whether the one has ended that looks.
+	// tryLockAgain is how often a process that does not ring tries the lock of the process that checks.
 	tryLockAgain = 30 * time.Second
 )
 
-// checkDeadlines looks after what the messages of the root are owed, until stop is called. Every process that rings would do
-// so; the first that has the lock does.
+// checkDeadlines checks the root's deadlines until stop is called. Every process that rings calls it; the first that gets the lock
+// does the work.
 func (r *Ringer) checkDeadlines(ctx context.Context, b *broker.Broker, changes *watch.Changes) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -48,7 +48,7 @@ func (r *Ringer) checkWhenLocked(ctx context.Context, b *broker.Broker, changes 
 	return look(ctx, b, changes, r.Log)
 }
 
-// look acts on each deadline until ctx ends or the root is gone. The caller has the lock.
+// look acts on each deadline until ctx ends or the root is gone. The caller holds the lock.
 func look(ctx context.Context, b *broker.Broker, changes *watch.Changes, log *slog.Logger) error {
 	checker := deadlines.NewChecker(b.Registry)
 	return changes.Each(ctx, checkGap, func() (files []string, wait time.Duration, err error) {
@@ -56,7 +56,7 @@ func look(ctx context.Context, b *broker.Broker, changes *watch.Changes, log *sl
 			return nil, 0, errRootGone
 		}
 		wait, err = checker.Look(ctx)
-		if err != nil && ctx.Err() == nil { // the registry may be readable again
+		if err != nil && ctx.Err() == nil { // try again: the registry may become readable
 			log.Debug("what messages are owed is looked after later", "err", err)
 			wait, err = 0, nil
 		}
@@ -64,7 +64,7 @@ func look(ctx context.Context, b *broker.Broker, changes *watch.Changes, log *sl
 	})
 }
 
-// CheckDeadlines looks after what the messages of a root are owed until ctx ends or the root is gone, for a process that stays and rings nobody.
+// CheckDeadlines checks a root's deadlines until ctx ends or the root is gone. It is for a long-lived process that does not ring.
 func CheckDeadlines(ctx context.Context, b *broker.Broker, log *slog.Logger) error {
 	lock, err := deadlines.OpenLock(b.Registry)
 	if err != nil {
@@ -79,8 +79,8 @@ func CheckDeadlines(ctx context.Context, b *broker.Broker, log *slog.Logger) err
 	return look(ctx, b, changes, log)
 }
 
-// await takes the lock once it is free. It needs none of the system's watches: a user has few, and most such processes never
-// get the lock.
+// await takes the lock once it is free. It uses no file watch: a user has few of them, and most of these processes never get the
+// lock.
 func await(ctx context.Context, b *broker.Broker, lock *filelock.Lock) error {
 	tick := time.NewTicker(tryLockAgain)
 	defer tick.Stop()
@@ -99,7 +99,7 @@ func await(ctx context.Context, b *broker.Broker, lock *filelock.Lock) error {
 	}
 }
 
-// StartChecking is Start for a process that rings nobody: it only looks after what messages are owed.
+// StartChecking is Start for a process that does not ring: it only checks deadlines.
 func (r *Ringer) StartChecking(ctx context.Context) (stop func()) {
 	return r.start(ctx, "keep", func(ctx context.Context) error {
 		b, err := r.open()
@@ -111,7 +111,7 @@ func (r *Ringer) StartChecking(ctx context.Context) (stop func()) {
 	})
 }
 
-// open opens the root if it is there.
+// open opens the root if it exists.
 func (r *Ringer) open() (*broker.Broker, error) {
 	root, err := r.Root()
 	if err != nil {

@@ -13,17 +13,17 @@ import (
 	"c2c/wake"
 )
 
-// maxNames bounds the names that a client shows among its own: each is a file and a socket.
+// maxNames bounds how many sessions are published to a client: each takes a file and a socket.
 const maxNames = 64
 
-// names shows our sessions to a client whose own tool writes to other sessions, and stores what is sent to them. All
-// of it does nothing for another client.
+// names publishes our sessions to a client whose own tool can write to other sessions, and stores the messages that it sends to
+// them. For other clients it does nothing.
 type names struct {
 	b     *broker.Broker
-	own   int // the client's process: its model does not write to itself
+	own   int // the client's process; it is left out
 	log   *slog.Logger
 	peers wake.Peers
-	off   func() bool // c2c was taken out of the client
+	off   func() bool // reports whether c2c was uninstalled from the client
 }
 
 func (r *Ringer) names(b *broker.Broker) *names {
@@ -41,14 +41,14 @@ func (r *Ringer) names(b *broker.Broker) *names {
 	return n
 }
 
-// show publishes the sessions that are there now. If that fails, it tries again at the next change of the registry, and after a minute.
+// show publishes the current sessions. If that fails, it tries again after a minute, or when the registry changes.
 func (n *names) show(ctx context.Context) {
 	if n.peers == nil {
 		return
 	}
 	sessionList, err := n.b.Sessions(ctx)
 	if err != nil {
-		return // whoever rings says so
+		return // the ringer reports this error
 	}
 	var there []string
 	if n.off() {
@@ -73,7 +73,7 @@ func (n *names) close() {
 	}
 }
 
-// store puts a message into the mailbox of the name, from the session that the process has in this root.
+// store stores a message for the named session, sent by the session that process m.Process has in this root.
 func store(ctx context.Context, b *broker.Broker, client string, m wake.Sent) error {
 	from, err := callers.Resolve(ctx, b.Registry, callers.Caller{Client: client, ClientID: m.Session, PID: m.Process})
 	if err == nil && (from.Process != m.Process || from.Client != client) {

@@ -1,7 +1,7 @@
-// Package ringer wakes the sessions of a root for as long as its process lives: an MCP server, the terminal
-// around a client, or the wake daemon. It joins what the broker knows of sessions with the ways to reach them.
+// Package ringer wakes the sessions of a root for as long as its process lives: an MCP server, the terminal around a client, or the
+// wake daemon. It combines the broker's facts about sessions with the ways to reach them.
 //
-// One process at a time has the right to ring a session: it holds <sid>.wake.lock.
+// One process at a time has the right to ring a session: the one that holds <sid>.wake.lock.
 package ringer
 
 import (
@@ -25,27 +25,27 @@ import (
 	"c2c/wake/watch"
 )
 
-// rootLook is how often, at the least and at the most, a ringer looks for a root that nobody has made yet.
+// rootLook bounds the time between two looks for a root that does not exist yet.
 const (
 	rootLook     = time.Second
 	rootLookMost = 30 * time.Second
 )
 
-// errRootGone: the root was removed or made anew.
+// errRootGone: the root was removed or replaced.
 var errRootGone = errors.New("root was replaced")
 
-// Ringer is one process that rings.
+// Ringer rings the sessions of a root from this process.
 type Ringer struct {
-	// Root finds the root. It is not opened before it is there: clients start throw-away copies of their
-	// servers, which must leave no trace.
+	// Root finds the root. The ringer opens it only once it exists: clients start throw-away copies of their servers, which must
+	// leave no trace.
 	Root func() (string, error)
-	// Scope says whom to ring and how.
+	// Scope chooses the sessions to ring, and the ways.
 	Scope  Scope
 	Getenv func(string) string
-	// Hooked says whether our hooks have run in a session, by the client's own id; nil: not known.
+	// Hooked reports whether our hooks have run in a session, given by the client's own id; nil: not known.
 	Hooked func(clientID string) bool
-	Gap    time.Duration // between two rings for the same message, doubling; the policy's when zero
-	// Counted is told how many messages had an outcome, of sessions with a stream; nil: nobody counts.
+	Gap    time.Duration // between two rings for the same message, doubling; zero: the policy's
+	// Counted, if set, is called with an outcome and its number of messages, for sessions with a stream.
 	Counted func(outcome string, messages int)
 	Log     *slog.Logger
 }
@@ -53,7 +53,7 @@ type Ringer struct {
 // Start rings until stop is called.
 func (r *Ringer) Start(ctx context.Context) (stop func()) { return r.start(ctx, "ring", r.ring) }
 
-// start does something with the root until stop is called, and again when the root is made anew. what names it in the log.
+// start runs do with the root until stop is called, and again when the root is replaced. what is the name of the work in the log.
 func (r *Ringer) start(ctx context.Context, what string, do func(context.Context) error) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -123,7 +123,7 @@ func (r *Ringer) sessions(ctx context.Context, b *broker.Broker) (all []wake.Ses
 	return all, err
 }
 
-// session is what package wake needs to know of a session. Process is 0 unless it is known to be the client's.
+// session is the part of a session that package wake needs. Process is 0 unless it is known to be the client's.
 func (r *Ringer) session(s sessions.Session) wake.Session {
 	out := wake.Session{SID: s.ID, Client: s.Client, Process: s.Process, Pane: s.Pane, Unattended: s.Unattended}
 	if p, _ := client.Find(s.Client); !r.Scope.byProcess || p.Shared(s.Process, r.Getenv) {
@@ -133,7 +133,7 @@ func (r *Ringer) session(s sessions.Session) wake.Session {
 	return out
 }
 
-// config is the directory of a client's configuration, "" for a client that has no profile.
+// config returns the directory of a client's configuration, or "" for a client without a profile.
 func (r *Ringer) config(name string) (dir string) {
 	if profile, ok := client.Find(name); ok {
 		dir, _ = profile.Config(r.Getenv)
@@ -141,7 +141,7 @@ func (r *Ringer) config(name string) (dir string) {
 	return dir
 }
 
-// turn records a turn that a ring begins: no hook reports it. After a ring that was not taken it restores what the session did
+// turn records the turn that a ring begins, because no hook reports that. After a ring that was not taken it restores the state
 // before.
 func turn(b *broker.Broker, now func() (sessions.Session, error)) func(context.Context, bool) error {
 	before := sessions.Idle
@@ -158,7 +158,7 @@ func turn(b *broker.Broker, now func() (sessions.Session, error)) func(context.C
 	}
 }
 
-// watcher makes what rings a session, and what follows it, which is nil when its client does not tell what it does.
+// watcher makes a session's watcher, and the function that follows its state: nil if its client does not report that.
 func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) (*watch.Watcher, func(context.Context), error) {
 	box, err := b.Mailbox(s.SID)
 	if err != nil {
@@ -195,11 +195,11 @@ func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) 
 		},
 		Record: p.Record,
 	}
-	if r.Scope.bells == nil { // a bell on a stream begins no turn that anybody knows of: what follows is the client's business
+	if r.Scope.bells == nil { // after a bell on a stream we do not know whether a turn begins
 		w.Turn = turn(b, now)
 	}
 	w.Report = r.reported(b, s.SID)
-	if w.Busy == nil { // then its hooks may tell, and bring the mail; what its plugin tells does not keep that from bringing it
+	if w.Busy == nil { // then its hooks may report it, and bring the mail; a state from the plugin does not stop the plugin
 		w.Busy = func(context.Context) bool {
 			is, err := now()
 			return err == nil && is.ToldByHooks() && (is.Turn == sessions.Busy || is.Turn == sessions.Waiting)
@@ -211,14 +211,14 @@ func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) 
 	return w, r.follower(b, s, ways), nil
 }
 
-// borrow takes the right to ring for one ring.
+// borrow makes a function that takes the right to ring for one ring.
 func (r *Ringer) borrow(b *broker.Broker, s wake.Session, now func() (sessions.Session, error)) func() (func() error, bool, error) {
 	return func() (func() error, bool, error) {
 		release, ok, err := b.Locks.BorrowRinging(s.SID)
 		if err != nil || !ok {
 			return nil, false, err
 		}
-		// With the right to ring: what its person has forbidden meanwhile is not done.
+		// Check again with the right to ring: its user may have forbidden the ring meanwhile.
 		if is, err := now(); err != nil || r.session(is) != s {
 			return nil, false, errors.Join(err, release())
 		}
@@ -226,7 +226,7 @@ func (r *Ringer) borrow(b *broker.Broker, s wake.Session, now func() (sessions.S
 	}
 }
 
-// reported tells what became of messages that wait for a session.
+// reported makes a function that records the outcome of a ring for the waiting messages of a session.
 func (r *Ringer) reported(b *broker.Broker, sid string) func(context.Context, []mail.Message, wake.Ring) {
 	return func(ctx context.Context, msgs []mail.Message, ring wake.Ring) {
 		if r.Scope.bells != nil {
@@ -241,7 +241,7 @@ func (r *Ringer) reported(b *broker.Broker, sid string) func(context.Context, []
 	}
 }
 
-// follower records what a session does as its client tells it.
+// follower makes a function that records a session's state as its client reports it.
 func (r *Ringer) follower(b *broker.Broker, s wake.Session, ways wake.Ways) func(context.Context) {
 	if ways.Follow == nil {
 		return nil

@@ -19,7 +19,7 @@ import (
 	"c2c/wake/watch"
 )
 
-// Scope says which sessions a ringer rings, and how.
+// Scope chooses the sessions that a ringer rings, and the ways.
 type Scope struct {
 	sessions func(context.Context, *Ringer, *broker.Broker) ([]sessions.Session, error)
 	ways     func(wake.RingContext, wake.Session) (wake.Ways, error)
@@ -122,8 +122,8 @@ func isNested(b *broker.Broker, all []sessions.Session, s sessions.Session) bool
 	})
 }
 
-// Plugin is a plugin of ours inside the client called name, which says what sessions there are and takes their mail.
-// started is the mailbox that c2c start has given to the client's first session, or empty.
+// Plugin is our plugin inside the client called name. It reports the client's sessions and takes their mail. started is the mailbox
+// that c2c start has given to the client's first session, or empty.
 func Plugin(name, started string, link *plugin.Link) Scope {
 	return Scope{
 		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) ([]sessions.Session, error) {
@@ -134,7 +134,7 @@ func Plugin(name, started string, link *plugin.Link) Scope {
 		},
 		changed: link.Moved(),
 		ways: func(_ wake.RingContext, s wake.Session) (wake.Ways, error) {
-			// What the client was given stays given when its person goes to another session.
+			// Mail that the client was given stays given, even if its user changes to another session.
 			ready := func(ctx context.Context) error {
 				if !link.Knows(s.ID) {
 					if err := link.Begin(ctx, s.ID); err != nil {
@@ -151,7 +151,7 @@ func Plugin(name, started string, link *plugin.Link) Scope {
 	}
 }
 
-// Agent is a program that c2c has started for one session, whose mail m gives to it.
+// Agent is a program that c2c has started for one session; m carries the mail to it.
 func Agent(sid string, m wake.Method) Scope {
 	return Scope{
 		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) ([]sessions.Session, error) {
@@ -159,7 +159,7 @@ func Agent(sid string, m wake.Method) Scope {
 			if errors.Is(err, sessions.ErrNoSession) {
 				return nil, nil
 			}
-			// Its process may change under a message that is on its way, and that is no other session.
+			// Its process may change while a message is on its way; it is still the same session.
 			return []sessions.Session{{ID: s.ID}}, err
 		},
 		ways: func(wake.RingContext, wake.Session) (wake.Ways, error) {
@@ -168,15 +168,15 @@ func Agent(sid string, m wake.Method) Scope {
 	}
 }
 
-// Streams are sessions whose clients have a stream of events open at this process. list gives a bell for each, by session
-// id; changed tells that it may give others.
+// Streams are sessions whose clients have a stream of events open at this process. list returns a bell for each, by session id.
+// changed signals that its result may have changed.
 func Streams(list func() map[string]wake.Doorbell, changed <-chan struct{}) Scope {
 	return Scope{
 		bells: list, changed: changed,
 		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) (all []sessions.Session, err error) {
 			sessionList, err := b.Sessions(ctx)
 			for _, s := range sessionList {
-				all = append(all, sessions.Session{ID: s.ID, Client: s.Client}) // all else may change under a ring
+				all = append(all, sessions.Session{ID: s.ID, Client: s.Client}) // the rest may change during a ring
 			}
 			return all, err
 		},
@@ -186,7 +186,7 @@ func Streams(list func() map[string]wake.Doorbell, changed <-chan struct{}) Scop
 	}
 }
 
-// tell passes on that something has changed, until stop is called.
+// tell passes signals of s.changed on to changes, until stop is called.
 func (s Scope) tell(ctx context.Context, changes *watch.Changes) (stop func()) {
 	if s.changed == nil {
 		return func() {}
@@ -207,7 +207,7 @@ func (s Scope) tell(ctx context.Context, changes *watch.Changes) (stop func()) {
 	return func() { cancel(); <-done }
 }
 
-// ByDaemon is the wake daemon, which rings whoever can be reached from outside.
+// ByDaemon is for the wake daemon, which rings sessions that can be reached from outside.
 func ByDaemon() Scope {
 	return Scope{
 		borrows: true,
@@ -233,13 +233,13 @@ func ByDaemon() Scope {
 	}
 }
 
-// DaemonMayRing says whether the wake daemon may ring a session.
+// DaemonMayRing reports whether the wake daemon may ring a session.
 func DaemonMayRing(s sessions.Session) bool {
 	c, _ := clients.Find(s.Client)
 	return s.Pane != "" || c.NeedsNoServer && len(s.ClientIDs) > 0
 }
 
-// openIn gives the clients' own ids of the sessions that a process has open, whichever client it is.
+// openIn returns the clients' own ids of the sessions that a process has open, for any client.
 func openIn(pid int) map[string]bool {
 	open := map[string]bool{}
 	for _, p := range client.All() {
@@ -251,7 +251,7 @@ func openIn(pid int) map[string]bool {
 	return open
 }
 
-// isOpen says whether the session is among those that a process has open.
+// isOpen reports whether the session is among those that a process has open.
 func isOpen(open map[string]bool, s sessions.Session) bool {
 	id := s.ClientID()
 	return id != "" && open[id]

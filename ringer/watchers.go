@@ -12,8 +12,8 @@ import (
 	"c2c/wake/watch"
 )
 
-// watchers are the sessions that are rung, each by its own goroutine. wake.Session is the key: when anything in it
-// changes, the old watcher ends and a new one starts.
+// watchers has the sessions that are rung, each by its own goroutine. wake.Session is the key: when a part of it changes, the old
+// watcher ends and a new one starts.
 type watchers struct {
 	*Ringer
 	b       *broker.Broker
@@ -24,10 +24,10 @@ type watchers struct {
 type running struct {
 	stop    context.CancelFunc
 	done    chan struct{}
-	watcher *watch.Watcher // nil, or what rang; to be read once done is closed
+	watcher *watch.Watcher // nil, or the one that rang; read it once done is closed
 }
 
-// update starts and stops watchers, so that there is one for each of the sessions that are to be rung now.
+// update starts and stops watchers, so that each session to ring has one.
 func (w *watchers) update(ctx context.Context) error {
 	sessions, err := w.sessions(ctx, w.b)
 	if err != nil {
@@ -43,8 +43,8 @@ func (w *watchers) update(ctx context.Context) error {
 	return nil
 }
 
-// unbegun is what watched the session before its client had begun a conversation, or nil: a client may do that because
-// of our ring.
+// unbegun returns the watcher of the session from before its client began a conversation, or nil. Our ring may have made the client
+// begin it.
 func unbegun(before map[wake.Session]*running, s wake.Session) *running {
 	if s.ID == "" {
 		return nil
@@ -53,7 +53,7 @@ func unbegun(before map[wake.Session]*running, s wake.Session) *running {
 	return before[s]
 }
 
-// stop stops all but these, and forgets what has ended by itself.
+// stop stops all watchers but these, and forgets those that have ended.
 func (w *watchers) stop(but []wake.Session) {
 	for s, r := range w.running {
 		select {
@@ -69,7 +69,7 @@ func (w *watchers) stop(but []wake.Session) {
 	}
 }
 
-// start watches a session; before is what watched it until now, and has ended, or nil.
+// start watches a session. before is its previous watcher, which has ended, or nil.
 func (w *watchers) start(ctx context.Context, s wake.Session, before *running) *running {
 	ctx, stop := context.WithCancel(ctx)
 	r := &running{stop: stop, done: make(chan struct{})}
@@ -94,8 +94,8 @@ func (w *watchers) watch(ctx context.Context, s wake.Session, r, before *running
 			return err
 		}
 		defer lock.Release()
-		// Not blocked in the kernel: nothing ends such a wait, and each change of a session would leave one
-		// behind, with its thread, for as long as the process that has the lock lives.
+		// Poll instead of blocking in the kernel: such a wait cannot be ended, and each change of a session would leave one behind,
+		// with its thread, for as long as the holder of the lock lives.
 		if err := w.changes.Until(ctx, lock.Path(), lock.Try); err != nil {
 			return err
 		}
