@@ -159,7 +159,7 @@ func (d *Dir) Log(name string, line []byte) error {
 	n, err := f.Write(line)
 	if err != nil && n > 0 {
 		end, serr := unix.Seek(int(f.Fd()), 0, io.SeekCurrent)
-		if ferr := unix.Fstat(int(f.Fd()), &st); serr == nil && ferr == nil && st.Size == end { // no other process has added a line behind it
+		if ferr := unix.Fstat(int(f.Fd()), &st); serr == nil && ferr == nil && st.Size == end { // no line was added since
 			unix.Ftruncate(int(f.Fd()), end-int64(n))
 		}
 	}
