@@ -454,6 +454,7 @@ func TestARelayThatIsKilledLosesAndRepeatsNothing(t *testing.T) {
 		want = append(want, fmt.Sprintf("amber@laptop: %d", i))
 		if i%10 == 5 {
 			m := []*machine{n.laptop, n.devbox}[i/10%2]
+			n.until("it runs", func() bool { return m.cmd(nil, "c2c", "relay", "status").Run() == nil })
 			if err := syscall.Kill(m.pid(), syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
