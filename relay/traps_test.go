@@ -599,7 +599,7 @@ func TestDamagedFilesLoseAndDoubleNothing(t *testing.T) {
 
 func TestOneProcessRelaysForARootAndPeer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		net, a, b := pair(t, 1)
+		_, a, b := pair(t, 1)
 		a.Start()
 		b.Start()
 		send(a, "devbox", 0, 0)
@@ -622,7 +622,9 @@ func TestOneProcessRelaysForARootAndPeer(t *testing.T) {
 		a.Stop()
 		b.Stop()
 		checkOnce(t, b, "birch", "ash", 101)
-		_ = net
+		if words := trouble(t, b, "laptop"); words != "" {
+			t.Errorf("two processes have numbered the mail: %s", words)
+		}
 	})
 }
 
