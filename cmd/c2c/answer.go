@@ -11,8 +11,8 @@ import (
 	"c2c/inbox/mail"
 )
 
-// answer is the standard output. It keeps what a command prints until flush,
-// so that the command hears whether its answer was written.
+// answer is the standard output. It buffers what a command prints until flush,
+// so that the command learns whether its answer was written.
 type answer struct {
 	to   io.Writer
 	text []byte
@@ -23,7 +23,7 @@ func (o *answer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// flush writes what was printed so far, with nothing in it that steers a terminal.
+// flush writes the buffered text, without control characters.
 func (a *app) flush() error {
 	o := a.stdout.(*answer)
 	if len(o.text) == 0 {
@@ -37,9 +37,9 @@ func (a *app) flush() error {
 	return nil
 }
 
-// handOver is flush for an answer with mail, which is archived after it: to a
-// file it must be on the disk, and to a standard output that nobody has opened
-// it is not written.
+// handOver is flush for an answer with mail. The caller archives the mail after
+// it, so handOver syncs a file, and returns an error if the standard output was
+// closed.
 func (a *app) handOver() error {
 	f, ok := a.stdout.(*answer).to.(*os.File)
 	if ok && closed(f) {
@@ -54,9 +54,9 @@ func (a *app) handOver() error {
 	return nil
 }
 
-// shellRoom is how many bytes of our output a client's shell passes on to its model, and how many of them a line
-// takes at the least; 0 when no client's shell reads it, or all is passed on. Claude Code's shell gives us a file, which is the standard error too.
-// above is the client of the session below which we run.
+// shellRoom is how many bytes of c2c's output a client's shell passes on to its model, and the least that one line counts;
+// 0 if no client's shell reads the output, or if it passes on everything. Claude Code's shell uses one file for standard
+// output and standard error. above is the client of the session in which this process runs.
 func (a *app) shellRoom(above string) (room, line int) {
 	out, ok := a.stdout.(*answer).to.(*os.File)
 	if ok {
@@ -78,9 +78,9 @@ func (a *app) shellRoom(above string) (room, line int) {
 	return client.ShellRoom(a.getenv, above)
 }
 
-// closed says whether a standard stream was closed when we started: the Go
-// runtime then opens /dev/null for reading and writing in its place. A parent that throws our answer away
-// may have opened it so, too (Python, Node): only mail is held back by it, no other command fails.
+// closed reports whether a standard stream was closed when this process started: the Go
+// runtime then opens /dev/null for reading and writing in its place. A parent that discards the answer may
+// have opened it in the same way (Python, Node). So this holds back mail only; other commands do not fail.
 func closed(f *os.File) bool {
 	info, err := f.Stat()
 	null, nerr := os.Stat(os.DevNull)
@@ -94,7 +94,7 @@ func closed(f *os.File) bool {
 // printf prints a part of an answer.
 func (a *app) printf(format string, words ...any) { cli.Printf(a.stdout, format, words...) }
 
-// show prints v with --json, else the text.
+// show prints v as JSON with --json, and otherwise calls text.
 func (c *call) show(v any, text func()) error {
 	if c.json {
 		return cli.JSON(c.stdout, v)

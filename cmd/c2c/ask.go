@@ -50,7 +50,7 @@ func ask(c *call, f *cli.Flags) action {
 	}
 }
 
-// awaitAnswer hands the answer over when it comes.
+// awaitAnswer waits for the answer and hands it over.
 func (c *call) awaitAnswer(ctx context.Context, s sessions.Session, q *broker.Question, limit time.Duration) error {
 	m, err := c.b.Mailbox(s.ID)
 	if err != nil {
@@ -75,7 +75,7 @@ func (c *call) awaitAnswer(ctx context.Context, s sessions.Session, q *broker.Qu
 	return err
 }
 
-// handAnswer prints the answer as poll-inbox would. One that is too long for the shell that we run in stays mail.
+// handAnswer prints the answer as poll-inbox would. If it is too long for the client's shell, it stays in the mailbox.
 func (c *call) handAnswer(ctx context.Context, s sessions.Session, a *broker.Answer) error {
 	r := c.reader(ctx, s)
 	shown, _, err := r.Render([]mail.Message{a.Message}, false)

@@ -19,13 +19,13 @@ import (
 	"c2c/sessions/callers"
 )
 
-// errNothing is the answer of --check: exit 3 and no words.
+// errNothing is the result of --check if no mail waits: exit status 3 and no text.
 var errNothing = errors.New("nothing waits")
 
-// lockWait is how long a command waits for another one that is writing.
+// lockWait is how long a command waits for another command's lock.
 const lockWait = 10 * time.Second
 
-// commands lists the verbs that c2c has itself. What they take and how they are explained stands in package cli.
+// commands lists the verbs of c2c itself. Package cli has their arguments and help.
 func commands() []command {
 	return []command{
 		{"send", patient, send},
@@ -52,7 +52,7 @@ func commands() []command {
 	}
 }
 
-// commandOf gives the command of a verb that is in the table.
+// commandOf gives the command of a verb in the table.
 func commandOf(name string) command {
 	all := commands()
 	return all[slices.IndexFunc(all, func(c command) bool { return c.name == name })]
@@ -64,7 +64,7 @@ func (a *app) open() (*broker.Broker, error) {
 	})})
 }
 
-// caller names the session that a command speaks for. A name typed wins.
+// caller names the session for which a command acts. A typed name takes precedence.
 func (a *app) caller(explicit string) callers.Caller {
 	return callers.Caller{Explicit: explicit, Getenv: a.getenv, User: callers.UserHere(a.getenv, a.stdin)}
 }
@@ -76,9 +76,9 @@ func (c *call) acting(ctx context.Context) (sessions.Session, error) {
 	return c.attachAs(ctx, caller)
 }
 
-// attach finds the caller's session. Without one it makes one: for a person at a terminal, so that an answer
-// can reach them, or for an agent whose hooks and server have not called yet. Mail that is to be moved to the
-// session is moved now, because a person has no hooks or server that would do it.
+// attach finds the caller's session, or makes one: for a person at a terminal, so that an answer can reach
+// them, or for an agent whose hooks and server have not called yet. It also makes the moves of mail to the
+// session that are due, because a person has no hooks and no server for that.
 func (c *call) attach(ctx context.Context, explicit string) (sessions.Session, error) {
 	return c.attachAs(ctx, c.caller(explicit))
 }
@@ -98,7 +98,7 @@ func (c *call) attachAs(ctx context.Context, caller callers.Caller) (sessions.Se
 	if err != nil || s.State != sessions.Person || c.json || c.silent {
 		return s, err
 	}
-	// Said once, when the mailbox is made: c2c whoami tells it at any time.
+	// Print this once, when the mailbox is made: c2c whoami shows it at any time.
 	if s.Alias == caller.User.Name() {
 		fmt.Fprintf(c.stderr, "c2c: as %s\n", mail.Visible(s.Alias, ""))
 	} else {
@@ -107,12 +107,12 @@ func (c *call) attachAs(ctx context.Context, caller callers.Caller) (sessions.Se
 	return s, nil
 }
 
-// adviseRegister adds to an error how to make the session that the caller named.
+// adviseRegister adds to an error a hint how to make the named session.
 func adviseRegister(name string, err *sessions.UnknownAliasError) error {
 	switch {
 	case name == "":
 		return cli.WithHint(err, "C2C_MCP_SESSION_ID says so, an id and no alias; c2c register makes a session of it, once")
-	case len(err.Closest) > 0: // it is mistyped
+	case len(err.Closest) > 0: // the name is mistyped
 		return err
 	case sessions.CheckAlias(name) != nil:
 		return err
@@ -142,11 +142,11 @@ func (a *app) runC2cd(args []string) error {
 	return fmt.Errorf("run %q: %w; c2c and c2cd belong into one directory", path, err)
 }
 
-// built is what c2c version says.
+// built is what c2c version prints.
 type built struct {
 	Version  string `json:"version"`
-	Commit   string `json:"commit"`             // of git, or "" when it was not built in a clone
-	Modified bool   `json:"modified,omitempty"` // the sources were not those of the commit
+	Commit   string `json:"commit"`             // of git, "" if not built in a clone
+	Modified bool   `json:"modified,omitempty"` // the sources differed from the commit
 	Go       string `json:"go"`
 	System   string `json:"system"`
 }

@@ -28,13 +28,13 @@ func completion(c *call, _ *cli.Flags) action {
 // completeVerb is the verb that these scripts call at each Tab.
 const completeVerb = "__complete"
 
-// complete answers completeVerb. It prints no error: that would stand in the line that is being typed.
+// complete answers completeVerb. It prints no error, because that would get into the line that the person is typing.
 func (a *app) complete(ctx context.Context, words []string) {
 	choices, files := cli.Complete(words, func(what string) []cli.Choice { return a.offer(ctx, what) })
 	fmt.Fprint(a.stdout, cli.Lines(choices, files))
 }
 
-// offerTime bounds the wait at a Tab: then c2c offers what it has found.
+// offerTime bounds the wait at a Tab. When it is over, c2c offers what it has found.
 const offerTime = 500 * time.Millisecond
 
 // offer lists aliases or message ids of the root for the line that is being typed. Other sessions chose these words, so offer leaves
@@ -66,7 +66,7 @@ func sessionList(ctx context.Context, b *broker.Broker) (choices []cli.Choice) {
 	return choices
 }
 
-// messages are the last ones that the caller has received, and has sent.
+// messages offers the last messages that the caller has received, or sent.
 func messages(ctx context.Context, b *broker.Broker, caller callers.Caller, received bool) (choices []cli.Choice) {
 	const most = 10
 	add := func(m mail.Message, says string) {

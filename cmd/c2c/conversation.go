@@ -16,7 +16,7 @@ import (
 	"c2c/sessions"
 )
 
-// lister makes a verb that lists messages of a session, at most --limit of them.
+// lister makes the action of a verb that lists at most --limit messages of a session.
 func (c *call) lister(f *cli.Flags, find func(context.Context, sessions.Session, int) ([]broker.Mail, error), print func(context.Context, []broker.Mail)) action {
 	limit := f.Int("limit")
 	return func(ctx context.Context) error {
@@ -48,7 +48,7 @@ func (c *call) outbox(ctx context.Context, s sessions.Session, limit int) ([]bro
 	return c.b.Outbox(ctx, s, limit)
 }
 
-// search looks for words in what a session has sent and received.
+// search finds the messages with some words among those that a session has sent and received.
 func search(c *call, f *cli.Flags) action {
 	find := func(ctx context.Context, s sessions.Session, limit int) ([]broker.Mail, error) {
 		return c.b.Search(ctx, s, c.words, limit)
@@ -87,7 +87,7 @@ func thread(c *call, _ *cli.Flags) action {
 	}
 }
 
-// printThread prints a conversation, as letters for a person and else in envelopes.
+// printThread prints a conversation: as letters for a person, otherwise in envelopes.
 func (c *call) printThread(ctx context.Context, all []broker.Mail) {
 	if !c.forPerson(ctx) {
 		fmt.Fprintln(c.stdout, preface(all))
@@ -105,7 +105,7 @@ func (c *call) printThread(ctx context.Context, all []broker.Mail) {
 	}
 }
 
-// preface says whose words follow.
+// preface names the authors of the messages that follow.
 func preface(all []broker.Mail) string {
 	var msgs []mail.Message
 	for _, m := range all {
@@ -114,7 +114,7 @@ func preface(all []broker.Mail) string {
 	return mail.Preface(msgs)
 }
 
-// nameOf is an alias, if it can be one: outside of an envelope a peer chooses no other words.
+// nameOf is the alias, if it is a valid one: outside an envelope, a peer must not choose other text.
 func nameOf(alias string) string {
 	if mail.CheckAlias(alias) != nil {
 		return "?"
@@ -138,7 +138,7 @@ func (c *call) printLetter(m mail.Message) {
 	c.printText(m.Content)
 }
 
-// notesOf is the short id of a message, and what else there is to say of it.
+// notesOf is the short id of a message, with notes on its state.
 func notesOf(m mail.Message) string {
 	notes := []string{mail.ShortID(m.ID)}
 	if m.InReplyTo != "" {
@@ -158,14 +158,14 @@ func notesOf(m mail.Message) string {
 	return strings.Join(notes, ", ")
 }
 
-// printText indents each line of a message's text, so that none looks like the head of another message.
+// printText indents each line of a message's text, so that no line looks like the head of another message.
 func (c *call) printText(text string) {
 	for line := range strings.Lines(strings.TrimRight(text, "\n") + "\n") {
 		fmt.Fprint(c.stdout, "    "+line)
 	}
 }
 
-// table prints a line for each message, or that there is none.
+// table prints a line for each message, or says that there is none.
 func (c *call) table(all []broker.Mail, row func(broker.Mail) []string) {
 	if len(all) == 0 {
 		c.printf("(no messages)\n")
@@ -196,7 +196,7 @@ func became(m broker.Mail) string { return m.Status.Became(time.Now()) }
 
 func clock(at time.Time) string { return format.Clock(at, time.Now()) }
 
-// around is one line of a message: the place where it has the first of the words.
+// around is one line of a message's text, around the first match of the words.
 func around(m mail.Message, words []string) string {
 	const before, most = 15, 45
 	text := strings.ToLower(m.Content)

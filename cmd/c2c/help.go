@@ -29,8 +29,8 @@ func (a *app) help(words []string) error {
 	return a.mistaken([]string{"help", words[0]})
 }
 
-// mistaken has c2cd say which verb was meant by a word that is none. A hook has no need of what other programs call things.
+// mistaken runs c2cd, which guesses the verb behind a mistyped word. The list of guesses is there because no hook needs it.
 func (a *app) mistaken(args []string) error {
-	_ = a.runC2cd(args) // it returns only where c2cd cannot be run
+	_ = a.runC2cd(args) // it returns only if c2cd cannot run
 	return cli.WithHint(fmt.Errorf("%w: no such verb %q", errUsage, args[len(args)-1]), "c2c help all lists the verbs")
 }

@@ -12,11 +12,11 @@ import (
 	"c2c/inbox/mail"
 )
 
-// hookTime bounds a hook below the 5 s of the script: a tool call must not hang on us.
+// hookTime bounds a hook below the 5 s of the script: a tool call must not hang because of c2c.
 const hookTime = 4 * time.Second
 
-// answerHook answers an event of a client. main prints its errors and hides them from the exit status, which a client may take
-// for a verdict on the tool call.
+// answerHook answers an event of a client. main prints its errors, but exits with 0: a client may take the exit status for a
+// verdict on the tool call.
 func answerHook(c *call, f *cli.Flags) action {
 	name := f.Text("client")
 	return func(ctx context.Context) error {
@@ -32,7 +32,7 @@ func answerHook(c *call, f *cli.Flags) action {
 	}
 }
 
-// showHook writes the answer where the client reads it.
+// showHook writes the answer to the stream that the client reads.
 func (a *app) showHook(text []byte, onStderr bool) error {
 	out := a.stdout.(*answer)
 	if onStderr {

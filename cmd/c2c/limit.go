@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// limit is context.WithTimeout, without a timer until somebody waits for the end: a timer starts the runtime's poller, which is
-// a thread and five system calls, and nearly no command waits for anything.
+// limit is like context.WithTimeout, but it starts no timer until a caller waits for Done. A timer starts the runtime's poller,
+// which costs a thread and five system calls, and hardly any command waits.
 type limit struct {
 	context.Context
 	at time.Time
 
 	mu     sync.Mutex
-	waited context.Context // with the timer; nil: nobody has waited yet
+	waited context.Context // with the timer; nil: no caller has waited yet
 	cancel context.CancelFunc
 }
 
-// within gives ctx an end. end stops the timer, if there is one.
+// within gives ctx a time limit. end stops the timer, if there is one.
 func within(ctx context.Context, most time.Duration) (l *limit, end func()) {
 	l = &limit{Context: ctx, at: time.Now().Add(most)}
 	return l, l.end
@@ -31,7 +31,7 @@ func (l *limit) end() {
 	}
 }
 
-// timed is the context with the timer, if there is one, and makes it if that is asked for.
+// timed is the context with the timer. It makes the timer if wanted; otherwise it may return nil.
 func (l *limit) timed(wanted bool) context.Context {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,7 +63,7 @@ func (l *limit) Err() error {
 	return nil
 }
 
-// Value is asked by package context for the cause, too.
+// Value also serves package context, which looks up the cause with it.
 func (l *limit) Value(key any) any {
 	if c := l.timed(false); c != nil {
 		return c.Value(key)

@@ -15,7 +15,7 @@ import (
 	"c2c/sessions"
 )
 
-// lineWidth is what a line of the list may take, in columns.
+// lineWidth is the greatest width of a line of the list, in columns.
 const lineWidth = 80
 
 func list(c *call, f *cli.Flags) action {
@@ -26,7 +26,7 @@ func list(c *call, f *cli.Flags) action {
 		if err != nil {
 			return err
 		}
-		var broken []error // mailboxes that could not be looked into
+		var broken []error // mailboxes that could not be read
 		for _, r := range rows {
 			if r.Error != "" {
 				broken = append(broken, fmt.Errorf("look into the mailbox of %s: %s", r.Alias, r.Error))
@@ -41,7 +41,7 @@ func list(c *call, f *cli.Flags) action {
 	}
 }
 
-// printList leaves out ended sessions and ids, unless all says otherwise: then lines may be long.
+// printList leaves out ended sessions and ids, unless all is true: then lines may be long.
 func (c *call) printList(rows []sessions.Listed, all bool, now time.Time) {
 	t := table{{"ALIAS", "NOW", "FOR", "MAIL", "OLDEST", "READ", "CLIENT", "ROLE"}}
 	ended, withMail := 0, 0
@@ -74,7 +74,7 @@ func (c *call) printList(rows []sessions.Listed, all bool, now time.Time) {
 	}
 }
 
-// table has a row for each session behind its head. The first cell is the alias, which may be long.
+// table has a head and a row for each session. The first cell is the alias, which may be long.
 type table [][]string
 
 func (t *table) add(r sessions.Listed, now time.Time) *[]string {
@@ -102,8 +102,8 @@ func (t *table) add(r sessions.Listed, now time.Time) *[]string {
 	return &(*t)[len(*t)-1]
 }
 
-// text lines the cells up. A line fits unless wide says that it need not: an alias that is too long has a line of its own,
-// and a role is cut.
+// text aligns the cells. Unless wide is true, each line fits: text puts an alias that is too long on a line of its own, and
+// cuts the role.
 func (t table) text(wide bool) string {
 	const gap, role = 2, 7
 	widths := make([]int, len(t[0]))
@@ -142,7 +142,7 @@ func (t table) text(wide bool) string {
 	return out.String()
 }
 
-// cut shortens a line to so many columns, and shows that.
+// cut shortens a line to at most most columns, and marks the cut.
 func cut(line string, most int) string {
 	if columns(line) <= most {
 		return line
@@ -164,12 +164,12 @@ func columns(line string) (n int) {
 	return n
 }
 
-// wide are the blocks whose characters take two columns, the first and the last of each: East Asian scripts and pictures.
-// The library that c2c watch uses knows each character, and would cost every hook its tables.
+// wide has the first and last character of each block whose characters take two columns: East Asian scripts and pictures.
+// The library of c2c watch knows each character, but every hook would have to load its tables.
 var wide = [...][2]rune{{0x1100, 0x115f}, {0x2e80, 0xa4cf}, {0xac00, 0xd7a3}, {0xf900, 0xfaff}, {0xfe30, 0xfe6f}, {0xff00, 0xff60}, {0xffe0, 0xffe6}, {0x1f300, 0x1faff}, {0x20000, 0x3fffd}}
 
 func width(r rune) int {
-	if unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) { // on the letter before it, or not seen
+	if unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) { // combined with the letter before it, or invisible
 		return 0
 	}
 	for _, block := range wide {

@@ -11,9 +11,9 @@ import (
 	"c2c/sessions"
 )
 
-// showHosts is the list with what is known of the sessions on other machines.
+// showHosts prints the list, with what c2c knows about the sessions on other machines.
 func (c *call) showHosts(rows []sessions.Listed, hosts []broker.Host, all bool) error {
-	var broken []error // outboxes that could not be looked into
+	var broken []error // outboxes that could not be read
 	for _, h := range hosts {
 		if h.Error != "" {
 			broken = append(broken, fmt.Errorf("look into the outbox for %s: %s", h.Name, h.Error))
@@ -50,9 +50,9 @@ type hostRow struct {
 }
 
 type remoteRow struct {
-	Alias  string `json:"alias"` // as one writes to it
+	Alias  string `json:"alias"` // in the form to write to
 	Client string `json:"client,omitempty"`
-	Now    string `json:"now,omitempty"` // as that machine said last
+	Now    string `json:"now,omitempty"` // as that machine has last reported
 }
 
 func rowOf(h broker.Host) hostRow {
@@ -66,7 +66,7 @@ func rowOf(h broker.Host) hostRow {
 	return row
 }
 
-// printHost prints a machine in one line, and one for each of its sessions.
+// printHost prints a line for a machine, and one for each of its sessions.
 func (c *call) printHost(h broker.Host, now time.Time) {
 	line := explain.Host(h.Host, now)
 	switch {

@@ -1,8 +1,8 @@
 // Command c2c carries mail between coding agents.
 //
 // It is kept small on purpose: a hook runs it on every tool call and scripts
-// call send, so it must start like an empty program. Whatever needs a large
-// library is in c2cd, which c2c runs for the verbs that need it.
+// call send, so it must start like an empty program. Verbs that need a large
+// library are in c2cd, which c2c runs for them.
 package main
 
 import (
@@ -30,20 +30,20 @@ const (
 	exitLocked  = cli.Locked
 )
 
-// exitOnStderr is the exit status with which a client shows its model our standard error: for a ring, and where its protocol has
-// the answer there.
+// exitOnStderr is the exit status at which a client shows its model c2c's standard error: for a ring, and for answers that its
+// protocol wants there.
 const exitOnStderr = 2
 
-// app is what the program reads, writes and knows of its surroundings. A test makes its own.
+// app has the program's input, output and environment. A test makes its own.
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	getenv         func(string) string
 	cwd            string
-	lockWait       time.Duration // how long to wait for another process that is writing
+	lockWait       time.Duration // how long to wait for another process's lock
 }
 
-// command is one verb, whose row is in the table of package cli. setup binds its options, and returns what it does.
+// command is one verb; its row is in the table of package cli. setup binds its options, and returns its action.
 type command struct {
 	name  string
 	takes traits
@@ -52,32 +52,32 @@ type command struct {
 
 type action = func(ctx context.Context) error
 
-// traits are what many commands have in common.
+// traits are properties that several commands share.
 type traits int
 
 const (
-	patient traits = 1 << iota // may wait for more than a lock
-	alone                      // no broker, or one that it opens itself
+	patient traits = 1 << iota // may wait for something else than a lock
+	alone                      // needs no broker, or opens it itself
 )
 
 // call is one run of a command.
 type call struct {
 	*app
 	b       *broker.Broker
-	words   []string // what is left after the options
+	words   []string // the arguments without the options
 	json    bool
-	session string // the one named, or ""
-	silent  bool   // nothing but errors goes to standard error
+	session string // the named session, or ""
+	silent  bool   // only errors go to standard error
 }
 
 var errUsage = cli.ErrUsage
 
 func main() {
 	widen(-1)
-	cwd, _ := os.Getwd() // without one, only an absolute root works
+	cwd, _ := os.Getwd() // without a working directory, only an absolute root works
 	a := &app{os.Stdin, os.Stdout, os.Stderr, os.Getenv, cwd, lockWait}
-	// Signals are left alone: dying at any point loses nothing, and a handler
-	// would cost every hook its start.
+	// There is no signal handler: a kill at any point loses nothing, and a
+	// handler would slow down the start of every hook.
 	os.Exit(a.main(context.Background(), os.Args[1:]))
 }
 
@@ -150,14 +150,14 @@ func (a *app) run(ctx context.Context, verb cli.Verb, args []string) (err error)
 	return do(ctx)
 }
 
-// limited calls do with as much time as a lock may be waited for.
+// limited calls do with a context that ends after lockWait.
 func (a *app) limited(ctx context.Context, do action) error {
 	limit, end := within(ctx, a.lockWait)
 	defer end()
 	return do(limit)
 }
 
-// report turns an error into words for a person, or JSON for a program, and an exit code.
+// report prints an error, for a person or as JSON for a program, and returns the exit code.
 func (a *app) report(args []string, err error) int {
 	if err == nil {
 		return exitDone

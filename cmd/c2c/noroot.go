@@ -9,9 +9,9 @@ import (
 	"c2c/sessions"
 )
 
-// A verb that only looks makes no root: with a mistyped name it would leave directories, and answer as if the name were right.
+// A verb that only reads makes no root: for a mistyped name it would make directories, and answer as if the name were right.
 
-// emptyAnswer is the answer of such a verb without a root: the value that it prints with --json, or the error that it fails with.
+// emptyAnswer is the answer of such a verb if there is no root: the value that it prints with --json, or its error.
 func (c *call) emptyAnswer(verb string, f *cli.Flags) (answer any, looks bool) {
 	switch {
 	case verb != "poll-inbox":
@@ -33,7 +33,7 @@ func (c *call) emptyAnswer(verb string, f *cli.Flags) (answer any, looks bool) {
 	return &sessions.UnknownAliasError{Alias: c.session}, c.session != "" // a named session must exist
 }
 
-// needRoot returns an error for fs.ErrNotExist when the root is not there.
+// needRoot returns an error that wraps fs.ErrNotExist if there is no root.
 func (a *app) needRoot() error {
 	root, source, err := project.FindRoot(a.getenv, a.cwd)
 	if err != nil {
@@ -42,7 +42,7 @@ func (a *app) needRoot() error {
 	return cli.NeedRoot(root, source)
 }
 
-// showEmpty says on standard error that there is no root; it is no failure, because the first session makes it.
+// showEmpty says on standard error that there is no root. That is no failure, because the first session makes the root.
 func (c *call) showEmpty(missing error, answer any) error {
 	if answer == errNothing {
 		return errNothing

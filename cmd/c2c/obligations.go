@@ -29,14 +29,14 @@ func obligations(c *call, f *cli.Flags) action {
 		}
 		for i := range list {
 			if list[i].Side != explain.SideOwed && s.State != sessions.Person {
-				list[i].Words = "" // an agent may see words of others only in an envelope
+				list[i].Words = "" // an agent may see text of others only in an envelope
 			}
 		}
 		return errors.Join(err, c.show(append([]explain.Obligation{}, list...), func() { c.printObligations(list, time.Now()) }))
 	}
 }
 
-// printObligations prints them by side, the earliest deadline first.
+// printObligations prints the two sides one after the other, the earliest deadline first.
 func (c *call) printObligations(list []explain.Obligation, now time.Time) {
 	if len(list) == 0 {
 		c.printf("(no obligations)\n")

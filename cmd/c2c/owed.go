@@ -16,8 +16,8 @@ import (
 	"c2c/sessions/callers"
 )
 
-// keep acts on what is due in the root, if no server does. That is rarely so, and c2cd knows how. A command that answers
-// something else fails for no reason of that.
+// keep has c2cd act on due deadlines of the root, if no server does so. That is rarely necessary. keep prints an error, but
+// the command goes on.
 func (c *call) keep() {
 	if !deadlines.MayBeDue(c.b.Registry) {
 		return
@@ -31,7 +31,7 @@ func (c *call) keep() {
 	}
 }
 
-// printOwed says what a message is owed, and what its sender was told.
+// printOwed prints the obligations of a message, and the notices that its sender has got.
 func (c *call) printOwed(s explain.MessageStatus) {
 	if !s.ExpiresAt.IsZero() && s.State != notice.Expired && s.State != sessions.Read {
 		c.printf("  it expires at %s\n", clock(s.ExpiresAt))
@@ -54,8 +54,8 @@ func (c *call) printOwed(s explain.MessageStatus) {
 	}
 }
 
-// resume lets two agents go on that c2c has stopped. That is a person's word: a model that is told to go on and on would
-// type it, too.
+// resume lets two agents go on after the loop guard has stopped them. Only a person may do that: a model that has the order
+// to go on would type it, too.
 func resume(c *call, _ *cli.Flags) action {
 	return func(ctx context.Context) error {
 		if len(c.words) != 2 {

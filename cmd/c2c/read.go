@@ -31,8 +31,8 @@ func (c *call) printMail(ctx context.Context, msgs []mail.Message) error {
 	return nil
 }
 
-// printAll prints messages: as letters for a person at a terminal, and else in their envelopes, because an agent could be
-// misled by a text without one.
+// printAll prints messages: as letters for a person at a terminal, otherwise in envelopes, because text without an envelope
+// could mislead an agent.
 func (c *call) printAll(ctx context.Context, msgs []mail.Message) {
 	if len(msgs) == 0 {
 		c.printf("(no messages)\n")
@@ -50,8 +50,8 @@ func (c *call) printAll(ctx context.Context, msgs []mail.Message) {
 	}
 }
 
-// forPerson says whether the answer goes to a terminal at which a person has typed the command. The shell of an agent may
-// have a terminal, too.
+// forPerson reports whether the answer goes to a terminal at which a person has typed the command. An agent's shell may have
+// a terminal, too.
 func (c *call) forPerson(ctx context.Context) bool {
 	out, ok := c.stdout.(*answer).to.(*os.File)
 	if !ok {
@@ -65,7 +65,7 @@ func (c *call) forPerson(ctx context.Context) bool {
 	return err == nil && s.State == sessions.Person
 }
 
-// mailbox is the caller's.
+// mailbox gives the caller's session and mailbox.
 func (c *call) mailbox(ctx context.Context) (s sessions.Session, m *inbox.Mailbox, err error) {
 	err = c.limited(ctx, func(ctx context.Context) (err error) {
 		s, err = c.acting(ctx)
@@ -87,7 +87,7 @@ func pollInbox(c *call, f *cli.Flags) action {
 		if caller := c.caller(c.session); *check && caller.IsPerson() {
 			_, err := callers.Resolve(ctx, c.b.Registry, caller)
 			if errors.Is(err, sessions.ErrNoSession) && !errors.Is(err, sessions.ErrNoCaller) {
-				return errNothing // a shell asks this at each prompt, and it makes no mailbox wherever its person goes
+				return errNothing // a shell calls this at each prompt, and must not make a mailbox in each directory
 			}
 		}
 		s, m, err := c.mailbox(ctx)
@@ -112,10 +112,10 @@ func pollInbox(c *call, f *cli.Flags) action {
 	}
 }
 
-// maxCounted bounds what is read of a backlog to count it, in bytes.
+// maxCounted bounds how much of a backlog check reads to count the messages, in bytes.
 const maxCounted = 1 << 20
 
-// check tells by the exit status whether mail waits; with --json it also prints how many messages, and their senders.
+// check reports by the exit status whether mail waits; with --json it also prints how many messages, and their senders.
 func (c *call) check(ctx context.Context, s sessions.Session, m *inbox.Mailbox) error {
 	some, err := m.Ready(ctx)
 	if err != nil {
@@ -126,7 +126,7 @@ func (c *call) check(ctx context.Context, s sessions.Session, m *inbox.Mailbox) 
 			return errNothing
 		}
 		if err := c.b.SetMod(ctx, s); err != nil {
-			fmt.Fprintf(c.stderr, "c2c: %v\n", err) // only doctor wants to know
+			fmt.Fprintf(c.stderr, "c2c: %v\n", err) // only doctor treats it as an error
 		}
 	}
 	if c.json {
@@ -176,11 +176,11 @@ func (c *call) peek(ctx context.Context, m *inbox.Mailbox) error {
 	return c.printMail(ctx, msgs)
 }
 
-// reader hands over all that waits, or as much as the client's shell passes on that we run in.
+// reader hands over all waiting mail, or as much as the client's shell around this process passes on.
 func (c *call) reader(ctx context.Context, s sessions.Session) moves.Reader {
 	above := s.Client
 	if c.session != "" {
-		above = "" // it was named, and may run anywhere
+		above = "" // the caller has named the session, which may run elsewhere
 	}
 	room, line := c.shellRoom(above)
 	limit := int64(math.MaxInt64)
@@ -225,7 +225,7 @@ func (c *call) reader(ctx context.Context, s sessions.Session) moves.Reader {
 	}
 }
 
-// indented is a message as --json prints it among others.
+// indented is a message's JSON in the list that --json prints.
 func indented(m mail.Message) string {
 	text, err := json.MarshalIndent(m, "  ", "  ")
 	if err != nil {
@@ -244,7 +244,7 @@ func history(c *call, f *cli.Flags) action {
 			*limit = math.MaxInt
 		}
 		_, m, err := c.mailbox(ctx)
-		if errors.Is(err, sessions.ErrNoSession) && c.session != "" { // one that is gone: its archive stays
+		if errors.Is(err, sessions.ErrNoSession) && c.session != "" { // the session is gone, but its archive stays
 			if left, lerr := moves.LeftMailbox(c.b.Registry, c.session); lerr == nil {
 				m, err = left, nil
 			}

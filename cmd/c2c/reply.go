@@ -17,7 +17,7 @@ func reply(c *call, f *cli.Flags) action {
 		var from sessions.Session
 		var answered mail.Message
 		words := c.words
-		// What it answers is found out before its text comes: meanwhile other mail may be handed over.
+		// Find the answered message before reading the text: meanwhile c2c may hand over other mail.
 		err := c.limited(ctx, func(ctx context.Context) (err error) {
 			if from, err = c.acting(ctx); err == nil {
 				answered, words, err = c.toAnswer(ctx, from, words, d.file != "")
@@ -43,8 +43,8 @@ func reply(c *call, f *cli.Flags) action {
 	}
 }
 
-// toAnswer gives the message that the first word names, and the words behind it. One word alone is the text, for the message that
-// was handed over last, unless it looks like an id. text says that the text of the answer is no word.
+// toAnswer gives the message that the first word names, and the other words. A single word is the text, and answers the message
+// that was handed over last, unless the word looks like an id. text is true if the text comes from elsewhere, not from the words.
 func (c *call) toAnswer(ctx context.Context, s sessions.Session, words []string, text bool) (mail.Message, []string, error) {
 	if more := text || len(words) > 1; len(words) > 0 && (more || mail.LooksLikeID(words[0])) {
 		m, err := c.b.Received(ctx, s, words[0])
@@ -60,7 +60,7 @@ func (c *call) toAnswer(ctx context.Context, s sessions.Session, words []string,
 	return m, words, several(err)
 }
 
-// several adds to an error that names several messages what to do about it.
+// several adds a hint to an error that names several messages.
 func several(err error) error {
 	var which *broker.SeveralError
 	if errors.As(err, &which) {
@@ -69,7 +69,7 @@ func several(err error) error {
 	return err
 }
 
-// words40 are the first words of a message, or that there are none.
+// words40 gives the first words of a message, or says that it has none.
 func words40(m mail.Message) string {
 	if m.Content == "" {
 		return "(its words are not kept)"

@@ -15,7 +15,7 @@ import (
 	"c2c/sessions/callers"
 )
 
-// draft is the message of send and send-all, as their options make it.
+// draft is the message that the options of send and send-all describe.
 type draft struct {
 	file    string
 	tags    map[string]*bool
@@ -50,7 +50,7 @@ func (d *draft) complete(c *call, words []string) (err error) {
 	return err
 }
 
-// send completes the message, however long its body takes to come, and gives do the sender.
+// send completes the message, without a time limit for its body, and calls do with the sender.
 func (d *draft) send(ctx context.Context, c *call, words []string, do func(context.Context, sessions.Session) error) error {
 	if err := d.complete(c, words); err != nil {
 		return err
@@ -105,7 +105,7 @@ func send(c *call, f *cli.Flags) action {
 	}
 }
 
-// meantToSend says what to type instead when the first word is nobody's alias; empty: there is no special advice.
+// meantToSend says what to type instead if the first word is no alias; empty: it has no special advice.
 func (c *call) meantToSend(ctx context.Context) string {
 	to := c.words[0]
 	several := strings.ContainsAny(strings.Trim(to, " ,;"), " ,;")
@@ -120,7 +120,7 @@ func (c *call) meantToSend(ctx context.Context) string {
 	return ""
 }
 
-// aliasOf is an alias as its session writes it, or "" if nobody has it.
+// aliasOf is the alias in its session's spelling, "" if no session has it.
 func (c *call) aliasOf(ctx context.Context, word string) string {
 	if s, err := callers.Resolve(ctx, c.b.Registry, callers.Caller{Explicit: word}); err == nil && strings.EqualFold(s.Alias, word) {
 		return s.Alias
@@ -128,7 +128,7 @@ func (c *call) aliasOf(ctx context.Context, word string) string {
 	return ""
 }
 
-// warnOfTwo warns after `c2c send amber birch hi` that birch is a word of the message, and no second receiver.
+// warnOfTwo warns after `c2c send amber birch hi` that birch is a word of the message, not a second receiver.
 func (c *call) warnOfTwo(ctx context.Context, words []string) {
 	if len(words) < 3 {
 		return

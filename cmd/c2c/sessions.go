@@ -74,7 +74,7 @@ func register(c *call, f *cli.Flags) action {
 	}
 }
 
-// dnd shows or changes whether a session may be woken.
+// dnd shows or changes whether c2c may wake a session.
 func dnd(c *call, _ *cli.Flags) action {
 	return func(ctx context.Context) error {
 		if len(c.words) > 1 {

@@ -1,7 +1,7 @@
 package main
 
-// widen has the stack of the goroutine grow at once to what most commands need, while it is nearly empty. It would grow in three or
-// four steps and copy itself each time, which takes a twentieth of a send. at is negative, so the room itself is not touched.
+// widen makes the goroutine's stack grow at once, while it is nearly empty, to the size that most commands need. Otherwise it would
+// grow in three or four steps and be copied each time: a twentieth of a send. at is negative, so widen does not touch the memory.
 //
 //go:noinline
 func widen(at int) byte {

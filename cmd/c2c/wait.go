@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// lookAgain is how often a wait looks without a change of the lock file: held mail comes due without one, and a reader that
-	// is killed closes no lock.
+	// lookAgain is how often a wait looks even if no writer has closed the lock file: held mail comes due without a writer, and a
+	// killed reader closes no lock.
 	lookAgain = time.Second
-	// unwatchedLook is how often a wait looks where the system reports no change.
+	// unwatchedLook is how often a wait looks if the system cannot watch files.
 	unwatchedLook = 100 * time.Millisecond
 )
 
-// await returns when mail waits; at the end of the time the caller finds none.
+// await returns when mail waits, or when the time is over.
 func (c *call) await(ctx context.Context, m *inbox.Mailbox, wait cli.Wait) error {
 	if !wait.ForEver {
 		var cancel context.CancelFunc
@@ -37,8 +37,8 @@ func (c *call) await(ctx context.Context, m *inbox.Mailbox, wait cli.Wait) error
 	return err
 }
 
-// until returns when ready returns true or an error, or when ctx ends. It calls ready at once, when a writer has closed the lock
-// file and the stamp of the mailbox has changed, and now and then. ready itself closes that file, too, without a change of the stamp.
+// until returns when ready returns true or an error, or when ctx ends. It calls ready at once, now and then, and when a writer has
+// closed the lock file and the mailbox's stamp has changed. ready closes that file too, but does not change the stamp.
 func (c *call) until(ctx context.Context, lock string, stamp func() (inbox.Stamp, error), ready func() (bool, error)) error {
 	told, watched, stop := c.closes(lock)
 	defer stop()
@@ -51,10 +51,10 @@ func (c *call) until(ctx context.Context, lock string, stamp func() (inbox.Stamp
 	return untilTold(ctx, told, tick.C, stamp, ready)
 }
 
-// closes sends on told when a writer closes a lock file of the root, until stop is called. watched is false where the system
-// does not report that.
+// closes sends on told when a writer closes a lock file of the root, until stop is called. watched is false if the system
+// cannot report that.
 func (c *call) closes(lock string) (told <-chan struct{}, watched bool, stop func()) {
-	one := make(chan struct{}, 1) // many are one
+	one := make(chan struct{}, 1) // several closes become one
 	watch := inotify.Open(func(int, string) {
 		select {
 		case one <- struct{}{}:
@@ -73,7 +73,7 @@ func (c *call) closes(lock string) (told <-chan struct{}, watched bool, stop fun
 
 func untilTold(ctx context.Context, told <-chan struct{}, tick <-chan time.Time, stamp func() (inbox.Stamp, error), ready func() (bool, error)) error {
 	for {
-		// The stamp is older than the look, and the watch is armed before both: nothing falls in between.
+		// Read the stamp before looking, and arm the watch before both, so that no change gets lost.
 		before, err := stamp()
 		if err != nil {
 			return err

@@ -14,20 +14,20 @@ import (
 	"c2c/wake/daemon"
 )
 
-// background is a daemon that c2c runs, starts, stops and asks: that of c2c wake, of c2c serve, or of c2c wire-daemon.
+// background is a daemon that c2c runs, starts, stops and queries: of c2c wake, c2c serve, or c2c wire-daemon.
 type background interface {
 	run(ctx context.Context) error
 	start(ctx context.Context) error
 	stop(ctx context.Context) error
-	// status says how the daemon is. up is false if it does not run or does not answer.
+	// status describes the daemon's state. up is false if it does not run or does not answer.
 	status(ctx context.Context) (st printer, up bool, err error)
-	// reuse has a restart start the daemon as it was started before, where nothing else was typed.
+	// reuse makes a restart use the settings of the running daemon, except those that were typed.
 	reuse() error
 }
 
 type printer interface{ Print(io.Writer) }
 
-// daemonVerb runs a verb that all daemons have.
+// daemonVerb runs a verb that is common to all daemons.
 func (a *app) daemonVerb(ctx context.Context, d background, verb string, asJSON bool) error {
 	switch verb {
 	case "run":
@@ -51,13 +51,13 @@ func (a *app) daemonVerb(ctx context.Context, d background, verb string, asJSON 
 		}
 		return a.printStatus(st, up, asJSON)
 	}
-	return nil // the table knows no other
+	return nil // the table has no other verb
 }
 
-// errDown says that a daemon does not run, or does not answer. The printed status says so already.
+// errDown reports that a daemon does not run, or does not answer. The printed status says so already.
 var errDown = errors.New("no daemon")
 
-// printStatus prints the status of a daemon. The error is errDown unless the daemon is up: the exit status tells a script.
+// printStatus prints the status of a daemon. It returns errDown unless the daemon is up, so that the exit status tells a script.
 func (a *app) printStatus(st printer, up, asJSON bool) error {
 	if asJSON {
 		if err := cli.JSON(a.stdout, st); err != nil {
@@ -72,7 +72,7 @@ func (a *app) printStatus(st printer, up, asJSON bool) error {
 	return nil
 }
 
-// startDaemon starts a daemon and says so.
+// startDaemon starts a daemon and prints that it did.
 func (a *app) startDaemon(ctx context.Context, d daemon.Daemon, dir string, env []string, args ...string) error {
 	pid, err := d.Start(ctx, dir, env, args...)
 	if err == nil {
@@ -81,7 +81,7 @@ func (a *app) startDaemon(ctx context.Context, d daemon.Daemon, dir string, env 
 	return err
 }
 
-// stopDaemon ends a daemon and says so.
+// stopDaemon stops a daemon and prints that it did.
 func (a *app) stopDaemon(ctx context.Context, d daemon.Daemon) error {
 	ran, err := d.Stop(ctx)
 	switch {
@@ -94,7 +94,7 @@ func (a *app) stopDaemon(ctx context.Context, d daemon.Daemon) error {
 	return err
 }
 
-// daemonEnv is the environment of a daemon: the variables that name places, and more by name.
+// daemonEnv is the environment of a daemon: the variables that name directories, and those in more.
 func daemonEnv(more ...string) []string {
 	for _, p := range client.All() {
 		more = append(more, p.ConfigEnv)
@@ -102,10 +102,10 @@ func daemonEnv(more ...string) []string {
 	return daemon.SafeEnv(os.Environ(), more)
 }
 
-// createsRoot reports whether a daemon's verb may create the root. The other verbs look at the daemon, or end it.
+// createsRoot reports whether a daemon's verb may create the root. The other verbs query the daemon, or stop it.
 func createsRoot(verb string) bool { return slices.Contains([]string{"run", "start", "restart"}, verb) }
 
-// openDaemon opens the root for a daemon's verb; it returns nil when there is no root to look at.
+// openDaemon opens the root for a daemon's verb. It returns nil if there is no root and the verb does not need one.
 func (a *app) openDaemon(verb string) (*broker.Broker, error) {
 	switch {
 	case createsRoot(verb):

@@ -20,7 +20,7 @@ import (
 	"c2c/sessions/processes"
 )
 
-// options describes this machine to package install.
+// options describes this machine for package install.
 func (a *app) options() (install.Options, error) {
 	home := a.getenv("HOME")
 	if home == "" {
@@ -37,7 +37,7 @@ func (a *app) options() (install.Options, error) {
 	}, nil
 }
 
-// maxPlans is how often an edit is planned anew because a file has changed meanwhile.
+// maxPlans is how often edit makes a new plan because a file has changed meanwhile.
 const maxPlans = 5
 
 // editor is one run of install or uninstall, which differ in the plan.
@@ -48,9 +48,9 @@ type editor struct {
 	undo         bool // uninstall
 	dry, verbose bool
 
-	diffs   strings.Builder // of --dry-run, which are shown behind the summary
-	unasked bool            // tools of c2c are called without asking
-	fresh   []string        // clients in which something was changed
+	diffs   strings.Builder // of --dry-run, printed after the summary
+	unasked bool            // the client calls c2c's tools without asking
+	fresh   []string        // clients whose configuration was changed
 }
 
 func (a *call) install(ctx context.Context) error {
@@ -114,7 +114,7 @@ func (a *call) uninstall() error {
 	}
 	clients := named
 	if len(named) == 0 {
-		clients = install.Clients() // one that is no longer here has left its part in projects
+		clients = install.Clients() // a removed client may have left its part in projects
 	}
 	if clients, err = chosen(clients, o); err != nil {
 		return err
@@ -132,14 +132,14 @@ func (a *call) uninstall() error {
 	return err
 }
 
-// edit plans and edits each client, and gives those that went well. A client whose files are damaged keeps no other from
-// its turn. asked: they were named, so each is told of when nothing changes, too.
+// edit plans and applies the edits of each client, and gives those that succeeded. A client with damaged files does not
+// stop the others. asked: the person has named the clients, so edit prints a line for each even if nothing changes.
 func (e *editor) edit(names []string, asked bool) (done []string, failed error) {
 	said := false
 	for _, name := range names {
 		var p *install.Plan
 		err := install.ErrChanged
-		for range maxPlans { // a client that runs writes to its files, too
+		for range maxPlans { // a running client writes its files, too
 			if !errors.Is(err, install.ErrChanged) {
 				break
 			}
@@ -166,7 +166,7 @@ func (e *editor) edit(names []string, asked bool) (done []string, failed error) 
 	return done, failed
 }
 
-// apply carries out a plan, and says so in a line.
+// apply carries out a plan, and prints a line about it.
 func (e *editor) apply(p *install.Plan, asked bool, said *bool) error {
 	if !e.dry {
 		if err := e.carryOut(p); err != nil {
@@ -183,7 +183,7 @@ func (e *editor) apply(p *install.Plan, asked bool, said *bool) error {
 		e.diffs.WriteString(p.Diff())
 		return nil
 	case e.verbose:
-		fmt.Fprint(e.stdout, p.Diff()) // not before: another install may have changed the plan
+		fmt.Fprint(e.stdout, p.Diff()) // not earlier: another install may have changed the plan
 	}
 	switch {
 	case !e.undo:
@@ -206,8 +206,8 @@ func (e *editor) apply(p *install.Plan, asked bool, said *bool) error {
 	return nil
 }
 
-// carryOut applies a plan. Programs of ours that the client runs are told before the first change: it is not to be woken
-// half way.
+// carryOut applies a plan. Before an uninstall it marks the client, so that c2c's running programs do not wake it half way
+// through.
 func (e *editor) carryOut(p *install.Plan) error {
 	marks := e.undo && !p.Empty()
 	if marks {
@@ -215,15 +215,15 @@ func (e *editor) carryOut(p *install.Plan) error {
 			return err
 		}
 	}
-	// Also when nothing changes: it drops undo records that have no use any more.
+	// Even if nothing changes: Apply drops undo records that are no longer of use.
 	err := p.Apply()
-	if !e.undo && err == nil || marks && err != nil { // it is set up, or still is
+	if !e.undo && err == nil || marks && err != nil { // the client is set up, or still is
 		err = errors.Join(err, processes.ClearUninstalled(e.getenv, p.Client))
 	}
 	return err
 }
 
-// withChannel refuses a channel for clients that were named and have none.
+// withChannel returns an error if a named client supports no channel.
 func withChannel(named []string) error {
 	var with []string
 	for _, p := range client.All() {
@@ -248,7 +248,7 @@ func (a *app) tellChannels(clients []string) {
 	}
 }
 
-// freeAlias is a name that no session here has; empty when all are taken. It makes no root.
+// freeAlias is an alias that no session of this root has, empty if all are taken. It makes no root.
 func (a *app) freeAlias() string {
 	names := []string{"amber", "birch", "coral", "dune"}
 	b, err := a.openThere()
@@ -268,7 +268,7 @@ func (a *app) freeAlias() string {
 	return ""
 }
 
-// printEntry prints what a person pastes into the configuration of a client that c2c does not know.
+// printEntry prints the text to paste into the configuration of a client that c2c does not know.
 func (a *app) printEntry(what string, clients []string, o install.Options) error {
 	if what != "mcp" || len(clients) > 0 {
 		return fmt.Errorf("%w: --print prints mcp alone, which is the same for every client: c2c install --print mcp", errUsage)

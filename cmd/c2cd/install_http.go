@@ -17,7 +17,7 @@ import (
 	"c2c/serve"
 )
 
-// forHTTP returns the daemon for clients that shall have their tools over HTTP.
+// forHTTP describes the daemon for clients that get their tools over HTTP.
 func (a *app) forHTTP(ctx context.Context, named []string) (*install.HTTP, error) {
 	can := slices.DeleteFunc(install.Clients(), func(name string) bool { return !install.CanHTTP(name) })
 	if len(named) == 0 || slices.ContainsFunc(named, func(name string) bool { return !install.CanHTTP(name) }) {
@@ -67,8 +67,8 @@ func takes(ctx context.Context, port int, token string) bool {
 	return ok
 }
 
-// checkNotInGit refuses to write the token into a file that git tracks (some people keep their configuration in git): everybody
-// with the repository would have it.
+// checkNotInGit returns an error if install would write the token into a file that git tracks, because some people keep their
+// configuration in git: everybody with the repository would have the token.
 func (a *app) checkNotInGit(ctx context.Context, named []string, o install.Options) error {
 	for _, name := range named {
 		paths, err := install.KeyFiles(name, o)
@@ -97,8 +97,8 @@ func isTracked(ctx context.Context, path string) bool {
 	return cmd.Run() == nil
 }
 
-// tellOverHTTP prints what a change of the daemon means for clients that have their tools through it. cure is a format with a
-// place for the client's name: what c2c install can do for it.
+// tellOverHTTP prints what a change of the daemon means for clients that get their tools from it. cure is a format for the
+// client's name: what c2c install can do for it.
 func (a *app) tellOverHTTP(means, cure string) {
 	o, err := a.options()
 	if err != nil {
@@ -113,7 +113,7 @@ func (a *app) tellOverHTTP(means, cure string) {
 	}
 }
 
-// tellDaemonRuns says, when c2c was taken out of all clients, that the HTTP daemon still runs.
+// tellDaemonRuns prints, after c2c was uninstalled from all clients, that the HTTP daemon still runs.
 func (a *app) tellDaemonRuns() error {
 	d, err := a.httpDaemon(false)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"c2c/process/child"
 )
 
-// tellNext ends an install with a command that works here, where a client can be started. unasked: tools of c2c are called
-// without asking.
+// tellNext ends an install with a command that works here, if a client can be started. unasked: the clients call c2c's
+// tools without asking.
 func (a *app) tellNext(clients []string, unasked bool) {
 	c2c := "c2c"
 	switch found, err := child.LookPath(c2c, a.getenv); {
@@ -49,8 +49,8 @@ func sameFile(one, other string) bool {
 	return aerr == nil && berr == nil && os.SameFile(a, b)
 }
 
-// launches says whether script is the launcher that npm puts into the PATH, and starts program: it looks for the package of the
-// program in each node_modules above its own.
+// launches reports whether script is npm's launcher in the PATH that starts program. It looks for program's package in each
+// node_modules above the script.
 func launches(script, program string) bool {
 	real, err := filepath.EvalSymlinks(script)
 	if own, perr := filepath.EvalSymlinks(program); perr == nil {

@@ -38,7 +38,7 @@ type app struct {
 	stdout, stderr io.Writer
 	getenv         func(string) string
 	cwd            string
-	c2c            string // the program that clients are to run
+	c2c            string // the program in the clients' configurations
 	log            *slog.Logger
 }
 
@@ -51,8 +51,8 @@ func main() {
 	os.Exit(a.main(ctx, os.Args[1:]))
 }
 
-// findC2C returns the c2c in the directory of this program. Where that is a directory of one version, a link in PATH may lead
-// there (/usr/local/bin/c2c): then it returns the link, because clients keep the path.
+// findC2C returns the c2c in the directory of this program. If a link in the PATH leads there (/usr/local/bin/c2c), it returns
+// the link: clients keep the path, and the directory may be that of one version.
 func findC2C() string {
 	self, err := os.Executable()
 	if err != nil {
@@ -181,7 +181,7 @@ func (a *app) openThere() (*broker.Broker, error) {
 	return a.open(a.log)
 }
 
-// openIfThere is openThere for a verb that only shows something: when there is no root, it returns nil and prints a line.
+// openIfThere is openThere for a verb that only shows something: if there is no root, it returns nil and prints a line.
 func (a *app) openIfThere() (*broker.Broker, error) {
 	b, err := a.openThere()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -191,7 +191,7 @@ func (a *app) openIfThere() (*broker.Broker, error) {
 	return b, err
 }
 
-// awaitRoot returns when some process has created the root, or ctx ends. It calls tell before it begins to wait.
+// awaitRoot returns when a process has created the root, or ctx ends. It calls tell before it begins to wait.
 func (a *app) awaitRoot(ctx context.Context, tell func(missing error)) error {
 	tick := time.NewTicker(rootLook)
 	defer tick.Stop()

@@ -64,7 +64,7 @@ func (a *call) mcp(ctx context.Context) error {
 	defer relay.Close()
 	var srv *tools.Server
 	push := pushBy(channel, &srv)
-	parent := cmp.Or(os.Getppid(), os.Getpid()) // it may be outside of our PID namespace
+	parent := cmp.Or(os.Getppid(), os.Getpid()) // Getppid is 0 if the parent is outside this PID namespace
 	var once sync.Once
 	stop := func() {}
 	stateless, hush := a.stateless(ctx)
@@ -80,7 +80,7 @@ func (a *call) mcp(ctx context.Context) error {
 			once.Do(func() {
 				if scope, known := ringer.Server(name, parent, push); known {
 					stop = a.startRinging(ctx, scope)
-				} else { // it stays, so no command need look after what messages are owed
+				} else { // the server stays, so no command needs to act on the deadlines
 					stop = a.ringer(scope).StartChecking(ctx)
 				}
 			})
@@ -92,7 +92,7 @@ func (a *call) mcp(ctx context.Context) error {
 		},
 	})
 	defer func() {
-		once.Do(func() {}) // a client that did not initialize rings nobody now
+		once.Do(func() {}) // if the client did not initialize, nothing may start ringing now
 		stop()
 	}()
 	err = mcp.Serve(ctx, a.stdin, a.stdout, srv, mcp.StdioLimits{Log: a.log, Stateless: stateless})
@@ -102,12 +102,12 @@ func (a *call) mcp(ctx context.Context) error {
 	return err
 }
 
-// pushBy gives the way of a mailbox's mail by channel notifications of a server that is made later; nil: there is none.
+// pushBy gives the method that sends a mailbox's mail by channel notifications; the server is made later. nil: no channel.
 func pushBy(channel string, srv **tools.Server) func(*inbox.Mailbox, func(context.Context) bool) wake.Method {
 	if channel == channelOff {
 		return nil
 	}
-	// The client may have been started without it, and does not tell.
+	// The client may have been started without the channel; it does not say.
 	return func(box *inbox.Mailbox, busy func(context.Context) bool) wake.Method {
 		c := &tools.Channel{Server: *srv, Box: box, Busy: busy}
 		m := wake.Method{Name: wake.ByChannel, Doorbell: c, Unproven: true}
@@ -118,7 +118,7 @@ func pushBy(channel string, srv **tools.Server) func(*inbox.Mailbox, func(contex
 	}
 }
 
-// stateless answers clients of MCP 2026-07-28 alone, and rings those that listen until stop is called.
+// stateless answers clients that have only MCP 2026-07-28, and rings those that have subscribed until stop is called.
 func (a *app) stateless(ctx context.Context) (m *mcp.Stateless, stop func()) {
 	var once sync.Once
 	hush := func() {}
@@ -126,7 +126,7 @@ func (a *app) stateless(ctx context.Context) (m *mcp.Stateless, stop func()) {
 		once.Do(func() { hush = a.ringer(ringer.Streams(bells, changed)).Start(ctx) })
 	}}
 	return m, func() {
-		once.Do(func() {}) // a client that did not listen is not rung now
+		once.Do(func() {}) // if the client did not subscribe, nothing may start ringing now
 		hush()
 	}
 }

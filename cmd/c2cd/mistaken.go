@@ -9,8 +9,8 @@ import (
 	"c2c/sessions"
 )
 
-// meantBy has a line for each verb: the verb, then words of other programs that mean it (-: to end a session, which no verb
-// does). No two lines have the same word.
+// meantBy has a line for each verb: the verb, then words for it in other programs (-: words for ending a session, for which
+// there is no verb). No two lines have the same word.
 const meantBy = `poll-inbox read inbox messages message mail mails check get recv receive fetch new unread wait listen pull next
 list ls ps who sessions agents peers users
 outbox sent
@@ -32,8 +32,8 @@ doctor debug diagnose
 - stop kill end quit exit logout leave unregister
 dead-letter lost`
 
-// noVerb returns an error for a command line that begins with no verb, with a hint what to type instead. Its first word is help
-// if the person asked for help.
+// noVerb returns an error for a command line that does not begin with a verb, with a hint what to type instead. If the person
+// asked for help, its first word is help.
 func noVerb(args []string) error {
 	if args[0] == "help" && len(args) > 1 {
 		return noTopic(args[1])

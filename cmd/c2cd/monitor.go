@@ -16,7 +16,7 @@ import (
 	"c2c/ringer"
 )
 
-// errGone says that nobody reads the lines any more.
+// errGone reports that no program reads the lines any longer.
 var errGone = errors.New("nobody reads any more")
 
 func (c *call) monitor(ctx context.Context) error {
@@ -39,7 +39,7 @@ func (c *call) monitor(ctx context.Context) error {
 			return getenv(name)
 		}
 	}
-	signal.Ignore(syscall.SIGPIPE) // which would end us with a signal
+	signal.Ignore(syscall.SIGPIPE) // the signal would kill this process
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	if out, ok := c.stdout.(*os.File); ok {
@@ -64,7 +64,7 @@ func (c *call) monitor(ctx context.Context) error {
 	}
 }
 
-// follow prints the events of the root, once it is there, until somebody removes it or makes it anew.
+// follow waits for the root and prints its events, until the root is removed or made again.
 func (c *call) follow(ctx context.Context, m *monitor.Lines) error {
 	if err := c.awaitRoot(ctx, c.tellWait); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (c *call) follow(ctx context.Context, m *monitor.Lines) error {
 		}
 		ready := first && m.JSON
 		first = false
-		if ready { // what comes now is told
+		if ready { // from now on, Tell prints each event
 			if err := m.Ready(); err != nil {
 				return err
 			}
@@ -95,7 +95,7 @@ func (c *call) follow(ctx context.Context, m *monitor.Lines) error {
 	})
 }
 
-// hungUp waits until nobody reads what is written to a pipe. It is false when that cannot be told.
+// hungUp waits until no program reads from the pipe, and returns true. It returns false if it cannot find out.
 func hungUp(out *os.File) bool {
 	if info, err := out.Stat(); err != nil || info.Mode().IsRegular() {
 		return false

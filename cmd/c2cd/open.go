@@ -16,7 +16,7 @@ import (
 	"c2c/sessions/callers"
 )
 
-// openPage makes a link that opens the page of this project once, and gives it to the browser.
+// openPage makes a link that opens this project's page once, and passes it to the browser.
 func (c *call) openPage(ctx context.Context) error {
 	onlyPrint := c.Bool("print")
 	if words, err := c.words(); err != nil {
@@ -29,7 +29,7 @@ func (c *call) openPage(ctx context.Context) error {
 		return err
 	}
 	root := b.Root()
-	_, err = c.onlyPerson(ctx, b, "opens the page") // and gives the person a mailbox here
+	_, err = c.onlyPerson(ctx, b, "opens the page") // this also gives the person a mailbox here
 	unproven := err == nil && c.proven(ctx, b) != nil
 	if err := errors.Join(err, b.Close()); err != nil {
 		return err
@@ -81,14 +81,14 @@ func (d *httpDaemon) running() (at serve.At, err error) {
 	return at, nil
 }
 
-// browsers are the programs that open a link, by system.
+// browsers lists the programs that open a link, by operating system.
 var browsers = map[string][]string{"darwin": {"open"}, "linux": {"xdg-open", "sensible-browser", "wslview"}}
 
-// browseTime is how long such a program may take to say that it cannot. Most go on as the browser itself.
+// browseTime is how long such a program may take to fail. Most become the browser itself and go on.
 const browseTime = 3 * time.Second
 
-// browse gives a link to the person's browser. Other users of this machine may see the link among its arguments; the page
-// lets nobody but this user in with it.
+// browse passes a link to the person's browser. Other users of this machine may see the link among its arguments, but the
+// page accepts it from this user only.
 func (a *app) browse(ctx context.Context, link string) error {
 	screen := func(name string) bool { return a.getenv(name) != "" }
 	if runtime.GOOS == "linux" && !slices.ContainsFunc([]string{"DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "WSL_DISTRO_NAME"}, screen) {

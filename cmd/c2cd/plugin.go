@@ -14,7 +14,7 @@ import (
 	"c2c/wake/plugin"
 )
 
-// plugin carries the mail of the sessions that a plugin of ours names.
+// plugin delivers mail to the sessions that c2c's plugin in a client names.
 func (a *call) plugin(ctx context.Context) error {
 	pid := a.Int("process")
 	names, err := a.words()
@@ -44,13 +44,13 @@ type pluginSessions struct {
 	app    *app
 	client string
 	pid    int    // the client's process
-	alias  string // that the project proposes, or empty
+	alias  string // proposed by the project, or empty
 
 	b      *broker.Broker
-	served map[string]func() error // by session, what ends the lock that shows that it is served
+	served map[string]func() error // by session id: releases its server lock
 }
 
-// open gives the broker of the root as it is now: somebody may have removed it under a live client.
+// open gives the broker of the root. It opens a new one if the root was removed and made again.
 func (p *pluginSessions) open() (*broker.Broker, error) {
 	if p.b != nil && !p.b.Replaced() {
 		return p.b, nil
@@ -77,7 +77,7 @@ func (p *pluginSessions) meet(ctx context.Context, id string) (sid string, err e
 		return s.ID, err
 	}
 	release, err := b.Locks.Serve(s.ID)
-	if release != nil { // nil: prune has the lock for a moment, and the next line of the plugin takes it
+	if release != nil { // nil: prune holds the lock for a moment; the plugin's next line tries again
 		p.served[s.ID] = release
 	}
 	return s.ID, err
@@ -87,7 +87,7 @@ func (p *pluginSessions) meet(ctx context.Context, id string) (sid string, err e
 func (p *pluginSessions) worked(sid, how string) {
 	b, err := p.open()
 	if err != nil {
-		return // the next line that names a session tells why
+		return // the next line that names a session reports the error
 	}
 	switch how {
 	case plugin.ByTool, plugin.ByPrompt:
@@ -100,11 +100,11 @@ func (p *pluginSessions) worked(sid, how string) {
 	}
 }
 
-// answered records what the plugin tells of a session's model.
+// answered records what the plugin reports about a session's model.
 func (p *pluginSessions) answered(ctx context.Context, sid, how, failed string) {
 	b, err := p.open()
 	if err != nil {
-		return // the next line that names a session tells why
+		return // the next line that names a session reports the error
 	}
 	switch {
 	case failed != "":

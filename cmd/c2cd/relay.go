@@ -21,7 +21,7 @@ func (c *call) relay(ctx context.Context, v cli.Verb) error {
 	return err
 }
 
-// personAnywhere is onlyPerson where there may be no root.
+// personAnywhere is onlyPerson, but works without a root.
 func (c *call) personAnywhere(ctx context.Context, does string) error {
 	b, err := c.openThere()
 	if errors.Is(err, fs.ErrNotExist) {

@@ -55,13 +55,13 @@ func (a *call) migrateRoot(ctx context.Context) error {
 }
 
 func (a *call) mergeRoot(ctx context.Context, root, other string, dry bool) (merge.Merged, error) {
-	if filepath.Base(other) != "broker" { // the directory above was named
+	if filepath.Base(other) != "broker" { // the words name the directory above
 		other = filepath.Join(other, "broker")
 	}
 	if !filepath.IsAbs(other) {
 		other = filepath.Join(a.cwd, other)
 	}
-	if _, err := os.Stat(other); err != nil { // what is mistyped makes no root
+	if _, err := os.Stat(other); err != nil { // a mistyped path must not make a root
 		return merge.Merged{From: other, Into: root}, cli.WithHint(err, "c2c doctor tells which other roots a project has")
 	}
 	b, err := broker.Open(broker.Config{Root: root, Log: a.log})

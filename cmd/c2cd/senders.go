@@ -41,7 +41,7 @@ func (c *call) sendersVerb(ctx context.Context) error {
 	}
 	verb := strings.Join(words[:min(1, len(words))], "")
 	most := map[string]int{"list": 1, "allow": 2, "deny": 2, "pair": 2}[verb]
-	one := verb == "deny" && len(words) == 3 // of those behind a bridge
+	one := verb == "deny" && len(words) == 3 // a person behind a bridge
 	if most == 0 || len(words) != most && !one {
 		return fmt.Errorf("%w: one of list, allow NAME --to ALIAS, deny NAME [WRITER], and pair CODE", errUsage)
 	}
@@ -89,7 +89,7 @@ func (c *call) sendersVerb(ctx context.Context) error {
 	return c.pairSender(ctx, l, words[1], *asJSON)
 }
 
-// schemeOf is how a sender signs; "" when it shows a token.
+// schemeOf is the form of a sender's signature; "" if it shows a token.
 func schemeOf(github, standard bool) (scheme string, err error) {
 	switch {
 	case github && standard:
@@ -102,7 +102,7 @@ func schemeOf(github, standard bool) (scheme string, err error) {
 	return "", nil
 }
 
-// allowed is a new sender, as it is shown once.
+// allowed is a new sender with its key, which senders allow prints once.
 type allowed struct {
 	Name   string   `json:"name"`
 	To     []string `json:"to"`
@@ -124,10 +124,10 @@ func (c *call) allowSender(ctx context.Context, d *httpDaemon, b *broker.Broker,
 	if err != nil {
 		return err
 	}
-	key, err := l.Allow(ctx, s) // last: the key is not shown again
+	key, err := l.Allow(ctx, s) // last, because c2c cannot show the key again
 	if errors.Is(err, senders.ErrExists) {
 		hint := fmt.Sprintf("c2c senders deny %s takes its key away; then allow it anew", s.Name)
-		if there, _ := l.ByName(s.Name); there.Root != s.Root { // one that somebody uses elsewhere
+		if there, _ := l.ByName(s.Name); there.Root != s.Root { // the name is in use in another project
 			hint = "it writes to sessions of another project, see c2c senders list: take another name here"
 		}
 		return cli.WithHint(err, hint)
@@ -157,11 +157,11 @@ func (c *call) allowSender(ctx context.Context, d *httpDaemon, b *broker.Broker,
 	return nil
 }
 
-// hookURL is where a sender writes to its first alias.
+// hookURL is the URL at which a sender writes to its first alias.
 func (d *httpDaemon) hookURL(s senders.Sender) string {
 	port, err := serve.PortBefore(d.Dir)
 	if err != nil || port == 0 {
-		port = 8788 // where the first start listens, if nobody else does
+		port = 8788 // the port of the first start, unless it is taken
 	}
 	url := fmt.Sprintf("http://127.0.0.1:%d/in/%s", port, s.To[0])
 	if s.Scheme != "" {
@@ -183,7 +183,7 @@ func (a allowed) print(c *call, s senders.Sender) {
 	fmt.Fprintf(c.stdout, "token %s\nIt is not shown again. Use it like this:\n  curl -H 'Authorization: Bearer %s' %s-d 'build failed' %s\n", a.Token, a.Token, header, a.URL)
 }
 
-// denySender takes a sender's key away, or lets one of those behind a bridge write no more.
+// denySender revokes a sender's key, or a person's right to write through a bridge.
 func (c *call) denySender(ctx context.Context, l *senders.List, names []string, asJSON bool) (err error) {
 	denied := names[len(names)-1]
 	if len(names) == 1 {
@@ -207,8 +207,8 @@ func (c *call) denySender(ctx context.Context, l *senders.List, names []string, 
 	return nil
 }
 
-// tellReads records whether anybody reads the answers to a sender outside, so that sessions that write to it are told. The
-// sender's rights do not depend on it.
+// tellReads records whether a program reads the answers to a sender outside, so that c2c can tell sessions that write to it.
+// The sender's rights do not depend on it.
 func (c *call) tellReads(ctx context.Context, s senders.Sender, client string) {
 	err := func() error {
 		b, err := broker.Open(broker.ConfigOf(c.getenv, s.Root, c.log))
@@ -222,7 +222,7 @@ func (c *call) tellReads(ctx context.Context, s senders.Sender, client string) {
 		}
 		return err
 	}()
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // its project may be gone
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // the project may have been removed
 		fmt.Fprintf(c.stderr, "c2c: sessions that write to external-%s are not told of that: %v\n", s.Name, err)
 	}
 }
@@ -242,7 +242,7 @@ func (c *call) pairSender(ctx context.Context, l *senders.List, code string, asJ
 	return nil
 }
 
-// listed is a sender as a list shows it: no key, and no secret.
+// listed is a sender as a list shows it, without its key or secret.
 type listed struct {
 	Name       string            `json:"name"`
 	Root       string            `json:"root"`
@@ -253,7 +253,7 @@ type listed struct {
 	Verdicts   bool              `json:"verdicts,omitempty"`
 	Created    time.Time         `json:"created"`
 	LastUsed   string            `json:"last_used_day,omitempty"`
-	Waiting    []senders.Knocked `json:"waiting,omitempty"` // for a person, with a code
+	Waiting    []senders.Knocked `json:"waiting,omitempty"` // codes that wait for a person's approval
 }
 
 func (c *call) listSenders(asJSON bool) error {

@@ -19,7 +19,7 @@ import (
 type httpDaemon struct {
 	*httpd.Daemon
 	a   *app
-	dir string // in which it is started: the root of clients that name no directory
+	dir string // where it is started; its root is for clients that name no directory
 }
 
 // serve runs the verbs of c2c serve.
@@ -63,7 +63,7 @@ func (a *call) serve(ctx context.Context) error {
 	return err
 }
 
-// httpPort is the port that is asked for, by option or variable.
+// httpPort is the port in the option or the variable.
 func (a *app) httpPort(option string) (int, error) {
 	for _, from := range [][2]string{{"--port", option}, {httpd.PortVariable, a.getenv(httpd.PortVariable)}} {
 		if from[1] == "" {
@@ -84,7 +84,7 @@ func (a *app) httpDaemon(create bool) (*httpDaemon, error) {
 	return &httpDaemon{d, a, a.cwd}, err
 }
 
-// run is the daemon itself.
+// run runs the daemon itself.
 func (d *httpDaemon) run(ctx context.Context) error {
 	h := &httpd.Host{State: d.State, Files: d.Dir, Port: d.Port, Getenv: d.a.getenv, Cwd: d.a.cwd, Log: d.a.log}
 	return h.Run(ctx, func(prepare func() error, run func(context.Context)) error {
@@ -93,7 +93,7 @@ func (d *httpDaemon) run(ctx context.Context) error {
 	})
 }
 
-// explainPort says what to do about a port that somebody else has, and about a token that is none.
+// explainPort adds a hint to the errors of a taken port and of an invalid token.
 func explainPort(err error) error {
 	if taken := new(serve.TakenError); errors.As(err, &taken) {
 		return cli.WithHint(err, fmt.Sprintf("ss -ltnp 'sport = :%d' shows it; clients keep the URL, so c2c takes another port only when it is told: c2c serve start --port 0", taken.Port))
@@ -134,7 +134,7 @@ func (d *httpDaemon) start(ctx context.Context) error {
 func (d *httpDaemon) printURL() error {
 	at, err := serve.ReadAt(d.State)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // it has ended again
+		return nil // the daemon has ended again
 	}
 	if err == nil {
 		fmt.Fprintf(d.a.stdout, "url %s\ntoken in %s\n", at.URL, serve.TokenFile(d.State))
@@ -155,7 +155,7 @@ func (d *httpDaemon) status(ctx context.Context) (printer, bool, error) {
 	return st, st.Answers, err
 }
 
-// reuse keeps the directory of the daemon that runs, or was killed.
+// reuse takes over the directory of the daemon that runs, or was killed.
 func (d *httpDaemon) reuse() error {
 	if at, err := serve.ReadAt(d.State); err == nil && filepath.IsAbs(at.Dir) {
 		if info, err := os.Stat(at.Dir); err == nil && info.IsDir() {
@@ -169,7 +169,7 @@ func (d *httpDaemon) rotateToken() error {
 	if err := serve.RotateToken(d.State); err != nil {
 		return err
 	}
-	// A program that was sent the token may have been sent the login of an open page, too.
+	// A program that got the old token may have got the login of an open page, too.
 	if err := page.EndLogins(d.Dir); err != nil {
 		return fmt.Errorf("the token is a new one; end the logins of the page: %w", err)
 	}

@@ -25,7 +25,7 @@ import (
 	"c2c/wake/pty"
 )
 
-// startTime bounds the registration of a session that is started.
+// startTime bounds the registration of a new session.
 const startTime = 10 * time.Second
 
 // start runs a client as a session with a name of its own, the same mailbox each time.
@@ -80,7 +80,7 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 		}
 	}
 	if wakes, _ := clients.Find(name); wakes.Begin != nil && *alias != "" {
-		// Its daemon gives every session the environment of the first terminal.
+		// The client's daemon gives every session the environment of the first terminal.
 		args, err := a.begin(ctx, wakes, wake.Start{Path: path, Args: theirs, Env: env, Dir: a.cwd, Alias: *alias})
 		if err != nil {
 			return 0, err
@@ -118,13 +118,13 @@ func (a *app) begin(ctx context.Context, c wake.Client, s wake.Start) (args []st
 		return args, isTaken(err)
 	}
 	begun, err := b.Register(ctx, caller, "")
-	if err == nil { // its window was closed a moment ago
+	if err == nil { // the old session's window was closed a moment ago
 		_, err = moves.TakeOver(ctx, b.Registry, left.ID, begun.ID, true, false)
 	}
 	return args, err
 }
 
-// isAway reports whether the client says that no window shows the session.
+// isAway reports whether no window shows the session, according to the client.
 func isAway(ctx context.Context, c wake.Client, p wake.RingContext, s sessions.Session) bool {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
@@ -134,7 +134,7 @@ func isAway(ctx context.Context, c wake.Client, p wake.RingContext, s sessions.S
 	})
 }
 
-// isTaken adds to an error what to do if another session has the alias.
+// isTaken adds a hint to the error that another session has the alias.
 func isTaken(err error) error {
 	if taken := new(sessions.AliasTakenError); errors.As(err, &taken) {
 		return fmt.Errorf("session %q is alive already, or may be: give this one another --alias; %q is free", taken.Alias, taken.Suggested)
@@ -142,7 +142,7 @@ func isTaken(err error) error {
 	return err
 }
 
-// checkFull returns an error if c2c does not type mail itself into this client.
+// checkFull returns an error if c2c cannot type whole messages into this client.
 func (a *app) checkFull(name, alias string) error {
 	profile, _ := client.Find(name)
 	o, err := a.options()
@@ -157,22 +157,22 @@ func (a *app) checkFull(name, alias string) error {
 	return nil
 }
 
-// launch runs the client. With full, mail itself is typed.
+// launch runs the client. With full, it types whole messages.
 func (a *app) launch(ctx context.Context, name, alias string, argv, env []string, full bool) (status int, err error) {
 	sid := ""
 	if alias != "" {
-		// Register our own process before the client runs: if two start with one alias, only one succeeds.
+		// Register this process before the client runs: if two processes start with one alias, only one succeeds.
 		if sid, err = a.register(ctx, callers.Caller{Start: alias, Client: name, PID: os.Getpid()}, alias); err != nil {
 			return 0, err
 		}
 		variable := "C2C_MCP_SESSION_ID"
 		if p, _ := client.Find(name); p.Plugin {
-			variable = client.StartEnv // the shells of its other sessions inherit it
+			variable = client.StartEnv // the shells of the client's other sessions inherit it
 		}
 		env = append(env, variable+"="+sid)
 	}
 	if !pty.IsTerminal(os.Stdin) || !pty.IsTerminal(os.Stdout) {
-		// Without a terminal there is nothing to draw: this process becomes the client.
+		// Without a terminal, this process has nothing to type into: it becomes the client.
 		return 0, fmt.Errorf("run %s: %w", argv[0], syscall.Exec(argv[0], argv, env))
 	}
 	t, err := pty.Start(pty.Config{Argv: argv, Env: env, Dir: a.cwd, In: os.Stdin, Out: os.Stdout, Client: name})
@@ -185,7 +185,7 @@ func (a *app) launch(ctx context.Context, name, alias string, argv, env []string
 			return 0, err
 		}
 	}
-	// A log would be written over what the client draws.
+	// A log would overwrite the client's screen.
 	silent := *a
 	silent.log = slog.New(slog.DiscardHandler)
 	ctx = context.WithoutCancel(ctx) // signals go to the client: if it survives one, its ringer must survive, too

@@ -15,7 +15,7 @@ import (
 	"c2c/format"
 )
 
-// stats shows how soon what asks is read and answered.
+// stats shows how soon questions are read and answered.
 func (a *call) stats(ctx context.Context) error {
 	asJSON := a.Bool("json")
 	words, err := a.words()
@@ -97,7 +97,7 @@ func latencyText(l owed.Latency) string {
 	}
 	var parts []string
 	for _, seconds := range []float64{l.P50, l.P95, l.Max} {
-		d := time.Duration(min(seconds, 1e9) * float64(time.Second)) // the clock of the writer may be wrong
+		d := time.Duration(min(seconds, 1e9) * float64(time.Second)) // the writer's clock may be wrong
 		if d < time.Minute {
 			parts = append(parts, d.Round(10*time.Millisecond).String())
 		} else {

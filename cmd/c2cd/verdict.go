@@ -95,7 +95,7 @@ func (c *call) verdict(ctx context.Context, allow bool) error {
 	return c.showSent(ctx, store, r, *asJSON)
 }
 
-// proven fails unless this terminal is older than the clients of these sessions, or of all that run: see broker.ProveTerminal.
+// proven returns an error unless this terminal is older than the clients of these (or all) sessions, see broker.ProveTerminal.
 func (c *call) proven(ctx context.Context, b *broker.Broker, sids ...string) error {
 	all, err := b.Sessions(ctx)
 	if err != nil {

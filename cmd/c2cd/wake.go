@@ -56,7 +56,7 @@ func (a *call) wake(ctx context.Context) error {
 type wakeDaemon struct {
 	*waking.Daemon
 	a   *app
-	gap time.Duration // between two rings for a message, at first
+	gap time.Duration // between the first two rings for a message
 }
 
 func (d *wakeDaemon) run(ctx context.Context) error {
@@ -91,7 +91,7 @@ func (d *wakeDaemon) status(ctx context.Context) (printer, bool, error) {
 	return st, st.PID != 0, err
 }
 
-// setPane stores into which pane c2c may type for a session, or that it may not.
+// setPane records into which pane c2c may type for a session, or that it may type into none.
 func (d *wakeDaemon) setPane(ctx context.Context, name, pane string) error {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()

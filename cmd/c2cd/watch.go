@@ -34,12 +34,12 @@ func (c *call) watch(ctx context.Context) error {
 		}
 		return err
 	}
-	silent := *c.app // a log would be written over the screen
+	silent := *c.app // a log would overwrite the screen
 	silent.log = slog.New(slog.DiscardHandler)
 	defer silent.ringer(ringer.Scope{}).StartChecking(ctx)()
 	return watch.Run(ctx, watch.Config{
 		Open: func(ctx context.Context) (*broker.Broker, error) {
-			if err := c.awaitRoot(ctx, func(error) {}); err != nil { // it may be removed while the screen shows it
+			if err := c.awaitRoot(ctx, func(error) {}); err != nil { // the root may be removed while the screen shows it
 				return nil, err
 			}
 			return c.open(slog.New(slog.DiscardHandler))

@@ -74,7 +74,7 @@ func (d *wireDaemon) start(ctx context.Context) error {
 		return err
 	}
 	args := []string{"wire-daemon", "run", "--alias", d.Alias, fmt.Sprintf("--approve=%t", d.Approve), "--pidfile", d.PIDFile, "--"}
-	// All of the environment: the agent may need any of it.
+	// Pass the whole environment: the agent may need any variable.
 	env := append(os.Environ(), "C2C_MCP_BROKER_ROOT="+d.Broker.Root())
 	return d.a.startDaemon(ctx, d.Daemon.Daemon, d.In, env, append(args, d.Agent...)...)
 }

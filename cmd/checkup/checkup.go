@@ -1,5 +1,5 @@
-// Package checkup finds what is wrong with c2c on this machine, for c2c doctor: in the settings, the root, the daemons, the clients
-// and their sessions. It changes nothing.
+// Package checkup finds problems of c2c on this machine, for c2c doctor: in the settings, the root, the daemons, the clients and
+// their sessions. It changes nothing.
 package checkup
 
 import (
@@ -13,18 +13,18 @@ import (
 	"c2c/project"
 )
 
-// Checkup is a machine as one directory sees it, with a method for each part.
+// Checkup checks this machine for one directory. It has a method for each part.
 type Checkup struct {
 	Getenv  func(string) string
 	Cwd     string
-	Program string // the c2c that is installed
+	Program string // the installed c2c
 	Install install.Options
 }
 
-// RepairSenders is what to do about a list of senders that cannot be read.
+// RepairSenders is the hint for a list of senders that cannot be read.
 const RepairSenders = "put it right (mode 0600), or move it away and allow each anew"
 
-// Run looks at everything. clients is what of the report is about clients.
+// Run checks everything. clients is the part of the report about clients.
 func (c Checkup) Run(ctx context.Context) (report, clients []doctor.Finding, err error) {
 	if clients, err = c.checkClients(ctx); err != nil {
 		return nil, nil, err

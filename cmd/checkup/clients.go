@@ -18,8 +18,8 @@ import (
 	"c2c/sessions/processes"
 )
 
-// checkClients looks at each client that is here. Where none can have mail, that is a problem, but not where a client
-// that c2c does not set up has sessions.
+// checkClients checks each installed client. It reports a problem if none can get mail, unless a client that c2c does not
+// set up has sessions.
 func (c Checkup) checkClients(ctx context.Context) (report []doctor.Finding, err error) {
 	o := c.Install
 	none := doctor.Finding{Status: doctor.Problem, Part: "clients"}
@@ -39,7 +39,7 @@ func (c Checkup) checkClients(ctx context.Context) (report []doctor.Finding, err
 		if _, err := child.LookPath(client.ProgramOf(name), o.Getenv); err != nil && !c.hasSessions(ctx, name) {
 			found = doctor.OfNobody(found)
 		}
-		if len(found) > 1 || found[0].Status == doctor.OK { // else it is not set up
+		if len(found) > 1 || found[0].Status == doctor.OK { // otherwise c2c is not set up in it
 			set = true
 			report = append(report, install.Program(ctx, name, o))
 		}
@@ -56,7 +56,7 @@ func (c Checkup) checkClients(ctx context.Context) (report []doctor.Finding, err
 	return append(report, c.checkRunning(ctx, present)...), nil
 }
 
-// checkRunning names clients that run in a terminal here and are no session. One whose sessions share a process says nothing.
+// checkRunning names clients that run in a terminal here without a session. It skips clients whose sessions share a process.
 func (c Checkup) checkRunning(ctx context.Context, present []string) (report []doctor.Finding) {
 	names := slices.DeleteFunc(slices.Clone(present), func(name string) bool {
 		p, _ := client.Find(name)
@@ -71,7 +71,7 @@ func (c Checkup) checkRunning(ctx context.Context, present []string) (report []d
 	return report
 }
 
-// hasSessions says whether the root has sessions of a client, or of any if name is empty.
+// hasSessions reports whether the root has sessions of a client; with an empty name, of any client.
 func (c Checkup) hasSessions(ctx context.Context, name string) bool {
 	root, err := c.root()
 	if err != nil {
@@ -91,7 +91,7 @@ func (c Checkup) hasSessions(ctx context.Context, name string) bool {
 	})
 }
 
-// NoClient says where clients were looked for.
+// NoClient says in which places c2c has found no client.
 func NoClient(o install.Options) string {
 	var programs, dirs []string
 	for _, name := range install.Clients() {

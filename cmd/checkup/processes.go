@@ -14,7 +14,7 @@ import (
 	"c2c/senders"
 )
 
-// checkServe checks the HTTP daemon. It reports nothing if no daemon was ever started.
+// checkServe checks the HTTP daemon. It reports nothing if no daemon has ever run.
 func (c Checkup) checkServe(ctx context.Context) []doctor.Finding {
 	f := doctor.Finding{Status: doctor.OK, Part: "HTTP daemon"}
 	d, err := httpd.Open(c.Getenv, false)
@@ -54,8 +54,8 @@ func (c Checkup) checkServe(ctx context.Context) []doctor.Finding {
 	return []doctor.Finding{f}
 }
 
-// checkPrograms reports processes of c2c that run another build than the installed one: they were started before an update, or
-// belong to another c2c. It compares builds without an id by their files. checkServe checks the HTTP daemon.
+// checkPrograms reports processes that run another build of c2c than the installed one: they were started before an update, or
+// belong to another installation. It compares builds without an id by their files. checkServe checks the HTTP daemon.
 func (c Checkup) checkPrograms() (found []doctor.Finding) {
 	own, err := os.Stat(c.Program + "d")
 	if err != nil {
@@ -86,7 +86,7 @@ func (c Checkup) checkPrograms() (found []doctor.Finding) {
 	return found
 }
 
-// named is the name of a process behind a comma, "" if it is not known.
+// named is a comma and the name of a process, "" if c2c does not know the name.
 func named(pid int) string {
 	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
 	if err != nil {

@@ -21,10 +21,10 @@ import (
 	"c2c/wake/daemon"
 )
 
-// rootTime bounds the look at a root, whose locks other processes may hold.
+// rootTime bounds the check of a root: other processes may hold its locks.
 const rootTime = 10 * time.Second
 
-// checkRoot also looks at the sessions in the root, and at the daemons.
+// checkRoot checks the root, its sessions and the daemons.
 func (c Checkup) checkRoot(ctx context.Context) []doctor.Finding {
 	root, source, err := project.FindRoot(c.Getenv, c.Cwd)
 	if err != nil {
@@ -49,7 +49,7 @@ func (c Checkup) checkRoot(ctx context.Context) []doctor.Finding {
 	return slices.Concat([]doctor.Finding{f, c.checkWakeDaemon(ctx, b)}, wired.Check(ctx, b), explain.Check(ctx, b.Registry, canWake), checkSurfaces(ctx, b))
 }
 
-// canWake says whether there is a way to wake sessions of a client.
+// canWake reports whether c2c can wake sessions of a client.
 func canWake(name string) bool {
 	_, known := clients.Find(name)
 	return known

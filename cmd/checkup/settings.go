@@ -12,7 +12,7 @@ import (
 	"c2c/doctor"
 )
 
-// settings are the variables that c2c obeys, and what holds without them. Some clients add one.
+// settings are the variables that c2c obeys, with their defaults. Some clients add one.
 var settings = [][2]string{
 	{"C2C_MCP_BROKER_ROOT", "the repository decides"},
 	{"C2C_MCP_SESSION_ID", "the client says which session calls"},
@@ -26,7 +26,7 @@ var settings = [][2]string{
 
 func (c Checkup) checkSettings() []doctor.Finding {
 	all := slices.Clone(settings)
-	var unset, dirs []string // of the clients, on one line
+	var unset, dirs []string // variables of the clients, on one line
 	for _, p := range client.All() {
 		for _, s := range [][2]string{{p.ConfigEnv, filepath.Join("~", p.ConfigDir)}, {p.ConfigParentEnv, filepath.Join("~", filepath.Dir(p.ConfigDir))}} {
 			switch {
@@ -45,7 +45,7 @@ func (c Checkup) checkSettings() []doctor.Finding {
 	limits := loops.LimitsOf(c.Getenv)
 	noNumber := map[string]bool{loops.HopsVariable: limits.Hops == 0}
 	for _, s := range all {
-		var unset []string // of those that share a line
+		var unset []string // variables that share a line
 		for _, name := range strings.Split(s[0], ", ") {
 			switch v := c.Getenv(name); {
 			case v == "":

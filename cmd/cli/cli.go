@@ -1,5 +1,5 @@
-// Package cli holds what the programs c2c and c2cd share: the table of all verbs, the options, help, completion and
-// pages that are made from it, and the way in which both write errors and JSON.
+// Package cli holds what the programs c2c and c2cd share: the table of all verbs; the options, help, completion and
+// pages that cli makes from it; and the form in which both write errors and JSON.
 package cli
 
 import (
@@ -10,7 +10,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Printf prints a part of an answer. A word that others chose stays on its line.
+// Printf prints a part of an answer. It makes the words visible, so foreign text cannot begin a new line.
 func Printf(w io.Writer, format string, words ...any) {
 	for i, word := range words {
 		if s, ok := word.(string); ok {
@@ -20,7 +20,7 @@ func Printf(w io.Writer, format string, words ...any) {
 	fmt.Fprintf(w, format, words...)
 }
 
-// JSON prints v as people can read it.
+// JSON prints v indented, for people to read.
 func JSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)

@@ -7,11 +7,11 @@ import (
 	"c2c/client"
 )
 
-// Choice is a word that may stand where the cursor is, and what it means.
+// Choice is a possible completion, with its meaning.
 type Choice struct{ Word, Says string }
 
-// Complete lists the words that the last word may become. words are those behind c2c. files has the shell offer files. Complete
-// calls find when an alias, a message, or a received message may stand there.
+// Complete lists the completions of the last word. words are the words after c2c. If files is true, the shell offers files.
+// Complete calls find if the word may be an alias, a message, or a received message.
 func Complete(words []string, find func(what string) []Choice) (choices []Choice, files bool) {
 	if len(words) == 0 {
 		words = []string{""}
@@ -59,7 +59,7 @@ func Complete(words []string, find func(what string) []Choice) (choices []Choice
 	return slices.DeleteFunc(choices, func(c Choice) bool { return !strings.HasPrefix(c.Word, last) }), false
 }
 
-// joined undoes what bash does to --option=value: it makes three words of it.
+// joined joins --option=value again, which bash splits into three words.
 func joined(words []string) (out []string) {
 	for i, word := range words {
 		n := len(out)
@@ -74,8 +74,8 @@ func joined(words []string) (out []string) {
 	return out
 }
 
-// expected is the kind of the last word: one of those of Verb.First, verb, topic or option. before is the part of the word that is
-// not completed, such as --kind=.
+// expected is the kind of the last word: a kind of Verb.First, or verb, topic or option. before is a fixed first part of the word,
+// such as --kind=.
 func expected(words []string) (what, before string) {
 	last, rest := words[len(words)-1], words[:len(words)-1]
 	if len(rest) == 0 {
@@ -88,7 +88,7 @@ func expected(words []string) (what, before string) {
 	case !known:
 		return "", ""
 	}
-	taken := 0 // words that stand before it
+	taken := 0 // words before it
 	for i := 1; i < len(rest); i++ {
 		word := rest[i]
 		o, isOption := v.option(word)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Each script asks c2c at every Tab, so that all shells know the same, and an alias is never a part of a script.
+// Each script calls c2c at every Tab: so all shells offer the same words, and no alias becomes part of a script.
 var (
 	//go:embed completion.bash
 	bash string
@@ -15,13 +15,13 @@ var (
 	fish string
 )
 
-// CompletionScript is what a shell reads to complete c2c's words.
+// CompletionScript is the completion script for a shell.
 func CompletionScript(shell string) (script string, ok bool) {
 	script, ok = map[string]string{"bash": bash, "zsh": zsh, "fish": fish}[shell]
 	return script, ok
 }
 
-// Lines are choices as the scripts read them: a word, a tab and what it means. A line with a colon asks for files.
+// Lines formats choices for the scripts: a word, a tab and its meaning. A line with a colon makes the shell offer files.
 func Lines(choices []Choice, files bool) string {
 	var out strings.Builder
 	for _, c := range choices {

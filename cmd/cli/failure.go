@@ -26,16 +26,16 @@ const (
 	Done = iota
 	Failed
 	Usage
-	Nothing // with --check, when ask has no answer in time, and when the daemon whose status is asked for does not run
+	Nothing // --check finds no mail, ask gets no answer in time, or the queried daemon does not run
 	NoAlias
 	Full
 	Locked
 )
 
-// ErrUsage is a mistake in what was typed. Its text is not shown.
+// ErrUsage marks a mistake in the command line. c2c does not print its text.
 var ErrUsage = errors.New("usage")
 
-// hinted is an error that knows what to do about it.
+// hinted is an error with a hint what to do about it.
 type hinted struct {
 	error
 	hint string
@@ -43,7 +43,7 @@ type hinted struct {
 
 func (h hinted) Unwrap() error { return h.error }
 
-// WithHint adds to an error what to do about it.
+// WithHint adds to an error a hint what to do about it.
 func WithHint(err error, hint string) error {
 	if err == nil || hint == "" {
 		return err
@@ -51,14 +51,14 @@ func WithHint(err error, hint string) error {
 	return hinted{err, hint}
 }
 
-// Failure is an error as it is told: with what to do about it, and the exit status.
+// Failure is an error in the form for printing: with a hint, and the exit status.
 type Failure struct {
 	Message string `json:"error"`
 	Hint    string `json:"hint,omitempty"`
 	Exit    int    `json:"exit"`
 }
 
-// FailureOf turns an error of a verb into a Failure, with a hint where it knows one.
+// FailureOf turns an error of a verb into a Failure, with a hint if it knows one.
 func FailureOf(verb string, err error) Failure {
 	f := Failure{Message: strings.TrimPrefix(err.Error(), ErrUsage.Error()+": "), Exit: Failed}
 	var unknown *sessions.UnknownAliasError
@@ -106,7 +106,7 @@ func FailureOf(verb string, err error) Failure {
 	return f
 }
 
-// example is a command line of a verb that works as typed, or nothing.
+// example is a command line of a verb that works as it stands, or "".
 func example(verb string) string {
 	if v, _ := Find(verb); len(v.Examples) > 0 && !strings.Contains(v.Examples[0], " < ") {
 		return "such as: " + fill(v.Examples[0]) + "; "
@@ -114,7 +114,7 @@ func example(verb string) string {
 	return ""
 }
 
-// Elsewhere adds to an unknown alias the project that has it, if another project does.
+// Elsewhere adds to the error of an unknown alias the name of another project that has the alias.
 func (f Failure) Elsewhere(err error, getenv func(string) string, cwd string) Failure {
 	var unknown *sessions.UnknownAliasError
 	if !errors.As(err, &unknown) {
@@ -130,16 +130,16 @@ func (f Failure) Elsewhere(err error, getenv func(string) string, cwd string) Fa
 	return f
 }
 
-// noRoot says that a root is not there. It is fs.ErrNotExist.
+// noRoot reports that there is no root. It matches fs.ErrNotExist.
 type noRoot string
 
 func (e noRoot) Error() string        { return string(e) }
 func (e noRoot) Is(target error) bool { return target == fs.ErrNotExist }
 
-// NeedRoot says that a root is not there. A person may have named it wrongly, or is where no session was yet.
+// NeedRoot returns an error if there is no root: a person may have mistyped its name, or no session has run there yet.
 func NeedRoot(root, source string) error {
 	if _, err := os.Stat(root); !errors.Is(err, fs.ErrNotExist) {
-		return nil // what else is wrong is told when it is opened
+		return nil // opening the root reports any other error
 	}
 	if source == "C2C_MCP_BROKER_ROOT" {
 		return WithHint(noRoot(fmt.Sprintf("%s names %q, which is not there", source, root)), "the first session makes it; if it is mistyped, set it right")
@@ -147,13 +147,13 @@ func NeedRoot(root, source string) error {
 	return WithHint(noRoot("nobody has used c2c in this project yet"), fill("c2c start --alias amber {client} begins a session; c2c doctor tells what is wrong"))
 }
 
-// Report writes a failure for a person, each line with the name of the program. With --json among the arguments it is
-// one line of JSON instead.
+// Report writes a failure for a person; each line begins with the name of the program. With --json among the arguments,
+// it writes one line of JSON instead.
 func Report(w io.Writer, f Failure, args []string) {
 	if wantsJSON(args) {
 		enc := json.NewEncoder(w)
 		enc.SetEscapeHTML(false)
-		enc.Encode(f) // nobody is left to tell
+		enc.Encode(f) // an error here has no reader
 		return
 	}
 	words := f.Message
@@ -163,7 +163,7 @@ func Report(w io.Writer, f Failure, args []string) {
 	fmt.Fprintf(w, "c2c: %s\n", strings.ReplaceAll(words, "\n", "\nc2c: "))
 }
 
-// wantsJSON looks at the arguments themselves: the mistake may stand before --json.
+// wantsJSON searches the raw arguments: the mistake may stand before --json.
 func wantsJSON(args []string) bool {
 	if i := slices.Index(args, "--"); i >= 0 {
 		args = args[:i]

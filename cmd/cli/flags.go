@@ -10,40 +10,40 @@ import (
 	"c2c/sessions"
 )
 
-// ErrHelp says that help was asked for.
+// ErrHelp reports that the command line asks for help.
 var ErrHelp = errors.New("help was asked for")
 
-// Flags reads the options of a verb from its row of the table. Package flag takes one dash for two, ends at the first word,
-// and knows no option whose value may be missing.
+// Flags parses the options of a verb by its row of the table. Package flag does not fit: it takes one dash for two, ends at
+// the first word, and has no optional values.
 type Flags struct {
 	verb  Verb
 	bound map[string]Value
 	given map[string]bool
 }
 
-// NewFlags begins a command line of the verb. Each of its options is then bound to a variable by one of the methods.
+// NewFlags makes the Flags of a verb. The caller then binds each of its options to a variable by one of the methods.
 func NewFlags(v Verb) *Flags {
 	return &Flags{v, map[string]Value{}, map[string]bool{}}
 }
 
-// Has says whether the verb has this option.
+// Has reports whether the verb has this option.
 func (f *Flags) Has(name string) bool {
 	_, ok := f.verb.option(typed(name))
 	return ok
 }
 
-// Given says whether an option without a value was given, once the command line was read.
+// Given reports, after Parse, whether the command line has an option without a value.
 func (f *Flags) Given(name string) bool { return f.given[name] }
 
-// Parse sets the options, which may stand before, between and behind the words, and returns the words. After -- all
-// are words.
+// Parse sets the options, which may stand before, between and after the words, and returns the words. After -- there
+// are only words.
 func (f *Flags) Parse(args []string) (words []string, err error) {
 	for _, o := range f.verb.Options {
 		if f.bound[o.Name] == nil {
 			panic(f.verb.Name + " does not bind its option " + o.Name)
 		}
 	}
-	given := map[string][2]string{} // by the option's own name, the name that was typed and its value
+	given := map[string][2]string{} // the typed name and the value, by the option's main name
 	for len(args) > 0 {
 		arg := args[0]
 		args = args[1:]
@@ -89,7 +89,7 @@ func (f *Flags) Parse(args []string) (words []string, err error) {
 	return words, f.verb.check(words)
 }
 
-// several says how an option takes several values, if it does.
+// several explains how an option takes several values, if it does.
 func (o Option) several() string {
 	if strings.Contains(o.Short, "with commas") {
 		return ", with commas"
@@ -97,7 +97,7 @@ func (o Option) several() string {
 	return ""
 }
 
-// check looks at the words as far as the row says what they may be.
+// check checks the words, as far as the row describes them.
 func (v Verb) check(words []string) error {
 	if len(words) == 0 {
 		return nil
@@ -108,7 +108,7 @@ func (v Verb) check(words []string) error {
 	return oneOf(v.Name, words[0], v.First)
 }
 
-// oneOf refuses a word that is none of several. A single one in the table is a kind of word: alias, client, file.
+// oneOf returns an error if the word is none of words. If words is a single word, it is a kind: alias, client, file.
 func oneOf(what, word, words string) error {
 	known := strings.Fields(words)
 	last := len(known) - 1
@@ -118,18 +118,18 @@ func oneOf(what, word, words string) error {
 	return fmt.Errorf("%w: %s %q: want %s or %s", ErrUsage, what, word, strings.Join(known[:last], ", "), known[last])
 }
 
-// isOption tells an option from a word and from a negative number.
+// isOption reports whether an argument is an option, not a word or a negative number.
 func isOption(arg string) bool {
 	return len(arg) > 1 && arg[0] == '-' && (arg[1] < '0' || arg[1] > '9')
 }
 
-// wrong explains why a value cannot be read.
+// wrong explains why a value is not valid.
 func wrong(o Option, name, value string, err error) string {
 	says := err.Error()
 	switch {
 	case o.Value == "":
 		says = "want true or false"
-	case strings.Contains(says, strconv.Quote(value)): // what else checks it has named it
+	case strings.Contains(says, strconv.Quote(value)): // the other check's error names the value already
 		return name + ": " + says
 	case !errors.Is(err, errValue):
 	case o.Value == "duration":

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Width is how many columns help takes at most.
+// Width is the greatest width of help, in columns.
 const Width = 80
 
-// exits is the exit status of a verb that has no other one.
+// exits explains the exit status of a verb that has no text of its own.
 const exits = "0 done, 1 failed, 2 usage, more: c2c help exit-codes"
 
-// Overview is the help that fits on a screen: what people do every day, and the names of the rest.
+// Overview writes the help that fits on a screen: the everyday verbs, and the names of the others.
 func Overview(w io.Writer) {
 	fmt.Fprint(w, "usage: c2c <verb> [options] [words]        mail between coding agents\n\n")
 	more := ""
@@ -21,7 +21,7 @@ func Overview(w io.Writer) {
 		title := g.Title
 		for _, v := range g.Verbs {
 			if !v.Everyday {
-				if g.Title != forClients { // people seldom type those, and the screen is full
+				if g.Title != forClients { // people seldom type these, and the screen is full
 					more += ", " + v.Name
 				}
 				continue
@@ -34,7 +34,7 @@ func Overview(w io.Writer) {
 	fmt.Fprintf(w, "c2c help <verb> tells more, c2c help all shows all verbs.\nTopics: c2c help %s\n", strings.Join(TopicNames(), " | "))
 }
 
-// All is the help with every verb.
+// All writes the help with every verb.
 func All(w io.Writer) {
 	fmt.Fprint(w, "usage: c2c <verb> [options] [words]        mail between coding agents\n")
 	for _, g := range table {
@@ -68,7 +68,7 @@ func (v Verb) Usage() string {
 	return strings.TrimSpace(usage + " " + v.Args)
 }
 
-// Help writes what the verb does, its options and examples. It fits a screen of 24 lines.
+// Help writes a verb's description, options and examples. It fits on a screen of 24 lines.
 func (v Verb) Help(w io.Writer) {
 	fmt.Fprintf(w, "usage: %s\n\n%s\n%s", v.Usage(), v.Does(), v.Text())
 	column := 0
@@ -85,7 +85,7 @@ func (v Verb) Help(w io.Writer) {
 	fmt.Fprintf(w, "exit status: %s\nexample: %s\n", v.ExitStatus(), strings.Join(v.Shows(), "\n         "))
 }
 
-// Shows are the examples as they are typed.
+// Shows gives the examples as command lines.
 func (v Verb) Shows() (lines []string) {
 	for _, e := range v.Examples {
 		lines = append(lines, fill(e))
@@ -102,7 +102,7 @@ func (v Verb) ExitStatus() string { return cmp.Or(v.Exit, exits) }
 // Does is the short description as a sentence.
 func (v Verb) Does() string { return strings.ToUpper(v.Short[:1]) + v.Short[1:] + "." }
 
-// Usage is an option as one types it.
+// Usage is an option in the form to type.
 func (o Option) Usage() string {
 	name := typed(o.Name)
 	if o.Also != "" {

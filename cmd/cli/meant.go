@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// meantOptions are, behind an option of ours, words that other programs have for it. No two lines have the same word.
+// meantOptions has a line for each option: its name, then the names of it in other programs. No two lines have the same word.
 const meantOptions = `F file f input
 wait timeout t
 limit n count max last
@@ -13,7 +13,7 @@ all a
 alias name
 from as sender session`
 
-// MeantBy is the first word of the line that has the word behind it; empty: no line has it.
+// MeantBy gives the first word of the line that contains word; empty: no line does.
 func MeantBy(lines, word string) string {
 	for line := range strings.Lines(lines) {
 		if words := strings.Fields(line); slices.Contains(words[1:], word) {

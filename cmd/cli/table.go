@@ -1,6 +1,6 @@
 package cli
 
-// The verbs that people and agents use every day. {client} and its like are explained at Verb.
+// The verbs that people and agents use every day. Verb explains {client} and the like.
 
 var writing = []Verb{
 	{Name: "send", Everyday: true, Args: "<alias> [text | -]", First: "alias", Short: "send a message",
@@ -36,7 +36,7 @@ var writing = []Verb{
 		Examples: []string{"c2c send-all 'main is frozen'"}},
 }
 
-// What send and its like say of a message.
+// The options of send, and of similar verbs, that describe a message.
 var (
 	textFile   = Option{Name: "F", Value: "file", Takes: "file", Short: "read the text from this file; - reads standard input"}
 	kind       = Option{Name: "kind", Value: "word", Takes: "message question task review status ack", Short: "message, question, task, review, status or ack"}

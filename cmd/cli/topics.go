@@ -2,7 +2,7 @@ package cli
 
 import _ "embed"
 
-// The pages of the help that are about no single verb.
+// The pages of the help that are not about one verb.
 var (
 	//go:embed topics/environment.txt
 	environment string

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Value takes what is typed behind an option. An option without a value gets "true".
+// Value parses the typed value of an option. An option without a value gets "true".
 type Value interface{ Set(string) error }
 
-// Var binds an option to a value of the caller's.
+// Var binds an option to the caller's value.
 func (f *Flags) Var(name string, v Value) {
 	o, ok := f.verb.option(typed(name))
 	if !ok {
@@ -23,14 +23,14 @@ func (f *Flags) Var(name string, v Value) {
 	}
 }
 
-// Func binds an option to a function, which is called when it is given.
+// Func binds an option to a function, which Parse calls with the option's value.
 func (f *Flags) Func(name string, set func(string) error) { f.Var(name, setter(set)) }
 
 type setter func(string) error
 
 func (f setter) Set(s string) error { return f(s) }
 
-// errValue says that a value cannot be read. What it should be is said by the option's row.
+// errValue reports that a value is not valid. The option's row says which values are.
 var errValue = errors.New("not such a value")
 
 // BoolVar and TextVar bind an option to a variable.
@@ -96,7 +96,7 @@ func parseDuration(s string) (time.Duration, error) {
 // Wait is an option whose duration may be missing.
 type Wait struct {
 	Given   bool
-	ForEver bool // no duration was given
+	ForEver bool // the option has no duration
 	Limit   time.Duration
 }
 

@@ -7,31 +7,31 @@ import (
 	"c2c/sessions"
 )
 
-// Verb is one command, of c2c or of c2cd. A new one is a row in the table of its group, a line in the list of its
-// program (cmd/c2c/commands.go, cmd/c2cd/main.go), and a file with what it does.
+// Verb is one command, of c2c or of c2cd. A new one needs a row in the table of its group, a line in the list of its
+// program (cmd/c2c/commands.go, cmd/c2cd/main.go), and a file with its code.
 //
 // In its texts {client} stands for the name of a client, {clients} for all, and {wire} for the agent that speaks Wire.
 type Verb struct {
 	Name     string
-	Everyday bool   // the short help says what it does
-	C2cd     bool   // the program c2cd has it
-	Args     string // the words behind it, as help shows them; "" for none
-	First    string // what the first word may be: alias, client, file, message, received (a message), or the words themselves; of several it must be one
-	Short    string // what it does, in a few words
-	Long     string // more, in lines of at most 80 columns, each with its end
+	Everyday bool   // the short help describes it
+	C2cd     bool   // it is in c2cd
+	Args     string // its arguments, as help shows them; "" for none
+	First    string // the kind of the first word: alias, client, file, message, received (a message); or a list of the possible words
+	Short    string // its description, in a few words
+	Long     string // its long description, in lines of at most 80 columns, each with a line end
 	Options  []Option
-	Exit     string // its exit status, where that is another one than that of the others
+	Exit     string // its exit status, if not the usual one
 	Examples []string
 }
 
 // Option is one option of a verb. One letter has one dash: -F.
 type Option struct {
 	Name     string
-	Also     string // another name of it
-	Value    string // what stands behind it; "" for nothing
-	Optional bool   // the value may be missing; then it stands behind =, or is the next word of a verb without words
+	Also     string // another name
+	Value    string // the name of its value; "" for none
+	Optional bool   // the value may be missing; if given, it follows =, or is the next word of a verb without arguments
 	Default  string
-	Takes    string // what the value may be, as in Verb.First
+	Takes    string // the kind of the value, as in Verb.First
 	Short    string
 }
 
@@ -49,7 +49,7 @@ type Group struct {
 	Verbs []Verb
 }
 
-// table has all verbs, in the order in which help shows them.
+// table has all verbs, in the order of the help.
 var table = [...]Group{
 	{"Write", writing}, {"Read", reading}, {"Sessions", sessionList}, {"Set up", setup}, {"Keep", keeping}, {"Over HTTP", face}, {"Other machines", machines}, {forClients, inside},
 }
@@ -64,7 +64,7 @@ func Verbs() (all []Verb) {
 	return all
 }
 
-// VerbNames are their names.
+// VerbNames are the names of all verbs.
 func VerbNames() (names []string) {
 	for _, v := range Verbs() {
 		names = append(names, v.Name)
@@ -72,7 +72,7 @@ func VerbNames() (names []string) {
 	return names
 }
 
-// Find gives a verb by its name. It makes no list: every hook begins here.
+// Find gives a verb by its name. It makes no list, because every hook calls it.
 func Find(name string) (Verb, bool) {
 	for i := range table {
 		for j := range table[i].Verbs {
@@ -84,7 +84,7 @@ func Find(name string) (Verb, bool) {
 	return Verb{}, false
 }
 
-// typed is an option as one types it.
+// typed is an option's name with its dashes.
 func typed(name string) string {
 	if len(name) == 1 {
 		return "-" + name
@@ -110,7 +110,7 @@ func fill(text string) string {
 	return strings.NewReplacer("{client}", names[0], "{clients}", strings.Join(names, ", "), "{wire}", strings.Join(client.Wire(), " ")).Replace(text)
 }
 
-// DidYouMean is the hint for a word that is none of these, or "" when none is like it.
+// DidYouMean is the hint for a word that is none of words, "" if it resembles none.
 func DidYouMean(word string, words []string) string {
 	near := sessions.Closest(word, words)
 	if len(near) == 0 {

@@ -1,6 +1,6 @@
-// Package hook answers one event of a client's hooks: it records what the event tells of the session, and shows the mail that waits.
+// Package hook answers one event of a client's hooks: it records what the event says about the session, and shows waiting mail.
 //
-// Clients run c2c hook at every tool call, so what c2c links for it must start fast.
+// Clients run c2c hook at every tool call, so this package and its imports must start fast.
 package hook
 
 import (
@@ -30,7 +30,7 @@ import (
 	"c2c/wake"
 )
 
-// Program is the hook's process: what it reads, writes and knows of its surroundings.
+// Program has the input, output and environment of the hook's process.
 type Program struct {
 	Stdin  io.Reader
 	Stderr io.Writer
@@ -42,10 +42,10 @@ type Program struct {
 	Show func(answer []byte, onStderr bool) error
 }
 
-// ErrOnStderr says that the client is to read the answer from standard error, which the exit status tells it.
+// ErrOnStderr reports that the answer is on standard error: the exit status must make the client read it there.
 var ErrOnStderr = errors.New("the client reads the answer from standard error")
 
-// event is an event of a session, while it is answered.
+// event is the event under way, with its session.
 type event struct {
 	Program
 	hooks.Event
@@ -57,7 +57,7 @@ type event struct {
 	s sessions.Session
 }
 
-// Answer answers the event on standard input, which is one of the named client.
+// Answer answers an event of the named client, which it reads from standard input.
 func Answer(ctx context.Context, p Program, name string) (err error) {
 	e := event{Program: p}
 	e.profile, _ = client.Find(name)
@@ -75,7 +75,7 @@ func Answer(ctx context.Context, p Program, name string) (err error) {
 	defer e.b.Close()
 	e.pid = e.clientProcess()
 	if p.Getenv(hooks.PluginEnv) == "" && processes.Uninstalled(p.Getenv, name, e.pid) {
-		return nil // the client has read our hooks before they were taken out
+		return nil // the client has loaded c2c's hooks before the uninstall
 	}
 	if err := e.findSession(ctx); err != nil || e.s.ID == "" {
 		return e.showTrouble(err)
@@ -83,7 +83,7 @@ func Answer(ctx context.Context, p Program, name string) (err error) {
 	return e.answer(ctx)
 }
 
-// answer answers an event whose session is known.
+// answer answers an event after findSession.
 func (e *event) answer(ctx context.Context) error {
 	if byPlugin, err := e.record(ctx); err != nil || byPlugin {
 		return err
@@ -93,12 +93,12 @@ func (e *event) answer(ctx context.Context) error {
 			return err
 		}
 	}
-	e.warn(e.writePointer()) // without it each hook asks us
+	e.warn(e.writePointer()) // without the pointer, each hook script starts c2c
 	if e.Changed() {
 		return e.ringByFile(ctx)
 	}
 	dropped, err := turns.SawDropped(ctx, e.b.Registry, e.s, e.Dropped())
-	e.warn(err) // no reason to keep other mail back
+	e.warn(err) // other mail does not depend on it
 	if shows, err := e.findAgent(len(dropped) > 0); err != nil || !shows {
 		return err
 	}
@@ -108,24 +108,24 @@ func (e *event) answer(ctx context.Context) error {
 	return nil
 }
 
-// warn prints an error that is no reason to keep mail back.
+// warn prints an error that must not keep mail back.
 func (e *event) warn(err error) {
 	if err != nil {
 		fmt.Fprintf(e.Stderr, "c2c: %v\n", err)
 	}
 }
 
-// concernsUs says whether c2c has anything to do at an event.
+// concernsUs reports whether c2c has anything to do at an event.
 func (e *event) concernsUs() bool {
 	return e.ShowsMail() || e.TellsLater() || e.Watches() || e.Changed() || e.Opened() || e.Prompted() || e.Works() || e.MayAnswer() ||
 		e.Failure() != "" || e.Does() != ""
 }
 
-// lasting are the errors that stay until a person does something.
+// lasting are the errors that stay until a person repairs their cause.
 var lasting = []error{atomicfile.ErrNotOurs, atomicfile.ErrTooLarge, fs.ErrPermission, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS}
 
-// showTrouble has the client show an error that a person has to repair, at events whose answer may have such a text: nobody sees
-// a hook's standard error. It returns other errors.
+// showTrouble makes the client show an error that a person has to repair, at events whose answer may contain such a text: nobody
+// sees a hook's standard error. It returns other errors.
 func (e *event) showTrouble(cause error) error {
 	says := ""
 	switch {
@@ -146,13 +146,13 @@ func (e *event) showTrouble(cause error) error {
 	return e.Show(out.Output, false)
 }
 
-// clientProcess is the client's process that runs the hook, 0 when nothing tells.
+// clientProcess is the client's process that runs the hook, 0 if c2c cannot find it.
 func (e *event) clientProcess() int {
 	p := e.profile
 	switch {
 	case p.DetachedHooks && p.SessionFile == "":
 		return callers.Starter(e.b.Registry, nil)
-	case p.DetachedHooks: // it writes a file for each of its processes
+	case p.DetachedHooks: // the client writes a file for each of its processes
 		return callers.Starter(e.b.Registry, func(pid int) bool { return p.SessionOf(pid, e.Getenv) != "" })
 	case p.ChildHooks:
 		return os.Getppid()
@@ -161,7 +161,7 @@ func (e *event) clientProcess() int {
 	return pid
 }
 
-// findSession finds the session of the event. It has no id when the event may be that of none, or needs nothing more.
+// findSession finds the session of the event. The session's id is empty if the event may belong to none, or needs no more work.
 func (e *event) findSession(ctx context.Context) (err error) {
 	c := callers.Caller{Client: e.profile.Name, ClientID: e.SessionID, PID: e.pid, Getenv: e.Getenv}
 	if !e.ByProcess() {
@@ -171,7 +171,7 @@ func (e *event) findSession(ctx context.Context) (err error) {
 	s, err := callers.Resolve(ctx, e.b.Registry, callers.Caller{Getenv: e.Getenv})
 	switch {
 	case errors.Is(err, sessions.ErrNoSession) || err == nil && s.Client != c.Client:
-		return nil // its server has not been called yet, or it runs inside another client
+		return nil // the session has not called its server yet, or runs inside another client
 	case err == nil && e.Prompted():
 		return e.b.Facts.SetConversation(ctx, s.ID, e.Conversation)
 	}
@@ -180,7 +180,7 @@ func (e *event) findSession(ctx context.Context) (err error) {
 	return err
 }
 
-// findAgent finds out in which agent the event has happened. That may take time, so it does not when there is nothing to show.
+// findAgent finds the agent of the event. That may take time, so it does nothing if there is nothing to show.
 func (e *event) findAgent(dropped bool) (shows bool, err error) {
 	if !e.AgentUnknown() || !e.ShowsMail() {
 		return true, nil
@@ -196,10 +196,10 @@ func (e *event) findAgent(dropped bool) (shows bool, err error) {
 	return true, nil
 }
 
-// tellsUnseen says whether the answer tells the client's person of mail that the model has, and the person has not seen.
+// tellsUnseen reports whether the answer shows the client's person mail that so far only the model has seen.
 func (e *event) tellsUnseen() bool { return e.TellsLater() && len(e.s.Unseen()) > 0 }
 
-// ringByFile rings the session of a client whose file watcher has called, when nobody else rings it.
+// ringByFile rings the session whose client's file watcher has run this hook, if no other process rings it.
 func (e *event) ringByFile(ctx context.Context) error {
 	if client.OneShot(e.s.Client, e.pid) {
 		return nil
@@ -218,8 +218,8 @@ func (e *event) ringByFile(ctx context.Context) error {
 	return ErrOnStderr
 }
 
-// writePointer tells the hook script where the mailbox is, so that it need not ask us while the mailbox is empty. Some clients
-// run no script.
+// writePointer writes the mailbox's path for the hook script, which then starts no c2c while the mailbox is empty. Some clients run
+// no script.
 func (e *event) writePointer() error {
 	state, _ := project.StateDir(e.Getenv)
 	path, box := e.Pointer(state), filepath.Join(e.b.Root(), e.s.ID)
@@ -235,5 +235,5 @@ func (e *event) writePointer() error {
 	if old, err := dir.Read(name); err == nil && string(old) == box+"\n" {
 		return nil
 	}
-	return dir.Write(name, []byte(box+"\n")) // also in the place of a FIFO or a link
+	return dir.Write(name, []byte(box+"\n")) // this also replaces a FIFO or a link
 }

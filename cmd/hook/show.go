@@ -13,14 +13,14 @@ import (
 	"c2c/wake"
 )
 
-// shower shows mail with the answer to an event.
+// shower puts mail into the answer to an event.
 type shower struct {
 	*event
-	dropped []mail.Message // by the client, which gets them once more
+	dropped []mail.Message // messages that the client has dropped, to be shown again
 
 	out      hooks.Answer
 	onStderr bool     // the client reads the answer from standard error
-	shown    []string // the ids of all messages in it
+	shown    []string // the ids of all messages in the answer
 	again    []string // those of dropped
 }
 
@@ -28,7 +28,7 @@ type shower struct {
 func (e *event) showMail(ctx context.Context, dropped []mail.Message) error {
 	e.Now = time.Now()
 	if len(dropped) > 0 {
-		e.Note = "" // which tells of that mail
+		e.Note = "" // the note is about this mail
 	}
 	if err := e.findCarried(ctx); err != nil {
 		return err
@@ -40,7 +40,7 @@ func (e *event) showMail(ctx context.Context, dropped []mail.Message) error {
 	return h.handOver(ctx)
 }
 
-// findCarried finds the mail that the model has, and of which the client's person has seen nothing.
+// findCarried finds mail that the model has, but that the client's person has not seen.
 func (e *event) findCarried(ctx context.Context) error {
 	if !e.CarriesMail() && !e.tellsUnseen() {
 		return nil
@@ -65,7 +65,7 @@ func (e *event) findCarried(ctx context.Context) error {
 	return nil
 }
 
-// handOver shows what waits, and records what the client has got.
+// handOver shows the waiting mail, and records what the client has got.
 func (h *shower) handOver(ctx context.Context) error {
 	err := moves.HandOver(ctx, h.b.Registry, h.s, moves.Reader{
 		By: sessions.ByHook, Limit: int64(4 * h.Limit()), Often: h.Often(), Holds: h.Holds(), Render: h.render, Write: h.write,
@@ -87,7 +87,7 @@ func (h *shower) handOver(ctx context.Context) error {
 	return err
 }
 
-// watch asks the client to watch for mail: it would lie beside an empty prompt, and the session is rung for it.
+// watch asks the client to watch the mailbox instead: mail shown now would lie beside an empty prompt. A ring wakes the session.
 func (h *shower) watch() error {
 	box, err := h.b.Mailbox(h.s.ID)
 	if err != nil {
@@ -102,7 +102,7 @@ func (h *shower) watch() error {
 	return h.write()
 }
 
-// render makes the answer of what was dropped and of messages. shown and announced are places in the latter.
+// render makes the answer from the dropped messages and msgs. shown and announced are indexes into msgs.
 func (h *shower) render(msgs []mail.Message, more bool) (shown, announced []int, err error) {
 	all := append(slices.Clip(h.dropped), msgs...)
 	h.out, err = hooks.Render(h.Event, all, more)
@@ -122,7 +122,7 @@ func (h *shower) render(msgs []mail.Message, more bool) (shown, announced []int,
 	return shown, announced, err
 }
 
-// write gives the client the answer.
+// write writes the answer to the client.
 func (h *shower) write() error {
 	if len(h.out.Shown) > 0 {
 		h.expectAnswers()

@@ -11,24 +11,24 @@ import (
 	"c2c/wake/watch"
 )
 
-// approvers attend, in each root with a sender that may decide, to the permission requests there: so clients are asked to tell of their
-// permission dialogs. The page attends itself while it is open.
+// approvers calls Store.Attend in each root with a sender that may decide, so that clients report their permission dialogs there.
+// An open page calls Attend itself.
 type approvers struct {
 	h    *Host
 	list *senders.List
 	held map[string]attending // by root
 }
 
-// attending is a root that is attended, see permission.Store.Attend.
+// attending is a root in which approvers attends, see permission.Store.Attend.
 type attending struct {
 	dir   *atomicfile.Dir
 	leave func() error
 }
 
-// approversGap is how soon a change of the list is seen, at the most.
+// approversGap is the shortest time between two reads of the list.
 const approversGap = 200 * time.Millisecond
 
-// attendForSenders goes on until ctx ends; wait waits until no root is attended any more.
+// attendForSenders attends until ctx ends; wait returns when it has left all roots.
 func (h *Host) attendForSenders(ctx context.Context, list *senders.List) (wait func()) {
 	p := &approvers{h: h, list: list, held: map[string]attending{}}
 	done := make(chan struct{})
@@ -37,7 +37,7 @@ func (h *Host) attendForSenders(ctx context.Context, list *senders.List) (wait f
 		defer p.keep(nil)
 		changes := watch.NewChanges()
 		defer changes.Close()
-		// The directory: the list may not be there yet.
+		// Watch the directory: the list may not exist yet.
 		survive.Loop(ctx, h.Log, "attend for senders", func() {
 			changes.Each(ctx, approversGap, func() ([]string, time.Duration, error) {
 				p.update()
@@ -48,7 +48,7 @@ func (h *Host) attendForSenders(ctx context.Context, list *senders.List) (wait f
 	return func() { <-done }
 }
 
-// update attends where a sender may decide, and nowhere else.
+// update attends in the roots with a sender that may decide, and leaves the others.
 func (p *approvers) update() {
 	all, err := p.list.All()
 	if err != nil {
@@ -65,7 +65,7 @@ func (p *approvers) update() {
 		if _, there := p.held[root]; there {
 			continue
 		}
-		dir, err := atomicfile.Open(root) // never made: it may come back
+		dir, err := atomicfile.Open(root) // do not make a missing root: it may come back
 		if err != nil {
 			continue
 		}
@@ -79,7 +79,7 @@ func (p *approvers) update() {
 	}
 }
 
-// keep leaves all roots but these, and those that were made anew.
+// keep leaves all roots except the wanted ones, and leaves those that were made again.
 func (p *approvers) keep(wanted map[string]bool) {
 	for root, one := range p.held {
 		if wanted[root] && !one.dir.Replaced() {

@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	lookAgain = 50 * time.Millisecond // while it begins or ends
-	reapTime  = 10 * time.Second      // for another process that is writing
+	lookAgain = 50 * time.Millisecond // between two looks, while the daemon begins or ends
+	reapTime  = 10 * time.Second      // how long Reap waits for another process's lock
 )
 
-// Daemon is the HTTP daemon of this user: commands start, stop and ask it through this type.
+// Daemon is the HTTP daemon of this user. Commands start, stop and query it through this type.
 type Daemon struct {
 	daemon.Daemon
-	State *atomicfile.Dir // nil: c2c has never kept anything here
+	State *atomicfile.Dir // nil: c2c has no state directory yet
 	Port  int
 }
 
-// Open opens its files, which are made if create says so.
+// Open opens the daemon's files. If create is true, it makes the missing ones.
 func Open(getenv func(string) string, create bool) (*Daemon, error) {
 	path, source := project.StateDir(getenv)
 	if path == "" || !filepath.IsAbs(path) {
@@ -62,8 +62,8 @@ func (d *Daemon) Close() {
 	}
 }
 
-// Settled gives the process of the daemon, 0 if none runs, and whether it answers. One that was killed has its lock for
-// another moment, and one that begins does not answer yet: so it looks until answerTime is over.
+// Settled gives the daemon's process, 0 if none runs, and whether it answers. A killed daemon holds its lock for a moment
+// more, and a new one does not answer yet: so Settled looks again until answerTime is over.
 func (d *Daemon) Settled(ctx context.Context) (pid int, up bool, err error) {
 	late := time.After(answerTime)
 	for {
@@ -83,7 +83,7 @@ func (d *Daemon) Settled(ctx context.Context) (pid int, up bool, err error) {
 	}
 }
 
-// Reap removes what a daemon that was killed has left.
+// Reap removes the file that a killed daemon has left.
 func (d *Daemon) Reap(ctx context.Context) (bool, error) {
 	if d.Dir == nil {
 		return false, nil

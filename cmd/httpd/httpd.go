@@ -1,5 +1,5 @@
 // Package httpd runs c2c serve: an HTTP server with the tools, the page, mail from outside and the streams of events.
-// It also looks after each root that it has open.
+// It also acts on the deadlines of each open root.
 package httpd
 
 import (
@@ -19,10 +19,10 @@ import (
 	"c2c/serve/webhook"
 )
 
-// Host is the daemon, and what it knows of its surroundings.
+// Host is the daemon, with its environment.
 type Host struct {
-	State  *atomicfile.Dir // where c2c keeps what is no root's
-	Files  *atomicfile.Dir // the daemon's own, in State
+	State  *atomicfile.Dir // c2c's state directory
+	Files  *atomicfile.Dir // the daemon's own directory, in State
 	Port   int
 	Getenv func(string) string
 	Cwd    string
@@ -49,7 +49,7 @@ func (h *Host) Run(ctx context.Context, within func(prepare func() error, run fu
 	}
 	defer sessions.Close()
 	var failed error
-	if err := os.Chdir("/"); err != nil { // for weeks, where somebody may want to remove a directory
+	if err := os.Chdir("/"); err != nil { // the daemon runs for weeks; its working directory must not block a removal
 		return err
 	}
 	err = within(func() error { return s.Listen(ctx) }, func(ctx context.Context) {
@@ -72,7 +72,7 @@ func (h *Host) open(root string, log inbox.Log) (*broker.Broker, error) {
 	return broker.Open(broker.ConfigOf(h.Getenv, root, log))
 }
 
-// keepAgain is how long the daemon waits before it tries again.
+// keepAgain is how long keep waits after an error.
 const keepAgain = time.Minute
 
 // keep acts on the deadlines of an open root until ctx ends or the root is gone. After an error it tries again.

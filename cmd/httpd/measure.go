@@ -9,7 +9,7 @@ import (
 	"c2c/process/survive"
 )
 
-// measure tells the statistics of the roots that the daemon has open. A root that cannot be read is left out, and logged.
+// measure writes the statistics of the daemon's open roots. It skips a root that it cannot read, and logs the error.
 func (h *Host) measure(roots func() []string) func(context.Context, io.Writer) {
 	return func(ctx context.Context, w io.Writer) {
 		var all []owed.Stats
@@ -25,11 +25,11 @@ func (h *Host) measure(roots func() []string) func(context.Context, io.Writer) {
 			}
 			all = append(all, st)
 		}
-		owed.Prometheus(w, all...) // when nobody reads it nobody can be told
+		owed.Prometheus(w, all...) // a write error has no reader
 	}
 }
 
-// statsOf opens the root and closes it again, so that measuring keeps no root open.
+// statsOf opens the root itself and closes it again, so that measuring keeps no root open.
 func (h *Host) statsOf(ctx context.Context, root string) (owed.Stats, error) {
 	b, err := h.openFor(root, h.Log)
 	if err != nil {

@@ -17,10 +17,10 @@ import (
 	"c2c/serve"
 )
 
-// answerTime is how long a daemon that runs may take to say so.
+// answerTime is how long a running daemon may take to answer.
 const answerTime = 5 * time.Second
 
-// Status is what can be said of the daemon without it.
+// Status is the daemon's state as other processes see it.
 type Status struct {
 	Running  bool      `json:"running"`
 	PID      int       `json:"pid,omitempty"`
@@ -28,18 +28,18 @@ type Status struct {
 	Port     int       `json:"port,omitempty"`
 	Version  string    `json:"version,omitempty"`
 	Build    string    `json:"build,omitempty"`
-	Other    bool      `json:"other_build,omitempty"` // than that of the c2c that is installed
+	Other    bool      `json:"other_build,omitempty"` // it runs another build than the installed c2c
 	Started  time.Time `json:"started_at,omitzero"`
 	Root     string    `json:"root,omitempty"`
 	Dir      string    `json:"dir,omitempty"`
 	Token    string    `json:"token_file,omitempty"`
 	Answers  bool      `json:"answers"`
-	Reaped   bool      `json:"reaped,omitempty"`        // a daemon that was killed had left its file
-	Stranger bool      `json:"stranger,omitempty"`      // somebody else listens at the port that clients know
-	Private  bool      `json:"token_private,omitempty"` // nobody else may read the token
+	Reaped   bool      `json:"reaped,omitempty"`        // a killed daemon had left its file
+	Stranger bool      `json:"stranger,omitempty"`      // another program listens at the port that clients know
+	Private  bool      `json:"token_private,omitempty"` // only this user may read the token
 }
 
-// Look finds out how the daemon is; installed is the program that is installed.
+// Look finds the daemon's state; installed is the installed program.
 func (d *Daemon) Look(ctx context.Context, installed string) (st Status, err error) {
 	if d.Dir == nil {
 		return st, nil
@@ -70,7 +70,7 @@ func (d *Daemon) Look(ctx context.Context, installed string) (st Status, err err
 	st.Build = procstat.BuildID(fmt.Sprintf("/proc/%d/exe", st.PID))
 	at, err := serve.ReadAt(d.State)
 	if errors.Is(err, fs.ErrNotExist) {
-		return st, nil // it begins, or is about to end
+		return st, nil // the daemon begins, or is about to end
 	}
 	st.URL, st.Port, st.Version, st.Started, st.Root, st.Dir = at.URL, at.Port, at.Version, at.Started, at.Root, at.Dir
 	if st.Build == "" && at.PID == st.PID {
@@ -84,7 +84,7 @@ func (d *Daemon) Look(ctx context.Context, installed string) (st Status, err err
 
 func address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// listens says whether anybody takes connections at a port. Nothing is sent there.
+// listens reports whether a program accepts connections at a port. It sends no data.
 func listens(ctx context.Context, port int) bool {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -95,14 +95,14 @@ func listens(ctx context.Context, port int) bool {
 	return err == nil
 }
 
-// Answers asks for the health, which needs no token.
+// Answers reports whether the daemon answers at its health path, which needs no token.
 func Answers(ctx context.Context, port int) bool {
 	said, ok := Ask(ctx, port, "/healthz", "")
 	return ok && strings.HasPrefix(said, `{"ok":true,`)
 }
 
-// Ask gets a path, with a token or without one: the beginning of the answer, and whether it is one. No proxy is asked: the
-// port is one of this machine.
+// Ask requests a path, with a token or without one. It gives the beginning of the answer; ok reports success. It uses no proxy,
+// because the port is on this machine.
 func Ask(ctx context.Context, port int, path, token string) (said string, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -122,7 +122,7 @@ func Ask(ctx context.Context, port int, path, token string) (said string, ok boo
 	return string(data), err == nil && resp.StatusCode == http.StatusOK
 }
 
-// Print writes it for a person.
+// Print writes the status for a person.
 func (st Status) Print(w io.Writer) {
 	if st.Reaped {
 		fmt.Fprintln(w, "the last HTTP daemon was killed; its port file is removed")
@@ -143,7 +143,7 @@ func (st Status) Print(w io.Writer) {
 	}
 }
 
-// WarnStranger says what to do about somebody else at the port.
+// WarnStranger says what to do about another program at the port.
 func (st Status) WarnStranger() string {
 	return fmt.Sprintf("another program listens at port %d, where clients look for c2c: they send it the token. Stop it, or run c2c serve rotate-token and c2c serve start --port 0", st.Port)
 }

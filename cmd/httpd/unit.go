@@ -9,15 +9,15 @@ import (
 	"c2c/broker/loops"
 )
 
-// PortVariable says at which port the daemon listens.
+// PortVariable sets the daemon's port.
 const PortVariable = "C2C_HTTP_PORT"
 
-// Settings are the variables of c2c that the daemon goes by.
+// Settings are the variables that the daemon obeys.
 func Settings() []string {
 	return []string{"C2C_MCP_BROKER_ROOT", loops.HopsVariable}
 }
 
-// PrintUnit prints a unit for systemd that runs a program in a directory. Nothing is written: where units are is their person's choice.
+// PrintUnit prints a systemd unit that runs a program in a directory. It writes no file: the person chooses where units are.
 func PrintUnit(out io.Writer, program, dir string, getenv func(string) string) error {
 	c2c, err := unitWord(program)
 	if err != nil {
@@ -26,7 +26,7 @@ func PrintUnit(out io.Writer, program, dir string, getenv func(string) string) e
 	if _, err := unitWord(dir); err != nil {
 		return err
 	}
-	dir = strings.ReplaceAll(dir, "%", "%%") // this is a path up to the end of the line, and no word
+	dir = strings.ReplaceAll(dir, "%", "%%") // in the unit this is a path up to the end of the line, not a word
 	_, err = io.WriteString(out, "# systemctl --user edit --force --full c2c-serve.service    (paste this, save)\n"+
 		"# systemctl --user enable --now c2c-serve.service\n"+
 		"[Unit]\nDescription=c2c over HTTP, on this machine alone\n\n"+
@@ -48,8 +48,8 @@ func PrintUnit(out io.Writer, program, dir string, getenv func(string) string) e
 	return err
 }
 
-// unitWord writes a word as systemd.syntax(7) has it: quoted, with % doubled, since systemd fills that in. It fills
-// in no $ in the path of a program, and none in Environment=.
+// unitWord writes a word by systemd.syntax(7): quoted, with % doubled, because systemd expands %. It does not expand $
+// in the path of a program, nor in Environment=.
 func unitWord(word string) (string, error) {
 	if strings.ContainsFunc(word, unicode.IsControl) {
 		return "", fmt.Errorf("%q cannot stand in a unit", word)

@@ -2,12 +2,12 @@ package man
 
 import "strings"
 
-// roff makes a man page's text of the Markdown that the pages of the help have: headings, paragraphs, lists, lines that are
-// indented by four and stay as they are, words between backquotes, and characters behind a backslash. The library that did
-// this had each start of c2cd allocate 214 kB.
+// roff converts the Markdown of the help's pages to a man page: headings, paragraphs, lists, literal lines (indented by
+// four), words between backquotes, and characters after a backslash. With a library for that, each start of c2cd allocated
+// 214 kB more.
 func roff(markdown string) string {
 	var out strings.Builder
-	first, gap, literal := false, false, false // the line before is a heading, or empty; lines stay as they are
+	first, gap, literal := false, false, false // the previous line is a heading; is empty; lines are literal
 	for line := range strings.Lines(markdown) {
 		line = strings.TrimSuffix(line, "\n")
 		if line == "" {
@@ -44,7 +44,7 @@ func roff(markdown string) string {
 	return out.String()
 }
 
-// roffLine is a line of text: one that begins with a dot or a quote would be a request.
+// roffLine escapes a line of text: a line that begins with a dot or a quote would be a roff request.
 func roffLine(text string) string {
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {
 		text = `\&` + text
@@ -54,7 +54,7 @@ func roffLine(text string) string {
 
 func roffText(text string) string { return strings.ReplaceAll(text, `\`, `\e`) }
 
-// roffInline has what stands between backquotes in bold.
+// roffInline makes text between backquotes bold.
 func roffInline(markdown string) string {
 	var out strings.Builder
 	for i, span := range strings.Split(strings.ReplaceAll(markdown, "\\`", "\x00"), "`") {

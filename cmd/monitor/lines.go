@@ -17,7 +17,7 @@ import (
 	"c2c/wake"
 )
 
-// Lines writes a line for each event.
+// Lines prints a line for each event.
 type Lines struct {
 	Out  io.Writer
 	JSON bool
@@ -27,14 +27,14 @@ type Lines struct {
 	From   string
 	Self   bool // also what Alias has sent
 	Full   bool
-	Read   bool // messages are told when they are read, not when they are stored
+	Read   bool // print messages when they are read, not when they are stored
 	Drains bool
 	Sweeps bool
 
 	id string // the session of Alias, if it has one
 }
 
-// Find looks for the session of Alias, which may be its id; false: it is not there.
+// Find finds the session of Alias, which may also be its id. It reports whether there is one.
 func (m *Lines) Find(sessions []live.Session) bool {
 	for _, s := range sessions {
 		if m.Alias != "" && (s.ID == m.Alias || s.ID == m.id || strings.EqualFold(s.Alias, m.Alias)) {
@@ -45,21 +45,21 @@ func (m *Lines) Find(sessions []live.Session) bool {
 	return m.Alias == ""
 }
 
-// Ready writes that what comes from now on is told.
+// Ready prints that Lines prints all events from now on.
 func (m *Lines) Ready() error { return m.event("monitor.ready", "") }
 
-// isMine says whether a message is for the session that the monitor is run for. A mailbox may have no session in the list.
+// isMine reports whether a message is for the session of Alias. A mailbox may have no session in the list.
 func (m *Lines) isMine(e live.Event) bool {
 	return m.Alias == "" || e.SessionID == cmp.Or(m.id, m.Alias) || strings.EqualFold(e.Message.To, m.Alias)
 }
 
-// wants says whether a message is to be shown.
+// wants reports whether Lines prints a message.
 func (m *Lines) wants(e live.Event) bool {
 	return (m.All || m.isMine(e)) && (m.From == "" || strings.EqualFold(e.Message.From, m.From)) &&
 		(m.Self || m.Alias == "" || !strings.EqualFold(e.Message.From, m.Alias))
 }
 
-// Tell writes an event, if it is wanted.
+// Tell prints an event, if the options want it.
 func (m *Lines) Tell(e live.Event) error {
 	switch e.What {
 	case live.Stored, live.Read, live.Handed, live.Back, live.Dead:
@@ -90,8 +90,8 @@ func (m *Lines) Tell(e live.Event) error {
 	return nil
 }
 
-// mail tells what has become of a message. An agent that follows the mail of one session does not want to
-// hear what that session does with it.
+// mail prints a message's change of state. An agent that follows the mail of one session does not need to know
+// what that session does with it.
 func (m *Lines) mail(e live.Event) error {
 	told := live.Stored
 	if m.Read {
@@ -119,7 +119,7 @@ func (m *Lines) mail(e live.Event) error {
 // words describe an event for a person.
 var words = map[string]string{live.Handed: "handed", live.Back: "waits again", live.Read: "read", live.Dead: "dead letter"}
 
-// others says whether more than the mail of one session is followed.
+// others reports whether Lines follows more than the mail of one session.
 func (m *Lines) others() bool { return m.All || m.Alias == "" }
 
 func (m *Lines) name(e live.Event) string { return cmp.Or(e.Alias, e.SessionID) }
@@ -128,7 +128,7 @@ func (m *Lines) session(kind, text string, e live.Event) error {
 	return m.event(kind, text, "alias", m.name(e), "session_id", e.SessionID, "reason", cmp.Or(e.Why, e.Ring.Cause), "by", e.Ring.Method)
 }
 
-// Bytes of a body in a line.
+// snippet is how many bytes of a body a line has.
 const snippet = 80
 
 // message prints a message. The original's plugin looks for these signs.
@@ -164,7 +164,7 @@ func (m *Lines) message(e live.Event) error {
 	return m.event("", fmt.Sprintf("%s  %s→%s  \"%s\"", sign, from, to, text))
 }
 
-// whole is where a text of at most so many bytes ends with a whole character.
+// whole is the greatest length, up to most bytes, at which text ends with a whole character.
 func whole(text string, most int) int {
 	if len(text) <= most {
 		return len(text)
@@ -175,16 +175,16 @@ func whole(text string, most int) int {
 	return most
 }
 
-// head begins an event in JSON: its kind, and when it was told.
+// head is the beginning of an event in JSON: its kind, and the time of printing.
 func (m *Lines) head(kind string) []byte {
 	now := time.Now()
 	return fmt.Appendf(nil, `{"event_type":%q,"monitor_ts":"%d.%03d"`, kind, now.Unix(), now.Nanosecond()/1e6)
 }
 
-// event writes one line: the text, or JSON with the pairs of names and values, without those that are empty.
+// event prints one line: the text, or JSON with the pairs of names and values, without empty values.
 func (m *Lines) event(kind, text string, pairs ...string) error {
 	if !m.JSON {
-		// One event is one line, whatever is in a body.
+		// One event is one line, even if the body has several.
 		text = strings.NewReplacer("\r\n", `\n`, "\n", `\n`, "\r", `\n`).Replace(text)
 		return m.write([]byte(time.Now().Format("[15:04:05] ") + mail.Visible(text, "\t")))
 	}

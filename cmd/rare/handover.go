@@ -12,7 +12,7 @@ import (
 	"c2c/sessions"
 )
 
-// handover gives the alias and the mail of a session that is gone to another one.
+// handover moves the alias and the mail of a gone session to another session.
 func (c *call) handover() verb {
 	force, dry := c.Bool("force"), c.Bool("dry-run")
 	check := func() error {

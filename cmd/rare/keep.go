@@ -12,7 +12,7 @@ import (
 	"c2c/cmd/cli"
 )
 
-// keep acts on what is due in a root, if no server does.
+// keep acts on due deadlines in a root, if no server does.
 func (c *call) keep(ctx context.Context, args []string) error {
 	words, err := c.Parse(args)
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package rare has the verbs of c2cd that need no large library but that people seldom type, and the work on
-// deadlines. They are not in c2c because every hook would load them.
+// deadlines. They are not in c2c, because every hook would have to load them.
 package rare
 
 import (
@@ -17,12 +17,12 @@ import (
 	"c2c/sessions"
 )
 
-// Program is what a verb reads, writes and knows of its surroundings.
+// Program has the input, output and environment of a verb.
 type Program struct {
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
 	Cwd            string
-	LockWait       time.Duration // how long to wait for another process that is writing
+	LockWait       time.Duration // how long to wait for another process's lock
 }
 
 // call is one run of a verb.
@@ -34,7 +34,7 @@ type call struct {
 	json  bool
 }
 
-// verb has the work of a verb in an open root, and the answer or the error where there is no root.
+// verb has the action of a verb in an open root, and its answer or error if there is no root.
 type verb struct {
 	do      func(context.Context) error
 	missing func() (answer any, err error)
@@ -43,7 +43,7 @@ type verb struct {
 // Names are the verbs of this package.
 var Names = []string{"handover", "sweep", "prune", "keep"}
 
-// Run runs one of them.
+// Run runs a verb of this package.
 func Run(ctx context.Context, p Program, row cli.Verb, args []string) (err error) {
 	c := &call{Program: p, Flags: cli.NewFlags(row)}
 	if row.Name == "keep" {
@@ -71,8 +71,8 @@ func (c *call) log() inbox.Log {
 	return sessions.WarningLogger(func(sentence string) { fmt.Fprintf(c.Stderr, "c2c: %s\n", sentence) })
 }
 
-// withoutRoot answers where there is no root. A verb that makes none says on standard error that it is missing: a name that was
-// mistyped would leave directories, and answer as if it were right.
+// withoutRoot answers if there is no root. A verb that must not make one says on standard error that it is missing: for a mistyped
+// name it would make directories, and answer as if the name were right.
 func (c *call) withoutRoot(v verb) (done bool, err error) {
 	root, source, err := project.FindRoot(c.Getenv, c.Cwd)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package running finds AI programs that were started without c2c and run now.
+// Package running finds running AI programs that were started without c2c.
 package running
 
 import (
@@ -16,14 +16,14 @@ import (
 	"c2c/project"
 )
 
-// Client is a client that runs in a terminal, and was not set up when it was started.
+// Client is a client in a terminal that was started before c2c was set up in it.
 type Client struct {
 	Client string
 	PID    int
 	Folder string
 }
 
-// Sentence says what its person can do.
+// Sentence tells the client's person what to do.
 func (r Client) Sentence(home string) string {
 	folder := r.Folder
 	if rest, below := strings.CutPrefix(folder, home+"/"); below && home != "" {
@@ -36,12 +36,12 @@ func (r Client) Sentence(home string) string {
 	return fmt.Sprintf("%s runs in %s already (pid %d): %s", r.Client, mail.Visible(folder, ""), r.PID, do)
 }
 
-// Unknown lists the clients of this user that run in a terminal and are no session.
+// Unknown lists the clients of this user that run in a terminal without a session.
 func Unknown(ctx context.Context, getenv func(string) string, names []string) (all []Client) {
 	known := map[string][]int{} // by folder
 	for _, t := range procstat.Terminals() {
 		i := slices.IndexFunc(names, func(name string) bool { return runs(t, client.ProgramOf(name)) })
-		if i < 0 || !slices.Contains(t.Env, "HOME="+getenv("HOME")) { // with another one it reads other settings
+		if i < 0 || !slices.Contains(t.Env, "HOME="+getenv("HOME")) { // with another HOME the client reads other settings
 			continue
 		}
 		pids, looked := known[t.Folder]
@@ -56,7 +56,7 @@ func Unknown(ctx context.Context, getenv func(string) string, names []string) (a
 	return all
 }
 
-// runs says whether a process is that of a program: its file is called so, or it is the script of an interpreter.
+// runs reports whether a process runs a program: its file has that name, or an interpreter runs a script of that name.
 func runs(t procstat.Terminal, program string) bool {
 	if filepath.Base(t.Args[0]) == program {
 		return true
@@ -65,7 +65,7 @@ func runs(t procstat.Terminal, program string) bool {
 	return interpreter && len(t.Args) > 1 && strings.TrimSuffix(filepath.Base(t.Args[1]), ".js") == program
 }
 
-// sessionsOf gives the processes of the sessions of a folder's project.
+// sessionsOf gives the processes of the sessions in a folder's project.
 func sessionsOf(ctx context.Context, getenv func(string) string, folder string) (pids []int) {
 	root, _, err := project.FindRoot(getenv, folder)
 	if err != nil {

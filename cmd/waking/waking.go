@@ -1,4 +1,4 @@
-// Package waking runs c2c wake: the daemon that wakes the sessions of a root from outside, and what is known of it.
+// Package waking runs c2c wake, the daemon that wakes the sessions of a root from outside, and describes its state.
 package waking
 
 import (
@@ -14,13 +14,13 @@ import (
 	"c2c/wake/daemon"
 )
 
-// Daemon is the wake daemon of a root. A command that starts, stops or asks it has one, too.
+// Daemon is the wake daemon of a root. Commands also use it to start, stop and query the daemon.
 type Daemon struct {
 	daemon.Daemon
 	Broker *broker.Broker // nil: there is no root
 }
 
-// New is the wake daemon of an open root, or of none.
+// New makes the Daemon of an open root; b may be nil.
 func New(b *broker.Broker) *Daemon {
 	var dir *atomicfile.Dir
 	if b != nil {
@@ -29,7 +29,7 @@ func New(b *broker.Broker) *Daemon {
 	return &Daemon{daemon.Wake(dir), b}
 }
 
-// Serve wakes sessions until ctx ends or somebody stops the daemon.
+// Serve wakes sessions until ctx ends or a command stops the daemon.
 func (d *Daemon) Serve(ctx context.Context, r *ringer.Ringer) error {
 	return d.Run(ctx, func(ctx context.Context) {
 		r.Log.Info("wake daemon runs", "process", os.Getpid(), "root", d.Broker.Root(), "min-inject-gap", r.Gap)
@@ -40,7 +40,7 @@ func (d *Daemon) Serve(ctx context.Context, r *ringer.Ringer) error {
 	})
 }
 
-// Status is what is known of the daemon.
+// Status is the daemon's state as other processes see it.
 type Status struct {
 	PID      int      `json:"pid,omitempty"` // 0: no daemon runs
 	Root     string   `json:"root"`
@@ -56,7 +56,7 @@ type Target struct {
 	LastRing   wake.Ring `json:"last_ring,omitzero"` // by the daemon or by another ringer
 }
 
-// Look finds out whether the daemon of a root runs, and which sessions it may ring.
+// Look finds whether the daemon of a root runs, and which sessions it may ring.
 func (d *Daemon) Look(ctx context.Context, root string) (st Status, err error) {
 	st = Status{Root: root, Sessions: []Target{}}
 	if st.PID, err = d.PID(); err != nil || d.Broker == nil {
