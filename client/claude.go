@@ -8,9 +8,9 @@ import (
 // ChannelCapability is the MCP capability of a server that pushes messages into the client's sessions.
 const ChannelCapability = "claude/channel"
 
-// claude is Claude Code. It sets the variable for hooks and tools at each call, so it is right there;
-// its MCP server keeps the value it started with, which /clear and /resume make stale. The broker
-// therefore asks for a mailbox bound to the client's process before it asks the variable.
+// claude is Claude Code. It sets SessionEnv for hooks and tools at each call, so the variable is right there.
+// Its MCP server keeps the value that it started with, which /clear and /resume make stale. So the broker
+// first looks for a mailbox bound to the client's process, and reads the variable only if there is none.
 func claude() Profile {
 	return Profile{
 		Name:           "claude",
@@ -23,15 +23,15 @@ func claude() Profile {
 		ShellEnv:       true,
 		ProcessEnv:     "CLAUDE_PID",
 		Mod:            true,
-		ReadsHooksAnew: true, // seen with 2.1.329
+		ReadsHooksAnew: true, // measured with 2.1.329
 		Doing:          ClaudeDoing,
 		DoingDir:       "sessions",
 		Inherited:      []string{"CLAUDECODE", "CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN"},
-		// Measured with 2.1.329: from 50,000 UTF-16 units on, the texts of an answer counted together, the
-		// model gets a file name and 2 KB. At four characters to a token 25,000 tokens are more.
+		// Measured with 2.1.329: if the texts of an answer have 50,000 UTF-16 units or more together, the model
+		// gets a file name and 2 KB. The limit of 25,000 tokens, at four characters each, is higher.
 		Answer:       40_000,
 		AnswerTokens: "MAX_MCP_OUTPUT_TOKENS",
-		// Measured with 2.1.329: of more than 30,000 bytes the model gets a file name and the beginning.
+		// Measured with 2.1.329: if there are more than 30,000 bytes, the model gets a file name and the beginning.
 		Shell:       28_000,
 		ShellMax:    "BASH_MAX_OUTPUT_LENGTH",
 		ConfigEnv:   "CLAUDE_CONFIG_DIR",
@@ -44,7 +44,7 @@ func claude() Profile {
 	}
 }
 
-// ClaudeRecord is what a process of Claude Code says of itself in <config>/sessions/<pid>.json.
+// ClaudeRecord is what a process of Claude Code writes about itself in <config>/sessions/<pid>.json.
 type ClaudeRecord struct {
 	PID             int
 	SessionID       string
@@ -52,20 +52,20 @@ type ClaudeRecord struct {
 	StatusUpdatedAt int64 // in milliseconds
 }
 
-// ReadClaudeRecord reads such a file; ok is false when it is missing or damaged.
+// ReadClaudeRecord reads such a file; ok is false if it is missing or damaged.
 func ReadClaudeRecord(path string) (r ClaudeRecord, ok bool) {
 	ok = readJSON(path, &r)
 	return r, ok
 }
 
-// ClaudeDoing is Profile.Doing of Claude Code. One of its processes has one session at a time.
+// ClaudeDoing is Profile.Doing for Claude Code, whose processes have one session at a time.
 func ClaudeDoing(config string, pid int, _ string) (d Doing) {
 	r, ok := ReadClaudeRecord(filepath.Join(config, "sessions", strconv.Itoa(pid)+".json"))
 	if !ok || r.PID != pid || r.Status == "" {
 		return d
 	}
 	if d.Word = r.Status; d.Word != Idle && d.Word != Waiting {
-		d.Word = Busy // it also has words for kinds of being busy
+		d.Word = Busy // Claude Code has several words for busy
 	}
 	d.Since = millis(r.StatusUpdatedAt)
 	return d

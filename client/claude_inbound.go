@@ -7,17 +7,17 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
-// What the person of a Claude Code may have it do with what other sessions write (crossSessionInbound).
+// What a person can set Claude Code to do with messages from other sessions (crossSessionInbound).
 const (
-	ClaudeHolds   = "hold" // until they accept it
+	ClaudeHolds   = "hold" // until the person accepts the message
 	ClaudeRefuses = "refuse"
 )
 
-// maxSettings bounds a file of settings, in bytes.
+// maxSettings bounds a settings file, in bytes.
 const maxSettings = 1 << 20
 
-// ClaudeInbound is ClaudeHolds, ClaudeRefuses, or "" where the client takes what other sessions write. The strictest of
-// its files counts, since a project may only tighten the setting of its person (2.1.329).
+// ClaudeInbound returns ClaudeHolds, ClaudeRefuses, or "" if the client takes messages of other sessions. The strictest of
+// its settings files counts, because a project may only tighten the person's setting (2.1.329).
 func ClaudeInbound(config string, getenv func(string) string) (inbound string) {
 	files := []string{filepath.Join(config, "settings.json"), "/etc/claude-code/managed-settings.json",
 		"/Library/Application Support/ClaudeCode/managed-settings.json"}
@@ -35,7 +35,7 @@ func ClaudeInbound(config string, getenv func(string) string) (inbound string) {
 	return inbound
 }
 
-// inboundIn is "" for a file that is not there, or that the client cannot read either.
+// inboundIn returns the setting in a file; "" if the file is missing, or the client cannot read it either.
 func inboundIn(path string) string {
 	var settings struct {
 		Inbound string `json:"crossSessionInbound"`

@@ -10,9 +10,9 @@ import (
 	"c2c/process/procstat"
 )
 
-// codex is Codex. Its threads share a daemon that has the environment of whichever terminal started
-// first, so the variable may name another thread: only what Codex says in the call itself counts. For the
-// shells of its tools it sets the variable at each call.
+// codex is Codex. Its threads share a daemon with the environment of the terminal that started it, so the
+// variable may name another thread: only what Codex says in the call itself counts. In the shells of its
+// tools Codex sets the variable at each call.
 func codex() Profile {
 	return Profile{
 		Name:          "codex",
@@ -26,11 +26,11 @@ func codex() Profile {
 		Daemon:        "app-server",
 		Open:          codexOpen,
 		Inherited:     []string{"CODEX_SESSION_ID"},
-		// Measured with 0.169.0: from 12,000 bytes on, the texts of an answer counted together, the middle is
-		// cut out for a model that it has no metadata of; for gpt-5.5 from 48,000 on.
+		// Measured with 0.169.0: if the texts of an answer have 12,000 bytes or more together, Codex cuts out the
+		// middle for a model that it has no metadata of; for gpt-5.5 the limit is 48,000.
 		Answer:     9500,
 		ResultMail: true, // its hook would only announce it
-		// Of more than 10,000 bytes for a model that it does not know; for gpt-5.5, of 40,000.
+		// It cuts more than 10,000 bytes for a model that it does not know; for gpt-5.5 the limit is 40,000.
 		Shell:     9000,
 		ConfigEnv: "CODEX_HOME",
 		ConfigDir: ".codex",
@@ -38,16 +38,16 @@ func codex() Profile {
 	}
 }
 
-// CodexLine begins the line with which a ringer starts a turn. Beside that line the model gets mail that the client shows to
-// nobody.
+// CodexLine begins the line with which a ringer starts a turn. With that line the model gets mail that the client does not
+// show to its person.
 const CodexLine = "c2c: mail from "
 
-// CodexLocks is where Codex holds a lock file for each thread that it has open, from its start to its end:
+// CodexLocks is the directory in which Codex keeps a lock file for each thread, open as long as the thread is:
 // <CODEX_HOME>/thread-writer-locks/<thread>.lock.
 const CodexLocks = "thread-writer-locks"
 
-// codexOpen gives the threads that a process of Codex has open. The process may also be the script that npm puts before
-// it.
+// codexOpen returns the threads that a process of Codex has open. The process may also be npm's launcher script, with Codex
+// as its child.
 func codexOpen(pid int) (open map[string]bool, known bool) {
 	open = map[string]bool{}
 	add := func(pid int) bool {

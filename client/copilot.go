@@ -1,7 +1,7 @@
 package client
 
-// copilot is GitHub Copilot CLI. It starts an MCP server for each session, after /clear too, so that the variable
-// there is always right.
+// copilot is GitHub Copilot CLI. It starts an MCP server for each session, after /clear too, so the variable is always
+// right there.
 func copilot() Profile {
 	return Profile{
 		Name:          "copilot",
@@ -15,8 +15,8 @@ func copilot() Profile {
 		SharedProcess: true,
 		Plugin:        true,
 		Inherited:     []string{"COPILOT_LOADER_PID"},
-		// Measured with 1.0.102: of more than 20,000 bytes or so, of a tool's answer as of a shell's output, the model
-		// gets a file name and 500 characters; of 19,122 all.
+		// Measured with 1.0.102: if a tool's answer or a shell's output has more than about 20,000 bytes, the model gets
+		// a file name and 500 characters; it got 19,122 bytes whole.
 		Answer:    18_000,
 		Shell:     18_000,
 		ConfigEnv: "COPILOT_HOME",

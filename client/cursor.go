@@ -1,14 +1,14 @@
 package client
 
-// cursor is Cursor, the editor and its CLI (cursor-agent), by its documentation of 2026-11: neither could be run here.
-// Nothing in a tool call says the conversation. A process, which is a window of the editor or a CLI, has one mailbox.
+// cursor is Cursor, the editor and its CLI (cursor-agent), by its documentation of 2026-11: we could run neither.
+// A tool call does not name the conversation. A process, which is a window of the editor or a CLI, has one mailbox.
 func cursor() Profile {
 	return Profile{
 		Name:        "cursor",
-		Program:     "cursor-agent", // the other one opens the editor and ends
+		Program:     "cursor-agent", // the program "cursor" opens the editor and ends
 		Info:        "cursor",
 		AliasPrefix: "cursor",
-		ResultMail:  true, // a call does not tell a subagent, and its hooks only announce
+		ResultMail:  true, // its hooks only announce mail; a call does not show whether a subagent makes it
 		ProjectEnv:  "CURSOR_PROJECT_DIR",
 		ConfigDir:   ".cursor",
 		Resume:      "cursor-agent --resume",

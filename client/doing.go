@@ -2,26 +2,26 @@ package client
 
 import "time"
 
-// What a session does now. Reports of its hooks, its plugin or its client's server are recorded with the session; what the
-// client writes into files of its own is read from them.
+// What a session does now. c2c records reports of hooks, of a plugin or of the client's server with the session, and reads
+// the files that the client itself writes.
 const (
 	Busy    = "busy"    // a turn runs
-	Idle    = "idle"    // none does
-	Waiting = "waiting" // a dialog is open: its person has to answer
+	Idle    = "idle"    // no turn runs
+	Waiting = "waiting" // a dialog is open: the person has to answer
 )
 
-// Doing is what a client's own files say that a session does: Busy, Idle or Waiting, or "" when they do not tell.
+// Doing is what a session does according to the client's own files: Busy, Idle or Waiting, or "" if they do not say.
 type Doing struct {
 	Word  string
 	Since time.Time // zero: not known
-	// Answered is when the session's model has answered last, if the files tell.
+	// Answered is the time of the last answer of the session's model, if the files say.
 	Answered time.Time
 }
 
-// InTurn says whether a turn runs, perhaps with a dialog open in it.
+// InTurn reports whether a turn runs, perhaps with an open dialog.
 func (d Doing) InTurn() bool { return d.Word == Busy || d.Word == Waiting }
 
-// millis is a time in a client's file, in milliseconds; zero for one that JSON could not write.
+// millis converts a time in a client's file, in milliseconds; it returns zero for a time that JSON cannot hold.
 func millis(n int64) time.Time {
 	if at := time.UnixMilli(n); n > 0 && at.Year() < 10_000 {
 		return at

@@ -1,7 +1,7 @@
 package client
 
-// gemini is Gemini CLI. Only its hooks are told the session, so the MCP server and the shells of its tools know it by
-// the process. /clear and /resume keep the process. The client starts itself anew, and the second process has the session.
+// gemini is Gemini CLI. It names the session only to its hooks, so the MCP server and the shells of its tools know it by
+// the process. /clear and /resume keep the process. The client starts itself again, and the second process has the session.
 func gemini() Profile {
 	return Profile{
 		Name:        "gemini",
@@ -11,10 +11,10 @@ func gemini() Profile {
 		InTurn:      "its hook brings the message at the next tool call, or at the end of the turn",
 		ChildHooks:  true,
 		Inherited:   []string{"GEMINI_CLI", "GEMINI_CLI_NO_RELAUNCH", "GEMINI_SESSION_ID", "GEMINI_PROJECT_DIR", "GEMINI_CWD", "GEMINI_PLANS_DIR"},
-		// Of more than 40,000 characters the model of 0.61.0 gets the first fifth and the last part, and a file name. In
-		// a shell's output the mail that a hook adds is counted with it.
+		// With 0.61.0, if there are more than 40,000 characters, the model gets the first fifth, the last part, and a
+		// file name. In a shell's output the mail that a hook adds counts, too.
 		Answer: 38_000,
-		// It takes JSON in the first text of an answer for structured content, which has to be an object.
+		// Gemini CLI takes JSON in the first text of an answer for structured content, which must be an object.
 		NoArrays:        true,
 		Shell:           15_000,
 		ConfigParentEnv: "GEMINI_CLI_HOME",

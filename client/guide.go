@@ -1,27 +1,27 @@
 package client
 
-// Guide is what people want to know of a client before they use it with c2c: docs/clients.md is made of these.
-// c2c links none of it: only c2cd and the tests call Guides.
+// Guide is what people want to know about a client before they use it with c2c: docs/clients.md is made from these.
+// c2c links none of them: only c2cd and the tests call Guides.
 type Guide struct {
 	Client string // Profile.Name
-	Title  string // the name that its maker gives it
-	// Package is its npm package, Tested the version that the tests run, Date the day when it was measured. Without the
-	// first two it could not be run, and all is from its documentation.
+	Title  string // the name that its maker uses
+	// Package is its npm package, Tested the version that the tests run, Date the day of the measurements. If Package and
+	// Tested are empty, we could not run the client, and all is from its documentation.
 	Package, Tested, Date string
-	// Active, Idle and Last say how mail reaches a session that works, one that waits for its person, and either when
-	// that way is missing. Receipt is what proves that the client has it, Answer what tells that its model has answered.
+	// Active says how mail reaches a session that works, Idle a session that waits for its person, Last either of them if
+	// that way is missing. Receipt is the proof that the client has the mail, Answer the proof that its model has answered.
 	Active, Idle, Last, Receipt, Answer string
-	Sees                                string   // what the recorded screens (e2e/testdata/screens) do not say of what its person sees
-	SetUp                               string   // what c2c install puts where, and what the client asks its person
+	Sees                                string   // what its person sees beyond the recorded screens (e2e/testdata/screens)
+	SetUp                               string   // what c2c install writes, and what the client asks its person
 	Quirks                              []string // what may surprise a person
 }
 
-// Guides lists them in the order of All. A new client gets a line here, too.
+// Guides returns all guides in the order of All. A new client gets an entry here, too.
 func Guides() []Guide {
 	return []Guide{claudeGuide(), codexGuide(), opencodeGuide(), copilotGuide(), qwenGuide(), kimiGuide(), geminiGuide(), cursorGuide()}
 }
 
-// FindGuide gives the guide of a client, an empty one when there is none.
+// FindGuide returns the guide of a client, an empty one if there is none.
 func FindGuide(name string) (found Guide) {
 	for _, g := range Guides() {
 		if g.Client == name {

@@ -1,9 +1,9 @@
 package client
 
-// kimi is Kimi Code (npm @moonshot-ai/kimi-code), not the older kimi-cli of Python. Nothing in a tool call or in the
-// environment of its MCP server says the session: a window has one mailbox, which its hooks bind to the session that
-// it shows. `kimi web` is one process for many sessions, with one MCP server: there each has a mailbox by what its hooks
-// say, and a tool call says which one only while there is one.
+// kimi is Kimi Code (npm @moonshot-ai/kimi-code), not the older kimi-cli in Python. Neither a tool call nor the
+// environment of its MCP server names the session: a window has one mailbox, which its hooks bind to the session that
+// it shows. `kimi web` is one process for many sessions, with one MCP server. There the hooks name the session, and each
+// session has a mailbox; c2c knows the session of a tool call only while there is just one.
 func kimi() Profile {
 	return Profile{
 		Name:          "kimi",
@@ -14,7 +14,7 @@ func kimi() Profile {
 		DetachedHooks: true,
 		Doing:         kimiDoing,
 		Servers:       "server/instances",
-		// Measured with 2.1.0, of a tool's answer as of a shell's output: of more than 50,000 characters the model gets a
+		// Measured with 2.1.0: if a tool's answer or a shell's output has more than 50,000 characters, the model gets a
 		// file name and 5,000 of them.
 		Answer:    45_000,
 		Shell:     45_000,
@@ -22,7 +22,7 @@ func kimi() Profile {
 		ConfigDir: ".kimi-code",
 		Resume:    "kimi --session",
 		OneShot:   []string{"-p", "--prompt"},
-		Wire:      []string{"kimi", "--wire"}, // the older one; Kimi Code does not know the option
+		Wire:      []string{"kimi", "--wire"}, // the older kimi-cli; Kimi Code does not know the option
 	}
 }
 

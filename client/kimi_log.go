@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// Below a session's directory each agent has one of its own, called by its id, with its log.
+// Each agent has a directory below its session's directory, named by the agent's id, with the agent's log.
 const (
 	KimiOwn = "main" // the session's own agent
 	KimiLog = "wire.jsonl"
 )
 
-// KimiAgents gives the directories of a session's agents.
+// KimiAgents returns the directories of a session's agents.
 func KimiAgents(config, session string) (dirs []string) {
 	sessions := filepath.Join(config, "sessions")
 	projects, _ := os.ReadDir(sessions)
 	for _, project := range projects {
 		dir := filepath.Join(sessions, project.Name(), session, "agents")
-		agents, _ := os.ReadDir(dir) // the session is in one of them
+		agents, _ := os.ReadDir(dir) // only one project has the session
 		for _, agent := range agents {
 			dirs = append(dirs, filepath.Join(dir, agent.Name()))
 		}
@@ -34,7 +34,7 @@ type kimiLine struct {
 	Event        struct{ Type, FinishReason string }
 }
 
-// kimiDoing is Profile.Doing of Kimi Code, by the log of the session's own agent.
+// kimiDoing is Profile.Doing for Kimi Code. It reads the log of the session's own agent.
 func kimiDoing(config string, _ int, session string) (d Doing) {
 	if session == "" || session != filepath.Base(session) {
 		return d
@@ -47,13 +47,13 @@ func kimiDoing(config string, _ int, session string) (d Doing) {
 	return d
 }
 
-// KimiAnswered is when the model of a session has answered last, by the log of the session's own agent.
+// KimiAnswered returns the time of the last answer of a session's model, from the log of the session's own agent.
 func KimiAnswered(config, session string) time.Time { return kimiDoing(config, 0, session).Answered }
 
-// kimiLogged says what an agent does, by its log. A dialog is a request; any other line of its kind, or of the turn, answers it.
+// kimiLogged reads from an agent's log what it does. A dialog is a request; any other interaction, or a line of the turn, ends it.
 func kimiLogged(log string) (d Doing) {
 	var turn, answered time.Time
-	d.Word = Idle // a session is known since its first prompt: before that no turn runs
+	d.Word = Idle // c2c knows a session from its first prompt on: before that no turn runs
 	for _, r := range Records[kimiLine](log) {
 		at := millis(r.Time)
 		if r.Event.Type == "content.part" || r.Type == "turn.ended" && r.Reason == "completed" {
@@ -75,7 +75,7 @@ func kimiLogged(log string) (d Doing) {
 	return d
 }
 
-// KimiTurn says by the log of an agent whether a turn of it runs, and whether a Stop hook may run now: its model has
+// KimiTurn reports, from an agent's log, whether a turn runs, and whether a Stop hook may run now: the model has
 // answered and calls no tool, and the turn is not over.
 func KimiTurn(log string) (runs, stops bool) {
 	for _, r := range Records[kimiLine](log) {

@@ -9,23 +9,23 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
-// LogTail is how much of a log is read, in bytes.
+// LogTail is how much of a log Records reads, in bytes.
 const LogTail = 1 << 20
 
-// Records reads the end of a log of JSON lines. It gives each with its line.
+// Records reads the end of a log of JSON lines. It yields each line with the record in it.
 func Records[T any](log string) iter.Seq2[[]byte, T] {
 	return func(yield func([]byte, T) bool) {
 		for line := range bytes.Lines(Tail(log, LogTail)) {
 			var r T
-			if json.Unmarshal(line, &r) == nil && !yield(line, r) { // the first may be a part of a line
+			if json.Unmarshal(line, &r) == nil && !yield(line, r) { // the first may be only part of a line
 				return
 			}
 		}
 	}
 }
 
-// Tail gives the end of a file in which a client writes a line for each thing that happens, at most so many bytes;
-// nil when it cannot be read. The first line may be a part of one.
+// Tail returns the end of a client's log with one line for each event, at most so many bytes; nil if it cannot read
+// the file. The first line may be incomplete.
 func Tail(path string, most int64) []byte {
 	f, size, err := atomicfile.OpenForeign(path)
 	if err != nil {

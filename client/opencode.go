@@ -1,7 +1,7 @@
 package client
 
-// opencode is OpenCode. It tells its MCP server nothing of the session; a plugin of ours in it adds an argument
-// to each call, and sets the variable for the shells of its tools.
+// opencode is OpenCode. It does not name the session to its MCP server; our plugin in it adds an argument to each
+// call, and sets the variable for the shells of its tools.
 func opencode() Profile {
 	return Profile{
 		Name:            "opencode",
@@ -13,12 +13,12 @@ func opencode() Profile {
 		SessionArgument: "_session_id",
 		SharedProcess:   true,
 		Plugin:          true,
-		// The original writes it. What else it says, a session's id and a root, is not read: whoever made the project
-		// could name those of others.
+		// The original writes this file. c2c does not read the session id and the root in it: the author of the project
+		// could name other people's.
 		ProjectFile: ".opencode/c2c-plugin.json",
 		Inherited:   []string{"OPENCODE", "OPENCODE_PID", "OPENCODE_RUN_ID", "OPENCODE_PROCESS_ROLE"},
-		// Measured with 1.18.33: of more than 51,200 bytes or 2,000 lines, of a tool's answer as of a shell's output,
-		// the model gets a file name and some of it.
+		// Measured with 1.18.33: if a tool's answer or a shell's output has more than 51,200 bytes or 2,000 lines, the
+		// model gets a file name and a part of it.
 		Answer:          48_000,
 		Shell:           48_000,
 		ShellLine:       25,

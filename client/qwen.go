@@ -1,9 +1,9 @@
 package client
 
-// qwen is Qwen Code. Its MCP server keeps the variable that it started with, which /clear and /resume make stale;
-// the file of the process is right. Under -p there is no such file, and one session. Hooks and the shells of its
-// tools are given the variable at each call. Hooks are not told the client's process, only that of its launcher, which
-// starts it by way of another.
+// qwen is Qwen Code. Its MCP server keeps the variable that it started with, which /clear and /resume make stale; the
+// file of the process is right. With -p there is no such file, but only one session. The client sets the variable for
+// hooks and the shells of its tools at each call. It tells hooks the process of its launcher, not its own; the launcher
+// starts the client through a third process.
 func qwen() Profile {
 	return Profile{
 		Name:          "qwen",
@@ -18,11 +18,11 @@ func qwen() Profile {
 		DetachedHooks: true,
 		Inherited: []string{"QWEN_CODE", "QWEN_CODE_AGENT_ID", "QWEN_CODE_LAUNCHER_PID", "QWEN_CODE_PROMPT_ID", "QWEN_CODE_PROJECT_DIR", "QWEN_CODE_NO_RELAUNCH",
 			"QWEN_CODE_MESSAGING_SOCKET", "QWEN_CODE_MESSAGING_TOKEN"},
-		// Of more than 25,000 characters the model of 0.24.4 gets a file name and some of them. At the fifth call in
-		// a row with the same arguments it asks its person whether that is a loop.
+		// With 0.24.4, if there are more than 25,000 characters, the model gets a file name and some of them. At the fifth
+		// call in a row with the same arguments Qwen Code asks the person whether that is a loop.
 		Answer: 24_000,
-		// When a command ends at once, it loses in silence what is behind the first 4,096 bytes (a line break
-		// counts as two); of a command that ends a second later it passes on 30,000.
+		// If a command ends at once, Qwen Code silently loses what follows the first 4,096 bytes (a line break counts as
+		// two); if the command ends a second later, it passes on 30,000.
 		Shell:     3000,
 		ShellLine: 8,
 		ConfigEnv: "QWEN_HOME",

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// QwenNotes gives the texts that other sessions have written, as the lines of a session's record show them.
+// QwenNotes returns the texts from other sessions in the lines of a session's record.
 func QwenNotes(lines []byte) (texts []string) {
 	for line := range bytes.Lines(lines) {
 		if !bytes.Contains(line, []byte(`"notification"`)) {
@@ -27,7 +27,7 @@ func QwenNotes(lines []byte) (texts []string) {
 	return texts
 }
 
-// QwenShows reports whether a message with this envelope is in one of such texts. The client has made "&lt;" of each "<" in it.
+// QwenShows reports whether one of these texts has a message with this envelope. The client replaces each "<" by "&lt;".
 func QwenShows(texts []string, envelope string) bool {
 	part := strings.ReplaceAll(envelope, "<", "&lt;")
 	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, part) })

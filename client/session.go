@@ -10,17 +10,17 @@ import (
 	"c2c/process/procstat"
 )
 
-// maxFile bounds such a file.
+// maxFile bounds a file that readJSON reads, in bytes.
 const maxFile = 64 << 10
 
-// processFile is what a process of a client says of itself in a file.
+// processFile is what a process of a client writes about itself in a file.
 type processFile struct {
 	PID, Port int
 	SessionID string
 }
 
-// SessionOf gives the id of the session that a process of the client has now, by the client's own file; "" when it
-// does not say.
+// SessionOf returns the id of the session that a process of the client has now, from the client's own file; "" if the
+// file does not say.
 func (p Profile) SessionOf(pid int, getenv func(string) string) string {
 	if p.SessionFile == "" || pid <= 0 || getenv == nil {
 		return ""
@@ -33,7 +33,7 @@ func (p Profile) SessionOf(pid int, getenv func(string) string) string {
 	return said.SessionID
 }
 
-// ProposedAlias gives the alias that the project in dir proposes for a session of the client; "" when it does not.
+// ProposedAlias returns the alias that the project in dir proposes for a session of the client, or "".
 func (p Profile) ProposedAlias(dir string) string {
 	var said struct{ Alias string }
 	if p.ProjectFile == "" || !readJSON(filepath.Join(dir, p.ProjectFile), &said) {
@@ -42,15 +42,15 @@ func (p Profile) ProposedAlias(dir string) string {
 	return said.Alias
 }
 
-// readJSON reads a file that is not ours.
+// readJSON reads a file of another program, and reports whether that worked.
 func readJSON(path string, into any) bool {
 	data, err := atomicfile.ReadForeign(path, maxFile)
 	return err == nil && json.Unmarshal(data, into) == nil
 }
 
-// Server gives the port on which a process of the client serves many sessions to programs of this machine, by the
-// client's own file; ok is false when it does not. The file may be an old one, or of another container: so the process has
-// to listen there.
+// Server returns the port on which a process of the client serves many sessions to programs of this machine, from the
+// client's own file; ok is false if there is none. The file may be old, or from another container, so Server checks that
+// the process listens on the port.
 func (p Profile) Server(pid int, getenv func(string) string) (port int, ok bool) {
 	if p.Servers == "" || pid <= 0 || getenv == nil {
 		return 0, false
@@ -67,7 +67,7 @@ func (p Profile) Server(pid int, getenv func(string) string) (port int, ok bool)
 	return 0, false
 }
 
-// Shared says whether a process of the client serves many sessions, so that it does not tell which one calls.
+// Shared reports whether a process of the client serves many sessions, so that the process does not show which one calls.
 func (p Profile) Shared(pid int, getenv func(string) string) bool {
 	_, serves := p.Server(pid, getenv)
 	return p.SharedProcess || serves

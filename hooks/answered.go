@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// TellsAnswers says whether the client's hooks tell when its model has answered.
+// TellsAnswers reports whether the client's hooks show when its model has answered.
 func (e Event) TellsAnswers() bool { return e.protocol.answered != nil }
 
-// Answered is when the session's model has answered, by this event, which happened now; zero: it tells nothing of that.
+// Answered returns the time at which the session's model answered, if this event, which happened now, shows it; else zero.
 func (e Event) Answered(config string, now time.Time) time.Time {
 	if e.protocol.answered == nil {
 		return time.Time{}
@@ -16,13 +16,13 @@ func (e Event) Answered(config string, now time.Time) time.Time {
 	return e.protocol.answered(e, config, now)
 }
 
-// ScriptEnv is set for c2c by a hook script that calls it for an answer of the model, too.
+// ScriptEnv is set by a hook script that runs c2c also to record an answer of the model.
 const ScriptEnv = "C2C_HOOK_ANSWERS"
 
-// RunsScript says whether the client's hooks run the script, which calls c2c only when there may be something to do.
+// RunsScript reports whether the client's hooks run the script, which starts c2c only if there may be something to do.
 func (e Event) RunsScript() bool { return e.protocol.script }
 
-// MayAnswer says whether Answered may tell something.
+// MayAnswer reports whether Answered may return a time.
 func (e Event) MayAnswer() bool {
 	switch e.Name {
 	case "PostToolUse", "Stop", "UserPromptSubmit", "AfterTool", "AfterAgent", "Notification":
@@ -31,7 +31,7 @@ func (e Event) MayAnswer() bool {
 	return false
 }
 
-// Failure is why the session's model gave no answer, in words of its client; "" for any other event.
+// Failure returns why the session's model gave no answer, in the client's words; "" for any other event.
 func (e Event) Failure() string {
 	if e.Name != "StopFailure" || e.AgentID != "" && !e.agentUnknown {
 		return ""
@@ -48,8 +48,8 @@ func (e Event) Failure() string {
 	return strings.Join(parts, ": ")
 }
 
-// byTools is the time of an answer that called a tool, or that a turn has ended with. The model has answered before a tool ran:
-// of several that ran beside each other, one may end behind mail that the end of another one has brought.
+// byTools returns the time of an answer that called a tool, or that ended a turn. The model answered before the tool ran: if
+// several tools run in parallel, the hook of one may bring mail before another one ends.
 func byTools(e Event, _ string, now time.Time) time.Time {
 	if e.AgentID != "" && !e.agentUnknown {
 		return time.Time{}

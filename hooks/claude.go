@@ -6,13 +6,13 @@ import (
 	"c2c/client"
 )
 
-// PluginEnv is set for the hooks of a plugin from the client's marketplace, by Claude Code and by Codex (0.169.0).
+// PluginEnv is the variable that Claude Code and Codex (0.169.0) set for the hooks of a plugin from their marketplace.
 const PluginEnv = "CLAUDE_PLUGIN_ROOT"
 
-// claude is Claude Code 2.1.329. It replaces more than 10,000 characters of context, in UTF-16 units, by
-// a pointer to a file. A subagent's hook would put mail in front of the subagent. A Stop hook that answered
-// its own continuation would never let the turn end. What a SessionStart hook shows would lie beside an
-// empty prompt, and be gone if nobody types: the session is rung for it.
+// claude is Claude Code 2.1.329. It replaces more than 10,000 characters of context, in UTF-16 units, with a
+// pointer to a file. A subagent's hook would show the mail to the subagent. A Stop hook that answered its own
+// continuation would never let the turn end. If a SessionStart hook showed mail, the model would get it only with
+// the next prompt, and never if the person types none: so a ringer rings the session instead.
 func claude() protocol {
 	return protocol{
 		name:   "claude",

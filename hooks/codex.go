@@ -2,9 +2,9 @@ package hooks
 
 import "c2c/client"
 
-// codex is Codex 0.169.0. It shows hook context to its model with a developer's authority, which the words
-// of a peer must not have: only a Stop hook, whose reason comes as a user message, carries bodies. That
-// reason is cut at about 10 KB.
+// codex is Codex 0.169.0. It shows hook context to its model with a developer's authority, which a peer's
+// words must not have. So only a Stop hook, whose reason comes as a user message, carries bodies. Codex cuts
+// that reason at about 10 KB.
 func codex() protocol {
 	return protocol{
 		name:   "codex",
@@ -21,7 +21,7 @@ func codex() protocol {
 		},
 		encode:   blockOrContext,
 		answered: byTools,
-		rung:     "Stop", // "Blocked by hook" stands above its answer
+		rung:     "Stop", // Codex shows "Blocked by hook" above the answer
 		carries:  client.CodexLine,
 	}
 }

@@ -6,10 +6,10 @@ import (
 	"c2c/client"
 )
 
-// copilot is GitHub Copilot CLI 1.0.102. Events whose names begin with a capital letter get and take the fields of
-// Claude Code's. What PostToolUse adds stands behind the tool's result; the reason of Stop becomes the next prompt. What
-// UserPromptSubmit adds has a tag of the system around it, and is lost when the prompt is the client's own, that a
-// command in the background has ended. In a subagent each event has agent_id.
+// copilot is GitHub Copilot CLI 1.0.102. Events whose names begin with a capital letter have the same fields as Claude
+// Code's, and take the same answers. What PostToolUse adds stands behind the tool's result; the reason of Stop becomes the
+// next prompt. What UserPromptSubmit adds stands in a system tag. It is lost if the prompt is the client's own notice that
+// a background command has ended. In a subagent each event has agent_id.
 func copilot() protocol {
 	return protocol{
 		name:   "copilot",
@@ -25,7 +25,7 @@ func copilot() protocol {
 			}
 			return nothing
 		},
-		// What its extension is not told: it tells when the dialog is closed.
+		// The extension does not see a dialog open; it reports when the dialog is closed.
 		does: func(e Event) string {
 			if e.Name == "Notification" && e.Notification == "permission_prompt" {
 				return client.Waiting

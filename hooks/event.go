@@ -1,10 +1,10 @@
 // Package hooks speaks the clients' hook protocols: it reads the event that a
-// client writes to a hook's standard input and makes the answer that puts mail
-// in front of its model. It holds the hook script that install puts in place.
+// client writes to a hook's standard input, and makes the answer that shows mail
+// to the client's model. It embeds the hook script that install writes.
 //
-// What only one client does stands in the file with its name.
+// Each client has a file with its name for what only that client does.
 //
-// Nothing here touches a mailbox, and everything may be called at once.
+// The package touches no mailbox. Goroutines may call everything at once.
 package hooks
 
 import (
@@ -19,44 +19,44 @@ import (
 	"c2c/inbox/mail"
 )
 
-// maxEvent bounds an event: tool output may be large, and is not read.
+// maxEvent bounds an event, in bytes: tool output, which c2c ignores, may be large.
 const maxEvent = 16 << 20
 
-// protocol is how the hooks of one client speak.
+// protocol describes the hooks of one client.
 type protocol struct {
 	name   string
-	limit  int                   // the most that one answer shows, in units of length
-	length func(text string) int // as the client counts it
+	limit  int                   // the most that one answer can show, in units of length
+	length func(text string) int // the length as the client counts it
 	shows  func(e Event) content
-	// encode makes the answer: a string as it is, anything else as JSON. person is shown to the client's person alone.
+	// encode makes the answer: c2c prints a string as it is, anything else as JSON. person is a text that only people see.
 	encode func(e Event, text, person string) any
-	hides  func(e Event) bool // the client shows its person nothing of the answer's text, but person; nil: it does
-	secret string             // event of whose answer the client shows its person nothing at all, or empty
-	errors string             // event that is answered on standard error, with status 2, or empty
-	// agent finds out in which agent of the session it happened, "" in the session's own; nil: the event says. It reads the
-	// client's logs, and may wait for them.
+	hides  func(e Event) bool // the client shows its person only the text person; nil: it shows the whole answer
+	secret string             // event whose answer the client does not show to its person at all, or empty
+	errors string             // event that takes its answer on standard error, with status 2, or empty
+	// agent finds the agent of the session in which the event happened, "" for the session's own; nil: the event says. It
+	// reads the client's logs, and may wait for them.
 	agent  func(e Event, config string) string
 	watch  string // event whose answer may name a file to watch, or empty
-	change string // event that tells of a change to that file, or empty
-	// inbound says how its person keeps others from writing to it, "" when they do not; nil: the client has no such setting.
+	change string // event that reports a change of that file, or empty
+	// inbound says how the person keeps other sessions from writing, "" if they do not; nil: the client has no such setting.
 	inbound func(config string, getenv func(string) string) string
-	opened  string // event that tells which process has opened the session, and no more; or empty
-	// answered is when the session's model has answered, by an event; zero: it tells nothing of that. nil: no event does.
+	opened  string // event that only reports which process has opened the session, or empty
+	// answered returns when the session's model answered, if the event shows it, else zero; nil: no event shows it.
 	answered func(e Event, config string, now time.Time) time.Time
-	does     func(e Event) string // what the event says that the session does, a word of client or ""; nil: nothing
-	often    []string             // events that come many times in a turn
-	// note is a sentence of ours for the model, or empty; nil: there is none.
+	does     func(e Event) string // what the session does according to the event, a word of package client or ""; nil: unknown
+	often    []string             // events that happen many times in a turn
+	// note returns a sentence of ours for the model, or ""; nil: there is none.
 	note func(e Event) string
-	// dropped says which messages the client's own record of the session had, and has no more; nil: it drops none.
+	// dropped matches messages that were in the client's record of the session and are there no more; nil: it drops none.
 	dropped func(e Event) func(mail.Message) bool
-	// shown says which messages the client's own record of the session has; nil: the record is not read.
+	// shown matches messages that the client's record of the session has; nil: c2c does not read the record.
 	shown func(e Event) func(mail.Message) bool
-	// byProcess says that its events do not tell the session: it is that of the nearest process above with one.
+	// byProcess means that events do not name the session: it is the session of the nearest ancestor process that has one.
 	byProcess bool
-	tells     string // event that tells the person of what the model was given before, and nothing showed; or empty
-	rung      string // event whose answer would be shown as an error: a ringer of ours comes right behind it, or empty
-	carries   string // how a prompt begins that a ringer of ours has made, and beside which the client has mail; or empty
-	prompted  string // event that tells in which conversation of the process its person writes, or empty
+	tells     string // event whose answer can tell the person about mail that the model got before unseen, or empty
+	rung      string // event whose answer the client would show as an error, so a ringer brings the mail right after it; or empty
+	carries   string // prefix of a prompt that a ringer of ours has made, and with which the client got mail; or empty
+	prompted  string // event that shows in which conversation of the process the person writes, or empty
 	script    bool   // its hooks run the script, which looks for the pointer
 }
 
@@ -65,7 +65,7 @@ type content int
 
 const (
 	nothing content = iota
-	notice          // only that mail waits: the words of a peer would count as those of somebody else
+	notice          // only that mail waits: the client would present a peer's words as another author's
 	bodies
 )
 
@@ -74,7 +74,7 @@ func protocols() []protocol {
 	return []protocol{claude(), codex(), copilot(), qwen(), kimi(), gemini(), cursor()}
 }
 
-// Clients names the clients whose hooks are known.
+// Clients returns the names of the clients whose hooks c2c knows.
 func Clients() (names []string) {
 	for _, p := range protocols() {
 		names = append(names, p.name)
@@ -82,12 +82,12 @@ func Clients() (names []string) {
 	return names
 }
 
-// Event is what a client tells a hook. Fields that a client leaves out are zero.
+// Event is what a client sends to a hook. Fields that a client leaves out are zero.
 type Event struct {
 	Name           string         `json:"hook_event_name"`
 	SessionID      string         `json:"session_id"`
 	AgentID        string         `json:"agent_id"`        // set in a subagent
-	Conversation   string         `json:"conversation_id"` // of several in the session's process
+	Conversation   string         `json:"conversation_id"` // one of several in the session's process
 	StopHookActive bool           `json:"stop_hook_active"`
 	Prompt         prompt         `json:"prompt"` // of UserPromptSubmit
 	Notification   string         `json:"notification_type"`
@@ -96,17 +96,17 @@ type Event struct {
 	Input          tool           `json:"tool_input"`
 	ToolFailed     failed         `json:"tool_response"`
 	Status         any            `json:"status"`         // how a turn has ended; other clients may mean something else
-	Loops          any            `json:"loop_count"`     // follow-ups of ours in it
-	Host           any            `json:"cursor_version"` // set by a client that runs the hooks of others, too
+	Loops          any            `json:"loop_count"`     // follow-ups of ours in the turn
+	Host           any            `json:"cursor_version"` // set by a client that also runs other clients' hooks
 	Took           any            `json:"duration_ms"`    // how long a tool ran
-	Error          any            `json:"error"`          // of StopFailure, as what follows
+	Error          any            `json:"error"`          // of StopFailure, as are the next three
 	ErrorType      any            `json:"error_type"`
 	ErrorMessage   any            `json:"error_message"`
 	ErrorDetails   any            `json:"error_details"`
 	Note           string         `json:"-"` // a sentence of ours that the answer holds
 	Watch          string         `json:"-"` // a file that the answer asks the client to watch
 	Now            time.Time      `json:"-"`
-	Carried        []mail.Message `json:"-"` // what the client has another way, and shows nothing of; see CarriesMail
+	Carried        []mail.Message `json:"-"` // mail that the client got another way, and does not show; see CarriesMail
 
 	protocol     protocol
 	agentUnknown bool // see AgentUnknown
@@ -115,7 +115,7 @@ type Event struct {
 // unknownAgent is the AgentID of an event that may have happened in any agent of the session.
 const unknownAgent = "unknown"
 
-// A prompt is its text. Some clients give it in parts.
+// A prompt is the text of a prompt. Some clients send it in parts.
 type prompt string
 
 func (p *prompt) UnmarshalJSON(data []byte) error {
@@ -132,7 +132,7 @@ func (p *prompt) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// failed says whether a tool's response tells of an error. It has another form in each client.
+// failed reports whether a tool's response has an error. Each client has another form for it.
 type failed bool
 
 func (f *failed) UnmarshalJSON(data []byte) error {
@@ -156,7 +156,7 @@ func Parse(client string, r io.Reader) (Event, error) {
 		return Event{}, fmt.Errorf("read hook event: %w", err)
 	}
 	if e.Host != nil && !e.protocol.byProcess {
-		// It has a hook of its own for c2c, and its sessions are none of the other client's.
+		// Host has a c2c hook of its own, and its sessions do not belong to the client whose hook this is.
 		e.protocol = protocol{name: e.protocol.name, shows: func(Event) content { return nothing }}
 	}
 	if e.agentUnknown = e.protocol.agent != nil; e.agentUnknown {
@@ -168,8 +168,8 @@ func Parse(client string, r io.Reader) (Event, error) {
 	return e, nil
 }
 
-// Holds gives a function that says whether the client has a message that was carried to it another way: then its
-// model has it. Nil: this event cannot tell.
+// Holds returns a function that reports whether the client has a message that c2c carried to it another way: then its
+// model has it. Nil: this event cannot show that.
 func (e Event) Holds() func(mail.Message) bool {
 	prompt := string(e.Prompt)
 	switch {
@@ -183,8 +183,8 @@ func (e Event) Holds() func(mail.Message) bool {
 	return nil
 }
 
-// Dropped gives a function that says whether the client has dropped a message that it was given, with a request that failed or
-// was stopped. Nil: this event cannot tell.
+// Dropped returns a function that reports whether the client has dropped a message that it got, together with a request that
+// failed or was stopped. Nil: this event cannot show that.
 func (e Event) Dropped() func(mail.Message) bool {
 	if e.protocol.dropped == nil || e.Name != "BeforeAgent" && e.Name != "AfterAgent" {
 		return nil
@@ -192,31 +192,31 @@ func (e Event) Dropped() func(mail.Message) bool {
 	return e.protocol.dropped(e)
 }
 
-// LeavesMail says that the mail is better left to a ringer of the session, which brings it when the event is over.
+// LeavesMail reports whether the hook should leave mail to a ringer of the session, which brings it right after the event.
 func (e Event) LeavesMail() bool { return e.protocol.rung == e.Name }
 
-// TellsLater says that the answer can tell the person of mail that Untold events have shown to the model alone, in the
-// session's own agent if the agent is still unknown.
+// TellsLater reports whether the answer can tell the person about mail that Untold events have shown only to the model. If
+// the agent is still unknown, this assumes the session's own.
 func (e Event) TellsLater() bool {
 	return e.protocol.tells == e.Name && (e.AgentID == "" || e.agentUnknown)
 }
 
-// Untold says that its client shows its person nothing of the mail in the answer, and that a later event can.
+// Untold reports whether the client hides the mail in this answer from its person, while a later event can show it.
 func (e Event) Untold() bool { return e.protocol.tells != "" && e.protocol.tells != e.Name }
 
-// CarriesMail says that the event's prompt is one of ours, and that the client has mail beside it that it does not show to
-// its person.
+// CarriesMail reports whether the event's prompt is one of ours with which the client got mail that it does not show to its
+// person.
 func (e Event) CarriesMail() bool {
 	return e.protocol.carries != "" && strings.HasPrefix(string(e.Prompt), e.protocol.carries)
 }
 
-// Watches says whether the answer may name a file that the client is to watch.
+// Watches reports whether the answer may name a file for the client to watch.
 func (e Event) Watches() bool { return e.protocol.watch == e.Name }
 
-// Changed says whether the client tells that such a file has changed.
+// Changed reports whether the event means that such a file has changed.
 func (e Event) Changed() bool { return e.protocol.change == e.Name }
 
-// Inbound says how the client's person keeps other sessions from writing to it, "" when they do not.
+// Inbound says how the client's person keeps other sessions from writing to it, "" if they do not.
 func (e Event) Inbound(config string, getenv func(string) string) string {
 	if e.protocol.inbound == nil {
 		return ""
@@ -224,33 +224,33 @@ func (e Event) Inbound(config string, getenv func(string) string) string {
 	return e.protocol.inbound(config, getenv)
 }
 
-// Opened says whether the client tells that it has opened the session.
+// Opened reports whether the event means that the client has opened the session.
 func (e Event) Opened() bool { return e.protocol.opened == e.Name }
 
-// Prompted says whether the client tells that its person writes in the event's conversation.
+// Prompted reports whether the event means that the person writes in its conversation.
 func (e Event) Prompted() bool { return e.protocol.prompted == e.Name }
 
-// Within tells it the conversation of the process in which its person has written last, or "". In any other one a subagent
-// may work.
+// Within tells the event in which conversation of the process the person has written last, or "". In any other conversation
+// a subagent may work.
 func (e *Event) Within(conversation string) {
 	if e.protocol.prompted != "" && (conversation == "" || e.Conversation != conversation) {
 		e.AgentID = unknownAgent
 	}
 }
 
-// AgentUnknown reports that ResolveAgent has not yet found in which agent of the session the event happened. Until then the
-// answer holds what any of them may have.
+// AgentUnknown reports whether ResolveAgent still has to find the agent of the session in which the event happened. Until
+// then the answer holds only what any agent may see.
 func (e Event) AgentUnknown() bool { return e.agentUnknown }
 
-// ResolveAgent finds the agent in which the event happened, in the configuration of the client. It may wait for the client to write its logs, so it is for when
-// there is mail.
+// ResolveAgent finds the agent in which the event happened, in the client's configuration. It may wait until the client has
+// written its logs, so callers use it only if there is mail.
 func (e *Event) ResolveAgent(config string) {
 	if e.agentUnknown {
 		e.AgentID, e.agentUnknown = e.protocol.agent(*e, config), false
 	}
 }
 
-// ShowsMail says whether mail may be handed over or announced with this event, in the session's own agent if the agent is still unknown.
+// ShowsMail reports whether this event may hand over or announce mail. If the agent is unknown, it assumes the session's own.
 func (e Event) ShowsMail() bool {
 	if e.agentUnknown {
 		e.AgentID = ""
@@ -258,13 +258,13 @@ func (e Event) ShowsMail() bool {
 	return e.protocol.shows(e) != nothing
 }
 
-// TellsTrouble says whether the answer may hold a sentence of ours without mail: where its person has just written. At the end
-// of a turn it would begin another one.
+// TellsTrouble reports whether the answer may hold a sentence of ours without mail: only when the person has just written. At
+// the end of a turn such a sentence would begin another turn.
 func (e Event) TellsTrouble() bool {
 	return (e.Name == "UserPromptSubmit" || e.Name == "BeforeAgent") && e.ShowsMail()
 }
 
-// Does is what the session does by this event, or "" when it does not tell.
+// Does returns what the session does according to this event, or "".
 func (e Event) Does() string {
 	if e.protocol.does == nil {
 		return ""
@@ -272,21 +272,21 @@ func (e Event) Does() string {
 	return e.protocol.does(e)
 }
 
-// Often says that the event comes many times in a turn, so that a message is announced once.
+// Often reports whether the event happens many times in a turn, so that it should announce each message only once.
 func (e Event) Often() bool {
 	return e.Name == "PostToolUse" || slices.Contains(e.protocol.often, e.Name)
 }
 
-// ByProcess says that the event does not tell the session: it is that of the nearest process above with one.
+// ByProcess reports whether the event lacks the session: then it is the session of the nearest ancestor process with one.
 func (e Event) ByProcess() bool { return e.protocol.byProcess }
 
-// OnError says whether the client reads the answer from standard error, if the exit status is 2.
+// OnError reports whether the client reads the answer from standard error, if the exit status is 2.
 func (e Event) OnError() bool { return e.protocol.errors == e.Name }
 
-// Limit is the most that an answer to this event shows.
+// Limit returns the most that an answer to this event can show, in the client's units.
 func (e Event) Limit() int { return e.protocol.limit }
 
-// Pointer is PointerPath for a client whose hooks run the script, else "".
+// Pointer returns PointerPath for a client whose hooks run the script, else "".
 func (e Event) Pointer(state string) string {
 	if !e.protocol.script {
 		return ""

@@ -14,13 +14,13 @@ import (
 	"c2c/inbox/mail"
 )
 
-// gemini is Gemini CLI 0.61.0. What AfterTool adds comes at the end of the tool's result, and what BeforeAgent adds
-// behind the prompt, both in a tag that says that a hook wrote it; the reason of AfterAgent comes as a user message, and
-// the turn goes on, with a BeforeAgent of its own. Of a shell's output and what is added to it, it cuts the middle when
-// they are longer than 40,000 characters. The result of a tool that failed leaves out what was added. AfterTool runs
-// inside subagents, with the id of the session and without a mark. AfterAgent also runs when Esc has ended the turn: then
-// its reason is lost. After Esc while the model answers, the client forgets all of the turn. A notification tells of a
-// dialog that opens; nothing tells of its end but what follows the tool.
+// gemini is Gemini CLI 0.61.0. What AfterTool adds comes at the end of the tool's result, and what BeforeAgent adds comes
+// behind the prompt, both in a tag that says that a hook wrote it. The reason of AfterAgent comes as a user message, and
+// the turn goes on, with a BeforeAgent of its own. If a shell's output and what a hook adds are longer than 40,000
+// characters together, the client cuts the middle. If a tool failed, the client leaves out what a hook adds. AfterTool runs
+// inside subagents, with the id of the session and without a mark. AfterAgent also runs after Esc has ended the turn: then
+// its reason is lost. After Esc while the model answers, the client forgets the whole turn. A notification reports that a
+// dialog opens; only the events after the tool show that it is closed.
 func gemini() protocol {
 	return protocol{
 		name:  "gemini",
@@ -75,17 +75,17 @@ func gemini() protocol {
 	}
 }
 
-// geminiEntities says what the client makes of angle brackets in what a hook adds. It leaves this line as it is.
+// geminiEntities tells the model how the client escapes angle brackets in a hook's text. The client does not change this line.
 const geminiEntities = "\nAbove, &lt; and &gt; stand for angle brackets."
 
-// geminiNote stands with the prompt behind a turn with mail that Esc has taken from the model.
+// geminiNote comes with the prompt after a turn with mail that the client has dropped because of Esc.
 const geminiNote = "c2c: the turn before this one was interrupted, and you do not have it any more. Mail from other agents came in it: the history tool of c2c shows it."
 
 // geminiOwn is the tool that starts a subagent. A subagent has no such tool.
 const geminiOwn = "invoke_agent"
 
-// geminiAgent finds out whether a tool may have run in a subagent, or a turn has ended without an answer. "" is the
-// session's own agent, which goes on with what a hook adds.
+// geminiAgent finds out whether a tool may have run in a subagent, or a turn has ended without an answer. It returns ""
+// for the session's own agent, which reads what a hook adds.
 func geminiAgent(e Event, _ string) string {
 	if e.Name != "AfterTool" && e.Name != "AfterAgent" || e.Tool == geminiOwn {
 		return ""
@@ -97,7 +97,7 @@ func geminiAgent(e Event, _ string) string {
 		}
 		return unknownAgent
 	}
-	if began.IsZero() || !mail.ValidName(e.SessionID) || strings.Contains(e.SessionID, ".") { // it is in the name of a directory
+	if began.IsZero() || !mail.ValidName(e.SessionID) || strings.Contains(e.SessionID, ".") { // the id is the name of a directory
 		return unknownAgent
 	}
 	if geminiWorks(filepath.Dir(e.Transcript), e.SessionID, began.Add(-geminiLag)) {
@@ -106,11 +106,11 @@ func geminiAgent(e Event, _ string) string {
 	return ""
 }
 
-// geminiLag is more than the time of a file may be behind the clock.
+// geminiLag is more than a file's time can be behind the clock.
 const geminiLag = time.Second
 
-// geminiWorks says whether a subagent may be at work that has written since the turn began, or whether that cannot be
-// told. Those of a session have their logs in a directory with its id. What gathers skills works beside the sessions.
+// geminiWorks reports whether a subagent that has written since the turn began may still work, or c2c cannot find out.
+// A session's subagents log in a directory with its id; those that gather skills have directories of their own.
 func geminiWorks(chats, session string, began time.Time) bool {
 	all, err := os.ReadDir(chats)
 	for _, dir := range all {
@@ -141,8 +141,8 @@ type geminiLine struct {
 	} `json:"$set"`
 }
 
-// geminiTurn says when the turn began that runs in a session, or has run last, and whether its model has said something
-// since. After Esc the log goes on with all messages that are left, without those of the turn.
+// geminiTurn returns when a session's current or last turn began, and whether the model has said something since. After
+// Esc the client writes all remaining messages to the log again, without those of the turn.
 func geminiTurn(log string) (began time.Time, answered bool) {
 	for _, r := range client.Records[geminiLine](log) {
 		var parts []struct{ Text string }
@@ -161,8 +161,8 @@ func geminiTurn(log string) (began time.Time, answered bool) {
 	return began, answered
 }
 
-// geminiAnswered is when the model has answered last in a session, of what it still has: after a failure the log goes on with
-// all messages that are left.
+// geminiAnswered returns the time of the last answer that a session's model still has: after a failure the client writes all
+// remaining messages to the log again.
 func geminiAnswered(log string) (at time.Time) {
 	for _, r := range client.Records[geminiLine](log) {
 		switch {
@@ -175,11 +175,11 @@ func geminiAnswered(log string) (at time.Time) {
 	return at
 }
 
-// maxConversation is how much of a log is read to see what is left of a conversation, which may stand there in one line.
+// maxConversation is how much of a log c2c reads to see what is left of a conversation, which may be in one line.
 const maxConversation = 64 << 20
 
-// geminiDropped gives a function that says whether a log had a message, and has it no more in what is left of the conversation.
-// The log is read when somebody asks.
+// geminiDropped returns a function that reports whether a log had a message that is not in what is left of the conversation.
+// It reads the log at the first call.
 func geminiDropped(log string) func(mail.Message) bool {
 	read := sync.OnceValues(func() (all, left []byte) {
 		all = client.Tail(log, maxConversation)
@@ -199,8 +199,8 @@ func geminiDropped(log string) func(mail.Message) bool {
 	}
 }
 
-// geminiHas says whether a message stands in a log: its tag up to the id, as it is or with the brackets that a hook's words get.
-// No body looks like that.
+// geminiHas reports whether a log has a message: its tag up to the id, as it is or with the brackets that the client escapes in
+// a hook's text. No body looks like that.
 func geminiHas(log []byte, m mail.Message) bool {
 	id := ` id="` + mail.ShortID(m.ID) + `"`
 	tag, _, _ := strings.Cut(m.Envelope(), id)
@@ -208,7 +208,7 @@ func geminiHas(log []byte, m mail.Message) bool {
 	return bytes.Contains(log, []byte(tag)) || bytes.Contains(log, []byte(strings.ReplaceAll(tag, "<", "&lt;")))
 }
 
-// geminiForgot says whether the last turn in a log had mail and has nothing of it left.
+// geminiForgot reports whether the last turn in a log had mail, and the client has dropped that turn.
 func geminiForgot(log string) (forgot bool) {
 	mail := false
 	for line, r := range client.Records[geminiLine](log) {
@@ -225,8 +225,8 @@ func geminiForgot(log string) (forgot bool) {
 	return forgot
 }
 
-// geminiDone says whether a subagent has told its result: then its log ends with a summary of it. One that has failed
-// tells none.
+// geminiDone reports whether a subagent has returned its result: then its log ends with a summary. A subagent that has
+// failed writes none.
 func geminiDone(log string) (done bool) {
 	for _, r := range client.Records[geminiLine](log) {
 		done = r.Set.Summary != nil || done && r.ID == ""

@@ -9,10 +9,10 @@ import (
 	"c2c/inbox/mail"
 )
 
-// kimi is Kimi Code 2.1.0. The text of a Stop hook comes as a user message, once in a turn; what UserPromptSubmit
-// adds comes as one of its own before the prompt, in a tag that says that a hook wrote it. Stop runs inside subagents
-// and both inside side questions (/btw), with the id of the session and without a mark. Nothing else reaches the model.
-// SessionStart comes when a window or the server of `kimi web` makes or opens a session, before a prompt in it.
+// kimi is Kimi Code 2.1.0. The text of a Stop hook comes as a user message, once in a turn. What UserPromptSubmit adds
+// comes as a message before the prompt, in a tag that says that a hook wrote it. Stop also runs in subagents, and both run
+// in side questions (/btw), with the id of the session and without a mark. Nothing else reaches the model. SessionStart
+// comes when a window or the server of `kimi web` makes or opens a session, before a prompt in it.
 func kimi() protocol {
 	return protocol{
 		name:   "kimi",
@@ -31,13 +31,13 @@ func kimi() protocol {
 			if e.Name == "Stop" {
 				return text
 			}
-			if person != "" { // here both read it
+			if person != "" { // here the model and the person both read the text
 				text = strings.TrimPrefix(text+"\n"+person+"\n"+kimiLate, "\n")
 			}
 			return map[string]string{"message": text}
 		},
 		errors:   "Stop",
-		tells:    "UserPromptSubmit", // of the answer to Stop it shows nothing
+		tells:    "UserPromptSubmit", // the client does not show the answer to Stop
 		secret:   "Stop",
 		opened:   "SessionStart",
 		answered: kimiAnswered,
@@ -45,20 +45,20 @@ func kimi() protocol {
 	}
 }
 
-// kimiLate stands below the lines that tell of mail which Stop has brought to the model.
+// kimiLate stands below the lines about mail that Stop has brought to the model.
 const kimiLate = "c2c: that came at the end of an earlier turn, where Kimi Code shows nothing."
 
-// A log is synced to the disk line by line, and so is behind: 150 ms were seen. kimiLag is how long it is waited for
-// when another agent may be meant; until one is found it is read every kimiLook, kimiLooks times.
+// The client syncs each line of a log to the disk, so the log lags: we measured 150 ms. kimiAgent waits kimiLag for the log
+// if another agent may run the hook. Until it finds an agent it reads the logs every kimiLook, up to kimiLooks times.
 const (
 	kimiLag   = 250 * time.Millisecond
 	kimiLook  = 10 * time.Millisecond
 	kimiLooks = 100
 )
 
-// kimiAgent finds the agent in which a hook runs: each has a log, and the client waits for the hook. "" is the
-// session's own agent. When another one may be meant, or none is known, it is neither. A prompt is in no log yet, so
-// that one can only be told when there is no other agent.
+// kimiAgent finds the agent in which a hook runs from the agents' logs, while the client waits for the hook. "" is the
+// session's own agent. If several agents may run the hook, or none is found, it returns unknownAgent. A new prompt is in
+// no log yet, so for a prompt it knows the agent only if the session has no other one.
 func kimiAgent(e Event, config string) string {
 	if !mail.ValidName(e.SessionID) {
 		return unknownAgent
@@ -92,8 +92,8 @@ func kimiAgent(e Event, config string) string {
 	return filepath.Base(stopping[0])
 }
 
-// kimiAnswered knows that a turn of the session's own agent ends when the session has no other one. What ends in any other
-// case, and what comes behind mail that Stop has brought, its log tells.
+// kimiAnswered returns now at a Stop if the session has no other agent: then its own agent's turn ends. In any other case,
+// and after mail that Stop has brought, it reads the session's log.
 func kimiAnswered(e Event, config string, now time.Time) time.Time {
 	if !mail.ValidName(e.SessionID) {
 		return time.Time{}
@@ -104,12 +104,12 @@ func kimiAnswered(e Event, config string, now time.Time) time.Time {
 	return client.KimiAnswered(config, e.SessionID)
 }
 
-// isKimiAlone says whether a session has no agent but its own.
+// isKimiAlone reports whether a session has no agent but its own.
 func isKimiAlone(dirs []string) bool {
 	return len(dirs) == 1 && filepath.Base(dirs[0]) == client.KimiOwn
 }
 
-// kimiStopping gives the agents that may run a Stop hook now.
+// kimiStopping returns the agents that may run a Stop hook now.
 func kimiStopping(dirs []string) (stopping []string) {
 	for _, dir := range dirs {
 		if _, stops := client.KimiTurn(filepath.Join(dir, client.KimiLog)); stops {

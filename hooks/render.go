@@ -12,18 +12,18 @@ import (
 
 const howRead = "Read it with the poll_inbox tool of c2c, or run: c2c poll-inbox"
 
-// notShown asks the model to do what its client does not.
+// notShown asks the model to tell its person about the mail, because the client does not show it.
 const notShown = "c2c: your user is not shown this mail. Say in your answer who has written, and what."
 
-// Answer is what a hook prints, and what that hands over. Shown and Announced
-// count in the messages that Render was given.
+// Answer is what a hook prints, and which messages that hands over. Shown and
+// Announced are indexes in Render's msgs.
 type Answer struct {
 	Output    []byte // nil: print nothing
-	Shown     []int  // messages that are wholly in Output
-	Announced []int  // messages that are only mentioned
+	Shown     []int  // messages that Output has whole
+	Announced []int  // messages that Output only mentions
 }
 
-// Render answers an event with the messages that wait, oldest first. more says
+// Render answers an event with the messages that wait, oldest first. more means
 // that others wait behind them.
 func Render(e Event, msgs []mail.Message, more bool) (a Answer, err error) {
 	text, shows := "", e.protocol.shows(e)
@@ -61,8 +61,8 @@ func Render(e Event, msgs []mail.Message, more bool) (a Answer, err error) {
 	return a, err
 }
 
-// Shell is what a command prints in a client's shell that passes on at most limit bytes and counts each line as at
-// least line of them; print makes the text of one message. The notes are the sentences in Output that are ours.
+// Shell makes what a command prints in a client's shell. The shell passes on at most limit bytes, and counts each line as
+// at least line bytes. print makes the text of one message. notes are the sentences in Output that are ours.
 func Shell(limit, line int, msgs []mail.Message, more bool, print func(mail.Message) string) (a Answer, notes []string) {
 	p := protocol{limit: limit, length: func(text string) (n int) {
 		for l := range strings.Lines(mail.Visible(text, "\n\t")) {
@@ -75,10 +75,10 @@ func Shell(limit, line int, msgs []mail.Message, more bool, print func(mail.Mess
 	return a, notes
 }
 
-// fill takes whole messages in order while they fit. One that would not fit an
-// answer of its own is announced in its place and stays where it is.
+// fill adds whole messages in order while they fit. If a message would not fit
+// even an answer of its own, fill announces it instead, and it stays in the mailbox.
 func (p protocol) fill(a *Answer, msgs []mail.Message, more bool, print func(mail.Message) string) (text string, notes []string) {
-	const reserve = 300 // for the line about the rest, and notShown
+	const reserve = 300 // for leftOut and notShown
 	preface := mail.Preface(msgs)
 	most := p.limit - reserve - p.length(preface)
 	parts, room := []string{preface}, most
@@ -106,7 +106,7 @@ func (p protocol) fill(a *Answer, msgs []mail.Message, more bool, print func(mai
 	return strings.Join(parts, "\n"), notes
 }
 
-// leftOut says how many messages were left out, and how to read them. With more there are others, which were not counted.
+// leftOut says how many messages are left out, and how to read them. more means that there are others, not counted in n.
 func leftOut(n int, more bool) string {
 	return mail.MoreWait(n, more) + ". " + howRead
 }
@@ -129,7 +129,7 @@ func announce(msgs []mail.Message, more bool) string {
 	return "c2c: " + count + " for you: " + strings.Join(senders, ", ") + ". " + howRead + "."
 }
 
-// lines tell a person of messages, one line for each: its sender and its first words.
+// lines describes messages to a person, one line for each: its sender and its first words.
 func lines(msgs []mail.Message) string {
 	const most, width = 5, 100
 	var said []string
@@ -143,8 +143,8 @@ func lines(msgs []mail.Message) string {
 	return strings.Join(said, "\n")
 }
 
-// context is the answer that adds context, in the form that Claude Code made and Codex took over. person is shown to the
-// person alone.
+// context makes an answer that adds context, in the form that Claude Code invented and Codex took over. person is a text
+// that only people see.
 func context(e Event, text, person string) any {
 	own := struct {
 		Event string   `json:"hookEventName"`
@@ -164,7 +164,7 @@ func context(e Event, text, person string) any {
 	return answer
 }
 
-// blockOrContext keeps a turn from its end, and adds context at any other event.
+// blockOrContext blocks the end of a turn, and adds context at any other event.
 func blockOrContext(e Event, text, person string) any {
 	if e.Name != "Stop" {
 		return context(e, text, person)

@@ -9,10 +9,10 @@ import (
 	"c2c/inbox/mail"
 )
 
-// tool is what a client tells of a tool call. Most of its forms say more, or something else.
+// tool is what a client reports about a tool call. Most forms have more fields, or others.
 type tool struct {
-	Command string // of a shell
-	Name    string // of a tool that calls another one
+	Command string // what a shell runs
+	Name    string // the tool that this one calls
 }
 
 func (t *tool) UnmarshalJSON(data []byte) error {
@@ -21,7 +21,7 @@ func (t *tool) UnmarshalJSON(data []byte) error {
 		Cmd     any    `json:"cmd"` // Codex's name for it, to its model
 		Name    string `json:"name"`
 	}
-	json.Unmarshal(data, &input) // what has another form has none of these
+	json.Unmarshal(data, &input) // an input of another form has none of these
 	t.Name = input.Name
 	if input.Command == nil {
 		input.Command = input.Cmd
@@ -39,7 +39,7 @@ func (t *tool) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// UsesTool says whether the event comes behind a tool call, in the session's own agent if the agent is still unknown.
+// UsesTool reports whether the event comes after a tool call. If the agent is unknown, it assumes the session's own.
 func (e Event) UsesTool() bool {
 	switch e.Name {
 	case "PostToolUse", "AfterTool", "postToolUse":
@@ -48,8 +48,8 @@ func (e Event) UsesTool() bool {
 	return false
 }
 
-// Works says whether the event proves that the session does something but answer its mail: it has called a tool that is none
-// of c2c's, or a turn begins with a prompt that c2c has not made.
+// Works reports whether the event proves that the session does more than answer its mail: it has called a tool that is not
+// c2c's, or a turn begins with a prompt that c2c has not made.
 func (e Event) Works() bool {
 	switch {
 	case e.UsesTool():
@@ -60,13 +60,13 @@ func (e Event) Works() bool {
 	return false
 }
 
-// byMail says whether c2c has made a prompt: a ring, or mail itself.
+// byMail reports whether c2c has made a prompt: a ring, or mail itself.
 func byMail(prompt string) bool {
 	return strings.Contains(prompt, "<c2c event=") || strings.Contains(prompt, mail.PrefaceStart)
 }
 
-// ours says whether a tool call is about mail alone. Claude Code's SendMessage and ListAgents reach the sessions of c2c, too;
-// clients look up what tools there are before they call ours; and Cursor does not say whose MCP tool was called.
+// ours reports whether a tool call is only about mail. Claude Code's SendMessage and ListAgents also reach the sessions of
+// c2c; clients search for tools before they call ours; and Cursor does not say to which MCP server a tool belongs.
 func ours(name string, in tool) bool {
 	switch name {
 	case "SendMessage", "ListAgents", "ToolSearch", "tool_search":
@@ -77,10 +77,10 @@ func ours(name string, in tool) bool {
 	return name == "" || strings.Contains(name, "c2c") || strings.HasPrefix(name, "MCP:") || callsC2C(in.Command)
 }
 
-// mailVerbs are the commands of c2c that an agent answers mail with.
+// mailVerbs are the commands of c2c with which an agent reads and answers mail.
 var mailVerbs = []string{"send", "send-all", "reply", "ask", "poll-inbox", "peek-inbox", "history", "list", "whoami", "thread", "search", "status", "outbox", "obligations"}
 
-// callsC2C says whether a shell's command reads or writes mail. It may do something else as well: then the next call tells.
+// callsC2C reports whether a shell command reads or writes mail. It may also do other work: then the next call shows that.
 func callsC2C(command string) bool {
 	if !strings.Contains(command, "c2c") {
 		return false

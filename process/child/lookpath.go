@@ -8,7 +8,7 @@ import (
 )
 
 // LookPath finds a program as a shell would, but never in a relative directory of the PATH: the owner of the current
-// directory could choose the program. A name with a slash is a path, which is only checked.
+// directory could choose the program. If the name has a slash, it is a path, and LookPath only checks it.
 func LookPath(name string, getenv func(string) string) (path string, err error) {
 	if strings.Contains(name, "/") {
 		return name, executable(name)

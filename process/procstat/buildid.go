@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// maxHead is how much of a program BuildID reads. Go's linker puts the id near the beginning.
+// maxHead is how much of a program BuildID reads, in bytes. Go's linker puts the id near the beginning.
 const maxHead = 64 << 10
 
-// BuildID is the id that Go gave to a build of a program; "" where it has none, or it cannot be read. On Linux
-// /proc/<pid>/exe is the program of a process, although another one may have its name by now, or none.
+// BuildID returns the id that Go gave to a build of a program; "" if there is none, or the file cannot be read. On Linux
+// /proc/<pid>/exe is the program of a process, even if its file was replaced or removed since.
 //
-// The package debug/buildinfo would link the readers of all formats of programs.
+// The package debug/buildinfo would link readers for all formats of programs.
 func BuildID(path string) string {
 	f, err := os.Open(path)
 	if err != nil {
@@ -29,8 +29,8 @@ func BuildID(path string) string {
 	return buildIDIn(head[:n])
 }
 
-// buildIDIn finds it as cmd/internal/buildid does: in a note of ELF, with the sizes of its name and of the id, the type 4 and
-// the name "Go", or else behind a mark at the beginning of the code.
+// buildIDIn finds the id as cmd/internal/buildid does: in an ELF note, with the sizes of its name and of the id, the type 4
+// and the name "Go", or else behind a mark at the beginning of the code.
 func buildIDIn(head []byte) string {
 	name := []byte("\x04\x00\x00\x00Go\x00\x00")
 	for at := 0; ; {

@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// Files gives the open files of a process of this user, each by its link in /proc and its path. There are none for a
-// process that cannot be looked at; seen is false then.
+// Files yields the open files of a process of this user, each as its link in /proc and its path. If the process may not
+// be inspected, seen is false, and there are none.
 func Files(pid int) (files iter.Seq2[string, string], seen bool) {
 	dir := fmt.Sprintf("/proc/%d", pid)
 	if !isOurs(dir) {

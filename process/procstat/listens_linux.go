@@ -5,11 +5,11 @@ import (
 	"os"
 )
 
-// Listens says whether a process listens at a TCP port. It is false for a process of another user, which cannot be looked at.
+// Listens reports whether a process listens on a TCP port. For another user's process, which it may not inspect, it is false.
 func Listens(pid, port int) bool {
 	listening := map[string]bool{}
 	for _, name := range []string{"tcp", "tcp6"} {
-		table, _ := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", pid, name)) // the network that it sees
+		table, _ := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", pid, name)) // the process's network namespace
 		for s := range TCPSockets(table, port) {
 			listening[s.Link()] = s.State == Listening
 		}

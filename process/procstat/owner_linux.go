@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// Owner gives the user that a process belongs to, and the name of its program as the kernel has it; false: it has ended.
+// Owner returns the user that a process belongs to, and its program's name as the kernel has it; ok is false if it has ended.
 func Owner(pid int) (uid int, name string, ok bool) {
-	info, err := os.Stat(fmt.Sprintf("/proc/%d/stat", pid)) // of a process that hides its memory, /proc/<pid> is root's
+	info, err := os.Stat(fmt.Sprintf("/proc/%d/stat", pid)) // /proc/<pid> itself is root's if the process hides its memory
 	data, nerr := ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil || nerr != nil {
 		return 0, "", false
@@ -21,15 +21,15 @@ func Owner(pid int) (uid int, name string, ok bool) {
 		switch f := strings.Fields(value); {
 		case key == "Name":
 			name = strings.TrimSpace(value)
-		case key == "Uid" && len(f) > 0: // the real one
+		case key == "Uid" && len(f) > 0: // the real user id
 			uid, _ = strconv.Atoi(f[0])
 		}
 	}
 	return uid, name, true
 }
 
-// HasTerminal says whether a process is the program behind the terminal /dev/pts/<number>, its emulator for example: it has
-// the master of that open. This can be seen of a user's own processes alone.
+// HasTerminal reports whether a process is the program behind the terminal /dev/pts/<number>, such as its emulator: it has
+// the terminal's master open. Linux shows this only for the user's own processes.
 func HasTerminal(pid, number int) bool {
 	files, _ := Files(pid)
 	for link, path := range files {

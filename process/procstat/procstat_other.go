@@ -7,22 +7,22 @@ import (
 	"os"
 )
 
-// Files gives none: this system does not tell which files a process has open.
+// Files yields nothing: this system does not show which files a process has open.
 func Files(int) (files iter.Seq2[string, string], seen bool) {
 	return func(func(string, string) bool) {}, false
 }
 
-// Listens is true: it cannot be found out here.
+// Listens returns true: c2c cannot find out on this system.
 func Listens(int, int) bool { return true }
 
-// Owner says that a process is this user's: it is not found out here.
+// Owner returns this user: c2c cannot find out on this system.
 func Owner(int) (uid int, name string, ok bool) { return os.Getuid(), "", true }
 
-// HasTerminal is true: it cannot be found out here.
+// HasTerminal returns true: c2c cannot find out on this system.
 func HasTerminal(int, int) bool { return true }
 
-// Programs lists nothing: the system does not tell.
+// Programs returns nothing: this system does not show them.
 func Programs(string) []Program { return nil }
 
-// Terminals lists nothing: the system does not tell.
+// Terminals returns nothing: this system does not show them.
 func Terminals() []Terminal { return nil }

@@ -7,10 +7,10 @@ type Program struct {
 	PID, Parent int
 	Args        []string
 	Env         []string
-	File        os.FileInfo // of its program, which may have another name or none by now
+	File        os.FileInfo // its program's file, which may be renamed or removed by now
 }
 
-// Terminal is a process with a terminal, and the folder in which it is.
+// Terminal is a process with a terminal, and its current directory.
 type Terminal struct {
 	PID, Parent int
 	Args        []string // at least one

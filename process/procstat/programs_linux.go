@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// Programs lists the processes of this user whose program is called so, as far as they can be seen.
+// Programs returns the visible processes of this user whose program has this name.
 func Programs(name string) (all []Program) {
 	for dir, pid := range processes() {
 		exe, err := os.Readlink(dir + "/exe")
@@ -19,16 +19,16 @@ func Programs(name string) (all []Program) {
 		}
 		file, err := os.Stat(dir + "/exe")
 		stat, serr := Read(pid)
-		env, eerr := os.ReadFile(dir + "/environ") // of our own processes alone
+		env, eerr := os.ReadFile(dir + "/environ") // readable only for our own processes
 		args, aerr := os.ReadFile(dir + "/cmdline")
-		if cmp.Or(err, serr, eerr, aerr) == nil { // else it has just ended
+		if cmp.Or(err, serr, eerr, aerr) == nil { // if not, it has just ended
 			all = append(all, Program{PID: pid, Parent: stat.Parent, File: file, Args: words(args), Env: words(env)})
 		}
 	}
 	return all
 }
 
-// Terminals lists the processes of this user that have a terminal, as far as they can be seen.
+// Terminals returns the visible processes of this user that have a terminal.
 func Terminals() (all []Terminal) {
 	for dir, pid := range processes() {
 		if !isOurs(dir) {
@@ -48,7 +48,7 @@ func Terminals() (all []Terminal) {
 	return all
 }
 
-// processes gives the directory in /proc of each process, and its id.
+// processes yields the directory in /proc of each process, and its id.
 func processes() iter.Seq2[string, int] {
 	return func(yield func(dir string, pid int) bool) {
 		dirs, _ := filepath.Glob("/proc/[0-9]*")
@@ -60,7 +60,7 @@ func processes() iter.Seq2[string, int] {
 	}
 }
 
-// isOurs says whether a process belongs to this user. Root could look at all.
+// isOurs reports whether a process belongs to this user. Root could read those of all users.
 func isOurs(dir string) bool {
 	info, err := os.Stat(dir)
 	return err == nil && int(info.Sys().(*syscall.Stat_t).Uid) == os.Geteuid()

@@ -12,7 +12,7 @@ type TCPSocket struct {
 	Local, Remote string // address and port, in hex digits
 	State         string // Listening, for example
 	UID           int
-	Inode         string // NoInode: its program has closed it, and UID is 0
+	Inode         string // NoInode: its program has closed the socket, and UID is 0
 }
 
 // Fields of a TCPSocket.
@@ -21,10 +21,10 @@ const (
 	NoInode   = "0"
 )
 
-// Link is what the links in /proc/<pid>/fd call the socket.
+// Link returns the socket's name in the links of /proc/<pid>/fd.
 func (s TCPSocket) Link() string { return "socket:[" + s.Inode + "]" }
 
-// TCPSockets gives the lines of a table whose own port is port.
+// TCPSockets yields the lines of a table whose local port is port.
 func TCPSockets(table []byte, port int) iter.Seq[TCPSocket] {
 	return func(yield func(TCPSocket) bool) {
 		suffix := fmt.Sprintf(":%04X", port)

@@ -1,4 +1,4 @@
-// Package ratelimit bounds how often something may happen. It keeps nothing on disk. One goroutine at a time may use a Bucket.
+// Package ratelimit bounds how often something may happen. It writes nothing to disk. One goroutine at a time may use a Bucket.
 package ratelimit
 
 import "time"
@@ -9,13 +9,13 @@ type Limit struct {
 	Interval time.Duration
 }
 
-// Bucket counts turns against a Limit, which is the same at every call. The zero value has all of its burst.
+// Bucket counts turns against a Limit, which must be the same at every call. The zero value has its whole burst left.
 type Bucket struct {
 	used float64 // turns that were taken and have not come back
 	at   time.Time
 }
 
-// Take takes a turn, and says whether there was one.
+// Take takes a turn, and reports whether there was one.
 func (b *Bucket) Take(l Limit, now time.Time) bool {
 	b.used, b.at = b.Used(l, now), now
 	if b.used > l.Burst-1 {
@@ -25,12 +25,12 @@ func (b *Bucket) Take(l Limit, now time.Time) bool {
 	return true
 }
 
-// Used is how many turns have not come back; 0 when the bucket is as good as new.
+// Used returns how many turns have not come back yet; 0 if the bucket is like a new one.
 func (b Bucket) Used(l Limit, now time.Time) float64 {
 	return max(0, b.used-max(0, now.Sub(b.at).Seconds())/l.Interval.Seconds())
 }
 
-// Wait is how long it takes until there is a turn.
+// Wait returns how long it takes until there is a turn.
 func (b Bucket) Wait(l Limit, now time.Time) time.Duration {
 	return time.Duration(max(0, b.Used(l, now)-(l.Burst-1)) * float64(l.Interval))
 }

@@ -1,6 +1,6 @@
-// Package survive catches a panic in a goroutine, so that one mistake of ours, met in one root, does not end a
-// process that serves many. net/http catches the panic of a handler, but not the panic of a goroutine that a handler
-// or the daemon has started.
+// Package survive recovers a panic in a goroutine, so that a bug of ours in one root does not end a process that
+// serves many. net/http recovers the panic of a handler, but not the panic of a goroutine that a handler or the
+// daemon has started.
 package survive
 
 import (
@@ -12,17 +12,17 @@ import (
 	"time"
 )
 
-// ErrPanic says that the work panicked. The log says where.
+// ErrPanic means that the work panicked. The log says where.
 var ErrPanic = errors.New("c2c made a mistake; its log says where")
 
-// How long Loop waits until it tries again: the first time, and at the most. So the log gets a stack in a minute, at the most.
+// Loop's first and longest pause before it tries again. So the log gets at most one stack in a minute.
 const (
 	firstPause = time.Second
 	longPause  = time.Minute
 )
 
-// Call does some work, for a goroutine of its own or for one root of several. A panic is logged with its stack, and is
-// ErrPanic. Its value may be the words of a message, so only what the runtime itself says is logged.
+// Call does some work, for a goroutine of its own or for one root of several. It logs a panic with its stack, and returns
+// ErrPanic. The panic's value may hold a message's words, so Call logs the value only if the runtime made it.
 func Call(log *slog.Logger, what string, work func() error) (err error) {
 	defer func() {
 		p := recover()
@@ -39,7 +39,7 @@ func Call(log *slog.Logger, what string, work func() error) (err error) {
 	return work()
 }
 
-// Loop does some work until it returns, and begins it again when it has panicked, after a pause that doubles, until ctx ends.
+// Loop does some work until it returns. After a panic it begins the work again, after a pause that doubles, until ctx ends.
 func Loop(ctx context.Context, log *slog.Logger, what string, work func()) {
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
 		err := Call(log, what, func() error { work(); return nil })

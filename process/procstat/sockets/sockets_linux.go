@@ -1,5 +1,5 @@
-// Package sockets finds the process at the other end of a TCP connection, on Linux. It is not part of procstat: c2c
-// links that and has no connections, and would pay for these imports at every start.
+// Package sockets finds the process at the other end of a TCP connection, on Linux. It is not part of procstat, because
+// c2c links procstat, has no connections, and would pay for these imports at every start.
 package sockets
 
 import (
@@ -13,9 +13,9 @@ import (
 	"c2c/process/procstat"
 )
 
-// Owner is the process that has one end of a TCP connection on this machine: local is that end's own address, remote the
-// other one's. Of a socket that a process shares with those below it, it is the one above. A process of another user, or in
-// another PID namespace, cannot be seen: pid is 0 then. ok is false when the connection itself cannot be seen, or its end was
+// Owner returns the process that holds one end of a TCP connection on this machine: local is that end's address, remote the
+// other end's. If a process shares the socket with its children, Owner returns the parent. If the process belongs to another
+// user or PID namespace, pid is 0. ok is false if the connection is not visible, or its end was
 // closed.
 func Owner(local, remote netip.AddrPort) (pid, uid int, ok bool) {
 	s, ok := find(local, remote)
@@ -45,8 +45,8 @@ func holds(pid int, socket string) bool {
 	return false
 }
 
-// eldest is the process from which one has inherited a socket: between fork and exec each child has all that its parent has.
-// ok is false when the process has ended.
+// eldest returns the process from which pid has inherited a socket: between fork and exec a child has its parent's sockets.
+// ok is false if the process has ended.
 func eldest(pid int, socket string) (_ int, ok bool) {
 	for {
 		p, err := procstat.Read(pid)
@@ -60,8 +60,8 @@ func eldest(pid int, socket string) (_ int, ok bool) {
 	}
 }
 
-// OwnerUID is the user of an end of a TCP connection. It looks at no process. ok is false when that end cannot be seen.
-// closed: its program has closed it, so that nothing tells any more whose it was.
+// OwnerUID returns the user of one end of a TCP connection. It inspects no process. ok is false if that end is not visible.
+// closed means that its program has closed it, so that the kernel no longer shows whose it was.
 func OwnerUID(local, remote netip.AddrPort) (uid int, ok, closed bool) {
 	s, ok := find(local, remote)
 	if s.Inode == procstat.NoInode {
@@ -70,7 +70,7 @@ func OwnerUID(local, remote netip.AddrPort) (uid int, ok, closed bool) {
 	return s.UID, ok, false
 }
 
-// find looks into both tables: a program may use a socket of IPv6 for an address of IPv4.
+// find searches both tables: a program may use an IPv6 socket for an IPv4 address.
 func find(local, remote netip.AddrPort) (s procstat.TCPSocket, ok bool) {
 	local, remote = unmap(local), unmap(remote)
 	for _, path := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
@@ -91,7 +91,7 @@ func findIn(table []byte, local, remote netip.AddrPort) (s procstat.TCPSocket, o
 	return s, false
 }
 
-// parseEnd reads an address: words of 32 bits in the order of this machine, each as 8 hex digits, and the port.
+// parseEnd parses an address: 32-bit words in this machine's byte order, each as 8 hex digits, and the port.
 func parseEnd(text string) (end netip.AddrPort) {
 	words, port, _ := strings.Cut(text, ":")
 	var raw []byte
