@@ -20,7 +20,7 @@ import (
 // patience is how long an action may wait for a lock.
 const patience = 10 * time.Second
 
-// job does something slow that answers with a sentence, or with something else to do.
+// job runs do in the background, and then shows the sentence says and calls then.
 func (a *app) job(do func(context.Context, *broker.Broker) (says string, then func(), err error)) {
 	b := a.b
 	a.background(func() func() {
@@ -38,7 +38,7 @@ func (a *app) job(do func(context.Context, *broker.Broker) (says string, then fu
 	})
 }
 
-// status is the text above the last line: the last answer, in at most so many lines, or else the selection.
+// status is the text above the last line: the last answer, in at most most lines, or else the selection.
 func (a *app) status(columns, most int) []string {
 	if a.says != "" {
 		lines := wrap(word(a.says), columns)
@@ -80,7 +80,7 @@ func (a *app) selection() string {
 	return word(text)
 }
 
-// compose writes to the session that is picked, or to the sender of the message.
+// compose opens the editor for a message to the picked session, or to the sender of the selected message.
 func (a *app) compose() {
 	to := ""
 	if s := a.session(); s != nil {
@@ -95,7 +95,7 @@ func (a *app) compose() {
 	a.writeTo(to)
 }
 
-// composeTo writes to a name that was typed. The beginning of one is enough.
+// composeTo opens the editor for a message to a typed name. The beginning of a name is enough.
 func (a *app) composeTo(name string) {
 	var all, begin []string
 	for _, s := range a.all {
@@ -127,7 +127,7 @@ func (a *app) writeTo(to string) {
 	})
 }
 
-// reply answers the selected message.
+// reply opens the editor for an answer to the selected message.
 func (a *app) reply() {
 	m := a.pane().message()
 	if m == nil {
@@ -139,7 +139,7 @@ func (a *app) reply() {
 	})
 }
 
-// edit has the person type, and sends that as the person's.
+// edit opens the editor, and sends the text as the person's.
 func (a *app) edit(title string, send func(context.Context, *broker.Broker, sessions.Session, string) (broker.Receipt, error)) {
 	text := a.drafts[title]
 	a.typing = &editor{title: title, text: text, at: len(text), done: func(text string) {
@@ -162,7 +162,7 @@ func (a *app) edit(title string, send func(context.Context, *broker.Broker, sess
 	}}
 }
 
-// keep has a text in the editor with that title, now or when it is next opened, before what else is there.
+// keep puts a text into the editor with that title, before its other text, now or when it is next opened.
 func (a *app) keep(title, text string) {
 	kept := []rune(text)
 	if e := a.typing; e != nil && e.title == title {
@@ -175,7 +175,7 @@ func (a *app) keep(title, text string) {
 	a.drafts[title] = kept
 }
 
-// tellDrafts prints what was typed and not sent: it would be lost with the screen.
+// tellDrafts prints the typed texts that were not sent: they would be lost with the screen.
 func (a *app) tellDrafts(out io.Writer) {
 	if e := a.typing; e != nil && !e.one {
 		a.drafts[e.title] = e.text
@@ -187,7 +187,7 @@ func (a *app) tellDrafts(out io.Writer) {
 	}
 }
 
-// finish ends the typing and does what it was for.
+// finish closes the editor and uses its text.
 func (a *app) finish() {
 	e := a.typing
 	text := strings.TrimSpace(string(e.text))
@@ -219,12 +219,12 @@ func (a *app) thread() {
 	})
 }
 
-// search asks for words and shows the messages that have them.
+// search asks the person for words and shows the messages that contain them.
 func (a *app) search() {
 	a.typing = &editor{title: "search", one: true, done: func(text string) {
 		a.says = "searching"
 		a.job(func(ctx context.Context, b *broker.Broker) (string, func(), error) {
-			// The screen shows the mail of all, as a person may see it.
+			// A person may see the mail of all sessions.
 			all, err := b.Search(ctx, sessions.Session{State: sessions.Person}, strings.Fields(text), 200)
 			slices.Reverse(all) // the newest last, as in the flow
 			return format.Count(len(all), "message", "messages") + " found", func() { a.open("found: "+text, all, "") }, err
@@ -232,7 +232,7 @@ func (a *app) search() {
 	}}
 }
 
-// open shows messages in front of the flow, and selects the one with the id.
+// open shows messages in front of the flow, and selects the message with the id.
 func (a *app) open(title string, all []broker.Mail, id string) {
 	p := &pane{title: word(title), whole: true}
 	for _, found := range all {
@@ -249,7 +249,7 @@ func (a *app) open(title string, all []broker.Mail, id string) {
 	a.found, a.onList = p, false
 }
 
-// why shows what keeps the selected message from being read.
+// why shows why nobody has read the selected message yet.
 func (a *app) why() {
 	m := a.pane().message()
 	if m == nil {
@@ -263,7 +263,7 @@ func (a *app) why() {
 		var lines []string
 		for _, s := range append([]explain.MessageStatus{st}, st.Others...) {
 			lines = append(lines, fmt.Sprintf("%s, from %s to %s: %s", mail.ShortID(s.ID), s.From, s.To, s.State), "")
-			for _, more := range []string{s.Why, s.Do} { // what can be done stands above what a small screen cuts off
+			for _, more := range []string{s.Why, s.Do} { // what to do comes before the lines that a small screen cuts off
 				if more != "" {
 					lines = append(lines, more, "")
 				}
@@ -271,7 +271,7 @@ func (a *app) why() {
 			lines = append(append(lines, s.Way...), "")
 		}
 		return "", func() {
-			if a.typing == nil { // else the box would have the keys
+			if a.typing == nil { // otherwise the box would take the keys from the editor
 				a.box = cleanAll(lines)
 			}
 		}, nil
@@ -285,7 +285,7 @@ func cleanAll(lines []string) []string {
 	return lines
 }
 
-// toggleQuiet has mail wake the session, or not.
+// toggleQuiet changes whether mail wakes the session.
 func (a *app) toggleQuiet() {
 	s := a.session()
 	if s == nil {
@@ -304,7 +304,7 @@ func (a *app) toggleQuiet() {
 	})
 }
 
-// takeMine takes the person's own mail, as far as the flow has it: it is read then. What has come meanwhile waits.
+// takeMine marks the person's own mail in the flow as read. Newer mail waits.
 func (a *app) takeMine() {
 	seen := map[mail.Fingerprint]bool{}
 	for _, m := range a.mails {

@@ -25,13 +25,13 @@ type area struct{ x, y, w, h int }
 
 func (r area) has(x, y int) bool { return x >= r.x && x < r.x+r.w && y >= r.y && y < r.y+r.h }
 
-// hit is a place where a click is a key.
+// hit is an area in which a click means a key.
 type hit struct {
 	area
 	key rune
 }
 
-// line is one of the lines in which messages are shown: 0 is the head of a message, the others are its body.
+// line is one line of a shown message: 0 is its head, the others are its body.
 type line struct {
 	mailView *mailView
 	n        int
@@ -42,13 +42,13 @@ type part struct {
 	style tcell.Style
 }
 
-// canvas is what is drawn on.
+// canvas is the surface for drawing.
 type canvas struct {
 	screen  tcell.Screen
-	colours map[string]int // of the names that were drawn, by palette
+	colours map[string]int // colours of the drawn names, as indexes into palette
 }
 
-// put draws a text in at most so many columns, and returns how many it took.
+// put draws a text in at most most columns, and returns how many it took.
 func (c *canvas) put(x, y, most int, text string, style tcell.Style) (used int) {
 	cells(cut(text, most), func(char string, w int) bool {
 		c.screen.Put(x+used, y, char, style)
@@ -58,14 +58,14 @@ func (c *canvas) put(x, y, most int, text string, style tcell.Style) (used int) 
 	return used
 }
 
-// fill draws a text and the rest of its columns.
+// fill draws a text, and blanks in the rest of the area.
 func (c *canvas) fill(r area, text string, style tcell.Style) {
 	for n := c.put(r.x, r.y, r.w, text, style); n < r.w; n++ {
 		c.screen.Put(r.x+n, r.y, " ", style)
 	}
 }
 
-// draw shows all anew. Only the cells that have changed are written to the terminal.
+// draw draws everything again. The library writes only changed cells to the terminal.
 func (a *app) draw() {
 	w, h := a.screen.Size()
 	a.screen.Clear()
@@ -120,7 +120,7 @@ const flowLines = 4
 func (m *mailView) body(columns int, whole bool) []textLine {
 	if k := (wrapping{columns, whole}); k != m.wrapping {
 		text := strings.TrimSpace(m.Content)
-		if most := (columns + 1) * flowLines * 4; !whole && len(text) > most { // a body may have megabytes of what takes no column
+		if most := (columns + 1) * flowLines * 4; !whole && len(text) > most { // a body may have megabytes of characters without width
 			text = strings.ToValidUTF8(text[:most], "")
 		}
 		lines := layout(clean(text), columns)
@@ -150,7 +150,7 @@ func mailLines(p *pane, columns int) (lines []line) {
 	return lines
 }
 
-// parts are what stands in a line.
+// parts are the parts of a line.
 func (c *canvas) parts(l line, columns int, whole bool) []part {
 	m := l.mailView
 	if l.n > 0 {
@@ -180,7 +180,7 @@ func (c *canvas) parts(l line, columns int, whole bool) []part {
 func (a *app) drawMail() {
 	p := a.pane()
 	view := area{a.right.x, a.right.y + 1, a.right.w, a.right.h - 1}
-	columns := view.w - 2 // beside the mark of what is selected, and the bar that says where the view is
+	columns := view.w - 2 // without the mark of the selection, and the scroll bar
 	a.lines = mailLines(p, columns)
 	if len(a.lines) == 0 {
 		a.drawTitle(a.right, p.title, "")
@@ -207,7 +207,7 @@ func (a *app) drawMail() {
 	}
 }
 
-// position says where the view of a pane is.
+// position describes the position of a pane's view.
 func (p *pane) position(lines, height int) string {
 	switch {
 	case p.whole && lines > height:
@@ -220,13 +220,13 @@ func (p *pane) position(lines, height int) string {
 	return fmt.Sprintf("%d of %d", slices.Index(p.mails, p.selected)+1, len(p.mails))
 }
 
-// drawTitle draws the first line of an area: what it shows, and where in that its view is.
+// drawTitle draws the first line of an area: its title, and the position of its view.
 func (c *canvas) drawTitle(r area, title, position string) {
 	room := r.w - width(position) - 3
 	c.fill(area{r.x, r.y, r.w, 1}, " "+cut(title, room)+strings.Repeat(" ", max(1, room-width(cut(title, room))+1))+position, plain.Underline(true))
 }
 
-// drawBar shows beside a view how much of all its lines it is, and where. Between stands what has nothing of it.
+// drawBar draws the scroll bar beside a view. between is the character for the lines outside the view.
 func (c *canvas) drawBar(r area, top, lines int, between string) {
 	if lines <= r.h || r.h < 1 {
 		return
@@ -242,7 +242,7 @@ func (c *canvas) drawBar(r area, top, lines int, between string) {
 	}
 }
 
-// show moves the view so that a message that is newly selected is in it, or as much of it as fits.
+// show moves the view so that it contains the newly selected message, or as much of it as fits.
 func (p *pane) show(lines []line, view area) {
 	last := max(0, len(lines)-view.h)
 	if p.selected == nil {
@@ -264,7 +264,7 @@ func (p *pane) show(lines []line, view area) {
 	p.top = max(0, min(p.top, last))
 }
 
-// drawEditor shows what is typed above the last line, and returns its first row.
+// drawEditor draws the editor above the last line, and returns its first row.
 func (a *app) drawEditor(w, bottom int) (top int) {
 	e := a.typing
 	lines, row, col := e.layout(w - 1)

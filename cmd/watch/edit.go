@@ -13,15 +13,15 @@ import (
 type editor struct {
 	title string
 	text  []rune
-	at    int  // the cursor, in runes: always where a character begins or ends
+	at    int  // the cursor, in runes: always between two characters
 	one   bool // one line: a search
 	done  func(text string)
 
-	changed func(text string) // after each key; nil: nobody is told
-	left    func()            // it was left with Esc; nil: nobody is told
+	changed func(text string) // if set, called after each key
+	left    func()            // if set, called when the person leaves with Esc
 }
 
-// key changes the text. It is false when the key means something else.
+// key applies a key to the text. It returns false if the key means something else.
 func (e *editor) key(k *tcell.EventKey, pasting bool) bool {
 	before, behind := e.around()
 	switch k.Key() {
@@ -69,8 +69,8 @@ func (e *editor) key(k *tcell.EventKey, pasting bool) bool {
 	return true
 }
 
-// around is where the character before the cursor begins, and where the one at it ends, in runes. Characters are those that
-// people see: an accent or a joined picture is no place for the cursor.
+// around gives the start of the character before the cursor, and the end of the one after it, in runes. It counts characters
+// as people see them: the cursor never stands before an accent or within a joined picture.
 func (e *editor) around() (before, behind int) {
 	rest, state := string(e.text), -1
 	for rest != "" && behind <= e.at {
@@ -97,8 +97,8 @@ func (e *editor) newLine() {
 	e.insert('\n')
 }
 
-// layout breaks the text into lines of at most so many columns, and says where the cursor stands. It breaks within words:
-// what stands before the cursor does not move because of what is behind it.
+// layout breaks the text into lines of at most columns columns, and gives the cursor's position. It breaks within words, so
+// that text before the cursor does not move because of text after it.
 func (e *editor) layout(columns int) (lines []string, row, col int) {
 	line, used, at := "", 0, 0
 	text, state := string(e.text), -1

@@ -6,21 +6,21 @@ import (
 	"github.com/gdamore/tcell/v2"
 )
 
-// Keys that are no characters, as help names them.
+// Names in the help for keys that are no characters.
 const (
 	tab   = '\t'
 	enter = '\r'
 	esc   = '\x1b'
 )
 
-// binding is a key and what it does.
+// binding is a key with its action.
 type binding struct {
 	key  rune
 	says string
 	do   func()
 }
 
-// help gives the keys that mean something now, the most wanted first: a narrow screen shows the first ones.
+// help gives the keys that do something now, the most useful first: a narrow screen shows the first ones.
 func (a *app) help() []binding {
 	switch {
 	case a.box != nil && len(a.hidden) > 0:
@@ -61,7 +61,7 @@ var helpText = []string{
 	"The mouse picks, scrolls, and presses the keys of the last line. Nothing is taken or marked because you look at it.",
 }
 
-// back leaves what is in front.
+// back closes the view in front.
 func (a *app) back() {
 	switch {
 	case a.box != nil:
@@ -92,7 +92,7 @@ func (a *app) event(e tcell.Event, pasting bool) {
 	case *tcell.EventMouse:
 		a.mouse(e)
 	case *tcell.EventKey:
-		if a.typing == nil { // else its bar shows what has become of what was sent before
+		if a.typing == nil { // otherwise the editor's bar shows the result of the last sending
 			a.says = ""
 		}
 		if e.Key() == tcell.KeyCtrlC && !pasting {
@@ -132,13 +132,13 @@ func (a *app) key(e *tcell.EventKey) {
 	}
 	switch {
 	case a.box != nil:
-		a.box = a.hidden // nothing, when all of it was there
+		a.box = a.hidden // empty if the screen has shown the whole box
 	case a.typing != nil || !a.move(e.Key(), key):
 		a.press(key)
 	}
 }
 
-// press does what a key means now.
+// press runs the present action of a key.
 func (a *app) press(key rune) {
 	if key == enter && a.onList && a.box == nil && a.typing == nil {
 		a.onList = false
@@ -152,7 +152,7 @@ func (a *app) press(key rune) {
 	}
 }
 
-// move goes to another session or message. It is false for other keys.
+// move selects another session or message. It returns false for other keys.
 func (a *app) move(k tcell.Key, r rune) bool {
 	page := max(1, a.right.h-2)
 	n := map[rune]int{'k': -1, 'j': 1}[r]
@@ -187,7 +187,7 @@ func (a *app) move(k tcell.Key, r rune) bool {
 	return true
 }
 
-// pick shows the mail of a session of the list; 0 is everybody.
+// pick shows the mail of the session at a line of the list; 0 is all sessions.
 func (a *app) pick(i int) {
 	a.picked = ""
 	if i > 0 {
@@ -196,7 +196,7 @@ func (a *app) pick(i int) {
 	a.found, a.flow.selected = nil, nil
 }
 
-// selectAt selects a message. Behind the last one, the flow follows what comes.
+// selectAt selects a message. In the flow it selects none for the last one, so that the view follows new messages.
 func (p *pane) selectAt(i int) {
 	switch {
 	case len(p.mails) == 0 || i >= len(p.mails)-1 && !p.whole:
@@ -206,7 +206,7 @@ func (p *pane) selectAt(i int) {
 	}
 }
 
-// scroll moves the view, which shows height of the lines, and selects the first message that begins in it, or else the one that fills it.
+// scroll moves the view, which shows height lines, and selects the first message that begins in it, or else the one that fills it.
 func (p *pane) scroll(lines []line, n, height int) {
 	last := max(0, len(lines)-height)
 	top := max(0, min(p.top+n, last))
@@ -221,10 +221,10 @@ func (p *pane) scroll(lines []line, n, height int) {
 			break
 		}
 	}
-	p.shown.selected = p.selected // it stays where it is
+	p.shown.selected = p.selected // show need not move the view
 }
 
-// toEnd moves the view to the first or the last line of what is shown whole.
+// toEnd moves the view of a pane with whole bodies to its first line, or with n to its last.
 func (p *pane) toEnd(n int) {
 	if len(p.mails) == 0 {
 		return
@@ -233,7 +233,7 @@ func (p *pane) toEnd(n int) {
 	if n > 0 {
 		p.selected = p.mails[len(p.mails)-1]
 	}
-	p.top, p.shown.selected = n, p.selected // show keeps it within the lines
+	p.top, p.shown.selected = n, p.selected // show keeps top within the lines
 }
 
 func (a *app) mouse(e *tcell.EventMouse) {
@@ -272,7 +272,7 @@ func (a *app) click(x, y int) {
 	}
 	switch {
 	case a.box != nil:
-		a.box = a.hidden // nothing, when all of it was there
+		a.box = a.hidden // empty if the screen has shown the whole box
 	case a.typing != nil:
 	case a.list.has(x, y):
 		if i := a.listTop + y - a.list.y; i <= len(a.sessions) {

@@ -7,21 +7,21 @@ import (
 	"github.com/gdamore/tcell/v2"
 )
 
-// textLine is a line of a body as it is drawn.
+// textLine is a line of a body in the form for drawing.
 type textLine struct {
 	text  string
 	style tcell.Style
 }
 
-// The lines of Markdown that are laid out in another way than running text. Their marks stay: nothing is left out or put in.
+// The lines of Markdown that layout treats in another way than running text. It keeps their marks, and adds none.
 var (
 	heading = regexp.MustCompile(`^#{1,6} `)
 	item    = regexp.MustCompile(`^ *(?:[-*+]|\d{1,3}[.)]|>) +`)
 	code    = plain.Foreground(tcell.PaletteColor(37))
 )
 
-// layout breaks a body into lines of at most so many columns. What stands in a block of code, or in a table, is not broken
-// between words, and keeps its spaces; a further line of a list's item begins below its text.
+// layout breaks a body into lines of at most columns columns. It keeps the spaces of code blocks and tables, and does not
+// break them between words; a further line of a list item begins below the item's text.
 func layout(text string, columns int) (lines []textLine) {
 	add := func(style tcell.Style, texts ...string) {
 		for _, t := range texts {
@@ -54,7 +54,7 @@ func layout(text string, columns int) (lines []textLine) {
 	return lines
 }
 
-// hard breaks a line where its columns end.
+// hard breaks a line at the given width, even within words.
 func hard(row string, columns int) (lines []string) {
 	columns = max(columns, 2)
 	line, used := "", 0
@@ -68,7 +68,7 @@ func hard(row string, columns int) (lines []string) {
 	return append(lines, strings.TrimRight(line, " "))
 }
 
-// hanging breaks a line between words. Its further lines begin where its text does.
+// hanging breaks a line between words. It indents further lines as far as the line's text.
 func hanging(row string, columns int) []string {
 	begin := item.FindString(row)
 	if begin == "" {

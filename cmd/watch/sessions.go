@@ -10,20 +10,20 @@ import (
 	"c2c/sessions"
 )
 
-// roster is the list of sessions, and what of it is shown.
+// roster is the list of sessions, with its filter and view.
 type roster struct {
-	all      []live.Session // those that need their person first
-	sessions []live.Session // of these, what the filter leaves
+	all      []live.Session // sessions that need their person first
+	sessions []live.Session // those that match the filter
 	filter   string
-	picked   string // whose mail is shown: an id; "" is everybody's
-	listTop  int    // the first line that is shown
+	picked   string // id of the session whose mail is shown; "": all
+	listTop  int    // the first visible line
 	listed   listed
 }
 
-// listed records for which pick and height the last drawing has scrolled the list of sessions.
+// listed is the picked line and the height for which the last drawing has scrolled the list.
 type listed struct{ at, height int }
 
-// order takes in the sessions: first those that need their person, last those whose client has ended.
+// order sorts and keeps the sessions: first those that need their person, last those whose client has ended.
 func (l *roster) order(all []live.Session) {
 	l.all = all
 	sort.SliceStable(l.all, func(i, j int) bool { return rank(l.all[i]) < rank(l.all[j]) })
@@ -40,7 +40,7 @@ func rank(s live.Session) int {
 	return 1
 }
 
-// choose leaves the sessions in the list that have the words of the filter in their name, client, role or state.
+// choose keeps the sessions in the list that have the filter's words in their name, client, role or state.
 func (l *roster) choose() {
 	words := strings.Fields(strings.ToLower(l.filter))
 	l.sessions = nil
@@ -56,7 +56,7 @@ func (l *roster) choose() {
 	}
 }
 
-// filterList has the person type the filter, and shows at each letter what it leaves.
+// filterList opens the editor for the filter, and applies it at each letter.
 func (a *app) filterList() {
 	a.onList = true
 	a.typing = &editor{title: "show sessions with", one: true, text: []rune(a.filter), at: len([]rune(a.filter)), done: a.setFilter, changed: a.setFilter, left: func() { a.setFilter("") }}
@@ -67,7 +67,7 @@ func (l *roster) setFilter(text string) {
 	l.choose()
 }
 
-// at is the line of the list that is picked.
+// at is the picked line of the list.
 func (l *roster) at() int {
 	for i := range l.sessions {
 		if l.sessions[i].ID == l.picked {
@@ -77,7 +77,7 @@ func (l *roster) at() int {
 	return 0
 }
 
-// session is the one that is picked, or nil.
+// session is the picked session, or nil.
 func (l *roster) session() *live.Session {
 	for i := range l.all {
 		if l.all[i].ID == l.picked {
@@ -108,7 +108,7 @@ func (a *app) drawHead(w int) {
 
 func (a *app) drawSessions() {
 	at, lines := a.at(), len(a.sessions)+1
-	if now := (listed{at, a.list.h}); now != a.listed { // the one that is picked comes into the view, and the mouse may move that
+	if now := (listed{at, a.list.h}); now != a.listed { // scroll to the picked session once; after that the mouse may scroll away
 		a.listed, a.listTop = now, max(min(a.listTop, at), at-a.list.h+1)
 	}
 	a.listTop = max(0, min(a.listTop, lines-a.list.h))

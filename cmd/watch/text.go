@@ -9,16 +9,16 @@ import (
 	"c2c/inbox/mail"
 )
 
-// clean is a foreign text that can be drawn: no control sequence, nothing that turns the order of a line.
+// clean makes a foreign text safe to draw: without control sequences and characters that reverse a line.
 func clean(text string) string {
 	return strings.ReplaceAll(mail.Visible(strings.ReplaceAll(text, "\r\n", "\n"), "\n\t"), "\t", "    ")
 }
 
-// word is clean for what stands within a line.
+// word is clean for text within a line.
 func word(text string) string { return mail.Visible(text, "") }
 
-// cells gives the characters of a line, and how many columns each takes. Terminals do not agree how wide a character of
-// several parts is; of what is joined or coloured by another one only the first part is drawn, the accents of a letter are.
+// cells calls f with each character of a line and its width in columns. Terminals disagree on the width of a character of
+// several parts: so cells drops all parts of a joined or coloured picture but the first, and keeps the accents of a letter.
 func cells(line string, f func(char string, width int) (more bool)) {
 	state := -1
 	for line != "" {
@@ -42,7 +42,7 @@ func width(line string) (n int) {
 	return n
 }
 
-// cut makes a line fit, with … at its end if something is missing.
+// cut shortens a line to most columns, and marks the cut with ….
 func cut(line string, most int) string {
 	if most <= 0 {
 		return ""
@@ -62,11 +62,11 @@ func cut(line string, most int) string {
 	return kept.String() + "…"
 }
 
-// wrap breaks a text into lines of at most so many columns, between words where it can.
+// wrap breaks a text into lines of at most most columns, between words if possible.
 func wrap(text string, most int) (lines []string) {
 	most = max(most, 2)
 	for para := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
-		line, columns := "", 0 // what is not complete yet
+		line, columns := "", 0 // the unfinished line
 		for _, w := range strings.SplitAfter(para, " ") {
 			if n := width(strings.TrimRight(w, " ")); columns > 0 && columns+n > most {
 				lines = append(lines, strings.TrimRight(line, " "))

@@ -1,8 +1,8 @@
 // Package watch is the full-screen view of c2c watch: it shows the sessions of a root and their mail as it flows, and
 // lets a person read and write. It takes only the person's own mail, and only when the person says so.
 //
-// One goroutine draws and answers keys. It sleeps until something happens, and writes only what has changed to the
-// terminal. It cleans whatever others have written, so that no control sequence of theirs reaches the terminal.
+// One goroutine draws and answers keys. It sleeps until something happens, and writes only changes to the terminal. It
+// cleans all foreign text, so that no foreign control sequence reaches the terminal.
 package watch
 
 import (
@@ -23,14 +23,14 @@ import (
 
 // Config is what the screen needs.
 type Config struct {
-	Open func(context.Context) (*broker.Broker, error) // the root, once it is there
+	Open func(context.Context) (*broker.Broker, error) // opens the root, when it exists
 	// Who returns the session of the person at the screen.
 	Who func(context.Context, *broker.Broker) (sessions.Session, error)
-	// Left is told what was typed and not sent when the screen is closed.
+	// Left gets the typed texts that were not sent, when the screen is closed.
 	Left io.Writer
 }
 
-// backlog is how many messages are there at the beginning, maxMails how many are kept, maxFlow how many bytes of each.
+// backlog is how many messages the screen begins with, maxMails how many it keeps, maxFlow how many bytes of each.
 const (
 	backlog  = 300
 	maxMails = 2000
@@ -45,38 +45,38 @@ type app struct {
 	cfg   Config
 	b     *broker.Broker
 	known *live.Mails
-	mails []*mailView // those that are known
+	mails []*mailView // the kept messages
 
 	onList bool // the keys move in the list of sessions, not among the messages
 	flow   pane
-	found  *pane // a thread, or what a search has found, in front of the flow
+	found  *pane // a thread, or the result of a search, in front of the flow
 	typing *editor
-	drafts map[string][]rune // what was not sent, by the title of its editor
+	drafts map[string][]rune // unsent texts, by the title of the editor
 	box    []string          // a text in front of everything
-	hidden []string          // of box, what the screen has no room for
+	hidden []string          // lines of box for which the screen has no room
 	says   string            // the last line but one
 	quit   bool
 
-	// What was drawn where, for the mouse.
+	// The drawn areas, for the mouse.
 	keys       []hit
 	left, list area // the whole left side, and its list
 	right      area
 	lines      []line
 }
 
-// worker does what is slow beside the goroutine that draws, and gives that the results.
+// worker runs slow work beside the drawing goroutine, and passes the results to it.
 type worker struct {
 	ctx     context.Context
 	jobs    sync.WaitGroup
 	results chan func()
 }
 
-// mail is a message as it is shown. What has become of it is one thing for the flow and for what is in front of it.
+// mailView is a shown message. The flow and the pane in front share it, so its state is the same in both.
 type mailView struct {
 	mail.Message
 	fate *live.Mail
 
-	wrapped  []textLine // the body, as it was wrapped last
+	wrapped  []textLine // the body, as last wrapped
 	wrapping wrapping
 }
 
@@ -84,20 +84,20 @@ type mailView struct {
 type pane struct {
 	title    string
 	mails    []*mailView
-	selected *mailView // nil: the last one, whatever comes
-	top      int       // the first line that is shown
+	selected *mailView // nil: always the newest
+	top      int       // the first visible line
 	shown    shown
-	whole    bool // bodies are not cut off
-	thread   bool // answers join it
+	whole    bool // bodies are not cut
+	thread   bool // new answers join it
 }
 
-// shown records for which selection and area the last drawing has scrolled a pane.
+// shown is the selection and the area for which the last drawing has scrolled a pane.
 type shown struct {
 	selected *mailView
 	view     area
 }
 
-// Run shows the screen until the person leaves or ctx ends. The terminal is then as it was.
+// Run shows the screen until the person leaves or ctx ends. Then it restores the terminal.
 func Run(ctx context.Context, cfg Config) error {
 	screen, err := tcell.NewScreen()
 	if err == nil {
@@ -106,7 +106,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return fmt.Errorf("open the terminal: %w; c2c monitor needs none", err)
 	}
-	defer screen.Fini() // when something panics, too
+	defer screen.Fini() // after a panic, too
 	screen.EnableMouse(tcell.MouseButtonEvents)
 	screen.EnablePaste()
 	a := newApp(cfg, screen)
@@ -144,7 +144,7 @@ func (a *app) run(ctx context.Context) (err error) {
 	defer close(stop)
 	pasting := false
 	for !a.quit && failed == nil {
-		if !pasting { // what is pasted comes character by character
+		if !pasting { // a paste comes character by character
 			a.draw()
 		}
 		select {
@@ -162,8 +162,8 @@ func (a *app) run(ctx context.Context) (err error) {
 	return failed
 }
 
-// background does something slow. What it returns is done by the goroutine that draws. A panic is one of that goroutine's,
-// which gives the terminal back.
+// background runs do in a goroutine of its own, and its result in the drawing goroutine. It passes on a panic to the
+// drawing goroutine, which restores the terminal.
 func (w *worker) background(do func() func()) {
 	w.jobs.Go(func() {
 		var then func()
@@ -186,7 +186,7 @@ func (w *worker) then(f func()) {
 	}
 }
 
-// follow looks at the root until the screen is closed. When the root is made anew, it begins again.
+// follow follows the root until the screen is closed. If the root is made again, follow begins again.
 func (a *app) follow() error {
 	b := a.b
 	for {
@@ -208,7 +208,7 @@ func (a *app) follow() error {
 	}
 }
 
-// update takes in what has changed.
+// update applies an update of the root.
 func (a *app) update(u live.Update) {
 	if u.Sessions != nil {
 		a.order(u.Sessions)
@@ -225,11 +225,11 @@ func (a *app) update(u live.Update) {
 	a.mails = a.mails[max(0, len(a.mails)-maxMails):]
 }
 
-// stored takes in a message that has come. The flow has of a body what it may show, because it has many.
+// stored adds a new message. The flow keeps only the part of a body that it may show, because it has many messages.
 func (a *app) stored(e live.Event) {
 	known := a.known.Known(e.Fingerprint)
 	if known == nil {
-		return // more came at once than are kept
+		return // more messages came at once than the flow keeps
 	}
 	if t := a.found; t != nil && t.thread && e.Message.InReplyTo != "" && slices.ContainsFunc(t.mails, func(o *mailView) bool { return o.ID == e.Message.InReplyTo }) {
 		t.mails = append(t.mails, &mailView{Message: e.Message, fate: known})
@@ -237,7 +237,7 @@ func (a *app) stored(e live.Event) {
 	a.mails = append(a.mails, &mailView{Message: known.Message, fate: known})
 }
 
-// pane is the list that is shown.
+// pane is the list in front.
 func (a *app) pane() *pane {
 	if a.found != nil {
 		return a.found
@@ -254,7 +254,7 @@ func (a *app) pane() *pane {
 	return &a.flow
 }
 
-// message is the one that is selected, or nil.
+// message is the selected message, or nil.
 func (p *pane) message() *mailView {
 	if p.selected == nil && len(p.mails) > 0 {
 		return p.mails[len(p.mails)-1]

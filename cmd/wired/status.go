@@ -20,7 +20,7 @@ import (
 	"c2c/wake/wire"
 )
 
-// Kept is the file of a daemon: what it was started with, and what its agent does.
+// Kept is the content of a daemon's file: its options, and its agent's state.
 type Kept struct {
 	Options
 	State wire.State `json:"state,omitzero"`
@@ -39,7 +39,7 @@ func (d *Daemon) tell(s wire.State) {
 
 const suffix = ".json"
 
-// Kept reads the file of the daemon.
+// Kept reads the daemon's file.
 func (d *Daemon) Kept() (k Kept, err error) {
 	if d.Dir == nil {
 		return k, nil
@@ -54,7 +54,7 @@ func (d *Daemon) Kept() (k Kept, err error) {
 	return k, err
 }
 
-// Status is what is known of one daemon.
+// Status is a daemon's state as other processes see it.
 type Status struct {
 	Alias string `json:"alias"`
 	PID   int    `json:"pid,omitempty"` // 0: it does not run
@@ -64,17 +64,17 @@ type Status struct {
 	LastRing wake.Ring `json:"last_ring,omitzero"`
 }
 
-// Look finds out what is known.
+// Look finds the daemon's status.
 func (d *Daemon) Look(ctx context.Context) (st Status, err error) {
 	st.Alias = d.Alias
 	if st.PID, err = d.PID(); err != nil {
 		return st, err
 	}
 	if st.Kept, err = d.Kept(); err != nil {
-		st.State.Cause = err.Error() // a damaged file hides nobody else
+		st.State.Cause = err.Error() // a damaged file must not hide the other daemons
 	}
 	if st.PID == 0 && st.State.Agent != wire.Failed {
-		st.State.Agent = wire.Off // it may have been killed
+		st.State.Agent = wire.Off // the file may be that of a killed daemon
 	}
 	if d.Broker == nil {
 		return st, nil
@@ -99,7 +99,7 @@ func (d *Daemon) Look(ctx context.Context) (st Status, err error) {
 	return st, err
 }
 
-// Print writes it for a person.
+// Print writes the status for a person.
 func (st Status) Print(w io.Writer) {
 	state := "no wire daemon runs"
 	if st.PID != 0 {
@@ -123,7 +123,7 @@ func (st Status) Print(w io.Writer) {
 	fmt.Fprintf(w, "  %d waiting, %d handed\n", st.Waiting, st.Handed)
 }
 
-// Statuses are all daemons of a root that ever ran.
+// Statuses gives the status of each daemon that has ever run in a root.
 func Statuses(ctx context.Context, b *broker.Broker, dir *atomicfile.Dir) (all []Status, err error) {
 	if dir == nil {
 		return nil, nil
@@ -142,7 +142,7 @@ func Statuses(ctx context.Context, b *broker.Broker, dir *atomicfile.Dir) (all [
 	return all, err
 }
 
-// Check finds daemons that were killed and have mail to carry. A daemon that was stopped is well.
+// Check finds killed daemons for which mail waits. A stopped daemon is no problem.
 func Check(ctx context.Context, b *broker.Broker) (found []doctor.Finding) {
 	dir, err := Open(b, false)
 	if err != nil {

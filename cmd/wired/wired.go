@@ -1,4 +1,4 @@
-// Package wired runs c2c wire-daemon: it carries the mail of one session to an agent that it has started.
+// Package wired runs c2c wire-daemon: it starts an agent, and delivers the mail of one session to it.
 package wired
 
 import (
@@ -27,7 +27,7 @@ import (
 // Dir is where the files of these daemons are, below the root.
 const Dir = "wire"
 
-// Options are what a daemon works with. They are kept, so that restart need not be told them.
+// Options are the options of a daemon. It keeps them in its file, for restart.
 type Options struct {
 	Agent   []string `json:"agent"`
 	In      string   `json:"dir"`
@@ -35,24 +35,24 @@ type Options struct {
 	PIDFile string   `json:"pid_file,omitempty"`
 }
 
-// Daemon carries the mail of one session. A command that starts, stops or asks it has one, too.
+// Daemon delivers the mail of one session. Commands also use it to start, stop and query the daemon.
 type Daemon struct {
 	daemon.Daemon
 	Options
 	Alias  string
 	Broker *broker.Broker // nil: there is no root
-	Once   bool           // it ends when nothing waits
+	Once   bool           // end when no mail waits
 	Getenv func(string) string
 	Logger *slog.Logger
 }
 
-// New is the daemon of an alias, whose files are in dir.
+// New makes the Daemon of an alias, with its files in dir.
 func New(b *broker.Broker, dir *atomicfile.Dir, alias string) *Daemon {
-	return &Daemon{Daemon: daemon.Daemon{Dir: dir, Name: strings.ToLower(alias), // an alias is the same in any case
+	return &Daemon{Daemon: daemon.Daemon{Dir: dir, Name: strings.ToLower(alias), // the case of an alias does not matter
 		What: "wire daemon of " + alias, Verb: "wire-daemon --alias " + alias}, Alias: alias, Broker: b}
 }
 
-// Open gives the directory with their files, nil if nothing is there, and nothing is to be made.
+// Open opens the directory of the daemons' files. It returns nil if there is none and create is false.
 func Open(b *broker.Broker, create bool) (*atomicfile.Dir, error) {
 	dir, err := b.Dir().Sub(Dir, create)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -61,7 +61,7 @@ func Open(b *broker.Broker, create bool) (*atomicfile.Dir, error) {
 	return dir, err
 }
 
-// RunAgent carries mail until ctx ends or somebody stops it. register gives the alias a session.
+// RunAgent delivers mail until ctx ends or a command stops the daemon. register gives the alias a session.
 func (d *Daemon) RunAgent(ctx context.Context, register func(context.Context, callers.Caller, string) (sid string, err error)) error {
 	if len(d.Agent) == 0 {
 		d.Agent = client.Wire()
@@ -69,12 +69,12 @@ func (d *Daemon) RunAgent(ctx context.Context, register func(context.Context, ca
 	if err := d.Free(); err != nil {
 		return err
 	}
-	if !d.Once { // a command that starts it in the background hears of it only now
+	if !d.Once { // a command that starts the daemon in the background can still print the error
 		if err := d.bridge(func(wire.State) {}).Check(ctx); err != nil {
 			return cli.WithHint(err, fmt.Sprintf("%q is to be an agent that speaks Wire; another one stands after --", strings.Join(d.Agent, " ")))
 		}
 	}
-	// Before anybody is told that it runs: the alias may be somebody else's.
+	// Register before reporting that the daemon runs: another session may have the alias.
 	sid, err := register(ctx, callers.Caller{Start: d.Alias, Client: callers.ClientWire, PID: os.Getpid()}, d.Alias)
 	if err != nil {
 		return err
@@ -85,15 +85,15 @@ func (d *Daemon) RunAgent(ctx context.Context, register func(context.Context, ca
 	return errors.Join(err, failed)
 }
 
-// bridge is the way to its agent. tell is told of each state, and env is added to the agent's environment.
+// bridge makes the bridge to the agent. It calls tell with each state, and adds env to the agent's environment.
 func (d *Daemon) bridge(tell func(wire.State), env ...string) *wire.Bridge {
 	env = slices.Concat(client.Clean(os.Environ()), env, []string{"C2C_MCP_BROKER_ROOT=" + d.Broker.Root()})
 	return wire.New(wire.Config{Argv: d.Agent, Dir: d.In, Env: env, Approve: d.Approve, Version: broker.Version, OnState: tell})
 }
 
-// work is run with the daemon's lock.
+// work delivers mail. Its caller holds the daemon's lock.
 func (d *Daemon) work(ctx context.Context, sid string) error {
-	// Where our process cannot be seen, this lock shows that the session is alive.
+	// To processes that cannot see this one, the lock shows that the session is alive.
 	release, err := d.Broker.Locks.Serve(sid)
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func (d *Daemon) work(ctx context.Context, sid string) error {
 	return err
 }
 
-// carryOnce gives the agent what waits, and waits for its turn.
+// carryOnce delivers the waiting mail, and waits for the end of the agent's turn.
 func (d *Daemon) carryOnce(ctx context.Context, sid string, bridge *wire.Bridge) error {
 	box, err := d.Broker.Mailbox(sid)
 	if err != nil {
