@@ -21,8 +21,8 @@ const (
 	longest  = 10 * 366 * 24 * time.Hour
 )
 
-// meta is a message without its content, as it travels. Times are spans, in seconds from now: the clocks of two hosts may differ.
-// The name of the host stands nowhere: the receiver knows it by the key.
+// meta is a message without its content, in a packet. Times are seconds from now, because the clocks of two hosts may differ.
+// The name of the sending host is missing: the receiver knows it by the key.
 type meta struct {
 	From         string  `json:"from"` // an alias of the sending host
 	Session      string  `json:"session,omitempty"`
@@ -45,15 +45,15 @@ type meta struct {
 	Chain        string  `json:"chain,omitempty"`
 }
 
-// spans gives the fields that are times, as a message has them and as they travel.
+// spans gives the fields that are times, in the message and in meta.
 func (w *meta) spans(m *mail.Message) [4]struct{ at, in *float64 } {
 	return [4]struct{ at, in *float64 }{{&m.ExpiresAt, &w.ExpiresIn}, {&m.AnswerBy, &w.AnswerWithin}, {&m.Due, &w.DueIn}, {&m.NotBefore, &w.NotBeforeIn}}
 }
 
-// justOver stands for a span of 0, which would mean that there is none.
+// justOver replaces a span of 0, which would mean that there is no time.
 const justOver = -1e-6
 
-// alias is a name without the host behind it: birch of birch@devbox.
+// alias is an address without its host: birch of birch@devbox.
 func alias(address string) string {
 	name, _, _ := strings.Cut(address, "@")
 	return name
@@ -73,15 +73,15 @@ func metaOf(m mail.Message, now time.Time) meta {
 	return w
 }
 
-// wire is a message as it travels.
+// wire is a message in the form of a packet.
 type wire struct {
 	meta    []byte // JSON
 	content string
-	id      identity // as the receiver sees it
+	id      identity // as the receiver computes it
 }
 
-// wireOf gives a message as it travels. Another program may have put something into the outbox that no mailbox can keep: in its
-// place travels an empty message, which the receiver refuses.
+// wireOf converts a message. If another program has put something into the outbox that no mailbox can keep, wireOf gives an
+// empty message instead, which the receiver refuses.
 func wireOf(m mail.Message, now time.Time) wire {
 	w := metaOf(m, now)
 	if data, err := json.Marshal(w); err == nil && len(data) <= maxMeta && m.Check() == nil {
@@ -90,7 +90,7 @@ func wireOf(m mail.Message, now time.Time) wire {
 	return wire{meta: []byte("{}")}
 }
 
-// size is how many bytes a message has in a frame, at the most: its times change with each sending.
+// size is the greatest size of a message in a frame: its times change with each sending.
 func (w wire) size() int { return len(w.meta) + len(w.content) + 64 }
 
 // appendMessages writes the body of a frame: for each message the length of its meta, the meta in JSON, the length of its content,
@@ -104,14 +104,14 @@ func appendMessages(b []byte, msgs []mail.Message, now time.Time) []byte {
 	return b
 }
 
-// incoming is one message of a frame. A message with a reason is refused, and has no more than an id.
+// incoming is one message of a frame. A message with a reason is refused; it has an id only.
 type incoming struct {
 	mail.Message
 	why Reason
 	key identity
 }
 
-// parseMessages reads the body of a frame. A frame that is no frame is an error; a message that no mailbox could keep is refused.
+// parseMessages parses the body of a frame. An invalid frame is an error; a message that no mailbox could keep is refused.
 func parseMessages(body []byte, count int, peer string, now time.Time) ([]incoming, error) {
 	msgs := make([]incoming, 0, min(count, maxCount))
 	piece := func(most int) ([]byte, bool) {
@@ -146,7 +146,7 @@ var (
 	tags  = []string{"", "fail", "blocking", "urgent"}
 )
 
-// message is the message as a mailbox of this host keeps it.
+// message makes the message for a mailbox of this host.
 func (w meta) message(content, peer string, now time.Time) incoming {
 	m := mail.Message{From: w.From + "@" + peer, To: w.To, Content: content, ID: w.ID, Kind: w.Kind, InReplyTo: w.InReplyTo, Tag: w.Tag,
 		Deferrable: w.Deferrable, Ephemeral: w.Ephemeral, FromPerson: w.FromPerson, TellAfter: w.TellAfter, GuardHops: w.Hops, GuardChain: w.Chain,
@@ -173,13 +173,13 @@ func (w meta) message(content, peer string, now time.Time) incoming {
 	return in
 }
 
-// span bounds a time that a peer gives, so that it may be added to a clock.
+// span bounds a span of time from a peer, so that adding it to a clock cannot overflow.
 func span(seconds float64) time.Duration {
 	most := longest.Seconds()
 	return time.Duration(min(max(seconds, -most), most) * float64(time.Second))
 }
 
-// RemoteSession names a session of another host. One that gives no id has one for each alias.
+// RemoteSession is the id of another host's session. Without a session id it names one for each alias.
 func RemoteSession(peer, sid, alias string) string {
 	if sid == "" {
 		sid = "alias-" + strings.ToLower(alias)
@@ -192,7 +192,7 @@ func RemoteSession(peer, sid, alias string) string {
 	return "r-" + peer + "-" + hex.EncodeToString(sum[:16])
 }
 
-// identity tells the messages of an outbox apart.
+// identity is unique for each message of an outbox.
 type identity struct {
 	Session string `json:"session"`
 	From    string `json:"from"`
@@ -210,7 +210,7 @@ func startOf(epoch uint64) link {
 	return link(sum[:16])
 }
 
-// next is the link to a message behind the one to which l leads.
+// next is the link to the message after the one that l includes.
 func (l link) next(id identity) link {
 	b := l[:len(l):len(l)]
 	for _, s := range []string{id.Session, id.From, id.To, id.ID} {

@@ -1,10 +1,10 @@
-// Package cache has what was last heard of other machines, in small files of a root, for c2c list and c2c status. Package relay
+// Package cache keeps the last reports of other machines in small files of a root, for c2c list and c2c status. Package relay
 // writes them. c2c links this package, so it imports nothing large. In the directory relay below the root, for a peer:
 //
 //	<peer>.seen.json   a Host; replaced under <peer>.seen.lock
-//	<peer>.states.log  a line for each State; when it is long it becomes <peer>.states.old
+//	<peer>.states.log  a line for each State; rotated to <peer>.states.old
 //
-// What stands there was sent by another machine. Readers get it bounded, and without what could steer a terminal.
+// Another machine has sent the content of these files. This package bounds it, and removes control characters.
 package cache
 
 import (
@@ -25,7 +25,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Bounds of what is kept of a peer.
+// Bounds of a peer's data.
 const (
 	MaxSessions = 500
 	maxFile     = 256 << 10
@@ -33,15 +33,15 @@ const (
 	maxTrouble  = 300
 )
 
-// Host is what was heard of a paired host.
+// Host is what a paired host has last reported.
 type Host struct {
 	Name      string    `json:"-"`
 	Relayed   bool      `json:"-"`                    // a relay carries the mail between it and this root
-	Linked    bool      `json:"linked"`               // packets could be sent to it
-	Seen      float64   `json:"seen"`                 // when it was last heard or linked, in Unix seconds of this host's clock
-	Run       uint64    `json:"run"`                  // of its last hello, which is never followed by an earlier one
-	Serial    uint64    `json:"serial"`               // of that
-	Trouble   string    `json:"trouble,omitempty"`    // the last thing of which people should know
+	Linked    bool      `json:"linked"`               // its carrier has a link to it
+	Seen      float64   `json:"seen"`                 // time of its last packet or link, in Unix seconds of this host's clock
+	Run       uint64    `json:"run"`                  // of its last hello; older hellos are ignored
+	Serial    uint64    `json:"serial"`               // of its last hello
+	Trouble   string    `json:"trouble,omitempty"`    // the last trouble that people should know about
 	TroubleAt float64   `json:"trouble_at,omitempty"` // when
 	Sessions  []Session `json:"sessions,omitempty"`
 }
@@ -51,12 +51,12 @@ type Session struct {
 	Alias  string  `json:"alias"`
 	Client string  `json:"client,omitempty"`
 	State  string  `json:"state,omitempty"`
-	Active float64 `json:"active,omitempty"` // when it last did something; in a hello: how many seconds ago
+	Active float64 `json:"active,omitempty"` // time of its last activity; in a hello: how many seconds ago
 }
 
 const directory = "relay"
 
-// Get reads what is known of a peer. Of one that was never heard it is nothing. A host is linked only while a relay runs.
+// Get reads the last report of a peer; it is empty for a peer that never sent one. A host is linked only while a relay runs.
 func Get(root *atomicfile.Dir, peer string) (Host, error) {
 	dir, err := root.Sub(directory, false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -72,7 +72,7 @@ func Get(root *atomicfile.Dir, peer string) (Host, error) {
 	return h, err
 }
 
-// Hosts gives all peers of which something is known, in the order of their names.
+// Hosts gives all peers with a report, sorted by name.
 func Hosts(root *atomicfile.Dir) (all []Host, err error) {
 	dir, err := root.Sub(directory, false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -106,8 +106,8 @@ func Hosts(root *atomicfile.Dir) (all []Host, err error) {
 // maxHosts bounds the list of the paired hosts, see package relay/hosts.
 const maxHosts = 2 << 20
 
-// Paired gives the names of the hosts that are paired with this one, and the roots to which a person has given a name, from the
-// list that package relay/hosts keeps below a state directory. It does not look at their keys: a name alone lets nobody in.
+// Paired gives the names of the paired hosts, and the roots of the named projects, from the list that package relay/hosts
+// keeps below a state directory. It does not check the hosts' keys: a name alone gives no rights.
 func Paired(state string) (names, roots []string, err error) {
 	dir, err := atomicfile.Open(filepath.Join(state, directory))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -166,14 +166,14 @@ func get(dir *atomicfile.Dir, peer string) (Host, error) {
 	if err != nil && !errors.Is(err, atomicfile.ErrTooLarge) {
 		return h, err
 	}
-	if json.Unmarshal(data, &h) != nil { // it is a cache: the next hello writes it anew
+	if json.Unmarshal(data, &h) != nil { // only a cache: the next hello replaces it
 		return Host{Name: peer}, nil
 	}
 	h.tidy()
 	return h, nil
 }
 
-// tidy bounds what another machine has sent.
+// tidy bounds the data that another machine has sent.
 func (h *Host) tidy() {
 	h.Trouble = word(h.Trouble, maxTrouble)
 	h.Sessions = slices.DeleteFunc(h.Sessions[:min(len(h.Sessions), MaxSessions)], func(s Session) bool { return mail.CheckAlias(s.Alias) != nil })
@@ -183,12 +183,12 @@ func (h *Host) tidy() {
 	}
 }
 
-// word is a text as it may be shown, on one line and not too long.
+// word makes a text safe to show: visible, on one line, and at most most bytes long.
 func word(s string, most int) string {
 	return mail.Visible(strings.ToValidUTF8(s[:min(len(s), most)], ""), "")
 }
 
-// Change reads what is known of a peer, changes it and writes it back. Any number of processes may call it at once.
+// Change reads the report of a peer, changes it and writes it back. Any number of processes may call it at once.
 func Change(ctx context.Context, root *atomicfile.Dir, peer string, change func(h *Host)) error {
 	dir, err := root.Sub(directory, true)
 	if err != nil {
@@ -214,21 +214,21 @@ func Change(ctx context.Context, root *atomicfile.Dir, peer string, change func(
 	return nil
 }
 
-// State is what became of a message after the peer has stored it.
+// State is a change of a message's state after the peer has stored it.
 type State struct {
 	ID      string  `json:"id"`
-	Session string  `json:"session,omitempty"` // its sender's
+	Session string  `json:"session,omitempty"` // the sender's
 	What    string  `json:"what"`              // handed or read
 	By      string  `json:"by,omitempty"`      // the reader
-	At      float64 `json:"at"`                // when, in Unix seconds of this host's clock; in a packet: how many seconds ago
+	At      float64 `json:"at"`                // time, in Unix seconds of this host's clock; in a packet: how many seconds ago
 }
 
-// Valid says whether a state can be one.
+// Valid reports whether a state has valid values.
 func (s State) Valid() bool {
 	return mail.ValidName(s.ID) && (s.Session == "" || mail.ValidName(s.Session)) && (s.What == "handed" || s.What == "read") && (s.By == "" || mail.ValidName(s.By))
 }
 
-// AddStates notes states. A power cut may lose the last ones.
+// AddStates records states. A power cut may lose the last ones.
 func AddStates(root *atomicfile.Dir, peer string, states []State) error {
 	dir, err := root.Sub(directory, true)
 	if err != nil {
@@ -257,7 +257,7 @@ func AddStates(root *atomicfile.Dir, peer string, states []State) error {
 	return dir.Log(name, lines)
 }
 
-// StatesOf gives the states of a message that was sent to a peer, the oldest first. Long ago ones are forgotten.
+// StatesOf gives the states of a message to a peer, oldest first, as far as the log still has them.
 func StatesOf(root *atomicfile.Dir, peer, id string) (found []State, err error) {
 	dir, err := root.Sub(directory, false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -282,7 +282,7 @@ func StatesOf(root *atomicfile.Dir, peer, id string) (found []State, err error) 
 	return found, nil
 }
 
-// SetTrouble notes something of which people should know.
+// SetTrouble records trouble that people should know about.
 func SetTrouble(ctx context.Context, root *atomicfile.Dir, peer, words string, now time.Time) error {
 	return Change(ctx, root, peer, func(h *Host) { h.Trouble, h.TroubleAt = words, mail.Seconds(now) })
 }

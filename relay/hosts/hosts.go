@@ -1,16 +1,16 @@
-// Package hosts keeps which machines this one exchanges mail with: the keys, what each of them may reach, and the invitations by
-// which two machines get to know each other.
+// Package hosts keeps the machines with which this one exchanges mail: their keys, what each may reach, and the invitations with
+// which two machines pair.
 //
-// A host is its key. Its name is what this machine's person calls it, and stands behind the @ of an address; another machine may
-// call it otherwise. Whoever has no row may do nothing, and a row without aliases or projects lets its host reach nobody.
+// A key identifies a host. Its name, which follows the @ of an address, is local: another machine may have another name for it. A
+// host without a row has no rights, and with a row without aliases or projects it reaches no session.
 //
-// All is files of <state directory>/relay, and any number of processes may use them at once. Each question looks at the list
-// again if that has changed: a revoked host is refused from the next packet on.
+// All data is in files of <state directory>/relay; any number of processes may use them at once. Each call reads the list again
+// if it has changed: so the relay refuses a revoked host from the next packet on.
 //
 //	key               the secret key of this host; made once, never written again
-//	hosts.json        the hosts, at most 2 MiB: a key that no quantum computer opens takes 2 KB, and one hub has 500 hosts
-//	invitations.json  invitations of the last hour that nobody has answered
-//	hosts.lock        held while one of these is changed; its holder takes no other lock
+//	hosts.json        the hosts, at most 2 MiB: a post-quantum key takes 2 KB, and a hub may have 500 hosts
+//	invitations.json  unanswered invitations of the last hour
+//	hosts.lock        held while a process changes one of these; its holder takes no other lock
 package hosts
 
 import (
@@ -24,34 +24,34 @@ import (
 	"c2c/inbox/mail"
 )
 
-// How packets get to a host.
+// The carriers.
 const (
 	SSH  = "ssh"
 	NATS = "nats"
 )
 
-// Any stands in a list of aliases or projects for all of them.
+// Any means all aliases, or all projects, in a list.
 const Any = "*"
 
-// Host is a machine that this one exchanges mail with.
+// Host is a machine with which this one exchanges mail.
 type Host struct {
 	Name     string   `json:"name"`
 	Carrier  string   `json:"carrier"`            // SSH or NATS
-	Dest     string   `json:"ssh,omitempty"`      // where ssh finds it; "" for a host that comes here by ssh, as a laptop does
-	Projects []string `json:"projects,omitempty"` // in which it may reach sessions: IDs of projects, or Any
-	Aliases  []string `json:"aliases,omitempty"`  // the sessions that it may reach, or Any
+	Dest     string   `json:"ssh,omitempty"`      // its ssh destination; "" for a host that connects to this one, such as a laptop
+	Projects []string `json:"projects,omitempty"` // ids of the projects in which it may reach sessions, or Any
+	Aliases  []string `json:"aliases,omitempty"`  // aliases that it may reach, or Any
 	Added    float64  `json:"added"`
-	Revoked  float64  `json:"revoked,omitempty"` // when it was; its mail is refused from then on
+	Revoked  float64  `json:"revoked,omitempty"` // time of Revoke; the relay refuses its mail since then
 	Key      Public   `json:"key"`
 }
 
-// Project is a project without a remote that a person has given a name, the same on the hosts that have it.
+// Project is a project without a remote, with a name from a person. The name is the same on all hosts with the project.
 type Project struct {
 	Name string `json:"name"`
 	Root string `json:"root"` // absolute
 }
 
-// The errors of this package. The doc of a call says which it gives.
+// The errors of this package. Each method's doc names its own.
 var (
 	ErrUnknown    = errors.New("no such host")
 	ErrExists     = errors.New("there is a host with this name")
@@ -61,21 +61,21 @@ var (
 	ErrInvitation = errors.New("no such invitation; it may have expired, or one wrong answer has burnt it")
 )
 
-// MayReach says whether the host may write to an alias of a project.
+// MayReach reports whether the host may write to an alias of a project.
 func (h Host) MayReach(project, alias string) bool {
 	return h.Revoked == 0 && h.MayReachProject(project) &&
 		(slices.Contains(h.Aliases, Any) || slices.ContainsFunc(h.Aliases, func(a string) bool { return strings.EqualFold(a, alias) }))
 }
 
-// MayReachProject says whether the host may write to any alias of a project.
+// MayReachProject reports whether the host may write to at least one alias of a project.
 func (h Host) MayReachProject(project string) bool {
 	return h.Revoked == 0 && len(h.Aliases) > 0 && (slices.Contains(h.Projects, Any) || slices.Contains(h.Projects, project))
 }
 
-// maxName is that of a label in DNS.
+// maxName is the limit of a DNS label.
 const maxName = 63
 
-// CheckName refuses what cannot be the name of a host.
+// CheckName returns an error if a name cannot be that of a host.
 func CheckName(name string) error {
 	for i, c := range []byte(name) {
 		if !('a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' && i > 0) || i >= maxName {
@@ -88,7 +88,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// NameOf makes a name of what a machine calls itself: its first label, in small letters. It is "" if nothing is left of it.
+// NameOf makes a host's name from a machine's own name: its first label, in lower case. It is "" if no valid name is left.
 func NameOf(machine string) string {
 	label, _, _ := strings.Cut(strings.ToLower(machine), ".")
 	name := strings.Map(func(c rune) rune {
@@ -101,7 +101,7 @@ func NameOf(machine string) string {
 	return strings.Trim(name[:min(len(name), maxName)], "-")
 }
 
-// CheckDest refuses what ssh would not take for a destination, such as an option.
+// CheckDest returns an error for text that ssh would not take for a destination, such as an option.
 func CheckDest(dest string) error {
 	if dest == "" || len(dest) > 255 || dest[0] == '-' || strings.ContainsFunc(dest, func(c rune) bool {
 		return c <= ' ' || c > '~' || strings.ContainsRune("'\"`$\\;&|<>(){}*?!#", c)
@@ -111,10 +111,10 @@ func CheckDest(dest string) error {
 	return nil
 }
 
-// maxAllowed bounds each list of what a host may reach.
+// maxAllowed bounds a host's list of aliases, and that of projects.
 const maxAllowed = 256
 
-// check refuses what cannot be a row of the list.
+// check returns an error if the list cannot have h as a row.
 func (h Host) check() error {
 	if err := CheckName(h.Name); err != nil {
 		return err
@@ -144,7 +144,7 @@ func (h Host) check() error {
 	return nil
 }
 
-// CheckProjectName refuses what cannot be the name of a project.
+// CheckProjectName returns an error if s cannot be the name of a project.
 func CheckProjectName(s string) error {
 	ok := len(s) > 0 && len(s) <= 64 && s[0] != '-' && s[0] != '.'
 	for _, c := range []byte(s) {
@@ -166,7 +166,7 @@ func (p Project) check() error {
 	return nil
 }
 
-// DamagedError says that a file of this package cannot be used as it is. Nobody is let in until a person has looked.
+// DamagedError reports that a file of this package is not usable. No host has rights until a person has repaired it.
 type DamagedError struct {
 	Path string
 	Err  error

@@ -22,51 +22,51 @@ import (
 
 const (
 	invitationFile  = "invitations.json"
-	maxInvitations  = 16 // that are open at once
+	maxInvitations  = 16 // open at once
 	invitationBytes = 20 // of its secret: 160 bits
 	invitationTag   = "c2c-invitation:"
 	answerTag       = "c2c-answer:"
 
-	// MaxPasted is how long an invitation, or the answer to one, may be.
+	// MaxPasted is the greatest length of an invitation or an answer.
 	MaxPasted = 16 << 10
-	// InvitationTime is for how long an invitation is good.
+	// InvitationTime is how long an invitation is valid.
 	InvitationTime = time.Hour
 )
 
-// Invitation is what the person of one host gives to that of another one, in a way that they trust: whoever has it can pair with
-// the host. It works once, within an hour.
+// Invitation is a text that the person of one host passes to the person of another, in a way that both trust: with it, any host can
+// pair with the inviter. It works once, within an hour.
 type Invitation struct {
-	Number  string  `json:"number"` // which of the inviter's invitations it is
+	Number  string  `json:"number"` // identifies it among the inviter's invitations
 	Secret  []byte  `json:"secret"`
-	Expires float64 `json:"expires"` // by the inviter's clock, which alone decides
-	Name    string  `json:"name"`    // what the inviter calls itself
+	Expires float64 `json:"expires"` // by the inviter's clock; only the inviter checks it
+	Name    string  `json:"name"`    // the inviter's own name
 	Carrier string  `json:"carrier"`
-	Address string  `json:"address,omitempty"` // where its carrier finds it, see Host.Dest
+	Address string  `json:"address,omitempty"` // of the inviter for its carrier, see Host.Dest
 	Key     Public  `json:"key"`
 }
 
-// Answer is what the invited host says in return. Its proof shows that it has the secret.
+// Answer is the invited host's answer. Its proof shows that the host has the secret.
 type Answer struct {
 	Number string `json:"number"`
-	Name   string `json:"name"` // what the invited host calls itself
+	Name   string `json:"name"` // the invited host's own name
 	Key    Public `json:"key"`
-	SSHKey string `json:"ssh_key,omitempty"` // with which it comes, where the invitation is by ssh
+	SSHKey string `json:"ssh_key,omitempty"` // with which it connects, if the carrier is ssh
 	Proof  []byte `json:"proof"`
 }
 
-// kept is an open invitation of ours.
+// kept is an open invitation of this host.
 type kept struct {
 	Number   string   `json:"number"`
 	Secret   []byte   `json:"secret"`
 	Expires  float64  `json:"expires"`
-	As       string   `json:"as,omitempty"` // what the invited host will be called; "": what it calls itself
+	As       string   `json:"as,omitempty"` // the name for the invited host; "": its own name
 	Carrier  string   `json:"carrier"`
 	Projects []string `json:"projects,omitempty"`
 	Aliases  []string `json:"aliases,omitempty"`
 }
 
-// Invite makes an invitation. The host that answers it gets h's name (its own if that is empty), carrier and rights; name is what
-// this host calls itself. The invitation is kept on the disk before anybody can see it. Errors: ErrFull.
+// Invite makes an invitation and writes it to disk. The host that answers it gets h's name (or its own if that is empty), carrier
+// and rights; name is this host's own name. Errors: ErrFull.
 func (l *List) Invite(ctx context.Context, key *Key, name, address string, h Host) (Invitation, error) {
 	i := Invitation{Number: strings.ToLower(rand.Text()[:16]), Secret: make([]byte, invitationBytes), Name: name, Carrier: h.Carrier,
 		Address: address, Expires: mail.Seconds(l.now().Add(InvitationTime)), Key: key.Public()}
@@ -106,10 +106,10 @@ func (i Invitation) check() error {
 	return nil
 }
 
-// String writes an invitation as it is pasted.
+// String is the text of an invitation, for pasting.
 func (i Invitation) String() string { return pasted(invitationTag, i) }
 
-// ParseInvitation reads what was pasted. Blanks and ends of lines in it do not count: terminals and mail programs put some there.
+// ParseInvitation parses a pasted text. It ignores blanks and line ends, because terminals and mail programs add some.
 func ParseInvitation(text string) (i Invitation, err error) {
 	if err := parsePasted(invitationTag, text, &i); err != nil {
 		return Invitation{}, err
@@ -117,17 +117,17 @@ func ParseInvitation(text string) (i Invitation, err error) {
 	return i, i.check()
 }
 
-// IsAnswer says whether a pasted text is the answer to an invitation.
+// IsAnswer reports whether a pasted text is the answer to an invitation.
 func IsAnswer(text string) bool { return strings.HasPrefix(strings.TrimSpace(text), answerTag) }
 
-// Answer answers an invitation. sshKey is the public key of ssh with which this host comes, if the invitation is by ssh. The caller adds the inviter to its list.
+// Answer answers an invitation. sshKey is this host's public ssh key, if the carrier is ssh. The caller must Add the inviter.
 func (i Invitation) Answer(key *Key, name, sshKey string) (Answer, error) {
 	a := Answer{Number: i.Number, Name: name, Key: key.Public(), SSHKey: sshKey}
 	a.Proof = a.prove(i.Secret, i.Key)
 	return a, a.check()
 }
 
-// prove is the proof of the answer to one host with one secret.
+// prove computes the proof of an answer, for a secret and the inviter's key.
 func (a Answer) prove(secret []byte, inviter Public) []byte {
 	mac := hmac.New(sha256.New, secret)
 	fmt.Fprintf(mac, "c2c answer\x00%s\x00%s\x00%s\x00%s\x00%s", inviter.id, a.Number, a.Name, a.Key.id, a.SSHKey)
@@ -144,10 +144,10 @@ func (a Answer) check() error {
 	return nil
 }
 
-// String writes an answer as it is pasted.
+// String is the text of an answer, for pasting.
 func (a Answer) String() string { return pasted(answerTag, a) }
 
-// ParseAnswer reads what was pasted.
+// ParseAnswer parses a pasted text.
 func ParseAnswer(text string) (a Answer, err error) {
 	if err := parsePasted(answerTag, text, &a); err != nil {
 		return Answer{}, err
@@ -155,7 +155,7 @@ func ParseAnswer(text string) (a Answer, err error) {
 	return a, a.check()
 }
 
-// Redeem adds the host that has answered an invitation of ours. The invitation is gone then, and also after a wrong answer. Errors:
+// Redeem adds the host that has answered an invitation of this host. It removes the invitation, even after a wrong answer. Errors:
 // ErrInvitation, and those of Add.
 func (l *List) Redeem(ctx context.Context, key *Key, a Answer) (h Host, err error) {
 	if err := a.check(); err != nil {
@@ -172,7 +172,7 @@ func (l *List) Redeem(ctx context.Context, key *Key, a Answer) (h Host, err erro
 			return fmt.Errorf("pair with %q: %w", a.Name, ErrInvitation)
 		}
 		k = all[at]
-		// Before the host is added: a kill in between costs a new invitation, and the other order would let it be used twice.
+		// Before adding the host: after a kill in between, people need a new invitation; the other order allows two uses.
 		if err := l.writeInvitations(slices.Delete(all, at, at+1)); err != nil {
 			return err
 		}
@@ -189,7 +189,7 @@ func (l *List) Redeem(ctx context.Context, key *Key, a Answer) (h Host, err erro
 	return h, err
 }
 
-// readInvitations gives the invitations that are still open. A damaged file has none: their persons make new ones.
+// readInvitations gives the open invitations. A damaged file counts as empty: people make new invitations.
 func (l *List) readInvitations() (all []kept, err error) {
 	data, err := readPrivate(l.dir, invitationFile, maxList)
 	if errors.Is(err, fs.ErrNotExist) || errors.As(err, new(*DamagedError)) {
@@ -215,11 +215,11 @@ func (l *List) writeInvitations(all []kept) error {
 	return l.dir.Replace(invitationFile, append(data, '\n'))
 }
 
-// pasted writes a value as one word that survives every way to send a text.
+// pasted encodes a value as one word that chats and mail programs leave intact.
 func pasted(tag string, v any) string {
 	data, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // its key is there: check has seen it
+		panic(err) // impossible: check has checked that there is a key
 	}
 	return tag + base64.RawURLEncoding.EncodeToString(data)
 }

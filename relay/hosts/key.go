@@ -35,7 +35,7 @@ type Key struct {
 	public Public
 }
 
-// LoadKey gives the key of this host, and makes it the first time. A damaged one is an error: a new key would be another host.
+// LoadKey reads the key of this host, and makes it the first time. A damaged key is an error: a new key would mean another host.
 func LoadKey(ctx context.Context, dir *atomicfile.Dir) (*Key, error) {
 	k, err := ReadKey(dir)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -56,7 +56,7 @@ func LoadKey(ctx context.Context, dir *atomicfile.Dir) (*Key, error) {
 	return k, nil
 }
 
-// NewKey makes a key that is on no disk.
+// NewKey makes a key without writing it to disk.
 func NewKey() (*Key, error) {
 	_, sign, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -78,7 +78,7 @@ func (k *Key) text() []byte {
 		signs, base64.StdEncoding.EncodeToString(k.sign.Seed()), k.open)
 }
 
-// ReadKey is LoadKey where none is made.
+// ReadKey is LoadKey, but makes no key.
 func ReadKey(dir *atomicfile.Dir) (*Key, error) {
 	data, err := readPrivate(dir, keyFile, maxKey)
 	if err != nil {
@@ -101,7 +101,7 @@ func parseKey(data []byte) (*Key, error) {
 		case ok && sign == nil:
 			raw, err := base64.StdEncoding.Strict().DecodeString(seed)
 			if err != nil || len(raw) != ed25519.SeedSize {
-				return nil, errors.New("what signs is no ed25519 seed") // no word of it: it is secret
+				return nil, errors.New("what signs is no ed25519 seed") // do not print it: it is secret
 			}
 			sign = ed25519.NewKeyFromSeed(raw)
 		case open == nil:
@@ -120,7 +120,7 @@ func parseKey(data []byte) (*Key, error) {
 	return newKey(sign, open), nil
 }
 
-// readPrivate reads a file that nobody else may read.
+// readPrivate reads a file. It returns an error if other users may read the file.
 func readPrivate(dir *atomicfile.Dir, name string, most int64) ([]byte, error) {
 	f, err := dir.Open(name, os.O_RDONLY)
 	if err != nil {
@@ -139,13 +139,13 @@ func readPrivate(dir *atomicfile.Dir, name string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// Public is what others know of this host.
+// Public is the public half of the key.
 func (k *Key) Public() Public { return k.public }
 
-// Sign signs data. What is signed must say what it is: one key signs everything of this host.
+// Sign signs data. data must name its own purpose, because one key signs everything of this host.
 func (k *Key) Sign(data []byte) []byte { return ed25519.Sign(k.sign, data) }
 
-// Open opens what was sealed for this host. most bounds what comes out, in bytes.
+// Open decrypts data that was sealed for this host. most bounds the result, in bytes.
 func (k *Key) Open(sealed []byte, most int64) ([]byte, error) {
 	r, err := age.Decrypt(bytes.NewReader(sealed), k.open)
 	if err != nil {
@@ -161,8 +161,8 @@ func (k *Key) Open(sealed []byte, most int64) ([]byte, error) {
 	return plain, nil
 }
 
-// Public is the public key of a host: it checks what the host has signed, and seals what only the host can open. The zero value is
-// no key.
+// Public is the public key of a host: it verifies the host's signatures, and seals data for the host only. The zero value is no
+// key.
 type Public struct {
 	sign ed25519.PublicKey
 	seal *age.HybridRecipient
@@ -178,16 +178,16 @@ const idBytes = 20
 
 var idCoding = base32.StdEncoding.WithPadding(base32.NoPadding)
 
-// ID is the name of the key itself, 32 letters and digits: a hash of both halves. No two hosts have one.
+// ID is a hash of both halves of the key, 32 letters and digits. It is unique for each host.
 func (p Public) ID() string { return p.id }
 
-// SigningKey is the half that checks signatures; packets name a host by it.
+// SigningKey is the half that verifies signatures; packets name a host by it.
 func (p Public) SigningKey() ed25519.PublicKey { return p.sign }
 
-// Fingerprint is the ID as people compare it.
+// Fingerprint is the ID in the form that people compare.
 func (p Public) Fingerprint() string { return Fingerprint(p.id) }
 
-// Fingerprint writes an ID as people compare it: in groups of four.
+// Fingerprint formats an ID for people to compare: in groups of four.
 func Fingerprint(id string) string {
 	var b strings.Builder
 	for i, c := range id {
@@ -199,12 +199,12 @@ func Fingerprint(id string) string {
 	return b.String()
 }
 
-// Verify says whether the host has signed data.
+// Verify reports whether signature is the host's signature of data.
 func (p Public) Verify(data, signature []byte) bool {
 	return len(p.sign) == ed25519.PublicKeySize && ed25519.Verify(p.sign, data, signature)
 }
 
-// Seal makes of plain what only the host can open. It proves nothing of who has sealed it.
+// Seal encrypts plain for the host only. The result does not prove who has sealed it.
 func (p Public) Seal(plain []byte) ([]byte, error) {
 	if p.seal == nil {
 		return nil, errors.New("seal: there is no key")

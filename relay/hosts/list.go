@@ -27,48 +27,48 @@ const (
 // Dir is the directory of this package's files below the state directory.
 const Dir = "relay"
 
-// List is the hosts of a user. Any goroutine may use it.
+// List holds the hosts of a user. Any goroutine may use it.
 type List struct {
 	dir *atomicfile.Dir
 	now func() time.Time
 
 	mu   sync.Mutex
-	file fs.FileInfo // of what was read last; nil: nothing
+	file fs.FileInfo // the last read version; nil: none
 	last content
 }
 
-// content is what hosts.json holds.
+// content is the content of hosts.json.
 type content struct {
 	Projects []Project `json:"projects,omitempty"`
 	Hosts    []Host    `json:"hosts"`
 }
 
-// Open gives the list in a directory, which stays the caller's. now is the clock.
+// Open gives the list in a directory. The caller closes dir. now is the clock.
 func Open(dir *atomicfile.Dir, now func() time.Time) *List { return &List{dir: dir, now: now} }
 
-// All gives the hosts, in the order in which they were added.
+// All gives the hosts in the order of their Add calls.
 func (l *List) All() ([]Host, error) {
 	c, err := l.look()
 	return slices.Clone(c.Hosts), err
 }
 
-// Projects gives the projects that a person has given a name.
+// Projects gives the projects that a person has named.
 func (l *List) Projects() ([]Project, error) {
 	c, err := l.look()
 	return slices.Clone(c.Projects), err
 }
 
-// ByName gives the host with a name, a revoked one too. Errors: ErrUnknown.
+// ByName gives the host with a name, even a revoked one. Errors: ErrUnknown.
 func (l *List) ByName(name string) (Host, error) {
 	return l.find(name, func(h Host) bool { return h.Name == name })
 }
 
-// ByID gives the host with a key, a revoked one too. Errors: ErrUnknown.
+// ByID gives the host whose key has an ID, even a revoked one. Errors: ErrUnknown.
 func (l *List) ByID(id string) (Host, error) {
 	return l.find(id, func(h Host) bool { return h.Key.id == id })
 }
 
-// BySigningKey is ByID for the half of the key that signs: no two hosts have that either.
+// BySigningKey is ByID for the signing half of the key, which is unique too.
 func (l *List) BySigningKey(key ed25519.PublicKey) (Host, error) {
 	return l.find(fmt.Sprintf("%x", key), func(h Host) bool { return h.Key.sign.Equal(key) })
 }
@@ -84,10 +84,10 @@ func (l *List) find(what string, match func(Host) bool) (Host, error) {
 	return Host{}, fmt.Errorf("host %.80q: %w", what, ErrUnknown)
 }
 
-// Changed gives the file that tells of each change of the list when it is closed.
+// Changed is the path of a file that each change of the list closes, for a file watcher.
 func (l *List) Changed() string { return l.dir.Path() + "/" + lockFile }
 
-// look reads the file if it is another one than before.
+// look reads the file if it has changed.
 func (l *List) look() (content, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -132,7 +132,7 @@ func parseList(data []byte) (content, error) {
 	return c, c.check()
 }
 
-// check refuses a list in which a name or a key is there twice.
+// check returns an error if a list has a name or a key twice.
 func (c content) check() error {
 	seen := map[string]bool{}
 	once := func(what, name string) error {
@@ -155,8 +155,8 @@ func (c content) check() error {
 	return nil
 }
 
-// Add adds a host. One that is there with the same name and key stays as it was, but for how it is reached, and added is false.
-// Errors: ErrExists (this key has another name), ErrKeyChanged (this name has another key), ErrRevoked, ErrFull.
+// Add adds a host. If the list has the same name and key, Add only updates how to reach the host, and added is false.
+// Errors: ErrExists (the key has another name), ErrKeyChanged (the name has another key), ErrRevoked, ErrFull.
 func (l *List) Add(ctx context.Context, h Host) (added bool, err error) {
 	h.Added, h.Revoked = mail.Seconds(l.now()), 0
 	if err := h.check(); err != nil {
@@ -186,7 +186,7 @@ func (l *List) Add(ctx context.Context, h Host) (added bool, err error) {
 	return added && err == nil, err
 }
 
-// Allow changes what a host may reach. nil leaves a list as it is. Errors: ErrUnknown, ErrRevoked.
+// Allow changes what a host may reach; nil leaves a list unchanged. Errors: ErrUnknown, ErrRevoked.
 func (l *List) Allow(ctx context.Context, name string, projects, aliases []string) (after Host, err error) {
 	err = l.changeHost(ctx, name, func(h *Host) error {
 		if h.Revoked != 0 {
@@ -204,7 +204,7 @@ func (l *List) Allow(ctx context.Context, name string, projects, aliases []strin
 	return after, err
 }
 
-// Revoke refuses all mail of a host from now on, and sends it none. Its row stays: so its key is known for a revoked one. Errors:
+// Revoke makes the relay refuse all mail from a host, and send it none. The row stays, so that the key stays revoked. Errors:
 // ErrUnknown.
 func (l *List) Revoke(ctx context.Context, name string) error {
 	return l.changeHost(ctx, name, func(h *Host) error {
@@ -226,8 +226,8 @@ func (l *List) Remove(ctx context.Context, name string) error {
 	})
 }
 
-// NameProject gives a project without a remote a name, by which other hosts know it. An older name of this root is gone then, and so
-// is an older root of this name.
+// NameProject gives a project without a remote a name, by which other hosts know it. It replaces an older name of this root, and an
+// older root of this name.
 func (l *List) NameProject(ctx context.Context, p Project) error {
 	if err := p.check(); err != nil {
 		return err
@@ -249,7 +249,7 @@ func (l *List) changeHost(ctx context.Context, name string, edit func(*Host) err
 	})
 }
 
-// change edits the list under its lock. The new list is on the disk when it returns.
+// change edits the list under its lock. When it returns, the new list is on disk.
 func (l *List) change(ctx context.Context, edit func(*content) error) error {
 	return filelock.With(ctx, l.dir, lockFile, func() error { return l.changeLocked(edit) })
 }
@@ -282,7 +282,7 @@ func (l *List) changeLocked(edit func(*content) error) error {
 	return l.dir.Replace(listFile, data)
 }
 
-// format writes one host a line, so that a person may read the file.
+// format puts each host on its own line, so that a person can read the file.
 func (c content) format() ([]byte, error) {
 	projects, err := json.Marshal(c.Projects)
 	if err != nil {
