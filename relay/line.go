@@ -14,32 +14,32 @@ import (
 	"c2c/relay/cache"
 )
 
-// Config is what a relay works with.
+// Config is what a Relay needs.
 type Config struct {
 	Root    *atomicfile.Dir
-	Project string // its name is equal on all hosts
+	Project string // its name, the same on all hosts
 	Peers   Peers
 	Carrier Carrier
 	Post    Post
-	Log     inbox.Log        // nil: nothing is logged
+	Log     inbox.Log        // nil: no log
 	Now     func() time.Time // nil: time.Now
-	// Fault is called at each step between which a kill leaves something else on the disk. An error stops the relay there.
-	// Only tests set it.
+	// Fault is called at each step of a write to disk: a kill between two steps leaves different files. An error stops the relay
+	// there. Only tests set it.
 	Fault func(step string) error
 }
 
-// A Relay carries the mail of one root, to and from all paired hosts. Its methods may be called at once.
+// A Relay carries the mail of one root, to and from all paired hosts. Any number of goroutines may call its methods.
 type Relay struct {
 	Config
 	dir *atomicfile.Dir
 
 	mu       sync.Mutex
 	lines    map[string]*line
-	fresh    []*line // whose sender is to be started
+	fresh    []*line // lines whose sender Run must start
 	started  chan struct{}
 	closed   bool
 	sessions []cache.Session
-	dropped  int // packets that were refused
+	dropped  int // refused packets
 }
 
 // Open opens a relay. Run must follow.
@@ -60,7 +60,7 @@ func Open(cfg Config) (*Relay, error) {
 	return &Relay{Config: cfg, dir: dir, lines: map[string]*line{}, started: make(chan struct{}, 1)}, nil
 }
 
-// Run sends mail until ctx ends, and gives back then what it has leased. Nothing else may be called behind it.
+// Run sends mail until ctx ends, and then releases its leases. Do not call any other method after it.
 func (r *Relay) Run(ctx context.Context) error {
 	var senders sync.WaitGroup
 	ctx, stop := context.WithCancelCause(ctx)
@@ -96,7 +96,7 @@ func (r *Relay) close() error {
 	r.closed = true
 	var errs []error
 	for _, l := range r.lines {
-		l.in.mu.Lock() // what is being stored is stored
+		l.in.mu.Lock() // wait until a delivery under way is stored
 		errs = append(errs, l.lock.Release())
 		l.in.closed = true
 		l.in.mu.Unlock()
@@ -104,7 +104,7 @@ func (r *Relay) close() error {
 	return errors.Join(append(errs, r.dir.Close())...)
 }
 
-// line is all that goes between this root and one peer.
+// line is the exchange between this root and one peer.
 type line struct {
 	*Relay
 	peer string
@@ -117,13 +117,13 @@ type line struct {
 	}
 }
 
-// errElsewhere: the mail of one root and peer is numbered by one process.
+// errElsewhere reports that another process numbers the mail of this root and peer. There can be only one.
 var errElsewhere = errors.New("another process relays for this host")
 
-// errClosed is for what comes after Run has ended.
+// errClosed is the error of calls after Run has ended.
 var errClosed = errors.New("the relay has ended")
 
-// line gives the line of a peer, and opens it first.
+// line gives the line of a peer. It opens the line if necessary.
 func (r *Relay) line(peer string) (*line, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -169,21 +169,21 @@ func (r *Relay) openLine(peer string) (l *line, err error) {
 	return l, nil
 }
 
-// Link is for a carrier.
+// Link implements Handler, for a carrier.
 func (r *Relay) Link(peer string, up bool) {
 	if l := r.lineOf(peer); l != nil {
 		l.out.linked(up)
 	}
 }
 
-// Look tells that mail may wait in the outbox for a peer. It does not block.
+// Look makes the relay look for mail in the outbox for a peer. It does not block.
 func (r *Relay) Look(peer string) {
 	if l := r.lineOf(peer); l != nil {
 		l.out.look()
 	}
 }
 
-// lineOf is line for a paired host, and for a caller that cannot do more than log.
+// lineOf is line for a paired host. It logs errors, and then returns nil.
 func (r *Relay) lineOf(peer string) *line {
 	if _, ok := r.Peers.Peer(peer); !ok {
 		return nil
@@ -196,7 +196,7 @@ func (r *Relay) lineOf(peer string) *line {
 	return l
 }
 
-// Packet is for a carrier. What is hostile, damaged or for another host is dropped.
+// Packet implements Handler, for a carrier. It drops hostile and damaged packets, and those for another host.
 func (r *Relay) Packet(ctx context.Context, packet []byte) error {
 	err := r.packet(ctx, packet)
 	if !errors.Is(err, errForeign) {
@@ -204,7 +204,7 @@ func (r *Relay) Packet(ctx context.Context, packet []byte) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.dropped++; r.dropped&(r.dropped-1) == 0 { // a flood does not fill the log
+	if r.dropped++; r.dropped&(r.dropped-1) == 0 { // a flood must not fill the log
 		r.Log.Warn("packets were dropped", "count", r.dropped, "last", err)
 	}
 	return nil
@@ -248,18 +248,18 @@ func (r *Relay) packet(ctx context.Context, packet []byte) error {
 	}
 }
 
-// receipt is what became of the frames of an epoch.
+// receipt says which frames of an epoch the receiver has stored.
 type receipt struct {
 	about   uint64 // the epoch of the frame that it answers
-	epoch   uint64 // in which it counts
-	number  uint64 // the highest that is stored
-	link    link   // to that
+	epoch   uint64 // of its own numbers
+	number  uint64 // the highest stored number
+	link    link   // up to number
 	attempt uint32
 	state   state
 	refused []refusal
 }
 
-// answer sends a receipt for a frame. That it does not go is no error: the sender asks again.
+// answer sends a receipt for a frame. If there is no link, that is no error: the sender asks again.
 func (l *line) answer(ctx context.Context, to Peer, h header, rc receipt) error {
 	if err := l.fault("receipt"); err != nil {
 		return err
@@ -297,7 +297,7 @@ func (r *Relay) parseReceipt(h header, sealed []byte) (receipt, error) {
 	return rc, nil
 }
 
-// tell has people learn of something that the relay has made up for, and of which they should know. The same is told once an hour.
+// tell shows people trouble that the relay has repaired, but that they should know about. It shows the same words once an hour.
 func (l *line) tell(words string) {
 	now := l.Now()
 	l.told.Lock()

@@ -10,7 +10,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// reader is the name of the relay in the archive of an outbox: what it has read is stored at the peer.
+// reader is the relay's name in the archive of an outbox: the peer has stored the messages that this reader has read.
 const reader = "relay"
 
 // outbox is the mail that waits for a peer, leased and numbered.
@@ -19,14 +19,14 @@ type outbox struct {
 	box       *inbox.Mailbox
 	head      head
 	recounted time.Time
-	checked   bool // what a kill has left between head and ack is acknowledged
+	checked   bool // the outbox has acknowledged what a kill between head and ack has left
 
 	leases  []*leased         // in the order of their numbers
-	frames  []frame           // of these leases, those that are not stored as a whole
-	sent    int               // how many of them were sent
-	stored  uint64            // the highest number that the peer has told of
-	at      link              // to that
-	refused map[uint64]Reason // behind head
+	frames  []frame           // frames of these leases that are not fully stored
+	sent    int               // how many of the frames were sent
+	stored  uint64            // the highest number in the peer's receipts
+	at      link              // up to stored
+	refused map[uint64]Reason // numbers not below head.Next
 }
 
 // leased is a lease whose messages have numbers.
@@ -36,7 +36,7 @@ type leased struct {
 	after link
 }
 
-// frame is what one packet carries.
+// frame is the messages of one packet.
 type frame struct {
 	first         uint64
 	before, after link
@@ -68,13 +68,13 @@ func (o *outbox) open(l *line) (err error) {
 
 func (l *line) headName() string { return l.peer + ".head.json" }
 
-// begin is the head of a new epoch. Whatever waits now may have been sent in an earlier one.
+// begin makes the head of a new epoch. An earlier epoch may have sent any message that waits now.
 func (o *outbox) begin(ctx context.Context, epoch uint64, why state) (head, error) {
 	waiting, err := o.box.PeekAll(ctx)
 	return head{Epoch: epoch, Next: 1, Link: startOf(epoch), Doubt: uint64(len(waiting)), Why: why}, err
 }
 
-// recount begins an epoch above another one.
+// recount begins an epoch with a number above another one.
 func (o *outbox) recount(ctx context.Context, why state, above uint64) error {
 	o.restart()
 	if !o.checked {
@@ -103,7 +103,7 @@ func (o *outbox) recount(ctx context.Context, why state, above uint64) error {
 	return nil
 }
 
-// release gives back what is leased. It waits again, in its order.
+// release releases the leases. Their messages wait again, in their order.
 func (o *outbox) release() {
 	for _, l := range o.leases {
 		if err := l.Release(); err != nil {
@@ -113,14 +113,14 @@ func (o *outbox) release() {
 	o.leases = nil
 }
 
-// restart forgets all but head, as a new process does.
+// restart forgets everything but head, like a new process.
 func (o *outbox) restart() {
 	o.release()
 	o.frames, o.sent, o.refused, o.checked = nil, 0, map[uint64]Reason{}, o.head.Last == identity{}
 	o.stored, o.at = o.head.Next-1, o.head.Link
 }
 
-// numbered is the highest number that a leased message has, and the link to it.
+// numbered is the highest number of a leased message, and the link up to it.
 func (o *outbox) numbered() (uint64, link) {
 	if n := len(o.leases); n > 0 {
 		return o.leases[n-1].last, o.leases[n-1].after
@@ -128,8 +128,8 @@ func (o *outbox) numbered() (uint64, link) {
 	return o.head.Next - 1, o.head.Link
 }
 
-// lease takes more of the outbox, and numbers it; false: there is no more, or enough is leased. It takes also what is not to be
-// handed over yet, or not any more: the receiver's host judges that, and so the numbers stay as they are.
+// lease leases more of the outbox and numbers it. It returns false if there is no more, or if enough is leased. It also leases
+// messages that are not due yet, or have expired: the receiver's host checks that, and so the numbers stay the same.
 func (o *outbox) lease(ctx context.Context) (bool, error) {
 	if len(o.leases) >= window {
 		return false, nil
@@ -155,7 +155,7 @@ func (o *outbox) lease(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// number makes frames of a lease.
+// number makes frames from a lease.
 func (o *outbox) number(l *inbox.Lease) {
 	n, at := o.numbered()
 	f, size := frame{first: n + 1, before: at}, 0
@@ -175,8 +175,8 @@ func (o *outbox) number(l *inbox.Lease) {
 	o.leases = append(o.leases, &leased{l, n, at})
 }
 
-// linkAt gives the link to a number that is not below stored. What was sent before a kill may be stored: so it numbers more of
-// the outbox first. ok is false when no message has the number.
+// linkAt gives the link up to a number that is not below stored. The peer may have stored messages that were sent before a kill:
+// so linkAt numbers more of the outbox first. ok is false if no message has the number.
 func (o *outbox) linkAt(ctx context.Context, number uint64) (at link, ok bool, err error) {
 	for more := true; more && err == nil; {
 		if n, _ := o.numbered(); n >= number {
@@ -200,7 +200,7 @@ func (o *outbox) linkAt(ctx context.Context, number uint64) (at link, ok bool, e
 	return at, false, err
 }
 
-// progress notes that messages up to a number are stored, or refused, and lets those go whose whole lease is.
+// progress notes that the peer has stored or refused the messages up to a number. It finishes leases that are complete.
 func (o *outbox) progress(ctx context.Context, rc receipt) error {
 	o.stored, o.at = rc.number, rc.link
 	for _, r := range rc.refused {
@@ -222,7 +222,7 @@ func (o *outbox) progress(ctx context.Context, rc receipt) error {
 	return nil
 }
 
-// finish lets the messages of the first lease go.
+// finish acknowledges the messages of the first lease.
 func (o *outbox) finish(ctx context.Context, l *leased) error {
 	var refused []uint64
 	for i, m := range l.Messages {
@@ -252,7 +252,7 @@ func (o *outbox) finish(ctx context.Context, l *leased) error {
 	return o.ack(ctx, l.Lease, l.Messages, l.last, refused)
 }
 
-// ack takes messages out of the outbox. Those that were refused leave no record in its archive, where each is one that is stored.
+// ack takes messages out of the outbox. The archive gets only the stored ones: each record there means that the peer has stored it.
 func (o *outbox) ack(ctx context.Context, l *inbox.Lease, msgs []mail.Message, last uint64, refused []uint64) error {
 	var stored, gone []string
 	for i, m := range msgs {

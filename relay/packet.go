@@ -10,28 +10,28 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Kind is what a packet is. A carrier may keep the last hello alone.
+// Kind is the kind of a packet. A carrier may drop all hellos but the last.
 type Kind byte
 
 const (
-	Frame   Kind = 'f' // messages, numbered; without any it asks for a receipt
-	Receipt Kind = 'r' // what of them is stored
-	Hello   Kind = 'h' // which sessions there are
-	States  Kind = 's' // what became of messages after they were stored
+	Frame   Kind = 'f' // numbered messages; a frame without any asks for a receipt
+	Receipt Kind = 'r' // which messages are stored
+	Hello   Kind = 'h' // the present sessions
+	States  Kind = 's' // changes of messages' states after they were stored
 )
 
-// header is the beginning of every packet, which the carrier can read. Numbers are big-endian.
+// header is the beginning of every packet. The carrier can read it. Numbers are big-endian.
 type header struct {
 	kind     Kind
 	from, to [ed25519.PublicKeySize]byte
 	project  string // at most 64 bytes; equal on all hosts
-	epoch    uint64 // of the sender's count; of a receipt: that of the frame it answers
-	number   uint64 // of a frame's first message; of a receipt: the highest stored; else grows with each packet of the kind
-	link     link   // of a frame: to the message before; of a receipt: of number
-	acked    uint64 // of a frame: the first number without a receipt; of a receipt: the epoch that it counts in
-	doubt    uint64 // of a frame: up to here, messages may be stored already under another number
-	attempt  uint32 // which time a frame is sent since the last progress; of a receipt: that of the frame
-	count    uint16 // of the messages, or the refusals
+	epoch    uint64 // of the sender's numbers; of a receipt: the epoch of the answered frame
+	number   uint64 // of a frame's first message; of a receipt: the highest stored; otherwise grows with each packet of the kind
+	link     link   // of a frame: up to the message before; of a receipt: up to number
+	acked    uint64 // of a frame: the first number without a receipt; of a receipt: the epoch of number
+	doubt    uint64 // of a frame: the receiver may have stored messages up to here under another number
+	attempt  uint32 // how often the frame was sent since the last progress; of a receipt: that of the answered frame
+	count    uint16 // of messages, or of refusals
 	state    state
 }
 
@@ -39,17 +39,17 @@ type header struct {
 // same numbers.
 type link [16]byte
 
-// state is in a receipt how the frame was met, and in a frame why its epoch has begun.
+// state is, in a receipt, the result of the frame; in a frame, the reason why its epoch has begun.
 type state byte
 
 const (
-	fine     state = iota // stored so far; or the first epoch that this host knows of
+	fine     state = iota // stored; or, in a frame, the first epoch that this host knows
 	gap                   // earlier messages are missing: send from number+1
-	restored              // the receiver knows less than the sender has receipts for
-	forked                // the receiver has other messages under these numbers
-	newer                 // the receiver has a higher epoch of the sender
+	restored              // the receiver has stored less than it has confirmed
+	forked                // the receiver has stored other messages under these numbers
+	newer                 // the receiver knows a higher epoch of the sender
 	anew                  // stored; and the receiver knows an earlier epoch of the sender
-	revoked               // the receiver takes nothing of this sender any more
+	revoked               // the receiver no longer accepts packets of this sender
 	lastState
 )
 
@@ -57,11 +57,11 @@ const (
 	magic       = "c2cr\x01"
 	fixedHeader = len(magic) + 1 + 2*ed25519.PublicKeySize + 1 + 8 + 8 + 16 + 8 + 8 + 4 + 2 + 1
 	maxProject  = 64
-	// maxNumber bounds epochs and numbers, so that adding to one never overflows, and JSON has each exactly.
+	// maxNumber bounds epochs and numbers, so that sums do not overflow, and JSON keeps them exact.
 	maxNumber = 1 << 52
 )
 
-// errForeign is wrapped for what is no packet for this host, or not by a paired one. It is dropped.
+// errForeign marks a packet that is invalid, not for this host, or not from a paired one. The relay drops it.
 var errForeign = errors.New("packet is refused")
 
 func (h header) append(b []byte) []byte {
@@ -78,7 +78,7 @@ func (h header) append(b []byte) []byte {
 	return append(b, byte(h.state))
 }
 
-// parse takes a packet apart: sealed and signature share its memory.
+// parse parses a packet. sealed and signature share its memory.
 func parse(packet []byte) (h header, sealed, signed, signature []byte, err error) {
 	bad := func(what string) (header, []byte, []byte, []byte, error) {
 		return header{}, nil, nil, nil, fmt.Errorf("%w: %s", errForeign, what)
@@ -119,14 +119,14 @@ func parse(packet []byte) (h header, sealed, signed, signature []byte, err error
 	return h, rest[:end], packet[:len(packet)-ed25519.SignatureSize], rest[end:], nil
 }
 
-// Address gives the project and the kind of a packet, unproven: they say where it is to go, and no more.
+// Address gives the project and the kind of a packet, without any proof: use them only to route the packet.
 func Address(packet []byte) (project string, kind Kind, err error) {
 	h, _, _, _, err := parse(packet)
 	return h.project, h.kind, err
 }
 
-// pack makes a packet: the header, the sealed body unless it is empty, and the signature over both. The body begins with the
-// sender's key, so that nobody else can sign a body that was sealed by this host, and pass it off as its own.
+// pack makes a packet: the header, the sealed body unless it is empty, and the signature of both. The body begins with the
+// sender's key, so that no other host can sign a body that this host has sealed, and pass it off as its own.
 func pack(peers Peers, to Peer, h header, body []byte) ([]byte, error) {
 	copy(h.from[:], peers.Key())
 	copy(h.to[:], to.Key())
@@ -145,7 +145,7 @@ func pack(peers Peers, to Peer, h header, body []byte) ([]byte, error) {
 	return packet, nil
 }
 
-// check says which paired host has signed a packet for this one. A revoked host is one, too.
+// check finds the paired host that has signed a packet for this one. It may be a revoked host.
 func check(peers Peers, packet []byte) (from Peer, h header, sealed []byte, err error) {
 	h, sealed, signed, signature, err := parse(packet)
 	if err != nil {
@@ -164,7 +164,7 @@ func check(peers Peers, packet []byte) (from Peer, h header, sealed []byte, err 
 	return from, h, sealed, nil
 }
 
-// unseal opens a body.
+// unseal decrypts a body, and checks the sender's key in it.
 func unseal(peers Peers, h header, sealed []byte) ([]byte, error) {
 	if len(sealed) == 0 {
 		return nil, nil

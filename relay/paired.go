@@ -6,7 +6,7 @@ import (
 	"c2c/relay/hosts"
 )
 
-// Paired gives the hosts of a list, to the one that has this key. While the list cannot be read, there are none.
+// Paired makes the Peers of the host with this key, from a list. While the list cannot be read, there are no peers.
 func Paired(key *hosts.Key, list *hosts.List) Peers { return &paired{key, list} }
 
 type paired struct {

@@ -12,19 +12,19 @@ import (
 	"c2c/relay/cache"
 )
 
-// mostStates is how many states a packet has, and how many wait for a link.
+// mostStates bounds the states in a packet, and those that wait for a link.
 const mostStates = 1000
 
-// beside is what is sent beside mail. It need not arrive: the last of a kind, or nothing, is right, too.
+// beside is what a sender sends besides mail. Packets of it may get lost: the receiver needs only the last of each kind, or none.
 type beside struct {
 	serial   uint64 // of the last packet of this run
 	sessions []cache.Session
-	told     bool // the peer was sent these sessions on this link
+	told     bool // these sessions were sent on this link
 	states   []cache.State
 }
 
-// Announce tells all peers which sessions there are. Active says how many seconds ago each did something. Call it on changes only:
-// each call that says something new is a packet for each peer.
+// Announce sends the present sessions to all peers. Active is how many seconds ago each session was active. Call it on changes
+// only: each call with a change costs a packet for each peer.
 func (r *Relay) Announce(sessions []cache.Session) {
 	sessions = slices.Clone(sessions[:min(len(sessions), cache.MaxSessions)])
 	r.mu.Lock()
@@ -39,7 +39,7 @@ func (r *Relay) Announce(sessions []cache.Session) {
 	}
 }
 
-// Report tells a peer what became of its messages. At says how many seconds ago. While there is no link the last ones wait.
+// Report sends a peer the states of its messages. At is how many seconds ago. Without a link, the last ones wait.
 func (r *Relay) Report(peer string, states []cache.State) {
 	if l := r.lineOf(peer); l != nil {
 		l.out.report(states)
@@ -61,7 +61,7 @@ func (s *sender) report(states []cache.State) {
 	s.look()
 }
 
-// sendBeside sends what is new beside mail.
+// sendBeside sends new sessions and states.
 func (s *sender) sendBeside(ctx context.Context, peer Peer) error {
 	s.mu.Lock()
 	sessions, told, states := s.sessions, s.told || s.sessions == nil, s.states
@@ -92,7 +92,7 @@ func (s *sender) sendJSON(ctx context.Context, peer Peer, kind Kind, what any) e
 	return s.l.Carrier.Send(ctx, s.l.peer, packet)
 }
 
-// hello notes which sessions a peer has.
+// hello records the sessions of a peer.
 func (l *line) hello(h header, sealed []byte) error {
 	var sessions []cache.Session
 	if err := l.unsealJSON(h, sealed, &sessions); err != nil {
@@ -109,7 +109,7 @@ func (l *line) hello(h header, sealed []byte) error {
 	})
 }
 
-// states notes what became of messages at a peer.
+// states records the states of messages at a peer.
 func (l *line) states(h header, sealed []byte) error {
 	var states []cache.State
 	if err := l.unsealJSON(h, sealed, &states); err != nil {
@@ -123,7 +123,7 @@ func (l *line) states(h header, sealed []byte) error {
 	return cache.AddStates(l.Root, l.peer, states)
 }
 
-// ago is a time so many seconds before now.
+// ago is the time that many seconds before now.
 func ago(now, seconds float64) float64 { return now - math.Min(math.Max(seconds, 0), now) }
 
 func (l *line) unsealJSON(h header, sealed []byte, into any) error {
@@ -137,7 +137,7 @@ func (l *line) unsealJSON(h header, sealed []byte, into any) error {
 	return nil
 }
 
-// noteLink has c2c list show whether a peer is within reach.
+// noteLink records whether there is a link to a peer, for c2c list.
 func (s *sender) noteLink(ctx context.Context, up bool) {
 	if s.noted == up {
 		return

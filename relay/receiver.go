@@ -10,17 +10,17 @@ import (
 	"c2c/inbox/mail"
 )
 
-// maxRefused bounds the refusals that a peer has not confirmed.
+// maxRefused bounds the refusals that a peer has not confirmed yet.
 const maxRefused = 4 * maxCount
 
-// receiver stores the messages of one peer, in the order of their numbers.
+// receiver stores the messages of one peer in the order of their numbers.
 type receiver struct {
 	l *line
 
 	mu     sync.Mutex
-	hw     highWater // zero: nothing is known of the peer
+	hw     highWater // zero: nothing is stored of the peer
 	closed bool
-	unsure uint64 // messages up to here may be stored already: a kill came before that was noted
+	unsure uint64 // messages up to here may be stored already, because a kill came before hw was written
 }
 
 func (in *receiver) open(l *line) (err error) {
@@ -30,7 +30,7 @@ func (in *receiver) open(l *line) (err error) {
 	return err
 }
 
-// frame stores a frame, if it comes next, and says what is stored then. After an error nothing is known of the frame.
+// frame stores a frame if it comes next, and returns the receipt. After an error, part of the frame may be stored.
 func (in *receiver) frame(ctx context.Context, from Peer, h header, sealed []byte) (receipt, error) {
 	if h.number == 0 || h.acked == 0 || h.epoch == 0 {
 		return receipt{}, fmt.Errorf("%w: a number of it is 0", errForeign)
@@ -53,10 +53,10 @@ func (in *receiver) frame(ctx context.Context, from Peer, h header, sealed []byt
 	return rc, err
 }
 
-// judge compares a frame with what is stored, and stores what comes next.
+// judge compares a frame with the stored messages, and stores those that come next.
 func (in *receiver) judge(ctx context.Context, from Peer, h header, sealed []byte) (state, error) {
 	hw := in.hw
-	if h.epoch > hw.Epoch { // it begins with nothing
+	if h.epoch > hw.Epoch { // a new epoch begins with nothing
 		hw = highWater{Epoch: h.epoch, Link: startOf(h.epoch), Anew: hw.Epoch > 0}
 	}
 	switch {
@@ -99,11 +99,11 @@ func (in *receiver) judge(ctx context.Context, from Peer, h header, sealed []byt
 	return fine, in.store(ctx, from, h, hw, msgs)
 }
 
-// store stores messages that come next, and then notes that.
+// store stores the next messages, and then records their numbers.
 func (in *receiver) store(ctx context.Context, from Peer, h header, hw highWater, msgs []incoming) error {
 	first := hw.Number + 1
 	mayRepeat := first <= max(in.unsure, h.doubt)
-	in.unsure = max(in.unsure, first+maxCount) // until it is noted
+	in.unsure = max(in.unsure, first+maxCount) // until their numbers are recorded
 	if err := in.deliver(ctx, from, msgs, mayRepeat); err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (in *receiver) store(ctx context.Context, from Peer, h header, hw highWater
 	return in.l.fault("noted")
 }
 
-// whyAnew says why a host numbers its messages anew.
+// whyAnew explains why a host has begun a new epoch.
 func whyAnew(why state) string {
 	switch why {
 	case restored:
@@ -140,7 +140,7 @@ func whyAnew(why state) string {
 	}
 }
 
-// deliver stores what is not refused already, each alias's messages in their order, and notes at the others why not.
+// deliver stores the messages that are not refused yet, for each alias in their order. It records the reason in those it refuses.
 func (in *receiver) deliver(ctx context.Context, from Peer, msgs []incoming, mayRepeat bool) error {
 	var aliases []string
 	byAlias := map[string][]*incoming{}
@@ -169,8 +169,8 @@ func (in *receiver) deliver(ctx context.Context, from Peer, msgs []incoming, may
 	return nil
 }
 
-// deliverTo stores messages for one alias. When they are refused together, each half is tried alone, so that only those are
-// refused for which there is no room.
+// deliverTo stores messages for one alias. If the mailbox refuses them together, deliverTo tries each half alone, so that it
+// refuses only those for which there is no room.
 func (in *receiver) deliverTo(ctx context.Context, alias string, msgs []*incoming, mayRepeat bool) error {
 	plain := make([]mail.Message, len(msgs))
 	for i, m := range msgs {

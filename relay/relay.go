@@ -1,12 +1,12 @@
-// Package relay carries mail to other machines: it stores on one disk what waits on another, with sequence numbers of its own.
+// Package relay carries mail to other machines: from an outbox here to mailboxes there, once and in order, by sequence numbers.
 //
-// The outbox for a paired host is the mailbox host-<peer> of a root. The relay numbers what waits there, packs it into packets that
-// are signed as a whole and sealed for their receiver, and gives these to a Carrier. The relay of the other host stores messages in
-// their order, durably, and answers with a receipt. Only then they leave the outbox. Below the root, in the directory relay:
+// The outbox for a paired host is the mailbox host-<peer> of a root. The relay numbers the waiting messages, puts them into signed
+// packets that only their receiver can open, and passes these to a Carrier. The other host's relay stores the messages in their
+// order, durably, and answers with a receipt. Only then they leave the outbox. Below the root, in the directory relay:
 //
-//	<peer>.head.json  what the relay has receipts for; see head
-//	<peer>.hw.json    what it has stored for the peer; see highWater
-//	<peer>.lock       held by the one process that relays for this root and peer
+//	<peer>.head.json  which messages have a receipt; see head
+//	<peer>.hw.json    which messages of the peer are stored; see highWater
+//	<peer>.lock       held by the only process that relays for this root and peer
 //
 // docs/inside/relay.md has the packets, and what a kill between two steps leaves.
 package relay
@@ -19,85 +19,85 @@ import (
 	"c2c/inbox/mail"
 )
 
-// MaxPacket is how many bytes a packet has at most. NATS takes 1 MiB, with its own headers.
+// MaxPacket is the greatest size of a packet, in bytes. NATS takes 1 MiB, with its own headers.
 const MaxPacket = 900 << 10
 
-// ErrAway says that a peer is not within reach now.
+// ErrAway reports that there is no link to a peer now.
 var ErrAway = errors.New("no link to the host")
 
-// A Carrier moves packets between hosts. It may lose, repeat and reorder them: the relay needs nothing else of it. It need not
-// keep them secret or whole either. One carrier serves all roots of a process.
+// A Carrier moves packets between hosts. It may lose, repeat, reorder, reveal and damage them: the relay copes with all that. One
+// carrier serves all roots of a process.
 type Carrier interface {
-	// Send gives a packet to the carrier, for the paired host with this name. Nil is no proof that it arrives. The error is
-	// ErrAway when there is no link now; the relay waits for Handler.Link then. Any number of goroutines may call Send.
-	// The caller does not change the packet afterwards.
+	// Send passes a packet for the named host to the carrier. Nil does not prove that it arrives. The error is ErrAway if
+	// there is no link now; then the relay waits for Handler.Link. Any number of goroutines may call Send. The caller must
+	// not modify the packet afterwards.
 	Send(ctx context.Context, peer string, packet []byte) error
 
 	// Run receives until ctx ends.
 	Run(ctx context.Context, h Handler) error
 }
 
-// A Handler takes what a carrier brings. A *Relay and a *Switch are handlers.
+// A Handler takes a carrier's packets. *Relay and *Switch are handlers.
 type Handler interface {
-	// Packet takes a packet, from whichever host: the packet itself proves that. Calls may come at once. After nil the
-	// carrier may forget the packet; after an error, a carrier that keeps packets offers it again.
+	// Packet takes a packet of any host: the packet itself proves its sender. Several goroutines may call it at once. After
+	// nil the carrier may forget the packet; after an error, a carrier that keeps packets offers it again.
 	Packet(ctx context.Context, packet []byte) error
 
-	// Link tells that from now on packets can be sent to a peer, or cannot. There is no link before the first call. A link
-	// that was lost and is there again is told by up alone, too. Link does not block.
+	// Link reports that there is a link to a peer from now on, or none. Before the first call there is none. For a link that
+	// was lost and is there again, a carrier may call it with up only. Link does not block.
 	Link(peer string, up bool)
 }
 
-// Peers is what the relay must know of this host and of those that it is paired with. It is asked anew for each packet, so that
-// a revocation counts at once. Calls may come from several goroutines.
+// Peers is what the relay must know about this host and the paired hosts. The relay calls it for each packet, so that a
+// revocation counts at once. Several goroutines may call it.
 type Peers interface {
-	Key() ed25519.PublicKey             // of this host; it names the host in packets
+	Key() ed25519.PublicKey             // this host's key, which names it in packets
 	Sign(data []byte) []byte            // as this host
-	Open(sealed []byte) ([]byte, error) // what was sealed for this host
-	Names() []string                    // of all paired hosts, as they are called here
-	Peer(name string) (Peer, bool)      // revoked ones, too
+	Open(sealed []byte) ([]byte, error) // decrypts data that was sealed for this host
+	Names() []string                    // of all paired hosts, by their names here
+	Peer(name string) (Peer, bool)      // even a revoked one
 	PeerOf(key ed25519.PublicKey) (Peer, bool)
 }
 
 // Peer is one paired host.
 type Peer interface {
-	Name() string // as this host calls it
+	Name() string // its name on this host
 	Key() ed25519.PublicKey
 	Seal(plain []byte) ([]byte, error)
 	Revoked() bool
-	// MayReach says whether it may write to an alias of a project. With an empty alias: to any in it at all.
+	// MayReach reports whether it may write to an alias of a project; with an empty alias, to at least one.
 	MayReach(project, alias string) bool
 }
 
-// Post is the local end of the relay: mailboxes, and senders who are told.
+// Post is the local end of the relay: it stores mail, and notifies senders.
 type Post interface {
 	// Deliver stores messages of a peer for one local alias, in this order and in one commit. They have the sender
-	// birch@peer, the session r-peer-<sid>, and times of this host's clock. When it returns Stored they survive a power
-	// cut. Any other reason is final for all of them, and none is stored. With mayRepeat some of them may be stored
-	// already, under their ids, and are not to be stored twice; without it none is. After an error the relay tries
-	// again, with mayRepeat.
+	// birch@peer, the session r-peer-<sid>, and times of this host's clock. If it returns Stored, they survive a power
+	// cut. Any other reason is final for all of them, and none is stored. With mayRepeat, some may be stored already,
+	// under their ids: Deliver must not store these twice. Without it, none is stored yet. After an error the relay
+	// tries again, with mayRepeat.
 	Deliver(ctx context.Context, peer, alias string, msgs []mail.Message, mayRepeat bool) (Reason, error)
 
-	// Refused tells the sender of a message, durably, that the peer has refused it for good. The relay may call it again
-	// for the same message.
+	// Refused notifies the sender of a message, durably, that the peer has refused it for good. The relay may call it
+	// again for the same message.
 	Refused(ctx context.Context, peer string, msg mail.Message, why Reason) error
 }
 
-// Reason is why a message was refused for good.
+// Reason is the reason why a host has refused a message for good.
 type Reason string
 
 const (
-	Stored    Reason = ""          // it was not
-	Unknown   Reason = "unknown"   // there is no such alias
-	Forbidden Reason = "forbidden" // the host may not write to it
-	Full      Reason = "full"      // its mailbox is full
+	Stored    Reason = ""          // not refused
+	Unknown   Reason = "unknown"   // no such alias
+	Forbidden Reason = "forbidden" // the sending host may not write to the alias
+	Full      Reason = "full"      // the mailbox is full
 	Invalid   Reason = "invalid"   // no mailbox could keep it
-	Taken     Reason = "taken"     // its sender has used the id for another message
-	Expired   Reason = "expired"   // its time was over when it arrived
+	Taken     Reason = "taken"     // the sender has used the id for another message
+	Expired   Reason = "expired"   // it had expired when it arrived
 	NoProject Reason = "project"   // the host has no such project
 )
 
-// known is the reason, or Invalid for a word that is none: a peer may say anything.
+// known is r if it is one of these, otherwise Invalid: a peer may send any word.
 func (r Reason) known() Reason {
 	switch r {
 	case Unknown, Forbidden, Full, Invalid, Taken, Expired, NoProject:

@@ -9,31 +9,31 @@ import (
 )
 
 const (
-	window      = 64              // frames, and leases, without a receipt
-	quickMost   = 3               // resends in a row that a gap brings about at once
-	firstPause  = time.Second     // until the peer is asked for a receipt
-	longestWait = 5 * time.Minute // between two such questions
-	mostWaiting = 256             // receipts that wait to be looked at
+	window      = 64              // frames without a receipt, and leases
+	quickMost   = 3               // immediate resends in a row after a gap
+	firstPause  = time.Second     // until the sender asks for a receipt
+	longestWait = 5 * time.Minute // the longest pause between two such questions
+	mostWaiting = 256             // receipts that wait for run
 )
 
-// sender sends the outbox of one peer. What the first methods set, any goroutine may set; the rest belongs to run.
+// sender sends the outbox of one peer. Any goroutine may set the fields under mu; only run uses the others.
 type sender struct {
 	l    *line
 	wake chan struct{}
 
 	mu       sync.Mutex
 	up       bool // there is a link
-	relinked bool // and it is a new one
+	relinked bool // it is a new link
 	receipts []receipt
 	beside
 
 	outbox
-	noted   bool          // what c2c list shows of the link
+	noted   bool          // the state of the link in c2c list
 	attempt uint32        // see header
-	quick   int           // resends at once, since the last progress
+	quick   int           // immediate resends since the last progress
 	pause   time.Duration // until the next question
-	asks    bool          // the pause is over
-	barred  bool          // the peer takes nothing of this host any more
+	asks    bool          // the pause is over, so ask
+	barred  bool          // the peer no longer accepts packets of this host
 }
 
 func (s *sender) open(l *line) error {
@@ -56,7 +56,7 @@ func (s *sender) look() {
 	}
 }
 
-// receipt takes a receipt. Receipts are cumulative, so that of too many the oldest may go.
+// receipt queues a receipt. Receipts are cumulative, so if there are too many, it drops the oldest.
 func (s *sender) receipt(rc receipt) {
 	s.mu.Lock()
 	if s.receipts = append(s.receipts, rc); len(s.receipts) > mostWaiting {
@@ -66,7 +66,7 @@ func (s *sender) receipt(rc receipt) {
 	s.look()
 }
 
-// run sends until ctx ends. An error ends it before that when a test stops the relay.
+// run sends until ctx ends. It returns an error only if a test stops the relay.
 func (s *sender) run(ctx context.Context) error {
 	timer := time.NewTimer(time.Hour)
 	timer.Stop()
@@ -85,7 +85,7 @@ func (s *sender) run(ctx context.Context) error {
 			timer.Reset(s.pause)
 		case s.sent > 0 && s.isUp() && !s.barred:
 			timer.Reset(s.pause)
-		default: // nothing is under way: only mail, a receipt or a link wakes it
+		default: // nothing is under way: only mail, a receipt or a link wakes the sender
 			timer.Stop()
 		}
 		select {
@@ -106,7 +106,7 @@ func (s *sender) isUp() bool {
 
 func (s *sender) slower() { s.pause = min(2*s.pause, longestWait) }
 
-// step looks at what has come, and sends what it can.
+// step handles new receipts and links, and sends what it can.
 func (s *sender) step(ctx context.Context) error {
 	s.mu.Lock()
 	receipts, up, relinked := s.receipts, s.up, s.relinked
@@ -139,17 +139,17 @@ func (s *sender) step(ctx context.Context) error {
 	}
 	if errors.Is(err, ErrAway) {
 		s.mu.Lock()
-		s.up = s.relinked // unless there is a new link since
+		s.up = s.relinked // false, unless there is a new link
 		s.mu.Unlock()
 		return nil
 	}
 	return err
 }
 
-// settle looks at a receipt.
+// settle handles a receipt.
 func (s *sender) settle(ctx context.Context, rc receipt) error {
 	if rc.about != s.head.Epoch {
-		return nil // of an earlier epoch, or repeated by somebody
+		return nil // of an earlier epoch, or a repetition
 	}
 	switch rc.state {
 	case revoked:
@@ -192,10 +192,10 @@ func (s *sender) settle(ctx context.Context, rc receipt) error {
 	return nil
 }
 
-// recount begins a new epoch, since the two hosts do not agree on what is stored.
+// recount begins a new epoch, because the two hosts disagree about the stored messages.
 func (s *sender) recount(ctx context.Context, rc receipt) error {
 	if now := s.l.Now(); now.Sub(s.recounted) >= 0 && now.Sub(s.recounted) < firstPause {
-		return nil // the peer is asked again; two hosts with one key do not keep each other busy
+		return nil // ask the peer again later; so two hosts with one key do not keep each other busy
 	} else {
 		s.recounted = now
 	}
@@ -207,7 +207,7 @@ func (s *sender) recount(ctx context.Context, rc receipt) error {
 	return s.outbox.recount(ctx, rc.state, rc.epoch)
 }
 
-// fill sends frames that were not sent yet, as far as the window allows.
+// fill sends new frames, as far as the window allows.
 func (s *sender) fill(ctx context.Context, peer Peer) error {
 	for s.sent < window {
 		if s.sent == len(s.frames) {
@@ -226,7 +226,7 @@ func (s *sender) fill(ctx context.Context, peer Peer) error {
 	return nil
 }
 
-// ask has the peer tell what it has stored.
+// ask asks the peer for a receipt, by a frame without messages.
 func (s *sender) ask(ctx context.Context, peer Peer) error {
 	next, at := s.stored+1, s.at
 	if s.sent > 0 {
@@ -251,7 +251,7 @@ func (s *sender) send(ctx context.Context, peer Peer, h header, body []byte) err
 	return nil
 }
 
-// stopped is an error of Config.Fault.
+// stopped wraps an error of Config.Fault.
 type stopped struct{ error }
 
 func (l *line) fault(step string) error {

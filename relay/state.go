@@ -9,35 +9,35 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
-// Outbox is the mailbox of what waits for a peer: no session has its name.
+// Outbox is the name of the mailbox with the mail for a peer. No session can have that name.
 func Outbox(peer string) string { return "host-" + peer }
 
 // Directory is where the relay keeps its files, below a root.
 const Directory = "relay"
 
-// head is what this host has receipts for. It is replaced before the lease of the messages is acknowledged, so that a kill between
-// the two can be made up for: the messages up to Last are in the outbox still, and go no more.
+// head records which messages have a receipt. The relay replaces it before it acknowledges the messages' lease: after a kill
+// between the two, the messages up to Last are still in the outbox, and the relay acknowledges them instead of sending them again.
 type head struct {
 	Epoch   uint64   `json:"epoch"`
 	Next    uint64   `json:"next"`              // the first number without a receipt
-	Link    link     `json:"link"`              // to the message before
-	Doubt   uint64   `json:"doubt"`             // messages up to here waited when the epoch began, and may be stored under a number of an earlier one
-	Why     state    `json:"why"`               // this epoch has begun
-	Run     uint64   `json:"run"`               // of the process, for the order of what it sends beside mail
+	Link    link     `json:"link"`              // up to the message before
+	Doubt   uint64   `json:"doubt"`             // messages up to here may have been stored under a number of an earlier epoch
+	Why     state    `json:"why"`               // the reason for this epoch
+	Run     uint64   `json:"run"`               // of the process, to order the packets besides mail
 	Last    identity `json:"last"`              // the message before Next
-	Refused []uint64 `json:"refused,omitempty"` // the numbers that were refused of those acknowledged with Last
+	Refused []uint64 `json:"refused,omitempty"` // refused numbers among those acknowledged with Last
 }
 
-// highWater is what this host has stored of a peer. It is written after the messages are in their mailboxes, and before the receipt.
+// highWater records which messages of a peer this host has stored. The relay writes it after storing them, before the receipt.
 type highWater struct {
 	Epoch   uint64    `json:"epoch"`
 	Number  uint64    `json:"number"`
 	Link    link      `json:"link"`
-	Anew    bool      `json:"anew,omitempty"`    // the peer has begun to count anew, and may not know yet that it is noticed
-	Refused []refusal `json:"refused,omitempty"` // that the peer may not know of yet
+	Anew    bool      `json:"anew,omitempty"`    // the peer has begun a new epoch, and may not know yet that this host has noticed
+	Refused []refusal `json:"refused,omitempty"` // refusals that the peer may not know yet
 }
 
-// refusal is one message that is refused for good.
+// refusal is a message that this host has refused for good.
 type refusal struct {
 	Number uint64 `json:"number"`
 	Why    Reason `json:"why"`
@@ -54,7 +54,7 @@ func (l *link) UnmarshalText(text []byte) error {
 
 const maxStateFile = 256 << 10
 
-// readState reads a file of ours. A damaged one counts as lost, which the two hosts make up for and tell of; it is put aside.
+// readState reads a state file. A damaged file counts as lost, and is set aside: the two hosts recover from that and show it.
 func readState[T interface{ valid() bool }](dir *atomicfile.Dir, name string, log inbox.Log) (state T, there bool, err error) {
 	data, err := dir.ReadIf(name)
 	if err != nil || data == nil {
@@ -86,7 +86,7 @@ func (h highWater) valid() bool {
 	return h.Epoch > 0 && h.Epoch <= maxNumber && h.Number <= maxNumber && len(h.Refused) <= maxRefused
 }
 
-// openState gives the directory of the relay's files.
+// openState opens the directory of the relay's files.
 func openState(root *atomicfile.Dir) (*atomicfile.Dir, error) {
 	dir, err := root.Sub(Directory, true)
 	if err != nil {

@@ -7,15 +7,15 @@ import (
 	"sync"
 )
 
-// A Switch hands the packets of one carrier to the relays of several roots. It remembers which peers are linked, so that a relay
-// may come later.
+// A Switch passes the packets of one carrier to the relays of several roots. It remembers the linked peers for relays that are
+// added later.
 type Switch struct {
 	mu     sync.Mutex
 	relays map[string]*Relay // by project
 	up     map[string]bool
 }
 
-// Add hands packets for a relay's project to it from now on.
+// Add makes the switch pass packets for the relay's project to the relay.
 func (s *Switch) Add(r *Relay) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -34,21 +34,21 @@ func (s *Switch) Add(r *Relay) error {
 	return nil
 }
 
-// Remove ends what Add has begun.
+// Remove undoes Add.
 func (s *Switch) Remove(r *Relay) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.relays, r.Project)
 }
 
-// ErrNoProject says that no root here has the project of a packet.
+// ErrNoProject reports that no root here has the project of a packet.
 var ErrNoProject = errors.New("no such project here")
 
-// Packet is for a carrier.
+// Packet implements Handler, for a carrier.
 func (s *Switch) Packet(ctx context.Context, packet []byte) error {
 	project, _, err := Address(packet)
 	if err != nil {
-		return nil // no packet of ours
+		return nil // not a valid packet
 	}
 	s.mu.Lock()
 	r := s.relays[project]
@@ -59,7 +59,7 @@ func (s *Switch) Packet(ctx context.Context, packet []byte) error {
 	return r.Packet(ctx, packet)
 }
 
-// Link is for a carrier.
+// Link implements Handler, for a carrier.
 func (s *Switch) Link(peer string, up bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package relaytest has what tests of the relay and of its carriers need: hosts with a root each, a suite that every carrier must
+// Package relaytest helps tests of the relay and of its carriers: it has hosts with a root each, a suite that every carrier must
 // pass, and a pipe that loses, repeats and reorders packets. No program imports it.
 package relaytest
 
@@ -42,14 +42,14 @@ type Host struct {
 	stop  func() error
 
 	mu    sync.Mutex
-	left  int // steps until it is killed; negative: it is not
+	left  int // steps until the kill; negative: no kill
 	dead  bool
 	steps map[string]int // how often each step was reached
 
-	stepped chan struct{} // has something when a step was reached since somebody looked
+	stepped chan struct{} // holds a value if a step was reached since the last receive
 }
 
-// NewHost makes a host that is paired with nobody.
+// NewHost makes a host that is not paired yet.
 func NewHost(tb testing.TB, name string) *Host {
 	tb.Helper()
 	h := &Host{Name: name, Project: Project, Home: filepath.Join(tb.TempDir(), name), tb: tb, Now: time.Now, left: -1, steps: map[string]int{}, stepped: make(chan struct{}, 1)}
@@ -75,14 +75,14 @@ func (h *Host) open() {
 	h.tb.Cleanup(func() { h.Stop(); h.state.Close(); h.root.Close() })
 }
 
-// Copy makes a host of a copy of another one's files: a backup, or a home that was copied to a second machine.
+// Copy makes a host from a copy of h's files, like a backup, or a home directory copied to a second machine.
 func (h *Host) Copy() *Host {
 	h.tb.Helper()
 	home := filepath.Join(h.tb.TempDir(), h.Name)
 	if err := os.CopyFS(home, os.DirFS(h.Home)); err != nil {
 		h.tb.Fatal(err)
 	}
-	for _, dir := range []string{"state", "root"} { // CopyFS makes what others may read
+	for _, dir := range []string{"state", "root"} { // CopyFS makes files that other users may read
 		filepath.WalkDir(filepath.Join(home, dir), func(path string, d os.DirEntry, err error) error {
 			if err == nil {
 				mode := os.FileMode(0o600)
@@ -100,7 +100,7 @@ func (h *Host) Copy() *Host {
 	return twin
 }
 
-// Pair lets two hosts reach all of each other.
+// Pair pairs two hosts. Each may reach all aliases of the other.
 func Pair(a, b *Host) {
 	a.Add(b, hosts.Any)
 	b.Add(a, hosts.Any)
@@ -115,7 +115,7 @@ func (h *Host) Add(other *Host, aliases ...string) {
 	}
 }
 
-// Peers is what the host knows of others.
+// Peers gives the hosts with which h is paired.
 func (h *Host) Peers() relay.Peers { return relay.Paired(h.Key, h.List) }
 
 // Start starts the relay of the host, with its Carrier.
@@ -141,7 +141,7 @@ func (h *Host) Start() {
 	}
 }
 
-// Stop ends the relay, as a kill does: it writes nothing more.
+// Stop ends the relay like a kill: it writes nothing more.
 func (h *Host) Stop() {
 	if h.stop == nil {
 		return
@@ -154,21 +154,21 @@ func (h *Host) Stop() {
 
 var errKilled = errors.New("killed by the test")
 
-// KillAfter kills the relay at a step: each is one between which a kill leaves something else on the disk.
+// KillAfter kills the relay after some steps of relay.Config.Fault.
 func (h *Host) KillAfter(steps int) {
 	h.mu.Lock()
 	h.left = steps
 	h.mu.Unlock()
 }
 
-// Killed says whether the relay was killed since it was started.
+// Killed reports whether the relay was killed since Start.
 func (h *Host) Killed() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.dead
 }
 
-// Steps says how often each step was reached.
+// Steps gives how often the relay has reached each step.
 func (h *Host) Steps() map[string]int { return h.steps }
 
 func (h *Host) fault(step string) error {
@@ -216,7 +216,7 @@ func (h *Host) Send(peer string, msgs ...mail.Message) {
 	}
 }
 
-// Drained says whether nothing waits for a peer.
+// Drained reports whether no mail waits for a peer.
 func (h *Host) Drained(peer string) bool {
 	h.tb.Helper()
 	used, err := h.Outbox(peer).Used()
@@ -229,21 +229,21 @@ func (h *Host) Drained(peer string) bool {
 // Root is the directory of the host's project.
 func (h *Host) Root() *atomicfile.Dir { return h.root }
 
-// Post is a local end that shows each message as often as the relay has stored it: unlike a mailbox, it looks for an id only when it
-// is told to.
+// Post is a local end that keeps each message as often as the relay has stored it: unlike a mailbox, it looks for a repeated id
+// only with mayRepeat.
 type Post struct {
 	Aliases []string
-	Full    func(alias, id string) bool // whether the alias has no room for a message; nil: never
-	Fail    func() error                // if set and an error, nothing is stored
+	Full    func(alias, id string) bool // reports whether the alias has no room for a message; nil: never
+	Fail    func() error                // if set, Deliver stores nothing when it returns an error
 
 	dir      *atomicfile.Dir
 	mu       sync.Mutex
-	Refusals map[string]relay.Reason // by id: what senders of this host were told
+	Refusals map[string]relay.Reason // by id: the reasons of which senders of this host were notified
 }
 
 func mailName(alias string) string { return "mail-" + strings.ToLower(alias) }
 
-// Deliver is for the relay.
+// Deliver implements relay.Post.
 func (p *Post) Deliver(_ context.Context, peer, alias string, msgs []mail.Message, mayRepeat bool) (relay.Reason, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -285,7 +285,7 @@ func (p *Post) Deliver(_ context.Context, peer, alias string, msgs []mail.Messag
 	return relay.Stored, p.dir.Append(mailName(alias), lines)
 }
 
-// Mail gives what was stored for an alias, in its order.
+// Mail gives the stored messages of an alias, in order.
 func (p *Post) Mail(alias string) (msgs []mail.Message, err error) {
 	data, err := p.dir.ReadIf(mailName(alias))
 	if err != nil {
@@ -301,7 +301,7 @@ func (p *Post) Mail(alias string) (msgs []mail.Message, err error) {
 	return msgs, nil
 }
 
-// Refused is for the relay.
+// Refused implements relay.Post.
 func (p *Post) Refused(_ context.Context, _ string, msg mail.Message, why relay.Reason) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -309,7 +309,7 @@ func (p *Post) Refused(_ context.Context, _ string, msg mail.Message, why relay.
 	return nil
 }
 
-// WasRefused gives why a message of this host was refused; "" if its sender was told nothing.
+// WasRefused gives the reason why a message of this host was refused; "" if its sender was not notified.
 func (p *Post) WasRefused(id string) relay.Reason {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,10 +9,10 @@ import (
 	"c2c/relay"
 )
 
-// Net joins hosts by pipes in memory. Its fields change what happens to packets; set them before a host starts, or under Set.
+// Net joins hosts by pipes in memory. Its fields decide what happens to packets; set them before a host starts, or by Set.
 type Net struct {
-	Lose, Repeat, Reorder float64                                       // shares of the packets
-	Tamper                func(from, to string, packet []byte) [][]byte // what arrives in place of a packet; nil: the packet
+	Lose, Repeat, Reorder float64                                       // the share of packets that are lost, repeated, reordered
+	Tamper                func(from, to string, packet []byte) [][]byte // gives what arrives instead of a packet; nil: the packet
 
 	mu    sync.Mutex
 	rand  *rand.Rand
@@ -21,12 +21,12 @@ type Net struct {
 	sent  int
 }
 
-// NewNet makes a net whose chances follow from a seed.
+// NewNet makes a net with a seed for its random choices.
 func NewNet(seed uint64) *Net {
 	return &Net{rand: rand.New(rand.NewPCG(seed, seed)), ports: map[string]*Port{}}
 }
 
-// Port is a host's end. It is a relay.Carrier.
+// Port is a host's end of the net. It is a relay.Carrier.
 type Port struct {
 	net     *Net
 	name    string
@@ -35,7 +35,7 @@ type Port struct {
 	handler relay.Handler // nil: the host does not run
 }
 
-// Join gives a host its end.
+// Join gives a host its Port.
 func (n *Net) Join(h *Host) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -51,7 +51,7 @@ func (n *Net) Set(change func(*Net)) {
 	change(n)
 }
 
-// Cut takes all links away, or brings them back.
+// Cut removes all links, or restores them.
 func (n *Net) Cut(cut bool) {
 	n.mu.Lock()
 	n.cut = cut
@@ -59,14 +59,14 @@ func (n *Net) Cut(cut bool) {
 	n.tellAll()
 }
 
-// Sent is how many packets were given to the net.
+// Sent is how many packets hosts have sent.
 func (n *Net) Sent() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.sent
 }
 
-// tellAll tells each host which others are within reach.
+// tellAll calls Link of each host's handler for all other hosts.
 func (n *Net) tellAll() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -85,7 +85,7 @@ func (p *Port) running() relay.Handler {
 	return p.handler
 }
 
-// Run is that of a relay.Carrier.
+// Run implements relay.Carrier.
 func (p *Port) Run(ctx context.Context, h relay.Handler) error {
 	arrived := make(chan []byte, 1<<16)
 	p.mu.Lock()
@@ -103,12 +103,12 @@ func (p *Port) Run(ctx context.Context, h relay.Handler) error {
 		case <-ctx.Done():
 			return nil
 		case packet := <-arrived:
-			h.Packet(ctx, packet) // what fails is lost
+			h.Packet(ctx, packet) // on an error the packet is lost
 		}
 	}
 }
 
-// Send is that of a relay.Carrier.
+// Send implements relay.Carrier.
 func (p *Port) Send(_ context.Context, peer string, packet []byte) error {
 	n := p.net
 	n.mu.Lock()
@@ -141,7 +141,7 @@ func (p *Port) Send(_ context.Context, peer string, packet []byte) error {
 	return nil
 }
 
-// arrive gives a packet to a host, which may be gone, or have too many: then it is lost.
+// arrive queues a packet for a host. If the host does not run, or its queue is full, the packet is lost.
 func (p *Port) arrive(packet []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

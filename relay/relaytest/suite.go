@@ -9,8 +9,8 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Suite has what every carrier must pass. join gives each host a Carrier, which Start runs, and Stop ends; a host is started and
-// stopped several times with its carrier. So two hosts can exchange mail, whatever the carrier does to packets.
+// Suite has the tests that every carrier must pass: two hosts exchange mail, whatever the carrier does to packets. join gives each
+// host a Carrier, which Start runs and Stop ends, several times.
 func Suite(t *testing.T, join func(t *testing.T, all ...*Host)) {
 	two := func(t *testing.T) (a, b *Host) {
 		a, b = NewHost(t, "laptop"), NewHost(t, "devbox")
@@ -83,7 +83,7 @@ func Suite(t *testing.T, join func(t *testing.T, all ...*Host)) {
 	})
 }
 
-// SendMany sends messages of one sender with the numbers from first up to before last.
+// SendMany sends messages of one sender, with the numbers from first to last-1.
 func (h *Host) SendMany(peer, sender, to string, first, last int) {
 	h.tb.Helper()
 	var msgs []mail.Message
@@ -93,7 +93,7 @@ func (h *Host) SendMany(peer, sender, to string, first, last int) {
 	h.Send(peer, msgs...)
 }
 
-// CheckOnce fails the test unless the messages of a sender of SendMany are there once, in their order.
+// CheckOnce fails the test unless each message that a sender has sent by SendMany is there once, in order.
 func (h *Host) CheckOnce(alias, sender string, count int) {
 	h.tb.Helper()
 	msgs, err := h.Post.Mail(alias)
@@ -115,7 +115,7 @@ func (h *Host) CheckOnce(alias, sender string, count int) {
 	}
 }
 
-// Await waits until something is so that changes with the steps of these hosts, for a minute at the most.
+// Await waits until so returns true, at most a minute. It calls so after each step of these hosts.
 func Await(t *testing.T, a, b *Host, so func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

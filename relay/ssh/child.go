@@ -13,15 +13,15 @@ import (
 	"time"
 )
 
-// options are those with which ssh is run. No person is there to be asked anything. A connection that another ssh of this user has
-// open is not shared: it has another key, and other rights at the other end.
+// options are the options of ssh. BatchMode: no person is there to answer questions. ssh must not share an open connection of this
+// user, which has another key, and so other rights at the other end.
 var options = []string{"-T", "-e", "none", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=15",
 	"-o", "ServerAliveCountMax=3", "-o", "ClearAllForwardings=yes", "-o", "ControlMaster=no", "-o", "ControlPath=none", "-o", "LogLevel=ERROR"}
 
-// RemoteCommand is what ssh runs at the other end, unless authorized_keys there has its own command for the key.
+// RemoteCommand is the command at the other end, unless authorized_keys there has its own command for the key.
 const RemoteCommand = "c2c relay --stdio"
 
-// Args are the arguments with which ssh goes to a destination. identity is the file of a key, or "".
+// Args are the arguments of ssh for a destination. identity is the file of a key, or "".
 func Args(identity, dest string, command ...string) []string {
 	args := append([]string(nil), options...)
 	if identity != "" {
@@ -30,12 +30,12 @@ func Args(identity, dest string, command ...string) []string {
 	return append(append(args, "--", dest), command...)
 }
 
-// runSSH runs ssh to a host until the link ends. The child ends with it; and if this process is killed, its input ends, and so does
-// it.
+// runSSH runs ssh to a host until the link ends, and then ends the child. If this process is killed, the child's input ends, and so
+// the child ends too.
 func (c *Carrier) runSSH(ctx context.Context, d Dial) (stood bool, err error) {
 	cmd := exec.Command(cmp.Or(c.cfg.Program, "ssh"), Args(c.cfg.Identity, d.Dest, RemoteCommand)...)
 	said := &tail{}
-	cmd.Stderr, cmd.WaitDelay = said, time.Second // a ProxyCommand may keep it open
+	cmd.Stderr, cmd.WaitDelay = said, time.Second // a ProxyCommand may keep stderr open
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return false, err
@@ -72,7 +72,7 @@ func (c *childConn) Close() error {
 	return c.WriteCloser.Close()
 }
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of the written text.
 type tail struct {
 	mu   sync.Mutex
 	text []byte
@@ -96,10 +96,10 @@ func (t *tail) String() string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(string(t.text), "?")), " ")
 }
 
-// Stdio joins the relay that listens on a socket to in and out, until either ends: it is what ssh runs at the other end.
+// Stdio copies between conn, a connection to the local relay, and in and out, until either ends. ssh runs it at the other end.
 func Stdio(conn net.Conn, in io.Reader, out io.Writer) error {
 	done := make(chan error, 2)
-	go func() { // it may stay in a read of in: its process ends then
+	go func() { // it may stay blocked in a read of in until the process ends
 		_, err := io.Copy(conn, in)
 		done <- err
 	}()

@@ -17,20 +17,20 @@ import (
 	"c2c/relay"
 )
 
-// link is one connection with one host that has proved its key.
+// link is one connection to a host that has proved its key.
 type link struct {
 	peer   string
 	dialed bool
 	conn   io.Closer
 	out    chan []byte
-	over   chan struct{} // closed when it is
+	over   chan struct{} // closed when the link is over
 	once   sync.Once
 }
 
 func (l *link) end() { l.once.Do(func() { close(l.over); l.conn.Close() }) }
 
-// serve runs a link until one of its ends closes it. want is the host that must be at the other end, "" for any that is paired.
-// stood says that both have proved their keys.
+// serve runs a link until one of its ends closes it. want is the host that must be at the other end, "" for any paired host.
+// stood reports whether both have proved their keys.
 func (c *Carrier) serve(ctx context.Context, conn io.ReadWriteCloser, want string, dialed bool) (stood bool, err error) {
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
@@ -55,8 +55,8 @@ func (c *Carrier) serve(ctx context.Context, conn io.ReadWriteCloser, want strin
 	return true, c.read(ctx, r)
 }
 
-// begin has a link carry what is sent to its host from now on. An older one that was made in the same way is dead: its host would
-// not have made another one. Where both hosts dial, two links stand, or each would end the other's for ever.
+// begin makes a link carry the packets to its host. It ends an older link of the same direction: that is dead, or its host would
+// not have made another one. If both hosts dial, both links stay: otherwise each would end the other's again and again.
 func (c *Carrier) begin(l *link) bool {
 	c.mu.Lock()
 	if c.ctx == nil {
@@ -89,13 +89,13 @@ func (c *Carrier) ended(l *link) {
 		w.status.Up, w.status.Since = false, c.cfg.Now()
 	}
 	c.mu.Unlock()
-	if lost { // else another one has taken its place already
+	if lost { // otherwise another link has replaced it already
 		h.Link(l.peer, up)
 		c.cfg.Changed()
 	}
 }
 
-// write writes packets until the link is over. What comes together leaves together.
+// write writes packets until the link is over. It flushes when no other packet waits.
 func (l *link) write(w io.Writer) {
 	b := bufio.NewWriterSize(w, 64<<10)
 	for {
@@ -116,7 +116,7 @@ func (c *Carrier) read(ctx context.Context, r *bufio.Reader) error {
 		if err != nil {
 			return err
 		}
-		// A packet that cannot be taken now comes again: its sender has no receipt.
+		// After an error the packet comes again, because its sender gets no receipt.
 		if err := c.handler.Packet(ctx, packet); err != nil && ctx.Err() == nil {
 			c.cfg.Log.Warn("a packet was not taken", "err", err)
 		}
@@ -154,12 +154,12 @@ const (
 	signed    = "c2c relay over ssh, version 1: proof\x00"
 	nonceSize = 32
 	maxGreet  = 1 << 10
-	maxNoise  = 64 << 10 // that a shell there may print before: a greeting, or what stands in .bashrc
-	no        = "no: "   // before the reason of a refusal, in the place of a proof
+	maxNoise  = 64 << 10 // that the shell there may print first: a greeting, or output of .bashrc
+	no        = "no: "   // before the reason of a refusal, instead of a proof
 )
 
-// greet tells the other end this host's key and a number, and gets its; then each signs the other's number, and both keys. So a
-// proof is of no use on another link. It returns the host at the other end.
+// greet exchanges keys and random numbers with the other end. Then each end signs the other's number, and both keys: so a proof is
+// of no use on another link. greet returns the host at the other end.
 func (c *Carrier) greet(r *bufio.Reader, w io.Writer, want string) (peer string, err error) {
 	own := append([]byte(nil), c.cfg.Peers.Key()...)
 	nonce := make([]byte, nonceSize)
@@ -207,7 +207,7 @@ func proof(signer, checker, nonce []byte) []byte {
 	return slices.Concat([]byte(signed), signer, checker, nonce)
 }
 
-// known gives the paired host with a key, or why it is refused.
+// known gives the paired host with a key, or the reason of a refusal.
 func (c *Carrier) known(key ed25519.PublicKey, want string) (peer, refusal string) {
 	if key.Equal(c.cfg.Peers.Key()) {
 		return "", "it has the key of this very host"
@@ -231,7 +231,7 @@ func hangUp(err error) error {
 	return err
 }
 
-// skipNoise reads up to the magic line.
+// skipNoise reads up to and including the magic line.
 func skipNoise(r *bufio.Reader) error {
 	for n := 0; n < maxNoise; {
 		line, err := r.ReadSlice('\n')

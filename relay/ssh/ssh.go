@@ -1,14 +1,14 @@
-// Package ssh carries packets between hosts through ssh: nothing listens to the network but the sshd that is there already, and
-// one link serves both directions.
+// Package ssh carries packets between hosts through ssh: only the machine's own sshd listens to the network, and one link serves
+// both directions.
 //
-// The host that can reach the other one runs ssh, which runs `c2c relay --stdio` there; Stdio joins that to the socket on which
-// the relay of that host listens. Both prove their keys at the beginning of a link (see greet), so a key of ssh alone lets nobody
-// take the place of a paired host. Then packets follow each other, each behind its length in four bytes.
+// A host that can reach another one runs ssh, which runs `c2c relay --stdio` there; Stdio joins that to the socket of the relay
+// there. Both ends prove their keys at the beginning of a link (see greet), so with an ssh key alone no machine can pass for a
+// paired host. Then packets follow each other, each after its length in four bytes.
 //
-// A Carrier keeps a link to each host that it can reach, also when it has nothing to send: the host at the other end may have mail
-// for it, and cannot call back, as when this one is a laptop. Where ssh fails it tries again after a second, then later and later
-// up to five minutes, and at once when there is something to send. It has no timer while a link stands; ssh itself notices that a
-// link is dead (ServerAliveInterval), after 45 seconds.
+// A Carrier keeps a link to each host that it can reach, even without mail to send: the other host may have mail, but may not be
+// able to connect, for example if this machine is a laptop. If ssh fails, the Carrier tries again after a second, then after longer
+// pauses of up to five minutes, and at once when there is a packet to send. While a link stands, it runs no timer; ssh itself
+// notices a dead link (ServerAliveInterval), after 45 seconds.
 package ssh
 
 import (
@@ -25,34 +25,34 @@ import (
 )
 
 const (
-	firstPause = time.Second // before ssh is run again
+	firstPause = time.Second // before the next run of ssh
 	lastPause  = 5 * time.Minute
-	greetTime  = 45 * time.Second // until both have proved their keys; ssh gives up after 15 s itself
-	queue      = 16               // packets that wait for a link; then Send waits
+	greetTime  = 45 * time.Second // until both have proved their keys; ssh itself gives up after 15 s
+	queue      = 16               // packets that wait for a link; if there are more, Send waits
 )
 
 // Config is what a Carrier needs.
 type Config struct {
 	Peers    relay.Peers
-	Dials    func() []Dial // the hosts that ssh finds from here; asked again by Reload
-	Program  string        // ssh; "" is the one in PATH
+	Dials    func() []Dial // gives the hosts that ssh can reach from here; Reload calls it again
+	Program  string        // ssh; "": ssh in the PATH
 	Identity string        // the file of a key for ssh; "": ssh chooses
-	Listener net.Listener  // the socket for links from elsewhere; nil: there are none. Run closes it
+	Listener net.Listener  // the socket for incoming links; nil: none. Run closes it
 	Changed  func()        // if set, called when a Status has changed; it must not call the Carrier
 	Log      *slog.Logger
 	Now      func() time.Time
 }
 
-// Dial is a host and where ssh finds it.
+// Dial is a host with its ssh destination.
 type Dial struct{ Peer, Dest string }
 
-// Status is what is known of the way to one host.
+// Status is the state of the connection to one host.
 type Status struct {
 	Peer  string    `json:"host"`
-	Dest  string    `json:"ssh,omitempty"` // "" for a host that comes here
+	Dest  string    `json:"ssh,omitempty"` // "" for a host that connects to this one
 	Up    bool      `json:"up"`
 	Since time.Time `json:"since,omitzero"`
-	Error string    `json:"error,omitempty"` // why there is no link: what ssh has said last
+	Error string    `json:"error,omitempty"` // why there is no link: the last output of ssh
 }
 
 // Carrier carries packets through ssh. It is a relay.Carrier.
@@ -61,17 +61,17 @@ type Carrier struct {
 	tasks sync.WaitGroup
 
 	mu      sync.Mutex
-	ctx     context.Context // of Run; nil: it does not run
+	ctx     context.Context // of Run; nil: Run does not run
 	handler relay.Handler
 	ways    map[string]*way // by the name of the host
 }
 
-// way is the way to one host. Its fields are under the lock of the Carrier.
+// way is the connection to one host. The Carrier's lock guards its fields.
 type way struct {
-	links  []*link // at most one that was dialled and one that was accepted; the newest is last
+	links  []*link // at most one dialled and one accepted; the newest is last
 	status Status
-	kick   chan struct{} // there is something to send
-	stop   func()        // ends the dialling; nil: nobody dials
+	kick   chan struct{} // signals a packet to send
+	stop   func()        // ends the dialling; nil: this host does not dial
 }
 
 // New makes a Carrier that does nothing until Run.
@@ -85,7 +85,7 @@ func New(cfg Config) *Carrier {
 	return &Carrier{cfg: cfg, ways: map[string]*way{}}
 }
 
-// Send is that of relay.Carrier. Nil says that the packet waits for ssh to take it.
+// Send implements relay.Carrier. Nil means that the packet is queued for ssh.
 func (c *Carrier) Send(ctx context.Context, peer string, packet []byte) error {
 	if len(packet) > relay.MaxPacket {
 		return fmt.Errorf("send to %q: a packet has %d bytes, at most %d", peer, len(packet), relay.MaxPacket)
@@ -104,7 +104,7 @@ func (c *Carrier) Send(ctx context.Context, peer string, packet []byte) error {
 	}
 }
 
-// newest gives the link to a host. If there is none, ssh is tried at once.
+// newest gives the newest link to a host. If there is none, it makes dial try ssh at once.
 func (c *Carrier) newest(peer string) *link {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -122,7 +122,7 @@ func (c *Carrier) newest(peer string) *link {
 	return nil
 }
 
-// Run is that of relay.Carrier. A Carrier runs once.
+// Run implements relay.Carrier. A Carrier runs once.
 func (c *Carrier) Run(ctx context.Context, h relay.Handler) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -138,13 +138,13 @@ func (c *Carrier) Run(ctx context.Context, h relay.Handler) error {
 		c.cfg.Listener.Close()
 	}
 	c.mu.Lock()
-	c.ctx = nil // no task begins any more
+	c.ctx = nil // from now on no task begins
 	c.mu.Unlock()
 	c.tasks.Wait()
 	return nil
 }
 
-// Reload asks for the hosts again: it begins to dial the new ones, and ends the links of those that are gone or revoked.
+// Reload reads the hosts again: it begins to dial new ones, and ends the links of those that are removed or revoked.
 func (c *Carrier) Reload() {
 	dials := c.cfg.Dials()
 	c.mu.Lock()
@@ -178,7 +178,7 @@ func (c *Carrier) Reload() {
 	}
 }
 
-// way gives the way to a host, and makes it. The lock is held.
+// way gives the way to a host, and makes it if necessary. The caller holds the lock.
 func (c *Carrier) way(peer string) *way {
 	w := c.ways[peer]
 	if w == nil {
@@ -188,7 +188,7 @@ func (c *Carrier) way(peer string) *way {
 	return w
 }
 
-// Status tells of each host that is dialled or has come here, by name.
+// Status gives the state of each host that this one dials, or that has connected, sorted by name.
 func (c *Carrier) Status() (all []Status) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -221,7 +221,7 @@ func (c *Carrier) dial(ctx context.Context, d Dial, kick <-chan struct{}) {
 	}
 }
 
-// wait returns when a time is over or there is something to send; false when ctx has ended.
+// wait returns when d is over or there is a packet to send. It returns false when ctx has ended.
 func wait(ctx context.Context, d time.Duration, kick <-chan struct{}) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
@@ -247,7 +247,7 @@ func (c *Carrier) failed(peer string, err error) {
 	c.cfg.Changed()
 }
 
-// accept takes links from elsewhere until the listener is closed.
+// accept accepts incoming links until the listener is closed.
 func (c *Carrier) accept(ctx context.Context) {
 	for {
 		conn, err := c.cfg.Listener.Accept()
