@@ -12,11 +12,11 @@ import (
 	"c2c/sessions"
 )
 
-// maxChat bounds how many messages of one conversation are looked at to find who writes there.
+// maxChat bounds how many messages of one conversation are read to find its senders.
 const maxChat = 200
 
-// ReceivedInChat gives the newest message from outside that a session has with a chat id. When several senders use that id,
-// the error is a *SeveralError: an answer must not go to whoever has chosen somebody else's.
+// ReceivedInChat returns the newest message from outside that a session has with a chat id. If several senders use that id, the
+// error is a *SeveralError, because a sender may have chosen another's chat id.
 func (b *Broker) ReceivedInChat(ctx context.Context, s sessions.Session, chatID string) (mail.Message, error) {
 	if err := mail.CheckWord("chat id", chatID); err != nil {
 		return mail.Message{}, err
@@ -58,8 +58,8 @@ func (b *Broker) ReceivedInChat(ctx context.Context, s sessions.Session, chatID 
 	return mail.Message{}, &SeveralError{"of several senders outside have the chat id " + chatID, senders}
 }
 
-// ReplyExternal is Reply to a message from outside, with what is to be done there: o.Files, and o.Edits, which names an earlier
-// answer of the session to the same sender, or a part of its id.
+// ReplyExternal is Reply to a message from outside, with what must be done there: o.Files, and o.Edits, which is the id, or a part
+// of it, of an earlier answer from the session to the same sender.
 func (b *Broker) ReplyExternal(ctx context.Context, from sessions.Session, answered, m mail.Message, o Origin) (Receipt, error) {
 	short := mail.ShortID(answered.ID)
 	if !answered.External {
@@ -80,7 +80,7 @@ func (b *Broker) ReplyExternal(ctx context.Context, from sessions.Session, answe
 
 var errNotOwnAnswer = errors.New("it is no answer of yours to this sender")
 
-// edited completes the id of an answer that a session sent to the sender of a message.
+// edited completes the id of an earlier answer from the session to the sender of answered.
 func (b *Broker) edited(ctx context.Context, from sessions.Session, answered mail.Message, typed string) (id string, err error) {
 	if id, err = b.MessageID(ctx, typed); err != nil {
 		return "", err

@@ -17,7 +17,7 @@ import (
 // ByAsk is the reader of an answer that `ask` waited for.
 const ByAsk = "ask"
 
-// ErrNoAnswer: the time to wait for an answer is over.
+// ErrNoAnswer: no answer came within the limit.
 var ErrNoAnswer = errors.New("no answer yet")
 
 // Question is a message whose sender waits for the answer. One goroutine uses it.
@@ -63,7 +63,7 @@ func (b *Broker) Ask(ctx context.Context, from sessions.Session, m mail.Message,
 	return q, nil
 }
 
-// Changed returns a file: when a writer closes it, Look may find something.
+// Changed returns a file. When a process closes it after a write, Look may find something.
 func (q *Question) Changed() (path string, err error) { return q.b.Locks.Watchable(q.box.LockName()) }
 
 // Answer is the answer to a question, leased to the session that asked.
@@ -72,7 +72,7 @@ type Answer struct {
 	lease *inbox.Lease
 }
 
-// TakenError means that another reader of the session has taken the answer.
+// TakenError: another reader of the session has taken the answer.
 type TakenError struct{ ID, By string }
 
 func (e *TakenError) Error() string {

@@ -13,7 +13,7 @@ import (
 	"c2c/inbox/digest"
 )
 
-// maxAttachment bounds the size of a file that an answer points at. The file is read once, for its hash.
+// maxAttachment bounds the size of a file to which an answer refers. The file is read once, for its hash.
 const maxAttachment = 50 << 20
 
 // FileOf describes a file of this user to a program outside: its path, its size and its hash. The content is not sent.

@@ -1,10 +1,9 @@
-// Package broker sends messages between the sessions of a root, answers and lists them, and says what became of each.
-// A root is the directory with the mail of one project.
+// Package broker sends messages between the sessions of a root, answers and lists them, and finds out what became of each. A root
+// is the directory with the mail of one project.
 //
-// Package sessions knows the sessions, package inbox keeps their mail on disk. The packages below broker do what
-// follows from mail: owed (answers that are due), deadlines (what to do when a time is over), loops (stops agents
-// that only answer each other), moves (mail that changes its mailbox), notice (c2c's own messages), explain (why a
-// message is not read yet).
+// Package sessions knows the sessions, package inbox keeps their mail on disk. The packages below broker do what follows from mail:
+// owed (answers that are due), deadlines (what to do when a time is over), loops (stops agents that only answer each other), moves
+// (mail that changes its mailbox), notice (c2c's own messages), explain (why a message is not read yet).
 //
 // A Broker may be used by any goroutine, and any number of processes may have the root open. Locks are taken in
 // this order: the right to ring (wake.lock), registry, session, inbox, archive. The locks of dead-letter.jsonl and
@@ -21,21 +20,21 @@ import (
 	"c2c/sessions/processes"
 )
 
-// Config says where the root is and whose clock and log to use.
+// Config has the place of the root, the clock and the log.
 type Config struct {
 	Root   string
 	Now    func() time.Time // nil is time.Now
 	Log    inbox.Log        // nil discards
 	Limits loops.Limits
-	// Uninstalled says whether c2c was taken out of a client while its process ran; nil: it never was.
+	// Uninstalled reports whether c2c was uninstalled from a client while its process ran; nil: it never was.
 	Uninstalled func(client string, pid int) bool
-	// Hosts gives the names of the machines with which this one is paired; nil: there are none.
+	// Hosts returns the names of the machines paired with this one; nil: there are none.
 	Hosts func() ([]string, error)
-	// WantRelay starts the relay if it does not run, since mail waits for another machine; nil: nobody starts it.
+	// WantRelay starts the relay if it does not run, because mail waits for another machine; nil: it is not started.
 	WantRelay func() error
 }
 
-// ConfigOf is a Config with the settings of the environment. Wrong ones are ignored here; c2c doctor reports them.
+// ConfigOf is a Config with the settings of the environment. It ignores invalid ones; c2c doctor reports them.
 func ConfigOf(getenv func(string) string, root string, log inbox.Log) Config {
 	gone := func(client string, pid int) bool { return processes.Uninstalled(getenv, client, pid) }
 	return Config{Root: root, Log: log, Limits: loops.LimitsOf(getenv), Uninstalled: gone, Hosts: hostsOf(getenv, root), WantRelay: wantRelay}
@@ -48,7 +47,7 @@ type Broker struct {
 	cfg    Config
 }
 
-// Open opens the root, and makes it when there is none.
+// Open opens the root, and makes it if there is none.
 func Open(cfg Config) (*Broker, error) {
 	reg, err := sessions.Open(sessions.Config{Root: cfg.Root, Now: cfg.Now, Log: cfg.Log, Uninstalled: cfg.Uninstalled,
 		Awaited: owed.Awaits, Held: loops.Holds})

@@ -10,9 +10,9 @@ import (
 )
 
 type (
-	// Origin says where a message from outside comes from, and what the receiver outside shall do with an answer.
+	// Origin is where a message from outside comes from, and what an answer asks for there.
 	Origin = mail.Origin
-	// File describes a file of this machine that a message points at.
+	// File is a file on this machine to which a message refers.
 	File = mail.File
 )
 

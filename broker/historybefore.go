@@ -29,9 +29,9 @@ func (m Position) compare(other Position) int {
 	return cmp.Or(cmp.Compare(m.TS, other.TS), bytes.Compare(m.Fingerprint[:], other.Fingerprint[:]))
 }
 
-// HistoryBefore returns the newest messages before a position, newest first: read and waiting ones, of all sessions, or only
-// those that the session sid has sent and received. more means that there are older ones. The error names mailboxes that could
-// not be read; the messages of the others are returned all the same.
+// HistoryBefore returns the newest messages before a position, newest first: read and waiting ones, of all sessions, or only those
+// that the session sid has sent and received. more means that there are older messages. The error names mailboxes that could not be
+// read; the messages of the others are returned all the same.
 func (b *Broker) HistoryBefore(ctx context.Context, sid string, before Position, limit int) (all []Mail, more bool, err error) {
 	rows, err := b.Rows(ctx)
 	if err != nil {
@@ -69,8 +69,8 @@ type newest struct {
 
 func (n *newest) isFull() bool { return len(n.all) == n.most }
 
-// add reports whether a position is among them so far. It also returns true for one that is already there: a message may be in
-// two files.
+// add reports whether a position is among the newest so far. It also returns true for a known position: a message may be in two
+// files.
 func (n *newest) add(at Position) bool {
 	i, there := slices.BinarySearchFunc(n.all, at, func(one, at Position) int { return at.compare(one) })
 	if there {

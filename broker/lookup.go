@@ -13,7 +13,7 @@ import (
 	"c2c/sessions"
 )
 
-// AmbiguousIDError says that what was typed is a part of several ids.
+// AmbiguousIDError: the typed text is a part of several ids.
 type AmbiguousIDError struct {
 	Part    string
 	Matches []mail.Message
@@ -37,9 +37,8 @@ func named(msgs []mail.Message, shown func(id string) string) string {
 	return text
 }
 
-// MessageID completes an id that somebody typed: the whole of it, or at least inbox.ShortLen characters of its
-// beginning or end. A whole UUID is taken as it is. Errors: ErrNoMessage, when none is kept that has such an id, and
-// *AmbiguousIDError.
+// MessageID completes an id that a user typed: the whole id, or at least inbox.ShortLen characters of its beginning or end. It
+// takes a whole UUID as it is. Errors: ErrNoMessage if no kept message has such an id, and *AmbiguousIDError.
 func (b *Broker) MessageID(ctx context.Context, typed string) (string, error) {
 	if err := sessions.CheckID(typed); err != nil {
 		return "", err
@@ -71,14 +70,14 @@ func oneOf(typed string, matches []mail.Message) (string, error) {
 	return "", &AmbiguousIDError{typed, matches}
 }
 
-// idsShown gives one message for each id that is shown as that. Archives have an index of these, so nothing is read through.
+// idsShown returns one message for each id with this short form. It reads only indexes, which the archives have for that.
 func (b *Broker) idsShown(ctx context.Context, shown string) ([]mail.Message, error) {
 	return b.matches(ctx, shown, inbox.Query{IDs: map[string]bool{shown: true}}, func(id string) bool { return id == shown || mail.ShortID(id) == shown })
 }
 
-// answered completes the id of the message that a session answers. As a rule the message is in the session's own mailbox, and
-// then no other one is read. If the message is no longer kept, the log may have its id. A word that cannot be part of a UUID
-// stays as it is: the sender may have chosen it as an id.
+// answered completes the id of the message that a session answers. Usually the message is in the session's own mailbox, and then no
+// other one is read. If the message is no longer kept, the log may have its id. A word that cannot be part of a UUID stays as it
+// is: the sender may have chosen it as an id.
 func (b *Broker) answered(ctx context.Context, s sessions.Session, typed string) (string, error) {
 	if len(typed) < mail.ShortLen || mail.IsUUID(typed) || sessions.CheckID(typed) != nil {
 		return typed, nil
@@ -105,8 +104,8 @@ func (b *Broker) answered(ctx context.Context, s sessions.Session, typed string)
 	return id, err
 }
 
-// idsLike gives one message for each id that matches. A message whose id is the part itself comes first. The error lists
-// the mailboxes that could not be read.
+// idsLike returns one message for each id that matches. A message whose id is the part itself comes first. The error lists the
+// mailboxes that could not be read.
 func (b *Broker) idsLike(ctx context.Context, part string, match func(id string) bool) ([]mail.Message, error) {
 	whole, some := mail.HoldsID(map[string]bool{part: true}), sessions.Holds(part)
 	return b.matches(ctx, part, inbox.Query{Holds: func(data []byte) bool { return some(data) || whole(data) }}, match)
@@ -124,15 +123,15 @@ func (b *Broker) matches(ctx context.Context, part string, q inbox.Query, match 
 			last := len(matches) - 1
 			matches[0], matches[last] = matches[last], matches[0]
 		}
-		return false // nothing more is wanted of it
+		return false // one message for each id is enough
 	}
 	q.Match, q.Limit = add, math.MaxInt
 	err = b.search(ctx, everywhere(q), nil)
 	return matches, err
 }
 
-// search looks into all mailboxes and the dead letters, with a query for each, and calls f for each message found. The error
-// says what could not be looked into; the others were.
+// search searches all mailboxes and the dead letters, with a query for each, and calls f for each message found. The error lists
+// those that it could not search; it has searched the others.
 func (b *Broker) search(ctx context.Context, query func(sid string) inbox.Query, f func(sid string, found inbox.Found)) error {
 	sids, err := b.Mailboxes(ctx)
 	if err != nil {
@@ -150,7 +149,7 @@ func (b *Broker) search(ctx context.Context, query func(sid string) inbox.Query,
 		var found []inbox.Found
 		if err == nil {
 			q := query(sid)
-			q.Wait = sessions.KeepWait // the holder of its lock may be stopped
+			q.Wait = sessions.KeepWait // the holder of its lock may have been stopped
 			found, err = box.Search(ctx, q)
 		}
 		unread = append(unread, err)
@@ -161,7 +160,7 @@ func (b *Broker) search(ctx context.Context, query func(sid string) inbox.Query,
 	return errors.Join(unread...)
 }
 
-// everywhere is a query that is the same for each mailbox.
+// everywhere uses one query for each mailbox.
 func everywhere(q inbox.Query) func(sid string) inbox.Query {
 	return func(string) inbox.Query { return q }
 }

@@ -17,13 +17,13 @@ import (
 	"c2c/sessions"
 )
 
-// Mail is a message and what became of it.
+// Mail is a message and its state.
 type Mail struct {
 	mail.Message
 	Status explain.MessageStatus
 }
 
-// MarshalJSON writes the message with its state, when it came into that, and by whom.
+// MarshalJSON writes the message with its state, the time of that, and the reader.
 func (m Mail) MarshalJSON() ([]byte, error) {
 	b, err := m.Message.MarshalJSON()
 	if err != nil {
@@ -32,12 +32,12 @@ func (m Mail) MarshalJSON() ([]byte, error) {
 	at, err := m.Status.At.MarshalText()
 	b = fmt.Appendf(b[:len(b)-1], `,"state":%q,"at":%q`, m.Status.State, at)
 	if m.Status.By != "" {
-		b = fields.AppendText(append(b, `,"by":`...), m.Status.By) // others write archives, too
+		b = fields.AppendText(append(b, `,"by":`...), m.Status.By) // other programs write archives, too
 	}
 	return append(b, '}'), err
 }
 
-// collector gathers messages from many mailboxes. One that a crash or a move has left in two places is there once.
+// collector gathers messages from many mailboxes. It keeps one copy of a message that a crash or a move has left in two places.
 type collector struct {
 	b    *Broker
 	all  []inMailbox
@@ -61,8 +61,8 @@ func (c *collector) add(sid string, found inbox.Found) {
 	c.all = append(c.all, inMailbox{found, sid})
 }
 
-// newest gives at most so many, newest first. For the state of a message the facts of its receiver are read, so it is found
-// out for these alone.
+// newest returns at most limit messages, newest first. It finds out the state of these only, because that reads the facts of each
+// receiver.
 func (c *collector) newest(limit int) (all []Mail) {
 	sort.SliceStable(c.all, func(i, j int) bool { return c.all[i].Message.TS > c.all[j].Message.TS })
 	for _, m := range c.all[:min(len(c.all), limit)] {
@@ -71,8 +71,8 @@ func (c *collector) newest(limit int) (all []Mail) {
 	return all
 }
 
-// Outbox gives the newest messages that a session has sent and that are kept, newest first: no ephemeral ones that were
-// read, and none that were pruned. The error says what could not be looked into; the rest is there all the same.
+// Outbox returns the newest kept messages that a session has sent, newest first: none that were ephemeral and read, or pruned. The
+// error lists what could not be read; the rest is returned all the same.
 func (b *Broker) Outbox(ctx context.Context, s sessions.Session, limit int) ([]Mail, error) {
 	rows, err := b.Rows(ctx)
 	if err != nil {
@@ -84,8 +84,8 @@ func (b *Broker) Outbox(ctx context.Context, s sessions.Session, limit int) ([]M
 	return sent.newest(limit), err
 }
 
-// Search gives the newest messages that have all these words, newest first: of those that a session has sent and
-// received, or of all when it is the person's. A word may be an alias, and its case does not count.
+// Search returns the newest messages that contain all these words, newest first: those that a session has sent and received, or for
+// a person all. A word may be an alias; case does not count.
 func (b *Broker) Search(ctx context.Context, s sessions.Session, words []string, limit int) ([]Mail, error) {
 	rows, err := b.Rows(ctx)
 	if err != nil {
@@ -103,7 +103,7 @@ func (b *Broker) Search(ctx context.Context, s sessions.Session, words []string,
 	sent := b.Authors(rows).WrittenBy(s, limit)
 	own, names := sent.Match, sent.Holds
 	sent.Match = func(m mail.Message) bool { return has(m) && own(m) }
-	sent.Holds = func(data []byte) bool { return received.Holds(data) && names(data) } // the word is the rarer
+	sent.Holds = func(data []byte) bool { return received.Holds(data) && names(data) } // the word is rarer
 	found := b.collector()
 	err = b.search(ctx, func(sid string) inbox.Query {
 		if sid == s.ID || s.State == sessions.Person {
@@ -114,7 +114,7 @@ func (b *Broker) Search(ctx context.Context, s sessions.Session, words []string,
 	return found.newest(limit), err
 }
 
-// mayHaveWord looks for the longest word that is the same in each writer's JSON, but for the case.
+// mayHaveWord searches for the longest word that every writer's JSON spells the same, except for case.
 func mayHaveWord(words []string) func(data []byte) bool {
 	longest := ""
 	for _, word := range words {
@@ -125,12 +125,12 @@ func mayHaveWord(words []string) func(data []byte) bool {
 	return finder.AnyCase(longest).In
 }
 
-// maxThread bounds a conversation, in messages: anybody can send thousands that answer one.
+// maxThread bounds the messages of a conversation: any sender can send thousands of answers to one.
 const maxThread = 1000
 
-// Thread gives the conversation of a message, in all mailboxes, oldest first: what it answers, the answers to it, the
-// answers to those. more says that there are others. typed is as in MessageID. The error says what could not be looked
-// into; the rest is there all the same.
+// Thread returns the conversation of a message, from all mailboxes, oldest first: the message that it answers, the answers to it,
+// the answers to those. more means that there are others. typed is as in MessageID. The error lists what could not be read; the
+// rest is returned all the same.
 func (b *Broker) Thread(ctx context.Context, typed string) (all []Mail, more bool, err error) {
 	id, err := b.MessageID(ctx, typed)
 	if err != nil {
@@ -150,10 +150,10 @@ func (b *Broker) Thread(ctx context.Context, typed string) (all []Mail, more boo
 	return all, more, unread
 }
 
-// links are the ids that answer or are answered by an id.
+// links maps an id to the ids that answer it, or that it answers.
 type links map[string][]string
 
-// add keeps what a message answers. It has seen enough of the message then.
+// add records which message m answers. It returns false: the collector need not keep m.
 func (l links) add(m mail.Message) (wanted bool) {
 	l.link(m.ID, m.InReplyTo)
 	return false
@@ -166,12 +166,12 @@ func (l links) link(id, answers string) {
 	}
 }
 
-// addLines records which messages the messages of a file answer, as far as that can be seen without parsing them. It says
-// whether some have to be parsed.
+// addLines records which messages the messages of a file answer, as far as it can without parsing them. others reports that some
+// must be parsed.
 func (l links) addLines(file []byte) (others bool) { return mail.EachLink(file, l.link) }
 
-// around gives the ids that an id is linked with, the nearest ones when there are too many. A circle of answers, which
-// only a hostile sender makes, is gone through once.
+// around returns the ids linked with an id, the nearest ones if there are too many. It visits a circle of answers, which only a
+// hostile sender makes, once.
 func (l links) around(id string, most int) (ids map[string]bool, more bool) {
 	ids = map[string]bool{id: true}
 	for next := []string{id}; len(next) > 0; next = next[1:] {

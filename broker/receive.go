@@ -10,10 +10,10 @@ import (
 	"c2c/sessions"
 )
 
-// Receive stores messages that sessions of another host have sent to an alias of this root, in their order and in one commit. Who has
-// written each of them, and what the loop guard has counted, stands in the messages: the other host has proved itself to the
-// caller. sid is the session of the alias. Their ids keep one that is sent again from being stored twice. Errors: *UnknownAliasError, and those of
-// inbox.Mailbox.Deliver. When it returns nil they survive a power cut.
+// Receive stores messages from sessions of another host for an alias of this root, in their order and in one commit. It believes
+// the sender and the hop count in the messages: the other host has proved its identity to the caller. sid is the session of the
+// alias. The ids prevent that a repeated message is stored twice. Errors: *UnknownAliasError, and those of inbox.Mailbox.Deliver.
+// When it returns nil the messages survive a power cut.
 func Receive(ctx context.Context, b *Broker, alias string, msgs []mail.Message) (sid string, err error) {
 	rows, err := b.Rows(ctx)
 	if err != nil {
@@ -45,7 +45,7 @@ func Receive(ctx context.Context, b *Broker, alias string, msgs []mail.Message) 
 	return to.SID(), nil
 }
 
-// TellRefused tells the sender of a message to another host, once, why that host refuses it for good.
+// TellRefused tells the sender of a message to another host, once, why that host refuses it permanently.
 func TellRefused(ctx context.Context, b *Broker, m mail.Message, why string) error {
 	rows, err := b.Rows(ctx)
 	if err != nil {
@@ -53,7 +53,7 @@ func TellRefused(ctx context.Context, b *Broker, m mail.Message, why string) err
 	}
 	from := notice.SenderOf(b.Registry, rows, m)
 	if from == nil {
-		return nil // it is gone, and nobody has its alias
+		return nil // the sender is gone, and no session has its alias
 	}
 	return notice.Send(ctx, b.Registry, from.SID(), mail.Message{To: from.Alias(), ID: notice.About(m, "not stored"), InReplyTo: m.ID,
 		Content: fmt.Sprintf("%s was not stored there: %s. It is not sent again.", notice.Describe(m), why)}, "not stored")

@@ -20,7 +20,7 @@ import (
 
 // A message to birch@devbox is stored in the outbox for devbox, the mailbox host-devbox of this root. The relay takes it there.
 
-// UnknownHostError says that no machine with this name is paired with this one.
+// UnknownHostError: no machine with this name is paired with this one.
 type UnknownHostError struct {
 	Host   string
 	Paired []string
@@ -33,11 +33,11 @@ func (e *UnknownHostError) Error() string {
 	return fmt.Sprintf("no host %q is paired with this machine, only %s", e.Host, strings.Join(e.Paired, ", "))
 }
 
-// ErrNoProjectName says that other machines cannot know which project a root is of.
+// ErrNoProjectName: other machines cannot know to which project a root belongs.
 var ErrNoProjectName = errors.New("this project has no remote, so other machines do not know it")
 
-// hostsOf reads the names of the paired machines from the list that package relay/hosts keeps. For a root of a project without a
-// name that other machines know, the error is ErrNoProjectName.
+// hostsOf reads the names of the paired machines from the list of package relay/hosts. If other machines do not know the root's
+// project by name, the error is ErrNoProjectName.
 func hostsOf(getenv func(string) string, root string) func() ([]string, error) {
 	return func() ([]string, error) {
 		state, _ := project.StateDir(getenv)
@@ -53,7 +53,7 @@ func hostsOf(getenv func(string) string, root string) func() ([]string, error) {
 	}
 }
 
-// wantRelay has the c2cd beside this program start the relay, unless that runs or a person has stopped it.
+// wantRelay makes the c2cd beside this program start the relay, unless it runs or a person has stopped it.
 func wantRelay() error {
 	self, err := os.Executable()
 	if err != nil {
@@ -63,7 +63,7 @@ func wantRelay() error {
 	return err
 }
 
-// addressee gives the row of an alias here, or of an address on another machine; nil: it is neither.
+// addressee returns the row of a local alias, or of an address on another machine; nil: it is neither.
 func addressee(reg *sessions.Registry, rows []registry.Row, to string) registry.Row {
 	if r := reg.Receiver(rows, to); r != nil {
 		return r
@@ -71,7 +71,7 @@ func addressee(reg *sessions.Registry, rows []registry.Row, to string) registry.
 	return sessions.RemoteRow(to)
 }
 
-// checkHost refuses an outbox that no relay would ever empty.
+// checkHost returns an error for an outbox that no relay would ever empty.
 func (cfg Config) checkHost(sid string) error {
 	host, ok := strings.CutPrefix(sid, sessions.HostPrefix)
 	if !ok {
@@ -90,8 +90,8 @@ func (cfg Config) checkHost(sid string) error {
 	return nil
 }
 
-// wantRelay says in the receipt how a message gets to its machine, and has the relay started if nobody relays for this root. The
-// message waits, whatever becomes of that.
+// wantRelay writes into the receipt how a message gets to its machine, and starts the relay if none runs for this root. The message
+// waits even if that fails.
 func (b *Broker) wantRelay(ctx context.Context, r *Receipt) {
 	_, r.Host, _ = strings.Cut(r.To, "@")
 	host, err := cache.Get(b.Dir(), r.Host)
@@ -115,12 +115,12 @@ func (b *Broker) wantRelay(ctx context.Context, r *Receipt) {
 // Host is another machine, as a list shows it.
 type Host struct {
 	cache.Host
-	Waiting int       `json:"waiting_count,omitempty"` // messages that are not stored there yet
+	Waiting int       `json:"waiting_count,omitempty"` // messages not stored there yet
 	Oldest  time.Time `json:"oldest_at,omitzero"`
-	Error   string    `json:"error,omitempty"` // why its outbox cannot be looked into
+	Error   string    `json:"error,omitempty"` // why its outbox cannot be read
 }
 
-// Hosts gives what is known in this root of the machines that this one is paired with, and how many messages wait for each.
+// Hosts returns the paired machines with what this root knows about each, and how many messages wait for each.
 func (b *Broker) Hosts(ctx context.Context) (all []Host, err error) {
 	known, err := cache.Hosts(b.Dir())
 	if err != nil {
@@ -152,8 +152,8 @@ func (b *Broker) Hosts(ctx context.Context) (all []Host, err error) {
 	return all, nil
 }
 
-// RemoteSessions gives the sessions of the machines that are linked now, as a list shows them. Of another machine only the last
-// report is known.
+// RemoteSessions returns the sessions of the machines that are linked now, as a list shows them. They are as of each machine's last
+// report.
 func (b *Broker) RemoteSessions(ctx context.Context) (all []sessions.Listed, err error) {
 	hosts, err := b.Hosts(ctx)
 	for _, h := range hosts {

@@ -45,8 +45,7 @@ func (b *Broker) Reply(ctx context.Context, from sessions.Session, answered, m m
 	return b.deliver(ctx, from, to, m)
 }
 
-// addressExternal adds to an answer to a sender outside which conversation it belongs to, and which person behind a bridge it is
-// for.
+// addressExternal sets in an answer to a sender outside the conversation, and the person behind a bridge for whom it is.
 func addressExternal(m *mail.Message, answered mail.Message) error {
 	asked, ok := answered.Origin()
 	if !ok || !answered.External {
@@ -57,9 +56,9 @@ func addressExternal(m *mail.Message, answered mail.Message) error {
 	return m.SetOrigin(o)
 }
 
-// Received gives the message that a session wants to answer; typed is an id or a part of it, see MessageID. The message may be
-// in another mailbox: that of the session whose work this one has taken over. If the message was pruned, the log may still name
-// its sender.
+// Received returns the message that a session wants to answer; typed is an id or a part of it, see MessageID. The message may be in
+// another mailbox: that of a session whose work this one has taken over. If the message was pruned, the log may still have its
+// sender.
 func (b *Broker) Received(ctx context.Context, s sessions.Session, typed string) (mail.Message, error) {
 	id, err := b.MessageID(ctx, typed)
 	if errors.Is(err, ErrNoMessage) {
@@ -104,7 +103,7 @@ func (b *Broker) withID(ctx context.Context, s sessions.Session, id string) (own
 	return own, others, err
 }
 
-// SeveralError means that an answer must name one of these messages.
+// SeveralError: the answer must name one of these messages.
 type SeveralError struct {
 	What    string
 	Matches []mail.Message
@@ -114,8 +113,8 @@ func (e *SeveralError) Error() string {
 	return fmt.Sprintf("%d messages %s: %s", len(e.Matches), e.What, named(e.Matches, mail.ShortID))
 }
 
-// LastReceived returns the message that was handed over to a session last. When several came together from different senders,
-// the error is a *SeveralError.
+// LastReceived returns the message that was last handed over to a session. If several from different senders came together, the
+// error is a *SeveralError.
 func (b *Broker) LastReceived(ctx context.Context, s sessions.Session) (mail.Message, error) {
 	box, err := b.Mailbox(s.ID)
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Receipt says that a message is on the disk of the receiver's mailbox, and no more. The fields of the original
-// come first.
+// Receipt confirms that a message is stored in the receiver's mailbox, and no more. The fields of the original come first.
 type Receipt struct {
 	Queued    bool           `json:"queued"` // always
 	TS        float64        `json:"ts"`     // when it was sent, as in the message
@@ -21,13 +20,13 @@ type Receipt struct {
 	To        string         `json:"to_alias"`
 	ID        string         `json:"message_id"`
 	Recipient sessions.State `json:"recipient"`
-	Now       sessions.Now   `json:"recipient_now"`       // what it does
+	Now       sessions.Now   `json:"recipient_now"`       // what the receiver does
 	Duplicate bool           `json:"duplicate,omitempty"` // the mailbox had this message before
-	Note      string         `json:"note,omitempty"`      // what keeps the receiver from reading it at once, in words
-	Held      bool           `json:"held,omitempty"`      // by the loop guard
-	HeldUntil time.Time      `json:"held_until,omitzero"` // it is handed over then at the latest
+	Note      string         `json:"note,omitempty"`      // why the receiver will not read it at once
+	Held      bool           `json:"held,omitempty"`      // the loop guard holds it
+	HeldUntil time.Time      `json:"held_until,omitzero"` // the latest time at which it becomes ready
 	InReplyTo string         `json:"in_reply_to,omitempty"`
-	Host      string         `json:"host,omitempty"` // the machine to which it is still to go
+	Host      string         `json:"host,omitempty"` // the machine to which it must still go
 	owed.Asked
 }
 
@@ -36,13 +35,13 @@ func Kinds() []string {
 	return []string{"message", "question", "task", "review", "status", "ack"}
 }
 
-// Tags lists the words that mark a message for its reader's eye.
+// Tags lists the words that mark a message for its reader.
 func Tags() []string { return []string{"fail", "blocking", "urgent"} }
 
-// Send puts a message into the mailbox of the alias m.To, in any case. Its kind is one of Kinds, its tag one of Tags,
-// or "". A chosen id makes a repeated send harmless: a mailbox takes an id of a sender once. Of m.InReplyTo a part is
-// enough, see MessageID. Errors: *UnknownAliasError, *AmbiguousIDError, ErrSelfSend, and those of inbox.Mailbox.Deliver. When it returns nil the message survives a
-// power cut.
+// Send puts a message into the mailbox of the alias m.To, ignoring case. Its kind is one of Kinds, its tag one of Tags, or "". A
+// chosen id makes a repeated send harmless: a mailbox takes an id of a sender once. m.InReplyTo may be a part of an id, see
+// MessageID. Errors: *UnknownAliasError, *AmbiguousIDError, ErrSelfSend, and those of inbox.Mailbox.Deliver. When it returns nil
+// the message survives a power cut.
 func (b *Broker) Send(ctx context.Context, from sessions.Session, m mail.Message) (Receipt, error) {
 	if err := check(from, m); err != nil {
 		return Receipt{}, err
@@ -70,7 +69,7 @@ func (b *Broker) Send(ctx context.Context, from sessions.Session, m mail.Message
 	return b.deliver(ctx, from, to, m)
 }
 
-// check refuses what nobody can send.
+// check returns an error for a message that no session can send.
 func check(from sessions.Session, m mail.Message) error {
 	if from.ID == "" || from.Alias == "" {
 		return fmt.Errorf("send: %w: the sender has no alias", sessions.ErrNoSession)
@@ -92,8 +91,8 @@ func check(from sessions.Session, m mail.Message) error {
 	return nil
 }
 
-// deliver takes a message the whole way: it is addressed, counted, stored, and only then told of. Nothing is told of one that is
-// refused, and nothing refuses one that is stored.
+// deliver does all steps for a message: it addresses, counts and stores it, and only then logs and announces it. If a step before
+// the store fails, nothing was announced; after the store deliver does not fail.
 func (b *Broker) deliver(ctx context.Context, from sessions.Session, to registry.Row, m mail.Message) (Receipt, error) {
 	box, err := b.Mailbox(to.SID())
 	if err != nil {
@@ -121,8 +120,8 @@ type Skipped struct {
 	Reason string `json:"reason"`
 }
 
-// SendAll sends a message to every session but the sender, the excluded aliases, absent sessions and senders outside. It goes
-// on when one mailbox refuses, and when the time is over: each session is in the answer.
+// SendAll sends a message to every session but the sender, the excluded aliases, absent sessions and senders outside. If a mailbox
+// refuses, or the time is over, it goes on: each session is in one of the results.
 func (b *Broker) SendAll(ctx context.Context, from sessions.Session, m mail.Message, exclude ...string) ([]Receipt, []Skipped, error) {
 	if err := check(from, m); err != nil {
 		return nil, nil, err
@@ -132,7 +131,7 @@ func (b *Broker) SendAll(ctx context.Context, from sessions.Session, m mail.Mess
 		return nil, nil, err
 	}
 	if m.TellAfter == 0 {
-		m.TellAfter = -1 // nobody wants to hear of each of many
+		m.TellAfter = -1 // a sender to many wants no notice about each
 	}
 	m.Due = owed.NotAsked
 	var sent []Receipt

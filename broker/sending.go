@@ -20,37 +20,37 @@ type sending struct {
 	b       *Broker
 	from    sessions.Session
 	to      registry.Row
-	reader  sessions.Session // that of to
+	reader  sessions.Session // the session of to
 	box     *inbox.Mailbox
-	message mail.Message // as it is stored, from store on
-	note    string       // the loop guard's, for the sender
-	again   bool         // the mailbox had it before
+	message mail.Message // after store: as it was stored
+	note    string       // from the loop guard, for the sender
+	again   bool         // the mailbox already had it
 }
 
-// address writes into the message what its sender cannot choose.
+// address sets the fields that the sender cannot choose.
 func (s *sending) address() {
 	m := &s.message
 	m.From, m.To, m.ToAbsent = s.from.Alias, s.to.Alias(), s.reader.State == sessions.Absent
 	m.FromPerson, m.External, m.Due = s.from.State == sessions.Person, s.from.State == sessions.External, owed.DueOf(*m, s.b.Now())
 	if m.External && m.TellAfter == 0 {
-		m.TellAfter = -1 // a sender outside asks for its status
+		m.TellAfter = -1 // a sender outside polls the status
 	}
 	if m.ID != "" {
 		m.FromSession = s.from.ID
 	}
 }
 
-// count has the loop guard count the message, and hold or refuse it.
+// count lets the loop guard count the message, and hold or refuse it.
 func (s *sending) count(ctx context.Context) (err error) {
 	s.note, err = loops.Check(ctx, s.b.Registry, s.b.limits, s.from, s.to, s.box, &s.message)
-	if err != nil && !errors.Is(err, loops.ErrTooManyAnswers) { // mail is stored all the same
+	if err != nil && !errors.Is(err, loops.ErrTooManyAnswers) { // store the mail all the same
 		s.b.Log.Warn("a message is not counted", "to", s.to.SID(), "err", err)
 		return nil
 	}
 	return err
 }
 
-// store puts the message on the disk. Whoever looks after deadlines is told of its own before and behind that, see announce.
+// store puts the message on disk. It announces the deadlines before and after that, see owed.Announce.
 func (s *sending) store(ctx context.Context) error {
 	owed.Announce(s.b.Registry, s.message)
 	stored, err := s.box.Deliver(ctx, s.message)
@@ -62,7 +62,7 @@ func (s *sending) store(ctx context.Context) error {
 	return nil
 }
 
-// receipt tells the sender what was stored, and what keeps the receiver from reading it.
+// receipt makes the receipt: what was stored, and why the receiver will not read it at once.
 func (s *sending) receipt() Receipt {
 	m, now := s.message, s.b.Prober().Now(s.reader, false)
 	r := Receipt{Queued: true, TS: m.TS, From: s.from.Alias, To: s.to.Alias(), ID: m.ID, Recipient: s.reader.State, Now: now,
@@ -76,8 +76,8 @@ func (s *sending) receipt() Receipt {
 	return r
 }
 
-// follow does the steps after a message is stored. The message waits, whichever of them fails: all but the log line are
-// repeated by the process that looks at the deadlines, and by the next Attach.
+// follow does the steps after the store. If one of them fails, the message still waits: the process that checks deadlines and the
+// next Attach repeat all of them except the log line.
 func (s *sending) follow(ctx context.Context, held bool) {
 	m := s.message
 	s.b.Events.Record(ctx, eventlog.EventSent, "from_alias", s.from.Alias, "to_alias", s.to.Alias(), "message_id", m.ID)

@@ -19,8 +19,8 @@ import (
 // ErrNoMessage: no mailbox, archive or dead letter has the id.
 var ErrNoMessage = errors.New("no such message")
 
-// Status finds a message by what MessageID takes for its id, or several when senders have chosen that id. ErrNoMessage
-// when nobody knows it: an ephemeral message that was read is only known when its sender chose the id.
+// Status finds a message by an id as in MessageID, or several if senders have chosen that id. It returns ErrNoMessage if there is
+// none: of an ephemeral message that was read, c2c only keeps an id that its sender chose.
 func (b *Broker) Status(ctx context.Context, typed string) (explain.MessageStatus, error) {
 	if m, ok := b.sentLately(ctx, typed); ok {
 		return m.Status, nil
@@ -40,7 +40,7 @@ func (b *Broker) Status(ctx context.Context, typed string) (explain.MessageStatu
 	return first, nil
 }
 
-// Mails gives the messages with a whole id, as a rule one, each with all that is known of it. ErrNoMessage as in Status.
+// Mails returns the messages with a whole id, usually one, each with all that is known about it. ErrNoMessage is as in Status.
 func (b *Broker) Mails(ctx context.Context, id string) (all []Mail, err error) {
 	if all, err = b.withWay(ctx, id); err == nil && len(all) == 0 {
 		err = fmt.Errorf("message %q: %w", id, ErrNoMessage)
@@ -53,7 +53,7 @@ func (b *Broker) withWay(ctx context.Context, id string) (all []Mail, err error)
 	if err != nil {
 		return nil, err
 	}
-	var unread []error // of what cannot be looked into: it may be there
+	var unread []error // errors of unreadable mailboxes: the message may be there
 	for _, sid := range sids {
 		box, err := b.Mailbox(sid)
 		var found []inbox.Found
@@ -67,7 +67,7 @@ func (b *Broker) withWay(ctx context.Context, id string) (all []Mail, err error)
 			all = append(all, b.mailOf(ctx, sid, st))
 		}
 		if len(found) == 1 && found[0].Message.FromSession == "" {
-			return all, nil // nobody chose this id, so nobody else has it
+			return all, nil // c2c made this id, so no other message has it
 		}
 	}
 	dead, err := notice.DeadLetters(ctx, b.Registry, 0)
@@ -85,7 +85,7 @@ func (b *Broker) withWay(ctx context.Context, id string) (all []Mail, err error)
 	return all, nil
 }
 
-// mailOf is what was found in the mailbox of a session, with all that is known of it.
+// mailOf completes a message found in the mailbox of a session with all that is known about it.
 func (b *Broker) mailOf(ctx context.Context, sid string, found inbox.Found) Mail {
 	s := b.registered(ctx, sid)
 	if s != nil && found.Where == inbox.Read && turns.Unanswered(b.Registry, sid, found.By, found.At) {
@@ -135,7 +135,7 @@ func (b *Broker) deadStatus(ctx context.Context, id string, d notice.DeadLetter)
 	return st
 }
 
-// registered gives a session, nil when it is not registered.
+// registered returns a session, or nil if it is not registered.
 func (b *Broker) registered(ctx context.Context, sid string) *sessions.Session {
 	rows, err := b.Rows(ctx)
 	i := registry.FindSID(rows, sid)
@@ -146,7 +146,7 @@ func (b *Broker) registered(ctx context.Context, sid string) *sessions.Session {
 	return &s
 }
 
-// owed adds to a status what the message is owed, and what its sender was told.
+// owed adds to a status the deadlines of the message, and the notices to its sender.
 func (b *Broker) owed(ctx context.Context, m mail.Message, st explain.MessageStatus) explain.MessageStatus {
 	st.Asked = owed.AskedOf(m)
 	if m.ExpiresAt != 0 {

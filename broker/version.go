@@ -1,4 +1,4 @@
 package broker
 
-// Version is what both programs and the MCP server say they are. CHANGELOG.md begins with it.
+// Version is the version of both programs and of the MCP server. CHANGELOG.md begins with it.
 const Version = "v0.1.0"

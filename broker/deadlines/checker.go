@@ -21,66 +21,66 @@ import (
 
 const (
 
-	// endedAfter is how long a session must be gone until it counts as ended: a client may be started anew.
+	// endedAfter is how long a session must be gone until it counts as ended: its client may be restarting.
 	endedAfter = time.Minute
 
-	// A mailbox with more than longMailbox messages is left alone for a millisecond for each: all are read, under the lock that
-	// its senders and its hooks wait for.
+	// After a look at a mailbox with more than longMailbox messages, the Checker waits a millisecond for each: a look reads them
+	// all under the lock that senders and hooks need.
 	longMailbox = 1000
-	// retryAfter is when a mailbox is looked at again that could not be looked into.
+	// retryAfter is the time until the next look at a mailbox after a failed one.
 	retryAfter = time.Minute
 )
 
-// LockName is the file below the root whose lock the process has that acts on what messages are owed.
+// LockName is a lock file in the root. The process that holds it acts on the deadlines of the root's messages.
 const LockName = "owed.lock"
 
-// Checker acts on what messages are owed: their senders are told when they are not read in time, and they are not handed
-// over any more when they have expired. What a message is owed follows from the message itself while it waits. So a
-// send writes nothing for it, and nothing is lost with a Checker: another one finds the same. One process of a root
-// has one at a time (LockName); two would do the same, once.
+// Checker acts on the deadlines of messages: it notifies senders of messages that are not read in time, and takes expired messages
+// out of mailboxes. A waiting message itself has its deadlines. So a send writes nothing else for them, and nothing is lost with a
+// Checker: another one finds the same. One process of a root runs one at a time (LockName); two would do the same work, with the
+// effect of one.
 type Checker struct {
 	reg    *sessions.Registry
 	boxes  map[string]*boxMemory
 	told   map[string]bool      // ids of notices that need not be tried again
-	toldAt map[string]time.Time // when a session was told something last
-	asked  map[string]bool      // sessions whose mailboxes have said which notices they had
+	toldAt map[string]time.Time // when a session last got a notice
+	asked  map[string]bool      // sessions whose old notices were read from their mailboxes
 	owed   map[string]*recordMemory
-	Once   bool // it looks once and is gone
+	Once   bool // it looks only once
 	Clock  clock
 
-	Tidies time.Time // when the root is to be tidied; zero: not known yet
-	spills time.Time // when it is to be looked at again whether an old version has left mail; zero: now
+	Tidies time.Time // when to tidy the root; zero: not known yet
+	spills time.Time // when to look again for mail that an old version has left; zero: now
 }
 
-// boxMemory is what a Checker remembers of a mailbox, so that it reads only what has changed.
+// boxMemory is what a Checker remembers about a mailbox, so that it reads only changed ones.
 type boxMemory struct {
 	stamp  inbox.Stamp
 	state  sessions.State
 	ring   wake.Ring
-	mail   bool            // something waits in it
-	gone   time.Time       // since when its session was seen to be absent; zero: it is not
-	rest   time.Time       // until then it is looked at only when its time has come, because it is long
-	opens  time.Time       // when the next message in it may be handed over that may not now; zero: none
-	next   time.Time       // when it is to be looked at though nothing has changed; zero: never
-	failed bool            // the last look into it failed, and that was logged
-	news   []notice.News   // what the senders of its messages are to be told
-	held   map[string]bool // ids of the held messages in it that both sides and their people were told about
+	mail   bool            // mail waits in it
+	gone   time.Time       // since when its session was seen absent; zero: it is not absent
+	rest   time.Time       // a long mailbox: until then changes alone are no reason to look
+	opens  time.Time       // when the next held-back message in it may be handed over; zero: none
+	next   time.Time       // when to look even if nothing has changed; zero: never
+	failed bool            // the last look failed, and that was logged
+	news   []notice.News   // for the senders of its messages
+	held   map[string]bool // ids of held messages in it about which both sides and their users got a notice
 }
 
-// NewChecker is new: it knows of nothing that was done.
+// NewChecker makes a Checker that does not know what was done before.
 func NewChecker(reg *sessions.Registry) *Checker {
 	return &Checker{reg: reg, boxes: map[string]*boxMemory{}, told: map[string]bool{}, toldAt: map[string]time.Time{}, asked: map[string]bool{}, owed: map[string]*recordMemory{},
 		Clock: newClock()}
 }
 
-// onceLimit bounds how long a command looks: a person waits for it.
+// onceLimit bounds how long a command looks, because a person waits for it.
 const onceLimit = time.Second
 
-// MayBeDue says whether CheckOnce has anything to look at. As a rule it has not; that is one system call.
+// MayBeDue reports whether CheckOnce may have work. Usually it has none; the check is one system call.
 func MayBeDue(reg *sessions.Registry) bool { return reg.Due.UntilLook() == 0 }
 
-// CheckOnce acts on deadlines that have passed, unless a process of the root does so all the time. As a rule none has, and it
-// costs one system call. What it cannot finish in time is done a minute later, or by the next process that stays.
+// CheckOnce acts on passed deadlines, unless a process of the root does so all the time. Usually none has passed, and it costs one
+// system call. What it cannot finish in time is done a minute later, or by the next long-lived process.
 func CheckOnce(ctx context.Context, reg *sessions.Registry) error {
 	if reg.Due.UntilLook() > 0 {
 		return nil
@@ -99,8 +99,8 @@ func CheckOnce(ctx context.Context, reg *sessions.Registry) error {
 	return errors.Join(err, lock())
 }
 
-// Look acts on each deadline that has passed, and says how long it is to the next one; 0: none is known. A mailbox that
-// cannot be looked into stops no other.
+// Look acts on each passed deadline, and returns how long it is to the next one; 0: none is known. If it cannot read one mailbox,
+// it goes on with the others.
 func (c *Checker) Look(ctx context.Context) (wait time.Duration, err error) {
 	rows, err := c.reg.Rows(ctx)
 	if err != nil {
@@ -121,7 +121,7 @@ func (c *Checker) Look(ctx context.Context) (wait time.Duration, err error) {
 		answer = sessions.Earlier(answer, c.reg.Now().Add(retryAfter))
 	}
 	next = sessions.Earlier(sessions.Earlier(next, answer), c.tellNews(ctx, rows))
-	if c.Once && ctx.Err() != nil { // the next command would not come further
+	if c.Once && ctx.Err() != nil { // otherwise the next command would get no further
 		next = sessions.Earlier(next, c.reg.Now().Add(retryAfter))
 	}
 	if c.Once || ctx.Err() == nil {
@@ -136,11 +136,11 @@ func (c *Checker) Look(ctx context.Context) (wait time.Duration, err error) {
 	return max(next.Sub(c.reg.Now()), time.Millisecond), ctx.Err()
 }
 
-// lookIntoAll looks into the mailboxes, and gives the time when the next of them is to be looked into.
+// lookIntoAll looks into the mailboxes, and returns when the next look at one is due.
 func (c *Checker) lookIntoAll(ctx context.Context, rows []registry.Row) (next time.Time) {
 	there := map[string]bool{}
 	first := 0
-	if c.Once && len(rows) > 0 { // there may be no time for all: each command begins with another one
+	if c.Once && len(rows) > 0 { // there may not be time for all, so each command begins with another one
 		first = int(uint64(c.reg.Now().UnixNano()) % uint64(len(rows)))
 	}
 	for i := range rows {
@@ -172,7 +172,7 @@ func (c *Checker) lookIntoAll(ctx context.Context, rows []registry.Row) (next ti
 	return next
 }
 
-// lookInto looks at one mailbox if it has changed, or its time has come.
+// lookInto looks at one mailbox if it has changed, or a look is due.
 func (c *Checker) lookInto(ctx context.Context, rows []registry.Row, r registry.Row, mem *boxMemory) error {
 	ctx, cancel := context.WithTimeout(ctx, sessions.KeepWait)
 	defer cancel()
@@ -180,7 +180,7 @@ func (c *Checker) lookInto(ctx context.Context, rows []registry.Row, r registry.
 	if err != nil {
 		return err
 	}
-	if mem.stamp == "" { // most of hundreds are empty: what a command does once must not cost much
+	if mem.stamp == "" { // most of hundreds are empty: the single look of a command must be cheap
 		if some, err := box.Used(); err != nil || !some {
 			mem.next = time.Time{}
 			return err
@@ -225,7 +225,7 @@ func (c *Checker) lookInto(ctx context.Context, rows []registry.Row, r registry.
 	return nil
 }
 
-// readAll reads what waits in a mailbox, and acts on it.
+// readAll reads the waiting mail of a mailbox, and acts on it.
 func (c *Checker) readAll(ctx context.Context, rows []registry.Row, s sessions.Session, box *inbox.Mailbox, mem *boxMemory) error {
 	now := c.reg.Now()
 	msgs, err := box.PeekAll(ctx)
@@ -240,7 +240,7 @@ func (c *Checker) readAll(ctx context.Context, rows []registry.Row, s sessions.S
 	return c.actOn(ctx, rows, s, box, mem, msgs)
 }
 
-// actOn acts on what waits in one mailbox.
+// actOn acts on the waiting mail of one mailbox.
 func (c *Checker) actOn(ctx context.Context, rows []registry.Row, s sessions.Session, box *inbox.Mailbox, mem *boxMemory, msgs []mail.Message) error {
 	now := c.reg.Now()
 	var expired []mail.Message
@@ -258,20 +258,20 @@ func (c *Checker) actOn(ctx context.Context, rows []registry.Row, s sessions.Ses
 			expired = append(expired, stored)
 			continue
 		}
-		if m.Owes() && m.Due > mail.Seconds(now) { // its record may be written behind this look
+		if m.Owes() && m.Due > mail.Seconds(now) { // its record may be written after this look
 			mem.next = sessions.Earlier(mem.next, mail.FromSeconds(m.Due))
 		}
 		if m.ExpiresAt != 0 {
 			mem.next = sessions.Earlier(mem.next, mail.FromSeconds(m.ExpiresAt))
 		}
 		opens := loops.OpensAt(c.reg, s.ID, m)
-		if !opens.IsZero() && !c.Once { // nobody would be rung now
+		if !opens.IsZero() && !c.Once { // a command has ended by then
 			mem.next, mem.opens = sessions.Earlier(mem.next, opens), sessions.Earlier(mem.opens, opens)
 		}
 		held := m.Held != "" && !opens.IsZero()
 		if held {
 			var err error
-			if !toldBefore[m.ID] { // who held it may have been killed before it told anybody
+			if !toldBefore[m.ID] { // the process that held it may have been killed before it sent notices
 				err = loops.TellAll(ctx, c.reg, s.ID, m)
 			}
 			mem.held[m.ID] = err == nil
@@ -291,14 +291,14 @@ func (c *Checker) actOn(ctx context.Context, rows []registry.Row, s sessions.Ses
 	return errors.Join(append(errs, c.expire(ctx, rows, s.ID, box, expired))...)
 }
 
-// deadline is when the sender of a message is told something.
+// deadline is when the sender of a message gets a notice.
 type deadline struct {
 	reason string
 	at     time.Time
 }
 
-// deadlines are those of a waiting message, beside that it expires. gone is since when its receiver was seen to be absent: a
-// command, which looks once, does not know that.
+// deadlines returns those of a waiting message, except its expiry. gone is since when its receiver was seen absent; a command,
+// which looks once, does not know that.
 func deadlines(s sessions.Session, gone time.Time, m mail.Message, now time.Time) (all []deadline) {
 	unread := m.Time().Add(notice.UnreadAfter(s, m))
 	ended := m.Time().Add(notice.TellAfterOf(m))
@@ -309,19 +309,19 @@ func deadlines(s sessions.Session, gone time.Time, m mail.Message, now time.Time
 		all = append(all, deadline{notice.Refused, r.At})
 	}
 	switch {
-	case s.State == sessions.Absent && !m.ToAbsent: // then its sender is not told that it is unread, too
+	case s.State == sessions.Absent && !m.ToAbsent: // then its sender gets no second notice that it is unread
 		all = append(all, deadline{notice.Ended, ended})
-	case !m.Deferrable || m.TellAfter > 0: // else its sender wants it to wait
+	case !m.Deferrable || m.TellAfter > 0: // otherwise its sender wants it to wait
 		all = append(all, deadline{notice.Unread, unread})
 	}
 	return all
 }
 
-// maxTold bounds of how many notices a Checker remembers that they were told.
+// maxTold bounds how many sent notices a Checker remembers.
 const maxTold = 10_000
 
-// wasTold says whether a session has had a notice, as far as that is known without trying it. A command that looks where no
-// server does would try each again, which costs two syncs.
+// wasTold reports whether a session has had a notice, as far as it can know without sending it. Otherwise each command in a root
+// without a server would try all again, with two syncs each.
 func (c *Checker) wasTold(ctx context.Context, sid, id string) bool {
 	if len(c.told) > maxTold {
 		clear(c.told)
@@ -335,7 +335,7 @@ func (c *Checker) wasTold(ctx context.Context, sid, id string) bool {
 	if err != nil {
 		return false
 	}
-	found, _ := box.Search(ctx, inbox.Query{ // what cannot be read is tried
+	found, _ := box.Search(ctx, inbox.Query{ // if this fails, the notice is tried
 		Holds: sessions.Holds(sessions.SystemAlias),
 		Match: func(m mail.Message) bool { return m.From == sessions.SystemAlias }, Limit: owed.OpenLook,
 	})
@@ -350,8 +350,8 @@ func (c *Checker) wasTold(ctx context.Context, sid, id string) bool {
 	return c.told[id]
 }
 
-// expire takes messages out of a mailbox that are not handed over any more. They become dead letters first, and their
-// senders are told before they are gone from the mailbox: a kill in between costs a second try.
+// expire removes expired messages from a mailbox. It first makes them dead letters and notifies their senders, so after a kill in
+// between the next look tries again.
 func (c *Checker) expire(ctx context.Context, rows []registry.Row, sid string, box *inbox.Mailbox, expired []mail.Message) error {
 	if len(expired) == 0 {
 		return nil
@@ -374,7 +374,7 @@ func (c *Checker) expire(ctx context.Context, rows []registry.Row, sid string, b
 		if !told.Take(m) {
 			continue
 		}
-		if to := notice.SenderOf(c.reg, rows, m); to != nil && !c.wasTold(ctx, to.SID(), n.Notice()) { // by one that was killed behind it
+		if to := notice.SenderOf(c.reg, rows, m); to != nil && !c.wasTold(ctx, to.SID(), n.Notice()) { // an earlier look may have told it
 			all = append(all, n)
 		}
 	}
@@ -386,12 +386,11 @@ func (c *Checker) expire(ctx context.Context, rows []registry.Row, sid string, b
 	return err
 }
 
-// Files are those whose closing tells that there may be something to do: mail came or went, a session was rung, or its
-// client has ended.
+// Files returns files that are closed when there may be work: mail came or went, a session was rung, or its client has ended.
 func (c *Checker) Files() []string {
 	files := []string{filepath.Join(c.reg.Root(), registry.LockName)}
 	if len(c.owed) > 0 {
-		files = append(files, filepath.Join(c.reg.Root(), owed.Directory)) // a directory: any file of it
+		files = append(files, filepath.Join(c.reg.Root(), owed.Directory)) // a directory: any file in it
 	}
 	for sid, mem := range c.boxes {
 		names := []string{sid + ".inbox.lock"}
@@ -408,12 +407,12 @@ func (c *Checker) Files() []string {
 	return files
 }
 
-// OpenLock opens the right to act on what messages are owed, and does not take it.
+// OpenLock opens the lock for the right to act on deadlines, but does not take it.
 func OpenLock(reg *sessions.Registry) (*filelock.Lock, error) {
 	return filelock.Open(reg.Dir(), LockName)
 }
 
-// tryLock takes that right, if no other process has it.
+// tryLock takes that right, if it is free.
 func tryLock(reg *sessions.Registry) (release func() error, ok bool, err error) {
 	return locks.TryLock(OpenLock(reg))
 }

@@ -10,14 +10,14 @@ import (
 
 const (
 
-	// clockCalm is for how long nothing is told or taken away when the clock has gone ahead by itself: it may be set back.
-	// When a machine has slept, its sessions have some time then to read.
+	// clockCalm is how long the Checker does nothing after the clock has jumped ahead: it may be set back. After a machine has
+	// slept, this also gives its sessions time to read.
 	clockCalm = 10 * time.Minute
-	// maxFuture bounds of how many messages a Checker remembers when it has seen them first.
+	// maxFuture bounds how many messages a Checker remembers with the time when it first saw them.
 	maxFuture = 10_000
 )
 
-// sentAt counts the times of a message anew, as if it had been sent then.
+// sentAt shifts the times of a message as if it had been sent at this time.
 func sentAt(m mail.Message, sent time.Time) mail.Message {
 	ahead := m.TS - mail.Seconds(sent)
 	m.TS -= ahead
@@ -29,12 +29,12 @@ func sentAt(m mail.Message, sent time.Time) mail.Message {
 	return m
 }
 
-// clock is what a Checker knows of the clock.
+// clock is what a Checker knows about the clock.
 type clock struct {
-	last   time.Time                      // when it looked last
-	calm   time.Time                      // until then it acts on nothing
-	future map[mail.Fingerprint]time.Time // when it saw a message first that was sent later than that
-	// elapsed is the time between two looks by a clock that nobody sets, which stands still while the machine sleeps.
+	last   time.Time                      // the time of the last look
+	calm   time.Time                      // until then it does nothing
+	future map[mail.Fingerprint]time.Time // messages with a send time in the future, and when each was first seen
+	// Elapsed measures between two looks by a clock that is never set, and that stops while the machine sleeps.
 	Elapsed func(from, to time.Time) time.Duration
 }
 
@@ -42,7 +42,7 @@ func newClock() clock {
 	return clock{future: map[mail.Fingerprint]time.Time{}, Elapsed: func(from, to time.Time) time.Duration { return to.Sub(from) }}
 }
 
-// begin is told the time of each look. It says whether the clock was set back, so that no time that is remembered is right.
+// begin must be called with the time of each look. back reports that the clock was set back, so that no remembered time is right.
 func (c *clock) begin(now time.Time) (back bool) {
 	back = sessions.IsFuture(c.last, now)
 	switch {
@@ -55,17 +55,17 @@ func (c *clock) begin(now time.Time) (back bool) {
 	return back
 }
 
-// waits says whether nothing is to be done, because the clock has just gone ahead.
+// waits reports whether the Checker must do nothing, because the clock has just jumped ahead.
 func (c *clock) waits(now time.Time) bool { return now.Before(c.calm) }
 
-// of gives a message with times that can be right: one that was sent while the clock was ahead counts from when it was seen
-// first. A command, which looks once, has seen nothing before: for it the message has waited long enough.
+// of corrects the times of a message that was sent while the clock was ahead: they count from when it was first seen. A command,
+// which looks once, has seen nothing before: it assumes that the message has waited long enough.
 func (c *clock) of(m mail.Message, now time.Time, once bool) mail.Message {
 	if !sessions.IsFuture(m.Time(), now) {
 		return m
 	}
 	if once {
-		m.TS = mail.Seconds(now.Add(-notice.TellAfterOf(m))) // it expires as it says: nobody knows how much of its time is over
+		m.TS = mail.Seconds(now.Add(-notice.TellAfterOf(m))) // it keeps its expiry: how much of its time is over is unknown
 		return m
 	}
 	key := m.Fingerprint()

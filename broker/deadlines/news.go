@@ -10,7 +10,7 @@ import (
 	"c2c/sessions/registry"
 )
 
-// tellNews tells senders what the look has found. next is when more is to be told.
+// tellNews notifies senders of what the look has found. It returns when the next notices are due.
 func (c *Checker) tellNews(ctx context.Context, rows []registry.Row) (next time.Time) {
 	bySender, order := map[string][]notice.News{}, []string{}
 	for _, n := range c.allNews(rows) {
@@ -30,7 +30,7 @@ func (c *Checker) tellNews(ctx context.Context, rows []registry.Row) (next time.
 	for _, sid := range order {
 		all := bySender[sid]
 		to := rows[registry.FindSID(rows, sid)]
-		if c.reg.State(to) == sessions.Absent { // its return changes the registry, and so has somebody look
+		if c.reg.State(to) == sessions.Absent { // its return changes the registry, which causes a look
 			continue
 		}
 		if again := c.toldAt[sid].Add(notice.GapOf(all)); again.After(now) && !slices.ContainsFunc(all, notice.News.AtOnce) {
@@ -55,7 +55,7 @@ func (c *Checker) tellNews(ctx context.Context, rows []registry.Row) (next time.
 	return next
 }
 
-// allNews gives what was found in all mailboxes and records, in the order of the registry.
+// allNews returns the news from all mailboxes and records, in the order of the registry.
 func (c *Checker) allNews(rows []registry.Row) (all []notice.News) {
 	for _, r := range rows {
 		if mem := c.boxes[r.SID()]; mem != nil {
@@ -70,8 +70,8 @@ func (c *Checker) allNews(rows []registry.Row) (all []notice.News) {
 	return all
 }
 
-// isOld says whether other news of the message make these needless: a sender that was told that its receiver refuses mail, or has
-// ended, knows why the message is unread.
+// isOld reports whether other news about the message make these needless: a sender that knows that its receiver refuses mail, or
+// has ended, knows why the message is unread.
 func (c *Checker) isOld(n notice.News) bool {
 	return n.Reason == notice.Unread && n.Message.TellAfter <= 0 && (c.told[notice.About(n.Message, notice.Refused)] || c.told[notice.About(n.Message, notice.Ended)])
 }

@@ -94,7 +94,7 @@ func (c *Checker) answersOf(ctx context.Context, rows []registry.Row, dir *atomi
 		l.s = &s
 	}
 	l.closeAnswered(ctx, records, mem)
-	var errs []error // when one sender cannot be told, the others still are
+	var errs []error // if one notice fails, the others are still sent
 	for _, d := range records {
 		if !d.Half && l.edits[d.Key()].answer == nil {
 			errs = append(errs, l.look(ctx, d))
@@ -168,7 +168,7 @@ func (l *recordLook) edit(d *owed.Record) (changed, drop bool) {
 }
 
 // closeAnswered finds answers that the records do not have: such an answer came before its record was written, or from the
-// original. A process that stays looks for them when it first sees a record, and when the answer is due.
+// original. A long-lived process looks for them when it first sees a record, and when the answer is due.
 func (l *recordLook) closeAnswered(ctx context.Context, records []owed.Record, mem *recordMemory) {
 	var asked []owed.Record
 	newest := mem.last

@@ -19,19 +19,19 @@ import (
 )
 
 const (
-	// How often a session is reminded of an answer that it owes: when the answer is due, and then each time after twice as long.
-	// A session that cannot be rung is reminded once.
+	// How often c2c reminds a session of an answer that it owes: when the answer is due, then after twice as long each time. It
+	// reminds a session that cannot be rung only once.
 	maxRemindersFull     = 3
 	maxRemindersDegraded = 1
-	// remindGap is the least time between two reminders to one session, however many answers are due.
+	// remindGap is the shortest time between two reminders to one session, however many answers are due.
 	remindGap = 30 * time.Minute
 	// readGrace is how long a session has for an answer once it has read the question, if its asker did not want it sooner.
 	readGrace = 5 * time.Minute
-	// maxNamed is of how many messages a reminder tells the ids.
+	// maxNamed bounds how many message ids a reminder has.
 	maxNamed = 5
-	// overdueLimit is for how long an obligation is kept that nobody answers.
+	// overdueLimit is how long an overdue obligation is kept.
 	overdueLimit = 30 * 24 * time.Hour
-	// giveUpAfter is how long that must be over: by then a clock that was wrong is set right.
+	// giveUpAfter is how much longer it is kept after that: until then a wrong clock will have been set right.
 	giveUpAfter = 24 * time.Hour
 )
 
@@ -48,18 +48,18 @@ type lateAnswer struct {
 	n int
 }
 
-// nextReminder is when the next reminder of an answer is due: when the answer is, and then after twice the time each.
+// nextReminder returns when the next reminder of an answer is due: first when the answer is, then after twice as long each time.
 func (l *recordLook) nextReminder(d owed.Record) time.Time { return reminderAt(d, d.Reminders+1) }
 
-// reminderAt is when reminder n is due, n being 1 or more.
+// reminderAt returns when reminder n is due, counted from 1.
 func reminderAt(d owed.Record, n int) time.Time {
 	due := mail.FromSeconds(d.Due)
 	within := max(due.Sub(d.Time()), time.Second)
 	return due.Add(time.Duration(min(float64(within)*(math.Pow(2, float64(n-1))-1), float64(overdueLimit))))
 }
 
-// overdue sees whether a session is to be reminded of an answer that is due, and was not reminded often enough. When nobody has
-// looked for long it is reminded once, and not of each time that has passed.
+// overdue decides whether to remind a session of an overdue answer. If no process has looked for a long time, it is one reminder,
+// not one for each time that has passed.
 func (l *recordLook) overdue(ctx context.Context, d owed.Record, e *recordEdit) error {
 	b, now := l.c.reg, l.c.reg.Now()
 	due := mail.FromSeconds(d.Due)
@@ -71,9 +71,9 @@ func (l *recordLook) overdue(ctx context.Context, d owed.Record, e *recordEdit) 
 		return nil
 	}
 	if l.s == nil || l.s.State == sessions.External {
-		return nil // c2c sweep closes it; and a sender outside gets nothing but answers
+		return nil // c2c sweep closes it; and a sender outside only gets answers
 	}
-	if l.s.State == sessions.Absent { // nobody would read it, and the asker can ask another one
+	if l.s.State == sessions.Absent { // the session would not read it, and the asker can ask another one
 		l.absent = true
 		l.tellEnded(d)
 		return nil
@@ -85,14 +85,14 @@ func (l *recordLook) overdue(ctx context.Context, d owed.Record, e *recordEdit) 
 	if n > d.Reminders {
 		l.late = append(l.late, lateAnswer{d, n})
 	}
-	if at := reminderAt(d, n+1); n < maxRemindersFull && at.After(now) { // by then it may be one that can be rung
+	if at := reminderAt(d, n+1); n < maxRemindersFull && at.After(now) { // by then it may be possible to ring the session
 		l.next = sessions.Earlier(l.next, at)
 	}
 	return nil
 }
 
-// isStale says whether an obligation is given up, or about to be. It must look too old at two looks: a clock that was ahead for
-// a time must not end it.
+// isStale reports whether to give up an obligation, now or soon. It must look too old at two looks: a clock that was ahead for a
+// time must not end it.
 func (l *recordLook) isStale(d owed.Record, e *recordEdit, forget time.Time) bool {
 	now := l.c.reg.Now()
 	if forget.After(now) {
@@ -114,8 +114,8 @@ func (l *recordLook) isStale(d owed.Record, e *recordEdit, forget time.Time) boo
 	return true
 }
 
-// remindOf puts one reminder of all overdue answers into the session's mailbox; records are all answers that it owes. A question
-// that the session has not read is left out: it rings by itself. Nothing is sent while an earlier reminder is unread.
+// remindOf puts one reminder of all overdue answers into the session's mailbox; records are all answers that it owes. It leaves out
+// unread questions, which ring by themselves. It sends nothing while an earlier reminder is unread.
 func (l *recordLook) remindOf(ctx context.Context, records []owed.Record) error {
 	if len(l.late) == 0 {
 		return nil
@@ -146,7 +146,7 @@ func (l *recordLook) remindOf(ctx context.Context, records []owed.Record) error 
 		}
 	}
 	l.late = slices.DeleteFunc(l.late, func(d lateAnswer) bool {
-		f, kept := found[d.Key()] // of one that was ephemeral nothing is kept
+		f, kept := found[d.Key()] // an ephemeral one is not kept
 		if kept && f.Where != inbox.Read {
 			l.unread = true
 			return true
@@ -161,7 +161,7 @@ func (l *recordLook) remindOf(ctx context.Context, records []owed.Record) error 
 	return l.remind(ctx)
 }
 
-// remind puts the reminder there, once for each set of messages and numbers. Unlike other notices it rings.
+// remind stores the reminder, once for each set of messages and reminder numbers. Unlike other notices it rings.
 func (l *recordLook) remind(ctx context.Context) error {
 	if len(l.late) == 0 {
 		return nil
@@ -189,7 +189,7 @@ func (l *recordLook) remind(ctx context.Context) error {
 	return nil
 }
 
-// words are those of a reminder. There is not a word of the messages: it would stand there as if c2c had said it.
+// words returns the text of a reminder. It has no words of the messages: there they would look like words of c2c.
 func (l *recordLook) words() string {
 	now := l.c.reg.Now()
 	late := func(d lateAnswer) time.Duration { return now.Sub(mail.FromSeconds(d.Due)) }

@@ -9,7 +9,7 @@ import (
 	"c2c/sessions/due"
 )
 
-// takeSpills does so at the first look and then every ten minutes: an old version may still run.
+// takeSpills takes mail that an old version has left, at the first look and then every ten minutes: that version may still run.
 func (c *Checker) takeSpills(ctx context.Context) {
 	now := c.reg.Now()
 	if now.Before(c.spills) {
@@ -21,8 +21,8 @@ func (c *Checker) takeSpills(ctx context.Context) {
 	}
 }
 
-// tidy tidies the root when it is time. The time of the last time is that of the Checker's lock file, so it holds for the
-// Checkers of other processes, too.
+// tidy tidies the root when that is due. The time of the Checker's lock file records the last time, so Checkers of other processes
+// know it too.
 func (c *Checker) tidy(ctx context.Context) {
 	b, now := c.reg, c.reg.Now()
 	if c.Tidies.IsZero() {

@@ -115,7 +115,7 @@ func checkMods(all []sessions.Session) (found []doctor.Finding) {
 	return found
 }
 
-// Few joins the first names of a list: as many as a person reads.
+// Few joins the first names of a list, as many as a person reads.
 func Few(names []string) string {
 	const most = 5
 	if len(names) > most {
@@ -124,7 +124,7 @@ func Few(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// checkDamage lists the damaged files that c2c has set aside and that nobody has removed yet.
+// checkDamage lists the damaged files that c2c has set aside and that are still there.
 func checkDamage(ctx context.Context, reg *sessions.Registry, all []sessions.Session) (found []doctor.Finding) {
 	for _, pattern := range []string{"*.corrupt-*", "sessions/*.corrupt-*"} {
 		names, _ := fs.Glob(os.DirFS(reg.Root()), pattern) // in DirFS a [ in the path of the root is no pattern
@@ -136,7 +136,7 @@ func checkDamage(ctx context.Context, reg *sessions.Registry, all []sessions.Ses
 	return append(found, checkMailboxes(ctx, reg, all)...)
 }
 
-// checkMailboxes reports unreadable mail, and entries of a mailbox that are no mail files of ours: readers skip these.
+// checkMailboxes reports unreadable mail, and foreign files in a mailbox, which readers skip.
 func checkMailboxes(ctx context.Context, reg *sessions.Registry, all []sessions.Session) (found []doctor.Finding) {
 	names, nerr := reg.Dir().Names()
 	for _, sid := range inbox.Spills(names) {
@@ -174,7 +174,7 @@ func checkMailboxes(ctx context.Context, reg *sessions.Registry, all []sessions.
 	return found
 }
 
-// lookNow says how a person can get the mail of a session read. Only an agent itself may take its mail.
+// lookNow returns what a person can do so that a session's mail is read. Only an agent itself may take its mail.
 func lookNow(sid string, all []sessions.Session) string {
 	for _, s := range all {
 		switch {
@@ -245,7 +245,7 @@ func mailThatRings(ctx context.Context, reg *sessions.Registry, s sessions.Sessi
 	return wake.MayWake(msgs), err
 }
 
-// remedy says what the person can do for a session whose mail waits. r is zero if no process has rung.
+// remedy returns what a person can do for a session whose mail waits. r is zero if no process has rung.
 func remedy(s sessions.Session, r wake.Ring, wakes bool) string {
 	p, _ := client.Find(s.Client)
 	switch {

@@ -42,7 +42,7 @@ type Obligation struct {
 	SentAt     time.Time `json:"sent_at"`
 	Due        time.Time `json:"due"`
 	ObservedAt time.Time `json:"observed_at,omitzero"` // when its receiver has read it
-	AckedAt    time.Time `json:"acked_at,omitzero"`    // when the receiver has said anything about it
+	AckedAt    time.Time `json:"acked_at,omitzero"`    // when the receiver first wrote anything about it
 	ClosedAt   time.Time `json:"closed_at,omitzero"`
 }
 
@@ -53,7 +53,7 @@ const (
 	SideOther = "other" // it is between others
 )
 
-// Limits: how many open obligations are explained, and how many closed ones are listed.
+// Limits on how many open obligations are explained, and how many closed ones are listed.
 const (
 	maxWhy    = 200
 	maxClosed = 1000
@@ -103,7 +103,7 @@ type view struct {
 	who     sessions.Session
 }
 
-// side says whether the asking session owes the answer or waits for it; "" if it may not see the obligation.
+// side returns whether the viewer owes the answer or waits for it; "" if it may not see the obligation.
 func (v view) side(sid string, d owed.Record) string {
 	switch {
 	case sid == v.who.ID:
@@ -160,7 +160,7 @@ func (v view) obligation(sid string, d owed.Record) Obligation {
 	return o
 }
 
-// tellWhy adds why there is no answer yet. It finds the reason in the mailboxes.
+// tellWhy adds why there is no answer yet. It reads the reason from the mailboxes.
 func (v view) tellWhy(ctx context.Context, open []Obligation) {
 	ids := map[string]map[string]bool{}
 	for _, o := range open {

@@ -12,10 +12,10 @@ import (
 	"c2c/sessions"
 )
 
-// ByRelay is the reader of an outbox: what it has read is stored on the other machine.
+// ByRelay is the reader of an outbox: mail that it has read is stored on the other machine.
 const ByRelay = "relay"
 
-// Host says of another machine whether mail gets there now.
+// Host describes whether mail can get to another machine now.
 func Host(h cache.Host, now time.Time) string {
 	switch {
 	case h.Linked:
@@ -26,8 +26,8 @@ func Host(h cache.Host, now time.Time) string {
 	return h.Name + " was last seen " + format.Age(now.Sub(mail.FromSeconds(h.Seen))) + " ago"
 }
 
-// remoteStatus says how far a message has come that is for another machine: the outbox tells until it is stored there, and then
-// what that machine has reported. A message that is stored there waits there: only a report says more.
+// remoteStatus finds out how far a message for another machine has come. Until it is stored there the outbox tells; after that,
+// only the reports of that machine do.
 func remoteStatus(reg *sessions.Registry, st *MessageStatus, found inbox.Found) {
 	st.Host = strings.TrimPrefix(st.SessionID, sessions.HostPrefix)
 	st.State, st.At, st.By = sessions.Queued, found.Message.Time().UTC(), ""
@@ -47,10 +47,10 @@ func remoteStatus(reg *sessions.Registry, st *MessageStatus, found inbox.Found) 
 	}
 }
 
-// progress are the states of a message on another machine, in the order in which it goes through them.
+// progress has the states of a message on another machine, in order.
 var progress = []string{sessions.Queued, sessions.Handed, sessions.Read}
 
-// tellRemote adds to a status the way of a message to another machine, and why it waits.
+// tellRemote adds to a status the history of a message to another machine, and why it waits.
 func tellRemote(reg *sessions.Registry, st *MessageStatus) {
 	now := reg.Now()
 	at := func(t time.Time) string { return " at " + format.Clock(t, now) }

@@ -14,14 +14,14 @@ import (
 	"c2c/wake"
 )
 
-// through are the words for what rang a session, or handed mail over.
+// through has words for the ways to ring a session, or to hand mail over.
 var through = format.Pairs{
 	{wake.BySocket, "its messaging socket"}, {wake.ByChannel, "its channel"}, {wake.ByServer, "its app-server"}, {wake.ByQueue, "its queue"},
 	{wake.ByFile, "its file watcher"}, {wake.ByTerminal, "its terminal"}, {wake.ByPlugin, "its plugin"}, {wake.ByWire, "its wire daemon"}, {wake.ByStream, "its event stream"},
 	{sessions.ByHook, "its hook"}, {"poll_inbox", "its tool poll_inbox"}, {"tool_result", "the result of a tool of c2c"}, {"cli_poll", "c2c poll-inbox"},
 }
 
-// byMethod names, in words, the method or the reader.
+// byMethod describes a method or a reader.
 func byMethod(name string) string {
 	if name == "" {
 		return ""
@@ -29,8 +29,8 @@ func byMethod(name string) string {
 	return " by " + cmp.Or(through.Of(name), name)
 }
 
-// Tell adds to a status the way of the message so far, what keeps it from being read, and what can be done about that. s
-// is its receiver, nil when that is no longer registered.
+// Tell adds to a status the history of the message, why it is not read, and what can be done about that. s is its receiver, or nil
+// if that is no longer registered.
 func Tell(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessions.Session) {
 	now := reg.Now()
 	at := func(t time.Time) string { return " at " + format.Clock(t, now) }
@@ -55,7 +55,7 @@ func Tell(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessions
 		if is := receiverNow(reg, st, s); is.Does == sessions.Busy || is.Does == sessions.Waiting {
 			st.Why = is.Says(s.Alias, now)
 		}
-		if why, when := turns.Failure(reg, st.SessionID); st.shown && why != "" { // the receipt may come behind it
+		if why, when := turns.Failure(reg, st.SessionID); st.shown && why != "" { // the receipt may come after the failure
 			st.Why = strings.TrimPrefix(st.Why+"; its model failed"+at(when)+": "+why, "; ")
 		}
 	case notice.Expired:
@@ -75,8 +75,7 @@ func ringCause(r wake.Ring) string {
 	return r.Cause
 }
 
-// handedWords say what the state "handed" means: no receipt ever comes for typed text; for mail that a program took, it may
-// still come.
+// handedWords describes the state "handed": for typed text no receipt ever comes; for mail that a program took, it may still come.
 func handedWords(st MessageStatus, how string) string {
 	switch {
 	case st.By == wake.ByTerminal:
@@ -91,7 +90,7 @@ func handedWords(st MessageStatus, how string) string {
 	return "handed" + how + ", and its receipt has not come"
 }
 
-// receiverNow adds to a status what its receiver does; nothing is known of nil.
+// receiverNow adds to a status what its receiver does. s may be nil.
 func receiverNow(reg *sessions.Registry, st *MessageStatus, s *sessions.Session) (is sessions.Now) {
 	if s != nil {
 		is = reg.Prober().Now(*s, true)
@@ -100,7 +99,7 @@ func receiverNow(reg *sessions.Registry, st *MessageStatus, s *sessions.Session)
 	return is
 }
 
-// tellWhy says what keeps a message that waits from being read.
+// tellWhy adds why a waiting message is not read.
 func tellWhy(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessions.Session) {
 	if st.dropped {
 		receiverNow(reg, st, s)
@@ -117,7 +116,7 @@ func tellWhy(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessi
 	mayWake := len(wake.MayWake([]mail.Message{m})) > 0
 	switch {
 	case st.Held || !st.NotBefore.IsZero():
-		return // what holds it back is told with what it is owed
+		return // the caller explains what holds it back
 	case is.Does == sessions.Absent:
 		st.Do = remedy(*s, wake.Ring{Outcome: wake.Failed}, true)
 	case reg.Uninstalled != nil && reg.Uninstalled(s.Client, s.Process):
@@ -158,18 +157,18 @@ func tellWhy(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessi
 	st.Why = strings.TrimSuffix(says+"; "+s.Outlook(is), "; ")
 }
 
-// sinceTheRing says why a session that was rung has not read yet.
+// sinceTheRing returns why a rung session has not read yet.
 func sinceTheRing(reg *sessions.Registry, says string, ring wake.Ring) (why, do string) {
 	switch {
 	case reg.Now().Sub(ring.At) <= answerTime:
 		return says + "; it has been rung just now", ""
-	case ring.Method == wake.ByStream: // no client that was tried begins a turn on it
+	case ring.Method == wake.ByStream: // no client that we tested begins a turn for it
 		return says + "; nobody has read since the ring", "its client may do nothing on that: its next call of a tool brings the message"
 	}
 	return says + "; nobody has read since the ring", "its hooks may not run: c2c doctor tells"
 }
 
-// Sentence is the way of a message in one line.
+// Sentence returns the history of a message in one line.
 func (st MessageStatus) Sentence() string {
 	parts := slices.Clone(st.Way)
 	if st.Why != "" {

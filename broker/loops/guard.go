@@ -22,35 +22,35 @@ import (
 // The loop guard stops agents that only answer each other. It is a circuit breaker for a chain of messages, each sent because of
 // the one before:
 //
-//   - closed while somebody works: the hops of a chain begin anew at each sender who has worked since the message came;
-//   - open when nobody has worked for so many hops: the next answer in the chain is held;
-//   - half-open when the chain was silent for guardPause: then the message that is held is handed over. If work follows, the
+//   - closed while agents work: the count of a chain starts anew at a sender that has worked since the message came;
+//   - open after too many hops without any work: the next answer in the chain is held;
+//   - half-open when the chain was silent for guardPause: then the held message is handed over. If work follows, the
 //     chain is closed. If not, the answer to it is held.
 //
-// The count stands in the messages themselves. What a session has worked stands in its own file (work.go).
+// The messages themselves have the count. The work of a session is recorded in a file of its own (work.go).
 
-// ErrTooManyAnswers: agents have answered each other too often without any work, one message is held already, and no more is stored.
+// ErrTooManyAnswers: agents have answered each other too often without any work, and one message is held already.
 var ErrTooManyAnswers = errors.New("too many answers")
 
 const (
 	defaultHops = 50
-	// blindTimes is how many times as many hops those may take whose clients tell of no tool calls: honest work looks the same.
+	// blindTimes multiplies the limit for a client that does not report tool calls: then honest work looks the same.
 	blindTimes = 10
-	// guardPause ends a chain: somebody has worked, or thought, in between.
+	// guardPause ends a chain: after it, some agent has worked or thought.
 	guardPause = mail.LongestHold
-	// mostHops bounds what a file can say.
+	// mostHops bounds the count in a file.
 	mostHops = 1 << 20
 )
 
 // Limits bound how agents may answer each other without any work.
 type Limits struct {
-	Hops int // in a row; 0: 50; negative: no limit
+	Hops int // messages in a row; 0: 50; negative: no limit
 }
 
-// HopsVariable sets the limit; 0 there is no limit.
+// HopsVariable sets the limit; there, 0 means no limit.
 const HopsVariable = "C2C_STORM_HOPS"
 
-// LimitsOf reads the limit from the environment. What is no number counts as not set.
+// LimitsOf reads the limit from the environment. It ignores a value that is no number.
 func LimitsOf(getenv func(string) string) Limits {
 	n, err := strconv.Atoi(strings.TrimSpace(getenv(HopsVariable)))
 	if err == nil && n <= 0 {
@@ -66,7 +66,7 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// of is the limit for a sender.
+// of returns the limit for a sender.
 func (l Limits) of(w turns.Work) int {
 	if w.Tools {
 		return l.Hops
@@ -74,8 +74,8 @@ func (l Limits) of(w turns.Work) int {
 	return min(l.Hops, mostHops/blindTimes) * blindTimes
 }
 
-// Check counts a message, and holds it when its chain is open. note is for its sender, ErrTooManyAnswers says that it is not to be
-// stored. A person's mail is not counted.
+// Check counts a message, and holds it if its chain is open. note is for its sender. With ErrTooManyAnswers the message must not be
+// stored. Check does not count a person's mail.
 func Check(ctx context.Context, reg *sessions.Registry, limits Limits, from sessions.Session, to registry.Row, box *inbox.Mailbox, m *mail.Message) (note string, err error) {
 	m.Held, m.NotBefore, m.GuardHops, m.GuardChain = "", 0, 0, ""
 	sid := to.SID()
@@ -83,7 +83,7 @@ func Check(ctx context.Context, reg *sessions.Registry, limits Limits, from sess
 		return "", nil
 	}
 	did := turns.WorkOf(reg, from.ID)
-	// No mail came since then. Without that file the archive says when it came.
+	// Then no mail came since its last work. Without that file the archive shows when mail came.
 	if came, _, err := reg.Dir().TimeOf(from.ID + ".inbox.lock"); err == nil && did.Since(came) {
 		return "", nil
 	}
@@ -96,13 +96,13 @@ func Check(ctx context.Context, reg *sessions.Registry, limits Limits, from sess
 		return "", nil
 	}
 	m.GuardHops, m.GuardChain = float64(l.hops), l.chain
-	if l.hops <= limit || hasOf(ctx, box, from, m.ID) { // of one that is sent once more nothing is stored
+	if l.hops <= limit || hasOf(ctx, box, from, m.ID) { // a repeated message is not stored again
 		return "", nil
 	}
 	return hold(ctx, reg, from, to, box, m)
 }
 
-// hold marks a message as held, or refuses it when one of its sender is held already.
+// hold marks a message as held, or refuses it if one from its sender is held already.
 func hold(ctx context.Context, reg *sessions.Registry, from sessions.Session, to registry.Row, box *inbox.Mailbox, m *mail.Message) (note string, err error) {
 	now := reg.Now()
 	why := fmt.Sprintf("you and %s have answered each other too often without any work in between", to.Alias())
@@ -123,7 +123,7 @@ func hold(ctx context.Context, reg *sessions.Registry, from sessions.Session, to
 	return fmt.Sprintf("it is stored and held for %s, until %s: %s. %s", notice.Span(guardPause), opens.Format("15:04"), why, then), nil
 }
 
-// hasOf says whether a mailbox has had a message with an id that the sender has chosen.
+// hasOf reports whether a mailbox has had the message that the sender gave this id.
 func hasOf(ctx context.Context, box *inbox.Mailbox, from sessions.Session, id string) bool {
 	if id == "" {
 		return false
@@ -132,13 +132,13 @@ func hasOf(ctx context.Context, box *inbox.Mailbox, from sessions.Session, id st
 	return err == nil && slices.ContainsFunc(found, func(f inbox.Found) bool { return f.Message.FromSession == from.ID })
 }
 
-// heldOf gives the messages of one session that are held in the mailbox of another.
+// heldOf returns the messages from one session that are held in the mailbox of another.
 func heldOf(ctx context.Context, reg *sessions.Registry, from, to string, box *inbox.Mailbox) ([]mail.Message, error) {
 	all, err := box.PeekAll(ctx)
 	return slices.DeleteFunc(all, func(m mail.Message) bool { return m.Held != from || !Holds(reg, to, m) }), err
 }
 
-// Holds says whether a message in the mailbox of a session is still held: its time has not come, and neither side has worked
+// Holds reports whether a message in the mailbox of a session is still held: its time has not come, and neither side has worked
 // since it was sent.
 func Holds(reg *sessions.Registry, sid string, m mail.Message) bool {
 	if m.Held == "" || !m.KeptBack(mail.Seconds(reg.Now())) {
@@ -148,7 +148,7 @@ func Holds(reg *sessions.Registry, sid string, m mail.Message) bool {
 	return !(mail.ValidName(m.Held) && turns.WorkOf(reg, m.Held).Since(sent)) && !turns.WorkOf(reg, sid).Since(sent)
 }
 
-// OpensAt is when a message is handed over that is kept back now; zero: it is not.
+// OpensAt returns when a held-back message may be handed over; zero: it is not held back.
 func OpensAt(reg *sessions.Registry, sid string, m mail.Message) time.Time {
 	if !m.KeptBack(mail.Seconds(reg.Now())) || m.Held != "" && !Holds(reg, sid, m) {
 		return time.Time{}
@@ -156,14 +156,14 @@ func OpensAt(reg *sessions.Registry, sid string, m mail.Message) time.Time {
 	return mail.FromSeconds(m.OpensAt())
 }
 
-// TellHeld is TellAll, called by the process that has sent the message. If that fails or is killed, a deadlines.Checker tells them.
+// TellHeld is TellAll for the process that has sent the message. If that fails or is killed, a deadlines.Checker sends the notices.
 func TellHeld(ctx context.Context, reg *sessions.Registry, to string, m mail.Message) {
 	if err := TellAll(ctx, reg, to, m); err != nil {
 		reg.Log.Warn("nobody is told that a message is held", "message_id", m.ID, "err", err)
 	}
 }
 
-// TellAll tells both agents and their people, once for each chain.
+// TellAll notifies both agents and their users, once for each chain.
 func TellAll(ctx context.Context, reg *sessions.Registry, to string, m mail.Message) error {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
@@ -190,8 +190,7 @@ func TellAll(ctx context.Context, reg *sessions.Registry, to string, m mail.Mess
 	return errors.Join(errs...)
 }
 
-// Resume is a person's word that lets two sessions go on: it counts as work of both. held says how many messages are handed
-// over now.
+// Resume lets two sessions go on, on a person's order: it counts as work of both. held is the number of messages that become ready.
 func Resume(ctx context.Context, reg *sessions.Registry, one, two string) (held int, err error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
@@ -224,7 +223,7 @@ func Resume(ctx context.Context, reg *sessions.Registry, one, two string) (held 
 			return 0, err
 		}
 	}
-	// A reader of an older version that still runs hands over what is held once that directory is gone.
+	// When that directory is gone, a running reader of an older version hands over held mail.
 	if err := new(archive.Pruned).Remove(reg.Dir(), OldDirectory, false); err != nil {
 		reg.Log.Warn("a reader of an older version may not hand over what was held", "err", err)
 	}
@@ -237,5 +236,5 @@ func Resume(ctx context.Context, reg *sessions.Registry, one, two string) (held 
 	return held, nil
 }
 
-// OldDirectory is a directory in which versions before 0.2 counted answers. Nothing reads it any more.
+// OldDirectory is a directory in which versions before 0.2 counted answers. This version does not read it.
 const OldDirectory = "storm"

@@ -17,13 +17,13 @@ import (
 type chainLink struct {
 	hops  int // 0: it begins a chain
 	chain string
-	after mail.Message // the one that it is sent because of
+	after mail.Message // the message that caused it
 }
 
-// A chain may be looked for among so many messages that a session was handed last.
+// guardLook bounds how many of a session's latest messages are searched for a chain.
 const guardLook = 64
 
-// handed is when a message was handed over; zero when its times are later than now, of a clock that was wrong.
+// handed returns when a message was handed over; zero if its times are in the future, from a wrong clock.
 func handed(a archive.Record, now time.Time) time.Time {
 	sent, at := a.Time(), mail.FromSeconds(a.DrainedAt)
 	if sent.After(now) || at.After(now) {
@@ -41,8 +41,8 @@ func chainOf(m mail.Message) string {
 
 func hopsOf(m mail.Message) int { return int(min(max(m.GuardHops, 0), mostHops)) }
 
-// linkOf finds the message that caused a session to send another one: the message that it answers, or else the last one that it
-// was handed. Many sessions answer the first message of a talk each time, so the newest one of the same chain counts.
+// linkOf finds the message that caused a session to send another one: the message that it answers, or else the last one that it was
+// handed. In a long talk many sessions keep answering the first message, so the newest one of the same chain counts.
 func linkOf(reg *sessions.Registry, from sessions.Session, m mail.Message, did turns.Work, limit int) (l chainLink, err error) {
 	box, err := reg.Mailbox(from.ID)
 	if err != nil {
@@ -58,7 +58,7 @@ func linkOf(reg *sessions.Registry, from sessions.Session, m mail.Message, did t
 		case a.From == sessions.SystemAlias || a.Kind == notice.KindSystem || sessions.Fold(a.From) == sessions.Fold(from.Alias) || at.IsZero():
 		case m.InReplyTo != "" && a.ID == m.InReplyTo:
 			seen, answers = append(seen, a), true
-		case a.FromPerson && recent: // since then it does what a person has said
+		case a.FromPerson && recent: // since then it follows a person's order
 			return false
 		case recent:
 			seen = append(seen, a)
@@ -80,7 +80,7 @@ func linkOf(reg *sessions.Registry, from sessions.Session, m mail.Message, did t
 	case last.FromPerson || did.Since(last.Time()):
 		return l, nil
 	case now.Sub(handed(last, now)) <= guardPause:
-	case hops <= limit: // the chain was silent, and nothing of it was held
+	case hops <= limit: // the chain was silent, and none of its messages was held
 		return l, nil
 	default: // half-open
 		hops = limit
@@ -88,7 +88,7 @@ func linkOf(reg *sessions.Registry, from sessions.Session, m mail.Message, did t
 	return chainLink{hops, chainOf(last.Message), last.Message}, nil
 }
 
-// inChain says whether a session has had a part in a chain: a message to another one is no answer in it.
+// inChain reports whether a session has taken part in a chain. A message to any other session is not an answer in it.
 func inChain(reg *sessions.Registry, l chainLink, to registry.Row, box *inbox.Mailbox) bool {
 	if l.after.FromSession == to.SID() || sessions.Fold(l.after.From) == sessions.Fold(to.Alias()) {
 		return true

@@ -20,8 +20,8 @@ import (
 	"c2c/sessions/turns"
 )
 
-// finish saves the files that are no mail, removes the emptied root, and puts a link to the new root in its place. A directory
-// can be removed only while it is empty, so a file that another process still writes there is not lost.
+// finish saves the files that are not mail, removes the emptied root, and puts a link to the new root in its place. A directory can
+// be removed only while it is empty, so a file that another process still writes there is not lost.
 func (m *merging) finish(ctx context.Context) error {
 	own := filepath.Dir(m.From)
 	place := m.savedIn()
@@ -50,10 +50,10 @@ func (m *merging) finish(ctx context.Context) error {
 	return m.leaveLink(own, keep)
 }
 
-// savedIn is the directory below the new root for files that are no mail.
+// savedIn is the directory below the new root for files that are not mail.
 func (m *merging) savedIn() string { return "from-" + filepath.Base(filepath.Dir(m.From)) }
 
-// listLeftovers says which files finish would save.
+// listLeftovers lists the files that finish would save.
 func (m *merging) listLeftovers(context.Context) error {
 	return m.eachRest(m.from.Dir(), "", func(_ *atomicfile.Dir, name string) error {
 		m.Files = append(m.Files, filepath.Join(m.savedIn(), name))
@@ -75,8 +75,8 @@ func (m *merging) dropRegistry(ctx context.Context) error {
 	})
 }
 
-// eachRest removes the files that every root has, and calls keep for the others that are no mail. A mail file that is still
-// here came meanwhile, and stays. at is the path of the directory below the root.
+// eachRest removes the files that every root has, and calls keep for the others that are not mail. A mail file that is still here
+// came meanwhile, and stays. at is the path of the directory below the root.
 func (m *merging) eachRest(dir *atomicfile.Dir, at string, keep func(dir *atomicfile.Dir, name string) error) error {
 	names, err := dir.Names()
 	for _, name := range names {

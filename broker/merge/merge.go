@@ -27,25 +27,25 @@ import (
 	"c2c/sessions/turns"
 )
 
-// Merged is what a merge of two roots has moved, or would move.
+// Merged lists what a merge of two roots has moved, or would move.
 type Merged struct {
 	From        string          `json:"from"`
 	Into        string          `json:"into"`
 	Sessions    []MergedSession `json:"sessions"`
 	DeadLetters int             `json:"dead_letters"`
-	Files       []string        `json:"files,omitempty"` // what is no mail, and is kept: paths below Into
+	Files       []string        `json:"files,omitempty"` // saved files that are not mail: paths below Into
 }
 
-// MergedSession is a mailbox that has moved.
+// MergedSession is a session that has moved.
 type MergedSession struct {
 	ID       string `json:"session_id"`
 	Alias    string `json:"alias,omitempty"`
-	Former   string `json:"former_alias,omitempty"` // when a session in the other root has that alias
-	Messages int    `json:"messages"`               // that wait
+	Former   string `json:"former_alias,omitempty"` // if a session in the other root has that alias
+	Messages int    `json:"messages"`               // waiting ones
 	Joined   bool   `json:"joined,omitempty"`       // the other root has the same session
 }
 
-// LiveError says which sessions of a root run, or may run, so that it is not merged.
+// LiveError lists the sessions that run, or may run, so that their root cannot be merged.
 type LiveError struct{ Aliases []string }
 
 func (e *LiveError) Error() string {
@@ -57,14 +57,14 @@ type merging struct {
 	Merged
 	to, from *sessions.Registry
 	dry      bool
-	taken    []registry.Row // of a dry run: the registry that there would be by now
+	taken    []registry.Row // in a dry run: the registry as it would be by now
 }
 
 // MergeRoot moves everything from another root into this one: sessions with their facts, mail, archives, dead letters. Ids stay. A
-// session that both roots have becomes one. A session whose alias is taken here gets another alias. A link to this root takes the
-// place of the other one. When a session runs there, nothing is moved, and the error is a *LiveError.
+// session that both roots have becomes one. A session whose alias is taken here gets another alias. A link to this root replaces
+// the other one. If a session runs there, nothing is moved, and the error is a *LiveError.
 //
-// Sessions move one at a time, and the old row goes last. So after a kill, at any point, each message is in one of the roots, or in
+// Sessions move one at a time, and the old row goes last. So after a kill at any point each message is in one of the roots, or in
 // both with one id, and the next merge goes on.
 func MergeRoot(ctx context.Context, reg *sessions.Registry, path string, dry bool) (Merged, error) {
 	m := &merging{Merged: Merged{From: path, Into: reg.Root(), Sessions: []MergedSession{}}, to: reg, dry: dry}
@@ -88,7 +88,7 @@ func MergeRoot(ctx context.Context, reg *sessions.Registry, path string, dry boo
 	return m.Merged, nil
 }
 
-// check refuses what cannot be merged now.
+// check returns an error if the root cannot be merged now.
 func (m *merging) check(ctx context.Context) error {
 	if own := filepath.Dir(m.From); filepath.Base(m.From) != "broker" || filepath.Base(filepath.Dir(own)) != project.ReposDir {
 		return fmt.Errorf("this is no root that c2c has made: its path does not end in %s/<fingerprint>/broker", project.ReposDir)
@@ -120,7 +120,7 @@ func (m *merging) check(ctx context.Context) error {
 	return nil
 }
 
-// prepare turns mail of an old version into mail that can be moved, and copies the client ids that lead nowhere in the new root.
+// prepare converts mail of an old version so that it can be moved, and copies the client ids that the new root does not have.
 func (m *merging) prepare(ctx context.Context) error {
 	if err := moves.TakeSpills(ctx, m.from); err != nil {
 		return err
@@ -166,7 +166,7 @@ func (m *merging) sessions(ctx context.Context) error {
 	return nil
 }
 
-// rowOf gives the row of a session, or nil.
+// rowOf returns the row of a session, or nil.
 func rowOf(rows []registry.Row, sid string) registry.Row {
 	if i := registry.FindSID(rows, sid); i >= 0 {
 		return rows[i]
@@ -176,7 +176,7 @@ func rowOf(rows []registry.Row, sid string) registry.Row {
 
 // session moves one session.
 func (m *merging) session(ctx context.Context, sid string, _ registry.Row) (s MergedSession, err error) {
-	// Its row goes first. From then on a send to it in the old root is refused, so no mail comes there for ever.
+	// Its row goes first. After that, sends to it in the old root are refused, so no mail is left there forever.
 	err = m.from.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) {
 		var err error
 		i := registry.FindSID(rows, sid)
@@ -186,7 +186,7 @@ func (m *merging) session(ctx context.Context, sid string, _ registry.Row) (s Me
 		return rows, err
 	})
 	if err == nil && mail.ValidName(sid) {
-		err = m.from.Locks.With(ctx, registry.LockName, func() error { // nobody registers it there meanwhile
+		err = m.from.Locks.With(ctx, registry.LockName, func() error { // so it cannot register there meanwhile
 			s.Messages, err = m.moveBox(ctx, sid)
 			return err
 		})
@@ -194,7 +194,7 @@ func (m *merging) session(ctx context.Context, sid string, _ registry.Row) (s Me
 	return s, err
 }
 
-// wouldMove says what session would do.
+// wouldMove returns what session would do.
 func (m *merging) wouldMove(ctx context.Context, sid string, own registry.Row) (MergedSession, error) {
 	s, moved := place(m.taken, sid, own)
 	m.taken = append(m.taken, moved...)
@@ -210,7 +210,7 @@ func (m *merging) wouldMove(ctx context.Context, sid string, own registry.Row) (
 	return s, err
 }
 
-// place says what becomes of a session, and gives its row among those of the new root; none when it has one there already.
+// place decides what becomes of a session, and returns its row for the new root; none if it has one there already.
 func place(rows []registry.Row, sid string, own registry.Row) (s MergedSession, moved []registry.Row) {
 	s = MergedSession{ID: sid, Alias: own.Alias()}
 	if there := rowOf(rows, sid); there != nil {
@@ -236,7 +236,7 @@ func (m *merging) moveRow(ctx context.Context, sid string, own registry.Row) (s 
 			return append(rows, moved...), nil
 		}
 		was, err := m.from.Facts.Read(sid)
-		if damaged := new(facts.DamagedError); err != nil && !errors.As(err, &damaged) { // a damaged file is kept as it is
+		if damaged := new(facts.DamagedError); err != nil && !errors.As(err, &damaged) { // a damaged file stays as it is
 			return nil, err
 		}
 		if s.Former != "" {
@@ -247,7 +247,7 @@ func (m *merging) moveRow(ctx context.Context, sid string, own registry.Row) (s 
 	return s, err
 }
 
-// moveBox moves what waits, then the archive, and removes the mailbox.
+// moveBox moves the waiting mail, then the archive, and removes the mailbox.
 func (m *merging) moveBox(ctx context.Context, sid string) (count int, err error) {
 	to, err := m.to.Mailbox(sid)
 	if err != nil {
@@ -263,7 +263,7 @@ func (m *merging) moveBox(ctx context.Context, sid string) (count int, err error
 	}
 	defer facts.Close()
 	root, answered := m.from.Dir(), turns.AnsweredName(sid)
-	for range moves.MaxMoves { // a sender may have been on its way
+	for range moves.MaxMoves { // a sender may have been about to deliver
 		if err := moves.Transfer(ctx, m.from, sid, m.to, sid, func(moved []mail.Message, _ []notice.DeadLetter) { count += len(moved) }); err != nil {
 			return count, err
 		}
@@ -279,8 +279,7 @@ func (m *merging) moveBox(ctx context.Context, sid string) (count int, err error
 	return count, errors.New("a program has something of its mailbox in hand: run this again when it is done")
 }
 
-// owed moves the records of the messages that are to be answered by a time. Of those that are closed some are there twice after a
-// kill, and count once.
+// owed moves the records of messages with a deadline for the answer. After a kill some closed ones are there twice, and count once.
 func (m *merging) owed(ctx context.Context) error {
 	m.to.Due.LookBy(m.to.Now())
 	dir, err := m.from.SubIfThere(owed.Directory)

@@ -122,8 +122,8 @@ func Forward(ctx context.Context, reg *sessions.Registry, sid, alias string) {
 	}
 }
 
-// RecordMove records with the holder of an alias that it is to fetch the mail of a mailbox. It returns "" when nobody has the
-// alias, or when the mailbox's own session has it again. It holds the registry's lock, so the next holder of the alias finds the
+// RecordMove records for the holder of an alias that it must fetch the mail of a mailbox. It returns "" if no session has the
+// alias, or if the mailbox's own session has it again. It holds the registry's lock, so the next holder of the alias finds the
 // record and fetches that mail, too.
 func RecordMove(ctx context.Context, reg *sessions.Registry, sid, alias string) (holder string, err error) {
 	err = reg.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) {
@@ -137,8 +137,8 @@ func RecordMove(ctx context.Context, reg *sessions.Registry, sid, alias string) 
 	return holder, err
 }
 
-// MoveMail moves the waiting mail of one session to another, with the obligations to answer it. A message that the new mailbox
-// can never take becomes a dead letter, and its sender is told.
+// MoveMail moves the waiting mail of one session to another, with the obligations to answer it. A message that the new mailbox can
+// never take becomes a dead letter, and its sender gets a notice.
 func MoveMail(ctx context.Context, reg *sessions.Registry, from, to string) error {
 	if from == to { // each message would be there already, and then be removed
 		return nil
@@ -173,7 +173,7 @@ func Transfer(ctx context.Context, fromRoot *sessions.Registry, from string, toR
 	})
 }
 
-// moveOwed makes a session owe the answers to messages that were moved to it. Nobody owes an answer to a refused one.
+// moveOwed makes a session owe the answers to messages that were moved to it. A refused message needs no answer.
 func moveOwed(ctx context.Context, reg *sessions.Registry, from, to string, moved []mail.Message, refused []notice.DeadLetter) {
 	var dead []mail.Message
 	for _, d := range refused {
@@ -194,8 +194,8 @@ func without(msgs []mail.Message, refused []notice.DeadLetter) []mail.Message {
 	return slices.DeleteFunc(slices.Clone(msgs), func(m mail.Message) bool { return dead[owed.KeyOf(m)] })
 }
 
-// deliverSome delivers as many messages as go, in order and in few commits: the first n. refused are those of
-// them that the mailbox can never take; err says why it cannot take the next one now.
+// deliverSome delivers as many messages as it can, in order and in few commits: the first n. refused are those of them that the
+// mailbox can never take; err is why it cannot take the next one now.
 func deliverSome(ctx context.Context, box *inbox.Mailbox, messages []mail.Message) (refused []notice.DeadLetter, n int, err error) {
 	half, size := len(messages)/2, 0
 	for _, m := range messages {

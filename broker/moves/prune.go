@@ -25,18 +25,17 @@ import (
 
 // Pruned is what a prune removed, or would remove.
 type Pruned struct {
-	Archives    archive.Pruned `json:"archives"`     // parts of archives, of sessions that are still known
+	Archives    archive.Pruned `json:"archives"`     // parts of the archives of sessions that are still known
 	DeadLetters archive.Pruned `json:"dead_letters"` // messages
-	Sessions    int            `json:"sessions"`     // that are gone
-	Files       archive.Pruned `json:"files"`        // of those: archives, facts, locks
-	ClientIDs   archive.Pruned `json:"client_ids"`   // that led to those
-	Pointers    archive.Pruned `json:"pointers"`     // of hook scripts, that led to those
+	Sessions    int            `json:"sessions"`     // sessions that are gone
+	Files       archive.Pruned `json:"files"`        // their archives, facts, locks
+	ClientIDs   archive.Pruned `json:"client_ids"`   // ids of such sessions
+	Pointers    archive.Pruned `json:"pointers"`     // hook scripts' pointers to such sessions
 }
 
-// Prune removes what is older than a duration and of use to nobody: parts of archives, dead letters, and all
-// files of sessions that are not registered, have no mail, and were not used for so long. Of the directory pointers,
-// which other roots use too, it removes the files that lead to a session that is not known here. With dry it only
-// counts. After an error it has gone on with the rest.
+// Prune removes data that is older than a duration and useless: parts of archives, dead letters, and all files of sessions that are
+// not registered, have no mail, and were not used for so long. In the directory of pointers, which other roots use too, it removes
+// the files for sessions that this root does not know. With dry it only counts. After an error it goes on with the rest.
 func Prune(ctx context.Context, reg *sessions.Registry, older time.Duration, pointers string, dry bool) (Pruned, error) {
 	p := &pruning{reg: reg, before: reg.Now().Add(-older), dry: dry, gone: map[string]bool{}}
 	err := p.pruneDead(ctx)
@@ -51,7 +50,7 @@ type pruning struct {
 	before time.Time
 	dry    bool
 	facts  *atomicfile.Dir // nil: no session has facts
-	owed   *atomicfile.Dir // nil: nobody was to answer
+	owed   *atomicfile.Dir // nil: no session owed an answer
 	gone   map[string]bool // the sessions whose files are removed
 }
 
@@ -79,7 +78,7 @@ func (p *pruning) pruneSessions(ctx context.Context, pointers string) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	errs := []error{p.Files.Remove(p.reg.Dir(), loops.OldDirectory, p.dry)} // a broken mailbox stops no other
+	errs := []error{p.Files.Remove(p.reg.Dir(), loops.OldDirectory, p.dry)} // after an error, go on with the others
 	for sid := range sids {
 		errs = append(errs, p.pruneSession(ctx, sid))
 	}
@@ -100,8 +99,8 @@ func (p *pruning) locked(ctx context.Context, name string, f func() error) error
 	return p.reg.Locks.With(ctx, name, f)
 }
 
-// pruneSession holds the registry's lock: nobody registers the session meanwhile, and the original, which does
-// not see that a lock file is removed, sends nothing to it.
+// pruneSession holds the registry's lock: so the session cannot register meanwhile, and the original, which does not notice that a
+// lock file is removed, sends nothing to it.
 func (p *pruning) pruneSession(ctx context.Context, sid string) error {
 	reg := p.reg
 	box, err := reg.Mailbox(sid)
@@ -137,7 +136,7 @@ func (p *pruning) pruneSession(ctx context.Context, sid string) error {
 	return err
 }
 
-// isGone says whether a session that is not registered has no facts either.
+// isGone reports whether an unregistered session has no facts either.
 func (p *pruning) isGone(sid string) bool {
 	if p.gone[sid] || p.facts == nil {
 		return true
@@ -146,9 +145,9 @@ func (p *pruning) isGone(sid string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// pruneNames removes the files of a directory that lead, by a prefix and a session id, to a session that is gone.
-// openErr says why the directory is not open. The registry's lock is held: a session is registered before the first
-// file leads to it.
+// pruneNames removes the files of a directory that point to a session that is gone; their names are a prefix and a session id.
+// openErr is why the directory is not open. The caller holds the registry's lock: a session is registered before the first file
+// points to it.
 func (p *pruning) pruneNames(ctx context.Context, count *archive.Pruned, dir *atomicfile.Dir, openErr error, prefix string) error {
 	if errors.Is(openErr, fs.ErrNotExist) {
 		return nil
@@ -170,7 +169,7 @@ func (p *pruning) pruneNames(ctx context.Context, count *archive.Pruned, dir *at
 			}
 			data, err := dir.Read(name)
 			if err != nil {
-				continue // not ours
+				continue // not a file of ours
 			}
 			sid, here := strings.CutPrefix(strings.TrimSpace(string(data)), prefix)
 			if !here || strings.Contains(sid, "/") || registry.FindSID(rows, sid) >= 0 || !p.isGone(sid) {
@@ -190,7 +189,7 @@ func (p *pruning) pruneNames(ctx context.Context, count *archive.Pruned, dir *at
 // A deleted_at before noTime is no time: zero, or a negative or small number.
 var noTime = time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// pruneDead removes old dead letters. A line that does not parse stays, and so does one whose age is not known.
+// pruneDead removes old dead letters. It keeps lines that do not parse, or whose age is not known.
 func (p *pruning) pruneDead(ctx context.Context) error {
 	reg := p.reg
 	if !callers.MayHaveDeadLetters(reg) {

@@ -17,9 +17,9 @@ import (
 type Swept struct {
 	Sessions  []SweptSession `json:"dropped_regs"` // no longer registered
 	Deleted   int            `json:"deleted_inboxes"`
-	Messages  int            `json:"preserved_messages"` // now dead letters
+	Messages  int            `json:"preserved_messages"` // messages that are dead letters now
 	Mailboxes []SweptMailbox `json:"mailboxes,omitempty"`
-	Error     string         `json:"error,omitempty"` // why no mailbox was looked at
+	Error     string         `json:"error,omitempty"` // why no mailbox was read
 }
 
 // SweptSession is a session that is no longer registered.
@@ -31,11 +31,11 @@ type SweptSession struct {
 // SweptMailbox is a mailbox without a session in which there was mail, or that could not be emptied.
 type SweptMailbox struct {
 	SessionID string `json:"session_id"`
-	Messages  int    `json:"messages"`        // now dead letters
-	Error     string `json:"error,omitempty"` // why the rest is still there
+	Messages  int    `json:"messages"`        // messages that are dead letters now
+	Error     string `json:"error,omitempty"` // why some mail is still there
 }
 
-// Err tells what could not be swept.
+// Err returns an error for all that could not be swept.
 func (s Swept) Err() error {
 	var errs []error
 	if s.Error != "" {
@@ -49,11 +49,10 @@ func (s Swept) Err() error {
 	return errors.Join(errs...)
 }
 
-// Sweep drops the sessions whose client is gone, or never said which process it is, and which nobody used
-// for the grace period; what waits for them becomes dead letters. So does what waits in a mailbox without
-// a session. People at a terminal stay. The facts of a session stay too: when it comes back it gets
-// its alias, if still free, and its dead letters. A mailbox that cannot be emptied is told in the answer, and
-// stops no other.
+// Sweep drops sessions that were unused for the grace period and whose client is gone, or has no known process. Their waiting mail
+// becomes dead letters, and so does the mail in a mailbox without a session. People at a terminal stay. The facts of a session stay
+// too: when it comes back it gets its alias, if still free, and its dead letters. If a mailbox cannot be emptied, Swept has the
+// error, and the sweep goes on.
 func Sweep(ctx context.Context, reg *sessions.Registry, grace time.Duration) (Swept, error) {
 	var swept Swept
 	err := reg.Change(ctx, func(rows []registry.Row) (kept []registry.Row, err error) {
@@ -64,7 +63,7 @@ func Sweep(ctx context.Context, reg *sessions.Registry, grace time.Duration) (Sw
 		return Swept{}, err
 	}
 	sids, err := reg.Mailboxes(ctx)
-	if err != nil { // the sessions are dropped already
+	if err != nil { // the sessions were dropped already
 		swept.Error = err.Error()
 		return swept, nil
 	}
@@ -85,8 +84,8 @@ func Sweep(ctx context.Context, reg *sessions.Registry, grace time.Duration) (Sw
 	return swept, nil
 }
 
-// sweepMailbox makes dead letters of what waits in a mailbox without a session. It holds the registry's lock:
-// a session that comes back meanwhile would find an empty mailbox, and not look among the dead letters.
+// sweepMailbox makes dead letters of the mail in a mailbox without a session. It holds the registry's lock: otherwise a session
+// could come back meanwhile, find its mailbox empty, and not look at the dead letters.
 func sweepMailbox(ctx context.Context, reg *sessions.Registry, sid string) (n int, err error) {
 	err = reg.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) {
 		if registry.FindSID(rows, sid) >= 0 {
@@ -96,7 +95,7 @@ func sweepMailbox(ctx context.Context, reg *sessions.Registry, sid string) (n in
 		err := EmptyMailbox(ctx, reg, sid, func(messages []mail.Message) (int, error) {
 			var dead []notice.DeadLetter
 			for _, m := range messages {
-				if !m.IsNotice() { // which is dropped
+				if !m.IsNotice() { // a notice is dropped
 					dead = append(dead, notice.DeadLetter{Message: m})
 				}
 			}
@@ -115,7 +114,7 @@ func sweepMailbox(ctx context.Context, reg *sessions.Registry, sid string) (n in
 	return n, err
 }
 
-// Stale tells which sessions Sweep would drop.
+// Stale returns what Sweep would do, and changes nothing.
 func Stale(ctx context.Context, reg *sessions.Registry, grace time.Duration) (Swept, error) {
 	rows, err := reg.Rows(ctx)
 	_, gone := stale(reg, rows, grace)

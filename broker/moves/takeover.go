@@ -24,7 +24,7 @@ type Takeover struct {
 	Alias   string   `json:"alias"`           // the name of To from now on
 	Former  string   `json:"former_alias"`    // the name of To before
 	Waiting int      `json:"waiting"`         // unread messages
-	Told    []string `json:"told"`            // aliases of the senders that were told
+	Told    []string `json:"told"`            // aliases of the senders that got a notice
 	Left    bool     `json:"left,omitempty"`  // some mail could not be moved yet, and comes with the next call of To
 	Ended   bool     `json:"ended,omitempty"` // it was already done before this call
 }
@@ -152,7 +152,7 @@ func GiveAlias(ctx context.Context, reg *sessions.Registry, rows []registry.Row,
 	return slices.Delete(rows, i, i+1), nil
 }
 
-// completeTakeover moves the mail, and tells the session that takes over.
+// completeTakeover moves the mail, and notifies the session that takes over.
 func completeTakeover(ctx context.Context, reg *sessions.Registry, t *Takeover) error {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
@@ -173,7 +173,7 @@ func completeTakeover(ctx context.Context, reg *sessions.Registry, t *Takeover) 
 
 // letter is a notice to a sender of mail for the session that was taken over.
 type letter struct {
-	to      registry.Row // nil: its writer is gone
+	to      registry.Row // nil: the sender is gone
 	waiting int          // its unread messages
 	open    []mail.Message
 }
@@ -181,7 +181,7 @@ type letter struct {
 // maxOpen is how many questions of one sender a notice names at most.
 const maxOpen = 5
 
-// Writers gives the senders whose mail waits in a session's mailbox, or whose questions it has read and not answered.
+// Writers returns the senders whose mail waits in a session's mailbox, or whose questions it has read but not answered.
 func Writers(ctx context.Context, reg *sessions.Registry, rows []registry.Row, from, to sessions.Session) (letters []letter, err error) {
 	box, err := reg.Mailbox(from.ID)
 	if err != nil {

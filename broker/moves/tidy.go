@@ -49,7 +49,7 @@ type tidying struct {
 	archive     *atomicfile.Dir
 	facts, owed *atomicfile.Dir // nil: there is none
 	old         map[string]bool // sessions with facts that are older than factsAfter
-	dead        map[string]bool // those of them that dead letters name
+	dead        map[string]bool // those of them that appear in dead letters
 	left        int             // how many sessions this run may still tidy
 }
 

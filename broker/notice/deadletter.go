@@ -20,18 +20,18 @@ import (
 	"c2c/sessions/registry"
 )
 
-// DeadLetterLock is the file below the root whose closing tells that the dead letters may have changed.
+// DeadLetterLock is a lock file in the root. When it is closed, the dead letters may have changed.
 const DeadLetterLock = callers.DeadLetterFile + ".lock"
 
-// DeadLetter is a message whose session was swept before it was read, or that no mailbox takes.
+// DeadLetter is a message whose session was swept before it was read, or that no mailbox can take.
 type DeadLetter struct {
 	DeletedAt float64      `json:"deleted_at"`
-	SessionID string       `json:"from_session_id"`  // whose mailbox it was in
-	Reason    string       `json:"reason,omitempty"` // why no mailbox takes it; empty when its session was swept
+	SessionID string       `json:"from_session_id"`  // the owner of the mailbox in which it was
+	Reason    string       `json:"reason,omitempty"` // why no mailbox can take it; empty if its session was swept
 	Message   mail.Message `json:"message"`
 }
 
-// DeadLetters lists the newest dead letters, oldest first; limit 0 is all of them.
+// DeadLetters lists the newest dead letters, oldest first; with limit 0 all.
 func DeadLetters(ctx context.Context, reg *sessions.Registry, limit int) ([]DeadLetter, error) {
 	lines, err := DeadLines(reg)
 	if err != nil {
@@ -57,8 +57,8 @@ func DeadLines(reg *sessions.Registry) ([][]byte, error) {
 	return bytes.SplitAfter(data, []byte("\n")), nil
 }
 
-// EachDeadPiece calls f with the dead letters, piece by piece, while f wants more: 200,000 letters are 50 MB. Each piece begins with
-// the last overlap bytes of the one before, so that what is no longer than that stands whole in one of them.
+// EachDeadPiece calls f with the dead letters, piece by piece, until f returns false: 200,000 letters are 50 MB. Each piece begins
+// with the last overlap bytes of the one before, so a text that is no longer than that is whole in one of them.
 func EachDeadPiece(reg *sessions.Registry, overlap int, f func(piece []byte) (more bool)) error {
 	file, err := reg.Dir().Open(callers.DeadLetterFile, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -85,7 +85,7 @@ func EachDeadPiece(reg *sessions.Registry, overlap int, f func(piece []byte) (mo
 	}
 }
 
-// NamedByDead says which of some names stand in quotes in a dead letter.
+// NamedByDead returns which of these names appear in quotes in a dead letter.
 func NamedByDead(reg *sessions.Registry, names map[string]bool) (named map[string]bool, err error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -108,8 +108,8 @@ func NamedByDead(reg *sessions.Registry, names map[string]bool) (named map[strin
 	return named, err
 }
 
-// ParseDead reads a line. One that does not parse stays in the file and is passed over. A message of the
-// original without an id gets one from its line, so that it is not redelivered twice.
+// ParseDead reads a line. A line that does not parse stays in the file and is skipped. A message of the original without an id gets
+// one from its line, so that it is not redelivered twice.
 func ParseDead(line []byte) (d DeadLetter, ok bool) {
 	if len(bytes.TrimSpace(line)) == 0 || json.Unmarshal(line, &d) != nil {
 		return d, false
@@ -121,8 +121,8 @@ func ParseDead(line []byte) (d DeadLetter, ok bool) {
 	return d, true
 }
 
-// AddDead appends dead letters of a mailbox. One that is there already is not added again: an earlier sweep or move
-// was killed before it had emptied the mailbox. A notice never becomes one: c2c would tell c2c.
+// AddDead appends dead letters of a mailbox. It skips those that are there already: an earlier sweep or move was killed before it
+// had emptied the mailbox. It also skips notices, which would only cause further notices.
 func AddDead(ctx context.Context, reg *sessions.Registry, sid string, dead ...DeadLetter) error {
 	dead = slices.DeleteFunc(slices.Clone(dead), func(d DeadLetter) bool { return d.Message.IsNotice() })
 	if len(dead) == 0 {
@@ -156,7 +156,7 @@ func AddDead(ctx context.Context, reg *sessions.Registry, sid string, dead ...De
 	})
 }
 
-// AddDeadLines adds lines of another root's file, each once. count is how many were not there.
+// AddDeadLines adds lines of another root's file, each once. count is how many were new.
 func AddDeadLines(ctx context.Context, reg *sessions.Registry, lines [][]byte) (count int, err error) {
 	err = reg.Locks.With(ctx, DeadLetterLock, func() error {
 		own, err := DeadLines(reg)
@@ -183,7 +183,7 @@ func AddDeadLines(ctx context.Context, reg *sessions.Registry, lines [][]byte) (
 	return count, err
 }
 
-// logDead writes a line for each message that was refused, and one for all others.
+// logDead logs one line for each refused message, and one for all others.
 func logDead(ctx context.Context, reg *sessions.Registry, sid string, dead []DeadLetter) {
 	swept := 0
 	for _, d := range dead {
@@ -198,7 +198,7 @@ func logDead(ctx context.Context, reg *sessions.Registry, sid string, dead []Dea
 	}
 }
 
-// withoutTime is a line of ours without its time.
+// withoutTime returns a line of ours without its time.
 func withoutTime(line []byte) string {
 	_, rest, _ := bytes.Cut(line, []byte(","))
 	return string(rest)
@@ -219,14 +219,14 @@ func formatDead(d DeadLetter) ([]byte, error) {
 	return append(r, '\n'), nil
 }
 
-// MessageKey tells messages apart.
+// MessageKey returns a key that distinguishes messages.
 func MessageKey(m mail.Message) string {
 	key, _ := m.MarshalJSON()
 	return string(key)
 }
 
-// DropDead takes lines out of the file, or gives those a reason that no mailbox takes. It asks which they are once nobody else can
-// write the file.
+// DropDead removes lines from the file, or records why no mailbox can take them. It calls which once no other process can write the
+// file.
 func DropDead(ctx context.Context, reg *sessions.Registry, sid string, which func() (map[string]string, error)) error {
 	return reg.Locks.With(ctx, DeadLetterLock, func() error {
 		gone, err := which()

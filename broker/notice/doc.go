@@ -1,3 +1,3 @@
-// Package notice writes c2c's own messages: each tells the sender of a message, once, what became of it. The package
-// also keeps the dead letters, which are messages that no mailbox takes.
+// Package notice writes c2c's own messages: each tells the sender of a message, once, what became of it. The package also keeps the
+// dead letters: messages that no mailbox can take.
 package notice

@@ -14,9 +14,9 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Notices to a sender are collected: one notice names several messages, to several receivers. After a notice the sender gets no
-// other one for TellGap, or longer (GapOf), unless it has set a time itself, or a receiver has ended. A message that was
-// read by then is left out. An absent sender gets its notice when it is back.
+// Notices to a sender are collected: one notice names several messages, to several receivers. For TellGap, or longer (GapOf), the
+// sender gets no further one, unless it has set a time itself, or a receiver has ended. A message that was read by then is left
+// out. An absent sender gets its notice when it is back.
 const (
 	TellGap = 2 * time.Hour
 	// MaxNews is how many messages one notice names at most.
@@ -42,8 +42,8 @@ func (n News) Notice() string {
 	return About(n.Message, n.Reason)
 }
 
-// AtOnce reports whether the sender is told even if it got a notice just before: it has said when it wants to hear, or it has
-// to ask another session.
+// AtOnce reports whether the sender gets the notice even if it just got another one: it has set a time itself, or it has to ask
+// another session.
 func (n News) AtOnce() bool { return n.Message.TellAfter > 0 || n.Reason == Ended }
 
 // GapOf returns how long after a notice the sender gets the next one, about these. For unread messages that ask for no answer

@@ -24,14 +24,14 @@ const KindSystem = mail.KindSystem
 const (
 	Unread  = "unread"  // nobody has read it for a time
 	Refused = "refused" // the client's person lets others not write to it
-	Expired = "expired" // nobody has read it before it expired
+	Expired = "expired" // it expired unread
 	Ended   = "ended"   // its receiver's session has ended
 )
 
 // EndedUnanswered is Ended for a question that its receiver has read.
 const EndedUnanswered = "ended-unanswered"
 
-// Reminder is the reason of a notice to who owes an answer. It is the only notice that rings.
+// Reminder is the reason of a notice to a session that owes an answer. Only this notice rings.
 const Reminder = "reminder"
 
 // Told is one notice to the sender of a message.
@@ -40,8 +40,8 @@ type Told struct {
 	At     time.Time `json:"at"` // UTC
 }
 
-// ID names the notice about a message for a reason. A mailbox takes an id of a sender once: so whoever tells the
-// sender a second time, after a kill or at the same moment, tells nothing.
+// ID makes the id of a notice about a message for a reason. A mailbox takes an id from a sender only once: so a second try, after a
+// kill or at the same moment, has no effect.
 func ID(reason string, parts ...string) string {
 	sum := digest.Sum256([]byte(reason + "\x00" + strings.Join(parts, "\x00")))
 	return mail.UUIDOf(8, [16]byte(sum[:16]))
@@ -51,7 +51,7 @@ func About(m mail.Message, reason string) string {
 	return ID(reason, sessions.Fold(m.From), m.FromSession, sessions.Fold(m.To), m.ID)
 }
 
-// SenderOf gives the row of a message's sender, nil when nobody has its alias any more.
+// SenderOf returns the row of a message's sender, or nil if no session has its alias any more.
 func SenderOf(reg *sessions.Registry, rows []registry.Row, m mail.Message) registry.Row {
 	return reg.Authors(rows).Of(m)
 }
@@ -69,14 +69,13 @@ func Tell(ctx context.Context, reg *sessions.Registry, rows []registry.Row, m ma
 	return Send(ctx, reg, to.SID(), mail.Message{To: to.Alias(), ID: About(m, reason), InReplyTo: about, Content: text}, reason)
 }
 
-// maxTold bounds of how many messages in one mailbox their sender is told: who does not read five does not read the sixth.
+// maxTold bounds the notices about messages in one mailbox to one sender: a sender that ignores five ignores the sixth.
 const maxTold = 5
 
-// Quota counts, by folded alias, of how many messages in a mailbox their senders were told.
+// Quota counts, by folded alias, the notices to each sender about messages in one mailbox.
 type Quota map[string]int
 
-// Take says whether the sender of a message is told of it, and counts that. What its sender does not want to hear of
-// counts for nothing.
+// Take reports whether to notify the sender of a message, and counts that. It does not count messages whose senders want no notice.
 func (q Quota) Take(m mail.Message) bool {
 	if !wantsNotice(m) {
 		return false
@@ -85,8 +84,8 @@ func (q Quota) Take(m mail.Message) bool {
 	return q[sessions.Fold(m.From)] <= maxTold
 }
 
-// TellDead tells the senders of dead letters of one mailbox, before those are gone from it: a kill in between costs a second
-// try. It stops nobody.
+// TellDead notifies the senders of dead letters of one mailbox, before those are removed from it: after a kill in between it is
+// done again. It only logs errors.
 func TellDead(ctx context.Context, reg *sessions.Registry, rows []registry.Row, told Quota, dead ...DeadLetter) {
 	var all []News
 	for _, d := range dead {
@@ -97,7 +96,7 @@ func TellDead(ctx context.Context, reg *sessions.Registry, rows []registry.Row, 
 	TellSenders(ctx, reg, rows, all)
 }
 
-// TellSenders tells senders at once what has become of messages, each in one notice. It stops nobody.
+// TellSenders notifies each sender at once, in one notice. It only logs errors.
 func TellSenders(ctx context.Context, reg *sessions.Registry, rows []registry.Row, all []News) {
 	bySender, order := map[string][]News{}, []registry.Row{}
 	for _, n := range all {
@@ -117,7 +116,7 @@ func TellSenders(ctx context.Context, reg *sessions.Registry, rows []registry.Ro
 	}
 }
 
-// Send delivers a message of c2c itself, unless the mailbox has had one with its id.
+// Send delivers a notice, unless the mailbox has had one with its id.
 func Send(ctx context.Context, reg *sessions.Registry, sid string, m mail.Message, reason string) error {
 	box, err := reg.Mailbox(sid)
 	if err != nil {
@@ -126,7 +125,7 @@ func Send(ctx context.Context, reg *sessions.Registry, sid string, m mail.Messag
 	m.From, m.FromSession, m.Kind, m.Deferrable = sessions.SystemAlias, sessions.SystemAlias, KindSystem, reason != Reminder
 	stored, err := box.Deliver(ctx, m)
 	if taken := new(inbox.IDTakenError); errors.As(err, &taken) {
-		return nil // in other words: it was told at another time
+		return nil // it was sent at another time, with other words
 	}
 	if err != nil {
 		return fmt.Errorf("tell session %q: %w", sid, err)
@@ -137,7 +136,7 @@ func Send(ctx context.Context, reg *sessions.Registry, sid string, m mail.Messag
 	return nil
 }
 
-// ToldOf finds what the sender of a message was told of it.
+// ToldOf finds the notices to the sender about a message.
 func ToldOf(ctx context.Context, reg *sessions.Registry, rows []registry.Row, m mail.Message) (all []Told, err error) {
 	to := SenderOf(reg, rows, m)
 	if to == nil {
@@ -172,7 +171,7 @@ func ToldOf(ctx context.Context, reg *sessions.Registry, rows []registry.Row, m 
 	return all, err
 }
 
-// Describe names a message to its sender: its first words, if they are kept, and its short id.
+// Describe describes a message to its sender: its first words, if they are kept, and its short id.
 func Describe(m mail.Message) string {
 	const most = 40
 	words := []rune(strings.Join(strings.Fields(m.Content), " "))
@@ -185,7 +184,7 @@ func Describe(m mail.Message) string {
 	return fmt.Sprintf("%q (%s)", mail.Visible(string(words), ""), mail.ShortID(m.ID))
 }
 
-// Span is a time in words, to the minute, or to the second below two minutes.
+// Span writes a duration to the minute, or below two minutes to the second.
 func Span(d time.Duration) string {
 	if d < 2*time.Minute {
 		return fmt.Sprintf("%d s", max(0, d.Round(time.Second)/time.Second))
@@ -201,7 +200,7 @@ func Span(d time.Duration) string {
 	}
 }
 
-// textUnread tells that a message was not read for so long.
+// textUnread is the notice that a message was not read for this long.
 func textUnread(s sessions.Session, m mail.Message, after time.Duration) string {
 	return fmt.Sprintf("%s has not read your message %s for %s.%s It still waits; c2c status %s tells more.",
 		s.Alias, Describe(m), Span(after), unreadWhy(s), mail.ShortID(m.ID))

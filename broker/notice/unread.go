@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	// TellAfter is how long a message may wait before its sender is told, unless the sender says otherwise.
+	// TellAfter is how long a message may wait before its sender gets a notice, unless the sender sets a time.
 	TellAfter = 30 * time.Minute
-	// tellQuiet and tellAbsent are how long, where its sender knows why: the receiver does not want to be disturbed, or was
-	// absent already when the message was sent, and the receipt said so.
+	// tellQuiet and tellAbsent replace TellAfter if the sender knows why it must wait: the receiver does not want to be disturbed,
+	// or was already absent when the message was sent, as the receipt said.
 	tellQuiet  = 4 * time.Hour
 	tellAbsent = 24 * time.Hour
 )
 
-// wantsNotice says whether the sender of a message wants to know that it was not read. Without a word of the sender's it does
-// not for a kind that only informs, and for one that need not be kept.
+// wantsNotice reports whether the sender of a message wants a notice if it is not read. Unless it sets a time, it wants none for a
+// kind that only informs, nor for an ephemeral message.
 func wantsNotice(m mail.Message) bool {
 	switch {
 	case m.From == sessions.SystemAlias || m.TellAfter < 0:
@@ -28,7 +28,7 @@ func wantsNotice(m mail.Message) bool {
 	return m.Kind != "ack" && m.Kind != "status" && m.Kind != KindSystem && !m.Ephemeral
 }
 
-// TellAfterOf is how long a message may wait before its sender is told.
+// TellAfterOf returns how long a message may wait before its sender gets a notice.
 func TellAfterOf(m mail.Message) time.Duration {
 	if m.TellAfter <= 0 {
 		return TellAfter
@@ -36,7 +36,7 @@ func TellAfterOf(m mail.Message) time.Duration {
 	return time.Duration(min(m.TellAfter, (1000*24*time.Hour).Seconds()) * float64(time.Second))
 }
 
-// UnreadAfter is how long it may wait before its sender is told that its receiver has not read it.
+// UnreadAfter returns how long it may wait, for this receiver, before its sender gets a notice.
 func UnreadAfter(s sessions.Session, m mail.Message) time.Duration {
 	switch {
 	case m.TellAfter > 0:
@@ -48,5 +48,5 @@ func UnreadAfter(s sessions.Session, m mail.Message) time.Duration {
 	return TellAfterOf(m)
 }
 
-// Unanswered is the reason when an answer has not come in time.
+// Unanswered is the reason if no answer has come in time.
 const Unanswered = "unanswered"

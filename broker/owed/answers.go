@@ -12,15 +12,15 @@ import (
 	"c2c/sessions/registry"
 )
 
-// answeredWithin: a message that a reader writes to the asker so soon after reading the question counts as the answer, even if it
-// does not say so. Models often write it with send.
+// answeredWithin is how soon after it reads a question a session must write to the asker so that any message counts as the answer.
+// Models often answer with send.
 const answeredWithin = 30 * time.Minute
 
 // asker is a session that waits for answers.
 type asker struct {
-	byID      map[string][]SessionKey // by the id of the message
-	bySession map[string]map[Key]bool // by session
-	since     float64                 // what was sent before answers nothing
+	byID      map[string][]SessionKey // by the id of the question
+	bySession map[string]map[Key]bool // by the session that owes the answer
+	since     float64                 // earlier messages cannot be answers
 }
 
 func (a *asker) add(sid string, d Record, now float64) {
@@ -32,7 +32,7 @@ func (a *asker) add(sid string, d Record, now float64) {
 	a.since = min(a.since, d.TS, now)
 }
 
-// AnswersTo finds the answers to records, by session, in the mailboxes of those who have asked. It reads each of these once.
+// AnswersTo finds the answers to records, by session, in the mailboxes of the askers. It reads each mailbox once.
 func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []registry.Row, bySession map[string][]Record) map[SessionKey]mail.Message {
 	authors := reg.Authors(rows)
 	askers := map[string]*asker{}
@@ -48,7 +48,7 @@ func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []registry.Row,
 	}
 	answers := map[SessionKey]mail.Message{}
 	for sid, a := range askers {
-		plain := map[string][]mail.Message{} // by the session that wrote them
+		plain := map[string][]mail.Message{} // by sender
 		for _, m := range mayAnswer(ctx, reg, authors, sid, a) {
 			if m.InReplyTo == "" {
 				if r := authors.Of(m); r != nil && a.bySession[r.SID()] != nil {
@@ -69,8 +69,8 @@ func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []registry.Row,
 	return answers
 }
 
-// mayAnswer gives the messages that may be answers, the newest first: those that say so, and those that a session which owes an
-// answer has written without saying which message they answer.
+// mayAnswer returns the messages that may be answers, newest first: those that name the message that they answer, and unnamed ones
+// from sessions that owe an answer.
 func mayAnswer(ctx context.Context, reg *sessions.Registry, authors sessions.Authors, sid string, a *asker) (msgs []mail.Message) {
 	ids := map[string]bool{}
 	for id := range a.byID {
@@ -99,8 +99,8 @@ func mayAnswer(ctx context.Context, reg *sessions.Registry, authors sessions.Aut
 	return msgs
 }
 
-// plainAnswers adds the answers of a session that do not say what they answer, msgs being what the session wrote to the asker, the newest
-// first.
+// plainAnswers adds those answers of a session that do not name the message that they answer. msgs are its messages to the asker,
+// newest first.
 func plainAnswers(ctx context.Context, reg *sessions.Registry, answerer string, records map[Key]bool, msgs []mail.Message, answers map[SessionKey]mail.Message) {
 	open := map[string]bool{}
 	for key := range records {
@@ -112,7 +112,7 @@ func plainAnswers(ctx context.Context, reg *sessions.Registry, answerer string, 
 		return
 	}
 	for key, at := range Observed(ctx, reg, answerer, open) {
-		for _, m := range msgs { // the first one behind the reading remains
+		for _, m := range msgs { // the first one after the reading remains
 			if sent := m.Time(); records[key] && open[key.ID] && !sent.Before(at) && sent.Before(at.Add(answeredWithin)) {
 				answers[SessionKey{answerer, key}] = m
 			}
@@ -120,8 +120,7 @@ func plainAnswers(ctx context.Context, reg *sessions.Registry, answerer string, 
 	}
 }
 
-// HasAnswer says whether a session has an answer to its message id from the right sender. An answer that a reader has in hand
-// counts, too.
+// HasAnswer reports whether a session has an answer to its message id from the right sender, leased ones included.
 func HasAnswer(ctx context.Context, reg *sessions.Registry, sid, id string, byRightSender func(mail.Message) bool) (bool, error) {
 	box, err := reg.Mailbox(sid)
 	if err != nil {
@@ -136,5 +135,5 @@ func HasAnswer(ctx context.Context, reg *sessions.Registry, sid, id string, byRi
 	return len(found) > 0, err
 }
 
-// OpenLook bounds how far back the questions of one writer, and its notices, are looked for.
+// OpenLook bounds how many messages are searched for one sender's questions, and for its notices.
 const OpenLook = 200

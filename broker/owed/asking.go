@@ -24,24 +24,24 @@ import (
 //	asking/<id of the question>   the session that asks, the session that is asked, and its alias, a line each; and, without the
 //	                              end of a line, which older versions would not take, until when it waits, in Unix seconds
 //
-// Whoever waits has the file locked. So the wait ends with its process, and not with a word that somebody would have to
-// take back. A process that is stopped keeps its lock: so nobody heeds a wait whose time is over. The files of those that were killed are removed by the next one who asks.
+// The waiting process holds a lock on the file. So the wait ends with the process, and needs no cleanup. A stopped process keeps
+// its lock, so other processes ignore a wait whose time is over. The next process that asks removes the files of killed ones.
 const (
 	AskingDir  = "asking"
 	askingLock = "lock" // held from the check for a circle until the new wait is recorded
 
-	// waitGrace is how much longer a wait is heeded than it may last: whoever waits takes the answer of the last moment.
+	// waitGrace is added to the end of a wait, so that the waiting process can still take an answer of the last moment.
 	waitGrace = 10 * time.Second
 )
 
-// Wait is a session that waits for an answer.
+// Wait is one wait of a session for an answer.
 type Wait struct {
-	question    string // its id; until it is sent another one
-	Asks, Asked string // sessions
+	question    string // its id; before the send it is a placeholder
+	Asks, Asked string // session ids
 	Alias       string // of the asked session
 }
 
-// CircleError says that the asked session waits for the asking one, directly or through others.
+// CircleError: the asked session waits for the asking one, directly or through others.
 type CircleError struct {
 	Asked    string   // alias
 	Through  []string // aliases of the others in between
@@ -57,7 +57,7 @@ func (e *CircleError) Error() string {
 		chain, mail.ShortID(e.Question))
 }
 
-// Awaits says whether a session waits for an answer of its sender to the question that a message answers.
+// Awaits reports whether a session waits for the sender of m to answer the question that m answers.
 func Awaits(reg *sessions.Registry, sid string, m mail.Message) bool {
 	if m.Kind == notice.KindSystem || !mail.IsUUID(m.InReplyTo) {
 		return false
@@ -71,7 +71,7 @@ func Awaits(reg *sessions.Registry, sid string, m mail.Message) bool {
 	return ok && w.Asks == sid && IsOf(reg, w.Asked, w.Alias, m)
 }
 
-// IsOf says whether a message was written by a session, or by the one that goes on with its work under its alias.
+// IsOf reports whether a message was written by a session, or by the session that continues its work under its alias.
 func IsOf(reg *sessions.Registry, sid, alias string, m mail.Message) bool {
 	rows, err := reg.ReadRegistry()
 	if err != nil {
@@ -82,7 +82,7 @@ func IsOf(reg *sessions.Registry, sid, alias string, m mail.Message) bool {
 	return r != nil && (r.SID() == sid || authors.Follows(r, sid, alias))
 }
 
-// readWait reads the file of a wait. ok is false when its process has ended, or waits longer than it may.
+// readWait reads the file of a wait. ok is false if its process has ended, or waits longer than it may.
 func readWait(dir *atomicfile.Dir, name string, now time.Time) (w Wait, ok bool) {
 	f, err := dir.Open(name, os.O_RDONLY)
 	if err != nil {
@@ -105,14 +105,14 @@ func readWait(dir *atomicfile.Dir, name string, now time.Time) (w Wait, ok bool)
 	return Wait{name, string(lines[0]), string(lines[1]), string(lines[2])}, true
 }
 
-// Asking is the file of this process, locked.
+// Asking is this process's own wait, with its locked file.
 type Asking struct {
 	dir  *atomicfile.Dir
 	name string
 	File *os.File
 }
 
-// StartWait begins to wait, unless the other one waits for this one.
+// StartWait begins a wait, unless the asked session waits for the asking one.
 func StartWait(ctx context.Context, reg *sessions.Registry, rows []registry.Row, w Wait) (a *Asking, err error) {
 	dir, err := reg.Dir().Sub(AskingDir, true)
 	if err != nil {
@@ -144,7 +144,7 @@ func StartWait(ctx context.Context, reg *sessions.Registry, rows []registry.Row,
 	return nil, errors.Join(err, dir.Close())
 }
 
-// waitsIn lists who waits, and removes what those have left that were killed. The caller holds the lock.
+// waitsIn lists the current waits, and removes files of killed processes. The caller holds the lock.
 func waitsIn(dir *atomicfile.Dir, now time.Time) (waits []Wait, err error) {
 	names, err := dir.Names()
 	for _, name := range names {
@@ -154,7 +154,7 @@ func waitsIn(dir *atomicfile.Dir, now time.Time) (waits []Wait, err error) {
 		if w, ok := readWait(dir, name, now); ok {
 			waits = append(waits, w)
 		} else if info, err := dir.Stat(name); err == nil && info.Mode().IsRegular() {
-			dir.Remove(name) // when it fails, the next one tries again
+			dir.Remove(name) // if this fails, the next process tries again
 		}
 	}
 	return waits, err
@@ -191,7 +191,7 @@ func checkCircle(rows []registry.Row, waits []Wait, asks, asked string) error {
 	return nil
 }
 
-// Begins says which question it waits for, and until when.
+// Begins records which question it waits for, and until when.
 func (a *Asking) Begins(question string, until time.Time) error {
 	if _, err := a.File.WriteString(strconv.FormatInt(until.Unix()+1, 10)); err != nil {
 		return err
@@ -203,7 +203,7 @@ func (a *Asking) Begins(question string, until time.Time) error {
 	return err
 }
 
-// End ends the wait. Its file is gone when that lasted too long.
+// End ends the wait. If it lasted too long, another process may have removed its file.
 func (a *Asking) End() error {
 	err := a.dir.Remove(a.name)
 	if errors.Is(err, fs.ErrNotExist) {

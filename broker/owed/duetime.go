@@ -6,17 +6,17 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Within which time a message that asks is to be answered, unless it says that itself.
+// The time for an answer to a message that asks, unless the message sets it.
 const (
 	blockingTime = 10 * time.Minute
 	urgentTime   = 30 * time.Minute
 	normalTime   = 4 * time.Hour
 )
 
-// NotAsked, as Due of a message, says that nobody owes an answer to it, whatever its kind: it is sent to many.
+// NotAsked, as Due of a message, means that no session owes an answer, whatever its kind: it is sent to many.
 const NotAsked = -1
 
-// DueOf is when an answer to a message is due that is sent now; 0: none is.
+// DueOf returns when the answer to a message sent now is due; 0: none is.
 func DueOf(m mail.Message, now time.Time) float64 {
 	switch {
 	case m.Due == NotAsked || !m.Asks():

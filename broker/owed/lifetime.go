@@ -8,7 +8,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// SetTTL sets for how long, from now on, a message is handed over.
+// SetTTL sets after what time, from now on, a message expires.
 func SetTTL(m *mail.Message, now time.Time, ttl string) error {
 	d, err := lifetime(ttl)
 	if err == nil {
@@ -17,7 +17,7 @@ func SetTTL(m *mail.Message, now time.Time, ttl string) error {
 	return err
 }
 
-// SetAnswerBy sets within which time, from now on, a message is to be answered.
+// SetAnswerBy sets within what time, from now on, a message must be answered.
 func SetAnswerBy(m *mail.Message, now time.Time, within string) error {
 	d, err := lifetime(within)
 	if err == nil {
@@ -26,7 +26,7 @@ func SetAnswerBy(m *mail.Message, now time.Time, within string) error {
 	return err
 }
 
-// SetTellAfter sets after which time the sender of a message is told that nobody has read it; it may be "never".
+// SetTellAfter sets after what time the sender of a message gets a notice that it is unread; it may be "never".
 func SetTellAfter(m *mail.Message, after string) error {
 	if after == "never" {
 		m.TellAfter = -1
@@ -40,7 +40,7 @@ func SetTellAfter(m *mail.Message, after string) error {
 	return nil
 }
 
-// maxLifetime bounds both.
+// maxLifetime bounds these times.
 const maxLifetime = 365 * 24 * time.Hour
 
 func lifetime(s string) (time.Duration, error) {

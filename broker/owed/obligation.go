@@ -14,8 +14,8 @@ import (
 	"c2c/wake"
 )
 
-// States of an obligation. Refused (the answer said that it cannot be done, reply --fail), Expired and Dead (nobody has read
-// the message) are states, too.
+// States of an obligation. Refused (the answer was that it cannot be done, reply --fail), Expired and Dead (the message was never
+// read) are states, too.
 const (
 	StillOpen  = "open"
 	Overdue    = "overdue"
@@ -38,13 +38,13 @@ type Wakes struct {
 	Result string    `json:"result,omitempty"` // of the last one
 }
 
-// SurfaceOf says whether mail wakes a session. If that is unknown, it says no.
+// SurfaceOf reports whether mail wakes a session. If that is unknown, the result is no.
 func SurfaceOf(reg *sessions.Registry, s sessions.Session) string {
 	support, _ := reg.Prober().Surface(s)
 	return cmp.Or(support, sessions.SurfaceDegraded)
 }
 
-// SessionKey names an obligation in a root.
+// SessionKey identifies an obligation in a root.
 type SessionKey struct {
 	SID string
 	Key

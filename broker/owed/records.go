@@ -19,8 +19,8 @@ import (
 	"c2c/sessions/registry"
 )
 
-// An answer may be due after its message was read, when the mailbox does not have the message any more. So a message that asks
-// for an answer (mail.Message.Owes), or has answer_by, has a record beside the mailbox of the asked session:
+// An answer may be due after its message was read, when it has left the mailbox. So a message that asks for an answer
+// (mail.Message.Owes), or has answer_by, has a record beside the mailbox of the asked session:
 //
 //	owed/<sid>.jsonl    a line each: the message, its content cut, or left out when it is ephemeral; of one that asks what has
 //	                    become of it, in the field "obligation"
@@ -44,7 +44,7 @@ const (
 	termsField = "obligation"
 )
 
-// Record is a record: a message that a session is to answer.
+// Record is a message that a session must answer.
 type Record struct {
 	mail.Message
 	terms
@@ -66,10 +66,10 @@ type terms struct {
 	ClosedAt   time.Time `json:"closed_at,omitzero"`
 	How        string    `json:"how,omitempty"`
 	Reply      string    `json:"reply,omitempty"`
-	Session    string    `json:"session_id,omitempty"` // who owed it; in ClosedFile alone
+	Session    string    `json:"session_id,omitempty"` // the session that owed it; only in ClosedFile
 }
 
-// New is the record of a message that was just stored.
+// New makes the record of a message that was just stored.
 func New(m mail.Message) Record {
 	m.Content, m.Extra = strings.ToValidUTF8(m.Content[:min(len(m.Content), owedCut)], ""), nil
 	if m.Ephemeral {
@@ -78,7 +78,7 @@ func New(m mail.Message) Record {
 	return Record{Message: m}
 }
 
-// parseRecord reads a line. The files are ours, but others may write there, too.
+// parseRecord reads a line. The files are ours, but other programs may write to them.
 func parseRecord(line []byte) (d Record) {
 	d.line = line
 	if err := json.Unmarshal(line, &d.Message); err != nil {
@@ -94,7 +94,7 @@ func parseRecord(line []byte) (d Record) {
 	return d
 }
 
-// Format is the line of a record.
+// Format returns the line of a record.
 func (d Record) Format() ([]byte, error) {
 	m := d.Message
 	if d.Owes() {
@@ -153,10 +153,10 @@ func Sessions(dir *atomicfile.Dir) (sids []string, err error) {
 	return sids, err
 }
 
-// errOwedFull: the session's file of records is full. Its mail is stored all the same.
+// errOwedFull: the session's file of records is full. Its mail is still stored.
 var errOwedFull = errors.New("too many messages wait for an answer of that session")
 
-// Add records that a session is to answer messages that are stored in its mailbox. repeated says that the records may exist
+// Add records that a session must answer messages that are stored in its mailbox. repeated means that the records may exist
 // already.
 func Add(ctx context.Context, reg *sessions.Registry, sid string, repeated bool, records ...Record) error {
 	if len(records) == 0 {
@@ -242,7 +242,7 @@ func Change(ctx context.Context, reg *sessions.Registry, dir *atomicfile.Dir, si
 			line := d.line
 			if any = any || changed || drop; changed && !drop {
 				if d.How != "" {
-					d.Session, d.Content = sid, "" // the archive keeps the words, as long as its person wants
+					d.Session, d.Content = sid, "" // the archive keeps the words, as long as its user wants
 				}
 				if line, err = d.Format(); err != nil {
 					return err
@@ -298,7 +298,7 @@ func turnClosed(dir *atomicfile.Dir) (err error) {
 		return err
 	}
 	if info, err := dir.Stat(ClosedFile); err != nil || info.Size() <= closedMax {
-		return err // another process has done it just now
+		return err // another process has renamed it just now
 	}
 	return dir.Rename(ClosedFile, ClosedOld)
 }
@@ -422,7 +422,7 @@ func AddMoved(ctx context.Context, reg *sessions.Registry, sid string, msgs []ma
 	}
 }
 
-// RecordAnswer closes what a session owed for the message that m answers, or records that it has said something.
+// RecordAnswer closes what a session owed for the message that m answers, or records that the session has announced an answer.
 func RecordAnswer(ctx context.Context, reg *sessions.Registry, sid string, to registry.Row, m mail.Message) error {
 	if m.InReplyTo == "" {
 		return nil
@@ -447,7 +447,7 @@ func RecordAnswer(ctx context.Context, reg *sessions.Registry, sid string, to re
 	})
 }
 
-// isAnswer reports whether a message is the answer, and not just a word that the answer will come.
+// isAnswer reports whether a message is the answer, and not just the announcement of one.
 func isAnswer(m mail.Message) bool {
 	switch m.Kind {
 	case "ack", "status", "question", notice.KindSystem:
@@ -456,7 +456,7 @@ func isAnswer(m mail.Message) bool {
 	return m.From != sessions.SystemAlias
 }
 
-// hasAnswer says whether a record is closed because an answer came.
+// hasAnswer reports whether an answer has closed the record.
 func (d Record) hasAnswer() bool { return d.How == Answered || d.How == notice.Refused }
 
 // Answered records an answer, or the announcement of one. A session that answers has read the message, even if nothing else

@@ -15,35 +15,35 @@ import (
 	"c2c/sessions"
 )
 
-// Stats counts the obligations of a root (SPEC-091, milestone 4): all open ones, and the closed ones whose records are still
-// kept, some thousands.
+// Stats counts the obligations of a root (SPEC-091, milestone 4): all open ones, and closed ones whose records are still kept, some
+// thousands.
 type Stats struct {
 	Root     string         `json:"root"`
 	Open     int            `json:"open"`
-	Overdue  int            `json:"overdue"` // of those that are open
-	Over     map[string]int `json:"over"`    // by how they have ended
+	Overdue  int            `json:"overdue"` // of the open ones
+	Over     map[string]int `json:"over"`    // by ending
 	Total    SurfaceStats   `json:"total"`
-	Surfaces []SurfaceStats `json:"surfaces"` // by surface_support of the session that was asked, when it was
+	Surfaces []SurfaceStats `json:"surfaces"` // by surface_support of the asked session at that time
 }
 
-// SurfaceStats are the counts and the latencies of obligations. Each count is of those before it, but Pushed: a session that
-// works reads without a ring.
+// SurfaceStats has the counts and the latencies of obligations. Each count is a part of the one before, except Pushed: a working
+// session reads without a ring.
 type SurfaceStats struct {
 	Surface      string `json:"surface_support,omitempty"`
 	Sent         int    `json:"sent"`
 	Pushed       int    `json:"pushed"`       // rung for
 	Observed     int    `json:"observed"`     // read
-	Acknowledged int    `json:"acknowledged"` // something was said to it
+	Acknowledged int    `json:"acknowledged"` // the receiver wrote something about it
 	Answered     int    `json:"answered"`
-	InTime       int    `json:"in_time"` // answered by then
+	InTime       int    `json:"in_time"` // answered before the deadline
 
-	Push    Latency `json:"push_seconds"` // of each since it was sent
+	Push    Latency `json:"push_seconds"` // each measured from the send
 	Observe Latency `json:"observe_seconds"`
 	Ack     Latency `json:"acknowledge_seconds"`
 	Answer  Latency `json:"answer_seconds"`
 }
 
-// Latency says how long something took, in seconds.
+// Latency summarizes durations, in seconds.
 type Latency struct {
 	Count int     `json:"count"`
 	P50   float64 `json:"p50"`
@@ -82,7 +82,7 @@ func ReadStats(ctx context.Context, reg *sessions.Registry) (Stats, error) {
 	return st, ctx.Err()
 }
 
-// addObserved adds to records when their messages were read, which is recorded only when somebody answers.
+// addObserved adds to records when their messages were read; a record gets that only with the answer.
 func addObserved(ctx context.Context, reg *sessions.Registry, sid string, records []Record) {
 	ids := map[string]bool{}
 	for _, d := range records {
@@ -101,7 +101,7 @@ func addObserved(ctx context.Context, reg *sessions.Registry, sid string, record
 	}
 }
 
-// counting adds obligations up by surface; "" has all.
+// counting adds up obligations by surface; "" has all.
 type counting struct{ by map[string]*surfaceCount }
 
 type surfaceCount struct {
@@ -125,7 +125,7 @@ func (s *surfaceCount) add(d Record) {
 			return
 		}
 		*count++
-		*all = append(*all, max(0, at.Sub(d.Time()).Round(time.Millisecond).Seconds())) // clocks are set back
+		*all = append(*all, max(0, at.Sub(d.Time()).Round(time.Millisecond).Seconds())) // clocks may be set back
 	}
 	took(&s.Pushed, &s.push, d.Wakes.RangAt)
 	took(&s.Observed, &s.observe, d.ObservedAt)
@@ -156,7 +156,7 @@ func (c counting) sum() (total SurfaceStats, surfaces []SurfaceStats) {
 	return total, surfaces
 }
 
-// latency sums up. A percentile is a value that was measured: the smallest that so many are not above.
+// latency summarizes durations. A percentile is a measured value: the smallest that this share of the values does not exceed.
 func latency(all []float64) (l Latency) {
 	if l.Count = len(all); l.Count == 0 {
 		return l
@@ -170,8 +170,8 @@ func latency(all []float64) (l Latency) {
 	return l
 }
 
-// Prometheus writes the statistics of several roots as Prometheus reads them (text format 0.0.4): each metric once, with the
-// root as a label. What is over is forgotten at some time, so nothing here is a counter.
+// Prometheus writes the statistics of several roots in the Prometheus text format 0.0.4: each metric once, with the root as a
+// label. Closed obligations are forgotten at some time, so none of the metrics is a counter.
 func Prometheus(w io.Writer, all ...Stats) error {
 	var text strings.Builder
 	if len(all) == 0 { // no root is open: a series that is absent can raise no alarm
@@ -246,7 +246,7 @@ func prometheusLatencies(text *strings.Builder, all []Stats) {
 	}
 }
 
-// label writes the value of a label: the format knows these three escapes, and no others.
+// label writes the value of a label. The format has only these three escapes.
 func label(value string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(strings.ToValidUTF8(value, "?")) + `"`
 }
