@@ -12,57 +12,56 @@ import (
 	"c2c/process/survive"
 )
 
-// ErrBehind says that a follower asks for updates that the hub does not have any more. It takes Now again and goes on there.
+// ErrBehind: a follower asks for updates that the hub no longer has. The follower must call Now again, and follow from there.
 var ErrBehind = errors.New("the updates behind that one are not kept")
 
-// What a Hub keeps for those who look.
+// Limits of what a Hub keeps for its followers.
 const (
-	hubMails   = 500      // the newest messages
-	hubContent = 16 << 10 // bytes of each
+	hubMails   = 500      // newest messages
+	hubContent = 16 << 10 // bytes of the content of each
 	hubRing    = 1024     // updates
-	hubBytes   = 8 << 20  // of the updates together, about
+	hubBytes   = 8 << 20  // about the bytes of all updates
 
-	hubAgain = time.Second // until it looks again when it could not
+	hubAgain = time.Second // time until the next look after a failed one
 )
 
-// Numbered is an update, and how many were before it. The events have no contents: those are in Mails.
+// Numbered is an update with its number. Its events have no contents: Mails has them.
 type Numbered struct {
 	N uint64
 	Update
-	Mails []Mail // those that are new or have another state now
+	Mails []Mail // new messages, and those with a new state
 }
 
-// Snapshot is how things are after the update N of an epoch.
+// Snapshot is the state after update N of an epoch.
 type Snapshot struct {
-	Epoch    string // another one when the hub is another one: its numbers mean nothing to this one
+	Epoch    string // another hub has another epoch, and its numbers do not apply
 	N        uint64
 	Sessions []Session
-	Mails    []Mail // the oldest first
+	Mails    []Mail // oldest first
 }
 
-// Hub is one View for many who look. It looks at the root from the first time that somebody asks. Any goroutine may use it.
+// Hub shares one View among many followers. It looks at the root from the first call on. Any goroutine may use it.
 //
-// What it keeps is bounded. A follower takes its updates when it likes, and nobody waits for it: one that is too slow is told
-// so (ErrBehind).
+// It keeps a bounded number of updates. It does not wait for a follower: one that is too slow gets ErrBehind.
 type Hub struct {
 	cfg    Config
 	epoch  string
 	asked  sync.Once
-	wanted chan struct{} // closed when somebody has asked
+	wanted chan struct{} // closed at the first call
 
 	mu       sync.Mutex
-	turn     chan struct{} // closed when something below has changed, and replaced
-	n        uint64        // 0: it has not looked yet
+	turn     chan struct{} // closed and replaced when something below has changed
+	n        uint64        // number of the last update; 0: no look yet
 	began    bool          // the View has made its first look
 	sessions []Session
 	mails    *Mails
-	ring     []Numbered // the last of them is n, unless a View has just begun
-	size     int        // of ring
-	failed   error      // why nobody looks at present
-	ended    error      // why nobody looks ever again
+	ring     []Numbered // the last one has number n, unless a View has just begun
+	size     int        // about the bytes of ring
+	failed   error      // why there are no looks at present
+	ended    error      // why there will be no looks any more
 }
 
-// NewHub makes a hub. Backlog of the Config means nothing: it is as much as a hub keeps.
+// NewHub makes a hub. It ignores the Backlog of cfg, and takes as much as a hub keeps.
 func NewHub(cfg Config) *Hub {
 	cfg.Backlog = hubMails
 	return &Hub{cfg: cfg, epoch: rand.Text(), wanted: make(chan struct{}), turn: make(chan struct{}), mails: NewMails(hubMails, hubContent)}
@@ -70,8 +69,8 @@ func NewHub(cfg Config) *Hub {
 
 var errEnded = errors.New("nobody looks at the root any more")
 
-// Run looks at the root until ctx ends or the root is replaced, which is ErrReplaced. Its caller waits for it. When it panics,
-// whoever asks is told so until it is run again.
+// Run looks at the root until ctx ends, or until the root is replaced, which returns ErrReplaced. If it panics, all calls return an
+// error until it is run again.
 func (h *Hub) Run(ctx context.Context) error {
 	defer func() {
 		if p := recover(); p != nil {
@@ -106,7 +105,7 @@ func (h *Hub) Run(ctx context.Context) error {
 	}
 }
 
-// change does something with the lock, and tells who waits.
+// change runs do under the lock, and wakes the waiting followers.
 func (h *Hub) change(do func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -115,12 +114,12 @@ func (h *Hub) change(do func()) {
 	h.turn = make(chan struct{})
 }
 
-// take keeps an update. The first one of a View is all that there is: who had an older one takes a Snapshot.
+// take keeps an update. The first one of a View is the whole state: followers of an older View must take a Snapshot.
 func (h *Hub) take(u Update) {
 	h.n++
 	if u.Sessions != nil {
 		h.sessions = u.Sessions
-		for i := range h.ring { // a follower needs the newest list alone
+		for i := range h.ring { // a follower needs only the newest list
 			h.size -= len(h.ring[i].Sessions) * sessionSize
 			h.ring[i].Sessions = nil
 		}
@@ -147,7 +146,7 @@ func (h *Hub) take(u Update) {
 	}
 }
 
-// About how many bytes a session, an event and a message take, without its content.
+// About how many bytes a session, an event, and a message without content take.
 const (
 	sessionSize = 1 << 10
 	eventSize   = 512
@@ -162,7 +161,7 @@ func (n Numbered) size() int {
 	return sum
 }
 
-// Now gives how things are, after the first look. The error says why nobody can look: there may be none when one asks again.
+// Now returns the state, after the first look. If there are no looks at present it returns the reason; a later call may succeed.
 func (h *Hub) Now(ctx context.Context) (Snapshot, error) {
 	h.want()
 	for {
@@ -184,7 +183,7 @@ func (h *Hub) Now(ctx context.Context) (Snapshot, error) {
 	}
 }
 
-// snapshot is called with the lock.
+// snapshot needs the lock.
 func (h *Hub) snapshot() Snapshot {
 	s := Snapshot{Epoch: h.epoch, N: h.n, Sessions: slices.Clone(h.sessions)}
 	for _, m := range h.mails.All() {
@@ -193,8 +192,8 @@ func (h *Hub) snapshot() Snapshot {
 	return s
 }
 
-// Follow tells each update behind a number, in order, until ctx ends or tell fails. It is ErrBehind when the next one is not
-// kept, and ErrReplaced when the root is another one now. What tell is given is shared with others: it must not be changed.
+// Follow calls tell with each update after a number, in order, until ctx ends or tell fails. It returns ErrBehind if the next one
+// is not kept, and ErrReplaced if the root was replaced. tell must not change its argument, which is shared.
 func (h *Hub) Follow(ctx context.Context, after uint64, tell func(Numbered) error) error {
 	h.want()
 	for {
@@ -220,7 +219,7 @@ func (h *Hub) Follow(ctx context.Context, after uint64, tell func(Numbered) erro
 	}
 }
 
-// behind gives the next update, or else what to wait for.
+// behind returns the next update, or else a channel to wait for.
 func (h *Hub) behind(after uint64) (next Numbered, turn chan struct{}, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

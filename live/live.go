@@ -1,13 +1,10 @@
-// Package live shows a root as it changes: its sessions, the mail that waits for them, and what becomes of each
-// message.
+// Package live shows a root as it changes: its sessions, their waiting mail, and what becomes of each message.
 //
-// It reads files only, with one kernel watch, and does nothing while nothing happens. It takes no lock and writes
-// nothing, so watching hands no message over and marks none as read. Where the system has no watch left, it looks
-// once a second.
+// It reads files only, with one kernel watch, and sleeps while nothing changes. It takes no lock and writes nothing, so watching
+// neither hands a message over nor marks it as read. If the system has no watch left, it polls once a second.
 //
-// Each message appears once as Stored, in the order in which its sender sent it, even when its receiver has read it
-// before this package could look. The exception is an ephemeral message that was read as quickly: no file has it
-// then.
+// Each message appears once as Stored, in the order in which its sender sent it, even if it was read before this package could
+// look. The exception is an ephemeral message that was read that fast: then no file has it.
 package live
 
 import (
@@ -32,39 +29,39 @@ import (
 	"c2c/wake/watch"
 )
 
-// ErrReplaced says that the root was removed or made anew. A new View begins again.
+// ErrReplaced: the root was removed or replaced. Make a new View.
 var ErrReplaced = errors.New("the root was made anew")
 
-// What an Event tells.
+// Kinds of events.
 const (
 	Stored  = "stored"  // a message is on the disk
-	Handed  = "handed"  // a reader has it in hand
-	Back    = "back"    // the reader gave it back, or has ended: it waits again
-	Read    = "read"    // it was handed over in full
+	Handed  = "handed"  // a reader has leased it
+	Back    = "back"    // its reader released it, or has ended: it waits again
+	Read    = "read"    // it was handed over
 	Answers = "answers" // the model of a session has answered
 	Dead    = "dead"    // it is a dead letter now
-	Drained = "drained" // nothing waits in a mailbox any more
+	Drained = "drained" // no mail waits in a mailbox any more
 	Rung    = "rung"    // a session was woken
-	NotRung = "unrung"  // a session was not woken; Ring says why
+	NotRung = "unrung"  // a session was not woken; see Ring
 	Came    = "came"    // a session is registered, or its client is back
 	Went    = "went"    // a session is not registered any more, or its client has ended
 	Changed = "changed" // something else of a session, see Session
 	Removed = "removed" // a mailbox was removed
-	Damaged = "damaged" // a file cannot be read, or not all of it; see Why
+	Damaged = "damaged" // a file is unreadable, or a part of it; see Why
 )
 
-// Event is one thing that has happened.
+// Event is one event.
 type Event struct {
 	What      string
 	At        time.Time
-	SessionID string // whose mailbox it is, or who came, went, was rung
+	SessionID string // the owner of the mailbox, or the session that came, went, was rung
 	Alias     string // of that session
-	Before    bool   // it had happened before the view began
+	Before    bool   // it happened before the view began
 
-	Fingerprint mail.Fingerprint // which message
-	Message     mail.Message     // has its content when Stored, Read or Dead
+	Fingerprint mail.Fingerprint // identifies the message
+	Message     mail.Message     // has its content if Stored, Read or Dead
 	By          string           // the reader
-	Awaits      bool             // of Read: the model has not answered since, and its answer will be told
+	Awaits      bool             // for Read: the model has not answered since; an Answers event will follow
 	Ring        wake.Ring
 	Why         string
 }
@@ -72,30 +69,31 @@ type Event struct {
 // Session is one session. Count and LastRead are as new as the events.
 type Session struct {
 	sessions.Listed
-	Handed int // messages that readers have in hand
+	Handed int // messages that readers have leased
 }
 
-// Update is what has changed.
+// Update is one step of changes.
 type Update struct {
 	Events   []Event
 	Sessions []Session // all of them, in the order of the registry; nil: no change
 }
 
-// Config is what a View needs.
+// Config is what the caller of New passes in.
 type Config struct {
 	Broker *broker.Broker
-	// Backlog is how many of the newest messages from before are told first.
+	// Backlog is how many of the newest earlier messages are reported first.
 	Backlog int
 	Now     func() time.Time // nil: time.Now
 }
 
-// The list of sessions may be behind for listGap, or listShare times as long as it takes to make: all their files are read.
+// The list of sessions may be out of date for listGap, or listShare times as long as it takes to make, because that reads the files
+// of all.
 const (
 	listGap   = 200 * time.Millisecond
 	listShare = 10
 )
 
-// maxDone bounds what is remembered of messages that are in no mailbox any more.
+// maxDone bounds how many messages that have left the mailboxes are remembered.
 const maxDone = 8192
 
 // View follows a root. One goroutine uses it.
@@ -107,24 +105,24 @@ type View struct {
 	boxes    map[string]*inbox.Observer
 	awaits   map[string]awaited // by session
 	sessions []Session
-	nextList time.Time // not before
-	stale    bool      // the list is
-	soon     bool      // a directory was removed; the root may follow, and nothing tells of that while we have it open
+	nextList time.Time // earliest time of the next list
+	stale    bool      // the list is out of date
+	soon     bool      // a directory was removed; the root may be next, and as we have it open no event would report that
 	dead     map[mail.Fingerprint]bool
 	begun    bool
 
-	done    map[mail.Fingerprint]bool // of the last messages that left a mailbox
-	order   []mail.Fingerprint        // of done
+	done    map[mail.Fingerprint]bool // the latest messages that left a mailbox
+	order   []mail.Fingerprint        // the order of done
 	pending []pending
 }
 
-// pending is an event that is not told yet.
+// pending is an event that was not reported yet.
 type pending struct {
 	Event
-	held bool // by the look before
+	held bool // the previous look held it back
 }
 
-// New follows a root from now on.
+// New makes a view of a root from now on.
 func New(cfg Config) *View {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -132,7 +130,7 @@ func New(cfg Config) *View {
 	return &View{cfg: cfg, b: cfg.Broker, boxes: map[string]*inbox.Observer{}, awaits: map[string]awaited{}, dead: map[mail.Fingerprint]bool{}, done: map[mail.Fingerprint]bool{}}
 }
 
-// Run tells what there is, and then what changes, until ctx ends or tell fails. The first update comes at once.
+// Run reports the present state and then the changes, until ctx ends or tell fails. It calls tell at once with the first update.
 func (v *View) Run(ctx context.Context, tell func(Update) error) error {
 	v.files = watch.NewFiles()
 	defer v.files.Close()
@@ -158,7 +156,7 @@ func (v *View) Run(ctx context.Context, tell func(Update) error) error {
 	}
 }
 
-// wait returns when there may be something to see. With all it is time to look at everything.
+// wait returns when there may be a change. all means that it is time to look at everything.
 func (v *View) wait(ctx context.Context) (all bool, err error) {
 	if len(v.pending) > 0 {
 		return false, nil
@@ -187,12 +185,12 @@ func (v *View) wait(ctx context.Context) (all bool, err error) {
 	return all, err
 }
 
-// look finds what has changed since the last look.
+// look finds the changes since the previous look.
 func (v *View) look(ctx context.Context, all bool) (u Update, err error) {
 	began := v.cfg.Now()
 	changed, lost := v.files.Take()
 	all = all || lost
-	for _, dir := range []string{"archive", "sessions"} { // which may not be there yet
+	for _, dir := range []string{"archive", "sessions"} { // they may not exist yet
 		v.watch(dir)
 	}
 	boxes, answers, list, dead := v.sort(changed)
@@ -203,7 +201,7 @@ func (v *View) look(ctx context.Context, all bool) (u Update, err error) {
 		list, dead, v.soon = true, true, false
 		answers = slices.Collect(maps.Keys(v.awaits))
 	}
-	// The list first: an event of a mailbox names its alias.
+	// The list goes first: events of a mailbox have its alias.
 	v.stale = v.stale || list
 	before := slices.Clone(v.sessions)
 	if v.stale && (!v.begun || all || !time.Now().Before(v.nextList)) {
@@ -244,7 +242,7 @@ func (v *View) watch(dir string) {
 	}
 }
 
-// sort says what the files that were closed belong to.
+// sort groups the closed files by what they belong to.
 func (v *View) sort(changed map[string]bool) (boxes map[string]bool, answers []string, list, dead bool) {
 	boxes = map[string]bool{}
 	for path := range changed {
@@ -264,7 +262,7 @@ func (v *View) sort(changed map[string]bool) (boxes map[string]bool, answers []s
 			}
 		case dir == v.b.Root(), dir == filepath.Join(v.b.Root(), "sessions"):
 			list = true
-		case !strings.HasPrefix(dir, v.b.Root()+"/"): // of a client, which may still put the file in its place
+		case !strings.HasPrefix(dir, v.b.Root()+"/"): // a client's file, which the client may not have renamed into place yet
 			list, v.nextList = true, later(v.nextList, time.Now().Add(listGap))
 		case filepath.Base(dir) == "archive":
 			if sid, ok := cut(name, ".lock", ".jsonl"); ok {
@@ -279,10 +277,10 @@ func (v *View) sort(changed map[string]bool) (boxes map[string]bool, answers []s
 	return boxes, answers, list, dead
 }
 
-// awaited is when a session was handed mail last that its model is still to answer, and its last answer that was told.
+// awaited has the time of the latest mail that a session's model must still answer, and the latest answer that was reported.
 type awaited struct{ handed, told time.Time }
 
-// answers tells of sessions whose model has answered what they were handed.
+// answers reports sessions whose model has answered their mail.
 func (v *View) answers(sids []string) {
 	for _, sid := range sids {
 		is, awaits := v.awaits[sid]
@@ -290,7 +288,7 @@ func (v *View) answers(sids []string) {
 			continue
 		}
 		last, told := turns.LastAnswer(v.b.Registry, sid)
-		if !told { // nothing will tell any more
+		if !told { // no later event will report it
 			last = v.cfg.Now()
 		}
 		if last.After(is.told) {
@@ -303,7 +301,7 @@ func (v *View) answers(sids []string) {
 	}
 }
 
-// read makes e tell that a message was handed over in full at that time.
+// read turns e into the event that a message was handed over at that time.
 func (v *View) read(e Event, at time.Time) Event {
 	e.What, e.At = Read, at
 	if e.Awaits = turns.Unanswered(v.b.Registry, e.SessionID, e.By, at); e.Awaits {
@@ -320,7 +318,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// cut takes one of the suffixes off.
+// cut removes one of the suffixes.
 func cut(name string, suffixes ...string) (stem string, ok bool) {
 	for _, suffix := range suffixes {
 		if stem, ok = strings.CutSuffix(name, suffix); ok {
@@ -330,7 +328,7 @@ func cut(name string, suffixes ...string) (stem string, ok bool) {
 	return "", false
 }
 
-// mailboxes lists those that have files, and forgets those that have none any more.
+// mailboxes lists the mailboxes that have files, and forgets the others.
 func (v *View) mailboxes() (map[string]bool, error) {
 	there, err := inbox.Sessions(v.b.Dir())
 	if err != nil {
@@ -345,13 +343,13 @@ func (v *View) mailboxes() (map[string]bool, error) {
 	return there, nil
 }
 
-// lookInto reads what is new in a mailbox. What cannot be read is told, and the others go on.
+// lookInto reads the changes in a mailbox. It reports one that it cannot read, and the caller goes on with the others.
 func (v *View) lookInto(sid string) {
 	box, known := v.boxes[sid]
 	if !known {
 		m, err := v.b.Mailbox(sid)
 		if err != nil {
-			return // it is no name of a session
+			return // it is not a valid session id
 		}
 		box = m.Observe(v.begun)
 		v.boxes[sid] = box
@@ -368,11 +366,11 @@ func (v *View) lookInto(sid string) {
 	}
 	if now, inHand, _ := box.Counts(); queued+handed > 0 && now+inHand == 0 {
 		v.event(Event{What: Drained, SessionID: sid, At: v.cfg.Now()})
-		v.stale = true // whether mail is still to be moved there is in the list
+		v.stale = true // the list shows whether mail must still be moved there
 	}
 }
 
-// step makes events of what has become of a message.
+// step makes events from a change in the state of a message.
 func (v *View) step(sid string, s inbox.Step) {
 	e := Event{At: s.At, SessionID: sid, Fingerprint: s.Fingerprint, Message: s.Message, By: s.By, Why: s.Why, Before: !v.begun}
 	if s.What == inbox.Damaged {
@@ -385,7 +383,7 @@ func (v *View) step(sid string, s inbox.Step) {
 		stored := e
 		stored.What, stored.By, stored.At = Stored, "", s.Message.Time()
 		if s.Message.TS == 0 {
-			stored.At = v.cfg.Now() // the original's tools give no time
+			stored.At = v.cfg.Now() // the original's tools write no time
 		}
 		v.event(stored)
 	}
@@ -403,7 +401,7 @@ func (v *View) step(sid string, s inbox.Step) {
 			return
 		}
 		e.At = v.cfg.Now()
-	case inbox.Gone: // moved, or swept: the other mailbox, or the dead letters, tell of it
+	case inbox.Gone: // moved or swept: the other mailbox or the dead letters report it
 		v.forget(s.Fingerprint)
 		if e.What, e.At = Read, v.cfg.Now(); !s.Message.Ephemeral || moved {
 			return
@@ -412,7 +410,7 @@ func (v *View) step(sid string, s inbox.Step) {
 	v.event(e)
 }
 
-// isElsewhere says whether the message was told of, because another mailbox had it. What has no id may come twice.
+// isElsewhere reports whether the message was reported before, from another mailbox. A message without an id may be reported twice.
 func (v *View) isElsewhere(sid string, s inbox.Step) bool {
 	if s.Message.IsUnnamed() {
 		return false
@@ -428,7 +426,7 @@ func (v *View) isElsewhere(sid string, s inbox.Step) bool {
 	return false
 }
 
-// forget remembers for a while that a message was told of, which is in no mailbox any more.
+// forget keeps for a while that a message was reported which is in no mailbox any more.
 func (v *View) forget(t mail.Fingerprint) {
 	if v.done[t] {
 		return
@@ -442,8 +440,8 @@ func (v *View) forget(t mail.Fingerprint) {
 
 func (v *View) event(e Event) { v.pending = append(v.pending, pending{Event: e}) }
 
-// due takes the events that may be told. A message that was sent since the look began waits for the next look, which begins
-// at once: an earlier message of its sender may have come to a mailbox that was looked into before.
+// due returns the events to report now. A message that was sent since the look began waits for the next look, which begins at once:
+// an earlier message from its sender may have come to a mailbox after we looked there.
 func (v *View) due(began time.Time) (due []Event) {
 	var later []pending
 	held := map[mail.Fingerprint]bool{}
@@ -465,7 +463,7 @@ func (v *View) due(began time.Time) (due []Event) {
 	return due
 }
 
-// inOrder puts the messages first, in the order in which they were sent, and leaves the rest in its order.
+// inOrder puts the messages first, in the order of sending, and keeps the order of the rest.
 func inOrder(events []Event) {
 	var messages []Event
 	for _, e := range events {

@@ -8,43 +8,43 @@ import (
 	"c2c/sessions"
 )
 
-// Mail is a message and what has become of it.
+// Mail is a message and its state.
 type Mail struct {
-	mail.Message        // of a long content the beginning, and no large fields of other programs
-	Cut          bool   // it has more
-	SessionID    string // whose mailbox it is in
+	mail.Message        // with only the beginning of a long content, and no large fields of other programs
+	Cut          bool   // its content was cut
+	SessionID    string // the owner of the mailbox in which it is
 	Key          mail.Fingerprint
 
 	State string // Queued, Rung, Handed, Read or Dead of package broker
 	At    time.Time
 	By    string // the reader
-	Why   string // of a dead letter
+	Why   string // for a dead letter
 
-	awaits bool // its state is Handed until the model answers
+	awaits bool // its state stays Handed until the model answers
 }
 
-// Mails makes of events the newest messages, each with its state. One goroutine uses it.
+// Mails keeps the newest messages from events, each with its state. One goroutine uses it.
 type Mails struct {
 	most, room int
 	all        []*Mail
 	byKey      map[mail.Fingerprint]*Mail
 }
 
-// NewMails keeps so many messages, and so many bytes of the content of each.
+// NewMails makes a Mails for this number of messages, with this many bytes of the content of each.
 func NewMails(most, room int) *Mails {
 	return &Mails{most: most, room: room, byKey: map[mail.Fingerprint]*Mail{}}
 }
 
-// All are the messages, in the order in which they were told.
+// All returns the messages, in the order of their events.
 func (m *Mails) All() []*Mail { return m.all }
 
-// Known is the message with that key, or nil.
+// Known returns the message with that key, or nil.
 func (m *Mails) Known(key mail.Fingerprint) *Mail { return m.byKey[key] }
 
-// stateOf is the state of a message after an event.
+// stateOf has the state of a message after an event.
 var stateOf = map[string]string{Handed: sessions.Handed, Back: sessions.Queued, Dead: sessions.Dead}
 
-// Add takes events in, in their order, and gives the messages that are new or have another state now, each of them once.
+// Add takes events in order, and returns the messages that are new or have a new state, each of them once.
 func (m *Mails) Add(events []Event) (changed []*Mail) {
 	seen := map[*Mail]bool{}
 	change := func(one *Mail) {
@@ -108,7 +108,7 @@ func (m *Mails) store(e Event) *Mail {
 	return one
 }
 
-// ringsAt says whether a ring at that time can have told of the message: not one that was sent later, or was kept back then.
+// ringsAt reports whether a ring then may have been for the message: it was not if that was sent later, or held back.
 func (m *Mail) ringsAt(at time.Time) bool {
 	return !at.Before(m.Time()) && !at.Before(mail.FromSeconds(m.OpensAt()))
 }

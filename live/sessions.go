@@ -15,7 +15,7 @@ import (
 	"c2c/wake"
 )
 
-// list reads all sessions anew, and tells who came, went, was rung or has changed.
+// list reads all sessions anew, and reports which came, went, were rung or have changed.
 func (v *View) list(ctx context.Context) error {
 	began := time.Now()
 	rows, err := v.b.List(ctx)
@@ -33,7 +33,7 @@ func (v *View) list(ctx context.Context) error {
 		delete(before, row.ID)
 		v.sessions = append(v.sessions, Session{row, old.Handed})
 		if row.Now.Dir != "" {
-			v.files.Watch(row.Now.Dir) // when that fails, the list is a minute behind
+			v.files.Watch(row.Now.Dir) // if this fails, the list is up to a minute late
 		}
 		if !v.begun {
 			continue
@@ -51,9 +51,9 @@ func (v *View) list(ctx context.Context) error {
 	return nil
 }
 
-// change names the event for what has changed of a session; "" when nothing did.
+// change returns the event for a change in a session, or "" if nothing has changed.
 func change(old, now sessions.Listed, known bool) string {
-	for _, l := range []*sessions.Listed{&old, &now} { // the mail has events of its own
+	for _, l := range []*sessions.Listed{&old, &now} { // mail has events of its own
 		l.Waiting, l.Count, l.Oldest, l.LastRead, l.LastRing = false, 0, time.Time{}, time.Time{}, wake.Ring{}
 	}
 	switch {
@@ -78,7 +78,7 @@ func (v *View) ring(row sessions.Listed) {
 	v.event(e)
 }
 
-// count says of each session what is in its mailbox.
+// count sets for each session how much mail it has.
 func (v *View) count() {
 	for i := range v.sessions {
 		if box := v.boxes[v.sessions[i].ID]; box != nil {
@@ -89,7 +89,7 @@ func (v *View) count() {
 	}
 }
 
-// deadLetters tells of those that are new in their file.
+// deadLetters reports new dead letters.
 func (v *View) deadLetters(ctx context.Context) error {
 	all, err := notice.DeadLetters(ctx, v.b.Registry, 0)
 	if err != nil {
@@ -109,10 +109,10 @@ func (v *View) deadLetters(ctx context.Context) error {
 	return nil
 }
 
-// backlog keeps of what was there before the newest messages, those that were read among them.
+// backlog keeps only the newest of the earlier messages, read ones included.
 func (v *View) backlog(ctx context.Context) error {
 	events := map[mail.Fingerprint][]Event{}
-	var found, kept []Event // Stored; anything but a message
+	var found, kept []Event // found: Stored events; kept: all other events
 	add := func(e Event) {
 		if e.What == Stored && events[e.Fingerprint] == nil {
 			found = append(found, e)
@@ -130,7 +130,7 @@ func (v *View) backlog(ctx context.Context) error {
 		if err := v.history(ctx, func(sid string, r archive.Record) {
 			e := Event{What: Stored, At: r.Time(), SessionID: sid, Before: true, Fingerprint: r.Fingerprint(), Message: r.Message}
 			if events[e.Fingerprint] != nil {
-				return // a message of its own when it has no id, and then it is one of many
+				return // without an id it counts as another message, one of many
 			}
 			add(e)
 			e.By = r.DrainedBy
@@ -151,8 +151,8 @@ func (v *View) backlog(ctx context.Context) error {
 	return nil
 }
 
-// history gives the newest messages that were read. It begins with the mailbox that has changed last, and ends when the next
-// ones can have nothing as new.
+// history returns the newest messages that were read. It begins with the mailbox that has changed last, and stops when the
+// remaining ones cannot have newer ones.
 func (v *View) history(ctx context.Context, f func(sid string, r archive.Record)) error {
 	type used struct {
 		sid  string
@@ -169,7 +169,7 @@ func (v *View) history(ctx context.Context, f func(sid string, r archive.Record)
 	sort.Slice(boxes, func(i, j int) bool {
 		return cmp.Or(boxes[j].last.Compare(boxes[i].last), cmp.Compare(boxes[i].sid, boxes[j].sid)) < 0
 	})
-	var newest []float64 // when they were read
+	var newest []float64 // the times when they were read
 	for _, box := range boxes {
 		if len(newest) == v.cfg.Backlog && mail.Seconds(box.last) < newest[0] {
 			break
