@@ -3,8 +3,6 @@ package project
 import (
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 )
 
@@ -38,6 +36,5 @@ func RootsIn(state string) (all []Root) {
 			all = append(all, Root{path, names[e.Name()]})
 		}
 	}
-	slices.SortFunc(all, func(a, b Root) int { return strings.Compare(a.Path, b.Path) })
 	return all
 }

@@ -12,75 +12,79 @@ import (
 // Suite has the tests that every carrier must pass: two hosts exchange mail, whatever the carrier does to packets. join gives each
 // host a Carrier, which Start runs and Stop ends, several times.
 func Suite(t *testing.T, join func(t *testing.T, all ...*Host)) {
-	two := func(t *testing.T) (a, b *Host) {
-		a, b = NewHost(t, "laptop"), NewHost(t, "devbox")
-		Pair(a, b)
-		join(t, a, b)
-		return a, b
+	for name, test := range map[string]func(t *testing.T, a, b *Host){
+		"both ways": bothWays, "killed at any step": killedAtAnyStep, "one is away": oneIsAway, "large bodies": largeBodies,
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, b := NewHost(t, "laptop"), NewHost(t, "devbox")
+			Pair(a, b)
+			join(t, a, b)
+			test(t, a, b)
+		})
 	}
-	t.Run("both ways", func(t *testing.T) {
-		a, b := two(t)
-		a.Start()
-		b.Start()
-		a.SendMany("devbox", "ash", "birch", 0, 1000)
-		b.SendMany("laptop", "oak", "cedar", 0, 1000)
-		Await(t, a, b, func() bool { return a.Drained("devbox") && b.Drained("laptop") })
-		a.Stop()
-		b.Stop()
-		b.CheckOnce("birch", "ash", 1000)
-		a.CheckOnce("cedar", "oak", 1000)
-	})
-	t.Run("killed at any step", func(t *testing.T) {
-		a, b := two(t)
-		a.Start()
-		b.Start()
-		for n := range 20 {
-			a.SendMany("devbox", "ash", "birch", n*100, (n+1)*100)
-			h := []*Host{a, b}[n%2]
-			h.KillAfter(n / 2)
-			Await(t, a, b, func() bool { return h.Killed() || a.Drained("devbox") })
-			h.Stop()
-			h.KillAfter(-1)
-			h.Start()
-		}
-		Await(t, a, b, func() bool { return a.Drained("devbox") })
-		a.Stop()
-		b.Stop()
-		b.CheckOnce("birch", "ash", 2000)
-	})
-	t.Run("one is away", func(t *testing.T) {
-		a, b := two(t)
-		a.Start()
-		a.SendMany("devbox", "ash", "birch", 0, 500)
-		b.Start()
-		Await(t, a, b, func() bool { return a.Drained("devbox") })
-		b.Stop()
-		a.SendMany("devbox", "ash", "birch", 500, 1000)
-		b.Start()
-		Await(t, a, b, func() bool { return a.Drained("devbox") })
-		a.Stop()
-		b.Stop()
-		b.CheckOnce("birch", "ash", 1000)
-	})
-	t.Run("large bodies", func(t *testing.T) {
-		a, b := two(t)
-		large := make([]byte, mail.MaxBody)
-		for i := range large {
-			large[i] = byte(i%26) + 'a'
-		}
-		for n := range 8 {
-			a.Send("devbox", mail.Message{From: "ash", FromSession: "s-ash", To: "birch", ID: fmt.Sprint(n), Content: string(large)})
-		}
-		a.Start()
-		b.Start()
-		Await(t, a, b, func() bool { return a.Drained("devbox") })
-		a.Stop()
-		b.Stop()
-		msgs, err := b.Post.Mail("birch")
-		if err != nil || len(msgs) != 8 || msgs[7].Content != string(large) {
-			t.Errorf("%d of 8 arrived whole, %v", len(msgs), err)
-		}
-	})
+}
+
+func bothWays(t *testing.T, a, b *Host) {
+	a.Start()
+	b.Start()
+	a.SendMany("devbox", "ash", "birch", 0, 1000)
+	b.SendMany("laptop", "oak", "cedar", 0, 1000)
+	Await(t, a, b, func() bool { return a.Drained("devbox") && b.Drained("laptop") })
+	a.Stop()
+	b.Stop()
+	b.CheckOnce("birch", "ash", 1000)
+	a.CheckOnce("cedar", "oak", 1000)
+}
+
+func killedAtAnyStep(t *testing.T, a, b *Host) {
+	a.Start()
+	b.Start()
+	for n := range 20 {
+		a.SendMany("devbox", "ash", "birch", n*100, (n+1)*100)
+		h := []*Host{a, b}[n%2]
+		h.KillAfter(n / 2)
+		Await(t, a, b, func() bool { return h.Killed() || a.Drained("devbox") })
+		h.Stop()
+		h.KillAfter(-1)
+		h.Start()
+	}
+	Await(t, a, b, func() bool { return a.Drained("devbox") })
+	a.Stop()
+	b.Stop()
+	b.CheckOnce("birch", "ash", 2000)
+}
+
+func oneIsAway(t *testing.T, a, b *Host) {
+	a.Start()
+	a.SendMany("devbox", "ash", "birch", 0, 500)
+	b.Start()
+	Await(t, a, b, func() bool { return a.Drained("devbox") })
+	b.Stop()
+	a.SendMany("devbox", "ash", "birch", 500, 1000)
+	b.Start()
+	Await(t, a, b, func() bool { return a.Drained("devbox") })
+	a.Stop()
+	b.Stop()
+	b.CheckOnce("birch", "ash", 1000)
+}
+
+func largeBodies(t *testing.T, a, b *Host) {
+	large := make([]byte, mail.MaxBody)
+	for i := range large {
+		large[i] = byte(i%26) + 'a'
+	}
+	for n := range 8 {
+		a.Send("devbox", mail.Message{From: "ash", FromSession: "s-ash", To: "birch", ID: fmt.Sprint(n), Content: string(large)})
+	}
+	a.Start()
+	b.Start()
+	Await(t, a, b, func() bool { return a.Drained("devbox") })
+	a.Stop()
+	b.Stop()
+	msgs, err := b.Post.Mail("birch")
+	if err != nil || len(msgs) != 8 || msgs[7].Content != string(large) {
+		t.Errorf("%d of 8 arrived whole, %v", len(msgs), err)
+	}
 }
 
 // SendMany sends messages of one sender, with the numbers from first to last-1.
