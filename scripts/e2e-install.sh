@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Installs what the tests on the real clients need and this machine lacks: the pinned clients and the programs of others that
-# try the HTTP side, from npm, and a browser from Debian. It prints two lines, the folders of the clients and those of the
-# programs, with colons between. Two may run at once. Arguments are how the names of packages begin, of which only those are
-# installed.
+# try the HTTP side, from npm, nats-server, which it builds from the module that scripts/nats.mod pins, and a browser from Debian.
+# It prints two lines, the folders of the clients and those of the programs, with colons between. Two may run at once. Arguments
+# are how the names of packages begin, of which only those are installed.
 #
 #   C2C_E2E_CACHE   where they are kept (default ${XDG_CACHE_HOME:-~/.cache}/c2c-e2e)
 #   C2C_E2E_INSTEAD package@version that is installed in the place of the pinned one (make certify); kept in newest below
+#   GO              the go command
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -73,6 +74,16 @@ for pin in "${all[@]}"; do
 		installed=yes
 	fi
 done
+server=$(sed -n 's|.*github.com/nats-io/nats-server/v2 \(v[^ ]*\).*|nats-server@\1|p' scripts/nats.mod)
+if [ ${#wanted[@]} -eq 0 ] || [[ " ${wanted[*]} " == *' nats-server '* ]]; then
+	tools+=("$cache/$server")
+	if [ ! -d "$cache/$server" ]; then
+		say "building $server"
+		mkdir "$scratch/server"
+		CGO_ENABLED=0 "${GO:-go}" build -modfile=scripts/nats.mod -trimpath -ldflags='-s -w' -o "$scratch/server/" github.com/nats-io/nats-server/v2 >&2
+		mv -T "$scratch/server" "$cache/$server" 2>/dev/null || true # another run may have been faster
+	fi
+fi
 [ -z "$installed" ] || say "all of them together take $(du -csm "${clients[@]}" "${tools[@]}" | tail -1 | cut -f1) MB in $cache"
 [ ${#wanted[@]} -gt 0 ] || bash scripts/setup.sh chromium >&2 || say 'the tests of the page need it'
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the tests on the real clients and those of the HTTP side with programs of others: installs what they need
 # (scripts/e2e-install.sh, which names the variables for that), builds c2c and c2cd, and runs ./e2e and ./e2e/face in namespaces
-# with loopback alone. Arguments go to `go test`, e.g. -run Codex; one of the two packages may stand before them. With -update
+# with loopback alone, and ./e2e/hub. Arguments go to `go test`, e.g. -run Codex; one of the packages may stand before them. With -update
 # the screens in e2e/testdata are recorded anew.
 #
 #   GO              the go command
@@ -19,7 +19,8 @@ done
 read -ra needs <<<"${C2C_E2E_NEEDS-}"
 folders=$(bash scripts/e2e-install.sh "${needs[@]}")
 { read -r clients; read -r tools; } <<<"$folders"
-scratch=$(mktemp -d "$(dirname "${clients%%:*}")/run.XXXXXX")
+first=${clients:-$tools}
+scratch=$(mktemp -d "$(dirname "${first%%:*}")/run.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 
 say 'building c2c and c2cd'
@@ -30,11 +31,11 @@ mkdir "$scratch/source"
 git ls-files -z --cached --others --exclude-standard | tar --null -T - --ignore-failed-read -cf - 2>/dev/null | tar -xf - -C "$scratch/source"
 goenv=$("${GO:-go}" env GOROOT GOCACHE GOMODCACHE | paste -sd:)
 
-packages=(./e2e ./e2e/face)
+packages=(./e2e ./e2e/face ./e2e/hub)
 case ${1-} in
 ./*) packages=("$1"); shift ;;
 esac
-[[ " $* " != *' -update '* ]] || packages=(./e2e) # the other has no such flag
+[[ " $* " != *' -update '* ]] || packages=(./e2e) # the others have no such flag
 
 say 'running the tests'
 C2C_E2E=1 C2C_E2E_CLIENTS=$clients C2C_E2E_TOOLS=$tools C2C_E2E_BIN=$scratch/bin C2C_E2E_SCRATCH=$scratch \

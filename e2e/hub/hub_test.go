@@ -1,0 +1,317 @@
+package hub
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	client "github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
+
+	"c2c/inbox/mail"
+	"c2c/relay"
+	"c2c/relay/nats"
+	"c2c/relay/relaytest"
+)
+
+func TestTheCarrierPassesTheSuite(t *testing.T) {
+	relaytest.Suite(t, func(t *testing.T, all ...*relaytest.Host) { newServer(t, "laptop", "devbox").join(all...) })
+}
+
+func message(n int) mail.Message {
+	return mail.Message{From: "amber", FromSession: "amber", To: "birch", ID: fmt.Sprintf("m-%05d", n), Content: fmt.Sprint(n)}
+}
+
+// pair is two hosts that run, with a server between them.
+func pair(t *testing.T) (s *server, laptop, devbox *relaytest.Host) {
+	s = newServer(t, "laptop", "devbox", "other")
+	laptop, devbox = relaytest.NewHost(t, "laptop"), relaytest.NewHost(t, "devbox")
+	relaytest.Pair(laptop, devbox)
+	s.join(laptop, devbox)
+	laptop.Start()
+	devbox.Start()
+	return s, laptop, devbox
+}
+
+// arrived returns when nothing waits for the other host, and fails unless birch there has all messages once, in their order.
+func arrived(t *testing.T, from, to *relaytest.Host, count int) {
+	t.Helper()
+	await(t, "the mail has left "+from.Name, func() bool { return from.Drained(to.Name) })
+	got, err := to.Post.Mail("birch")
+	if err != nil || len(got) != count {
+		t.Fatalf("%s has %d messages, %v, want %d", to.Name, len(got), err, count)
+	}
+	for i, m := range got {
+		if want, _, _ := strings.Cut(m.Content, " "); want != fmt.Sprint(i) {
+			t.Fatalf("%s: message %d is %.20s", to.Name, i, m.Content)
+		}
+	}
+}
+
+// Nothing but the server's store and the files of the hosts survive.
+func TestMailArrivesOnceAndInOrderThoughServerAndHostsAreKilled(t *testing.T) {
+	s, laptop, devbox := pair(t)
+	const most = 600
+	for i := range most {
+		laptop.Send("devbox", message(i))
+		devbox.Send("laptop", message(i))
+		switch i % 200 {
+		case 50:
+			s.kill()
+			s.start()
+		case 100:
+			laptop.Stop()
+			laptop.Start()
+		case 150:
+			devbox.KillAfter(1)
+			await(t, "devbox is killed", devbox.Killed)
+			devbox.Stop()
+			devbox.KillAfter(-1)
+			devbox.Start()
+		}
+	}
+	arrived(t, laptop, devbox, most)
+	arrived(t, devbox, laptop, most)
+}
+
+// The hub loses all that it has, with its streams, twice.
+func TestNothingIsLostOrDoubledWhenTheStoreIsWipedUnderLoad(t *testing.T) {
+	s, laptop, devbox := pair(t)
+	const most = 3000
+	var senders sync.WaitGroup
+	wiped := make(chan struct{})
+	for _, from := range []struct {
+		*relaytest.Host
+		to string
+	}{{laptop, "devbox"}, {devbox, "laptop"}} {
+		senders.Go(func() {
+			for i := range most {
+				from.Send(from.to, message(i))
+				if i == most/2 {
+					<-wiped
+				}
+			}
+		})
+	}
+	s.wipe()
+	close(wiped)
+	s.wipe()
+	senders.Wait()
+	s.wipe()
+	arrived(t, laptop, devbox, most)
+	arrived(t, devbox, laptop, most)
+}
+
+// What was sent while the other host slept is at the hub, though the sender sleeps now.
+func TestTwoHostsThatAreNeverAwakeTogetherExchangeMail(t *testing.T) {
+	s, laptop, devbox := pair(t)
+	devbox.Stop()
+	const most = 50
+	var all []mail.Message
+	for i := range most {
+		all = append(all, message(i))
+	}
+	laptop.Send("devbox", all...)
+	await(t, "the hub has the mail", func() bool { return s.holds("devbox") > 0 })
+	laptop.Stop()
+	devbox.Start()
+	await(t, "the mail arrives", func() bool { got, _ := devbox.Post.Mail("birch"); return len(got) == most })
+	await(t, "the hub has the receipt", func() bool { return s.holds("laptop") > 0 })
+	devbox.Stop()
+	laptop.Start()
+	arrived(t, laptop, devbox, most)
+}
+
+func await(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for late := time.Now().Add(patience); !so(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(late) {
+			t.Fatalf("it never happened: %s", what)
+		}
+	}
+}
+
+// connect connects as a host, or as the owner, as somebody does who has its file and another program.
+func (s *server) connect(host string, opts ...client.Option) *client.Conn {
+	s.t.Helper()
+	pair, err := nkeys.FromSeed([]byte(s.seed[host]))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	public, err := pair.PublicKey()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	inbox := "_INBOX.host." + host
+	if host == "" {
+		inbox = "_INBOX.owner"
+	}
+	opts = append([]client.Option{client.Nkey(public, pair.Sign), client.CustomInboxPrefix(inbox)}, opts...)
+	c, err := client.Connect(s.hub.URL, opts...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return c
+}
+
+func TestTheHubRefusesWhatAHostHasNoRightTo(t *testing.T) {
+	s := newServer(t, "laptop", "devbox", "other")
+	complaints := make(chan string, 100)
+	c := s.connect("other", client.ErrorHandler(func(_ *client.Conn, _ *client.Subscription, err error) { complaints <- err.Error() }))
+	defer c.Close()
+	refused := func(what, want string) {
+		t.Helper()
+		select {
+		case got := <-complaints:
+			if !strings.Contains(strings.ToLower(got), "permissions violation") || !strings.Contains(got, want) {
+				t.Errorf("%s: %s", what, got)
+			}
+		case <-time.After(patience):
+			t.Errorf("%s is allowed", what)
+		}
+	}
+	for what, subject := range map[string]string{
+		"to write as another host":            "c2c.team.devbox.m.laptop",
+		"to tell another host's sessions":     "c2c.team.devbox.p.laptop.x",
+		"to pull another host's mail":         "$JS.API.CONSUMER.MSG.NEXT.C2C_devbox.relay",
+		"to read a message of another stream": "$JS.API.STREAM.MSG.GET.C2C_devbox",
+		"to read it directly":                 "$JS.API.DIRECT.GET.C2C_devbox",
+		"to acknowledge for another host":     "$JS.ACK.C2C_devbox.relay.1.1.1.1.1",
+		"the same in the newer form":          "$JS.ACK.d.h.C2C_devbox.relay.1.1.1.1.1",
+		"to make a stream":                    "$JS.API.STREAM.CREATE.C2C_other2",
+		"to change its own stream":            "$JS.API.STREAM.UPDATE.C2C_other",
+		"to purge a stream":                   "$JS.API.STREAM.PURGE.C2C_devbox",
+		"to make a consumer":                  "$JS.API.CONSUMER.CREATE.C2C_devbox.mine",
+		"to make one the old way":             "$JS.API.CONSUMER.DURABLE.CREATE.C2C_devbox.mine",
+		"to list streams":                     "$JS.API.STREAM.NAMES",
+		"to write into another inbox":         "_INBOX.host.devbox.mail",
+		"another fleet":                       "c2c.others.devbox.m.other",
+	} {
+		if err := c.Publish(subject, []byte("{}")); err != nil {
+			t.Fatal(err)
+		}
+		refused(what, subject)
+	}
+	for what, subject := range map[string]string{
+		"to listen to all":                ">",
+		"to listen to another host":       "c2c.team.devbox.m.*",
+		"to listen to mail for itself":    "c2c.team.other.m.*",
+		"to listen to another's inbox":    "_INBOX.host.devbox.>",
+		"to listen to all inboxes":        "_INBOX.>",
+		"to listen to acknowledgements":   "$JS.ACK.>",
+		"to listen to what the API hears": "$JS.API.>",
+	} {
+		if _, err := c.SubscribeSync(subject); err != nil {
+			t.Fatal(err)
+		}
+		refused(what, subject)
+	}
+	if n := s.holds("devbox"); n != 0 {
+		t.Errorf("devbox has %d packets", n)
+	}
+	m, err := c.RequestWithContext(t.Context(), "c2c.team.devbox.m.other", []byte("x"))
+	if err != nil || !strings.Contains(string(m.Data), `"stream":"C2C_devbox"`) {
+		t.Errorf("in its own name: %v, %v", m, err)
+	}
+	if n := s.holds("devbox"); n != 1 {
+		t.Errorf("devbox has %d packets, want 1", n)
+	}
+}
+
+func TestAStrangerIsNotLetIn(t *testing.T) {
+	s := newServer(t, "laptop")
+	for what, opts := range map[string][]client.Option{"nothing": nil, "a password": {client.UserInfo("laptop", "x")}, "another key": {strangerKey(t)}} {
+		if c, err := client.Connect(s.hub.URL, opts...); err == nil {
+			c.Close()
+			t.Errorf("with %s it is let in", what)
+		}
+	}
+}
+
+func strangerKey(t *testing.T) client.Option {
+	t.Helper()
+	seed, public, err := nats.NewSeed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := nkeys.FromSeed([]byte(seed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client.Nkey(public, pair.Sign)
+}
+
+// A host that the owner takes out of the hub loses its connection, and says why; when it is back, so is its link.
+func TestAHostThatIsTakenOutOfTheHubLosesItsLink(t *testing.T) {
+	s, laptop, devbox := pair(t)
+	laptop.Send("devbox", message(0))
+	arrived(t, laptop, devbox, 1)
+	carrier := laptop.Carrier.(*nats.Carrier)
+	await(t, "the link is up", func() bool { st := carrier.Status(); return len(st) == 1 && st[0].Up && st[0].Error == "" })
+	all := s.hub.Hosts
+	s.hub.Hosts = all[1:]
+	s.configure()
+	s.reload()
+	await(t, "the link is lost", func() bool {
+		st := carrier.Status()
+		return !st[0].Up && strings.Contains(strings.ToLower(st[0].Error), "authorization")
+	})
+	if err := carrier.Send(t.Context(), "devbox", nil); err != relay.ErrAway {
+		t.Errorf("without a link: %v", err)
+	}
+	laptop.Send("devbox", message(1))
+	s.hub.Hosts = all
+	s.configure()
+	s.reload()
+	arrived(t, laptop, devbox, 2)
+}
+
+// A full stream takes nothing, and that is told; mail waits at its sender until there is room.
+func TestMailWaitsAtItsSenderWhileTheStreamIsFull(t *testing.T) {
+	s, laptop, devbox := pair(t)
+	devbox.Stop()
+	streams := s.hub.Streams()
+	for i := range streams {
+		streams[i].Config.MaxBytes = 64 << 10
+	}
+	if err := nats.MakeStreams(t.Context(), s.hub.Access("", s.seed[""]), streams); err != nil {
+		t.Fatal(err)
+	}
+	carrier := laptop.Carrier.(*nats.Carrier)
+	const most = 40
+	for i := range most {
+		m := message(i)
+		m.Content += " " + strings.Repeat("x", 10<<10)
+		laptop.Send("devbox", m)
+	}
+	await(t, "it is told", func() bool {
+		st := carrier.Status()
+		return !st[0].Up && strings.Contains(st[0].Error, "maximum bytes")
+	})
+	s.makeStreams() // as large as before
+	devbox.Start()
+	arrived(t, laptop, devbox, most)
+}
+
+// What a host says of its sessions is kept once, however often it says it.
+func TestTheHubKeepsTheLastPresenceAlone(t *testing.T) {
+	s := newServer(t, "laptop", "devbox")
+	c := s.connect("laptop")
+	defer c.Close()
+	for i := range 20 {
+		m := client.NewMsg("c2c.team.devbox.p.laptop.abc")
+		m.Header.Set("Nats-Rollup", "sub")
+		m.Data = []byte(fmt.Sprint(i))
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		if _, err := c.RequestMsgWithContext(ctx, m); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+	}
+	if n := s.holds("devbox"); n != 1 {
+		t.Errorf("%d packets are kept", n)
+	}
+}

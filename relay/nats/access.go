@@ -1,0 +1,99 @@
+package nats
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+
+	client "github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
+
+	"c2c/relay/hosts"
+)
+
+// Access is what one host needs to use a hub. It is secret.
+type Access struct {
+	Fleet string   `json:"fleet"`
+	Host  string   `json:"host,omitempty"` // what the hub calls this host; "": it is the hub's owner
+	URL   string   `json:"url"`            // nats://host:port, or tls://
+	CA    string   `json:"ca,omitempty"`   // certificates in PEM that prove the hub; "": those that the system trusts
+	Hosts []string `json:"hosts"`          // the hosts of the fleet
+	Seed  string   `json:"seed"`           // of the nkey of this host
+}
+
+// MaxAccess is how long the file of an Access may be.
+const MaxAccess = 256 << 10
+
+// ParseAccess reads an Access.
+func ParseAccess(data []byte) (a Access, err error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	if err := d.Decode(&a); err != nil {
+		return Access{}, fmt.Errorf("it is no file of c2c relay hub: %w", err)
+	}
+	return a, a.check()
+}
+
+func (a Access) check() error {
+	for _, name := range slices.Concat([]string{a.Fleet}, a.Hosts) {
+		if err := hosts.CheckName(name); err != nil {
+			return err
+		}
+	}
+	if a.Host != "" && !slices.Contains(a.Hosts, a.Host) {
+		return fmt.Errorf("host %.80q is none of the fleet %q", a.Host, a.Fleet)
+	}
+	if err := CheckURL(a.URL); err != nil {
+		return err
+	}
+	_, err := a.options()
+	return err
+}
+
+// CheckURL refuses what does not say where a hub is.
+func CheckURL(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "nats" && u.Scheme != "tls" || u.Hostname() == "" || u.User != nil || u.Path != "" || u.RawQuery != "" || u.Fragment != "" {
+		return fmt.Errorf("%.100q is not where a hub is: nats://HOST:PORT or tls://HOST:PORT", text)
+	}
+	return nil
+}
+
+// Text writes an Access as ParseAccess reads it.
+func (a Access) Text() ([]byte, error) {
+	data, err := json.MarshalIndent(a, "", " ")
+	return append(data, '\n'), err
+}
+
+// inbox is where the hub answers this host. Nobody else may listen there.
+func (a Access) inbox() string {
+	if a.Host == "" {
+		return "_INBOX.owner"
+	}
+	return "_INBOX.host." + a.Host
+}
+
+// options are those that a connection needs to be let in.
+func (a Access) options() ([]client.Option, error) {
+	pair, err := nkeys.FromSeed([]byte(a.Seed))
+	if err != nil {
+		return nil, errors.New("its seed is no nkey") // no word of it: it is secret
+	}
+	public, err := pair.PublicKey()
+	if err != nil || !nkeys.IsValidPublicUserKey(public) {
+		return nil, errors.New("its seed is no nkey of a user")
+	}
+	opts := []client.Option{client.Nkey(public, pair.Sign), client.CustomInboxPrefix(a.inbox()), client.Name("c2c relay " + a.Host)}
+	if a.CA == "" {
+		return opts, nil
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM([]byte(a.CA)) {
+		return nil, errors.New("its ca is no certificate in PEM")
+	}
+	return append(opts, client.Secure(&tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12})), nil
+}

@@ -1,0 +1,249 @@
+package nats
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	client "github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
+
+	"c2c/relay/hosts"
+)
+
+// consumer is the one by which a host reads its stream.
+const consumer = "relay"
+
+// StreamName is the stream in which the packets for a host wait.
+func StreamName(host string) string { return "C2C_" + host }
+
+// Hub is what its owner knows of a hub. It has no secrets.
+type Hub struct {
+	Fleet  string   `json:"fleet"`
+	Listen string   `json:"listen"` // host:port
+	URL    string   `json:"url"`    // by which hosts reach it
+	CA     string   `json:"ca,omitempty"`
+	Owner  string   `json:"owner"` // the public nkey of the owner
+	Hosts  []Member `json:"hosts"`
+}
+
+// Member is a host of a hub.
+type Member struct {
+	Name string `json:"name"`
+	Key  string `json:"nkey"` // its public nkey
+}
+
+// Check refuses a hub that cannot be.
+func (h Hub) Check() error {
+	if err := hosts.CheckName(h.Fleet); err != nil {
+		return fmt.Errorf("fleet: %w", err)
+	}
+	if _, port, err := net.SplitHostPort(h.Listen); err != nil {
+		return fmt.Errorf("%.100q is no address to listen at: HOST:PORT", h.Listen)
+	} else if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fmt.Errorf("%.100q is no address to listen at: HOST:PORT", h.Listen)
+	}
+	if err := CheckURL(h.URL); err != nil {
+		return err
+	}
+	keys := []string{h.Owner}
+	var names []string
+	for _, m := range h.Hosts {
+		if err := hosts.CheckName(m.Name); err != nil {
+			return err
+		}
+		if slices.Contains(names, m.Name) || slices.Contains(keys, m.Key) {
+			return fmt.Errorf("host %q is there twice", m.Name)
+		}
+		names, keys = append(names, m.Name), append(keys, m.Key)
+	}
+	for _, k := range keys {
+		if !nkeys.IsValidPublicUserKey(k) {
+			return fmt.Errorf("%.80q is no public nkey of a user", k)
+		}
+	}
+	return nil
+}
+
+// NewSeed makes the nkey of a host.
+func NewSeed() (seed, public string, err error) {
+	pair, err := nkeys.CreateUser()
+	if err != nil {
+		return "", "", fmt.Errorf("make an nkey: %w", err)
+	}
+	secret, err := pair.Seed()
+	if err == nil {
+		public, err = pair.PublicKey()
+	}
+	return string(secret), public, err
+}
+
+// names are those of the hosts.
+func (h Hub) names() (all []string) {
+	for _, m := range h.Hosts {
+		all = append(all, m.Name)
+	}
+	return all
+}
+
+// Access is what a host needs that has this seed; that of the owner with host "".
+func (h Hub) Access(host, seed string) Access {
+	return Access{Fleet: h.Fleet, Host: host, URL: h.URL, CA: h.CA, Hosts: h.names(), Seed: seed}
+}
+
+// ServerConfig is a configuration of nats-server. Its files are in a directory.
+func (h Hub) ServerConfig(dir string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `# The hub of the fleet %[1]s, for nats-server 2.10 or newer. c2c relay hub has written this, and writes it anew when a host is added.
+server_name: c2c-%[1]s
+listen: %[2]q
+max_payload: 1048576
+
+jetstream {
+  store_dir: %[3]q
+  # What the hub has taken survives a power cut. With the default, up to two minutes of mail would be sent again.
+  sync_interval: always
+}
+
+# Where others than this machine come, fill in a certificate, and give the hosts tls://... by --url.
+# include "tls.conf"    # tls { cert_file: "/path/cert.pem", key_file: "/path/key.pem" }
+
+accounts {
+  C2C {
+    jetstream: enabled
+    users: [
+      # the owner: makes the streams
+      %[4]s
+`, h.Fleet, h.Listen, dir+"/jetstream", user(h.Owner, []string{"$JS.API.INFO", "$JS.API.STREAM.>", "$JS.API.CONSUMER.>"}, Access{}.inbox()))
+	for _, m := range h.Hosts {
+		stream := StreamName(m.Name)
+		fmt.Fprintf(&b, "      # %s: writes in its own name alone, and reads its own stream alone\n      %s\n", m.Name, user(m.Key, []string{
+			mailSubject(h.Fleet, "*", m.Name), subjectOf(h.Fleet) + "*.p." + m.Name + ".*",
+			"$JS.API.CONSUMER.MSG.NEXT." + stream + "." + consumer,
+			"$JS.ACK." + stream + "." + consumer + ".>",
+			"$JS.ACK.*.*." + stream + "." + consumer + ".*.*.*.*.*", // as newer servers may write it
+		}, Access{Host: m.Name}.inbox()))
+	}
+	b.WriteString("    ]\n  }\n}\n")
+	return b.String()
+}
+
+func user(key string, publish []string, inbox string) string {
+	var allowed []string
+	for _, s := range publish {
+		allowed = append(allowed, strconv.Quote(s))
+	}
+	return fmt.Sprintf("{ nkey: %s, permissions: { publish: { allow: [%s] }, subscribe: { allow: [%q] } } }", key, strings.Join(allowed, ", "), inbox+".>")
+}
+
+// Stream is the stream of one host and its consumer, in the words of JetStream.
+type Stream struct {
+	Config   StreamConfig   `json:"stream"`
+	Consumer ConsumerConfig `json:"consumer"`
+}
+
+// StreamConfig is JetStream's, as far as c2c uses it. Times are in nanoseconds.
+type StreamConfig struct {
+	Name        string        `json:"name"`
+	Subjects    []string      `json:"subjects"`
+	Retention   string        `json:"retention"`
+	Storage     string        `json:"storage"`
+	Discard     string        `json:"discard"`
+	MaxBytes    int64         `json:"max_bytes"`
+	MaxAge      time.Duration `json:"max_age"`
+	MaxMsgSize  int           `json:"max_msg_size"`
+	Replicas    int           `json:"num_replicas"`
+	AllowRollup bool          `json:"allow_rollup_hdrs"`
+}
+
+// ConsumerConfig is JetStream's, as far as c2c uses it. Times are in nanoseconds.
+type ConsumerConfig struct {
+	Durable       string        `json:"durable_name"`
+	AckPolicy     string        `json:"ack_policy"`
+	AckWait       time.Duration `json:"ack_wait"`
+	DeliverPolicy string        `json:"deliver_policy"`
+	ReplayPolicy  string        `json:"replay_policy"`
+	MaxDeliver    int           `json:"max_deliver"`
+	MaxAckPending int           `json:"max_ack_pending"`
+}
+
+// Streams are those that the hub must have. The owner may change sizes and times in them. What the hub has no room for waits at its
+// sender, and so does what it throws away when it is too old.
+func (h Hub) Streams() (all []Stream) {
+	for _, m := range h.Hosts {
+		all = append(all, Stream{
+			StreamConfig{Name: StreamName(m.Name), Subjects: []string{mailSubject(h.Fleet, m.Name, "*"), subjectOf(h.Fleet) + m.Name + ".p.*.*"},
+				Retention: "workqueue", Storage: "file", Discard: "new", MaxBytes: 256 << 20, MaxAge: 14 * 24 * time.Hour, MaxMsgSize: 1 << 20,
+				Replicas: 1, AllowRollup: true},
+			ConsumerConfig{Durable: consumer, AckPolicy: "explicit", AckWait: 30 * time.Second, DeliverPolicy: "all", ReplayPolicy: "instant",
+				MaxDeliver: -1, MaxAckPending: 1000},
+		})
+	}
+	return all
+}
+
+// streamInUse is JetStream's code for a stream that is there with another configuration.
+const streamInUse = 10058
+
+// MakeStreams makes streams at the hub, or changes those that are there. Only the owner may.
+func MakeStreams(ctx context.Context, owner Access, all []Stream) error {
+	opts, err := owner.options()
+	if err != nil {
+		return err
+	}
+	conn, err := client.Connect(owner.URL, opts...)
+	if err != nil {
+		return fmt.Errorf("reach the hub %s: %w", owner.URL, err)
+	}
+	defer conn.Close()
+	for _, s := range all {
+		err := api(ctx, conn, "STREAM.CREATE."+s.Config.Name, s.Config)
+		if failed := (*apiError)(nil); errors.As(err, &failed) && failed.Code == streamInUse {
+			err = api(ctx, conn, "STREAM.UPDATE."+s.Config.Name, s.Config)
+		}
+		if err == nil {
+			err = api(ctx, conn, "CONSUMER.DURABLE.CREATE."+s.Config.Name+"."+s.Consumer.Durable, map[string]any{"stream_name": s.Config.Name, "config": s.Consumer})
+		}
+		if err != nil {
+			return fmt.Errorf("make the stream %s: %w", s.Config.Name, err)
+		}
+	}
+	return nil
+}
+
+// apiError is an error of JetStream's.
+type apiError struct {
+	Code        int    `json:"err_code"`
+	Description string `json:"description"`
+}
+
+func (e *apiError) Error() string { return fmt.Sprintf("%s (%d)", e.Description, e.Code) }
+
+func api(ctx context.Context, conn *client.Conn, what string, body any) error {
+	data, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	m, err := conn.RequestWithContext(ctx, "$JS.API."+what, data)
+	if err != nil {
+		return err
+	}
+	var answer struct {
+		Error *apiError `json:"error"`
+	}
+	if err := json.Unmarshal(m.Data, &answer); err != nil {
+		return err
+	}
+	if answer.Error != nil {
+		return answer.Error
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package nats
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// hub is one with two hosts.
+func hub(t *testing.T) (h Hub, seeds map[string]string) {
+	t.Helper()
+	h, seeds = Hub{Fleet: "team", Listen: "127.0.0.1:4222", URL: "nats://127.0.0.1:4222"}, map[string]string{}
+	for _, name := range []string{"", "laptop", "devbox"} {
+		seed, public, err := NewSeed()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seeds[name] = seed; name == "" {
+			h.Owner = public
+		} else {
+			h.Hosts = append(h.Hosts, Member{name, public})
+		}
+	}
+	return h, seeds
+}
+
+func TestAnAccessIsReadAsItWasWritten(t *testing.T) {
+	h, seeds := hub(t)
+	if err := h.Check(); err != nil {
+		t.Fatal(err)
+	}
+	for _, host := range []string{"", "laptop"} {
+		want := h.Access(host, seeds[host])
+		text, err := want.Text()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := ParseAccess(text); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v, %v, want %+v", got, err, want)
+		}
+	}
+}
+
+func TestAnAccessThatCannotBeIsRefusedAndItsSeedNotTold(t *testing.T) {
+	h, seeds := hub(t)
+	for what, change := range map[string]func(*Access){
+		"no fleet":        func(a *Access) { a.Fleet = "" },
+		"a wildcard":      func(a *Access) { a.Fleet = "*" },
+		"not of it":       func(a *Access) { a.Host = "other" },
+		"a name with dot": func(a *Access) { a.Hosts = append(a.Hosts, "a.b") },
+		"a password":      func(a *Access) { a.URL = "nats://me:secret@127.0.0.1:4222" },
+		"no hub":          func(a *Access) { a.URL = "http://127.0.0.1" },
+		"no seed":         func(a *Access) { a.Seed = "" },
+		"half a seed":     func(a *Access) { a.Seed = a.Seed[:20] },
+		"a public nkey":   func(a *Access) { a.Seed = h.Owner },
+		"no certificate":  func(a *Access) { a.CA = "x" },
+	} {
+		a := h.Access("laptop", seeds["laptop"])
+		change(&a)
+		text, err := a.Text()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ParseAccess(text); err == nil {
+			t.Errorf("%s: it is taken", what)
+		} else if strings.Contains(err.Error(), seeds["laptop"][:20]) || strings.Contains(err.Error(), "secret") && what != "a password" {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+func TestAHubThatCannotBeIsRefused(t *testing.T) {
+	for what, change := range map[string]func(*Hub){
+		"no fleet":       func(h *Hub) { h.Fleet = "" },
+		"a quote":        func(h *Hub) { h.Listen = "a\"b" },
+		"no port":        func(h *Hub) { h.Listen = "127.0.0.1" },
+		"no hub":         func(h *Hub) { h.URL = "127.0.0.1:4222" },
+		"a name twice":   func(h *Hub) { h.Hosts[1].Name = h.Hosts[0].Name },
+		"a key twice":    func(h *Hub) { h.Hosts[1].Key = h.Owner },
+		"no key":         func(h *Hub) { h.Hosts[1].Key = "U}" },
+		"a name of two":  func(h *Hub) { h.Hosts[1].Name = "a b" },
+		"an empty owner": func(h *Hub) { h.Owner = "" },
+	} {
+		h, _ := hub(t)
+		if change(&h); h.Check() == nil {
+			t.Errorf("%s: it is taken", what)
+		}
+	}
+}
+
+// What the server is told has no secret, and gives each host its own subjects alone.
+func TestTheServerLearnsNoSecret(t *testing.T) {
+	h, seeds := hub(t)
+	text := h.ServerConfig("/srv/hub")
+	streams, err := json.Marshal(h.Streams())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, seed := range seeds {
+		if strings.Contains(text+string(streams), seed) {
+			t.Errorf("the seed of %q is told", name)
+		}
+	}
+	for _, want := range []string{"sync_interval: always", `store_dir: "/srv/hub/jetstream"`, `"c2c.team.*.m.laptop"`, `"$JS.ACK.C2C_devbox.relay.>"`, h.Owner} {
+		if !strings.Contains(text, want) {
+			t.Errorf("there is no %s in\n%s", want, text)
+		}
+	}
+}

@@ -1,0 +1,344 @@
+// Package nats carries packets between hosts through a hub: a nats-server with JetStream, which keeps them while a host sleeps. Two
+// hosts that are never awake together exchange mail by it.
+//
+// Each host has a stream at the hub, C2C_<host>, which the hub's owner makes (see Hub), and reads it by one consumer. A packet is
+// published under c2c.<fleet>.<to>.m.<from>. What a host says of its sessions goes under c2c.<fleet>.<to>.p.<from>.<project>, and
+// the hub keeps the last of these alone. The hub proves no more than that a host has a key of it: each packet proves itself.
+//
+// The hub's own means against doubles and for order are not used: it forgets, and delivers again. The numbers of package relay do
+// both. A packet is acknowledged when its handler has taken it. Nothing is sent twice by this package, so a packet that the hub has
+// not stored is lost; then the hub says so or the connection is lost, and the handler hears of a new link.
+package nats
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	client "github.com/nats-io/nats.go"
+
+	"c2c/relay"
+)
+
+const (
+	pingEvery  = 5 * time.Second // a dead connection is noticed after the second one without an answer
+	firstPause = time.Second     // before what has failed is tried again
+	lastPause  = 30 * time.Second
+	goodbye    = time.Second // for the last acknowledgements to leave
+)
+
+// Config is what a Carrier needs.
+type Config struct {
+	Access  Access          // to the hub
+	Peers   func() []string // the hosts that it carries packets to, by their names at the hub; asked again by Reload
+	Changed func()          // if set, called when a Status has changed; it must not call the Carrier
+	Log     *slog.Logger
+	Now     func() time.Time
+}
+
+// Status is what is known of the way to one host. Up says that the hub takes packets for it, not that it is awake.
+type Status struct {
+	Peer  string    `json:"host"`
+	Hub   string    `json:"hub"`
+	Up    bool      `json:"up"`
+	Since time.Time `json:"since,omitzero"`
+	Error string    `json:"error,omitempty"`
+}
+
+// Carrier carries packets through a hub. It is a relay.Carrier.
+type Carrier struct {
+	cfg     Config
+	changed chan struct{} // something below is new for keep
+
+	mu     sync.Mutex
+	conn   *client.Conn // nil: Run does not run
+	up     bool
+	serial int // of the connection that is up
+	err    string
+	unread string // why nothing is received, though the connection is up
+	ways   map[string]*way
+}
+
+// way is the way to one host, under the lock of the Carrier.
+type way struct {
+	Status
+	serial int       // of the connection of which the handler was told
+	retry  time.Time // not up before that
+	pause  time.Duration
+}
+
+// New makes a Carrier that does nothing until Run.
+func New(cfg Config) *Carrier {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Changed == nil {
+		cfg.Changed = func() {}
+	}
+	return &Carrier{cfg: cfg, changed: make(chan struct{}, 1), ways: map[string]*way{}}
+}
+
+// Send is that of relay.Carrier. Nil says that the packet is on its way to the hub.
+func (c *Carrier) Send(_ context.Context, peer string, packet []byte) error {
+	if len(packet) > relay.MaxPacket {
+		return fmt.Errorf("send to %q: a packet has %d bytes, at most %d", peer, len(packet), relay.MaxPacket)
+	}
+	c.mu.Lock()
+	w, conn := c.ways[peer], c.conn
+	away := conn == nil || !c.up || w == nil || c.cfg.Now().Before(w.retry)
+	c.mu.Unlock()
+	if away {
+		return relay.ErrAway
+	}
+	a := c.cfg.Access
+	m := client.NewMsg(mailSubject(a.Fleet, peer, a.Host))
+	if project, kind, err := relay.Address(packet); err == nil && kind == relay.Hello {
+		m.Subject = presenceSubject(a.Fleet, peer, a.Host, project)
+		m.Header.Set("Nats-Rollup", "sub") // the last one alone is kept
+	}
+	m.Reply, m.Data = a.inbox()+".stored."+peer, packet
+	switch err := conn.PublishMsg(m); {
+	case errors.Is(err, client.ErrReconnectBufExceeded), errors.Is(err, client.ErrConnectionClosed), errors.Is(err, client.ErrConnectionReconnecting):
+		return relay.ErrAway
+	case err != nil:
+		return fmt.Errorf("send to %q through the hub: %w", peer, err)
+	}
+	return nil
+}
+
+// Run is that of relay.Carrier. A Carrier may run again after it has ended.
+func (c *Carrier) Run(ctx context.Context, h relay.Handler) error {
+	a := c.cfg.Access
+	opts, err := a.options()
+	if err != nil {
+		return err
+	}
+	r := &receiver{Carrier: c, handler: h, fresh: make(chan struct{}, 1), msgs: make(chan *client.Msg, mostQueued)}
+	up := func(*client.Conn) { c.linked(""); poke(r.fresh) }
+	opts = append(opts, client.PingInterval(pingEvery), client.MaxPingsOutstanding(1), client.MaxReconnects(-1), client.ReconnectBufSize(-1),
+		client.RetryOnFailedConnect(true), client.IgnoreAuthErrorAbort(), client.CustomReconnectDelay(c.pauseOf), client.Timeout(10*time.Second),
+		client.ConnectHandler(up), client.ReconnectHandler(up),
+		client.DisconnectErrHandler(func(_ *client.Conn, err error) { c.linked(why(err)) }),
+		client.ReconnectErrHandler(func(_ *client.Conn, err error) { c.linked(why(err)) }),
+		client.ErrorHandler(func(_ *client.Conn, _ *client.Subscription, err error) { c.complained(err) }))
+	conn, err := client.Connect(a.URL, opts...)
+	if err != nil {
+		return fmt.Errorf("reach the hub %s: %w", a.URL, err)
+	}
+	defer conn.Close()
+	r.conn = conn
+	if _, err = conn.Subscribe(a.inbox()+".stored.*", c.stored); err == nil {
+		_, err = conn.ChanSubscribe(r.inbox(), r.msgs)
+	}
+	if err != nil {
+		return fmt.Errorf("listen at the hub %s: %w", a.URL, err)
+	}
+	c.mu.Lock()
+	c.conn = conn
+	c.mu.Unlock()
+	var tasks sync.WaitGroup
+	tasks.Go(func() { c.keep(ctx, h) })
+	r.run(ctx)
+	tasks.Wait()
+	c.mu.Lock()
+	c.conn, c.up, c.ways = nil, false, map[string]*way{}
+	c.mu.Unlock()
+	conn.FlushTimeout(goodbye)
+	return nil
+}
+
+// pauseOf is the time before the hub is tried again. Hosts that lost it at once do not come back at once.
+func (c *Carrier) pauseOf(attempts int) time.Duration {
+	poke(c.changed) // it was tried, and the last error may be another one
+	pause := min(firstPause<<min(max(attempts-1, 0), 8), lastPause)
+	return pause/2 + rand.N(pause/2)
+}
+
+func why(err error) string {
+	if err == nil {
+		return "the link to the hub was lost"
+	}
+	return err.Error()
+}
+
+// linked notes that the hub is within reach, or why it is not.
+func (c *Carrier) linked(err string) {
+	c.mu.Lock()
+	c.up, c.err = err == "", err
+	if c.up {
+		c.serial++
+	}
+	c.mu.Unlock()
+	poke(c.changed)
+}
+
+// Reload asks for the hosts again.
+func (c *Carrier) Reload() { poke(c.changed) }
+
+// Status tells of each host, by name.
+func (c *Carrier) Status() (all []Status) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, w := range c.ways {
+		st := w.Status
+		st.Up = st.Up && st.Error == ""
+		if !c.up {
+			st.Error = c.whyNot()
+		}
+		st.Error = cmp.Or(st.Error, c.unread)
+		all = append(all, st)
+	}
+	slices.SortFunc(all, func(a, b Status) int { return cmp.Compare(a.Peer, b.Peer) })
+	return all
+}
+
+// whyNot says why there is no link to the hub. No callback tells of a hub that does not let this host in.
+func (c *Carrier) whyNot() string {
+	if c.conn != nil {
+		if err := c.conn.LastError(); errors.Is(err, client.ErrAuthorization) {
+			return "the hub does not let this host in: " + err.Error()
+		}
+	}
+	return c.err
+}
+
+// keep tells the handler of links until ctx ends.
+func (c *Carrier) keep(ctx context.Context, h relay.Handler) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.changed:
+		case <-timer.C:
+		}
+		timer.Stop()
+		if later, ok := c.tell(h); ok {
+			timer.Reset(later)
+		}
+		c.cfg.Changed()
+	}
+}
+
+// tell tells the handler what is new of the links, and says after which time to look again.
+func (c *Carrier) tell(h relay.Handler) (later time.Duration, again bool) {
+	peers := c.cfg.Peers()
+	type news struct {
+		peer string
+		up   bool
+	}
+	var all []news
+	c.mu.Lock()
+	for _, peer := range peers {
+		if c.ways[peer] == nil {
+			c.ways[peer] = &way{Status: Status{Peer: peer, Hub: c.cfg.Access.URL}, pause: firstPause}
+		}
+	}
+	now := c.cfg.Now()
+	for name, w := range c.ways {
+		there := slices.Contains(peers, name)
+		wait := w.retry.Sub(now)
+		up := c.up && there && wait <= 0
+		if up != w.Up || up && w.serial != c.serial {
+			if up != w.Up {
+				w.Since = now
+			}
+			w.Up, w.serial = up, c.serial
+			all = append(all, news{name, up})
+		}
+		if wait > 0 && (!again || wait < later) {
+			later, again = wait, true
+		}
+		if !there {
+			delete(c.ways, name)
+		}
+	}
+	c.mu.Unlock()
+	for _, n := range all {
+		h.Link(n.peer, n.up)
+	}
+	return later, again
+}
+
+// stored takes the hub's answer to a packet.
+func (c *Carrier) stored(m *client.Msg) {
+	peer := m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
+	var answer struct {
+		Error *struct{ Description string } `json:"error"`
+	}
+	switch {
+	case m.Header.Get("Status") == "503":
+		c.failed(peer, "the hub has no stream for this host")
+	case json.Unmarshal(m.Data, &answer) != nil:
+		c.failed(peer, "the hub answers what this c2c does not know")
+	case answer.Error != nil:
+		c.failed(peer, "the hub does not store mail for it: "+answer.Error.Description)
+	default:
+		c.mu.Lock()
+		w := c.ways[peer]
+		better := w != nil && w.Error != ""
+		if w != nil {
+			w.Error, w.pause = "", firstPause
+		}
+		c.mu.Unlock()
+		if better {
+			c.cfg.Log.Info("the hub takes mail for a host again", "host", peer)
+			poke(c.changed)
+		}
+	}
+}
+
+// failed notes that a packet for a host was not stored. There is no link then for some time.
+func (c *Carrier) failed(peer, err string) {
+	c.mu.Lock()
+	w, now := c.ways[peer], c.cfg.Now()
+	news := w != nil && !now.Before(w.retry) // of all that were under way the first counts
+	if news {
+		w.Error, w.serial, w.retry, w.pause = err, -1, now.Add(w.pause), min(2*w.pause, lastPause)
+	}
+	c.mu.Unlock()
+	if news {
+		c.cfg.Log.Warn("mail for a host does not go to the hub", "host", peer, "err", err)
+		poke(c.changed)
+	}
+}
+
+// complained takes what the hub says of no one packet. A forbidden one is told of in this way alone.
+func (c *Carrier) complained(err error) {
+	if text := err.Error(); errors.Is(err, client.ErrPermissionViolation) {
+		if _, to, ok := strings.Cut(text, subjectOf(c.cfg.Access.Fleet)); ok {
+			peer, _, _ := strings.Cut(to, ".")
+			c.failed(peer, "the hub does not let this host write to it")
+			return
+		}
+	}
+	c.cfg.Log.Warn("the hub complains", "hub", c.cfg.Access.URL, "err", err)
+}
+
+func subjectOf(fleet string) string { return "c2c." + fleet + "." }
+
+func mailSubject(fleet, to, from string) string { return subjectOf(fleet) + to + ".m." + from }
+
+// presenceSubject has a word for the project that no project can spoil.
+func presenceSubject(fleet, to, from, project string) string {
+	sum := sha256.Sum256([]byte(project))
+	return subjectOf(fleet) + to + ".p." + from + "." + hex.EncodeToString(sum[:8])
+}
+
+func poke(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
