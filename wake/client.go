@@ -7,90 +7,90 @@ import (
 	"c2c/inbox"
 )
 
-// Client is how one AI program is woken. Each has a folder of its own and a line in package clients.
+// Client describes how c2c wakes one AI program. Each has a package below this one, and a line in package clients.
 type Client struct {
 	Name string
-	// Dir gives the directory in which a session of the client works that has called nothing of ours yet. ok is false for one
-	// that no person sees. Nil: nothing tells of such sessions.
+	// Dir returns the directory in which a session works that has not called c2c yet. ok is false if no person sees the
+	// session. Nil: c2c cannot see such sessions.
 	Dir func(ctx context.Context, config, session string) (dir string, ok bool, err error)
-	// Begin begins a session, and gives the client's own id of it and the arguments with which the client shows it. Nil: a session
-	// can be named by the environment of its client.
+	// Begin begins a session. It returns the client's id for the session, and the arguments that make the client show it. Nil:
+	// the client's environment can name a session.
 	Begin func(context.Context, Start) (id string, args []string, err error)
 	// NeedsNoServer says that a session can be reached without a server that the client has started.
 	NeedsNoServer bool
 	Ways          func(RingContext, Session) (Ways, error)
 	// Peers shows names of ours among the sessions to which the client's own tool can write; nil: it has no such tool.
-	// It gives nil where the tool is off. store stores what is sent to such a name, or fails.
+	// It returns nil if the tool is off. store stores a message to such a name, or returns an error.
 	Peers func(getenv func(string) string, store func(context.Context, Sent) error) Peers
-	// Inject adds a message to the history of a session that does not run, which the client shows when the session is
-	// resumed, and returns where. Nil: it has no history that c2c knows.
+	// Inject adds a message to the history of a session that does not run, and returns the path of the history. The client
+	// shows the message when a person resumes the session. Nil: c2c knows no history of this client.
 	Inject func(History) (path string, err error)
 }
 
-// Start is a client that is to be started.
+// Start describes a client that c2c is about to start.
 type Start struct {
-	Path   string   // of the program
-	Args   []string // that its person gives it
+	Path   string   // the path of the program
+	Args   []string // the person's arguments for it
 	Env    []string
 	Config string // the directory of its configuration
-	Dir    string // in which it works
+	Dir    string // its working directory
 	Alias  string
 }
 
-// Peers are the names of ours that a client shows. They are used by one goroutine.
+// Peers are the names of ours that a client shows. Only one goroutine may use them.
 type Peers interface {
-	// Show makes these the names that are shown, each the only one in a place.
+	// Show makes the client show these names instead of earlier ones; each occurs once in a place.
 	Show(place string, names []string) error
 	Close() error
 }
 
 // Sent is a message that a session of the client has sent with the client's own tool.
 type Sent struct {
-	Process      int    // of the sender, as the system says
-	Session      string // the client's own id of its session
+	Process      int    // the sender, according to the system
+	Session      string // the client's id for the sender's session
 	To, ID, Text string
 }
 
-// History is whose history gets a message.
+// History says which session's history gets a message.
 type History struct {
 	Getenv func(string) string
 	Config string // the directory of the client's configuration
-	ID     string // the client's own id of the session
+	ID     string // the client's id for the session
 	Text   string
 	Now    time.Time
 }
 
-// RingContext is where a ringer works, and the mailbox that it rings for.
+// RingContext describes where a ringer runs, and the mailbox for which it rings.
 type RingContext struct {
 	Getenv func(string) string
 	Config string                                       // the directory of the client's configuration
-	Inside bool                                         // the client started this process, so its environment is the client's
+	Inside bool                                         // the client started this process, so our environment comes from the client
 	Push   func(busy func(context.Context) bool) Method // nil: there is no other method
 	Box    *inbox.Mailbox
 	Served func() bool // an MCP server or a plugin of ours runs in the client
-	// Failed is why the session's model failed, and when, if it has not answered since; nil: nothing tells.
+	// Failed returns why and when the session's model failed, if it has not answered since; nil: c2c cannot know.
 	Failed func() (why string, at time.Time)
-	// Record tells what has become of a ring before it is over.
+	// Record records the state of a ring that is not finished yet.
 	Record func(context.Context, Ring)
 }
 
-// Session is what a ringer knows of a session. It is comparable: when it changes, the ways to it are made anew.
+// Session is what a ringer knows about a session. It is comparable: when it changes, the ringer makes new Ways.
 type Session struct {
 	SID        string
 	Client     string // the AI program's name
-	ID         string // the newest of its own ids for the session
-	Process    int    // the client's, while that very process lives; else 0
-	Pane       string // the pane that its person lets c2c type into
+	ID         string // the client's newest id for the session
+	Process    int    // the client's process while it lives, else 0
+	Pane       string // the pane into which its person lets c2c type
 	Hooked     bool   // our hooks have run in it
-	Unattended bool   // its person wants it rung when no terminal shows it
-	// Bell is the session's own way to be rung, such as a stream that its client has open; nil: it has none. One that is
-	// opened anew is another Bell.
+	Unattended bool   // its person wants rings even if no terminal shows it
+	// Bell is the session's own doorbell, such as a stream that its client has open; nil: it has none. A stream that the
+	// client opens again is another Bell.
 	Bell Doorbell
 }
 
-// Ways are the methods that may reach a session, the best first. Busy says whether it works now; nil: nobody knows.
-// Follow tells what the session does, in the words of client or "" when that is not known, whenever it changes,
-// until ctx ends; nil: its client tells nobody. By is the method whose way that is.
+// Ways are the methods that may reach a session, the best first. Busy reports whether it works now; nil: c2c cannot
+// know. Follow reports what the session does whenever that changes, until ctx ends, in the words of package client, or
+// "" if that is not known; nil: its client does not report it. By is the method that Follow uses.
 type Ways struct {
 	Methods []Method
 	Busy    func(context.Context) bool

@@ -3,15 +3,15 @@ package wake
 import "errors"
 
 var (
-	// ErrUncaptured: the client is there and did not take the ring; a later one may do better.
+	// ErrUncaptured: the client is there, but did not take the ring; it may take a later one.
 	ErrUncaptured = errors.New("client does not take a ring now")
-	// ErrHeld is ErrUncaptured before anything was done: the client is not to be disturbed for a moment.
+	// ErrHeld is ErrUncaptured before c2c has sent anything: c2c should not disturb the client for a moment.
 	ErrHeld error = &heldError{"client does not take a ring now: held back", ErrUncaptured}
-	// ErrAway is ErrHeld because no terminal shows the session: nobody would see what a ring starts.
+	// ErrAway is ErrHeld because no terminal shows the session: no person would see what a ring starts.
 	ErrAway error = &heldError{"no terminal shows the session: its mail waits until one does", ErrHeld}
-	// ErrRefused is ErrUncaptured because the client's person lets others not write to it.
+	// ErrRefused is ErrUncaptured because the client's person does not let other sessions write to it.
 	ErrRefused error = &heldError{"client refuses", ErrUncaptured}
-	// ErrConsent is ErrUncaptured because the client keeps what it got until its person accepts it.
+	// ErrConsent is ErrUncaptured because the client holds what it got until its person accepts it.
 	ErrConsent error = &heldError{"client asks its person first", ErrUncaptured}
 	// ErrLives: the session runs, and does not read its history again.
 	ErrLives = errors.New("a session that runs does not read its history: send it a message")
@@ -19,7 +19,7 @@ var (
 	ErrUnreachable = errors.New("client cannot be reached this way")
 )
 
-// heldError costs nothing at the start of a hook, as fmt.Errorf would.
+// heldError costs nothing at the start of a hook, unlike fmt.Errorf.
 type heldError struct {
 	text string
 	kind error
@@ -29,7 +29,7 @@ func (e *heldError) Error() string { return e.text }
 
 func (e *heldError) Unwrap() error { return e.kind }
 
-// OutcomeOf is the outcome that an error of a ring stands for.
+// OutcomeOf returns the outcome to record for a ring's error.
 func OutcomeOf(err error) string {
 	switch {
 	case err == nil:

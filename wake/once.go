@@ -8,12 +8,12 @@ import (
 
 // DecideOnce decides for a process that looks once and ends, such as a hook. last
 // is the ring in the session's record. It returns the ring to record, without a
-// method, and the notice if its outcome is Rang. Nobody looks again later, so a
-// busy session is rung too, and a new oldest message does not wait.
+// method, and the notice if the outcome is Rang. No process looks again later, so
+// it also rings for a busy session, and does not delay a new oldest message.
 func DecideOnce(now time.Time, waiting []mail.Message, quiet bool, last Ring) (r Ring, n Notice) {
 	msgs, p := MayWake(waiting), Policy{}
 	again := len(msgs) > 0 && last.Outcome == Rang && last.IsFor(msgs[0])
-	if again && !last.At.After(now) { // a clock that was set back would keep us silent
+	if again && !last.At.After(now) { // if the clock was set back, ring anyway
 		p.oldest, p.rang, p.Tries = last, last.At, max(last.Tries, 1)
 		p.Gap = gapAfter(firstGap, p.Tries)
 	}

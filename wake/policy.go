@@ -11,31 +11,31 @@ const (
 	firstGap   = 15 * time.Second // between rings for the same message, doubling
 	maxGap     = 10 * time.Minute
 	minGap     = time.Second / 2  // between any two rings: a burst is a few rings, not one each
-	busyLook   = time.Second / 10 // until a busy session with mail is looked at again: its turn may just be ending
-	BusyLook   = 2 * time.Second  // the longest time until then: it doubles
-	RefusedGap = maxGap           // after a ring that its person's settings refuse or hold
-	busyLimit  = 5 * time.Minute  // a session that says it is busy for longer is rung all the same
+	busyLook   = time.Second / 10 // first time until the next look at a busy session with mail: its turn may just be ending
+	BusyLook   = 2 * time.Second  // the longest such time: it doubles
+	RefusedGap = maxGap           // after a ring that a person's settings refuse or hold
+	busyLimit  = 5 * time.Minute  // ring a session even if it has been busy for longer than this
 )
 
-// Policy remembers which message a session was rung for. When another one is the
-// oldest, somebody has read the first: nobody has to say so.
+// Policy remembers for which message c2c has rung a session. If another message is
+// the oldest now, the session has read the first one: no call has to report that.
 type Policy struct {
-	oldest Ring          // whose message was rung for
-	first  time.Time     // when that was seen first
-	rang   time.Time     // when it, or another one, was rung for last
+	oldest Ring          // has the oldest message of the last look
+	first  time.Time     // when a look saw it first
+	rang   time.Time     // time of the last ring, for this or another message
 	Gap    time.Duration // before the next ring
-	Tries  int           // rings for it
-	Joins  bool          // a ring can join the turn that runs: a busy session is rung once for each message
+	Tries  int           // rings for the oldest message
+	Joins  bool          // a ring can join the running turn: ring a busy session once for each message
 }
 
 // Decision says whether to ring now, and when to look again if nothing changes.
 type Decision struct {
 	Ring    bool
-	Outcome string        // when there is no ring and something is to be said about it
-	Again   time.Duration // 0: when something changes
+	Outcome string        // why there is no ring, if that is to be recorded
+	Again   time.Duration // 0: not before something changes
 }
 
-// MayWake are the messages that may wake somebody.
+// MayWake returns the messages that may wake a session.
 func MayWake(msgs []mail.Message) (out []mail.Message) {
 	for _, m := range msgs {
 		if m.Rings() {
@@ -45,7 +45,7 @@ func MayWake(msgs []mail.Message) (out []mail.Message) {
 	return out
 }
 
-// Decide looks at what waits. busy is a session that works, quiet one that wants no ring.
+// Decide decides for the messages that wait. busy: the session works; quiet: it wants no ring.
 func (p *Policy) Decide(now time.Time, waiting []mail.Message, busy, quiet bool) Decision {
 	msgs := MayWake(waiting)
 	if len(msgs) == 0 || quiet {
@@ -70,14 +70,14 @@ func (p *Policy) Decide(now time.Time, waiting []mail.Message, busy, quiet bool)
 	return Decision{Ring: true}
 }
 
-// Done records a ring for the oldest message; first is the gap behind the first one, 15 s when zero.
+// Done records a ring for the oldest message; first is the gap after the first ring, 15 s when zero.
 func (p *Policy) Done(now time.Time, first time.Duration) {
 	p.Tries++
 	p.rang = now
 	p.Gap = gapAfter(cmp.Or(first, firstGap), p.Tries)
 }
 
-// gapAfter is the gap behind so many rings for the same message.
+// gapAfter returns the gap after so many rings for the same message.
 func gapAfter(first time.Duration, tries int) time.Duration {
 	if first >= maxGap {
 		return first

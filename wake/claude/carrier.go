@@ -15,18 +15,18 @@ import (
 )
 
 // Carrier carries messages over the socket. Its receipt is the session's
-// UserPromptSubmit hook, so it is for sessions that have our client.
+// UserPromptSubmit hook, so it works only for sessions with our hooks.
 type Carrier struct {
 	Socket *Socket
 	Box    *inbox.Mailbox
-	Busy   func(context.Context) bool // whether the client works; nil: never
+	Busy   func(context.Context) bool // reports whether the client works; nil: never
 
-	Config  string // the client's directory: its record of the session is there
+	Config  string // the client's configuration directory, which has its record of the session
 	Process int
 }
 
-// Carry implements wake.Carrier. A client that has just read its hooks anew may run none with this prompt: then its record says
-// which messages it has taken. They would come twice else.
+// Carry implements wake.Carrier. A client that has just reloaded its hooks may run none with this prompt. Then Carry reads from
+// the client's record which messages it has taken: otherwise they would come twice.
 func (c *Carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	record := recordOf(c.Config, c.Process)
 	had, err = c.carry(ctx, msgs)
@@ -41,7 +41,7 @@ func (c *Carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string,
 func (c *Carrier) carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	return watch.Receipt{Box: c.Box, Busy: c.Busy}.Carry(ctx, msgs, func(msgs []mail.Message) ([]string, error) {
 		text, names, ids := pack(msgs)
-		// What is held would be shown when it is accepted, and by a hook before.
+		// The client would show held messages when its person accepts them, and a hook would show them before.
 		if len(ids) == 0 || c.Socket.inbound() == client.ClaudeHolds {
 			return nil, nil
 		}
@@ -52,9 +52,9 @@ func (c *Carrier) carry(ctx context.Context, msgs []mail.Message) (had []string,
 	}, c.Socket)
 }
 
-// mayAlter says whether the client may write something of a body anew. Behind what it reads as "<", with only signs
-// between, it (2.1.329) looks for four tags of its own in any spelling (cross-session-message, teammate-message,
-// agent-message, cited), and writes a backslash there.
+// mayAlter reports whether the client may change a body. The client (2.1.329) looks for four tags of its own, in any
+// spelling, behind a character that it reads as "<", even with other signs in between (cross-session-message,
+// teammate-message, agent-message, cited), and inserts a backslash there.
 func mayAlter(body string) bool {
 	behind := false // a bracket, with only signs between
 	for i, r := range body {
@@ -76,8 +76,8 @@ func mayAlter(body string) bool {
 	return false
 }
 
-// pack takes messages in order. One that the client may alter is left to the hooks: it is not found in the prompt,
-// so that it would come twice.
+// pack takes messages in order, up to one that the client may alter. It leaves that one to the hooks, because c2c would
+// not find it in the prompt, and it would come twice.
 func pack(msgs []mail.Message) (text string, names, ids []string) {
 	seen := map[string]bool{}
 	for _, m := range msgs {
@@ -98,11 +98,11 @@ func pack(msgs []mail.Message) (text string, names, ids []string) {
 	return text, names, ids
 }
 
-// maxLabel is how much of a name the client shows. With a longer one it does not
-// take the frame for its own.
+// maxLabel is the longest name, in bytes, with which the client accepts the frame
+// as its own.
 const maxLabel = 64
 
-// label names the senders, as many as fit.
+// label lists as many senders as fit.
 func label(names []string) string {
 	text := strings.Join(names, ", ")
 	if len(text) <= maxLabel {

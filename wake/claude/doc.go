@@ -1,31 +1,30 @@
 // Package claude reaches an idle Claude Code session over the client's own
-// messaging socket, the way of its cross-session messages.
+// messaging socket, which carries its cross-session messages.
 //
 // Measured on version 2.1.329: the client listens on
 // $CLAUDE_CODE_MESSAGING_SOCKET and takes lines of JSON, first one that
-// authenticates, then messages. A message starts a turn in an idle session and
-// stands beside the next tool result in a busy one; a half-typed draft stays,
-// an open permission dialog is waited for. The client frames the text as a
-// teammate's and not its user's. It answers nothing: what it drops (more than
-// 30 at once, the same text within 30 s, a session that holds such messages
-// back) it drops in silence.
+// authenticates, then messages. A message starts a turn in an idle session; in
+// a busy one it comes with the next tool result. A half-typed draft stays, and
+// the message waits behind an open permission dialog. The client presents the
+// text as a teammate's, not its user's. It never answers, and drops silently:
+// above 30 at once, a text of the last 30 s, or if its person holds such mail.
 //
 // The proof of arrival is the UserPromptSubmit hook. It runs once for each
-// line, before the request, also when lines have waited together, and its
-// prompt is the line's content byte for byte, without the words that the client
-// puts around it for the model. Slash commands, "@" and "!" do nothing there,
-// and blanks, invisible characters and compatibility forms stay. The one thing
-// that the client alters is a likeness of "<" in front of a tag of its own.
+// line, before the request, even if several lines have waited. Its prompt is
+// the line's content byte for byte, without the words that the client puts
+// around it for the model. Slash commands, "@" and "!" do nothing there, and
+// blanks, invisible characters and compatibility forms stay. The client alters
+// only a character that looks like "<" in front of one of its own tags.
 //
 // In bypass-permissions mode the client asks its user about messages of
-// strangers; a descendant of the client, as its MCP server is, needs no
-// permission. c2c claims no permission mode of its own.
+// unrelated processes; a descendant of the client, such as its MCP server,
+// needs no permission. c2c claims no permission mode of its own.
 //
-// What the client says of itself in <config>/sessions/<pid>.json is idle, busy
-// (a turn runs) or waiting (a dialog is open); the file goes with the client.
+// The client writes into <config>/sessions/<pid>.json whether it is idle, busy
+// (a turn runs) or waiting (a dialog is open), and removes the file at its end.
 // CLAUDE_CODE_HARBOR_KITE=0 (or false, off) turns the socket off: the client's
 // children then have no socket in their environment, not even one that the
-// client had from a session around it.
+// client has inherited from an outer session.
 //
-// A Socket may be used by one goroutine at a time.
+// One goroutine at a time may use a Socket.
 package claude

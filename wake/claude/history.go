@@ -20,11 +20,11 @@ import (
 	"c2c/wake"
 )
 
-// sharedDir is a directory of the home in which people keep the histories of several configurations.
+// sharedDir is a directory in the home in which people keep the histories of several configurations.
 const sharedDir = ".claude-shared"
 
-// entry is a line of a history that belongs to the conversation, as version 2.1.329 writes it. Each names the one
-// before it. The client shows the chain that ends in the last line.
+// entry is a line of a history that belongs to the conversation, as version 2.1.329 writes it. Each entry names the
+// one before it. The client shows the chain that ends in the last line.
 type entry struct {
 	ParentUUID  *string `json:"parentUuid"`
 	IsSidechain bool    `json:"isSidechain"` // a subagent's
@@ -46,7 +46,7 @@ type said struct {
 }
 
 // Inject adds a user's message to the history of a session that does not run, and returns the path of the history.
-// When it returns nil the message survives a power cut. One caller at a time may inject into a session.
+// If err is nil, the message survives a power cut. One caller at a time may inject into a session.
 func Inject(h wake.History) (path string, err error) {
 	if !mail.ValidName(h.ID) {
 		return "", fmt.Errorf("%q is no session of the client", h.ID)
@@ -67,7 +67,7 @@ func Inject(h wake.History) (path string, err error) {
 	return path, nil
 }
 
-// findHistory gives the file of a session, which is below the project in which it was started.
+// findHistory returns the file of a session, which is below the project in which the session began.
 func findHistory(dirs []string, id string) (path string, err error) {
 	var found os.FileInfo
 	for _, dir := range dirs {
@@ -93,7 +93,7 @@ func findHistory(dirs []string, id string) (path string, err error) {
 	return path, nil
 }
 
-// runs fails when a process of the client says that it has the session: it does not read the history again.
+// runs returns an error if a process of the client has the session: it does not read the history again.
 func runs(dirs []string, id string) error {
 	for _, dir := range dirs {
 		records, err := os.ReadDir(filepath.Join(dir, "sessions"))
@@ -110,7 +110,7 @@ func runs(dirs []string, id string) error {
 	return nil
 }
 
-// appendTo adds the message with one write, so that nothing is lost when others append at the same time.
+// appendTo adds the message with one write, so that nothing is lost if another process appends at the same time.
 func appendTo(path string, h wake.History) (err error) {
 	f, size, err := openHistory(path)
 	if err != nil {
@@ -123,7 +123,7 @@ func appendTo(path string, h wake.History) (err error) {
 	}
 	var random [16]byte
 	rand.Read(random[:]) // it never fails
-	own := last          // where and with which version
+	own := last          // the same directory and version
 	own.ParentUUID, own.Type, own.SessionID, own.UUID = &last.UUID, "user", h.ID, mail.UUIDOf(4, random)
 	own.Message, own.Timestamp = &said{"user", h.Text}, h.Now.UTC().Format("2006-01-02T15:04:05.000Z")
 	var line bytes.Buffer
@@ -138,13 +138,13 @@ func appendTo(path string, h wake.History) (err error) {
 	if _, err = f.Write(line.Bytes()); err == nil {
 		err = f.Sync()
 	}
-	if err != nil { // a full disk: half a line would be damage
+	if err != nil { // the disk is full: half a line would damage the history
 		err = errors.Join(err, f.Truncate(size))
 	}
 	return err
 }
 
-// openHistory opens a file of the client's to read and to append to.
+// openHistory opens a file of the client to read it and append to it.
 func openHistory(path string) (*os.File, int64, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -164,7 +164,7 @@ func openHistory(path string) (*os.File, int64, error) {
 	return f, info.Size(), nil
 }
 
-// leaf is the last line of the conversation; whole says whether the file ends with a whole line.
+// leaf returns the last entry of the conversation; whole reports whether the file ends with a whole line.
 func leaf(in io.Reader) (last entry, whole bool, err error) {
 	lines, whole := bufio.NewReader(in), true
 	for {
@@ -174,7 +174,7 @@ func leaf(in io.Reader) (last entry, whole bool, err error) {
 		}
 		var e struct {
 			entry
-			Message json.RawMessage `json:"message"` // the others' may have any form
+			Message json.RawMessage `json:"message"` // other kinds of lines may have any form here
 		}
 		if json.Unmarshal(line, &e) == nil && e.UUID != "" && !e.IsSidechain {
 			last = e.entry

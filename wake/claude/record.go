@@ -14,19 +14,19 @@ import (
 	"c2c/inbox/mail"
 )
 
-// record is the client's file of a session, from a place on: what it takes is written behind that.
+// record is the client's file of a session, from an offset on: the client writes the messages that it takes behind it.
 type record struct {
 	path string // empty: there is none
 	from int64
 }
 
-// maxRecord bounds what is read of it, in bytes, and maxRecordLine one line, in which a picture may be.
+// maxRecord bounds how much c2c reads of it, in bytes, and maxRecordLine bounds one line, which may have a picture.
 const (
 	maxRecord     = 16 << 20
 	maxRecordLine = 4 << 20
 )
 
-// recordOf is the record of the session that a process of the client has now.
+// recordOf returns the record of the session that a process of the client has now.
 func recordOf(config string, process int) record {
 	said, ok := client.ReadClaudeRecord(filepath.Join(config, "sessions", strconv.Itoa(process)+".json"))
 	if !ok || said.PID != process || !mail.ValidName(said.SessionID) {
@@ -34,7 +34,7 @@ func recordOf(config string, process int) record {
 	}
 	path, err := findHistory([]string{config}, said.SessionID)
 	if err != nil {
-		return record{} // of a session without a turn there is none yet
+		return record{} // a session has none before its first turn
 	}
 	info, err := os.Stat(path)
 	if err != nil {
@@ -43,7 +43,7 @@ func recordOf(config string, process int) record {
 	return record{path, info.Size()}
 }
 
-// prompted gives the ids of the first messages, in order, that the client has written into the record as prompts since.
+// prompted returns the ids of the first messages, in order, that the client has since written into the record as prompts.
 func (r record) prompted(msgs []mail.Message) (ids []string) {
 	if r.path == "" {
 		return nil

@@ -13,19 +13,19 @@ import (
 	"c2c/wake/socket"
 )
 
-// Socket is the way to one session.
+// Socket is the messaging socket of one session.
 type Socket struct {
 	Path    string
 	Token   string
 	Now     func() time.Time
-	Inbound func() string // client.ClaudeInbound now; nil: it takes everything
+	Inbound func() string // client.ClaudeInbound now; nil: the client takes everything
 
 	bucket ratelimit.Bucket
 	rings  int
 }
 
 // FromEnv finds the socket of the session that started this program. The error
-// says in words why there is none.
+// says why there is none.
 func FromEnv(getenv func(string) string, now func() time.Time) (*Socket, error) {
 	path := getenv("CLAUDE_CODE_MESSAGING_SOCKET")
 	if path == "" && getenv("CLAUDE_CODE_HARBOR_KITE") == "0" {
@@ -40,7 +40,7 @@ func FromEnv(getenv func(string) string, now func() time.Time) (*Socket, error) 
 // Ring writes one line without any body. The UserPromptSubmit hook that it
 // fires hands the mail over in the same request; without hooks the model polls.
 func (s *Socket) Ring(ctx context.Context, n wake.Notice) error {
-	s.rings++ // the client drops a text that it has had within 30 s, from whichever process
+	s.rings++ // the client drops a text that it had within 30 s, from any process
 	at := s.Now().UTC().Format("15:04:05")
 	err := s.write(ctx, "c2c", fmt.Sprintf("%s\n(ring %d, %s)", n.Text(wake.Poll), s.rings, at))
 	if err == nil && s.inbound() == client.ClaudeHolds {
@@ -56,12 +56,12 @@ func (s *Socket) inbound() string {
 	return s.Inbound()
 }
 
-// sender is how the client counts: it allows each sender 30 messages at once
-// and one every two seconds.
+// sender is the name by which the client counts: it allows each sender 30
+// messages at once, and then one every two seconds.
 const sender = "c2c"
 
 // write puts text into the client's own frame for messages of other sessions.
-// The text has no angle bracket that is not ours, so it cannot close the frame.
+// The text has only our angle brackets, so it cannot close the frame.
 func (s *Socket) write(ctx context.Context, name, text string) error {
 	if s.inbound() == client.ClaudeRefuses {
 		return fmt.Errorf("%w: its person set crossSessionInbound to refuse", wake.ErrRefused)
@@ -87,5 +87,5 @@ func (s *Socket) write(ctx context.Context, name, text string) error {
 	return socket.Write(ctx, s.Path, out.Bytes(), nil)
 }
 
-// limit stays inside the client's: it drops in silence what exceeds 30 messages at once. Its other senders may share our name.
+// limit is below the client's, which silently drops messages above 30 at once: other senders may use our name, too.
 var limit = ratelimit.Limit{Burst: 25, Interval: 2 * time.Second}

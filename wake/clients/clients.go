@@ -9,12 +9,12 @@ import (
 	"c2c/wake/qwen"
 )
 
-// all has a line for each client.
+// all returns the clients that c2c can wake. A new client gets a line here.
 func all() []wake.Client {
 	return []wake.Client{claude.Client(), codex.Client(), qwen.Client(), kimi.Client()}
 }
 
-// Find gives a client by its name. One that is not known has no ways.
+// Find returns a client by its name. A client that is not known has no ways.
 func Find(name string) (c wake.Client, known bool) {
 	for _, c := range all() {
 		if c.Name == name {

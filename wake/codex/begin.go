@@ -12,19 +12,19 @@ import (
 	"c2c/wake"
 )
 
-// daemonTime bounds the start of Codex's daemon. Its first one copies the program.
+// daemonTime bounds the start of Codex's daemon. The first start copies the program.
 const daemonTime = time.Minute
 
-// embedded are options with which a terminal does not use the daemon, and commands beside which no session is begun (0.169.0).
+// embedded are options with which a terminal does not use the daemon, and commands that begin no new session (0.169.0).
 var embedded = map[string]bool{
 	"-c": true, "--config": true, "-p": true, "--profile": true, "--search": true, "--no-daemon": true, "--remote": true, "--dangerously-bypass-hook-trust": true,
 	"resume": true, "fork": true, "exec": true, "e": true, "review": true, "queue": true, "agents": true,
 }
 
-// Begin begins a thread in the daemon, which is started if none runs, and gives its id and the arguments that show it. A thread
-// can be shown once it has an item: so its model is told its alias, and that is not shown.
+// Begin begins a thread in the daemon, which it starts if none runs, and returns the thread's id and the arguments that show
+// it. A terminal can show a thread only if it has an item: so Begin adds one that tells the model its alias and stays hidden.
 //
-// The other way would be to look which thread the terminal has begun. Codex tells nobody, and two may begin at once.
+// Begin cannot instead find the thread that a terminal has begun: Codex does not report it, and two may begin at once.
 func Begin(ctx context.Context, s wake.Start) (id string, args []string, err error) {
 	for _, arg := range s.Args {
 		name, _, _ := strings.Cut(arg, "=")
@@ -62,7 +62,7 @@ func Begin(ctx context.Context, s wake.Start) (id string, args []string, err err
 	return id, append([]string{"resume", id}, s.Args...), nil
 }
 
-// startDaemon does what Codex itself does when it starts.
+// startDaemon starts the daemon as Codex itself does at its start.
 func startDaemon(ctx context.Context, s wake.Start) error {
 	ctx, cancel := context.WithTimeout(ctx, daemonTime)
 	defer cancel()

@@ -6,7 +6,7 @@ import (
 	"c2c/wake"
 )
 
-// Client is how Codex is woken: by its app-server, or by its queue when it runs without one.
+// Client describes how c2c wakes Codex: by its app-server, or by its queue if it runs without one.
 func Client() wake.Client {
 	return wake.Client{Name: "codex", NeedsNoServer: true, Ways: ways, Dir: dirOf, Begin: Begin}
 }
@@ -18,7 +18,7 @@ func ways(p wake.RingContext, s wake.Session) (wake.Ways, error) {
 		st, err := server.State(ctx)
 		return err == nil && (st == Busy || st == Waiting)
 	}
-	follow := &Server{Home: p.Config, Thread: s.ID} // beside the carrier
+	follow := &Server{Home: p.Config, Thread: s.ID} // its own Server, because the carrier uses another goroutine
 	return wake.Ways{Busy: busy, Follow: follow.Follow, By: wake.ByServer, Methods: []wake.Method{
 		{Name: wake.ByServer, Carrier: server, Doorbell: server, Ready: server.Ready}, {Name: wake.ByQueue, Doorbell: bell}}}, nil
 }

@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	callTime = 5 * time.Second // for one request
+	callTime = 5 * time.Second // limit for one request
 	maxFrame = 4 << 20         // bytes: a page of a thread's items may be large (a command's output is at most 64 KiB of it)
-	maxHead  = 64 << 10        // bytes of the answer to the handshake
+	maxHead  = 64 << 10        // bytes of the handshake's answer
 )
 
-// unknownThread is the code for any invalid request, and the only one for a thread that it does not know.
+// unknownThread is the error code for any invalid request. The app-server has no other code for an unknown thread.
 const unknownThread = -32600
 
 // conn is one initialized connection to the app-server.
@@ -61,7 +61,7 @@ func dial(ctx context.Context, home string) (*conn, error) {
 				var d net.Dialer
 				return d.DialContext(ctx, "unix", path)
 			},
-			DisableKeepAlives:      true, // or a server that is no WebSocket costs a connection at every ring
+			DisableKeepAlives:      true, // otherwise a server without WebSocket costs a connection at every ring
 			MaxResponseHeaderBytes: maxHead,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -87,7 +87,7 @@ func dial(ctx context.Context, home string) (*conn, error) {
 	return c, nil
 }
 
-// noAnswer marks the error of a server that does not answer, unless we have stopped waiting.
+// noAnswer marks the error of a server that does not answer, unless ctx has ended.
 func noAnswer(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%w: %v", wake.ErrUncaptured, err)
@@ -95,7 +95,7 @@ func noAnswer(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %v", wake.ErrUnreachable, err)
 }
 
-// socketOf follows Codex's link to its socket and refuses one that others could have put there.
+// socketOf follows Codex's link to its socket, and refuses a socket that another user could have put there.
 func socketOf(home string) (string, error) {
 	link := filepath.Join(home, "app-server-control", "app-server-control.sock")
 	path, err := filepath.EvalSymlinks(link)
@@ -108,7 +108,7 @@ func socketOf(home string) (string, error) {
 	return path, socket.Private(path)
 }
 
-// close does not wait for the other side, which may have stopped.
+// close does not wait for the app-server, which may be suspended.
 func (c *conn) close() { c.ws.CloseNow() }
 
 func (c *conn) write(ctx context.Context, r request) error {
@@ -119,8 +119,8 @@ func (c *conn) write(ctx context.Context, r request) error {
 	return c.ws.Write(ctx, websocket.MessageText, data)
 }
 
-// call sends a request and passes over whatever else the server says meanwhile, its own requests
-// included: those are for the person's terminal.
+// call sends a request and waits for its answer. It ignores everything else from the server, also the
+// server's own requests: those are for the person's terminal.
 func (c *conn) call(ctx context.Context, method string, params, result any) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()

@@ -9,13 +9,13 @@ import (
 	"c2c/client"
 )
 
-// The app-server is asked again when it has ended the connection, or there was none: after followFirst, doubling.
+// Follow connects again when the app-server has ended the connection, or there was none: after followFirst, doubling.
 const (
 	followFirst = time.Second
 	followMost  = time.Minute
 )
 
-// status is a thread's, as the app-server gives it.
+// status is the status of a thread, in the app-server's form.
 type status struct {
 	Type        State
 	ActiveFlags []State
@@ -34,13 +34,13 @@ func (s status) state() State {
 	return Unknown
 }
 
-// doing is the word for a state that others are told; "" for one that says nothing.
+// doing returns package client's word for a state; "" for a state that says nothing.
 func doing(st State) string {
 	return map[State]string{Idle: client.Idle, Busy: client.Busy, Waiting: client.Waiting}[st]
 }
 
-// Follow tells what the thread does, whenever that changes, until ctx ends. The app-server tells all its clients of all
-// its threads: nothing is subscribed to, since a subscriber is asked for approvals, too.
+// Follow reports what the thread does whenever that changes, until ctx ends. The app-server notifies all its clients
+// about all its threads. Follow does not subscribe, because the app-server also asks subscribers for approvals.
 func (s *Server) Follow(ctx context.Context, tell func(does string)) {
 	wait := followFirst
 	for ctx.Err() == nil {
@@ -55,14 +55,14 @@ func (s *Server) Follow(ctx context.Context, tell func(does string)) {
 	}
 }
 
-// follow does so for as long as one connection lasts. connected is false when there was none.
+// follow does this as long as one connection lasts. connected is false if there was none.
 func (s *Server) follow(ctx context.Context, tell func(does string)) (connected bool) {
 	c, err := dial(ctx, s.Home)
 	if err != nil {
 		return false
 	}
 	defer c.close()
-	// What changes before the answer to this is in the answer.
+	// This answer includes every change before it.
 	st, err := s.state(ctx, c)
 	for ; err == nil; st, err = c.changed(ctx, s.Thread) {
 		connected = true
@@ -74,7 +74,7 @@ func (s *Server) follow(ctx context.Context, tell func(does string)) (connected 
 	return connected
 }
 
-// changed waits until the app-server tells of another state of a thread.
+// changed waits until the app-server reports a new state of a thread.
 func (c *conn) changed(ctx context.Context, thread string) (State, error) {
 	for {
 		_, data, err := c.ws.Read(ctx)
@@ -88,15 +88,15 @@ func (c *conn) changed(ctx context.Context, thread string) (State, error) {
 				Status   status
 			}
 		}
-		// A request of the server's, or one of another form, is for others.
+		// Ignore the server's requests, and lines of another form: they are for the terminals.
 		if json.Unmarshal(data, &note) == nil && note.Method == "thread/status/changed" && note.Params.ThreadID == thread {
 			return note.Params.Status.state(), nil
 		}
 	}
 }
 
-// dirOf gives the directory in which a thread of the app-server works. ok is false for one that no person sees: a
-// subagent's, or one that lasts for a moment.
+// dirOf returns the directory in which a thread of the app-server works. ok is false for a thread that no person sees: a
+// subagent's, or a short-lived one.
 func dirOf(ctx context.Context, home, thread string) (dir string, ok bool, err error) {
 	c, err := dial(ctx, home)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"c2c/process/procstat"
 )
 
-// processes are those that have threads, databases or the lock of a process open in a CODEX_HOME.
+// processes returns the processes that have threads, databases or a process's lock open in a CODEX_HOME.
 func processes(home string) (all []process) {
 	home = resolved(home)
 	entries, _ := os.ReadDir("/proc")
@@ -35,9 +35,9 @@ func resolved(path string) string {
 	return path
 }
 
-// processOf reads the open files of a process of ours. Each process of Codex has a lock below tmp for as long as it runs; it
-// closes a database that it does not use for ten minutes (0.169.0). A lock file of a thread counts in the CODEX_HOME at home alone, since a
-// program is run because of it.
+// processOf reads the open files of a process of this user. Each process of Codex has a lock below tmp open as long as it runs;
+// it closes a database that it has not used for ten minutes (0.169.0). A thread's lock file counts only in home, because c2c
+// runs a program because of it.
 func processOf(pid int, home string) process {
 	p := process{pid: pid, threads: map[string]time.Time{}}
 	locks := resolved(filepath.Join(home, client.CodexLocks))
@@ -48,7 +48,7 @@ func processOf(pid int, home string) process {
 		switch {
 		case folder == locks:
 			if thread, ok := strings.CutSuffix(file, ".lock"); ok {
-				if info, err := os.Stat(link); err == nil { // else it was closed meanwhile
+				if info, err := os.Stat(link); err == nil { // if not, the process has closed it meanwhile
 					p.threads[thread] = info.ModTime()
 				}
 			}
@@ -66,7 +66,7 @@ func processOf(pid int, home string) process {
 	return p
 }
 
-// ageOf is how long a process runs; 0 when it has ended.
+// ageOf returns how long a process has run; 0 if it has ended.
 func ageOf(pid int) time.Duration {
 	var boot unix.Timespec
 	st, err := procstat.Read(pid)

@@ -14,12 +14,12 @@ import (
 const queueTime = 10 * time.Second
 
 // queue is the doorbell of a terminal that runs without the daemon: Codex puts
-// the line into its own queue, which such a terminal looks at every nine
-// seconds or so (measured: 4.2 to 9.0).
+// the line into its own queue, which such a terminal reads about every nine
+// seconds (measured: 4.2 to 9.0).
 type queue struct {
 	Home       string
 	Thread     string
-	Unattended bool // ring it without a terminal too
+	Unattended bool // ring also without a terminal
 	Getenv     func(string) string
 }
 
@@ -38,9 +38,9 @@ func (q *queue) Ring(ctx context.Context, n wake.Notice) error {
 	defer cancel()
 	program := fmt.Sprintf("/proc/%d/exe", p.pid)
 	cmd := exec.CommandContext(ctx, program, "queue", "--thread", q.Thread, "--message", n.Text(wake.Poll))
-	// Nothing of our environment but what names places: it may hold keys.
+	// Pass only variables that name places: others may hold keys.
 	cmd.Env = []string{"HOME=" + q.Getenv("HOME"), "PATH=" + q.Getenv("PATH"), "CODEX_HOME=" + q.Home}
-	cmd.WaitDelay = time.Second // a child of its own that stays must not keep us
+	cmd.WaitDelay = time.Second // do not wait for a child that it leaves behind
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: codex queue: %v: %.200q", wake.ErrUncaptured, err, out)
 	}

@@ -88,7 +88,7 @@ func (s *Server) Ring(ctx context.Context, n wake.Notice) error {
 func (s *Server) Carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	text, ids := pack(msgs)
 	if len(ids) == 0 {
-		return nil, s.Ring(ctx, wake.NoticeOf(msgs)) // the first is too long
+		return nil, s.Ring(ctx, wake.NoticeOf(msgs)) // the first message is too long
 	}
 	return s.begin(ctx, line(msgs, len(ids)), text, ids...)
 }
@@ -106,8 +106,8 @@ func pack(msgs []mail.Message) (text string, ids []string) {
 	return text, ids
 }
 
-// line is what the person sees in the terminal and the model as the user's turn, so it holds nothing of
-// the messages but well-formed aliases.
+// line makes the text that the person sees in the terminal, and the model as the user's turn. So it takes
+// only well-formed aliases from the messages.
 func line(msgs []mail.Message, carried int) string {
 	names := wake.NoticeOf(msgs[:carried]).From
 	if len(names) == 0 {

@@ -27,24 +27,24 @@ import (
 )
 
 const (
-	maxLog   = 1 << 20 // when a daemon that starts begins its log anew, in bytes
+	maxLog   = 1 << 20 // above this size a daemon begins a new log when it starts, in bytes
 	stopTime = 10 * time.Second
-	lookTime = 10 * time.Millisecond // between two looks whether it runs
+	lookTime = 10 * time.Millisecond // between two checks whether it runs
 )
 
 // Daemon is one background process.
 type Daemon struct {
-	Dir          *atomicfile.Dir // where its files are; nil if nobody has made that: then no daemon runs
-	Name         string          // how their names begin
-	What         string          // what people call it
+	Dir          *atomicfile.Dir // the directory of its files; nil if it does not exist: then no daemon runs
+	Name         string          // prefix of their names
+	What         string          // the daemon's name for people
 	Verb         string          // the command of c2c that has start and stop for it
 	ExtraPIDFile string          // the path of another file that gets its process id; empty: none
-	// Prepare is done by the daemon, once it has the lock, before anybody is told that it runs. With an error it does not
-	// run. nil: nothing is to be done.
+	// The daemon calls Prepare, if set, when it has the lock, before other processes can see that it runs. If Prepare
+	// fails, the daemon does not run.
 	Prepare func() error
 }
 
-// Wake is the wake daemon of a root.
+// Wake returns the wake daemon of a root.
 func Wake(root *atomicfile.Dir) Daemon {
 	return Daemon{Dir: root, Name: "wake", What: "wake daemon", Verb: "wake"}
 }
@@ -53,10 +53,10 @@ func (d Daemon) lockFile() string { return d.Name + ".lock" }
 func (d Daemon) pidFile() string  { return d.Name + ".pid" }
 func (d Daemon) logFile() string  { return d.Name + ".log" }
 
-// Log is the path of its log.
+// Log returns the path of its log.
 func (d Daemon) Log() string { return filepath.Join(d.Dir.Path(), d.logFile()) }
 
-// Run is the daemon: it works until ctx ends, until the work is done, or until somebody removes the pid file.
+// Run runs the daemon: it works until ctx ends, until the work is done, or until its pid file is removed.
 func (d Daemon) Run(ctx context.Context, work func(context.Context)) (err error) {
 	lock, err := filelock.Open(d.Dir, d.lockFile())
 	if err != nil {
@@ -100,7 +100,7 @@ func (d Daemon) Run(ctx context.Context, work func(context.Context)) (err error)
 	return nil
 }
 
-// Free fails when the daemon runs.
+// Free returns an error if the daemon runs.
 func (d Daemon) Free() error {
 	pid, err := d.PID()
 	if err == nil && pid != 0 {
@@ -109,7 +109,7 @@ func (d Daemon) Free() error {
 	return err
 }
 
-// errRuns says that the daemon runs. pid is 0 if it has just begun.
+// errRuns returns the error that the daemon runs already. pid is 0 if it has just begun.
 func (d Daemon) errRuns(pid int) error {
 	which := ""
 	if pid != 0 {
@@ -133,8 +133,8 @@ func (d Daemon) removePID() error {
 	return nil
 }
 
-// Runs says whether there is a daemon. It makes no lock file, and does not take the lock: a daemon that starts
-// at that moment would think that another one runs.
+// Runs reports whether the daemon runs. It makes no lock file, and does not take the lock: a daemon that starts
+// at that moment would believe that another one runs.
 func (d Daemon) Runs() (bool, error) {
 	if d.Dir == nil {
 		return false, nil
@@ -183,7 +183,7 @@ func (d Daemon) PID() (pid int, err error) {
 	return pid, nil
 }
 
-// Start runs this program in a directory with an environment and args, and returns its process when that is the
+// Start runs this program in a directory with an environment and args, and returns its process once that is the
 // daemon.
 func (d Daemon) Start(ctx context.Context, dir string, env []string, args ...string) (pid int, err error) {
 	log, err := d.openLog()
@@ -208,7 +208,7 @@ func (d Daemon) Start(ctx context.Context, dir string, env []string, args ...str
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	for {
-		// An error means an old file; the daemon replaces it by its own.
+		// An error means an old file; the daemon will replace it.
 		if pid, err := d.PID(); err == nil && pid == cmd.Process.Pid {
 			return pid, nil
 		}

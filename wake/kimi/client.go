@@ -1,6 +1,6 @@
 // Package kimi wakes sessions of Kimi Code (measured with 2.1.0). A window has no socket and no queue for other programs: c2c
-// types into its terminal, and reads in the client's own log whether a turn runs. A session of `kimi web` gets a prompt over
-// that server's REST interface. The package keeps nothing on disk.
+// types into its terminal, and reads from the client's own log whether a turn runs. A session of `kimi web` gets a prompt over
+// that server's REST interface. The package writes nothing to disk.
 package kimi
 
 import (
@@ -12,7 +12,7 @@ import (
 
 const name = "kimi"
 
-// Client is how Kimi Code is woken.
+// Client describes how c2c wakes Kimi Code.
 func Client() wake.Client { return wake.Client{Name: name, Ways: ways} }
 
 func ways(p wake.RingContext, s wake.Session) (w wake.Ways, err error) {

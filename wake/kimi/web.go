@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	tokenFile  = "server.token" // below the client's configuration: the same for each of its servers
+	tokenFile  = "server.token" // below the client's configuration; all its servers share it
 	maxToken   = 4 << 10
 	maxAnswer  = 64 << 10
 	answerTime = 5 * time.Second
@@ -30,7 +30,7 @@ type web struct {
 	port            int
 }
 
-// Ring gives the session a prompt with the notice. The hook of that prompt brings the mail along.
+// Ring sends the session a prompt with the notice. The hook of that prompt brings the mail.
 func (w *web) Ring(ctx context.Context, n wake.Notice) error {
 	token, err := w.token()
 	if err != nil {
@@ -52,7 +52,7 @@ func (w *web) Ring(ctx context.Context, n wake.Notice) error {
 	}
 	r.Header.Set("Authorization", "Bearer "+token)
 	r.Header.Set("Content-Type", "application/json")
-	// Without a proxy of the environment, and the token goes nowhere else.
+	// Use no proxy from the environment and follow no redirect, so that the token goes nowhere else.
 	c := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	answer, err := c.Do(r)
 	if err != nil {
@@ -69,7 +69,7 @@ func (w *web) Ring(ctx context.Context, n wake.Notice) error {
 	return nil
 }
 
-// token is what the server wants of its callers.
+// token returns the token that the server demands from its callers.
 func (w *web) token() (string, error) {
 	data, err := atomicfile.ReadForeign(filepath.Join(w.config, tokenFile), maxToken)
 	if err != nil {

@@ -14,17 +14,17 @@ import (
 
 const (
 	commandTime = 2 * time.Second
-	maxOutput   = 1 << 20 // a screen of 500 by 200 with four bytes each is less than half of it
+	maxOutput   = 1 << 20 // a screen of 500 by 200 with four bytes each needs less than half
 )
 
-// command is tmux or screen, with what it always gets.
+// command is tmux or screen, with the arguments that it always gets.
 type command struct {
 	path string
 	args []string
-	env  []string // all of it: ours may hold keys
+	env  []string // the whole environment: ours may hold keys
 }
 
-// run runs the program once and returns what it has written to its output. No shell sees the arguments.
+// run runs the program once and returns its output. No shell sees the arguments.
 func (c *command) run(ctx context.Context, args ...string) (string, error) {
 	timed, cancel := context.WithTimeout(ctx, commandTime)
 	defer cancel()
@@ -50,7 +50,7 @@ func (c *command) run(ctx context.Context, args ...string) (string, error) {
 	return "", fmt.Errorf("run %s: %w", name, err)
 }
 
-// bounded is a buffer that does not grow for ever.
+// bounded is a buffer with a size limit.
 type bounded struct {
 	buf  bytes.Buffer
 	full bool

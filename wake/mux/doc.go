@@ -1,14 +1,14 @@
 // Package mux is the last-resort doorbell: it types a line into a client that
-// runs in a tmux pane or a GNU screen window, which we did not make. Before
-// anything is typed the pane must be known: it is the client's, the client is
-// in its foreground, nobody has typed lately, and the picture is still. All else
-// is as screen.Type says. What is not known for certain is wake.ErrUncaptured.
+// runs in a tmux pane or a GNU screen window, which c2c did not make. Before it
+// types, it makes sure that the pane is the client's, that the client is in its
+// foreground, that no person has typed lately, and that the picture is still. For
+// the rest see screen.Type. If it is not certain, it returns wake.ErrUncaptured.
 //
-// What remains: a key pressed, or a dialog drawn, in the few milliseconds
-// between the last look and a paste or an Enter is not seen. Of screen less is
-// known (screen.go).
+// It cannot see a key that a person presses, or a dialog that the client draws,
+// in the few milliseconds between the last look and a paste or an Enter. Screen
+// shows less than tmux (screen.go).
 //
-// A client's screen may show anything: its text is compared, never obeyed, and
-// quoted in errors. Nothing is kept on disk here but a picture that screen
-// writes during a ring. A Doorbell is for one goroutine at a time.
+// A client's screen may show anything: mux compares its text, never obeys it, and
+// quotes it in errors. The only file on disk is a picture that screen writes
+// during a ring. One goroutine at a time may use a Doorbell.
 package mux

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	sinceKey = 2 * time.Second        // since a key was typed
-	between  = 150 * time.Millisecond // between two looks; Gemini loses an Enter within 100 ms of a paste
-	shown    = 10 * between           // in which a client draws what was pasted
+	sinceKey = 2 * time.Second        // since the last key
+	between  = 150 * time.Millisecond // between two looks; Gemini CLI loses an Enter within 100 ms after a paste
+	shown    = 10 * between           // time for a client to draw what was pasted
 )
 
 // Doorbell rings one client.
 type Doorbell struct {
 	Pane    Pane
-	Client  string // its name, by which package screen knows its prompt
+	Client  string // the client's name, by which package screen knows its prompt
 	Process int    // its process
 	Getenv  func(string) string
 
@@ -33,8 +33,8 @@ type Doorbell struct {
 
 // terminal is a pane.
 type terminal interface {
-	// look returns what the pane shows, and the latest time at which a person may have typed. It fails when a
-	// key would not reach the client.
+	// look returns what the pane shows, and the latest time at which a person may have typed. It fails if a key
+	// would not reach the client.
 	look(context.Context) (*screen.Screen, time.Time, error)
 	// Paste and Enter are those of screen.Terminal.
 	Paste(ctx context.Context, text string) error
@@ -48,7 +48,7 @@ type typist struct {
 	terminal
 }
 
-// Ring types the notice into the client's prompt; see screen.Type. It may wait for ten seconds after a key.
+// Ring types the notice into the client's prompt; see screen.Type. After a key it may wait for ten seconds.
 func (b *Doorbell) Ring(ctx context.Context, n wake.Notice) (err error) {
 	if b.now == nil {
 		b.now = time.Now
@@ -85,7 +85,7 @@ func (b *Doorbell) open() (terminal, error) {
 // Idle implements screen.Terminal.
 func (t typist) Idle(ctx context.Context) error {
 	first, left, err := t.sample(ctx)
-	if err == nil && left > 0 { // wait for that once
+	if err == nil && left > 0 { // wait once for the rest
 		if err = t.wait(ctx, left); err == nil {
 			first, left, err = t.sample(ctx)
 		}
@@ -107,7 +107,7 @@ func (t typist) Idle(ctx context.Context) error {
 	return nil
 }
 
-// sample returns what the pane shows, and how much is left of the time without a key.
+// sample returns what the pane shows, and how long the person must still press no key.
 func (t typist) sample(ctx context.Context) (*screen.Screen, time.Duration, error) {
 	s, typed, err := t.look(ctx)
 	return s, typed.Add(sinceKey).Sub(t.now()), err

@@ -25,13 +25,13 @@ type Pane struct {
 	ID     string // tmux: %<number>; screen: the number of the window
 }
 
-// Types says whether a line can be typed for a client: whether it is known how it draws its prompt.
+// Types reports whether c2c knows how a client draws its prompt, and so can type a line for it.
 func Types(client string) bool { return screen.Knows(client) }
 
-// String is the form that Parse reads: one line, the socket last.
+// String returns the form that Parse reads: one line, the socket last.
 func (p Pane) String() string { return p.Kind + ":" + p.ID + ":" + p.Socket }
 
-// Parse reads what String has written, and nothing else.
+// Parse reads only what String has written.
 func Parse(s string) (Pane, error) {
 	kind, rest, _ := strings.Cut(s, ":")
 	id, socket, _ := strings.Cut(rest, ":")
@@ -42,7 +42,7 @@ func Parse(s string) (Pane, error) {
 	return p, nil
 }
 
-// Here is the pane that this process runs in, as tmux or screen tell it in the environment.
+// Here returns the pane that this process runs in, from the variables of tmux or screen.
 func Here(getenv func(string) string) (Pane, error) {
 	tmux, sty := getenv("TMUX"), getenv("STY")
 	var p Pane
@@ -66,10 +66,10 @@ func Here(getenv func(string) string) (Pane, error) {
 	return p, nil
 }
 
-// maxSocket is what the kernel takes for the path of a socket.
+// maxSocket is the longest path of a socket that the kernel accepts.
 const maxSocket = 107
 
-// valid keeps out what tmux or screen would take for something else: an option, another target, a format.
+// valid rejects text that tmux or screen would take for something else: an option, another target, a format.
 func (p Pane) valid() error {
 	if p.Socket == "" || len(p.Socket) > maxSocket || !utf8.ValidString(p.Socket) || strings.ContainsFunc(p.Socket, unicode.IsControl) {
 		return errors.New("no name of a socket")
@@ -97,7 +97,7 @@ func (p Pane) valid() error {
 	return nil
 }
 
-// isNumber says whether s is a number as a program prints it.
+// isNumber reports whether s is a number as a program prints it.
 func isNumber(s string) bool {
 	n, err := strconv.ParseUint(s, 10, 31)
 	return err == nil && strconv.FormatUint(n, 10) == s

@@ -15,24 +15,24 @@ import (
 	"c2c/wake/screen"
 )
 
-// gnuScreen is a window of a GNU screen session (measured with 4.9.0). What it does not tell:
+// gnuScreen is a window of a GNU screen session (measured with 4.9.0). What screen does not show:
 //
-//   - Text as it is: a picture holds the low byte of each character only, so U+276F is an "o". These bytes
-//     are taken for Latin-1, and those that no character of Latin-1 has for the frames and blocks of U+25xx.
-//   - Colours: what Codex suggests in its prompt looks like a draft, and nothing is typed.
-//   - Whether the client asked for bracketed paste. It gets the brackets all the same.
-//   - Prompts and lists of screen's own over the window: what is typed then goes there. It does not come
-//     into the input line, so no Enter follows.
-//   - When keys came, only when the client has read some; nor what was typed into screen itself.
-//   - Renumbered windows: the number is what the window was started with.
+//   - The exact text: a picture holds only the low byte of each character, so U+276F is an "o". mux takes the
+//     bytes for Latin-1, and those that are no Latin-1 character for the frames and blocks of U+25xx.
+//   - Colours: a suggestion in Codex's prompt looks like a draft, so mux types nothing.
+//   - Whether the client asked for bracketed paste. mux sends the brackets anyway.
+//   - Prompts and lists of screen itself over the window: they get what mux types. Then the line does not
+//     appear in the prompt, so mux does not press Enter.
+//   - When a person pressed keys, only when the client read some; nor keys for screen itself.
+//   - Renumbered windows: the number is the one with which the window began.
 //
-// A person attached to the screen sees screen's answers in the message line for a moment.
+// A person who is attached to the session sees screen's answers in the message line for a moment.
 type gnuScreen struct {
 	cmd  command
 	pane Pane
 	pid  int // the client's
 	dir  string
-	kept int // lines that it keeps, -1 before it was asked
+	kept int // lines of scrollback, -1 before the first answer
 }
 
 func newScreen(path, sockets string, p Pane, pid int) (*gnuScreen, error) {
@@ -49,8 +49,8 @@ func newScreen(path, sockets string, p Pane, pid int) (*gnuScreen, error) {
 
 func (s *gnuScreen) close() error { return os.RemoveAll(s.dir) }
 
-// look implements terminal. In copy mode, which screen shows only to the person who scrolls, it refuses to
-// change how many lines it keeps: so one more is asked for, and given back.
+// look implements terminal. In copy mode, which screen shows only to the person who scrolls, screen refuses to
+// change the number of scrollback lines: so look adds one to find out, and takes it back.
 func (s *gnuScreen) look(ctx context.Context) (v *screen.Screen, read time.Time, err error) {
 	if read, err = s.terminal(); err != nil {
 		return v, read, err
@@ -88,11 +88,11 @@ func (s *gnuScreen) look(ctx context.Context) (v *screen.Screen, read time.Time,
 	return screen.Captured(withSigns(lines), st.row, st.col), read, nil
 }
 
-// keep is the command to keep so many lines. With @ screen shows no message: otherwise it would stand on the
-// screen for a second, and we would wait as long.
+// keep returns the command to keep so many scrollback lines. With @ screen shows no message, which would stay
+// on the screen for a second, and look would wait as long.
 func (s *gnuScreen) keep(lines int) string { return "@scrollback " + strconv.Itoa(lines) }
 
-// terminal checks that the client is on a terminal of this session, and that the client has it.
+// terminal checks that the client's terminal belongs to this session, and that the client is in its foreground.
 func (s *gnuScreen) terminal() (read time.Time, err error) {
 	p, err := readProcess(s.pid)
 	if err != nil {
@@ -113,8 +113,8 @@ func (s *gnuScreen) terminal() (read time.Time, err error) {
 	return foreground(p)
 }
 
-// state is what screen says of a window: `(3,1)/(80,24)+1024 +(+)flow UTF-8 0(title)`, the cursor from 1
-// and the lines that it keeps.
+// state is what screen reports about a window: `(3,1)/(80,24)+1024 +(+)flow UTF-8 0(title)`, the cursor from 1,
+// and the lines of scrollback.
 type state struct{ row, col, height, kept int }
 
 func (s *gnuScreen) info(ctx context.Context) (state, error) {
@@ -125,7 +125,7 @@ func (s *gnuScreen) info(ctx context.Context) (state, error) {
 	return parseInfo(out)
 }
 
-// parseInfo reads an answer. Other words may stand before it: where a screen has died, each command tells of that.
+// parseInfo parses an answer. Other text may come before it: if a screen has died, each command reports that.
 func parseInfo(out string) (st state, err error) {
 	var width int
 	n, _ := fmt.Sscanf(out[max(0, strings.IndexByte(out, '(')):], "(%d,%d)/(%d,%d)+%d", &st.col, &st.row, &width, &st.height, &st.kept)
@@ -154,8 +154,8 @@ func (s *gnuScreen) picture() ([]string, error) {
 	return readable(data), nil
 }
 
-// readable is a picture in lines, without a control character: a hostile text could have one in its low
-// bytes, and be taken for a sequence that draws something else.
+// readable returns a picture's lines without control characters: the low bytes of a hostile text could form
+// a control sequence that draws something else.
 func readable(picture []byte) []string {
 	lines := strings.Split(strings.TrimSuffix(string(picture), "\n"), "\n")
 	for i, line := range lines {

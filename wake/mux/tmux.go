@@ -21,17 +21,17 @@ type tmux struct {
 	pid  int // the client's
 }
 
-// newTmux needs nothing of the environment: -S names the server, -u says that we read UTF-8.
+// newTmux needs no variables: -S names the server, -u says that we read UTF-8.
 func newTmux(path string, p Pane, pid int) *tmux {
 	return &tmux{command{path: path, args: []string{"-u", "-S", p.Socket}}, p, pid}
 }
 
-// fields of a pane, in the order of look. Its title is not among them: it is the client's to choose.
+// fields are those of a pane, in the order of look. They leave out the title, because the client chooses it.
 const fields = "#{pane_id} #{pane_dead} #{pane_in_mode} #{pane_synchronized} #{pane_input_off} #{cursor_x} #{cursor_y} #{pane_tty}"
 
-// look implements terminal. The server answers all of it at one moment.
+// look implements terminal. The server answers all fields at one moment.
 func (t *tmux) look(ctx context.Context) (v *screen.Screen, last time.Time, err error) {
-	// tmux does what a server tells it, run a program for example.
+	// tmux obeys the server, which could make it run a program.
 	if err := socket.Ours(t.pane.Socket); err != nil {
 		return v, last, err
 	}
@@ -71,7 +71,7 @@ func (t *tmux) look(ctx context.Context) (v *screen.Screen, last time.Time, err 
 	return screen.Captured(lines, row, col), last, err
 }
 
-// terminal checks that the pane's terminal is the client's, and that the client has it.
+// terminal checks that the pane's terminal is the client's, and that the client is in its foreground.
 func (t *tmux) terminal(path string) (read time.Time, err error) {
 	p, err := readProcess(t.pid)
 	if err != nil {
@@ -87,9 +87,9 @@ func (t *tmux) terminal(path string) (read time.Time, err error) {
 	return foreground(p)
 }
 
-// typed is when a person may have typed last. tmux keeps the second of the last key for each attached terminal, whatever
-// the key was for; those that show another pane do not count. It knows no keys sent by `tmux send-keys` or
-// by a terminal in control mode: those are seen only when the client reads them.
+// typed returns when a person may have typed last. tmux keeps the second of the last key for each attached terminal, for
+// any kind of key; terminals that show another pane do not count. tmux keeps no time for keys from `tmux send-keys` or
+// from a terminal in control mode: mux sees those only when the client reads them.
 func (t *tmux) typed(ctx context.Context) (last time.Time, err error) {
 	out, err := t.cmd.run(ctx, "list-clients", "-F", "#{client_activity} #{pane_id}")
 	if err != nil {
@@ -113,7 +113,7 @@ func (t *tmux) Paste(ctx context.Context, text string) error {
 	buffer := "c2c-" + strconv.Itoa(os.Getpid())
 	_, err := t.cmd.run(ctx, "set-buffer", "-b", buffer, "--", text, ";", "paste-buffer", "-p", "-d", "-b", buffer, "-t", t.pane.ID)
 	if err != nil {
-		t.cmd.run(context.WithoutCancel(ctx), "delete-buffer", "-b", buffer) // or it stays among the person's
+		t.cmd.run(context.WithoutCancel(ctx), "delete-buffer", "-b", buffer) // otherwise it stays among the person's buffers
 	}
 	return err
 }

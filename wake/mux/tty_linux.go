@@ -24,9 +24,9 @@ func readProcess(pid int) (procstat.Stat, error) {
 	return p, nil
 }
 
-// foreground fails unless the client is what a key on its terminal would reach: a command that it runs
-// there, an editor say, is not typed into. It returns when the client has read from the terminal last, at
-// the latest. A command in the client's own process group is not seen here, only on the screen.
+// foreground fails unless a key on the terminal would reach the client itself, and not a command that it
+// runs there, such as an editor. read is the latest time at which the client may have read from the
+// terminal. foreground cannot see a command in the client's own process group; only the screen shows it.
 func foreground(p procstat.Stat) (read time.Time, err error) {
 	if p.Group != p.Foreground {
 		return read, errors.New("another program has its terminal")
@@ -48,16 +48,16 @@ func foreground(p procstat.Stat) (read time.Time, err error) {
 	if mode.Lflag&unix.ICANON != 0 {
 		return read, errors.New("it does not read single keys")
 	}
-	// The kernel keeps this time in steps of eight seconds, so that it does not tell the length of a
-	// password (tty_update_time): it is that of the first read in its step.
+	// The kernel keeps this time in steps of eight seconds, so that it does not reveal the length of a
+	// password (tty_update_time): it is the time of the first read in a step.
 	sec, _ := st.Atim.Unix()
 	return time.Unix(sec&^7+8, 0).Add(kernelTick), nil
 }
 
-// kernelTick is how far the clock by which the kernel notes a read may be behind.
+// kernelTick is how far the kernel's clock for the time of a read may lag.
 const kernelTick = 10 * time.Millisecond
 
-// device is the number of a terminal that is named by its path.
+// device returns the number of the terminal at path.
 func device(path string) (uint64, error) {
 	var st unix.Stat_t
 	if err := unix.Lstat(path, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFCHR {

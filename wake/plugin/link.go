@@ -1,7 +1,7 @@
 // Package plugin carries mail through a plugin of ours. The plugin runs inside an AI program and has started this
-// process. Both write lines of JSON to each other. The plugin names its sessions and what their models have; this
-// process gives it messages. The plugin keeps what it was given, so that a message that is offered again is not shown
-// twice.
+// process. Both write lines of JSON to each other. The plugin reports its sessions, and which messages their models
+// have; this process offers it messages. The plugin remembers what it got, so it does not show a message twice that
+// this process offers again.
 package plugin
 
 import (
@@ -19,16 +19,16 @@ import (
 	"c2c/wake"
 )
 
-// maxLine bounds a line of the plugin, which names sessions and messages and holds no text.
+// maxLine bounds a line of the plugin, in bytes. Lines name sessions and messages, and hold no message text.
 const maxLine = 1 << 20
 
-// fromPlugin is a line of the plugin.
+// fromPlugin is a line from the plugin.
 type fromPlugin struct {
 	Session string   `json:"session"`
-	Shown   bool     `json:"shown"`   // its person works in it now, and in no other one of this client
-	Has     []string `json:"has"`     // keys of messages that its model was given
-	Refused string   `json:"refused"` // why the client did not take what was offered last
-	Does    string   `json:"does"`    // what the session does now, in the words of client
+	Shown   bool     `json:"shown"`   // its person works in this session now, and in no other one of this client
+	Has     []string `json:"has"`     // keys of messages that its model got
+	Refused string   `json:"refused"` // why the client did not take the last offer
+	Does    string   `json:"does"`    // what the session does now, in the words of package client
 	Works   string   `json:"works"`   // see Link.Worked
 	Answers string   `json:"answers"` // see Link.Answered
 	Failed  string   `json:"failed"`  // why the session's model gave no answer
@@ -37,30 +37,30 @@ type fromPlugin struct {
 // toPlugin is a line to the plugin.
 type toPlugin struct {
 	Session string     `json:"session,omitempty"`
-	SID     string     `json:"sid,omitempty"` // the mailbox of the session, when it was asked for
+	SID     string     `json:"sid,omitempty"` // the session's mailbox, in answer to a line that names a session
 	Mail    []mailItem `json:"mail,omitempty"`
 	Begin   bool       `json:"begin,omitempty"` // mail waits, and the client has no session yet
 }
 
-// mailItem is one message. The key is the same whenever it is offered, and holds no word of its sender.
+// mailItem is one message. Its key is the same at each offer, and holds no text from the sender.
 type mailItem struct {
 	Key  string `json:"key"`
-	From string `json:"from,omitempty"` // an alias, or nothing
+	From string `json:"from,omitempty"` // an alias, or empty
 	Text string `json:"text"`
 }
 
-// Link is the connection to the plugin. All of it may be used at once.
+// Link is the connection to the plugin. Goroutines may use all of it at once.
 type Link struct {
 	out       io.Writer
-	writing   chan struct{} // a lock on out: full while somebody writes
+	writing   chan struct{} // a lock on out: full during a write
 	mailboxOf func(ctx context.Context, session string) (sid string, err error)
-	// Worked, if set before Run, is called for a session that has called a tool (ByTool), a tool or command of c2c's (ByMail), or
-	// whose person writes (ByPrompt).
+	// Run calls Worked, if set, for a session that has called a tool (ByTool) or a tool or command of c2c (ByMail), or whose
+	// person writes (ByPrompt).
 	Worked func(sid, how string)
-	// Answered, if set before Run, is called for a session whose model has answered (Answered), will be told of (WillAnswer), or
-	// gave no answer: then failed says why.
+	// Run calls Answered, if set, for a session whose model has answered (Answered) or gave no answer (failed says why), or
+	// whose answers the plugin will report (WillAnswer).
 	Answered func(ctx context.Context, sid, how, failed string)
-	moved    chan struct{} // gets a value when another session is shown
+	moved    chan struct{} // gets a value when the client shows another session
 	named    chan struct{} // closed when the plugin has named a session
 
 	mu       sync.Mutex
@@ -69,25 +69,25 @@ type Link struct {
 	ended    bool
 }
 
-// What a plugin tells of a session's work.
+// What a plugin reports about a session's work.
 const (
 	ByTool   = "tool"
 	ByMail   = "mail"
 	ByPrompt = "prompt"
 )
 
-// What a plugin tells of the answers of a session's model.
+// What a plugin reports about the answers of a session's model.
 const (
 	Answered   = "seen"
-	WillAnswer = "told" // the plugin tells of each
+	WillAnswer = "told" // the plugin will report each answer
 )
 
-// session is one that the plugin has named.
+// session is a session that the plugin has named.
 type session struct {
 	sid     string
-	does    string          // "" until the plugin has told
-	tells   int             // how often it has
-	has     map[string]bool // of each key that was offered last, whether the model has it
+	does    string          // "" until the plugin has reported it
+	tells   int             // how often it has reported that
+	has     map[string]bool // for each key of the last offer, whether the model has it
 	refused string
 	changed chan struct{} // closed and replaced at every change
 }
@@ -97,7 +97,7 @@ func New(out io.Writer, mailboxOf func(ctx context.Context, session string) (sid
 	return &Link{out: out, writing: make(chan struct{}, 1), mailboxOf: mailboxOf, moved: make(chan struct{}, 1), named: make(chan struct{}), sessions: map[string]*session{}}
 }
 
-// Run reads what the plugin says until its end, when the client is gone.
+// Run reads the plugin's lines until they end, when the client has ended.
 func (l *Link) Run(ctx context.Context, in io.Reader) error {
 	defer l.end()
 	lines := bufio.NewScanner(in)
@@ -124,7 +124,7 @@ func (l *Link) hear(ctx context.Context, s fromPlugin) error {
 	}
 	if s.Has == nil && s.Refused == "" && s.Does == "" {
 		sid, err := l.mailboxOf(ctx, s.Session)
-		if err != nil { // it costs this session alone
+		if err != nil { // only this session goes without mail
 			return l.tell(ctx, toPlugin{Session: s.Session})
 		}
 		l.show(s, sid)
@@ -137,7 +137,7 @@ func (l *Link) hear(ctx context.Context, s fromPlugin) error {
 	defer l.mu.Unlock()
 	known := l.sessions[s.Session]
 	if known == nil {
-		return nil // what it says of a session that it never named
+		return nil // ignore lines about a session that it never named
 	}
 	for _, key := range s.Has {
 		if _, offered := known.has[key]; offered {
@@ -156,7 +156,7 @@ func (l *Link) hear(ctx context.Context, s fromPlugin) error {
 	return nil
 }
 
-// recorded passes on what the plugin tells of the work and the answers of a session that it has named.
+// recorded passes on the plugin's reports about work and answers of a session that it has named.
 func (l *Link) recorded(ctx context.Context, s fromPlugin) {
 	l.mu.Lock()
 	known := l.sessions[s.Session]
@@ -170,7 +170,7 @@ func (l *Link) recorded(ctx context.Context, s fromPlugin) {
 	}
 }
 
-// show makes a session known, and the shown one if the plugin says so.
+// show records a session, and that the client shows it if the plugin says so.
 func (l *Link) show(s fromPlugin, sid string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -200,7 +200,7 @@ func (l *Link) end() {
 	}
 }
 
-// tell writes a line to the plugin, or returns when ctx ends: a write that is blocked for good is left behind.
+// tell writes a line to the plugin, or returns when ctx ends: it leaves a blocked write behind.
 func (l *Link) tell(ctx context.Context, t toPlugin) error {
 	line, err := json.Marshal(t)
 	if err != nil {
@@ -225,14 +225,14 @@ func (l *Link) tell(ctx context.Context, t toPlugin) error {
 	}
 }
 
-// Knows says whether the plugin has named a session.
+// Knows reports whether the plugin has named a session.
 func (l *Link) Knows(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.sessions[id] != nil
 }
 
-// Shows says whether a session is the one in which its person works.
+// Shows reports whether a session is the one in which its person works.
 func (l *Link) Shows(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -242,8 +242,8 @@ func (l *Link) Shows(id string) bool {
 // Moved gets a value when the plugin has named a session.
 func (l *Link) Moved() <-chan struct{} { return l.moved }
 
-// Begin has the client begin a session, and returns when the plugin has named the one with this id, or ctx ends: the
-// session that begins may have another id.
+// Begin makes the client begin a session, and returns when the plugin has named the session with this id, or ctx ends:
+// the new session may have another id.
 func (l *Link) Begin(ctx context.Context, id string) error {
 	if err := l.tell(ctx, toPlugin{Begin: true}); err != nil {
 		return err
@@ -299,8 +299,8 @@ type carrier struct {
 	id   string
 }
 
-// Carry implements wake.Carrier. It waits for as long as the client has the messages and its model not: a busy
-// model gets them with its next step.
+// Carry implements wake.Carrier. It waits while the client has the messages and its model does not: a busy model
+// gets them with its next step.
 func (c carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -313,7 +313,7 @@ func (c carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string, 
 		return nil, fmt.Errorf("%w: %w", wake.ErrUnreachable, err)
 	}
 	for {
-		over := ctx.Err() != nil // asked first: what the plugin has said before the end counts
+		over := ctx.Err() != nil // read before state: what the plugin reported before the end counts
 		has, changed, err := c.link.state(c.id)
 		had = had[:0]
 		for i, m := range offer.Mail {
@@ -340,14 +340,14 @@ func offerOf(id string, msgs []mail.Message) toPlugin {
 		text := m.Envelope()
 		sum := sha256.Sum256([]byte(text))
 		if i == 0 {
-			text = mail.Preface(msgs) + "\n" + text // the client shows it to its model as its user's words
+			text = mail.Preface(msgs) + "\n" + text // the client shows the text to its model as its user's words
 		}
 		offer.Mail = append(offer.Mail, mailItem{hex.EncodeToString(sum[:16]), m.Sender(), text})
 	}
 	return offer
 }
 
-// expect makes an offer the last one, and drops what the client has refused before; it is false when the link has ended.
+// expect records the last offer, and forgets earlier refusals of the client; it returns false if the link has ended.
 func (l *Link) expect(offer toPlugin) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -363,8 +363,8 @@ func (l *Link) expect(offer toPlugin) bool {
 	return true
 }
 
-// state says what of the last offer the model of a session has, and gives a channel that tells of more. It fails when
-// there is no more to wait for.
+// state returns which messages of the last offer a session's model has, and a channel that is closed at the next change.
+// It fails if there is nothing more to wait for.
 func (l *Link) state(id string) (has map[string]bool, changed <-chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -12,17 +12,17 @@ import (
 	"c2c/wake/screen"
 )
 
-// limits are the times that Ring keeps.
+// limits are the times that Ring observes.
 type limits struct {
-	person time.Duration // no key for as long
-	still  time.Duration // nothing drawn for as long
-	settle time.Duration // for so long a ring waits until it is still
+	person time.Duration // how long the person must not have pressed a key
+	still  time.Duration // how long the client must not have drawn
+	settle time.Duration // how long a ring waits until the client is still
 	answer time.Duration // within which the client shows what was pasted, and takes Enter
 }
 
 var usual = limits{person: 3 * time.Second, still: 250 * time.Millisecond, settle: time.Second, answer: 2 * time.Second}
 
-// picture keeps the screen in step with what the person sees.
+// picture updates the screen with everything that the person sees.
 type picture struct{ t *Terminal }
 
 func (p picture) Write(b []byte) (int, error) {
@@ -60,7 +60,7 @@ func (t *Terminal) Ring(ctx context.Context, n wake.Notice) error {
 	return t.typeLine(ctx, typist{t: t, enter: "\r"}, screen.Prompt, n.Text(n.What()))
 }
 
-// waitUntilStill waits for a client that draws just now. A ring that is held comes two seconds later.
+// waitUntilStill waits for a client that is just drawing: if a ring is held, the next one comes only two seconds later.
 func (t *Terminal) waitUntilStill(ctx context.Context) {
 	for end := time.Now().Add(t.limits.settle); ctx.Err() == nil && time.Now().Before(end); {
 		t.mu.Lock()
@@ -90,17 +90,17 @@ func (t *Terminal) typeLine(ctx context.Context, p typist, read func(string, *sc
 	return screen.Type(ctx, p, prompt, line, t.limits.answer)
 }
 
-// Types says whether a line can be typed at all: whether it is known how the client draws its prompt.
+// Types reports whether c2c knows how the client draws its prompt, and so can type a line.
 func (t *Terminal) Types() bool { return screen.Knows(t.client) }
 
-// Joins says whether a line that is typed while a turn runs can join it.
+// Joins reports whether a line that c2c types while a turn runs can join that turn.
 func (t *Terminal) Joins() bool { return screen.JoinKey(t.client) != "" }
 
-// typist types into the terminal for screen.Type. Its user holds the keys.
+// typist types into the terminal for screen.Type. Its user holds the keys lock.
 type typist struct {
 	t     *Terminal
 	enter string // the key that sends the line
-	joins bool   // the turn that runs, in which the client draws all the time
+	joins bool   // the line joins a running turn, in which the client draws all the time
 }
 
 // Idle implements screen.Terminal.
@@ -158,7 +158,7 @@ func (p typist) Paste(_ context.Context, text string) error {
 // Enter implements screen.Terminal.
 func (p typist) Enter(context.Context) error { return p.write(p.enter) }
 
-// write types into the client's terminal; a client that does not read is not waited for.
+// write types into the client's terminal; it does not wait for a client that does not read.
 func (p typist) write(text string) error {
 	m := p.t.master
 	if err := m.SetWriteDeadline(time.Now().Add(p.t.limits.answer)); err != nil {

@@ -1,6 +1,6 @@
-// Package pty runs a client in a terminal of its own, inside the person's: what
-// they type goes to it, what it draws goes to them, byte for byte. Size, exit
-// status, signals and suspension are those of the client. Nothing is on disk.
+// Package pty runs a client in a terminal of its own, inside the person's. It passes
+// the person's keys to the client and the client's output to the person, byte for byte,
+// and also size, exit status, signals and suspension. It writes nothing to disk.
 package pty
 
 import (
@@ -24,21 +24,21 @@ import (
 const (
 	// restTime bounds the wait for more of what a client drew before it ended.
 	restTime = 200 * time.Millisecond
-	// stuckTime bounds the showing of it: the person's terminal may take nothing any more.
+	// stuckTime bounds the time to show that: the person's terminal may block.
 	stuckTime = 2 * time.Second
 )
 
-// Config says what to run and where.
+// Config says which client to run, and where.
 type Config struct {
 	Argv    []string // the path of the program first
 	Env     []string
 	Dir     string
 	In, Out *os.File // the person's terminal
-	// Client names whose prompt Ring may type into; see package screen.
+	// Client is the client's name, by which package screen knows its prompt.
 	Client string
 }
 
-// IsTerminal says whether a person can be at the other end.
+// IsTerminal reports whether f is a terminal, so that a person can be at the other end.
 func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
 // Terminal is a client that runs in a terminal of ours.
@@ -46,30 +46,30 @@ type Terminal struct {
 	in, out *os.File
 	master  *os.File
 	pid     int
-	cooked  *term.State // of the person's terminal, before us
+	cooked  *term.State // state of the person's terminal before Run
 	client  string
 	limits  limits
-	signals chan os.Signal // those that go on to the client
+	signals chan os.Signal // signals to forward to the client
 
-	keys chan struct{} // a lock on the input of the client: full while the person types, or Ring does from the paste to Enter
+	keys chan struct{} // a lock on the client's input: full while the person's keys are written, or Ring pastes and presses Enter
 
-	mu      sync.Mutex // of what follows
+	mu      sync.Mutex // guards the fields below
 	screen  *screen.Screen
 	pressed time.Time     // when the person's last key came
-	drawn   time.Time     // when the client drew last
+	drawn   time.Time     // when the client last drew
 	drew    chan struct{} // holds one: the client has drawn
-	ended   bool          // the client has
+	ended   bool          // the client has ended
 	stood   string        // the mail that Carry has seen alone in the prompt last
 }
 
-// Start starts the client. The caller goes on with Run, or with Abandon.
+// Start starts the client. The caller must then call Run or Abandon.
 func Start(cfg Config) (*Terminal, error) {
 	cmd := &exec.Cmd{Path: cfg.Argv[0], Args: cfg.Argv, Env: cfg.Env, Dir: cfg.Dir}
 	size, err := pty.GetsizeFull(cfg.In)
 	if err != nil {
 		return nil, fmt.Errorf("ask the terminal for its size: %w", err)
 	}
-	// Before the start: what we ignore, as SIGHUP under nohup, the client would ignore too, and outlive its terminal.
+	// Before the start: a signal that we ignore, such as SIGHUP under nohup, the client would ignore too, and outlive its terminal.
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGWINCH, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
 	master, err := pty.StartWithSize(cmd, size)
@@ -86,14 +86,14 @@ func Start(cfg Config) (*Terminal, error) {
 	return t, nil
 }
 
-// PID is the client's process.
+// PID returns the client's process id.
 func (t *Terminal) PID() int { return t.pid }
 
-// Abandon ends a client that is not to run.
+// Abandon ends the client if the caller does not call Run.
 func (t *Terminal) Abandon() { unix.Kill(-t.pid, unix.SIGHUP) }
 
-// Run shows the client to the person until it ends and returns its exit status as a shell would: 128 and the
-// signal when one ended it.
+// Run shows the client to the person until it ends, and returns its exit status as a shell would: 128 plus the
+// signal if a signal ended it.
 func (t *Terminal) Run() (status int, err error) {
 	if t.cooked, err = term.MakeRaw(int(t.in.Fd())); err != nil {
 		t.Abandon()
@@ -103,7 +103,7 @@ func (t *Terminal) Run() (status int, err error) {
 	return t.relay()
 }
 
-// pollable gives the terminal in a form whose reads can be ended.
+// pollable returns the terminal as a file whose reads can have a deadline.
 func pollable(f *os.File) (*os.File, error) {
 	defer f.Close()
 	fd, err := unix.Dup(int(f.Fd()))
@@ -117,7 +117,7 @@ func pollable(f *os.File) (*os.File, error) {
 	return os.NewFile(uintptr(fd), f.Name()), nil
 }
 
-// resize gives the client's terminal the size of the person's.
+// resize sets the client's terminal to the size of the person's.
 func (t *Terminal) resize() {
 	size, err := unix.IoctlGetWinsize(int(t.in.Fd()), unix.TIOCGWINSZ)
 	if err != nil {
@@ -131,7 +131,7 @@ func (t *Terminal) resize() {
 	}
 }
 
-// fd is the client's terminal, until it has ended. It stays as it is: Fd makes only those block that os has opened.
+// fd returns the client's terminal, valid until the client has ended. Fd sets only files that os has opened to blocking.
 func (t *Terminal) fd() int { return int(t.master.Fd()) }
 
 // relay moves bytes and signals until the client has ended.
@@ -149,9 +149,9 @@ func (t *Terminal) relay() (status int, err error) {
 	drawn := make(chan struct{})
 	go func() {
 		defer close(drawn)
-		io.Copy(t.out, io.TeeReader(drawing{t}, picture{t})) // ends with EIO, when the last process has closed the terminal
+		io.Copy(t.out, io.TeeReader(drawing{t}, picture{t})) // ends with EIO when the last process has closed the terminal
 	}()
-	// A read of the person's terminal cannot be ended from here; this goroutine ends with the program.
+	// We cannot stop a read from the person's terminal; this goroutine ends with the program.
 	go io.Copy(keyboard{t}, t.in)
 
 	status, err = t.wait()
@@ -166,8 +166,8 @@ func (t *Terminal) relay() (status int, err error) {
 	return status, errors.Join(err, t.master.Close())
 }
 
-// drawing is what the client writes. When the client has ended, something that it left in the background may
-// keep the terminal open, so a read is not waited for without end.
+// drawing reads what the client writes. After the client has ended, a background process of it may keep the
+// terminal open, so a read then has a deadline.
 type drawing struct{ t *Terminal }
 
 func (d drawing) Read(b []byte) (int, error) {
@@ -187,9 +187,9 @@ func (t *Terminal) forward(sig syscall.Signal) {
 	unix.Kill(-t.pid, sig)
 }
 
-// wait also follows a client that stops itself, as clients do at Ctrl-Z: then we stop too, so that the
-// person's shell has its terminal back, and go on with it. (The kernel does not stop it for the key: a
-// session leader's group is an orphan to it.)
+// wait waits for the client's end. If the client stops itself, as clients do at Ctrl-Z, we stop too, so that the
+// person's shell gets the terminal back, and continue with the client later. (The kernel does not stop the client
+// at that key, because a session leader's group counts as an orphan.)
 func (t *Terminal) wait() (status int, err error) {
 	for {
 		var ws unix.WaitStatus

@@ -13,26 +13,26 @@ import (
 	"c2c/wake"
 )
 
-// maxCarry bounds one message. The client takes a megabyte; a turn need not start with so much.
+// maxCarry bounds one message, in bytes. The client takes a megabyte, but a turn should not start with so much.
 const maxCarry = 64 << 10
 
-// Carrier carries messages over the socket. Its receipt is what the client writes of the session.
+// Carrier carries messages over the socket. Its receipt is the client's record of the session.
 type Carrier struct {
 	Socket *Socket
 	Chats  string // the directory with the client's records of its sessions
-	// Held is told when the client keeps the messages until its person accepts them. Nobody else may have them then:
-	// what is accepted later would be shown twice.
+	// Carry calls Held when the client holds the messages until its person accepts them. No other reader may take them
+	// then: the model would see them twice if the person accepts later.
 	Held func(context.Context, []mail.Message)
-	// Failed is when the session's model failed last, zero if it has answered since; nil: nothing tells. A turn that fails may leave no record
-	// of the messages that it began with, and the client has them all the same.
+	// Failed returns when the session's model last failed, zero if it has answered since; nil: not known. A failed turn may
+	// leave no record of the messages that began it, although the client has them.
 	Failed func() time.Time
 }
 
-// Carry implements wake.Carrier. What the client has queued is nobody else's, however long its turn takes.
+// Carry implements wake.Carrier. It keeps messages that the client has queued from other readers, however long the turn takes.
 func (c *Carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	text, from, n := pack(msgs)
 	if n == 0 {
-		return nil, c.Socket.Ring(ctx, wake.NoticeOf(msgs)) // the end of the turn hands the first one over
+		return nil, c.Socket.Ring(ctx, wake.NoticeOf(msgs)) // the end of the turn hands over the first message
 	}
 	msgs = msgs[:n]
 	r := &record{dir: c.Chats, session: c.Socket.Session}
@@ -79,7 +79,7 @@ func (c *Carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string,
 	}
 }
 
-// lookEvery is how often the record is looked at: the client keeps its file open, so nothing tells of a change.
+// lookEvery is how often Carry reads the record: the client keeps the file open, so the kernel reports no close.
 const lookEvery = time.Second / 20
 
 // pack takes whole messages in order while they fit; n says how many, and from names their senders.

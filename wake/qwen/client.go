@@ -14,7 +14,7 @@ import (
 
 const name = "qwen"
 
-// Client is how Qwen Code is woken. Its socket belongs to the server that the client has started.
+// Client describes how c2c wakes Qwen Code. Only the MCP server that the client has started can use its socket.
 func Client() wake.Client { return wake.Client{Name: name, Ways: ways, Peers: newPeers} }
 
 func ways(p wake.RingContext, s wake.Session) (w wake.Ways, err error) {
@@ -31,7 +31,7 @@ func ways(p wake.RingContext, s wake.Session) (w wake.Ways, err error) {
 	w.Methods = []wake.Method{{Name: wake.BySocket, Doorbell: bell{socket, quiet}, Ready: quiet}}
 	project := p.Getenv("QWEN_CODE_PROJECT_DIR")
 	if project == "" {
-		return w, nil // nothing would tell that a message has arrived
+		return w, nil // nothing would show that a message has arrived
 	}
 	w.Methods[0].Carrier = &Carrier{Socket: socket, Chats: filepath.Join(project, "chats"),
 		Failed: func() (at time.Time) {
@@ -47,11 +47,11 @@ func ways(p wake.RingContext, s wake.Session) (w wake.Ways, err error) {
 	return w, nil
 }
 
-// repeated is the error, as its hook tells it, after which the client puts what came over its socket into its history once more,
-// and asks its model again, several times a second, until that answers (0.24.4; so it does without c2c).
+// repeated is the error, as the hook reports it, after which the client adds what came over its socket to its history again,
+// and asks its model again, several times a second, until the model answers (0.24.4; it does so without c2c, too).
 const repeated = "invalid_request"
 
-// pause is how long nothing more is given to a client that may do that. A prompt brings its mail all the same.
+// pause is how long c2c sends nothing more to a client that may do that. A prompt still brings the mail.
 const pause = 15 * time.Minute
 
 // ready fails while the client may repeat what comes over its socket. failed is wake.RingContext.Failed.

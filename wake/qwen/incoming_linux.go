@@ -17,10 +17,10 @@ import (
 	"c2c/wake"
 )
 
-// incoming takes what the client's sessions send to a name of ours.
+// incoming receives what the client's sessions send to a name of ours.
 //
-// The client tells its model that a message is sent when the connection is closed, and that it failed when it is
-// closed before everything was read. So the end of the message is read when the message is stored.
+// The client tells its model that a message is sent when we close the connection, and that it failed when we close it
+// before we have read everything. So incoming reads the end of the message only after it has stored the message.
 type incoming struct {
 	records string
 	to      *peer
@@ -30,11 +30,11 @@ type incoming struct {
 // takeTime bounds a message. After 5 seconds the client does not know what has become of it.
 const takeTime = 4 * time.Second
 
-// maxFrame bounds what is read. The client (0.24.4) sends at most 65,536 characters of a text; in JSON each takes at most
-// six bytes.
+// maxFrame bounds what incoming reads. The client (0.24.4) sends at most 65,536 characters of a text; in JSON each takes
+// at most six bytes.
 const maxFrame = 1 << 20
 
-// frame is a line of a sender.
+// frame is a line from a sender.
 type frame struct {
 	MsgV                                              int
 	Type, Token, MsgID, From, ReplyToken, ToSessionID string
@@ -49,7 +49,7 @@ func (d *incoming) serve(conn *net.UnixConn) {
 	conn.SetDeadline(end)
 	lines, err := readFrame(conn)
 	if err != nil {
-		return // a look whether somebody listens
+		return // the sender only checked whether a process listens
 	}
 	sent, err := d.read(conn, lines)
 	if err == nil {
@@ -60,7 +60,7 @@ func (d *incoming) serve(conn *net.UnixConn) {
 	}
 }
 
-// read finds out what is sent by whom.
+// read parses the message and identifies its sender.
 func (d *incoming) read(conn *net.UnixConn, lines []byte) (s wake.Sent, err error) {
 	var auth, f frame
 	first, second, _ := bytes.Cut(lines, []byte("\n"))
@@ -84,7 +84,7 @@ func (d *incoming) read(conn *net.UnixConn, lines []byte) (s wake.Sent, err erro
 	return wake.Sent{Process: pid, Session: sender.SessionID, To: d.to.name, ID: f.MsgID, Text: f.Message.Content}, nil
 }
 
-// process is the process at the other end when it connected, as the kernel says.
+// process returns the process that has connected, according to the kernel.
 func process(conn *net.UnixConn) (pid int, err error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {

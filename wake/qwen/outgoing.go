@@ -17,17 +17,17 @@ import (
 	"c2c/wake/socket"
 )
 
-// outgoing is one message that was sent, and the socket to which the client writes what has become of it.
+// outgoing is one message that we have sent, and the socket to which the client writes its receipts.
 type outgoing struct {
 	id, token string
-	changed   chan struct{} // has a value when last says something new
+	changed   chan struct{} // gets a value when last returns a new status
 
 	listener net.Listener
 	mu       sync.Mutex
 	status   string
 }
 
-// longestAddress is what the client (0.24.4) takes for the path of a socket.
+// longestAddress is the longest path of a socket that the client (0.24.4) accepts.
 const longestAddress = 103
 
 // receiptTime bounds a client that connects and writes no receipt.
@@ -43,7 +43,7 @@ func newOutgoing() (*outgoing, error) {
 	return p, nil
 }
 
-// listen makes a socket in a directory of its own, which nobody else may enter. closeSocket removes both.
+// listen makes a socket in a directory of its own, which no other user may enter. closeSocket removes both.
 func listen(name string) (l net.Listener, err error) {
 	for _, parent := range parents() {
 		dir, failed := os.MkdirTemp(parent, ownDir) // 0700
@@ -61,14 +61,14 @@ func listen(name string) (l net.Listener, err error) {
 	return nil, err
 }
 
-// parents are where such directories may be. The path of a socket has to be short, so there is a second one.
+// parents returns where such directories may be. The path of a socket must be short, so there is a second place.
 func parents() []string { return []string{os.TempDir(), "/tmp"} }
 
-// ownDir is how the names of such directories begin.
+// ownDir is the prefix of the names of such directories.
 const ownDir = "c2c-"
 
 func closeSocket(l net.Listener) {
-	l.Close() // and remove the socket
+	l.Close() // this also removes the socket
 	os.Remove(filepath.Dir(l.Addr().String()))
 }
 
@@ -76,14 +76,14 @@ func (p *outgoing) address() string { return p.listener.Addr().String() }
 
 func (p *outgoing) close() { closeSocket(p.listener) }
 
-// last is what the client has said last.
+// last returns the client's last status.
 func (p *outgoing) last() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.status
 }
 
-// serve ends with close.
+// serve returns when close closes the listener.
 func (p *outgoing) serve() {
 	for {
 		conn, err := socket.Accept(p.listener)
@@ -98,7 +98,7 @@ func (p *outgoing) serve() {
 	}
 }
 
-// read takes receipts for the message from whoever has the token.
+// read accepts receipts for the message from any process that has the token.
 func (p *outgoing) read(in io.Reader) {
 	lines, known := bufio.NewScanner(in), false
 	for lines.Scan() {
@@ -117,7 +117,7 @@ func (p *outgoing) set(status string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if status == held && p.status == delivered {
-		return // it was held before: connections may overtake each other
+		return // it was held before this one: connections may overtake each other
 	}
 	p.status = status
 	select {

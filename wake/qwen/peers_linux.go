@@ -26,15 +26,15 @@ import (
 	"c2c/wake/socket"
 )
 
-// peers shows names of ours among the client's sessions: each has a record beside theirs, and a socket to which the
-// client's send_message writes. The protocol is theirs (cross-session-protocol, sections 1 to 4). Nobody needs a
-// daemon: the server of each window shows all names, with the same session id, and of such twins the client takes the
-// newest.
+// peers shows names of ours among the client's sessions: each name has a record beside theirs, and a socket to which the
+// client's send_message writes. The protocol is the client's (cross-session-protocol, sections 1 to 4). This needs no
+// daemon: the server of each window shows all names, with the same session id, and of records with one id the client
+// takes the newest.
 type peers struct {
 	records string // the directory of the client's records
 	self    peerRecord
 	take    func(*peer, *net.UnixConn)
-	slots   chan struct{} // one for each connection that is served
+	slots   chan struct{} // one for each open connection
 	serving sync.WaitGroup
 	shown   map[string]*peer // by name
 }
@@ -46,7 +46,7 @@ type peer struct {
 	listener       net.Listener
 }
 
-// peerRecord is what the client (0.24.4) reads of a session in sessions/<pid>.json. Of ours, Machine says that it is.
+// peerRecord is what the client (0.24.4) reads about a session in sessions/<pid>.json. Machine marks our own records.
 type peerRecord struct {
 	SchemaVersion int    `json:"schemaVersion"`
 	PID           int    `json:"pid"`
@@ -65,11 +65,11 @@ type peerRecord struct {
 // maxRecord is the most that the client reads of a record.
 const maxRecord = 64 << 10
 
-// servedAtOnce bounds the messages that are read at once; others wait until they are accepted.
+// servedAtOnce bounds the connections that a server reads at once; others wait until it accepts them.
 const servedAtOnce = 16
 
-// newPeers gives nil where the client takes part in no messages between sessions: under -p, and when its person has
-// turned them off.
+// newPeers returns nil if the client has no messages between sessions: with -p, or if its person has turned them
+// off.
 func newPeers(getenv func(string) string, store func(context.Context, wake.Sent) error) wake.Peers {
 	if getenv("QWEN_CODE_MESSAGING_SOCKET") == "" {
 		return nil
@@ -81,7 +81,7 @@ func newPeers(getenv func(string) string, store func(context.Context, wake.Sent)
 	return p
 }
 
-// Show implements wake.Peers. A name that a session of the client has stays that session's.
+// Show implements wake.Peers. It does not show a name that a session of the client has.
 func (p *peers) Show(place string, names []string) error {
 	if len(names) == 0 && len(p.shown) == 0 {
 		return nil
@@ -113,7 +113,7 @@ func (p *peers) Show(place string, names []string) error {
 	return nil
 }
 
-// identify finds out what the client wants to know of our process.
+// identify finds the facts about our process that go into records.
 func (p *peers) identify() error {
 	if p.self.PID != 0 {
 		return nil
@@ -142,8 +142,8 @@ func procStart(boot string, s procstat.Stat) string {
 	return fmt.Sprintf("%s:%d", strings.TrimSpace(boot), s.Start)
 }
 
-// look reads the client's directory: which files it has, and which names its own sessions have. What a server of ours
-// left there when it was killed is removed.
+// look reads the client's directory: which files it has, and which names the client's sessions have. It removes what
+// a killed server of ours has left there.
 func (p *peers) look(dir *atomicfile.Dir) (files, theirs map[string]bool, err error) {
 	names, err := dir.Names()
 	files, theirs = map[string]bool{}, map[string]bool{}
@@ -166,8 +166,8 @@ func (p *peers) look(dir *atomicfile.Dir) (files, theirs map[string]bool, err er
 	return files, theirs, err
 }
 
-// lives says whether the process that wrote a record lives, and whether that can be seen from here: on this machine,
-// whose processes before its last boot have ended, and in our PID namespace.
+// lives reports whether the process that wrote a record lives. here reports whether this process can know that: if the
+// record is from this machine before its last boot, or from our PID namespace.
 func (p *peers) lives(r peerRecord) (lives, here bool) {
 	boot, _, _ := strings.Cut(p.self.ProcStart, ":")
 	if theirs, _, _ := strings.Cut(r.ProcStart, ":"); boot != theirs {
@@ -189,7 +189,7 @@ func readPeer(path string) (r peerRecord, ok bool) {
 	return r, ok
 }
 
-// show makes a name known. The id is that of the name in this place, whichever server shows it.
+// show makes a socket and a record for a name. Its id depends on the name and the place, not on the server.
 func (p *peers) show(dir *atomicfile.Dir, place, name string) error {
 	sum := sha256.Sum256([]byte(place + "\x00" + name))
 	id := mail.HexUUID([16]byte(sum[:16]))
@@ -220,7 +220,7 @@ func (p *peers) hide(dir *atomicfile.Dir, n *peer) error {
 	closeSocket(n.listener)
 	delete(p.shown, n.name)
 	if dir == nil {
-		return nil // it is gone, with the record
+		return nil // the socket is gone, and so is the record
 	}
 	if err := dir.Remove(n.file); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -228,7 +228,7 @@ func (p *peers) hide(dir *atomicfile.Dir, n *peer) error {
 	return nil
 }
 
-// Close implements wake.Peers. What is being stored is stored first.
+// Close implements wake.Peers. It waits for messages that are being stored.
 func (p *peers) Close() error {
 	if len(p.shown) == 0 {
 		return nil
@@ -244,7 +244,7 @@ func (p *peers) Close() error {
 	return err
 }
 
-// serve ends when the listener is closed.
+// serve returns when the listener is closed.
 func (p *peers) serve(n *peer) {
 	for {
 		conn, err := socket.Accept(n.listener)
@@ -259,7 +259,7 @@ func (p *peers) serve(n *peer) {
 	}
 }
 
-// removeSocket removes a socket of a server that was killed, and its directory.
+// removeSocket removes the socket of a killed server, and its directory.
 func removeSocket(path string) {
 	info, err := os.Lstat(path)
 	if dir := filepath.Dir(path); err == nil && info.Mode().Type() == fs.ModeSocket && strings.HasPrefix(filepath.Base(dir), ownDir) {
@@ -268,7 +268,7 @@ func removeSocket(path string) {
 	}
 }
 
-// sweepSockets removes the sockets at which nobody listens any more: the client may have removed their records.
+// sweepSockets removes sockets on which no process listens any more: the client may have removed their records.
 func sweepSockets() {
 	var left []string
 	for _, parent := range parents() {
@@ -281,7 +281,7 @@ func sweepSockets() {
 		if conn, err := net.Dial("unix", path); err == nil {
 			conn.Close()
 		} else if info, gone := os.Lstat(path); errors.Is(err, syscall.ECONNREFUSED) && gone == nil && time.Since(info.ModTime()) > time.Minute {
-			removeSocket(path) // one that is new may be about to listen
+			removeSocket(path) // a new one may be about to listen
 		}
 	}
 }

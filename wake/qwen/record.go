@@ -14,7 +14,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// record is what the client writes of its session, from a place on: lines of JSON, in a file for each session.
+// record is the client's record of its session from an offset on: lines of JSON, in a file for each session.
 type record struct {
 	dir     string
 	session func() string
@@ -24,10 +24,10 @@ type record struct {
 	there bool   // the file of the session is there
 }
 
-// maxLook bounds what is read of a record at once. A line that is longer is none of ours.
+// maxLook bounds how much shows reads at once, in bytes. A longer line has no mail of ours.
 const maxLook = 4 << 20
 
-// skip passes over what is there now.
+// skip moves the offset to the current end of the file.
 func (r *record) skip() error {
 	f, err := r.open()
 	if f == nil {
@@ -38,7 +38,7 @@ func (r *record) skip() error {
 	return err
 }
 
-// open gives the file of the session that the client has now, nil when there is none. /clear begins another.
+// open returns the file of the session that the client has now, or nil. /clear begins another file.
 func (r *record) open() (*os.File, error) {
 	path := filepath.Join(r.dir, filepath.Base(r.session())+".jsonl")
 	if path != r.path {
@@ -55,7 +55,7 @@ func (r *record) open() (*os.File, error) {
 	return f, nil
 }
 
-// shows gives those of the messages that the client has given to its model since the last look.
+// shows returns those of the messages that the client has given to its model since the last call.
 func (r *record) shows(msgs []mail.Message) (shown []mail.Message, err error) {
 	f, err := r.open()
 	if f == nil {

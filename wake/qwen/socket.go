@@ -13,14 +13,14 @@ import (
 	"c2c/wake/socket"
 )
 
-// Socket is the way to one session.
+// Socket is the messaging socket of one session.
 type Socket struct {
 	Path    string
 	Token   string
-	Session func() string // the client's id of the session that it has now
+	Session func() string // the client's id for its current session
 }
 
-// FromEnv finds the socket of the session that started this program. The error says in words why there is none.
+// FromEnv finds the socket of the session that started this program. The error says why there is none.
 func FromEnv(getenv func(string) string) (*Socket, error) {
 	path := getenv("QWEN_CODE_MESSAGING_SOCKET")
 	if path == "" {
@@ -29,7 +29,7 @@ func FromEnv(getenv func(string) string) (*Socket, error) {
 	return &Socket{Path: path, Token: getenv("QWEN_CODE_MESSAGING_TOKEN")}, nil
 }
 
-// What a client may do with a message. Another word than these tells nothing.
+// The statuses of a message. Any other word of the client means nothing.
 const (
 	delivered    = "delivered" // queued for the model
 	held         = "held"
@@ -42,14 +42,14 @@ const (
 
 var errHeld = fmt.Errorf("%w: it waits there until it is accepted (/peers), as agents.crossSessionInbound says", wake.ErrConsent)
 
-// verdict is the error that a receipt stands for, nil while the message is on its way.
+// verdict returns the error for a receipt's status, nil while the message is on its way.
 func verdict(status string) error {
 	switch status {
 	case refused:
 		return fmt.Errorf("%w: agents.crossSessionInbound lets no other session write to it", wake.ErrRefused)
 	case denied:
 		return fmt.Errorf("%w: its person said no", wake.ErrRefused)
-	case misaddressed: // nobody has seen it, and by now the client may tell of its new session
+	case misaddressed: // no model has seen it, and by now the client may have written the record of its new session
 		return fmt.Errorf("%w: the client has begun another session", wake.ErrHeld)
 	case expired, dropped:
 		return fmt.Errorf("%w: the client says that the message is %s", wake.ErrUncaptured, status)
@@ -57,10 +57,10 @@ func verdict(status string) error {
 	return nil
 }
 
-// answerTime bounds a client that does not tell what it has done with a message. It tells within milliseconds.
+// answerTime is the longest wait for the client's receipt. It usually comes within milliseconds.
 const answerTime = 15 * time.Second
 
-// Ring writes a message without any body. The end of the turn that it starts brings the mail, or the model polls.
+// Ring writes a message without any body. The end of the turn that this starts brings the mail, or the model polls.
 func (s *Socket) Ring(ctx context.Context, n wake.Notice) error {
 	p, err := s.send(ctx, "c2c", n.Text(wake.Poll))
 	if err != nil {
@@ -126,8 +126,8 @@ func (s *Socket) send(ctx context.Context, from, text string) (*outgoing, error)
 	return p, nil
 }
 
-// untilClosed waits a moment for the client to close the connection: then it has taken the message. One that is slow
-// takes it later, so its receipts alone tell that it has not.
+// untilClosed waits a moment for the client to close the connection: then it has taken the message. A slow client may
+// take it later, so only receipts show that it has not.
 func untilClosed(conn *net.UnixConn) error {
 	if err := conn.CloseWrite(); err != nil {
 		return err
