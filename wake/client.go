@@ -16,7 +16,7 @@ type Client struct {
 	// Begin begins a session. It returns the client's id for the session, and the arguments that make the client show it. Nil:
 	// the client's environment can name a session.
 	Begin func(context.Context, Start) (id string, args []string, err error)
-	// NeedsNoServer says that a session can be reached without a server that the client has started.
+	// NeedsNoServer means that c2c can reach a session without a server that the client has started.
 	NeedsNoServer bool
 	Ways          func(RingContext, Session) (Ways, error)
 	// Peers shows names of ours among the sessions to which the client's own tool can write; nil: it has no such tool.

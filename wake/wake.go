@@ -1,8 +1,8 @@
 // Package wake decides when to ring a session, that is, to make its AI program look at new mail. It defines what a
-// ring is, the words of a notice, and what each way to reach a client promises. It has no state but Policy and links
+// ring is, the text of a notice, and what each way to reach a client promises. Its only state is Policy, and it links
 // no library, because every hook links it.
 //
-// The packages below wake do the work: watch notices that a mailbox changed, and each client has a folder with the
+// The packages below wake do the work: watch notices that a mailbox changed, and each client has a package with the
 // ways to reach it.
 package wake
 
@@ -12,19 +12,19 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Outcomes of a look at a mailbox, as they are recorded.
+// The recorded outcomes of a look at a mailbox.
 const (
 	Rang       = "rang"
-	Coalesced  = "coalesced"  // already rung, and the mail is still unread
+	Coalesced  = "coalesced"  // c2c has rung already, and the mail is still unread
 	Filtered   = "filtered"   // all of the mail may wait
 	Uncaptured = "uncaptured" // the client did not take the ring
 	Away       = "away"       // no terminal shows the session
-	Refused    = "refused"    // the client's person lets others not write to it
-	Held       = "held"       // the client keeps the ring until its person accepts it
+	Refused    = "refused"    // the client's person does not let other sessions write to it
+	Held       = "held"       // the client holds the ring until its person accepts it
 	Failed     = "failed"
 )
 
-// Ring records an attempt to ring for waiting mail, or why there was none. The session's facts and every --json have it in this
+// Ring records an attempt to ring for waiting mail, or why there was none. The session's facts and every --json use this
 // form.
 type Ring struct {
 	At      time.Time `json:"at,omitzero"`
@@ -32,9 +32,9 @@ type Ring struct {
 	Outcome string    `json:"outcome,omitempty"`
 	Oldest  string    `json:"oldest,omitempty"` // id of the oldest message that waited
 	From    string    `json:"from,omitempty"`   // the sender of that message: two senders may use one id
-	Count   int       `json:"count,omitempty"`  // how many waited
+	Count   int       `json:"count,omitempty"`  // number of messages that waited
 	Tries   int       `json:"tries,omitempty"`  // rings in a row for the oldest message, recorded for a ringer that ends between two rings
-	Cause   string    `json:"cause,omitempty"`  // why it did not ring
+	Cause   string    `json:"cause,omitempty"`  // why there was no ring
 	RingID  string    `json:"trace_id,omitempty"`
 	// Began means that the client got mail while no turn ran, and so has begun a turn with it.
 	Began bool `json:"-"`
@@ -52,7 +52,7 @@ func (r Ring) IsFor(m mail.Message) bool { return r.SameMail(Ring{}.For(m)) }
 // SameMail reports whether both rings were for the same oldest message.
 func (r Ring) SameMail(other Ring) bool { return r.Oldest == other.Oldest && r.From == other.From }
 
-// String is the ring in words.
+// String describes the ring in words.
 func (r Ring) String() string {
 	text := r.Outcome
 	if r.Method != "" {

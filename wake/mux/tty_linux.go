@@ -66,7 +66,7 @@ func device(path string) (uint64, error) {
 	return st.Rdev, nil
 }
 
-// environOf has the environment that a process was started with, as far as it is one of ours.
+// environOf returns a function that looks up variables with which a process of this user was started.
 func environOf(pid int) (func(key string) string, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {

@@ -15,7 +15,7 @@
 // for the old session, and reports that. With -p, or agents.crossSessionMessaging off, there is no socket.
 //
 // The client's own tool, send_message, finds other sessions by records in its configuration, and writes to their
-// sockets. There names of ours are shown (peers), and what is sent to them is stored (incoming).
+// sockets. c2c adds names of ours to these records (peers), and stores what arrives for them (incoming).
 //
 // One goroutine at a time may use a Socket.
 package qwen

@@ -88,7 +88,7 @@ func (s *Socket) Ring(ctx context.Context, n wake.Notice) error {
 	}
 }
 
-// send writes one message, whose receipts come to the outgoing message.
+// send writes one message. The result collects its receipts.
 func (s *Socket) send(ctx context.Context, from, text string) (*outgoing, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("%w: %v", wake.ErrUncaptured, err)

@@ -7,8 +7,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Captured is the picture that a terminal multiplexer gives of a pane, with the cursor at row and col, from
-// 0. Multiplexers put brackets around what they paste where the client wants it, so it counts as wanted.
+// Captured returns the picture of a pane from a terminal multiplexer, with the cursor at row and col, from 0.
+// Multiplexers put brackets around a paste if the client wants them, so the picture assumes that it does.
 func Captured(lines []string, row, col int) *Screen {
 	cols := col + 1
 	for _, line := range lines {
@@ -16,7 +16,7 @@ func Captured(lines []string, row, col int) *Screen {
 	}
 	s := New(max(len(lines), row+1), cols)
 	s.pasting = true
-	// Without wrapping at the right edge: each line is one of the screen's.
+	// Do not wrap at the right edge: each line is one line of the screen.
 	for i, line := range lines {
 		fmt.Fprintf(s, "\x1b[%dH\x1b[m%s", i+1, strings.Map(drawable, line))
 	}
@@ -24,7 +24,7 @@ func Captured(lines []string, row, col int) *Screen {
 	return s
 }
 
-// drawable leaves out what could move the cursor; colours begin with ESC.
+// drawable drops characters that could move the cursor, but keeps ESC, which begins colours.
 func drawable(r rune) rune {
 	if r < ' ' && r != '\x1b' {
 		return -1

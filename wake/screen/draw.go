@@ -75,7 +75,7 @@ func (p *page) scroll(top, n int) {
 func (s *Screen) esc(cmd ansi.Cmd) {
 	p := s.shown
 	if cmd.Intermediate() != 0 {
-		return // a character set, or the like
+		return // it selects a character set, or similar
 	}
 	s.wraps = false
 	switch cmd.Final() {
@@ -149,7 +149,7 @@ func (s *Screen) csi(cmd ansi.Cmd, params ansi.Params) {
 	}
 }
 
-// change is what alters the picture without drawing text.
+// change handles a control sequence, which alters the picture without text.
 func (s *Screen) change(final byte, n int, params ansi.Params) {
 	p := s.shown
 	line := p.cells[p.row]
@@ -208,7 +208,7 @@ func (s *Screen) eraseScreen(what int) {
 	}
 }
 
-// style follows what tells a hint from a text.
+// style follows the attributes that distinguish a hint from a text.
 func (s *Screen) style(params ansi.Params) {
 	if len(params) == 0 {
 		s.pen = Cell{}

@@ -4,16 +4,16 @@ import "strings"
 
 const gemini = "gemini"
 
-// geminiHint stands in an empty prompt, as if it was typed.
+// geminiHint stands in an empty prompt, and looks like typed text.
 const geminiHint = "Type your message or @path/to/file"
 
-// geminiPrompt, as Gemini CLI 0.61.0 draws it: what runs, a rule, the mode, the edge of a box, the prompt with a sign
-// in its second column, the edge, what belongs to the prompt, such as a menu. It draws its cursor itself, and leaves
-// the terminal's own at the same place. An Enter that it takes for a part of a paste, as it may when it is slow, leaves the
-// cursor on an empty line.
+// geminiPrompt reads the prompt of Gemini CLI 0.61.0: what runs, a rule, the mode, the edge of a box, the prompt with a sign
+// in the second column, the edge, and below that a menu or the like. The client draws a cursor itself, and leaves the
+// terminal's own at the same place. If the client is slow and takes an Enter for a part of a paste, the cursor is on an
+// empty line.
 func geminiPrompt(s *Screen) (string, error) {
 	row, col, _ := s.Position()
-	last := row // of the draft
+	last := row // the last row of the draft
 	if row > 0 && geminiEdge(s.Line(row)) {
 		last--
 	}
@@ -40,5 +40,5 @@ func geminiPrompt(s *Screen) (string, error) {
 	return draft, nil
 }
 
-// geminiEdge says whether a line is the upper or lower edge of the prompt: empty, or drawn with half blocks.
+// geminiEdge reports whether a line is the upper or lower edge of the prompt: empty, or drawn with half blocks.
 func geminiEdge(line []Cell) bool { return strings.Trim(Text(line), " ▀▄") == "" }

@@ -7,12 +7,12 @@ import (
 
 const kimi = "kimi"
 
-// kimiPrompt, as Kimi Code 2.1.0 draws it: a box with the prompt, the directory and the use of the context below. The
-// box of a side question (/btw) has another top, and a shell command another sign; a menu hangs below the box. While a
-// turn runs a moon goes through its phases above it, or dots go round. What its person has sent meanwhile stands above it, too: the key
-// that has a line join the turn would send that along.
+// kimiPrompt reads the prompt of Kimi Code 2.1.0: a box with the prompt, the directory and the use of the context below. The
+// box of a side question (/btw) has another top, and a shell command another sign; a menu is below the box. During a turn the
+// client draws phases of a moon or moving dots above the box, and also what its person has sent meanwhile: the key that makes
+// a line join the turn would send that, too.
 func kimiPrompt(s *Screen) (draft string, err error) {
-	const sign = 3 // its column
+	const sign = 3 // the column of the prompt's sign
 	row, col, _ := s.Position()
 	top, bottom := row, row
 	for top >= 0 && s.first(top) == '│' {
@@ -40,7 +40,7 @@ func kimiPrompt(s *Screen) (draft string, err error) {
 	return draft, err
 }
 
-// first is the first character of a line.
+// first returns the first character of a line.
 func (s *Screen) first(row int) rune {
 	for _, c := range s.Line(row) {
 		if c.Rune != 0 && c.Rune != ' ' {

@@ -11,7 +11,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// mailPreface is typed before the words of a peer, because the model takes typed text for its user's words.
+// mailPreface returns the text to type before a peer's words, because the model takes typed text for its user's words.
 func mailPreface(m mail.Message) string {
 	of := "of another agent"
 	if m.External {
@@ -21,22 +21,22 @@ func mailPreface(m mail.Message) string {
 }
 
 // plain are the signs that no measured client takes for a part of a command, anywhere in a prompt. Other signs begin files (@),
-// skills ($) and paths of pictures (/), or are part of what a client shows instead of a paste ([ and #). Angle brackets and
-// quotation marks inside a message are no problem, because its envelope escapes them.
+// skills ($) and paths of pictures (/), or are part of the text that a client shows instead of a paste ([ and #). Angle
+// brackets and quotation marks inside a message are safe, because its envelope escapes them.
 const plain = ` .,:;?'"()=<>&_+-*`
 
-// letters have the same width in every terminal, and no client composes them anew.
+// letters have the same width in every terminal, and no client normalizes them.
 var letters = &unicode.RangeTable{R16: []unicode.Range16{{'0', '9', 1}, {'A', 'Z', 1}, {'a', 'z', 1}, {'À', 'Ö', 1}, {'Ø', 'ö', 1}, {'ø', 'ſ', 1},
 	{'Α', 'Ρ', 1}, {'Σ', 'ώ', 1}, {'Ѐ', 'џ', 1}, {'ぁ', 'ゖ', 1}, {'ァ', 'ヺ', 1}, {'一', '鿿', 1}, {'가', '힣', 1}}}
 
-// Mail is a message as it is typed into a client's prompt: its envelope, in one line. A character that could press a key,
-// or be a command of the client, is written as its number, as XML does.
+// Mail returns a message to type into a client's prompt: its envelope, in one line. It writes a character that could act as
+// a key or as a command of the client by its number, as XML does.
 func Mail(client string, m mail.Message) string {
 	var b strings.Builder
 	b.WriteString(mailPreface(m))
 	text, word := m.EscapedEnvelope(), layouts()[client].word
 	for i, r := range text {
-		closes := r == '/' && i > 0 && text[i-1] == '<' // it belongs to the envelope's last tag
+		closes := r == '/' && i > 0 && text[i-1] == '<' // the slash belongs to the envelope's last tag
 		command := word != "" && strings.EqualFold(text[i:min(i+len(word), len(text))], word)
 		if (unicode.Is(letters, r) || strings.ContainsRune(plain, r) || closes) && !command {
 			b.WriteRune(r)

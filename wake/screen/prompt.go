@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Prompt reads what a person has typed into a client's prompt and not sent; hints are left out. It is an
-// error when the screen shows anything but a prompt that waits: a key could answer a dialog or join a turn.
-// Another layout than those that were recorded is an error too.
+// Prompt reads what a person has typed into a client's prompt and not sent, without hints. It returns an error
+// if the screen shows anything but a prompt that waits: a key could answer a dialog or join a turn. A layout
+// that c2c has not recorded is an error too.
 func Prompt(client string, s *Screen) (draft string, err error) {
 	if !s.pasting {
 		return "", errors.New("it does not read from a prompt of its own")
@@ -20,10 +20,10 @@ func Prompt(client string, s *Screen) (draft string, err error) {
 	return layout.read(s)
 }
 
-// Knows says whether a client's prompt can be read.
+// Knows reports whether c2c can read a client's prompt.
 func Knows(client string) bool { _, known := layouts()[client]; return known }
 
-// JoinPrompt is Prompt while a turn runs: what Prompt takes for one that waits is an error.
+// JoinPrompt is Prompt during a turn: it returns an error for a prompt that Prompt accepts.
 func JoinPrompt(client string, s *Screen) (draft string, err error) {
 	switch draft, err = Prompt(client, s); err {
 	case errTurn:
@@ -34,14 +34,14 @@ func JoinPrompt(client string, s *Screen) (draft string, err error) {
 	return "", err
 }
 
-// JoinKey is the key that has the line in a client's prompt join the turn that runs; "" if there is none.
+// JoinKey returns the key that makes the line in a client's prompt join the running turn; "" if there is none.
 func JoinKey(client string) string { return layouts()[client].join }
 
-// A layout is how a client draws its prompt.
+// A layout describes how a client draws its prompt.
 type layout struct {
-	read func(*Screen) (string, error) // the text in it, hints left out; fails with it and errTurn where join is set
+	read func(*Screen) (string, error) // returns the text without hints; if join is set, during a turn also with errTurn
 	join string                        // see JoinKey
-	word string                        // how words begin that are commands of its person wherever they stand in a prompt; "" if none do
+	word string                        // prefix of words that are commands anywhere in a prompt; "" if there are none
 }
 
 // layouts has an entry for each client, by the client's name.
@@ -50,7 +50,7 @@ func layouts() map[string]layout {
 		qwen: {read: qwenPrompt}, gemini: {read: geminiPrompt}}
 }
 
-// Same says whether a prompt shows a text and nothing else. Blanks do not count: a narrow prompt breaks lines.
+// Same reports whether a prompt shows only this text. Blanks do not count, because a narrow prompt breaks lines.
 func Same(draft, text string) bool { return squeeze(draft) == squeeze(text) }
 
 func squeeze(s string) string { return strings.Join(strings.Fields(s), "") }
@@ -62,10 +62,10 @@ var (
 	errQueue    = errors.New("what its person has sent waits for the end of the turn")
 )
 
-// running is what clients show while a turn runs, next to the prompt.
+// running is the text that clients show next to the prompt during a turn.
 const running = "esc to interrupt"
 
-// text is the lines from one to before another.
+// text returns the lines [from, to) as text.
 func (s *Screen) text(from, to int) string {
 	var b strings.Builder
 	for i := max(from, 0); i < min(to, s.Rows()); i++ {
@@ -74,8 +74,8 @@ func (s *Screen) text(from, to int) string {
 	return b.String()
 }
 
-// typed is what stands in the prompt's lines from column left to before right, without hints. A line that is full goes
-// on in the next one.
+// typed returns the text in the prompt's lines between the columns left and right, without hints. A full line continues
+// in the next one.
 func (s *Screen) typed(from, to, left, right int) string {
 	var lines []string
 	for i := from; i < to; i++ {
@@ -90,7 +90,7 @@ func (s *Screen) typed(from, to, left, right int) string {
 	return strings.Trim(strings.Join(lines, "\n"), " \u00a0\n")
 }
 
-// ruled finds the two lines from end to end between which a row stands.
+// ruled finds the two full-width rules around a row.
 func (s *Screen) ruled(row int) (top, bottom int, ok bool) {
 	top, bottom = row, row
 	for top >= 0 && !rule(s.Line(top)) {
@@ -102,7 +102,7 @@ func (s *Screen) ruled(row int) (top, bottom int, ok bool) {
 	return top, bottom, top >= 0 && top < row && bottom < s.Rows()
 }
 
-// rule says whether a line is drawn from end to end.
+// rule reports whether a line is a full-width rule.
 func rule(line []Cell) bool {
 	n := 0
 	for _, c := range line {

@@ -4,11 +4,11 @@ import "strings"
 
 const qwen = "qwen"
 
-// qwenHint stands in an empty prompt. It is not drawn dim, but behind more blanks than a draft.
+// qwenHint stands in an empty prompt. The client does not draw it dim, but with more blanks before it than a draft.
 const qwenHint = "  Type your message or @path/to/file"
 
-// qwenPrompt, as Qwen Code 0.24.4 draws it: two rules, the prompt between them, the directory and the mode below. A
-// suggestion of what to say next counts as a draft: Enter would take it.
+// qwenPrompt reads the prompt of Qwen Code 0.24.4: two rules, the prompt between them, the directory and the mode below. A
+// suggestion for the next prompt counts as a draft: Enter would accept it.
 func qwenPrompt(s *Screen) (string, error) {
 	row, col, visible := s.Position()
 	top, bottom, ok := s.ruled(row)
@@ -16,7 +16,7 @@ func qwenPrompt(s *Screen) (string, error) {
 		return "", errNoPrompt
 	}
 	if sign := s.Line(top + 1)[0].Rune; sign != '>' && sign != '*' {
-		return "", errMenu // its shell mode, or another part of the screen
+		return "", errMenu // the client's shell mode, or another part of the screen
 	}
 	below := s.text(bottom+1, s.Rows())
 	if strings.Contains(s.text(top-4, top), "esc to cancel") || strings.Contains(below, "Enter to steer") {

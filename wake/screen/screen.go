@@ -1,12 +1,12 @@
-// Package screen keeps a picture of a terminal, so that c2c can read what stands in a client's prompt before it types
+// Package screen keeps a picture of a terminal, so that c2c can read a client's prompt before it types
 // there.
 //
-// It follows what the measured clients draw with: text, cursor movement,
-// erasing, scrolling, insertion and deletion, the alternate screen. The
-// sequences are taken apart by a library; what it does not know is left out of
-// the picture, and a picture that is wrong shows no idle prompt. The terminal of
-// a library (charmbracelet/x/vt, April 2026) drew 1 MB/s of text, and this one
-// 100. Nothing is on disk. One goroutine at a time may use a Screen.
+// It follows all that the measured clients draw with: text, cursor movement,
+// erasing, scrolling, insertion and deletion, the alternate screen. A library
+// parses the sequences. The package ignores those that it does not know; a wrong
+// picture then shows no idle prompt. A library's terminal (charmbracelet/x/vt,
+// April 2026) drew 1 MB/s of text, this one draws 100. The package writes nothing
+// to disk. One goroutine at a time may use a Screen.
 package screen
 
 import (
@@ -16,7 +16,7 @@ import (
 
 // Cell is one place on the screen.
 type Cell struct {
-	Rune  rune // 0: nothing was drawn here, or it is the second half of a wide one
+	Rune  rune // 0: the cell is empty, or the second half of a wide character
 	Faint bool // drawn dim, as a hint is
 }
 
@@ -28,8 +28,8 @@ type Screen struct {
 	main, alt  *page
 	pen        Cell
 	wraps      bool // the next character goes to the next line
-	pasting    bool // the client asked for brackets around what is pasted, to tell it from what is typed
-	hidden     bool // the cursor
+	pasting    bool // the client asked for brackets around a paste, to distinguish it from typed keys
+	hidden     bool // the cursor is hidden
 }
 
 // page is the main screen or the alternate one.
@@ -37,13 +37,13 @@ type page struct {
 	cells       [][]Cell
 	row, col    int
 	saved       [2]int
-	top, bottom int // of the scrolling region, bottom excluded
+	top, bottom int // the scrolling region, bottom excluded
 }
 
-// New is an empty screen.
+// New returns an empty screen.
 func New(rows, cols int) *Screen {
 	s := &Screen{parser: ansi.NewParser()}
-	s.parser.SetDataSize(1 << 10) // titles and the like are not looked at
+	s.parser.SetDataSize(1 << 10) // enough, because nothing reads titles
 	s.parser.SetHandler(ansi.Handler{
 		Print: s.print, Execute: s.execute, HandleCsi: s.csi, HandleEsc: s.esc,
 	})
@@ -71,7 +71,7 @@ func (s *Screen) Write(b []byte) (int, error) {
 	for _, c := range b {
 		switch state := s.parser.State(); {
 		case state == parser.GroundState && c >= ' ' && c < 0x7f:
-			s.print(rune(c)) // most of it, and quicker so
+			s.print(rune(c)) // most bytes, so this shortcut is faster
 		// Inside a title a byte from 0x80 is UTF-8: the parser would take 0x9c for the title's end.
 		case c < 0x80 || state == parser.GroundState || state == parser.Utf8State:
 			s.parser.Advance(c)
@@ -80,7 +80,7 @@ func (s *Screen) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Resize forgets the picture: a client draws it anew in the new size.
+// Resize clears the picture: the client draws it again in the new size.
 func (s *Screen) Resize(rows, cols int) {
 	on := s.shown == s.alt
 	s.clear(rows, cols)
@@ -89,18 +89,18 @@ func (s *Screen) Resize(rows, cols int) {
 	}
 }
 
-// Line is one line of the picture, from 0.
+// Line returns one line of the picture, from 0.
 func (s *Screen) Line(row int) []Cell { return s.shown.cells[row] }
 
-// Rows is how many lines there are.
+// Rows returns the number of lines.
 func (s *Screen) Rows() int { return s.rows }
 
-// Position is where the cursor is, from 0, and whether it can be seen.
+// Position returns where the cursor is, from 0, and whether it is visible.
 func (s *Screen) Position() (row, col int, visible bool) {
 	return s.shown.row, s.shown.col, !s.hidden
 }
 
-// Text is a line without what surrounds its words.
+// Text returns the text of a line without the blanks around it.
 func Text(line []Cell) string {
 	text := make([]rune, 0, len(line))
 	for i, c := range line {
@@ -120,8 +120,8 @@ func Text(line []Cell) string {
 
 func (s *Screen) String() string { return s.text(0, s.rows) }
 
-// Same says whether two pictures show the same text, with the cursor at the same place. Colours do not count: a
-// cursor that the client draws may blink.
+// Same reports whether two pictures show the same text, with the cursor at the same place. Colours do not count,
+// because a cursor that the client draws may blink.
 func (s *Screen) Same(other *Screen) bool {
 	return s.shown.row == other.shown.row && s.shown.col == other.shown.col && s.String() == other.String()
 }

@@ -9,13 +9,13 @@ import (
 	"c2c/wake"
 )
 
-// Terminal is where a client runs, as somebody who may type into it sees it.
+// Terminal is a client's terminal, for code that types into it.
 type Terminal interface {
-	// Idle fails unless nobody types, the picture is still, and a key would reach the client.
+	// Idle fails unless the person is not typing, the picture is still, and a key would reach the client.
 	Idle(context.Context) error
-	// Look has see look at what it shows.
+	// Look calls see with the current picture.
 	Look(ctx context.Context, see func(*Screen)) error
-	// Wait returns when the picture may be another one, or ctx ends.
+	// Wait returns when the picture may have changed, or ctx ends.
 	Wait(context.Context) error
 	// Paste types text, as a paste.
 	Paste(ctx context.Context, text string) error
@@ -23,13 +23,13 @@ type Terminal interface {
 	Enter(context.Context) error
 }
 
-// Type types a line into a client's prompt, as a person would, and presses Enter. It is the last way to a client,
-// for in each that was measured Enter approves what an open dialog asks about. So it types only into an empty
-// prompt that waits, when neither the person nor the client does anything, and presses Enter only when the prompt
-// shows the line and nothing else. prompt reads it, as Prompt does; answer is how long the client may take to show
-// the line, and to take Enter. Otherwise: wake.ErrHeld when nothing was typed, wake.ErrUncaptured when something was. A line that was pasted and
-// not sent stays in the prompt as a draft, and so is never pasted twice: Enter sends it when the prompt waits. So it is with a
-// notice for earlier mail, in place of the next one: what it says is as true.
+// Type types a line into a client's prompt, as a person would, and presses Enter. It is the last resort, because in all
+// measured clients Enter approves what an open dialog asks. So Type types only into an empty prompt that waits, while
+// neither the person nor the client is active, and presses Enter only if the prompt shows nothing but the line. prompt
+// reads the prompt, as Prompt does; answer is how long the client may take to show the line, and to take Enter. If that
+// fails, it returns wake.ErrHeld if it has typed nothing, else wake.ErrUncaptured. A line that was pasted and not sent
+// stays in the prompt as a draft. Type does not paste it again, but sends it with Enter when the prompt waits. It also
+// sends a notice for earlier mail instead of a new one, because that notice is still true.
 func Type(ctx context.Context, t Terminal, prompt func(*Screen) (draft string, err error), line string, answer time.Duration) error {
 	pasted, err := idle(ctx, t, prompt, line)
 	if err != nil {
@@ -38,7 +38,7 @@ func Type(ctx context.Context, t Terminal, prompt func(*Screen) (draft string, e
 	if pasted != "" {
 		line = pasted
 	}
-	// await waits until the prompt is as wanted.
+	// await waits until wanted accepts the prompt.
 	await := func(wanted func(draft string, err error) error) error {
 		ctx, cancel := context.WithTimeout(ctx, answer)
 		defer cancel()
@@ -80,15 +80,15 @@ func Type(ctx context.Context, t Terminal, prompt func(*Screen) (draft string, e
 		if Same(draft, line) {
 			return errors.New("the line stays in its prompt")
 		}
-		return nil // a turn, or an empty prompt: either way the line has left it
+		return nil // a turn, or an empty prompt: in both cases the client took the line
 	}))
 }
 
-// pasteTime is the time between a paste and Enter. A client that was measured takes an Enter within a tenth of a second for a
-// part of the paste.
+// pasteTime is the time between a paste and Enter. One measured client takes an Enter within a tenth of a second for a part
+// of the paste.
 const pasteTime = 300 * time.Millisecond
 
-// waitAfterPaste waits for that time, and fails if the screen is not as wanted then.
+// waitAfterPaste waits for pasteTime, and returns an error if wanted then rejects the screen.
 func waitAfterPaste(ctx context.Context, t Terminal, wanted func(*Screen) error) (err error) {
 	select {
 	case <-ctx.Done():
@@ -101,7 +101,7 @@ func waitAfterPaste(ctx context.Context, t Terminal, wanted func(*Screen) error)
 	return err
 }
 
-// idle says why nothing may be typed now, or what stands in the prompt already and can be sent in place of the line.
+// idle returns an error if Type must not type now, or the line that is in the prompt already, for Type to send instead.
 func idle(ctx context.Context, t Terminal, prompt func(*Screen) (string, error), line string) (pasted string, err error) {
 	if err := t.Idle(ctx); err != nil {
 		return "", err
@@ -119,7 +119,7 @@ func idle(ctx context.Context, t Terminal, prompt func(*Screen) (string, error),
 	return "", errors.New("a draft stands in its prompt")
 }
 
-// mark gives an error its kind, if it has none.
+// mark wraps an error in kind, unless it is wake.ErrUnreachable.
 func mark(kind, err error) error {
 	if err == nil || errors.Is(err, wake.ErrUnreachable) {
 		return err

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// longestBackOff is the longest pause between two tries to accept. A close of the listener is noticed as late, at the most.
+// longestBackOff is the longest pause between two tries to accept. Accept notices a closed listener at most so much later.
 const longestBackOff = time.Second
 
-// Accept takes the next connection. When this process or the system has no file left it tries again, as net/http does: a
-// listener that ends then never comes back.
+// Accept takes the next connection. If this process or the system has no file left, it tries again, as net/http does: a
+// server that gives up then never comes back.
 func Accept(l net.Listener) (net.Conn, error) {
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, longestBackOff) {
 		conn, err := l.Accept()
@@ -22,7 +22,7 @@ func Accept(l net.Listener) (net.Conn, error) {
 	}
 }
 
-// passes says whether an error of accept(2) is over by itself.
+// passes reports whether an error of accept(2) is temporary.
 func passes(err error) bool {
 	for _, one := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED} {
 		if errors.Is(err, one) {

@@ -15,7 +15,7 @@ import (
 	"c2c/wake"
 )
 
-// Private fails unless the socket is Ours and nobody else can put another one in its place.
+// Private fails unless the socket is Ours and no other user can replace it.
 func Private(path string) error {
 	dir := filepath.Dir(path)
 	info, err := owned(dir)
@@ -28,7 +28,7 @@ func Private(path string) error {
 	return Ours(path)
 }
 
-// Ours fails unless path is a socket of this user, and no link to one.
+// Ours fails unless path is a socket of this user, and not a link.
 func Ours(path string) error {
 	info, err := owned(path)
 	if err == nil && info.Mode().Type() != fs.ModeSocket {
@@ -54,7 +54,7 @@ func owned(path string) (fs.FileInfo, error) {
 // writeTime bounds a client that does not read its socket.
 const writeTime = 2 * time.Second
 
-// Write connects to the socket of a client, writes data, and does what is to follow on the connection; nil: nothing.
+// Write connects to a client's socket, writes data, and calls then, if set, with the connection.
 func Write(ctx context.Context, path string, data []byte, then func(*net.UnixConn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
@@ -62,7 +62,7 @@ func Write(ctx context.Context, path string, data []byte, then func(*net.UnixCon
 	conn, err := d.DialContext(ctx, "unix", path)
 	if err != nil {
 		kind := wake.ErrUnreachable
-		if ctx.Err() != nil || errors.Is(err, syscall.EAGAIN) { // Linux: it has not accepted for long
+		if ctx.Err() != nil || errors.Is(err, syscall.EAGAIN) { // Linux: the client has not accepted connections for a while
 			kind = wake.ErrUncaptured
 		}
 		return fmt.Errorf("%w: %v", kind, err)

@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	pollEvery = time.Second // when the system has no watch left
+	pollEvery = time.Second // if the system has no watch left
 	// unlocked is how long after its file was closed a lock may still be held: the kernel reports the close before it releases
 	// the lock.
 	unlocked = 100 * time.Millisecond
 )
 
-// Changes tells when a writer has closed a file. One Changes serves all watchers of a process, because a user has only 128 of
-// the kernel's watch instances; each Receipt has its own while it waits.
+// Changes reports when a writer has closed a file. One Changes serves all watchers of a process, because a user has only 128
+// of the kernel's watch instances; each Receipt has its own while it waits.
 type Changes struct {
 	source source
 
@@ -44,7 +44,7 @@ type subscription struct {
 	ids     []int
 }
 
-// NewChanges starts to watch. Where the system has no watch left, its
+// NewChanges starts to watch. If the system has no watch left, its
 // subscribers look once a second.
 func NewChanges() *Changes {
 	c := &Changes{subs: map[*subscription]bool{}}
@@ -132,7 +132,7 @@ func (c *Changes) notify(id int) {
 // Recheck makes all subscriptions look now.
 func (c *Changes) Recheck() { c.notify(-1) }
 
-// Close ends the watch. Subscriptions hear nothing any more.
+// Close ends the watch. Subscriptions get no more changes.
 func (c *Changes) Close() {
 	if c.source != nil {
 		c.source.close()

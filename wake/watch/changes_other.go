@@ -11,11 +11,11 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// recheck is as short as without any watch: kqueue tells of changes, and not of a file that is closed unchanged, as the
-// lease of a reader that was killed is.
+// recheck is as short as without any watch: kqueue reports changes, but not that a file was closed unchanged, as happens
+// with the lease of a killed reader.
 const recheck = time.Second
 
-// dirs watches directories, for a file the one that it is in: a file may be replaced.
+// dirs watches directories. For a file it watches the file's directory, because the file may be replaced.
 type dirs struct {
 	w    *fsnotify.Watcher
 	done chan struct{}
@@ -81,10 +81,10 @@ func (d *dirs) add(path string) (id int, err error) {
 	return id, nil
 }
 
-// addTimes is add, which tells of every change.
+// addTimes is add, which reports every change.
 func (d *dirs) addTimes(dir string) (id int, err error) { return d.add(dir) }
 
-// take has nothing to do: what has happened is told at once.
+// take has nothing to do: dirs reports events at once.
 func (d *dirs) take() {}
 
 func (d *dirs) close() {

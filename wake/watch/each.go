@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Each calls look now, when one of the files that it names was closed by a writer, when the time is over that it gives
-// (0: none), and once a minute; once a second while one of the files cannot be watched. Between two calls is a gap, at the
-// least. The files should exist.
+// Each calls look at once, when a writer has closed one of the files that look returned, after wait (0: none), and once a
+// minute; once a second while one of the files cannot be watched. Between two calls it waits at least gap. The files
+// should exist.
 func (c *Changes) Each(ctx context.Context, gap time.Duration, look func() (files []string, wait time.Duration, err error)) error {
 	s := c.subscribe("")
 	defer s.Close()
@@ -18,12 +18,12 @@ func (c *Changes) Each(ctx context.Context, gap time.Duration, look func() (file
 		}
 		before, every := len(s.ids), s.every
 		for _, file := range files {
-			if !s.add(file) { // each time: one that was removed may be there again, as another file
+			if !s.add(file) { // each time: a removed file may exist again, as another file
 				every = pollEvery
 			}
 		}
 		switch {
-		case len(s.ids) > before: // what has happened before the watch was armed is not told
+		case len(s.ids) > before: // changes before the watch was set are not reported
 			wait = gap
 		case wait == 0 || wait > every:
 			wait = every
@@ -34,7 +34,7 @@ func (c *Changes) Each(ctx context.Context, gap time.Duration, look func() (file
 	}
 }
 
-// pause waits for a change or for the time wait, and never less than gap.
+// pause waits for a change or for wait, and never less than gap.
 func (s *subscription) pause(ctx context.Context, gap, wait time.Duration) error {
 	over, again := time.After(gap), time.After(max(gap, wait))
 	select {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Files tells by name which files in some directories were closed by their writers, or have got another time. One goroutine
-// uses it.
+// Files reports, by name, which files in some directories were closed by their writers, or got another time. Only one
+// goroutine may use it.
 type Files struct {
 	source source
 	every  time.Duration
@@ -28,7 +28,7 @@ func NewFiles() *Files {
 	return f
 }
 
-// Watch adds a directory; once more does no harm. When the system has no watch left, Every gets short.
+// Watch adds a directory; a second call for it does no harm. If the system has no watch left, Every gets short.
 func (f *Files) Watch(dir string) error {
 	if f.source == nil {
 		return nil
@@ -43,16 +43,16 @@ func (f *Files) Watch(dir string) error {
 	return nil
 }
 
-// Every says how often to look at everything, told or not.
+// Every returns how often to look at everything, even without a report.
 func (f *Files) Every() time.Duration { return f.every }
 
-// Poll has everything looked at often, because not all can be watched.
+// Poll makes Every short, because the system cannot watch all files.
 func (f *Files) Poll() { f.every = pollEvery }
 
-// Told has something in it when Take has something.
+// Told gets a value when Take has files to return.
 func (f *Files) Told() <-chan struct{} { return f.told }
 
-// Take gives the files that were closed until now, since the last Take. With all, any file may have been.
+// Take returns the files that were closed since the last Take. If all is true, any file may have been closed.
 func (f *Files) Take() (changed map[string]bool, all bool) {
 	if f.source != nil {
 		f.source.take()

@@ -13,25 +13,25 @@ import (
 )
 
 const (
-	// receiptTime is how long carried messages may take to come back through a hook of an idle client.
+	// receiptTime is how long a hook of an idle client may take to archive carried messages.
 	receiptTime = 15 * time.Second
-	// busyTime is how long they may take while the client is busy: it takes them when its tool call ends. If the mail were
-	// given back before, that call's hook would show it a second time.
+	// busyTime is that limit for a busy client, which takes messages when its tool call ends. If the ringer released the
+	// lease before, that call's hook would show the messages a second time.
 	busyTime = 10 * time.Minute
 )
 
-// Receipt carries messages to a client that does not report what it received: our hook in the client archives what its model
-// has (inbox.Mailbox.Receive).
+// Receipt carries messages to a client that does not report what it received: our hook in the client archives the messages
+// that its model has (inbox.Mailbox.Receive).
 type Receipt struct {
 	Box  *inbox.Mailbox
-	Busy func(context.Context) bool // whether the client works; nil: never
+	Busy func(context.Context) bool // reports whether the client works; nil: never
 }
 
-// maxCarry bounds the messages of one hand-over, in bytes. Claude Code takes a megabyte; a turn need not start with so much.
+// maxCarry bounds one hand-over, in bytes. Claude Code takes a megabyte, but a turn should not start with so much.
 const maxCarry = 64 << 10
 
 // Carry sends the first messages that can have a receipt, in order, and returns those whose receipts came. send
-// returns the ids of the messages that it sent. If it sends none and does not fail, the client is rung.
+// returns the ids of the messages that it sent. If it sends none without an error, Carry rings bell.
 func (r Receipt) Carry(ctx context.Context, msgs []mail.Message, send func([]mail.Message) (ids []string, err error), bell wake.Doorbell) (had []string, err error) {
 	mark, err := r.Box.Archive().Mark(ctx)
 	if err != nil {
@@ -40,8 +40,8 @@ func (r Receipt) Carry(ctx context.Context, msgs []mail.Message, send func([]mai
 	size := 0
 	end := slices.IndexFunc(msgs, func(m mail.Message) bool {
 		size += len(m.Envelope()) + 1
-		// An ephemeral message leaves no record that it has arrived, and the record of a second one with the same id
-		// proves nothing.
+		// An ephemeral message leaves no record of its arrival, and the record of a second message with the same id proves
+		// nothing.
 		return m.Ephemeral || m.Handle() != m.ID || size > maxCarry
 	})
 	if end < 0 {
@@ -52,13 +52,13 @@ func (r Receipt) Carry(ctx context.Context, msgs []mail.Message, send func([]mai
 	case len(ids) > 0:
 		return r.await(ctx, mark, ids)
 	case err == nil:
-		err = bell.Ring(ctx, wake.NoticeOf(msgs)) // a hook hands the first one over
+		err = bell.Ring(ctx, wake.NoticeOf(msgs)) // a hook hands over the first message
 	}
 	return nil, err
 }
 
-// await waits until a hook has archived messages, and returns their ids. The mark was taken before the messages were sent. If
-// no message was archived, the error is wake.ErrUncaptured.
+// await waits until a hook has archived messages, and returns their ids. mark is the archive's end before the messages were
+// sent. If no message was archived, the error is wake.ErrUncaptured.
 func (r Receipt) await(ctx context.Context, mark archive.Mark, ids []string) (had []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, busyTime)
 	defer cancel()

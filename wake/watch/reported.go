@@ -8,19 +8,19 @@ import (
 	"c2c/wake"
 )
 
-// reported holds the waiting messages that Watcher.Report was told of, and the last ring. It has no more than one look sees.
+// reported holds the waiting messages that went to Watcher.Report, and the last ring: at most the messages of one look.
 type reported struct {
 	of     map[mailKey]bool
 	ringID string
 	method string
 }
 
-// mailKey tells messages apart: two senders may use one id.
+// mailKey identifies a message: two senders may use one id.
 type mailKey struct{ id, from string }
 
 func keyOf(m mail.Message) mailKey { return mailKey{m.ID, m.From} }
 
-// reportRing tells of a ring: of all messages that it was for, and of those that wake nobody.
+// reportRing reports all messages that a ring was for, and as filtered those that may not wake a session.
 func (w *Watcher) reportRing(ctx context.Context, msgs []mail.Message, r wake.Ring) {
 	if w.Report == nil {
 		return
@@ -32,8 +32,8 @@ func (w *Watcher) reportRing(ctx context.Context, msgs []mail.Message, r wake.Ri
 	w.remember(msgs)
 }
 
-// reportUnrung tells what came since the look before and was not rung for. outcome is empty while nothing is decided: the
-// session works, or was rung a moment ago.
+// reportUnrung reports the messages since the last look without a ring. outcome is empty while nothing is decided: the
+// session works, or a ring was a moment ago.
 func (w *Watcher) reportUnrung(ctx context.Context, msgs []mail.Message, outcome string) {
 	if w.Report == nil {
 		return
@@ -41,7 +41,7 @@ func (w *Watcher) reportUnrung(ctx context.Context, msgs []mail.Message, outcome
 	now := w.Now()
 	rung, others := split(msgs)
 	switch outcome {
-	case wake.Filtered: // all of them: somebody does not want to be disturbed
+	case wake.Filtered: // all of them: the session wants no ring
 		rung, others = nil, msgs
 	case wake.Coalesced:
 		w.tellNew(ctx, rung, wake.Ring{At: now, Outcome: wake.Coalesced, Method: w.reported.method, RingID: w.reported.ringID})
@@ -52,7 +52,7 @@ func (w *Watcher) reportUnrung(ctx context.Context, msgs []mail.Message, outcome
 	w.remember(append(rung, others...))
 }
 
-// split parts the messages that may wake somebody from the others.
+// split separates the messages that may wake a session from the others.
 func split(msgs []mail.Message) (rung, others []mail.Message) {
 	for _, m := range msgs {
 		if m.Rings() {
@@ -64,7 +64,7 @@ func split(msgs []mail.Message) (rung, others []mail.Message) {
 	return rung, others
 }
 
-// tellNew tells of those that it was not told of. Without a ring, what is told has a trace of its own.
+// tellNew reports the messages that were not reported yet. Without a ring, they get a ring id of their own.
 func (w *Watcher) tellNew(ctx context.Context, msgs []mail.Message, r wake.Ring) {
 	news := slices.DeleteFunc(slices.Clone(msgs), func(m mail.Message) bool { return w.reported.of[keyOf(m)] })
 	if len(news) == 0 {
@@ -76,7 +76,7 @@ func (w *Watcher) tellNew(ctx context.Context, msgs []mail.Message, r wake.Ring)
 	w.Report(ctx, news, r.For(news[0]))
 }
 
-// remember keeps which messages were reported. Those that are read meanwhile are forgotten.
+// remember records msgs as reported, and forgets all others: they were read meanwhile.
 func (w *Watcher) remember(msgs []mail.Message) {
 	w.reported.of = make(map[mailKey]bool, len(msgs))
 	for _, m := range msgs {

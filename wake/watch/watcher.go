@@ -1,14 +1,14 @@
 // Package watch notices that a mailbox changed and rings its session.
 //
 // On Linux it watches the mailbox's lock file: every writer closes it, so
-// IN_CLOSE_WRITE fires for c2c, the original and its Python tools alike, the
-// file is never replaced, and senders pay nothing for it. It also looks on its
-// own once a minute, so that a lost event delays a message and never loses it.
-// Elsewhere fsnotify watches the directories, and it looks once a second.
+// IN_CLOSE_WRITE fires for c2c, the original and its Python tools alike. The
+// file is never replaced, and senders pay nothing. A Watcher also looks once a
+// minute without an event, so a lost event delays a message but never loses it.
+// Elsewhere fsnotify watches the directories, and a Watcher looks once a second.
 //
-// A Watcher serves one session. When to ring is decided by wake.Policy, how by
-// the wake.Methods it is given. Nothing is kept on disk here: what was rung for
-// is remembered by the id of the oldest message that waited.
+// A Watcher serves one session. wake.Policy decides when to ring, and the
+// wake.Methods how. The package writes nothing to disk: a Watcher remembers a ring
+// by the id of the oldest message that waited.
 package watch
 
 import (
@@ -26,39 +26,39 @@ import (
 // ackTime is how long an acknowledgement may wait for a lock.
 const ackTime = 10 * time.Second
 
-// Watcher rings one session. One process at a time may run one for a session.
+// Watcher rings one session. Only one process at a time may run a Watcher for a session.
 type Watcher struct {
 	Box     *inbox.Mailbox
 	Lock    string                     // the mailbox's lock file, which exists
 	Methods []wake.Method              // the best first
 	Busy    func(context.Context) bool // nil: never
 	Quiet   func() bool                // do not disturb; nil: never
-	// Borrow takes the right to ring for one ring. ok is false while another process has it. Nil: this process has it
-	// already.
+	// Borrow takes the right to ring, for one ring. ok is false while another process has the right. Nil: this process has
+	// it already.
 	Borrow func() (release func() error, ok bool, err error)
 	Record func(context.Context, wake.Ring)
-	// Report is told what became of each message: for a ring all that may wake, and once, with the outcome, what was
-	// coalesced or filtered. Its RingID and Method are those of the ring, of one that was coalesced those of the ring before. Nil:
-	// nobody is.
+	// Report, if set, is called with the outcome of each message: for a ring with all messages that may wake, and once with
+	// those that were coalesced or filtered. RingID and Method are those of the ring, or for coalesced messages those of the
+	// ring before.
 	Report func(context.Context, []mail.Message, wake.Ring)
-	// Turn is told before a ring that a turn runs, and behind one that was not taken that it does not. Nil: nobody is.
+	// Turn, if set, is called with true before a ring, and with false if the client did not take the ring.
 	Turn func(_ context.Context, runs bool) error
 	Now  func() time.Time
 	Gap  time.Duration // between rings for the same message, doubling; 15 s when zero
 
 	policy      wake.Policy
-	last        wake.Ring // the last one recorded
+	last        wake.Ring // the last recorded ring
 	unreachable bool      // no method reached the client
 	reported    reported
 }
 
-// Continue has w know of the rings of another watcher of the session, which has ended.
+// Continue takes over the memory of rings from an earlier watcher of the session, which has ended.
 func (w *Watcher) Continue(before *Watcher) {
 	w.policy, w.last, w.reported = before.policy, before.last, before.reported
 }
 
-// Run rings until ctx ends. It gives up with ErrUnreachable when no method reaches the client and the right
-// to ring is ours, so that another process may try its own.
+// Run rings until ctx ends. It returns ErrUnreachable if no method reaches the client and this process has the
+// right to ring, so that another process may try its own methods.
 func (w *Watcher) Run(ctx context.Context, changes *Changes) error {
 	sub := changes.subscribe(w.Lock)
 	defer sub.Close()
@@ -86,15 +86,15 @@ func (w *Watcher) Run(ctx context.Context, changes *Changes) error {
 	}
 }
 
-// subscribed watches the lease directory too and returns the mailbox's stamp. Every change after that stamp is told.
+// subscribed also watches the lease directory, and returns the mailbox's stamp. sub reports every change after that stamp.
 func (w *Watcher) subscribed(sub *subscription) (inbox.Stamp, error) {
-	// A reader that is killed closes what it had leased, and not the lock file. There may be no directory yet.
+	// A killed reader closes its lease file, but not the lock file. The directory may not exist yet.
 	sub.add(filepath.Join(filepath.Dir(w.Lock), w.Box.LeaseName()))
 	return w.Box.Stamp()
 }
 
-// await returns when the mailbox has changed since before, the time is over, or ctx ends. A closed file
-// alone is no change: our own look closes the lock file too.
+// await returns when the mailbox has changed since the stamp before, limit is over, or ctx ends. A closed file
+// is not always a change: our own look closes the lock file too.
 func (w *Watcher) await(ctx context.Context, sub *subscription, before inbox.Stamp, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -111,9 +111,9 @@ func (w *Watcher) await(ctx context.Context, sub *subscription, before inbox.Sta
 // never: do not look again until something changes.
 const never = time.Duration(0)
 
-// look rings if it is time to, and says when to look again.
+// look rings if it is time to, and returns when to look again.
 func (w *Watcher) look(ctx context.Context) (again time.Duration, err error) {
-	// Without a lock first: nothing waits most of the time.
+	// Look first without a lock: usually nothing waits.
 	if some, err := w.Box.Waiting(); err != nil || !some {
 		return never, err
 	}
@@ -132,7 +132,7 @@ func (w *Watcher) look(ctx context.Context) (again time.Duration, err error) {
 		return d.Again, nil
 	}
 	r, cause, err := w.ringIfAllowed(ctx, msgs, busy)
-	if err != nil || cause != nil && ctx.Err() != nil { // whoever stops us says nothing of the client
+	if err != nil || cause != nil && ctx.Err() != nil { // a stop of this process says nothing about the client
 		return never, err
 	}
 	if r.Outcome == "" || errors.Is(cause, wake.ErrHeld) {
@@ -153,7 +153,7 @@ func (w *Watcher) look(ctx context.Context) (again time.Duration, err error) {
 	return again, nil
 }
 
-// ringIfAllowed rings if the right to do so can be had; no outcome otherwise. cause is why the client was not rung.
+// ringIfAllowed rings if it gets the right to ring; if not, r has no outcome. cause is why the client did not take the ring.
 func (w *Watcher) ringIfAllowed(ctx context.Context, msgs []mail.Message, busy bool) (r wake.Ring, cause, err error) {
 	if w.Borrow != nil {
 		release, ok, berr := w.Borrow()
@@ -177,7 +177,7 @@ func (w *Watcher) ringIfAllowed(ctx context.Context, msgs []mail.Message, busy b
 	return r, cause, err
 }
 
-// record passes on what is new: nobody wants a line a second about the same.
+// record passes on a ring that differs from the last one: otherwise there would be a line each second.
 func (w *Watcher) record(ctx context.Context, r wake.Ring) {
 	if r.Outcome != wake.Rang && r.Outcome == w.last.Outcome && r.Method == w.last.Method && r.SameMail(w.last) {
 		return
@@ -188,8 +188,8 @@ func (w *Watcher) record(ctx context.Context, r wake.Ring) {
 	}
 }
 
-// ring tries the methods until one reaches the client. Messages are carried at the first try only, unless the method
-// is idempotent: a client that keeps a line and takes it later would have them twice. A doorbell carries none.
+// ring tries the methods until one reaches the client. It carries messages only at the first try, unless the method is
+// idempotent: a client that keeps a line and takes it later would get them twice. A doorbell carries no messages.
 func (w *Watcher) ring(ctx context.Context, msgs []mail.Message, busy bool) (r wake.Ring, cause error) {
 	if w.policy.Tries > 0 && len(w.Methods) > 1 && w.Methods[0].Unproven {
 		w.Methods = w.Methods[1:]
@@ -215,14 +215,14 @@ func (w *Watcher) ring(ctx context.Context, msgs []mail.Message, busy bool) (r w
 		r.Method, cause, r.Outcome = m.Name, err, wake.OutcomeOf(err)
 		if r.Outcome != wake.Failed {
 			r.Began = carries && !busy && r.Outcome == wake.Rang
-			return r, err // it is there: another method would ring it twice
+			return r, err // the client is there: another method would ring it twice
 		}
 	}
 	return r, cause
 }
 
-// HandOver gives the client what the carrier of a method takes. The lease ends with this process,
-// so a crash in between offers the messages again.
+// HandOver leases messages, and acks those that a method's carrier has handed to the client. The lease ends
+// with this process, so after a crash in between another reader gets the messages again.
 func HandOver(ctx context.Context, box *inbox.Mailbox, m wake.Method) error {
 	if m.Ready != nil {
 		if err := m.Ready(ctx); err != nil {
@@ -234,14 +234,14 @@ func HandOver(ctx context.Context, box *inbox.Mailbox, m wake.Method) error {
 		return err
 	}
 	if len(l.Messages) == 0 {
-		return l.Release() // somebody else was faster
+		return l.Release() // another reader was faster
 	}
 	had, err := m.Carrier.Carry(ctx, l.Messages)
 	if len(had) == 0 {
 		return errors.Join(err, l.Release())
 	}
-	// The rest is offered by the next ring, so its failure is not this one's. What the client has is recorded, even
-	// if ctx has ended meanwhile.
+	// The next ring offers the rest, so ignore the carrier's error for that. Ack what the client has, even if ctx has
+	// ended meanwhile.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTime)
 	defer cancel()
 	return l.Ack(ctx, had...)

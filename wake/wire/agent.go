@@ -35,22 +35,22 @@ type agent struct {
 	version   version
 
 	mu    sync.Mutex
-	last  int                   // the number of the last call
+	last  int                   // number of the last call
 	calls map[string]chan reply // calls that wait for their answer
-	turn  *turn                 // the one that runs, or the last one; nil: there was none
-	words *words                // the last ones given to it
-	news  chan struct{}         // closed and replaced when turn or words change
+	turn  *turn                 // the current or last turn; nil: there was none
+	words *words                // the last words for the agent
+	news  chan struct{}         // closed and replaced at a change of turn or words
 	err   error                 // why it ended
 }
 
-// turn is what one prompt has started.
+// turn is the turn that one prompt has started.
 type turn struct {
 	id   string
 	over bool
-	err  error // why it did not end well
+	err  error // why it failed
 }
 
-// words records what the agent was given, and what has become of it.
+// words records what we gave to the agent, and how far it got.
 type words struct {
 	event string // the event that shows that the agent has taken them
 	taken bool
@@ -58,7 +58,7 @@ type words struct {
 	had   bool // the model has answered
 }
 
-// line is a message of the agent.
+// line is a message from the agent.
 type line struct {
 	ID     string          `json:"id"`
 	Method string          `json:"method"`
@@ -76,7 +76,7 @@ type rpcError struct {
 	Message string `json:"message"`
 }
 
-// request is a request or an event of the agent.
+// request is a request or an event from the agent.
 type request struct {
 	Type    string          `json:"type"`
 	Payload json.RawMessage `json:"payload"`
@@ -100,7 +100,7 @@ func start(argv, env []string, dir string, onRequest func(request) (any, bool), 
 	}
 	go func() {
 		err := a.cmd.Wait()
-		a.kill() // now: the number of an ended group may soon belong to other processes
+		a.kill() // at once: another process group may soon get its number
 		close(a.exited)
 		lines.CloseWithError(err) // nil is the end of the file
 	}()
@@ -122,7 +122,7 @@ func (a *agent) read(out *io.PipeReader, stderr *tail) {
 	if err == io.EOF {
 		err = nil
 	}
-	out.CloseWithError(err) // after a line that is too long, it reads no more
+	out.CloseWithError(err) // after a line that is too long, the reader stops
 	said := ""
 	if err != nil {
 		said = ", " + err.Error()
@@ -134,8 +134,8 @@ func (a *agent) read(out *io.PipeReader, stderr *tail) {
 	close(a.ended)
 }
 
-// readLine gives the next line, or the last one with an error. A bufio.Scanner would search all of a long line again
-// after each read.
+// readLine returns the next line, or the last one with an error. A bufio.Scanner would search a long line from its
+// start after each read.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var text []byte
 	for {
@@ -173,7 +173,7 @@ func (a *agent) answer(id string, r request) {
 	} else {
 		out["error"] = rpcError{methodNotFound, fmt.Sprintf("c2c answers no %.100q", r.Type)}
 	}
-	a.write(context.Background(), out) // fails only when the agent ends, which is seen anyway
+	a.write(context.Background(), out) // fails only if the agent ends, which read reports anyway
 }
 
 // follow tracks through the turn whether the agent took our words.
@@ -222,7 +222,7 @@ func (a *agent) answered(l line) {
 	a.onTurnEnd(err)
 }
 
-// update runs change and wakes all that wait for a change.
+// update runs change and wakes all goroutines that wait for a change.
 func (a *agent) update(change func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -246,7 +246,7 @@ func (a *agent) call(ctx context.Context, method string, params any) (reply, err
 	case <-a.ended:
 	}
 	select {
-	case r := <-answer: // its last words
+	case r := <-answer: // it answered before it ended
 		return r, nil
 	default:
 		return reply{}, a.err
@@ -294,7 +294,7 @@ func (a *agent) write(ctx context.Context, message map[string]any) error {
 		if err == nil {
 			return nil
 		}
-		select { // the agent's own words say more than "broken pipe"
+		select { // the agent's own error says more than "broken pipe"
 		case <-a.ended:
 			return a.err
 		case <-time.After(pipeTime):

@@ -22,7 +22,7 @@ const startTime = time.Minute
 // Codes of the agent's errors.
 const (
 	methodNotFound = -32601
-	wrongState     = -32000 // a turn runs already, or none does
+	wrongState     = -32000 // a turn runs already, or no turn runs
 	noModel        = -32001
 	unknownModel   = -32002
 	modelFailed    = -32003
@@ -30,50 +30,50 @@ const (
 
 // States of the agent.
 const (
-	Off      = "off" // it is started when there is mail
+	Off      = "off" // the bridge will start it when there is mail
 	Starting = "starting"
 	Working  = "working"
 	Idle     = "idle"
-	Failed   = "failed" // Cause says why; mail waits, and is tried again
+	Failed   = "failed" // Cause says why; the bridge tries waiting mail again
 )
 
-// State is what the bridge knows of its agent.
+// State is what the bridge knows about its agent.
 type State struct {
 	At       time.Time `json:"at"`
 	Agent    string    `json:"agent"`
 	Cause    string    `json:"cause,omitempty"`
 	Protocol string    `json:"protocol,omitempty"` // the version that the agent speaks
-	Approval string    `json:"approval,omitempty"` // what the agent asked for last, and what it was told
+	Approval string    `json:"approval,omitempty"` // the agent's last request for approval, and the answer
 }
 
-// Config is a Bridge's.
+// Config configures a Bridge.
 type Config struct {
-	Argv    []string // how the agent is started
-	Dir     string   // where
+	Argv    []string // the agent's command line
+	Dir     string   // its working directory
 	Env     []string
-	Approve bool        // what the agent asks approval for is approved; else it is rejected
-	Version string      // c2c's
+	Approve bool        // approve all that the agent asks for, otherwise reject it
+	Version string      // c2c's version
 	OnState func(State) // is called for each new state, one after another
 }
 
-// Bridge gives mail to an agent, which it starts when there is some. It implements wake.Carrier. Carry, Ready and
-// Close are not for several goroutines at once.
+// Bridge gives mail to an agent, which it starts when there is mail. It implements wake.Carrier. Only one goroutine
+// at a time may call Carry, Ready and Close.
 type Bridge struct {
 	cfg   Config
-	agent *agent // nil: none runs
+	agent *agent // nil: no agent runs
 
 	mu    sync.Mutex
 	state State
 }
 
-// New makes a bridge. It starts nothing yet.
+// New makes a bridge. It does not start the agent yet.
 func New(cfg Config) *Bridge {
 	b := &Bridge{cfg: cfg}
 	b.tell(func(s *State) { s.Agent = Off })
 	return b
 }
 
-// Method is the way to the agent.
+// Method returns the way to the agent.
 func (b *Bridge) Method() wake.Method {
 	return wake.Method{Name: wake.ByWire, Carrier: b, Ready: b.Ready, Idempotent: true}
 }
@@ -87,7 +87,7 @@ func (b *Bridge) tell(change func(*State)) {
 	b.cfg.OnState(b.state)
 }
 
-// Ready fails while a turn runs in an agent that takes nothing meanwhile.
+// Ready fails while the agent has a turn and its protocol cannot add to that.
 func (b *Bridge) Ready(context.Context) error {
 	if a := b.agent; a != nil && a.runs() && !a.version.steers() {
 		return wake.ErrHeld
@@ -95,7 +95,7 @@ func (b *Bridge) Ready(context.Context) error {
 	return nil
 }
 
-// Check starts the agent and ends it: it fails when that is none that speaks Wire.
+// Check starts the agent and ends it. It fails if the program does not speak Wire.
 func (b *Bridge) Check(ctx context.Context) error {
 	defer b.Close(ctx) // also when ctx ends before the agent has answered
 	if err := b.open(ctx); err != nil {
@@ -104,7 +104,7 @@ func (b *Bridge) Check(ctx context.Context) error {
 	return nil
 }
 
-// Carry implements wake.Carrier. The agent has all of the messages or none.
+// Carry implements wake.Carrier. The agent takes all of the messages or none.
 func (b *Bridge) Carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	if err := b.open(ctx); err != nil {
 		return nil, b.failed(ctx, err)
@@ -116,7 +116,7 @@ func (b *Bridge) Carry(ctx context.Context, msgs []mail.Message) (had []string, 
 	return inbox.Handles(msgs), nil
 }
 
-// text is what the agent shows to its model as its user's words. It begins with no slash, which would be a command.
+// text returns what the agent shows to its model as its user's words. It must not begin with a slash, as a command does.
 func text(msgs []mail.Message) string {
 	var out strings.Builder
 	out.WriteString(mail.Preface(msgs))
@@ -126,9 +126,9 @@ func text(msgs []mail.Message) string {
 	return out.String()
 }
 
-// failed ends the agent: the next try starts a new one. An agent that only has something else to do stays.
+// failed ends the agent, so that the next try starts a new one. It keeps an agent that was only busy.
 func (b *Bridge) failed(ctx context.Context, err error) error {
-	if ctx.Err() != nil { // it is not the agent's fault
+	if ctx.Err() != nil { // the caller gave up; the agent is fine
 		return context.Cause(ctx)
 	}
 	if why := (refusal{}); !errors.As(err, &why) || !why.works {
@@ -142,7 +142,7 @@ func (b *Bridge) failed(ctx context.Context, err error) error {
 func (b *Bridge) open(ctx context.Context) error {
 	if b.agent != nil {
 		select {
-		case <-b.agent.ended: // while nobody looked
+		case <-b.agent.ended: // since the last call
 			b.end()
 		default:
 			return nil
@@ -162,7 +162,7 @@ func (b *Bridge) open(ctx context.Context) error {
 	return err
 }
 
-// turned tells what has become of a turn. It is called by the goroutine that reads from the agent.
+// turned reports how a turn has ended. The goroutine that reads from the agent calls it.
 func (b *Bridge) turned(err error) {
 	b.tell(func(s *State) {
 		if s.Agent = Idle; err != nil {
@@ -178,7 +178,7 @@ func (b *Bridge) Close(ctx context.Context) {
 	}
 	b.agent.idle(ctx)
 	b.end()
-	if !b.hasFailed() { // why stays to be read
+	if !b.hasFailed() { // keep the state that says why
 		b.tell(func(s *State) { s.Agent = Off })
 	}
 }
@@ -196,7 +196,7 @@ func (b *Bridge) end() {
 	}
 }
 
-// answer answers what the agent asks for: approvals, and nothing else, since we have told it that we can do no more.
+// answer answers the agent's requests. These are only approvals, because initialize told it that we support nothing else.
 func (b *Bridge) answer(r request) (result any, known bool) {
 	if r.Type != "ApprovalRequest" {
 		return nil, false
@@ -215,17 +215,17 @@ func (b *Bridge) answer(r request) (result any, known bool) {
 	return said, true
 }
 
-// cut bounds what the agent says of itself, and keeps it in one line.
+// cut bounds text from the agent, and puts it on one line.
 func cut(text string) string {
 	return fmt.Sprintf("%.200s", strings.Join(strings.Fields(text), " "))
 }
 
-// version is that of the protocol.
+// version is a version of the protocol.
 type version struct{ major, minor int }
 
 func (v version) String() string { return fmt.Sprintf("%d.%d", v.major, v.minor) }
 
-// steers says whether words can be put into a turn, and the agent says when it has taken them.
+// steers reports whether we can put words into a turn, and the agent says when it has taken them.
 func (v version) steers() bool { return v.minor >= 5 }
 
 func parseVersion(text string) (v version, err error) {
@@ -239,7 +239,7 @@ func parseVersion(text string) (v version, err error) {
 	return v, nil
 }
 
-// initialize agrees with the agent on what both can do.
+// initialize negotiates version and capabilities with the agent.
 func (a *agent) initialize(ctx context.Context, ours string) (version, error) {
 	r, err := a.call(ctx, "initialize", map[string]any{
 		"protocol_version": "1.10",
@@ -264,20 +264,20 @@ func (a *agent) initialize(ctx context.Context, ours string) (version, error) {
 	return parseVersion(is.Protocol)
 }
 
-// refusal is why an agent that is there did not take the mail.
+// refusal is the error of an agent that runs and did not take the mail.
 type refusal struct {
 	said  string
-	works bool // it does something else, and has taken nothing
+	works bool // the agent is busy, and has taken nothing
 }
 
 func (r refusal) Error() string { return r.said }
 
-// Unwrap says what a ringer makes of it.
+// Unwrap makes a ringer treat it as wake.ErrUncaptured.
 func (refusal) Unwrap() error { return wake.ErrUncaptured }
 
 func refusef(format string, args ...any) error { return refusal{said: fmt.Sprintf(format, args...)} }
 
-// problem is an error of the agent, in words that say what to do.
+// problem returns the error in an agent's answer, in words that say what to do.
 func (r reply) problem() error {
 	if r.Error == nil {
 		return nil
@@ -298,7 +298,7 @@ func (r reply) problem() error {
 
 var errNotAsked error = refusal{said: "the agent ended its turn and did not ask its model"}
 
-// give has the agent take words, in the turn that runs or in a new one, and returns when its model has answered.
+// give gives words to the agent, in the running turn or in a new one, and returns when its model has answered.
 func (a *agent) give(ctx context.Context, text string) error {
 	input := map[string]string{"user_input": text}
 	if a.runs() && a.version.steers() {
@@ -318,8 +318,8 @@ func (a *agent) give(ctx context.Context, text string) error {
 	return a.await(ctx, w)
 }
 
-// steer puts words into the turn that runs; over is true if that had ended already. One that ends without taking them
-// is a failure: nothing says that the next turn does not take them.
+// steer puts words into the running turn; over is true if that had already ended. It fails if the turn ends and has not
+// taken the words: the next turn may still take them.
 func (a *agent) steer(ctx context.Context, input any) (over bool, err error) {
 	w := a.offer("SteerInput")
 	r, err := a.call(ctx, "steer", input)
@@ -332,7 +332,7 @@ func (a *agent) steer(ctx context.Context, input any) (over bool, err error) {
 	return false, a.await(ctx, w)
 }
 
-// offer notes that words are on their way; event is how the agent says that it has taken them.
+// offer records that words are on their way; event is the agent's event for having taken them.
 func (a *agent) offer(event string) *words {
 	w := &words{event: event}
 	a.update(func() { a.words = w })
@@ -345,7 +345,7 @@ func (a *agent) runs() bool {
 	return a.turn != nil && !a.turn.over
 }
 
-// await returns nil when the model has answered to words. It fails when the turn is over without that.
+// await returns nil when the model has answered w. It fails if the turn ends before.
 func (a *agent) await(ctx context.Context, w *words) error {
 	if err := a.until(ctx, func() bool { return w.had || a.turn.over }); err != nil {
 		return err
@@ -363,7 +363,7 @@ func (a *agent) idle(ctx context.Context) error {
 	return a.until(ctx, func() bool { return a.turn == nil || a.turn.over })
 }
 
-// until returns when ready says so, or fails when the agent or ctx ends.
+// until returns nil when ready returns true, or an error when the agent or ctx ends.
 func (a *agent) until(ctx context.Context, ready func() bool) error {
 	for ended := false; ; {
 		a.mu.Lock()
@@ -377,7 +377,7 @@ func (a *agent) until(ctx context.Context, ready func() bool) error {
 		}
 		select {
 		case <-news:
-		case <-a.ended: // its last words count
+		case <-a.ended: // check once more: it may have answered before
 			ended = true
 		case <-ctx.Done():
 			return context.Cause(ctx)
