@@ -17,7 +17,7 @@ import (
 
 // The mail that exists before a row is measured. Every root has the sessions amber, birch (the sender), cedar, dune and ebony.
 const (
-	nearlyFull = "19,400 waiting" // for cedar, of the 20,000 that c2c lets wait
+	nearlyFull = "19,400 waiting" // for cedar; c2c lets 20,000 wait
 	full       = "19,900 waiting"
 	some       = "10,000 waiting" // for dune
 	old        = "100,000 archived"
@@ -33,7 +33,7 @@ const (
 	oldWord      = "xylophone"
 )
 
-// fill makes the mail of a template, in c2c's own format and through its own packages, with one sync for many messages.
+// fill makes the mail of a template, in c2c's own format and with its own packages, with one sync for many messages.
 func (w *world) fill(template string) error {
 	sessions := []string{"amber", "birch", "cedar", "dune", "ebony"}
 	switch template {
@@ -52,7 +52,7 @@ func (w *world) fill(template string) error {
 			return err
 		}
 	}
-	if _, err := w.time(w.program("c2c"), "hook"); err != nil { // the script finds birch's mailbox by what it leaves
+	if _, err := w.time(w.program("c2c"), "hook"); err != nil { // leaves the pointer by which the script finds birch's mailbox
 		return err
 	}
 	switch template {
@@ -84,7 +84,7 @@ func message(size int) mail.Message {
 	return mail.Message{From: "birch", To: "somebody", Content: strings.Repeat("words ", size/6+1)[:size]}
 }
 
-// named is a message whose id the rows will need.
+// named returns a message, and records its id for the rows.
 func (w *world) named(what string, size int) mail.Message {
 	m := message(size)
 	m.ID = mail.NewID(time.Now())

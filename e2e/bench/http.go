@@ -18,7 +18,7 @@ import (
 
 const (
 	streamsOpen  = 200
-	slowOnes     = 40 // of the streams: nobody reads them
+	slowOnes     = 40 // streams that no client reads
 	halfRequests = 600
 	badRequests  = 3_000
 	badAtOnce    = 16
@@ -31,7 +31,7 @@ type face struct {
 	w           *world
 	host, token string
 	pid         int
-	table       string // what was measured
+	table       string // the measured figures
 }
 
 // guest is one MCP session, with a connection of its own.
@@ -41,7 +41,7 @@ type guest struct {
 	http *http.Transport
 }
 
-// httpRow is a call over HTTP, alone.
+// httpRow measures a call over HTTP, alone.
 func httpRow() row {
 	n := 0
 	return row{name: "send over HTTP", limit: replaceWords, against: replace, aim: 1.2, with: func(w *world) error {
@@ -149,7 +149,7 @@ func (w *world) startFace() (*face, error) {
 	return &face{w: w, host: "127.0.0.1:" + strconv.Itoa(at.Port), token: strings.TrimSpace(string(token)), pid: at.PID}, err
 }
 
-// dial begins a session with an alias.
+// dial begins an MCP session with an alias.
 func (f *face) dial(alias string) (*guest, error) {
 	g := &guest{face: f, http: &http.Transport{}}
 	resp, err := g.send("POST", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}`)
@@ -177,7 +177,7 @@ func (g *guest) send(method, body string) (*http.Response, error) {
 	return g.http.RoundTrip(req)
 }
 
-// call returns milliseconds.
+// call calls a tool and returns how many milliseconds that took.
 func (g *guest) call(tool, arguments string) (float64, error) {
 	start := time.Now()
 	resp, err := g.send("POST", request(tool, arguments))
@@ -193,7 +193,7 @@ func (g *guest) call(tool, arguments string) (float64, error) {
 	return took, err
 }
 
-// report calls for as long as it may, and prints a row.
+// report makes calls as long as more allows, and adds a row to the table.
 func (g *guest) report(meanwhile string, more func(i int) bool) error {
 	var took []float64
 	for i := 0; more(i); i++ {
@@ -208,7 +208,7 @@ func (g *guest) report(meanwhile string, more func(i int) bool) error {
 	return err
 }
 
-// memory is the most that the daemon has had, in MB.
+// memory returns the most memory that the daemon has used, in MB.
 func (f *face) memory() (float64, error) {
 	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(f.pid), "status"))
 	if err != nil {
@@ -219,7 +219,7 @@ func (f *face) memory() (float64, error) {
 	return kib / 1000 * 1.024, err
 }
 
-// listen opens the stream of the session. With reads it reads the stream, and answers the pings.
+// listen opens the stream of the session. If reads is true, it reads the stream and answers the pings.
 func (g *guest) listen(reads bool, open *sync.WaitGroup) (end func(), err error) {
 	resp, err := g.send("GET", "")
 	if err != nil {
@@ -265,7 +265,7 @@ func (f *face) hold() (end func(), err error) {
 	return end, nil
 }
 
-// attack sends requests that are all refused, until each was answered.
+// attack sends requests that the daemon must refuse, and waits for all answers.
 func (f *face) attack() (done <-chan struct{}) {
 	key := "Authorization: Bearer " + f.token + "\r\n"
 	bad := []string{

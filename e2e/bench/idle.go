@@ -16,17 +16,17 @@ import (
 const (
 	idlers   = 100
 	idleTime = 10 * time.Second
-	ticks    = 100 // of CPU time a second, as /proc counts
+	ticks    = 100 // ticks of CPU time in a second in /proc
 )
 
 // idler is a session with its MCP server, whose client is a shell that waits for it.
 type idler struct {
 	shell *exec.Cmd
 	in    io.Closer
-	pid   int // of the server
+	pid   int // the server's process id
 }
 
-// idleRows tell what sessions cost while nothing happens, and what they cost a sender.
+// idleRows measure what sessions cost while nothing happens, and what they cost a sender.
 func idleRows() []row {
 	figure := func(i int) action {
 		return func(w *world) ([]float64, error) { return []float64{w.idle[i]}, nil }
@@ -59,7 +59,7 @@ func withIdlers(w *world) error {
 	return nil
 }
 
-// measureIdlers keeps the figures of one session, the first time that a row asks for them.
+// measureIdlers records the figures of one session, the first time that a row needs them.
 func measureIdlers(w *world) error {
 	if w.idle != nil {
 		return nil
@@ -76,7 +76,7 @@ func measureIdlers(w *world) error {
 	return nil
 }
 
-// usages adds up what processes have used.
+// usages returns the sums of usage for several processes.
 func usages(pids []int) (cpu float64, switches, kib int) {
 	for _, pid := range pids {
 		c, s, k := usage(pid)
@@ -107,7 +107,7 @@ func (w *world) startIdler(name string) (one idler, err error) {
 		`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"claude-code","version":"0"}}}`+"\n"); err != nil {
 		return one, err
 	}
-	if _, err := out.Read(make([]byte, 4096)); err != nil { // it serves
+	if _, err := out.Read(make([]byte, 4096)); err != nil { // once it writes, it serves
 		return one, fmt.Errorf("start an idle session: %w", err)
 	}
 	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", one.shell.Process.Pid))
@@ -118,7 +118,7 @@ func (w *world) startIdler(name string) (one idler, err error) {
 	return one, err
 }
 
-// usage gives a process's CPU time in ms, its voluntary switches and its memory in KiB.
+// usage returns a process's CPU time in ms, its voluntary switches and its memory in KiB.
 func usage(pid int) (cpu float64, switches, kib int) {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if _, rest, ok := strings.Cut(string(stat), ") "); ok {

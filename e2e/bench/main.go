@@ -1,9 +1,9 @@
-// Command bench measures c2c's hot paths, each in turn with a limit that does not depend on c2c:
+// Command bench measures c2c's hot paths, each alternately with a limit that does not depend on c2c:
 //
 //	bench [-before dir] [-only pattern] [-page file] <directory of the programs>
 //
-// It exits 1 when a figure is above its aim. With -before each row is measured in turn with an older c2c and
-// c2cd, too, and one that has become slower fails.
+// It exits 1 if a figure is above its aim. With -before it also measures each row with an older c2c and c2cd, and
+// exits 1 if a row has become slower.
 package main
 
 import (
@@ -33,12 +33,12 @@ func main() {
 	}
 }
 
-// bench has the programs to measure, each with mail of its own.
+// bench holds the programs to measure, each with mail of its own.
 type bench struct {
 	now    *world
 	before *world // nil: nothing to compare with
 	beside *beside
-	end    time.Time // of the rows
+	end    time.Time // when the rows should be done
 	left   int       // rows, this one included
 }
 
@@ -93,7 +93,7 @@ func run(bin, before string, only *regexp.Regexp, page string) (err error) {
 	return verdict(results)
 }
 
-// verdict is an error when a row is above its aim, or slower than before.
+// verdict returns an error if a row is above its aim, or slower than before.
 func verdict(results []result) error {
 	var above, slower []string
 	for _, res := range results {

@@ -20,7 +20,7 @@ type talk struct {
 	out *bufio.Reader
 }
 
-// mcpRows compares tools with one that does nothing, and with one that writes and syncs a line.
+// mcpRows compares c2c's tools with a tool that does nothing, and with one that writes and syncs a line.
 func mcpRows() []row {
 	start := func(w *world) ([]float64, error) { // until the answer to initialize
 		start := time.Now()
@@ -64,7 +64,7 @@ func limitOf(tool string) action {
 	return func(w *world) ([]float64, error) { return one(w.plain.call(tool, "{}")) }
 }
 
-// withServers starts a server of dune's, and one that does nothing.
+// withServers starts an MCP server for dune, and one that does nothing.
 func withServers(w *world) (err error) {
 	if w.server, err = w.serve("dune", w.program("c2cd"), "mcp"); err != nil {
 		return err
@@ -86,7 +86,7 @@ func listTools(w *world) ([]float64, error) {
 	return []float64{float64(len(tools))}, err
 }
 
-// memoryOf is that of a server which has told its tools, in MB.
+// memoryOf returns the memory of a server that has listed its tools, in MB.
 func memoryOf(w *world) ([]float64, error) {
 	t, err := w.serve("dune", w.program("c2cd"), "mcp")
 	if err != nil {
@@ -97,7 +97,7 @@ func memoryOf(w *world) ([]float64, error) {
 	return []float64{float64(kib) * 1024 / 1e6}, errors.Join(err, t.end())
 }
 
-// serve starts a server as a session's and shakes hands with it.
+// serve starts an MCP server for a session, and initializes it.
 func (w *world) serve(sid string, argv ...string) (*talk, error) {
 	t := &talk{cmd: exec.Command(argv[0], argv[1:]...)}
 	t.cmd.Dir, t.cmd.Env = w.home, w.env(sid)
@@ -128,7 +128,7 @@ func (t *talk) ask(question string) (answer []byte, err error) {
 	return t.answer()
 }
 
-// answer reads lines up to the next answer. The server may say other things unasked.
+// answer reads lines up to the next answer. The server may send notifications before it.
 func (t *talk) answer() ([]byte, error) {
 	for {
 		line, err := t.out.ReadBytes('\n')

@@ -9,63 +9,63 @@ import (
 	"time"
 )
 
-// Each row is measured in rounds. A round has the figure, its limit, and what is compared with it, one after the other,
-// so that a load on the machine is on all of them; every second round goes backwards. What others do on the machine
-// only adds to a time, and to all times alike, which would make every ratio look like 1. So the ratio is that of the lower quartiles.
+// bench measures each row in rounds. A round measures the figure, its limit and the other sides one after the other, so
+// that a load on the machine affects all of them; every second round goes backwards. Other programs on the machine only
+// add to all times alike, which moves every ratio towards 1. So bench compares the lower quartiles.
 const (
 	warmUps   = 2
 	fewest    = 15                // rounds
 	most      = 800               // rounds
-	allRows   = 210 * time.Second // for all of them; the templates and the HTTP daemon come on top
-	soon      = 2 * time.Second   // how long a row takes whose verdict is clear
-	usual     = 5 * time.Second   // how long it goes on while it is not
+	allRows   = 210 * time.Second // for all rows; the templates and the HTTP daemon come on top
+	soon      = 2 * time.Second   // time for a row with a clear verdict
+	usual     = 5 * time.Second   // time for a row without one
 	certainty = 3                 // standard deviations: 99.7 %
 	resamples = 200
-	block     = 4    // rounds that follow each other are drawn together, because a load lasts
-	slowdown  = 1.05 // more than this, against before, is slower
+	block     = 4    // consecutive rounds to draw together, because a load lasts
+	slowdown  = 1.05 // a row is slower than before above this ratio
 )
 
-// action does what is measured, in a world, and returns its figures: milliseconds, when the row says nothing else.
+// action does the measured work in a world, and returns its figures: milliseconds, unless the row has another unit.
 type action func(*world) ([]float64, error)
 
 // row is a thing to measure.
 type row struct {
 	name    string
 	do      action
-	limit   string // what against does; "" when the aim is one of the figure itself
+	limit   string // describes against; "" if the aim is for the figure itself
 	against action
-	aim     float64 // of the ratio, or of the figure
-	reason  string  // why it is above its aim
+	aim     float64 // for the ratio, or for the figure
+	reason  string  // why the row is above its aim
 
 	unit string // "" is ms
-	root string // the mail it begins with, see templates
-	anew int    // after so many rounds it has that mail again; 0: never
+	root string // its mail at the beginning, see templates
+	anew int    // renew that mail after so many rounds; 0: never
 	most int    // rounds; 0: as many as are useful
-	// how long it may take until its verdict is clear; 0: as usual
+	// patience is the time for it without a clear verdict; 0: usual
 	patience time.Duration
-	with     func(*world) error // begins what runs meanwhile
-	beside   action             // the same with the other program
+	with     func(*world) error // starts what runs during the row
+	beside   action             // the same work with the other program
 }
 
-// result is what a row has shown.
+// result holds the measurements of a row.
 type result struct {
 	row
-	got, base                []float64 // all figures, of the limit too
+	got, base                []float64 // all figures: of the row, of its limit
 	ratios, before           spread
 	besideValue, beforeValue float64
 	rounds                   int
-	skipped                  error // why there is no comparison with before
+	skipped                  error // why it was not compared with before
 }
 
-// spread is a ratio, and between what it is by all likelihood.
+// spread is a ratio (mid) with its confidence interval.
 type spread struct{ low, mid, high float64 }
 
-// above says whether the row is above its aim beyond doubt.
+// above reports whether the row is above its aim beyond doubt.
 func (r result) above() bool { return r.aim > 0 && r.ratios.low > r.aim }
 
 func (r result) slower() bool { return r.before.low > slowdown }
 
-// clear says whether more rounds would change nothing.
+// clear reports whether more rounds would not change the verdict.
 func (r result) clear() bool {
 	sure := func(s spread, aim float64) bool { return aim == 0 || s.mid == 0 || s.low > aim || s.high < aim }
 	return sure(r.ratios, r.aim) && sure(r.before, slowdown)
@@ -110,10 +110,10 @@ func (b *bench) row(r row) (res result, err error) {
 	return res, err
 }
 
-// share is how long a row may take when all that are left are to be measured in time. Most take less than their share.
+// share returns how long a row may take so that there is time for all that are left. Most rows take less than their share.
 func (b *bench) share() time.Duration { return 2 * time.Until(b.end) / time.Duration(max(1, b.left)) }
 
-// rounds measures the sides in turn until there was enough, which is asked less and less often.
+// rounds measures the sides in turn until enough returns true. It calls enough less and less often.
 func rounds(sides []*side, r row, enough func(rounds int, took time.Duration) bool) error {
 	worlds := map[*world]bool{}
 	for _, s := range sides {
@@ -142,15 +142,15 @@ func rounds(sides []*side, r row, enough func(rounds int, took time.Duration) bo
 	return nil
 }
 
-// side is one of the things that are measured in turn.
+// side is one of the things that a round measures.
 type side struct {
 	do     action
 	in     *world
-	rounds []float64 // the median of each
+	rounds []float64 // the median of each round
 	all    []float64
 }
 
-// round measures each side once; a negative one does not count.
+// round measures each side once; a round with a negative number does not count.
 func round(sides []*side, n int) error {
 	for i := range sides {
 		if n%2 != 0 {
@@ -168,12 +168,12 @@ func round(sides []*side, n int) error {
 	return nil
 }
 
-// compare gives the ratio of the lower quartiles, and how far off it may be: other ratios come out of rounds that are drawn from
-// these. Without b it is the quartile of a.
+// compare returns the ratio of the lower quartiles and its interval, which it finds by bootstrap: it draws other rounds from
+// these. If b is empty, it compares with 1.
 func compare(a, b []float64) spread {
 	mid := quartile(a) / quartile(b)
 	drawn := make([]float64, resamples)
-	random := rand.New(rand.NewPCG(1, 2)) // the same each time
+	random := rand.New(rand.NewPCG(1, 2)) // the same numbers each time
 	for i := range drawn {
 		var as, bs []float64
 		for range (len(a) + block - 1) / block {
@@ -193,7 +193,7 @@ func compare(a, b []float64) spread {
 	return spread{mid - off, mid, mid + off}
 }
 
-// quartile is 1 of nothing.
+// quartile returns the lower quartile, or 1 if there are no values.
 func quartile(values []float64) float64 {
 	if values == nil {
 		return 1

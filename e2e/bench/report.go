@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// report is the page: where and when, the table, and why rows are above their aim.
+// report returns the page: where and when, the table, and why rows are above their aim.
 func (b *bench) report(results []result) string {
 	var page strings.Builder
 	cpu := "an unknown processor"
@@ -19,7 +19,7 @@ func (b *bench) report(results []result) string {
 			cpu, _, _ = strings.Cut(rest, "\n")
 		}
 	}
-	load, _ := os.ReadFile("/proc/loadavg") // above the number of processors others worked, too, and the figures say little
+	load, _ := os.ReadFile("/proc/loadavg") // above the number of processors the figures say little
 	fmt.Fprintf(&page, "Written by `make bench` on %s: %d x %s, %s, %s, load %.14s.\n\n", time.Now().UTC().Format(time.DateOnly), runtime.NumCPU(),
 		cpu, runtime.GOOS, runtime.Version(), load)
 	page.WriteString(`Each row has mail of its own, and is measured in turn with its limit. The ratio is that of the lower quartiles; ± is
@@ -48,7 +48,7 @@ is **above** when it is so beyond doubt; then ` + "`make bench`" + ` fails.
 	return page.String()
 }
 
-// line is a row of the table.
+// line returns a row of the table.
 func (r result) line() string {
 	value := func(ms float64) string { return number(r.value(ms)) }
 	limit, ratio := "| |", number(r.ratios.mid)
@@ -85,7 +85,7 @@ func (r result) line() string {
 	return line + "\n"
 }
 
-// value is what is shown for a figure: how many fit into a second, or the figure.
+// value returns what the table shows for a figure: how many fit into a second, or the figure.
 func (r row) value(figure float64) float64 {
 	if r.unit == "msg/s" {
 		return 1000 / figure
@@ -108,7 +108,7 @@ const (
 	ends   = "<!-- to here -->\n"
 )
 
-// writePage replaces what stands between the two marks. The page is the old one or the new one, whatever happens.
+// writePage replaces the text between the two marks. After a crash the page is the old one or the new one.
 func writePage(path, text string) error {
 	data, err := os.ReadFile(path)
 	if err != nil {

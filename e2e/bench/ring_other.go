@@ -2,7 +2,7 @@
 
 package main
 
-// ringRows needs inotify, its limit.
+// ringRows needs inotify, which is its limit.
 func ringRows() []row { return nil }
 
 type bells struct{}

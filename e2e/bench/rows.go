@@ -16,13 +16,13 @@ const (
 	grepWords    = "grep -riF over the root"
 )
 
-// rows are all that is measured, with what each should be at most.
+// rows returns all measurements, each with the most that it should be.
 func rows() []row {
 	return slices.Concat(startRows(), waitingRows(), archiveRows(), sessionRows(), crowdRows(), mcpRows(), askRows(), ringRows(),
 		terminalRows(), idleRows())
 }
 
-// startRows are whole processes that do little, and the sizes of the programs.
+// startRows measure whole processes that do little, and the sizes of the programs.
 func startRows() []row {
 	return []row{
 		{name: "c2c version", do: c2c("version"), limit: emptyWords, against: empty},
@@ -34,8 +34,8 @@ func startRows() []row {
 			against: func(w *world) ([]float64, error) { return one(w.time("sh", "-c", ":")) }, aim: 2},
 		{name: "c2c send", do: emptied("amber", c2c("send", "amber", "hello")), limit: replaceWords, against: replace, aim: 1.2,
 			beside: otherSend, patience: 15 * time.Second},
-		// A disk is noisy, and hides a send that has become slower by a tenth. Its CPU time shows that one: the aim is what it
-		// takes now, and 4 % more.
+		// The disk's noise hides a send that has become slower by a tenth. The CPU time shows it: the aim is what a send takes
+		// now, and 4 % more.
 		{name: "c2c send, CPU time", do: emptied("amber", cpuOf("c2c", "send", "amber", "hello")), limit: "of one durable replace",
 			against: func(w *world) ([]float64, error) { return cpuOf("replace", w.root)(w) }, aim: 1.54, patience: 15 * time.Second},
 		{name: "c2c send, undrained mailbox", do: c2c("send", "amber", "hello"), limit: replaceWords, against: replace, aim: 1.2,
@@ -50,7 +50,7 @@ func startRows() []row {
 	}
 }
 
-// waitingRows are commands in a root where nearly as much waits as may.
+// waitingRows measure commands in a root in which nearly as much mail waits as c2c allows.
 func waitingRows() []row {
 	send := c2c("send", "cedar", "hello")
 	lookAt := c2c("status", "newest")
@@ -76,7 +76,7 @@ func waitingRows() []row {
 	}
 }
 
-// archiveRows look for something in a long archive.
+// archiveRows measure commands that search a long archive.
 func archiveRows() []row {
 	grep := func(w *world) ([]float64, error) { return one(w.time("grep", "-riF", oldWord, w.root)) }
 	send := withID("cedar")
@@ -94,7 +94,7 @@ func archiveRows() []row {
 
 const facts = "every session has a file of facts, which is opened, and a process, which is looked up: 10 µs each"
 
-// sessionRows are what many registered sessions cost everybody.
+// sessionRows measure what many registered sessions cost each command.
 func sessionRows() []row {
 	list, hook, send := c2c("list"), emptied("birch", c2c("hook")), emptied("amber", c2c("send", "amber", "hello"))
 	return []row{
@@ -106,7 +106,7 @@ func sessionRows() []row {
 	}
 }
 
-// crowdRows are many senders to one mailbox.
+// crowdRows measure many senders to one mailbox.
 func crowdRows() (all []row) {
 	for _, c := range []struct {
 		senders int
@@ -136,11 +136,11 @@ func crowdRows() (all []row) {
 		}})
 }
 
-// beforeLoop is after how many questions with answers a row has a new root: c2c holds back two sessions that only answer
-// each other.
+// beforeLoop is the number of questions with answers after which a row gets a new root: c2c stops two sessions that only
+// answer each other.
 const beforeLoop = 15
 
-// c2c runs a command. A word that names a message of the template is replaced by its id, or by the short one.
+// c2c runs a command. It replaces a word that names a message of the template by the message's id or short id.
 func c2c(args ...string) action {
 	return func(w *world) ([]float64, error) {
 		words := slices.Clone(args)
@@ -158,14 +158,14 @@ func c2c(args ...string) action {
 
 func check(sid string) action { return c2c("poll-inbox", "--check", "--session-id", sid) }
 
-// withID sends with an id that was never used.
+// withID sends a message with a new id.
 func withID(to string) action {
 	return func(w *world) ([]float64, error) { return c2c("send", to, "--id", w.fresh(), "hello")(w) }
 }
 
 func (w *world) fresh() string { return fmt.Sprintf("fresh-%d", w.used.Add(1)) }
 
-// emptied is an action on a mailbox that is read empty before.
+// emptied runs an action on a mailbox that it has emptied before.
 func emptied(sid string, do action) action {
 	return func(w *world) ([]float64, error) {
 		if err := w.read(sid); err != nil {
@@ -175,7 +175,7 @@ func emptied(sid string, do action) action {
 	}
 }
 
-// inZero does it where nothing waits and nothing is archived. Without a mailbox nothing is read before.
+// inZero runs an action in a root without waiting and archived mail. If sid is not empty, it empties that mailbox before.
 func inZero(sid string, do action) action {
 	if sid != "" {
 		do = emptied(sid, do)
@@ -204,7 +204,7 @@ func size(program string) action {
 	}
 }
 
-// hookWithMail is a hook that hands over one message.
+// hookWithMail runs a hook that hands over one message.
 func hookWithMail(w *world) ([]float64, error) {
 	word := w.fresh()
 	if err := w.read("birch"); err != nil {
@@ -221,7 +221,7 @@ func hookWithMail(w *world) ([]float64, error) {
 	return []float64{ms}, err
 }
 
-// reply answers a message that was handed over just before.
+// reply answers a message that c2c has just handed over.
 func reply(w *world) ([]float64, error) {
 	if err := errors.Join(w.read("birch"), w.read("amber")); err != nil {
 		return nil, err
@@ -235,7 +235,7 @@ func reply(w *world) ([]float64, error) {
 	return one(w.time(w.program("c2c"), "reply", "an answer"))
 }
 
-// stream has senders send one message after the other, at the same time, and returns milliseconds a message.
+// stream lets several senders send one message after the other, and returns milliseconds for each message.
 func stream(senders int, c2c bool) action {
 	each := 24 / senders
 	return func(w *world) ([]float64, error) {
@@ -288,7 +288,7 @@ func slowest(do action) action {
 	}
 }
 
-// together runs n commands at once, each so many times, and returns how many milliseconds each took.
+// together runs n commands at once, each so many times, and returns the milliseconds that each took.
 func (w *world) together(n, times int, argv func(i int) []string) ([]float64, error) {
 	took, errs := make([]float64, n), make([]error, n)
 	begin := make(chan struct{})

@@ -30,7 +30,7 @@ func (w *world) window(argv []string) (window, error) {
 	return window{f, cmd}, err
 }
 
-// ways are those to run a shell's command: as it is, in script(1), and in c2c start.
+// ways returns three ways to run a shell command: directly, in script(1), and in c2c start.
 func (w *world) ways(command string) [3][]string {
 	return [3][]string{
 		{"sh", "-c", command},
@@ -39,7 +39,7 @@ func (w *world) ways(command string) [3][]string {
 	}
 }
 
-// terminalRows compare a program in a terminal of c2c's with one in script's, and with a bare one.
+// terminalRows compare a program in c2c's terminal with one in script's, and with one in a bare terminal.
 func terminalRows() []row {
 	return []row{
 		{name: "key echoed in c2c start, beyond a bare terminal", do: func(w *world) ([]float64, error) {
@@ -54,7 +54,7 @@ func terminalRows() []row {
 	}
 }
 
-// withTerminals starts three programs that write back each key.
+// withTerminals starts three programs that echo each key.
 func withTerminals(w *world) error {
 	for i, argv := range w.ways("stty raw -echo; echo ready; exec cat") {
 		win, err := w.window(argv)
@@ -72,7 +72,7 @@ func withTerminals(w *world) error {
 
 // key types a key into one of the programs and waits for it to come back.
 func (w *world) key(way int) (float64, error) {
-	time.Sleep(2 * time.Millisecond) // nobody types faster, and everything is at rest again
+	time.Sleep(2 * time.Millisecond) // no person types faster, and all programs are idle again
 	start := time.Now()
 	if _, err := w.windows[way].Write([]byte("k")); err != nil {
 		return 0, err
@@ -85,7 +85,7 @@ func (w *world) key(way int) (float64, error) {
 	return since(start), err
 }
 
-// shows has a program write a long file, and reads it all.
+// shows makes a program write a long file, and reads it all.
 func shows(way int) action {
 	return func(w *world) ([]float64, error) {
 		path := filepath.Join(w.home, "long")
@@ -111,7 +111,7 @@ func shows(way int) action {
 	}
 }
 
-// await reads until a word has come.
+// await reads until a word appears.
 func (w window) await(word string) error {
 	var all []byte
 	buf := make([]byte, 4096)
@@ -125,7 +125,7 @@ func (w window) await(word string) error {
 	return nil
 }
 
-// end closes the terminal and ends what runs on it; script(1) goes on without one.
+// end closes the terminal and ends its programs: script(1) would continue without a terminal.
 func (w window) end() error {
 	w.Close()
 	syscall.Kill(w.cmd.Process.Pid, syscall.SIGKILL)

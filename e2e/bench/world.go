@@ -17,14 +17,14 @@ import (
 
 const event = `{"hook_event_name":"PostToolUse","session_id":"bench"}`
 
-// world is a scratch HOME with programs and their mail. The mail is in two roots: that of the row, and zero, with nothing in it,
-// for rows whose limit is the same command where little is.
+// world is a scratch HOME with programs and their mail. The mail is in two roots: the row's, and an empty one, zero, for rows
+// whose limit is the same command in a small root.
 type world struct {
 	bin, home, root string
-	made            map[string]bool   // the templates that are there
-	ids             map[string]string // of messages in them
+	made            map[string]bool   // the templates that exist
+	ids             map[string]string // ids of messages in them
 
-	// What runs while a row is measured.
+	// What runs during a row.
 	server, plain *talk
 	windows       [3]window
 	bells         *bells
@@ -32,7 +32,7 @@ type world struct {
 	idle          []float64
 	caller        *guest
 	used          *atomic.Int64  // ids
-	running       []func() error // what ends it
+	running       []func() error // functions that end it
 }
 
 func newWorld(bin string) (*world, error) {
@@ -50,14 +50,14 @@ func newWorld(bin string) (*world, error) {
 
 func (w *world) close() error { return os.RemoveAll(w.home) }
 
-// zero is the same world with the root that has nothing in it.
+// zero returns the same world with the empty root.
 func (w *world) zero() *world {
 	other := *w
 	other.root = filepath.Join(w.home, "zero")
 	return &other
 }
 
-// begin gives a row its mail and starts what runs meanwhile.
+// begin gives a row its mail and starts what runs during it.
 func (w *world) begin(r row) (end func() error, err error) {
 	if err := errors.Join(w.renew(r.root), w.zero().renew("")); err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (w *world) end() (err error) {
 	return err
 }
 
-// renew makes the root a copy of a template. Only the first of its kind is made by commands and syncs.
+// renew makes the root a copy of a template. It makes each template once, with commands and syncs.
 func (w *world) renew(template string) error {
 	from := filepath.Join(w.home, "templates", template+"-mail")
 	if !w.made[template] {
@@ -94,7 +94,7 @@ func (w *world) renew(template string) error {
 	}
 	copying := `cp -a "$0" "$1"`
 	if slices.Contains([]string{nearlyFull, full, some, old, long}, template) {
-		copying += " && sync" // no row pays for what was copied
+		copying += " && sync" // so that no row pays for the copy
 	}
 	if out, err := exec.Command("sh", "-c", copying, from, w.root).CombinedOutput(); err != nil {
 		return fmt.Errorf("copy %s: %w: %s", from, err, out)
@@ -109,14 +109,14 @@ func (w *world) script() string { return filepath.Join(w.home, "check.sh") }
 // nothingWaits is the exit status of poll-inbox --check for an empty mailbox.
 const nothingWaits = 3
 
-// run runs a command for a session and returns milliseconds. Its output is thrown away when to is nil: then c2c
-// does not take it for what a client's shell reads.
+// run runs a command for a session and returns milliseconds. If to is nil, it discards the output: then c2c does not
+// treat it as output for a client's shell.
 func (w *world) run(sid string, to io.Writer, name string, args ...string) (float64, error) {
 	took, _, err := w.measured(sid, to, name, args...)
 	return took, err
 }
 
-// measured is run with the milliseconds of CPU that the command took, too.
+// measured is run that also returns the command's CPU time in milliseconds.
 func (w *world) measured(sid string, to io.Writer, name string, args ...string) (took, cpu float64, err error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir, cmd.Env = w.home, w.env(sid)

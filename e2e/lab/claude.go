@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// claudeKey is no key of anybody's; Claude Code asks about a key it does not know by its last 20 characters.
+// claudeKey is not a real key. Claude Code asks about a key that it does not know, and stores its last 20 characters.
 const claudeKey = "sk-ant-api03-lab-0000000000000000000000000000000000000000"
 
-// SeedClaude answers the questions of the first start: onboarding, key, trust, project MCP servers. It
-// allows the tools that tests call, and adds the given settings to ~/.claude/settings.json.
+// SeedClaude writes the answers to the questions of the first start: onboarding, key, trust, project MCP servers.
+// It allows the tools that tests call, and adds the given settings to ~/.claude/settings.json.
 func (l *Lab) SeedClaude(settings map[string]any) {
 	l.t.Helper()
 	l.Write(".claude.json", mustJSON(map[string]any{
@@ -40,7 +40,7 @@ func (l *Lab) ClaudeEnv(model *Model) []string {
 	)
 }
 
-// Claude starts `claude` with pipes, as a script would: give -p and a prompt, or the stream-json formats.
+// Claude starts `claude` with pipes, as a script would. args should have -p and a prompt, or the stream-json formats.
 func (l *Lab) Claude(model *Model, args ...string) *Proc {
 	l.t.Helper()
 	return l.run(Claude, l.ClaudeEnv(model), args...)
@@ -49,11 +49,11 @@ func (l *Lab) Claude(model *Model, args ...string) *Proc {
 // ClaudeTUI starts Claude Code on a terminal and returns when its prompt is there.
 func (l *Lab) ClaudeTUI(model *Model, args ...string) *Proc {
 	l.t.Helper()
-	// Drawn when the first screen is complete.
+	// Claude Code draws one of these when its first screen is complete.
 	return l.tui(Claude, l.ClaudeEnv(model), []string{"shift+tab to cycle", "? for shortcuts"}, args...)
 }
 
-// ClaudeHook is one command hook in the form of ~/.claude/settings.json.
+// ClaudeHook returns one command hook in the form of ~/.claude/settings.json.
 func ClaudeHook(command string) []any {
 	return []any{map[string]any{"hooks": []any{map[string]any{"type": "command", "command": command}}}}
 }
@@ -76,7 +76,7 @@ func (r *Request) ClaudeSession() string {
 	return id
 }
 
-// ClaudeChannel has c2c start Claude Code as a channel, says yes to its warning, and returns when its prompt is there.
+// ClaudeChannel lets c2c start Claude Code as a channel, accepts its warning, and returns when its prompt is there.
 func (l *Lab) ClaudeChannel(model *Model, c2c string, args ...string) *Proc {
 	l.t.Helper()
 	env := append(l.ClaudeEnv(model), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=", "CLAUDE_CODE_HARBOR_KITE=0")
@@ -87,8 +87,8 @@ func (l *Lab) ClaudeChannel(model *Model, c2c string, args ...string) *Proc {
 	return p
 }
 
-// AllowChannels adds the feature flag of channels to what SeedClaude wrote, as the client caches it, and others: the one of
-// the permission relay is PermissionFlag.
+// AllowChannels adds the feature flag of channels, and those in more, to the cached flags in the file that SeedClaude wrote.
+// PermissionFlag is the flag of the permission relay.
 func (l *Lab) AllowChannels(more ...string) {
 	l.t.Helper()
 	var config map[string]any
@@ -103,5 +103,5 @@ func (l *Lab) AllowChannels(more ...string) {
 	l.Write(".claude.json", mustJSON(config))
 }
 
-// PermissionFlag has Claude Code tell its channels of permission dialogs, and take their verdicts.
+// PermissionFlag makes Claude Code send permission dialogs to its channels, and accept their verdicts.
 const PermissionFlag = "tengu_harbor_permissions"

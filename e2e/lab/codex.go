@@ -6,7 +6,7 @@ import (
 )
 
 // SeedCodex writes ~/.codex/config.toml: the model as provider, the project trusted, no approvals, no
-// sandbox (it needs kernel features that a namespace may lack), then the given TOML.
+// sandbox (which needs kernel features that a namespace may lack), then the given TOML.
 func (l *Lab) SeedCodex(model *Model, more string) {
 	l.t.Helper()
 	l.Write(".codex/config.toml", fmt.Sprintf(`model = "gpt-5.2-codex"
@@ -43,7 +43,7 @@ func (l *Lab) Codex(args ...string) *Proc {
 func (l *Lab) CodexExec(args ...string) *Proc {
 	l.t.Helper()
 	p := l.Codex(append([]string{"exec"}, args...)...)
-	p.CloseInput() // or it waits for more of the prompt there
+	p.CloseInput() // otherwise Codex reads more of the prompt there
 	return p
 }
 
@@ -54,8 +54,8 @@ func (l *Lab) CodexTUI(args ...string) *Proc {
 	return l.tui(Codex, l.CodexEnv(), []string{"›"}, args...)
 }
 
-// TrustCodexHooks does what "Trust all and continue" of the hook review does: it asks Codex for the
-// hooks it knows and their hashes, and stores the hashes as trusted. It returns how many there were.
+// TrustCodexHooks does the same as "Trust all and continue" in the hook review: it asks Codex for its
+// hooks and their hashes, and stores the hashes as trusted. It returns the number of hooks.
 func (l *Lab) TrustCodexHooks() int {
 	l.t.Helper()
 	p := l.Codex("app-server")

@@ -2,7 +2,7 @@ package lab
 
 import "path/filepath"
 
-// SeedCopilot answers the questions of the first start, and adds the given settings to ~/.copilot/settings.json.
+// SeedCopilot writes the answers to the questions of the first start, and adds the given settings to ~/.copilot/settings.json.
 func (l *Lab) SeedCopilot(settings map[string]any) {
 	l.t.Helper()
 	l.Write(".copilot/settings.json", mustJSON(merge(map[string]any{
@@ -21,11 +21,11 @@ func (l *Lab) CopilotEnv(model *Model) []string {
 		"COPILOT_PROVIDER_BASE_URL="+model.URL+"/v1",
 		"COPILOT_PROVIDER_API_KEY=lab-key",
 		"COPILOT_MODEL=lab-model",
-		"COPILOT_PROVIDER_MAX_PROMPT_TOKENS=200000", // or it warns that it does not know the model
+		"COPILOT_PROVIDER_MAX_PROMPT_TOKENS=200000", // otherwise it warns that it does not know the model
 		"COPILOT_PROVIDER_MAX_OUTPUT_TOKENS=8000",
 		"COPILOT_OFFLINE=true",
 		"COPILOT_AUTO_UPDATE=false",
-		// The program unpacks 235 MB of itself where this says, or in every home.
+		// The program unpacks 235 MB of itself into this directory; without it, into every home.
 		"COPILOT_PKG_CACHE_HOME="+filepath.Join(l.programs.Scratch, "copilot"),
 	)
 }

@@ -5,12 +5,12 @@
 // clients as a person would: one question (claude -p, codex exec, opencode run) or the full screen on
 // a terminal of its own. [Request.Items] says which text the model saw, where, and with which role.
 //
-// What differs between clients stands in one file for each: the configuration that its first start
-// asks for and everything that would reach out switched off, the environment, and how to tell that
-// its prompt is there. The table in programs.go says where npm puts the program.
+// Each client has a file with what only it needs: the configuration that its first start asks for,
+// with everything that would use the network switched off, the environment, and the text that shows
+// that its prompt is there. The table in programs.go says where npm puts the program.
 //
 // Nothing here may reach a network or touch the person's own clients: [Isolate] moves the whole test
-// run into namespaces with a loopback interface alone, a private /tmp (some clients keep sockets
+// run into namespaces with only a loopback interface, a private /tmp (some clients keep sockets
 // there) and a process tree of its own, which the kernel ends with the tests. Each test owns its Lab;
-// Model and Proc may be used by several goroutines.
+// several goroutines may use a Model or a Proc.
 package lab

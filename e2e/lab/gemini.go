@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// SeedGemini writes ~/.gemini/settings.json: the first start answered, and the given settings.
+// SeedGemini writes ~/.gemini/settings.json: the answers to the first start's questions, and the given settings.
 func (l *Lab) SeedGemini(settings map[string]any) {
 	l.t.Helper()
 	l.Write(".gemini/settings.json", mustJSON(merge(map[string]any{
@@ -16,8 +16,8 @@ func (l *Lab) SeedGemini(settings map[string]any) {
 		"general":   map[string]any{"enableAutoUpdate": false, "enableAutoUpdateNotification": false},
 		"privacy":   map[string]any{"usageStatisticsEnabled": false},
 		"telemetry": map[string]any{"enabled": false},
-		"model":     map[string]any{"name": "gemini-2.5-flash"}, // or it asks another model which one to take
-		"tools":     map[string]any{"useRipgrep": false},        // which it would download
+		"model":     map[string]any{"name": "gemini-2.5-flash"}, // otherwise it asks another model which one to use
+		"tools":     map[string]any{"useRipgrep": false},        // the client would download ripgrep
 	}, settings)))
 }
 
@@ -42,9 +42,9 @@ func (l *Lab) GeminiTUI(model *Model, args ...string) *Proc {
 		args = append([]string{"--yolo"}, args...)
 	}
 	p := l.tui(Gemini, l.GeminiEnv(model), []string{"Type your message"}, args...)
-	// An Enter 30 ms after a letter, or 40 ms after a paste, is a part of the text for 0.61.0. What it has drawn its
-	// keys may still not know: an Enter then submits the older text and drops the rest. Nothing on the screen tells
-	// when that is over, so this is the one place with a time.
+	// 0.61.0 takes an Enter 30 ms after a letter, or 40 ms after a paste, for a part of the text. It may also draw a
+	// text before an Enter can send it: then the Enter submits the older text and drops the rest. The screen does not
+	// show when that is over, so this is the only place with a time.
 	p.TypeSlowly()
 	return p
 }

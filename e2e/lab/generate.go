@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// The Gemini API as Gemini CLI 0.61.0 uses it: POST /v1beta/models/MODEL:streamGenerateContent?alt=sse, answered by
-// events, and :generateContent for calls of its own, answered by one object.
+// The Gemini API as Gemini CLI 0.61.0 uses it: the model answers POST /v1beta/models/MODEL:streamGenerateContent?alt=sse
+// with events, and :generateContent, for the client's side calls, with one object.
 
 type generateBody struct {
 	SystemInstruction generateContent
@@ -85,7 +85,7 @@ func generateItems(body generateBody) (items []Item) {
 	return items
 }
 
-// responseText is what a tool returned: its output alone when that is a text.
+// responseText returns a tool's response: only its output if that is a text.
 func responseText(r generateResponse) string {
 	if output, ok := r.Response["output"].(string); ok {
 		return output
@@ -96,7 +96,7 @@ func responseText(r generateResponse) string {
 func jsonText(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // it came as JSON
+		panic(err) // cannot happen: it came as JSON
 	}
 	return string(text)
 }

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// SeedKimi writes ~/.kimi-code/config.toml: the model as provider, every tool allowed, then the given TOML. It
-// answers the question of the first start and leaves no later ones.
+// SeedKimi writes ~/.kimi-code/config.toml: the model as provider, every tool allowed, then the given TOML. It also
+// writes the answers to all questions of the first start and of later ones.
 func (l *Lab) SeedKimi(model *Model, more string) {
 	l.t.Helper()
 	l.Write(".kimi-code/config.toml", fmt.Sprintf(`default_model = "lab"
@@ -28,7 +28,7 @@ capabilities = ["tool_use"]
 
 %s`, model.URL, more))
 	l.Write(".kimi-code/tui.toml", "disable_feedback_survey = true\n\n[upgrade]\nauto_install = false\n")
-	// Where 2.1.0 looks for whether a person trusts the folder.
+	// In this file 2.1.0 stores that the person trusts the folder.
 	key := fmt.Sprintf("wd_%s_%.6x", filepath.Base(l.Project), sha256.Sum256([]byte(l.Project)))
 	l.Write(".kimi-code/workspace-trust/"+key, mustJSON(map[string]any{"root": l.Project, "trustedAt": 1}))
 }

@@ -17,10 +17,10 @@ type Lab struct {
 
 	t        testing.TB
 	programs Programs
-	extra    []string // additional environment of everything that runs here
+	extra    []string // additional variables for all programs that run here
 }
 
-// New makes a home and a project for the test. Whatever runs with that home is killed at its end.
+// New makes a home and a project for the test. At the test's end it kills all processes with that home.
 func New(t testing.TB, programs Programs) *Lab {
 	t.Helper()
 	base, err := os.MkdirTemp(programs.Scratch, "lab-")
@@ -49,10 +49,10 @@ func New(t testing.TB, programs Programs) *Lab {
 	return l
 }
 
-// Setenv adds a variable to everything started in this lab from now on.
+// Setenv adds a variable for each program that this lab starts from now on.
 func (l *Lab) Setenv(key, value string) { l.extra = append(l.extra, key+"="+value) }
 
-// Env is the whole environment of a person's shell here: nothing of the machine's comes through.
+// Env returns the whole environment of a person's shell here. It passes on nothing from the machine's environment.
 func (l *Lab) Env(more ...string) []string {
 	path := "/usr/local/bin:/usr/bin:/bin"
 	for _, dir := range []string{l.programs.Node, l.programs.Bin} {
@@ -67,7 +67,7 @@ func (l *Lab) Env(more ...string) []string {
 	return append(append(env, l.extra...), more...)
 }
 
-// Run runs a program in the project as the person would and returns what it wrote to standard output.
+// Run runs a program in the project as the person would, and returns its standard output.
 func (l *Lab) Run(argv ...string) string {
 	l.t.Helper()
 	out, err := l.Try(argv...)
@@ -77,7 +77,7 @@ func (l *Lab) Run(argv ...string) string {
 	return out
 }
 
-// Try is Run for a program that may fail; the error holds what it wrote to standard error.
+// Try is Run for a program that may fail; the error holds its standard error.
 func (l *Lab) Try(argv ...string) (string, error) {
 	program := argv[0]
 	if l.programs.Bin != "" && strings.HasPrefix(program, "c2c") {
@@ -93,13 +93,13 @@ func (l *Lab) Try(argv ...string) (string, error) {
 	return out.String(), nil
 }
 
-// Write makes a file below the home.
+// Write writes a file below the home.
 func (l *Lab) Write(name, content string) string {
 	l.t.Helper()
 	return writeFile(l.t, filepath.Join(l.Home, name), content)
 }
 
-// WriteProject makes a file below the project.
+// WriteProject writes a file below the project.
 func (l *Lab) WriteProject(name, content string) string {
 	l.t.Helper()
 	return writeFile(l.t, filepath.Join(l.Project, name), content)
@@ -120,7 +120,7 @@ func writeFile(t testing.TB, path, content string) string {
 	return path
 }
 
-// Read returns a file below the home.
+// Read returns the content of a file below the home.
 func (l *Lab) Read(name string) string {
 	l.t.Helper()
 	data, err := os.ReadFile(filepath.Join(l.Home, name))
@@ -153,10 +153,10 @@ func (l *Lab) WaitFileCount(pattern, text string, n int) {
 	})
 }
 
-// WaitUntil waits until a client has changed a file so that ok is true; what names it for people.
+// WaitUntil waits until ok returns true because a client has changed a file; what describes that for people.
 func (l *Lab) WaitUntil(what string, ok func() bool) {
 	l.t.Helper()
-	tick := time.NewTicker(10 * time.Millisecond) // a client writes it: there is nothing to wait on
+	tick := time.NewTicker(10 * time.Millisecond) // poll: the client's write sends no signal
 	defer tick.Stop()
 	for end := time.Now().Add(patience); !ok(); <-tick.C {
 		if time.Now().After(end) {
@@ -165,7 +165,7 @@ func (l *Lab) WaitUntil(what string, ok func() bool) {
 	}
 }
 
-// merge adds the given settings to those of all, at any depth, and returns all.
+// merge adds settings to all, at any depth, and returns all.
 func merge(all, settings map[string]any) map[string]any {
 	for k, v := range settings {
 		above, isMap := all[k].(map[string]any)
@@ -178,7 +178,7 @@ func merge(all, settings map[string]any) map[string]any {
 	return all
 }
 
-// mustJSON renders configuration that a test spelled out as Go values.
+// mustJSON returns the JSON of a configuration in Go values.
 func mustJSON(v any) string {
 	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {

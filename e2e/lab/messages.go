@@ -6,9 +6,9 @@ import (
 	"net/http"
 )
 
-// The Messages API as Claude Code 2.1.329 uses it: POST /v1/messages?beta=true, answered by events.
+// The Messages API as Claude Code 2.1.329 uses it: the model answers POST /v1/messages?beta=true with events.
 
-// messagesBody is the part of the request that says what the model sees.
+// messagesBody is the part of the request that the model sees.
 type messagesBody struct {
 	System   json.RawMessage
 	Stream   bool
@@ -92,7 +92,7 @@ func messageStart() map[string]any {
 	}
 }
 
-// messageBlocks returns a reply as content blocks and the reason why it ends.
+// messageBlocks returns a reply as content blocks, and its stop reason.
 func messageBlocks(reply Reply) ([]map[string]any, string) {
 	var blocks []map[string]any
 	if reply.Text != "" {

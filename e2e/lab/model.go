@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// patience bounds every wait. It is generous because two cores may run several clients at once, and
-// because a wait that ends early says nothing: at a load of 25 OpenCode took more than 90 s to draw its prompt.
+// patience bounds every wait. It is generous because two cores may run several clients at once, and a timeout
+// must mean a real fault: at a load of 25 OpenCode took more than 90 s to draw its prompt.
 const patience = 4 * time.Minute
 
-// Model is a fake model provider for one client: it speaks the APIs of all of them, records what it is asked
-// and answers what the test scripted.
+// Model is a fake model provider for one client: it speaks the APIs of all vendors, records the requests, and
+// gives the replies that the test has scripted.
 type Model struct {
 	URL string // http://127.0.0.1:port
 
@@ -30,7 +30,7 @@ type Model struct {
 	answer  func(*Request) (Reply, bool)
 }
 
-// Request is one call of the model as the client made it.
+// Request is one call of the model by the client.
 type Request struct {
 	Time   time.Time
 	Path   string
@@ -38,15 +38,15 @@ type Request struct {
 	Body   []byte
 	Items  []Item   // the whole conversation, oldest first
 	Tools  []string // names of the tools on offer
-	Side   bool     // a call of the client's own (title, quota, …) and not a turn of the conversation
+	Side   bool     // a side call of the client (title, quota, …), not a turn of the conversation
 }
 
 // Item is one piece of text that the model sees.
 type Item struct {
 	Message int    // index of the message or input item that it belongs to; -1 for the system prompt
-	Role    string // system, developer, user, assistant, or tool for what a tool returned
+	Role    string // system, developer, user, assistant, or tool for a tool's result
 	Kind    string // the API's type: text, tool_use, tool_result, function_call_output, …
-	Name    string // of the tool, if it calls one
+	Name    string // the tool's name, if it calls one
 	Text    string
 }
 
@@ -54,8 +54,8 @@ type Item struct {
 type Reply struct {
 	Text  string
 	Calls []ToolCall
-	Hold  <-chan struct{} // the answer waits until it is closed, so that a test can act meanwhile
-	// Status is that of an error which the provider answers with instead; Hangup closes the connection without an answer.
+	Hold  <-chan struct{} // the answer waits until this is closed, so that a test can act before
+	// Status, if set, is an HTTP error to answer with instead; Hangup closes the connection without an answer.
 	Status int
 }
 
@@ -71,7 +71,7 @@ type ToolCall struct {
 // Say answers with text and ends the turn.
 func Say(text string) Reply { return Reply{Text: text} }
 
-// Fail answers with an error of HTTP, or not at all: Hangup.
+// Fail answers with an HTTP error, or with Hangup not at all.
 func Fail(status int) Reply { return Reply{Status: status} }
 
 // Call answers with one tool call.
@@ -97,7 +97,7 @@ func NewModel(t testing.TB) *Model {
 	mux.HandleFunc("POST /v1/responses", m.serveResponses)
 	mux.HandleFunc("POST /v1/chat/completions", m.serveChat)
 	mux.HandleFunc("POST /v1beta/models/{call}", m.serveGenerate)
-	// Clients probe other addresses (hello, models); a quick "no" is all they need.
+	// Clients probe other paths (hello, models); a quick 404 is enough for them.
 	mux.HandleFunc("/", http.NotFound)
 	server := &http.Server{Handler: mux}
 	served := make(chan struct{})
@@ -121,11 +121,11 @@ type queue struct {
 	replies []Reply
 }
 
-// Script appends replies to those that the model will give. After the last it answers "Done.".
+// Script appends replies to the model's queue. After the last reply the model answers "Done.".
 func (m *Model) Script(replies ...Reply) { m.ScriptFor("", replies...) }
 
-// ScriptFor is Script for the conversations in which text occurs, such as the first prompt of one of
-// several sessions. A text that was given earlier goes first.
+// ScriptFor is Script for conversations that contain text, such as the first prompt of one of several
+// sessions. Earlier calls have precedence.
 func (m *Model) ScriptFor(text string, replies ...Reply) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -138,7 +138,7 @@ func (m *Model) ScriptFor(text string, replies ...Reply) {
 	m.queues = append(m.queues, &queue{text, replies})
 }
 
-// Answer sets a function that is asked before the scripts; it returns false for what they shall answer.
+// Answer sets a function that the model calls before it uses the scripts; if it returns false, they answer.
 func (m *Model) Answer(f func(*Request) (Reply, bool)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -192,7 +192,7 @@ func (m *Model) snapshot() ([]*Request, <-chan struct{}) {
 	return turns, m.changed
 }
 
-// Wait returns turn n (counted from 0) once the client has asked for it.
+// Wait returns turn n (from 0) once the client has requested it.
 func (m *Model) Wait(n int) *Request {
 	m.t.Helper()
 	return m.WaitFor(fmt.Sprintf("turn %d", n), func(turns []*Request) *Request {
@@ -216,7 +216,7 @@ func (m *Model) WaitText(text string) *Request {
 	})
 }
 
-// WaitFor waits until pick finds the request it wants among the turns; what names it for people.
+// WaitFor waits until pick finds its request among the turns; what describes that request for people.
 func (m *Model) WaitFor(what string, pick func([]*Request) *Request) *Request {
 	m.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -284,8 +284,8 @@ func (m *Model) Dump() string {
 	return b.String()
 }
 
-// receive reads a call, has read put what the model sees into the request, and returns the reply. It reports false when
-// there is nobody to answer any more.
+// receive reads a call, lets read copy what the model sees into the request, and returns the reply. It returns false if the
+// client has hung up.
 func (m *Model) receive(w http.ResponseWriter, r *http.Request, body any, read func(*Request)) (Reply, bool) {
 	data, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -297,7 +297,7 @@ func (m *Model) receive(w http.ResponseWriter, r *http.Request, body any, read f
 	}
 	request := &Request{Time: time.Now(), Path: r.URL.Path, Header: r.Header, Body: data}
 	read(request)
-	// Titles, summaries and quota probes come without tools; every turn of a conversation has them.
+	// Calls for titles, summaries and quota have no tools; every turn of a conversation has some.
 	request.Side = len(request.Tools) == 0
 	reply := m.take(request)
 	if !hold(r.Context(), reply) {
@@ -315,7 +315,7 @@ func (m *Model) receive(w http.ResponseWriter, r *http.Request, body any, read f
 	return reply, false
 }
 
-// hold keeps a reply back; it reports false when the client gave up meanwhile.
+// hold waits until a reply may go; it returns false if the client has given up before.
 func hold(ctx context.Context, reply Reply) bool {
 	if reply.Hold == nil {
 		return true
@@ -336,7 +336,7 @@ func newStream(w http.ResponseWriter) stream {
 	return stream{w}
 }
 
-// event writes an event that has a name, which it repeats as its type.
+// event writes an event with a name, and repeats the name as its type.
 func (s stream) event(name string, data map[string]any) {
 	data["type"] = name
 	fmt.Fprintf(s.w, "event: %s\n", name)
@@ -347,7 +347,7 @@ func (s stream) event(name string, data map[string]any) {
 func (s stream) data(v any) {
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // only what this package built
+		panic(err) // cannot happen: this package has made v
 	}
 	fmt.Fprintf(s.w, "data: %s\n\n", text)
 	s.w.(http.Flusher).Flush()

@@ -22,9 +22,9 @@ func (l *Lab) SeedOpenCode(model *Model, settings map[string]any) {
 	l.Write(".config/opencode-models.json", "{}\n")
 }
 
-// SettleOpenCode makes OpenCode believe that npm has been in a folder of its configuration: at every start
-// 1.18.33 has npm install @opencode-ai/plugin into each, unless node_modules is there and the lock file names the
-// package. With a plugin in the folder the screen stays black until then; offline that takes more than a minute.
+// SettleOpenCode makes OpenCode believe that npm has run in a folder of its configuration: at every start 1.18.33
+// runs npm to install @opencode-ai/plugin in each, unless node_modules is there and the lock file names the package.
+// With a plugin in the folder the screen stays black until then; offline that takes more than a minute.
 func (l *Lab) SettleOpenCode(folder string) {
 	l.t.Helper()
 	writeFile(l.t, filepath.Join(folder, "package-lock.json"), mustJSON(map[string]any{"packages": map[string]any{
@@ -37,7 +37,7 @@ func (l *Lab) OpenCodeEnv() []string {
 	return l.Env(
 		"OPENCODE_DISABLE_AUTOUPDATE=1",
 		"OPENCODE_DISABLE_MODELS_FETCH=1",
-		// No list of all providers: it costs more than a second at every start.
+		// Give it no list of all providers, which costs more than a second at every start.
 		"OPENCODE_MODELS_PATH="+filepath.Join(l.Home, ".config/opencode-models.json"),
 		"OPENCODE_DISABLE_LSP_DOWNLOAD=1",
 	)
@@ -47,7 +47,7 @@ func (l *Lab) OpenCodeEnv() []string {
 func (l *Lab) OpenCodeRun(args ...string) *Proc {
 	l.t.Helper()
 	p := l.run(OpenCode, l.OpenCodeEnv(), append([]string{"run"}, args...)...)
-	p.CloseInput() // or it waits for more of the prompt there
+	p.CloseInput() // otherwise OpenCode reads more of the prompt there
 	return p
 }
 

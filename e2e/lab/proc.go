@@ -24,18 +24,18 @@ import (
 	"c2c/wake/screen"
 )
 
-// Proc is a client that runs, on a terminal of its own or with pipes. It ends with the test at the latest.
+// Proc is a running client, on a terminal of its own or with pipes. It ends at the latest with the test.
 type Proc struct {
-	Out *Log // all that it wrote, standard error included
+	Out *Log // all of its output, with standard error
 
 	t     testing.TB
-	view  *view         // of a terminal
-	pause time.Duration // what the client needs between a screen and the next key, like a person
+	view  *view         // what its terminal shows; nil with pipes
+	pause time.Duration // the time that the client needs between a screen and the next key
 	name  string
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	done  chan struct{}
-	err   error // of Wait; valid when done is closed
+	err   error // Wait's error; valid when done is closed
 }
 
 // start runs argv with pipes. Standard input stays open until CloseInput.
@@ -49,7 +49,7 @@ func start(t testing.TB, dir string, env []string, argv ...string) *Proc {
 	p.in = in
 	p.cmd.Stdout, p.cmd.Stderr = p.Out, p.Out
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	// A daemon that a client leaves behind keeps the pipes open; the client's own end is what counts.
+	// Wait only for the client itself: a daemon that it leaves behind keeps the pipes open.
 	p.cmd.WaitDelay = time.Second
 	if err := p.cmd.Start(); err != nil {
 		t.Fatalf("start %s: %v", p.name, err)
@@ -68,7 +68,7 @@ func startTerminal(t testing.TB, dir string, env []string, argv ...string) *Proc
 	if err != nil {
 		t.Fatalf("start %s: %v", p.name, err)
 	}
-	// Its end must end a read: GNU screen keeps the terminal open when the program that was started here has ended.
+	// At the program's end we must be able to stop a read: GNU screen then keeps the terminal open.
 	fd, err := unix.FcntlInt(blocking.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err := errors.Join(err, unix.SetNonblock(fd, true), blocking.Close()); err != nil {
 		t.Fatalf("open the terminal of %s: %v", p.name, err)
@@ -83,15 +83,15 @@ func startTerminal(t testing.TB, dir string, env []string, argv ...string) *Proc
 		for {
 			n, err := terminal.Read(buf)
 			p.view.Write(buf[:n])
-			p.Out.Write(buf[:n]) // and wake what waits for it
+			p.Out.Write(buf[:n]) // also wakes the waiting tests
 			io.WriteString(terminal, terminalAnswers(buf[:n]))
 			if err != nil {
-				return // EIO: the last process on the terminal has gone
+				return // EIO: the last process on the terminal has ended
 			}
 		}
 	}()
 	go p.reap(func() {
-		// What it wrote last may not be read yet. A daemon that it leaves behind keeps the terminal open.
+		// Wait a moment for its last output. A daemon that it leaves behind keeps the terminal open.
 		select {
 		case <-read:
 		case <-time.After(time.Second):
@@ -115,7 +115,7 @@ func newProc(t testing.TB, dir string, env []string, argv []string) *Proc {
 	return p
 }
 
-// end is what a person would look at when the client did not do as expected.
+// end returns what a person would look at if the client did not do as expected.
 func (p *Proc) end() string {
 	if p.view == nil {
 		return "the end of its output:\n" + p.Out.tail(6000)
@@ -138,7 +138,7 @@ func (p *Proc) reap(after func()) {
 // Pid returns the client's process number.
 func (p *Proc) Pid() int { return p.cmd.Process.Pid }
 
-// Kill ends the client and its process group without a word, as a crash would.
+// Kill kills the client and its process group without a warning, as in a crash.
 func (p *Proc) Kill() {
 	if p.cmd.Process == nil {
 		return
@@ -151,7 +151,7 @@ func (p *Proc) Kill() {
 	<-p.done
 }
 
-// Wait returns the output when the client has ended by itself; any status but 0 fails the test.
+// Wait waits until the client ends by itself and returns its output; any status but 0 fails the test.
 func (p *Proc) Wait() string {
 	p.t.Helper()
 	select {
@@ -165,7 +165,7 @@ func (p *Proc) Wait() string {
 	return p.Out.String()
 }
 
-// CloseInput ends the client's standard input.
+// CloseInput closes the client's standard input.
 func (p *Proc) CloseInput() { p.in.Close() }
 
 // Send writes text to the client as it is: keys on a terminal, bytes in a pipe.
@@ -184,7 +184,7 @@ const (
 	CtrlC = "\x03"
 )
 
-// Submit pastes text into the prompt and presses Enter, which most clients take in one write.
+// Submit pastes text into the prompt and presses Enter. Most clients accept both in one write.
 func (p *Proc) Submit(text string) {
 	p.t.Helper()
 	if p.pause > 0 {
@@ -194,7 +194,7 @@ func (p *Proc) Submit(text string) {
 	p.Send("\x1b[200~" + text + "\x1b[201~" + Enter)
 }
 
-// TypeSlowly is for a client that loses keys which come as fast as a program types.
+// TypeSlowly is for a client that loses keys if they come as fast as a program types.
 func (p *Proc) TypeSlowly() { p.pause = 300 * time.Millisecond }
 
 // Command types a slash command, waits until the screen shows it, and presses Enter.
@@ -208,8 +208,8 @@ func (p *Proc) Command(command string) {
 	p.Send(Enter)
 }
 
-// WaitScreen waits until one of the texts has been drawn after mark and returns its index. Blanks and
-// control sequences do not count: clients draw with cursor movements as often as with spaces.
+// WaitScreen waits until the client has drawn one of the texts after mark, and returns its index. Blanks and
+// control sequences do not count: clients move the cursor as often as they write spaces.
 func (p *Proc) WaitScreen(mark int, texts ...string) int {
 	p.t.Helper()
 	found := -1
@@ -229,8 +229,8 @@ func (p *Proc) WaitScreen(mark int, texts ...string) int {
 	return found
 }
 
-// WaitShown waits until the terminal shows one of the texts and returns its index. Blanks do not count. Unlike
-// WaitScreen it sees a text that was drawn in pieces, and none that was drawn over.
+// WaitShown waits until the terminal shows one of the texts, and returns its index. Blanks do not count. Unlike
+// WaitScreen it finds a text that the client drew in pieces, and no text that the client has overwritten.
 func (p *Proc) WaitShown(texts ...string) int {
 	p.t.Helper()
 	found := -1
@@ -245,7 +245,7 @@ func (p *Proc) WaitShown(texts ...string) int {
 	return found
 }
 
-// WaitGone waits until the terminal does not show text any more.
+// WaitGone waits until the terminal no longer shows text.
 func (p *Proc) WaitGone(text string) {
 	p.t.Helper()
 	if !p.Out.wait(func([]byte) bool { return !strings.Contains(p.view.String(), squeeze([]byte(text))) }) {
@@ -265,7 +265,7 @@ func (v *view) Write(b []byte) {
 	v.screen.Write(b)
 }
 
-// String is the text of all lines without blanks.
+// String returns the text of all lines without blanks.
 func (v *view) String() string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -318,7 +318,7 @@ func (l *Log) end() {
 	l.changed = make(chan struct{})
 }
 
-// Mark returns how much has been written, as a starting point for waits.
+// Mark returns how much has been written, as the start for waits.
 func (l *Log) Mark() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -331,7 +331,7 @@ func (l *Log) String() string {
 	return string(l.data)
 }
 
-// wait reports whether ok came true before the writer ended and before patience ran out.
+// wait reports whether ok returned true before the writer ended and patience ran out.
 func (l *Log) wait(ok func([]byte) bool) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -366,7 +366,7 @@ func squeeze(b []byte) string {
 	return strings.Join(strings.Fields(string(controls.ReplaceAll(b, nil))), "")
 }
 
-// terminalAnswers is what a terminal replies to the questions in output; Codex waits for some of them.
+// terminalAnswers returns a terminal's answers to the queries in output; Codex waits for some of them.
 func terminalAnswers(output []byte) string {
 	var answers string
 	for question, answer := range map[string]string{
@@ -382,9 +382,9 @@ func terminalAnswers(output []byte) string {
 	return answers
 }
 
-// stopAll ends every process that has home as its HOME, and returns when they are gone: the daemons
-// that a client starts leave its process group but keep its environment. A process that is just beginning a program shows
-// none for a moment, so there must be none twice.
+// stopAll kills every process that has home as its HOME, and returns when they have ended: the daemons that a client starts
+// leave its process group but keep its environment. During execve a process shows no environment for a moment, so stopAll
+// must find no process twice in a row.
 func stopAll(home string) error {
 	for none := 0; none < 2; none++ {
 		pids, err := processesOf(home)
@@ -414,7 +414,7 @@ func processesOf(home string) ([]int, error) {
 		if err != nil || pid == os.Getpid() {
 			continue
 		}
-		// A process that ended meanwhile has no environment any more.
+		// A process that has ended meanwhile has no environment.
 		env, _ := os.ReadFile("/proc/" + e.Name() + "/environ")
 		if bytes.Contains(append([]byte{0}, env...), []byte("\x00HOME="+home+"\x00")) {
 			pids = append(pids, pid)
@@ -423,8 +423,8 @@ func processesOf(home string) ([]int, error) {
 	return pids, nil
 }
 
-// WaitSettled waits until all that runs in the lab has only waited for a while. What a client draws does not always say that
-// it reads keys.
+// WaitSettled waits until all processes in the lab have been idle for a while. A client's screen does not always show that it
+// reads keys.
 func (l *Lab) WaitSettled() {
 	l.t.Helper()
 	const looks = 20 // of WaitUntil
@@ -444,7 +444,7 @@ func (l *Lab) WaitSettled() {
 	})
 }
 
-// works says whether a thread of a process runs, or could.
+// works reports whether a thread of a process runs or is ready to run.
 func works(pid int) bool {
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	return slices.ContainsFunc(threads, func(path string) bool {
@@ -454,7 +454,7 @@ func works(pid int) bool {
 	})
 }
 
-// Screen is what the terminal shows now.
+// Screen returns what the terminal shows now.
 func (p *Proc) Screen() string {
 	p.view.mu.Lock()
 	defer p.view.mu.Unlock()

@@ -22,9 +22,9 @@ const (
 	Copilot  Client = "copilot"
 )
 
-// clients says where npm puts each program, as a pattern below node_modules, and how its model names a tool of an
-// MCP server (the server's name, then the tool's). Where a package has a native binary it is that: what npm links
-// under the client's name only starts it.
+// clients returns where npm puts each program, as a pattern below node_modules, and how its model names a tool of an
+// MCP server (the server's name, then the tool's). If a package has a native binary, the pattern matches that: npm's
+// link with the client's name only starts it.
 func clients() map[Client]struct{ program, tool string } {
 	return map[Client]struct{ program, tool string }{
 		Claude:   {"@anthropic-ai/claude-code-*/claude", "mcp__%s__%s"},
@@ -40,14 +40,14 @@ func clients() map[Client]struct{ program, tool string } {
 // Programs says where the programs under test are.
 type Programs struct {
 	Clients map[Client]string
-	Older   map[Client]string // a version of before something that c2c uses
+	Older   map[Client]string // a version that lacks something that c2c uses
 	Node    string            // the folder with the node that some clients run on
 	Bin     string            // the folder with c2c and c2cd, or empty
-	Scratch string            // where homes are made; Codex behaves differently below /tmp
+	Scratch string            // the directory for homes; Codex behaves differently below /tmp
 }
 
-// FindPrograms completes p with the clients in folders, where scripts/e2e.sh has npm put them. A client that is
-// missing fails the tests that start it. The second folder of a client has an older version.
+// FindPrograms completes p with the clients in folders, into which scripts/e2e.sh installs them. If a client is missing,
+// the tests that start it fail. The second folder of a client has an older version.
 func FindPrograms(folders []string, p Programs) (Programs, error) {
 	p.Clients, p.Older = map[Client]string{}, map[Client]string{}
 	for _, folder := range folders {
@@ -72,20 +72,20 @@ func FindPrograms(folders []string, p Programs) (Programs, error) {
 	return p, nil
 }
 
-// Version is that of a client, as the folder says into which it was installed: PACKAGE@VERSION.
+// Version returns the version of a client, from the name of the folder with its installation: PACKAGE@VERSION.
 func (l *Lab) Version(c Client) string {
 	l.t.Helper()
 	folder, _, _ := strings.Cut(l.programs.Clients[c], "/node_modules/")
 	return folder[strings.LastIndexByte(folder, '@')+1:]
 }
 
-// UseOlder has this lab start the older version of a client from now on.
+// UseOlder makes this lab start the older version of a client from now on.
 func (l *Lab) UseOlder(c Client) {
 	l.programs.Clients = maps.Clone(l.programs.Clients)
 	l.programs.Clients[c] = l.programs.Older[c]
 }
 
-// path is a search path with the clients before the folders of path.
+// path returns a search path with the clients before the folders of path.
 func (p Programs) path(path string) string {
 	var dirs []string
 	for _, program := range p.Clients {
@@ -95,7 +95,7 @@ func (p Programs) path(path string) string {
 	return strings.Join(append(slices.Compact(dirs), path), ":")
 }
 
-// Path is a search path on which these clients stand before the system's own programs, and no others.
+// Path returns a search path with only these clients, before the system's own programs.
 func (l *Lab) Path(cs ...Client) string {
 	l.t.Helper()
 	p := Programs{Clients: map[Client]string{}}
@@ -105,13 +105,13 @@ func (l *Lab) Path(cs ...Client) string {
 	return p.path("/usr/local/bin:/usr/bin:/bin")
 }
 
-// Shell starts a line of a shell on a terminal, with this environment.
+// Shell starts a shell command line on a terminal, with this environment.
 func (l *Lab) Shell(env []string, line string) *Proc {
 	l.t.Helper()
 	return startTerminal(l.t, l.Project, env, "sh", "-c", line)
 }
 
-// command is the command line that runs a client.
+// command returns the command line that runs a client.
 func (l *Lab) command(c Client, args ...string) []string {
 	l.t.Helper()
 	program := l.programs.Clients[c]
@@ -137,7 +137,7 @@ func (l *Lab) tui(c Client, env, ready []string, args ...string) *Proc {
 	return p
 }
 
-// Terminal starts a program on a terminal, with the clients on its path.
+// Terminal starts a program on a terminal, with the clients on its PATH.
 func (l *Lab) Terminal(env []string, argv ...string) *Proc {
 	l.t.Helper()
 	for i, v := range env {
@@ -148,7 +148,7 @@ func (l *Lab) Terminal(env []string, argv ...string) *Proc {
 	return startTerminal(l.t, l.Project, env, argv...)
 }
 
-// CallMCP asks for a tool of an MCP server in the way the client names it.
+// CallMCP calls a tool of an MCP server by the client's name for it.
 func CallMCP(c Client, server, tool string, input any) Reply {
 	if c == Codex {
 		return Reply{Calls: []ToolCall{{Name: tool, Namespace: "mcp__" + server, Input: input}}}

@@ -1,6 +1,6 @@
 package lab
 
-// SeedQwen writes ~/.qwen/settings.json: the first start answered, every tool allowed, and the given settings.
+// SeedQwen writes ~/.qwen/settings.json: the answers to the first start's questions, every tool allowed, the given settings.
 func (l *Lab) SeedQwen(settings map[string]any) {
 	l.t.Helper()
 	l.Write(".qwen/settings.json", mustJSON(merge(map[string]any{
@@ -8,11 +8,11 @@ func (l *Lab) SeedQwen(settings map[string]any) {
 		"general":   map[string]any{"enableAutoUpdate": false},
 		"privacy":   map[string]any{"usageStatisticsEnabled": false},
 		"telemetry": map[string]any{"enabled": false},
-		// These ask the model for more, with tools, when a turn is over.
+		// These features call the model again, with tools, after a turn.
 		"memory": map[string]any{"enableManagedAutoMemory": false, "enableManagedAutoDream": false},
-		// It asks the model what the person may say next; Enter on an empty prompt takes that.
+		// This feature asks the model for the next prompt, which Enter on an empty prompt would send.
 		"ui": map[string]any{"enableFollowupSuggestions": false},
-		// Its own rg is not executable without the scripts of npm, and a box says so.
+		// Its own rg is not executable without npm's install scripts, and a box on the screen says so.
 		"tools": map[string]any{"approvalMode": "yolo", "useRipgrep": false},
 	}, settings)))
 }

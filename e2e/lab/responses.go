@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// The Responses API as Codex 0.169.0 uses it with a provider of its own: POST /v1/responses, answered by events.
+// The Responses API as Codex 0.169.0 uses it with a custom provider: the model answers POST /v1/responses with events.
 
 type responsesBody struct {
 	Instructions string

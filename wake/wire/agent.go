@@ -29,7 +29,7 @@ type agent struct {
 	in        io.WriteCloser
 	writing   chan struct{} // a lock on in: full during a write
 	onRequest func(request) (result any, known bool)
-	onTurnEnd func(error)   // called at the end of a turn, with the error if it failed
+	onTurnEnd func(error)   // called at the end of a turn, with its error
 	exited    chan struct{} // closed when the process and its children have ended
 	ended     chan struct{} // closed when its output has ended
 	version   version

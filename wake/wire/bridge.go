@@ -53,7 +53,7 @@ type Config struct {
 	Env     []string
 	Approve bool        // approve all that the agent asks for, otherwise reject it
 	Version string      // c2c's version
-	OnState func(State) // is called for each new state, one after another
+	OnState func(State) // called with each new state, one call at a time
 }
 
 // Bridge gives mail to an agent, which it starts when there is mail. It implements wake.Carrier. Only one goroutine

@@ -1,4 +1,4 @@
-// Command empty does nothing: the limit that c2c's start is measured against.
+// Command empty does nothing: bench compares c2c's start with it.
 package main
 
 func main() {}

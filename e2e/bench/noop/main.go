@@ -1,6 +1,6 @@
-// Command noop is an MCP server whose tools do nothing: the limit that c2c's
-// own is measured against. noop answers; keep also appends a line to a file and
-// syncs it, as handing a message over takes: noop <file>
+// Command noop is an MCP server whose tools do nothing: bench compares c2c's
+// server with it. Its tool noop answers; keep also appends a line to a file and
+// syncs it, as a hand-over must: noop <file>
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command replace does one durable replace of a small file and nothing else: the
-// limit that a send is measured against: replace <directory>
+// Command replace does one durable replace of a small file and nothing else.
+// bench compares a send with it: replace <directory>
 package main
 
 import (
@@ -17,7 +17,7 @@ func main() {
 	}
 }
 
-// replace uses the kernel's calls themselves, and only those that it takes.
+// replace makes only the system calls that it needs, without package os.
 func replace(path string) error {
 	dir, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
 	if err != nil {
