@@ -109,8 +109,8 @@ func geminiAgent(e Event, _ string) string {
 // geminiLag is more than a file's time can be behind the clock.
 const geminiLag = time.Second
 
-// geminiWorks reports whether a subagent that has written since the turn began may still work, or c2c cannot find out.
-// A session's subagents log in a directory with its id; those that gather skills have directories of their own.
+// geminiWorks reports whether a subagent may still work that has written since the turn began. If c2c cannot read the logs,
+// it returns true. A session's subagents log in a directory with its id; the ones that gather skills have their own.
 func geminiWorks(chats, session string, began time.Time) bool {
 	all, err := os.ReadDir(chats)
 	for _, dir := range all {
@@ -130,7 +130,7 @@ func geminiWorks(chats, session string, began time.Time) bool {
 	return err != nil
 }
 
-// geminiLine is a line of a log, as far as it matters here. $set changes what the lines before say.
+// geminiLine is a line of a log, as far as it matters here. A line with $set replaces content of earlier lines.
 type geminiLine struct {
 	ID, Type  string
 	Timestamp time.Time

@@ -126,7 +126,7 @@ func nextRecord(old *record, t target, f *file) (*record, error) {
 	}
 	r.Original = without
 	if old != nil && old.Existed && f.mode == old.AfterMode {
-		r.Mode = old.Mode // c2c has set the mode, whoever has edited the content
+		r.Mode = old.Mode // c2c has set the mode, even if a person has edited the content
 	}
 	if old != nil && !old.Existed && blank(without) {
 		r.Existed, r.Mode, r.Original = false, 0, nil

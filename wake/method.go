@@ -66,7 +66,7 @@ func (n Notice) What() string {
 }
 
 // Text returns the notice as a client's model sees it, in ASCII; how is the instruction. It has less than a
-// kilobyte: a terminal that no program reads loses everything after four.
+// kilobyte: a terminal that no program reads keeps only four kilobytes.
 func (n Notice) Text(how string) string {
 	return fmt.Sprintf("<c2c event=\"message_pending\" count=\"%d\" from=\"%s\">%s</c2c>", n.Count, n.Senders(), how)
 }
@@ -98,7 +98,7 @@ type Method struct {
 	Idempotent bool
 	// Joins: the doorbell can put a ring into the running turn, so that a busy session need not wait for its hooks.
 	Joins bool
-	// Unproven: the client may miss the ring, and nothing shows that. After its first ring in vain a ringer
-	// no longer uses the method, if there is another one.
+	// Unproven: the client may miss the ring, and nothing shows that. If the first ring has no effect, a ringer
+	// changes to another method, if there is one.
 	Unproven bool
 }

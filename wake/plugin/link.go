@@ -259,8 +259,8 @@ func (l *Link) Begin(ctx context.Context, id string) error {
 	return context.Cause(ctx)
 }
 
-// Follow tells what a session does, whenever the plugin says so, until ctx ends: that may be what it said last, when somebody
-// else has told of a change in between.
+// Follow reports what a session does, whenever the plugin says so, until ctx ends. It may report the same word twice: another
+// process may have recorded a change in between.
 func (l *Link) Follow(id string) func(ctx context.Context, tell func(does string)) {
 	return func(ctx context.Context, tell func(does string)) {
 		told := 0

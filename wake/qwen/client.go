@@ -47,8 +47,8 @@ func ways(p wake.RingContext, s wake.Session) (w wake.Ways, err error) {
 	return w, nil
 }
 
-// repeated is the error, as the hook reports it, after which the client adds what came over its socket to its history again,
-// and asks its model again, several times a second, until the model answers (0.24.4; it does so without c2c, too).
+// repeated is the hook's name for an error of the model. After it the client (0.24.4) adds what came over its socket to its
+// history again, and asks the model again, several times a second, until the model answers. It does so without c2c, too.
 const repeated = "invalid_request"
 
 // pause is how long c2c sends nothing more to a client that may do that. A prompt still brings the mail.
