@@ -93,7 +93,7 @@ func TestStatusSaysNoMoreThanTheOtherMachineHasTold(t *testing.T) {
 		t.Errorf("stored there: %+v %v", st, err)
 	}
 	for _, what := range []string{sessions.Handed, sessions.Read, sessions.Handed} {
-		if err := cache.AddStates(w.Dir(), "devbox", []cache.State{{ID: r.ID, What: what, By: "hook", At: mail.Seconds(w.clock)}}); err != nil {
+		if err := cache.AddStates(w.Dir(), "devbox", []cache.State{{ID: r.ID, Session: "alias-birch", What: what, By: "hook", At: mail.Seconds(w.clock)}}); err != nil {
 			t.Fatal(err)
 		}
 		if what == sessions.Handed && st.State == sessions.Read {

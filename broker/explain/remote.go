@@ -41,7 +41,9 @@ func remoteStatus(reg *sessions.Registry, st *MessageStatus, found inbox.Found) 
 	}
 	m := found.Message
 	for _, r := range reports {
-		if r.Session == m.FromSession && slices.Index(progress, r.What) > slices.Index(progress, st.State) {
+		// A message names its session only if a person chose the id: another session may have chosen the same one. The other
+		// machine has made up a session for all others.
+		if (m.FromSession == "" || r.Session == m.FromSession) && slices.Index(progress, r.What) > slices.Index(progress, st.State) {
 			st.State, st.At, st.By = r.What, mail.FromSeconds(r.At).UTC(), r.By
 		}
 	}

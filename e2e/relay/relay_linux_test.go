@@ -381,6 +381,7 @@ func TestTwoMachinesArePairedByOneCommandAndExchangeMail(t *testing.T) {
 		return err == nil && herr == nil && len(states) > 0 && states[len(states)-1].What == "read" && host.Linked &&
 			slices.ContainsFunc(host.Sessions, func(s cache.Session) bool { return s.Alias == "birch" })
 	})
+	n.until("devbox shows that its answer was read", func() bool { return strings.Contains(n.devbox.c2c("outbox"), "  read ") })
 	for _, m := range []*machine{n.laptop, n.devbox} {
 		if out := m.c2c("relay", "status"); !strings.Contains(out, "linked for") {
 			t.Errorf("%s: %s", m.name, out)
