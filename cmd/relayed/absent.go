@@ -16,16 +16,16 @@ import (
 	"c2c/relay/hosts"
 )
 
-// Another host may write in a project that this one does not have. Its mail is refused for good, so that its sender hears of that. What was
-// refused has numbers, too: they are kept in absent/<project> beside the other files of the relay, and move into the root when there
-// is one.
+// Another host may send mail for a project that this one does not have. The relay refuses that mail for good, so that the sender
+// gets a notice. Refused mail has numbers, too: the relay keeps them in absent/<project> beside its other files, and moves them
+// into the root when the project gets one.
 
 const (
 	absentDir  = "absent"
-	mostAbsent = 64 // projects that are refused; packets for more are dropped
+	mostAbsent = 64 // refused projects; packets for more are dropped
 )
 
-// absent refuses the mail for a project from now on.
+// absent makes the relay refuse the mail for a project from now on.
 func (r *roots) absent(name string) error {
 	r.opening.Lock()
 	defer r.opening.Unlock()
@@ -55,7 +55,7 @@ func (r *roots) absent(name string) error {
 	return r.begin(&root{name: name, path: dir.Path(), close: dir.Close, absent: true}, dir, refuser{})
 }
 
-// present ends the refusal for a project that is here now, if there was one.
+// present ends the refusal for a project that this host has now.
 func (r *roots) present(here project.Root) error {
 	r.end(here.Name)
 	if hosts.CheckProjectName(here.Name) != nil {
@@ -65,8 +65,8 @@ func (r *roots) present(here project.Root) error {
 	return errors.Join(moveNumbers(from, here.Path), os.RemoveAll(from))
 }
 
-// moveNumbers has a root go on with the numbers of what was refused before. Without them the relay would tell of a backup that was put
-// back.
+// moveNumbers makes a root go on with the numbers of mail that was refused before. Without them the relay would suspect a restored
+// backup.
 func moveNumbers(from, to string) error {
 	old, err := atomicfile.Open(filepath.Join(from, relay.Directory))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -95,7 +95,7 @@ func moveNumbers(from, to string) error {
 	return err
 }
 
-// refuser is the local end of a project that is not here.
+// refuser is the local end of a project that this host does not have.
 type refuser struct{}
 
 func (refuser) Deliver(context.Context, string, string, []mail.Message, bool) (relay.Reason, error) {

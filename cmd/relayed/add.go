@@ -17,13 +17,13 @@ import (
 	"c2c/relay/ssh"
 )
 
-// remoteExchange runs c2c on the other host. A shell that ssh starts may not know where a person's programs are.
+// remoteExchange runs c2c on the other host. The PATH of a shell that ssh starts may lack the directories of a person's programs.
 const remoteExchange = `sh -c 'PATH="$PATH:$HOME/.local/bin:$HOME/bin:$HOME/go/bin:/usr/local/bin:/opt/homebrew/bin"; export PATH; exec c2c relay exchange'`
 
-// linkWait is how long add waits for the first link. It only tells.
+// linkWait is how long add waits to print the first link. The pairing does not depend on it.
 const linkWait = 10 * time.Second
 
-// add pairs this machine with one that ssh reaches: with a person's own keys it goes there once, and tells each the key of the other.
+// add pairs this machine with one that ssh reaches. It connects once, by the person's own ssh keys, and exchanges the hosts' keys.
 func (c *call) add(ctx context.Context, dest string) error {
 	if err := hosts.CheckDest(dest); err != nil {
 		return fmt.Errorf("%w: %w", cli.ErrUsage, err)
@@ -81,7 +81,7 @@ func (c *call) add(ctx context.Context, dest string) error {
 	return c.paired(ctx, h)
 }
 
-// paired adds a host here, and starts the relay.
+// paired adds a host to the list here, and starts the relay.
 func (c *call) paired(ctx context.Context, h hosts.Host) error {
 	if _, err := c.hosts().Add(ctx, h); err != nil {
 		return err
@@ -106,7 +106,7 @@ func (c *call) paired(ctx context.Context, h hosts.Host) error {
 	return nil
 }
 
-// firstLink waits for the link to a host, for some time.
+// firstLink waits for the link to a host, at most linkWait.
 func (c *call) firstLink(ctx context.Context, h hosts.Host) (st ssh.Status) {
 	late := time.After(linkWait)
 	for h.Dest != "" && !st.Up {
@@ -127,7 +127,7 @@ func (c *call) firstLink(ctx context.Context, h hosts.Host) (st ssh.Status) {
 	return st
 }
 
-// showPlan says what add changes.
+// showPlan prints what add will change.
 func (c *call) showPlan(h hosts.Host, e Exchange, there Exchanged) {
 	out := c.Stdout
 	if *c.asJSON {
@@ -141,7 +141,7 @@ func (c *call) showPlan(h hosts.Host, e Exchange, there Exchanged) {
 	fmt.Fprintf(out, "here: %s may write to %s\n", h.Name, reaches(h.Projects, h.Aliases))
 }
 
-// finishPrint is for a person who writes authorized_keys: the line is the answer, and all else is done.
+// finishPrint ends add --print, after which a person edits authorized_keys: it prints the line, and does the rest.
 func (c *call) finishPrint(ctx context.Context, dest string, e Exchange, h hosts.Host, there Exchanged) error {
 	fmt.Fprintf(c.Stdout, "\nput this line into ~/.ssh/authorized_keys on %s:\n%s\n", h.Name, there.Line)
 	if *c.dry {
@@ -157,7 +157,7 @@ func (c *call) finishPrint(ctx context.Context, dest string, e Exchange, h hosts
 	return c.paired(ctx, h)
 }
 
-// exchange runs c2c on the other host, with the keys of the person who types this.
+// exchange runs c2c on the other host, with the person's own ssh keys.
 func (c *call) exchange(ctx context.Context, dest string, e Exchange) (a Exchanged, err error) {
 	asked, err := json.Marshal(e)
 	if err != nil {
@@ -174,7 +174,7 @@ func (c *call) exchange(ctx context.Context, dest string, e Exchange) (a Exchang
 		return a, fmt.Errorf("pair through ssh %s: %w", dest, err)
 	}
 	text := said.String()
-	if i := strings.LastIndex(strings.TrimSpace(text), "\n"); i >= 0 { // a shell may have said something before
+	if i := strings.LastIndex(strings.TrimSpace(text), "\n"); i >= 0 { // the shell may have printed something first
 		text = text[i+1:]
 	}
 	if err := json.Unmarshal([]byte(text), &a); err != nil || a.Key == nil || hosts.CheckName(a.Name) != nil || checkLine(a.Line) != nil {
@@ -183,7 +183,7 @@ func (c *call) exchange(ctx context.Context, dest string, e Exchange) (a Exchang
 	return a, nil
 }
 
-// checkLine refuses what could steer the terminal that shows it.
+// checkLine returns an error if a line has characters that could control a terminal.
 func checkLine(line string) error {
 	if strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r > '~' }) || len(line) > 4096 {
 		return errors.New("it is no line of authorized_keys")
@@ -191,7 +191,7 @@ func checkLine(line string) error {
 	return nil
 }
 
-// pair makes an invitation, takes one, or takes the answer to one.
+// pair makes an invitation, accepts one, or accepts the answer to one.
 func (c *call) pair(ctx context.Context, text string) error {
 	key, err := hosts.LoadKey(ctx, c.r.Dir)
 	if err != nil {
@@ -211,7 +211,7 @@ func (c *call) pair(ctx context.Context, text string) error {
 	return c.takeInvitation(ctx, key, text)
 }
 
-// readPasted reads lines until they are an invitation or an answer, or end.
+// readPasted reads lines until they form an invitation or an answer, or the input ends.
 func (c *call) readPasted() (text string, err error) {
 	for len(text) <= hosts.MaxPasted {
 		line, err := c.in.ReadString('\n')
@@ -283,7 +283,7 @@ func (c *call) takeInvitation(ctx context.Context, key *hosts.Key, text string) 
 	if _, err := c.hosts().Add(ctx, h); err != nil {
 		return err
 	}
-	if _, _, err := c.r.Start(ctx, c.Environ); err != nil { // it tries to get there until the answer has been taken
+	if _, _, err := c.r.Start(ctx, c.Environ); err != nil { // it tries to connect until the inviter has accepted the answer
 		return fmt.Errorf("start the relay: %w", err)
 	}
 	if *c.asJSON {

@@ -12,12 +12,12 @@ import (
 	"c2c/relay/hosts"
 )
 
-// Check says for c2c doctor what keeps mail from other machines. It reports nothing where none is paired.
+// Check reports, for c2c doctor, problems of the mail to other machines. Without a paired machine it reports nothing.
 func Check(getenv func(string) string, now time.Time) []doctor.Finding {
 	const part = "relay"
 	r, err := Open(getenv, false)
 	if err != nil || r.Dir == nil {
-		return nil // checkSettings tells of a state directory that is none
+		return nil // checkSettings reports an invalid state directory
 	}
 	defer r.Close()
 	path := r.Dir.Path()
@@ -47,7 +47,7 @@ func Check(getenv func(string) string, now time.Time) []doctor.Finding {
 		f := doctor.Finding{Status: doctor.OK, Part: "host " + l.Peer, Detail: "linked"}
 		switch {
 		case l.Up:
-		case l.Dest == "": // it comes when it is awake
+		case l.Dest == "": // the host connects when it is awake
 			f.Detail = "it is not here now; its mail waits"
 		default:
 			f.Status, f.Detail = doctor.Warning, fmt.Sprintf("no link through ssh %s: %s", l.Dest, l.Error)

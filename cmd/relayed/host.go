@@ -19,19 +19,19 @@ import (
 
 type clock = func() time.Time
 
-// lookGap is the least time between two looks at what has changed: senders that write at once are looked at together.
+// lookGap is the shortest time between two looks for changes: one look covers senders that write at the same time.
 const lookGap = time.Millisecond
 
-// Settings are the variables of c2c that the relay goes by.
+// Settings are the variables that the relay obeys.
 func Settings() []string {
 	return []string{loops.HopsVariable, "SSH_AUTH_SOCK"}
 }
 
-// Host is the relay itself.
+// Host is the running relay.
 type Host struct {
 	*Relay
 	Getenv func(string) string
-	SSH    string // the program; "" is the one in PATH
+	SSH    string // the program; "": ssh in the PATH
 	Log    *slog.Logger
 	Now    clock
 
@@ -42,7 +42,7 @@ type Host struct {
 	changes *watch.Changes
 }
 
-// Run carries mail until ctx ends, or until somebody stops it.
+// Run carries mail until ctx ends, or until a command stops the relay.
 func (h *Host) Run(ctx context.Context) error {
 	key, err := hosts.LoadKey(ctx, h.Dir)
 	if err != nil {
@@ -84,7 +84,7 @@ func (h *Host) Run(ctx context.Context) error {
 	})
 }
 
-// dials are the hosts that ssh finds from here. While the list is damaged there are none.
+// dials gives the hosts that ssh can reach from here. While the list is damaged, it gives none.
 func (h *Host) dials() (all []ssh.Dial) {
 	list, err := h.list.All()
 	if err != nil {
@@ -112,7 +112,7 @@ func (h *Host) watch(ctx context.Context) {
 	})
 }
 
-// same says whether nothing has changed that matters to a carrier.
+// same reports whether two lists are equal in all fields that a carrier uses.
 func same(a, b []hosts.Host) bool {
 	if len(a) != len(b) {
 		return false
@@ -125,7 +125,7 @@ func same(a, b []hosts.Host) bool {
 	return true
 }
 
-// keepLinks writes down the way to each host when it changes, for c2c relay status.
+// keepLinks writes the state of the links when it changes, for c2c relay status.
 func (h *Host) keepLinks(ctx context.Context, changed <-chan struct{}) {
 	for {
 		data, err := json.MarshalIndent(h.carrier.Status(), "", " ")
@@ -150,7 +150,7 @@ func poke(c chan<- struct{}) {
 	}
 }
 
-// rootsHere are the roots below the state directory, and those that a person has given a name.
+// rootsHere gives the roots below the state directory, and those of named projects.
 func (h *Host) rootsHere() (all []project.Root) {
 	named, err := h.list.Projects()
 	if err != nil {

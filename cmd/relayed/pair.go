@@ -22,8 +22,8 @@ const (
 	maxAuthKey = 4 << 20 // of authorized_keys, in bytes
 )
 
-// SSHKey gives the public key, as a line, with which ssh of this host's relay goes to others. It makes it the first time: the relay
-// runs without an agent that could hold a person's own key, and at the other end this one opens nothing but the relay.
+// SSHKey gives the relay's public ssh key, as a line. It makes the key the first time. The relay needs a key of its own: it runs
+// without an ssh agent for a person's key, and at the other end its own key gives access to the relay only.
 func (r *Relay) SSHKey(ctx context.Context) (line string, err error) {
 	err = filelock.With(ctx, r.Dir, sshKeyLock, func() error {
 		path := filepath.Join(r.Dir.Path(), sshKeyFile)
@@ -44,7 +44,7 @@ func (r *Relay) SSHKey(ctx context.Context) (line string, err error) {
 	return line, checkSSHKey(line)
 }
 
-// checkSSHKey refuses what is not one public key of ssh on one line: another host has sent it.
+// checkSSHKey returns an error unless line, which another host has sent, is one public ssh key on one line.
 func checkSSHKey(line string) error {
 	words := strings.Fields(line)
 	bad := strings.ContainsFunc(line, func(c rune) bool { return c < ' ' || c > '~' || c == '"' || c == '\\' })
@@ -54,10 +54,10 @@ func checkSSHKey(line string) error {
 	return nil
 }
 
-// mark stands at the end of a line of ours in authorized_keys. It names the host by its key.
+// mark is the end of c2c's line for a host in authorized_keys. It names the host by its key.
 func mark(id string) string { return "c2c-relay:" + id }
 
-// AuthorizedLine is the line of authorized_keys that lets a host reach the relay here, and nothing else.
+// AuthorizedLine is the line of authorized_keys that gives a host access to the relay here, and to nothing else.
 func AuthorizedLine(program string, key string, host hosts.Public) (string, error) {
 	if err := checkSSHKey(key); err != nil {
 		return "", err
@@ -69,12 +69,12 @@ func AuthorizedLine(program string, key string, host hosts.Public) (string, erro
 	return fmt.Sprintf(`restrict,command="%s relay --stdio" %s %s %s`, program, words[0], words[1], mark(host.ID())), nil
 }
 
-// AuthorizedKeys is the file of this user.
+// AuthorizedKeys is the path of this user's authorized_keys.
 func AuthorizedKeys(getenv func(string) string) string {
 	return filepath.Join(getenv("HOME"), ".ssh", "authorized_keys")
 }
 
-// Authorize puts a line into authorized_keys, in the place of an older one of the same host.
+// Authorize writes a line into authorized_keys. It replaces an older line of the same host.
 func Authorize(path, line string, host hosts.Public) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -82,7 +82,7 @@ func Authorize(path, line string, host hosts.Public) error {
 	return editAuthorized(path, func(lines []string) []string { return append(without(lines, host.ID()), line+"\n") })
 }
 
-// Unauthorize takes the line of a host out of authorized_keys. was says that there was one.
+// Unauthorize removes the line of a host from authorized_keys. was reports whether there was one.
 func Unauthorize(path, id string) (was bool, err error) {
 	err = editAuthorized(path, func(lines []string) []string {
 		left := without(lines, id)
@@ -101,7 +101,7 @@ func without(lines []string, id string) (left []string) {
 	return left
 }
 
-// editAuthorized writes the file only when its lines change.
+// editAuthorized edits the lines of the file. It writes the file only if they change.
 func editAuthorized(path string, edit func(lines []string) []string) error {
 	data, err := atomicfile.ReadForeign(path, maxAuthKey)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -127,26 +127,26 @@ func editAuthorized(path string, edit func(lines []string) []string) error {
 
 // Exchange is what `c2c relay add` sends to c2c on the other host, through ssh.
 type Exchange struct {
-	Apply    bool          `json:"apply"` // else it only asks
-	Name     string        `json:"name"`  // what the sending host is to be called
+	Apply    bool          `json:"apply"` // change the other host; otherwise only query it
+	Name     string        `json:"name"`  // the name for the sending host
 	Key      *hosts.Public `json:"key,omitempty"`
 	SSHKey   string        `json:"ssh_key,omitempty"`
-	Projects []string      `json:"projects,omitempty"` // that the sending host may reach
+	Projects []string      `json:"projects,omitempty"` // the sending host may reach them
 	Aliases  []string      `json:"aliases,omitempty"`
-	Print    bool          `json:"print,omitempty"` // leave authorized_keys alone: a person writes the line
+	Print    bool          `json:"print,omitempty"` // do not edit authorized_keys: a person does
 }
 
-// Exchanged is its answer.
+// Exchanged is the answer to an Exchange.
 type Exchanged struct {
-	Name    string        `json:"name"` // what the host calls itself
+	Name    string        `json:"name"` // the host's own name
 	Key     *hosts.Public `json:"key"`
-	Known   string        `json:"known,omitempty"` // what it calls the sending host already
-	Line    string        `json:"line"`            // of its authorized_keys
+	Known   string        `json:"known,omitempty"` // its present name for the sending host
+	Line    string        `json:"line"`            // for its authorized_keys
 	Version string        `json:"version"`
 }
 
-// Answer does on this host what another one asks for through ssh. It trusts that as it trusts its own user: whoever gets here has a
-// shell of the user. program is c2cd.
+// Answer carries out an Exchange that another host has sent through ssh. It trusts it like this user, because only a caller with
+// this user's shell gets here. program is c2cd.
 func (r *Relay) Answer(ctx context.Context, e Exchange, program, name string, getenv func(string) string, now clock) (a Exchanged, err error) {
 	if e.Key == nil {
 		return a, errors.New("the other host has sent no key")
@@ -175,7 +175,7 @@ func (r *Relay) Answer(ctx context.Context, e Exchange, program, name string, ge
 	}
 	before, err := list.ByID(e.Key.ID())
 	if err == nil {
-		h.Dest = before.Dest // this host may dial, too
+		h.Dest = before.Dest // keep it: this host may dial, too
 	}
 	if _, err := list.Add(ctx, h); err != nil {
 		return a, err

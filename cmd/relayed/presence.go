@@ -11,11 +11,11 @@ import (
 	"c2c/sessions"
 )
 
-// announceGap is for how long a session may have ended before other hosts hear of it: no file shows that its process is gone.
+// announceGap is how late other hosts may learn that a session has ended: no file changes when its process ends.
 const announceGap = 30 * time.Second
 
-// announce tells the other hosts which sessions a root has, if that has changed. To ask for all sessions takes long: with each message
-// that would be felt.
+// announce sends the sessions of a root to the other hosts, if they have changed. It does not list them at each message, because
+// listing all sessions is slow.
 func (r *roots) announce(ctx context.Context, one *root) {
 	mark := markOf(one.path, "registry.json", "sessions")
 	if now := r.h.Now(); mark != one.mark || now.Sub(one.looked).Abs() >= announceGap {

@@ -1,14 +1,14 @@
 // Package relayed runs c2c relay: one process for all roots and all paired hosts of a user, which carries mail to other machines
-// and from them. Who starts, stops and asks it, or pairs hosts, uses this package, too.
+// and from them. It also has the commands that start, stop and query that process, and that pair hosts.
 //
 // Beside the files of package hosts, <state directory>/relay has:
 //
 //	relay.lock, .pid, .log  see package daemon
 //	relay.sock              where `c2c relay --stdio` finds the relay
-//	links.json              the way to each host, as it was last; it means nothing while no relay runs
-//	wanted.lock             closed by a writer when there is a root to look at
-//	stopped                 a person has stopped the relay: nothing but c2c relay start starts it
-//	ssh_key, ssh_key.pub    the key with which ssh goes to hosts; there it opens the relay and nothing else
+//	links.json              the last state of the link to each host; without meaning while no relay runs
+//	wanted.lock             closed by a process that wants the relay to look at a root
+//	stopped                 a person has stopped the relay: only c2c relay start starts it again
+//	ssh_key, ssh_key.pub    the relay's ssh key; at other hosts it gives access to the relay only
 package relayed
 
 import (
@@ -39,13 +39,13 @@ const (
 	maxLinks    = 1 << 20
 )
 
-// Relay is the relay of this user, for those who start, stop and ask it.
+// Relay is the relay of this user. Commands start, stop and query it through this type.
 type Relay struct {
-	daemon.Daemon        // its Dir is nil if nothing was ever paired here
+	daemon.Daemon        // its Dir is nil if no host was ever paired here
 	State         string // the state directory
 }
 
-// Open opens its files, which are made if create says so.
+// Open opens the relay's files. If create is true, it makes the missing ones.
 func Open(getenv func(string) string, create bool) (*Relay, error) {
 	path, source := project.StateDir(getenv)
 	if path == "" || !filepath.IsAbs(path) {
@@ -64,7 +64,7 @@ func Open(getenv func(string) string, create bool) (*Relay, error) {
 	return r, err
 }
 
-// Close closes its files.
+// Close closes the relay's files.
 func (r *Relay) Close() {
 	if r.Dir != nil {
 		r.Dir.Close()
@@ -80,16 +80,16 @@ func (r *Relay) Start(ctx context.Context, env []string) (pid int, started bool,
 		return 0, false, err
 	}
 	pid, err = r.Daemon.Start(ctx, "/", daemon.SafeEnv(env, Settings()), "relay", "run")
-	if runs, _ := r.PID(); err != nil && runs != 0 { // another process was first
+	if runs, _ := r.PID(); err != nil && runs != 0 { // another process has started it first
 		return runs, false, nil
 	}
 	return pid, err == nil, err
 }
 
-// ErrStopped says that the relay does not run since a person has stopped it.
+// ErrStopped reports that a person has stopped the relay.
 var ErrStopped = errors.New("the relay was stopped: c2c relay start lets mail go to other machines again")
 
-// Ensure is Start for those who only need the relay: it does nothing against a person's will. With an error mail waits.
+// Ensure is Start for callers that need the relay, but returns ErrStopped if a person has stopped it. After an error, mail waits.
 func (r *Relay) Ensure(ctx context.Context, env []string) error {
 	if runs, err := r.Runs(); err != nil || runs {
 		return err
@@ -101,8 +101,8 @@ func (r *Relay) Ensure(ctx context.Context, env []string) error {
 	return err
 }
 
-// Want has the relay look whether mail waits in a root that it has not open, and starts it before. Whoever has put mail into an
-// outbox calls it, unless the relay has that root open already.
+// Want makes the relay look for mail in roots that it has not open, and starts the relay if necessary. Call it after putting mail
+// into an outbox, unless the relay has that root open.
 func (r *Relay) Want(ctx context.Context, env []string) error {
 	f, err := r.Dir.OpenHandle(wantedFile, os.O_RDWR|os.O_CREATE)
 	if err != nil {
@@ -114,7 +114,7 @@ func (r *Relay) Want(ctx context.Context, env []string) error {
 	return r.Ensure(ctx, env)
 }
 
-// Stop ends the relay. It stays ended.
+// Stop ends the relay, and records that a person has stopped it.
 func (r *Relay) Stop(ctx context.Context) (ran bool, err error) {
 	if err := r.Dir.Replace(stoppedFile, []byte("by a person\n")); err != nil {
 		return false, err
@@ -122,10 +122,10 @@ func (r *Relay) Stop(ctx context.Context) (ran bool, err error) {
 	return r.Daemon.Stop(ctx)
 }
 
-// Hosts is the list of the paired hosts.
+// Hosts opens the list of the paired hosts.
 func (r *Relay) Hosts(now clock) *hosts.List { return hosts.Open(r.Dir, now) }
 
-// Links is what the relay that runs knows of the way to each host. Without one it is nothing.
+// Links gives the running relay's link to each host. If no relay runs, it gives nothing.
 func (r *Relay) Links() (all []ssh.Status, err error) {
 	if runs, err := r.Runs(); err != nil || !runs {
 		return nil, err
@@ -143,10 +143,10 @@ func (r *Relay) Links() (all []ssh.Status, err error) {
 	return all, nil
 }
 
-// maxSocketPath is less than the system takes for the name of a socket: 104 bytes on macOS.
+// maxSocketPath is below the system's limit for the path of a socket: 104 bytes on macOS.
 const maxSocketPath = 100
 
-// socket gives a short name of the relay's socket, good until release is called.
+// socket gives a short path of the relay's socket, valid until release is called.
 func (r *Relay) socket() (path string, release func(), err error) {
 	path = filepath.Join(r.Dir.Path(), socketFile)
 	if len(path) <= maxSocketPath {
@@ -162,7 +162,7 @@ func (r *Relay) socket() (path string, release func(), err error) {
 	return filepath.Join("/proc/self/fd", strconv.Itoa(int(dir.Fd())), socketFile), func() { dir.Close() }, nil
 }
 
-// listen takes links from ssh. The caller has the daemon's lock, so a socket that is there is a dead one's.
+// listen opens the socket for links from ssh. The caller holds the daemon's lock, so an existing socket is that of a dead process.
 func (r *Relay) listen() (net.Listener, error) {
 	if err := r.Dir.Remove(socketFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -176,11 +176,11 @@ func (r *Relay) listen() (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for other machines: %w", err)
 	}
-	l.(*net.UnixListener).SetUnlinkOnClose(false) // the name may be a short one
+	l.(*net.UnixListener).SetUnlinkOnClose(false) // the path may be a short one
 	return l, nil
 }
 
-// Stdio joins in and out to the relay, which it starts when it does not run: ssh runs this when another host comes.
+// Stdio joins in and out to the relay, and starts the relay if necessary. ssh runs it when another host connects.
 func (r *Relay) Stdio(ctx context.Context, env []string, in *os.File, out *os.File) error {
 	if err := r.Ensure(ctx, env); err != nil {
 		return err
@@ -197,7 +197,7 @@ func (r *Relay) Stdio(ctx context.Context, env []string, in *os.File, out *os.Fi
 	return ssh.Stdio(conn, in, out)
 }
 
-// touch makes sure that a file is there which is watched.
+// touch makes a file if it is missing, so that it can be watched.
 func touch(dir *atomicfile.Dir, name string) error {
 	l, err := filelock.Open(dir, name)
 	if err != nil {

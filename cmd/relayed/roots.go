@@ -23,33 +23,33 @@ import (
 	"c2c/sessions/registry"
 )
 
-// roots are those in which mail of other machines is sent or stored. It hands what a carrier brings to them.
+// roots holds the open roots, which exchange mail with other machines. It passes a carrier's packets to them.
 type roots struct {
 	h     *Host
 	relay relay.Switch
 
-	opening sync.Mutex // held while one is opened
+	opening sync.Mutex // held while a root is opened
 
 	mu   sync.Mutex
 	open map[string]*root // by the name of the project
 }
 
-// root is one that is open.
+// root is an open root.
 type root struct {
 	name, path string
-	absent     bool           // the project is not here, and its mail is refused
+	absent     bool           // this host does not have the project, and refuses its mail
 	b          *broker.Broker // nil for an absent one
 	close      func() error
 	relay      *relay.Relay
 	stop       func()
-	files      map[string]string // that are watched, by name
+	files      map[string]string // watched files, by name
 	arrived    *followed
-	said       string    // what the other hosts were last told of its sessions
-	looked     time.Time // when it was last looked which there are
-	mark       string    // how the files were then
+	said       string    // the last announced sessions
+	looked     time.Time // when the sessions were last listed
+	mark       string    // the state of the files at that time
 }
 
-// Packet is for a carrier. A root is opened when the first packet for its project comes.
+// Packet implements relay.Handler. It opens a root at the first packet for the root's project.
 func (r *roots) Packet(ctx context.Context, packet []byte) error {
 	name, kind, err := relay.Address(packet)
 	if err != nil {
@@ -71,11 +71,11 @@ func (r *roots) Packet(ctx context.Context, packet []byte) error {
 	return r.relay.Packet(ctx, packet)
 }
 
-// Link is for a carrier.
+// Link implements relay.Handler.
 func (r *roots) Link(peer string, up bool) { r.relay.Link(peer, up) }
 
-// look opens the roots in which mail waits for a host, has all that are open look at their outboxes, and gives the files that tell
-// of a change.
+// look opens the roots in which mail waits for a host, makes the relay look at the outboxes of all open roots, and gives the files
+// to watch for changes.
 func (r *roots) look(ctx context.Context, list []hosts.Host) (files []string) {
 	for _, here := range r.h.rootsHere() {
 		open := r.at(here.Name)
@@ -110,20 +110,20 @@ func (r *roots) look(ctx context.Context, list []hosts.Host) (files []string) {
 	return files
 }
 
-// watched adds a lock file, and makes it the first time: to do that again would look like a change of it.
+// watched adds a lock file to files, and makes it the first time only: making it again would look like a change.
 func (o *root) watched(files []string, name string) []string {
 	path, ok := o.files[name]
 	if !ok {
 		var err error
 		if path, err = o.b.Locks.Watchable(name); err != nil {
-			return files // c2c relay looks once a minute all the same
+			return files // c2c relay also looks once a minute
 		}
 		o.files[name] = path
 	}
 	return append(files, path)
 }
 
-// report tells other hosts what became of their messages, and gives the files that tell of more.
+// report sends other hosts the states of their messages, and gives the files to watch for more.
 func (o *root) report(ctx context.Context) (files []string) {
 	news, sids := o.arrived.look(ctx)
 	for peer, states := range news {
@@ -138,7 +138,7 @@ func (o *root) report(ctx context.Context) (files []string) {
 	return files
 }
 
-// mailWaits says whether a mailbox has mail, or had some until a moment ago.
+// mailWaits reports whether a mailbox has mail, or had some until a moment ago.
 func mailWaits(root, sid string) bool {
 	if info, err := os.Stat(filepath.Join(root, sid+".inbox.json")); err == nil && info.Size() > int64(len("[]\n")) {
 		return true
@@ -158,7 +158,7 @@ func (r *roots) at(name string) *root {
 	return r.open[name]
 }
 
-// get opens a root, and begins to relay for it.
+// get gives an open root. If necessary, it opens the root and begins to relay for it.
 func (r *roots) get(ctx context.Context, here project.Root) (*root, error) {
 	r.opening.Lock()
 	defer r.opening.Unlock()
@@ -200,7 +200,7 @@ func (r *roots) begin(open *root, dir *atomicfile.Dir, local relay.Post) error {
 	return r.relay.Add(one)
 }
 
-// end ends what begin has begun.
+// end undoes begin.
 func (r *roots) end(name string) {
 	r.mu.Lock()
 	open := r.open[name]
@@ -212,7 +212,7 @@ func (r *roots) end(name string) {
 	}
 }
 
-// closeAll ends all, and gives back what was leased.
+// closeAll ends the relays of all roots, which release their leases.
 func (r *roots) closeAll() {
 	r.mu.Lock()
 	names := slices.Collect(maps.Keys(r.open))
@@ -229,13 +229,13 @@ type post struct {
 	arrived *followed
 }
 
-// Deliver is that of relay.Post. The ids of messages keep those out that are stored already.
+// Deliver implements relay.Post. The mailbox recognizes stored messages by their ids.
 func (p *post) Deliver(ctx context.Context, peer, alias string, msgs []mail.Message, _ bool) (relay.Reason, error) {
 	sid, err := broker.Receive(ctx, p.b, alias, msgs)
 	switch {
 	case err == nil:
 		p.arrived.add(peer, sid, msgs)
-		p.h.changes.Recheck() // so that its mailbox is watched
+		p.h.changes.Recheck() // watch its mailbox, too
 	case errors.As(err, new(*sessions.UnknownAliasError)):
 		return relay.Unknown, nil
 	case errors.Is(err, inbox.ErrFull):
@@ -246,7 +246,7 @@ func (p *post) Deliver(ctx context.Context, peer, alias string, msgs []mail.Mess
 	return relay.Stored, err
 }
 
-// whyRefused says it to a sender.
+// whyRefused explains a reason to a sender.
 var whyRefused = map[relay.Reason]string{
 	relay.Unknown:   "no session there has this alias",
 	relay.Forbidden: "that host does not let this one write to it; its person may allow that with c2c relay allow",
@@ -257,7 +257,7 @@ var whyRefused = map[relay.Reason]string{
 	relay.NoProject: "that host has no such project",
 }
 
-// Refused is that of relay.Post.
+// Refused implements relay.Post.
 func (p *post) Refused(ctx context.Context, peer string, m mail.Message, why relay.Reason) error {
 	if !strings.Contains(m.To, "@") {
 		m.To += "@" + peer
@@ -267,7 +267,7 @@ func (p *post) Refused(ctx context.Context, peer string, m mail.Message, why rel
 		text = string(why)
 	}
 	err := broker.TellRefused(ctx, p.b, m, text)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, inbox.ErrFull) { // its sender is gone, or reads nothing: the others go on
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, inbox.ErrFull) { // the sender is gone, or does not read: go on with the others
 		p.h.Log.Warn("a sender is not told that its message was refused", "message_id", m.ID, "err", err)
 		return nil
 	}

@@ -17,7 +17,7 @@ import (
 	"c2c/relay/ssh"
 )
 
-// shown is a host as a list shows it.
+// shown is a host in the output of list.
 type shown struct {
 	Name        string    `json:"host"`
 	Carrier     string    `json:"carrier"`
@@ -68,7 +68,7 @@ func (c *call) list() error {
 	return w.Flush()
 }
 
-// status is whether the relay runs, and the way to each host.
+// status says whether the relay runs, and gives the link to each host.
 type status struct {
 	PID     int          `json:"pid,omitempty"` // 0: it does not run
 	Stopped bool         `json:"stopped,omitempty"`
@@ -144,7 +144,7 @@ func (st status) print(w io.Writer, now time.Time) {
 	}
 }
 
-// printUnit prints a unit for systemd that runs the relay.
+// printUnit prints a systemd unit that runs the relay.
 func (c *call) printUnit() error {
 	if strings.ContainsFunc(c.C2C+c.Getenv("XDG_STATE_HOME"), unicode.IsControl) {
 		return fmt.Errorf("%q cannot stand in a unit", c.C2C)

@@ -17,24 +17,24 @@ import (
 	"c2c/sessions"
 )
 
-// mostFollowed bounds the messages of other hosts that are followed in a root until they are read. Of older ones their hosts hear no
-// more.
+// mostFollowed bounds the messages of other hosts that a root follows until they are read. The relay reports no more states of
+// older ones.
 const mostFollowed = 2000
 
-// followed are the messages of other hosts that a root has stored since the relay runs, and that were not read when it last looked.
+// followed holds the messages of other hosts that a root has stored since the relay's start, and that were unread at the last look.
 type followed struct {
 	b *broker.Broker
 
 	mu    sync.Mutex
 	all   []*arrived
-	marks map[string]string // by session: how the files were by which a change shows
+	marks map[string]string // by session: the state of its files at the last look
 }
 
-// arrived is one such message.
+// arrived is one followed message.
 type arrived struct {
-	peer, sid string // whence, and in whose mailbox
+	peer, sid string // its host, and the session whose mailbox has it
 	from, id  string
-	state     string // that was told last; "" for none
+	state     string // the last reported one, or ""
 }
 
 func (f *followed) add(peer, sid string, msgs []mail.Message) {
@@ -49,7 +49,7 @@ func (f *followed) add(peer, sid string, msgs []mail.Message) {
 	delete(f.marks, sid)
 }
 
-// look gives what has become of messages since it was last asked, by host, and the sessions to be watched for more.
+// look gives the messages' changes of state since the last look, by host, and the sessions to watch for more.
 func (f *followed) look(ctx context.Context) (news map[string][]cache.State, sids []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -81,7 +81,7 @@ func (f *followed) look(ctx context.Context) (news map[string][]cache.State, sid
 	return news, sids
 }
 
-// localSession is what the sending host calls its session; "" if its name was too long to be kept.
+// localSession is the sending host's own id of the session, "" if it was too long to be kept.
 func localSession(peer, from string) string {
 	sid, _ := strings.CutPrefix(from, "r-"+peer+"-")
 	return sid
@@ -95,12 +95,12 @@ func (f *followed) stateOf(ctx context.Context, a *arrived) (st explain.MessageS
 	found, err := box.FindAll(ctx, a.id)
 	i := slices.IndexFunc(found, func(one inbox.Found) bool { return one.Message.FromSession == a.from })
 	if err != nil || i < 0 {
-		return st, err != nil // after an error it is looked for again
+		return st, err != nil // after an error, look again later
 	}
 	return explain.Status(f.b.Registry, a.id, a.sid, found[i]), true
 }
 
-// markOf is another text whenever one of some files is another one.
+// markOf is a text that changes whenever one of the files changes.
 func markOf(root string, names ...string) (mark string) {
 	for _, name := range names {
 		if info, err := os.Stat(filepath.Join(root, name)); err == nil {

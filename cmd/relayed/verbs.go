@@ -19,23 +19,23 @@ import (
 	"c2c/relay/hosts"
 )
 
-// Program is what the verbs read, write and know of their surroundings.
+// Program has the input, output and environment of the verbs.
 type Program struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
 	Environ        []string
 	Cwd            string
-	C2C            string // the program c2c beside this one
+	C2C            string // path of the c2c beside this program
 	Log            *slog.Logger
-	// Person fails unless a person types this; does says what only a person may do.
+	// Person returns an error unless a person has typed the command; does says what only a person may do.
 	Person func(ctx context.Context, does string) error
 }
 
-// ErrDown says that the relay does not run. The answer has told it already.
+// ErrDown reports that the relay does not run. The printed answer says so already.
 var ErrDown = errors.New("no relay runs")
 
-// mendHosts is what to do about files that cannot be read.
+// mendHosts is the hint for files that cannot be read.
 const mendHosts = "put it right (mode 0600), or move it away and pair each host anew"
 
 // call is one run of the verb.
@@ -43,12 +43,12 @@ type call struct {
 	Program
 	*cli.Flags
 	r                                *Relay
-	in                               *bufio.Reader // of what is typed
+	in                               *bufio.Reader // reads the typed lines
 	as, name, projects, aliases, ssh *string
 	print, yes, dry, unit, asJSON    *bool
 }
 
-// Run runs c2c relay. args are the words and options behind it.
+// Run runs c2c relay. args are the words and options after it.
 func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
 	if done, err := p.inside(ctx, args); done {
 		return err
@@ -80,10 +80,10 @@ func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
 	return err
 }
 
-// wordless are the verbs without a word behind them.
+// wordless are the verbs without arguments.
 var wordless = map[string]bool{"list": true, "status": true, "start": true, "stop": true, "restart": true, "run": true}
 
-// inside runs what no person types: ssh and c2c do.
+// inside runs the verbs that only ssh and c2c call.
 func (p Program) inside(ctx context.Context, args []string) (done bool, err error) {
 	if len(args) == 0 || args[0] != "--stdio" && args[0] != "exchange" && args[0] != "want" {
 		return false, nil
@@ -117,7 +117,7 @@ func (p Program) c2cd() string {
 	return filepath.Join(filepath.Dir(p.C2C), "c2cd")
 }
 
-// machineName is what this machine calls itself.
+// machineName is this machine's own name.
 func machineName() string {
 	name, _ := os.Hostname()
 	return cmp.Or(hosts.NameOf(name), "host")
@@ -189,7 +189,7 @@ func (c *call) stop(ctx context.Context) error {
 	return nil
 }
 
-// allowed are the lists that --projects and --aliases give; nil where an option is missing.
+// allowed gives the lists of --projects and --aliases; nil if an option is missing.
 func (c *call) allowed(ctx context.Context) (projects, aliases []string, err error) {
 	list := func(text string) (all []string) {
 		for _, word := range strings.Split(text, ",") {
@@ -216,7 +216,7 @@ func (c *call) allowed(ctx context.Context) (projects, aliases []string, err err
 	return projects, aliases, nil
 }
 
-// projectHere is the name of the project of this directory, by which other hosts know it.
+// projectHere is the name by which other hosts know this directory's project.
 func (c *call) projectHere() (string, error) {
 	path, _, err := project.FindRoot(c.Getenv, c.Cwd)
 	if err != nil {
@@ -258,7 +258,7 @@ func (c *call) allow(ctx context.Context, host string) error {
 	return nil
 }
 
-// none makes an empty list of a hyphen.
+// none turns a single hyphen into an empty list.
 func none(all []string) []string {
 	if len(all) == 1 && all[0] == "-" {
 		return []string{}
@@ -266,7 +266,7 @@ func none(all []string) []string {
 	return all
 }
 
-// reaches says it to a person.
+// reaches describes to a person what a host may reach.
 func reaches(projects, aliases []string) string {
 	if len(projects) == 0 || len(aliases) == 0 {
 		return "no session"
@@ -299,7 +299,7 @@ func (c *call) nameProject(ctx context.Context, name string) error {
 	return nil
 }
 
-// leave revokes or removes a host, and takes its key out of authorized_keys.
+// leave revokes or removes a host, and removes its key from authorized_keys.
 func (c *call) leave(ctx context.Context, remove bool, name string) error {
 	list := c.hosts()
 	h, err := list.ByName(name)
@@ -315,7 +315,7 @@ func (c *call) leave(ctx context.Context, remove bool, name string) error {
 		fmt.Fprintf(c.Stdout, "%s would be %s here, and its line taken out of %s\n", name, does, path)
 		return nil
 	}
-	if err := change(ctx, name); err != nil { // first: without a row nothing of it is taken
+	if err := change(ctx, name); err != nil { // first, because from then on the relay refuses the host
 		return err
 	}
 	was, err := Unauthorize(path, h.Key.ID())
@@ -335,7 +335,7 @@ func (c *call) leave(ctx context.Context, remove bool, name string) error {
 	return nil
 }
 
-// confirm asks the person once. The answer is yes only if it is typed.
+// confirm asks the person once. Only a typed yes means yes.
 func (c *call) confirm(question string) (bool, error) {
 	if *c.yes {
 		return true, nil
