@@ -60,7 +60,7 @@ var (
 // MayWrite reports whether the sender may write to an alias, ignoring case, and gives the list's spelling of it.
 func (s Sender) MayWrite(alias string) (to string, ok bool) {
 	if mail.CheckAlias(alias) != nil {
-		return "", false // lowering the case must not make an alias of other text
+		return "", false // some other characters equal an ASCII letter if case is ignored
 	}
 	i := slices.IndexFunc(s.To, func(to string) bool { return strings.EqualFold(to, alias) })
 	if i < 0 {

@@ -20,11 +20,11 @@ const maxPath = 4096
 // ErrProject reports that a request names a project that is no directory.
 var ErrProject = errors.New(ProjectHeader + " is to be the absolute path of a directory")
 
-// What has chosen a root.
+// The sources of a root, for by.
 const (
 	ByHeader    = "header"    // the request names a directory
 	ByProcess   = "process"   // the directory in which the client runs
-	ByDirectory = "directory" // that in which the daemon was started
+	ByDirectory = "directory" // the directory in which the daemon was started
 )
 
 // RootFor finds the root of a request and opens it. It uses the first of these that names a directory: the header, the working

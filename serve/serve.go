@@ -49,7 +49,7 @@ type Persons interface {
 
 // Limits bound what visitors can use. A zero field means the value in its comment.
 type Limits struct {
-	Connections int           // 512; if there are more, one without a key is closed first, and an idle one of this user last
+	Connections int           // 512; for one more, the server closes an old one: first those without a key, see connLimiter
 	Streams     int           // 256, an eighth for one sender outside; if full, the visitor with the most loses its oldest
 	OpenRoots   int           // 128 roots open
 	Header      time.Duration // 5 s for the header of a request

@@ -54,9 +54,9 @@ func (a *app) handOver() error {
 	return nil
 }
 
-// shellRoom is how many bytes of c2c's output a client's shell passes on to its model, and the least that one line counts;
-// 0 if no client's shell reads the output, or if it passes on everything. Claude Code's shell uses one file for standard
-// output and standard error. above is the client of the session in which this process runs.
+// shellRoom is how many bytes of c2c's output a client's shell passes on to its model; a shorter line counts as line bytes. It
+// is 0 if no client's shell reads the output, or if the shell passes on everything. Claude Code's shell uses one file for
+// standard output and standard error. above is the client of the session in which this process runs.
 func (a *app) shellRoom(above string) (room, line int) {
 	out, ok := a.stdout.(*answer).to.(*os.File)
 	if ok {

@@ -41,7 +41,7 @@ type Host struct {
 	Projects []string `json:"projects,omitempty"` // ids of the projects in which it may reach sessions, or Any
 	Aliases  []string `json:"aliases,omitempty"`  // aliases that it may reach, or Any
 	Added    float64  `json:"added"`
-	Revoked  float64  `json:"revoked,omitempty"` // time of Revoke; the relay refuses its mail since then
+	Revoked  float64  `json:"revoked,omitempty"` // time of Revoke; from then on the relay refuses its mail
 	Key      Public   `json:"key"`
 }
 
