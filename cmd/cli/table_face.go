@@ -4,13 +4,13 @@ package cli
 
 var face = []Verb{
 	{Name: "serve", C2cd: true, Args: "[verb]", First: "start stop restart run status rotate-token", Short: "the daemon for clients that speak HTTP",
-		Long: `Listens on 127.0.0.1 and ::1 alone, for programs of this user that show its
+		Long: `Listens on 127.0.0.1 and ::1 only, for programs of this user that show its
 token. One daemon serves all projects. A client names its directory in the
 header X-C2C-Project; else the directory of its process counts, if that is in a
 repository, or else the directory in which start was run.
 
   start, stop, restart   the daemon of this user
-  run                    the same, in front
+  run                    the daemon in the foreground
   status                 whether it runs and answers, and where; if not, exit 3
   rotate-token           make a new token, and end the logins of the page
 
@@ -20,28 +20,28 @@ Clients keep the URL, so only the first start takes another port by itself.
 		Options: []Option{
 			{Name: "unit", Short: "print a unit for systemd --user, and do nothing"},
 			{Name: "port", Value: "number", Short: "where it listens"},
-			{Name: "host", Value: "address", Short: "127.0.0.1, ::1 or localhost: it is always all of them"},
+			{Name: "host", Value: "address", Short: "127.0.0.1, ::1 or localhost: c2c always listens on all"},
 			asJSON,
 		},
 		Examples: []string{"c2c serve start"}},
-	{Name: "allow", C2cd: true, Args: "[id]", Short: "let a tool run that a session asks permission for",
-		Long: `Answers a permission dialog that a client with a channel has told c2c of (c2c
-start --channel). The dialog stays open in the client, too: the first answer
-counts. Without an id it shows what is open. If two sessions have the same id,
-name one: amber/abcde. Only a person can say it. "Sent" means that the session
-was told, not that the tool ran. A client may leave out the middle of a long
+	{Name: "allow", C2cd: true, Args: "[id]", Short: "allow a tool for which a session asks permission",
+		Long: `Answers a permission dialog of a client with a channel (c2c start --channel).
+The dialog stays open in the client, too: the first answer counts. Without an id
+it lists the open dialogs. If two sessions have the same id, name one:
+amber/abcde. Only a person may answer. "Sent" means that c2c has told the
+session, not that the tool ran. A client may leave out the middle of a long
 command: such a request says NOT SHOWN IN FULL, and takes --partial.
 
-An agent can open a terminal of its own. So the terminal has to be older than
-the session that asks, or a login (ssh).
+An agent can open a terminal of its own. So your terminal must be older than
+the asking session, or be a login (ssh).
 `,
 		Options: []Option{
-			{Name: "partial", Short: "also what is not shown in full"},
+			{Name: "partial", Short: "even if the request is not shown in full"},
 			asJSON,
 		},
 		Examples: []string{"c2c allow", "c2c allow abcde"}},
-	{Name: "deny", C2cd: true, Args: "[id]", Short: "refuse a tool that a session asks permission for",
-		Long:     "As allow, with the other answer: the tool does not run, and the session is told.\n",
+	{Name: "deny", C2cd: true, Args: "[id]", Short: "refuse a tool for which a session asks permission",
+		Long:     "Like allow, with the other answer: the tool does not run; c2c tells the session.\n",
 		Options:  []Option{asJSON},
 		Examples: []string{"c2c deny abcde"}},
 	{Name: "senders", C2cd: true, Args: "<verb> [name] [writer]", First: "allow deny list pair", Short: "let programs and people write here from outside",
@@ -56,7 +56,7 @@ X-Sender; a new one gets a code to tell you. Only a person lets others in.
   pair CODE               let a new writer of a bridge in
 `,
 		Options: []Option{
-			{Name: "to", Value: "aliases", Takes: "alias", Short: "to whom it may write, with commas; the first is the usual one"},
+			{Name: "to", Value: "aliases", Takes: "alias", Short: "aliases it may write to, with commas; the first is the default"},
 			{Name: "verdicts", Short: "it may also answer permission requests of these sessions"},
 			{Name: "bridge", Short: "many people write through it"},
 			{Name: "github", Short: "it signs as GitHub does"},
@@ -95,10 +95,10 @@ here, and arrives in its order, once.
                      same name on the other machine is the same
   start, stop, restart   the relay of this user; it starts by itself when there
                      is something to carry, unless it was stopped
-  run                the same, in front
+  run                the relay in the foreground
 
-Whoever is paired can do no more than write to the sessions that it may reach.
-Its key of ssh opens "c2cd relay --stdio" there, and nothing else.
+A paired machine can only write to the sessions that it may reach. Its ssh key
+runs "c2cd relay --stdio" there, and nothing else.
 `,
 		Options: []Option{
 			{Name: "as", Value: "name", Short: "add, pair: what the other machine is called here"},

@@ -13,7 +13,7 @@ asking you; --ask leaves that out. For any other client, --print mcp prints what
 its configuration needs. With --http a client has the tools through c2c serve.
 `,
 		Options: []Option{
-			{Name: "ask", Short: "have it ask before its model calls a tool of c2c"},
+			{Name: "ask", Short: "the client asks before its model calls c2c's tools"},
 			{Name: "project", Short: "for this project alone, if the client can"},
 			{Name: "install-global-plugin", Short: "with --project: the plugin is for all"},
 			{Name: "http", Short: "through the HTTP daemon: cursor"},
@@ -23,7 +23,7 @@ its configuration needs. With --http a client has the tools through c2c serve.
 			dryRun,
 		},
 		Examples: []string{"c2c install --dry-run {client}"}},
-	{Name: "uninstall", C2cd: true, Args: "[client]", First: "client", Short: "take the changes of install back",
+	{Name: "uninstall", C2cd: true, Args: "[client]", First: "client", Short: "undo the changes of install",
 		Long: `Takes out of the client's configuration what c2c install has put there, also in
 other projects. Mail stays, and a session that still runs gets none. Without a
 client: every one that it knows, which are
@@ -56,7 +56,7 @@ next prompt, once.
 var inside = []Verb{
 	{Name: "hook", Short: "answer a client's hook event on stdin",
 		Options:  []Option{{Name: "client", Value: "client", Default: "", Takes: "client", Short: "whose hook it is, if not {client}'s"}},
-		Exit:     "0; 2 has the client read standard error",
+		Exit:     "0; 2 makes the client read standard error",
 		Examples: []string{"c2c hook --client {client} < event.json"}},
 	{Name: "mcp", C2cd: true, Short: "the MCP server that a client starts",
 		Long: `On standard input and output, until the input ends. Clients start it; c2c
@@ -68,10 +68,10 @@ install tells them how.
 		Long:     "On standard input and output, until the input ends. The plugin starts it.\n",
 		Options:  []Option{{Name: "process", Value: "id", Short: "the client's process; without it, the parent's"}},
 		Examples: []string{"c2c plugin {client} < lines.jsonl"}},
-	{Name: "keep", C2cd: true, Args: "<directory>", First: "file", Short: "act on what is due in a root, once",
-		Long: `c2c runs it when something may be due in its root and nothing that stays looks
-after it: an MCP server, c2c watch, c2c serve. It tells senders of mail that is
-not read or answered in time, and ends quickly.
+	{Name: "keep", C2cd: true, Args: "<directory>", First: "file", Short: "act on due deadlines of a root, once",
+		Long: `c2c runs it when a deadline may be due and no lasting process (an MCP server,
+c2c watch, c2c serve) acts on it. It tells senders which mail was not read or
+answered in time, and ends quickly.
 `,
 		Examples: []string{"c2c keep \"$C2C_MCP_BROKER_ROOT\""}},
 	{Name: "wake", C2cd: true, Args: "<verb>", First: "start stop restart run status attach detach", Short: "wake sessions from outside: a daemon, tmux, screen",
@@ -81,7 +81,7 @@ A session's own MCP server has priority. While a session works it needs no
 daemon.
 
   start, stop, restart   the daemon of this root
-  run                    the same, in front
+  run                    the daemon in the foreground
   status                 whether it runs (if not, exit 3), and the sessions that
                          are attached or woken by their client's daemon, each
                          with its last ring; c2c list shows all sessions
@@ -96,13 +96,13 @@ daemon.
 	{Name: "wire-daemon", C2cd: true, Args: "<verb> [-- command of the agent]", First: "start stop restart run status list", Short: "carry mail to an agent that speaks Wire",
 		Long: `Carries the mail of a session to an agent that speaks the Wire protocol: the
 older client of Python, "{wire}". The npm client of that name does not
-speak it. The agent is tried at the start, and started in this directory when
-there is mail. Mail waits until its model has answered; what fails is tried
-again, later and later. It was tested against the agent's documentation and its
-npm client, not with the agent.
+speak it. c2c tries the agent at the start, and starts it in this directory when
+there is mail. Mail waits until its model has answered; after an error c2c tries
+again, after longer and longer pauses. It was tested against the agent's
+documentation and its npm client, not with the agent.
 
   start, stop, restart   the daemon of the session --alias
-  run                    the same, in front; with --once until the mail is read
+  run                    the same, in the foreground; --once: until all is read
   status                 what it and its agent do; if it does not run, exit 3
   list                   all of this root
 `,
@@ -110,7 +110,7 @@ npm client, not with the agent.
 			{Name: "alias", Value: "name", Takes: "alias", Short: "the session's name, the same mailbox each time"},
 			{Name: "approve", Short: "approve what the agent asks for; else it is rejected"},
 			{Name: "pidfile", Value: "file", Takes: "file", Short: "start, run: write the process id to this new file, too"},
-			{Name: "once", Short: "run: give it what waits, and end"},
+			{Name: "once", Short: "run: deliver the waiting mail, and end"},
 			asJSON,
 		},
 		Examples: []string{"c2c wire-daemon start --alias amber"}},
