@@ -191,9 +191,9 @@ func (e hookEditor) report(entries [][]hookFound, t target, o Options) (found []
 			_, err := child.LookPath(firstWord(hookLine(entry.command)), o.Getenv)
 			switch wrong = ""; {
 			case k > 0:
-				wrong = "more than one entry, mail is looked for twice"
+				wrong = "more than one entry, so c2c looks for mail twice"
 			case entry.legacy:
-				wrong = "the entry is that of another c2c"
+				wrong = "the entry belongs to another c2c"
 			case err != nil:
 				wrong = err.Error()
 			}

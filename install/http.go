@@ -52,11 +52,11 @@ func isDaemon(s string) bool {
 // inspectHTTP checks that an entry names the daemon. key is the entry's Authorization, "" if the file does not have it.
 func (t target) inspectHTTP(at, key string, f *file, daemon *HTTP) doctor.Finding {
 	again := "c2c install " + t.client + " --http puts it right"
-	stdio := "c2c install " + t.client + " --http, which takes stdio then"
+	stdio := "c2c install " + t.client + " --http, which then sets up stdio"
 	private := again
 	if !t.overDaemon {
 		again = "put the one that c2c serve status names there"
-		stdio = "take the entry out there, and c2c install " + t.client + " takes stdio"
+		stdio = "take the entry out there, and c2c install " + t.client + " sets up stdio"
 		private = "chmod 600 " + t.path
 	}
 	wrong := func(detail string) doctor.Finding { return problem(t.client, partServer, t.path, detail) }

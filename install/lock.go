@@ -44,7 +44,7 @@ func (p *Plan) lock() (unlock func(), err error) {
 		}
 	}
 	removeDirs(p.made)
-	return nil, fmt.Errorf("lock %s: another c2c install or uninstall has it", filepath.Clean(p.stateDir))
+	return nil, fmt.Errorf("lock %s: another c2c install or uninstall holds it", filepath.Clean(p.stateDir))
 }
 
 // isLocked reports whether another install or uninstall holds the lock.

@@ -77,7 +77,7 @@ func (e tomlEditor) check(path string, data []byte) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !d.isOurTable():
-		return nil, fmt.Errorf("parse %s: our table would not be understood; write mcp_servers as tables, then run again", path)
+		return nil, fmt.Errorf("parse %s: our table would be invalid there; write mcp_servers as tables, then run again", path)
 	}
 	return data, nil
 }

@@ -85,7 +85,7 @@ func (e tomlHooks) add(path string, data []byte) ([]byte, error) {
 		out = confedit.AppendTable(out, strings.ReplaceAll(table, "\n", confedit.LineEnd(data)))
 	}
 	if _, ours, err = e.tables(path, out); err == nil && len(ours) != len(e.events) {
-		err = fmt.Errorf("parse %s: our tables would not be understood", path)
+		err = fmt.Errorf("parse %s: our tables would be invalid there", path)
 	}
 	if err != nil {
 		return nil, err

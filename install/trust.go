@@ -57,7 +57,7 @@ func inbound(client, path string, set *hujson.Value) []doctor.Finding {
 	detail := ""
 	switch confedit.Text(set) {
 	case "refuse":
-		detail = "crossSessionInbound is refuse, so mail wakes nobody: the next prompt or tool call brings it; take that out there"
+		detail = "crossSessionInbound is refuse, so mail wakes no model: the next prompt or tool call brings it; take that out there"
 	case "hold":
 		detail = "crossSessionInbound is hold, so mail wakes its model only when its person has accepted that; take that out there"
 	default:

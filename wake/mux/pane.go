@@ -48,7 +48,7 @@ func Here(getenv func(string) string) (Pane, error) {
 	var p Pane
 	switch {
 	case tmux != "" && sty != "":
-		return Pane{}, errors.New("tmux and screen run one in the other here: unset TMUX or STY")
+		return Pane{}, errors.New("tmux and screen are nested here: unset TMUX or STY")
 	case tmux != "": // <socket>,<pid>,<session>, and the socket may have commas
 		socket := tmux
 		for range 2 {
@@ -61,7 +61,7 @@ func Here(getenv func(string) string) (Pane, error) {
 		return Pane{}, errors.New("neither TMUX nor STY is set: run this inside tmux or screen")
 	}
 	if err := p.valid(); err != nil {
-		return Pane{}, fmt.Errorf("the pane that the environment tells, %.200q: %w", p.String(), err)
+		return Pane{}, fmt.Errorf("the pane that the environment names, %.200q: %w", p.String(), err)
 	}
 	return p, nil
 }

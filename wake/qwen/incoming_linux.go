@@ -68,7 +68,7 @@ func (d *incoming) read(conn *net.UnixConn, lines []byte) (s wake.Sent, err erro
 		return s, err
 	}
 	if auth.Type != "auth" || subtle.ConstantTimeCompare([]byte(auth.Token), []byte(d.to.token)) != 1 {
-		return s, errors.New("it has not the token")
+		return s, errors.New("it does not have the token")
 	}
 	if f.MsgV > 1 || f.Type != "user" || f.ToSessionID != d.to.id || f.Message.Role != "user" || f.Message.Content == "" {
 		return s, errors.New("it is no message to this name")

@@ -56,10 +56,10 @@ func Same(draft, text string) bool { return squeeze(draft) == squeeze(text) }
 func squeeze(s string) string { return strings.Join(strings.Fields(s), "") }
 
 var (
-	errNoPrompt = errors.New("no prompt that is known stands where the cursor is")
+	errNoPrompt = errors.New("no known prompt is at the cursor")
 	errTurn     = errors.New("a turn runs")
 	errMenu     = errors.New("a menu or a dialog is open")
-	errQueue    = errors.New("what its person has sent waits for the end of the turn")
+	errQueue    = errors.New("what its person has sent still waits for the end of the turn")
 )
 
 // running is the text that clients show next to the prompt during a turn.

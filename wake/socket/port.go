@@ -26,12 +26,12 @@ func ourPort(table []byte, port, uid int) error {
 			continue
 		}
 		if s.UID != uid {
-			return fmt.Errorf("%w: another user listens at port %d", wake.ErrUnreachable, port)
+			return fmt.Errorf("%w: another user listens on port %d", wake.ErrUnreachable, port)
 		}
 		ours = true
 	}
 	if !ours {
-		return fmt.Errorf("%w: nobody listens at port %d", wake.ErrUnreachable, port)
+		return fmt.Errorf("%w: no process listens on port %d", wake.ErrUnreachable, port)
 	}
 	return nil
 }
