@@ -19,8 +19,8 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 		j = &journal{} // InspectJournal reports the error
 	}
 	var servers, others []doctor.Finding
-	var server *target   // the file that install would put the server into, or the last that may have it
-	var missing []target // other files without a part of ours, of the scope that install would put it into
+	var server *target   // the file into which install would put the server; without such a file, the last that may have it
+	var missing []target // other files of install's scope that lack our part
 	for _, t := range slices.Backward(targets) {
 		p, err := t.find()
 		found := p.findings(t, o)

@@ -54,7 +54,7 @@ func (e scriptEditor) find(f *file) (part, error) {
 // runs returns a script of ours with the path of c2c written into it.
 func runs(script []byte, binary string) []byte { return constant(script, "c2c", binary) }
 
-// constant returns a script of ours in which the constant name, whose value is its own name, gets value.
+// constant returns a script of ours with another value for one constant. In the script the constant's value is its own name.
 func constant(script []byte, name, value string) []byte {
 	text, _ := json.Marshal(value)
 	return bytes.Replace(script, fmt.Appendf(nil, "const %s = %q", name, name), fmt.Appendf(nil, "const %s = %s", name, text), 1)

@@ -65,7 +65,7 @@ func (r result) above() bool { return r.aim > 0 && r.ratios.low > r.aim }
 
 func (r result) slower() bool { return r.before.low > slowdown }
 
-// clear reports whether more rounds would not change the verdict.
+// clear reports whether the verdict is final: more rounds would not change it.
 func (r result) clear() bool {
 	sure := func(s spread, aim float64) bool { return aim == 0 || s.mid == 0 || s.low > aim || s.high < aim }
 	return sure(r.ratios, r.aim) && sure(r.before, slowdown)

@@ -19,7 +19,7 @@ func (b *bench) report(results []result) string {
 			cpu, _, _ = strings.Cut(rest, "\n")
 		}
 	}
-	load, _ := os.ReadFile("/proc/loadavg") // above the number of processors the figures say little
+	load, _ := os.ReadFile("/proc/loadavg") // a load above the number of processors spoils the figures
 	fmt.Fprintf(&page, "Written by `make bench` on %s: %d x %s, %s, %s, load %.14s.\n\n", time.Now().UTC().Format(time.DateOnly), runtime.NumCPU(),
 		cpu, runtime.GOOS, runtime.Version(), load)
 	page.WriteString(`Each row has mail of its own, and is measured in turn with its limit. The ratio is that of the lower quartiles; ± is

@@ -42,9 +42,9 @@ func (l *Lab) GeminiTUI(model *Model, args ...string) *Proc {
 		args = append([]string{"--yolo"}, args...)
 	}
 	p := l.tui(Gemini, l.GeminiEnv(model), []string{"Type your message"}, args...)
-	// 0.61.0 takes an Enter 30 ms after a letter, or 40 ms after a paste, for a part of the text. It may also draw a
-	// text before an Enter can send it: then the Enter submits the older text and drops the rest. The screen does not
-	// show when that is over, so this is the only place with a time.
+	// 0.61.0 takes an Enter 30 ms after a letter, or 40 ms after a paste, for a part of the text. An Enter that comes too
+	// early after the text is drawn submits only an older part of it, and drops the rest. The screen does not show when
+	// Enter is safe, so this is the only place with a time.
 	p.TypeSlowly()
 	return p
 }

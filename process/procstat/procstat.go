@@ -54,7 +54,7 @@ func ReadFile(path string) ([]byte, error) {
 	return data[:n], nil
 }
 
-// hasThreads reports whether a process whose first thread has ended has other threads. It has for a moment, when another
+// hasThreads reports whether a process whose first thread has ended has other threads. That is so for a moment when another
 // thread calls execve, as in Go programs.
 func hasThreads(pid int) bool {
 	dir, err := os.Open(fmt.Sprintf("/proc/%d/task", pid))

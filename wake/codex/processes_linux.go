@@ -36,8 +36,8 @@ func resolved(path string) string {
 }
 
 // processOf reads the open files of a process of this user. Each process of Codex has a lock below tmp open as long as it runs;
-// it closes a database that it has not used for ten minutes (0.169.0). A thread's lock file counts only in home, because c2c
-// runs a program because of it.
+// it closes a database that it has not used for ten minutes (0.169.0). c2c runs the program that has a thread's lock file open,
+// so such a file counts only in home.
 func processOf(pid int, home string) process {
 	p := process{pid: pid, threads: map[string]time.Time{}}
 	locks := resolved(filepath.Join(home, client.CodexLocks))

@@ -23,7 +23,7 @@ import (
 //   - Whether the client asked for bracketed paste. mux sends the brackets anyway.
 //   - Prompts and lists of screen itself over the window: they get what mux types. Then the line does not
 //     appear in the prompt, so mux does not press Enter.
-//   - When a person pressed keys, only when the client read some; nor keys for screen itself.
+//   - When a person pressed keys: mux sees only when the client read some, and never keys for screen itself.
 //   - Renumbered windows: the number is the one with which the window began.
 //
 // A person who is attached to the session sees screen's answers in the message line for a moment.
