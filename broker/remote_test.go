@@ -11,6 +11,7 @@ import (
 	"c2c/broker/explain"
 	"c2c/broker/loops"
 	"c2c/broker/moves"
+	"c2c/broker/owed"
 	"c2c/inbox/mail"
 	"c2c/relay/cache"
 	"c2c/sessions"
@@ -223,4 +224,39 @@ func TestHostsAreListedWithWhatWaitsForThem(t *testing.T) {
 	if err != nil || len(all) != 2 || all[0].Name != "devbox" || len(all[0].Sessions) != 1 || all[0].Linked || all[1].Waiting != 1 {
 		t.Errorf("%+v %v", all, err)
 	}
+}
+
+func TestAnAnswerOwedByAnotherMachineIsNotSaidToBeRead(t *testing.T) {
+	w, birch := paired(t)
+	if _, err := w.Send(t.Context(), birch, mail.Message{To: "amber@devbox", Content: "green?", Kind: "question", AnswerBy: mail.Seconds(w.clock.Add(time.Hour))}); err != nil {
+		t.Fatal(err)
+	}
+	if o := w.owesOne(birch); o.To != "amber@devbox" || !strings.Contains(o.Why, "devbox was not reached yet") || strings.Contains(o.Do, "sweep") {
+		t.Errorf("before it is there: %+v", o)
+	}
+	w.relayed()
+	if o := w.owesOne(birch); !o.ObservedAt.IsZero() || strings.Contains(o.Why, "read at") || !strings.Contains(o.Why, "devbox has not told that anybody has read it") {
+		t.Errorf("stored there: %+v", o)
+	}
+	if st, err := owed.ReadStats(t.Context(), w.Registry); err != nil || st.Total.Observed != 0 {
+		t.Errorf("%+v %v", st, err)
+	}
+	read := cache.State{ID: w.owesOne(birch).ID, What: sessions.Read, By: "hook", At: mail.Seconds(w.clock)}
+	if err := cache.AddStates(w.Dir(), "devbox", []cache.State{read}); err != nil {
+		t.Fatal(err)
+	}
+	if o := w.owesOne(birch); o.ObservedAt.IsZero() || !strings.Contains(o.Why, "read there at") || !strings.HasSuffix(o.Why, " and not answered") {
+		t.Errorf("read there: %+v", o)
+	}
+}
+
+func TestNobodyIsTheAuthorOfMailFromAnotherMachine(t *testing.T) {
+	w, birch := paired(t)
+	w.register("evil", callers.Caller{Explicit: "r-devbox-s9", PID: w.pid(20), Client: "gem"})
+	asked := w.comes(birch, mail.Message{Kind: "question", Content: "green?"})
+	r, err := w.Reply(t.Context(), birch, asked, mail.Message{Content: "yes"})
+	if err != nil || r.To != "amber@devbox" {
+		t.Errorf("%+v %v", r, err)
+	}
+	w.wantMail("host-devbox", "yes")
 }

@@ -56,11 +56,11 @@ type lastAuthors struct {
 // Of returns the row of the sender: the session that chose the id; else the one that had the alias then and has another one now;
 // else the one that has the alias, unless it chose that later, as it may after a takeover. nil: none.
 func (a Authors) Of(m mail.Message) registry.Row {
+	if r := RemoteRow(m.From); r != nil && len(Holders(a.Rows, m.From)) == 0 {
+		return r // before the session: one here may have the id by which the relay calls that of the other machine
+	}
 	if i := registry.FindSID(a.Rows, m.FromSession); m.FromSession != "" && i >= 0 {
 		return a.Rows[i]
-	}
-	if r := RemoteRow(m.From); r != nil && len(Holders(a.Rows, m.From)) == 0 {
-		return r
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -197,6 +197,10 @@ func (v view) tellWhyOne(o *Obligation, found []inbox.Found) {
 		return
 	}
 	f := found[i]
+	if sessions.IsHostID(o.SessionID) {
+		v.tellWhyRemote(o, f)
+		return
+	}
 	if f.Where == inbox.Read {
 		o.ObservedAt = f.At.UTC()
 		o.Why = "read at " + format.Clock(f.At, now) + " and not answered"
@@ -221,4 +225,20 @@ func (v view) tellWhyOne(o *Obligation, found []inbox.Found) {
 	}
 	tellWhy(v.reg, &st, f.Message, s)
 	o.Why, o.Do = strings.TrimPrefix("not read yet; "+st.Why, "; "), st.Do
+}
+
+// tellWhyRemote is tellWhyOne for an answer that a session of another machine owes. That its outbox has let the message go says
+// only that it is stored there.
+func (v view) tellWhyRemote(o *Obligation, f inbox.Found) {
+	st := Status(v.reg, o.ID, o.SessionID, f)
+	tellRemote(v.reg, &st)
+	switch st.State {
+	case sessions.Read:
+		o.ObservedAt = st.At
+		o.Why = st.Way[len(st.Way)-1] + " and not answered"
+	case sessions.Handed:
+		o.Why = st.Way[len(st.Way)-1]
+	default:
+		o.Why, o.Do = "not read yet; "+st.Why, st.Do
+	}
 }
