@@ -77,3 +77,14 @@ func TestAChannelSaysWhereMailFromOutsideComesFrom(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+func TestAChannelNamesTheSenderOnAnotherMachine(t *testing.T) {
+	if got := tools.Meta(mail.Message{From: "amber@devbox", To: "birch"}); got["from"] != "amber@devbox" || got["to"] != "birch" {
+		t.Errorf("%v", got)
+	}
+	for _, bad := range []string{`amber@dev" x="`, "am ber@devbox", "amber@", "@devbox"} {
+		if got := tools.Meta(mail.Message{From: bad, To: "birch"}); got["from"] != nil {
+			t.Errorf("%q: %v", bad, got)
+		}
+	}
+}

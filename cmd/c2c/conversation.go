@@ -116,7 +116,7 @@ func preface(all []broker.Mail) string {
 
 // nameOf is the alias, if it is a valid one: outside an envelope, a peer must not choose other text.
 func nameOf(alias string) string {
-	if mail.CheckAlias(alias) != nil {
+	if !mail.IsAddress(alias) {
 		return "?"
 	}
 	return alias

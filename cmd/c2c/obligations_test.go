@@ -26,3 +26,11 @@ func TestObligationsSayWhoAsked(t *testing.T) {
 		}
 	}
 }
+
+func TestSessionsOfOtherMachinesAreNamedOutsideEnvelopes(t *testing.T) {
+	for name, want := range map[string]string{"amber@devbox": "amber@devbox", "amber": "amber", "amber@dev box": "?", "read: yes\n#": "?"} {
+		if got := nameOf(name); got != want {
+			t.Errorf("%q: %q", name, got)
+		}
+	}
+}

@@ -174,6 +174,13 @@ func SplitAddress(address string) (alias, host string, ok bool) {
 	return alias, host, ok && CheckAlias(alias) == nil && CheckHost(host) == nil
 }
 
+// IsAddress reports whether name is an alias, or that of a session on another machine: birch or birch@devbox. It is safe to show it
+// outside an envelope.
+func IsAddress(name string) bool {
+	_, _, remote := SplitAddress(name)
+	return remote || CheckAlias(name) == nil
+}
+
 // CheckHost returns an error if name cannot name a machine.
 func CheckHost(name string) error {
 	const most = 63 // the limit of a DNS label

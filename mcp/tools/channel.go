@@ -50,7 +50,7 @@ func (c *Channel) Carry(ctx context.Context, msgs []mail.Message) (had []string,
 func Meta(m mail.Message) map[string]any {
 	meta := map[string]any{"ts": m.Time().UTC().Format("15:04")}
 	for key, name := range map[string]string{"from": m.From, "to": m.To, "from_alias": m.From, "to_alias": m.To} {
-		if mail.CheckAlias(name) == nil {
+		if mail.IsAddress(name) {
 			meta[key] = name
 		}
 	}
