@@ -387,6 +387,12 @@ func (v *View) step(sid string, s inbox.Step) {
 		}
 		v.event(stored)
 	}
+	if sessions.IsHostID(sid) { // what the relay does with an outbox says nothing of the receiver, who is on another machine
+		if s.What == inbox.Read || s.What == inbox.Gone {
+			v.forget(s.Fingerprint)
+		}
+		return
+	}
 	switch s.What {
 	case inbox.Read:
 		e = v.read(e, s.At)

@@ -153,6 +153,39 @@ func TestTheWayOfAMessageIsTold(t *testing.T) {
 	w.want("read birch m-1", "drained birch")
 }
 
+// That the relay takes a message, and that the other machine has stored it, is not that anybody has read it.
+func TestMailForAnotherMachineIsNotToldAsRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	amber, birch := w.session("amber"), w.session("birch")
+	w.watch(0)
+	outbox := sessions.Session{ID: "host-devbox"}
+	box, err := w.b.Mailbox(outbox.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := box.Deliver(t.Context(), mail.Message{From: "birch", FromSession: birch.ID, To: "amber@devbox", ID: "m-1", Content: "hi"}); err != nil {
+		t.Fatal(err)
+	}
+	w.want("stored  m-1")
+	w.drain(outbox)
+	w.send(amber, "birch", "m-2")
+	w.drain(birch)
+	for {
+		for len(w.queue) == 0 {
+			w.next()
+		}
+		e := w.queue[0]
+		w.queue = w.queue[1:]
+		if e.SessionID == outbox.ID && e.What != Drained {
+			t.Errorf("%s of %s", e.What, e.Message.ID)
+		}
+		if e.What == Read && e.Message.ID == "m-2" {
+			return
+		}
+	}
+}
+
 // Messages that nobody could see in time are told from the archive, in the order of each sender.
 func TestEachMessageIsToldOnceInTheOrderOfItsSender(t *testing.T) {
 	t.Parallel()
