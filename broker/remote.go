@@ -96,7 +96,7 @@ func (b *Broker) wantRelay(ctx context.Context, r *Receipt) {
 	_, r.Host, _ = strings.Cut(r.To, "@")
 	host, err := cache.Get(b.Dir(), r.Host)
 	if err != nil {
-		b.Log.Warn("what is known of a host cannot be read", "host", r.Host, "err", err)
+		b.Log.Warn("facts about a host cannot be read", "host", r.Host, "err", err)
 	}
 	if !r.Held {
 		if r.Note = explain.Host(host, b.Now()); !host.Linked {

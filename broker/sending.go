@@ -82,7 +82,7 @@ func (s *sending) follow(ctx context.Context, held bool) {
 	m := s.message
 	s.b.Events.Record(ctx, eventlog.EventSent, "from_alias", s.from.Alias, "to_alias", s.to.Alias(), "message_id", m.ID)
 	if err := owed.AddFor(ctx, s.b.Registry, s.reader, m, s.again); err != nil {
-		s.b.Log.Warn("nobody will be told when there is no answer", "message_id", m.ID, "err", err)
+		s.b.Log.Warn("the sender will get no notice if there is no answer", "message_id", m.ID, "err", err)
 	}
 	if err := owed.RecordAnswer(ctx, s.b.Registry, s.from.ID, s.to, m); err != nil {
 		s.b.Log.Warn("an answer is not recorded", "message_id", m.ID, "err", err)

@@ -160,7 +160,7 @@ func (b *Broker) owed(ctx context.Context, m mail.Message, st explain.MessageSta
 		st.Told, err = notice.ToldOf(ctx, b.Registry, rows, m)
 	}
 	if err != nil {
-		b.Log.Warn("what the sender was told is not known", "message_id", m.ID, "err", err)
+		b.Log.Warn("notices to the sender could not be read", "message_id", m.ID, "err", err)
 	}
 	return st
 }

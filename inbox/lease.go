@@ -105,7 +105,7 @@ func (l *Lease) takeFile(ctx context.Context, mf *mailFile, as mailFile) (err er
 	free, err := l.box.load(mf, true)
 	switch {
 	case errors.Is(err, errForeign):
-		l.box.log.Warn("a file in the mailbox is passed over", "session", l.box.sid, "err", err)
+		l.box.log.Warn("a file in the mailbox was skipped", "session", l.box.sid, "err", err)
 		return nil
 	case errors.Is(err, fs.ErrNotExist): // acknowledged just now
 		return nil

@@ -76,6 +76,6 @@ func (r *row) inLease(f func(*atomicfile.Dir) error) error {
 // (10 ms of its time in a root of 300 sessions).
 func (r *row) notify() {
 	if err := r.root.Touch(r.LockName(), r.now()); err != nil {
-		r.log.Warn("new mail does not show in the lock file's time", "session", r.sid, "err", err)
+		r.log.Warn("the lock file's time could not be changed", "session", r.sid, "err", err)
 	}
 }

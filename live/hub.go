@@ -67,7 +67,7 @@ func NewHub(cfg Config) *Hub {
 	return &Hub{cfg: cfg, epoch: rand.Text(), wanted: make(chan struct{}), turn: make(chan struct{}), mails: NewMails(hubMails, hubContent)}
 }
 
-var errEnded = errors.New("nobody looks at the root any more")
+var errEnded = errors.New("the view of the root has ended")
 
 // Run looks at the root until ctx ends, or until the root is replaced, which returns ErrReplaced. If it panics, all calls return an
 // error until it is run again.

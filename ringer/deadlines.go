@@ -29,7 +29,7 @@ func (r *Ringer) checkDeadlines(ctx context.Context, b *broker.Broker, changes *
 		defer close(done)
 		survive.Loop(ctx, r.Log, "look after what messages are owed", func() {
 			if err := r.checkWhenLocked(ctx, b, changes); err != nil && ctx.Err() == nil {
-				r.Log.Warn("nobody here looks after what messages are owed", "err", err)
+				r.Log.Warn("this process cannot check deadlines", "err", err)
 			}
 		})
 	}()
@@ -57,7 +57,7 @@ func look(ctx context.Context, b *broker.Broker, changes *watch.Changes, log *sl
 		}
 		wait, err = checker.Look(ctx)
 		if err != nil && ctx.Err() == nil { // try again: the registry may become readable
-			log.Debug("what messages are owed is looked after later", "err", err)
+			log.Debug("deadlines are checked later", "err", err)
 			wait, err = 0, nil
 		}
 		return checker.Files(), wait, err

@@ -33,7 +33,7 @@ func (r *Ringer) names(b *broker.Broker) *names {
 		n.peers = r.Scope.client.Peers(r.Getenv, func(ctx context.Context, m wake.Sent) error {
 			err := store(ctx, b, r.Scope.client.Name, m)
 			if err != nil {
-				r.Log.Warn("what the client's own tool has sent is refused", "process", m.Process, "err", err)
+				r.Log.Warn("a message of the client's own tool is refused", "process", m.Process, "err", err)
 			}
 			return err
 		})

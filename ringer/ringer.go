@@ -70,7 +70,7 @@ func (r *Ringer) run(ctx context.Context, what string, do func(context.Context) 
 		if err := survive.Call(r.Log, what, func() error { return do(ctx) }); err == nil || errors.Is(err, errRootGone) {
 			wait = rootLook
 		} else {
-			r.Log.Debug("nothing can be done for the root yet", "work", what, "err", err)
+			r.Log.Debug("the root is not ready yet", "work", what, "err", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -236,7 +236,7 @@ func (r *Ringer) reported(b *broker.Broker, sid string) func(context.Context, []
 			}
 		}
 		if err := owed.Pushed(ctx, b.Registry, sid, msgs, ring); err != nil {
-			r.Log.Warn("a ring is not counted for what is owed", "session", sid, "err", err)
+			r.Log.Warn("a ring was not counted for obligations", "session", sid, "err", err)
 		}
 	}
 }
@@ -253,7 +253,7 @@ func (r *Ringer) follower(b *broker.Broker, s wake.Session, ways wake.Ways) func
 				err = b.SetTurn(ctx, is, sessions.State(does), ways.By)
 			}
 			if err != nil && ctx.Err() == nil {
-				r.Log.Debug("what a session does is not recorded", "session", s.SID, "err", err)
+				r.Log.Debug("a session's state was not recorded", "session", s.SID, "err", err)
 			}
 		})
 	}

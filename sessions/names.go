@@ -72,7 +72,7 @@ func CheckExternal(sid string) error {
 		return fmt.Errorf("session %q is the mail for another machine; nobody here may use it", sid)
 	}
 	if IsExternalID(sid) {
-		return fmt.Errorf("session %q belongs to a sender outside, who shows a token over HTTP; nobody here may use it", sid)
+		return fmt.Errorf("session %q belongs to a sender outside, which shows a token over HTTP; nobody here may use it", sid)
 	}
 	return nil
 }

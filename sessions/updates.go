@@ -76,7 +76,7 @@ func (reg *Registry) Describe(ctx context.Context, sid, role string) error {
 	return reg.changeRow(ctx, sid, func(r *registry.Row) { r.SetText("role", role) })
 }
 
-// SetPane lets c2c type into a pane to wake a session. "" ends that: when SetPane returns, nobody types there any more. Ringers
+// SetPane lets c2c type into a pane to wake a session. "" ends that: when SetPane returns, c2c types there no more. Ringers
 // notice at once.
 func (reg *Registry) SetPane(ctx context.Context, sid, pane string) error {
 	if err := reg.changePermission(ctx, sid, func(f *facts.Facts) { f.Pane = pane }); err != nil || pane != "" {

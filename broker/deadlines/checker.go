@@ -117,7 +117,7 @@ func (c *Checker) Look(ctx context.Context) (wait time.Duration, err error) {
 	next := c.lookIntoAll(ctx, rows)
 	answer, err := c.answers(ctx, rows)
 	if err != nil && ctx.Err() == nil {
-		c.reg.Log.Warn("late answers are not looked after", "err", err)
+		c.reg.Log.Warn("deadlines of answers could not be checked", "err", err)
 		answer = sessions.Earlier(answer, c.reg.Now().Add(retryAfter))
 	}
 	next = sessions.Earlier(sessions.Earlier(next, answer), c.tellNews(ctx, rows))

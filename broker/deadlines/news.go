@@ -42,7 +42,7 @@ func (c *Checker) tellNews(ctx context.Context, rows []registry.Row) (next time.
 		}
 		if err := notice.TellTogether(ctx, c.reg, to, all); err != nil {
 			if ctx.Err() == nil {
-				c.reg.Log.Warn("a sender is not told what its messages are owed", "session", sid, "err", err)
+				c.reg.Log.Warn("a sender got no notice about its messages", "session", sid, "err", err)
 			}
 			next = sessions.Earlier(next, now.Add(retryAfter))
 			continue

@@ -35,11 +35,11 @@ func (c *Checker) tidy(ctx context.Context) {
 	}
 	more, err := moves.Tidy(ctx, b)
 	if err != nil && ctx.Err() == nil {
-		b.Log.Warn("not all of the root is tidied", "err", err)
+		b.Log.Warn("the root was tidied only in part", "err", err)
 	}
 	if c.Tidies = now.Add(moves.TidyEvery); more || err != nil {
 		c.Tidies = now.Add(moves.TidyAgain)
 	} else if err := b.Dir().Touch(LockName, now); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		b.Log.Warn("when the root was tidied is not recorded", "err", err)
+		b.Log.Warn("the time of tidying was not recorded", "err", err)
 	}
 }

@@ -180,7 +180,7 @@ func lookNow(sid string, all []sessions.Session) string {
 		switch {
 		case s.ID != sid:
 		case s.State == sessions.External:
-			return "c2c send to it says what is wrong"
+			return "c2c send to it reports what is wrong"
 		case s.Client == "" || s.State == sessions.Person:
 			return "c2c poll-inbox --session-id " + sid
 		case s.State == sessions.Absent:

@@ -37,7 +37,7 @@ func remoteStatus(reg *sessions.Registry, st *MessageStatus, found inbox.Found) 
 	st.StoredThere = found.At.UTC()
 	reports, err := cache.StatesOf(reg.Dir(), st.Host, st.ID)
 	if err != nil {
-		reg.Log.Warn("what another machine has reported is not known", "message_id", st.ID, "err", err)
+		reg.Log.Warn("reports of another machine cannot be read", "message_id", st.ID, "err", err)
 	}
 	m := found.Message
 	for _, r := range reports {
@@ -59,7 +59,7 @@ func tellRemote(reg *sessions.Registry, st *MessageStatus) {
 	if st.StoredThere.IsZero() {
 		host, err := cache.Get(reg.Dir(), st.Host)
 		if err != nil {
-			reg.Log.Warn("what is known of a host cannot be read", "host", st.Host, "err", err)
+			reg.Log.Warn("facts about a host cannot be read", "host", st.Host, "err", err)
 		}
 		host.Name = st.Host
 		if st.Why = Host(host, now); !host.Relayed {

@@ -59,7 +59,7 @@ func Tell(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessions
 			st.Why = strings.TrimPrefix(st.Why+"; its model failed"+at(when)+": "+why, "; ")
 		}
 	case notice.Expired:
-		st.Way = append(st.Way, "expired"+at(st.At)+", and nobody had read it")
+		st.Way = append(st.Way, "expired"+at(st.At)+" unread")
 	case sessions.Dead:
 		st.Way = append(st.Way, "a dead letter since "+format.Clock(st.At, now))
 		st.Do = "c2c dead-letter shows it"

@@ -159,7 +159,7 @@ func OpensAt(reg *sessions.Registry, sid string, m mail.Message) time.Time {
 // TellHeld is TellAll for the process that has sent the message. If that fails or is killed, a deadlines.Checker sends the notices.
 func TellHeld(ctx context.Context, reg *sessions.Registry, to string, m mail.Message) {
 	if err := TellAll(ctx, reg, to, m); err != nil {
-		reg.Log.Warn("nobody is told that a message is held", "message_id", m.ID, "err", err)
+		reg.Log.Warn("notices about a held message were not sent", "message_id", m.ID, "err", err)
 	}
 }
 

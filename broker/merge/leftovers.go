@@ -140,7 +140,7 @@ func (m *merging) leaveLink(own string, keep func(dir *atomicfile.Dir, name stri
 	}
 	defer dir.Close()
 	if err := dir.RemoveDir("broker"); err != nil {
-		return fmt.Errorf("%w: somebody has just written there, run this again", err)
+		return fmt.Errorf("%w: a program has just written there: run this again", err)
 	}
 	names, err := dir.Names()
 	for _, name := range names {

@@ -130,7 +130,7 @@ func GiveAlias(ctx context.Context, reg *sessions.Registry, rows []registry.Row,
 	}
 	for _, l := range letters {
 		if err := TellWriter(ctx, reg, t, l); err != nil {
-			reg.Log.Warn("a writer is not told of a takeover", "session", l.to.SID(), "err", err)
+			reg.Log.Warn("a sender got no notice of a takeover", "session", l.to.SID(), "err", err)
 		}
 	}
 	since := reg.Facts.Of(t.From).AliasSince

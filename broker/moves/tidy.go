@@ -172,7 +172,7 @@ func (t *tidying) untidy(rows []registry.Row) (sids []string, err error) {
 }
 
 // session tidies the files of one session, if it has no row and no mail. Mail that was stored while the row was being removed
-// becomes dead letters a day later, and its senders are told: no session would ever read it.
+// becomes dead letters a day later, and its senders get notices: no session would ever read it.
 func (t *tidying) session(ctx context.Context, sid string) error {
 	reg := t.reg
 	box, err := reg.Mailbox(sid)

@@ -20,9 +20,9 @@ import (
 // KindSystem is the kind of c2c's own messages.
 const KindSystem = mail.KindSystem
 
-// Reasons for which the sender of a message is told something. Dead is another one.
+// Reasons for a notice to the sender of a message. Dead is another one.
 const (
-	Unread  = "unread"  // nobody has read it for a time
+	Unread  = "unread"  // it is unread for too long
 	Refused = "refused" // the client's person lets others not write to it
 	Expired = "expired" // it expired unread
 	Ended   = "ended"   // its receiver's session has ended
@@ -111,7 +111,7 @@ func TellSenders(ctx context.Context, reg *sessions.Registry, rows []registry.Ro
 	}
 	for _, to := range order {
 		if err := TellTogether(ctx, reg, to, bySender[to.SID()]); err != nil {
-			reg.Log.Warn("a sender is not told that its messages are not handed over", "session", to.SID(), "err", err)
+			reg.Log.Warn("a sender got no notice that its messages are not handed over", "session", to.SID(), "err", err)
 		}
 	}
 }

@@ -91,7 +91,7 @@ func mayAnswer(ctx context.Context, reg *sessions.Registry, authors sessions.Aut
 		Match:   func(m mail.Message) bool { return isAnswer(m) && (ids[m.InReplyTo] || m.InReplyTo == "") }, Limit: math.MaxInt,
 	})
 	if err != nil && !errors.Is(err, context.Canceled) {
-		reg.Log.Warn("answers are not looked for", "session", sid, "err", err)
+		reg.Log.Warn("a mailbox could not be searched for answers", "session", sid, "err", err)
 	}
 	for _, f := range found {
 		msgs = append(msgs, f.Message)

@@ -22,7 +22,7 @@ const (
 	Answered   = "answered"
 	WasSwept   = "swept"       // its session is gone
 	HandedOver = "handed-over" // another session has taken over
-	GivenUp    = "given-up"    // it has been overdue for so long that nobody waits
+	GivenUp    = "given-up"    // it has been overdue for too long
 )
 
 // endings are the states in which an obligation is over.
@@ -55,7 +55,7 @@ func Found(ctx context.Context, reg *sessions.Registry, sid string, ids map[stri
 	all := map[Key]inbox.Found{}
 	found, err := reg.SearchOne(ctx, sid, sessions.WithIDs(ids))
 	if err != nil && !errors.Is(err, context.Canceled) {
-		reg.Log.Warn("what became of messages is not known", "session", sid, "err", err)
+		reg.Log.Warn("states of messages could not be read", "session", sid, "err", err)
 	}
 	for _, f := range found {
 		all[KeyOf(f.Message)] = f

@@ -60,7 +60,7 @@ type terms struct {
 	Reminder   string    `json:"reminder,omitempty"` // the id of the last one
 	RemindedAt time.Time `json:"reminded_at,omitzero"`
 	StaleAt    time.Time `json:"stale_at,omitzero"`     // when a look first found it overdue for too long
-	SenderTold bool      `json:"sender_told,omitempty"` // its sender was told that answer_by is over
+	SenderTold bool      `json:"sender_told,omitempty"` // its sender got a notice that answer_by is over
 	ObservedAt time.Time `json:"observed_at,omitzero"`
 	AckedAt    time.Time `json:"acked_at,omitzero"`
 	ClosedAt   time.Time `json:"closed_at,omitzero"`
@@ -418,7 +418,7 @@ func AddMoved(ctx context.Context, reg *sessions.Registry, sid string, msgs []ma
 		records[i].Surface = surface
 	}
 	if err := Add(ctx, reg, sid, true, records...); err != nil {
-		reg.Log.Warn("nobody will be told when there is no answer", "session", sid, "err", err)
+		reg.Log.Warn("the sender will get no notice if there is no answer", "session", sid, "err", err)
 	}
 }
 

@@ -65,7 +65,7 @@ func (f *File) LookBy(at time.Time) {
 		}
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
-		f.log.Warn("what a message is owed may be seen late", "after", LookEvery, "err", err)
+		f.log.Warn("a deadline may be noticed late", "after", LookEvery, "err", err)
 	}
 }
 
@@ -99,6 +99,6 @@ func (l Look) End(next time.Time) {
 		return
 	}
 	if err := l.file.root.Mark(FileName, fileText, next); err != nil && !errors.Is(err, fs.ErrExist) {
-		l.file.log.Debug("each command looks at what messages are owed", "err", err)
+		l.file.log.Debug("each command checks deadlines", "err", err)
 	}
 }

@@ -83,7 +83,7 @@ func (l *Log) isFull() bool {
 // Record is Write that only warns on an error, because the event has happened already.
 func (l *Log) Record(ctx context.Context, event string, facts ...any) {
 	if err := l.Write(ctx, event, facts...); err != nil {
-		l.log.Warn("event is not logged", "event", event, "err", err)
+		l.log.Warn("event could not be logged", "event", event, "err", err)
 	}
 }
 
