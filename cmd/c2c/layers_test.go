@@ -45,7 +45,7 @@ var layers = []layer{
 	{"cmd/httpd", "c2c serve: the HTTP server with its paths, and the work for each root that it has open",
 		750, "broker broker/loops broker/owed inbox inbox/atomicfile mcp mcp/tools permission process/procstat process/survive project ringer senders serve serve/events serve/page serve/webhook sessions sessions/eventlog sessions/processes wake wake/daemon wake/watch"},
 	{"cmd/relayed", "what c2c relay runs: pairs machines, carries the mail of all roots to them and from them",
-		2050, "broker broker/explain broker/loops cmd/cli doctor format inbox inbox/atomicfile inbox/filelock inbox/mail project relay relay/cache relay/hosts relay/ssh sessions sessions/registry wake/daemon wake/watch"},
+		2550, "broker broker/explain broker/loops cmd/cli doctor format inbox inbox/atomicfile inbox/filelock inbox/mail project relay relay/cache relay/hosts relay/nats relay/ssh sessions sessions/registry wake/daemon wake/watch"},
 	{"cmd/monitor", "c2c monitor: prints events of a root as lines, for programs",
 		250, "inbox/archive inbox/fields inbox/mail live wake"},
 	{"cmd/running", "finds clients that were started without c2c",

@@ -76,7 +76,7 @@ is refused.
 
 // The verbs for mail between machines.
 var machines = []Verb{
-	{Name: "relay", C2cd: true, Args: "[verb] [host]", First: "add pair allow list status revoke remove project start stop restart run", Short: "mail to other machines, and from them",
+	{Name: "relay", C2cd: true, Args: "[verb] [host]", First: "add pair allow list status revoke remove project hub start stop restart run", Short: "mail to other machines, and from them",
 		Long: `Pairs this machine with others, and carries mail between them. ALIAS@HOST is the
 session ALIAS in the same project on HOST. Mail for a machine that sleeps waits
 here, and arrives in its order, once.
@@ -93,6 +93,9 @@ here, and arrives in its order, once.
   remove HOST        forget it
   project NAME       name this project, if it has no remote: a project of the
                      same name on the other machine is the same
+  hub FLEET          write into ./c2c-hub-FLEET what a nats-server needs to be the
+                     hub of --hosts; then hub streams DIRECTORY makes its streams,
+                     and on each host, hub join FILE has mail go through it
   start, stop, restart   the relay of this user; it starts by itself when there
                      is something to carry, unless it was stopped
   run                the relay in the foreground
@@ -106,6 +109,9 @@ runs "c2cd relay --stdio" there, and nothing else.
 			{Name: "aliases", Value: "aliases", Takes: "alias", Short: "that it may write to, with commas; * all, - none"},
 			{Name: "projects", Value: "names", Short: "in which, with commas; this, * all, - none"},
 			{Name: "ssh", Value: "user@host", Short: "pair: where the other machine reaches this one"},
+			{Name: "hosts", Value: "names", Short: "hub: the hosts of the fleet, with commas"},
+			{Name: "listen", Value: "address", Short: "hub: where it listens; default 127.0.0.1:4222"},
+			{Name: "url", Value: "url", Short: "hub: where hosts find it, if that is elsewhere"},
 			{Name: "print", Short: "add: print the line of authorized_keys, do not write it"},
 			{Name: "yes", Short: "do not ask"},
 			{Name: "unit", Short: "print a unit for systemd --user, and do nothing"},

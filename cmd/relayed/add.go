@@ -14,7 +14,6 @@ import (
 
 	"c2c/cmd/cli"
 	"c2c/relay/hosts"
-	"c2c/relay/ssh"
 )
 
 // remoteExchange runs c2c on the other host. The PATH of a shell that ssh starts may lack the directories of a person's programs.
@@ -93,7 +92,7 @@ func (c *call) paired(ctx context.Context, h hosts.Host) error {
 	if *c.asJSON {
 		return cli.JSON(c.Stdout, struct {
 			shown
-			ssh.Status `json:"link"`
+			Link `json:"link"`
 		}{shownHost(h), st})
 	}
 	fmt.Fprintf(c.Stdout, "paired with %s: c2c send NAME@%[1]s 'text'\n", h.Name)
@@ -107,7 +106,7 @@ func (c *call) paired(ctx context.Context, h hosts.Host) error {
 }
 
 // firstLink waits for the link to a host, at most linkWait.
-func (c *call) firstLink(ctx context.Context, h hosts.Host) (st ssh.Status) {
+func (c *call) firstLink(ctx context.Context, h hosts.Host) (st Link) {
 	late := time.After(linkWait)
 	for h.Dest != "" && !st.Up {
 		all, _ := c.r.Links()

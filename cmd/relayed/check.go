@@ -47,6 +47,8 @@ func Check(getenv func(string) string, now time.Time) []doctor.Finding {
 		f := doctor.Finding{Status: doctor.OK, Part: "host " + l.Peer, Detail: "linked"}
 		switch {
 		case l.Up:
+		case l.Hub != "":
+			f.Status, f.Detail = doctor.Warning, fmt.Sprintf("the hub %s takes no mail for it: %s", l.Hub, l.Error)
 		case l.Dest == "": // the host connects when it is awake
 			f.Detail = "it is not here now; its mail waits"
 		default:

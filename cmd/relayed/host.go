@@ -13,6 +13,7 @@ import (
 	"c2c/project"
 	"c2c/relay"
 	"c2c/relay/hosts"
+	"c2c/relay/nats"
 	"c2c/relay/ssh"
 	"c2c/wake/watch"
 )
@@ -37,7 +38,9 @@ type Host struct {
 
 	list    *hosts.List
 	peers   relay.Peers
-	carrier *ssh.Carrier
+	ssh     *ssh.Carrier
+	nats    *nats.Carrier // nil: this host has no hub
+	carrier *carriers
 	roots   *roots
 	changes *watch.Changes
 }
@@ -70,7 +73,11 @@ func (h *Host) Run(ctx context.Context) error {
 	}
 	return h.Daemon.Run(ctx, func(ctx context.Context) {
 		h.Log.Info("relay runs", "key", key.Public().Fingerprint())
-		h.carrier = ssh.New(cfg)
+		h.ssh = ssh.New(cfg)
+		h.carrier = &carriers{list: h.list, ways: map[string]relay.Carrier{hosts.SSH: h.ssh}, log: h.Log}
+		if h.nats = h.openHub(cfg.Changed); h.nats != nil {
+			h.carrier.ways[hosts.NATS] = h.nats
+		}
 		h.roots = &roots{h: h, open: map[string]*root{}}
 		h.changes = watch.NewChanges()
 		defer h.changes.Close()
@@ -105,7 +112,11 @@ func (h *Host) watch(ctx context.Context) {
 		list, err := h.list.All()
 		if err == nil && !same(list, last) {
 			last = list
-			h.carrier.Reload()
+			h.ssh.Reload()
+			if h.nats != nil {
+				h.nats.Reload()
+			}
+			h.carrier.reload()
 		}
 		files := h.roots.look(ctx, list)
 		return append(files, filepath.Join(h.Dir.Path(), wantedFile), h.list.Changed()), 0, nil
@@ -128,7 +139,7 @@ func same(a, b []hosts.Host) bool {
 // keepLinks writes the state of the links when it changes, for c2c relay status.
 func (h *Host) keepLinks(ctx context.Context, changed <-chan struct{}) {
 	for {
-		data, err := json.MarshalIndent(h.carrier.Status(), "", " ")
+		data, err := json.MarshalIndent(h.links(), "", " ")
 		if err == nil {
 			err = h.Dir.Write(linksFile, append(data, '\n'))
 		}

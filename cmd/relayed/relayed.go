@@ -8,6 +8,7 @@
 //	links.json              the last state of the link to each host; without meaning while no relay runs
 //	wanted.lock             closed by a process that wants the relay to look at a root
 //	stopped                 a person has stopped the relay: only c2c relay start starts it again
+//	hub.json                how this host reaches its hub; secret
 //	ssh_key, ssh_key.pub    the relay's ssh key; at other hosts it gives access to the relay only
 package relayed
 
@@ -126,7 +127,7 @@ func (r *Relay) Stop(ctx context.Context) (ran bool, err error) {
 func (r *Relay) Hosts(now clock) *hosts.List { return hosts.Open(r.Dir, now) }
 
 // Links gives the running relay's link to each host. If no relay runs, it gives nothing.
-func (r *Relay) Links() (all []ssh.Status, err error) {
+func (r *Relay) Links() (all []Link, err error) {
 	if runs, err := r.Runs(); err != nil || !runs {
 		return nil, err
 	}

@@ -14,7 +14,6 @@ import (
 	"c2c/format"
 	"c2c/inbox/mail"
 	"c2c/relay/hosts"
-	"c2c/relay/ssh"
 )
 
 // shown is a host in the output of list.
@@ -70,15 +69,15 @@ func (c *call) list() error {
 
 // status says whether the relay runs, and gives the link to each host.
 type status struct {
-	PID     int          `json:"pid,omitempty"` // 0: it does not run
-	Stopped bool         `json:"stopped,omitempty"`
-	Key     string       `json:"fingerprint,omitempty"`
-	Log     string       `json:"log,omitempty"`
-	Links   []ssh.Status `json:"links"`
+	PID     int    `json:"pid,omitempty"` // 0: it does not run
+	Stopped bool   `json:"stopped,omitempty"`
+	Key     string `json:"fingerprint,omitempty"`
+	Log     string `json:"log,omitempty"`
+	Links   []Link `json:"links"`
 }
 
 func (c *call) status() error {
-	st := status{Links: []ssh.Status{}}
+	st := status{Links: []Link{}}
 	if c.r.Dir != nil {
 		var err error
 		if st.PID, err = c.r.PID(); err != nil {
@@ -128,6 +127,8 @@ func (st status) print(w io.Writer, now time.Time) {
 		way := "it comes here by ssh"
 		if l.Dest != "" {
 			way = "ssh " + l.Dest
+		} else if l.Hub != "" {
+			way = "the hub " + l.Hub
 		}
 		state := "never linked since the relay started"
 		switch ago := ""; {

@@ -45,6 +45,7 @@ type call struct {
 	r                                *Relay
 	in                               *bufio.Reader // reads the typed lines
 	as, name, projects, aliases, ssh *string
+	members, listen, url             *string
 	print, yes, dry, unit, asJSON    *bool
 }
 
@@ -55,7 +56,7 @@ func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
 	}
 	f := cli.NewFlags(v)
 	c := &call{Program: p, Flags: f, in: bufio.NewReader(p.Stdin), as: f.Text("as"), name: f.Text("name"), projects: f.Text("projects"), aliases: f.Text("aliases"),
-		ssh: f.Text("ssh"), print: f.Bool("print"), yes: f.Bool("yes"), dry: f.Bool("dry-run"), unit: f.Bool("unit"), asJSON: f.Bool("json")}
+		members: f.Text("hosts"), listen: f.Text("listen"), url: f.Text("url"), ssh: f.Text("ssh"), print: f.Bool("print"), yes: f.Bool("yes"), dry: f.Bool("dry-run"), unit: f.Bool("unit"), asJSON: f.Bool("json")}
 	words, err := f.Parse(args)
 	if err != nil {
 		return err
@@ -63,15 +64,22 @@ func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
 	if *c.unit && len(words) == 0 {
 		return c.printUnit()
 	}
-	if len(words) == 0 || len(words) > 2 || (len(words) == 1) != wordless[words[0]] && words[0] != "pair" {
-		return fmt.Errorf("%w: one of add USER@HOST, pair [TEXT], allow HOST, list, status, revoke HOST, remove HOST, project NAME, start, stop, restart, run", cli.ErrUsage)
+	isHub := len(words) > 0 && words[0] == "hub"
+	if !isHub && (len(words) == 0 || len(words) > 2 || (len(words) == 1) != wordless[words[0]] && words[0] != "pair") {
+		return fmt.Errorf("%w: one of add USER@HOST, pair [TEXT], allow HOST, list, status, revoke HOST, remove HOST, project NAME, hub FLEET, start, stop, restart, run", cli.ErrUsage)
 	}
 	c.r, err = Open(p.Getenv, words[0] != "status" && words[0] != "stop" && words[0] != "list")
 	if err != nil {
 		return err
 	}
 	defer c.r.Close()
-	err = c.do(ctx, words[0], strings.Join(words[1:], ""))
+	if isHub {
+		if err = c.Person(ctx, "decides which machines mail goes to and comes from"); err == nil {
+			err = c.hubVerbs(ctx, words[1:])
+		}
+	} else {
+		err = c.do(ctx, words[0], strings.Join(words[1:], ""))
+	}
 	if errors.As(err, new(*hosts.DamagedError)) {
 		err = cli.WithHint(err, mendHosts)
 	} else if errors.Is(err, hosts.ErrUnknown) {

@@ -37,6 +37,6 @@ var budgets = []struct {
 // client reads in each session.
 const (
 	bytesOfC2C   = 4_370_000  // 57 kB: mail to other machines (alias@host, what was heard of them)
-	bytesOfC2CD  = 14_250_000 // 810 kB: mail to other machines (age with its keys that no quantum computer opens, the relay, ssh, its verbs)
+	bytesOfC2CD  = 14_970_000 // 1,530 kB: mail to other machines (age with its keys that no quantum computer opens, the relay, ssh, its verbs: 810; nats.go and the hub: 720)
 	bytesOfTools = 7_000
 )

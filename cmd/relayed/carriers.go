@@ -1,0 +1,156 @@
+package relayed
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"c2c/relay"
+	"c2c/relay/hosts"
+	"c2c/relay/nats"
+	"c2c/relay/ssh"
+)
+
+// hubFile has what this host needs to use its hub; see nats.Access.
+const hubFile = "hub.json"
+
+// Link is the way to one host, as status shows it.
+type Link struct {
+	ssh.Status
+	Hub string `json:"hub,omitempty"` // for a host that is reached through one
+}
+
+// carriers is the ways to other hosts, by their kind. Mail goes to a host by the one that its row of the list names, and is taken
+// from all: so a host may change its way while mail is under way.
+type carriers struct {
+	list *hosts.List
+	ways map[string]relay.Carrier
+	log  *slog.Logger
+
+	mu      sync.Mutex
+	handler relay.Handler
+	up      map[string][]string // by host: the kinds by which it is within reach
+	told    map[string]string   // by host: the kind of which the handler has heard last
+}
+
+// kind is how packets get to a host.
+func (c *carriers) kind(peer string) string {
+	h, err := c.list.ByName(peer)
+	if err != nil {
+		return ""
+	}
+	return h.Carrier
+}
+
+// Send is that of relay.Carrier.
+func (c *carriers) Send(ctx context.Context, peer string, packet []byte) error {
+	way := c.ways[c.kind(peer)]
+	if way == nil {
+		return relay.ErrAway
+	}
+	return way.Send(ctx, peer, packet)
+}
+
+// Run is that of relay.Carrier.
+func (c *carriers) Run(ctx context.Context, h relay.Handler) error {
+	c.mu.Lock()
+	c.handler, c.up, c.told = h, map[string][]string{}, map[string]string{}
+	c.mu.Unlock()
+	var running sync.WaitGroup
+	for kind, way := range c.ways {
+		running.Go(func() {
+			if err := way.Run(ctx, &oneWay{c, kind}); err != nil {
+				c.log.Error("a carrier ended", "by", kind, "err", err)
+			}
+		})
+	}
+	running.Wait()
+	return nil
+}
+
+// oneWay is the handler of one carrier.
+type oneWay struct {
+	*carriers
+	kind string
+}
+
+func (w *oneWay) Packet(ctx context.Context, packet []byte) error {
+	return w.handler.Packet(ctx, packet)
+}
+
+func (w *oneWay) Link(peer string, up bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	kinds := slices.DeleteFunc(w.up[peer], func(k string) bool { return k == w.kind })
+	if up {
+		kinds = append(kinds, w.kind)
+	}
+	w.up[peer] = kinds
+	if w.carriers.kind(peer) == w.kind {
+		w.told[peer] = w.kind
+		w.handler.Link(peer, up)
+	}
+}
+
+// reload has hosts change their ways, after the list has changed.
+func (c *carriers) reload() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for peer, kinds := range c.up {
+		if kind := c.kind(peer); kind != c.told[peer] {
+			c.told[peer] = kind
+			c.handler.Link(peer, false)
+			if slices.Contains(kinds, kind) {
+				c.handler.Link(peer, true)
+			}
+		}
+	}
+}
+
+// hub is the access to the hub of this host; fs.ErrNotExist if it has none.
+func (r *Relay) hub() (nats.Access, error) {
+	data, err := r.Dir.ReadMost(hubFile, nats.MaxAccess)
+	if err != nil {
+		return nats.Access{}, err
+	}
+	return nats.ParseAccess(data)
+}
+
+// openHub makes the way through the hub, if this host has one.
+func (h *Host) openHub(changed func()) *nats.Carrier {
+	a, err := h.hub()
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			h.Log.Error("the hub is not used", "file", hubFile, "err", err)
+		}
+		return nil
+	}
+	return nats.New(nats.Config{Access: a, Log: h.Log, Now: h.Now, Changed: changed, Peers: func() (names []string) {
+		all, _ := h.list.All()
+		for _, host := range all {
+			if host.Carrier == hosts.NATS && host.Revoked == 0 && slices.Contains(a.Hosts, host.Name) {
+				names = append(names, host.Name)
+			}
+		}
+		return names
+	}})
+}
+
+// links is the way to each host.
+func (h *Host) links() []Link {
+	all := []Link{}
+	for _, st := range h.ssh.Status() {
+		if h.carrier.kind(st.Peer) == hosts.SSH {
+			all = append(all, Link{Status: st})
+		}
+	}
+	if h.nats != nil {
+		for _, st := range h.nats.Status() {
+			all = append(all, Link{ssh.Status{Peer: st.Peer, Up: st.Up, Since: st.Since, Error: st.Error}, st.Hub})
+		}
+	}
+	return all
+}

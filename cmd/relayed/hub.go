@@ -1,0 +1,290 @@
+package relayed
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"c2c/cmd/cli"
+	"c2c/inbox/atomicfile"
+	"c2c/relay/hosts"
+	"c2c/relay/nats"
+)
+
+// The files of a hub's owner, in a directory of its own.
+const (
+	hubConfig  = "nats-server.conf"
+	hubStreams = "streams.json"
+	hubOwner   = "owner.json"
+)
+
+func hubHost(name string) string { return "host-" + name + ".json" }
+
+// hubVerbs runs c2c relay hub.
+func (c *call) hubVerbs(ctx context.Context, words []string) error {
+	switch {
+	case len(words) == 2 && words[0] == "join":
+		return c.joinHub(ctx, c.path(words[1]))
+	case len(words) == 2 && words[0] == "streams":
+		return c.makeStreams(ctx, c.path(words[1]))
+	case len(words) == 1 && words[0] != "join" && words[0] != "streams":
+		return c.writeHub(words[0])
+	}
+	return fmt.Errorf("%w: hub FLEET --hosts NAME,NAME; hub streams DIRECTORY; hub join FILE", cli.ErrUsage)
+}
+
+func (c *call) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(c.Cwd, name)
+}
+
+// writeHub writes what a nats-server needs to be the hub of a fleet, and a file for each host. Called again it adds hosts.
+func (c *call) writeHub(fleet string) error {
+	path := c.path("c2c-hub-" + fleet)
+	if err := hosts.CheckName(fleet); err != nil {
+		return fmt.Errorf("%w: fleet: %w", cli.ErrUsage, err)
+	}
+	dir, err := atomicfile.Create(path)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	hub, seeds, err := c.planHub(dir, fleet)
+	if err != nil {
+		return err
+	}
+	if *c.dry {
+		fmt.Fprint(c.Stdout, hub.ServerConfig(path))
+		return nil
+	}
+	// The secrets come first: a host without its file could not be let in.
+	for name, seed := range seeds {
+		text, err := hub.Access(name, seed).Text()
+		file := hubOwner
+		if name != "" {
+			file = hubHost(name)
+		}
+		if err == nil {
+			err = dir.Replace(file, text)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	streams, err := mergeStreams(dir, hub.Streams())
+	if err != nil {
+		return err
+	}
+	for file, what := range map[string]any{hubStreams: streams, hubFile: hub} {
+		data, err := json.MarshalIndent(what, "", " ")
+		if err == nil {
+			err = dir.Replace(file, append(data, '\n'))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := dir.Replace(hubConfig, []byte(hub.ServerConfig(path))); err != nil {
+		return err
+	}
+	if *c.asJSON {
+		return cli.JSON(c.Stdout, map[string]any{"directory": path, "hub": hub})
+	}
+	fmt.Fprintf(c.Stdout, "%s is written; nothing was started. Run the hub, then make its streams:\n"+
+		"  nats-server -c %s\n  c2c relay hub streams %s\nGive each host its file, which is secret, and run there:\n", path, filepath.Join(path, hubConfig), path)
+	for _, m := range hub.Hosts {
+		fmt.Fprintf(c.Stdout, "  c2c relay hub join %s\n", hubHost(m.Name))
+	}
+	if host, _, _ := net.SplitHostPort(hub.Listen); !net.ParseIP(host).IsLoopback() && strings.HasPrefix(hub.URL, "nats:") {
+		fmt.Fprintf(c.Stderr, "c2c: hint: without TLS others on the way see which hosts write to each other; %s says where a certificate goes\n", hubConfig)
+	}
+	return nil
+}
+
+// planHub is the hub as it will be, with the seeds that are known.
+func (c *call) planHub(dir *atomicfile.Dir, fleet string) (hub nats.Hub, seeds map[string]string, err error) {
+	seeds = map[string]string{}
+	data, err := dir.ReadIf(hubFile)
+	switch {
+	case err != nil:
+		return hub, nil, err
+	case data != nil:
+		if err := json.Unmarshal(data, &hub); err != nil {
+			return hub, nil, fmt.Errorf("read %s: %w", filepath.Join(dir.Path(), hubFile), err)
+		}
+	default:
+		hub.Fleet = fleet
+		if seeds[""], hub.Owner, err = nats.NewSeed(); err != nil {
+			return hub, nil, err
+		}
+	}
+	hub.Listen = cmp.Or(*c.listen, hub.Listen, "127.0.0.1:4222")
+	if hub.URL = cmp.Or(*c.url, hub.URL); hub.URL == "" || *c.listen != "" && *c.url == "" {
+		hub.URL = "nats://" + hub.Listen
+	}
+	if a, err := readAccess(dir, hubOwner); err == nil && seeds[""] == "" { // its file says where the hub is, too
+		seeds[""] = a.Seed
+	}
+	for _, m := range hub.Hosts { // a file that was given away and deleted stays so
+		if a, err := readAccess(dir, hubHost(m.Name)); err == nil {
+			seeds[m.Name] = a.Seed
+		}
+	}
+	for _, name := range strings.Split(*c.members, ",") {
+		name = strings.TrimSpace(name)
+		if name == "" || slices.ContainsFunc(hub.Hosts, func(m nats.Member) bool { return m.Name == name }) {
+			continue
+		}
+		seed, public, err := nats.NewSeed()
+		if err != nil {
+			return hub, nil, err
+		}
+		seeds[name] = seed
+		hub.Hosts = append(hub.Hosts, nats.Member{Name: name, Key: public})
+	}
+	if len(hub.Hosts) == 0 {
+		return hub, nil, fmt.Errorf("%w: --hosts NAME,NAME says which hosts the fleet has", cli.ErrUsage)
+	}
+	if err := hub.Check(); err != nil {
+		return hub, nil, fmt.Errorf("%w: %w", cli.ErrUsage, err)
+	}
+	return hub, seeds, nil
+}
+
+func readAccess(dir *atomicfile.Dir, name string) (nats.Access, error) {
+	data, err := dir.ReadMost(name, nats.MaxAccess)
+	if err != nil {
+		return nats.Access{}, err
+	}
+	a, err := nats.ParseAccess(data)
+	if err != nil {
+		return a, fmt.Errorf("read %s: %w", filepath.Join(dir.Path(), name), err)
+	}
+	return a, nil
+}
+
+// mergeStreams adds the streams of new hosts to those that are written, in which the owner may have changed sizes.
+func mergeStreams(dir *atomicfile.Dir, all []nats.Stream) ([]nats.Stream, error) {
+	there, err := readStreams(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, s := range all {
+		if !slices.ContainsFunc(there, func(t nats.Stream) bool { return t.Config.Name == s.Config.Name }) {
+			there = append(there, s)
+		}
+	}
+	return there, nil
+}
+
+func readStreams(dir *atomicfile.Dir) (all []nats.Stream, err error) {
+	data, err := dir.ReadMost(hubStreams, 4<<20)
+	if err == nil {
+		err = json.Unmarshal(data, &all)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", filepath.Join(dir.Path(), hubStreams), err)
+	}
+	return all, nil
+}
+
+// makeStreams makes the streams at a hub that runs.
+func (c *call) makeStreams(ctx context.Context, path string) error {
+	dir, err := atomicfile.Open(path)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	owner, err := readAccess(dir, hubOwner)
+	if err != nil {
+		return err
+	}
+	all, err := readStreams(dir)
+	if err != nil {
+		return err
+	}
+	if !*c.dry {
+		if err := nats.MakeStreams(ctx, owner, all); err != nil {
+			return err
+		}
+	}
+	names := []string{}
+	for _, s := range all {
+		names = append(names, s.Config.Name)
+	}
+	if *c.asJSON {
+		return cli.JSON(c.Stdout, map[string]any{"hub": owner.URL, "streams": names})
+	}
+	fmt.Fprintf(c.Stdout, "%s has the streams %s\n", owner.URL, strings.Join(names, ", "))
+	return nil
+}
+
+// joinHub has mail for the paired hosts of a fleet go through its hub.
+func (c *call) joinHub(ctx context.Context, path string) error {
+	from, err := atomicfile.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	a, err := readAccess(from, filepath.Base(path))
+	if err != nil {
+		return err
+	}
+	if a.Host == "" {
+		return fmt.Errorf("%s is the file of the hub's owner: join takes that of a host", path)
+	}
+	all, err := c.hosts().All()
+	if err != nil {
+		return err
+	}
+	var change []hosts.Host
+	names := []string{}
+	for _, h := range all {
+		if slices.Contains(a.Hosts, h.Name) && h.Name != a.Host && h.Revoked == 0 {
+			h.Carrier, h.Dest = hosts.NATS, ""
+			change, names = append(change, h), append(names, h.Name)
+		}
+	}
+	if !*c.asJSON {
+		fmt.Fprintf(c.Stdout, "this machine is %s at the hub %s of the fleet %s\nmail goes through it to: %s\n", a.Host, a.URL, a.Fleet, cmp.Or(strings.Join(names, ", "), "no host that is paired yet"))
+	}
+	if *c.dry {
+		return nil
+	}
+	if ok, err := c.confirm("Do this?"); err != nil || !ok {
+		return errors.Join(err, errors.New("nothing was changed"))
+	}
+	text, err := a.Text()
+	if err == nil {
+		err = c.r.Dir.Replace(hubFile, text)
+	}
+	if err != nil {
+		return err
+	}
+	for _, h := range change {
+		if _, err := c.hosts().Add(ctx, h); err != nil {
+			return err
+		}
+	}
+	if ran, err := c.r.Daemon.Stop(ctx); err != nil {
+		return fmt.Errorf("restart the relay: %w", err)
+	} else if ran {
+		if _, _, err := c.r.Start(ctx, c.Environ); err != nil {
+			return fmt.Errorf("restart the relay: %w", err)
+		}
+	}
+	if *c.asJSON {
+		return cli.JSON(c.Stdout, map[string]any{"hub": a.URL, "fleet": a.Fleet, "host": a.Host, "hosts": names})
+	}
+	fmt.Fprintln(c.Stdout, "done; c2c relay status shows the way to each host")
+	return nil
+}
