@@ -228,6 +228,15 @@ func (c *call) makeStreams(ctx context.Context, path string) error {
 	return nil
 }
 
+// restart has the relay read its files anew. It starts one that did not run, too: nobody else starts it when mail waits at a hub.
+// Errors: ErrStopped.
+func (r *Relay) restart(ctx context.Context, env []string) error {
+	if _, err := r.Daemon.Stop(ctx); err != nil {
+		return err
+	}
+	return r.Ensure(ctx, env)
+}
+
 // joinHub has mail for the paired hosts of a fleet go through its hub.
 func (c *call) joinHub(ctx context.Context, path string) error {
 	from, err := atomicfile.Open(filepath.Dir(path))
@@ -275,12 +284,10 @@ func (c *call) joinHub(ctx context.Context, path string) error {
 			return err
 		}
 	}
-	if ran, err := c.r.Daemon.Stop(ctx); err != nil {
-		return fmt.Errorf("restart the relay: %w", err)
-	} else if ran {
-		if _, _, err := c.r.Start(ctx, c.Environ); err != nil {
-			return fmt.Errorf("restart the relay: %w", err)
-		}
+	if err := c.r.restart(ctx, c.Environ); errors.Is(err, ErrStopped) {
+		fmt.Fprintf(c.Stderr, "c2c: hint: %v\n", err)
+	} else if err != nil {
+		return fmt.Errorf("the hub is noted; start the relay: %w", err)
 	}
 	if *c.asJSON {
 		return cli.JSON(c.Stdout, map[string]any{"hub": a.URL, "fleet": a.Fleet, "host": a.Host, "hosts": names})

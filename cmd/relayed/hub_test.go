@@ -140,6 +140,9 @@ func TestAHostThatJoinsAHubReachesThePairedHostsOfTheFleetByIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
+	if _, err := r.Stop(t.Context()); err != nil { // join starts none then
+		t.Fatal(err)
+	}
 	list := r.Hosts(time.Now)
 	for _, name := range []string{"devbox", "elsewhere"} {
 		if _, err := list.Add(t.Context(), hosts.Host{Name: name, Carrier: hosts.SSH, Dest: "me@" + name, Key: public(t)}); err != nil {
