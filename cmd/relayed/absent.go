@@ -62,7 +62,10 @@ func (r *roots) present(here project.Root) error {
 		return nil
 	}
 	from := filepath.Join(r.h.Dir.Path(), absentDir, here.Name)
-	return errors.Join(moveNumbers(from, here.Path), os.RemoveAll(from))
+	if err := moveNumbers(from, here.Path); err != nil {
+		return fmt.Errorf("go on with the numbers of mail that was refused: %w", err)
+	}
+	return os.RemoveAll(from)
 }
 
 // moveNumbers makes a root go on with the numbers of mail that was refused before. Without them the relay would suspect a restored
