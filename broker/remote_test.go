@@ -51,7 +51,7 @@ func (w *world) relayed() {
 // comes stores a message that amber on devbox has written.
 func (w *world) comes(to sessions.Session, m mail.Message) mail.Message {
 	w.t.Helper()
-	m.From, m.FromSession, m.To, m.TS = "amber@devbox", "r-devbox-s9", to.Alias, mail.Seconds(w.clock)
+	m.From, m.FromSession, m.To, m.TS = "amber@devbox", "r-devbox.s9", to.Alias, mail.Seconds(w.clock)
 	if m.ID == "" {
 		m.ID = mail.NewID(w.clock)
 	}
@@ -252,7 +252,7 @@ func TestAnAnswerOwedByAnotherMachineIsNotSaidToBeRead(t *testing.T) {
 
 func TestNobodyIsTheAuthorOfMailFromAnotherMachine(t *testing.T) {
 	w, birch := paired(t)
-	w.register("evil", callers.Caller{Explicit: "r-devbox-s9", PID: w.pid(20), Client: "gem"})
+	w.register("evil", callers.Caller{Explicit: "r-devbox.s9", PID: w.pid(20), Client: "gem"})
 	asked := w.comes(birch, mail.Message{Kind: "question", Content: "green?"})
 	r, err := w.Reply(t.Context(), birch, asked, mail.Message{Content: "yes"})
 	if err != nil || r.To != "amber@devbox" {

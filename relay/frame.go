@@ -179,17 +179,18 @@ func span(seconds float64) time.Duration {
 	return time.Duration(min(max(seconds, -most), most) * float64(time.Second))
 }
 
-// RemoteSession is the id of another host's session. Without a session id it names one for each alias.
+// RemoteSession is the id of another host's session. Without a session id it names one for each alias. No name of
+// a host has a dot, so two hosts never share one: dev with box-1, and dev-box with 1.
 func RemoteSession(peer, sid, alias string) string {
 	if sid == "" {
 		sid = "alias-" + strings.ToLower(alias)
 	}
-	name := "r-" + peer + "-" + sid
+	name := "r-" + peer + "." + sid
 	if mail.ValidName(name) {
 		return name
 	}
 	sum := sha256.Sum256([]byte(sid))
-	return "r-" + peer + "-" + hex.EncodeToString(sum[:16])
+	return "r-" + peer + "." + hex.EncodeToString(sum[:16])
 }
 
 // identity is unique for each message of an outbox.

@@ -72,7 +72,7 @@ func FuzzParseMessages(f *testing.F) {
 				continue
 			}
 			sender, ok := strings.CutSuffix(m.From, "@laptop")
-			if !ok || mail.CheckAlias(sender) != nil || mail.CheckAlias(m.To) != nil || m.Check() != nil || !strings.HasPrefix(m.FromSession, "r-laptop-") {
+			if !ok || mail.CheckAlias(sender) != nil || mail.CheckAlias(m.To) != nil || m.Check() != nil || !strings.HasPrefix(m.FromSession, "r-laptop.") {
 				t.Errorf("%+v gets into a mailbox", m.Message)
 			}
 			if m.IsNotice() && m.From == mail.SystemAlias || len(m.Extra) > 0 || m.External {
@@ -127,8 +127,17 @@ func TestAFieldThatIsNotThereTravelsAsNone(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	in := mail.Message{From: "ash", To: "birch@devbox", Content: "hello", ID: "1", TS: 1e9}
 	msgs, err := parseMessages(appendMessages(nil, []mail.Message{in}, now), 1, "laptop", now)
-	want := mail.Message{From: "ash@laptop", FromSession: "r-laptop-alias-ash", To: "birch", Content: "hello", ID: "1", TS: 1e9}
+	want := mail.Message{From: "ash@laptop", FromSession: "r-laptop.alias-ash", To: "birch", Content: "hello", ID: "1", TS: 1e9}
 	if err != nil || len(msgs) != 1 || !reflect.DeepEqual(msgs[0].Message, want) {
 		t.Errorf("%+v arrives, %v", msgs, err)
+	}
+}
+
+func TestSessionsOfTwoHostsNeverHaveOneName(t *testing.T) {
+	long := strings.Repeat("s", 128)
+	for _, two := range [][4]string{{"dev", "box-1", "dev-box", "1"}, {"dev", "box-" + long, "dev-box", long}, {"dev", "", "dev-alias", ""}} {
+		if a, b := RemoteSession(two[0], two[1], "ash"), RemoteSession(two[2], two[3], "ash"); a == b || !mail.ValidName(a) || !mail.ValidName(b) {
+			t.Errorf("%q: %s and %s", two, a, b)
+		}
 	}
 }

@@ -72,7 +72,7 @@ type Peer interface {
 // Post is the local end of the relay: it stores mail, and notifies senders.
 type Post interface {
 	// Deliver stores messages of a peer for one local alias, in this order and in one commit. They have the sender
-	// birch@peer, the session r-peer-<sid>, and times of this host's clock. If it returns Stored, they survive a power
+	// birch@peer, the session r-peer.<sid>, and times of this host's clock. If it returns Stored, they survive a power
 	// cut. Any other reason is final for all of them, and none is stored. With mayRepeat, some may be stored already,
 	// under their ids: Deliver must not store these twice. Without it, none is stored yet. After an error the relay
 	// tries again, with mayRepeat.

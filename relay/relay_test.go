@@ -72,7 +72,7 @@ func TestMailArrives(t *testing.T) {
 		a.Send("devbox", message("ash", "birch", 0))
 		wait(t, "drained", func() bool { return a.Drained("devbox") })
 		msgs, err := b.Post.Mail("birch")
-		if err != nil || len(msgs) != 1 || msgs[0].From != "ash@laptop" || msgs[0].FromSession != "r-laptop-s-ash" || msgs[0].To != "birch" {
+		if err != nil || len(msgs) != 1 || msgs[0].From != "ash@laptop" || msgs[0].FromSession != "r-laptop.s-ash" || msgs[0].To != "birch" {
 			t.Fatalf("birch has %+v, %v", msgs, err)
 		}
 		a.Stop()

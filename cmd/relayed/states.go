@@ -83,7 +83,7 @@ func (f *followed) look(ctx context.Context) (news map[string][]cache.State, sid
 
 // localSession is the sending host's own id of the session, "" if it was too long to be kept.
 func localSession(peer, from string) string {
-	sid, _ := strings.CutPrefix(from, "r-"+peer+"-")
+	sid, _ := strings.CutPrefix(from, "r-"+peer+".")
 	return sid
 }
 
