@@ -254,7 +254,7 @@ var whyRefused = map[relay.Reason]string{
 	relay.Invalid:   "no mailbox there can keep it",
 	relay.Taken:     "another message with this id is there",
 	relay.Expired:   "it had expired when it arrived",
-	relay.NoProject: "that host has no such project",
+	relay.NoProject: "nobody has used c2c in this project there yet, or it has another remote there",
 }
 
 // Refused implements relay.Post.

@@ -415,7 +415,7 @@ func TestAProjectThatIsNotThereIsRefusedUntilItIs(t *testing.T) {
 	n.laptop.c2c("register", "amber")
 	n.laptop.put("birch@devbox", "m-1", "one")
 	n.laptop.c2c("relay", "want")
-	n.expect(n.laptop, `c2c-system: "one" (m-1) was not stored there: that host has no such project. It is not sent again.`)
+	n.expect(n.laptop, `c2c-system: "one" (m-1) was not stored there: nobody has used c2c in this project there yet, or it has another remote there. It is not sent again.`)
 	run(t, "git", "-C", n.devbox.path, "remote", "set-url", "origin", "https://example.org/x/shop")
 	n.devbox.c2c("register", "birch")
 	n.laptop.put("birch@devbox", "m-2", "two")
