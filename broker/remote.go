@@ -36,6 +36,12 @@ func (e *UnknownHostError) Error() string {
 // ErrNoProjectName: other machines cannot know to which project a root belongs.
 var ErrNoProjectName = errors.New("this project has no remote, so other machines do not know it")
 
+// ErrRelayStopped says that a person has stopped the relay, so that c2c does not start it.
+var ErrRelayStopped = errors.New("the relay was stopped")
+
+// SaysStopped is what "c2cd relay want" prints then.
+const SaysStopped = "stopped\n"
+
 // hostsOf reads the names of the paired machines from the list of package relay/hosts. If other machines do not know the root's
 // project by name, the error is ErrNoProjectName.
 func hostsOf(getenv func(string) string, root string) func() ([]string, error) {
@@ -59,7 +65,10 @@ func wantRelay() error {
 	if err != nil {
 		return err
 	}
-	_, err = child.Run(filepath.Join(filepath.Dir(self), "c2cd"), "/", nil, "relay", "want")
+	said, err := child.Run(filepath.Join(filepath.Dir(self), "c2cd"), "/", nil, "relay", "want")
+	if err == nil && said == SaysStopped {
+		return ErrRelayStopped
+	}
 	return err
 }
 
@@ -106,7 +115,9 @@ func (b *Broker) wantRelay(ctx context.Context, r *Receipt) {
 	if host.Relayed || b.cfg.WantRelay == nil {
 		return
 	}
-	if err := b.cfg.WantRelay(); err != nil {
+	if err := b.cfg.WantRelay(); errors.Is(err, ErrRelayStopped) {
+		r.Note = err.Error() + ", so it waits until c2c relay start"
+	} else if err != nil {
 		r.Note = "the relay is not started, so it waits: c2c relay status says why"
 		b.Log.Warn("the relay is not started", "err", err)
 	}

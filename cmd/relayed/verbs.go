@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"c2c/broker"
 	"c2c/cmd/cli"
 	"c2c/project"
 	"c2c/relay/hosts"
@@ -105,7 +106,10 @@ func (p Program) inside(ctx context.Context, args []string) (done bool, err erro
 	case "--stdio":
 		return true, r.Stdio(ctx, p.Environ, os.Stdin, os.Stdout)
 	case "want":
-		return true, r.Want(ctx, p.Environ)
+		if err = r.Want(ctx, p.Environ); errors.Is(err, ErrStopped) {
+			_, err = io.WriteString(p.Stdout, broker.SaysStopped)
+		}
+		return true, err
 	}
 	var e Exchange
 	if err := json.NewDecoder(io.LimitReader(p.Stdin, 64<<10)).Decode(&e); err != nil {

@@ -467,6 +467,18 @@ func TestARelayThatIsKilledLosesAndRepeatsNothing(t *testing.T) {
 	n.until("the receipts come", func() bool { return !n.laptop.waits("devbox") })
 }
 
+func TestMailWaitsForARelayThatWasStopped(t *testing.T) {
+	n := connect(t)
+	n.pair()
+	n.laptop.c2c("relay", "stop")
+	out := n.laptop.c2c("send", "birch@devbox", "one")
+	if !strings.HasSuffix(out, "; the relay was stopped, so it waits until c2c relay start\n") || !strings.HasPrefix(out, "queued for birch@devbox as ") {
+		t.Errorf("send says %q", out)
+	}
+	n.laptop.c2c("relay", "start")
+	n.expect(n.devbox, "amber@laptop: one")
+}
+
 func TestARevokedMachineIsCutOffAtOnce(t *testing.T) {
 	n := connect(t)
 	n.pair()
