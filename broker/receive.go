@@ -55,6 +55,6 @@ func TellRefused(ctx context.Context, b *Broker, m mail.Message, why string) err
 	if from == nil {
 		return nil // the sender is gone, and no session has its alias
 	}
-	return notice.Send(ctx, b.Registry, from.SID(), mail.Message{To: from.Alias(), ID: notice.About(m, "not stored"), InReplyTo: m.ID,
-		Content: fmt.Sprintf("%s was not stored there: %s. It is not sent again.", notice.Describe(m), why)}, "not stored")
+	return notice.Send(ctx, b.Registry, from.SID(), mail.Message{To: from.Alias(), ID: notice.About(m, notice.NotStored), InReplyTo: m.ID,
+		Content: fmt.Sprintf("%s was not stored there: %s. It is not sent again.", notice.Describe(m), why)}, notice.NotStored)
 }

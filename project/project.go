@@ -21,7 +21,7 @@ const (
 
 // project has the names of a repository. The first two are hashes.
 type project struct {
-	own    string // the original's fingerprint, of the URL as written or of the top level
+	own    string // the fingerprint as the original makes it: of the URL as written, or without a remote of the top directory
 	name   string // the same for all clones and work trees; empty if there is only own
 	remote string // the text from which name was made, if there is a remote
 	dir    string // git's own directory
@@ -64,8 +64,8 @@ func (l link) target() string {
 	return filepath.Join("..", ReposDir, l.root)
 }
 
-// linked returns the root to which a link of ours leads. there reports that the name exists; if it is not our link, it is a root of
-// its own.
+// linked returns the root to which a link of ours leads. there reports that the name exists. If it does and root is "", the name is
+// no link of ours but a root itself.
 func linked(state, dir, name string) (root string, there bool) {
 	text, err := os.Readlink(filepath.Join(state, dir, name))
 	if err != nil {
@@ -102,7 +102,7 @@ func (p *place) decide() (root string) {
 	case there && other == "":
 		root = own
 		if recorded != "" && recorded != own && follow(p.state, recorded) != own {
-			l := link{ProjectsDir, name + "." + own, own} // tells doctor in every clone of this root
+			l := link{ProjectsDir, name + "." + own, own} // a note for doctor in every clone: its project has a second root
 			if _, known := linked(p.state, l.dir, l.name); !known {
 				p.links = append(p.links, l)
 			}

@@ -6,7 +6,7 @@ import (
 	"c2c/relay/hosts"
 )
 
-// Paired makes the Peers of the host with this key, from a list. While the list cannot be read, there are no peers.
+// Paired returns the Peers of the host that owns key: the hosts of the list. While the list cannot be read, there are none.
 func Paired(key *hosts.Key, list *hosts.List) Peers { return &paired{key, list} }
 
 type paired struct {

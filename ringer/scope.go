@@ -31,7 +31,7 @@ type Scope struct {
 	bells func() map[string]wake.Doorbell
 	// borrows: it takes the right to ring only for each single ring, so that a session's own server comes first.
 	borrows bool
-	// client and process belong to the server's own client, if its sessions can write to names of ours.
+	// client started this server, and process is its process: for Peers, and to notice an uninstall.
 	client  wake.Client
 	process int
 }

@@ -72,7 +72,7 @@ type toolToken struct {
 	has  bool
 
 	exposed bool // other users may read the file
-	told    bool // isExposed has returned first
+	told    bool // isExposed has already reported this exposure
 }
 
 // matches reports whether a key is the token. It compares hashes, so the time it takes reveals nothing.
@@ -83,7 +83,8 @@ func (t *toolToken) matches(key [sha256.Size]byte) bool {
 	return t.has && subtle.ConstantTimeCompare(key[:], t.sum[:]) == 1
 }
 
-// isExposed reports whether the token is invalid because other users may read the file; first is true at the first call since then.
+// isExposed reports whether the token is invalid because other users may read the file; first is true only
+// at the first call after the file became readable by others.
 func (t *toolToken) isExposed() (exposed, first bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -96,7 +97,7 @@ func (t *toolToken) isExposed() (exposed, first bool) {
 func (t *toolToken) look() {
 	info, err := t.dir.Stat(tokenFile)
 	if err == nil && info.Mode().Perm()&0o077 != 0 {
-		t.has, t.file = false, nil // other users may know it; MakeToken and doctor report it, and here the refusal does
+		t.has, t.file = false, nil // other users may know it: MakeToken, doctor and the text of a refusal report that
 		t.exposed = true
 		return
 	}

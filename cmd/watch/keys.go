@@ -92,7 +92,7 @@ func (a *app) event(e tcell.Event, pasting bool) {
 	case *tcell.EventMouse:
 		a.mouse(e)
 	case *tcell.EventKey:
-		if a.typing == nil { // otherwise the editor's bar shows the result of the last sending
+		if a.typing == nil { // while the person types, the bar keeps the result of the last action
 			a.says = ""
 		}
 		if e.Key() == tcell.KeyCtrlC && !pasting {
@@ -132,7 +132,7 @@ func (a *app) key(e *tcell.EventKey) {
 	}
 	switch {
 	case a.box != nil:
-		a.box = a.hidden // empty if the screen has shown the whole box
+		a.box = a.hidden // the next part; nil closes the box when all of it was shown
 	case a.typing != nil || !a.move(e.Key(), key):
 		a.press(key)
 	}
@@ -196,7 +196,7 @@ func (a *app) pick(i int) {
 	a.found, a.flow.selected = nil, nil
 }
 
-// selectAt selects a message. In the flow it selects none for the last one, so that the view follows new messages.
+// selectAt selects message i. In the flow the last message clears the selection, and the view follows new mail.
 func (p *pane) selectAt(i int) {
 	switch {
 	case len(p.mails) == 0 || i >= len(p.mails)-1 && !p.whole:
@@ -206,7 +206,8 @@ func (p *pane) selectAt(i int) {
 	}
 }
 
-// scroll moves the view, which shows height lines, and selects the first message that begins in it, or else the one that fills it.
+// scroll moves the view (height lines high) by n lines. It selects the first message that begins in the view; if none does, the one
+// that fills it.
 func (p *pane) scroll(lines []line, n, height int) {
 	last := max(0, len(lines)-height)
 	top := max(0, min(p.top+n, last))
@@ -221,7 +222,7 @@ func (p *pane) scroll(lines []line, n, height int) {
 			break
 		}
 	}
-	p.shown.selected = p.selected // show need not move the view
+	p.shown.selected = p.selected // so the next draw does not scroll to the selection
 }
 
 // toEnd moves the view of a pane with whole bodies to its first line, or with n to its last.
@@ -272,7 +273,7 @@ func (a *app) click(x, y int) {
 	}
 	switch {
 	case a.box != nil:
-		a.box = a.hidden // empty if the screen has shown the whole box
+		a.box = a.hidden // the next part; nil closes the box when all of it was shown
 	case a.typing != nil:
 	case a.list.has(x, y):
 		if i := a.listTop + y - a.list.y; i <= len(a.sessions) {

@@ -98,7 +98,7 @@ func ReadForeign(path string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// ShutsOut returns an error if root would make a directory inside a user's directory, as `sudo` with the user's HOME does: that
+// ShutsOut returns an error if the superuser would make a directory inside a user's one, as `sudo` with the user's HOME does: that
 // user could not use it afterwards.
 func ShutsOut(parent string) error {
 	info, err := os.Stat(parent)
