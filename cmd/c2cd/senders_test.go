@@ -156,7 +156,7 @@ func TestOnlyAPersonLetsOthersIn(t *testing.T) {
 		shell, err := cmd.CombinedOutput()
 		refused(string(shell), err, "only a person lets others write from outside, and this is the shell of birch")
 	}
-	if out := h.run("senders", "list"); !strings.Contains(out, "nobody may write") {
+	if out := h.run("senders", "list"); !strings.Contains(out, "no sender may write") {
 		t.Errorf("%s", out)
 	}
 	h.allows("ci", "--to", "birch,oak")

@@ -206,8 +206,7 @@ func (p *pane) selectAt(i int) {
 	}
 }
 
-// scroll moves the view (height lines high) by n lines. It selects the first message that begins in the view; if none does, the one
-// that fills it.
+// scroll moves the view, of height lines, by n. It selects the first message that begins there; if none does, the one that fills it.
 func (p *pane) scroll(lines []line, n, height int) {
 	last := max(0, len(lines)-height)
 	top := max(0, min(p.top+n, last))
