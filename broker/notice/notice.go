@@ -22,10 +22,11 @@ const KindSystem = mail.KindSystem
 
 // Reasons for a notice to the sender of a message. Dead is another one.
 const (
-	Unread  = "unread"  // it is unread for too long
-	Refused = "refused" // the client's person lets others not write to it
-	Expired = "expired" // it expired unread
-	Ended   = "ended"   // its receiver's session has ended
+	Unread    = "unread"     // it is unread for too long
+	Refused   = "refused"    // the client's person lets others not write to it
+	Expired   = "expired"    // it expired unread
+	NotStored = "not stored" // the machine that it was for refuses it for good
+	Ended     = "ended"      // its receiver's session has ended
 )
 
 // EndedUnanswered is Ended for a question that its receiver has read.
@@ -148,7 +149,7 @@ func ToldOf(ctx context.Context, reg *sessions.Registry, rows []registry.Row, m 
 	}
 	reasons := map[string]string{}
 	var ids []string
-	for _, reason := range []string{Refused, Unread, Ended, Expired, sessions.Dead, Unanswered} {
+	for _, reason := range []string{Refused, Unread, Ended, Expired, sessions.Dead, Unanswered, NotStored} {
 		id := About(m, reason)
 		reasons[id], ids = reason, append(ids, id)
 	}
