@@ -3,6 +3,7 @@ package broker
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"c2c/broker/notice"
 	"c2c/broker/owed"
@@ -54,6 +55,10 @@ func TellRefused(ctx context.Context, b *Broker, m mail.Message, why string) err
 	from := notice.SenderOf(b.Registry, rows, m)
 	if from == nil {
 		return nil // the sender is gone, and no session has its alias
+	}
+	_, host, _ := strings.Cut(m.To, "@")
+	if err := notice.AddDead(ctx, b.Registry, sessions.HostPrefix+host, notice.DeadLetter{Reason: why, Message: m}); err != nil {
+		return err
 	}
 	return notice.Send(ctx, b.Registry, from.SID(), mail.Message{To: from.Alias(), ID: notice.About(m, notice.NotStored), InReplyTo: m.ID,
 		Content: fmt.Sprintf("%s was not stored there: %s. It is not sent again.", notice.Describe(m), why)}, notice.NotStored)

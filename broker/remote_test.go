@@ -260,3 +260,29 @@ func TestNobodyIsTheAuthorOfMailFromAnotherMachine(t *testing.T) {
 	}
 	w.wantMail("host-devbox", "yes")
 }
+
+func TestAMessageThatAnotherMachineRefusesIsADeadLetter(t *testing.T) {
+	w, birch := paired(t)
+	r := w.send(birch, "amber@devbox", "hi")
+	m := w.waiting("host-devbox")[0]
+	for range 2 { // after a kill the relay tells it once more
+		if err := broker.TellRefused(t.Context(), w.Broker, m, "no session there has this alias"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	box, err := w.Mailbox("host-devbox")
+	if err == nil {
+		err = box.Withdraw(t.Context(), m)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.wantNotices(birch.ID, "no session there has this alias")
+	st, err := w.Status(t.Context(), r.ID)
+	if err != nil || st.State != sessions.Dead || st.Reason != "no session there has this alias" || len(st.Told) != 1 {
+		t.Errorf("%+v %v", st, err)
+	}
+	if sent, err := w.Outbox(t.Context(), birch, 10); err != nil || len(sent) != 1 {
+		t.Errorf("%+v %v", sent, err)
+	}
+}

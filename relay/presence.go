@@ -69,7 +69,7 @@ func (s *sender) sendBeside(ctx context.Context, peer Peer) error {
 	s.mu.Unlock()
 	var err error
 	if !told {
-		err = s.sendJSON(ctx, peer, Hello, sessions)
+		err = s.sendJSON(ctx, peer, Hello, s.reachable(peer, sessions))
 	}
 	if err == nil && len(states) > 0 {
 		if err = s.sendJSON(ctx, peer, States, states); err != nil {
@@ -77,6 +77,17 @@ func (s *sender) sendBeside(ctx context.Context, peer Peer) error {
 		}
 	}
 	return err
+}
+
+// reachable returns the sessions that a peer may write to. It learns of no others.
+func (s *sender) reachable(peer Peer, all []cache.Session) []cache.Session {
+	some := []cache.Session{}
+	for _, one := range all {
+		if peer.MayReach(s.l.Project, one.Alias) {
+			some = append(some, one)
+		}
+	}
+	return some
 }
 
 func (s *sender) sendJSON(ctx context.Context, peer Peer, kind Kind, what any) error {

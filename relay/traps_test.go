@@ -658,3 +658,21 @@ func TestPresenceAndStatesReachTheOtherHost(t *testing.T) {
 		b.Stop()
 	})
 }
+
+func TestAHostLearnsOnlyOfSessionsThatItMayReach(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, a, b := pair(t, 1)
+		if _, err := b.List.Allow(t.Context(), "laptop", []string{b.Project}, []string{"birch"}); err != nil {
+			t.Fatal(err)
+		}
+		a.Start()
+		b.Start()
+		b.Relay.Announce([]cache.Session{{Alias: "birch"}, {Alias: "secret"}})
+		synctest.Wait()
+		if host, err := cache.Get(a.Root(), "devbox"); err != nil || len(host.Sessions) != 1 || host.Sessions[0].Alias != "birch" {
+			t.Errorf("%+v %v", host, err)
+		}
+		a.Stop()
+		b.Stop()
+	})
+}
