@@ -81,24 +81,16 @@ var machines = []Verb{
 session ALIAS in the same project on HOST. Mail for a machine that sleeps waits
 here, and arrives in its order, once.
 
-  add USER@HOST      pair with a machine that ssh reaches: it shows what changes
-                     there and here, and asks once
-  pair [TEXT]        without ssh between them: make an invitation, take one, or
-                     take the answer to one; - reads it from standard input
+  add USER@HOST      pair with a machine that ssh reaches: it asks once
+  pair [TEXT]        without ssh: make an invitation, take one or its answer
   allow HOST         change what it may write to: --aliases, --projects
   list               the paired machines, and what each may write to
-  status             whether the relay runs, and the way to each machine; if it
-                     does not run, exit 3
-  revoke HOST        refuse its mail from now on, and remember its key for that
-  remove HOST        forget it
-  project NAME       name this project, if it has no remote: a project of the
-                     same name on the other machine is the same
-  hub FLEET          write into ./c2c-hub-FLEET what a nats-server needs to be the
-                     hub of --hosts; then hub streams DIRECTORY makes its streams,
-                     and on each host, hub join FILE has mail go through it
-  start, stop, restart   the relay of this user; it starts by itself when there
-                     is something to carry, unless it was stopped
-  run                the relay in the foreground
+  status             the relay, and the way to each machine; exit 3: it is down
+  revoke HOST        refuse its mail from now on; remove HOST forgets it
+  project NAME       the name that a project without a remote has there
+  hub FLEET          make ./c2c-hub-FLEET for a nats-server; hub streams DIR
+                     makes its streams, hub join FILE has a host use it
+  start, stop, restart, run   the relay; it starts by itself when there is mail
 
 A paired machine can only write to the sessions that it may reach. Its ssh key
 runs "c2cd relay --stdio" there, and nothing else.

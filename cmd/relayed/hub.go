@@ -96,6 +96,11 @@ func (c *call) writeHub(fleet string) error {
 	if err := dir.Replace(hubConfig, []byte(hub.ServerConfig(path))); err != nil {
 		return err
 	}
+	return c.printHub(path, hub)
+}
+
+// printHub prints what the owner of a new hub is to do.
+func (c *call) printHub(path string, hub nats.Hub) error {
 	if *c.asJSON {
 		return cli.JSON(c.Stdout, map[string]any{"directory": path, "hub": hub})
 	}
