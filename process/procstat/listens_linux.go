@@ -1,6 +1,7 @@
 package procstat
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 )
@@ -10,7 +11,7 @@ func Listens(pid, port int) bool {
 	listening := map[string]bool{}
 	for _, name := range []string{"tcp", "tcp6"} {
 		table, _ := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", pid, name)) // the process's network namespace
-		for s := range TCPSockets(table, port) {
+		for s := range TCPSockets(bytes.NewReader(table), port) {
 			listening[s.Link()] = s.State == Listening
 		}
 	}

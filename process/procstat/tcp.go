@@ -1,7 +1,9 @@
 package procstat
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"iter"
 	"strconv"
 	"strings"
@@ -24,11 +26,13 @@ const (
 // Link returns the socket's name in the links of /proc/<pid>/fd.
 func (s TCPSocket) Link() string { return "socket:[" + s.Inode + "]" }
 
-// TCPSockets yields the lines of a table whose local port is port.
-func TCPSockets(table []byte, port int) iter.Seq[TCPSocket] {
+// TCPSockets yields the lines of a table whose local port is port. It reads no further than its caller looks: under a flood of
+// connections a table has megabytes.
+func TCPSockets(table io.Reader, port int) iter.Seq[TCPSocket] {
 	return func(yield func(TCPSocket) bool) {
 		suffix := fmt.Sprintf(":%04X", port)
-		for line := range strings.Lines(string(table)) {
+		for lines := bufio.NewScanner(table); lines.Scan(); {
+			line := lines.Text()
 			if !strings.Contains(line, suffix) { // most have another port
 				continue
 			}

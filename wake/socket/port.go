@@ -1,6 +1,7 @@
 package socket
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"strings"
@@ -20,7 +21,7 @@ func OurPort(port int) error {
 
 func ourPort(table []byte, port, uid int) error {
 	ours := false
-	for s := range procstat.TCPSockets(table, port) {
+	for s := range procstat.TCPSockets(bytes.NewReader(table), port) {
 		address, _, _ := strings.Cut(s.Local, ":")
 		if s.State != procstat.Listening || address != "0100007F" && address != "00000000" { // 127.0.0.1, or all addresses
 			continue

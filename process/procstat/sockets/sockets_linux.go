@@ -4,6 +4,7 @@ package sockets
 
 import (
 	"encoding/binary"
+	"io"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -74,15 +75,20 @@ func OwnerUID(local, remote netip.AddrPort) (uid int, ok, closed bool) {
 func find(local, remote netip.AddrPort) (s procstat.TCPSocket, ok bool) {
 	local, remote = unmap(local), unmap(remote)
 	for _, path := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
-		table, _ := os.ReadFile(path)
-		if s, ok = findIn(table, local, remote); ok {
+		table, err := os.Open(path)
+		if err != nil {
+			continue
+		}
+		s, ok = findIn(table, local, remote)
+		table.Close()
+		if ok {
 			return s, true
 		}
 	}
 	return s, false
 }
 
-func findIn(table []byte, local, remote netip.AddrPort) (s procstat.TCPSocket, ok bool) {
+func findIn(table io.Reader, local, remote netip.AddrPort) (s procstat.TCPSocket, ok bool) {
 	for s := range procstat.TCPSockets(table, int(local.Port())) {
 		if parseEnd(s.Local) == local && parseEnd(s.Remote) == remote {
 			return s, true

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"c2c/process/procstat"
@@ -166,13 +167,13 @@ func TestTheTableIsReadByItsFields(t *testing.T) {
 		"127.0.0.1:54325":          {"", 0},
 		"127.0.0.2:54321":          {"", 0},
 	} {
-		s, ok := findIn([]byte(table), unmap(netip.MustParseAddrPort(from)), us)
+		s, ok := findIn(strings.NewReader(table), unmap(netip.MustParseAddrPort(from)), us)
 		if s.Inode != want.inode || s.UID != want.uid || ok != (want.inode != "") {
 			t.Errorf("%s: socket %+v, %v", from, s, ok)
 		}
 	}
 	six := netip.MustParseAddrPort("[::1]:54324")
-	if s, _ := findIn([]byte(table), six, netip.MustParseAddrPort("[::1]:8788")); s.Inode != "555" {
+	if s, _ := findIn(strings.NewReader(table), six, netip.MustParseAddrPort("[::1]:8788")); s.Inode != "555" {
 		t.Errorf("%v: socket %+v", six, s)
 	}
 }
