@@ -76,17 +76,7 @@ func (h Host) MayReachProject(project string) bool {
 const maxName = 63
 
 // CheckName returns an error if a name cannot be that of a host.
-func CheckName(name string) error {
-	for i, c := range []byte(name) {
-		if !('a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' && i > 0) || i >= maxName {
-			return fmt.Errorf("host %.80q: 1 to %d of a-z 0-9 -, first a letter or digit", name, maxName)
-		}
-	}
-	if name == "" {
-		return errors.New("a host needs a name")
-	}
-	return nil
-}
+func CheckName(name string) error { return mail.CheckHost(name) }
 
 // NameOf makes a host's name from a machine's own name: its first label, in lower case. It is "" if no valid name is left.
 func NameOf(machine string) string {
