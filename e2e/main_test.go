@@ -16,6 +16,7 @@ import (
 //
 //	C2C_E2E=1             run the real clients; without it nothing runs here (make e2e runs them)
 //	C2C_E2E_CLIENTS=dirs  where scripts/e2e.sh has installed them, one folder each, with colons between them
+//	C2C_E2E_TOOLS=dirs    the same for programs of others, such as nats-server
 //	C2C_E2E_BIN=dir       c2c and c2cd to test
 //	C2C_E2E_SCRATCH=dir   where homes and projects are made, not below /tmp
 //	C2C_E2E_SOURCE=dir    c2c's source, to build it as its README says
@@ -35,6 +36,7 @@ func TestMain(m *testing.M) {
 	}
 	keep := append(clientFolders(), os.Getenv("C2C_E2E_BIN"), os.Getenv("C2C_E2E_SCRATCH"), os.Getenv("C2C_E2E_SOURCE"))
 	keep = append(keep, filepath.SplitList(os.Getenv("C2C_E2E_GO"))...)
+	keep = append(keep, filepath.SplitList(os.Getenv("C2C_E2E_TOOLS"))...)
 	status, isolated, err := lab.Isolate(keep...)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "e2e:", err)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
 	"c2c/relay"
 	"c2c/relay/hosts"
@@ -20,7 +21,9 @@ const hubFile = "hub.json"
 // Link is the way to one host, as status shows it.
 type Link struct {
 	ssh.Status
-	Hub string `json:"hub,omitempty"` // for a host that is reached through one
+	Hub       string    `json:"hub,omitempty"`     // for a host that is reached through one
+	Trouble   string    `json:"trouble,omitempty"` // the last that a person should know about; only status has it
+	TroubleAt time.Time `json:"trouble_at,omitzero"`
 }
 
 // carriers is the ways to other hosts, by their kind. Mail goes to a host by the one that its row of the list names, and is taken
@@ -149,7 +152,7 @@ func (h *Host) links() []Link {
 	}
 	if h.nats != nil {
 		for _, st := range h.nats.Status() {
-			all = append(all, Link{ssh.Status{Peer: st.Peer, Up: st.Up, Since: st.Since, Error: st.Error}, st.Hub})
+			all = append(all, Link{Status: ssh.Status{Peer: st.Peer, Up: st.Up, Since: st.Since, Error: st.Error}, Hub: st.Hub})
 		}
 	}
 	return all

@@ -161,21 +161,27 @@ func poke(c chan<- struct{}) {
 	}
 }
 
-// rootsHere gives the roots below the state directory, and those of named projects.
-func (h *Host) rootsHere() (all []project.Root) {
-	named, err := h.list.Projects()
+// rootsHere gives all roots of this user.
+func (h *Host) rootsHere() []project.Root {
+	all, err := h.rootsOf(h.list)
 	if err != nil {
 		h.Log.Error("named projects are left out", "err", err)
 	}
+	return all
+}
+
+// rootsOf gives the roots below the state directory, and those of named projects. After an error those of named projects are missing.
+func (r *Relay) rootsOf(list *hosts.List) (all []project.Root, err error) {
+	named, err := list.Projects()
 	names := map[string]string{}
 	for _, p := range named {
 		names[p.Root] = p.Name
 		all = append(all, project.Root{Path: p.Root, Name: p.Name})
 	}
-	for _, r := range project.RootsIn(h.State) {
-		if names[r.Path] == "" && r.Name != "" {
-			all = append(all, r)
+	for _, root := range project.RootsIn(r.State) {
+		if names[root.Path] == "" && root.Name != "" {
+			all = append(all, root)
 		}
 	}
-	return all
+	return all, err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -12,7 +13,9 @@ import (
 
 	"c2c/cmd/cli"
 	"c2c/format"
+	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
+	"c2c/relay/cache"
 	"c2c/relay/hosts"
 )
 
@@ -96,6 +99,9 @@ func (c *call) status() error {
 		if err != nil {
 			return err
 		}
+		if err := c.addTroubles(links); err != nil {
+			return err
+		}
 		st.Log, st.Links = c.r.Log(), append(st.Links, links...)
 	}
 	if *c.asJSON {
@@ -107,6 +113,34 @@ func (c *call) status() error {
 	}
 	if st.PID == 0 {
 		return ErrDown
+	}
+	return nil
+}
+
+// addTroubles adds the newest trouble with each host. The relay writes troubles into each root.
+func (c *call) addTroubles(links []Link) error {
+	roots, err := c.r.rootsOf(c.hosts())
+	if err != nil {
+		return err
+	}
+	for _, root := range roots {
+		dir, err := atomicfile.Open(root.Path)
+		if errors.Is(err, fs.ErrNotExist) { // of a project that has a name, and had no mail yet
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		all, err := cache.Hosts(dir)
+		if err := errors.Join(err, dir.Close()); err != nil {
+			return fmt.Errorf("read what was heard of other machines in %s: %w", root.Path, err)
+		}
+		for _, h := range all {
+			i := slices.IndexFunc(links, func(l Link) bool { return l.Peer == h.Name })
+			if at := mail.FromSeconds(h.TroubleAt).UTC(); i >= 0 && h.Trouble != "" && at.After(links[i].TroubleAt) {
+				links[i].Trouble, links[i].TroubleAt = h.Trouble, at
+			}
+		}
 	}
 	return nil
 }
@@ -141,6 +175,9 @@ func (st status) print(w io.Writer, now time.Time) {
 		fmt.Fprintf(w, "%s: %s; %s\n", l.Peer, way, state)
 		if !l.Up && l.Error != "" {
 			fmt.Fprintf(w, "  %s\n", mail.Visible(l.Error, ""))
+		}
+		if l.Trouble != "" {
+			fmt.Fprintf(w, "  trouble, %s: %s\n", format.Clock(l.TroubleAt, now), mail.Visible(l.Trouble, ""))
 		}
 	}
 }

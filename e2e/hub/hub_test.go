@@ -37,16 +37,16 @@ func pair(t *testing.T) (s *server, laptop, devbox *relaytest.Host) {
 }
 
 // arrived returns when nothing waits for the other host, and fails unless birch there has all messages once, in their order.
-func arrived(t *testing.T, from, to *relaytest.Host, count int) {
-	t.Helper()
-	await(t, "the mail has left "+from.Name, func() bool { return from.Drained(to.Name) })
+func (s *server) arrived(from, to *relaytest.Host, count int) {
+	s.t.Helper()
+	s.await("the mail has left "+from.Name, func() bool { return from.Drained(to.Name) })
 	got, err := to.Post.Mail("birch")
 	if err != nil || len(got) != count {
-		t.Fatalf("%s has %d messages, %v, want %d", to.Name, len(got), err, count)
+		s.t.Fatalf("%s has %d messages, %v, want %d", to.Name, len(got), err, count)
 	}
 	for i, m := range got {
 		if want, _, _ := strings.Cut(m.Content, " "); want != fmt.Sprint(i) {
-			t.Fatalf("%s: message %d is %.20s", to.Name, i, m.Content)
+			s.t.Fatalf("%s: message %d is %.20s", to.Name, i, m.Content)
 		}
 	}
 }
@@ -67,14 +67,14 @@ func TestMailArrivesOnceAndInOrderThoughServerAndHostsAreKilled(t *testing.T) {
 			laptop.Start()
 		case 150:
 			devbox.KillAfter(1)
-			await(t, "devbox is killed", devbox.Killed)
+			s.await("devbox is killed", devbox.Killed)
 			devbox.Stop()
 			devbox.KillAfter(-1)
 			devbox.Start()
 		}
 	}
-	arrived(t, laptop, devbox, most)
-	arrived(t, devbox, laptop, most)
+	s.arrived(laptop, devbox, most)
+	s.arrived(devbox, laptop, most)
 }
 
 // The hub loses all that it has, with its streams, twice.
@@ -101,8 +101,8 @@ func TestNothingIsLostOrDoubledWhenTheStoreIsWipedUnderLoad(t *testing.T) {
 	s.wipe()
 	senders.Wait()
 	s.wipe()
-	arrived(t, laptop, devbox, most)
-	arrived(t, devbox, laptop, most)
+	s.arrived(laptop, devbox, most)
+	s.arrived(devbox, laptop, most)
 }
 
 // What was sent while the other host slept is at the hub, though the sender sleeps now.
@@ -115,23 +115,14 @@ func TestTwoHostsThatAreNeverAwakeTogetherExchangeMail(t *testing.T) {
 		all = append(all, message(i))
 	}
 	laptop.Send("devbox", all...)
-	await(t, "the hub has the mail", func() bool { return s.holds("devbox") > 0 })
+	s.await("the hub has the mail", func() bool { return s.holds("devbox") > 0 })
 	laptop.Stop()
 	devbox.Start()
-	await(t, "the mail arrives", func() bool { got, _ := devbox.Post.Mail("birch"); return len(got) == most })
-	await(t, "the hub has the receipt", func() bool { return s.holds("laptop") > 0 })
+	s.await("the mail arrives", func() bool { got, _ := devbox.Post.Mail("birch"); return len(got) == most })
+	s.await("the hub has the receipt", func() bool { return s.holds("laptop") > 0 })
 	devbox.Stop()
 	laptop.Start()
-	arrived(t, laptop, devbox, most)
-}
-
-func await(t *testing.T, what string, so func() bool) {
-	t.Helper()
-	for late := time.Now().Add(patience); !so(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(late) {
-			t.Fatalf("it never happened: %s", what)
-		}
-	}
+	s.arrived(laptop, devbox, most)
 }
 
 // connect connects as a host, or as the owner, as somebody does who has its file and another program.
@@ -248,14 +239,14 @@ func strangerKey(t *testing.T) client.Option {
 func TestAHostThatIsTakenOutOfTheHubLosesItsLink(t *testing.T) {
 	s, laptop, devbox := pair(t)
 	laptop.Send("devbox", message(0))
-	arrived(t, laptop, devbox, 1)
+	s.arrived(laptop, devbox, 1)
 	carrier := laptop.Carrier.(*nats.Carrier)
-	await(t, "the link is up", func() bool { st := carrier.Status(); return len(st) == 1 && st[0].Up && st[0].Error == "" })
+	s.await("the link is up", func() bool { st := carrier.Status(); return len(st) == 1 && st[0].Up && st[0].Error == "" })
 	all := s.hub.Hosts
 	s.hub.Hosts = all[1:]
 	s.configure()
 	s.reload()
-	await(t, "the link is lost", func() bool {
+	s.await("the link is lost", func() bool {
 		st := carrier.Status()
 		return !st[0].Up && strings.Contains(strings.ToLower(st[0].Error), "authorization")
 	})
@@ -266,7 +257,7 @@ func TestAHostThatIsTakenOutOfTheHubLosesItsLink(t *testing.T) {
 	s.hub.Hosts = all
 	s.configure()
 	s.reload()
-	arrived(t, laptop, devbox, 2)
+	s.arrived(laptop, devbox, 2)
 }
 
 // A full stream takes nothing, and that is told; mail waits at its sender until there is room.
@@ -287,13 +278,13 @@ func TestMailWaitsAtItsSenderWhileTheStreamIsFull(t *testing.T) {
 		m.Content += " " + strings.Repeat("x", 10<<10)
 		laptop.Send("devbox", m)
 	}
-	await(t, "it is told", func() bool {
+	s.await("it is told", func() bool {
 		st := carrier.Status()
 		return !st[0].Up && strings.Contains(st[0].Error, "maximum bytes")
 	})
 	s.makeStreams() // as large as before
 	devbox.Start()
-	arrived(t, laptop, devbox, most)
+	s.arrived(laptop, devbox, most)
 }
 
 // What a host says of its sessions is kept once, however often it says it.

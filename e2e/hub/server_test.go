@@ -12,25 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"c2c/e2e/machines"
 	"c2c/relay/nats"
 	"c2c/relay/relaytest"
 )
 
 // patience is far longer than anything here takes.
 const patience = time.Minute
-
-// program finds the nats-server that scripts/e2e-install.sh has built.
-func program(t *testing.T) string {
-	t.Helper()
-	for _, dir := range filepath.SplitList(os.Getenv("C2C_E2E_TOOLS")) {
-		path := filepath.Join(dir, "nats-server")
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			return path
-		}
-	}
-	t.Fatal("there is no nats-server in C2C_E2E_TOOLS: run scripts/e2e.sh ./e2e/hub")
-	return ""
-}
 
 // server is a nats-server with the configuration that c2c relay hub writes.
 type server struct {
@@ -40,8 +28,13 @@ type server struct {
 	seed map[string]string // by host; "" is the owner
 	path string
 
+	edit    func(config string) string // if set, changes the server's configuration
+	streams func(all []nats.Stream)    // if set, changes the streams
+	poke    chan struct{}              // the state of a link has changed
+	watched []string                   // directories of the hosts
+
 	mu  sync.Mutex
-	cmd *exec.Cmd
+	run *machines.Server
 }
 
 func freeAddress(t *testing.T) string {
@@ -56,7 +49,16 @@ func freeAddress(t *testing.T) string {
 
 func newServer(t *testing.T, names ...string) *server {
 	t.Helper()
-	s := &server{t: t, path: program(t), dir: t.TempDir(), seed: map[string]string{}}
+	s := prepare(t, names...)
+	s.start()
+	s.makeStreams()
+	return s
+}
+
+// prepare makes a server that does not run.
+func prepare(t *testing.T, names ...string) *server {
+	t.Helper()
+	s := &server{t: t, path: machines.NATSServer(t), dir: t.TempDir(), seed: map[string]string{}, poke: make(chan struct{}, 1)}
 	addr := freeAddress(t)
 	s.hub = nats.Hub{Fleet: "team", Listen: addr, URL: "nats://" + addr}
 	for _, name := range append([]string{""}, names...) {
@@ -74,62 +76,39 @@ func newServer(t *testing.T, names ...string) *server {
 		t.Fatal(err)
 	}
 	s.configure()
-	t.Cleanup(s.kill)
-	s.start()
-	s.makeStreams()
 	return s
 }
 
 func (s *server) configure() {
 	s.t.Helper()
-	if err := os.WriteFile(filepath.Join(s.dir, "nats-server.conf"), []byte(s.hub.ServerConfig(s.dir)), 0o600); err != nil {
+	text := s.hub.ServerConfig(s.dir)
+	if s.edit != nil {
+		text = s.edit(text)
+	}
+	if err := os.WriteFile(filepath.Join(s.dir, "nats-server.conf"), []byte(text), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
 }
 
 func (s *server) start() {
 	s.t.Helper()
-	logFile, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer logFile.Close()
-	cmd := exec.Command(s.path, "-c", filepath.Join(s.dir, "nats-server.conf"))
-	cmd.Stdout, cmd.Stderr = logFile, logFile
-	if err := cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
+	run := machines.Serve(s.t, "Server is ready", s.path, "-c", filepath.Join(s.dir, "nats-server.conf"))
 	s.mu.Lock()
-	s.cmd = cmd
+	s.run = run
 	s.mu.Unlock()
-	for late := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-		conn, err := net.Dial("tcp", s.hub.Listen)
-		if err == nil {
-			conn.Close()
-			return
-		}
-		if time.Now().After(late) {
-			said, _ := os.ReadFile(filepath.Join(s.dir, "log"))
-			s.t.Fatalf("no nats-server: %s", said)
-		}
-	}
 }
 
 func (s *server) kill() {
 	s.mu.Lock()
-	cmd := s.cmd
-	s.cmd = nil
+	run := s.run
 	s.mu.Unlock()
-	if cmd != nil {
-		cmd.Process.Kill()
-		cmd.Wait()
-	}
+	run.Kill()
 }
 
 // reload has the server read its configuration again.
 func (s *server) reload() {
 	s.t.Helper()
-	if out, err := exec.Command(s.path, "--signal", fmt.Sprint("reload=", s.cmd.Process.Pid)).CombinedOutput(); err != nil {
+	if out, err := exec.Command(s.path, "--signal", fmt.Sprint("reload=", s.run.Pid())).CombinedOutput(); err != nil {
 		s.t.Fatalf("reload: %v %s", err, out)
 	}
 }
@@ -147,13 +126,26 @@ func (s *server) wipe() {
 
 func (s *server) makeStreams() {
 	s.t.Helper()
-	var err error
-	for late := time.Now().Add(patience); time.Now().Before(late); time.Sleep(20 * time.Millisecond) { // it may answer before its store is ready
-		if err = nats.MakeStreams(s.t.Context(), s.hub.Access("", s.seed[""]), s.hub.Streams()); err == nil {
-			return
-		}
+	all := s.hub.Streams()
+	if s.streams != nil {
+		s.streams(all)
 	}
-	s.t.Fatal(err)
+	if err := nats.MakeStreams(s.t.Context(), s.hub.Access("", s.seed[""]), all); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// await returns when so returns true. It looks again whenever a file of the server or of a host, or a link has changed.
+func (s *server) await(what string, so func() bool) {
+	s.t.Helper()
+	machines.Until(s.t, what, so, s.poke, append(s.watched, s.dir)...)
+}
+
+func (s *server) changed() {
+	select {
+	case s.poke <- struct{}{}:
+	default:
+	}
 }
 
 // access is what a host has of the hub, through the form of its file.
@@ -180,7 +172,8 @@ func (s *server) join(all ...*relaytest.Host) {
 				peers = append(peers, other.Name)
 			}
 		}
-		h.Carrier = nats.New(nats.Config{Access: s.access(h.Name), Peers: func() []string { return peers }, Now: time.Now})
+		h.Carrier = nats.New(nats.Config{Access: s.access(h.Name), Peers: func() []string { return peers }, Changed: s.changed, Now: time.Now})
+		s.watched = append(s.watched, h.Home)
 	}
 }
 

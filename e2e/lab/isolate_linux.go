@@ -185,8 +185,8 @@ func runAsInit() (int, error) {
 	}
 }
 
-// stop kills a process that is not our child, and returns when it has ended.
-func stop(pid int) error {
+// Stop kills a process that is not our child, and returns when it has ended.
+func Stop(pid int) error {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err == unix.ESRCH {
 		return nil

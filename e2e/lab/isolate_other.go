@@ -9,4 +9,5 @@ func Isolate(...string) (int, bool, error) {
 	return 1, false, errors.New("the real-client tests run on Linux only")
 }
 
-func stop(int) error { return errors.ErrUnsupported }
+// Stop needs the process descriptors of Linux.
+func Stop(int) error { return errors.ErrUnsupported }

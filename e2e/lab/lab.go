@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ type Lab struct {
 	t        testing.TB
 	programs Programs
 	extra    []string // additional variables for all programs that run here
+	before   []string // words before each command line
 }
 
 // New makes a home and a project for the test. At the test's end it kills all processes with that home.
@@ -52,6 +54,10 @@ func New(t testing.TB, programs Programs) *Lab {
 // Setenv adds a variable for each program that this lab starts from now on.
 func (l *Lab) Setenv(key, value string) { l.extra = append(l.extra, key+"="+value) }
 
+// Inside puts words before the command line of each program that this lab starts from now on: a program that runs another one, such
+// as in a network of its own.
+func (l *Lab) Inside(words ...string) { l.before = words }
+
 // Env returns the whole environment of a person's shell here. It passes on nothing from the machine's environment.
 func (l *Lab) Env(more ...string) []string {
 	path := "/usr/local/bin:/usr/bin:/bin"
@@ -83,7 +89,8 @@ func (l *Lab) Try(argv ...string) (string, error) {
 	if l.programs.Bin != "" && strings.HasPrefix(program, "c2c") {
 		program = filepath.Join(l.programs.Bin, program)
 	}
-	cmd := exec.Command(program, argv[1:]...)
+	line := slices.Concat(l.before, []string{program}, argv[1:])
+	cmd := exec.Command(line[0], line[1:]...)
 	cmd.Dir, cmd.Env = l.Project, l.Env()
 	var out, errs strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errs

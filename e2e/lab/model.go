@@ -90,6 +90,12 @@ func NewModel(t testing.TB) *Model {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return NewModelOn(t, listener)
+}
+
+// NewModelOn is NewModel with the address at which its client reaches it.
+func NewModelOn(t testing.TB, listener net.Listener) *Model {
+	t.Helper()
 	m := &Model{t: t, URL: "http://" + listener.Addr().String(), changed: make(chan struct{})}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/messages", m.serveMessages)

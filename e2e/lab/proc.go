@@ -395,7 +395,7 @@ func stopAll(home string) error {
 			none = -1
 		}
 		for _, pid := range pids {
-			if err := stop(pid); err != nil {
+			if err := Stop(pid); err != nil {
 				return fmt.Errorf("stop process %d: %w", pid, err)
 			}
 		}

@@ -108,7 +108,7 @@ func (l *Lab) Path(cs ...Client) string {
 // Shell starts a shell command line on a terminal, with this environment.
 func (l *Lab) Shell(env []string, line string) *Proc {
 	l.t.Helper()
-	return startTerminal(l.t, l.Project, env, "sh", "-c", line)
+	return l.terminal(env, "sh", "-c", line)
 }
 
 // command returns the command line that runs a client.
@@ -124,14 +124,14 @@ func (l *Lab) command(c Client, args ...string) []string {
 // run starts a client with pipes.
 func (l *Lab) run(c Client, env []string, args ...string) *Proc {
 	l.t.Helper()
-	return start(l.t, l.Project, env, l.command(c, args...)...)
+	return start(l.t, l.Project, env, slices.Concat(l.before, l.command(c, args...))...)
 }
 
 // tui starts a client on a terminal and returns when it shows one of the texts.
 func (l *Lab) tui(c Client, env, ready []string, args ...string) *Proc {
 	l.t.Helper()
 	begin := time.Now()
-	p := startTerminal(l.t, l.Project, env, l.command(c, args...)...)
+	p := l.terminal(env, l.command(c, args...)...)
 	p.WaitShown(ready...)
 	l.t.Logf("%s was ready after %v", c, time.Since(begin).Round(time.Millisecond))
 	return p
@@ -145,7 +145,12 @@ func (l *Lab) Terminal(env []string, argv ...string) *Proc {
 			env[i] = "PATH=" + l.programs.path(path)
 		}
 	}
-	return startTerminal(l.t, l.Project, env, argv...)
+	return l.terminal(env, argv...)
+}
+
+func (l *Lab) terminal(env []string, argv ...string) *Proc {
+	l.t.Helper()
+	return startTerminal(l.t, l.Project, env, slices.Concat(l.before, argv)...)
 }
 
 // CallMCP calls a tool of an MCP server by the client's name for it.

@@ -1,0 +1,93 @@
+package hub
+
+import (
+	"flag"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"c2c/relay/nats"
+	"c2c/relay/relaytest"
+)
+
+var nodeRounds = flag.Int("node-rounds", 1, "how often each node of the cluster is killed")
+
+// cluster starts three servers that keep each stream three times. The first one stands for all of them.
+func cluster(t *testing.T, names ...string) (first *server, nodes []*server) {
+	t.Helper()
+	first = prepare(t, names...)
+	var routes, urls []string
+	for i := range 3 {
+		s := first
+		if i > 0 {
+			s = &server{t: t, path: first.path, dir: t.TempDir(), hub: first.hub, seed: first.seed, poke: first.poke}
+			s.hub.Listen = freeAddress(t)
+		}
+		route := freeAddress(t)
+		routes, urls = append(routes, "nats://"+route), append(urls, "nats://"+s.hub.Listen)
+		s.edit = func(config string) string {
+			name := fmt.Sprint("node-", i)
+			return strings.Replace(config, "server_name: c2c-team", "server_name: "+name, 1) +
+				fmt.Sprintf("cluster { name: team, listen: %q, routes: [%s] }\n", route, strings.Join(routes, ", "))
+		}
+		s.streams = func(all []nats.Stream) {
+			for i := range all {
+				all[i].Config.Replicas = 3
+			}
+		}
+		nodes = append(nodes, s)
+	}
+	for _, s := range nodes {
+		s.hub.URL = strings.Join(urls, ",")
+		s.configure()
+	}
+	for _, s := range nodes {
+		s.start()
+	}
+	return first, nodes
+}
+
+// Three nodes keep each stream. One after the other is killed while mail is under way.
+func TestMailGoesOnWhileANodeOfTheClusterIsDead(t *testing.T) {
+	s, nodes := cluster(t, "laptop", "devbox")
+	s.await("the cluster takes streams", func() bool { // it has to choose a leader first, and writes that into its store
+		return nats.MakeStreams(t.Context(), s.hub.Access("", s.seed[""]), replicated(s)) == nil
+	})
+	laptop, devbox := relaytest.NewHost(t, "laptop"), relaytest.NewHost(t, "devbox")
+	relaytest.Pair(laptop, devbox)
+	s.join(laptop, devbox)
+	laptop.Start()
+	devbox.Start()
+	const each = 100
+	sent := 0
+	send := func() {
+		for range each {
+			laptop.Send("devbox", message(sent))
+			devbox.Send("laptop", message(sent))
+			sent++
+		}
+	}
+	send()
+	for range *nodeRounds {
+		for i, node := range nodes {
+			send()
+			node.kill()
+			send()
+			began := time.Now()
+			s.arrived(laptop, devbox, sent)
+			s.arrived(devbox, laptop, sent)
+			t.Logf("node %d is dead: all has arrived after %v", i, time.Since(began).Round(time.Millisecond))
+			node.start()
+		}
+	}
+	send()
+	s.arrived(laptop, devbox, sent)
+	s.arrived(devbox, laptop, sent)
+}
+
+func replicated(s *server) []nats.Stream {
+	all := s.hub.Streams()
+	s.streams(all)
+	return all
+}

@@ -1,0 +1,57 @@
+package machines
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Hub is a machine that runs a nats-server as `c2c relay hub` sets it up.
+type Hub struct {
+	*Machine
+	Dir string // its configuration, its store, and the files of its hosts
+
+	program string
+	server  *Server
+}
+
+// Hub makes the hub of a fleet and starts it.
+func (n *Net) Hub(hosts ...string) *Hub {
+	n.t.Helper()
+	home := filepath.Join(n.dir, "hub")
+	h := &Hub{Machine: n.Bare("hub", home, filepath.Join(home, "fleet")), program: NATSServer(n.t)}
+	h.Dir = filepath.Join(h.Project, "c2c-hub-team")
+	h.C2C("relay", "hub", "team", "--hosts", strings.Join(hosts, ","), "--listen", h.Addr+":4222")
+	h.Start()
+	h.C2C("relay", "hub", "streams", h.Dir)
+	return h
+}
+
+// Start starts the nats-server and returns when it takes hosts.
+func (h *Hub) Start() {
+	h.t.Helper()
+	h.server = Serve(h.t, "Server is ready", inside(h.Space, h.program, "-c", filepath.Join(h.Dir, "nats-server.conf"))...)
+}
+
+// Kill kills the nats-server.
+func (h *Hub) Kill() { h.server.Kill() }
+
+// Pid is the nats-server.
+func (h *Hub) Pid() int { return h.server.Pid() }
+
+// Wipe kills it and loses all that it has stored.
+func (h *Hub) Wipe() {
+	h.t.Helper()
+	h.Kill()
+	if err := os.RemoveAll(filepath.Join(h.Dir, "jetstream")); err != nil {
+		h.t.Fatal(err)
+	}
+	h.Start()
+	h.C2C("relay", "hub", "streams", h.Dir)
+}
+
+// Join has a machine's mail to the paired hosts of the fleet go through the hub. name is what the fleet calls the machine.
+func (h *Hub) Join(m *Machine, name string) {
+	h.t.Helper()
+	m.C2C("relay", "hub", "join", filepath.Join(h.Dir, "host-"+name+".json"), "--yes")
+}

@@ -1,0 +1,352 @@
+package machines
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+
+	"c2c/e2e/lab"
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/mail"
+	"c2c/relay/hosts"
+)
+
+// Machine is a home in a network of its own.
+type Machine struct {
+	Name, Home string
+	Project    string // a directory of the home, which is a clone of the same project on all machines
+	SID        string // of its only session, and the session's alias
+	Addr       string // in the network
+	Space      string // its network namespace
+
+	t     testing.TB
+	net   *Net
+	cable string
+	sshd  bool
+}
+
+// Machine makes a machine with a session that has the alias sid, in a clone of a project.
+func (n *Net) Machine(name, sid, remote string) *Machine {
+	n.t.Helper()
+	m := n.Bare(name, filepath.Join(n.dir, name), filepath.Join(n.dir, name, "site"))
+	m.SID = sid
+	m.Clone(remote)
+	m.C2C("register", sid)
+	return m
+}
+
+// Bare is a machine without a session, whose project is no clone yet.
+func (n *Net) Bare(name, home, path string) *Machine {
+	n.t.Helper()
+	m := &Machine{t: n.t, net: n, Name: name, Home: home, Project: path, Space: n.id + name}
+	n.space(m.Space)
+	m.cable, m.Addr = n.plug(m.Space)
+	for _, dir := range []string{m.Project, filepath.Join(home, "bin"), filepath.Join(home, ".ssh")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			n.t.Fatal(err)
+		}
+	}
+	n.all = append(n.all, m)
+	n.t.Cleanup(func() {
+		m.Cmd(nil, "c2c", "relay", "stop").Run()
+		if n.t.Failed() {
+			log, _ := os.ReadFile(filepath.Join(m.Home, ".c2c", "relay", "relay.log"))
+			n.t.Logf("%s:\n%s", m.Name, log[max(0, len(log)-8<<10):])
+		}
+	})
+	return m
+}
+
+// Clone makes the project a clone of a remote, as far as c2c looks.
+func (m *Machine) Clone(remote string) {
+	m.t.Helper()
+	m.run(exec.Command("git", "-C", m.Project, "init", "-q"))
+	m.run(exec.Command("git", "-C", m.Project, "remote", "add", "origin", remote))
+}
+
+// Remote changes the remote of the project.
+func (m *Machine) Remote(remote string) {
+	m.t.Helper()
+	m.run(exec.Command("git", "-C", m.Project, "remote", "set-url", "origin", remote))
+}
+
+// Path is the search path on the machine.
+func (m *Machine) Path() string { return m.Home + "/bin:" + m.net.bin + ":/usr/bin:/bin" }
+
+// Inside is the words before a command line that run it on the machine.
+func (m *Machine) Inside() []string { return inside(m.Space) }
+
+// Listen listens at a port of the machine that only its own programs reach.
+func (m *Machine) Listen() net.Listener {
+	m.t.Helper()
+	var l net.Listener
+	if err := within(m.Space, func() (err error) { l, err = net.Listen("tcp4", "127.0.0.1:0"); return err }); err != nil {
+		m.t.Fatalf("listen on %s: %v", m.Name, err)
+	}
+	return l
+}
+
+// Cmd is a command on the machine.
+func (m *Machine) Cmd(env []string, program string, args ...string) *exec.Cmd {
+	argv := inside(m.Space, append([]string{program}, args...)...)
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir, cmd.Env = m.Project, append([]string{"HOME=" + m.Home, "PATH=" + m.Path()}, env...)
+	return cmd
+}
+
+func (m *Machine) run(cmd *exec.Cmd) string {
+	m.t.Helper()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		m.t.Fatalf("%s: %q: %v\n%s", m.Name, cmd.Args, err, out)
+	}
+	return string(out)
+}
+
+// C2C runs c2c as the session of the machine.
+func (m *Machine) C2C(args ...string) string {
+	m.t.Helper()
+	return m.run(m.Cmd(m.Session(), "c2c", args...))
+}
+
+// Session is the environment of the machine's session.
+func (m *Machine) Session() []string { return []string{"C2C_MCP_SESSION_ID=" + m.SID} }
+
+// Typed runs c2c as a person types it, who answers a question.
+func (m *Machine) Typed(answer string, args ...string) (string, error) {
+	m.t.Helper()
+	keyboard, tty, err := pty.Open()
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer keyboard.Close()
+	defer tty.Close()
+	fmt.Fprintln(keyboard, answer)
+	cmd := m.Cmd(nil, "c2c", args...)
+	cmd.Stdin, cmd.SysProcAttr = tty, &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// Cut takes the machine's cable away, or puts it back.
+func (m *Machine) Cut(away bool) {
+	m.t.Helper()
+	m.net.run("ip", "-n", m.net.id+"switch", "link", "set", m.cable, map[bool]string{true: "down", false: "up"}[away])
+}
+
+// Root is the directory with the mail of the machine.
+func (m *Machine) Root() *atomicfile.Dir {
+	m.t.Helper()
+	roots := m.roots()
+	if len(roots) != 1 {
+		m.t.Fatalf("%s has the roots %q", m.Name, roots)
+	}
+	dir, err := atomicfile.Open(roots[0])
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return dir
+}
+
+func (m *Machine) roots() []string {
+	m.t.Helper()
+	roots, err := filepath.Glob(filepath.Join(m.Home, ".c2c", "repos", "*", "broker"))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return roots
+}
+
+// Put stores a message for a session of another machine, as c2c send does. A relay that has the root open sees it;
+// otherwise c2c relay want tells it.
+func (m *Machine) Put(to, id, text string) {
+	m.t.Helper()
+	dir := m.Root()
+	defer dir.Close()
+	_, host, _ := strings.Cut(to, "@")
+	box, err := inbox.Open(dir, "host-"+host, inbox.Config{})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	if _, err := box.Deliver(context.Background(), mail.Message{From: m.SID, FromSession: m.SID, To: to, ID: id, Content: text}); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// Waits reports whether a mailbox has mail, in any project: that of a session, or the outbox host-<name>.
+func (m *Machine) Waits(sid string) bool {
+	m.t.Helper()
+	return slices.ContainsFunc(m.roots(), func(root string) bool {
+		dir, err := atomicfile.Open(root)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		defer dir.Close()
+		box, err := inbox.Open(dir, sid, inbox.Config{})
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		used, err := box.Used()
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		return used
+	})
+}
+
+// Pending is how many messages wait for the session.
+func (m *Machine) Pending() int {
+	m.t.Helper()
+	dir := m.Root()
+	defer dir.Close()
+	box, err := inbox.Open(dir, m.SID, inbox.Config{})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	msgs, err := box.PeekAll(context.Background())
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return len(msgs)
+}
+
+// Trouble is all that c2c tells the machine's person about trouble with other machines.
+func (m *Machine) Trouble() (words string) {
+	m.t.Helper()
+	for line := range strings.Lines(m.C2C("list", "--all-hosts")) {
+		if strings.Contains(line, "trouble, ") {
+			words += line
+		}
+	}
+	return words
+}
+
+// Received gives what the session was sent, and takes it.
+func (m *Machine) Received() (texts []string) {
+	m.t.Helper()
+	out, err := m.Cmd(m.Session(), "c2c", "poll-inbox", "--json").Output()
+	if err != nil {
+		m.t.Fatalf("%s: %v", m.Name, err)
+	}
+	var answer struct {
+		Messages []struct {
+			From    string `json:"from_alias"`
+			Content string `json:"content"`
+		} `json:"messages"`
+	}
+	if json.Unmarshal(out, &answer) != nil || answer.Messages == nil {
+		if err := json.Unmarshal(out, &answer.Messages); err != nil {
+			m.t.Fatalf("%s: %s", m.Name, out)
+		}
+	}
+	for _, one := range answer.Messages {
+		texts = append(texts, one.From+": "+one.Content)
+	}
+	return texts
+}
+
+// Expect waits until the session has received this, and fails the test if it receives anything else.
+func (m *Machine) Expect(want ...string) {
+	m.t.Helper()
+	var got []string
+	m.net.Until(fmt.Sprintf("%s receives %.100q", m.Name, want), func() bool {
+		if m.Waits(m.SID) {
+			got = append(got, m.Received()...)
+		}
+		return len(got) >= len(want)
+	})
+	if !slices.Equal(got, want) {
+		m.t.Errorf("%s received %q\nwant %q", m.Name, got, want)
+	}
+}
+
+// Relay is the process of the machine's relay; 0 if none runs.
+func (m *Machine) Relay() int {
+	m.t.Helper()
+	data, err := os.ReadFile(filepath.Join(m.Home, ".c2c", "relay", "relay.pid"))
+	if err != nil || m.Cmd(nil, "c2c", "relay", "status").Run() != nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return pid
+}
+
+// KillRelay kills the relay as a crash does, and returns when it has ended.
+func (m *Machine) KillRelay() {
+	m.t.Helper()
+	if pid := m.Relay(); pid != 0 {
+		if err := lab.Stop(pid); err != nil {
+			m.t.Fatal(err)
+		}
+	}
+}
+
+// Linked waits until the machine's relay says that it has a link to a host, or that it has none.
+func (m *Machine) Linked(host string, want bool) {
+	m.t.Helper()
+	m.net.Until(fmt.Sprintf("%s: link to %s is %v", m.Name, host, want), func() bool { return m.isLinked(host) == want })
+}
+
+func (m *Machine) isLinked(host string) bool {
+	data, _ := os.ReadFile(filepath.Join(m.Home, ".c2c", "relay", "links.json"))
+	var links []struct {
+		Host string `json:"host"`
+		Up   bool   `json:"up"`
+	}
+	json.NewDecoder(bytes.NewReader(data)).Decode(&links)
+	for _, l := range links {
+		if l.Host == host {
+			return l.Up
+		}
+	}
+	return false
+}
+
+// Knows puts another machine into the list of paired hosts, by its public key alone: the other machine does not know of it.
+func (m *Machine) Knows(other *Machine, carrier string) {
+	m.t.Helper()
+	there, err := atomicfile.Open(filepath.Join(other.Home, ".c2c", hosts.Dir))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer there.Close()
+	key, err := hosts.ReadKey(there)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	h := hosts.Host{Name: other.Name, Carrier: carrier, Projects: []string{hosts.Any}, Aliases: []string{hosts.Any}, Key: key.Public()}
+	if carrier == hosts.SSH {
+		h.Dest = other.Name
+	}
+	m.Change(func(l *hosts.List) error { _, err := l.Add(context.Background(), h); return err })
+}
+
+// Change changes the machine's list of paired hosts, as c2c does.
+func (m *Machine) Change(change func(*hosts.List) error) {
+	m.t.Helper()
+	dir, err := atomicfile.Create(filepath.Join(m.Home, ".c2c", hosts.Dir))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer dir.Close()
+	if err := change(hosts.Open(dir, time.Now)); err != nil {
+		m.t.Fatalf("%s: change the list of hosts: %v", m.Name, err)
+	}
+}

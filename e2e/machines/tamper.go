@@ -1,0 +1,80 @@
+package machines
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sync"
+)
+
+// Tamper is a man in the middle, who knows all packets of both directions and has no key.
+type Tamper struct {
+	Share float64           // of the packets that it does something to
+	Told  func(what string) // if set, called for each thing that it does
+
+	mu   sync.Mutex
+	rand *rand.Rand
+	seen [][]byte
+	held map[string][]byte // by direction: a packet that waits for the next one
+}
+
+// NewTamper makes one whose choices follow from a seed.
+func NewTamper(seed uint64, share float64) *Tamper {
+	return &Tamper{Share: share, rand: rand.New(rand.NewPCG(seed, seed)), held: map[string][]byte{}}
+}
+
+// Deeds are all that a Tamper does.
+var Deeds = []string{"drop", "replay", "flip", "swap", "rename", "reflect", "halve"}
+
+// mostSeen bounds the packets that it remembers.
+const mostSeen = 2000
+
+// Packet gives what it lets through in the place of a packet of some direction.
+func (t *Tamper) Packet(direction string, packet []byte) (out [][]byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.seen) < mostSeen {
+		t.seen = append(t.seen, packet)
+	}
+	if held := t.held[direction]; held != nil { // the swapped one comes now
+		delete(t.held, direction)
+		return [][]byte{packet, held}
+	}
+	if t.rand.Float64() >= t.Share {
+		return [][]byte{packet}
+	}
+	deed := Deeds[t.rand.IntN(len(Deeds))]
+	if t.Told != nil {
+		t.Told(deed)
+	}
+	other := t.seen[t.rand.IntN(len(t.seen))]
+	switch deed {
+	case "drop":
+		return nil
+	case "replay":
+		return [][]byte{packet, other, packet}
+	case "flip":
+		bad := slices.Clone(packet)
+		bad[t.rand.IntN(len(bad))] ^= 1 << t.rand.IntN(8)
+		return [][]byte{bad}
+	case "swap":
+		t.held[direction] = packet
+		return nil
+	case "rename": // the keys of the sender and of the receiver change their places
+		const first, size = 6, 32
+		bad := slices.Clone(packet)
+		copy(bad[first:], packet[first+size:first+2*size])
+		copy(bad[first+size:], packet[first:first+size])
+		return [][]byte{bad, packet}
+	case "reflect": // any packet of any direction, in the place of this one
+		return [][]byte{other}
+	default:
+		return [][]byte{append(slices.Clone(packet[:len(packet)/2]), other[len(other)/2:]...), packet}
+	}
+}
+
+// Seen gives the packets that it remembers.
+func (t *Tamper) Seen() [][]byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.seen)
+}

@@ -1,0 +1,65 @@
+package machines
+
+import (
+	"io/fs"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// patience is far longer than anything here takes.
+const patience = time.Minute
+
+// Until returns when look returns true. It looks again whenever a file below the directories has changed, and at each poke.
+func Until(t testing.TB, what string, look func() bool, poke <-chan struct{}, dirs ...string) {
+	t.Helper()
+	w, err := fsnotify.NewBufferedWatcher(4096)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for _, dir := range dirs {
+		watchBelow(w, dir)
+	}
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	for !look() {
+		select {
+		case e := <-w.Events:
+			if e.Has(fsnotify.Create) {
+				watchBelow(w, e.Name)
+			}
+		case <-w.Errors: // some events were lost
+		case <-poke:
+		case <-late.C:
+			t.Fatalf("it does not come: %s", what)
+		}
+		settle(w)
+	}
+}
+
+// settle takes the events that are there already: one look is enough for all of them.
+func settle(w *fsnotify.Watcher) {
+	for {
+		select {
+		case e := <-w.Events:
+			if e.Has(fsnotify.Create) {
+				watchBelow(w, e.Name)
+			}
+		default:
+			return
+		}
+	}
+}
+
+// watchBelow watches a directory and all below it. What has gone meanwhile needs no watch.
+func watchBelow(w *fsnotify.Watcher, dir string) {
+	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			w.Add(path)
+		}
+		return nil
+	})
+}
