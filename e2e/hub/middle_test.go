@@ -28,6 +28,7 @@ func corrupt(t *testing.T, tamper *machines.Tamper, names ...string) *server {
 	s.seed["mallory"] = seed
 	s.edit = func(config string) string {
 		const accounts = "    users: [\n"
+		config = strings.ReplaceAll(config, "publish: { allow: [", `publish: { allow: ["taken.>", `)
 		before, after, found := strings.Cut(config, accounts)
 		if !found {
 			t.Fatalf("no users in\n%s", config)

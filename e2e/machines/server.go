@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -28,8 +29,11 @@ func NATSServer(t testing.TB) string {
 type Server struct {
 	cmd   *exec.Cmd
 	out   *os.File
-	said  bytes.Buffer
 	ended chan struct{} // closed when it writes no more
+
+	mu   sync.Mutex
+	said bytes.Buffer
+	more chan struct{} // closed and replaced when it has written
 }
 
 // maxSaid bounds what is kept of a server's output.
@@ -38,7 +42,7 @@ const maxSaid = 1 << 20
 // Serve starts a server and returns when it writes that it is ready.
 func Serve(t testing.TB, ready string, argv ...string) *Server {
 	t.Helper()
-	s := &Server{cmd: exec.Command(argv[0], argv[1:]...), ended: make(chan struct{})}
+	s := &Server{cmd: exec.Command(argv[0], argv[1:]...), ended: make(chan struct{}), more: make(chan struct{})}
 	var w *os.File
 	var err error
 	if s.out, w, err = os.Pipe(); err != nil {
@@ -51,33 +55,55 @@ func Serve(t testing.TB, ready string, argv ...string) *Server {
 		s.out.Close()
 		t.Fatal(err)
 	}
-	isReady := make(chan struct{})
-	go s.read(ready, isReady)
+	go s.read()
 	t.Cleanup(func() {
 		s.Kill()
 		if t.Failed() {
-			t.Logf("%s:\n%s", strings.Join(argv, " "), s.said.Bytes()[max(0, s.said.Len()-8<<10):])
+			said := s.text()
+			t.Logf("%s:\n%s", strings.Join(argv, " "), said[max(0, len(said)-8<<10):])
 		}
 	})
-	select {
-	case <-isReady:
-	case <-s.ended:
-		t.Fatalf("%s ended:\n%s", argv[0], s.said.String())
-	case <-time.After(patience):
-		t.Fatalf("%s does not say %q", argv[0], ready)
-	}
+	s.Says(t, ready)
 	return s
 }
 
-func (s *Server) read(ready string, isReady chan struct{}) {
+func (s *Server) read() {
 	defer close(s.ended)
 	for lines := bufio.NewScanner(s.out); lines.Scan(); {
+		s.mu.Lock()
 		if s.said.Len() < maxSaid {
 			s.said.WriteString(lines.Text() + "\n")
 		}
-		if isReady != nil && strings.Contains(lines.Text(), ready) {
-			close(isReady)
-			isReady = nil
+		close(s.more)
+		s.more = make(chan struct{})
+		s.mu.Unlock()
+	}
+}
+
+func (s *Server) text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.said.String()
+}
+
+// Says waits until the server has written a text.
+func (s *Server) Says(t testing.TB, text string) {
+	t.Helper()
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	for {
+		s.mu.Lock()
+		there, more := strings.Contains(s.said.String(), text), s.more
+		s.mu.Unlock()
+		if there {
+			return
+		}
+		select {
+		case <-more:
+		case <-s.ended:
+			t.Fatalf("%s ended:\n%s", s.cmd.Path, s.text())
+		case <-late.C:
+			t.Fatalf("%s does not say %q:\n%s", s.cmd.Path, text, s.text())
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 
 	client "github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
@@ -20,7 +21,7 @@ import (
 type Access struct {
 	Fleet string   `json:"fleet"`
 	Host  string   `json:"host,omitempty"` // what the hub calls this host; "": it is the hub's owner
-	URL   string   `json:"url"`            // nats://host:port, or tls://
+	URL   string   `json:"url"`            // nats://host:port, or tls://; the nodes of a cluster with commas between them
 	CA    string   `json:"ca,omitempty"`   // certificates in PEM that prove the hub; "": those that the system trusts
 	Hosts []string `json:"hosts"`          // the hosts of the fleet
 	Seed  string   `json:"seed"`           // of the nkey of this host
@@ -54,11 +55,13 @@ func (a Access) check() error {
 	return err
 }
 
-// CheckURL refuses what does not say where a hub is.
+// CheckURL refuses what does not say where a hub is. The nodes of a cluster have commas between them.
 func CheckURL(text string) error {
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "nats" && u.Scheme != "tls" || u.Hostname() == "" || u.User != nil || u.Path != "" || u.RawQuery != "" || u.Fragment != "" {
-		return fmt.Errorf("%.100q is not where a hub is: nats://HOST:PORT or tls://HOST:PORT", text)
+	for node := range strings.SplitSeq(text, ",") {
+		u, err := url.Parse(node)
+		if err != nil || u.Scheme != "nats" && u.Scheme != "tls" || u.Hostname() == "" || u.User != nil || u.Path != "" || u.RawQuery != "" || u.Fragment != "" {
+			return fmt.Errorf("%.100q is not where a hub is: nats://HOST:PORT or tls://HOST:PORT", node)
+		}
 	}
 	return nil
 }

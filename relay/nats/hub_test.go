@@ -70,6 +70,14 @@ func TestAnAccessThatCannotBeIsRefusedAndItsSeedNotTold(t *testing.T) {
 	}
 }
 
+func TestAHubMayHaveSeveralNodes(t *testing.T) {
+	for url, good := range map[string]bool{"tls://a:4222": true, "tls://a:4222,tls://b:4222,tls://c": true, "tls://a,": false, ",": false, "tls://a,http://b": false} {
+		if err := CheckURL(url); (err == nil) != good {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+}
+
 func TestAHubThatCannotBeIsRefused(t *testing.T) {
 	for what, change := range map[string]func(*Hub){
 		"no fleet":       func(h *Hub) { h.Fleet = "" },
