@@ -46,9 +46,7 @@ func TestClaudeAndCodexOnTwoMachinesAskEachOther(t *testing.T) {
 	for _, l := range []*lab.Lab{a, b} {
 		l.Run(c2c(), "register", "oak", "--session-id", "oak")
 	}
-	n.Reach(laptop, devbox)
-	a.Run(c2c(), "relay", "add", "devbox", "--as", "devbox", "--name", "laptop", "--yes")
-	laptop.Linked("devbox", true)
+	n.Pair(laptop, devbox)
 	capture := n.Capture(devbox)
 
 	// woken sends to Codex, and gives the times from then to the request of its model.

@@ -21,9 +21,9 @@ func (n *Net) Hub(hosts ...string) *Hub {
 	home := filepath.Join(n.dir, "hub")
 	h := &Hub{Machine: n.Bare("hub", home, filepath.Join(home, "fleet")), program: NATSServer(n.t)}
 	h.Dir = filepath.Join(h.Project, "c2c-hub-team")
-	h.C2C("relay", "hub", "team", "--hosts", strings.Join(hosts, ","), "--listen", h.Addr+":4222")
+	h.Person("relay", "hub", "team", "--hosts", strings.Join(hosts, ","), "--listen", h.Addr+":4222")
 	h.Start()
-	h.C2C("relay", "hub", "streams", h.Dir)
+	h.Person("relay", "hub", "streams", h.Dir)
 	return h
 }
 
@@ -47,11 +47,11 @@ func (h *Hub) Wipe() {
 		h.t.Fatal(err)
 	}
 	h.Start()
-	h.C2C("relay", "hub", "streams", h.Dir)
+	h.Person("relay", "hub", "streams", h.Dir)
 }
 
 // Join has a machine's mail to the paired hosts of the fleet go through the hub. name is what the fleet calls the machine.
 func (h *Hub) Join(m *Machine, name string) {
 	h.t.Helper()
-	m.C2C("relay", "hub", "join", filepath.Join(h.Dir, "host-"+name+".json"), "--yes")
+	m.Person("relay", "hub", "join", filepath.Join(h.Dir, "host-"+name+".json"))
 }

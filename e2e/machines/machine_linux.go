@@ -33,10 +33,11 @@ type Machine struct {
 	Addr       string // in the network
 	Space      string // its network namespace
 
-	t     testing.TB
-	net   *Net
-	cable string
-	sshd  bool
+	t       testing.TB
+	net     *Net
+	cable   string
+	sshd    bool
+	reaches []*Machine // by ssh
 }
 
 // Machine makes a machine with a session that has the alias sid, in a clone of a project.
@@ -140,6 +141,25 @@ func (m *Machine) Typed(answer string, args ...string) (string, error) {
 	cmd.Stdin, cmd.SysProcAttr = tty, &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	out, err := cmd.CombinedOutput()
 	return string(out), err
+}
+
+// Person runs c2c as a person does, who says yes to everything.
+func (m *Machine) Person(args ...string) string {
+	m.t.Helper()
+	out, err := m.Typed("yes", args...)
+	if err != nil {
+		m.t.Fatalf("%s: c2c %q: %v\n%s", m.Name, args, err, out)
+	}
+	return out
+}
+
+// Pair pairs two machines by ssh, and returns when the link is up.
+func (n *Net) Pair(from, to *Machine) {
+	n.t.Helper()
+	n.Reach(from, to)
+	if out := from.Person("relay", "add", to.Name, "--as", to.Name, "--name", from.Name); !strings.Contains(out, "the link is up") {
+		n.t.Fatalf("pair %s with %s:\n%s", from.Name, to.Name, out)
+	}
 }
 
 // Cut takes the machine's cable away, or puts it back.

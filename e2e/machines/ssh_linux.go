@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // Authorized is the file with the keys that sshd lets in.
@@ -13,6 +14,10 @@ func (m *Machine) Authorized() string { return filepath.Join(m.Home, ".ssh", "au
 // of the person who runs the tests.
 func (n *Net) Reach(from, to *Machine) {
 	n.t.Helper()
+	if slices.Contains(from.reaches, to) {
+		return
+	}
+	from.reaches = append(from.reaches, to)
 	key := filepath.Join(from.Home, ".ssh", "id")
 	if _, err := os.Stat(key); err != nil {
 		n.run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key)

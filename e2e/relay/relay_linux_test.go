@@ -67,10 +67,7 @@ func connect(t *testing.T) *pair {
 
 func (n *pair) pair() {
 	n.t.Helper()
-	out, err := n.laptop.Typed("yes", "relay", "add", "devbox", "--as", "devbox", "--name", "laptop")
-	if err != nil || !strings.Contains(out, "the link is up") {
-		n.t.Fatalf("pair: %v\n%s", err, out)
-	}
+	n.Pair(n.laptop, n.devbox)
 }
 
 func TestTwoMachinesArePairedByOneCommandAndExchangeMail(t *testing.T) {
