@@ -39,18 +39,15 @@ func remoteStatus(reg *sessions.Registry, st *MessageStatus, found inbox.Found) 
 	if err != nil {
 		reg.Log.Warn("reports of another machine cannot be read", "message_id", st.ID, "err", err)
 	}
-	m := found.Message
+	progress := []string{sessions.Queued, sessions.Handed, sessions.Read} // in the order of a message's way
 	for _, r := range reports {
 		// A message names its session only if a person chose the id: another session may have chosen the same one. The other
 		// machine has made up a session for all others.
-		if (m.FromSession == "" || r.Session == m.FromSession) && slices.Index(progress, r.What) > slices.Index(progress, st.State) {
+		if (found.Message.FromSession == "" || r.Session == found.Message.FromSession) && slices.Index(progress, r.What) > slices.Index(progress, st.State) {
 			st.State, st.At, st.By = r.What, mail.FromSeconds(r.At).UTC(), r.By
 		}
 	}
 }
-
-// progress has the states of a message on another machine, in order.
-var progress = []string{sessions.Queued, sessions.Handed, sessions.Read}
 
 // tellRemote adds to a status the history of a message to another machine, and why it waits.
 func tellRemote(reg *sessions.Registry, st *MessageStatus) {
@@ -64,6 +61,9 @@ func tellRemote(reg *sessions.Registry, st *MessageStatus) {
 		host.Name = st.Host
 		if st.Why = Host(host, now); !host.Relayed {
 			st.Do = "c2c relay status tells whether the relay runs"
+		}
+		if host.Trouble != "" {
+			st.Why += "; trouble" + at(mail.FromSeconds(host.TroubleAt)) + ": " + host.Trouble
 		}
 		return
 	}

@@ -134,7 +134,7 @@ func (h *Host) openHub(changed func()) *nats.Carrier {
 	return nats.New(nats.Config{Access: a, Log: h.Log, Now: h.Now, Changed: changed, Peers: func() (names []string) {
 		all, _ := h.list.All()
 		for _, host := range all {
-			if host.Carrier == hosts.NATS && host.Revoked == 0 && slices.Contains(a.Hosts, host.Name) {
+			if host.Carrier == hosts.NATS && slices.Contains(a.Hosts, host.Name) { // a revoked one is told that it is
 				names = append(names, host.Name)
 			}
 		}
@@ -152,6 +152,9 @@ func (h *Host) links() []Link {
 	}
 	if h.nats != nil {
 		for _, st := range h.nats.Status() {
+			if host, err := h.list.ByName(st.Peer); err != nil || host.Revoked != 0 {
+				continue
+			}
 			all = append(all, Link{Status: ssh.Status{Peer: st.Peer, Up: st.Up, Since: st.Since, Error: st.Error}, Hub: st.Hub})
 		}
 	}
