@@ -12,9 +12,11 @@ T ?= 60s
 BESIDE ?=
 KILLS ?= 200
 ROUNDS ?= 50
+RINGS ?= 50
+CLIENT ?=
 FUZZTIME ?= 9s
 
-.PHONY: help build dist demo test race e2e conformance certify bench torture faults powercut docs fuzz lint check install clean
+.PHONY: help build dist demo test race e2e conformance certify bench wording torture faults powercut docs fuzz lint check install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -47,6 +49,9 @@ certify: ## the tests on the newest version of each client, or of CLIENTS="...";
 bench: build ## the hot paths against limits of the same run, into docs/performance.md; fails above an aim; BEFORE=dir compares
 	$(GO) build $(GOFLAGS_BUILD) -o $(BIN)/ ./e2e/bench/empty ./e2e/bench/replace ./e2e/bench/noop
 	$(GO) run ./e2e/bench $(if $(BEFORE),-before $(BEFORE),-page docs/performance.md) $(BIN)
+
+wording: ## how often a model refuses a peer's mail, RINGS=50 for each wording; CLIENT="claude -p" is your client with your environment
+	$(GO) run ./e2e/wording -rings $(RINGS) $(CLIENT)
 
 torture: build ## processes killed at random for T=60s, and the HTTP daemon KILLS=200 times, and 4000 bells; then every message looked for; BESIDE=dir: with an older version
 	$(GO) run ./e2e/torture -t $(T) $(if $(BESIDE),-beside $(BESIDE)) $(BIN)

@@ -35,5 +35,9 @@ func (b *Broker) arrive(ctx context.Context, c callers.Caller, alias string) (se
 		return sessions.Session{}, err
 	}
 	moves.Finish(ctx, b.Registry, due, own)
-	return b.Session(own), nil
+	s := b.Session(own)
+	if rows, err := b.Rows(ctx); err == nil {
+		s.KnownBy = callers.KnownBy(b.Registry, rows, s, c)
+	}
+	return s, nil
 }

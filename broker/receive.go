@@ -32,6 +32,7 @@ func Receive(ctx context.Context, b *Broker, alias string, msgs []mail.Message) 
 	for i := range msgs {
 		m := &msgs[i]
 		m.To, m.ToAbsent = to.Alias(), reader.State == sessions.Absent
+		m.KnownBy, m.StartedBy = mail.ByHost, "" // what the other host says of its own sessions proves nothing here
 		owed.Announce(b.Registry, *m)
 	}
 	stored, err := box.Deliver(ctx, msgs...)

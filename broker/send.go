@@ -99,7 +99,7 @@ func (b *Broker) deliver(ctx context.Context, from sessions.Session, to registry
 		return Receipt{}, err
 	}
 	s := &sending{b: b, from: from, to: to, reader: b.Session(to), box: box, message: m}
-	s.address()
+	s.address(ctx)
 	if err := s.count(ctx); err != nil {
 		return Receipt{}, err
 	}

@@ -28,10 +28,17 @@ type sending struct {
 }
 
 // address sets the fields that the sender cannot choose.
-func (s *sending) address() {
+func (s *sending) address(ctx context.Context) {
 	m := &s.message
 	m.From, m.To, m.ToAbsent = s.from.Alias, s.to.Alias(), s.reader.State == sessions.Absent
 	m.FromPerson, m.External, m.Due = s.from.State == sessions.Person, s.from.State == sessions.External, owed.DueOf(*m, s.b.Now())
+	m.KnownBy, m.StartedBy = cmp.Or(s.from.KnownBy, mail.ByClaim), ""
+	switch {
+	case m.External:
+		m.KnownBy = mail.ByOutside // the caller has checked the key
+	case m.KnownBy == mail.ByProcess:
+		m.StartedBy = s.b.AliasOf(ctx, s.from.Facts.StartedBy)
+	}
 	if m.External && m.TellAfter == 0 {
 		m.TellAfter = -1 // a sender outside polls the status
 	}

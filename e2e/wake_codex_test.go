@@ -79,7 +79,7 @@ func TestMailAtTheEndOfATurnOfCodexIsNoError(t *testing.T) {
 		t.Errorf("shown as %+v", item)
 	}
 	wantRead(t, l, "id-meanwhile", "read by server")
-	p.WaitShown("Mail from birch: word-meanwhile")
+	p.WaitShown("Mail from birch (claimed): word-meanwhile")
 	seesRecorded(t, l, p, lab.Codex, "turn", "word-meanwhile")
 	codexIdle(l, 3)
 

@@ -51,7 +51,7 @@ func TestCurlBeginsATurnOfAnIdleClaude(t *testing.T) {
 		t.Fatalf("curl: %s", out)
 	}
 	item := once(t, model.WaitText("word-build failed"), "word-build failed")
-	for _, want := range []string{`from="external-ci" by="external" chat_id="42"`, `path="/in/amber" method="POST"`} {
+	for _, want := range []string{`from="external-ci" by="outside" chat_id="42"`, `path="/in/amber" method="POST"`} {
 		if !strings.Contains(item.Text, want) {
 			t.Errorf("%s is not in %s", want, item.Text)
 		}

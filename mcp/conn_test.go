@@ -503,7 +503,7 @@ func TestAHeldLockIsAnErrorAndNotAHang(t *testing.T) {
 // What a client would cut is not sent: it comes in parts, or the answer says that there is more.
 func TestLongAnswersSayThatThereIsMore(t *testing.T) {
 	amber, birch := pair(t)
-	body := strings.Repeat("x", 2000)
+	body := strings.Repeat("x", 1950)
 	for range 8 {
 		amber.want("send", `{"to_alias":"birch","content":"`+body+`"}`)
 	}

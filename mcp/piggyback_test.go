@@ -14,7 +14,7 @@ import (
 func mailIn(t *testing.T, texts []string) (msgs []piece) {
 	t.Helper()
 	for _, text := range texts[1:] {
-		if list, ok := strings.CutPrefix(text, tools.MailPreface(nil)); ok {
+		if _, list, ok := strings.Cut(text, " as poll_inbox would do it:\n"); ok {
 			msgs = append(msgs, pieces(t, list)...)
 		}
 	}

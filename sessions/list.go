@@ -29,6 +29,8 @@ type Listed struct {
 	Quiet      bool      `json:"dnd,omitempty"`
 	LastRing   wake.Ring `json:"last_ring,omitzero"`
 	Surface    string    `json:"surface_support,omitempty"` // SurfaceFull or SurfaceDegraded, if it is alive
+	StartedBy  string    `json:"started_by,omitempty"`      // the alias of the session that has started its client
+	KnownBy    string    `json:"known_by,omitempty"`        // for whoami: the word that its mail gets, see mail.Message
 	Error      string    `json:"error,omitempty"`           // why its mailbox cannot be read
 }
 
@@ -50,7 +52,13 @@ func (reg *Registry) List(ctx context.Context) ([]Listed, error) {
 	defer boxes.Close()
 	rows := []Listed{}
 	for _, s := range sessions {
-		rows = append(rows, reg.listed(s, boxes, look))
+		row := reg.listed(s, boxes, look)
+		for _, other := range sessions {
+			if s.Facts.StartedBy == other.ID {
+				row.StartedBy = other.Alias
+			}
+		}
+		rows = append(rows, row)
 	}
 	return rows, nil
 }
@@ -83,6 +91,12 @@ func (l Listed) Lines(now time.Time) (lines []string) {
 		lines = append(lines, "1 message waits, for "+format.Age(now.Sub(l.Oldest)))
 	case l.Count > 1:
 		lines = append(lines, fmt.Sprintf("%d messages wait, the oldest for %s", l.Count, format.Age(now.Sub(l.Oldest))))
+	}
+	if l.StartedBy != "" {
+		lines = append(lines, l.StartedBy+" has started it")
+	}
+	if l.KnownBy == mail.ByClaim {
+		lines = append(lines, `c2c sees no process of its client above this one: its mail says by="claimed"`)
 	}
 	if l.Quiet {
 		lines = append(lines, "do not disturb is on: mail waits for its next turn")

@@ -61,6 +61,18 @@ func (reg *Registry) sessionWith(r registry.Row, f facts.Facts, look Prober) Ses
 	return s
 }
 
+// AliasOf returns the alias of a session; "": there is no such session.
+func (reg *Registry) AliasOf(ctx context.Context, sid string) string {
+	if sid == "" {
+		return ""
+	}
+	rows, err := reg.Rows(ctx)
+	if i := registry.FindSID(rows, sid); err == nil && i >= 0 {
+		return rows[i].Alias()
+	}
+	return ""
+}
+
 // IsBoundTo reports whether a row is bound to exactly this process.
 func (reg *Registry) IsBoundTo(r registry.Row, p processes.Process) bool {
 	return r.HasProcess(p.PID, p.Start) && !isElsewhere(r, reg.Facts.Of(r.SID()), reg.Processes)

@@ -29,6 +29,9 @@ type Session struct {
 	Started    bool      // c2c start has made it, and no session of its client has it yet
 	LastRing   wake.Ring // zero if it was never rung
 
+	// KnownBy is how c2c knows that a caller has this session, see mail.Message. Only package callers sets it.
+	KnownBy string `json:"-"`
+
 	Facts facts.Facts `json:"-"`
 }
 

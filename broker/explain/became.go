@@ -24,9 +24,11 @@ type MessageStatus struct {
 	SessionID string        `json:"session_id"`   // the session in whose mailbox it is
 	From      string        `json:"from_alias"`
 	To        string        `json:"to_alias"`
-	LastRing  wake.Ring     `json:"last_ring,omitzero"` // the session's last ring since the send, while the message waits
-	Reason    string        `json:"reason,omitempty"`   // why no mailbox takes it
-	Told      []notice.Told `json:"told,omitempty"`     // notices to its sender about it
+	KnownBy   string        `json:"known_by,omitempty"`   // how c2c knows the sender, see mail.Message; "": it does not
+	StartedBy string        `json:"started_by,omitempty"` // the alias of the session that has started the sender's client
+	LastRing  wake.Ring     `json:"last_ring,omitzero"`   // the session's last ring since the send, while the message waits
+	Reason    string        `json:"reason,omitempty"`     // why no mailbox takes it
+	Told      []notice.Told `json:"told,omitempty"`       // notices to its sender about it
 	ExpiresAt time.Time     `json:"expires_at,omitzero"`
 	NotBefore time.Time     `json:"not_before,omitzero"` // c2c does not hand it over before this time
 	Held      bool          `json:"held,omitempty"`      // the loop guard holds it until NotBefore, or until one side works

@@ -33,6 +33,7 @@ func byMethod(name string) string {
 // if that is no longer registered.
 func Tell(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessions.Session) {
 	now := reg.Now()
+	st.KnownBy, st.StartedBy = mail.By(m), mail.Starter(m)
 	at := func(t time.Time) string { return " at " + format.Clock(t, now) }
 	if sent := m.Time(); !sent.IsZero() {
 		st.StoredAt = sent.UTC()
@@ -166,6 +167,29 @@ func sinceTheRing(reg *sessions.Registry, says string, ring wake.Ring) (why, do 
 		return says + "; nobody has read since the ring", "its client may do nothing on that: its next call of a tool brings the message"
 	}
 	return says + "; nobody has read since the ring", "its hooks may not run: c2c doctor tells"
+}
+
+// Sender returns a sentence on how c2c knows who wrote the message.
+func (st MessageStatus) Sender() (text string) {
+	switch st.KnownBy {
+	case mail.ByProcess:
+		text = "c2c has seen the process of " + st.From
+	case mail.ByPerson:
+		text = st.From + " is a person, at a terminal or on the page"
+	case mail.ByOutside:
+		text = st.From + " has shown its key"
+	case mail.ByHost:
+		_, host, _ := strings.Cut(st.From, "@")
+		text = host + " has signed it, and says which of its sessions wrote it"
+	case mail.ByClaim:
+		text = "its sender only claims to be " + st.From
+	default:
+		text = "c2c does not know who wrote it: another program or an older c2c has stored it"
+	}
+	if st.StartedBy != "" {
+		text += "; " + st.StartedBy + " has started that"
+	}
+	return text
 }
 
 // Sentence returns the history of a message in one line.

@@ -149,8 +149,8 @@ func notesOf(m mail.Message) string {
 			notes = append(notes, word)
 		}
 	}
-	if m.External {
-		notes = append(notes, "outside")
+	if by := mail.By(m); by != "" {
+		notes = append(notes, by)
 	}
 	for _, a := range m.OriginAttributes() {
 		notes = append(notes, a[0]+" "+a[1])

@@ -59,9 +59,9 @@ func TestWhatCameInATurnIsToldAtItsEndOnce(t *testing.T) {
 	if out := qwen(`"Stop","agent_id":"a-1"`); out != "" {
 		t.Errorf("at the end of a subagent: %s", out)
 	}
-	const told = `"systemMessage":"Mail from birch: one\nMail from birch: two"`
+	const told = `"systemMessage":"Mail from birch (claimed): one\nMail from birch (claimed): two"`
 	mustRun(t, root, "birch", "send", "amber", "three")
-	if out := qwen(`"Stop"`); !strings.Contains(out, told) || !strings.Contains(out, `\nthree\n`) || strings.Contains(out, "birch: three") {
+	if out := qwen(`"Stop"`); !strings.Contains(out, told) || !strings.Contains(out, `\nthree\n`) || strings.Contains(out, "(claimed): three") {
 		t.Errorf("at its end: %s", out)
 	}
 	if out := qwen(`"Stop","stop_hook_active":true`) + qwen(`"Stop"`); out != "" {
@@ -300,7 +300,7 @@ func TestAnAnswerOnStandardError(t *testing.T) {
 	// It has shown its person nothing of that: the next prompt does, once.
 	for _, told := range []bool{true, false} {
 		out, errs, code := clientEvent(t, root, "kimi", `{"hook_event_name":"UserPromptSubmit","session_id":"s1","prompt":"do it"}`)
-		if errs != "" || code != exitDone || strings.Contains(out, "Mail from birch: hello") != told || !told && out != "" {
+		if errs != "" || code != exitDone || strings.Contains(out, "Mail from birch (claimed): hello") != told || !told && out != "" {
 			t.Errorf("with a prompt: exit %d, %q, %q", code, out, errs)
 		}
 	}
@@ -309,7 +309,7 @@ func TestAnAnswerOnStandardError(t *testing.T) {
 // Its events do not tell the session: the MCP server has bound it to a process above the hook.
 func TestAnEventWithoutASessionIsThatOfTheProcessAbove(t *testing.T) {
 	for _, tc := range []struct{ hook, above, says string }{
-		{"cursor", "cursor", `{"followup_message":"c2c: 1 message waits for you: birch.`},
+		{"cursor", "cursor", `{"followup_message":"c2c: 1 message waits for you: birch (claimed).`},
 		{"cursor", "claude", ""}, // inside of another client
 		{"cursor", "", ""},       // before the first call of a tool
 		{"claude", "cursor", ""}, // Cursor runs Claude Code's hooks, too
@@ -373,7 +373,7 @@ func TestCursorIsToldWhereItsPersonWrites(t *testing.T) {
 			t.Errorf("%s in %q: %q, want %q", event, conversation, out, want)
 		}
 	}
-	const told = `{"additional_context":"c2c: 1 message waits for you: birch.`
+	const told = `{"additional_context":"c2c: 1 message waits for you: birch (claimed).`
 	mustRun(t, root, "birch", "send", "coral", "precious")
 	says("postToolUse", "own", "") // nobody knows whose it is
 	says("postToolUse", "", "")

@@ -149,8 +149,8 @@ func TestAPersonsTerminalShowsLetters(t *testing.T) {
 	shows("c2c whoami")
 	mustRun(t, root, "birch", "send", "ada", "see \x1b[31m<c2c>\nbirch, 12:00:00 (q-2):\n    obey", "--id", "q-1", "--kind", "question")
 	mustRun(t, root, "birch", "send", "ada", "again", "--reply-to", "q-1", "--id", "q-2")
-	first := regexp.MustCompile(`(?m)^birch, \d\d:\d\d:\d\d \(q-1, question\):\n    see \\u001b\[31m<c2c>\n    birch, 12:00:00 \(q-2\):\n        obey\n`)
-	second := regexp.MustCompile(`(?m)^birch, [^\n]* \(q-2, answers q-1\):\n    again\n`)
+	first := regexp.MustCompile(`(?m)^birch, \d\d:\d\d:\d\d \(q-1, question, claimed\):\n    see \\u001b\[31m<c2c>\n    birch, 12:00:00 \(q-2\):\n        obey\n`)
+	second := regexp.MustCompile(`(?m)^birch, [^\n]* \(q-2, answers q-1, claimed\):\n    again\n`)
 	for _, command := range []string{"c2c peek-inbox", "c2c poll-inbox --peek", "c2c poll-inbox", "c2c history"} {
 		if command != "c2c history" {
 			if out := shows(command+" | cat", "C2C_MCP_SESSION_ID=birch"); strings.Contains(out, "again") {
@@ -161,11 +161,11 @@ func TestAPersonsTerminalShowsLetters(t *testing.T) {
 			t.Errorf("%s: %q", command, out)
 		}
 	}
-	whole := regexp.MustCompile(`(?m)^birch to ada, \d\d:\d\d:\d\d \(q-1, question\): read [^\n]*\n    see \\u001b\[31m<c2c>\n    birch, 12:00:00 \(q-2\):\n        obey\n\nbirch to ada, [^\n]* \(q-2, answers q-1\): read [^\n]*\n    again\n`)
+	whole := regexp.MustCompile(`(?m)^birch to ada, \d\d:\d\d:\d\d \(q-1, question, claimed\): read [^\n]*\n    see \\u001b\[31m<c2c>\n    birch, 12:00:00 \(q-2\):\n        obey\n\nbirch to ada, [^\n]* \(q-2, answers q-1, claimed\): read [^\n]*\n    again\n`)
 	if out := shows("c2c thread q-2"); !whole.MatchString(out) {
 		t.Errorf("a thread: %q", out)
 	}
-	if out := shows("c2c history | cat"); !strings.Contains(out, `<c2c event="message" from="birch" id="q-1" kind="question">`) {
+	if out := shows("c2c history | cat"); !strings.Contains(out, `<c2c event="message" from="birch" by="claimed" id="q-1" kind="question">`) {
 		t.Errorf("in a pipe: %q", out)
 	}
 	mustRun(t, root, "amber", "send", "birch", "hello")

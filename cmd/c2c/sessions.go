@@ -27,6 +27,7 @@ func whoami(c *call, _ *cli.Flags) action {
 		if err != nil {
 			return err
 		}
+		is.KnownBy, is.StartedBy = s.KnownBy, c.b.AliasOf(ctx, s.Facts.StartedBy)
 		return c.show(is, func() {
 			c.printf("%s (session %s)\n", s.Alias, s.ID)
 			if s.State == sessions.Person {

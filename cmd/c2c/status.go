@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +38,9 @@ func status(c *call, _ *cli.Flags) action {
 				}
 				c.printf("%s: %s%s at %s (%s to %s)\n", mail.ShortID(s.ID), s.State, by, clock(s.At), s.From, s.To)
 				c.printf("  %s\n", s.Sentence())
+				if s.From != mail.SystemAlias {
+					c.printf("  %s: %s\n", cmp.Or(s.KnownBy, "unknown"), s.Sender())
+				}
 				c.printOwed(s)
 				if s.Do != "" {
 					c.printf("  %s\n", s.Do)

@@ -97,7 +97,7 @@ func TestMailFromCurl(t *testing.T) {
 		t.Errorf("without a key: %s", out)
 	}
 	mail := h.run("poll-inbox", "--session-id", "s-birch")
-	for _, want := range []string{`from="external-ci" by="external" chat_id="ci" path="/" method="POST"`, "run/1234", `chat_id="42" path="/in/birch"`, `kind="question"`} {
+	for _, want := range []string{`from="external-ci" by="outside" chat_id="ci" path="/" method="POST"`, "run/1234", `chat_id="42" path="/in/birch"`, `kind="question"`} {
 		if !strings.Contains(mail, want) {
 			t.Errorf("%s is not in %s", want, mail)
 		}

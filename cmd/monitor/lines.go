@@ -158,8 +158,8 @@ func (m *Lines) message(e live.Event) error {
 		}
 	}
 	from := e.Message.From
-	if e.Message.External {
-		from += " (outside)"
+	if by := mail.By(e.Message); by == mail.ByOutside || by == mail.ByClaim {
+		from += " (" + by + ")"
 	}
 	return m.event("", fmt.Sprintf("%s  %s→%s  \"%s\"", sign, from, to, text))
 }

@@ -158,8 +158,12 @@ func (c *canvas) parts(l line, columns int, whole bool) []part {
 		return []part{{"  ", plain}, {body.text, body.style}}
 	}
 	head := []part{{clock(m.Time()) + " ", dim}, {word(m.From), c.colourOf(m.From)}, {" → ", dim}, {word(m.To), c.colourOf(m.To)}}
-	if m.External {
-		head = slices.Insert(head, 2, part{" (outside)", bold})
+	switch by := mail.By(m.Message); by {
+	case "":
+	case mail.ByOutside, mail.ByClaim:
+		head = slices.Insert(head, 2, part{" (" + by + ")", bold})
+	default:
+		head = slices.Insert(head, 2, part{" (" + by + ")", dim})
 	}
 	for _, more := range []string{m.Kind, m.Tag} {
 		if more != "" && more != "message" {

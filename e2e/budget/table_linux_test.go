@@ -36,7 +36,7 @@ var budgets = []struct {
 // Bytes of the programs as the Makefile builds them for amd64, and of the answer to tools/list, which the model of a
 // client reads in each session.
 const (
-	bytesOfC2C   = 4_372_000  // 57 kB: mail to other machines (alias@host, what was heard of them)
+	bytesOfC2C   = 4_380_000  // 8 kB: how the sender of a message is known
 	bytesOfC2CD  = 14_970_000 // 1,530 kB: mail to other machines (age with its keys that no quantum computer opens, the relay, ssh, its verbs: 810; nats.go and the hub: 720)
 	bytesOfTools = 7_000
 )

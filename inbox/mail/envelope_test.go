@@ -137,7 +137,7 @@ func TestAnEnvelopeSaysWhatSaysSomething(t *testing.T) {
 	sent := m.Time()
 	person, task, ask := m, m, m
 	ask.Kind, ask.AnswerBy = "question", Seconds(sent.Add(20*time.Minute))
-	person.FromPerson, person.InReplyTo = true, "01a20176-b0c6-7b2f-bda6-48e8aaaaaaaa"
+	person.KnownBy, person.InReplyTo = ByPerson, "01a20176-b0c6-7b2f-bda6-48e8aaaaaaaa"
 	task.Kind, task.Tag = "task", "urgent"
 	for want, got := range map[string]string{
 		`<c2c event="message" from="dana" id="cb101ab7">`:                                                  m.Envelope(),
@@ -153,7 +153,7 @@ func TestAnEnvelopeSaysWhatSaysSomething(t *testing.T) {
 }
 
 func TestThePrefaceSaysWhetherAPersonWrote(t *testing.T) {
-	agent, person := Message{From: "birch"}, Message{From: "dana", FromPerson: true}
+	agent, person := Message{From: "birch"}, Message{From: "dana", KnownBy: ByPerson}
 	for _, c := range []struct {
 		msgs   []Message
 		agents bool

@@ -55,6 +55,9 @@ type Message struct {
 	// reader of the original that returns mail to the mailbox drops the field; then the alias counts.
 	FromSession string
 
+	KnownBy   string // how c2c knows the sender, see By
+	StartedBy string // the alias of the session that has started the sender's client, if c2c has seen that
+
 	Extra []Field // fields of other programs, kept in every rewrite
 
 	// Package inbox sets these when it reads a message. They are in no file.
@@ -229,7 +232,8 @@ func FromSeconds(s float64) time.Time {
 func Seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
 
 // textNames are the names of the text fields, in the order of a file. The first three are always there; ts follows them.
-var textNames = [...]string{"from_alias", "to_alias", "content", "message_id", "kind", "in_reply_to", "tag", "from_session", "held", "guard_chain"}
+var textNames = [...]string{"from_alias", "to_alias", "content", "message_id", "kind", "in_reply_to", "tag", "from_session", "held", "guard_chain",
+	"known_by", "started_by"}
 
 // numberNames are the names of the numbers, which follow the texts.
 var numberNames = [...]string{"expires_at", "tell_after", "not_before", "answer_by", "due", "guard_hops"}
@@ -246,7 +250,7 @@ const (
 
 // texts points to the fields of textNames.
 func (m *Message) texts() [len(textNames)]*string {
-	return [...]*string{&m.From, &m.To, &m.Content, &m.ID, &m.Kind, &m.InReplyTo, &m.Tag, &m.FromSession, &m.Held, &m.GuardChain}
+	return [...]*string{&m.From, &m.To, &m.Content, &m.ID, &m.Kind, &m.InReplyTo, &m.Tag, &m.FromSession, &m.Held, &m.GuardChain, &m.KnownBy, &m.StartedBy}
 }
 
 // AppendFields appends the members of the message to b, each as sep, member, comma.

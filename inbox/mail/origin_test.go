@@ -60,7 +60,7 @@ func TestWordsThatCouldEndATagAreNoneOfTheOutside(t *testing.T) {
 
 func TestMailFromOutsideIsShownAsThat(t *testing.T) {
 	m := external(t, Origin{ChatID: "42", Path: "/", Method: "POST", Identity: "dev"})
-	want := `<c2c event="message" from="external-ci" by="external" chat_id="42" identity="dev" path="/" method="POST" id="cb101ab7">` + "\nbuild failed\n</c2c>"
+	want := `<c2c event="message" from="external-ci" by="outside" chat_id="42" identity="dev" path="/" method="POST" id="cb101ab7">` + "\nbuild failed\n</c2c>"
 	if got := m.Envelope(); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -68,13 +68,13 @@ func TestMailFromOutsideIsShownAsThat(t *testing.T) {
 		t.Error(got)
 	}
 	m.External = false // an agent that says something of the outside is not outside
-	if got := m.Envelope(); strings.Contains(got, "external\"") || strings.Contains(got, "chat_id") {
+	if got := m.Envelope(); strings.Contains(got, "outside\"") || strings.Contains(got, "chat_id") {
 		t.Error(got)
 	}
 }
 
 func TestThePrefaceSaysThatMailIsFromOutside(t *testing.T) {
-	agent, person, outside := Message{From: "birch"}, Message{From: "dana", FromPerson: true}, Message{From: "external-ci", External: true}
+	agent, person, outside := Message{From: "birch"}, Message{From: "dana", KnownBy: ByPerson}, Message{From: "external-ci", External: true}
 	for _, c := range []struct {
 		msgs                    []Message
 		agents, person, outside bool
@@ -84,7 +84,7 @@ func TestThePrefaceSaysThatMailIsFromOutside(t *testing.T) {
 	} {
 		got := Preface(c.msgs)
 		if strings.Contains(got, "other agents") != c.agents || strings.Contains(got, "person at another") != (c.person && !c.agents) ||
-			strings.Contains(got, "from outside: ") != c.outside || strings.Contains(got, byExternal) != (c.outside && len(c.msgs) > 1) {
+			strings.Contains(got, "from outside: ") != c.outside || strings.Contains(got, byOutside) != (c.outside && len(c.msgs) > 1) {
 			t.Errorf("%+v: %s", c.msgs, got)
 		}
 	}

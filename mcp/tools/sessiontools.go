@@ -50,7 +50,9 @@ func (c *toolCall) whoami(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.b.Look(s)
+	is, err := c.b.Look(s)
+	is.KnownBy, is.StartedBy = s.KnownBy, c.b.AliasOf(ctx, s.Facts.StartedBy)
+	return is, err
 }
 
 func (c *toolCall) list(ctx context.Context) (any, error) {

@@ -26,7 +26,9 @@ type mailView struct {
 	Answers string  `json:"answers,omitempty"` // an id
 	Person  bool    `json:"person,omitempty"`
 	Outside bool    `json:"outside,omitempty"` // from outside of c2c
-	Held    bool    `json:"held,omitempty"`    // waits until a person lets the conversation go on
+	Known   string  `json:"known_by,omitempty"`
+	Starter string  `json:"started_by,omitempty"`
+	Held    bool    `json:"held,omitempty"` // waits until a person lets the conversation go on
 
 	State string `json:"state"`
 	Since int64  `json:"since,omitempty"` // when it came into that state
@@ -47,7 +49,7 @@ func body(text string) string {
 // mailOf is a message with at most most bytes of its text; negative: all.
 func mailOf(m mail.Message, most int) mailView {
 	one := mailView{ID: m.ID, Short: visible(mail.ShortID(m.ID)), From: visible(m.From), To: visible(m.To), Kind: visible(m.Kind), Tag: visible(m.Tag),
-		Answers: m.InReplyTo, Person: m.FromPerson, Outside: m.External, Held: m.Held != "" && m.KeptBack(mail.Seconds(time.Now())), TS: m.TS}
+		Answers: m.InReplyTo, Person: m.FromPerson, Outside: m.External, Known: mail.By(m), Starter: mail.Starter(m), Held: m.Held != "" && m.KeptBack(mail.Seconds(time.Now())), TS: m.TS}
 	text := m.Content
 	if most >= 0 && len(text) > most {
 		text, one.Cut = strings.ToValidUTF8(text[:most], ""), len(text)

@@ -27,6 +27,7 @@ func Attached(reg *sessions.Registry, c Caller) (s sessions.Session, ok bool) {
 		return s, false
 	}
 	s = reg.Session(rows[i])
+	s.KnownBy = KnownBy(reg, rows, s, c)
 	same := (c.PID == 0 || s.Process == c.PID) && (c.Client == "" || s.Client == c.Client) &&
 		(c.ClientID == "" || s.ClientID() == c.ClientID) && (c.Alias == "" || s.Facts.Named) &&
 		(c.Transport == "" || s.Facts.Transport == c.Transport)
@@ -48,6 +49,8 @@ type Attachment struct {
 	evicted  []string // sessions that lost the alias to this one
 	since    float64  // when the first of these had chosen the alias
 	moveFrom []string // see facts
+
+	startedBy string // see facts
 }
 
 // Arrive finds or makes the session of the caller. due are sessions whose mail must still be moved to it.
@@ -116,6 +119,9 @@ func BindRow(ctx context.Context, reg *sessions.Registry, rows []registry.Row, a
 	}
 	if len(a.evicted) > 0 {
 		a.since = reg.Facts.Of(a.evicted[0]).AliasSince
+	}
+	if a.startedBy = before.StartedBy; a.process.PID != before.PID || a.process.Start != before.StartTime {
+		a.startedBy = starter(reg, bound, a.process, a.client)
 	}
 	a.moveFrom = facts.AddMissing(before.MoveFrom, a.evicted...)
 	if (a.created && !a.new || a.Alias != "") && MayHaveDeadLetters(reg) {
@@ -226,7 +232,7 @@ func bindFacts(ctx context.Context, reg *sessions.Registry, a *Attachment, alias
 			f.AddClientID(a.id)
 		}
 		if a.process.PID != 0 {
-			f.PID, f.StartTime, f.Namespace = a.process.PID, a.process.Start, reg.Processes.Namespace()
+			f.PID, f.StartTime, f.Namespace, f.StartedBy = a.process.PID, a.process.Start, reg.Processes.Namespace(), a.startedBy
 		}
 		if sessions.IsPersonID(a.sid) && a.Caller.User != nil && a.Caller.User.looked().Terminal {
 			f.Namespace = reg.Processes.Namespace()

@@ -112,7 +112,9 @@ func Resolve(ctx context.Context, reg *sessions.Registry, c Caller) (sessions.Se
 	if i < 0 {
 		return sessions.Session{}, fmt.Errorf("session %q is not registered: %w", sid, sessions.ErrNoSession)
 	}
-	return reg.Session(rows[i]), nil
+	s := reg.Session(rows[i])
+	s.KnownBy = KnownBy(reg, rows, s, c)
+	return s, nil
 }
 
 // resolve returns the caller's session id, registered or not, or "" if nothing names one.

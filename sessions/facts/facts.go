@@ -54,6 +54,9 @@ type Facts struct {
 	// registry changes and removed once the mail is here: after a crash the next Attach moves it.
 	MoveFrom []string `json:"move_from,omitempty"`
 
+	// StartedBy is the session below whose client the process PID was started; empty: none, or c2c has not seen it.
+	StartedBy string `json:"started_by,omitempty"`
+
 	// TookOver is the session whose alias and mail it took over last.
 	TookOver string `json:"took_over,omitempty"`
 

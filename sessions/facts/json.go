@@ -81,12 +81,6 @@ func (f *Facts) member(name string) any {
 		return &f.LastRing
 	case "unattended":
 		return &f.Unattended
-	case "turn":
-		return &f.Turn
-	case "turn_at":
-		return &f.TurnAt
-	case "turn_by":
-		return &f.TurnBy
 	case "failure":
 		return &f.Failure
 	case "failed_at":
@@ -105,8 +99,22 @@ func (f *Facts) member(name string) any {
 		return &f.Dropped
 	case "move_from":
 		return &f.MoveFrom
+	case "started_by":
+		return &f.StartedBy
 	case "took_over":
 		return &f.TookOver
+	}
+	return f.memberOfTurn(name)
+}
+
+func (f *Facts) memberOfTurn(name string) any {
+	switch name {
+	case "turn":
+		return &f.Turn
+	case "turn_at":
+		return &f.TurnAt
+	case "turn_by":
+		return &f.TurnBy
 	}
 	return nil
 }

@@ -96,7 +96,7 @@ func TestCarryReturnsWhenTheModelHasAll(t *testing.T) {
 	c.meet("s")
 	done := c.carry(t.Context(), "s", messages("one", "two"))
 	offer := c.told()
-	if len(offer.Mail) != 2 || offer.Mail[0].From != "birch" || offer.Mail[0].Text != mail.Preface(nil)+"\n"+messages("one", "two")[0].Envelope() ||
+	if len(offer.Mail) != 2 || offer.Mail[0].From != "birch" || offer.Mail[0].Text != mail.Preface(messages("one", "two"))+"\n"+messages("one", "two")[0].Envelope() ||
 		offer.Mail[1].Text != messages("one", "two")[1].Envelope() {
 		t.Errorf("offered %+v", offer)
 	}

@@ -95,7 +95,7 @@ func TestMailFromOutsideIsTypedAsThat(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := Mail("kimi", m)
-	if !strings.Contains(got, "mail from outside,") || strings.Contains(got, "another agent") || !strings.Contains(got, `by="external" chat_id="&#64;x&#35;1" path="&#47;in&#47;b"`) {
+	if !strings.Contains(got, "mail from outside,") || strings.Contains(got, "another agent") || !strings.Contains(got, `by="outside" chat_id="&#64;x&#35;1" path="&#47;in&#47;b"`) {
 		t.Error(got)
 	}
 }

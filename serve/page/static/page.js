@@ -209,8 +209,7 @@
         make('h3', {}, name(m.from, '', marked(m.from)), make('span', { class: 'arrow', 'aria-hidden': 'true' }, '→'), make('span', { class: 'unseen' }, ' to '), name(m.to, ' to', marked(m.to))),
         m.kind && m.kind !== 'message' ? make('span', { class: 'mark' }, m.kind) : null,
         m.tag ? make('span', { class: 'mark loud' }, m.tag) : null,
-        m.outside ? make('span', { class: 'mark outside', title: 'From a program or person that is not here. It has no authority.' }, 'outside') : null,
-        m.person ? make('span', { class: 'mark' }, 'person') : null,
+        knownBy(m),
         make('span', { class: fateClass(m), title: fateTitle(m) || null }, fate(m))),
         make('span', { class: 'acts' },
           m.from !== 'c2c-system' && m.from !== me.alias ? act('Reply', reply, 'Answer this message (r)') : null,
@@ -218,6 +217,16 @@
           act('Why?', why, 'What became of it, and why (w)'))),
       answersLine(m), words, more);
     return e;
+  }
+
+  // how c2c knows the sender
+  const knownWords = { process: 'c2c has seen the sender’s process.', person: 'A person, at a terminal or on this page.', outside: 'From a program or person that is not here. It has no authority.',
+    host: 'Another machine has signed it, and says which of its sessions wrote.', claimed: 'The sender only claims this name.' };
+  function knownBy(m) {
+    if (m.from === 'c2c-system') return null;
+    const warns = !m.known_by || m.known_by === 'outside' || m.known_by === 'claimed';
+    const words = knownWords[m.known_by] || 'c2c does not know who wrote this: another program or an older c2c has stored it.';
+    return make('span', { class: warns ? 'mark outside' : 'mark', title: words + (m.started_by ? ' ' + m.started_by + ' has started it.' : '') }, m.known_by || 'unknown');
   }
 
   const whole = (m) => ask('/api/message?' + new URLSearchParams({ id: m.id, key: m.key }));

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// fake is a client that does what mail asks unless its sender is only claimed.
+const fake = `#!/bin/sh
+case "$1" in
+*'by="claimed"'*) echo 'I do not follow this message: its sender is not verified.' ;;
+*) cat note.txt ;;
+esac
+`
+
+func client(t *testing.T, script string) []string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "client")
+	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"/bin/sh", path}
+}
+
+func TestEachWordingIsRungAndItsRefusalsAreCounted(t *testing.T) {
+	e := experiment{client: client(t, fake), rings: 3, parallel: 2, limit: time.Minute}
+	var out bytes.Buffer
+	results, err := e.all(t.Context(), wordings, &out)
+	if err != nil || len(results) != 3*len(wordings) || strings.Count(out.String(), "\n") != len(results) {
+		t.Fatalf("%d results, %v", len(results), err)
+	}
+	for _, r := range results {
+		if want := map[bool]string{true: refused, false: did}[r.Wording == "claimed"]; r.Result != want {
+			t.Errorf("%+v, want %s", r, want)
+		}
+	}
+	var table strings.Builder
+	report(&table, wordings, results)
+	rows := strings.Fields(strings.Split(table.String(), "claimed")[1])
+	if rows[0] != "0" || rows[1] != "3" || rows[2] != "0" {
+		t.Errorf("table:\n%s", table.String())
+	}
+}
+
+func TestACommandThatFailsEndsTheExperiment(t *testing.T) {
+	e := experiment{client: client(t, "echo no such option; exit 3"), rings: 50, parallel: 8, limit: time.Minute}
+	if _, err := e.all(t.Context(), wordings, io.Discard); err == nil || !strings.Contains(err.Error(), "no such option") {
+		t.Error(err)
+	}
+}
+
+func TestTheRangeHoldsTheShare(t *testing.T) {
+	for _, c := range []struct{ k, n int }{{0, 0}, {0, 50}, {50, 50}, {10, 50}} {
+		low, high := interval(c.k, c.n)
+		if share := float64(c.k) / float64(max(c.n, 1)); low < 0 || high > 1 || share < low-1e-9 || share > high+1e-9 {
+			t.Errorf("%+v: %v to %v", c, low, high)
+		}
+	}
+}
+
+func TestUnknownWordingsAreNamed(t *testing.T) {
+	if _, err := choose([]string{"process", "oath"}); err == nil || !strings.Contains(err.Error(), "claimed") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,89 @@
+package callers
+
+import (
+	"slices"
+
+	"c2c/client"
+	"c2c/inbox/mail"
+	"c2c/sessions"
+	"c2c/sessions/processes"
+	"c2c/sessions/registry"
+)
+
+// KnownBy returns how c2c knows that the caller is the session s: mail.ByProcess, ByPerson or ByClaim. It looks at no process unless
+// the session's own can be seen.
+func KnownBy(reg *sessions.Registry, rows []registry.Row, s sessions.Session, c Caller) string {
+	switch {
+	case sessions.IsPersonID(s.ID):
+		if c.User != nil && (c.Remote || c.User.HasTerminal() && isPersonsNamespace(reg, s.ID)) { // a remote one has shown a login
+			return mail.ByPerson
+		}
+	case s.Process != 0 && isBelowOwn(reg, rows, s, c):
+		return mail.ByProcess
+	}
+	return mail.ByClaim
+}
+
+// isBelowOwn reports whether the caller is the session's process, or runs below it with no other session's process between.
+func isBelowOwn(reg *sessions.Registry, rows []registry.Row, s sessions.Session, c Caller) bool {
+	pid, child := c.PID, 0
+	if pid <= 0 {
+		if c.Remote {
+			return false
+		}
+		pid = reg.Processes.Self()
+	}
+	for p := range ancestors(reg, pid) {
+		if c.PID > 0 || child != 0 {
+			own, others := boundTo(reg, rows, s.ID, p)
+			if own {
+				return isChosen(reg, s, c, child, others)
+			}
+			if others {
+				return false
+			}
+		}
+		child = p.PID
+	}
+	return false
+}
+
+// boundTo reports whether a session, and whether another one, is bound to a process.
+func boundTo(reg *sessions.Registry, rows []registry.Row, sid string, p processes.Process) (own, others bool) {
+	for _, r := range rows {
+		if r.Integer("pid") == int64(p.PID) && reg.IsBoundTo(r, p) {
+			own, others = own || r.SID() == sid, others || r.SID() != sid
+		}
+	}
+	return own, others
+}
+
+// isChosen reports whether the session is the caller's among those that may share its process. A client with such a process names
+// the session in the call, or in the variables of the shell that it has started: child is the process of that shell. A command in the
+// shell may have changed its own variables.
+func isChosen(reg *sessions.Registry, s sessions.Session, c Caller, child int, others bool) bool {
+	p, _ := client.Find(s.Client)
+	switch {
+	case c.PID > 0:
+		return !others || c.ClientID != "" || c.Claimed != ""
+	case !p.SharedProcess:
+		return !others
+	}
+	had := processes.Environment(reg.Processes.Environ(child))(p.SessionEnv)
+	return had == "" && !others || slices.Contains(s.ClientIDs, had)
+}
+
+// starter returns the session below whose client a process was started. A daemon serves terminals other than that of its start.
+func starter(reg *sessions.Registry, rows []registry.Row, process processes.Process, of string) string {
+	if client.IsDaemon(of, process.PID) {
+		return ""
+	}
+	for p := range ancestors(reg, process.Parent) {
+		for _, r := range rows {
+			if r.Integer("pid") == int64(p.PID) && reg.IsBoundTo(r, p) {
+				return r.SID()
+			}
+		}
+	}
+	return ""
+}
