@@ -54,7 +54,7 @@ func (l *Lease) ack(ctx context.Context, handles, removed []string) error {
 	var err error
 	if len(acked) > 0 {
 		if err = l.archivePending(ctx); err == nil {
-			err = l.box.archive.Append(ctx, l.files[0].by, acked, l.since())
+			err = l.box.archive.AppendLeased(ctx, l.files[0].by, acked, l.since())
 		}
 	}
 	all := len(acked)+others == l.count()

@@ -16,7 +16,18 @@ import (
 // them. An id that the caller chose belongs to its sender. If that sender delivers the same content again, it is not stored twice;
 // other content is an *IDTakenError.
 func (m *Mailbox) Deliver(ctx context.Context, msgs ...mail.Message) (Stored, error) {
-	return m.deliver(ctx, msgs, false)
+	return m.deliver(ctx, msgs, false, false)
+}
+
+// DeliverNew is Deliver for messages that the mailbox cannot have, even if their senders chose the ids. It does not look for them.
+func DeliverNew(ctx context.Context, m *Mailbox, msgs ...mail.Message) (Stored, error) {
+	return m.deliver(ctx, msgs, false, true)
+}
+
+// IsBlocked reports whether an error of Deliver stays until a person acts: something that is no file of ours has the name of a file
+// of this mailbox.
+func IsBlocked(err error) bool {
+	return errors.Is(err, atomicfile.ErrNotOurs) || errors.Is(err, atomicfile.ErrTooLarge)
 }
 
 // ByMover is the name under which a process leases mail that it moves to another mailbox.
@@ -27,11 +38,11 @@ const ByMover = "broker"
 // with its id is no error. An ephemeral message that was read may come twice. Messages that another mover has leased do not count:
 // that mover removes them.
 func (m *Mailbox) Move(ctx context.Context, msgs ...mail.Message) (Stored, error) {
-	return m.deliver(ctx, msgs, true)
+	return m.deliver(ctx, msgs, true, false)
 }
 
-func (m *Mailbox) deliver(ctx context.Context, msgs []mail.Message, moved bool) (Stored, error) {
-	d, err := m.newDelivery(msgs)
+func (m *Mailbox) deliver(ctx context.Context, msgs []mail.Message, moved, isNew bool) (Stored, error) {
+	d, err := m.newDelivery(msgs, isNew)
 	if err != nil {
 		return Stored{}, err
 	}

@@ -23,12 +23,12 @@ func (e *IDTakenError) Error() string {
 // delivery has the messages that one call of Deliver stores.
 type delivery struct {
 	Stored
-	chosen      []bool // the caller chose the id
+	chosen      []bool // the caller chose the id, so the mailbox may have it already
 	maybeStored bool   // another sender may have stored it before it was killed
 	moved       bool   // see Move
 }
 
-func (m *Mailbox) newDelivery(msgs []mail.Message) (*delivery, error) {
+func (m *Mailbox) newDelivery(msgs []mail.Message, areNew bool) (*delivery, error) {
 	d := &delivery{Stored: Stored{slices.Clone(msgs), make([]bool, len(msgs))}, chosen: make([]bool, len(msgs))}
 	now := m.now()
 	for i := range d.Messages {
@@ -36,7 +36,7 @@ func (m *Mailbox) newDelivery(msgs []mail.Message) (*delivery, error) {
 		if err := msg.CheckWithin(m.limits.Body); err != nil {
 			return nil, err
 		}
-		if d.chosen[i] = msg.ID != ""; !d.chosen[i] {
+		if d.chosen[i] = msg.ID != "" && !areNew; msg.ID == "" {
 			msg.ID = mail.NewID(now)
 		}
 		if msg.TS == 0 {

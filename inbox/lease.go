@@ -63,8 +63,25 @@ func (m *Mailbox) lease(ctx context.Context, by string, enough int64, l *Lease) 
 		l.Release()
 		return nil, err
 	}
+	l.dropDoubles()
 	l.assignHandles()
 	return l, nil
+}
+
+// Join adds later leases of the same mailbox to this one, in their order. Those have ended then. Their messages may get other
+// handles; Messages has them all, in their order.
+func (l *Lease) Join(later ...*Lease) error {
+	var errs []error
+	for _, other := range later {
+		for _, mf := range other.files {
+			mf.dir = l.dir
+		}
+		l.files, l.size, l.More = append(l.files, other.files...), l.size+other.size, other.More
+		other.files = nil
+		errs = append(errs, other.close())
+	}
+	l.assignHandles()
+	return errors.Join(errs...)
 }
 
 func (l *Lease) take(ctx context.Context, by string, enough int64) error {
@@ -203,17 +220,24 @@ func (l *Lease) takeInbox(ctx context.Context, as mailFile) error {
 	return l.takeFile(ctx, &mf, as)
 }
 
-// assignHandles puts the messages of all files into l.Messages. It offers a message only once that a crash left in two files.
-func (l *Lease) assignHandles() {
-	n := l.count()
-	l.Messages = slices.Grow(l.Messages, n)
-	handles, seen := make(map[string]bool, n), make(map[mail.Key]bool, n)
+// dropDoubles leaves a message that a crash left in two files only in the first one.
+func (l *Lease) dropDoubles() {
+	seen := make(map[mail.Key]bool, l.count())
 	for _, mf := range l.files {
 		mf.msgs = slices.DeleteFunc(mf.msgs, func(msg mail.Message) bool {
 			before := len(seen)
 			seen[msg.Key()] = true
 			return len(seen) == before && !msg.HasLegacyID()
 		})
+	}
+}
+
+// assignHandles puts the messages of all files into l.Messages.
+func (l *Lease) assignHandles() {
+	n := l.count()
+	l.Messages = make([]mail.Message, 0, n)
+	handles := make(map[string]bool, n)
+	for _, mf := range l.files {
 		for i := range mf.msgs {
 			msg := &mf.msgs[i]
 			msg.LeaseHandle = msg.ID

@@ -14,29 +14,60 @@ func (s *Store) Append(ctx context.Context, by string, msgs []mail.Message, sinc
 	if !slices.ContainsFunc(msgs, mail.Message.IsRecorded) {
 		return nil
 	}
-	return s.underLock(ctx, func(dir *atomicfile.Dir) error { return s.append(dir, by, msgs, since) })
+	return s.underLock(ctx, func(dir *atomicfile.Dir) error {
+		_, err := s.append(dir, by, msgs, since)
+		return err
+	})
 }
 
-func (s *Store) append(dir *atomicfile.Dir, by string, msgs []mail.Message, since int64) error {
+// AppendLeased is Append for messages of a lease. One call does not read again what the calls before it have appended: no other
+// lease has those messages.
+func (s *Store) AppendLeased(ctx context.Context, by string, msgs []mail.Message, since int64) error {
+	if !slices.ContainsFunc(msgs, mail.Message.IsRecorded) {
+		return nil
+	}
+	return s.underLock(ctx, func(dir *atomicfile.Dir) error {
+		own := s.own.Load()
+		if own != nil && own.from <= since && since < own.to {
+			since = own.to
+		}
+		added, err := s.append(dir, by, msgs, since)
+		switch {
+		case err != nil:
+			s.own.Store(nil)
+		case own != nil && own.to == added.from:
+			s.own.Store(&span{own.from, added.to})
+		default:
+			s.own.Store(&added)
+		}
+		return err
+	})
+}
+
+// span is a part of the archive, from one place up to another.
+type span struct{ from, to int64 }
+
+func (s *Store) append(dir *atomicfile.Dir, by string, msgs []mail.Message, since int64) (added span, err error) {
 	a, err := s.open()
 	if err != nil {
-		return err
+		return added, err
 	}
 	defer a.close()
 	gone, err := a.since(since)
 	if err != nil {
-		return err
+		return added, err
 	}
 	lines := s.newLines(by, msgs, gone)
+	added = span{a.end(), a.end() + int64(len(lines))}
 	if len(lines) == 0 {
-		return nil
+		return added, nil
 	}
 	if a.size >= maxPart {
 		if err := s.rotate(dir, a); err != nil { // a long archive is better than mail that cannot be acked
 			s.log.Warn("archive is not rotated", "session", s.sid, "err", err)
 		}
 	}
-	return dir.AppendLines(s.Name(), lines) // readers skip half a line that a power cut left
+	return added, dir.AppendLines(s.Name(), lines) // readers skip half a line that a power cut left
 }
 
 func (s *Store) newLines(by string, msgs []mail.Message, gone map[mail.Key]bool) []byte {

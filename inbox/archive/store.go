@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"c2c/inbox/atomicfile"
@@ -39,6 +40,7 @@ type Store struct {
 	sid  string
 	now  func() time.Time
 	log  Log
+	own  atomic.Pointer[span] // what AppendLeased has appended without a gap
 }
 
 // Log takes warnings of a call that succeeded all the same: see inbox.Log.
@@ -49,7 +51,7 @@ type Log interface {
 
 // New returns the archive of a session in a root. It does not touch the disk.
 func New(root *atomicfile.Dir, sid string, now func() time.Time, log Log) *Store {
-	return &Store{root, sid, now, log}
+	return &Store{root: root, sid: sid, now: now, log: log}
 }
 
 // Name is the newest file, LockName the archive's lock, and OldName the directory of the older files, all below Dir.
