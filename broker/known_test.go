@@ -128,7 +128,7 @@ func TestMailOfAnotherHostIsKnownByItsSignature(t *testing.T) {
 	w := newTableWorld(t)
 	w.register("amber", callers.Caller{Client: "claude", ClientID: "a", PID: 90})
 	m := mail.Message{From: "birch@devbox", FromSession: "devbox-1", ID: "m-1", Content: "hi", FromPerson: true, KnownBy: mail.ByPerson, StartedBy: "pat"}
-	if _, err := broker.Receive(t.Context(), w.Broker, "amber", []mail.Message{m}); err != nil {
+	if _, err := broker.Receive(t.Context(), w.Broker, "amber", []mail.Message{m}, false); err != nil {
 		t.Fatal(err)
 	}
 	if is, err := w.Status(t.Context(), "m-1"); err != nil || is.KnownBy != mail.ByHost || is.StartedBy != "" || !strings.Contains(is.Sender(), "devbox") {

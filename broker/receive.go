@@ -2,20 +2,27 @@ package broker
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	"c2c/broker/moves"
 	"c2c/broker/notice"
 	"c2c/broker/owed"
+	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 )
 
+// ErrBlocked reports that a mailbox cannot take mail until a person removes what stands in the place of its files.
+var ErrBlocked = errors.New("the mailbox is blocked")
+
 // Receive stores messages from sessions of another host for an alias of this root, in their order and in one commit. It believes
 // the sender and the hop count in the messages: the other host has proved its identity to the caller. sid is the session of the
-// alias. The ids prevent that a repeated message is stored twice. Errors: *UnknownAliasError, and those of inbox.Mailbox.Deliver.
-// When it returns nil the messages survive a power cut.
-func Receive(ctx context.Context, b *Broker, alias string, msgs []mail.Message) (sid string, err error) {
+// alias. With mayRepeat, the mailbox may have some of the messages: it finds these by their ids, and does not store them again.
+// Errors: *UnknownAliasError, ErrBlocked, and those of inbox.Mailbox.Deliver. When it returns nil the messages survive a power cut.
+func Receive(ctx context.Context, b *Broker, alias string, msgs []mail.Message, mayRepeat bool) (sid string, err error) {
 	rows, err := b.Rows(ctx)
 	if err != nil {
 		return "", err
@@ -35,15 +42,24 @@ func Receive(ctx context.Context, b *Broker, alias string, msgs []mail.Message) 
 		m.KnownBy, m.StartedBy = mail.ByHost, "" // what the other host says of its own sessions proves nothing here
 		owed.Announce(b.Registry, *m)
 	}
-	stored, err := box.Deliver(ctx, msgs...)
+	var stored inbox.Stored
+	if mayRepeat {
+		stored, err = box.Deliver(ctx, msgs...)
+	} else {
+		stored, err = inbox.DeliverNew(ctx, box, msgs...)
+	}
+	if inbox.IsBlocked(err) {
+		err = fmt.Errorf("%w: %w", ErrBlocked, err)
+	}
 	if err != nil {
 		return "", fmt.Errorf("store mail of another host for %q: %w", to.Alias(), err)
 	}
 	for i, m := range stored.Messages {
 		owed.Announce(b.Registry, m)
 		s := &sending{b: b, from: sessions.Session{ID: m.FromSession, Alias: m.From}, to: to, reader: reader, box: box, message: m, again: stored.Already[i]}
-		s.follow(ctx, m.Held != "")
+		s.record(ctx, m.Held != "")
 	}
+	moves.Forward(ctx, b.Registry, to.SID(), to.Alias())
 	return to.SID(), nil
 }
 
@@ -60,6 +76,9 @@ func TellRefused(ctx context.Context, b *Broker, m mail.Message, why string) err
 	_, host, _ := strings.Cut(m.To, "@")
 	if err := notice.AddDead(ctx, b.Registry, sessions.HostPrefix+host, notice.DeadLetter{Reason: why, Message: m}); err != nil {
 		return err
+	}
+	if told, err := notice.ToldOf(ctx, b.Registry, rows, m); err == nil && slices.ContainsFunc(told, func(t notice.Told) bool { return t.Reason == notice.Expired }) {
+		return nil // while it waited here
 	}
 	return notice.Send(ctx, b.Registry, from.SID(), mail.Message{To: from.Alias(), ID: notice.About(m, notice.NotStored), InReplyTo: m.ID,
 		Content: fmt.Sprintf("%s was not stored there: %s. It is not sent again.", notice.Describe(m), why)}, notice.NotStored)

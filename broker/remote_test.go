@@ -2,6 +2,8 @@ package broker_test
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -285,4 +287,65 @@ func TestAMessageThatAnotherMachineRefusesIsADeadLetter(t *testing.T) {
 	if sent, err := w.Outbox(t.Context(), birch, 10); err != nil || len(sent) != 1 {
 		t.Errorf("%+v %v", sent, err)
 	}
+}
+
+// A message that expires while its machine is away is told to its sender, once, and stays for the relay.
+func TestASenderIsToldOfMailForAnotherMachineThatHasExpired(t *testing.T) {
+	for _, leased := range []bool{false, true} {
+		w, birch := paired(t)
+		if _, err := w.Send(t.Context(), birch, mail.Message{To: "amber@devbox", Content: "now or never", ExpiresAt: mail.Seconds(w.clock.Add(time.Minute))}); err != nil {
+			t.Fatal(err)
+		}
+		m := w.waiting("host-devbox")[0]
+		if leased { // and the receipt has not come
+			box, err := w.Mailbox("host-devbox")
+			if err != nil {
+				t.Fatal(err)
+			}
+			l, err := box.LeaseAll(t.Context(), explain.ByRelay, 100)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Release()
+		}
+		k := deadlines.NewChecker(w.Registry)
+		if wait := w.look(k); wait <= 0 || wait > time.Minute {
+			t.Errorf("the next look is after %s", wait)
+		}
+		w.wantNotices(birch.ID)
+		w.pass(2 * time.Minute)
+		w.look(k)
+		if box, err := w.Mailbox("host-devbox"); err != nil {
+			t.Fatal(err)
+		} else if used, err := box.Used(); err != nil || !used {
+			t.Errorf("the message was taken out: %v", err)
+		}
+		w.wantNotices(birch.ID, "devbox has not confirmed your message")
+		w.look(k)
+		w.look(deadlines.NewChecker(w.Registry))
+		if err := broker.TellRefused(t.Context(), w.Broker, m, "it had expired when it arrived"); err != nil {
+			t.Fatal(err)
+		}
+		w.wantNotices(birch.ID, "devbox has not confirmed your message")
+	}
+}
+
+func TestABlockedMailboxRefusesMailOfAnotherMachineForGood(t *testing.T) {
+	w, birch := paired(t)
+	if err := os.MkdirAll(filepath.Join(w.Root(), birch.ID+".inbox.json"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	msgs := []mail.Message{{From: "amber@devbox", FromSession: "r-devbox.s9", To: "birch", ID: "m-1", Content: "hi"}}
+	if _, err := broker.Receive(t.Context(), w.Broker, "birch", msgs, false); !errors.Is(err, broker.ErrBlocked) {
+		t.Errorf("a directory in the place of the inbox: %v", err)
+	}
+	if err := os.Remove(filepath.Join(w.Root(), birch.ID+".inbox.json")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := broker.Receive(t.Context(), w.Broker, "birch", msgs, true); err != nil {
+			t.Error(err)
+		}
+	}
+	w.wantMail(birch.ID, "hi")
 }

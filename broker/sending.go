@@ -86,6 +86,15 @@ func (s *sending) receipt() Receipt {
 // follow does the steps after the store. If one of them fails, the message still waits: the process that checks deadlines and the
 // next Attach repeat all of them except the log line.
 func (s *sending) follow(ctx context.Context, held bool) {
+	s.record(ctx, held)
+	if s.reader.State == sessions.Remote {
+		return
+	}
+	moves.Forward(ctx, s.b.Registry, s.to.SID(), s.to.Alias()) // its session may have lost its row meanwhile
+}
+
+// record writes the log, and what the two sessions owe each other.
+func (s *sending) record(ctx context.Context, held bool) {
 	m := s.message
 	s.b.Events.Record(ctx, eventlog.EventSent, "from_alias", s.from.Alias, "to_alias", s.to.Alias(), "message_id", m.ID)
 	if err := owed.AddFor(ctx, s.b.Registry, s.reader, m, s.again); err != nil {
@@ -97,8 +106,4 @@ func (s *sending) follow(ctx context.Context, held bool) {
 	if held {
 		loops.TellHeld(ctx, s.b.Registry, s.to.SID(), m)
 	}
-	if s.reader.State == sessions.Remote {
-		return
-	}
-	moves.Forward(ctx, s.b.Registry, s.to.SID(), s.to.Alias()) // its session may have lost its row meanwhile
 }

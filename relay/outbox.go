@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -145,14 +146,44 @@ func (o *outbox) lease(ctx context.Context) (bool, error) {
 		return false, l.Release()
 	}
 	if !o.checked {
-		o.checked = true
-		last := slices.IndexFunc(l.Messages, func(m mail.Message) bool { return identityOf(m) == o.head.Last })
-		if last >= 0 {
-			return true, o.ack(ctx, l, l.Messages[:last+1], o.head.Next-1, o.head.Refused)
-		}
+		return true, o.repair(ctx, l)
 	}
 	o.number(l)
 	return true, nil
+}
+
+// repair acknowledges the messages up to head.Last, if a kill between head and ack has left them. They are in as many leases as one
+// receipt can complete. If head.Last is in none of these, repair numbers the messages.
+func (o *outbox) repair(ctx context.Context, l *inbox.Lease) (err error) {
+	o.checked = true
+	all := []*inbox.Lease{l}
+	for ; len(l.Messages) > 0; all = append(all, l) {
+		last := slices.IndexFunc(l.Messages, func(m mail.Message) bool { return identityOf(m) == o.head.Last })
+		if last >= 0 {
+			left := last + 1
+			for _, before := range all[:len(all)-1] {
+				left += len(before.Messages)
+			}
+			if err := all[0].Join(all[1:]...); err != nil {
+				return err
+			}
+			return o.ack(ctx, all[0], all[0].Messages[:left], o.head.Next-1, o.head.Refused)
+		}
+		if len(all) == window {
+			break
+		}
+		if l, err = o.box.LeaseAll(ctx, reader, 1); err != nil {
+			break
+		}
+	}
+	for _, l := range all {
+		if len(l.Messages) > 0 {
+			o.number(l)
+		} else {
+			err = errors.Join(err, l.Release())
+		}
+	}
+	return err
 }
 
 // number makes frames from a lease.
@@ -213,19 +244,44 @@ func (o *outbox) progress(ctx context.Context, rc receipt) error {
 		done = len(o.frames)
 	}
 	o.frames, o.sent = o.frames[done:], max(o.sent-done, 0)
-	for len(o.leases) > 0 && o.leases[0].last <= o.stored {
-		if err := o.finish(ctx, o.leases[0]); err != nil {
+	complete := 0
+	for complete < len(o.leases) && o.leases[complete].last <= o.stored {
+		complete++
+	}
+	switch {
+	case complete > 0:
+		return o.finishLeases(ctx, complete)
+	case len(o.refused) >= maxRefused/2 && o.stored >= o.head.Next: // the peer keeps no more than maxRefused until it hears that they are known
+		l := o.leases[0].Lease
+		if err := o.finish(ctx, l, l.Messages[:o.stored+1-o.head.Next], o.at); err != nil {
 			return err
 		}
-		o.leases = o.leases[1:]
+		o.restart()
 	}
 	return nil
 }
 
-// finish acknowledges the messages of the first lease.
-func (o *outbox) finish(ctx context.Context, l *leased) error {
+// finishLeases acknowledges the first leases together: that costs as much as to acknowledge one.
+func (o *outbox) finishLeases(ctx context.Context, count int) error {
+	var later []*inbox.Lease
+	for _, l := range o.leases[1:count] {
+		later = append(later, l.Lease)
+	}
+	all, after := o.leases[0].Lease, o.leases[count-1].after
+	if err := all.Join(later...); err != nil {
+		return err
+	}
+	if err := o.finish(ctx, all, all.Messages, after); err != nil {
+		return err
+	}
+	o.leases = o.leases[count:]
+	return nil
+}
+
+// finish acknowledges the first messages of a lease, after which the link is after. head.Next is the number of the first one.
+func (o *outbox) finish(ctx context.Context, l *inbox.Lease, msgs []mail.Message, after link) error {
 	var refused []uint64
-	for i, m := range l.Messages {
+	for i, m := range msgs {
 		n := o.head.Next + uint64(i)
 		why, ok := o.refused[n]
 		if !ok {
@@ -241,7 +297,7 @@ func (o *outbox) finish(ctx context.Context, l *leased) error {
 		delete(o.refused, n)
 	}
 	h := o.head
-	h.Next, h.Link, h.Last, h.Refused = l.last+1, l.after, identityOf(l.Messages[len(l.Messages)-1]), refused
+	h.Next, h.Link, h.Last, h.Refused = h.Next+uint64(len(msgs)), after, identityOf(msgs[len(msgs)-1]), refused
 	if err := writeState(o.l.dir, o.l.headName(), h); err != nil {
 		return err
 	}
@@ -249,14 +305,15 @@ func (o *outbox) finish(ctx context.Context, l *leased) error {
 	if err := o.l.fault("settled"); err != nil {
 		return err
 	}
-	return o.ack(ctx, l.Lease, l.Messages, l.last, refused)
+	return o.ack(ctx, l, msgs, h.Next-1, refused)
 }
 
-// ack takes messages out of the outbox. The archive gets only the stored ones: each record there means that the peer has stored it.
+// ack takes messages out of the outbox, of which last is the highest number. refused is ascending. The archive gets only the stored
+// ones: each record there means that the peer has stored it.
 func (o *outbox) ack(ctx context.Context, l *inbox.Lease, msgs []mail.Message, last uint64, refused []uint64) error {
 	var stored, gone []string
 	for i, m := range msgs {
-		if slices.Contains(refused, last-uint64(len(msgs)-1-i)) {
+		if _, is := slices.BinarySearch(refused, last-uint64(len(msgs)-1-i)); is {
 			gone = append(gone, m.Handle())
 		} else {
 			stored = append(stored, m.Handle())

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -104,28 +105,31 @@ func (in *receiver) store(ctx context.Context, from Peer, h header, hw highWater
 	first := hw.Number + 1
 	mayRepeat := first <= max(in.unsure, h.doubt)
 	in.unsure = max(in.unsure, first+maxCount) // until their numbers are recorded
-	if err := in.deliver(ctx, from, msgs, mayRepeat); err != nil {
-		return err
+	whole, failed := in.deliver(ctx, from, msgs, mayRepeat)
+	if errors.As(failed, new(*stopped)) || whole == 0 {
+		return failed
 	}
-	for i, m := range msgs {
+	for i, m := range msgs[:whole] {
 		if m.why != Stored {
 			hw.Refused = append(hw.Refused, refusal{first + uint64(i), m.why})
 		}
 		hw.Link = hw.Link.next(m.key)
 	}
-	hw.Number += uint64(len(msgs))
+	hw.Number += uint64(whole)
 	hw.Anew = hw.Anew && h.acked == 1
 	if err := in.l.fault("delivered"); err != nil {
 		return err
 	}
 	if err := writeState(in.l.dir, in.l.peer+".hw.json", hw); err != nil {
-		return err
+		return errors.Join(failed, err)
 	}
 	if in.hw.Epoch > 0 && hw.Epoch > in.hw.Epoch {
 		in.l.tell("it " + whyAnew(h.state))
 	}
-	in.hw, in.unsure = hw, 0
-	return in.l.fault("noted")
+	if in.hw = hw; failed == nil {
+		in.unsure = 0
+	}
+	return errors.Join(failed, in.l.fault("noted"))
 }
 
 // whyAnew explains why a host has begun a new epoch.
@@ -141,9 +145,11 @@ func whyAnew(why state) string {
 }
 
 // deliver stores the messages that are not refused yet, for each alias in their order. It records the reason in those it refuses.
-func (in *receiver) deliver(ctx context.Context, from Peer, msgs []incoming, mayRepeat bool) error {
+// If it cannot store the mail of one alias, it goes on with the others, and returns the error. All messages before whole are stored
+// or refused; some behind it may be, too.
+func (in *receiver) deliver(ctx context.Context, from Peer, msgs []incoming, mayRepeat bool) (whole int, failed error) {
 	var aliases []string
-	byAlias := map[string][]*incoming{}
+	first, byAlias := map[string]int{}, map[string][]*incoming{}
 	for i := range msgs {
 		m := &msgs[i]
 		to := strings.ToLower(m.To)
@@ -154,19 +160,22 @@ func (in *receiver) deliver(ctx context.Context, from Peer, msgs []incoming, may
 			m.why = Forbidden
 			continue
 		case byAlias[to] == nil:
-			aliases = append(aliases, to)
+			aliases, first[to] = append(aliases, to), i
 		}
 		byAlias[to] = append(byAlias[to], m)
 	}
+	whole = len(msgs)
 	for _, to := range aliases {
 		if err := in.deliverTo(ctx, byAlias[to][0].To, byAlias[to], mayRepeat); err != nil {
-			return fmt.Errorf("deliver mail of host %q to %q: %w", in.l.peer, to, err)
+			whole = min(whole, first[to])
+			failed = errors.Join(failed, fmt.Errorf("deliver mail of host %q to %q: %w", in.l.peer, to, err))
+			continue
 		}
 		if err := in.l.fault("delivered to one"); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	return nil
+	return whole, failed
 }
 
 // deliverTo stores messages for one alias. If the mailbox refuses them together, deliverTo tries each half alone, so that it

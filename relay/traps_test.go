@@ -496,7 +496,7 @@ func TestMailThatCannotBeStoredYetWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		net, a, b := pair(t, 1)
 		until := time.Now().Add(24 * time.Hour)
-		b.Post.Fail = func() error {
+		b.Post.Fail = func(string) error {
 			if time.Now().Before(until) {
 				return errors.New("no space left")
 			}
@@ -515,6 +515,93 @@ func TestMailThatCannotBeStoredYetWaits(t *testing.T) {
 		a.Stop()
 		b.Stop()
 		checkOnce(t, b, "birch", "ash", 200)
+	})
+}
+
+// A mailbox that cannot be written does not keep back the mail of others, as far as the numbers allow.
+func TestOneMailboxThatCannotBeWrittenHoldsUpNoOtherMailOfItsFrame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, a, b := pair(t, 1)
+		fails := true
+		b.Post.Fail = func(alias string) error {
+			if fails && alias == "birch" {
+				return errors.New("a disk error")
+			}
+			return nil
+		}
+		a.Send("devbox", message("ash", "cedar", 0), message("ash", "birch", 1), message("elm", "cedar", 0))
+		a.KillAfter(-1)
+		a.Start()
+		b.Start()
+		time.Sleep(time.Minute)
+		if got := ids(t, b, "cedar"); !slices.Equal(got, []string{"ash-0", "elm-0"}) {
+			t.Errorf("cedar has %q", got)
+		}
+		b.Stop() // it has noted the first message alone
+		fails = false
+		b.Start()
+		wait(t, "drained", func() bool { return a.Drained("devbox") })
+		a.Stop()
+		b.Stop()
+		checkCount(t, b, "cedar", 2)
+		checkCount(t, b, "birch", 1)
+	})
+}
+
+// A kill between the record and the acknowledgement leaves several leases, which one receipt has completed.
+func TestAKillBeforeSeveralLeasesAreAcknowledgedDoublesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, step := range []string{"settled", "acked"} {
+			net, a, b := pair(t, 1)
+			deaf := true // no receipt arrives
+			net.Tamper = func(_, to string, packet []byte) [][]byte {
+				if deaf && to == "laptop" {
+					return nil
+				}
+				return [][]byte{packet}
+			}
+			a.Start()
+			b.Start()
+			synctest.Wait()
+			for n := range 40 {
+				send(a, "devbox", 3*n, 3*n+2)
+				synctest.Wait()
+			}
+			a.Send("devbox", message("elm", "nobody", 1), message("ash", "birch", 120))
+			synctest.Wait()
+			a.KillAt(step)
+			net.Set(func(*relaytest.Net) { deaf = false })
+			wait(t, "killed", a.Killed)
+			a.Stop()
+			a.Start()
+			wait(t, "drained", func() bool { return a.Drained("devbox") })
+			a.Stop()
+			b.Stop()
+			checkOnce(t, b, "birch", "ash", 121)
+			if words := trouble(t, b, "laptop") + trouble(t, a, "devbox"); words != "" || a.Post.WasRefused("elm-1") != relay.Unknown {
+				t.Errorf("killed at %q: people are told %q, and the sender of the refused message %q", step, words, a.Post.WasRefused("elm-1"))
+			}
+			if found, err := a.Outbox("devbox").Find(t.Context(), "ash-119"); err != nil || len(found) != 1 || found[0].Where != inbox.Read {
+				t.Errorf("the outbox says of a stored message %+v, %v", found, err)
+			}
+		}
+	})
+}
+
+// One lease has more messages that are refused than the receiver keeps refusals.
+func TestAnyNumberOfOneLeaseIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, a, b := pair(t, 1)
+		var msgs []mail.Message
+		for n := range 3000 {
+			msgs = append(msgs, message("elm", []string{"nobody", "birch"}[n%10/9], n))
+		}
+		a.Send("devbox", msgs...)
+		delivered(t, a, b)
+		if len(a.Post.Refusals) != 2700 {
+			t.Errorf("%d of 2700 refusals were told", len(a.Post.Refusals))
+		}
+		checkCount(t, b, "birch", 300)
 	})
 }
 

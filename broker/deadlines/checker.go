@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"c2c/broker/loops"
@@ -114,7 +115,7 @@ func (c *Checker) Look(ctx context.Context) (wait time.Duration, err error) {
 	}
 	c.takeSpills(ctx)
 	mark := c.reg.Due.BeginLook(c.Once)
-	next := c.lookIntoAll(ctx, rows)
+	next := sessions.Earlier(c.lookIntoAll(ctx, rows), c.lookIntoOutboxes(ctx, rows))
 	answer, err := c.answers(ctx, rows)
 	if err != nil && ctx.Err() == nil {
 		c.reg.Log.Warn("deadlines of answers could not be checked", "err", err)
@@ -165,7 +166,7 @@ func (c *Checker) lookIntoAll(ctx context.Context, rows []registry.Row) (next ti
 		next = sessions.Earlier(next, c.boxes[sid].next)
 	}
 	for sid := range c.boxes {
-		if !there[sid] {
+		if !there[sid] && !strings.HasPrefix(sid, sessions.HostPrefix) {
 			delete(c.boxes, sid)
 		}
 	}

@@ -149,6 +149,9 @@ func sentence(some []News) string {
 	case EndedUnanswered:
 		return fmt.Sprintf("The session of %s has ended without an answer to your messages %s. It is reminded when it is started again; until then, ask another session.", to, which)
 	case Expired:
+		if _, host, ok := strings.Cut(to, "@"); ok {
+			return fmt.Sprintf("%s has not confirmed your messages %s to %s in time. They have expired and are not handed over any more; send them again if they still matter.", host, which, to)
+		}
 		return fmt.Sprintf("%s did not read your messages %s in time. They have expired and are not handed over any more; send them again if they still matter.", to, which)
 	case Unanswered:
 		return fmt.Sprintf("%s has not answered your messages %s in time; c2c status ID tells whether one was read.", to, which)

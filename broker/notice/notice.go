@@ -237,6 +237,10 @@ func textEndedUnanswered(s sessions.Session, m mail.Message) string {
 }
 
 func textExpired(m mail.Message) string {
+	if _, host, ok := strings.Cut(m.To, "@"); ok {
+		return fmt.Sprintf("%s has not confirmed your message %s to %s within %s. It has expired and is not handed over any more; send it again if it still matters.",
+			host, Describe(m), m.To, Span(mail.FromSeconds(m.ExpiresAt).Sub(m.Time())))
+	}
 	return fmt.Sprintf("%s did not read your message %s within %s. It has expired and is not handed over any more; send it again if it still matters.",
 		m.To, Describe(m), Span(mail.FromSeconds(m.ExpiresAt).Sub(m.Time())))
 }

@@ -230,8 +230,8 @@ type post struct {
 }
 
 // Deliver implements relay.Post. The mailbox recognizes stored messages by their ids.
-func (p *post) Deliver(ctx context.Context, peer, alias string, msgs []mail.Message, _ bool) (relay.Reason, error) {
-	sid, err := broker.Receive(ctx, p.b, alias, msgs)
+func (p *post) Deliver(ctx context.Context, peer, alias string, msgs []mail.Message, mayRepeat bool) (relay.Reason, error) {
+	sid, err := broker.Receive(ctx, p.b, alias, msgs, mayRepeat)
 	switch {
 	case err == nil:
 		p.arrived.add(peer, sid, msgs)
@@ -242,6 +242,9 @@ func (p *post) Deliver(ctx context.Context, peer, alias string, msgs []mail.Mess
 		return relay.Full, nil
 	case errors.As(err, new(*inbox.IDTakenError)):
 		return relay.Taken, nil
+	case errors.Is(err, broker.ErrBlocked):
+		p.h.Log.Error("mail of another host is refused", "host", peer, "alias", alias, "err", err)
+		return relay.Blocked, nil
 	}
 	return relay.Stored, err
 }
@@ -254,6 +257,7 @@ var whyRefused = map[relay.Reason]string{
 	relay.Invalid:   "no mailbox there can keep it",
 	relay.Taken:     "another message with this id is there",
 	relay.Expired:   "it had expired when it arrived",
+	relay.Blocked:   "something on that host stands in the place of its mailbox's files",
 	relay.NoProject: "nobody has used c2c in this project there yet, or it has another remote there",
 }
 

@@ -42,7 +42,8 @@ type Host struct {
 	stop  func() error
 
 	mu    sync.Mutex
-	left  int // steps until the kill; negative: no kill
+	left  int    // steps until the kill; negative: no kill
+	at    string // the step of the kill
 	dead  bool
 	steps map[string]int // how often each step was reached
 
@@ -161,6 +162,13 @@ func (h *Host) KillAfter(steps int) {
 	h.mu.Unlock()
 }
 
+// KillAt kills the relay when it reaches a step of relay.Config.Fault.
+func (h *Host) KillAt(step string) {
+	h.mu.Lock()
+	h.at = step
+	h.mu.Unlock()
+}
+
 // Killed reports whether the relay was killed since Start.
 func (h *Host) Killed() bool {
 	h.mu.Lock()
@@ -179,9 +187,8 @@ func (h *Host) fault(step string) error {
 	case h.stepped <- struct{}{}:
 	default:
 	}
-	if h.left == 0 {
-		h.dead = true
-		h.left = -1
+	if h.left == 0 || h.at == step {
+		h.dead, h.left, h.at = true, -1, ""
 	}
 	if h.left > 0 {
 		h.left--
@@ -234,7 +241,7 @@ func (h *Host) Root() *atomicfile.Dir { return h.root }
 type Post struct {
 	Aliases []string
 	Full    func(alias, id string) bool // reports whether the alias has no room for a message; nil: never
-	Fail    func() error                // if set, Deliver stores nothing when it returns an error
+	Fail    func(alias string) error    // if set, Deliver stores nothing when it returns an error
 
 	dir      *atomicfile.Dir
 	mu       sync.Mutex
@@ -251,7 +258,7 @@ func (p *Post) Deliver(_ context.Context, peer, alias string, msgs []mail.Messag
 		return relay.Unknown, nil
 	}
 	if p.Fail != nil {
-		if err := p.Fail(); err != nil {
+		if err := p.Fail(alias); err != nil {
 			return "", err
 		}
 	}

@@ -1,0 +1,84 @@
+package deadlines
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"c2c/broker/notice"
+	"c2c/inbox/mail"
+	"c2c/sessions"
+	"c2c/sessions/registry"
+)
+
+// relayReader is the name under which the relay leases an outbox.
+const relayReader = "relay"
+
+// lookIntoOutboxes notifies the senders of expired messages that wait for another machine, and returns when the next one expires.
+// The messages stay: that machine may have them, and their receipts may be under way. The relay takes them out once that machine
+// has refused them.
+func (c *Checker) lookIntoOutboxes(ctx context.Context, rows []registry.Row) (next time.Time) {
+	names, err := c.reg.Dir().Names()
+	if err != nil {
+		c.reg.Log.Warn("expired mail for other machines is not noticed", "err", err)
+	}
+	now := c.reg.Now()
+	if c.Clock.waits(now) {
+		return time.Time{}
+	}
+	for _, name := range names {
+		sid, isLock := strings.CutSuffix(name, ".inbox.lock")
+		if !isLock || !strings.HasPrefix(sid, sessions.HostPrefix) || !mail.ValidName(sid) || ctx.Err() != nil {
+			continue
+		}
+		if c.boxes[sid] == nil {
+			c.boxes[sid] = &boxMemory{}
+		}
+		mem := c.boxes[sid]
+		if err := c.lookIntoOutbox(ctx, rows, sid, mem, now); err != nil && ctx.Err() == nil {
+			if !mem.failed {
+				c.reg.Log.Warn("expired mail for another machine is not noticed", "outbox", sid, "err", err)
+			}
+			*mem = boxMemory{failed: true, next: now.Add(retryAfter)}
+		}
+		next = sessions.Earlier(next, mem.next)
+	}
+	return next
+}
+
+func (c *Checker) lookIntoOutbox(ctx context.Context, rows []registry.Row, sid string, mem *boxMemory, now time.Time) error {
+	box, err := c.reg.Mailbox(sid)
+	if err != nil {
+		return err
+	}
+	stamp, err := box.Stamp()
+	if err != nil || stamp == mem.stamp && (mem.next.IsZero() || now.Before(mem.next)) {
+		return err
+	}
+	waits, err := box.PeekAll(ctx)
+	if err != nil {
+		return err
+	}
+	leased, err := box.Held(ctx, relayReader)
+	if err != nil {
+		return err
+	}
+	*mem = boxMemory{stamp: stamp}
+	told := notice.Quota{}
+	var all []notice.News
+	for _, m := range append(leased, waits...) {
+		switch {
+		case m.ExpiresAt == 0:
+		case !m.Expired(mail.Seconds(now)):
+			mem.next = sessions.Earlier(mem.next, mail.FromSeconds(m.ExpiresAt))
+		case told.Take(m):
+			n := notice.News{Message: m, Reason: notice.Expired}
+			if to := notice.SenderOf(c.reg, rows, m); to != nil && !c.wasTold(ctx, to.SID(), n.Notice()) {
+				all = append(all, n)
+				delete(c.asked, to.SID()) // the next look reads whether the notice was stored
+			}
+		}
+	}
+	notice.TellSenders(ctx, c.reg, rows, all)
+	return nil
+}
