@@ -1,18 +1,21 @@
 package ssh
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
 	"c2c/inbox/mail"
+	"c2c/relay"
 	"c2c/relay/relaytest"
 )
 
-// wire gives a host a Carrier that listens at a socket, and dials that of another host.
+// wire makes a Carrier for a host. It listens at a socket, and dials those of other hosts.
 func wire(t *testing.T, h *relaytest.Host, sock string, dials ...Dial) *Carrier {
 	t.Helper()
 	os.Remove(sock)
@@ -24,9 +27,49 @@ func wire(t *testing.T, h *relaytest.Host, sock string, dials ...Dial) *Carrier 
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := New(Config{Peers: h.Peers(), Program: self, Listener: l, Now: time.Now, Dials: func() []Dial { return dials }})
-	h.Carrier = c
-	return c
+	return New(Config{Peers: h.Peers(), Program: self, Listener: l, Now: time.Now, Dials: func() []Dial { return dials }})
+}
+
+// renewed is a Carrier that may run several times: each time it is a new one.
+type renewed struct {
+	anew func() *Carrier
+	mu   sync.Mutex
+	now  *Carrier
+}
+
+func (r *renewed) Run(ctx context.Context, h relay.Handler) error {
+	c := r.anew()
+	r.mu.Lock()
+	r.now = c
+	r.mu.Unlock()
+	return c.Run(ctx, h)
+}
+
+func (r *renewed) Send(ctx context.Context, peer string, packet []byte) error {
+	r.mu.Lock()
+	c := r.now
+	r.mu.Unlock()
+	if c == nil {
+		return relay.ErrAway
+	}
+	return c.Send(ctx, peer, packet)
+}
+
+// Each host dials the other, so that a host that is started again has a link at once.
+func TestTheCarrierPassesTheSuite(t *testing.T) {
+	t.Setenv("C2C_FAKE_SSH", "1")
+	relaytest.Suite(t, func(t *testing.T, all ...*relaytest.Host) {
+		dir := t.TempDir()
+		for _, h := range all {
+			var dials []Dial
+			for _, other := range all {
+				if other != h {
+					dials = append(dials, Dial{other.Name, filepath.Join(dir, other.Name)})
+				}
+			}
+			h.Carrier = &renewed{anew: func() *Carrier { return wire(t, h, filepath.Join(dir, h.Name), dials...) }}
+		}
+	})
 }
 
 // drop ends all links of a Carrier, as a cut cable does: what is under way is lost.
@@ -48,6 +91,7 @@ func TestMailArrivesOnceAndInOrderThoughLinksAreLost(t *testing.T) {
 	there, back := filepath.Join(dir, "devbox"), filepath.Join(dir, "laptop")
 	devboxWay := wire(t, devbox, there)
 	laptopWay := wire(t, laptop, back, Dial{"devbox", there})
+	devbox.Carrier, laptop.Carrier = devboxWay, laptopWay
 	devbox.Start()
 	laptop.Start()
 	const most = 300
@@ -63,6 +107,7 @@ func TestMailArrivesOnceAndInOrderThoughLinksAreLost(t *testing.T) {
 		case 150: // the laptop is started anew
 			laptop.Stop()
 			laptopWay = wire(t, laptop, back, Dial{"devbox", there})
+			laptop.Carrier = laptopWay
 			laptop.Start()
 		}
 	}
