@@ -18,6 +18,12 @@ import (
 )
 
 func main() {
+	if len(os.Args) == 3 && os.Args[1] == stdioWord {
+		if err := stdio(os.Args[2]); err != nil {
+			fmt.Fprintf(os.Stderr, "bench: %v\n", err)
+		}
+		return
+	}
 	before := flag.String("before", "", "a directory with an older c2c and c2cd to compare with")
 	only := flag.String("only", "", "the rows whose name matches this, and no page")
 	page := flag.String("page", "", "a Markdown file: what stands between its two marks is replaced when all was measured")

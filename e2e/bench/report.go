@@ -39,6 +39,11 @@ is **above** when it is so beyond doubt; then ` + "`make bench`" + ` fails.
 	for _, res := range results {
 		page.WriteString(res.line())
 	}
+	for _, way := range ways() {
+		if way.missing != "" {
+			fmt.Fprintf(&page, "\nMail over %s was not measured: %s.\n", way.name, way.missing)
+		}
+	}
 	page.WriteString("\n## Rows above their aim\n\n")
 	for _, res := range results {
 		if res.above() {

@@ -19,7 +19,7 @@ const (
 // rows returns all measurements, each with the most that it should be.
 func rows() []row {
 	return slices.Concat(startRows(), waitingRows(), archiveRows(), sessionRows(), crowdRows(), mcpRows(), askRows(), ringRows(),
-		terminalRows(), idleRows())
+		terminalRows(), idleRows(), relayRows())
 }
 
 // startRows measure whole processes that do little, and the sizes of the programs.

@@ -31,6 +31,7 @@ type world struct {
 	idlers        []int // their servers
 	idle          []float64
 	caller        *guest
+	relays        *relays
 	used          *atomic.Int64  // ids
 	running       []func() error // functions that end it
 }
