@@ -33,9 +33,9 @@ test: build ## all tests but those of the real clients
 demo: build ## two sessions exchange a message, step by step
 	$(GO) run ./e2e/demo $(BIN)
 
-# The other packages start programs, which are built without the detector, and have no goroutines of their own to race.
+# ./relay takes minutes with the detector; relay/ssh has a suite in which all of its code runs. The other packages start programs, which are built without the detector, and have no goroutines of their own to race.
 race: ## the tests under the race detector (needs a C compiler)
-	CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 10m ./broker/... ./client ./format ./hooks ./inbox/... ./live ./mcp/... ./permission ./process/... ./project ./ringer ./senders ./serve/... ./sessions/... ./sse ./wake/... ./cmd/httpd ./cmd/watch
+	CGO_ENABLED=1 $(GO) test -race -count=1 -timeout 10m ./broker/... ./client ./format ./hooks ./inbox/... ./live ./mcp/... ./permission ./process/... ./project ./relay/cache ./relay/hosts ./relay/nats ./relay/ssh ./ringer ./senders ./serve/... ./sessions/... ./sse ./wake/... ./cmd/httpd ./cmd/relayed ./cmd/watch
 
 e2e: ## the tests on the real clients, and of the HTTP side with programs of others, installed from npm into a cache
 	bash scripts/e2e.sh
@@ -53,9 +53,10 @@ bench: build ## the hot paths against limits of the same run, into docs/performa
 wording: ## how often a model refuses a peer's mail, RINGS=50 for each wording; CLIENT="claude -p" is your client with your environment
 	$(GO) run ./e2e/wording -rings $(RINGS) $(CLIENT)
 
-torture: build ## processes killed at random for T=60s, and the HTTP daemon KILLS=200 times, and 4000 bells; then every message looked for; BESIDE=dir: with an older version
+torture: build ## processes killed at random for T=60s, and the HTTP daemon KILLS=200 times, and 4000 bells, and relays; then every message looked for; BESIDE=dir: with an older version
 	$(GO) run ./e2e/torture -t $(T) $(if $(BESIDE),-beside $(BESIDE)) $(BIN)
 	$(GO) test -count=1 -v ./cmd/c2cd -run 'TestADaemonThatIsKilledUnderLoad|TestNobodyWaitsForABell' -kills $(KILLS) -bells 4000
+	$(GO) test -count=1 -v ./relay -run TestNothingIsLostDoubledOrReordered -messages 20000 -archived 100000
 
 faults: build ## every system call of a command fails once, or is its last (needs strace)
 	$(GO) run ./e2e/faults $(BIN)

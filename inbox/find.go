@@ -105,6 +105,11 @@ func (m *Mailbox) PeekAll(ctx context.Context) ([]mail.Message, error) {
 	return m.head(ctx, math.MaxInt64, true)
 }
 
+// HeadAll is PeekAll for the oldest messages: those that LeaseAll would take for so many bytes.
+func HeadAll(ctx context.Context, m *Mailbox, enough int64) ([]mail.Message, error) {
+	return m.head(ctx, enough, true)
+}
+
 func (m *Mailbox) head(ctx context.Context, enough int64, hidden bool) ([]mail.Message, error) {
 	if some, err := m.Waiting(); err != nil || !some {
 		return nil, err

@@ -14,6 +14,9 @@ import (
 // reader is the relay's name in the archive of an outbox: the peer has stored the messages that this reader has read.
 const reader = "relay"
 
+// leaseSize is how many bytes a lease takes at least, if so many wait: some files of the mailbox, and about two frames.
+const leaseSize = 128 << 10
+
 // outbox is the mail that waits for a peer, leased and numbered.
 type outbox struct {
 	l         *line
@@ -138,7 +141,7 @@ func (o *outbox) lease(ctx context.Context) (bool, error) {
 	if some, err := o.box.Waiting(); err != nil || !some {
 		return false, err
 	}
-	l, err := o.box.LeaseAll(ctx, reader, 1)
+	l, err := o.box.LeaseAll(ctx, reader, leaseSize)
 	if err != nil {
 		return false, err
 	}
@@ -148,8 +151,43 @@ func (o *outbox) lease(ctx context.Context) (bool, error) {
 	if !o.checked {
 		return true, o.repair(ctx, l)
 	}
-	o.number(l)
+	o.number(l, maxCount)
 	return true, nil
+}
+
+// ahead gives the first frame of mail that nobody has leased yet, so that it can be sent before take leases the mail: a lease costs a
+// sync. A kill between the two leaves what any kill leaves: the messages wait, and get the same numbers. ok is false if the mail must
+// be leased first, or there is none.
+func (o *outbox) ahead(ctx context.Context) (f frame, ok bool, err error) {
+	if len(o.leases) > 0 || !o.checked {
+		return f, false, nil
+	}
+	msgs, err := inbox.HeadAll(ctx, o.box, leaseSize)
+	if err != nil || len(msgs) == 0 {
+		return f, false, err
+	}
+	n, at := o.numbered()
+	return o.framesOf(msgs, n, at, maxCount)[0], true, nil
+}
+
+// errTaken: another program has taken mail out of the outbox.
+var errTaken = errors.New("mail was taken out of the outbox while it was sent")
+
+// take leases the messages of a frame that was sent ahead, and perhaps more.
+func (o *outbox) take(ctx context.Context, f frame) error {
+	l, err := o.box.LeaseAll(ctx, reader, leaseSize)
+	if err != nil {
+		return err
+	}
+	same := len(l.Messages) >= len(f.msgs)
+	for i := 0; same && i < len(f.msgs); i++ {
+		same = identityOf(l.Messages[i]) == identityOf(f.msgs[i])
+	}
+	if !same {
+		return errors.Join(errTaken, l.Release())
+	}
+	o.number(l, len(f.msgs))
+	return nil
 }
 
 // repair acknowledges the messages up to head.Last, if a kill between head and ack has left them. They are in as many leases as one
@@ -172,13 +210,13 @@ func (o *outbox) repair(ctx context.Context, l *inbox.Lease) (err error) {
 		if len(all) == window {
 			break
 		}
-		if l, err = o.box.LeaseAll(ctx, reader, 1); err != nil {
+		if l, err = o.box.LeaseAll(ctx, reader, leaseSize); err != nil {
 			break
 		}
 	}
 	for _, l := range all {
 		if len(l.Messages) > 0 {
-			o.number(l)
+			o.number(l, maxCount)
 		} else {
 			err = errors.Join(err, l.Release())
 		}
@@ -186,24 +224,30 @@ func (o *outbox) repair(ctx context.Context, l *inbox.Lease) (err error) {
 	return err
 }
 
-// number makes frames from a lease.
-func (o *outbox) number(l *inbox.Lease) {
+// number makes frames from a lease. The first one has at most so many messages.
+func (o *outbox) number(l *inbox.Lease, most int) {
 	n, at := o.numbered()
+	o.frames = append(o.frames, o.framesOf(l.Messages, n, at, most)...)
+	last := o.frames[len(o.frames)-1]
+	o.leases = append(o.leases, &leased{l, last.last(), last.after})
+}
+
+// framesOf makes frames of messages with the numbers after n. The first frame has at most so many messages.
+func (o *outbox) framesOf(msgs []mail.Message, n uint64, at link, most int) (frames []frame) {
 	f, size := frame{first: n + 1, before: at}, 0
-	for i, m := range l.Messages {
+	for i, m := range msgs {
 		w := wireOf(m, o.l.Now())
-		if len(f.msgs) == maxCount || size > 0 && size+w.size() > maxFrame {
+		if len(f.msgs) == most || size > 0 && size+w.size() > maxFrame {
 			f.after = at
-			o.frames = append(o.frames, f)
-			f, size = frame{first: n + 1, before: at}, 0
+			frames = append(frames, f)
+			f, size, most = frame{first: n + 1, before: at}, 0, maxCount
 		}
 		n, at = n+1, at.next(w.id)
-		f.msgs = append(f.msgs, l.Messages[i])
+		f.msgs = append(f.msgs, msgs[i])
 		size += w.size()
 	}
 	f.after = at
-	o.frames = append(o.frames, f)
-	o.leases = append(o.leases, &leased{l, n, at})
+	return append(frames, f)
 }
 
 // linkAt gives the link up to a number that is not below stored. The peer may have stored messages that were sent before a kill:

@@ -21,7 +21,7 @@ type receiver struct {
 	mu     sync.Mutex
 	hw     highWater // zero: nothing is stored of the peer
 	closed bool
-	unsure uint64 // messages up to here may be stored already, because a kill came before hw was written
+	unsure uint64 // messages up to here may be stored already, because a kill or an error came before hw was written
 }
 
 func (in *receiver) open(l *line) (err error) {
@@ -104,6 +104,7 @@ func (in *receiver) judge(ctx context.Context, from Peer, h header, sealed []byt
 func (in *receiver) store(ctx context.Context, from Peer, h header, hw highWater, msgs []incoming) error {
 	first := hw.Number + 1
 	mayRepeat := first <= max(in.unsure, h.doubt)
+	before := in.unsure
 	in.unsure = max(in.unsure, first+maxCount) // until their numbers are recorded
 	whole, failed := in.deliver(ctx, from, msgs, mayRepeat)
 	if errors.As(failed, new(*stopped)) || whole == 0 {
@@ -123,11 +124,14 @@ func (in *receiver) store(ctx context.Context, from Peer, h header, hw highWater
 	if err := writeState(in.l.dir, in.l.peer+".hw.json", hw); err != nil {
 		return errors.Join(failed, err)
 	}
-	if in.hw.Epoch > 0 && hw.Epoch > in.hw.Epoch {
-		in.l.tell("it " + whyAnew(h.state))
+	if hw.Epoch > in.hw.Epoch {
+		before = min(before, maxCount) // more than one frame of this epoch was never stored without its numbers
+		if in.hw.Epoch > 0 {
+			in.l.tell("it " + whyAnew(h.state))
+		}
 	}
 	if in.hw = hw; failed == nil {
-		in.unsure = 0
+		in.unsure = before // not 0: the frame that was cut off by the kill may have had more messages than this one
 	}
 	return errors.Join(failed, in.l.fault("noted"))
 }

@@ -1,6 +1,7 @@
 package relay_test
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -80,53 +81,89 @@ func TestMailArrives(t *testing.T) {
 	})
 }
 
+var (
+	messages = flag.Int("messages", 4000, "how many messages the hosts of a test with random kills exchange")
+	archived = flag.Int("archived", 0, "how many messages a receiver there has read before; more than 0: in a real mailbox")
+)
+
 // Senders and receivers are killed at any step, over a pipe that loses, repeats and reorders.
 func TestNothingIsLostDoubledOrReordered(t *testing.T) {
 	for seed := range uint64(4) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { chaos(t, seed, 1500) })
-		})
+		for _, hosts := range []int{2, 5} {
+			t.Run(fmt.Sprintf("%d hosts, %d", hosts, seed), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { chaos(t, seed, hosts) })
+			})
+		}
 	}
 }
 
+// chaos has each host send mail to each other one.
 func chaos(t *testing.T, seed uint64, count int) {
 	chance := rand.New(rand.NewPCG(seed, 2))
-	net, a, b := pair(t, seed)
+	net, all := relaytest.NewNet(seed), []*relaytest.Host{}
+	for i := range count {
+		h := relaytest.NewHost(t, fmt.Sprint("h", i))
+		h.Post.Boxes = *archived > 0
+		if err := h.Post.Archive("birch", *archived); err != nil {
+			t.Fatal(err)
+		}
+		net.Join(h)
+		for _, other := range all {
+			relaytest.Pair(h, other)
+		}
+		all = append(all, h)
+	}
 	net.Lose, net.Repeat, net.Reorder = 0.1, 0.1, 0.2
-	both := []*relaytest.Host{a, b}
-	for _, h := range both {
-		h.KillAfter(chance.IntN(60))
+	for _, h := range all {
+		h.KillAfter(chance.IntN(40))
 		h.Start()
 	}
 	kills := 0
 	revive := func() {
-		for _, h := range both {
+		for _, h := range all {
 			if h.Killed() {
 				h.Stop()
 				kills++
-				h.KillAfter(chance.IntN(60))
+				h.KillAfter(chance.IntN(40))
 				h.Start()
 			}
 		}
 	}
-	for n := 0; n < count; {
-		var there, back []mail.Message
-		for range min(chance.IntN(100)+1, count-n) {
-			there = append(there, message("ash", "birch", n), message("elm", "cedar", n))
-			back = append(back, message("oak", "birch", n))
-			n++
+	each := *messages / (2 * count * (count - 1))
+	pairs := func(do func(from, to *relaytest.Host)) {
+		for _, from := range all {
+			for _, to := range all {
+				if from != to {
+					do(from, to)
+				}
+			}
 		}
-		a.Send("devbox", there...)
-		b.Send("laptop", back...)
+	}
+	for first := 0; first < each; {
+		last := min(first+chance.IntN(40)+1, each)
+		pairs(func(from, to *relaytest.Host) {
+			middle := first + chance.IntN(last-first)
+			from.SendMany(to.Name, "ash-"+from.Name, "birch", first, middle)
+			from.SendMany(to.Name, "ash-"+from.Name, "birch", middle, last)
+			from.SendMany(to.Name, "elm-"+from.Name, "cedar", first, last)
+		})
+		first = last
 		time.Sleep(time.Duration(chance.IntN(3)) * time.Millisecond)
 		synctest.Wait()
 		revive()
 	}
-	wait(t, "drained", func() bool { revive(); return a.Drained("devbox") && b.Drained("laptop") })
-	a.Stop()
-	b.Stop()
-	checkOnce(t, b, "birch", "ash", count)
-	checkOnce(t, b, "cedar", "elm", count)
-	checkOnce(t, a, "birch", "oak", count)
-	t.Logf("%d kills, %d packets, steps %v", kills, net.Sent(), a.Steps())
+	wait(t, "drained", func() bool {
+		revive()
+		drained := true
+		pairs(func(from, to *relaytest.Host) { drained = drained && from.Drained(to.Name) })
+		return drained
+	})
+	for _, h := range all {
+		h.Stop()
+	}
+	pairs(func(from, to *relaytest.Host) {
+		to.CheckOnce("birch", "ash-"+from.Name, each)
+		to.CheckOnce("cedar", "elm-"+from.Name, each)
+	})
+	t.Logf("%d messages, %d kills, %d packets, steps of one host %v", 2*each*count*(count-1), kills, net.Sent(), all[0].Steps())
 }

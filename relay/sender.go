@@ -209,21 +209,33 @@ func (s *sender) recount(ctx context.Context, rc receipt) error {
 
 // fill sends new frames, as far as the window allows.
 func (s *sender) fill(ctx context.Context, peer Peer) error {
-	for s.sent < window {
-		if s.sent == len(s.frames) {
-			if more, err := s.lease(ctx); err != nil || !more {
-				return err
-			}
-			continue
+	f, ok, err := s.ahead(ctx)
+	if err == nil && ok {
+		if err = s.sendFrame(ctx, peer, f); err == nil {
+			err = s.l.fault("sent ahead")
 		}
-		f := s.frames[s.sent]
-		body := appendMessages(nil, f.msgs, s.l.Now())
-		if err := s.send(ctx, peer, header{number: f.first, link: f.before, count: uint16(len(f.msgs))}, body); err != nil {
-			return err
+		if err == nil {
+			err = s.take(ctx, f)
 		}
-		s.sent++
+		if err == nil {
+			s.sent = 1
+		}
 	}
-	return nil
+	for err == nil && s.sent < window {
+		if s.sent < len(s.frames) {
+			if err = s.sendFrame(ctx, peer, s.frames[s.sent]); err == nil {
+				s.sent++
+			}
+		} else if more, lerr := s.lease(ctx); lerr != nil || !more {
+			return lerr
+		}
+	}
+	return err
+}
+
+func (s *sender) sendFrame(ctx context.Context, peer Peer, f frame) error {
+	body := appendMessages(nil, f.msgs, s.l.Now())
+	return s.send(ctx, peer, header{number: f.first, link: f.before, count: uint16(len(f.msgs))}, body)
 }
 
 // ask asks the peer for a receipt, by a frame without messages.

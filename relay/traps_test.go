@@ -588,6 +588,66 @@ func TestAKillBeforeSeveralLeasesAreAcknowledgedDoublesNothing(t *testing.T) {
 	})
 }
 
+// The first frame is sent before its messages are leased.
+func TestAKillBetweenAFrameAndItsLeaseDoublesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, a, b := pair(t, 1)
+		a.Start()
+		b.Start()
+		for n := range 3 {
+			a.KillAt("sent ahead")
+			send(a, "devbox", 3*n, 3*n+1)
+			wait(t, "killed", a.Killed)
+			a.Stop()
+			send(a, "devbox", 3*n+2, 3*n+2)
+			a.Start()
+			wait(t, "drained", func() bool { return a.Drained("devbox") })
+		}
+		a.Stop()
+		b.Stop()
+		checkOnce(t, b, "birch", "ash", 9)
+		if words := trouble(t, b, "laptop") + trouble(t, a, "devbox"); words != "" {
+			t.Errorf("people are told %q", words)
+		}
+	})
+}
+
+// A frame is stored, and the receiver killed before it notes that. Then a part of the frame comes as a smaller one.
+func TestASmallerFrameAfterAKillDoublesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		net, a, b := pair(t, 1)
+		var small []byte
+		net.Tamper = func(_, to string, packet []byte) [][]byte {
+			if _, kind, _ := relay.Address(packet); to == "devbox" && kind == relay.Frame && small == nil {
+				small = packet
+				return nil
+			}
+			return [][]byte{packet}
+		}
+		a.Start()
+		b.Start()
+		send(a, "devbox", 0, 1)
+		synctest.Wait()
+		a.Stop()
+		send(a, "devbox", 2, 9)
+		b.KillAt("delivered")
+		a.Start()
+		wait(t, "killed", b.Killed)
+		b.Stop()
+		checkOnce(t, b, "birch", "ash", 10) // stored, but not noted
+		net.Cut(true)
+		b.Start()
+		if err := b.Relay.Packet(t.Context(), small); err != nil {
+			t.Error(err)
+		}
+		net.Cut(false)
+		wait(t, "drained", func() bool { return a.Drained("devbox") })
+		a.Stop()
+		b.Stop()
+		checkOnce(t, b, "birch", "ash", 10)
+	})
+}
+
 // One lease has more messages that are refused than the receiver keeps refusals.
 func TestAnyNumberOfOneLeaseIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -236,9 +236,9 @@ func (h *Host) Drained(peer string) bool {
 // Root is the directory of the host's project.
 func (h *Host) Root() *atomicfile.Dir { return h.root }
 
-// Post is a local end that keeps each message as often as the relay has stored it: unlike a mailbox, it looks for a repeated id
-// only with mayRepeat.
+// Post is a local end that keeps each message as often as the relay has stored it: it looks for a repeated id only with mayRepeat.
 type Post struct {
+	Boxes   bool // it keeps the mail in mailboxes, not in plain files
 	Aliases []string
 	Full    func(alias, id string) bool // reports whether the alias has no room for a message; nil: never
 	Fail    func(alias string) error    // if set, Deliver stores nothing when it returns an error
@@ -261,6 +261,9 @@ func (p *Post) Deliver(_ context.Context, peer, alias string, msgs []mail.Messag
 		if err := p.Fail(alias); err != nil {
 			return "", err
 		}
+	}
+	if p.Boxes {
+		return relay.Stored, p.intoBox(alias, msgs, mayRepeat)
 	}
 	there := map[string]bool{}
 	if mayRepeat {
@@ -292,8 +295,51 @@ func (p *Post) Deliver(_ context.Context, peer, alias string, msgs []mail.Messag
 	return relay.Stored, p.dir.Append(mailName(alias), lines)
 }
 
-// Mail gives the stored messages of an alias, in order.
+// Box is the mailbox of an alias. Nothing limits how much waits in it.
+func (p *Post) Box(alias string) (*inbox.Mailbox, error) {
+	return inbox.Open(p.dir, strings.ToLower(alias), inbox.Config{Limits: inbox.Limits{Messages: 1 << 30, Bytes: 1 << 40}})
+}
+
+func (p *Post) intoBox(alias string, msgs []mail.Message, mayRepeat bool) error {
+	box, err := p.Box(alias)
+	switch {
+	case err != nil:
+	case mayRepeat:
+		_, err = box.Deliver(context.Background(), msgs...)
+	default:
+		_, err = inbox.DeliverNew(context.Background(), box, msgs...)
+	}
+	return err
+}
+
+// Archive fills the archive of an alias with messages of one sender.
+func (p *Post) Archive(alias string, count int) error {
+	box, err := p.Box(alias)
+	for ; err == nil && count > 0; count -= 10_000 {
+		msgs := make([]mail.Message, min(count, 10_000))
+		for i := range msgs {
+			msgs[i] = mail.Message{From: "old", FromSession: "s-old", To: alias, ID: fmt.Sprint("old-", count-i), Content: strings.Repeat("x", 170)}
+		}
+		var l *inbox.Lease
+		if _, err = inbox.DeliverNew(context.Background(), box, msgs...); err == nil {
+			l, err = box.Lease(context.Background(), "test", 1<<40)
+		}
+		if err == nil {
+			err = l.Ack(context.Background(), inbox.Handles(l.Messages)...)
+		}
+	}
+	return err
+}
+
+// Mail gives the stored messages of an alias, in order. Of a mailbox it gives those that wait.
 func (p *Post) Mail(alias string) (msgs []mail.Message, err error) {
+	if p.Boxes {
+		box, err := p.Box(alias)
+		if err != nil {
+			return nil, err
+		}
+		return box.PeekAll(context.Background())
+	}
 	data, err := p.dir.ReadIf(mailName(alias))
 	if err != nil {
 		return nil, err
