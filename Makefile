@@ -16,7 +16,7 @@ RINGS ?= 50
 CLIENT ?=
 FUZZTIME ?= 9s
 
-.PHONY: help build dist demo test race e2e conformance certify bench wording torture faults powercut docs fuzz lint check install clean
+.PHONY: help build dist demo test race e2e conformance certify bench wording torture hosts faults powercut docs fuzz lint check install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -57,6 +57,9 @@ torture: build ## processes killed at random for T=60s, and the HTTP daemon KILL
 	$(GO) run ./e2e/torture -t $(T) $(if $(BESIDE),-beside $(BESIDE)) $(BIN)
 	$(GO) test -count=1 -v ./cmd/c2cd -run 'TestADaemonThatIsKilledUnderLoad|TestNobodyWaitsForABell' -kills $(KILLS) -bells 4000
 	$(GO) test -count=1 -v ./relay -run TestNothingIsLostDoubledOrReordered -messages 20000 -archived 100000
+
+hosts: ## machines that write to each other, through ssh and a nats-server, and lose links, relays and the hub for T=60s (needs root)
+	C2C_E2E_NEEDS=nats-server bash scripts/e2e.sh ./e2e/hub -run Chaos -for $(T) -messages 20000 -archived 100000
 
 faults: build ## every system call of a command fails once, or is its last (needs strace)
 	$(GO) run ./e2e/faults $(BIN)

@@ -43,7 +43,7 @@ func TestAHubServesManyHosts(t *testing.T) {
 		began = began.Add(d)
 		return d.Round(time.Millisecond)
 	}
-	s := prepare(t, names...)
+	s := prepareIn(t, tempDir(t), names...)
 	s.start()
 	started := lap()
 	s.makeStreams()

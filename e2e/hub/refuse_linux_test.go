@@ -12,17 +12,6 @@ import (
 
 const project = "https://example.org/x/site"
 
-// scratch is where the homes of machines are: on a disk, if there is one, since a file system in memory syncs for nothing.
-func scratch(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp(os.Getenv("C2C_E2E_SCRATCH"), "hub-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
-}
-
 // dropped is what a machine's relay has written of packets that it has refused.
 func dropped(m *machines.Machine) int {
 	log, _ := os.ReadFile(filepath.Join(m.Home, ".c2c", "relay", "relay.log"))
@@ -32,7 +21,7 @@ func dropped(m *machines.Machine) int {
 // A hub lets in whom it likes. Each host decides for itself: a third host, one that has stolen the name of a paired one, one that it
 // has revoked while it was offline and the hub does not know.
 func TestAHostRefusesWhomTheHubLetsIn(t *testing.T) {
-	n := machines.New(t, scratch(t), os.Getenv("C2C_E2E_BIN"))
+	n := machines.New(t, tempDir(t), os.Getenv("C2C_E2E_BIN"))
 	laptop, devbox, mallory := n.Machine("laptop", "amber", project), n.Machine("devbox", "birch", project), n.Machine("mallory", "oak", project)
 	n.Pair(laptop, devbox)
 	hub := n.Hub("laptop", "devbox", "mallory")

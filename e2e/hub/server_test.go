@@ -58,7 +58,13 @@ func newServer(t *testing.T, names ...string) *server {
 // prepare makes a server that does not run.
 func prepare(t *testing.T, names ...string) *server {
 	t.Helper()
-	s := &server{t: t, path: machines.NATSServer(t), dir: t.TempDir(), seed: map[string]string{}, poke: make(chan struct{}, 1)}
+	return prepareIn(t, t.TempDir(), names...)
+}
+
+// prepareIn is prepare with a directory for the server's files.
+func prepareIn(t *testing.T, dir string, names ...string) *server {
+	t.Helper()
+	s := &server{t: t, path: machines.NATSServer(t), dir: dir, seed: map[string]string{}, poke: make(chan struct{}, 1)}
 	addr := freeAddress(t)
 	s.hub = nats.Hub{Fleet: "team", Listen: addr, URL: "nats://" + addr}
 	for _, name := range append([]string{""}, names...) {
@@ -195,4 +201,15 @@ func (s *server) holds(host string) (count int) {
 		s.t.Fatal(err)
 	}
 	return info.State.Messages
+}
+
+// tempDir is a directory on the disk of the tests' programs, if they have one: the server sets aside room for each stream.
+func tempDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp(os.Getenv("C2C_E2E_SCRATCH"), "hub-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
 }

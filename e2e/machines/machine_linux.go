@@ -28,10 +28,11 @@ import (
 // Machine is a home in a network of its own.
 type Machine struct {
 	Name, Home string
-	Project    string // a directory of the home, which is a clone of the same project on all machines
-	SID        string // of its only session, and the session's alias
-	Addr       string // in the network
-	Space      string // its network namespace
+	Project    string   // a directory of the home, which is a clone of the same project on all machines
+	SID        string   // of its only session, and the session's alias
+	Addr       string   // in the network
+	Space      string   // its network namespace
+	Env        []string // variables that all its commands have
 
 	t       testing.TB
 	net     *Net
@@ -105,7 +106,7 @@ func (m *Machine) Listen() net.Listener {
 func (m *Machine) Cmd(env []string, program string, args ...string) *exec.Cmd {
 	argv := inside(m.Space, append([]string{program}, args...)...)
 	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env = m.Project, append([]string{"HOME=" + m.Home, "PATH=" + m.Path()}, env...)
+	cmd.Dir, cmd.Env = m.Project, slices.Concat([]string{"HOME=" + m.Home, "PATH=" + m.Path()}, m.Env, env)
 	return cmd
 }
 
@@ -314,6 +315,21 @@ func (m *Machine) KillRelay() {
 	if pid := m.Relay(); pid != 0 {
 		if err := lab.Stop(pid); err != nil {
 			m.t.Fatal(err)
+		}
+	}
+}
+
+// KillLinks kills every ssh that the relay has started.
+func (m *Machine) KillLinks() {
+	m.t.Helper()
+	relay := fmt.Sprintf("PPid:\t%d\n", m.Relay())
+	files, _ := filepath.Glob("/proc/[0-9]*/status")
+	for _, file := range files {
+		status, _ := os.ReadFile(file) // it may have ended
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil && bytes.HasPrefix(status, []byte("Name:\tssh\n")) && bytes.Contains(status, []byte(relay)) {
+			if err := lab.Stop(pid); err != nil {
+				m.t.Fatal(err)
+			}
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -56,6 +57,8 @@ var serial atomic.Int32
 
 // Net is some machines and the switch between them.
 type Net struct {
+	Patience time.Duration // how long Until waits
+
 	t     testing.TB
 	dir   string
 	bin   string
@@ -71,7 +74,7 @@ func New(t testing.TB, dir, bin string) *Net {
 	if err := prepare(); err != nil {
 		t.Fatal(err)
 	}
-	n := &Net{t: t, dir: dir, bin: bin, id: fmt.Sprintf("net%d-", serial.Add(1))}
+	n := &Net{Patience: patience, t: t, dir: dir, bin: bin, id: fmt.Sprintf("net%d-", serial.Add(1))}
 	n.space(n.id + "switch")
 	n.run("ip", "-n", n.id+"switch", "link", "add", "bridge", "type", "bridge")
 	n.run("ip", "-n", n.id+"switch", "link", "set", "bridge", "up")
@@ -138,7 +141,7 @@ func (n *Net) Until(what string, look func() bool) {
 	for _, m := range n.all {
 		dirs = append(dirs, filepath.Join(m.Home, ".c2c"))
 	}
-	Until(n.t, what, look, nil, dirs...)
+	until(n.t, n.Patience, what, look, nil, dirs...)
 }
 
 // Capture records all that passes a machine's cable, from now on to the end of the test.

@@ -15,6 +15,11 @@ const patience = time.Minute
 // Until returns when look returns true. It looks again whenever a file below the directories has changed, and at each poke.
 func Until(t testing.TB, what string, look func() bool, poke <-chan struct{}, dirs ...string) {
 	t.Helper()
+	until(t, patience, what, look, poke, dirs...)
+}
+
+func until(t testing.TB, patience time.Duration, what string, look func() bool, poke <-chan struct{}, dirs ...string) {
+	t.Helper()
 	w, err := fsnotify.NewBufferedWatcher(4096)
 	if err != nil {
 		t.Fatal(err)

@@ -20,6 +20,9 @@ import (
 // consumer is the one by which a host reads its stream.
 const consumer = "relay"
 
+// The server makes no stream that its disk has no room for, with all others full: so much for all of them, and for one.
+const hubBytes, leastBytes, mostBytes = 16 << 30, 16 << 20, 256 << 20
+
 // StreamName is the stream in which the packets for a host wait.
 func StreamName(host string) string { return "C2C_" + host }
 
@@ -84,17 +87,13 @@ func NewSeed() (seed, public string, err error) {
 	return string(secret), public, err
 }
 
-// names are those of the hosts.
-func (h Hub) names() (all []string) {
-	for _, m := range h.Hosts {
-		all = append(all, m.Name)
-	}
-	return all
-}
-
 // Access is what a host needs that has this seed; that of the owner with host "".
 func (h Hub) Access(host, seed string) Access {
-	return Access{Fleet: h.Fleet, Host: host, URL: h.URL, CA: h.CA, Hosts: h.names(), Seed: seed}
+	a := Access{Fleet: h.Fleet, Host: host, URL: h.URL, CA: h.CA, Seed: seed}
+	for _, m := range h.Hosts {
+		a.Hosts = append(a.Hosts, m.Name)
+	}
+	return a
 }
 
 // ServerConfig is a configuration of nats-server. Its files are in a directory.
@@ -176,10 +175,11 @@ type ConsumerConfig struct {
 // Streams are those that the hub must have. The owner may change sizes and times in them. What the hub has no room for waits at its
 // sender, and so does what it throws away when it is too old.
 func (h Hub) Streams() (all []Stream) {
+	most := min(max(hubBytes/int64(max(len(h.Hosts), 1)), leastBytes), mostBytes)
 	for _, m := range h.Hosts {
 		all = append(all, Stream{
 			StreamConfig{Name: StreamName(m.Name), Subjects: []string{mailSubject(h.Fleet, m.Name, "*"), subjectOf(h.Fleet) + m.Name + ".p.*.*"},
-				Retention: "workqueue", Storage: "file", Discard: "new", MaxBytes: 256 << 20, MaxAge: 14 * 24 * time.Hour, MaxMsgSize: 1 << 20,
+				Retention: "workqueue", Storage: "file", Discard: "new", MaxBytes: most, MaxAge: 14 * 24 * time.Hour, MaxMsgSize: 1 << 20,
 				Replicas: 1, AllowRollup: true},
 			ConsumerConfig{Durable: consumer, AckPolicy: "explicit", AckWait: 30 * time.Second, DeliverPolicy: "all", ReplayPolicy: "instant",
 				MaxDeliver: -1, MaxAckPending: 1000},

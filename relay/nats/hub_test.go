@@ -97,6 +97,16 @@ func TestAHubThatCannotBeIsRefused(t *testing.T) {
 	}
 }
 
+// The server refuses a stream when all that it has made may need more than its disk has.
+func TestTheStreamsOfAnyFleetFitOnADisk(t *testing.T) {
+	for _, c := range []struct{ hosts, mb int64 }{{2, 256}, {64, 256}, {500, 32}, {1000, 16}, {2000, 16}} {
+		all := Hub{Fleet: "team", Hosts: make([]Member, c.hosts)}.Streams()
+		if got := all[c.hosts-1].Config.MaxBytes >> 20; got != c.mb {
+			t.Errorf("%d hosts: %d MiB each, want %d", c.hosts, got, c.mb)
+		}
+	}
+}
+
 // What the server is told has no secret, and gives each host its own subjects alone.
 func TestTheServerLearnsNoSecret(t *testing.T) {
 	h, seeds := hub(t)
