@@ -8,7 +8,9 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/deadlines"
+	"c2c/broker/notify"
 	"c2c/inbox/filelock"
+	"c2c/process/desktop"
 	"c2c/process/survive"
 	"c2c/wake/watch"
 )
@@ -45,11 +47,11 @@ func (r *Ringer) checkWhenLocked(ctx context.Context, b *broker.Broker, changes 
 	if err := changes.Until(ctx, lock.Path(), lock.Try); err != nil {
 		return err
 	}
-	return look(ctx, b, changes, r.Log)
+	return look(ctx, b, changes, r.Log, r.Getenv)
 }
 
 // look acts on each deadline until ctx ends or the root is gone. The caller holds the lock.
-func look(ctx context.Context, b *broker.Broker, changes *watch.Changes, log *slog.Logger) error {
+func look(ctx context.Context, b *broker.Broker, changes *watch.Changes, log *slog.Logger, getenv func(string) string) error {
 	checker := deadlines.NewChecker(b.Registry)
 	return changes.Each(ctx, checkGap, func() (files []string, wait time.Duration, err error) {
 		if b.Replaced() {
@@ -60,12 +62,23 @@ func look(ctx context.Context, b *broker.Broker, changes *watch.Changes, log *sl
 			log.Debug("deadlines are checked later", "err", err)
 			wait, err = 0, nil
 		}
-		return checker.Files(), wait, err
+		files = checker.Files()
+		waiting, nerr := notify.Check(ctx, b.Registry, func(ctx context.Context, text string) error { return desktop.Show(ctx, getenv, text) })
+		if nerr != nil && ctx.Err() == nil {
+			log.Warn("what others have asked to be told is looked at later", "err", nerr)
+		}
+		if len(waiting) > 0 {
+			files = append(files, notify.Files(b.Registry, waiting)...)
+			if wait == 0 || wait > notify.Every {
+				wait = notify.Every
+			}
+		}
+		return files, wait, err
 	})
 }
 
 // CheckDeadlines checks a root's deadlines until ctx ends or the root is gone. It is for a long-lived process that does not ring.
-func CheckDeadlines(ctx context.Context, b *broker.Broker, log *slog.Logger) error {
+func CheckDeadlines(ctx context.Context, b *broker.Broker, log *slog.Logger, getenv func(string) string) error {
 	lock, err := deadlines.OpenLock(b.Registry)
 	if err != nil {
 		return err
@@ -76,7 +89,7 @@ func CheckDeadlines(ctx context.Context, b *broker.Broker, log *slog.Logger) err
 	}
 	changes := watch.NewChanges()
 	defer changes.Close()
-	return look(ctx, b, changes, log)
+	return look(ctx, b, changes, log, getenv)
 }
 
 // await takes the lock once it is free. It uses no file watch: a user has few of them, and most of these processes never get the
@@ -107,7 +120,7 @@ func (r *Ringer) StartChecking(ctx context.Context) (stop func()) {
 			return err
 		}
 		defer b.Close()
-		return CheckDeadlines(ctx, b, r.Log)
+		return CheckDeadlines(ctx, b, r.Log, r.Getenv)
 	})
 }
 

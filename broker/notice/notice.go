@@ -32,8 +32,11 @@ const (
 // EndedUnanswered is Ended for a question that its receiver has read.
 const EndedUnanswered = "ended-unanswered"
 
-// Reminder is the reason of a notice to a session that owes an answer. Only this notice rings.
-const Reminder = "reminder"
+// Reasons of the notices that ring.
+const (
+	Reminder = "reminder" // to a session that owes an answer
+	Asked    = "asked"    // what the session has asked to be told, see package notify
+)
 
 // Told is one notice to the sender of a message.
 type Told struct {
@@ -123,7 +126,7 @@ func Send(ctx context.Context, reg *sessions.Registry, sid string, m mail.Messag
 	if err != nil {
 		return err
 	}
-	m.From, m.FromSession, m.Kind, m.Deferrable = sessions.SystemAlias, sessions.SystemAlias, KindSystem, reason != Reminder
+	m.From, m.FromSession, m.Kind, m.Deferrable = sessions.SystemAlias, sessions.SystemAlias, KindSystem, reason != Reminder && reason != Asked
 	stored, err := box.Deliver(ctx, m)
 	if taken := new(inbox.IDTakenError); errors.As(err, &taken) {
 		return nil // it was sent at another time, with other words

@@ -4,15 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 
 	"c2c/broker"
 	"c2c/cmd/cli"
 	"c2c/inbox/mail"
+	"c2c/process/child"
 	"c2c/sessions"
 )
 
 func reply(c *call, f *cli.Flags) action {
 	d := newDraft(f)
+	done := f.Bool("done")
 	return func(ctx context.Context) error {
 		var from sessions.Session
 		var answered mail.Message
@@ -35,12 +39,30 @@ func reply(c *call, f *cli.Flags) action {
 			if err != nil {
 				return err
 			}
-			return c.show(r, func() {
+			if *done {
+				err = c.sayDone(from)
+			}
+			return errors.Join(err, c.show(r, func() {
 				c.printReceipt(r)
 				c.printf("it answers %s of %s: %s\n", mail.ShortID(answered.ID), answered.From, words40(answered))
-			})
+			}))
 		})
 	}
+}
+
+// sayDone has c2cd tell who waits until this session is done. Usually nobody does.
+func (c *call) sayDone(s sessions.Session) error {
+	if _, err := c.b.Dir().Stat(sessions.NotifyFile); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	path, err := findC2cd()
+	if err == nil {
+		_, err = child.Run(path, c.b.Root(), os.Stderr, "keep", "--done", s.ID, c.b.Root())
+	}
+	if err != nil {
+		err = fmt.Errorf("the answer is sent, but who waits until this session is done is not told: %w", err)
+	}
+	return err
 }
 
 // toAnswer gives the message that the first word names, and the other words. A single word is the text, and answers the message

@@ -130,6 +130,8 @@ func (a *app) run(ctx context.Context, name string, args []string) (status int, 
 		err = c.openPage(ctx)
 	case "wire-daemon":
 		err = c.wireDaemon(ctx)
+	case "notify":
+		err = c.notify(ctx)
 	case "inject":
 		err = c.inject(ctx)
 	case "install":

@@ -17,7 +17,8 @@ var writing = []Verb{
 			"now. Without an id c2c answers the message that it handed over last. The last 8\n" +
 			"characters of an id are enough. A text of several words needs quotes.\n",
 		Options: []Option{
-			textFile, asSession, kind, urgent, blocking, fail, deferrable, ephemeral, ttl, tellAfter, asJSON,
+			textFile, asSession, kind, urgent, blocking, fail, deferrable, ephemeral, ttl, tellAfter,
+			{Name: "done", Short: "say that your task is done, to whoever waits for that"}, asJSON,
 		},
 		Examples: []string{"c2c reply 'Done, see main.'", "c2c reply 099a8057 'Yes.'"}},
 	{Name: "ask", Everyday: true, Args: "<alias> [text | -]", First: "alias", Short: "ask a question and wait for the answer",
@@ -157,6 +158,21 @@ MAIL waits there, OLDEST for how long; READ is how long ago mail was read.
 	{Name: "dnd", Everyday: true, Args: "[on | off]", First: "on off", Short: "do not disturb: mail waits and wakes nobody",
 		Long:    "The next turn of the session shows the mail.\n",
 		Options: []Option{asSession, asJSON}, Examples: []string{"c2c dnd on"}},
+	{Name: "notify", C2cd: true, Args: "[alias]", First: "alias", Short: "tell me once when a session is idle, blocked, done or ended",
+		Long: `At a terminal it waits, and prints one line. For an agent, and with --desktop,
+it ends at once: the notice is one message of c2c, which wakes an agent. If the
+session ends in any other way first, that is the notice: it says whether it
+crashed, was closed after its turn, was cleared, or never started. done is what
+the agent says itself, with reply --done. Without an alias it lists what waits.
+`,
+		Options: []Option{
+			{Name: "when", Value: "word", Takes: "idle ended blocked done", Short: "idle, ended, blocked (waits for its person) or done"},
+			{Name: "desktop", Short: "also as a notification of the desktop"},
+			{Name: "wait", Short: "wait here for it, also where no person types"},
+			{Name: "off", Short: "no notice about this session any more"},
+			asSession, asJSON,
+		},
+		Examples: []string{"c2c notify birch --when idle"}},
 	{Name: "handover", C2cd: true, Args: "<gone> <heir>", First: "alias", Short: "give a gone session's name and mail to another",
 		Long: "The heir takes the name of the gone session, and gives up its own. c2c tells the\n" +
 			"sessions that wrote to it. The mail that it had read stays where it is.\n",

@@ -73,6 +73,7 @@ install tells them how.
 c2c watch, c2c serve) acts on it. It tells senders which mail was not read or
 answered in time, and ends quickly.
 `,
+		Options:  []Option{{Name: "done", Value: "session", Short: "that session says that it is done"}},
 		Examples: []string{"c2c keep \"$C2C_MCP_BROKER_ROOT\""}},
 	{Name: "wake", C2cd: true, Args: "<verb>", First: "start stop restart run status attach detach", Short: "wake sessions from outside: a daemon, tmux, screen",
 		Long: `Wakes sessions that have no MCP server of their own to do it: those that a

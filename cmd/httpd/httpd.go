@@ -78,7 +78,7 @@ const keepAgain = time.Minute
 // keep acts on the deadlines of an open root until ctx ends or the root is gone. After an error it tries again.
 func (h *Host) keep(ctx context.Context, b *broker.Broker) {
 	for ctx.Err() == nil && !b.Replaced() {
-		if err := ringer.CheckDeadlines(ctx, b, h.Log); err != nil && ctx.Err() == nil {
+		if err := ringer.CheckDeadlines(ctx, b, h.Log, h.Getenv); err != nil && ctx.Err() == nil {
 			h.Log.Debug("the daemon does not act on the deadlines of this root", "root", b.Root(), "err", err)
 		}
 		select {

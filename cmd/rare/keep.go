@@ -6,14 +6,21 @@ import (
 	"fmt"
 	"io/fs"
 	"syscall"
+	"time"
 
 	"c2c/broker"
 	"c2c/broker/deadlines"
+	"c2c/broker/notify"
 	"c2c/cmd/cli"
+	"c2c/process/desktop"
 )
+
+// notifyAgain is when the next command looks at what others have asked to be told, in a root without a lasting process.
+const notifyAgain = 10 * time.Second
 
 // keep acts on due deadlines in a root, if no server does.
 func (c *call) keep(ctx context.Context, args []string) error {
+	done := c.Text("done")
 	words, err := c.Parse(args)
 	if err != nil {
 		return err
@@ -29,8 +36,16 @@ func (c *call) keep(ctx context.Context, args []string) error {
 		return err
 	}
 	defer b.Close()
+	show := func(ctx context.Context, text string) error { return desktop.Show(ctx, c.Getenv, text) }
+	if *done != "" {
+		return notify.SaidDone(ctx, b.Registry, *done, show)
+	}
 	if err := deadlines.CheckOnce(ctx, b.Registry); err != nil && !errors.Is(err, syscall.EROFS) && !errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("look after what messages are owed: %w", err)
 	}
-	return nil
+	waiting, err := notify.Check(ctx, b.Registry, show)
+	if len(waiting) > 0 {
+		b.Due.LookBy(time.Now().Add(notifyAgain))
+	}
+	return err
 }

@@ -36,7 +36,7 @@ var budgets = []struct {
 // Bytes of the programs as the Makefile builds them for amd64, and of the answer to tools/list, which the model of a
 // client reads in each session.
 const (
-	bytesOfC2C   = 4_380_000  // 8 kB: how the sender of a message is known
-	bytesOfC2CD  = 15_002_000 // 1,560 kB: mail to other machines (age with its keys that no quantum computer opens, the relay, ssh, its verbs: 840; nats.go and the hub: 720)
-	bytesOfTools = 7_000
+	bytesOfC2C   = 4_384_000  // 12 kB: how the sender of a message is known; reply --done
+	bytesOfC2CD  = 15_090_000 // 80 kB: c2c notify, its tool and the page's, notifications of the desktop
+	bytesOfTools = 7_450      // 400: notify_when, and done of reply
 )

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"c2c/broker"
+	"c2c/broker/notify"
 )
 
 // Instructions are for the model at the start of a session: in Claude Code as
@@ -54,6 +55,7 @@ func writingTools() []Tool {
 			kind(),
 			tag(),
 			deferrable(),
+			boolean("done", "Your task is done."),
 		),
 		patiently(entry(ToolAsk, Writes, (*toolCall).ask,
 			"Ask a session a question and wait for its answer, which is the result. Only when you cannot go on without it and the session is at work or idle (list); otherwise send.",
@@ -104,6 +106,11 @@ func sessionTools() []Tool {
 		entry("list", Reads, (*toolCall).list,
 			"List the sessions you can send to, and whether each is alive.",
 			boolean("alive_only", "Leave out sessions that ended."),
+		),
+		entry("notify_when", Writes, (*toolCall).notifyWhen,
+			"Be told once when a session is idle, ended, blocked by a dialog, or says done.",
+			str("alias", "").must(),
+			str("when", "").oneOf(notify.Whens()).must(),
 		),
 		entry("register", Writes, (*toolCall).register,
 			"Choose your alias. Needed only to be called something else: the first send or poll_inbox registers you.",

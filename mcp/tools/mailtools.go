@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/broker/notify"
 	"c2c/broker/owed"
 	"c2c/inbox"
 	"c2c/inbox/archive"
@@ -85,7 +86,7 @@ func (c *toolCall) answer() (mail.Message, error) {
 	return m, nil
 }
 
-func (c *toolCall) reply(ctx context.Context) (any, error) {
+func (c *toolCall) reply(ctx context.Context) (answer any, err error) {
 	m, err := c.answer()
 	if err != nil {
 		return nil, err
@@ -97,6 +98,13 @@ func (c *toolCall) reply(ctx context.Context) (any, error) {
 	answered, err := c.answered(ctx, s)
 	if err != nil {
 		return nil, err
+	}
+	if c.req.GetBool("done", false) {
+		defer func() {
+			if err == nil {
+				err = notify.SaidDone(ctx, c.b.Registry, s.ID, nil)
+			}
+		}()
 	}
 	files, edits := c.req.GetStringSlice("files", nil), c.req.GetString("edits", "")
 	if len(files) == 0 && edits == "" {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"c2c/broker/notify"
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/permission"
@@ -113,6 +114,12 @@ func TestThePersonWritesAnswersAndReads(t *testing.T) {
 	all := get[listing](tab, "GET", "/api/search?q="+url.QueryEscape("is it"), nil)
 	if len(all.Mails) != 1 || all.Mails[0].ID != id {
 		t.Fatalf("%+v", all)
+	}
+	if got := get[map[string]string](tab, "POST", "/api/notify", map[string]string{"alias": "amber", "when": "done"}); got["text"] != "" {
+		t.Errorf("asked to be told: %v", got)
+	}
+	if waits, err := notify.List(l.b.Registry); err != nil || len(waits) != 1 || waits[0].SID != l.amber.ID || waits[0].When != notify.Done {
+		t.Errorf("waits: %+v, %v", waits, err)
 	}
 	other := strings.Repeat("0", len(all.Mails[0].Key)) // of a message with the same id that is not there any more
 	if status, body := tab.do("POST", "/api/reply", map[string]string{"id": someID + "2", "answers": id, "key": other, "text": "it is"}); status != http.StatusNotFound {

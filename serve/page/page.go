@@ -94,6 +94,7 @@ func (p *Page) Routes(places Roots) []serve.Route {
 		"POST /api/send":   p.api(p.send),
 		"POST /api/reply":  p.api(p.reply),
 		"POST /api/read":   p.api(p.read),
+		"POST /api/notify": p.api(p.notify),
 		"POST /api/decide": p.api(p.decide),
 		"POST /api/logout": p.logout,
 	} {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"c2c/broker"
+	"c2c/broker/notify"
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions"
@@ -84,6 +85,27 @@ func (p *Page) reply(c *call) (any, error) {
 		}
 	}
 	return receiptOf(r, err)
+}
+
+// notify has the person told once, by a message, when a session is idle, blocked, done or has ended. If it is so now, the answer says
+// it.
+func (p *Page) notify(c *call) (any, error) {
+	var asked struct {
+		Alias string `json:"alias"`
+		When  string `json:"when"`
+	}
+	if err := c.body(&asked); err != nil {
+		return nil, err
+	}
+	me, err := c.me()
+	if err != nil {
+		return nil, err
+	}
+	_, now, err := notify.Ask(c, c.b().Registry, me, asked.Alias, asked.When, false)
+	if now == nil {
+		now = new(notify.News)
+	}
+	return map[string]string{"became": now.Became, "text": visible(now.Text)}, err
 }
 
 // read marks as read the person's own messages that the page has shown. Newer messages wait.

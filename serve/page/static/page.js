@@ -702,10 +702,21 @@
     const shown = sessions.find(isShown);
     $('talk-facts').hidden = !shown;
     $('talk-facts').textContent = shown ? [about(shown), ...sessionFacts(shown)].filter(Boolean).join(' · ') : '';
+    $('tell').hidden = !shown || shown.id === me.id || ['person', 'external', 'absent'].includes(shown.does);
     ($(sessionAt) || $('s-all')).tabIndex = 0;
     if (had) ($(had) || $('s-all')).focus({ preventScroll: true });
     $('start').hidden = sessions.some((s) => !['absent', 'person', 'external'].includes(s.does));
     drawTo();
+  }
+  for (const b of $('tell').querySelectorAll('button')) {
+    b.addEventListener('click', async () => {
+      const shown = sessions.find(isShown);
+      if (!shown) return;
+      try {
+        const told = await ask('/api/notify', { alias: shown.alias, when: b.textContent });
+        note(told.text || 'One message will tell you when ' + shown.alias + ' is ' + b.textContent + '.');
+      } catch (e) { note(e.message); }
+    });
   }
   $('sessions').addEventListener('focusin', (e) => {
     const had = $(sessionAt);

@@ -1,0 +1,314 @@
+// Package notify tells who asked, once, when a session is idle, blocked, done or has ended.
+//
+// notify.json in the root has the requests. It exists only while somebody waits for something, so a root without requests pays
+// nothing. A Checker of package deadlines looks at the requests, as does a terminal that waits for its own. The notice is a message
+// of c2c whose id follows from the request: a mailbox takes it once, whichever process is killed when. Any process may call this
+// package at any time.
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"c2c/broker/notice"
+	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
+	"c2c/sessions"
+	"c2c/sessions/processes"
+	"c2c/sessions/registry"
+	"c2c/sessions/turns"
+)
+
+const (
+	FileName = sessions.NotifyFile
+	LockName = "notify.lock"
+
+	// maxRequests bounds the requests of a root.
+	maxRequests = 256
+)
+
+// What a request waits for.
+const (
+	Idle    = "idle"    // no turn runs
+	Ended   = "ended"   // the client of the session is gone, or its conversation was cleared
+	Blocked = "blocked" // it waits for its person, or its model fails
+	Done    = "done"    // the agent itself says so, with reply --done
+)
+
+// Whens lists the words for what a request waits for.
+func Whens() []string { return []string{Idle, Ended, Blocked, Done} }
+
+// What has become of a session besides Idle, Blocked and Done. A request for anything else ends with it, too.
+const (
+	Finished = "finished"      // its client has ended after a turn
+	Crashed  = "crashed"       // its client has ended in the middle of a turn
+	Gone     = "ended"         // its client has ended, and c2c does not know in which state
+	Left     = "left"          // its client has gone on to another session
+	Cleared  = "cleared"       // its client has begun another conversation in it: /clear
+	Never    = "never-started" // c2c start has made it, and no client has begun in it
+	Failed   = "failed"        // its model fails
+)
+
+// Request is what a session or a person wants to know.
+type Request struct {
+	ID       string    `json:"id"`
+	By       string    `json:"by"`         // the session that asked
+	SID      string    `json:"session_id"` // of the session that it is about
+	Alias    string    `json:"alias"`
+	When     string    `json:"when"`
+	At       time.Time `json:"at"`
+	PID      int       `json:"pid,omitempty"` // the process of the session then, with its start
+	Start    int64     `json:"pid_start_time,omitempty"`
+	ClientID string    `json:"client_id,omitempty"` // the conversation of the session then
+	Does     string    `json:"does,omitempty"`      // what it was last seen doing
+	Desktop  bool      `json:"desktop,omitempty"`   // also as a notification of the desktop
+}
+
+// Notice is the id of the message that tells what became of it.
+func (r Request) Notice() string { return notice.ID("notify", r.ID) }
+
+// News is what became of a session.
+type News struct {
+	Became string `json:"became"`
+	Text   string `json:"text"`
+}
+
+// ErrFull: too many requests wait.
+var ErrFull = errors.New("too many requests to be told wait in this project")
+
+// Ask stores a request of a session, or returns news at once: then nothing is stored. A request that is the same as an earlier one is
+// that one.
+func Ask(ctx context.Context, reg *sessions.Registry, by sessions.Session, alias, when string, desktop bool) (r Request, now *News, err error) {
+	rows, err := reg.Rows(ctx)
+	if err != nil {
+		return r, nil, err
+	}
+	if !slices.Contains(Whens(), when) {
+		return r, nil, fmt.Errorf("%q is none of %q", when, Whens())
+	}
+	row := reg.Receiver(rows, alias)
+	if row == nil {
+		return r, nil, &sessions.UnknownAliasError{Alias: alias, Closest: sessions.ClosestTo(rows, alias)}
+	}
+	s := reg.Session(row)
+	switch {
+	case s.ID == by.ID:
+		return r, nil, fmt.Errorf("%w: %q is this session's own alias", sessions.ErrSelfSend, alias)
+	case s.State == sessions.Person || s.State == sessions.External:
+		return r, nil, fmt.Errorf("%q is no session of a client: c2c cannot see what it does", s.Alias)
+	}
+	r = Request{ID: mail.NewID(reg.Now()), By: by.ID, SID: s.ID, Alias: s.Alias, When: when, At: reg.Now().UTC(), ClientID: s.ClientID(), Desktop: desktop}
+	if s.Process != 0 {
+		r.PID, r.Start = s.Process, row.Integer("pid_start_time")
+	}
+	if news := r.look(reg, rows); news != nil {
+		return r, news, nil
+	}
+	err = change(ctx, reg, func(all []Request) ([]Request, error) {
+		for _, other := range all {
+			if other.By == r.By && other.SID == r.SID && other.When == r.When {
+				r = other
+				return all, nil
+			}
+		}
+		if len(all) >= maxRequests {
+			return nil, ErrFull
+		}
+		return append(all, r), nil
+	})
+	if err == nil { // the process that checks watches this lock
+		err = filelock.With(ctx, reg.Dir(), registry.LockName, func() error { return nil })
+	}
+	return r, nil, err
+}
+
+// look returns what became of the session, and records what it does; nil: nothing that the request waits for.
+func (r *Request) look(reg *sessions.Registry, rows []registry.Row) *News {
+	i := registry.FindSID(rows, r.SID)
+	if i < 0 {
+		return &News{Gone, r.Alias + " has ended: its session is not registered any more."}
+	}
+	s := reg.Session(rows[i])
+	if s.State == sessions.Absent {
+		return r.ended(s, rows[i])
+	}
+	start := rows[i].Integer("pid_start_time")
+	same := s.Process == 0 || r.PID == 0 || s.Process == r.PID && start == r.Start
+	id := s.ClientID()
+	switch {
+	case same && r.ClientID != "" && id != r.ClientID:
+		return &News{Cleared, r.Alias + " has begun another conversation (/clear): its client runs, and what it had in mind is gone."}
+	case !same && r.When == Ended:
+		return &News{Gone, r.Alias + " has ended, and was started again since."}
+	}
+	r.ClientID = id
+	if s.Process != 0 {
+		r.PID, r.Start = s.Process, start
+	}
+	does := reg.Prober().Now(s, false).Does
+	if does == sessions.Busy || does == sessions.Idle || does == sessions.Waiting {
+		r.Does = string(does)
+	}
+	switch why, at := turns.Failure(reg, s.ID); {
+	case r.When == Idle && does == sessions.Idle:
+		return &News{Idle, r.Alias + " is idle."}
+	case r.When == Blocked && does == sessions.Waiting:
+		return &News{Blocked, r.Alias + " waits for its person."}
+	case r.When == Blocked && why != "" && at.After(r.At):
+		return &News{Failed, r.Alias + " gets no answer of its model: " + why + "."}
+	}
+	return nil
+}
+
+// ended says how a session has ended.
+func (r Request) ended(s sessions.Session, row registry.Row) *News {
+	does := r.Does
+	if s.Turn != "" {
+		does = string(s.Turn)
+	}
+	switch {
+	case s.Started:
+		return &News{Never, r.Alias + " has never started: its client ended before it began a conversation."}
+	case row.Integer("pid_start_time") == processes.NoStart:
+		return &News{Left, "The client of " + r.Alias + " has gone on to another session."}
+	case does == string(sessions.Busy) || does == string(sessions.Waiting):
+		return &News{Crashed, r.Alias + " has ended in the middle of a turn: its client crashed, or was closed."}
+	case does == string(sessions.Idle):
+		return &News{Finished, r.Alias + " has ended: its client was closed after its last turn."}
+	}
+	return &News{Gone, r.Alias + " has ended."}
+}
+
+// Show shows a text as a notification of the desktop; nil shows none. The text has no words of a peer but an alias.
+type Show func(ctx context.Context, text string) error
+
+// SaidDone tells who asked that a session says that it is done.
+func SaidDone(ctx context.Context, reg *sessions.Registry, sid string, show Show) error {
+	_, err := settle(ctx, reg, show, func(r *Request, _ []registry.Row) *News {
+		if r.SID != sid || r.When != Done {
+			return nil
+		}
+		return &News{Done, r.Alias + " says that it is done."}
+	})
+	return err
+}
+
+// Check tells who asked what became of sessions, and returns the requests that wait on. Without a request it costs one system call.
+func Check(ctx context.Context, reg *sessions.Registry, show Show) (waiting []Request, err error) {
+	return settle(ctx, reg, show, func(r *Request, rows []registry.Row) *News { return r.look(reg, rows) })
+}
+
+// settle sends a notice for each request that has news, and then removes the request: after a kill in between the notice is sent
+// again, and its id makes that harmless.
+func settle(ctx context.Context, reg *sessions.Registry, show Show, look func(*Request, []registry.Row) *News) (waiting []Request, err error) {
+	if _, err := reg.Dir().Stat(FileName); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	rows, err := reg.Rows(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var failed error // the others are told all the same
+	var shown []string
+	err = change(ctx, reg, func(all []Request) ([]Request, error) {
+		for _, r := range all {
+			by := registry.FindSID(rows, r.By)
+			if by < 0 {
+				continue // nobody is there to be told
+			}
+			news := look(&r, rows)
+			if news == nil {
+				waiting = append(waiting, r)
+				continue
+			}
+			err := notice.Send(ctx, reg, r.By, mail.Message{To: rows[by].Alias(), ID: r.Notice(), Content: news.Text}, notice.Asked)
+			if err != nil {
+				failed, waiting = errors.Join(failed, err), append(waiting, r)
+			} else if r.Desktop {
+				shown = append(shown, news.Text)
+			}
+		}
+		return waiting, nil
+	})
+	for _, text := range shown {
+		if err != nil || show == nil {
+			break
+		}
+		if err := show(ctx, text); err != nil {
+			reg.Log.Warn("a notification of the desktop was not shown", "err", err)
+		}
+	}
+	return waiting, errors.Join(err, failed)
+}
+
+// List returns the requests that wait.
+func List(reg *sessions.Registry) ([]Request, error) {
+	data, err := reg.Dir().ReadIf(FileName)
+	if err != nil || data == nil {
+		return nil, err
+	}
+	var all []Request
+	if err := json.Unmarshal(data, &all); err != nil {
+		return nil, fmt.Errorf("read %s: %w", filepath.Join(reg.Root(), FileName), err)
+	}
+	return all, nil
+}
+
+// Cancel removes the requests of a session about another one.
+func Cancel(ctx context.Context, reg *sessions.Registry, by sessions.Session, alias string) (removed int, err error) {
+	if _, err := reg.Dir().Stat(FileName); errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	err = change(ctx, reg, func(all []Request) ([]Request, error) {
+		kept := slices.DeleteFunc(slices.Clone(all), func(r Request) bool { return r.By == by.ID && sessions.Fold(r.Alias) == sessions.Fold(alias) })
+		removed = len(all) - len(kept)
+		return kept, nil
+	})
+	return removed, err
+}
+
+// change edits the file under its lock. A damaged file is set aside: who asked there is told nothing.
+func change(ctx context.Context, reg *sessions.Registry, edit func([]Request) ([]Request, error)) error {
+	dir := reg.Dir()
+	return filelock.With(ctx, dir, LockName, func() error {
+		before, err := List(reg)
+		if syntax := new(json.SyntaxError); errors.As(err, &syntax) || errors.As(err, new(*json.UnmarshalTypeError)) {
+			aside := fmt.Sprintf("%s.corrupt-%d", FileName, reg.Now().UnixMicro())
+			reg.Log.Error("requests to be told were damaged", "kept_as", aside, "err", err)
+			err = dir.Rename(FileName, aside)
+		}
+		if err != nil {
+			return err
+		}
+		after, err := edit(slices.Clone(before))
+		switch {
+		case err != nil || slices.Equal(before, after):
+			return err
+		case len(after) == 0:
+			return dir.Remove(FileName)
+		}
+		data, err := json.MarshalIndent(after, "", "  ")
+		if err != nil {
+			return err
+		}
+		return dir.Replace(FileName, append(data, '\n'))
+	})
+}
+
+// Files returns files of the root that are closed when something of these requests may have changed.
+func Files(reg *sessions.Registry, waiting []Request) []string {
+	files := []string{filepath.Join(reg.Root(), LockName)}
+	for _, r := range waiting {
+		files = append(files, filepath.Join(reg.Root(), "sessions", r.SID+".lock"))
+	}
+	return files
+}
+
+// Every is how often to look while a request waits: nothing tells the end of a process.
+const Every = 2 * time.Second

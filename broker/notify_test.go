@@ -1,0 +1,185 @@
+package broker_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"c2c/broker/notice"
+	"c2c/broker/notify"
+	"c2c/inbox/mail"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+	"c2c/sessions/processes"
+)
+
+// asks has amber ask about birch.
+func (w *world) asks(when string) (amber, birch sessions.Session, r notify.Request) {
+	w.t.Helper()
+	amber = w.register("amber", callers.Caller{Client: "claude", ClientID: "a", PID: 10})
+	birch = w.register("birch", callers.Caller{Client: "gemini", ClientID: "b1", PID: 20})
+	w.turn(birch.ID, sessions.Busy, sessions.ByHook)
+	r, now, err := notify.Ask(context.Background(), w.Registry, amber, "birch", when, false)
+	if err != nil || now != nil {
+		w.t.Fatalf("ask: %+v, %v", now, err)
+	}
+	return amber, birch, r
+}
+
+// check looks at the requests, and gives the notices in amber's mailbox.
+func (w *world) check(sid string) (texts []string) {
+	w.t.Helper()
+	if _, err := notify.Check(context.Background(), w.Registry, nil); err != nil {
+		w.t.Fatal(err)
+	}
+	box, err := w.Mailbox(sid)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	msgs, err := box.PeekAll(context.Background())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, m := range msgs {
+		if !m.IsNotice() || !m.Rings() {
+			w.t.Errorf("%+v is no notice that rings", m)
+		}
+		texts = append(texts, m.Content)
+	}
+	return texts
+}
+
+// toldOnce wants exactly one notice with these words, however often is looked, and no file behind it.
+func (w *world) toldOnce(sid, words string) {
+	w.t.Helper()
+	for range 3 {
+		if got := w.check(sid); len(got) != 1 || !strings.Contains(got[0], words) {
+			w.t.Fatalf("notices %q, want one with %q", got, words)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(w.cfg.Root, notify.FileName)); !os.IsNotExist(err) {
+		w.t.Errorf("the file of requests: %v", err)
+	}
+}
+
+func TestANoticeComesOnceWhenASessionIsIdleOrBlocked(t *testing.T) {
+	for when, does := range map[string]sessions.State{notify.Idle: sessions.Idle, notify.Blocked: sessions.Waiting} {
+		w := newTableWorld(t)
+		amber, birch, _ := w.asks(when)
+		if got := w.check(amber.ID); len(got) != 0 {
+			t.Fatalf("%s: told too early: %q", when, got)
+		}
+		w.turn(birch.ID, does, sessions.ByHook)
+		w.toldOnce(amber.ID, map[string]string{notify.Idle: "is idle", notify.Blocked: "waits for its person"}[when])
+		if _, now, err := notify.Ask(t.Context(), w.Registry, amber, "birch", when, false); err != nil || now == nil || now.Became != when {
+			t.Errorf("asked when it is so: %+v, %v", now, err)
+		}
+		w.toldOnce(amber.ID, "birch") // that answer was the notice
+	}
+}
+
+// A crash, a client that was closed, /clear and a client that has never begun are told apart, whatever was waited for.
+func TestTheEndsOfASessionAreToldApart(t *testing.T) {
+	for _, when := range notify.Whens() {
+		for want, ends := range map[string]func(w *world, birch sessions.Session){
+			"in the middle of a turn": func(w *world, _ sessions.Session) { delete(w.table, 20) },
+			"another conversation": func(w *world, _ sessions.Session) {
+				w.attach(callers.Caller{Client: "gemini", ClientID: "b2", PID: 20})
+			},
+			"another session": func(w *world, _ sessions.Session) {
+				w.attach(callers.Caller{Client: "claude", ClientID: "c", PID: 30})
+				w.attach(callers.Caller{Client: "gemini", ClientID: "b1", PID: 30})
+				w.register("coral", callers.Caller{Client: "gemini", ClientID: "b9", PID: 40})
+				w.attach(callers.Caller{Client: "gemini", ClientID: "b9", PID: 30})
+			},
+		} {
+			w := newTableWorld(t)
+			w.table[40] = processes.Process{PID: 40, Parent: 1, Start: 9}
+			amber, birch, _ := w.asks(when)
+			if ends(w, birch); when == notify.Ended && want == "another session" {
+				want = "birch"
+			}
+			w.toldOnce(amber.ID, want)
+		}
+	}
+	w := newTableWorld(t)
+	amber, birch, _ := w.asks(notify.Ended)
+	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
+	w.check(amber.ID)
+	delete(w.table, 20)
+	w.toldOnce(amber.ID, "closed after its last turn")
+
+	w = newTableWorld(t)
+	amber = w.register("amber", callers.Caller{Client: "claude", ClientID: "a", PID: 10})
+	w.register("cedar", callers.Caller{Start: "cedar", Client: "claude", PID: 20})
+	if _, now, err := notify.Ask(t.Context(), w.Registry, amber, "cedar", notify.Idle, false); err != nil || now != nil {
+		t.Fatalf("ask: %+v, %v", now, err)
+	}
+	delete(w.table, 20)
+	w.toldOnce(amber.ID, "never started")
+}
+
+func TestDoneIsWhatTheAgentSays(t *testing.T) {
+	w := newTableWorld(t)
+	amber, birch, r := w.asks(notify.Done)
+	if again, _, err := notify.Ask(t.Context(), w.Registry, amber, "birch", notify.Done, false); err != nil || again.ID != r.ID {
+		t.Errorf("asked twice: %+v, %v", again, err)
+	}
+	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
+	if got := w.check(amber.ID); len(got) != 0 {
+		t.Fatalf("idle is not done: %q", got)
+	}
+	for range 2 {
+		if err := notify.SaidDone(t.Context(), w.Registry, birch.ID, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.toldOnce(amber.ID, "says that it is done")
+}
+
+// A process that is killed between the notice and the removal of the request leaves both: the next look sends nothing again, also if
+// the session has become something else.
+func TestANoticeComesOnceOverAKill(t *testing.T) {
+	w := newTableWorld(t)
+	amber, birch, r := w.asks(notify.Idle)
+	text := "birch is idle."
+	if err := notice.Send(t.Context(), w.Registry, amber.ID, mail.Message{To: "amber", ID: r.Notice(), Content: text}, notice.Asked); err != nil {
+		t.Fatal(err)
+	}
+	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
+	delete(w.table, 20)
+	w.toldOnce(amber.ID, text)
+}
+
+func TestARequestEndsWithItsAskerAndCanBeCancelled(t *testing.T) {
+	w := newTableWorld(t)
+	amber, birch, _ := w.asks(notify.Idle)
+	if n, err := notify.Cancel(t.Context(), w.Registry, amber, "BIRCH"); n != 1 || err != nil {
+		t.Errorf("%d cancelled, %v", n, err)
+	}
+	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
+	if got := w.check(amber.ID); len(got) != 0 {
+		t.Errorf("told all the same: %q", got)
+	}
+	for _, alias := range []string{"amber", "nobody"} {
+		if _, _, err := notify.Ask(t.Context(), w.Registry, amber, alias, notify.Idle, false); err == nil {
+			t.Errorf("amber waits for %s", alias)
+		}
+	}
+}
+
+func TestADamagedFileOfRequestsIsSetAside(t *testing.T) {
+	w := newTableWorld(t)
+	amber, birch, _ := w.asks(notify.Idle)
+	if err := os.WriteFile(filepath.Join(w.cfg.Root, notify.FileName), []byte("[{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
+	w.check(amber.ID)
+	aside, _ := filepath.Glob(filepath.Join(w.cfg.Root, notify.FileName+".corrupt-*"))
+	if len(aside) != 1 {
+		t.Errorf("set aside: %q", aside)
+	}
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"c2c/broker"
+	"c2c/broker/notify"
+	"c2c/cmd/cli"
+	"c2c/inbox"
+	"c2c/inbox/mail"
+	"c2c/process/desktop"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+	"c2c/wake/watch"
+)
+
+// asking is one run of c2c notify.
+type asking struct {
+	*call
+	b    *broker.Broker
+	by   sessions.Session
+	json bool
+}
+
+func (c *call) notify(ctx context.Context) error {
+	when, from := c.Text("when"), c.Text("session-id")
+	bubble, wait, off, asJSON := c.Bool("desktop"), c.Bool("wait"), c.Bool("off"), c.Bool("json")
+	words, err := c.words()
+	if err != nil {
+		return err
+	}
+	if len(words) > 1 || len(words) == 1 && *when == "" && !*off || len(words) == 0 && (*when != "" || *off) {
+		return fmt.Errorf("%w: an alias and --when, an alias and --off, or nothing to see what waits", errUsage)
+	}
+	b, err := c.openThere()
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	a := asking{call: c, b: b, json: *asJSON}
+	if len(words) == 0 {
+		return a.list()
+	}
+	caller := callers.Caller{Explicit: *from, Getenv: c.getenv, User: callers.UserHere(c.getenv, c.stdin)}
+	if a.by, err = b.Attach(ctx, caller); err != nil {
+		return err
+	}
+	if *off {
+		return a.cancel(ctx, words[0])
+	}
+	if *bubble {
+		if err := desktop.Check(c.getenv); err != nil {
+			fmt.Fprintf(c.stderr, "c2c: %v: the notice comes as mail alone\n", err)
+			*bubble = false
+		}
+	}
+	r, now, err := notify.Ask(ctx, b.Registry, a.by, words[0], *when, *bubble)
+	switch {
+	case err != nil:
+		return err
+	case now != nil:
+		return a.tell(*now)
+	case *wait || !*bubble && caller.IsPerson() && caller.User.IsTyping():
+		return a.await(ctx, r)
+	}
+	return a.show(r, fmt.Sprintf("%s gets one notice, as mail, when %s is %s", a.by.Alias, r.Alias, r.When))
+}
+
+// show prints v as JSON, or a line.
+func (a asking) show(v any, line string) error {
+	if a.json {
+		return cli.JSON(a.stdout, v)
+	}
+	cli.Printf(a.stdout, "%s\n", line)
+	return nil
+}
+
+func (a asking) tell(n notify.News) error { return a.show(n, n.Text) }
+
+func (a asking) list() error {
+	all, err := notify.List(a.b.Registry)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return cli.JSON(a.stdout, append([]notify.Request{}, all...))
+	}
+	for _, r := range all {
+		by := a.b.AliasOf(context.Background(), r.By)
+		cli.Printf(a.stdout, "%s is told when %s is %s, since %s\n", by, r.Alias, r.When, r.At.Local().Format(time.DateTime))
+	}
+	if len(all) == 0 {
+		cli.Printf(a.stdout, "(nobody waits for a notice)\n")
+	}
+	return nil
+}
+
+func (a asking) cancel(ctx context.Context, alias string) error {
+	n, err := notify.Cancel(ctx, a.b.Registry, a.by, alias)
+	if err != nil {
+		return err
+	}
+	return a.show(map[string]int{"cancelled": n}, fmt.Sprintf("no notice about %s any more", alias))
+}
+
+// lookGap is the shortest time between two looks of a command that waits.
+const lookGap = 100 * time.Millisecond
+
+// await waits for the notice, takes it and prints it. If this process is killed, the notice stays mail.
+func (a asking) await(ctx context.Context, r notify.Request) error {
+	if !a.json {
+		fmt.Fprintf(a.stderr, "c2c: waiting until %s is %s; Ctrl-C ends that\n", r.Alias, r.When)
+	}
+	box, err := a.b.Mailbox(a.by.ID)
+	if err != nil {
+		return err
+	}
+	lock, err := a.b.Locks.Watchable(box.LockName())
+	if err != nil {
+		return err
+	}
+	changes := watch.NewChanges()
+	defer changes.Close()
+	errTold := errors.New("told")
+	err = changes.Each(ctx, lookGap, func() ([]string, time.Duration, error) {
+		waiting, err := notify.Check(ctx, a.b.Registry, nil)
+		if err != nil {
+			return nil, 0, err
+		}
+		told, err := a.take(ctx, box, r)
+		if told {
+			return nil, 0, errors.Join(errTold, err)
+		}
+		return append(notify.Files(a.b.Registry, waiting), lock), notify.Every / 4, err
+	})
+	switch {
+	case errors.Is(err, errTold):
+		return nil
+	case ctx.Err() != nil: // Ctrl-C
+		_, err = notify.Cancel(context.WithoutCancel(ctx), a.b.Registry, a.by, r.Alias)
+	}
+	return err
+}
+
+// take prints the notice if it has come, and acknowledges it.
+func (a asking) take(ctx context.Context, box *inbox.Mailbox, r notify.Request) (told bool, err error) {
+	is := func(m mail.Message) bool { return m.ID == r.Notice() && m.IsNotice() }
+	l, err := box.LeaseOnly(ctx, "notify", is)
+	if err != nil {
+		return false, err
+	}
+	if len(l.Messages) == 0 {
+		if err := l.Release(); err != nil {
+			return false, err
+		}
+		found, err := box.Find(ctx, r.Notice())
+		if err != nil || len(found) == 0 || found[0].Where != inbox.Read {
+			return false, err
+		}
+		return true, a.tell(notify.News{Text: found[0].Message.Content}) // another reader of this session has it, too
+	}
+	if err := a.tell(notify.News{Text: l.Messages[0].Content}); err != nil {
+		return false, errors.Join(err, l.Release())
+	}
+	return true, l.Ack(ctx, inbox.Handles(l.Messages)...)
+}

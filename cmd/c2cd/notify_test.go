@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/creack/pty"
+)
+
+// newAsked has amber and birch, and a question that birch can answer.
+func newAsked(t *testing.T) *keeper {
+	t.Helper()
+	t.Parallel()
+	k := newKeeper(t)
+	k.run("register", "amber", "--session-id", "amber")
+	k.run("register", "birch", "--session-id", "birch")
+	k.run("send", "birch", "build it", "--from", "amber")
+	k.run("poll-inbox", "--session-id", "birch")
+	return k
+}
+
+func TestAnAgentIsToldOnceThatAnotherIsDone(t *testing.T) {
+	k := newAsked(t)
+	if out := k.run("notify", "birch", "--when", "done", "--from", "amber"); out != "amber gets one notice, as mail, when birch is done\n" {
+		t.Errorf("asked: %s", out)
+	}
+	k.run("reply", "half of it", "--from", "birch")
+	if out := k.run("notify"); !strings.HasPrefix(out, "amber is told when birch is done, since ") {
+		t.Errorf("what waits: %s", out)
+	}
+	for range 2 {
+		k.run("reply", "--done", "all of it", "--from", "birch")
+	}
+	if out := k.run("notify", "--json"); out != "[]\n" {
+		t.Errorf("what waits: %s", out)
+	}
+	if out := k.run("poll-inbox", "--session-id", "amber"); strings.Count(out, "birch says that it is done") != 1 {
+		t.Errorf("amber reads %s", out)
+	}
+	k.run("notify", "birch", "--when", "idle", "--from", "amber")
+	if out := k.run("notify", "birch", "--off", "--from", "amber"); out != "no notice about birch any more\n" {
+		t.Errorf("off: %s", out)
+	}
+}
+
+// The one that waits has the notice, and the mailbox does not. If it is killed, the notice is mail.
+func TestWhoWaitsHasTheNoticeOrFindsItAsMail(t *testing.T) {
+	k := newAsked(t)
+	waits := func() (out io.Reader, kill func()) {
+		cmd := k.command("notify", "birch", "--when", "done", "--wait", "--from", "amber")
+		errs, err := cmd.StderrPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.Stdout = w
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		w.Close()
+		if line, err := bufio.NewReader(errs).ReadString('\n'); !strings.Contains(line, "waiting until birch is done") {
+			t.Fatalf("%q, %v", line, err)
+		}
+		return r, func() { cmd.Process.Kill(); cmd.Wait() }
+	}
+	out, kill := waits()
+	k.run("reply", "--done", "all of it", "--from", "birch")
+	if said, _ := io.ReadAll(out); string(said) != "birch says that it is done.\n" {
+		t.Errorf("it prints %q", said)
+	}
+	kill()
+	if out := k.run("poll-inbox", "--session-id", "amber"); strings.Contains(out, "says that it is done") {
+		t.Errorf("it is mail, too: %s", out)
+	}
+	_, kill = waits()
+	kill()
+	k.run("reply", "--done", "again", "--from", "birch")
+	if out := k.run("poll-inbox", "--session-id", "amber"); strings.Count(out, "says that it is done") != 1 {
+		t.Errorf("after the kill: %s", out)
+	}
+}
+
+// A person at a terminal waits there without an option, and a session that has ended is told at once.
+func TestAPersonAtATerminalWaitsThere(t *testing.T) {
+	k := newAsked(t)
+	terminal, err := pty.Start(k.command("notify", "birch", "--when", "done"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer terminal.Close()
+	in := bufio.NewReader(terminal)
+	for line := ""; !strings.Contains(line, "waiting until"); {
+		if line, err = in.ReadString('\n'); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+	}
+	k.run("reply", "--done", "all of it", "--from", "birch")
+	if line, _ := in.ReadString('\n'); strings.TrimSpace(line) != "birch says that it is done." {
+		t.Errorf("the person reads %q", line)
+	}
+}
+
+func TestNotifyRefusesWhatItCannotSee(t *testing.T) {
+	k := newAsked(t)
+	for want, args := range map[string][]string{
+		"no such alias":    {"nobody", "--when", "idle"},
+		"want idle, ended": {"birch", "--when", "often"},
+		"an alias and":     {"birch"},
+		"own alias":        {"amber", "--when", "idle"},
+	} {
+		if out, err := k.try(append([]string{"notify", "--from", "amber"}, args...)...); err == nil || !strings.Contains(out, want) {
+			t.Errorf("%q: %v, %s", args, err, out)
+		}
+	}
+}
