@@ -34,6 +34,7 @@ type sender struct {
 	pause   time.Duration // until the next question
 	asks    bool          // the pause is over, so ask
 	barred  bool          // the peer no longer accepts packets of this host
+	knocked stamp         // the outbox at the last knock
 }
 
 func (s *sender) open(l *line) error {
@@ -124,9 +125,13 @@ func (s *sender) step(ctx context.Context) error {
 		s.asks = s.sent > 0
 	}
 	peer, ok := s.l.Peers.Peer(s.l.peer)
-	if !up || !ok || peer.Revoked() || s.barred {
+	if !ok || peer.Revoked() || s.barred {
 		s.asks = false
 		return nil
+	}
+	if !up {
+		s.asks = false
+		return s.knock(ctx, peer)
 	}
 	err := s.sendBeside(ctx, peer)
 	if err == nil {
@@ -246,6 +251,28 @@ func (s *sender) ask(ctx context.Context, peer Peer) error {
 		next, at = f.first+uint64(len(f.msgs)), f.after
 	}
 	return s.send(ctx, peer, header{number: next, link: at}, nil)
+}
+
+// knock gives the carrier a packet without messages when new mail waits and there is no link: a carrier that pauses after a failure
+// tries again then.
+func (s *sender) knock(ctx context.Context, peer Peer) error {
+	at, size, err := s.l.Root.TimeOf(Outbox(s.l.peer) + ".inbox.json")
+	if now := (stamp{at, size}); err == nil && now != s.knocked {
+		s.knocked = now
+		if used, err := s.box.Used(); err != nil || !used {
+			return err
+		}
+		if err := s.ask(ctx, peer); !errors.Is(err, ErrAway) {
+			return err
+		}
+	}
+	return nil
+}
+
+// stamp changes with a file.
+type stamp struct {
+	at   time.Time
+	size int64
 }
 
 func (s *sender) send(ctx context.Context, peer Peer, h header, body []byte) error {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -821,5 +822,36 @@ func TestAHostLearnsOnlyOfSessionsThatItMayReach(t *testing.T) {
 		}
 		a.Stop()
 		b.Stop()
+	})
+}
+
+// away is a carrier without a link. It counts the packets that it could not send.
+type away struct{ tried atomic.Int64 }
+
+func (a *away) Send(context.Context, string, []byte) error { a.tried.Add(1); return relay.ErrAway }
+
+func (a *away) Run(ctx context.Context, _ relay.Handler) error { <-ctx.Done(); return nil }
+
+// A carrier that pauses after a failure tries again when it is given a packet.
+func TestNewMailHasACarrierWithoutALinkTryAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, a, _ := pair(t, 1)
+		carrier := &away{}
+		a.Carrier = carrier
+		a.Start()
+		defer a.Stop()
+		for n := range 3 {
+			time.Sleep(time.Second)
+			send(a, "devbox", n, n)
+			synctest.Wait()
+			for range 10 {
+				a.Relay.Look("devbox") // it looks often, also without new mail
+				synctest.Wait()
+			}
+			time.Sleep(time.Hour)
+			if got := carrier.tried.Load(); got != int64(n+1) {
+				t.Errorf("after message %d the carrier was asked %d times", n+1, got)
+			}
+		}
 	})
 }

@@ -113,11 +113,11 @@ func (p *Port) Send(_ context.Context, peer string, packet []byte) error {
 	n := p.net
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.sent++
 	to := n.ports[peer]
 	if n.cut || to == nil || to.running() == nil {
 		return relay.ErrAway
 	}
+	n.sent++
 	packets := [][]byte{packet}
 	if n.Tamper != nil {
 		packets = n.Tamper(p.name, peer, packet)
