@@ -104,6 +104,7 @@ runs "c2cd relay --stdio" there, and nothing else.
 			{Name: "hosts", Value: "names", Short: "hub: the hosts of the fleet, with commas"},
 			{Name: "listen", Value: "address", Short: "hub: where it listens; default 127.0.0.1:4222"},
 			{Name: "url", Value: "url", Short: "hub: where hosts find it, if that is elsewhere"},
+			{Name: "ca", Value: "file", Short: "hub: certificates of your own, by which hosts know it"},
 			{Name: "print", Short: "add: print the line of authorized_keys, do not write it"},
 			{Name: "yes", Short: "do not ask"},
 			{Name: "unit", Short: "print a unit for systemd --user, and do nothing"},

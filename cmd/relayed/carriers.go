@@ -152,10 +152,9 @@ func (h *Host) links() []Link {
 	}
 	if h.nats != nil {
 		for _, st := range h.nats.Status() {
-			if host, err := h.list.ByName(st.Peer); err != nil || host.Revoked != 0 {
-				continue
+			if host, err := h.list.ByName(st.Peer); err == nil && host.Revoked == 0 {
+				all = append(all, Link{Status: ssh.Status{Peer: st.Peer, Up: st.Up, Since: st.Since, Error: st.Error}, Hub: st.Hub})
 			}
-			all = append(all, Link{Status: ssh.Status{Peer: st.Peer, Up: st.Up, Since: st.Since, Error: st.Error}, Hub: st.Hub})
 		}
 	}
 	return all

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -135,6 +136,12 @@ func (c *call) planHub(dir *atomicfile.Dir, fleet string) (hub nats.Hub, seeds m
 	hub.Listen = cmp.Or(*c.listen, hub.Listen, "127.0.0.1:4222")
 	if hub.URL = cmp.Or(*c.url, hub.URL); hub.URL == "" || *c.listen != "" && *c.url == "" {
 		hub.URL = "nats://" + hub.Listen
+	}
+	if *c.ca != "" {
+		data, err := os.ReadFile(c.path(*c.ca))
+		if hub.CA = string(data); err != nil {
+			return hub, nil, err
+		}
 	}
 	if a, err := readAccess(dir, hubOwner); err == nil && seeds[""] == "" { // its file says where the hub is, too
 		seeds[""] = a.Seed

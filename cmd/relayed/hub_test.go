@@ -121,6 +121,9 @@ func TestAHubIsWrittenAndGrows(t *testing.T) {
 			t.Errorf("%s has mode %v", name, info.Mode())
 		}
 	}
+	if out, err := person(t, home, "hub", "team", "--ca", filepath.Join(dir, hubConfig)); err == nil {
+		t.Errorf("a configuration is taken for a certificate: %s", out)
+	}
 	data, err := os.ReadFile(filepath.Join(dir, hubHost("laptop")))
 	if err != nil {
 		t.Fatal(err)

@@ -46,7 +46,7 @@ type call struct {
 	r                                *Relay
 	in                               *bufio.Reader // reads the typed lines
 	as, name, projects, aliases, ssh *string
-	members, listen, url             *string
+	members, listen, url, ca         *string
 	print, yes, dry, unit, asJSON    *bool
 }
 
@@ -57,7 +57,7 @@ func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
 	}
 	f := cli.NewFlags(v)
 	c := &call{Program: p, Flags: f, in: bufio.NewReader(p.Stdin), as: f.Text("as"), name: f.Text("name"), projects: f.Text("projects"), aliases: f.Text("aliases"),
-		members: f.Text("hosts"), listen: f.Text("listen"), url: f.Text("url"), ssh: f.Text("ssh"), print: f.Bool("print"), yes: f.Bool("yes"), dry: f.Bool("dry-run"), unit: f.Bool("unit"), asJSON: f.Bool("json")}
+		members: f.Text("hosts"), listen: f.Text("listen"), url: f.Text("url"), ca: f.Text("ca"), ssh: f.Text("ssh"), print: f.Bool("print"), yes: f.Bool("yes"), dry: f.Bool("dry-run"), unit: f.Bool("unit"), asJSON: f.Bool("json")}
 	words, err := f.Parse(args)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package nats
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,9 +20,6 @@ import (
 
 // consumer is the one by which a host reads its stream.
 const consumer = "relay"
-
-// The server makes no stream that its disk has no room for, with all others full: so much for all of them, and for one.
-const hubBytes, leastBytes, mostBytes = 16 << 30, 16 << 20, 256 << 20
 
 // StreamName is the stream in which the packets for a host wait.
 func StreamName(host string) string { return "C2C_" + host }
@@ -47,13 +45,15 @@ func (h Hub) Check() error {
 	if err := hosts.CheckName(h.Fleet); err != nil {
 		return fmt.Errorf("fleet: %w", err)
 	}
-	if _, port, err := net.SplitHostPort(h.Listen); err != nil {
-		return fmt.Errorf("%.100q is no address to listen at: HOST:PORT", h.Listen)
-	} else if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+	_, port, _ := net.SplitHostPort(h.Listen)
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 		return fmt.Errorf("%.100q is no address to listen at: HOST:PORT", h.Listen)
 	}
 	if err := CheckURL(h.URL); err != nil {
 		return err
+	}
+	if h.CA != "" && (len(h.CA) > MaxAccess/4 || !x509.NewCertPool().AppendCertsFromPEM([]byte(h.CA))) {
+		return fmt.Errorf("ca: it is no certificate in PEM of at most %d bytes", MaxAccess/4)
 	}
 	keys := []string{h.Owner}
 	var names []string
@@ -175,7 +175,8 @@ type ConsumerConfig struct {
 // Streams are those that the hub must have. The owner may change sizes and times in them. What the hub has no room for waits at its
 // sender, and so does what it throws away when it is too old.
 func (h Hub) Streams() (all []Stream) {
-	most := min(max(hubBytes/int64(max(len(h.Hosts), 1)), leastBytes), mostBytes)
+	// The server makes no stream that its disk has no room for, with all others full. All together have 16 GiB.
+	most := min(max(16<<30/int64(max(len(h.Hosts), 1)), 16<<20), 256<<20)
 	for _, m := range h.Hosts {
 		all = append(all, Stream{
 			StreamConfig{Name: StreamName(m.Name), Subjects: []string{mailSubject(h.Fleet, m.Name, "*"), subjectOf(h.Fleet) + m.Name + ".p.*.*"},

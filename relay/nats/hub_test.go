@@ -88,6 +88,7 @@ func TestAHubThatCannotBeIsRefused(t *testing.T) {
 		"a key twice":    func(h *Hub) { h.Hosts[1].Key = h.Owner },
 		"no key":         func(h *Hub) { h.Hosts[1].Key = "U}" },
 		"a name of two":  func(h *Hub) { h.Hosts[1].Name = "a b" },
+		"no certificate": func(h *Hub) { h.CA = "x" },
 		"an empty owner": func(h *Hub) { h.Owner = "" },
 	} {
 		h, _ := hub(t)
