@@ -30,7 +30,7 @@ func TestDiagnosticsTellWhyMailDoesNotWakeAClientOverHTTP(t *testing.T) {
 	wantDiagnostics(t, "before it has a mailbox", ask(), map[string]string{
 		"transport": "http", "transport_why": "the client sends its calls to the HTTP daemon…", "protocol": newest, "root": l.root, "root_chosen_by": "test",
 		"mcp_session": c.id[:8], "daemon_url": "http://127.0.0.1:1/mcp", "version": broker.Version,
-		"surface_support": "degraded", "surface_why": "it has no mailbox yet…", "alias": "<nil>",
+		"surface_support": "degraded", "surface_why": "this session has no mailbox yet…", "alias": "<nil>",
 		"fallback": "if no daemon answers: c2c serve start. To do without it: take the entry…"})
 	if said := fields(t, ask())["fallback"].(string); !strings.Contains(said, "c2c install cursor sets it up over stdio") {
 		t.Errorf("it is to do without the daemon so: %s", said)

@@ -21,8 +21,8 @@ import (
 	"c2c/wake"
 )
 
-// HTTP answers the MCP path. It implements Streamable HTTP up to 2025-11-25 itself, because it must know what a stream carried and
-// which answer arrived; mcp-go answers later revisions. Any number of goroutines may use it.
+// HTTP answers requests to the MCP path. It implements Streamable HTTP up to 2025-11-25 itself, because it must know which
+// events a stream carried and which answers arrived; mcp-go answers later revisions. Any number of goroutines may use it.
 type HTTP struct {
 	*host
 	sessions  *sessionTable
@@ -44,8 +44,8 @@ func NewHTTP(cfg HTTPConfig) *HTTP {
 	return h
 }
 
-// Close ends the streams, waits for the answers under way until ctx ends, and closes the sessions. Their records stay on disk, so
-// the next start can revive them.
+// Close ends the streams, waits for the requests under way until ctx ends, and closes the sessions. Their records stay on
+// disk, so the next start can revive them.
 func (h *HTTP) Close(ctx context.Context) error {
 	h.closing.Store(true)
 	all := h.sessions.snapshot()
@@ -77,10 +77,10 @@ func waitIdle(ctx context.Context, all []*httpSession) error {
 // How often the transport forgets unused sessions, and sessions of ended clients.
 const (
 	sweepEvery = time.Minute
-	goneEvery  = 2 * time.Second // at most this late it notices that a client has ended
+	goneEvery  = 2 * time.Second // the transport notices at most this much later that a client has ended
 )
 
-// sweepNowAndThen forgets, until Close, the sessions that are idle for too long or whose client has ended.
+// sweepNowAndThen forgets sessions that are idle for too long or whose client has ended. It returns after Close.
 func (h *HTTP) sweepNowAndThen() {
 	tick, gone := time.NewTicker(sweepEvery), time.NewTicker(goneEvery)
 	defer tick.Stop()
@@ -98,9 +98,9 @@ func (h *HTTP) sweepNowAndThen() {
 	}
 }
 
-// ServeHTTP answers a request. The caller has checked that its sender may send one.
+// ServeHTTP answers a request. The caller has checked that the sender may send requests.
 func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	// The connection may be used for other requests, and a deadline stays with it.
+	// Clear the deadline: it stays with the connection, which may serve other requests.
 	defer http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	w.Header().Set("Cache-Control", "no-store")
 	switch {
@@ -113,7 +113,7 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
 	case rpc.IsStateless(r.Header.Get(mcp.HeaderProtocolVersion)):
 		w.Header().Set("Allow", "POST")
-		http.Error(w, "this revision of MCP has no sessions and no streams of them", http.StatusMethodNotAllowed)
+		http.Error(w, "this revision of MCP has no sessions, so they have no streams: use POST", http.StatusMethodNotAllowed)
 	case !knowsVersion(w, r):
 	case r.Method == http.MethodGet:
 		h.get(w, r)
@@ -122,7 +122,7 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// knowsVersion reports whether a request names no revision, or one that c2c knows; it answers other requests with an error. The
+// knowsVersion reports whether a request names no revision, or one that c2c knows. If not, it answers with an error. The
 // revision may differ from the session's: the conformance suite sends such requests.
 func knowsVersion(w http.ResponseWriter, r *http.Request) bool {
 	version := r.Header.Get(mcp.HeaderProtocolVersion)
@@ -169,7 +169,7 @@ func (h *HTTP) post(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// postBatch answers a batch. Only one revision has batches.
+// postBatch answers a batch. Only one revision of MCP has batches.
 func (h *HTTP) postBatch(a *answer, body []byte) {
 	all, refusal := rpc.ParseBatch(body)
 	named := a.r.Header.Get(mcp.HeaderProtocolVersion)
@@ -191,7 +191,7 @@ func (h *HTTP) postBatch(a *answer, body []byte) {
 	a.json(http.StatusBadRequest, refusal)
 }
 
-// initialize makes a session.
+// initialize makes a session and answers with its id.
 func (h *HTTP) initialize(a *answer, m rpc.Message) {
 	s := h.sessions.newSession(newSessionID())
 	resp, _ := tools.Handle(s.context(s.ctx, nil), h.cfg.Log, h.srv, m, nil)
@@ -231,12 +231,13 @@ func (h *HTTP) get(w http.ResponseWriter, r *http.Request) {
 	s.listen(w, r)
 }
 
-// newestBells has a bell for each mailbox. Connections may share a mailbox if their calls name it: the newest stream rings.
+// newestBells has one bell for each mailbox. Several connections may share a mailbox if their calls name it; then the newest
+// stream rings.
 type newestBells map[string]numberedBell
 
 type numberedBell interface {
 	wake.Doorbell
-	opened() uint64 // a number; a stream that was opened later has a higher one
+	opened() uint64 // a number that is higher for a stream that was opened later
 }
 
 func (b newestBells) add(sid string, bell numberedBell) {
@@ -245,8 +246,8 @@ func (b newestBells) add(sid string, bell numberedBell) {
 	}
 }
 
-// Streams gives a bell for each session of a root whose client has a stream open and answers pings on it. Ring returns once the
-// client's kernel has acknowledged the notification.
+// Streams returns a bell for each session of a root whose client has a stream open and answers pings on it. Ring of such a
+// bell returns when the client's kernel has acknowledged the notification.
 func (h *HTTP) Streams(root string) map[string]wake.Doorbell {
 	newest := newestBells{}
 	for _, s := range h.sessions.snapshot() {
@@ -286,13 +287,13 @@ func (h *HTTP) Surfaces() (full, degraded int) {
 	return full, degraded
 }
 
-// Changed receives a value when the result of Streams(root) may have changed. Its buffer is one.
+// Changed receives a value when the result of Streams(root) may have changed. The channel has room for one value.
 func (h *HTTP) Changed(root string) <-chan struct{} { return h.changes.of(root) }
 
-// Moved receives a value when the result of Streams may have changed for any root. Its buffer is one.
+// Moved receives a value when the result of Streams may have changed for any root. The channel has room for one value.
 func (h *HTTP) Moved() <-chan struct{} { return h.changes.any }
 
-// Roots gives the roots in which clients have a mailbox, sorted. Moved receives a value when they may have changed.
+// Roots returns the roots in which clients have a mailbox, sorted. Moved receives a value when the result may have changed.
 func (h *HTTP) Roots() (roots []string) {
 	for _, s := range h.sessions.snapshot() {
 		if root := s.boundIn(); root != "" {

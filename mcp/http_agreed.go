@@ -6,7 +6,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// agreed is what a client and c2c have agreed on at initialize. Its methods are those that mcp-go calls on a session.
+// agreed holds what a client and c2c have agreed on at initialize. mcp-go calls its methods.
 type agreed struct {
 	id string
 
@@ -35,27 +35,27 @@ func (a *agreed) SetClientInfo(info mcp.Implementation) {
 	a.info = mcp.Implementation{Name: cut(info.Name), Version: cut(info.Version)} // c2c uses no other field
 }
 
-// GetClientCapabilities gives none: c2c uses none, and need not bound what it does not keep.
+// GetClientCapabilities returns none: c2c uses none, and what it does not keep it need not bound.
 func (a *agreed) GetClientCapabilities() mcp.ClientCapabilities { return mcp.ClientCapabilities{} }
 
 func (a *agreed) SetClientCapabilities(mcp.ClientCapabilities) {}
 
-// SetProtocolVersion records the revision at initialize; both sides know it.
+// SetProtocolVersion records the revision that initialize has agreed on.
 func (a *agreed) SetProtocolVersion(version string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.protocol = version
 }
 
-// version is the agreed revision.
+// version returns the agreed revision.
 func (a *agreed) version() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.protocol
 }
 
-// startsWithEvent reports whether a stream begins with an empty event that has an id (SEP-1699). Older clients would take that
-// event for a broken message.
+// startsWithEvent reports whether a stream begins with an empty event that has an id (SEP-1699). Clients of older revisions
+// would take that event for a broken message.
 func (a *agreed) startsWithEvent() bool {
 	return a.version() >= "2025-11-25"
 }

@@ -17,17 +17,17 @@ import (
 	"c2c/sse"
 )
 
-// answer writes the answer to a POST: as JSON, or as a stream if a notification comes before the answer. One goroutine uses it.
+// answer writes the answer to a POST: as JSON, or as a stream if a notification comes first. Only one goroutine uses it.
 type answer struct {
 	*host
 	w http.ResponseWriter
 	r *http.Request
 
-	events *stream     // nil: the answer is no stream
-	out    *sse.Stream // to the client; nil: no stream, or a broken one
+	events *stream     // nil: the answer is not a stream
+	out    *sse.Stream // the stream to the client; nil: there is none, or it is broken
 }
 
-// json answers with a message and flushes it.
+// json answers with v as JSON and flushes it.
 func (a *answer) json(status int, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -45,11 +45,11 @@ func (a *answer) json(status int, v any) error {
 	if _, err := a.w.Write(b); err != nil {
 		return fmt.Errorf("write answer: %w", err)
 	}
-	return out.Flush() // otherwise net/http keeps up to 4 KiB until the handler has returned, and a write error is lost
+	return out.Flush() // otherwise net/http keeps up to 4 KiB until the handler has returned, and the error of the write is lost
 }
 
-// tell sends a notification; the first one begins the stream. If the client has hung up before that, tell does nothing: the client
-// could not resume a stream of which it has no event.
+// tell sends a notification; the first one begins the stream. If the client has hung up before the first, tell does nothing:
+// the client has no event of the stream, so it could not resume it.
 func (a *answer) tell(s *httpSession, n mcp.JSONRPCNotification) {
 	b, err := json.Marshal(n)
 	if err != nil || a.events == nil && a.r.Context().Err() != nil {
@@ -66,7 +66,7 @@ func (a *answer) tell(s *httpSession, n mcp.JSONRPCNotification) {
 	a.send(b)
 }
 
-// send adds a message to the stream, and sends it if the client is still connected.
+// send adds a message to the stream, and writes it if the client is still connected.
 func (a *answer) send(b []byte) error {
 	n := a.events.add(b)
 	if a.out == nil {
@@ -82,7 +82,7 @@ func (a *answer) failed(err error) error {
 	return err
 }
 
-// await sends notifications until the handlers of all requests have returned.
+// await writes notifications until the handlers of all requests have returned.
 func (a *answer) await(s *httpSession, all requests, notes <-chan mcp.JSONRPCNotification, done <-chan struct{}) {
 	gone := a.r.Context().Done()
 	for {
@@ -101,7 +101,7 @@ func (a *answer) await(s *httpSession, all requests, notes <-chan mcp.JSONRPCNot
 	}
 }
 
-// write writes the answer, and returns nil when the client's kernel has it. c2c cannot see what the client has read.
+// write writes the answer. It returns nil when the client's kernel has the answer; what the client has read c2c cannot see.
 func (a *answer) write(s *httpSession, all requests) error {
 	if a.events != nil {
 		return a.writeStream(s, all)
@@ -114,7 +114,7 @@ func (a *answer) write(s *httpSession, all requests) error {
 	case resp == nil && s.ctx.Err() != nil:
 		http.Error(a.w, context.Cause(s.ctx).Error(), http.StatusNotFound)
 		return context.Cause(s.ctx)
-	case resp == nil: // cancelled: MCP wants no answer, and HTTP one without a body
+	case resp == nil: // cancelled: MCP forbids an answer, and HTTP needs one, so it has no body
 		a.w.WriteHeader(http.StatusAccepted)
 		return rpc.ErrCancelled
 	case a.r.Context().Err() != nil:
@@ -127,7 +127,8 @@ func (a *answer) write(s *httpSession, all requests) error {
 	return err
 }
 
-// writeStream is write for an answer that has become a stream. The stream keeps an answer without mail, so the client can resume.
+// writeStream is write for an answer that has become a stream. The stream keeps the answer for a client that resumes, unless
+// the answer contains mail.
 func (a *answer) writeStream(s *httpSession, all requests) error {
 	defer func() { a.events.end(s.cfg.Now()) }()
 	resp := all.answers()
@@ -151,7 +152,7 @@ func (a *answer) writeStream(s *httpSession, all requests) error {
 	return errors.Join(err, rpc.ErrHungUp)
 }
 
-// take answers the messages of a POST. A notification may cancel a request that stands before it in the same batch.
+// take handles the messages of a POST. A notification may cancel a request before it in the same batch.
 func (s *httpSession) take(a *answer, all []rpc.Item, batch bool) {
 	asked := requests{batch: batch}
 	for _, it := range all {
@@ -176,7 +177,7 @@ func (s *httpSession) take(a *answer, all []rpc.Item, batch bool) {
 	s.answer(a, asked)
 }
 
-// answer handles the requests of a POST, writes their answers, and reports to the handlers whether they were written.
+// answer handles the requests of a POST, writes their answers, and reports to the handlers whether the answers were written.
 func (s *httpSession) answer(a *answer, all requests) {
 	defer s.forgetRequests(all)
 	if slices.ContainsFunc(all.list, (*httpRequest).needsRoot) {
@@ -188,25 +189,25 @@ func (s *httpSession) answer(a *answer, all requests) {
 			}
 		}
 	}
-	turn := new(turn) // a POST without tool calls needs none
+	turn := new(turn) // a POST without tool calls needs no turn
 	if slices.ContainsFunc(all.list, (*httpRequest).isCall) {
 		if turn = s.turns.wait(); turn == nil {
 			http.Error(a.w, "too many tool calls wait in this session", http.StatusTooManyRequests)
 			return
 		}
 	}
-	notes := make(chan mcp.JSONRPCNotification, 16) // mcp-go drops what does not fit
+	notes := make(chan mcp.JSONRPCNotification, 16) // mcp-go drops notifications that do not fit
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		s.handle(all, notes, turn)
 	}()
 	a.await(s, all, notes, done)
-	defer turn.end() // net/http goes on after a panic, and the session's other calls wait for it
+	defer turn.end() // deferred: after a panic net/http goes on, and the session's other calls wait for the turn
 	all.reportWritten(a.write(s, all))
 }
 
-// handle handles requests one after another.
+// handle calls the handlers of the requests one after another.
 func (s *httpSession) handle(all requests, notes chan mcp.JSONRPCNotification, turn *turn) {
 	for _, q := range all.list {
 		if q.resp != nil {

@@ -17,21 +17,23 @@ import (
 	"c2c/wake"
 )
 
-// progress counts the bells that were put into a stream of events, and the events that were written, so Ring knows when to return.
+// progress compares the bells that were put into a stream with the events that were written, so that Ring knows when to
+// return.
 type progress struct {
 	gone chan struct{} // closed: the stream has ended
 
 	mu      sync.Mutex
 	put     int           // the number of the last bell
 	written int           // the number of the last event that is written
-	moved   chan struct{} // closed when written changes
+	moved   chan struct{} // closed and replaced when written changes
 }
 
 func newProgress() progress { return progress{gone: make(chan struct{}), moved: make(chan struct{})} }
 
 var errBusy = fmt.Errorf("%w: the ring before it is not written yet", wake.ErrUncaptured)
 
-// add puts a bell into the stream, unless the previous one is not written yet. put returns its number, 0 if the stream takes none.
+// add puts a bell into the stream, unless the previous bell is not written yet. put returns the new bell's number, or 0 if
+// the stream has no room.
 func (p *progress) add(put func() int) (number int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -50,7 +52,7 @@ func (p *progress) add(put func() int) (number int, err error) {
 	return number, nil
 }
 
-// advance records which event is written.
+// advance records the number of the last event that is written.
 func (p *progress) advance(written int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,8 +80,8 @@ func (p *progress) await(ctx context.Context, number int) error {
 	}
 }
 
-// listener is a client that reads the open stream of its session. c2c pings it there to see that it still reads: a connection may
-// look open long after its other end has gone.
+// listener is a client that reads the open stream of its session. c2c sends pings there, and the client must answer them: a
+// connection may look open long after its other end has gone.
 type listener struct {
 	progress
 	name   string // part of the ids of its pings
@@ -90,7 +92,7 @@ type listener struct {
 	end  func()        // closes over
 
 	pings    sync.Mutex // guards the fields below
-	quiet    int        // pings since the client has last answered one
+	quiet    int        // number of pings since the client last answered one
 	answered bool       // the client has answered a ping
 }
 
@@ -102,7 +104,7 @@ func newListener(number uint64) *listener {
 
 func (l *listener) opened() uint64 { return l.number }
 
-// catchUp sends the events that are not sent yet. more is closed when there is another one.
+// catchUp writes the events that are not written yet. more is closed when there is another event.
 func (l *listener) catchUp(out *sse.Stream) (more <-chan struct{}, err error) {
 	n := l.written // no other goroutine changes it
 	events, more := l.events.after(n)
@@ -119,7 +121,7 @@ func (l *listener) catchUp(out *sse.Stream) (more <-chan struct{}, err error) {
 // mostQuiet is how many pings in a row a client may leave unanswered.
 const mostQuiet = 2
 
-// ping sends a ping, or returns ErrStalled if the client has left too many unanswered.
+// ping sends a ping. It returns ErrStalled if the client has left too many pings unanswered.
 func (l *listener) ping(out *sse.Stream) error {
 	l.pings.Lock()
 	if l.quiet >= mostQuiet {
@@ -138,7 +140,8 @@ func (l *listener) ping(out *sse.Stream) error {
 
 const pingName = "c2c-ping-"
 
-// pingAnswered notes the answer with this id. first reports whether it is the first answer to a ping of this stream.
+// pingAnswered records the client's answer with this id. first reports whether it is the first answer to a ping of this
+// stream.
 func (l *listener) pingAnswered(id string) (first bool) {
 	if !strings.HasPrefix(id, pingName+l.name+"-") {
 		return false
@@ -156,8 +159,8 @@ func (l *listener) isAnswered() bool {
 	return l.answered
 }
 
-// Ring sends the standard's notification that the inbox has changed; it has no text of any message. nil means that the client's
-// kernel has it. A client that has lost the stream gets it again.
+// Ring sends MCP's notification that the inbox has changed, without any text of a message. It returns nil when the client's
+// kernel has the notification. A client that has lost the stream gets it again.
 func (l *listener) Ring(ctx context.Context, n wake.Notice) error {
 	data, err := json.Marshal(tools.InboxChanged(n))
 	if err != nil {
@@ -170,10 +173,10 @@ func (l *listener) Ring(ctx context.Context, n wake.Notice) error {
 	return l.await(ctx, number)
 }
 
-// silence explains why mail cannot ring on the stream; "": it can.
+// silence explains why mail cannot ring on the stream; "": it can ring.
 func (l *listener) silence() string {
 	if l.isAnswered() {
 		return ""
 	}
-	return "the client has a stream of events open, and has not answered the ping there: mail waits for its next call of a tool"
+	return "the client has a stream of events open, but has not answered the ping there: mail waits until the client calls a tool"
 }

@@ -20,36 +20,38 @@ import (
 	"c2c/sessions/processes"
 )
 
-// HTTPConfig is what the tools need over Streamable HTTP. Of Config it uses LockWait, Progress, Log and Uninstalled only: the
-// requests of a client say the rest.
+// HTTPConfig is what the tools need over Streamable HTTP. They use only LockWait, Progress, Log and Uninstalled of Config: a
+// client's requests contain the rest.
 type HTTPConfig struct {
 	tools.Config
-	// Root gives the root of a request, and what chose it. HTTP calls it once for each session, at its first tool call.
+	// Root returns the root for a request, and the reason for it in by. HTTP calls Root at a session's first tool call, and
+	// again if that root was removed.
 	Root func(*http.Request) (root, by string, err error)
 	URL  string // of this handler
-	// Open opens a root for one client. The handler closes it.
+	// Open opens a root for one client. HTTP closes the broker.
 	Open func(root string, log inbox.Log) (*broker.Broker, error)
-	// Process gives the client's process id, 0 if this process cannot see it.
+	// Process returns the client's process id, 0 if c2c cannot see the process.
 	Process func(*http.Request) int
-	// Conn gives the connection of a request. If it gives nil, an answer counts as written when it is flushed.
+	// Conn returns the connection of a request. If it returns nil, an answer counts as written when it is flushed.
 	Conn func(*http.Request) net.Conn
-	// Stand counts a request as a stream of events, see serve.Stand; nil: nothing counts streams.
+	// Stand counts a request as a stream of events, see serve.Stand; nil: streams are not counted.
 	Stand    func(*http.Request) (ctx context.Context, leave func())
-	Sessions *atomicfile.Dir // holds a record of each MCP session with a mailbox
+	Sessions *atomicfile.Dir // the directory with a record of each MCP session that has a mailbox
 	Limits   HTTPLimits
 	Now      func() time.Time // nil is time.Now
 }
 
-// HTTPLimits bound what clients can make the transport keep in memory or wait for. A zero field means the value named here.
+// HTTPLimits bounds what clients can make the transport keep in memory or wait for. The comments name the values of zero
+// fields.
 type HTTPLimits struct {
 	Body     int64         // bytes of one message; 2 MiB, since 256 KiB of text may be 1.5 MiB of JSON
 	Sessions int           // 256
 	Calls    int           // tool calls of a session that may wait while one runs; 16
 	Requests int           // of a session at once; 64
-	Write    time.Duration // until the client's kernel has what was written; 10 s
+	Write    time.Duration // until the client's kernel has the written bytes; 10 s
 	Ping     time.Duration // between two pings on a stream; 15 s
-	Idle     time.Duration // after this time HTTP forgets a session without a mailbox; 30 min
-	Bound    time.Duration // the same with a mailbox, while its process lives; 24 h
+	Idle     time.Duration // how long an unused session without a mailbox is kept; 30 min
+	Bound    time.Duration // how long an unused session with a mailbox is kept while its process lives; 24 h
 	Kept     time.Duration // how long a stream of a request keeps its events after the answer; 60 s
 }
 
@@ -61,7 +63,7 @@ func (l HTTPLimits) withDefaults() HTTPLimits {
 	}
 }
 
-// host is what all sessions of the transport share.
+// host holds what all sessions of the transport share.
 type host struct {
 	cfg    HTTPConfig
 	limits HTTPLimits
@@ -70,10 +72,10 @@ type host struct {
 	ctx  context.Context // ends when Close is called
 	stop context.CancelCauseFunc
 
-	binding   sync.Mutex // held while a client without a mailbox finds one: two clients of one process would find the same one
+	binding   sync.Mutex // held while a client without a mailbox looks for one: otherwise two clients of one process could find the same
 	changes   changes
 	processes processes.Table
-	listeners atomic.Uint64 // how many were opened
+	listeners atomic.Uint64 // number of streams opened so far
 }
 
 func newHost(cfg HTTPConfig, srv *server.MCPServer) *host {
@@ -97,13 +99,13 @@ func (c *HTTPConfig) fillIn() {
 	}
 }
 
-// One lets one client at a time find its mailbox. The caller must call done.
+// One makes clients look for their mailbox one at a time. The caller must call done.
 func (h *host) One() (done func()) {
 	h.binding.Lock()
 	return h.binding.Unlock
 }
 
-// connection describes the connection to a client. noBell says why mail cannot ring on it; "": it can.
+// connection describes the connection to a client. noBell explains why mail cannot ring on it; "": it can ring.
 func (h *host) connection(noBell, rootBy, protocol string) tools.Connection {
 	return tools.Connection{Transport: sessions.TransportHTTP, Why: tools.HTTPWhy, Protocol: protocol, RootBy: rootBy, URL: h.cfg.URL, NoBell: noBell}
 }
@@ -119,7 +121,8 @@ func sayLater(w http.ResponseWriter, why string) {
 	http.Error(w, why, http.StatusServiceUnavailable)
 }
 
-// changes notifies ringers that the bells of a root may have changed. Each channel has a buffer of one: several changes become one.
+// changes notifies ringers that the bells of a root may have changed. Each channel has room for one value: several changes
+// become one.
 type changes struct {
 	mu     sync.Mutex
 	byRoot map[string]chan struct{}
@@ -139,7 +142,7 @@ func (c *changes) of(root string) chan struct{} {
 	return c.byRoot[root]
 }
 
-// tell notifies the ringers of a root that its bells have changed. A client that has no root yet ("") has no bell.
+// tell notifies the ringers of a root that its bells have changed. If root is "", the client has no root yet, and so no bell.
 func (c *changes) tell(root string) {
 	if root == "" {
 		return

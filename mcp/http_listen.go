@@ -10,7 +10,7 @@ import (
 	"c2c/sse"
 )
 
-// listen opens the stream of a session, and ends an older one: c2c may not have noticed yet that the client has lost it.
+// listen opens the stream of a session, and ends an older one: the client may have lost that without c2c having noticed.
 func (s *httpSession) listen(w http.ResponseWriter, r *http.Request) {
 	l := newListener(s.host.listeners.Add(1))
 	s.open(l, r.Header.Get(mcp.HeaderLastEventID))
@@ -44,8 +44,8 @@ func (s *httpSession) listen(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// open makes l the stream of the session. If the client has lost the previous stream, and all events after the last one it has seen
-// are kept, l goes on with these; otherwise l begins with new events.
+// open makes l the stream of the session. If the client has lost the previous stream and c2c still has all events since
+// lastEventID, l continues with them; otherwise l begins with new events.
 func (s *httpSession) open(l *listener, lastEventID string) {
 	s.mu.Lock()
 	old := s.listener
@@ -57,8 +57,8 @@ func (s *httpSession) open(l *listener, lastEventID string) {
 	s.listener, s.listened = l, true
 	s.mu.Unlock()
 	if old != nil {
-		old.end()                   // do not wait for it: it may hang in a write
-		s.changes.tell(s.rootNow()) // its bell no longer rings
+		old.end()                   // do not wait for its end: it may hang in a write
+		s.changes.tell(s.rootNow()) // the old bell no longer rings
 	}
 }
 
@@ -71,14 +71,14 @@ func (s *httpSession) closeListener(l *listener) {
 	s.changes.tell(s.rootNow())
 }
 
-// pingAnswered takes the id of an answer from the client. It may answer a ping on the open stream.
+// pingAnswered takes the id of a response from the client. The response may answer a ping on the open stream.
 func (s *httpSession) pingAnswered(id string) {
 	if l := s.openListener(); l != nil && l.pingAnswered(id) {
 		s.changes.tell(s.rootNow())
 	}
 }
 
-// answeredID gives the id of c2c's request that a message answers, "" if it answers none.
+// answeredID returns the id of c2c's request that a message answers, "" if it is no response.
 func answeredID(body []byte) string {
 	var head struct {
 		ID     json.RawMessage `json:"id"`
@@ -91,7 +91,7 @@ func answeredID(body []byte) string {
 	return id
 }
 
-// bell is the listener of the stream, nil if there is none or its client has answered no ping there.
+// bell returns the listener on the open stream; nil: no stream is open, or its client has answered no ping.
 func (s *httpSession) bell() *listener {
 	l := s.openListener()
 	if l == nil || !l.isAnswered() {
@@ -100,7 +100,7 @@ func (s *httpSession) bell() *listener {
 	return l
 }
 
-// resume goes on with the stream of a request until that request is answered.
+// resume continues the stream of a request until that request is answered.
 func (s *httpSession) resume(w http.ResponseWriter, r *http.Request, st *stream, after int) {
 	out, err := sse.Start(w, r, s.limits.Write)
 	for err == nil {
@@ -112,7 +112,7 @@ func (s *httpSession) resume(w http.ResponseWriter, r *http.Request, st *stream,
 			}
 		}
 		if len(events) > 0 {
-			continue // another event may have come
+			continue // another event may have come meanwhile
 		}
 		if more == nil {
 			return

@@ -15,23 +15,23 @@ import (
 	"c2c/sessions/processes"
 )
 
-// record is the file of an MCP session that has a mailbox. With it a client keeps its mailbox when the daemon restarts. The file's
-// modification time is about the time of the session's last request.
+// record is the file of an MCP session that has a mailbox. With it a client keeps its mailbox when the daemon restarts. Its
+// modification time is at most about touchEvery older than the time of the session's last request.
 type record struct {
 	ID            string `json:"id"`
 	Root          string `json:"root"`
 	RootBy        string `json:"root_by,omitempty"`
 	SID           string `json:"sid"`
-	Client        string `json:"client"` // the name that it gives itself
+	Client        string `json:"client"` // the name that the client gives itself
 	Protocol      string `json:"protocol"`
-	SharesProcess bool   `json:"apart,omitempty"` // another session of the process has its mailbox, so the process does not tell who calls
+	SharesProcess bool   `json:"apart,omitempty"` // another session has the mailbox of this process, so the process does not identify the caller
 	process
 	Created float64 `json:"created"`
 }
 
-// process is a client's process. A later process may get the same id: the start time tells the two apart.
+// process is a client's process. The start time distinguishes it from a later process with the same id.
 type process struct {
-	PID       int    `json:"pid,omitempty"` // 0: not visible from here
+	PID       int    `json:"pid,omitempty"` // 0: c2c cannot see the process
 	StartTime int64  `json:"pid_start_time,omitempty"`
 	Namespace string `json:"pid_namespace,omitempty"`
 }
@@ -43,7 +43,7 @@ func (h *host) processOf(pid int) process {
 	return process{PID: pid}
 }
 
-// hasEnded reports whether a process has surely ended. It is false for a process that this one cannot see.
+// hasEnded reports whether a process has certainly ended. It returns false for a process that c2c cannot see.
 func (h *host) hasEnded(p process) bool {
 	if p.PID == 0 || p.StartTime == 0 || !processes.SameNamespace(p.Namespace, h.processes.Namespace()) {
 		return false
@@ -52,7 +52,7 @@ func (h *host) hasEnded(p process) bool {
 	return err == nil && now.Start != p.StartTime || errors.Is(err, processes.ErrNoProcess)
 }
 
-// newSessionID makes an id of 128 random bits.
+// newSessionID returns an id of 128 random bits.
 func newSessionID() string {
 	id := make([]byte, 16)
 	_, _ = rand.Read(id) // it never fails
@@ -67,10 +67,10 @@ func isSessionID(id string) bool {
 const (
 	recordSuffix = ".json"
 	maxRecord    = 16 << 10
-	touchEvery   = time.Hour // a record's time may be this much older than the session's last request
+	touchEvery   = time.Hour // how much older than the session's last request a record's time may be
 )
 
-// readRecord reads the record of a session that is not open.
+// readRecord reads the record of a session that is not open. ok is false if there is no valid record, or it is too old.
 func (h *host) readRecord(id string) (k record, ok bool) {
 	if !isSessionID(id) {
 		return k, false
@@ -101,7 +101,7 @@ func (h *host) removeRecord(name string) error {
 	return nil
 }
 
-// touchRecord keeps a record's time near that of the session's last request.
+// touchRecord updates a record's time if it is more than touchEvery older than the session's last request.
 func (h *host) touchRecord(id string, used time.Time) {
 	name := id + recordSuffix
 	if info, err := h.cfg.Sessions.Stat(name); err == nil && used.Sub(info.ModTime()) > touchEvery {
@@ -111,7 +111,8 @@ func (h *host) touchRecord(id string, used time.Time) {
 	}
 }
 
-// sweepRecords removes the records of closed sessions that are too old, and the oldest ones if there are too many.
+// sweepRecords removes the records of sessions that are not open: those that are too old, and the oldest ones if there are
+// too many.
 func (h *host) sweepRecords(now time.Time, isOpen func(id string) bool) error {
 	names, err := h.cfg.Sessions.Names()
 	if err != nil {

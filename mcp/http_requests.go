@@ -16,14 +16,14 @@ import (
 type httpRequest struct {
 	rpc.Message
 	ctx     context.Context
-	call    *pendingCall // nil: c2c has refused it before any work
+	call    *pendingCall // nil: c2c has refused the request before any work
 	written *tools.Written
 
 	resp mcp.JSONRPCMessage // nil: not handled yet, or cancelled
 	err  error
 }
 
-// begin adds a request to those under way. Its work goes on when the connection breaks.
+// begin adds a request to those under way. If the connection breaks, the work for the request goes on.
 func (s *httpSession) begin(m rpc.Message) *httpRequest {
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	q := &httpRequest{Message: m, call: &pendingCall{cancel: cancel}}
@@ -41,7 +41,7 @@ func (s *httpSession) forgetRequests(all requests) {
 	}
 }
 
-// refused makes a request that no handler sees: the refusal is its answer.
+// refused makes a request that c2c does not handle: refusal is its answer.
 func refused(m rpc.Message, refusal *mcp.JSONRPCError) *httpRequest {
 	return &httpRequest{Message: m, written: new(tools.Written), resp: refusal, err: errors.New("refused")}
 }
@@ -54,24 +54,25 @@ func (q *httpRequest) needsRoot() bool {
 
 func (q *httpRequest) wantsReport() bool { return q.written.Done != nil }
 
-// requests are the requests of one POST: one, or all of a batch.
+// requests are the requests of one POST: a single one, or all of a batch.
 type requests struct {
 	list  []*httpRequest
 	batch bool
 }
 
-// answers is what the client gets: the answer, or an array with the answers of a batch. nil: no answer.
+// answers returns the body of the HTTP answer: one answer, or an array with the answers of a batch. nil: there is none.
 func (all requests) answers() any {
 	return all.each(func(q *httpRequest) mcp.JSONRPCMessage { return q.resp })
 }
 
-// notArrived answers a client that resumes a stream to get an answer with mail in it: c2c does not keep such answers.
+// notArrived returns the answers for a client that resumes a stream. In place of an answer with mail it has an error, because
+// c2c does not keep such answers.
 func (all requests) notArrived() []byte {
 	b, _ := json.Marshal(all.each(func(q *httpRequest) mcp.JSONRPCMessage {
 		if q.resp != nil && !q.wantsReport() {
 			return q.resp
 		}
-		return rpc.Refuse(q.ID, mcp.INTERNAL_ERROR, "the connection broke before the answer was there. Mail that was in it waits: call poll_inbox")
+		return rpc.Refuse(q.ID, mcp.INTERNAL_ERROR, "the connection broke before the answer arrived. Mail that was in the answer waits again: call poll_inbox")
 	}))
 	return b
 }
@@ -100,7 +101,7 @@ func (all requests) cancelled() bool {
 	return slices.ContainsFunc(all.list, func(q *httpRequest) bool { return errors.Is(q.err, rpc.ErrCancelled) })
 }
 
-// hangUp notes for each request that its client no longer waits for the answer.
+// hangUp records for each request that the client no longer waits for its answer.
 func (all requests) hangUp() {
 	for _, q := range all.list {
 		if q.call != nil {
@@ -109,7 +110,8 @@ func (all requests) hangUp() {
 	}
 }
 
-// reportWritten reports to each handler whether the answers were written: all were, or none.
+// reportWritten reports to each handler whether the answers were written. They are written together, so either all were or
+// none.
 func (all requests) reportWritten(err error) {
 	for _, q := range all.list {
 		q.written.Report(errors.Join(q.err, err))

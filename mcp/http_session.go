@@ -18,7 +18,7 @@ import (
 	"c2c/mcp/tools"
 )
 
-// httpSession is one MCP session: a client from its initialize on.
+// httpSession is one MCP session: a client, from its initialize on.
 type httpSession struct {
 	*host
 	agreed
@@ -28,22 +28,22 @@ type httpSession struct {
 	stop  context.CancelCauseFunc
 	turns turns
 
-	pending sync.Map // the requests under way: a *pendingCall by its id
+	pending sync.Map // the requests under way: from its id to a *pendingCall
 
-	deciding sync.Mutex // not mu, because deciding may take a while
+	deciding sync.Mutex // held while decide works; not mu, because that may take a while
 	decided  bool       // root and the client's process are known
 
 	mu       sync.Mutex
 	root     string // "" before the first tool call
 	rootBy   string
-	kept     record // as written to disk; zero: the session has no mailbox
+	kept     record // the record on disk; zero: the session has no mailbox
 	used     time.Time
-	underWay int           // requests
+	underWay int           // number of requests
 	idle     chan struct{} // closed while underWay is 0
 	ended    bool
 	listener *listener // on the open stream; nil: no stream is open
 	listened bool      // the session has had a listener
-	bells    *stream   // the events of that stream
+	bells    *stream   // the events of the listener's stream
 
 	streams requestStreams
 }
@@ -58,7 +58,7 @@ func newHTTPSession(h *host, id string) *httpSession {
 	return s
 }
 
-// oneRequest is the session as the handler of one request sees it: its notifications go into the answer to that request.
+// oneRequest is the session as the handler of one request sees it. Its notifications go into the answer to that request.
 type oneRequest struct {
 	*httpSession
 	notes chan mcp.JSONRPCNotification
@@ -66,7 +66,8 @@ type oneRequest struct {
 
 func (o oneRequest) NotificationChannel() chan<- mcp.JSONRPCNotification { return o.notes }
 
-// context makes the context for a message of the session. notes receives notifications for the client; if nil, they are dropped.
+// context returns the context for a message of the session. notes receives notifications for the client; nil: they are
+// dropped.
 func (s *httpSession) context(ctx context.Context, notes chan mcp.JSONRPCNotification) context.Context {
 	ctx = s.srv.WithContext(tools.WithPeer(ctx, s.peer), oneRequest{s, notes})
 	return server.WithSupportedProtocolVersions(ctx, mcp.LegacyProtocolVersions())
@@ -78,8 +79,8 @@ func (s *httpSession) rootNow() string {
 	return s.root
 }
 
-// decide finds the client's root and process, once. It does so again when the root has been removed: only a request that names the
-// client's directory makes a root.
+// decide finds the client's root and process at the first call. It does so again if the root was removed since: c2c makes a
+// root only for a request that names the client's directory.
 func (s *httpSession) decide(r *http.Request) error {
 	s.deciding.Lock()
 	defer s.deciding.Unlock()
@@ -103,7 +104,7 @@ func isGone(root string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// enter counts a request as under way, unless the session has ended or has too many.
+// enter counts a request as under way. If the session has ended or has too many requests, it does not.
 func (s *httpSession) enter() (ended, full bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,14 +133,14 @@ func (s *httpSession) leave() {
 	}
 }
 
-// free returns a channel that is closed when no request is under way.
+// free returns a channel that is closed while no request is under way.
 func (s *httpSession) free() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.idle
 }
 
-// end closes the session. It cancels the requests under way; the last of them closes what the session has open.
+// end closes the session. It cancels the requests under way; the last of them closes the session's peer.
 func (s *httpSession) end(why error) {
 	s.mu.Lock()
 	before, idle := s.ended, s.underWay == 0
@@ -155,7 +156,7 @@ func (s *httpSession) end(why error) {
 	s.changes.tell(s.rootNow())
 }
 
-// hangUp ends the stream, and each call that waits for another session.
+// hangUp ends the stream, and each tool call that waits for another session.
 func (s *httpSession) hangUp() {
 	if l := s.openListener(); l != nil {
 		l.end()
@@ -166,7 +167,7 @@ func (s *httpSession) hangUp() {
 	})
 }
 
-// openListener is the listener on the open stream; nil: no stream is open.
+// openListener returns the listener on the open stream; nil: no stream is open.
 func (s *httpSession) openListener() *listener {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,7 +175,7 @@ func (s *httpSession) openListener() *listener {
 }
 
 func (s *httpSession) cancelRequest(id string) {
-	if p, ok := s.pending.Load(id); ok { // otherwise it is answered already: some clients send a cancellation after each call
+	if p, ok := s.pending.Load(id); ok { // if not, the request is answered already: some clients send a cancellation after each call
 		p.(*pendingCall).cancel(rpc.ErrCancelled)
 	}
 }
@@ -184,11 +185,11 @@ type pendingCall struct {
 	cancel context.CancelCauseFunc
 
 	mu      sync.Mutex
-	yielded bool // it waits for another session
-	gone    bool // its client no longer waits for the answer
+	yielded bool // the request waits for another session
+	gone    bool // the client no longer waits for the answer
 }
 
-// yieldTurn notes that the request waits for another session. From then on it ends when its client hangs up.
+// yieldTurn records that the request waits for another session. From then on it ends when its client hangs up.
 func (p *pendingCall) yieldTurn() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -197,7 +198,7 @@ func (p *pendingCall) yieldTurn() {
 	}
 }
 
-// hangUp notes that the client has hung up. By the MCP specification, that alone cancels no request.
+// hangUp records that the client has hung up. By the MCP specification this alone cancels no request.
 func (p *pendingCall) hangUp() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -206,7 +207,8 @@ func (p *pendingCall) hangUp() {
 	}
 }
 
-// mayBeAskedBy reports whether the session accepts a request: while its client's process lives, not from another process.
+// mayBeAskedBy reports whether the session accepts a request. It rejects one from another process while the process of its
+// client lives.
 func (s *httpSession) mayBeAskedBy(r *http.Request) bool {
 	kept, _ := s.record()
 	if kept.PID == 0 || s.hasEnded(kept.process) {
@@ -216,14 +218,15 @@ func (s *httpSession) mayBeAskedBy(r *http.Request) bool {
 	return pid == 0 || pid == kept.PID
 }
 
-// record gives the session's record on disk, zero if it has no mailbox, and when the session was last used.
+// record returns the session's record on disk, zero if the session has no mailbox, and the time at which the session was last
+// used.
 func (s *httpSession) record() (kept record, used time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.kept, s.used
 }
 
-// boundIn is the root of the session's mailbox, "" if the session has none.
+// boundIn returns the root of the session's mailbox, "" if the session has none.
 func (s *httpSession) boundIn() string {
 	kept, _ := s.record()
 	return kept.Root
@@ -255,11 +258,11 @@ func (s *httpSession) mayGo() bool {
 	return s.underWay == 0 && s.kept.ID == ""
 }
 
-// idleTaker is how long after its last call a client that opens no stream counts as present.
+// idleTaker is how long a client that opens no stream counts as present after its last call.
 const idleTaker = 10 * time.Minute
 
-// isThere reports whether the client uses this session: a request (a stream, for example) is under way, or the client has never
-// opened a stream and has called within idleTaker.
+// isThere reports whether the client uses this session. It does if a request is under way (an open stream is one), or if it
+// has never opened a stream and has called within idleTaker.
 func (s *httpSession) isThere() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -288,7 +291,7 @@ func (s *httpSession) connection() tools.Connection {
 	s.mu.Lock()
 	l, by := s.listener, s.rootBy
 	s.mu.Unlock()
-	noBell := "the client has no stream of events open (GET at the daemon's URL): mail waits for its next call of a tool"
+	noBell := "the client has no stream of events open (GET at the daemon's URL): mail waits until the client calls a tool"
 	if l != nil {
 		noBell = l.silence()
 	}

@@ -16,8 +16,8 @@ import (
 	"c2c/serve/underway"
 )
 
-// stateless has mcp-go answer requests of 2026-07-28 and later. That revision has no session: c2c knows a caller only by its
-// process or by what the call says. Its bell is a subscriptions/listen, see subscription.
+// stateless makes mcp-go answer requests of 2026-07-28 and later. These revisions have no session: c2c knows a caller only by
+// its process or by an id in the call. The bell is a subscriptions/listen, see subscription.
 type stateless struct {
 	*host
 	handler *server.StreamableHTTPServer
@@ -44,10 +44,11 @@ func newStateless(h *host, t *tools.Tools) *stateless {
 	return m
 }
 
-type seenKey struct{} // in the context of a request: whether c2c can see the caller's process
+type seenKey struct{} // the key in the context of a request: true if c2c can see the caller's process
 
-// hasSessions reports whether a client would begin with initialize if this revision were refused. It would then have a session, and
-// tests show that mail wakes it. All known clients do so. An unknown client may have this revision only; its request does not say.
+// hasSessions reports whether a client would begin with initialize if c2c refused this revision. Then the client would have a
+// session, and tests show that mail wakes it. All known clients do so. A client that c2c does not know may have only this
+// revision; its request does not show that.
 func hasSessions(ctx context.Context) bool {
 	info := server.RequestProtocolInfoFromContext(ctx)
 	if info == nil || info.ClientInfo == nil {
@@ -57,7 +58,7 @@ func hasSessions(ctx context.Context) bool {
 	return known
 }
 
-// noteFailure records in Written whether an answer reports an error: this transport does not see that itself.
+// noteFailure records in Written the error that an answer reports, because this transport does not see it otherwise.
 func noteFailure(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		s, ok := ctx.Value(tools.WrittenKey{}).(*tools.Written)
@@ -119,7 +120,7 @@ func (m *stateless) serve(w http.ResponseWriter, r *http.Request, msg rpc.Messag
 	r = r.WithContext(ctx)
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	m.handler.ServeHTTP(out, r)
-	ended := ctx.Err() // if so, mcp-go has written no answer, and returns no error
+	ended := ctx.Err() // if it has, mcp-go has written no answer, and reports no error
 	if errors.Is(context.Cause(m.ctx), rpc.ErrStopping) && !out.wrote {
 		sayLater(out, rpc.ErrStopping.Error())
 	}
@@ -134,7 +135,7 @@ func (m *stateless) serve(w http.ResponseWriter, r *http.Request, msg rpc.Messag
 	written.Report(err)
 }
 
-// close waits for the requests under way. The transport has cancelled them.
+// close waits for the requests under way. The caller has ended their context.
 func (m *stateless) close() {
 	m.busy.End()
 	m.peers.close()

@@ -19,17 +19,17 @@ import (
 	"c2c/sessions/callers"
 )
 
-// statelessPeers holds the processes that call without a session.
+// statelessPeers holds the client processes that call without a session.
 type statelessPeers struct {
 	*host
 	mu    sync.Mutex
-	byKey map[string]*statelessPeer // by process and root
+	byKey map[string]*statelessPeer // by process id, start time and root
 }
 
-// mostStateless is how many processes it holds at most.
+// mostStateless bounds the processes in statelessPeers.
 const mostStateless = 64
 
-// statelessPeer is a process that calls without a session. The process is all that is known of the client.
+// statelessPeer is a client process that calls without a session. c2c knows nothing else about the client.
 type statelessPeer struct {
 	*tools.Peer
 	table   *statelessPeers
@@ -40,14 +40,14 @@ type statelessPeer struct {
 
 	mu        sync.Mutex
 	listening *subscription // the newest; nil: none is open
-	told      string        // the session of which the ringers were last notified
+	told      string        // the session for which the ringers were last notified
 }
 
-// enter gives the peer of the calling process. The peer stays open for the next call.
+// enter returns the peer of the calling process. It makes one if there is none. The peer stays open for the next call.
 func (t *statelessPeers) enter(r *http.Request) (*statelessPeer, error) {
 	pid := t.cfg.Process(r)
 	if pid == 0 {
-		return nil, errors.New("c2c cannot see which process calls, and this revision of MCP has no session: use 2025-11-25, beginning with initialize")
+		return nil, errors.New("c2c cannot see which process calls, and this revision of MCP has no session: use revision 2025-11-25, and begin with initialize")
 	}
 	root, by, err := t.cfg.Root(r)
 	if err != nil {
@@ -96,7 +96,7 @@ func (t *statelessPeers) makeRoom() bool {
 	return true
 }
 
-// sweep drops processes that have ended, or have not called for too long.
+// sweep drops processes that have ended or have not called for limits.Bound.
 func (t *statelessPeers) sweep() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -115,7 +115,7 @@ func (t *statelessPeers) drop(key string) {
 	t.changes.tell(p.root)
 }
 
-// bound gives the processes that have a mailbox.
+// bound returns the peers that have a mailbox.
 func (t *statelessPeers) bound() (all []*statelessPeer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -136,7 +136,7 @@ func (t *statelessPeers) close() {
 	}
 }
 
-// Taken is never true: a process has one peer for each root.
+// Taken always returns false: a process has only one peer for each root.
 func (p *statelessPeer) Taken(string) bool { return false }
 
 // Bound notifies the ringers if the session has changed.
@@ -153,7 +153,7 @@ func (p *statelessPeer) Bound(sid string, _ bool) error {
 
 func (p *statelessPeer) One() (done func()) { return p.table.One() }
 
-// findSession finds the session that the process had before the daemon was started. It makes none.
+// findSession finds the session that the process had before the daemon was restarted. It does not make one.
 func (p *statelessPeer) findSession(ctx context.Context) {
 	if p.Session() != "" {
 		return
@@ -169,7 +169,7 @@ func (p *statelessPeer) findSession(ctx context.Context) {
 	}
 }
 
-// subscribe begins a subscription, and ends an older one: c2c may not have noticed yet that the client has lost it.
+// subscribe begins a subscription, and ends an older one: the client may have lost that without c2c having noticed.
 func (p *statelessPeer) subscribe(conn net.Conn, end func()) *subscription {
 	s := p.table.newSubscription(p.root, conn, end)
 	p.mu.Lock()
@@ -192,7 +192,7 @@ func (p *statelessPeer) unsubscribe(s *subscription) {
 	p.table.changes.tell(p.root)
 }
 
-// bell is the subscription on which mail rings, nil if there is none.
+// bell returns the subscription on which mail rings; nil: there is none.
 func (p *statelessPeer) bell() *subscription {
 	p.mu.Lock()
 	s := p.listening
@@ -203,10 +203,10 @@ func (p *statelessPeer) bell() *subscription {
 	return s
 }
 
-// silence explains why mail does not ring; "": it does.
+// silence explains why mail does not ring; "": it rings.
 func (p *statelessPeer) silence() string {
 	if p.bell() != nil {
 		return ""
 	}
-	return "the client does not listen (subscriptions/listen for " + tools.InboxURI + "): mail waits for its next call of a tool"
+	return "the client does not listen (subscriptions/listen for " + tools.InboxURI + "): mail waits until the client calls a tool"
 }

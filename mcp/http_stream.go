@@ -11,7 +11,7 @@ import (
 
 const (
 	keptBells    = 256 // events that a session's stream keeps for a client that reconnects
-	keptEvents   = 64  // the same for the stream of a request
+	keptEvents   = 64  // events that the stream of a request keeps
 	keptRequests = 4   // streams of requests that a session keeps
 	retry        = time.Second
 )
@@ -33,10 +33,10 @@ func newStream(most int) *stream {
 	return &stream{name: rand.Text(), most: most, first: 1, more: make(chan struct{})}
 }
 
-// id is the id of an event, for Last-Event-ID. Event 0 stands before the first one.
+// id returns the id of event n, for Last-Event-ID. Id 0 stands for the place before the first event.
 func (st *stream) id(n int) string { return st.name + "-" + strconv.Itoa(n) }
 
-// add appends an event, and wakes the followers.
+// add appends an event, and wakes the goroutines that wait for one.
 func (st *stream) add(data []byte) (n int) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -50,7 +50,7 @@ func (st *stream) add(data []byte) (n int) {
 	return st.first + len(st.events) - 1
 }
 
-// next is the number of the next event.
+// next returns the number that the next event will get.
 func (st *stream) next() int {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -76,7 +76,7 @@ func (st *stream) has(n int) bool {
 	return n >= st.first-1 && n < st.first+len(st.events)
 }
 
-// after gives the events after number n. more is closed when another one comes; nil: the stream is over.
+// after returns the events after number n. more is closed when another event comes; nil: the stream is over.
 func (st *stream) after(n int) (events [][]byte, more <-chan struct{}) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -89,14 +89,14 @@ func (st *stream) after(n int) (events [][]byte, more <-chan struct{}) {
 	return events, more
 }
 
-// goneBy reports whether the stream was over before limit.
+// goneBy reports whether the stream ended before limit.
 func (st *stream) goneBy(limit time.Time) bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	return st.over && st.ended.Before(limit)
 }
 
-// requestStreams are the streams of the requests of a session, the newest last.
+// requestStreams holds the streams of a session's requests, the newest last.
 type requestStreams struct {
 	mu  sync.Mutex
 	all []*stream
@@ -112,14 +112,14 @@ func (r *requestStreams) begin() *stream {
 	return st
 }
 
-// forget drops streams that were over before limit.
+// forget drops streams that ended before limit.
 func (r *requestStreams) forget(limit time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.all = slices.DeleteFunc(r.all, func(st *stream) bool { return st.goneBy(limit) })
 }
 
-// find gives the stream that a client wants to resume, and the number of the last event that the client has seen.
+// find returns the stream that a client wants to resume, and the number of the last event that the client has seen.
 func (r *requestStreams) find(lastEventID string) (st *stream, after int, ok bool) {
 	name, after, ok := eventID(lastEventID)
 	if !ok {

@@ -14,7 +14,7 @@ import (
 )
 
 // subscription is an open subscriptions/listen (2026-07-28): the bell of a client without a session. mcp-go writes each
-// notification from notes and flushes it; the first flush is that of its own acknowledgement.
+// notification from notes and flushes it. The first flush is that of its own acknowledgement.
 type subscription struct {
 	*host
 	progress
@@ -25,7 +25,7 @@ type subscription struct {
 	notes  chan<- mcp.JSONRPCNotification // nil: the client has not subscribed to the inbox
 }
 
-type subscriptionKey struct{} // in the context of a request
+type subscriptionKey struct{} // the key in the context of a request
 
 func (h *host) newSubscription(root string, conn net.Conn, end func()) *subscription {
 	s := &subscription{host: h, progress: newProgress(), root: root, number: h.listeners.Add(1), conn: conn, end: end}
@@ -35,14 +35,14 @@ func (h *host) newSubscription(root string, conn net.Conn, end func()) *subscrip
 
 func (s *subscription) opened() uint64 { return s.number }
 
-// isBell reports whether mail rings here: mcp-go has acknowledged the subscription, and it includes the inbox.
+// isBell reports whether mail rings here: mcp-go has acknowledged the subscription, and the subscription includes the inbox.
 func (s *subscription) isBell() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.written > 0 && s.notes != nil // notes is set before the first write
 }
 
-// onFlush is called when the kernel has taken the written bytes, or with an error.
+// onFlush is called after each flush; err is nil if the kernel has taken the written bytes.
 func (s *subscription) onFlush(err error) {
 	if err != nil {
 		s.end()
@@ -54,7 +54,7 @@ func (s *subscription) onFlush(err error) {
 	}
 }
 
-// Ring notifies the client that its inbox has changed. nil means that the client's kernel has the notification.
+// Ring notifies the client that its inbox has changed. It returns nil when the client's kernel has the notification.
 func (s *subscription) Ring(ctx context.Context, n wake.Notice) error {
 	number, err := s.add(func() int {
 		select {

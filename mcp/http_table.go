@@ -20,7 +20,7 @@ var (
 	errIdle      = errors.New("the session was not used for long")
 )
 
-// sessionTable holds the open sessions by id. Callers never take a session's lock while they hold the table's.
+// sessionTable holds the open sessions by id. A goroutine that holds the table's lock never takes a session's lock.
 type sessionTable struct {
 	*host
 	mu   sync.Mutex
@@ -34,7 +34,7 @@ func (t *sessionTable) newSession(id string) *httpSession {
 	return s
 }
 
-// snapshot gives the sessions, in no order.
+// snapshot returns the sessions, in no order.
 func (t *sessionTable) snapshot() []*httpSession {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -47,7 +47,7 @@ func (t *sessionTable) known(id string) *httpSession {
 	return t.byID[id]
 }
 
-// find gives the session that a request names, or answers that there is none.
+// find returns the session that a request names. If there is none, it answers the request with an error and returns nil.
 func (t *sessionTable) find(w http.ResponseWriter, r *http.Request) *httpSession {
 	ids := r.Header.Values(server.HeaderKeySessionID)
 	if len(ids) != 1 || ids[0] == "" {
@@ -70,7 +70,8 @@ func (t *sessionTable) find(w http.ResponseWriter, r *http.Request) *httpSession
 	return s
 }
 
-// enter finds the session of a request, and counts the request as under way there until leave is called.
+// enter finds the session of a request, and counts the request as under way until leave is called. If s is nil, enter has
+// answered the request.
 func (t *sessionTable) enter(w http.ResponseWriter, r *http.Request) (s *httpSession, leave func()) {
 	if s = t.find(w, r); s == nil {
 		return nil, nil
@@ -86,13 +87,13 @@ func (t *sessionTable) enter(w http.ResponseWriter, r *http.Request) (s *httpSes
 	return s, s.leave
 }
 
-// refuseUnknown answers 404, at which a client initializes again.
+// refuseUnknown answers 404, which makes a client initialize again.
 func refuseUnknown(w http.ResponseWriter) {
 	http.Error(w, "no such session: start with initialize", http.StatusNotFound)
 }
 
-// add puts a session into the table unless it has one with this id, and returns the one in the table. When full, it evicts the
-// least recently used session without a mailbox; it returns nil if every session has one.
+// add puts a session into the table and returns it; if the table already has one with this id, it returns that. When the
+// table is full, add evicts the least recently used session without a mailbox; it returns nil if every session has a mailbox.
 func (t *sessionTable) add(s *httpSession) *httpSession {
 	for {
 		oldest := t.oldest()
@@ -110,7 +111,7 @@ func (t *sessionTable) add(s *httpSession) *httpSession {
 	}
 }
 
-// oldest is the least recently used session without a mailbox, nil if there is none.
+// oldest returns the least recently used session that can be evicted; nil: there is none.
 func (t *sessionTable) oldest() (oldest *httpSession) {
 	for _, s := range t.snapshot() {
 		if s.mayGo() && (oldest == nil || s.lastUse().Before(oldest.lastUse())) {
@@ -120,7 +121,7 @@ func (t *sessionTable) oldest() (oldest *httpSession) {
 	return oldest
 }
 
-// drop ends a session and removes it from the table; with forget, it also removes the record on disk.
+// drop ends a session and removes it from the table. If forget is set, it also removes the record on disk.
 func (t *sessionTable) drop(s *httpSession, why error, forget bool) {
 	t.mu.Lock()
 	if t.byID[s.id] == s {
@@ -133,7 +134,7 @@ func (t *sessionTable) drop(s *httpSession, why error, forget bool) {
 	}
 }
 
-// revive opens a session from its record, after the daemon has restarted. It returns nil if the table is full.
+// revive opens a session from its record, after a restart of the daemon. It returns nil if the table is full.
 func (t *sessionTable) revive(k record) *httpSession {
 	s := t.newSession(k.ID)
 	s.decided, s.root, s.rootBy, s.kept, s.protocol, s.info = true, k.Root, k.RootBy, k, k.Protocol, mcp.Implementation{Name: k.Client}
@@ -150,7 +151,8 @@ func (t *sessionTable) revive(k record) *httpSession {
 	return there
 }
 
-// dropEnded drops sessions whose client has ended: other processes take them for alive while their peer holds the server lock.
+// dropEnded drops sessions whose client has ended. While such a session's peer holds the server lock, other processes believe
+// that the session lives.
 func (t *sessionTable) dropEnded() {
 	for _, s := range t.snapshot() {
 		if s.clientEnded() {
@@ -172,7 +174,7 @@ func (t *sessionTable) sweep() {
 		if kept.ID != "" {
 			t.touchRecord(s.id, used)
 		}
-		if kept.PID == 0 && !s.isThere() { // c2c cannot see a process that would end
+		if kept.PID == 0 && !s.isThere() { // c2c cannot see the client's process end
 			s.peer.Rest()
 		}
 	}
@@ -181,25 +183,25 @@ func (t *sessionTable) sweep() {
 	}
 }
 
-// binder binds a session to the mailbox that its peer has found, and compares it with the other sessions.
+// binder records the mailbox that a session's peer has found, and compares it with those of the other sessions.
 type binder struct {
 	*sessionTable
 	s *httpSession
 }
 
-// Taken reports whether another session has the mailbox, and its client still uses it (isThere): a client that connects again
+// Taken reports whether another session has the mailbox and its client still uses it (isThere). A client that connects again
 // leaves its old session behind.
 func (b binder) Taken(sid string) bool {
 	return slices.ContainsFunc(b.others(sid), (*httpSession).isThere)
 }
 
-// others gives the other sessions that have a mailbox.
+// others returns the other sessions that have this mailbox.
 func (b binder) others(sid string) []*httpSession {
 	return slices.DeleteFunc(b.snapshot(), func(other *httpSession) bool { return other == b.s || other.peer.Session() != sid })
 }
 
-// Bound writes the session's mailbox to its record, and takes the mailbox from an MCP session that the client has left. A client
-// that names its session in each call needs a record only once.
+// Bound writes the session's mailbox to its record, and takes the mailbox from an MCP session that its client has left. For a
+// client whose calls name their session it writes the record only once.
 func (b binder) Bound(sid string, said bool) error {
 	s := b.s
 	s.mu.Lock()

@@ -547,7 +547,7 @@ func TestASessionThatCannotBeKeptIsNotAnswered(t *testing.T) {
 	if err := os.RemoveAll(l.dir.Path()); err != nil {
 		t.Fatal(err)
 	}
-	if texts, isError := c.call("register", `{"alias":"amber"}`); !isError || !strings.Contains(texts[0], "keep whose session") {
+	if texts, isError := c.call("register", `{"alias":"amber"}`); !isError || !strings.Contains(texts[0], "record the session") {
 		t.Errorf("%v, %q", isError, texts)
 	}
 }

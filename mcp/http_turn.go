@@ -5,7 +5,7 @@ import "sync"
 // turns makes the tool calls of a session's POSTs run one after another.
 type turns struct {
 	most int           // POSTs that may wait
-	gate chan struct{} // holds one while a tool call runs
+	gate chan struct{} // holds a value while a tool call runs
 
 	mu      sync.Mutex
 	waiting int
@@ -20,7 +20,7 @@ type turn struct {
 	has   bool
 }
 
-// wait queues a POST. It returns nil if too many wait.
+// wait adds a POST to those that wait. It returns nil if too many wait.
 func (t *turns) wait() *turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -37,7 +37,8 @@ func (t *turns) stopWaiting() {
 	t.waiting--
 }
 
-// take waits for the turn. The POST that has it gives it back, because its handler ends, at the latest with the session.
+// take waits for the turn. The POST that has the turn gives it back when its handler ends, at the latest when the session
+// ends.
 func (t *turn) take() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -51,7 +52,7 @@ func (t *turn) take() {
 	}
 }
 
-// give passes the turn to another POST of the session.
+// give lets another POST of the session have the turn.
 func (t *turn) give() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -61,7 +62,7 @@ func (t *turn) give() {
 	}
 }
 
-// end gives the turn back, or stops waiting for it. Callers call it when the calls are answered.
+// end gives the turn back, or stops waiting for it. It is called when the calls are answered.
 func (t *turn) end() {
 	t.give()
 	if t.waits {

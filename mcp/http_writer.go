@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// checkedWriter bounds the time of each write, and keeps the first error: mcp-go only logs it.
+// checkedWriter bounds the time of each write, and keeps the first error, because mcp-go only logs it.
 type checkedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
-	limit   time.Duration // of a write
+	limit   time.Duration // for one write
 	err     error
-	wrote   bool // at least a part of an answer
+	wrote   bool // at least a part of an answer was written
 
-	stands, id []byte // the stand-in for the id of the request (see standIn), and that id; stands is nil without a stand-in
+	stands, id []byte // the stand-in for the request's id (see standIn; nil: none), and the id
 
 	flushed func(error) // if set, called after each flush with err
 }
@@ -40,7 +40,7 @@ func (n *checkedWriter) Write(b []byte) (int, error) {
 	return written, err
 }
 
-// Flush is called by mcp-go.
+// Flush flushes the response, and keeps the error. mcp-go calls it.
 func (n *checkedWriter) Flush() {
 	n.bound()
 	n.keep(n.control.Flush())

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// standIn replaces the id of a message by a random one, stands, that mcp-go returns unchanged: mcp-go reads a number as a float, so
-// it would change an id above 2^53. If the message has no id, stands is nil and the message stays as it was.
+// standIn replaces the id of a message by a random one, stands, because mcp-go reads a number as a float and so would change
+// an id above 2^53. mcp-go returns stands unchanged. If the message has no id, stands is nil and the message stays as it is.
 func standIn(body, id []byte) (changed, stands []byte) {
 	if id == nil {
 		return body, nil
@@ -28,7 +28,7 @@ func standIn(body, id []byte) (changed, stands []byte) {
 		if !bytes.Equal(body[start:end], value) {
 			return body, nil
 		}
-		if name, _ := name.(string); strings.EqualFold(name, "id") { // like encoding/json, ignore case
+		if name, _ := name.(string); strings.EqualFold(name, "id") { // ignore case, as encoding/json does
 			changed = append(append(changed, body[done:start]...), stands...)
 			done = end
 		}

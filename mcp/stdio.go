@@ -19,12 +19,13 @@ import (
 )
 
 // StdioLimits bound what a client can make the stdio transport keep in memory or
-// wait for. A zero field means the value named here; only tests set others.
+// StdioLimits bounds what a client can make the stdio transport keep in memory or wait for. The comments name the values of
+// zero fields; only tests set others.
 type StdioLimits struct {
 	Line  int           // bytes in one message from the client; 4 MiB
 	Write time.Duration // how long an answer waits for the client to read it; 10 s
 	Drain time.Duration // from the end of input to the last answer; 5 s
-	Log   *slog.Logger  // of c2c's own mistakes; nil discards
+	Log   *slog.Logger  // for c2c's own faults; nil discards
 
 	Stateless *Stateless // see Config
 }
@@ -36,22 +37,23 @@ func (l StdioLimits) withDefaults() StdioLimits {
 	return StdioLimits{cmp.Or(l.Line, 4<<20), cmp.Or(l.Write, 10*time.Second), cmp.Or(l.Drain, 5*time.Second), l.Log, l.Stateless}
 }
 
-// queued is how many tool calls may wait before reading pauses.
+// queued is how many tool calls may wait before Serve stops reading for a while.
 const queued = 64
 
-// Serve answers the JSON-RPC lines of in on out until in ends, and then returns
-// nil when every request is answered or the drain limit is over. When ctx is
-// cancelled, it returns ctx's error after the handlers have returned; when out
-// breaks, it returns that error.
+// Serve answers the JSON-RPC lines of in on out. It returns nil when in has ended
+// and every request is answered. It returns an error if the answers take longer
+// than the drain limit. When ctx is cancelled, it returns ctx's error after the
+// handlers have returned; when out breaks, it returns that error.
 //
-// It stands in for mcp-go's own ServeStdio, which loses pipelined requests at
+// c2c does not use mcp-go's own ServeStdio, which loses pipelined requests at
 // the end of input, sends a handler's notifications after its answer and cannot
 // end while the client does not read (measured, v1.2.1).
 //
-// Tool calls run one at a time, in the order they came: what a client sends
-// first is delivered first, and a poll sees what an earlier one left. Only a call
-// that waits for another session lets the next one begin, see YieldTurn. Serve
-// answers all other requests when it reads them: a ping during a slow tool call too.
+// Tool calls run one at a time, in the order in which they came. So the message
+// that a client sends first is delivered first, and a poll comes after all earlier
+// calls. Only a call that waits for another session lets the next one begin, see
+// YieldTurn. Serve answers all other requests when it reads them, even during a
+// slow tool call.
 //
 // When Serve returns, a blocked read of in or write to out may still be under way:
 // the caller must exit, or close both.
@@ -73,7 +75,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, srv *server.MCPServ
 
 	work, stop := context.WithCancel(srv.WithContext(ctx, session))
 	defer stop()
-	// A client to which c2c offers no later protocol falls back to 2025-11-25, see Stateless.
+	// If c2c offers a client no later protocol, the client falls back to 2025-11-25, see Stateless.
 	work = server.WithSupportedProtocolVersions(work, mcp.LegacyProtocolVersions())
 
 	ended := make(chan error, 1)
@@ -148,7 +150,8 @@ func (t *stdio) read(ctx context.Context, in io.Reader, limits StdioLimits) erro
 		}
 		switch m.Method {
 		case string(mcp.MethodToolsCall), string(mcp.MethodInitialize), string(mcp.MethodServerDiscover), string(mcp.MethodSubscriptionsListen), string(mcp.MethodResourcesRead):
-			// initialize and server/discover name the client, so they stay in order with the calls. The last two may take a while.
+			// initialize and server/discover name the client, so they stay in order with the calls. The other two may take a
+			// while.
 			if err := t.queue(ctx, r); err != nil {
 				return err
 			}
@@ -158,7 +161,7 @@ func (t *stdio) read(ctx context.Context, in io.Reader, limits StdioLimits) erro
 	}
 }
 
-// queue appends a request to the calls, and waits while too many are queued.
+// queue appends a request to the calls. While too many are queued, it waits.
 func (t *stdio) queue(ctx context.Context, r *request) error {
 	select {
 	case t.calls <- r:
@@ -168,7 +171,7 @@ func (t *stdio) queue(ctx context.Context, r *request) error {
 	}
 }
 
-// answerCalls answers the calls in order, and then ends the output, unless ctx is done first.
+// answerCalls answers the calls in order. When read has closed calls, it ends the output. If ctx ends first, it returns.
 func (t *stdio) answerCalls(ctx context.Context) {
 	defer close(t.answered)
 	underway := runningCalls{hungUp: make(chan struct{})}
@@ -177,9 +180,9 @@ func (t *stdio) answerCalls(ctx context.Context) {
 		select {
 		case r, ok := <-t.calls:
 			if !ok {
-				close(underway.hungUp) // the client no longer waits for these answers
+				close(underway.hungUp) // the client no longer waits for answers
 				underway.wait.Wait()
-				close(t.out.Lines) // read, which writes too, has returned
+				close(t.out.Lines) // read writes too, but has returned by now
 				return
 			}
 			underway.answer(t, r)
@@ -189,7 +192,7 @@ func (t *stdio) answerCalls(ctx context.Context) {
 	}
 }
 
-// runningCalls are the tool calls under way: the one that has the turn, and those that have yielded it.
+// runningCalls are the tool calls under way: the call that has the turn, and those that have yielded it.
 type runningCalls struct {
 	wait   sync.WaitGroup
 	hungUp chan struct{} // closed: the calls that have yielded must end
@@ -221,7 +224,7 @@ func (a *runningCalls) answer(t *stdio, r *request) {
 	})
 }
 
-// answer handles r, writes the answer, and calls the function that the handler gave to OnWritten.
+// answer handles r, writes the answer, and reports the result to the handler if that has called OnWritten.
 func (t *stdio) answer(r *request) {
 	if r.isBatch {
 		t.answerBatch(r)

@@ -10,8 +10,9 @@ import (
 	"c2c/mcp/tools"
 )
 
-// readBatch makes one request of all requests of a batch, to be queued: an initialize before it may not be answered yet, and only
-// that answer says whether batches are allowed. It cancels at once the requests that the batch cancels.
+// readBatch makes one request of a batch, to be queued. It does not answer the batch at once: an initialize before the batch
+// may not be answered yet, and only its answer shows whether batches are allowed. It cancels at once the requests that the
+// batch cancels.
 func (t *stdio) readBatch(ctx context.Context, b []byte) *request {
 	all, refusal := rpc.ParseBatch(b)
 	if version := t.version(); refusal == nil && version != "" && version != rpc.BatchVersion {
@@ -36,8 +37,8 @@ func (t *stdio) readBatch(ctx context.Context, b []byte) *request {
 	return whole
 }
 
-// answerBatch handles the requests of a batch one after another, and writes their answers in one line. A call in a batch does not
-// yield its turn: the next request of the batch waits for it.
+// answerBatch handles the requests of a batch one after another, and writes their answers in one line. A call in a batch does
+// not yield its turn: the next request of the batch waits for the call.
 func (t *stdio) answerBatch(whole *request) {
 	defer whole.cancel(nil)
 	if version := t.version(); version != rpc.BatchVersion {

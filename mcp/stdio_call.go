@@ -21,13 +21,13 @@ type stdio struct {
 	log      *slog.Logger
 	out      *rpc.Output
 	calls    chan *request // in the order of their arrival
-	answered chan struct{} // closed when no call is under way any longer
+	answered chan struct{} // closed when answerCalls has returned
 
 	pending sync.Map // requests under way, by id
 	agreed  atomic.Pointer[string]
 }
 
-// version is the agreed revision, "" before initialize is answered.
+// version returns the agreed revision; "" before initialize is answered.
 func (t *stdio) version() string {
 	if v := t.agreed.Load(); v != nil {
 		return *v
@@ -35,14 +35,13 @@ func (t *stdio) version() string {
 	return ""
 }
 
-// A request is a message that waits for its answer, or a notification, which gets
-// none.
+// A request is a message that waits for its answer, a notification, which gets no answer, or a batch of them.
 type request struct {
 	rpc.Message
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
-	srv     *server.MCPServer // handles it
-	refusal *mcp.JSONRPCError // the answer, if it needs no handler
+	srv     *server.MCPServer // the server that handles the request
+	refusal *mcp.JSONRPCError // the answer, if c2c refuses the request
 	isBatch bool
 	batch   []*request // its requests and notifications
 }
@@ -71,7 +70,7 @@ func (t *stdio) end(r *request) {
 	r.cancel(nil)
 }
 
-// agreedIn is the revision that an answer to initialize names, "" for any other answer.
+// agreedIn returns the revision that an answer to initialize names; "" for any other answer.
 func agreedIn(resp mcp.JSONRPCMessage) string {
 	if r, ok := resp.(mcp.JSONRPCResponse); ok {
 		if init, ok := r.Result.(mcp.InitializeResult); ok {

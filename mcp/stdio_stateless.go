@@ -17,38 +17,40 @@ import (
 	"c2c/wake"
 )
 
-// Stateless answers requests of revision 2026-07-28 over standard input and output, from clients that c2c does not know: they may
-// have no other revision. The clients that c2c knows begin with initialize, and Claude Code gives no channel to a server with a
-// later revision. Config and StdioLimits get the same Stateless. The zero value is ready.
+// Stateless answers requests of revision 2026-07-28 over standard input and output, from clients that c2c does not know: they
+// may have no other revision. The clients that c2c knows begin with initialize, and Claude Code gives no channel to a server
+// with a later revision. Config and StdioLimits must name the same Stateless. The zero value is ready.
 type Stateless struct {
-	// Listens is called when the client subscribes to its inbox. bells gives its bell by session id; changed receives a value
-	// when that may have changed. nil: mail does not ring.
+	// Listens, if set, is called when the client subscribes to its inbox. bells returns the client's bell by session id;
+	// changed receives a value when the result of bells may have changed. nil: mail does not ring.
 	Listens func(bells func() map[string]wake.Doorbell, changed <-chan struct{})
 
 	t       *tools.Tools
 	make    sync.Once
 	srv     *server.MCPServer // made at the first request: most clients never send one
-	changed chan struct{}     // its buffer is one
+	changed chan struct{}     // has room for one value
 	begun   sync.Once
 
 	mu     sync.Mutex
 	newest *stdioSubscription // nil: no subscription is open
 }
 
-var errReplaced = errors.New("the client listens anew")
+var errReplaced = errors.New("the client has opened another subscription")
 
 // Attach sets the tools.
 func (m *Stateless) Attach(t *tools.Tools) {
 	m.t, m.changed = t, make(chan struct{}, 1)
 }
 
-// answers reports whether m answers a request: it names a revision without sessions, and c2c does not know the client.
+// answers reports whether m answers a request. It does if the request names a revision without sessions and c2c does not know
+// the client.
 func (m *Stateless) answers(msg rpc.Message) bool {
 	return m != nil && m.t != nil && msg.ID != nil && bytes.Contains(msg.Raw, []byte(mcp.MetaKeyProtocolVersion)) &&
 		rpc.IsStateless(msg.Version()) && !m.knows(msg)
 }
 
-// knows reports whether c2c knows the client of a request, by c2c's own configuration or by the name that the client gives itself.
+// knows reports whether c2c knows the client of a request, from c2c's own configuration or from the name that the client
+// gives itself.
 func (m *Stateless) knows(msg rpc.Message) bool {
 	_, configured := client.Find(m.t.Cfg.Client)
 	_, named := client.ByInfo(msg.ClientName())
@@ -74,8 +76,8 @@ func (m *Stateless) mcpServer() *server.MCPServer {
 	return m.srv
 }
 
-// begin does what older revisions do at initialize. server/discover and tools/list do not call it: clients start throw-away copies
-// of their servers for them.
+// begin does what c2c does at initialize for older revisions. server/discover and tools/list do not call it, because clients
+// start throw-away copies of their servers for those.
 func (m *Stateless) begin(ctx context.Context) {
 	m.begun.Do(func() {
 		m.t.Only.Speaks(server.RequestProtocolVersion(ctx))
@@ -92,7 +94,7 @@ func (m *Stateless) tell() {
 	}
 }
 
-// adopt changes a request so that the server of this revision answers it.
+// adopt prepares a request so that the server of this revision answers it.
 func (m *Stateless) adopt(r *request, session *server.InProcessSession) {
 	var s server.ClientSession = session
 	if r.Method == string(mcp.MethodSubscriptionsListen) {
@@ -102,19 +104,19 @@ func (m *Stateless) adopt(r *request, session *server.InProcessSession) {
 	r.ctx = server.WithSupportedProtocolVersions(r.srv.WithContext(r.ctx, s), mcp.ValidProtocolVersions)
 }
 
-// stdioSubscription is a subscriptions/listen that is open: the client as that request sees it.
+// stdioSubscription is an open subscriptions/listen: the client's session, as the handler of that request sees it.
 type stdioSubscription struct {
 	*server.InProcessSession
-	acks  chan mcp.JSONRPCNotification // what mcp-go sends for it: the acknowledgement
-	id    json.RawMessage              // of the request; every notification carries it
-	wants bool                         // it includes the inbox
+	acks  chan mcp.JSONRPCNotification // gets the acknowledgement that mcp-go sends
+	id    json.RawMessage              // the request's id; every notification carries it
+	wants bool                         // the subscription includes the inbox
 	end   context.CancelCauseFunc
-	ctx   context.Context // of the request
+	ctx   context.Context // the request's context
 }
 
 func (l *stdioSubscription) NotificationChannel() chan<- mcp.JSONRPCNotification { return l.acks }
 
-// listen makes the subscription of a request. Its bell rings after the acknowledgement only.
+// listen makes the subscription of a request. Its bell can ring only after the acknowledgement.
 func (m *Stateless) listen(r *request, session *server.InProcessSession) *stdioSubscription {
 	l := &stdioSubscription{InProcessSession: session, acks: make(chan mcp.JSONRPCNotification, 1), id: r.ID, end: r.cancel, ctx: r.ctx}
 	go func() {
@@ -131,7 +133,7 @@ func (m *Stateless) listen(r *request, session *server.InProcessSession) *stdioS
 	return l
 }
 
-// open makes l the bell and ends an older one, as over HTTP.
+// open makes l the client's bell and ends an older subscription.
 func (m *Stateless) open(l *stdioSubscription) {
 	m.mu.Lock()
 	old := m.newest
@@ -154,7 +156,7 @@ func (m *Stateless) open(l *stdioSubscription) {
 	})
 }
 
-// bells gives the client's bell by session id, if the client has subscribed and has a session.
+// bells returns the client's bell by session id; nil if the client has not subscribed or has no session.
 func (m *Stateless) bells() map[string]wake.Doorbell {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -165,11 +167,12 @@ func (m *Stateless) bells() map[string]wake.Doorbell {
 	return map[string]wake.Doorbell{sid: m.newest}
 }
 
-// Ring queues the notification for the client and returns nil.
+// Ring queues the notification for the client and returns nil. It returns an error if the subscription has ended or the
+// client does not read.
 func (l *stdioSubscription) Ring(ctx context.Context, n wake.Notice) error {
 	select {
 	case <-l.ctx.Done():
-		return fmt.Errorf("%w: it does not listen any more", wake.ErrUnreachable)
+		return fmt.Errorf("%w: the client has ended its subscription", wake.ErrUnreachable)
 	case <-ctx.Done():
 		return fmt.Errorf("%w: %w", wake.ErrUncaptured, ctx.Err())
 	default:
@@ -183,6 +186,6 @@ func (l *stdioSubscription) Ring(ctx context.Context, n wake.Notice) error {
 	case l.InProcessSession.NotificationChannel() <- note:
 		return nil
 	default:
-		return fmt.Errorf("%w: it does not read what is pushed", wake.ErrUncaptured)
+		return fmt.Errorf("%w: the client does not read notifications", wake.ErrUncaptured)
 	}
 }

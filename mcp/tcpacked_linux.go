@@ -12,12 +12,14 @@ import (
 	"c2c/mcp/rpc"
 )
 
-// isReset is the state of a socket whose other end has refused data (TCP_CLOSE in the kernel's tcp_states.h): its program has
-// ended, or has closed the connection with unread data. If it reads all and then closes, the state is another one.
+// isReset is the state of a socket after its other end has refused data (TCP_CLOSE in the kernel's tcp_states.h): the program
+// there has ended, or has closed the connection with unread data. A program that reads everything and then closes leaves
+// another state.
 const isReset = 7
 
-// tcpAcked waits until the kernel at the other end of a connection has acknowledged all written bytes. c2c cannot know more: MCP
-// has no receipt for an answer. If conn is nil or no socket, tcpAcked returns at once.
+// tcpAcked waits until the kernel at the other end of a connection has acknowledged all written bytes. c2c cannot find out
+// more, because MCP has no receipt for an answer. If conn is nil or no socket, tcpAcked returns at once. It returns
+// ErrStalled after limit, and ErrHungUp if the other end has refused data.
 func tcpAcked(ctx context.Context, conn net.Conn, limit time.Duration) error {
 	socket, ok := conn.(syscall.Conn)
 	if !ok {
@@ -32,7 +34,7 @@ func tcpAcked(ctx context.Context, conn net.Conn, limit time.Duration) error {
 		left, reset, err := unsent(raw)
 		switch {
 		case err != nil:
-			return fmt.Errorf("ask for what the client has: %w", err)
+			return fmt.Errorf("ask how many bytes the client has acknowledged: %w", err)
 		case reset:
 			return rpc.ErrHungUp
 		case left == 0:
@@ -44,7 +46,7 @@ func tcpAcked(ctx context.Context, conn net.Conn, limit time.Duration) error {
 	}
 }
 
-// unsent counts the bytes that the other end has not acknowledged.
+// unsent returns how many bytes the other end has not acknowledged, and whether the socket is reset.
 func unsent(raw syscall.RawConn) (left int, reset bool, err error) {
 	var failed error
 	err = raw.Control(func(fd uintptr) {

@@ -27,7 +27,7 @@ func (look Prober) Surface(s Session) (support, why string) {
 	case last.Outcome == wake.Rang && (last.Method == wake.ByQueue || last.Method == wake.ByServer) && look.held(locks.WakeLock):
 		return SurfaceFull, "the wake daemon rings it"
 	case s.Facts.Transport == TransportHTTP:
-		return SurfaceDegraded, "its client has no stream of events open, or does not answer there: mail waits for its next call of a tool"
+		return SurfaceDegraded, "its client has no stream of events open, or does not answer there: mail waits until the client calls a tool"
 	}
 	return SurfaceDegraded, "it is not woken; mail comes with its next turn"
 }

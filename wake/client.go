@@ -10,20 +10,20 @@ import (
 // Client describes how c2c wakes one AI program. Each has a package below this one, and a line in package clients.
 type Client struct {
 	Name string
-	// Dir returns the directory in which a session works that has not called c2c yet. ok is false if no person sees the
-	// session. Nil: c2c cannot see such sessions.
+	// Dir returns the working directory of a session that has not called c2c yet. ok is false if no person sees the session.
+	// Nil: c2c cannot see such sessions.
 	Dir func(ctx context.Context, config, session string) (dir string, ok bool, err error)
-	// Begin begins a session. It returns the client's id for the session, and the arguments that make the client show it. Nil:
-	// the client's environment can name a session.
+	// Begin begins a session. It returns the client's id for the session, and the arguments that make the client show it.
+	// Nil: not needed, because the client's environment names the session.
 	Begin func(context.Context, Start) (id string, args []string, err error)
 	// NeedsNoServer means that c2c can reach a session without a server that the client has started.
 	NeedsNoServer bool
 	Ways          func(RingContext, Session) (Ways, error)
-	// Peers shows names of ours among the sessions to which the client's own tool can write; nil: it has no such tool.
-	// It returns nil if the tool is off. store stores a message to such a name, or returns an error.
+	// Peers lists c2c's aliases among the sessions to which the client's own tool can write; nil: the client has no such
+	// tool. It returns nil if the tool is off. store stores a message to an alias, or returns an error.
 	Peers func(getenv func(string) string, store func(context.Context, Sent) error) Peers
-	// Inject adds a message to the history of a session that does not run, and returns the path of the history. The client
-	// shows the message when a person resumes the session. Nil: c2c knows no history of this client.
+	// Inject adds a message to the history of a session that is not running, and returns the path of the history. The client
+	// shows the message when a person resumes the session. Nil: c2c cannot write histories of this client.
 	Inject func(History) (path string, err error)
 }
 
@@ -37,9 +37,9 @@ type Start struct {
 	Alias  string
 }
 
-// Peers are the names of ours that a client shows. Only one goroutine may use them.
+// Peers shows c2c's aliases in a client's own list of sessions. Only one goroutine may use it.
 type Peers interface {
-	// Show makes the client show these names instead of earlier ones; each occurs once in a place.
+	// Show makes the client show these names of one place instead of the earlier ones. Each name may occur once.
 	Show(place string, names []string) error
 	Close() error
 }
@@ -51,7 +51,7 @@ type Sent struct {
 	To, ID, Text string
 }
 
-// History says which session's history gets a message.
+// History names the session whose history gets a message, and holds the message.
 type History struct {
 	Getenv func(string) string
 	Config string // the directory of the client's configuration
@@ -65,12 +65,12 @@ type RingContext struct {
 	Getenv func(string) string
 	Config string                                       // the directory of the client's configuration
 	Inside bool                                         // the client started this process, so our environment comes from the client
-	Push   func(busy func(context.Context) bool) Method // nil: there is no other method
+	Push   func(busy func(context.Context) bool) Method // the method of a server of ours inside the client; nil: there is none
 	Box    *inbox.Mailbox
 	Served func() bool // an MCP server or a plugin of ours runs in the client
 	// Failed returns why and when the session's model failed, if it has not answered since; nil: c2c cannot know.
 	Failed func() (why string, at time.Time)
-	// Record records the state of a ring that is not finished yet.
+	// Record records a ring that is not finished yet.
 	Record func(context.Context, Ring)
 }
 
@@ -80,17 +80,17 @@ type Session struct {
 	Client     string // the AI program's name
 	ID         string // the client's newest id for the session
 	Process    int    // the client's process while it lives, else 0
-	Pane       string // the pane into which its person lets c2c type
+	Pane       string // the pane in which its person lets c2c type
 	Hooked     bool   // our hooks have run in it
 	Unattended bool   // its person wants rings even if no terminal shows it
-	// Bell is the session's own doorbell, such as a stream that its client has open; nil: it has none. A stream that the
-	// client opens again is another Bell.
+	// Bell is the session's own doorbell, such as an event stream that its client has open; nil: it has none. When the client
+	// opens the stream again, Bell is another value.
 	Bell Doorbell
 }
 
-// Ways are the methods that may reach a session, the best first. Busy reports whether it works now; nil: c2c cannot
-// know. Follow reports what the session does whenever that changes, until ctx ends, in the words of package client, or
-// "" if that is not known; nil: its client does not report it. By is the method that Follow uses.
+// Ways are the methods that may reach a session, the best first. Busy reports whether the session works now; nil: c2c cannot
+// know. Follow calls tell whenever the session begins to do something else, until ctx ends; does is one of package client's
+// words, or "" if not known. Follow is nil if the client reports no changes. By is the method that Follow uses.
 type Ways struct {
 	Methods []Method
 	Busy    func(context.Context) bool

@@ -3,23 +3,23 @@ package wake
 import "errors"
 
 var (
-	// ErrUncaptured: the client is there, but did not take the ring; it may take a later one.
+	// ErrUncaptured: the client runs, but did not take the ring; it may take a later one.
 	ErrUncaptured = errors.New("client does not take a ring now")
-	// ErrHeld is ErrUncaptured before c2c has sent anything: c2c should not disturb the client for a moment.
+	// ErrHeld is an ErrUncaptured for which c2c has sent nothing, because it should not disturb the client at the moment.
 	ErrHeld error = &heldError{"client does not take a ring now: held back", ErrUncaptured}
-	// ErrAway is ErrHeld because no terminal shows the session: no person would see what a ring starts.
+	// ErrAway is an ErrHeld: no terminal shows the session, so no person would see what a ring starts.
 	ErrAway error = &heldError{"no terminal shows the session: its mail waits until one does", ErrHeld}
-	// ErrRefused is ErrUncaptured because the client's person does not let other sessions write to it.
+	// ErrRefused is an ErrUncaptured: the client's person does not let other sessions write to it.
 	ErrRefused error = &heldError{"client refuses", ErrUncaptured}
-	// ErrConsent is ErrUncaptured because the client holds what it got until its person accepts it.
+	// ErrConsent is an ErrUncaptured: the client holds the ring until its person accepts it.
 	ErrConsent error = &heldError{"client asks its person first", ErrUncaptured}
-	// ErrLives: the session runs, and does not read its history again.
+	// ErrLives: the session runs, so it does not read its history again.
 	ErrLives = errors.New("a session that runs does not read its history: send it a message")
-	// ErrUnreachable: there is no client behind this method, so another method should be tried.
+	// ErrUnreachable: this method reaches no client, so the caller should try another method.
 	ErrUnreachable = errors.New("client cannot be reached this way")
 )
 
-// heldError costs nothing at the start of a hook, unlike fmt.Errorf.
+// heldError is an error that wraps another one. Unlike fmt.Errorf, it costs nothing when a hook starts.
 type heldError struct {
 	text string
 	kind error

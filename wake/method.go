@@ -9,13 +9,13 @@ import (
 	"c2c/inbox/mail"
 )
 
-// The names of methods that a status shows.
+// The names of methods, as a status shows them.
 const (
 	BySocket  = "socket"  // Claude Code's messaging socket
 	ByChannel = "channel" // Claude Code's channel notifications
 	ByServer  = "server"  // Codex's app-server, or the server of kimi web
 	ByQueue   = "queue"   // Codex's own queue
-	// ByFile is Claude Code's own file watch, for a session that has lost its server.
+	// ByFile is Claude Code's own watch of a file, for a session that has lost its MCP server.
 	ByFile = "filechanged"
 	// ByTerminal is a line typed into the client's prompt, the last resort.
 	ByTerminal = "terminal"
@@ -24,17 +24,17 @@ const (
 	ByStream   = "sse"    // a stream of events that a client of the HTTP daemon has open, or a subscription of MCP 2026-07-28
 )
 
-// Notice is what a doorbell may reveal: that mail waits, how much and from whom, but never its content.
+// Notice is what a doorbell may reveal: that mail waits, how much, and from whom. It never has a message's content.
 type Notice struct {
 	Count  int
-	From   []string // aliases, each once, at most a few
+	From   []string // aliases, each once, at most maxNamed
 	Oldest string   // id of the oldest message that waits
 	Joins  bool     // a turn runs, and the ring should join it: see Method
-	NoTool bool     // c2c has seen no tool of c2c in the client
+	NoTool bool     // the client seems to have no tools of c2c
 	RingID string   // identifies this ring in all records; "" if c2c does not record each ring
 }
 
-// NoticeOf returns the notice for messages.
+// NoticeOf returns the notice for msgs, oldest first. There must be at least one.
 func NoticeOf(msgs []mail.Message) Notice {
 	n := Notice{Count: len(msgs), Oldest: msgs[0].ID}
 	for _, m := range msgs {
@@ -48,16 +48,19 @@ func NoticeOf(msgs []mail.Message) Notice {
 // maxNamed bounds the senders that a notice names.
 const maxNamed = 5
 
-// Senders lists the senders with commas, but only valid aliases: any other text could act as a key or a tag in the client.
+// Senders returns the senders with commas between them. It leaves out anything but valid aliases, which could act as a key or
+// a tag in the client.
 func (n Notice) Senders() string {
 	names := slices.DeleteFunc(slices.Clone(n.From), func(name string) bool { return mail.CheckAlias(name) != nil })
 	return strings.Join(names, ",")
 }
 
-// Poll is the instruction for a model that has c2c's tools. Each client writes the name of a tool in another way.
+// Poll tells a model that has c2c's tools what to do. It uses only the last part of the tool's name, because each client
+// writes the whole name in another way.
 const Poll = "call the c2c tool poll_inbox"
 
-// What returns the instruction. A client without c2c's setup, or in a folder that is not trusted, has no such tool.
+// What returns the instruction for the model. A client without c2c's setup, or in a folder that is not trusted, has no tool
+// poll_inbox.
 func (n Notice) What() string {
 	if n.NoTool {
 		return Poll + "; without it run: c2c poll-inbox"
@@ -65,8 +68,8 @@ func (n Notice) What() string {
 	return Poll
 }
 
-// Text returns the notice as a client's model sees it, in ASCII; how is the instruction. It has less than a
-// kilobyte: a terminal that no program reads keeps only four kilobytes.
+// Text returns the notice as a client's model sees it, in ASCII. how is the instruction, such as Poll. The text has less than
+// a kilobyte, because the kernel keeps only four kilobytes for a terminal that no program reads.
 func (n Notice) Text(how string) string {
 	return fmt.Sprintf("<c2c event=\"message_pending\" count=\"%d\" from=\"%s\">%s</c2c>", n.Count, n.Senders(), how)
 }
@@ -80,25 +83,25 @@ type Doorbell interface {
 
 // A Carrier puts the messages themselves in front of an idle client.
 type Carrier interface {
-	// Carry hands over messages, oldest first; it may take only the first ones. It returns, at the latest when
-	// ctx ends, the handles of the messages that the client provably has; the caller offers the others again.
-	// No handle and no error means that it could carry nothing, and has rung instead.
+	// Carry hands over messages, oldest first; it may take only the first few. It returns, at the latest when ctx ends, the
+	// handles of the messages that the client provably has. The caller offers the others again. If it returns no handle and
+	// no error, it could carry nothing and has rung instead.
 	Carry(ctx context.Context, msgs []mail.Message) (had []string, err error)
 }
 
-// Method is one way to reach a client. Each part may be nil.
+// Method is one way to reach a client. Carrier, Doorbell and Ready may be nil.
 type Method struct {
 	Name     string // the reader's name in the archive
 	Carrier  Carrier
 	Doorbell Doorbell
-	// Ready fails, as the carrier would, while the client can take nothing. Callers call it before they
-	// lease messages, because other readers do not see leased messages.
+	// Ready returns the error that the carrier would return, if the client can take nothing now. Callers call it before they
+	// lease messages, because no other reader sees a leased message.
 	Ready func(context.Context) error
-	// Idempotent: the client knows which messages it got, so a ringer may carry the same messages again.
+	// Idempotent: the client recognizes messages that it already got, so a ringer may carry them again.
 	Idempotent bool
-	// Joins: the doorbell can put a ring into the running turn, so that a busy session need not wait for its hooks.
+	// Joins: the doorbell can put a ring into the running turn. So a ringer need not wait for the hooks of a busy session.
 	Joins bool
-	// Unproven: the client may miss the ring, and nothing shows that. If the first ring has no effect, a ringer
-	// changes to another method, if there is one.
+	// Unproven: the client may miss the ring, and nothing shows it. If the first ring has no effect, a ringer changes to
+	// another method, if the session has one.
 	Unproven bool
 }

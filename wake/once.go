@@ -6,10 +6,9 @@ import (
 	"c2c/inbox/mail"
 )
 
-// DecideOnce decides for a process that looks once and ends, such as a hook. last
-// is the ring in the session's record. It returns the ring to record, without a
-// method, and the notice if the outcome is Rang. No process looks again later, so
-// it also rings for a busy session, and does not delay a new oldest message.
+// DecideOnce decides for a process that checks once and ends, such as a hook. last is the ring in the session's record. It
+// returns the ring to record, without a method, and the notice if the outcome is Rang. No process checks again later, so
+// DecideOnce also rings for a busy session, and at once for a new message.
 func DecideOnce(now time.Time, waiting []mail.Message, quiet bool, last Ring) (r Ring, n Notice) {
 	msgs, p := MayWake(waiting), Policy{}
 	again := len(msgs) > 0 && last.Outcome == Rang && last.IsFor(msgs[0])

@@ -8,34 +8,34 @@ import (
 )
 
 const (
-	firstGap   = 15 * time.Second // between rings for the same message, doubling
+	firstGap   = 15 * time.Second // the first time between two rings for the same message; it doubles
 	maxGap     = 10 * time.Minute
-	minGap     = time.Second / 2  // between any two rings: a burst is a few rings, not one each
-	busyLook   = time.Second / 10 // first time until the next look at a busy session with mail: its turn may just be ending
-	BusyLook   = 2 * time.Second  // the longest such time: it doubles
+	minGap     = time.Second / 2  // between any two rings, so that a burst of messages causes only a few
+	busyLook   = time.Second / 10 // the first time between two checks of a busy session with mail: its turn may just be ending
+	BusyLook   = 2 * time.Second  // the longest time between two checks; it doubles
 	RefusedGap = maxGap           // after a ring that a person's settings refuse or hold
 	busyLimit  = 5 * time.Minute  // ring a session even if it has been busy for longer than this
 )
 
-// Policy remembers for which message c2c has rung a session. If another message is
-// the oldest now, the session has read the first one: no call has to report that.
+// Policy remembers the message for which c2c has rung a session. If the oldest message is another one now, the session has
+// read the first: no caller has to report it.
 type Policy struct {
-	oldest Ring          // has the oldest message of the last look
-	first  time.Time     // when a look saw it first
+	oldest Ring          // names the oldest message at the last call of Decide
+	first  time.Time     // when Decide saw this message first
 	rang   time.Time     // time of the last ring, for this or another message
-	Gap    time.Duration // before the next ring
+	Gap    time.Duration // the least time before the next ring
 	Tries  int           // rings for the oldest message
 	Joins  bool          // a ring can join the running turn: ring a busy session once for each message
 }
 
-// Decision says whether to ring now, and when to look again if nothing changes.
+// Decision is the answer of Policy.Decide.
 type Decision struct {
 	Ring    bool
-	Outcome string        // why there is no ring, if that is to be recorded
-	Again   time.Duration // 0: not before something changes
+	Outcome string        // why there is no ring; empty: nothing to record
+	Again   time.Duration // when to decide again; 0: not before something changes
 }
 
-// MayWake returns the messages that may wake a session.
+// MayWake returns those of msgs that may wake a session.
 func MayWake(msgs []mail.Message) (out []mail.Message) {
 	for _, m := range msgs {
 		if m.Rings() {
@@ -45,7 +45,7 @@ func MayWake(msgs []mail.Message) (out []mail.Message) {
 	return out
 }
 
-// Decide decides for the messages that wait. busy: the session works; quiet: it wants no ring.
+// Decide decides about a ring for the messages that wait. busy: the session works; quiet: the session wants no ring.
 func (p *Policy) Decide(now time.Time, waiting []mail.Message, busy, quiet bool) Decision {
 	msgs := MayWake(waiting)
 	if len(msgs) == 0 || quiet {
@@ -70,14 +70,14 @@ func (p *Policy) Decide(now time.Time, waiting []mail.Message, busy, quiet bool)
 	return Decision{Ring: true}
 }
 
-// Done records a ring for the oldest message; first is the gap after the first ring, 15 s when zero.
+// Done records a ring for the oldest message. first is the gap after the first ring; 0: 15 s.
 func (p *Policy) Done(now time.Time, first time.Duration) {
 	p.Tries++
 	p.rang = now
 	p.Gap = gapAfter(cmp.Or(first, firstGap), p.Tries)
 }
 
-// gapAfter returns the gap after so many rings for the same message.
+// gapAfter returns the gap after the given number of rings for the same message.
 func gapAfter(first time.Duration, tries int) time.Duration {
 	if first >= maxGap {
 		return first

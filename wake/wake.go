@@ -12,7 +12,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// The recorded outcomes of a look at a mailbox.
+// The recorded outcomes of a check of a mailbox.
 const (
 	Rang       = "rang"
 	Coalesced  = "coalesced"  // c2c has rung already, and the mail is still unread
@@ -24,7 +24,7 @@ const (
 	Failed     = "failed"
 )
 
-// Ring records an attempt to ring for waiting mail, or why there was none. The session's facts and every --json use this
+// Ring records an attempt to ring for waiting mail, or why c2c did not ring. The session's facts and every --json have this
 // form.
 type Ring struct {
 	At      time.Time `json:"at,omitzero"`
@@ -33,10 +33,10 @@ type Ring struct {
 	Oldest  string    `json:"oldest,omitempty"` // id of the oldest message that waited
 	From    string    `json:"from,omitempty"`   // the sender of that message: two senders may use one id
 	Count   int       `json:"count,omitempty"`  // number of messages that waited
-	Tries   int       `json:"tries,omitempty"`  // rings in a row for the oldest message, recorded for a ringer that ends between two rings
+	Tries   int       `json:"tries,omitempty"`  // rings in a row for the oldest message; the next ringer of the session reads it
 	Cause   string    `json:"cause,omitempty"`  // why there was no ring
 	RingID  string    `json:"trace_id,omitempty"`
-	// Began means that the client got mail while no turn ran, and so has begun a turn with it.
+	// Began: the client got mail while no turn ran, so it has begun a turn.
 	Began bool `json:"-"`
 }
 
@@ -65,5 +65,5 @@ func (r Ring) String() string {
 	return text
 }
 
-// MaxLook is how many bytes of the waiting mail a ringer reads before it rings.
+// MaxLook is how many bytes of the waiting mail a ringer reads.
 const MaxLook = 64 << 10

@@ -166,7 +166,7 @@ var wrongCalls = [][2]string{
 	{`send {"to_alias":"amber","content":{"text":"hi"}}`, "content: got object, want string"},
 	{`send {"to_alias":"amber","content":"  "}`, "content is empty"},
 	{`send {"to_alias":"@amber","content":"hi"}`, "did you mean amber?"},
-	{`send {"to_alias":"amber,coral","content":"hi"}`, "it takes one alias: call it once for each"},
+	{`send {"to_alias":"amber,coral","content":"hi"}`, "takes one alias: call the tool once for each"},
 	{`send {"to_alias":"all","content":"hi"}`, "send_all writes to everybody"},
 	{`send {"to_alias":"birch","content":"hi"}`, "call list to see who else is there"},
 	{`send {"to_alias":"","content":"hi"}`, "call list to see who is there"},

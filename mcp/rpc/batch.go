@@ -12,14 +12,14 @@ import (
 // BatchVersion is the only revision of MCP with JSON-RPC batches. All others have one message in each line or POST.
 const BatchVersion = "2025-03-26"
 
-// MaxBatch bounds the number of messages in a batch. In bytes, a batch has the same limit as one message.
+// MaxBatch bounds the number of messages in a batch. A batch has the same limit in bytes as a single message.
 const MaxBatch = 64
 
 // Item is one message of a batch.
 type Item struct {
 	Message
 	Body    json.RawMessage   // as received
-	Refusal *mcp.JSONRPCError // the answer, if it needs no handler
+	Refusal *mcp.JSONRPCError // the answer, if c2c refuses the message
 }
 
 func IsBatch(b []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(b, " \t\r\n"), []byte("[")) }
@@ -54,7 +54,7 @@ func parseItem(b json.RawMessage) Item {
 	return it
 }
 
-// RefuseBatch is the answer to a batch under another revision.
+// RefuseBatch returns the answer to a batch under a revision that has none; version is "" before initialize.
 func RefuseBatch(version string) *mcp.JSONRPCError {
 	if version == "" {
 		return Refuse(nil, mcp.INVALID_REQUEST, "invalid request: a batch before initialize")

@@ -15,9 +15,8 @@ import (
 // ErrLineTooLong is returned by ReadLine after it has skipped a line over its limit.
 var ErrLineTooLong = errors.New("line too long")
 
-// ReadLine returns the next line that is not blank, without white space around
-// it; an unfinished last line counts. A line over limit bytes is skipped: it
-// returns ErrLineTooLong, and may then be called again.
+// ReadLine returns the next line that is not blank, without white space around it. An unfinished last line counts as a line.
+// ReadLine skips a line of more than limit bytes and returns ErrLineTooLong; it may then be called again.
 func ReadLine(r *bufio.Reader, limit int) ([]byte, error) {
 	for {
 		var l []byte
@@ -48,17 +47,17 @@ func ReadLine(r *bufio.Reader, limit int) ([]byte, error) {
 // Message is one JSON-RPC message from the client.
 type Message struct {
 	Raw    json.RawMessage
-	ID     json.RawMessage // nil: a notification or a response, which get no answer
+	ID     json.RawMessage // nil: a notification or a response; these get no answer
 	Method string
 }
 
-// Parse parses a line. If the message needs no handler, refusal is its answer; if the caller should ignore it, both results
-// are zero.
+// Parse parses a message. If the message needs no handler, refusal is the answer to it. If the caller should ignore the
+// message, both results are zero.
 func Parse(b []byte) (m Message, refusal *mcp.JSONRPCError) {
 	if !json.Valid(b) { // also false for nesting deeper than 10,000
 		return m, Refuse(nil, mcp.PARSE_ERROR, "parse error: the line is not JSON")
 	}
-	if !utf8.Valid(b) { // decoding would replace invalid bytes, and change the words
+	if !utf8.Valid(b) { // decoding would replace invalid bytes, and so change the text
 		return m, Refuse(nil, mcp.PARSE_ERROR, "parse error: the line is not UTF-8")
 	}
 	var head struct {
@@ -74,18 +73,17 @@ func Parse(b []byte) (m Message, refusal *mcp.JSONRPCError) {
 	if string(head.ID) == "null" {
 		head.ID = nil
 		if head.Method != "" && !strings.HasPrefix(head.Method, "notifications/") {
-			return m, Refuse(nil, mcp.INVALID_REQUEST, "invalid request: the id is null") // its client waits for an answer
+			return m, Refuse(nil, mcp.INVALID_REQUEST, "invalid request: the id is null") // the client waits for an answer
 		}
 	}
 	switch {
 	case head.Method != "" && head.ID == nil:
-		// A notification never gets an answer, not even an error: Codex
-		// closes the connection when one does.
+		// A notification never gets an answer, not even an error: Codex closes the connection when it gets one.
 		if head.JSONRPC != mcp.JSONRPC_VERSION {
 			return m, nil
 		}
 	case head.Result != nil || head.Error != nil:
-		return m, nil // c2c sends no requests, so this cannot answer one
+		return m, nil // a response: of the transports only HTTP sends requests, and it reads the responses itself
 	case head.ID != nil && !isID(head.ID):
 		return m, Refuse(nil, mcp.INVALID_REQUEST, "invalid request: the id is neither a string nor a number")
 	case head.Method == "":
@@ -100,7 +98,7 @@ func isID(b json.RawMessage) bool {
 	return b[0] == '"' || b[0] == '-' || '0' <= b[0] && b[0] <= '9'
 }
 
-// Cancelled returns the id of the request that a notifications/cancelled names.
+// Cancelled returns the id of the request that a notifications/cancelled cancels; "" for any other message.
 func (m Message) Cancelled() string {
 	var n struct {
 		Params struct {
@@ -125,20 +123,20 @@ func TooLong(limit int) *mcp.JSONRPCError {
 	return Refuse(nil, mcp.INVALID_REQUEST, fmt.Sprintf("line longer than %d bytes: skipped", limit))
 }
 
-// Version is the protocol version that a message names in its _meta.
+// Version returns the protocol version that a message names in its _meta; "" if it names none.
 func (m Message) Version() (version string) {
 	m.meta(mcp.MetaKeyProtocolVersion, &version)
 	return version
 }
 
-// ClientName is what the client calls itself in the _meta of a message.
+// ClientName returns the name that the client gives itself in the _meta of a message; "" if there is none.
 func (m Message) ClientName() string {
 	var info struct{ Name string }
 	m.meta(mcp.MetaKeyClientInfo, &info)
 	return info.Name
 }
 
-// meta reads a member of _meta, if it is there and has the form of value.
+// meta reads a member of _meta into value. If there is none, or it has another form, value stays as it is.
 func (m Message) meta(key string, value any) {
 	var head struct {
 		Params struct {
@@ -150,7 +148,7 @@ func (m Message) meta(key string, value any) {
 	}
 }
 
-// IsStateless reports whether a revision of MCP is one of those without sessions.
+// IsStateless reports whether a revision of MCP has no sessions.
 func IsStateless(version string) bool {
 	return mcp.IsModernProtocol(version) && mcp.IsValidProtocolVersion(version)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// Reasons why an answer was not written.
+// Why an answer was not written, or a request ended.
 var (
 	ErrStalled   = errors.New("client does not read its answers") // within the limit
 	ErrStopping  = errors.New("server is stopping")
@@ -22,26 +22,27 @@ var (
 // writing, so lines never mix, and a handler's notifications go out before its
 // answer.
 //
-// No one can take back a blocked write: Write stops waiting, but Run completes
-// the line when the client reads again. So an answer that Write has reported as
-// not written may still reach the client late, and c2c hands over the mail in it
+// A blocked write cannot be taken back: Write stops waiting, but Run completes
+// the line when the client reads again. So the client may still get an answer
+// late that Write has reported as not written. c2c then hands over the mail in it
+// a second time, with the same id.
 // a second time, with the same id.
 type Output struct {
 	w             io.Writer
 	limit         time.Duration
-	notifications <-chan mcp.JSONRPCNotification // if it is full, mcp-go drops a notification with an error and does not wait
-	Lines         chan line                      // unbuffered: a writer can withdraw a line that Run has not taken
+	notifications <-chan mcp.JSONRPCNotification // if it is full, mcp-go does not wait: it drops the notification and returns an error
+	Lines         chan line                      // unbuffered, so that a writer can withdraw a line that Run has not taken
 	Abort         chan struct{}                  // closed: writers stop waiting at once
 	Done          chan struct{}                  // closed when Run has returned
 	Broken        chan struct{}                  // closed at the pipe's first error
 	failed        error                          // that error
 
-	busy atomic.Pointer[time.Time] // when the write under way began; nil when idle
+	busy atomic.Pointer[time.Time] // when the current write began; nil when idle
 }
 
 type line struct {
 	bytes []byte
-	done  chan error // buffered: Run never waits for a writer that gave up
+	done  chan error // buffered, so that Run never waits for a writer that gave up
 }
 
 func NewOutput(w io.Writer, limit time.Duration, notifications <-chan mcp.JSONRPCNotification) *Output {
@@ -64,7 +65,7 @@ func (o *Output) Run() {
 		case n := <-o.notifications:
 			o.notify(n)
 		case l, ok := <-o.Lines:
-			for len(o.notifications) > 0 { // no other goroutine takes them
+			for len(o.notifications) > 0 { // no other goroutine takes notifications
 				o.notify(<-o.notifications)
 			}
 			if !ok {
@@ -77,7 +78,7 @@ func (o *Output) Run() {
 	}
 }
 
-// notify writes a notification. The next answer reports its error.
+// notify writes a notification. If that fails, the next answer reports the error.
 func (o *Output) notify(n mcp.JSONRPCNotification) {
 	if b, err := json.Marshal(n); err == nil {
 		_ = o.put(append(b, '\n'))
@@ -96,7 +97,7 @@ func (o *Output) put(b []byte) error {
 	return err
 }
 
-// Failure is the first error of the pipe, nil until Broken is closed.
+// Failure returns the first error of the pipe; nil until Broken is closed.
 func (o *Output) Failure() error {
 	select {
 	case <-o.Broken:
@@ -106,9 +107,9 @@ func (o *Output) Failure() error {
 	}
 }
 
-// Write returns when b has been written whole, or with an error when that takes longer than the limit. The limit includes the time
-// that the current write has already taken, so all requests of a client that has stopped reading wait one limit together, not one
-// each. Each still waits a hundredth of it: the client may just have begun to read again.
+// Write returns nil when b has been written whole, and an error if that takes longer than the limit. The limit includes the
+// time that the current write has already taken: if a client stops reading, all its requests together wait for one limit, not
+// one each. Each still waits a hundredth of it, because the client may just have begun to read again.
 func (o *Output) Write(b []byte) error {
 	wait := o.limit
 	if began := o.busy.Load(); began != nil {

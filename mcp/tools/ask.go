@@ -22,7 +22,8 @@ const (
 	ToolAsk = "ask"
 	// askWait is how long ask waits by default: clients made with the MCP SDK end a call after 60 s.
 	askWait, askMost = 50, 600 // seconds
-	// progressEvery is how often c2c notifies a client that a call goes on. Some clients restart the call's timeout then.
+	// progressEvery is how often c2c notifies a client that a call goes on. Some clients then restart the timeout of the
+	// call.
 	progressEvery = 5 * time.Second // Config.Progress by default
 )
 
@@ -55,7 +56,7 @@ func (c *toolCall) ask(ctx context.Context) (any, error) {
 	return res, err
 }
 
-// askedAndWaited gives the result of ask. It does not wait if the asked session is gone.
+// askedAndWaited returns the result of ask. If the asked session is absent, it does not wait.
 func (c *toolCall) askedAndWaited(ctx context.Context, sid string, q *broker.Question, wait time.Duration) (any, error) {
 	if q.Recipient == sessions.Absent {
 		return c.noAnswer(ctx, q, q.To+" is absent, and the question waits for it"), nil
@@ -70,7 +71,7 @@ func (c *toolCall) askedAndWaited(ctx context.Context, sid string, q *broker.Que
 	return c.noAnswer(ctx, q, err.Error()), nil
 }
 
-// await returns the answer, or none when the time is over.
+// await returns the answer, or nil when the time is over.
 func (c *toolCall) await(ctx context.Context, q *broker.Question, limit time.Duration) (a *broker.Answer, err error) {
 	file, err := q.Changed()
 	if err != nil {
@@ -94,11 +95,12 @@ func (c *toolCall) await(ctx context.Context, q *broker.Question, limit time.Dur
 	return a, err
 }
 
-// maxToken bounds a client's progress token, in bytes of JSON. Each notification carries the token, and over HTTP a stream keeps
-// the newest notifications.
+// maxToken bounds a client's progress token, in bytes of JSON. Each notification carries the token, and over HTTP a stream
+// keeps the newest notifications in memory.
 const maxToken = 256
 
-// tellProgress sends the client progress notifications until stop is called, if the client has asked for them.
+// tellProgress sends the client progress notifications until stop is called. It sends none unless the client has asked for
+// them.
 func (c *toolCall) tellProgress(ctx context.Context, q *broker.Question) (stop func()) {
 	srv := server.ServerFromContext(ctx)
 	if srv == nil || c.req.Params.Meta == nil || c.req.Params.Meta.ProgressToken == nil {
@@ -129,8 +131,8 @@ func (c *toolCall) tellProgress(ctx context.Context, q *broker.Question) (stop f
 	return func() { cancel(); <-done }
 }
 
-// handAnswer returns the answer as the result. The answer counts as read once the result is written. An answer that is too long
-// for a result stays in the mailbox: poll_inbox gives it in parts.
+// handAnswer returns the answer as the tool's result. The answer counts as read once the result is written. An answer that is
+// too long for a result stays in the mailbox, and poll_inbox hands it over in parts.
 func (c *toolCall) handAnswer(ctx context.Context, sid string, q *broker.Question, a *broker.Answer) (any, error) {
 	text, err := ToJSON(a.Message)
 	if err == nil && len(text) > c.room() {
@@ -159,12 +161,12 @@ type outcome struct {
 	Answered bool   `json:"answered"`
 	ID       string `json:"message_id"` // of the question
 	To       string `json:"to_alias"`
-	State    string `json:"state,omitempty"` // of the question
+	State    string `json:"state,omitempty"` // of the question; empty if it cannot be found out
 	Note     string `json:"note"`
 }
 
-// noAnswer makes a result that is no error, whatever the reason: the question was sent, and a model that sees an error would
-// send it again.
+// noAnswer returns a result that is never an error, whatever the reason: the question was sent, and a model that sees an
+// error would send it again.
 func (c *toolCall) noAnswer(ctx context.Context, q *broker.Question, why string) outcome {
 	var st explain.MessageStatus
 	c.limited(ctx, func(ctx context.Context) (err error) { // on an error the result has no state

@@ -22,15 +22,15 @@ type toolCall struct {
 	req    mcp.CallToolRequest
 	caller callers.Caller
 
-	handsMail bool // its answer has mail in it, which c2c acknowledges once the answer is written
+	handsMail bool // the answer contains mail, which c2c acknowledges once the answer is written
 }
 
-// attach gives the caller's session, and registers it if necessary.
+// attach returns the caller's session. It registers the session if necessary.
 func (c *toolCall) attach(ctx context.Context) (sessions.Session, error) {
 	return c.find(ctx, c.b.Attach)
 }
 
-// find gives the caller's session; the argument find finds or makes it.
+// find returns the caller's session. The function find finds or makes it.
 func (c *toolCall) find(ctx context.Context, find func(context.Context, callers.Caller) (sessions.Session, error)) (sessions.Session, error) {
 	if c.Others != nil && c.caller.Last == "" {
 		defer c.Others.One()()
@@ -43,11 +43,11 @@ func (c *toolCall) find(ctx context.Context, find func(context.Context, callers.
 	c.Remember(c.b, s)
 	if c.Others != nil {
 		if err := c.Others.Bound(s.ID, c.caller.ClientID != ""); err != nil {
-			return s, fmt.Errorf("keep whose session this connection is: %w", err)
+			return s, fmt.Errorf("record the session of this connection: %w", err)
 		}
 	}
 	c.caller.Last = s.ID
-	if err := turns.SawAnswer(c.b.Registry, s.ID, time.Now().Add(-turns.AnswerTick)); err != nil { // its model has called c2c
+	if err := turns.SawAnswer(c.b.Registry, s.ID, time.Now().Add(-turns.AnswerTick)); err != nil { // a call shows that the model has answered
 		c.Cfg.Log.Warn("an answer of a session's model is not recorded", "session", s.ID, "err", err)
 	}
 	return s, c.own(s)
@@ -60,18 +60,18 @@ func (c *toolCall) mailbox(ctx context.Context) (s sessions.Session, box *inbox.
 	return s, box, err
 }
 
-// own returns an error if the call's session_id is not the caller's: a model wrote it, so it proves nothing.
+// own returns an error if the argument session_id is not the caller's id. A model wrote the argument, so it proves nothing.
 func (c *toolCall) own(s sessions.Session) error {
 	if sid := c.req.GetString("session_id", ""); sid != "" && sid != s.ID {
-		return fmt.Errorf("session_id %q is not yours; leave it out, yours is %q", sid, s.ID)
+		return fmt.Errorf("session_id %q is not yours, which is %q: leave the argument out", sid, s.ID)
 	}
 	return nil
 }
 
-// lockWait is the default of Config.LockWait. Only ask also waits for something else.
+// lockWait is the default of Config.LockWait. All tools but ask wait only for locks.
 const lockWait = 10 * time.Second
 
-// limited calls do with a context that ends when a call may wait for a lock no longer.
+// limited calls do with a context that ends after the longest time that a call may wait for a lock.
 func (c *toolCall) limited(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.Cfg.LockWait, lockWait))
 	defer cancel()

@@ -14,14 +14,14 @@ import (
 	"c2c/wake/watch"
 )
 
-// The contract of Claude Code's channels (Channels reference, "Notification format").
+// The names in the contract of Claude Code's channels (Channels reference, "Notification format").
 const (
 	channelCapability   = client.ChannelCapability
 	ChannelNotification = "notifications/" + client.ChannelCapability
 )
 
-// Channel wakes an idle Claude Code session with channel notifications. The client accepts them if its person has started it with
-// the channel. Otherwise it drops them silently; it never says which.
+// Channel wakes an idle Claude Code session with channel notifications. The client accepts them only if its person has
+// started it with the channel. Otherwise it drops them silently, and c2c cannot find out.
 type Channel struct {
 	Server *server.MCPServer
 	Box    *inbox.Mailbox
@@ -33,7 +33,7 @@ func (c *Channel) Ring(ctx context.Context, n wake.Notice) error {
 	return c.push(ctx, n.Text(wake.Poll), map[string]any{"from": n.Senders()})
 }
 
-// Carry sends the messages, each in its envelope. The UserPromptSubmit hook sees them there, and that is their receipt.
+// Carry sends the messages, each in its envelope. The client's UserPromptSubmit hook then sees them, which is their receipt.
 func (c *Channel) Carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	return watch.Receipt{Box: c.Box, Busy: c.Busy}.Carry(ctx, msgs, func(msgs []mail.Message) (ids []string, err error) {
 		for _, m := range msgs {
@@ -46,7 +46,8 @@ func (c *Channel) Carry(ctx context.Context, msgs []mail.Message) (had []string,
 	}, c)
 }
 
-// Meta is what the client writes into the tag around a message. Text that is no alias could close that tag.
+// Meta returns the attributes that the client writes into the tag around a message. It leaves out names that are no aliases,
+// because such a text could close the tag.
 func Meta(m mail.Message) map[string]any {
 	meta := map[string]any{"ts": m.Time().UTC().Format("15:04")}
 	for key, name := range map[string]string{"from": m.From, "to": m.To, "from_alias": m.From, "to_alias": m.To} {
@@ -60,7 +61,7 @@ func Meta(m mail.Message) map[string]any {
 	return meta
 }
 
-// push queues the notification for the client and returns nil.
+// push queues the notification for the client and returns nil. It returns an error if the client does not read or is gone.
 func (c *Channel) push(ctx context.Context, content string, meta map[string]any) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%w: %w", wake.ErrUncaptured, err)
@@ -68,11 +69,11 @@ func (c *Channel) push(ctx context.Context, content string, meta map[string]any)
 	err := c.Server.SendNotificationToSpecificClient(StdioID, ChannelNotification, map[string]any{"content": content, "meta": meta})
 	switch {
 	case errors.Is(err, server.ErrNotificationChannelBlocked):
-		return fmt.Errorf("%w: it does not read what is pushed", wake.ErrUncaptured)
+		return fmt.Errorf("%w: the client does not read notifications", wake.ErrUncaptured)
 	case err != nil: // no client has initialized, or it has ended
 		return fmt.Errorf("%w: %v", wake.ErrUnreachable, err)
 	}
 	return nil
 }
 
-const StdioID = "stdio" // a server process has one client
+const StdioID = "stdio" // the id of the only client of a server process

@@ -13,7 +13,7 @@ import (
 	"c2c/wake"
 )
 
-// diagnostics says how c2c can reach a session, and how it did so last.
+// diagnostics reports how c2c can reach a session, and how it last did.
 type diagnostics struct {
 	Connection
 	Alias      string             `json:"alias,omitempty"`
@@ -30,9 +30,9 @@ const (
 	HTTPWhy  = "the client sends its calls to the HTTP daemon (c2c serve), as its configuration says"
 )
 
-// fallback says how a client over HTTP can do without the daemon: c2c install sets it up, if it knows the client.
+// fallback explains how a client over HTTP can do without the daemon. c2c install sets this up for a client that it knows.
 func fallback(name string) string {
-	install := "c2c install --print mcp prints what stands there instead"
+	install := "c2c install --print mcp prints the entry that replaces it"
 	if profile, known := client.Find(name); known {
 		install = "c2c install " + profile.Name + " sets it up over stdio"
 	}
@@ -67,7 +67,7 @@ func (c *toolCall) runtimeDiagnostics(ctx context.Context) (any, error) {
 	}
 	s, err := callers.Resolve(ctx, c.b.Registry, c.caller)
 	if errors.Is(err, sessions.ErrNoSession) {
-		d.SurfaceWhy = "it has no mailbox yet: call register"
+		d.SurfaceWhy = "this session has no mailbox yet: call register"
 		return d, nil
 	}
 	if err != nil {

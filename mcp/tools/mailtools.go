@@ -39,7 +39,7 @@ func (c *toolCall) message() mail.Message {
 
 var (
 	errNoReceiver = errors.New("to_alias is missing; call list to see who is there")
-	errCannotTell = errors.New("this transport cannot tell when an answer was written; use c2c poll-inbox")
+	errCannotTell = errors.New("this transport does not report when an answer was written, so it cannot hand over mail: run c2c poll-inbox")
 )
 
 func (c *toolCall) send(ctx context.Context) (any, error) {
@@ -72,13 +72,13 @@ func (c *toolCall) send(ctx context.Context) (any, error) {
 // maxFiles is how many files a reply may name.
 const maxFiles = 10
 
-// answer makes the message of a reply. The Channels reference names the argument text.
+// answer makes the message of a reply. The text may also be in the argument text, which the Channels reference names.
 func (c *toolCall) answer() (mail.Message, error) {
 	m := c.message()
 	m.ID = "" // message_id is the id of the other message
 	text := c.req.GetString("text", "")
 	if m.Content != "" && text != "" && m.Content != text {
-		return m, errors.New("reply: content and text are two names for one thing; give one of them")
+		return m, errors.New("reply: content and text have the same meaning, and their values differ: give only one")
 	}
 	if m.Content = cmp.Or(m.Content, text); m.Content == "" {
 		return m, errors.New("reply: it needs content")
@@ -121,7 +121,7 @@ func (c *toolCall) reply(ctx context.Context) (answer any, err error) {
 	return c.b.ReplyExternal(ctx, s, answered, m, o)
 }
 
-// answered finds the message that a reply answers.
+// answered returns the message that a reply answers.
 func (c *toolCall) answered(ctx context.Context, s sessions.Session) (mail.Message, error) {
 	id, chat := c.req.GetString("message_id", ""), c.req.GetString("chat_id", "")
 	switch {
@@ -132,7 +132,7 @@ func (c *toolCall) answered(ctx context.Context, s sessions.Session) (mail.Messa
 	}
 	m, err := c.b.Received(ctx, s, id)
 	if o, ok := m.Origin(); err == nil && chat != "" && (!ok || o.ChatID != chat) {
-		return mail.Message{}, fmt.Errorf("reply: message %s has another chat_id than %q; give one of the two", mail.ShortID(m.ID), chat)
+		return mail.Message{}, fmt.Errorf("reply: message %s has another chat_id than %q: give only one of message_id and chat_id", mail.ShortID(m.ID), chat)
 	}
 	return m, err
 }
@@ -154,11 +154,11 @@ func (c *toolCall) sendAll(ctx context.Context) (any, error) {
 	return map[string]any{"sent_to": to, "message_ids": ids, "skipped": append([]broker.Skipped{}, not...)}, nil
 }
 
-// progress counts the parts of a long message that a session has had. It is in memory only: after a restart the
-// message begins again.
+// progress counts the parts of a long message that a session has got. It is in memory only: after a restart the session gets
+// the message from its beginning.
 type progress struct {
 	message mail.Message
-	had     int // parts that were written to the client
+	had     int // number of parts that were written to the client
 }
 
 func (c *toolCall) progressOf(sid string) progress {
@@ -171,9 +171,9 @@ func (p progress) isWith(m mail.Message) bool {
 	return p.had > 0 && p.message.ID == m.ID && p.message.From == m.From && p.message.Content == m.Content
 }
 
-// pollInbox hands over the messages that fit, and acknowledges them once the answer is written. A long message
-// comes in parts, one at each call. Between the calls it waits like any other message: it cannot get lost, and
-// other readers can take it. It counts as read when the last part is written.
+// pollInbox hands over the messages that fit, and acknowledges them once the answer is written. A long message comes in
+// parts, one at each call. Between the calls the message waits like any other: it cannot get lost, and other readers can take
+// it. It counts as read when the last part is written.
 func (c *toolCall) pollInbox(ctx context.Context) (any, error) {
 	s, box, err := c.mailbox(ctx)
 	if err != nil {
@@ -194,13 +194,13 @@ func (c *toolCall) pollInbox(ctx context.Context) (any, error) {
 	return p.result(piece.sentence(len(l.Messages)-p.count, l.More)), nil
 }
 
-// ackOnWritten acknowledges the first n messages of a lease once the answer is written, and releases the others. It releases all
-// if the client has not got the answer, or has got a part that is not the last one.
+// ackOnWritten acknowledges the first n messages of a lease once the answer is written, and releases the others. If the
+// client has not got the answer, or has got a part that is not the last one, it releases all.
 func (c *toolCall) ackOnWritten(ctx context.Context, sid, by string, l *inbox.Lease, n int, piece part) error {
 	written := func(err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), ackTime)
 		defer cancel()
-		var failed error // if set, c2c hands the mail over again
+		var failed error // if set, c2c will hand the mail over again
 		switch {
 		case err != nil:
 			failed = l.Release() // the mail waits again
@@ -226,12 +226,12 @@ func (c *toolCall) ackOnWritten(ctx context.Context, sid, by string, l *inbox.Le
 	return nil
 }
 
-// logFailure records why waiting mail was not handed over, or will be handed over again.
+// logFailure writes to broker.log why waiting mail was not handed over, or will be handed over again.
 func (c *toolCall) logFailure(ctx context.Context, sid, by string, err error) {
 	c.b.Events.Write(ctx, by, "session_id", sid, "error", err.Error())
 }
 
-// fillMail adds whole messages in order while they fit. If the first does not fit, it adds the next part of that.
+// fillMail adds messages in order, whole, as many as fit. If not even the first fits, it adds the next part of that message.
 func (c *toolCall) fillMail(p *page, sid string, msgs []mail.Message) (piece part, err error) {
 	for _, m := range msgs {
 		m.GuardHops, m.GuardChain = 0, "" // a model has no use for them
@@ -252,8 +252,7 @@ func (c *toolCall) fillMail(p *page, sid string, msgs []mail.Message) (piece par
 	return all[next], err
 }
 
-// sentence says which part of a long message p is, and how many messages wait: n, or with more at
-// least n.
+// sentence says which part of a long message p is, and how many messages wait: n, or at least n if more is set.
 func (p part) sentence(n int, more bool) (s string) {
 	if p.Of > 1 {
 		s = fmt.Sprintf("This is part %d of %d of one long message. ", p.N, p.Of)
@@ -276,8 +275,8 @@ func (c *toolCall) peekInbox(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return listing(c, msgs, 0, "messages were left out: call poll_inbox, and they come in turn.",
-		func(m mail.Message) mail.Message { return m }, "What is marked as part 1 is cut: poll_inbox hands over the whole message.")
+	return listing(c, msgs, 0, "messages were left out: call poll_inbox, which hands over all in turn.",
+		func(m mail.Message) mail.Message { return m }, "A message that is marked as part 1 is cut: poll_inbox hands over the whole message.")
 }
 
 func (c *toolCall) history(ctx context.Context) (any, error) {
@@ -290,28 +289,28 @@ func (c *toolCall) history(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	return listing(c, found, 0, "messages were left out: the command c2c history shows all.",
-		func(h archive.Record) mail.Message { return h.Message }, "What is marked as part 1 is cut: the command c2c history shows it whole.")
+		func(h archive.Record) mail.Message { return h.Message }, "A message that is marked as part 1 is cut: the command c2c history shows the whole message.")
 }
 
-// thread shows as much of the end of a conversation as fits into an answer.
+// thread shows the newest messages of a conversation, as many as fit into an answer.
 func (c *toolCall) thread(ctx context.Context) (any, error) {
 	all, more, err := c.b.Thread(ctx, c.req.GetString("message_id", ""))
 	if len(all) == 0 {
 		return nil, err
 	}
 	if err != nil {
-		c.Warn("a part of c2c's mail cannot be looked into: " + err.Error())
+		c.Warn("a part of c2c's mail cannot be read: " + err.Error())
 	}
 	first := c.lastThatFit(len(all), func(i int) int {
 		one, _ := ToJSON(all[i])
-		return min(len(one), c.room()/2) // listing cuts a longer one
+		return min(len(one), c.room()/2) // listing cuts a longer message
 	})
 	left := "older messages were left out: the command c2c thread shows all."
 	if more {
 		left = "or more messages were left out: the conversation is very long."
 	}
 	return listing(c, all[first:], first, left, func(m broker.Mail) mail.Message { return m.Message },
-		"What is marked as part 1 is cut: the command c2c thread shows it whole.")
+		"A message that is marked as part 1 is cut: the command c2c thread shows the whole message.")
 }
 
 func (c *toolCall) messageStatus(ctx context.Context) (any, error) {

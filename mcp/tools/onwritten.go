@@ -14,32 +14,32 @@ import (
 	"c2c/process/survive"
 )
 
-// YieldTurn lets the transport take the next tool call while the call of ctx waits for another session. From then on, this call
-// ends when the client hangs up.
+// YieldTurn lets the transport start the next tool call while the call of ctx waits for another session. From then on, the
+// call of ctx ends when the client hangs up.
 func YieldTurn(ctx context.Context) {
 	if yield, ok := ctx.Value(turnKey{}).(func()); ok {
 		yield()
 	}
 }
 
-type turnKey struct{} // the key in the context
+type turnKey struct{} // the key of the function yield in the context
 
-// WithTurn is ctx for a tool call that has the turn; YieldTurn calls yield.
+// WithTurn returns ctx for a tool call that has the turn. YieldTurn will call yield.
 func WithTurn(ctx context.Context, yield func()) context.Context {
 	return context.WithValue(ctx, turnKey{}, yield)
 }
 
-// OnWritten makes the transport call done once: with nil after it has written the
-// whole answer to the request of ctx, otherwise with the reason why not. The client
-// has stalled, hung up or cancelled the request, the server shuts down, or the
-// answer reports an error. "Written" means handed to the operating system: nothing
-// more is known about a pipe.
+// OnWritten makes the transport call done once. done gets nil after the whole answer
+// to the request of ctx was written, otherwise the reason why not: the client has
+// stalled, hung up or cancelled the request, the server shuts down, or the answer
+// reports an error. "Written" means handed to the operating system; about a pipe
+// c2c cannot find out more.
 //
-// done runs after the request's context has ended. The transport waits for done
-// before it ends, and before it takes the next tool call unless this one has
-// yielded its turn. So done must be quick. A handler calls OnWritten at most once,
-// and from its own goroutine. OnWritten reports false, and done is never called, if
-// the transport of ctx does not support it.
+// done runs after the request's context has ended, and must be quick: the transport
+// waits for done before it ends, and before it starts the next tool call, unless
+// this call has yielded its turn. A handler calls OnWritten at most once, and from
+// its own goroutine. If the transport of ctx does not support it, OnWritten returns
+// false and done is never called.
 func OnWritten(ctx context.Context, done func(error)) bool {
 	s, ok := ctx.Value(WrittenKey{}).(*Written)
 	if ok {
@@ -48,30 +48,29 @@ func OnWritten(ctx context.Context, done func(error)) bool {
 	return ok
 }
 
-type WrittenKey struct{} // the key in the context, of a *Written
+type WrittenKey struct{} // the key of a *Written in the context
 
-// Written tells the handler of a request whether its answer was written.
+// Written carries to the handler of a request the report whether its answer was written.
 type Written struct {
 	Done   func(error) // the argument of OnWritten; nil: the handler has not called it
-	Failed error       // the answer reports this error; set only for a transport that does not see that itself
+	Failed error       // the error that the answer reports; set only for a transport that does not see it otherwise
 }
 
-// WithWritten is ctx for a request whose transport calls Report.
+// WithWritten returns ctx for a request whose transport calls Report.
 func WithWritten(ctx context.Context) (context.Context, *Written) {
 	s := new(Written)
 	return context.WithValue(ctx, WrittenKey{}, s), s
 }
 
-// Report passes to Done whether the answer was written. A transport calls it once.
+// Report calls Done with err, which is nil if the answer was written. A transport calls Report once.
 func (s *Written) Report(err error) {
 	if s.Done != nil {
 		s.Done(err)
 	}
 }
 
-// Handle returns the answer, nil if the message gets none, and an error if the
-// request failed or was cancelled. A cancelled request gets no answer, as MCP says.
-// After a panic the answer omits its text, which may contain mail.
+// Handle returns the answer, nil if the message gets none, and an error if the request failed or was cancelled. MCP forbids
+// an answer to a cancelled request. After a panic the answer omits the panic's text, which may contain mail.
 func Handle(ctx context.Context, log *slog.Logger, srv *server.MCPServer, m rpc.Message, refusal *mcp.JSONRPCError) (resp mcp.JSONRPCMessage, err error) {
 	if refusal != nil {
 		return refusal, nil
@@ -91,8 +90,8 @@ func Handle(ctx context.Context, log *slog.Logger, srv *server.MCPServer, m rpc.
 	return resp, answerError(resp)
 }
 
-// withID puts the request's id, byte for byte, into its answer: mcp-go parses a number as a float, and would change one above
-// 2^53.
+// withID puts the request's id, byte for byte, into the answer: mcp-go parses a number as a float, and would change an id
+// above 2^53.
 func withID(resp mcp.JSONRPCMessage, id json.RawMessage) mcp.JSONRPCMessage {
 	if id == nil {
 		return resp

@@ -16,20 +16,20 @@ import (
 )
 
 const (
-	carefulAnswer = 8000 // bytes of an answer to a client that we have not measured
-	leastAnswer   = 2000 // the least size of an answer: a smaller one would show nothing
+	carefulAnswer = 8000 // bytes of an answer for a client whose limit we have not measured
+	leastAnswer   = 2000 // the least size of an answer, in bytes: a smaller one would show nothing
 	reserve       = 500  // bytes of the answer for the sentences after the messages
 	usualLimit    = 50   // messages or lines in a listing by default
-	maxName       = 128  // bytes of JSON of any field but the content, in a message that is cut
-	shortName     = 16   // the same if there is little room
+	maxName       = 128  // in a message that is cut: the most bytes of JSON of any field but the content
+	shortName     = 16   // the same limit if there is little room
 )
 
-// room is how many bytes of an answer the client surely shows to its model.
+// room returns how many bytes of an answer the client surely shows to its model.
 func (c *toolCall) room() int {
 	p, _ := client.Find(c.caller.Client)
 	room := cmp.Or(p.Answer, carefulAnswer)
 	if c.Client.Getenv != nil {
-		// The client estimates one token for four characters, and counts exactly from half of its limit on.
+		// The client estimates one token for four characters. Above half of its limit it counts exactly.
 		if tokens, err := strconv.Atoi(c.Client.Getenv(p.AnswerTokens)); err == nil && tokens > 0 {
 			room = min(room, 2*tokens)
 		}
@@ -37,7 +37,7 @@ func (c *toolCall) room() int {
 	return max(room, leastAnswer) - reserve
 }
 
-// limit is how many entries a call asks for.
+// limit returns how many entries a call asks for.
 func (c *toolCall) limit() int {
 	if n := c.req.GetInt("limit", usualLimit); n > 0 {
 		return n
@@ -51,15 +51,15 @@ type part struct {
 	N, Of int
 }
 
-// MarshalJSON writes the message with the number of the piece.
+// MarshalJSON adds the number of the piece, and the number of all pieces, to the message's JSON.
 func (p part) MarshalJSON() ([]byte, error) {
 	b, err := p.Message.MarshalJSON()
 	return fmt.Appendf(b[:max(0, len(b)-1)], `,"part":%d,"parts":%d}`, p.N, p.Of), err
 }
 
-// Parts cuts a message into pieces of at most room bytes each. It drops fields that c2c does not know, and cuts
-// fields that are too long (only a file written by hand has such a field). If room is small, it cuts fields until a
-// quarter of room is left for the content.
+// Parts cuts a message into pieces of at most room bytes each. It drops fields that c2c does not know. It shortens fields
+// that are too long, which only a file written by hand can have. If room is small, it shortens fields until a quarter of room
+// is left for the content.
 func Parts(m mail.Message, room int) []part {
 	m.Extra, m.GuardHops, m.GuardChain = nil, 0, ""
 	content := m.Content
@@ -94,7 +94,7 @@ func Parts(m mail.Message, room int) []part {
 	return all
 }
 
-// inJSON is how many bytes a character of size bytes takes in JSON at most.
+// inJSON returns the most bytes that a character of size bytes takes in JSON.
 func inJSON(r rune, size int) int {
 	switch {
 	case r == '"' || r == '\\' || r == '\n' || r == '\t':
@@ -109,10 +109,10 @@ func inJSON(r rune, size int) int {
 type page struct {
 	text  strings.Builder
 	room  int
-	count int // messages in it
+	count int // number of messages in it
 }
 
-// add appends a message's JSON to the array. It reports false if that does not fit.
+// add appends a message's JSON to the array. It returns false if that does not fit.
 func (p *page) add(one string) bool {
 	if p.text.Len()+len(one)+len("[]") > p.room {
 		return false
@@ -122,7 +122,7 @@ func (p *page) add(one string) bool {
 	return true
 }
 
-// result is the answer: the array, and sentences after it.
+// result returns the answer: the array, and the sentences after it.
 func (p *page) result(sentences ...string) *mcp.CallToolResult {
 	if p.count == 0 {
 		p.text.WriteString("[")
@@ -136,7 +136,7 @@ func (p *page) result(sentences ...string) *mcp.CallToolResult {
 	return res
 }
 
-// lastThatFit gives the first of n entries from which on all fit into one answer. bytes gives the size of an entry.
+// lastThatFit returns the index from which on all of n entries fit into one answer. bytes returns the size of an entry.
 func (c *toolCall) lastThatFit(n int, bytes func(i int) int) (first int) {
 	room := c.room() - len("[]")
 	for first = n; first > 0; first-- {
@@ -147,9 +147,9 @@ func (c *toolCall) lastThatFit(n int, bytes func(i int) int) (first int) {
 	return first
 }
 
-// listing answers with the first entries of all that fit. The sentence left describes the rest; before counts entries
-// that the caller has left out. If message is set, listing shows only the first part of the message of an entry longer
-// than half the answer, and adds the sentence cut.
+// listing answers with as many entries from the start of all as fit. The sentence left describes the rest; before is the
+// number of entries that the caller has left out. If message is set and an entry is longer than half the answer, listing
+// shows only the first part of its message, and adds the sentence cut.
 func listing[T any](c *toolCall, all []T, before int, left string, message func(T) mail.Message, cut string) (*mcp.CallToolResult, error) {
 	p, isCut, rest := page{room: c.room()}, "", ""
 	for _, v := range all {

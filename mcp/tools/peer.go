@@ -19,11 +19,11 @@ import (
 
 // Client is an AI program as its transport knows it.
 type Client struct {
-	Configured string // the AI program that c2c's configuration names; a name that the client gives itself comes first if c2c knows it
-	Process    int    // of the client
-	Remote     bool   // this process was not started by the client, see callers.Caller
+	Configured string // the AI program that c2c's configuration names; see Config.Client
+	Process    int    // the client's process id; 0: not known
+	Remote     bool   // the client has not started this process, see callers.Caller
 	Getenv     func(string) string
-	// Open opens the broker, see Config.
+	// Open opens the broker, see Config.Open.
 	Open func(log inbox.Log) (*broker.Broker, error)
 }
 
@@ -32,16 +32,16 @@ type Connection struct {
 	Transport string `json:"transport"` // broker.TransportHTTP or TransportStdio
 	Why       string `json:"transport_why"`
 	Protocol  string `json:"protocol,omitempty"`
-	Session   string `json:"mcp_session,omitempty"` // its first characters: with the whole id another program could act as the client
+	Session   string `json:"mcp_session,omitempty"` // only its first characters: with the whole id another program could act as the client
 	Root      string `json:"root"`
 	RootBy    string `json:"root_chosen_by,omitempty"`
 	URL       string `json:"daemon_url,omitempty"`
 	Version   string `json:"version"`
 	PID       int    `json:"pid"`
 	Fallback  string `json:"fallback,omitempty"`         // over HTTP: how the client can have the tools without the daemon
-	Relay     string `json:"permission_relay,omitempty"` // for a client with a channel: whether it reports its dialogs
+	Relay     string `json:"permission_relay,omitempty"` // for a client with a channel: whether c2c has asked it to report its dialogs
 
-	NoBell string `json:"-"` // why mail cannot ring on it; "": it can, or another part of c2c rings
+	NoBell string `json:"-"` // why mail cannot ring on the connection; "": it can, or another part of c2c rings
 }
 
 // Peer is one client as the tools see it, with the state that they keep between two calls.
@@ -54,36 +54,37 @@ type Peer struct {
 
 	mu            sync.Mutex
 	broker        *broker.Broker   // nil before the first call
-	left          []*broker.Broker // of roots that were replaced since: a transport may still be writing an answer that needs one
+	left          []*broker.Broker // brokers of roots that were replaced since: a transport may still be writing an answer that needs one
 	Last          string           // the session of the last call
-	SharesProcess bool             // another connection of the client's process has the mailbox of the process
-	protocol      string           // the agreed one, if the transport does not keep it
+	SharesProcess bool             // another connection of the same process has the mailbox of that process
+	protocol      string           // the agreed protocol, if the transport does not keep it
 	unlock        func() error     // releases the server lock of session Last; the lock shows that the session is alive
 
 	progress sync.Map // session id to progress
 
-	warnMu   sync.Mutex // not mu: opening the broker warns
-	warnings []string   // that no answer has contained yet
+	warnMu   sync.Mutex // not mu, because opening the broker may call Warn with mu held
+	warnings []string   // warnings that no answer has contained yet
 }
 
-// otherClients is what a transport with many clients knows about the other clients.
+// otherClients answers questions about the other clients of a transport.
 type otherClients interface {
 	// Taken reports whether another connection now has the session.
 	Taken(sid string) bool
-	// Bound records the session that a call has found for its connection, before the answer. said: the call named the session.
+	// Bound records the session that a call has found for its connection, before the answer is written. said: the call named
+	// the session.
 	Bound(sid string, said bool) error
-	// One lets one connection at a time find its first session. The caller must call done.
+	// One makes connections look for their first session one at a time. The caller must call done.
 	One() (done func())
 }
 
-type peerKey struct{} // in the context of a request, for a transport that has several clients
+type peerKey struct{} // the key in the context of a request, for a transport that has several clients
 
-// WithPeer is ctx for a request of p.
+// WithPeer returns ctx for a request of p.
 func WithPeer(ctx context.Context, p *Peer) context.Context {
 	return context.WithValue(ctx, peerKey{}, p)
 }
 
-// Open gives the broker of the root. It opens a new one if the root was removed and made again.
+// Open returns the broker of the root. If the root was removed and made again, it opens a new one.
 func (p *Peer) Open() (*broker.Broker, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -121,17 +122,17 @@ func (p *Peer) SetProcess(process int) {
 	p.Client.Process = process
 }
 
-// Process is the client's process id, 0 if it is not known.
+// Process returns the client's process id, 0 if it is not known.
 func (p *Peer) Process() int { pid, _ := p.Processes(); return pid }
 
-// Processes gives the client's process, and whether another connection of the process has its mailbox.
+// Processes returns the client's process id, and whether another connection of that process has the mailbox of the process.
 func (p *Peer) Processes() (pid int, apart bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.Client.Process, p.SharesProcess
 }
 
-// Session is the session of the last call, "" before the first.
+// Session returns the session of the last call, "" before the first.
 func (p *Peer) Session() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -146,7 +147,7 @@ func (p *Peer) Leave() {
 	p.Last = ""
 }
 
-// Rest releases the lock that shows that the session is alive. The next call takes it again.
+// Rest releases the lock that shows that the session is alive. The next call takes the lock again.
 func (p *Peer) Rest() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -161,7 +162,7 @@ func (p *Peer) unserve() {
 	}
 }
 
-// Warn keeps one warning for the next answer, and drops any other: broker.log has them all.
+// Warn keeps a warning for the next answer, unless one waits already. broker.log has all warnings.
 func (p *Peer) Warn(sentence string) {
 	p.warnMu.Lock()
 	defer p.warnMu.Unlock()
@@ -170,7 +171,7 @@ func (p *Peer) Warn(sentence string) {
 	}
 }
 
-// takeWarnings gives the warnings that no answer has contained yet, and forgets them.
+// takeWarnings returns the warnings that no answer has contained yet, and forgets them.
 func (p *Peer) takeWarnings() []string {
 	p.warnMu.Lock()
 	defer p.warnMu.Unlock()
@@ -179,7 +180,7 @@ func (p *Peer) takeWarnings() []string {
 	return all
 }
 
-// callerIn is like caller, but without the process if another connection of that process has its mailbox.
+// callerIn is caller, but it leaves out the process if another connection has the mailbox of that process.
 func (p *Peer) callerIn(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) callers.Caller {
 	c := p.caller(ctx, req)
 	if p.Others == nil || c.PID == 0 || c.Last != "" || c.ClientID != "" || c.Claimed != "" {
@@ -193,8 +194,8 @@ func (p *Peer) callerIn(ctx context.Context, b *broker.Broker, req mcp.CallToolR
 	return c
 }
 
-// caller describes the caller. What the client says in this call takes precedence
-// over the environment, which is as old as this process.
+// caller describes the caller of a tool. What the client says in this call takes precedence over the environment, which is as
+// old as this process.
 func (p *Peer) caller(ctx context.Context, req mcp.CallToolRequest) callers.Caller {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -224,10 +225,11 @@ func (p *Peer) caller(ctx context.Context, req mcp.CallToolRequest) callers.Call
 	return c
 }
 
-// claim is the key in _meta under which takeClaim leaves the session's id.
+// claim is the key in _meta for the session id that takeClaim has found.
 const claim = "c2c/claim"
 
-// takeClaim moves the session id that c2c's plugin has added to a call's arguments to _meta: no tool has that argument.
+// takeClaim moves the session id that c2c's plugin has added to a call's arguments into _meta, because no tool has that
+// argument.
 func (p *Peer) takeClaim(ctx context.Context, req *mcp.CallToolRequest) {
 	if req.Params.Meta != nil {
 		delete(req.Params.Meta.AdditionalFields, claim) // only takeClaim may set it
@@ -248,7 +250,7 @@ func (p *Peer) takeClaim(ctx context.Context, req *mcp.CallToolRequest) {
 	req.Params.Meta.AdditionalFields[claim] = id
 }
 
-// ClientOf is the client behind a call.
+// ClientOf returns the name of the client that has sent a call.
 func (p *Peer) ClientOf(ctx context.Context) string {
 	info := ""
 	if s, ok := server.ClientSessionFromContext(ctx).(server.SessionWithClientInfo); ok {
@@ -257,7 +259,8 @@ func (p *Peer) ClientOf(ctx context.Context) string {
 	return ClientName(info, p.Client.Configured)
 }
 
-// configured is the client for which c2c was set up here. A remote client names itself.
+// configured returns the client for which c2c was set up here. For a remote client, that is the name that the client gives
+// itself.
 func (p *Peer) configured(ctx context.Context) string {
 	if p.Client.Remote {
 		return p.ClientOf(ctx)
@@ -265,16 +268,17 @@ func (p *Peer) configured(ctx context.Context) string {
 	return p.Client.Configured
 }
 
-// autoAlias is the original's variable with the alias for a session that has none yet.
+// autoAlias is the original's variable for the alias of a session that has none yet.
 const autoAlias = "C2C_MCP_AUTO_REGISTER_ALIAS"
 
-// EarlyWait is short because the client waits. If it is over, the first tool call registers the session.
+// EarlyWait bounds RegisterEarly. It is short because the client waits. After that time the first tool call registers the
+// session.
 const EarlyWait = 2 * time.Second
 
-// RegisterEarly registers the session before it has called a tool, as the original does with that variable, so
-// that others find its alias. A client whose process has several sessions names one only in a call: then the
-// first call registers it. Without the variable no session is made, and one that c2c start has made is served from now
-// on: mail is not typed there as its person's words.
+// RegisterEarly registers the session before it has called a tool, so that others find its alias. The original does the same
+// if its variable for the alias is set. If the client's process has several sessions, only a call names one, so the first
+// call registers it. Without the variable RegisterEarly makes no session. If c2c start has made one, RegisterEarly takes its
+// server lock, so that no mail is typed there as its person's words.
 func (p *Peer) RegisterEarly(ctx context.Context) {
 	c := p.caller(ctx, mcp.CallToolRequest{})
 	if c.Alias == "" && (c.Getenv == nil || c.Getenv("C2C_MCP_SESSION_ID") == "") {
@@ -303,13 +307,13 @@ func (p *Peer) RegisterEarly(ctx context.Context) {
 // maxClientName bounds the name of a client that c2c does not know.
 const maxClientName = 32
 
-// ClientName is the name of a client that c2c knows, by its own words or else by c2c's configuration; otherwise a
-// name made from its own words. It is never empty: an empty name means a plain shell.
+// ClientName returns the name of a client that c2c knows, by the name that it gives itself (info) or else by c2c's
+// configuration. For other clients it makes a name from info. It is never empty, because an empty name means a plain shell.
 func ClientName(info, configured string) string {
 	if p, ok := client.ByInfo(info); ok {
 		return p.Name
 	}
-	// Other clients may also read a configuration that was written for one.
+	// Without info only: other clients may also read a configuration that was written for this one.
 	if p, ok := client.Find(configured); ok && info == "" {
 		return p.Name
 	}
@@ -333,7 +337,7 @@ func (p *Peer) Remember(b *broker.Broker, s sessions.Session) {
 	}
 	p.unserve()
 	p.Last = s.ID
-	p.unlock, _ = b.Locks.Serve(s.ID) // on an error, only the client's process shows that the session is alive
+	p.unlock, _ = b.Locks.Serve(s.ID) // on an error there is no lock: then only the client's process shows that the session is alive
 }
 
 // Speaks records the agreed protocol version.

@@ -12,19 +12,19 @@ import (
 	"c2c/sessions/callers"
 )
 
-// ByResult is the reader's name for mail in the result of any tool but poll_inbox.
+// ByResult is the name of the reader for mail in the result of any tool but poll_inbox.
 const ByResult = "tool_result"
 
-// addMail adds the caller's waiting mail to the result of a tool, if the client has nothing else that shows mail to the
-// model at that moment. It adds it after the result, which stays unchanged for programs that read it. Mail that does not
-// fit waits.
+// addMail adds the caller's waiting mail to the result of a tool, unless something else shows mail to the client's model at
+// that moment. It adds the mail after the result, which stays unchanged for programs that read it. Mail that does not fit
+// waits.
 func (c *toolCall) addMail(ctx context.Context, tool string, res *mcp.CallToolResult) {
 	p, known := client.Find(c.caller.Client)
-	// peek_inbox has just shown the waiting mail, and promises to leave it there.
+	// peek_inbox has just shown the waiting mail, and promises to leave it in the mailbox.
 	if known && !p.ResultMail || c.handsMail || slices.Contains([]string{toolPollInbox, toolPeekInbox}, tool) {
 		return
 	}
-	s, err := callers.Resolve(ctx, c.b.Registry, c.callerIn(ctx, c.b, c.req)) // the call may have registered it
+	s, err := callers.Resolve(ctx, c.b.Registry, c.callerIn(ctx, c.b, c.req)) // the call may have registered the session
 	if err != nil {
 		return // without a session there is no mail
 	}

@@ -20,46 +20,46 @@ import (
 	"c2c/wake/watch"
 )
 
-// The contract of the permission relay (Channels reference, "Relay permission prompts").
+// The names in the contract of the permission relay (Channels reference, "Relay permission prompts").
 const (
 	permissionCapability = client.ChannelCapability + "/permission"
 	PermissionRequest    = ChannelNotification + "/permission_request"
 	PermissionVerdict    = ChannelNotification + "/permission"
 )
 
-// Relay writes the permission dialogs of a channel's client as requests of package permission, and sends the verdicts to
-// the client. Meanwhile the dialog stays open; a person can still answer there.
+// Relay writes each permission dialog of a channel's client as a request of package permission, and sends the verdict to the
+// client. Meanwhile the dialog stays open, and a person can still answer there.
 //
-// The client never waits for the relay: a goroutine does the work until Close.
+// The client never waits for Relay: a goroutine does the work until Close.
 type Relay struct {
-	// Present reports whether a process runs that shows requests to a person. Relay calls it once, when the client
-	// initializes: the protocol has no later moment for it. It must leave no trace.
+	// Present reports whether a process runs that shows requests to a person. Relay calls it only when the client
+	// initializes, because the protocol has no later moment for it. It must leave no trace.
 	Present  func() bool
-	Lifetime time.Duration // of a request; zero: permission.Lifetime
-	Log      *slog.Logger  // of requests that cannot be relayed; nil discards
+	Lifetime time.Duration // how long a request may be answered; zero: permission.Lifetime
+	Log      *slog.Logger  // for requests that cannot be relayed; nil discards
 
 	peer *Peer
 	srv  *server.MCPServer
 
 	mu       sync.Mutex
 	declared bool
-	queue    []asking // requests that the goroutine has not taken
+	queue    []asking // requests that the goroutine has not taken yet
 	runs     bool
-	changes  *watch.Changes // used by the goroutine while requests are open
-	came     chan struct{}  // its buffer is one
+	changes  *watch.Changes // the goroutine's, while requests are open; else nil
+	came     chan struct{}  // has room for one value
 	ctx      context.Context
 	stop     context.CancelFunc
 	done     sync.WaitGroup
 
-	client string // the client that has asked; only the goroutine uses it
+	client string // the client that has sent the last request; only the goroutine uses it
 }
 
 const (
 	maxAsking      = 64 // requests that wait for the goroutine
 	relayGap       = 50 * time.Millisecond
 	relayRetry     = time.Second
-	closingTime    = 2 * time.Second // to record that the client has ended; after that, readers see it by its free lock
-	recordDelay    = 3 * time.Second // the client writes its record sooner than this
+	closingTime    = 2 * time.Second // the time to record that the client has ended; without the record its free lock shows it
+	recordDelay    = 3 * time.Second // within this time the client has written its record
 	betweenDialogs = 1500 * time.Millisecond
 )
 
@@ -74,7 +74,7 @@ type asked struct {
 	permission.Request
 	store  *permission.Store
 	waited bool      // the client has been seen waiting for its person
-	left   time.Time // when the client was first seen not waiting any longer
+	left   time.Time // when the client was first seen no longer waiting
 	sent   bool      // the client has the verdict
 }
 
@@ -89,7 +89,7 @@ func (r *Relay) Attach(t *Tools, srv *server.MCPServer, hooks *server.Hooks) {
 		r.mu.Lock()
 		r.declared = true
 		r.mu.Unlock()
-		// A copy: mcp-go gives the same map to every client.
+		// Change a copy, because mcp-go gives the same map to every client.
 		all := maps.Clone(result.Capabilities.Experimental)
 		all[permissionCapability] = map[string]any{}
 		result.Capabilities.Experimental = all
@@ -97,17 +97,17 @@ func (r *Relay) Attach(t *Tools, srv *server.MCPServer, hooks *server.Hooks) {
 	srv.AddNotificationHandler(PermissionRequest, r.receive)
 }
 
-// why explains whether c2c has asked the client to report its dialogs.
+// why explains whether c2c has asked the client to report its permission dialogs.
 func (r *Relay) why() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.declared {
-		return "on: the client was asked to tell of its permission dialogs; it says to nobody whether it does"
+		return "on: c2c has asked the client to report its permission dialogs; the client does not tell whether it does"
 	}
-	return "off: when the client started, nobody was there to decide: no page was open, and no sender may give verdicts"
+	return "off: when the client started, nobody could decide: no page was open, and no sender may give verdicts; open the page (c2c serve) and restart the client"
 }
 
-// receive takes a request from the client.
+// receive queues a request from the client for the goroutine.
 func (r *Relay) receive(ctx context.Context, n mcp.JSONRPCNotification) {
 	text := func(key string) string {
 		s, _ := n.Params.AdditionalFields[key].(string)
@@ -138,7 +138,7 @@ func (r *Relay) receive(ctx context.Context, n mcp.JSONRPCNotification) {
 	}
 }
 
-// Close ends the relay when its client is gone.
+// Close ends the relay, and records that the client of the open requests has ended.
 func (r *Relay) Close() {
 	if r == nil || r.stop == nil {
 		return
@@ -174,7 +174,7 @@ func (r *Relay) run() {
 	}
 }
 
-// follow works on the requests, new ones included, until none is open or the relay is closed.
+// follow works on the open requests, and on new ones, until none is open or the relay is closed.
 func (r *Relay) follow(open []*asked) []*asked {
 	changes := watch.NewChanges()
 	defer changes.Close()
@@ -205,7 +205,7 @@ func (r *Relay) watch(c *watch.Changes) {
 	r.changes = c
 }
 
-// ask writes a request. It returns nil if that fails: a person can still answer the client's dialog.
+// ask writes a request to the disk. If that fails, it returns nil; a person can still answer the client's dialog.
 func (r *Relay) ask(a asking) *asked {
 	if r.peer.Cfg.Uninstalled != nil && r.peer.Cfg.Uninstalled(r.peer.Client.Configured, r.peer.Process()) {
 		return nil
@@ -235,8 +235,8 @@ func (r *Relay) ask(a asking) *asked {
 	return &asked{Request: a.Request, store: store}
 }
 
-// look advances each request. It returns the requests that are still open, the files to watch for changes, and the time
-// after which to look again.
+// look advances each request. It returns the requests that are still open, the files to watch, and the time after which to
+// call it again.
 func (r *Relay) look(open []*asked) (left []*asked, files []string, wait time.Duration) {
 	doing, dir := r.doing()
 	for _, a := range open {
@@ -255,7 +255,7 @@ func (r *Relay) look(open []*asked) (left []*asked, files []string, wait time.Du
 	return left, files, wait
 }
 
-// doing reads the client's own record, and gives the directory to watch for changes of it.
+// doing reads the client's own record of what it does, and returns the directory in which to watch for changes of the record.
 func (r *Relay) doing() (client.Doing, string) {
 	profile, _ := client.Find(r.client)
 	if profile.Doing == nil || r.peer.Client.Getenv == nil {
@@ -265,18 +265,18 @@ func (r *Relay) doing() (client.Doing, string) {
 	return profile.Doing(config, r.peer.Process(), ""), filepath.Join(config, profile.DoingDir)
 }
 
-// advance takes a request one step further. over: nothing is left to do for it; otherwise look at it again after again.
+// advance takes a request one step further. over: the request is finished; otherwise call advance again after the time again.
 func (r *Relay) advance(a *asked, doing client.Doing) (over bool, again time.Duration) {
 	ctx, cancel := context.WithTimeout(r.ctx, cmp.Or(r.peer.Cfg.LockWait, lockWait))
 	defer cancel()
 	now, err := a.store.Get(ctx, a.Session, a.ID)
-	how := permission.SettledGone // for a request that has ended by itself: Settle records how
+	how := permission.SettledGone // Settle ignores how for a request that has already ended
 	switch {
 	case errors.Is(err, permission.ErrUnknown):
 	case err != nil:
 		r.warn("read a permission request", err)
 		return false, relayRetry
-	case !now.Same(a.Request): // c2c has shown a person something that the client has not asked
+	case !now.Same(a.Request): // the person has been shown something that the client has not asked
 		r.warn("a permission request was changed", errors.New(now.Name()))
 		how = permission.SettledForged
 	case now.State == permission.StateOpen:
@@ -303,8 +303,9 @@ func (r *Relay) advance(a *asked, doing client.Doing) (over bool, again time.Dur
 	return true, 0
 }
 
-// answered reports whether the client's dialog is over: the client has waited for its person, and has stopped for at least
-// betweenDialogs. Between two dialogs it stops for a moment, too. If not yet decided, look again after again.
+// answered reports whether a person has answered in the client's dialog: the client has waited for its person, and then has
+// not waited for at least betweenDialogs. It also stops waiting for a moment between two dialogs. If answered cannot decide
+// yet, again is the time after which to call it again.
 func (a *asked) answered(doing client.Doing, now time.Time) (yes bool, again time.Duration) {
 	switch {
 	case doing.Word == "":
@@ -321,7 +322,7 @@ func (a *asked) answered(doing client.Doing, now time.Time) (yes bool, again tim
 	return again <= 0, max(again, 0)
 }
 
-// tell sends the client a verdict. It gets no receipt: the client silently drops a verdict for which it does not wait.
+// tell sends the client a verdict. There is no receipt: the client silently drops a verdict for which it does not wait.
 func (r *Relay) tell(q permission.Request) error {
 	behavior := "deny"
 	if q.State == permission.StateAllowed {

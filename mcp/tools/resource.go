@@ -13,11 +13,11 @@ import (
 	"c2c/wake"
 )
 
-// InboxURI is the resource that a bell is about.
+// InboxURI is the URI of the resource that changes when mail arrives.
 const InboxURI = "c2c://inbox"
 
-// AddInbox adds the resource that says how much mail waits, and from which senders. It has no text of the mail, because a client
-// may read the resource on its own and show it to no model.
+// AddInbox adds the resource that says how much mail waits, and from which senders. It has no text of the mail, because a
+// client may read the resource without showing it to a model.
 func (t *Tools) AddInbox(srv *server.MCPServer) {
 	resource := mcp.NewResource(InboxURI, "inbox", mcp.WithMIMEType("application/json"),
 		mcp.WithResourceDescription("How many messages wait for this session, and from whom. The tool poll_inbox hands them over."))
@@ -35,10 +35,10 @@ func WantsInbox(req *mcp.SubscriptionsListenRequest) bool {
 	return slices.Contains(req.Params.Notifications.ResourceSubscriptions, InboxURI)
 }
 
-// traceKey is the member of _meta that names a bell, as broker.log names it.
+// traceKey is the member of _meta that identifies a ring, as in broker.log.
 const traceKey = "trace_id"
 
-// InboxChanged is the notification that rings. It has no text of the mail.
+// InboxChanged returns the notification by which mail rings. It has no text of the mail.
 func InboxChanged(n wake.Notice) mcp.JSONRPCNotification {
 	params := mcp.NotificationParams{AdditionalFields: map[string]any{"uri": InboxURI}}
 	if n.RingID != "" {
@@ -53,7 +53,7 @@ func InboxChanged(n wake.Notice) mcp.JSONRPCNotification {
 // waitingMail is the content of the resource.
 type waitingMail struct {
 	Waiting int      `json:"waiting"`
-	From    []string `json:"from,omitempty"` // aliases, at most a few
+	From    []string `json:"from,omitempty"` // as in wake.Notice
 }
 
 func (p *Peer) waiting(ctx context.Context) (string, error) {

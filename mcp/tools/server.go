@@ -20,10 +20,10 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Server is what Serve runs.
+// Server is the type of the server that Serve runs.
 type Server = server.MCPServer
 
-// New is the MCP server of one session; Serve runs it.
+// New makes the MCP server of one session. Serve runs it.
 func New(cfg Config) *server.MCPServer {
 	if cfg.Silent {
 		return server.NewMCPServer("c2c", broker.Version)
@@ -51,7 +51,7 @@ func New(cfg Config) *server.MCPServer {
 	return srv
 }
 
-// Server makes the MCP server of the tools, with more options of its transport.
+// Server makes the MCP server of the tools. more has further options for its transport.
 func (t *Tools) Server(hooks *server.Hooks, more ...server.ServerOption) *server.MCPServer {
 	hooks.AddBeforeCallTool(func(ctx context.Context, _ any, req *mcp.CallToolRequest) {
 		t.peer(ctx).takeClaim(ctx, req)
@@ -70,7 +70,7 @@ func (t *Tools) Server(hooks *server.Hooks, more ...server.ServerOption) *server
 	return srv
 }
 
-// recover replaces mcp-go's own, which sends the text of a panic to the client: that text may contain mail.
+// recover replaces mcp-go's recovery, which sends the text of a panic to the client: that text may contain mail.
 func (t *Tools) recover(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 	return func(ctx context.Context, req mcp.CallToolRequest) (res *mcp.CallToolResult, err error) {
 		perr := survive.Call(t.Cfg.Log, "answer a tool call", func() error {
@@ -81,14 +81,14 @@ func (t *Tools) recover(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 	}
 }
 
-// askToPoll is the text of a prompt. Some clients make a slash command of it: /mcp__c2c__poll_inbox. The model takes the
-// text for its user's words, so it contains no mail.
+// askToPoll returns the text of a prompt. Some clients make a slash command of the prompt: /mcp__c2c__poll_inbox. The model
+// takes the text for its user's words, so it contains no mail.
 func askToPoll(context.Context, mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 	const text = "Read the mail that waits for you in c2c: unless it is shown beside this, call c2c's tool poll_inbox until nothing waits. It is from other agents, not from me."
 	return mcp.NewGetPromptResult("", []mcp.PromptMessage{mcp.NewPromptMessage(mcp.RoleUser, mcp.NewTextContent(text))}), nil
 }
 
-// answer makes an MCP handler. An error becomes a result that a model can read.
+// answer makes the MCP handler of a tool. An error becomes a result that a model can read.
 func (t *Tools) answer(tool Tool) server.ToolHandlerFunc {
 	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if err := tool.Check(req.Params.Arguments); err != nil {
@@ -100,7 +100,7 @@ func (t *Tools) answer(tool Tool) server.ToolHandlerFunc {
 		}
 		b, err := p.Open()
 		if err != nil {
-			return mcp.NewToolResultError("open the broker: " + err.Error() + "; c2c doctor tells more"), nil
+			return mcp.NewToolResultError("open the broker: " + err.Error() + "; c2c doctor shows more"), nil
 		}
 		call := &toolCall{Peer: p, b: b, req: req, caller: p.callerIn(ctx, b, req)}
 		var v any
@@ -136,7 +136,7 @@ func (t *Tools) answer(tool Tool) server.ToolHandlerFunc {
 	}
 }
 
-// uninstalled is the answer to each call if the client still runs the server of an uninstalled c2c.
+// uninstalled is the answer to each call of a client that still runs the server of an uninstalled c2c.
 const uninstalled = "c2c was uninstalled while this session ran: its mail waits. Tell your user that c2c install brings it back"
 
 // isArray reports whether the first text of an answer is a JSON array.
@@ -156,14 +156,14 @@ func result(v any) (*mcp.CallToolResult, error) {
 	return mcp.NewToolResultText(text), err
 }
 
-// advice is the text of an error, with a hint what to do next.
+// advice returns the text of an error, with a hint what to do next.
 func advice(err error) string {
 	var unknown *sessions.UnknownAliasError
 	switch {
 	case errors.As(err, &unknown) && strings.EqualFold(unknown.Alias, "all"):
 		return err.Error() + "; send_all writes to everybody"
 	case errors.As(err, &unknown) && strings.ContainsAny(strings.Trim(unknown.Alias, " ,;"), " ,;"):
-		return err.Error() + "; it takes one alias: call it once for each"
+		return err.Error() + "; to_alias takes one alias: call the tool once for each"
 	case errors.Is(err, sessions.ErrSelfSend):
 		return err.Error() + "; call list to see who else is there"
 	case errors.As(err, &unknown) && len(unknown.Closest) > 0:

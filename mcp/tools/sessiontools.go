@@ -13,7 +13,7 @@ import (
 	"c2c/sessions/callers"
 )
 
-// sweepGrace is how long a session must have been gone before the tool sweeps it.
+// sweepGrace is how long a session must have ended before the tool sweeps it.
 const sweepGrace = 7 * 24 * time.Hour
 
 func (c *toolCall) register(ctx context.Context) (any, error) {

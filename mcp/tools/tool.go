@@ -13,26 +13,27 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// Effect says what a tool does to the world. Clients decide by it whether to
-// ask their user first; Codex lets only the first two run unasked.
+// Effect is what a tool does to the world. Clients use it to decide whether to ask their user first; Codex runs only tools
+// with the first two effects without asking.
 type Effect int
 
 const (
-	Reads   Effect = iota // changes nothing; mail in the answer is no reason to ask
-	Writes                // adds or hands over, within this machine
+	Reads   Effect = iota // changes nothing (mail in the answer does not count)
+	Writes                // adds something or hands it over, within this machine
 	Removes               // may remove something that a person or a session wants to keep
 )
 
 type handler = func(c *toolCall, ctx context.Context) (any, error)
 
-// Tool is a tool as clients see it, with its handler, which returns a value for JSON, or a string to send as it is.
+// Tool is a tool as clients see it, and its handler. The handler returns a value to be written as JSON, or a string to be
+// sent as it is.
 type Tool struct {
 	Name        string
 	effect      Effect
 	description string
 	arguments   []argument
 	handle      handler
-	patient     bool // it may wait for something else than a lock
+	patient     bool // the handler may wait for something other than a lock
 }
 
 func entry(name string, e Effect, handle handler, description string, arguments ...argument) Tool {
@@ -41,8 +42,8 @@ func entry(name string, e Effect, handle handler, description string, arguments 
 
 func patiently(t Tool) Tool { t.patient = true; return t }
 
-// Listed is the tool in the answer to tools/list. It sets only the hints that matter (MCP schema, ToolAnnotations): a tool that
-// only reads neither destroys nor repeats anything.
+// Listed returns the tool as tools/list shows it. It sets only the hints that matter (MCP schema, ToolAnnotations): for a
+// tool that only reads, the other hints mean nothing.
 func (t Tool) Listed() mcp.Tool {
 	no, hint := false, true
 	hints := mcp.ToolAnnotation{OpenWorldHint: &no}
@@ -57,8 +58,8 @@ func (t Tool) Listed() mcp.Tool {
 	return mcp.Tool{Name: t.Name, Description: t.description, Annotations: hints, RawInputSchema: schemaOf(t.arguments)}
 }
 
-// argument is one argument of a tool: what tools/list shows of it, and what Check demands of its value. That is a small part of
-// JSON Schema: starting a general validator took half of the server's time to its first answer.
+// argument is one argument of a tool: what tools/list shows of it, and what Check demands of its value. That is a small part
+// of JSON Schema. c2c uses no general validator, because starting one took half of the server's time to its first answer.
 type argument struct {
 	name     string
 	required bool
@@ -113,7 +114,7 @@ func (a argument) most(n int) argument {
 	return a
 }
 
-// schemaOf is the JSON Schema of a tool's arguments. It does not exclude other arguments: Check does.
+// schemaOf returns the JSON Schema of a tool's arguments. The schema allows other arguments; Check rejects them.
 func schemaOf(arguments []argument) json.RawMessage {
 	schema := struct {
 		Type       string           `json:"type"`
@@ -136,7 +137,7 @@ func schemaOf(arguments []argument) json.RawMessage {
 	return text
 }
 
-// Check returns an error that says what is wrong with the arguments of a call, so that the model can correct it.
+// Check returns an error that says what is wrong with the arguments of a call, so that the model can correct them.
 func (t Tool) Check(arguments any) error {
 	given, ok := arguments.(map[string]any)
 	if !ok && arguments != nil {
@@ -167,7 +168,7 @@ func (t Tool) Check(arguments any) error {
 	return errors.New(t.Name + ": " + strings.Join(all, "; "))
 }
 
-// takes names the arguments that the tool lists, if any.
+// takes names the arguments that the tool lists; "" if there are none.
 func (t Tool) takes() string {
 	var names []string
 	for _, a := range t.arguments {
@@ -213,7 +214,7 @@ func (a argument) wrong(v any) []string {
 	return nil
 }
 
-// typeOf is the JSON Schema type of a value from encoding/json.
+// typeOf returns the JSON Schema type of a value from encoding/json.
 func typeOf(v any) string {
 	switch v := v.(type) {
 	case nil:

@@ -25,8 +25,8 @@ type Carrier struct {
 	Process int
 }
 
-// Carry implements wake.Carrier. A client that has just reloaded its hooks may run none with this prompt. Then Carry reads from
-// the client's record which messages it has taken: otherwise they would come twice.
+// Carry implements wake.Carrier. A client that has just reloaded its hooks may run none for this prompt. Carry then looks in
+// the client's record for the messages that it has taken, so that they do not come twice.
 func (c *Carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	record := recordOf(c.Config, c.Process)
 	had, err = c.carry(ctx, msgs)
@@ -41,7 +41,7 @@ func (c *Carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string,
 func (c *Carrier) carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	return watch.Receipt{Box: c.Box, Busy: c.Busy}.Carry(ctx, msgs, func(msgs []mail.Message) ([]string, error) {
 		text, names, ids := pack(msgs)
-		// The client would show held messages when its person accepts them, and a hook would show them before.
+		// The client shows held messages when its person accepts them. By then a hook would have shown the same messages.
 		if len(ids) == 0 || c.Socket.inbound() == client.ClaudeHolds {
 			return nil, nil
 		}
@@ -52,11 +52,11 @@ func (c *Carrier) carry(ctx context.Context, msgs []mail.Message) (had []string,
 	}, c.Socket)
 }
 
-// mayAlter reports whether the client may change a body. The client (2.1.329) looks for four tags of its own, in any
-// spelling, behind a character that it reads as "<", even with other signs in between (cross-session-message,
-// teammate-message, agent-message, cited), and inserts a backslash there.
+// mayAlter reports whether the client may change a body. The client (2.1.329) looks for four tags of its own
+// (cross-session-message, teammate-message, agent-message, cited) and puts a backslash in front of them. It finds them in any
+// spelling, after any character that it reads as "<", and with signs between the letters.
 func mayAlter(body string) bool {
-	behind := false // a bracket, with only signs between
+	behind := false // a bracket came before, and only signs since
 	for i, r := range body {
 		switch {
 		case r == '<':
@@ -76,8 +76,8 @@ func mayAlter(body string) bool {
 	return false
 }
 
-// pack takes messages in order, up to one that the client may alter. It leaves that one to the hooks, because c2c would
-// not find it in the prompt, and it would come twice.
+// pack takes messages in order, up to the first that the client may alter. The hooks bring that message: c2c would not
+// recognize it in the prompt, and so it would come twice.
 func pack(msgs []mail.Message) (text string, names, ids []string) {
 	seen := map[string]bool{}
 	for _, m := range msgs {
@@ -98,11 +98,10 @@ func pack(msgs []mail.Message) (text string, names, ids []string) {
 	return text, names, ids
 }
 
-// maxLabel is the longest name, in bytes, with which the client accepts the frame
-// as its own.
+// maxLabel is the longest sender name, in bytes, that the client accepts in a frame.
 const maxLabel = 64
 
-// label lists as many senders as fit.
+// label lists as many of the names as fit into maxLabel.
 func label(names []string) string {
 	text := strings.Join(names, ", ")
 	if len(text) <= maxLabel {

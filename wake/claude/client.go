@@ -8,8 +8,8 @@ import (
 	"c2c/wake"
 )
 
-// Client describes how c2c wakes Claude Code: by its channel if a server of ours has one, else by its socket. Only
-// the MCP server that the client has started can use them.
+// Client describes how c2c wakes Claude Code: by its channel if a server of ours has one, else by its socket. Only an MCP
+// server that the client has started can use either.
 func Client() wake.Client { return wake.Client{Name: "claude", Ways: ways, Inject: Inject} }
 
 func ways(p wake.RingContext, s wake.Session) (w wake.Ways, err error) {
@@ -31,7 +31,7 @@ func ways(p wake.RingContext, s wake.Session) (w wake.Ways, err error) {
 	}
 	socket.Inbound = func() string { return client.ClaudeInbound(p.Config, p.Getenv) }
 	m := wake.Method{Name: wake.BySocket, Doorbell: socket}
-	if s.Hooked { // without our hooks nothing would show that a carried message has arrived
+	if s.Hooked { // only our hooks show that a carried message has arrived
 		m.Carrier = &Carrier{Socket: socket, Box: p.Box, Busy: w.Busy, Config: p.Config, Process: s.Process}
 	}
 	w.Methods = append(w.Methods, m)

@@ -2,12 +2,13 @@
 // messaging socket, which carries its cross-session messages.
 //
 // Measured on version 2.1.329: the client listens on
-// $CLAUDE_CODE_MESSAGING_SOCKET and takes lines of JSON, first one that
-// authenticates, then messages. A message starts a turn in an idle session; in
-// a busy one it comes with the next tool result. A half-typed draft stays, and
-// the message waits behind an open permission dialog. The client presents the
-// text as a teammate's, not its user's. It never answers, and drops silently:
-// above 30 at once, a text of the last 30 s, or if its person holds such mail.
+// $CLAUDE_CODE_MESSAGING_SOCKET and takes lines of JSON: the first line
+// authenticates, the others are messages. A message starts a turn in an idle
+// session; in a busy one it comes with the next tool result. A half-typed draft
+// stays, and the message waits behind an open permission dialog. The client
+// presents the text as a teammate's, not its user's. It never answers. It
+// silently drops messages above 30 at once, a text that it got in the last 30 s,
+// and every message if its person blocks messages of other sessions.
 //
 // The proof of arrival is the UserPromptSubmit hook. It runs once for each
 // line, before the request, even if several lines have waited. Its prompt is
@@ -16,9 +17,9 @@
 // blanks, invisible characters and compatibility forms stay. The client alters
 // only a character that looks like "<" in front of one of its own tags.
 //
-// In bypass-permissions mode the client asks its user about messages of
-// unrelated processes; a descendant of the client, such as its MCP server,
-// needs no permission. c2c claims no permission mode of its own.
+// In bypass-permissions mode the client asks its user before it takes messages of
+// unrelated processes. It takes those of its own descendants, such as its MCP
+// server, without asking. c2c claims no permission mode of its own.
 //
 // The client writes into <config>/sessions/<pid>.json whether it is idle, busy
 // (a turn runs) or waiting (a dialog is open), and removes the file at its end.

@@ -23,11 +23,11 @@ import (
 // sharedDir is a directory in the home in which people keep the histories of several configurations.
 const sharedDir = ".claude-shared"
 
-// entry is a line of a history that belongs to the conversation, as version 2.1.329 writes it. Each entry names the
-// one before it. The client shows the chain that ends in the last line.
+// entry is a line of a history that belongs to the conversation, as version 2.1.329 writes it. Each entry names the one
+// before it. The client shows the chain of entries that ends in the last line.
 type entry struct {
 	ParentUUID  *string `json:"parentUuid"`
-	IsSidechain bool    `json:"isSidechain"` // a subagent's
+	IsSidechain bool    `json:"isSidechain"` // a subagent wrote it
 	Type        string  `json:"type"`
 	Message     *said   `json:"message,omitempty"`
 	UUID        string  `json:"uuid"`
@@ -45,8 +45,8 @@ type said struct {
 	Content string `json:"content"`
 }
 
-// Inject adds a user's message to the history of a session that does not run, and returns the path of the history.
-// If err is nil, the message survives a power cut. One caller at a time may inject into a session.
+// Inject adds a user's message to the history of a session that is not running, and returns the path of the history. If err
+// is nil, the message survives a power cut. Only one caller at a time may inject into a session.
 func Inject(h wake.History) (path string, err error) {
 	if !mail.ValidName(h.ID) {
 		return "", fmt.Errorf("%q is no session of the client", h.ID)
@@ -67,7 +67,7 @@ func Inject(h wake.History) (path string, err error) {
 	return path, nil
 }
 
-// findHistory returns the file of a session, which is below the project in which the session began.
+// findHistory returns the path of a session's history. The file lies in the folder of the project in which the session began.
 func findHistory(dirs []string, id string) (path string, err error) {
 	var found os.FileInfo
 	for _, dir := range dirs {
@@ -93,7 +93,7 @@ func findHistory(dirs []string, id string) (path string, err error) {
 	return path, nil
 }
 
-// runs returns an error if a process of the client has the session: it does not read the history again.
+// runs returns an error if a process of the client has the session open: such a process does not read the history again.
 func runs(dirs []string, id string) error {
 	for _, dir := range dirs {
 		records, err := os.ReadDir(filepath.Join(dir, "sessions"))
@@ -123,7 +123,7 @@ func appendTo(path string, h wake.History) (err error) {
 	}
 	var random [16]byte
 	rand.Read(random[:]) // it never fails
-	own := last          // the same directory and version
+	own := last          // keeps its directory and version
 	own.ParentUUID, own.Type, own.SessionID, own.UUID = &last.UUID, "user", h.ID, mail.UUIDOf(4, random)
 	own.Message, own.Timestamp = &said{"user", h.Text}, h.Now.UTC().Format("2006-01-02T15:04:05.000Z")
 	var line bytes.Buffer
@@ -144,7 +144,7 @@ func appendTo(path string, h wake.History) (err error) {
 	return err
 }
 
-// openHistory opens a file of the client to read it and append to it.
+// openHistory opens a history for reading and appending, and returns its size in bytes.
 func openHistory(path string) (*os.File, int64, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {

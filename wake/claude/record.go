@@ -14,13 +14,14 @@ import (
 	"c2c/inbox/mail"
 )
 
-// record is the client's file of a session, from an offset on: the client writes the messages that it takes behind it.
+// record is the client's file of a session. The client appends the messages that it takes, so the new ones stand after the
+// offset from.
 type record struct {
-	path string // empty: there is none
+	path string // empty: the session has no file yet
 	from int64
 }
 
-// maxRecord bounds how much c2c reads of it, in bytes, and maxRecordLine bounds one line, which may have a picture.
+// maxRecord bounds how many bytes of a record c2c reads, and maxRecordLine bounds one line. A line may hold a picture.
 const (
 	maxRecord     = 16 << 20
 	maxRecordLine = 4 << 20
@@ -34,7 +35,7 @@ func recordOf(config string, process int) record {
 	}
 	path, err := findHistory([]string{config}, said.SessionID)
 	if err != nil {
-		return record{} // a session has none before its first turn
+		return record{} // before its first turn a session has no history
 	}
 	info, err := os.Stat(path)
 	if err != nil {
@@ -43,7 +44,8 @@ func recordOf(config string, process int) record {
 	return record{path, info.Size()}
 }
 
-// prompted returns the ids of the first messages, in order, that the client has since written into the record as prompts.
+// prompted returns the ids of the messages that the client has written into the record as prompts since recordOf. It checks
+// msgs in order and stops at the first message that is missing.
 func (r record) prompted(msgs []mail.Message) (ids []string) {
 	if r.path == "" {
 		return nil

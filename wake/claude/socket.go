@@ -18,14 +18,13 @@ type Socket struct {
 	Path    string
 	Token   string
 	Now     func() time.Time
-	Inbound func() string // client.ClaudeInbound now; nil: the client takes everything
+	Inbound func() string // what client.ClaudeInbound returns now; nil: the client takes everything
 
 	bucket ratelimit.Bucket
 	rings  int
 }
 
-// FromEnv finds the socket of the session that started this program. The error
-// says why there is none.
+// FromEnv finds the socket of the session that started this program. If there is no socket, the error says why.
 func FromEnv(getenv func(string) string, now func() time.Time) (*Socket, error) {
 	path := getenv("CLAUDE_CODE_MESSAGING_SOCKET")
 	if path == "" && getenv("CLAUDE_CODE_HARBOR_KITE") == "0" {
@@ -37,14 +36,14 @@ func FromEnv(getenv func(string) string, now func() time.Time) (*Socket, error) 
 	return &Socket{Path: path, Token: getenv("CLAUDE_CODE_MESSAGING_TOKEN"), Now: now}, nil
 }
 
-// Ring writes one line without any body. The UserPromptSubmit hook that it
-// fires hands the mail over in the same request; without hooks the model polls.
+// Ring writes one line without any body. The line makes the client run its UserPromptSubmit hook, which hands the mail over
+// in the same request; without hooks the model polls.
 func (s *Socket) Ring(ctx context.Context, n wake.Notice) error {
-	s.rings++ // the client drops a text that it had within 30 s, from any process
+	s.rings++ // makes each text different: the client drops one that it got within 30 s, from any process
 	at := s.Now().UTC().Format("15:04:05")
 	err := s.write(ctx, "c2c", fmt.Sprintf("%s\n(ring %d, %s)", n.Text(wake.Poll), s.rings, at))
 	if err == nil && s.inbound() == client.ClaudeHolds {
-		return fmt.Errorf("%w: its person set crossSessionInbound to hold", wake.ErrConsent)
+		return fmt.Errorf("%w: its person has set crossSessionInbound to hold", wake.ErrConsent)
 	}
 	return err
 }
@@ -56,15 +55,15 @@ func (s *Socket) inbound() string {
 	return s.Inbound()
 }
 
-// sender is the name by which the client counts: it allows each sender 30
-// messages at once, and then one every two seconds.
+// sender is the name under which the client counts our messages: it allows each sender 30 messages at once, and then one
+// every two seconds.
 const sender = "c2c"
 
-// write puts text into the client's own frame for messages of other sessions.
-// The text has only our angle brackets, so it cannot close the frame.
+// write puts text into the client's own frame for messages of other sessions. The text has no angle brackets but ours, so it
+// cannot close the frame.
 func (s *Socket) write(ctx context.Context, name, text string) error {
 	if s.inbound() == client.ClaudeRefuses {
-		return fmt.Errorf("%w: its person set crossSessionInbound to refuse", wake.ErrRefused)
+		return fmt.Errorf("%w: its person has set crossSessionInbound to refuse", wake.ErrRefused)
 	}
 	if !s.bucket.Take(limit, s.Now()) {
 		return fmt.Errorf("%w: it would drop more than 30 messages in a minute", wake.ErrUncaptured)
@@ -87,5 +86,6 @@ func (s *Socket) write(ctx context.Context, name, text string) error {
 	return socket.Write(ctx, s.Path, out.Bytes(), nil)
 }
 
-// limit is below the client's, which silently drops messages above 30 at once: other senders may use our name, too.
+// limit stays below the client's own limit, because other senders may use our name too. Above 30 at once the client silently
+// drops messages.
 var limit = ratelimit.Limit{Burst: 25, Interval: 2 * time.Second}

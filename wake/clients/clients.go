@@ -14,7 +14,7 @@ func all() []wake.Client {
 	return []wake.Client{claude.Client(), codex.Client(), qwen.Client(), kimi.Client()}
 }
 
-// Find returns a client by its name. A client that is not known has no ways.
+// Find returns a client by its name. For an unknown name it returns a Client without any way to a session.
 func Find(name string) (c wake.Client, known bool) {
 	for _, c := range all() {
 		if c.Name == name {

@@ -15,16 +15,18 @@ import (
 // daemonTime bounds the start of Codex's daemon. The first start copies the program.
 const daemonTime = time.Minute
 
-// embedded are options with which a terminal does not use the daemon, and commands that begin no new session (0.169.0).
+// embedded are options that keep a terminal from using the daemon, and commands that begin no new session (0.169.0).
 var embedded = map[string]bool{
 	"-c": true, "--config": true, "-p": true, "--profile": true, "--search": true, "--no-daemon": true, "--remote": true, "--dangerously-bypass-hook-trust": true,
 	"resume": true, "fork": true, "exec": true, "e": true, "review": true, "queue": true, "agents": true,
 }
 
-// Begin begins a thread in the daemon, which it starts if none runs, and returns the thread's id and the arguments that show
-// it. A terminal can show a thread only if it has an item: so Begin adds one that tells the model its alias and stays hidden.
+// Begin begins a thread in the daemon, and returns the thread's id and the arguments that show it. It starts the daemon if
+// none runs. A terminal can show only a thread with at least one item, so Begin adds an item that stays hidden and tells the
+// model its alias.
 //
-// Begin cannot instead find the thread that a terminal has begun: Codex does not report it, and two may begin at once.
+// Begin does not let the terminal begin the thread and look for it afterwards: Codex does not report which thread a terminal
+// has begun, and two terminals may begin one at the same time.
 func Begin(ctx context.Context, s wake.Start) (id string, args []string, err error) {
 	for _, arg := range s.Args {
 		name, _, _ := strings.Cut(arg, "=")

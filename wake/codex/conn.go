@@ -119,8 +119,8 @@ func (c *conn) write(ctx context.Context, r request) error {
 	return c.ws.Write(ctx, websocket.MessageText, data)
 }
 
-// call sends a request and waits for its answer. It ignores everything else from the server, also the
-// server's own requests: those are for the person's terminal.
+// call sends a request and waits for its answer. It ignores everything else that the server sends, even the server's own
+// requests: those are for the person's terminal.
 func (c *conn) call(ctx context.Context, method string, params, result any) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()

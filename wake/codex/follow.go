@@ -9,7 +9,8 @@ import (
 	"c2c/client"
 )
 
-// Follow connects again when the app-server has ended the connection, or there was none: after followFirst, doubling.
+// After a connection has ended or failed, Follow waits before it connects again: followFirst at first, then twice as long
+// each time, up to followMost.
 const (
 	followFirst = time.Second
 	followMost  = time.Minute
@@ -34,7 +35,7 @@ func (s status) state() State {
 	return Unknown
 }
 
-// doing returns package client's word for a state; "" for a state that says nothing.
+// doing returns package client's word for a state, or "" for a state that does not show what the session does.
 func doing(st State) string {
 	return map[State]string{Idle: client.Idle, Busy: client.Busy, Waiting: client.Waiting}[st]
 }
@@ -55,14 +56,14 @@ func (s *Server) Follow(ctx context.Context, tell func(does string)) {
 	}
 }
 
-// follow does this as long as one connection lasts. connected is false if there was none.
+// follow is Follow for one connection. connected is false if it could not connect.
 func (s *Server) follow(ctx context.Context, tell func(does string)) (connected bool) {
 	c, err := dial(ctx, s.Home)
 	if err != nil {
 		return false
 	}
 	defer c.close()
-	// This answer includes every change before it.
+	// The state read here includes every change before it.
 	st, err := s.state(ctx, c)
 	for ; err == nil; st, err = c.changed(ctx, s.Thread) {
 		connected = true
@@ -88,14 +89,14 @@ func (c *conn) changed(ctx context.Context, thread string) (State, error) {
 				Status   status
 			}
 		}
-		// Ignore the server's requests, and lines of another form: they are for the terminals.
+		// The server's requests and lines of another form are for the terminals.
 		if json.Unmarshal(data, &note) == nil && note.Method == "thread/status/changed" && note.Params.ThreadID == thread {
 			return note.Params.Status.state(), nil
 		}
 	}
 }
 
-// dirOf returns the directory in which a thread of the app-server works. ok is false for a thread that no person sees: a
+// dirOf returns the working directory of a thread of the app-server. ok is false for a thread that no person sees: a
 // subagent's, or a short-lived one.
 func dirOf(ctx context.Context, home, thread string) (dir string, ok bool, err error) {
 	c, err := dial(ctx, home)

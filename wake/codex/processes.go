@@ -5,15 +5,15 @@ import "time"
 // unloadTime is how long Codex keeps a thread after its terminal has ended: a minute and some seconds.
 const unloadTime = 75 * time.Second
 
-// openTime is the longest that a terminal takes to open the thread in its arguments. It ends that thread in the daemon and
-// begins it again, and a turn that has just begun there is lost (0.169.0).
+// openTime is the longest that a terminal takes to open the thread in its arguments. The terminal then ends that thread in
+// the daemon and begins it again, so a turn that has just begun there is lost (0.169.0).
 const openTime = 2 * time.Second
 
 // process is one of this user's processes that belongs to Codex.
 type process struct {
 	pid      int
-	threads  map[string]time.Time // open for writing, since when: in the daemon, `codex exec`, a terminal without daemon
-	client   bool                 // it is Codex with our CODEX_HOME, or has a database there open
+	threads  map[string]time.Time // the threads that it has open for writing, and since when: the daemon, `codex exec` and a terminal without daemon have some
+	client   bool                 // it is Codex with our CODEX_HOME, or has a database open there
 	terminal bool                 // it runs on a terminal
 	args     []string             // its command line
 	age      time.Duration
@@ -29,9 +29,9 @@ func writer(all []process, thread string) (p process, found bool) {
 	return p, false
 }
 
-// terminals counts the terminals that are clients of the daemon and show a thread. Each shows one, except a new terminal
-// in which the person still chooses (`codex resume`, or a question at the start). A new one counts if its command line
-// names a thread, or if a new thread is loaded. After unloadTime each counts.
+// terminals counts the terminals that are clients of the daemon and show a thread. Each terminal shows one thread, except a
+// new terminal in which the person still chooses (`codex resume`, or a question at the start). A new terminal counts if its
+// command line names a thread, or if a new thread is loaded. A terminal older than unloadTime always counts.
 func terminals(all []process, daemon process, now time.Time) (n int) {
 	young, fresh, oldest := 0, 0, time.Duration(0)
 	for _, p := range all {
@@ -52,8 +52,8 @@ func terminals(all []process, daemon process, now time.Time) (n int) {
 	return n + min(young, fresh)
 }
 
-// justOpened returns a new terminal whose command line names this thread (`codex resume`): it shows the thread, even while
-// another thread of the daemon has lost its terminal. An older terminal may show another thread by now.
+// justOpened returns a new terminal whose command line names this thread (`codex resume`). Such a terminal shows the thread,
+// even if another thread of the daemon has just lost its terminal. An older terminal may show another thread by now.
 func justOpened(all []process, thread string) (p process, found bool) {
 	for _, p := range all {
 		if p.client && p.terminal && p.age < unloadTime && p.namesOneOf(map[string]time.Time{thread: {}}) {

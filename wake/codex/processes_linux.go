@@ -35,9 +35,9 @@ func resolved(path string) string {
 	return path
 }
 
-// processOf reads the open files of a process of this user. Each process of Codex has a lock below tmp open as long as it runs;
-// it closes a database that it has not used for ten minutes (0.169.0). c2c runs the program that has a thread's lock file open,
-// so such a file counts only in home.
+// processOf reads the open files of a process of this user. Each process of Codex keeps a lock below tmp open as long as it
+// runs; it closes a database that it has not used for ten minutes (0.169.0). Only files in home count, because c2c later runs
+// the program that has a thread's lock file open.
 func processOf(pid int, home string) process {
 	p := process{pid: pid, threads: map[string]time.Time{}}
 	locks := resolved(filepath.Join(home, client.CodexLocks))

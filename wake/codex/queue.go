@@ -38,9 +38,9 @@ func (q *queue) Ring(ctx context.Context, n wake.Notice) error {
 	defer cancel()
 	program := fmt.Sprintf("/proc/%d/exe", p.pid)
 	cmd := exec.CommandContext(ctx, program, "queue", "--thread", q.Thread, "--message", n.Text(wake.Poll))
-	// Pass only variables that name places: others may hold keys.
+	// Pass only variables with paths: others may hold keys.
 	cmd.Env = []string{"HOME=" + q.Getenv("HOME"), "PATH=" + q.Getenv("PATH"), "CODEX_HOME=" + q.Home}
-	cmd.WaitDelay = time.Second // do not wait for a child that it leaves behind
+	cmd.WaitDelay = time.Second // do not wait longer for a child process of codex
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: codex queue: %v: %.200q", wake.ErrUncaptured, err, out)
 	}

@@ -13,18 +13,19 @@ import (
 )
 
 const (
-	// maxContext is how much of one piece of untrusted context the client passes on: 4,000 bytes, in any writing system.
+	// maxContext is how much of one piece of untrusted context Codex passes on: 4,000 bytes, in any writing system.
 	maxContext = 4000
-	// receiptTime is how long a turn may keep our line waiting, behind a long command for example. If we give the mail up
-	// before Codex does, it comes twice.
+	// receiptTime is how long Codex may keep our line waiting, for example behind a long command. If c2c gives up before
+	// Codex does, the mail comes twice.
 	receiptTime = 10 * time.Minute
-	// receiptFirst is the time between two looks; it doubles, up to receiptMost times as much.
+	// receiptFirst is the first time between two checks for the receipt; the time doubles, up to receiptMost times
+	// receiptFirst.
 	receiptFirst = 50 * time.Millisecond
 	receiptMost  = 20
-	// lostLooks is how many looks in a row must see an idle thread without our line before the line counts as lost: a requested
-	// turn takes a moment to begin.
+	// lostLooks is the number of checks in a row that must find an idle thread without our line before the line counts as
+	// lost: a requested turn takes a moment to begin.
 	lostLooks = 8
-	// receiptPage is how many of the newest items a look reads: a turn adds only few in a second.
+	// receiptPage is how many of the newest items a check reads: a turn adds only a few in a second.
 	receiptPage = 20
 )
 
@@ -32,18 +33,18 @@ const (
 type Server struct {
 	Home   string // CODEX_HOME
 	Thread string
-	// Unattended: start turns that no terminal shows, too.
+	// Unattended: also start turns that no terminal shows.
 	Unattended bool
 
-	subagents map[string]bool             // by thread, for the threads that isSubagent has asked about
+	subagents map[string]bool             // what isSubagent has found, by thread
 	first     time.Duration               // instead of receiptFirst
-	processes func(home string) []process // the machine's when nil
+	processes func(home string) []process // nil: the machine's processes
 }
 
 // State is what a thread does.
 type State string
 
-// States; an Unknown one may be any.
+// The states of a thread. Unknown stands for any state that c2c does not know.
 const (
 	Idle      State = "idle"
 	Busy      State = "active"
@@ -52,7 +53,7 @@ const (
 	Unknown   State = "unknown"
 )
 
-// State asks the app-server.
+// State asks the app-server for the thread's state.
 func (s *Server) State(ctx context.Context) (State, error) {
 	c, err := dial(ctx, s.Home)
 	if err != nil {
@@ -93,7 +94,7 @@ func (s *Server) Carry(ctx context.Context, msgs []mail.Message) (had []string, 
 	return s.begin(ctx, line(msgs, len(ids)), text, ids...)
 }
 
-// pack takes whole messages in order while they fit.
+// pack takes messages in order, whole, as many as fit into maxContext.
 func pack(msgs []mail.Message) (text string, ids []string) {
 	for _, m := range msgs {
 		part := m.Envelope()
@@ -106,8 +107,8 @@ func pack(msgs []mail.Message) (text string, ids []string) {
 	return text, ids
 }
 
-// line makes the text that the person sees in the terminal, and the model as the user's turn. So it takes
-// only well-formed aliases from the messages.
+// line returns the text that the person sees in the terminal. The model gets the text as the user's turn, so it holds nothing
+// of the messages but well-formed aliases.
 func line(msgs []mail.Message, carried int) string {
 	names := wake.NoticeOf(msgs[:carried]).From
 	if len(names) == 0 {
@@ -124,7 +125,7 @@ func line(msgs []mail.Message, carried int) string {
 	return text
 }
 
-// begin starts a turn and, when it carries ids, waits for its receipt.
+// begin starts a turn. If the turn carries messages (ids), begin waits for its receipt.
 func (s *Server) begin(ctx context.Context, visible, carried string, ids ...string) ([]string, error) {
 	c, err := dial(ctx, s.Home)
 	if err != nil {
@@ -140,13 +141,13 @@ func (s *Server) begin(ctx context.Context, visible, carried string, ids ...stri
 		"input": []any{map[string]any{"type": "text", "text": visible, "text_elements": []string{}}},
 	}
 	if carried != "" {
-		// Codex leaves out context that it got before under the same key, even with a line that was lost. So each key is used
-		// once.
+		// Codex leaves out context that it has already got under the same key, even if the line with it was lost. So each key
+		// is used only once.
 		piece := map[string]string{"kind": "untrusted", "name": "mail_from_other_agents", "value": carried}
 		turn["additionalContext"] = map[string]any{id: piece}
 	}
 	if err := c.call(ctx, "turn/start", turn, nil); err != nil {
-		// Without an answer Codex may have taken it, so another method must not ring at once.
+		// Without an answer Codex may still have taken the turn, so another method must not ring at once.
 		return nil, fmt.Errorf("%w: %v", wake.ErrUncaptured, err)
 	}
 	if len(ids) == 0 {
@@ -158,7 +159,7 @@ func (s *Server) begin(ctx context.Context, visible, carried string, ids ...stri
 	return ids, nil
 }
 
-// Ready fails unless a turn may be started now.
+// Ready returns an error unless a turn may be started now.
 func (s *Server) Ready(ctx context.Context) error {
 	c, err := dial(ctx, s.Home)
 	if err != nil {
@@ -182,13 +183,14 @@ func (s *Server) ready(ctx context.Context, c *conn) error {
 	return s.attended(ctx, c)
 }
 
-// attended fails unless a terminal shows the thread. The app-server does not tell which of its threads a terminal shows, and
-// keeps one for a minute after its terminal has gone. So attended counts the terminals: with as many terminals as threads, each
-// thread has one. With fewer, a terminal has just closed, and after that minute Codex shows which thread it had.
-//
-// The threads are those that the app-server has a lock file of, from their start to their end. Other threads are short-lived,
-// and no terminal shows them. It does not ask about these: Codex needs 50 ms for each answer, and each turn leaves one such
+// attended returns an error unless a terminal shows the thread. The app-server does not tell which of its threads a terminal
+// shows, and it keeps a thread for a minute after the terminal has gone. So attended counts: if there are as many terminals
+// as threads, each thread has one. If there are fewer terminals, one has just closed; a minute later Codex has unloaded its
 // thread.
+//
+// Only threads with a lock file count; a thread has one from its start to its end. Other threads are short-lived, and no
+// terminal shows them. attended does not ask the app-server about those: each turn leaves one, and Codex needs 50 ms for each
+// answer.
 func (s *Server) attended(ctx context.Context, c *conn) error {
 	if s.Unattended {
 		return nil
@@ -227,8 +229,8 @@ func (s *Server) attended(ctx context.Context, c *conn) error {
 	return nil
 }
 
-// isSubagent reports whether a thread works for another thread, in whose terminal it is shown. That does not change, so it asks
-// once for each thread.
+// isSubagent reports whether a thread works for another thread; then it is shown in the other's terminal. The answer never
+// changes, so isSubagent asks once for each thread.
 func (s *Server) isSubagent(ctx context.Context, c *conn, thread string) (bool, error) {
 	if sub, known := s.subagents[thread]; known {
 		return sub, nil
@@ -248,14 +250,14 @@ func (s *Server) isSubagent(ctx context.Context, c *conn, thread string) (bool, 
 	return s.subagents[thread], nil
 }
 
-// refused reports whether the server itself has said no, and can be asked again.
+// refused reports whether the server has answered with an error; its connection still works then.
 func refused(err error) bool {
 	var said *serverError
 	return errors.As(err, &said)
 }
 
-// receipt waits until our line is part of the conversation, or lost. It does not subscribe to the thread, because Codex also
-// asks subscribers for approvals.
+// receipt waits until our line is part of the conversation, and returns an error if the line is lost. It does not subscribe
+// to the thread, because Codex asks subscribers for approvals.
 func (s *Server) receipt(ctx context.Context, c *conn, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, receiptTime)
 	defer cancel()
@@ -276,7 +278,7 @@ func (s *Server) receipt(ctx context.Context, c *conn, id string) error {
 		if st == Busy || st == Waiting {
 			atRest = 0
 		} else if atRest++; atRest == lostLooks {
-			return errors.New("the line was not taken") // Esc drops what a turn has not taken yet
+			return errors.New("the line was not taken") // Esc drops a line that the turn has not taken yet
 		}
 		select {
 		case <-ctx.Done():

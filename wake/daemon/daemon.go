@@ -1,8 +1,8 @@
-// Package daemon starts and stops background processes of c2c: the wake daemon of a root, and the daemons that carry
-// mail to agents.
+// Package daemon starts and stops background processes of c2c: the wake daemon of a root, and the daemons that carry mail to
+// agents.
 //
-// The process that holds the lock of <name>.lock is the daemon; <name>.pid has its process id, and <name>.log what it
-// reports. A crash leaves the last two, which then mean nothing. The daemon ends when its pid file is removed.
+// The process that holds the lock on <name>.lock is the daemon. It writes its process id into <name>.pid and its reports into
+// <name>.log. After a crash these two files stay, and prove nothing. The daemon ends when somebody removes its pid file.
 package daemon
 
 import (
@@ -27,20 +27,20 @@ import (
 )
 
 const (
-	maxLog   = 1 << 20 // above this size a daemon begins a new log when it starts, in bytes
+	maxLog   = 1 << 20 // bytes: a daemon that starts empties a larger log
 	stopTime = 10 * time.Second
-	lookTime = 10 * time.Millisecond // between two checks whether it runs
+	lookTime = 10 * time.Millisecond // between two checks whether the daemon runs
 )
 
 // Daemon is one background process.
 type Daemon struct {
 	Dir          *atomicfile.Dir // the directory of its files; nil if it does not exist: then no daemon runs
-	Name         string          // prefix of their names
+	Name         string          // prefix of the files' names
 	What         string          // the daemon's name for people
 	Verb         string          // the command of c2c that has start and stop for it
-	ExtraPIDFile string          // the path of another file that gets its process id; empty: none
-	// The daemon calls Prepare, if set, when it has the lock, before other processes can see that it runs. If Prepare
-	// fails, the daemon does not run.
+	ExtraPIDFile string          // the path of a second file for its process id; empty: none
+	// Prepare, if set, is called with the lock held, before other processes can see that the daemon runs. If Prepare fails,
+	// the daemon does not run.
 	Prepare func() error
 }
 
@@ -53,10 +53,11 @@ func (d Daemon) lockFile() string { return d.Name + ".lock" }
 func (d Daemon) pidFile() string  { return d.Name + ".pid" }
 func (d Daemon) logFile() string  { return d.Name + ".log" }
 
-// Log returns the path of its log.
+// Log returns the path of the daemon's log.
 func (d Daemon) Log() string { return filepath.Join(d.Dir.Path(), d.logFile()) }
 
-// Run runs the daemon: it works until ctx ends, until the work is done, or until its pid file is removed.
+// Run calls work as the daemon. It returns when work has returned; it cancels work's context when ctx ends or the pid file is
+// removed.
 func (d Daemon) Run(ctx context.Context, work func(context.Context)) (err error) {
 	lock, err := filelock.Open(d.Dir, d.lockFile())
 	if err != nil {
@@ -76,7 +77,7 @@ func (d Daemon) Run(ctx context.Context, work func(context.Context)) (err error)
 			return err
 		}
 	}
-	if d.ExtraPIDFile != "" { // first: a reader of the other file may read this one next
+	if d.ExtraPIDFile != "" { // written first: whoever reads the daemon's own pid file may read this file next
 		if err := d.writeExtraPIDFile(); err != nil {
 			return err
 		}
@@ -133,8 +134,8 @@ func (d Daemon) removePID() error {
 	return nil
 }
 
-// Runs reports whether the daemon runs. It makes no lock file, and does not take the lock: a daemon that starts
-// at that moment would believe that another one runs.
+// Runs reports whether the daemon runs. It makes no lock file, and does not take the lock: otherwise a daemon that starts at
+// that moment would believe that another one runs.
 func (d Daemon) Runs() (bool, error) {
 	if d.Dir == nil {
 		return false, nil
@@ -151,7 +152,7 @@ func (d Daemon) Runs() (bool, error) {
 	return err == nil && !free, err
 }
 
-// Killed reports whether the last daemon was killed.
+// Killed reports whether the last daemon was killed: no daemon runs, but its pid file is still there.
 func (d Daemon) Killed() (bool, error) {
 	if runs, err := d.Runs(); err != nil || runs {
 		return false, err
@@ -163,28 +164,28 @@ func (d Daemon) Killed() (bool, error) {
 	return err == nil, err
 }
 
-// PID returns the process id that the daemon sees for itself, 0 if none runs. It is only for people to read: in another PID
-// namespace this id belongs to another process.
+// PID returns the daemon's process id, as the daemon itself sees it; 0 if no daemon runs. It is only for people to read: in
+// another PID namespace another process may have this id.
 func (d Daemon) PID() (pid int, err error) {
 	if runs, err := d.Runs(); err != nil || !runs {
 		return 0, err
 	}
 	text, err := d.Dir.Read(d.pidFile())
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil // it has just begun, or is about to end
+		return 0, nil // the daemon has just begun, or is about to end
 	}
 	if err != nil {
 		return 0, err
 	}
 	pid, err = strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil || pid < 1 {
-		return 0, fmt.Errorf("%s holds %.20q and no process", d.pidFile(), text)
+		return 0, fmt.Errorf("%s contains %.20q instead of a process id", d.pidFile(), text)
 	}
 	return pid, nil
 }
 
-// Start runs this program in a directory with an environment and args, and returns its process once that is the
-// daemon.
+// Start starts this program as the daemon, with args and env in the directory dir. It returns the process id when the daemon
+// has the lock.
 func (d Daemon) Start(ctx context.Context, dir string, env []string, args ...string) (pid int, err error) {
 	log, err := d.openLog()
 	if err != nil {
@@ -201,14 +202,14 @@ func (d Daemon) Start(ctx context.Context, dir string, env []string, args ...str
 	}
 	cmd := exec.Command(self, args...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, env, log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it outlives the terminal
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // the daemon outlives the terminal
 	if err := cmd.Start(); err != nil {
 		return 0, fmt.Errorf("start the %s: %w", d.What, err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	for {
-		// An error means an old file; the daemon will replace it.
+		// An error means that an old pid file is there; the daemon will replace it.
 		if pid, err := d.PID(); err == nil && pid == cmd.Process.Pid {
 			return pid, nil
 		}
@@ -222,7 +223,7 @@ func (d Daemon) Start(ctx context.Context, dir string, env []string, args ...str
 	}
 }
 
-// whySince returns the error that the daemon has logged after a place in its log.
+// whySince returns the error lines that the daemon has written to its log since offset place.
 func (d Daemon) whySince(place int64) string {
 	log, err := d.Dir.Open(d.logFile(), os.O_RDONLY)
 	if err != nil {
@@ -250,13 +251,13 @@ func (d Daemon) openLog() (*os.File, error) {
 	}
 	if err != nil {
 		log.Close()
-		return nil, fmt.Errorf("begin %s anew: %w", d.logFile(), err)
+		return nil, fmt.Errorf("empty %s: %w", d.logFile(), err)
 	}
 	return log, nil
 }
 
-// Places returns the variables of an environment that name places, and those named in more. It leaves out whatever may be a
-// key, because that would stay in the daemon's memory for weeks.
+// SafeEnv returns those variables of env that are known to hold no secret, and those named in more. Any other variable may
+// hold a key, which would stay in the daemon's memory for weeks.
 func SafeEnv(env, more []string) []string {
 	names := append([]string{"HOME", "PATH", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR", "XDG_STATE_HOME",
 		"XDG_RUNTIME_DIR", "TMUX_TMPDIR", "SCREENDIR"}, more...)
@@ -266,8 +267,8 @@ func SafeEnv(env, more []string) []string {
 	})
 }
 
-// Stop ends the daemon and returns when it has ended. It removes the pid file again and again, because a daemon that has just
-// begun may write it once more. ran is false if there was none.
+// Stop ends the daemon and returns when it has ended. It removes the pid file repeatedly, because a daemon that has just
+// begun may write it after the first time. ran is false if no daemon ran.
 func (d Daemon) Stop(ctx context.Context) (ran bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, stopTime)
 	defer cancel()

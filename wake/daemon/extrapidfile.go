@@ -13,8 +13,9 @@ import (
 // maxPIDLine is more than the length of a process id.
 const maxPIDLine = 32
 
-// writeExtraPIDFile writes the process id to a file that a person has named. It does not overwrite the file's content, unless a killed
-// daemon of ours has left it: then our own pid file still exists, with the same content.
+// writeExtraPIDFile writes the process id to the file that a person has named. It does not overwrite a file with other
+// content. Only a pid file that a killed daemon of ours has left is overwritten: then our own pid file still exists, with the
+// same content.
 func (d Daemon) writeExtraPIDFile() (err error) {
 	foreign := fmt.Errorf("%s is no pid file of the %s: name another one, or remove it", d.ExtraPIDFile, d.What)
 	f, err := os.OpenFile(d.ExtraPIDFile, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
@@ -39,7 +40,7 @@ func (d Daemon) writeExtraPIDFile() (err error) {
 	return err
 }
 
-// holds reports whether a regular file has this text, or is empty.
+// holds reports whether f is a regular file that is empty or contains exactly text.
 func holds(f *os.File, text []byte) bool {
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
@@ -49,7 +50,7 @@ func holds(f *os.File, text []byte) bool {
 	return err == nil && (len(data) == 0 || bytes.Equal(data, text))
 }
 
-// removeExtraPIDFile removes the file, if it still has the content that we have written.
+// removeExtraPIDFile removes the file if it still contains our process id.
 func (d Daemon) removeExtraPIDFile() error {
 	f, err := os.OpenFile(d.ExtraPIDFile, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP) {

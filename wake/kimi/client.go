@@ -17,7 +17,7 @@ func Client() wake.Client { return wake.Client{Name: name, Ways: ways} }
 
 func ways(p wake.RingContext, s wake.Session) (w wake.Ways, err error) {
 	profile, _ := client.Find(name)
-	// c2c knows a session only from its first prompt on; before that no turn runs.
+	// c2c learns of a session at its first prompt; before that no turn runs.
 	w.Busy = func(context.Context) bool {
 		return profile.Doing(p.Config, s.Process, s.ID).InTurn()
 	}

@@ -14,14 +14,14 @@ import (
 
 const (
 	commandTime = 2 * time.Second
-	maxOutput   = 1 << 20 // a screen of 500 by 200 with four bytes each needs less than half
+	maxOutput   = 1 << 20 // a screen of 500 by 200 characters of four bytes needs less than half
 )
 
-// command is tmux or screen, with the arguments that it always gets.
+// command is the program tmux or screen, with the arguments that every call has.
 type command struct {
 	path string
 	args []string
-	env  []string // the whole environment: ours may hold keys
+	env  []string // its whole environment; our own may hold keys
 }
 
 // run runs the program once and returns its output. No shell sees the arguments.

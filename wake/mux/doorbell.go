@@ -13,27 +13,27 @@ import (
 )
 
 const (
-	sinceKey = 2 * time.Second        // since the last key
-	between  = 150 * time.Millisecond // between two looks; Gemini CLI loses an Enter within 100 ms after a paste
+	sinceKey = 2 * time.Second        // how long the person must have pressed no key
+	between  = 150 * time.Millisecond // between two looks at the screen; Gemini CLI loses an Enter within 100 ms after a paste
 	shown    = 10 * between           // time for a client to draw what was pasted
 )
 
 // Doorbell rings one client.
 type Doorbell struct {
 	Pane    Pane
-	Client  string // the client's name, by which package screen knows its prompt
-	Process int    // its process
+	Client  string // the client's name, which tells package screen how it draws its prompt
+	Process int    // the client's process
 	Getenv  func(string) string
 
 	now    func() time.Time
 	wait   func(context.Context, time.Duration) error
 	prompt func(*screen.Screen) (draft string, err error)
-	answer time.Duration // shown
+	answer time.Duration // the time for the client to draw a paste; 0: shown
 }
 
 // terminal is a pane.
 type terminal interface {
-	// look returns what the pane shows, and the latest time at which a person may have typed. It fails if a key
+	// look returns what the pane shows, and the latest time at which a person may have typed. It returns an error if a key
 	// would not reach the client.
 	look(context.Context) (*screen.Screen, time.Time, error)
 	// Paste and Enter are those of screen.Terminal.
@@ -107,7 +107,7 @@ func (t typist) Idle(ctx context.Context) error {
 	return nil
 }
 
-// sample returns what the pane shows, and how long the person must still press no key.
+// sample returns what the pane shows, and how long to wait until the last key is old enough.
 func (t typist) sample(ctx context.Context) (*screen.Screen, time.Duration, error) {
 	s, typed, err := t.look(ctx)
 	return s, typed.Add(sinceKey).Sub(t.now()), err

@@ -18,7 +18,7 @@ const (
 	Screen = "screen"
 )
 
-// Pane is a place that a client runs in.
+// Pane is a pane of tmux or a window of screen.
 type Pane struct {
 	Kind   string // Tmux or Screen
 	Socket string // the path of tmux's socket; the name of screen's session, <pid>.<name>
@@ -48,7 +48,7 @@ func Here(getenv func(string) string) (Pane, error) {
 	var p Pane
 	switch {
 	case tmux != "" && sty != "":
-		return Pane{}, errors.New("tmux and screen are nested here: unset TMUX or STY")
+		return Pane{}, errors.New("tmux and screen are nested here: unset TMUX or STY, to choose one")
 	case tmux != "": // <socket>,<pid>,<session>, and the socket may have commas
 		socket := tmux
 		for range 2 {
@@ -66,33 +66,33 @@ func Here(getenv func(string) string) (Pane, error) {
 	return p, nil
 }
 
-// maxSocket is the longest path of a socket that the kernel accepts.
+// maxSocket is the longest path of a socket that the kernel accepts, in bytes.
 const maxSocket = 107
 
-// valid rejects text that tmux or screen would take for something else: an option, another target, a format.
+// valid rejects a pane whose text tmux or screen would take for an option, another target or a format.
 func (p Pane) valid() error {
 	if p.Socket == "" || len(p.Socket) > maxSocket || !utf8.ValidString(p.Socket) || strings.ContainsFunc(p.Socket, unicode.IsControl) {
-		return errors.New("no name of a socket")
+		return errors.New("the name of its socket is empty or invalid")
 	}
 	switch p.Kind {
 	case Tmux:
 		number, found := strings.CutPrefix(p.ID, "%")
 		if !found || !isNumber(number) {
-			return errors.New("tmux names a pane %<number>")
+			return errors.New("the id of a tmux pane is %<number>")
 		}
 		if !filepath.IsAbs(p.Socket) || filepath.Clean(p.Socket) != p.Socket {
-			return errors.New("the socket of tmux is an absolute path")
+			return errors.New("the socket of tmux must be an absolute path")
 		}
 	case Screen:
 		pid, name, _ := strings.Cut(p.Socket, ".")
 		if !isNumber(p.ID) {
-			return errors.New("screen numbers its windows")
+			return errors.New("the id of a screen window is a number")
 		}
 		if !isNumber(pid) || name == "" || strings.Contains(name, "/") {
-			return errors.New("screen names a session <pid>.<name>")
+			return errors.New("the name of a screen session is <pid>.<name>")
 		}
 	default:
-		return errors.New("neither tmux nor screen")
+		return errors.New("it is of neither tmux nor screen")
 	}
 	return nil
 }

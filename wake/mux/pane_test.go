@@ -49,9 +49,9 @@ func TestThePaneThatAProcessRunsIn(t *testing.T) {
 		{map[string]string{"STY": "1234.pts-0.host", "WINDOW": "2"}, Pane{Screen, "1234.pts-0.host", "2"}, ""},
 		{nil, Pane{}, "run this inside tmux or screen"},
 		{map[string]string{"TMUX": "/s,1,0", "TMUX_PANE": "%3", "STY": "1.a", "WINDOW": "2"}, Pane{}, "unset TMUX or STY"},
-		{map[string]string{"TMUX": "/s,1,0"}, Pane{}, "tmux names a pane"},
-		{map[string]string{"TMUX": "x", "TMUX_PANE": "%3"}, Pane{}, "no name of a socket"},
-		{map[string]string{"STY": "1.a"}, Pane{}, "screen numbers its windows"},
+		{map[string]string{"TMUX": "/s,1,0"}, Pane{}, "the id of a tmux pane"},
+		{map[string]string{"TMUX": "x", "TMUX_PANE": "%3"}, Pane{}, "the name of its socket is empty or invalid"},
+		{map[string]string{"STY": "1.a"}, Pane{}, "the id of a screen window is a number"},
 	} {
 		p, err := Here(func(key string) string { return c.env[key] })
 		if p != c.want || (err == nil) != (c.hint == "") || err != nil && !strings.Contains(err.Error(), c.hint) {

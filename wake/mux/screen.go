@@ -15,22 +15,23 @@ import (
 	"c2c/wake/screen"
 )
 
-// gnuScreen is a window of a GNU screen session (measured with 4.9.0). What screen does not show:
+// gnuScreen is a window of a GNU screen session (measured with 4.9.0). c2c reads it from screen's hardcopy, which does not
+// show:
 //
-//   - The exact text: a picture holds only the low byte of each character, so U+276F is an "o". mux takes the
+//   - The exact text: a hardcopy holds only the low byte of each character, so U+276F is an "o". mux takes the
 //     bytes for Latin-1, and those that are no Latin-1 character for the frames and blocks of U+25xx.
 //   - Colours: a suggestion in Codex's prompt looks like a draft, so mux types nothing.
 //   - Whether the client asked for bracketed paste. mux sends the brackets anyway.
-//   - Prompts and lists of screen itself over the window: they get what mux types. Then the line does not
-//     appear in the prompt, so mux does not press Enter.
-//   - When a person pressed keys: mux sees only when the client read some, and never keys for screen itself.
-//   - Renumbered windows: the number is the one with which the window began.
+//   - Prompts and lists of screen itself over the window: these get the text that mux types. Then the line does
+//     not appear in the client's prompt, so mux does not press Enter.
+//   - When a person pressed keys: mux sees only when the client read some, and never sees keys for screen itself.
+//   - Renumbered windows: mux knows only the number with which the window began.
 //
 // A person who is attached to the session sees screen's answers in the message line for a moment.
 type gnuScreen struct {
 	cmd  command
 	pane Pane
-	pid  int // the client's
+	pid  int // the client's process
 	dir  string
 	kept int // lines of scrollback, -1 before the first answer
 }
@@ -49,8 +50,8 @@ func newScreen(path, sockets string, p Pane, pid int) (*gnuScreen, error) {
 
 func (s *gnuScreen) close() error { return os.RemoveAll(s.dir) }
 
-// look implements terminal. In copy mode, which screen shows only to the person who scrolls, screen refuses to
-// change the number of scrollback lines: so look adds one to find out, and takes it back.
+// look implements terminal. In copy mode screen refuses to change the number of scrollback lines, and nothing else shows that
+// mode to c2c. So look asks for one line more, checks the number, and restores it.
 func (s *gnuScreen) look(ctx context.Context) (v *screen.Screen, read time.Time, err error) {
 	if read, err = s.terminal(); err != nil {
 		return v, read, err
@@ -68,7 +69,7 @@ func (s *gnuScreen) look(ctx context.Context) (v *screen.Screen, read time.Time,
 	if _, err := s.cmd.run(ctx, "-X", "eval", s.keep(s.kept+1), `@hardcopy "`+s.file()+`"`); err != nil {
 		return v, read, err
 	}
-	st, err := s.info(ctx) // screen answers in order, so the picture is there now
+	st, err := s.info(ctx) // screen answers in order, so it has written the hardcopy by now
 	if _, backErr := s.cmd.run(context.WithoutCancel(ctx), "-X", "eval", s.keep(s.kept)); err == nil {
 		err = backErr
 	}
@@ -88,8 +89,8 @@ func (s *gnuScreen) look(ctx context.Context) (v *screen.Screen, read time.Time,
 	return screen.Captured(withSigns(lines), st.row, st.col), read, nil
 }
 
-// keep returns the command to keep so many scrollback lines. With @ screen shows no message, which would stay
-// on the screen for a second, and look would wait as long.
+// keep returns the command that sets the number of scrollback lines. The @ stops screen from showing a message; look would
+// have to wait a second until the message is gone.
 func (s *gnuScreen) keep(lines int) string { return "@scrollback " + strconv.Itoa(lines) }
 
 // terminal checks that the client's terminal belongs to this session, and that the client is in its foreground.
@@ -113,8 +114,8 @@ func (s *gnuScreen) terminal() (read time.Time, err error) {
 	return foreground(p)
 }
 
-// state is what screen reports about a window: `(3,1)/(80,24)+1024 +(+)flow UTF-8 0(title)`, the cursor from 1,
-// and the lines of scrollback.
+// state is what screen reports about a window: `(3,1)/(80,24)+1024 +(+)flow UTF-8 0(title)`. The first pair is the cursor,
+// counted from 1; 1024 is the number of scrollback lines.
 type state struct{ row, col, height, kept int }
 
 func (s *gnuScreen) info(ctx context.Context) (state, error) {
@@ -125,12 +126,12 @@ func (s *gnuScreen) info(ctx context.Context) (state, error) {
 	return parseInfo(out)
 }
 
-// parseInfo parses an answer. Other text may come before it: if a screen has died, each command reports that.
+// parseInfo parses an answer of screen. Other text may come before the answer: if a screen has died, each command reports it.
 func parseInfo(out string) (st state, err error) {
 	var width int
 	n, _ := fmt.Sscanf(out[max(0, strings.IndexByte(out, '(')):], "(%d,%d)/(%d,%d)+%d", &st.col, &st.row, &width, &st.height, &st.kept)
 	if n != 5 || st.row < 1 || st.col < 1 {
-		return state{}, fmt.Errorf("screen answers %.100q", out)
+		return state{}, fmt.Errorf("screen answers %.100q to the command info", out)
 	}
 	st.row, st.col = st.row-1, st.col-1
 	return st, nil
@@ -154,8 +155,8 @@ func (s *gnuScreen) picture() ([]string, error) {
 	return readable(data), nil
 }
 
-// readable returns a picture's lines without control characters: the low bytes of a hostile text could form
-// a control sequence that draws something else.
+// readable returns a hardcopy's lines without control characters: the low bytes of a hostile text could form a control
+// sequence that draws something else.
 func readable(picture []byte) []string {
 	lines := strings.Split(strings.TrimSuffix(string(picture), "\n"), "\n")
 	for i, line := range lines {
@@ -171,7 +172,7 @@ func readable(picture []byte) []string {
 	return lines
 }
 
-// withSigns puts Claude Code's prompt sign back: screen's picture has only its low byte.
+// withSigns restores Claude Code's prompt sign: screen's hardcopy has only the sign's low byte.
 func withSigns(lines []string) []string {
 	for i, line := range lines {
 		if rest, ok := strings.CutPrefix(line, "o\u00a0"); ok {
@@ -181,7 +182,7 @@ func withSigns(lines []string) []string {
 	return lines
 }
 
-// Paste implements terminal. screen would take \, ^ and $ for the start of a character or of a variable.
+// Paste implements terminal. It escapes \, ^ and $, which have a meaning for screen.
 func (s *gnuScreen) Paste(ctx context.Context, text string) error {
 	quoted := strings.NewReplacer(`\`, `\\`, `^`, `\^`, `$`, `\$`).Replace(text)
 	_, err := s.cmd.run(ctx, "-X", "stuff", "\x1b[200~"+quoted+"\x1b[201~")

@@ -18,18 +18,18 @@ import (
 type tmux struct {
 	cmd  command
 	pane Pane
-	pid  int // the client's
+	pid  int // the client's process
 }
 
-// newTmux needs no variables: -S names the server, -u says that we read UTF-8.
+// newTmux passes no variables to tmux: -S names the server, and -u tells tmux that c2c reads UTF-8.
 func newTmux(path string, p Pane, pid int) *tmux {
 	return &tmux{command{path: path, args: []string{"-u", "-S", p.Socket}}, p, pid}
 }
 
-// fields are those of a pane, in the order of look. They leave out the title, because the client chooses it.
+// fields are the fields of a pane that look reads, in this order. They leave out the title, because the client chooses it.
 const fields = "#{pane_id} #{pane_dead} #{pane_in_mode} #{pane_synchronized} #{pane_input_off} #{cursor_x} #{cursor_y} #{pane_tty}"
 
-// look implements terminal. The server answers all fields at one moment.
+// look implements terminal. The server answers for all fields at the same moment.
 func (t *tmux) look(ctx context.Context) (v *screen.Screen, last time.Time, err error) {
 	// tmux obeys the server, which could make it run a program.
 	if err := socket.Ours(t.pane.Socket); err != nil {
@@ -87,9 +87,9 @@ func (t *tmux) terminal(path string) (read time.Time, err error) {
 	return foreground(p)
 }
 
-// typed returns when a person may have typed last. tmux keeps the second of the last key for each attached terminal, for
-// any kind of key; terminals that show another pane do not count. tmux keeps no time for keys from `tmux send-keys` or
-// from a terminal in control mode: mux sees those only when the client reads them.
+// typed returns the latest time at which a person may have typed. For each attached terminal tmux keeps the second of the
+// last key, of any kind. Terminals that show another pane do not count. tmux keeps no time for keys from `tmux send-keys` or
+// from a terminal in control mode: mux notices those only when the client reads them.
 func (t *tmux) typed(ctx context.Context) (last time.Time, err error) {
 	out, err := t.cmd.run(ctx, "list-clients", "-F", "#{client_activity} #{pane_id}")
 	if err != nil {
@@ -99,7 +99,7 @@ func (t *tmux) typed(ctx context.Context) (last time.Time, err error) {
 		activity, pane, _ := strings.Cut(strings.TrimSpace(line), " ")
 		sec, err := strconv.ParseInt(activity, 10, 64)
 		if err != nil {
-			return last, fmt.Errorf("tmux tells a time of %.100q", activity)
+			return last, fmt.Errorf("tmux reports %.100q as the time of the last key", activity)
 		}
 		if at := time.Unix(sec+1, 0); pane == t.pane.ID && at.After(last) {
 			last = at
@@ -108,12 +108,12 @@ func (t *tmux) typed(ctx context.Context) (last time.Time, err error) {
 	return last, nil
 }
 
-// Paste implements terminal. With -p tmux brackets the text if the client has asked for that.
+// Paste implements terminal. With -p tmux puts brackets around the text if the client has asked for them.
 func (t *tmux) Paste(ctx context.Context, text string) error {
 	buffer := "c2c-" + strconv.Itoa(os.Getpid())
 	_, err := t.cmd.run(ctx, "set-buffer", "-b", buffer, "--", text, ";", "paste-buffer", "-p", "-d", "-b", buffer, "-t", t.pane.ID)
 	if err != nil {
-		t.cmd.run(context.WithoutCancel(ctx), "delete-buffer", "-b", buffer) // otherwise it stays among the person's buffers
+		t.cmd.run(context.WithoutCancel(ctx), "delete-buffer", "-b", buffer) // otherwise the text stays among the person's buffers
 	}
 	return err
 }

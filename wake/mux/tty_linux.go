@@ -24,9 +24,9 @@ func readProcess(pid int) (procstat.Stat, error) {
 	return p, nil
 }
 
-// foreground fails unless a key on the terminal would reach the client itself, and not a command that it
-// runs there, such as an editor. read is the latest time at which the client may have read from the
-// terminal. foreground cannot see a command in the client's own process group; only the screen shows it.
+// foreground returns an error unless a key on the terminal would reach the client itself, and not a command that the client
+// runs there, such as an editor. read is the latest time at which the client may have read from the terminal. foreground does
+// not notice a command in the client's own process group; only the screen shows that.
 func foreground(p procstat.Stat) (read time.Time, err error) {
 	if p.Group != p.Foreground {
 		return read, errors.New("another program has its terminal")
@@ -48,16 +48,16 @@ func foreground(p procstat.Stat) (read time.Time, err error) {
 	if mode.Lflag&unix.ICANON != 0 {
 		return read, errors.New("it does not read single keys")
 	}
-	// The kernel keeps this time in steps of eight seconds, so that it does not reveal the length of a
-	// password (tty_update_time): it is the time of the first read in a step.
+	// So that it does not reveal the length of a password, the kernel keeps the time of a read only in steps of eight seconds
+	// (tty_update_time): the time of the first read in a step.
 	sec, _ := st.Atim.Unix()
 	return time.Unix(sec&^7+8, 0).Add(kernelTick), nil
 }
 
-// kernelTick is how far the kernel's clock for the time of a read may lag.
+// kernelTick is how far the kernel's clock for these times may lag.
 const kernelTick = 10 * time.Millisecond
 
-// device returns the number of the terminal at path.
+// device returns the device number of the terminal at path.
 func device(path string) (uint64, error) {
 	var st unix.Stat_t
 	if err := unix.Lstat(path, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFCHR {
@@ -66,7 +66,7 @@ func device(path string) (uint64, error) {
 	return st.Rdev, nil
 }
 
-// environOf returns a function that looks up variables with which a process of this user was started.
+// environOf returns a function that looks up the variables with which a process of this user was started.
 func environOf(pid int) (func(key string) string, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {

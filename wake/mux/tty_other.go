@@ -10,9 +10,9 @@ import (
 	"c2c/wake"
 )
 
-// readProcess fails: whether the client has its terminal is not known here, so nothing is typed.
+// readProcess returns an error, so nothing is typed: this system does not show which terminal a process has.
 func readProcess(int) (procstat.Stat, error) {
-	return procstat.Stat{}, fmt.Errorf("%w: this system does not tell who has a terminal", wake.ErrUnreachable)
+	return procstat.Stat{}, fmt.Errorf("%w: this system does not show which terminal a process has", wake.ErrUnreachable)
 }
 
 func foreground(procstat.Stat) (time.Time, error) { return time.Time{}, nil }

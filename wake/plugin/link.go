@@ -1,7 +1,7 @@
-// Package plugin carries mail through a plugin of ours. The plugin runs inside an AI program and has started this
-// process. Both write lines of JSON to each other. The plugin reports its sessions, and which messages their models
-// have; this process offers it messages. The plugin remembers what it got, so it does not show a message twice that
-// this process offers again.
+// Package plugin carries mail through a plugin of ours. The plugin runs inside an AI program and has started this process.
+// They write lines of JSON to each other. The plugin reports its sessions, and which messages their models have; this process
+// offers messages to the plugin. The plugin remembers what it got: if this process offers a message again, the plugin does
+// not show it twice.
 package plugin
 
 import (
@@ -19,14 +19,14 @@ import (
 	"c2c/wake"
 )
 
-// maxLine bounds a line of the plugin, in bytes. Lines name sessions and messages, and hold no message text.
+// maxLine bounds a line from the plugin, in bytes. Its lines name sessions and messages, and hold no message text.
 const maxLine = 1 << 20
 
 // fromPlugin is a line from the plugin.
 type fromPlugin struct {
 	Session string   `json:"session"`
-	Shown   bool     `json:"shown"`   // its person works in this session now, and in no other one of this client
-	Has     []string `json:"has"`     // keys of messages that its model got
+	Shown   bool     `json:"shown"`   // the person works in this session of the client now
+	Has     []string `json:"has"`     // keys of messages that the session's model got
 	Refused string   `json:"refused"` // why the client did not take the last offer
 	Does    string   `json:"does"`    // what the session does now, in the words of package client
 	Works   string   `json:"works"`   // see Link.Worked
@@ -42,23 +42,23 @@ type toPlugin struct {
 	Begin   bool       `json:"begin,omitempty"` // mail waits, and the client has no session yet
 }
 
-// mailItem is one message. Its key is the same at each offer, and holds no text from the sender.
+// mailItem is one message. Its key is the same each time it is offered, and holds no text from the sender.
 type mailItem struct {
 	Key  string `json:"key"`
 	From string `json:"from,omitempty"` // an alias, or empty
 	Text string `json:"text"`
 }
 
-// Link is the connection to the plugin. Goroutines may use all of it at once.
+// Link is the connection to the plugin. Its methods may be called from several goroutines at once.
 type Link struct {
 	out       io.Writer
 	writing   chan struct{} // a lock on out: full during a write
 	mailboxOf func(ctx context.Context, session string) (sid string, err error)
-	// Run calls Worked, if set, for a session that has called a tool (ByTool) or a tool or command of c2c (ByMail), or whose
-	// person writes (ByPrompt).
+	// Run calls Worked, if set, when a session has called a tool (how is ByTool) or a tool or command of c2c (ByMail), or
+	// when its person has written (ByPrompt).
 	Worked func(sid, how string)
-	// Run calls Answered, if set, for a session whose model has answered (Answered) or gave no answer (failed says why), or
-	// whose answers the plugin will report (WillAnswer).
+	// Run calls Answered, if set, when a session's model has answered (how is Answered) or gave no answer (failed says why),
+	// and once when the plugin announces that it will report the session's answers (WillAnswer).
 	Answered func(ctx context.Context, sid, how, failed string)
 	moved    chan struct{} // gets a value when the client shows another session
 	named    chan struct{} // closed when the plugin has named a session
@@ -69,14 +69,14 @@ type Link struct {
 	ended    bool
 }
 
-// What a plugin reports about a session's work.
+// The ways in which a session works, as a plugin reports them.
 const (
 	ByTool   = "tool"
 	ByMail   = "mail"
 	ByPrompt = "prompt"
 )
 
-// What a plugin reports about the answers of a session's model.
+// The reports of a plugin about the answers of a session's model.
 const (
 	Answered   = "seen"
 	WillAnswer = "told" // the plugin will report each answer
@@ -86,7 +86,7 @@ const (
 type session struct {
 	sid     string
 	does    string          // "" until the plugin has reported it
-	tells   int             // how often it has reported that
+	tells   int             // how often it has reported a value for does
 	has     map[string]bool // for each key of the last offer, whether the model has it
 	refused string
 	changed chan struct{} // closed and replaced at every change
@@ -97,7 +97,7 @@ func New(out io.Writer, mailboxOf func(ctx context.Context, session string) (sid
 	return &Link{out: out, writing: make(chan struct{}, 1), mailboxOf: mailboxOf, moved: make(chan struct{}, 1), named: make(chan struct{}), sessions: map[string]*session{}}
 }
 
-// Run reads the plugin's lines until they end, when the client has ended.
+// Run reads the plugin's lines until the client ends the input. It returns an error for a line that it cannot use.
 func (l *Link) Run(ctx context.Context, in io.Reader) error {
 	defer l.end()
 	lines := bufio.NewScanner(in)
@@ -137,7 +137,7 @@ func (l *Link) hear(ctx context.Context, s fromPlugin) error {
 	defer l.mu.Unlock()
 	known := l.sessions[s.Session]
 	if known == nil {
-		return nil // ignore lines about a session that it never named
+		return nil // ignore reports about a session that the plugin has not named
 	}
 	for _, key := range s.Has {
 		if _, offered := known.has[key]; offered {
@@ -148,7 +148,7 @@ func (l *Link) hear(ctx context.Context, s fromPlugin) error {
 		known.does = s.Does
 		known.tells++
 	}
-	if s.Refused != "" { // kept until the next offer
+	if s.Refused != "" { // a refusal is kept until the next offer
 		known.refused = s.Refused
 	}
 	close(known.changed)
@@ -156,7 +156,7 @@ func (l *Link) hear(ctx context.Context, s fromPlugin) error {
 	return nil
 }
 
-// recorded passes on the plugin's reports about work and answers of a session that it has named.
+// recorded calls Worked or Answered for a report about a session that the plugin has named.
 func (l *Link) recorded(ctx context.Context, s fromPlugin) {
 	l.mu.Lock()
 	known := l.sessions[s.Session]
@@ -170,7 +170,7 @@ func (l *Link) recorded(ctx context.Context, s fromPlugin) {
 	}
 }
 
-// show records a session, and that the client shows it if the plugin says so.
+// show records a session and its mailbox, and whether the client shows the session.
 func (l *Link) show(s fromPlugin, sid string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -200,7 +200,7 @@ func (l *Link) end() {
 	}
 }
 
-// tell writes a line to the plugin, or returns when ctx ends: it leaves a blocked write behind.
+// tell writes a line to the plugin. When ctx ends, it returns and leaves a write that still blocks to its goroutine.
 func (l *Link) tell(ctx context.Context, t toPlugin) error {
 	line, err := json.Marshal(t)
 	if err != nil {
@@ -232,7 +232,7 @@ func (l *Link) Knows(id string) bool {
 	return l.sessions[id] != nil
 }
 
-// Shows reports whether a session is the one in which its person works.
+// Shows reports whether the person works in this session now.
 func (l *Link) Shows(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -242,8 +242,8 @@ func (l *Link) Shows(id string) bool {
 // Moved gets a value when the plugin has named a session.
 func (l *Link) Moved() <-chan struct{} { return l.moved }
 
-// Begin makes the client begin a session, and returns when the plugin has named the session with this id, or ctx ends:
-// the new session may have another id.
+// Begin makes the client begin a session, and returns nil when the plugin has named a session with this id. If the new
+// session has another id, Begin waits until ctx ends.
 func (l *Link) Begin(ctx context.Context, id string) error {
 	if err := l.tell(ctx, toPlugin{Begin: true}); err != nil {
 		return err
@@ -259,8 +259,8 @@ func (l *Link) Begin(ctx context.Context, id string) error {
 	return context.Cause(ctx)
 }
 
-// Follow reports what a session does, whenever the plugin says so, until ctx ends. It may report the same word twice: another
-// process may have recorded a change in between.
+// Follow returns a function that calls tell with what a session does, each time the plugin reports it, until ctx ends. It may
+// report the same word twice, because another process may have recorded a change in between.
 func (l *Link) Follow(id string) func(ctx context.Context, tell func(does string)) {
 	return func(ctx context.Context, tell func(does string)) {
 		told := 0
@@ -299,8 +299,8 @@ type carrier struct {
 	id   string
 }
 
-// Carry implements wake.Carrier. It waits while the client has the messages and its model does not: a busy model
-// gets them with its next step.
+// Carry implements wake.Carrier. While the client has the messages and its model does not, Carry waits: a busy model gets
+// them with its next step.
 func (c carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -313,7 +313,7 @@ func (c carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string, 
 		return nil, fmt.Errorf("%w: %w", wake.ErrUnreachable, err)
 	}
 	for {
-		over := ctx.Err() != nil // read before state: what the plugin reported before the end counts
+		over := ctx.Err() != nil // read before state, so that all reports before the end count
 		has, changed, err := c.link.state(c.id)
 		had = had[:0]
 		for i, m := range offer.Mail {
@@ -340,14 +340,15 @@ func offerOf(id string, msgs []mail.Message) toPlugin {
 		text := m.Envelope()
 		sum := sha256.Sum256([]byte(text))
 		if i == 0 {
-			text = mail.Preface(msgs) + "\n" + text // the client shows the text to its model as its user's words
+			text = mail.Preface(msgs) + "\n" + text // the client gives the text to its model as its user's words
 		}
 		offer.Mail = append(offer.Mail, mailItem{hex.EncodeToString(sum[:16]), m.Sender(), text})
 	}
 	return offer
 }
 
-// expect records the last offer, and forgets earlier refusals of the client; it returns false if the link has ended.
+// expect records an offer in place of the last one, and forgets earlier refusals of the client. It returns false if the link
+// has ended or the session is unknown.
 func (l *Link) expect(offer toPlugin) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -363,8 +364,8 @@ func (l *Link) expect(offer toPlugin) bool {
 	return true
 }
 
-// state returns which messages of the last offer a session's model has, and a channel that is closed at the next change.
-// It fails if there is nothing more to wait for.
+// state returns which messages of the last offer a session's model has, and a channel that is closed at the next change. An
+// error means that nothing more will come.
 func (l *Link) state(id string) (has map[string]bool, changed <-chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

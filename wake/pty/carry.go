@@ -9,9 +9,9 @@ import (
 	"c2c/wake/screen"
 )
 
-// Carry types the first message itself, not only a notice as Ring does: for a client that has no tool of c2c. The only
-// proof that the client has it: the line stood alone in the prompt, and is gone. If the prompt may not show the message
-// whole, Carry types a notice.
+// Carry types the first message itself, where Ring types only a notice. It is for a client that has no tool of c2c. The only
+// proof that the client has the message: the line stood alone in the prompt, and is gone. If the prompt may not show the
+// whole message, Carry types a notice.
 func (t *Terminal) Carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	line, p := screen.Mail(t.client, msgs[0]), typist{t: t, enter: "\r"}
 	t.mu.Lock()
@@ -21,7 +21,7 @@ func (t *Terminal) Carry(ctx context.Context, msgs []mail.Message) (had []string
 		return nil, t.typeLine(ctx, p, screen.Prompt, wake.NoticeOf(msgs).Text("run: c2c poll-inbox"))
 	}
 	gone := false
-	if stood { // Enter was late, or not pressed. Do not type it again: a person who removed it from the prompt has seen it.
+	if stood { // Enter was late, or not pressed. If the line is gone, do not type it again: the client took it, or the person removed it.
 		if gone, err = p.without(ctx, line); err != nil {
 			return nil, fmt.Errorf("%w: %w", wake.ErrHeld, err)
 		}
@@ -44,7 +44,7 @@ func (t *Terminal) Carry(ctx context.Context, msgs []mail.Message) (had []string
 	return []string{msgs[0].Handle()}, nil
 }
 
-// without reports whether the prompt waits, and does not show a line.
+// without reports whether the prompt waits for input and does not show line.
 func (p typist) without(ctx context.Context, line string) (is bool, err error) {
 	if err := p.Idle(ctx); err != nil {
 		return false, err

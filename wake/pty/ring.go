@@ -14,15 +14,15 @@ import (
 
 // limits are the times that Ring observes.
 type limits struct {
-	person time.Duration // how long the person must not have pressed a key
-	still  time.Duration // how long the client must not have drawn
+	person time.Duration // how long no key may have been pressed
+	still  time.Duration // how long the client may have drawn nothing
 	settle time.Duration // how long a ring waits until the client is still
-	answer time.Duration // within which the client shows what was pasted, and takes Enter
+	answer time.Duration // how long the client may take to show a paste, and to take Enter
 }
 
 var usual = limits{person: 3 * time.Second, still: 250 * time.Millisecond, settle: time.Second, answer: 2 * time.Second}
 
-// picture updates the screen with everything that the person sees.
+// picture is a writer that updates the screen with all output of the client.
 type picture struct{ t *Terminal }
 
 func (p picture) Write(b []byte) (int, error) {
@@ -38,7 +38,7 @@ func (p picture) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// keyboard passes the person's keys on. While Ring types, they wait.
+// keyboard is a writer that passes the person's keys to the client. While Ring types, they wait.
 type keyboard struct{ t *Terminal }
 
 func (k keyboard) Write(b []byte) (int, error) {
@@ -60,7 +60,8 @@ func (t *Terminal) Ring(ctx context.Context, n wake.Notice) error {
 	return t.typeLine(ctx, typist{t: t, enter: "\r"}, screen.Prompt, n.Text(n.What()))
 }
 
-// waitUntilStill waits for a client that is just drawing: if a ring is held, the next one comes only two seconds later.
+// waitUntilStill waits a moment for a client that is drawing. Otherwise the ring would be held, and the next one come only
+// two seconds later.
 func (t *Terminal) waitUntilStill(ctx context.Context) {
 	for end := time.Now().Add(t.limits.settle); ctx.Err() == nil && time.Now().Before(end); {
 		t.mu.Lock()
@@ -76,7 +77,7 @@ func (t *Terminal) waitUntilStill(ctx context.Context) {
 	}
 }
 
-// typeLine has p type a line into the prompt that read finds.
+// typeLine makes p type a line into the prompt that read finds.
 func (t *Terminal) typeLine(ctx context.Context, p typist, read func(string, *screen.Screen) (string, error), line string) error {
 	select {
 	case t.keys <- struct{}{}:
@@ -90,17 +91,17 @@ func (t *Terminal) typeLine(ctx context.Context, p typist, read func(string, *sc
 	return screen.Type(ctx, p, prompt, line, t.limits.answer)
 }
 
-// Types reports whether c2c knows how the client draws its prompt, and so can type a line.
+// Types reports whether c2c knows how the client draws its prompt. Only then can it type there.
 func (t *Terminal) Types() bool { return screen.Knows(t.client) }
 
-// Joins reports whether a line that c2c types while a turn runs can join that turn.
+// Joins reports whether c2c can type a line that joins the running turn.
 func (t *Terminal) Joins() bool { return screen.JoinKey(t.client) != "" }
 
-// typist types into the terminal for screen.Type. Its user holds the keys lock.
+// typist types into the terminal for screen.Type. The caller holds the keys lock.
 type typist struct {
 	t     *Terminal
 	enter string // the key that sends the line
-	joins bool   // the line joins a running turn, in which the client draws all the time
+	joins bool   // the line joins a running turn; the client draws all the time then
 }
 
 // Idle implements screen.Terminal.
@@ -158,7 +159,7 @@ func (p typist) Paste(_ context.Context, text string) error {
 // Enter implements screen.Terminal.
 func (p typist) Enter(context.Context) error { return p.write(p.enter) }
 
-// write types into the client's terminal; it does not wait for a client that does not read.
+// write types into the client's terminal. If the client does not read, write gives up after limits.answer.
 func (p typist) write(text string) error {
 	m := p.t.master
 	if err := m.SetWriteDeadline(time.Now().Add(p.t.limits.answer)); err != nil {

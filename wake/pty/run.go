@@ -22,19 +22,19 @@ import (
 )
 
 const (
-	// restTime bounds the wait for more of what a client drew before it ended.
+	// restTime is how long to wait for more output after the client has ended.
 	restTime = 200 * time.Millisecond
-	// stuckTime bounds the time to show that: the person's terminal may block.
+	// stuckTime bounds the time to show that output: the person's terminal may block.
 	stuckTime = 2 * time.Second
 )
 
-// Config says which client to run, and where.
+// Config names the client to run, and where to run it.
 type Config struct {
 	Argv    []string // the path of the program first
 	Env     []string
 	Dir     string
 	In, Out *os.File // the person's terminal
-	// Client is the client's name, by which package screen knows its prompt.
+	// Client is the client's name, which tells package screen how the client draws its prompt.
 	Client string
 }
 
@@ -51,15 +51,15 @@ type Terminal struct {
 	limits  limits
 	signals chan os.Signal // signals to forward to the client
 
-	keys chan struct{} // a lock on the client's input: full while the person's keys are written, or Ring pastes and presses Enter
+	keys chan struct{} // a lock on the client's input: full while c2c writes the person's keys, or types for Ring or Carry
 
 	mu      sync.Mutex // guards the fields below
 	screen  *screen.Screen
 	pressed time.Time     // when the person's last key came
 	drawn   time.Time     // when the client last drew
-	drew    chan struct{} // holds one: the client has drawn
+	drew    chan struct{} // has room for one value: the client has drawn
 	ended   bool          // the client has ended
-	stood   string        // the mail that Carry has seen alone in the prompt last
+	stood   string        // the last line that Carry has seen alone in the prompt
 }
 
 // Start starts the client. The caller must then call Run or Abandon.
@@ -69,7 +69,8 @@ func Start(cfg Config) (*Terminal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ask the terminal for its size: %w", err)
 	}
-	// Before the start: a signal that we ignore, such as SIGHUP under nohup, the client would ignore too, and outlive its terminal.
+	// This comes before the start: the client would also ignore a signal that this process ignores, such as SIGHUP under
+	// nohup. It would then outlive its terminal.
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGWINCH, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
 	master, err := pty.StartWithSize(cmd, size)
@@ -89,7 +90,7 @@ func Start(cfg Config) (*Terminal, error) {
 // PID returns the client's process id.
 func (t *Terminal) PID() int { return t.pid }
 
-// Abandon ends the client if the caller does not call Run.
+// Abandon ends the client, for a caller that will not call Run.
 func (t *Terminal) Abandon() { unix.Kill(-t.pid, unix.SIGHUP) }
 
 // Run shows the client to the person until it ends, and returns its exit status as a shell would: 128 plus the
@@ -121,7 +122,7 @@ func pollable(f *os.File) (*os.File, error) {
 func (t *Terminal) resize() {
 	size, err := unix.IoctlGetWinsize(int(t.in.Fd()), unix.TIOCGWINSZ)
 	if err != nil {
-		return // it is gone; SIGHUP follows
+		return // the person's terminal is gone; SIGHUP follows
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -131,13 +132,14 @@ func (t *Terminal) resize() {
 	}
 }
 
-// fd returns the client's terminal, valid until the client has ended. Fd sets only files that os has opened to blocking.
+// fd returns the client's terminal, valid until the client has ended. Fd leaves this file non-blocking, because os has not
+// opened it.
 func (t *Terminal) fd() int { return int(t.master.Fd()) }
 
 // relay moves bytes and signals until the client has ended.
 func (t *Terminal) relay() (status int, err error) {
 	defer func() {
-		signal.Stop(t.signals) // first: a signal for a closed channel ends the program
+		signal.Stop(t.signals) // before the close: a signal for a closed channel ends the program
 		close(t.signals)
 	}()
 	go func() {
@@ -166,8 +168,8 @@ func (t *Terminal) relay() (status int, err error) {
 	return status, errors.Join(err, t.master.Close())
 }
 
-// drawing reads what the client writes. After the client has ended, a background process of it may keep the
-// terminal open, so a read then has a deadline.
+// drawing reads the client's output. After the client has ended, one of its background processes may keep the terminal open,
+// so each read then has a deadline.
 type drawing struct{ t *Terminal }
 
 func (d drawing) Read(b []byte) (int, error) {
@@ -187,9 +189,9 @@ func (t *Terminal) forward(sig syscall.Signal) {
 	unix.Kill(-t.pid, sig)
 }
 
-// wait waits for the client's end. If the client stops itself, as clients do at Ctrl-Z, we stop too, so that the
-// person's shell gets the terminal back, and continue with the client later. (The kernel does not stop the client
-// at that key, because a session leader's group counts as an orphan.)
+// wait waits for the client's end. A client stops itself at Ctrl-Z. Then this process stops too, so that the person's shell
+// gets the terminal back, and continues later together with the client. (At that key the kernel does not stop the client,
+// because a session leader's group counts as an orphan.)
 func (t *Terminal) wait() (status int, err error) {
 	for {
 		var ws unix.WaitStatus

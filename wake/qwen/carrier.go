@@ -13,26 +13,27 @@ import (
 	"c2c/wake"
 )
 
-// maxCarry bounds one message, in bytes. The client takes a megabyte, but a turn should not start with so much.
+// maxCarry bounds one message, in bytes. The client takes up to a megabyte, but a turn should not start with that much.
 const maxCarry = 64 << 10
 
 // Carrier carries messages over the socket. Its receipt is the client's record of the session.
 type Carrier struct {
 	Socket *Socket
 	Chats  string // the directory with the client's records of its sessions
-	// Carry calls Held when the client holds the messages until its person accepts them. No other reader may take them
-	// then: the model would see them twice if the person accepts later.
+	// Carry calls Held when the client holds the messages until its person accepts them. Then no other reader may take them:
+	// if the person accepts later, the model would see them twice.
 	Held func(context.Context, []mail.Message)
-	// Failed returns when the session's model last failed, zero if it has answered since; nil: not known. A failed turn may
-	// leave no record of the messages that began it, although the client has them.
+	// Failed returns when the session's model last failed, or zero if it has answered since; nil: not known. After a failed
+	// turn the record may lack the messages that began the turn, although the client has them.
 	Failed func() time.Time
 }
 
-// Carry implements wake.Carrier. It keeps messages that the client has queued from other readers, however long the turn takes.
+// Carry implements wake.Carrier. No other reader gets the messages while the client has them in its queue, however long the
+// turn takes.
 func (c *Carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	text, from, n := pack(msgs)
 	if n == 0 {
-		return nil, c.Socket.Ring(ctx, wake.NoticeOf(msgs)) // the end of the turn hands over the first message
+		return nil, c.Socket.Ring(ctx, wake.NoticeOf(msgs)) // the hook at the end of the turn hands over the first message
 	}
 	msgs = msgs[:n]
 	r := &record{dir: c.Chats, session: c.Socket.Session}
@@ -79,10 +80,10 @@ func (c *Carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string,
 	}
 }
 
-// lookEvery is how often Carry reads the record: the client keeps the file open, so the kernel reports no close.
+// lookEvery is how often Carry reads the record. The kernel reports only closed files, and the client keeps this one open.
 const lookEvery = time.Second / 20
 
-// pack takes whole messages in order while they fit; n says how many, and from names their senders.
+// pack takes messages in order, whole, as many as fit into maxCarry. n is how many it took, and from names their senders.
 func pack(msgs []mail.Message) (text, from string, n int) {
 	var names []string
 	for _, m := range msgs {

@@ -14,7 +14,7 @@ import (
 
 const name = "qwen"
 
-// Client describes how c2c wakes Qwen Code. Only the MCP server that the client has started can use its socket.
+// Client describes how c2c wakes Qwen Code. Only an MCP server that the client has started can use its socket.
 func Client() wake.Client { return wake.Client{Name: name, Ways: ways, Peers: newPeers} }
 
 func ways(p wake.RingContext, s wake.Session) (w wake.Ways, err error) {
@@ -31,7 +31,7 @@ func ways(p wake.RingContext, s wake.Session) (w wake.Ways, err error) {
 	w.Methods = []wake.Method{{Name: wake.BySocket, Doorbell: bell{socket, quiet}, Ready: quiet}}
 	project := p.Getenv("QWEN_CODE_PROJECT_DIR")
 	if project == "" {
-		return w, nil // nothing would show that a message has arrived
+		return w, nil // no record would show that a message has arrived
 	}
 	w.Methods[0].Carrier = &Carrier{Socket: socket, Chats: filepath.Join(project, "chats"),
 		Failed: func() (at time.Time) {
@@ -47,14 +47,16 @@ func ways(p wake.RingContext, s wake.Session) (w wake.Ways, err error) {
 	return w, nil
 }
 
-// repeated is the hook's name for an error of the model. After it the client (0.24.4) adds what came over its socket to its
-// history again, and asks the model again, several times a second, until the model answers. It does so without c2c, too.
+// repeated begins the hook's name for an error of the model. After such an error the client (0.24.4) adds the text from its
+// socket to its history again and asks the model again, several times a second, until the model answers. It does so without
+// c2c, too.
 const repeated = "invalid_request"
 
-// pause is how long c2c sends nothing more to a client that may do that. A prompt still brings the mail.
+// pause is how long c2c then sends nothing more over the socket. A prompt of the person still brings the mail.
 const pause = 15 * time.Minute
 
-// ready fails while the client may repeat what comes over its socket. failed is wake.RingContext.Failed.
+// ready returns a function that returns an error while the client may repeat the text from its socket. failed is
+// wake.RingContext.Failed.
 func ready(failed func() (string, time.Time), now func() time.Time) func(context.Context) error {
 	return func(context.Context) error {
 		if failed == nil {
@@ -68,7 +70,7 @@ func ready(failed func() (string, time.Time), now func() time.Time) func(context
 	}
 }
 
-// bell is the socket, while the client is ready.
+// bell rings over the socket, while the client is ready.
 type bell struct {
 	socket wake.Doorbell
 	ready  func(context.Context) error

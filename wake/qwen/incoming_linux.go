@@ -17,21 +17,23 @@ import (
 	"c2c/wake"
 )
 
-// incoming receives what the client's sessions send to a name of ours.
+// incoming receives messages that the client's sessions send to an alias of c2c.
 //
-// The client tells its model that a message is sent when we close the connection, and that it failed when we close it
-// before we have read everything. So incoming reads the end of the message only after it has stored the message.
+// When we close the connection, the client tells its model that the message is sent. If we close it before we have read
+// everything, the client says that sending failed. So incoming reads the end of the message only after it has stored the
+// message.
 type incoming struct {
 	records string
 	to      *peer
 	store   func(context.Context, wake.Sent) error
 }
 
-// takeTime bounds a message. After 5 seconds the client does not know what has become of it.
+// takeTime bounds the receipt of a message. After 5 seconds the client reports that it does not know what became of the
+// message.
 const takeTime = 4 * time.Second
 
-// maxFrame bounds what incoming reads. The client (0.24.4) sends at most 65,536 characters of a text; in JSON each takes
-// at most six bytes.
+// maxFrame bounds what incoming reads, in bytes. The client (0.24.4) sends a text of at most 65,536 characters; in JSON each
+// takes at most six bytes.
 const maxFrame = 1 << 20
 
 // frame is a line from a sender.
@@ -100,7 +102,7 @@ func process(conn *net.UnixConn) (pid int, err error) {
 	return int(cred.Pid), nil
 }
 
-// readFrame reads two lines, but not the end of the second one.
+// readFrame reads two lines, but leaves the end of the second line unread.
 func readFrame(conn *net.UnixConn) (lines []byte, err error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"c2c/wake/socket"
 )
 
-// outgoing is one message that we have sent, and the socket to which the client writes its receipts.
+// outgoing is one message that c2c has sent, and the socket to which the client writes its receipts.
 type outgoing struct {
 	id, token string
 	changed   chan struct{} // gets a value when last returns a new status
@@ -30,7 +30,7 @@ type outgoing struct {
 // longestAddress is the longest path of a socket that the client (0.24.4) accepts.
 const longestAddress = 103
 
-// receiptTime bounds a client that connects and writes no receipt.
+// receiptTime bounds a connection of the client on which no receipt comes.
 const receiptTime = 2 * time.Second
 
 func newOutgoing() (*outgoing, error) {
@@ -43,7 +43,8 @@ func newOutgoing() (*outgoing, error) {
 	return p, nil
 }
 
-// listen makes a socket in a directory of its own, which no other user may enter. closeSocket removes both.
+// listen makes a socket in a directory of its own, which no other user may enter. closeSocket removes the socket and the
+// directory.
 func listen(name string) (l net.Listener, err error) {
 	for _, parent := range parents() {
 		dir, failed := os.MkdirTemp(parent, ownDir) // 0700
@@ -61,10 +62,11 @@ func listen(name string) (l net.Listener, err error) {
 	return nil, err
 }
 
-// parents returns where such directories may be. The path of a socket must be short, so there is a second place.
+// parents returns the directories in which listen may make its own. The path of a socket must be short, so there is a second
+// one.
 func parents() []string { return []string{os.TempDir(), "/tmp"} }
 
-// ownDir is the prefix of the names of such directories.
+// ownDir begins the name of a directory that listen makes.
 const ownDir = "c2c-"
 
 func closeSocket(l net.Listener) {
@@ -76,14 +78,14 @@ func (p *outgoing) address() string { return p.listener.Addr().String() }
 
 func (p *outgoing) close() { closeSocket(p.listener) }
 
-// last returns the client's last status.
+// last returns the last status that the client has reported; "" before the first.
 func (p *outgoing) last() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.status
 }
 
-// serve returns when close closes the listener.
+// serve reads receipts until close closes the listener.
 func (p *outgoing) serve() {
 	for {
 		conn, err := socket.Accept(p.listener)
@@ -117,7 +119,7 @@ func (p *outgoing) set(status string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if status == held && p.status == delivered {
-		return // it was held before this one: connections may overtake each other
+		return // this status is older than delivered: connections may overtake each other
 	}
 	p.status = status
 	select {

@@ -26,27 +26,27 @@ import (
 	"c2c/wake/socket"
 )
 
-// peers shows names of ours among the client's sessions: each name has a record beside theirs, and a socket to which the
-// client's send_message writes. The protocol is the client's (cross-session-protocol, sections 1 to 4). This needs no
-// daemon: the server of each window shows all names, with the same session id, and of records with one id the client
-// takes the newest.
+// peers shows aliases of c2c among the client's sessions. Each alias has a record beside the client's own records, and a
+// socket to which the client's send_message writes. The protocol is the client's (cross-session-protocol, sections 1 to 4).
+// No daemon is needed: the server of each window shows all aliases, an alias has the same session id in all windows, and of
+// several records with one id the client takes the newest.
 type peers struct {
 	records string // the directory of the client's records
 	self    peerRecord
 	take    func(*peer, *net.UnixConn)
-	slots   chan struct{} // one for each open connection
+	slots   chan struct{} // has one value for each open connection
 	serving sync.WaitGroup
 	shown   map[string]*peer // by name
 }
 
-// peer is one name of ours.
+// peer is one alias that the client shows.
 type peer struct {
 	name, id, file string
 	token          string
 	listener       net.Listener
 }
 
-// peerRecord is what the client (0.24.4) reads about a session in sessions/<pid>.json. Machine marks our own records.
+// peerRecord is the part of a record sessions/<pid>.json that the client (0.24.4) reads. Only c2c's own records have Machine.
 type peerRecord struct {
 	SchemaVersion int    `json:"schemaVersion"`
 	PID           int    `json:"pid"`
@@ -62,14 +62,13 @@ type peerRecord struct {
 	Machine       string `json:"c2cMachine,omitempty"`
 }
 
-// maxRecord is the most that the client reads of a record.
+// maxRecord is how many bytes of a record the client reads.
 const maxRecord = 64 << 10
 
-// servedAtOnce bounds the connections that a server reads at once; others wait until it accepts them.
+// servedAtOnce bounds the connections that peers reads at once; others wait to be accepted.
 const servedAtOnce = 16
 
-// newPeers returns nil if the client has no messages between sessions: with -p, or if its person has turned them
-// off.
+// newPeers returns nil if the client takes no messages of other sessions: with -p, or if its person has turned them off.
 func newPeers(getenv func(string) string, store func(context.Context, wake.Sent) error) wake.Peers {
 	if getenv("QWEN_CODE_MESSAGING_SOCKET") == "" {
 		return nil
@@ -81,7 +80,7 @@ func newPeers(getenv func(string) string, store func(context.Context, wake.Sent)
 	return p
 }
 
-// Show implements wake.Peers. It does not show a name that a session of the client has.
+// Show implements wake.Peers. It leaves out a name that a session of the client has.
 func (p *peers) Show(place string, names []string) error {
 	if len(names) == 0 && len(p.shown) == 0 {
 		return nil
@@ -113,7 +112,7 @@ func (p *peers) Show(place string, names []string) error {
 	return nil
 }
 
-// identify finds the facts about our process that go into records.
+// identify finds the facts about this process that go into its records.
 func (p *peers) identify() error {
 	if p.self.PID != 0 {
 		return nil
@@ -142,8 +141,8 @@ func procStart(boot string, s procstat.Stat) string {
 	return fmt.Sprintf("%s:%d", strings.TrimSpace(boot), s.Start)
 }
 
-// look reads the client's directory: which files it has, and which names the client's sessions have. It removes what
-// a killed server of ours has left there.
+// look returns which files the client's directory has, and which names the client's own sessions have. It removes what a
+// killed server of ours has left there.
 func (p *peers) look(dir *atomicfile.Dir) (files, theirs map[string]bool, err error) {
 	names, err := dir.Names()
 	files, theirs = map[string]bool{}, map[string]bool{}
@@ -166,8 +165,8 @@ func (p *peers) look(dir *atomicfile.Dir) (files, theirs map[string]bool, err er
 	return files, theirs, err
 }
 
-// lives reports whether the process that wrote a record lives. here reports whether this process can know that: if the
-// record is from this machine before its last boot, or from our PID namespace.
+// lives reports whether the process that wrote a record still runs. here reports whether c2c can know that: it can for a
+// record of this machine from before the last boot, and for one from our PID namespace.
 func (p *peers) lives(r peerRecord) (lives, here bool) {
 	boot, _, _ := strings.Cut(p.self.ProcStart, ":")
 	if theirs, _, _ := strings.Cut(r.ProcStart, ":"); boot != theirs {
@@ -189,7 +188,8 @@ func readPeer(path string) (r peerRecord, ok bool) {
 	return r, ok
 }
 
-// show makes a socket and a record for a name. Its id depends on the name and the place, not on the server.
+// show makes a socket and a record for a name. The id in the record depends only on the name and the place, so it is the same
+// for every server.
 func (p *peers) show(dir *atomicfile.Dir, place, name string) error {
 	sum := sha256.Sum256([]byte(place + "\x00" + name))
 	id := mail.HexUUID([16]byte(sum[:16]))
@@ -220,7 +220,7 @@ func (p *peers) hide(dir *atomicfile.Dir, n *peer) error {
 	closeSocket(n.listener)
 	delete(p.shown, n.name)
 	if dir == nil {
-		return nil // the socket is gone, and so is the record
+		return nil // the directory with the record is gone
 	}
 	if err := dir.Remove(n.file); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -244,7 +244,7 @@ func (p *peers) Close() error {
 	return err
 }
 
-// serve returns when the listener is closed.
+// serve accepts connections until the listener is closed.
 func (p *peers) serve(n *peer) {
 	for {
 		conn, err := socket.Accept(n.listener)
@@ -268,11 +268,12 @@ func removeSocket(path string) {
 	}
 }
 
-// sweepSockets removes sockets on which no process listens any more: the client may have removed their records.
+// sweepSockets removes sockets on which no process listens. Their records may be gone, because the client may have removed
+// them.
 func sweepSockets() {
 	var left []string
 	for _, parent := range parents() {
-		found, _ := fs.Glob(os.DirFS(parent), ownDir+"*/"+peerSocket) // a [ in the parent is no pattern
+		found, _ := fs.Glob(os.DirFS(parent), ownDir+"*/"+peerSocket) // DirFS, because a [ in the parent's path is no pattern
 		for _, name := range found {
 			left = append(left, filepath.Join(parent, name))
 		}
@@ -281,7 +282,7 @@ func sweepSockets() {
 		if conn, err := net.Dial("unix", path); err == nil {
 			conn.Close()
 		} else if info, gone := os.Lstat(path); errors.Is(err, syscall.ECONNREFUSED) && gone == nil && time.Since(info.ModTime()) > time.Minute {
-			removeSocket(path) // a new one may be about to listen
+			removeSocket(path) // a newer socket may be about to get its listener
 		}
 	}
 }

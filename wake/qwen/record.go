@@ -14,17 +14,18 @@ import (
 	"c2c/inbox/mail"
 )
 
-// record is the client's record of its session from an offset on: lines of JSON, in a file for each session.
+// record reads the client's file of its current session, from an offset on. The file has lines of JSON; each session has its
+// own.
 type record struct {
 	dir     string
 	session func() string
 
-	path  string // of the session to which place belongs
-	place int64  // behind the last line that was read
+	path  string // the file to which place belongs
+	place int64  // the offset behind the last line that was read
 	there bool   // the file of the session is there
 }
 
-// maxLook bounds how much shows reads at once, in bytes. A longer line has no mail of ours.
+// maxLook bounds how much shows reads at once, in bytes. A line that is longer holds no mail of ours.
 const maxLook = 4 << 20
 
 // skip moves the offset to the current end of the file.
@@ -55,7 +56,7 @@ func (r *record) open() (*os.File, error) {
 	return f, nil
 }
 
-// shows returns those of the messages that the client has given to its model since the last call.
+// shows returns those of msgs that the client has given to its model since the last call.
 func (r *record) shows(msgs []mail.Message) (shown []mail.Message, err error) {
 	f, err := r.open()
 	if f == nil {

@@ -20,7 +20,7 @@ type Socket struct {
 	Session func() string // the client's id for its current session
 }
 
-// FromEnv finds the socket of the session that started this program. The error says why there is none.
+// FromEnv finds the socket of the session that started this program. If there is no socket, the error says why.
 func FromEnv(getenv func(string) string) (*Socket, error) {
 	path := getenv("QWEN_CODE_MESSAGING_SOCKET")
 	if path == "" {
@@ -29,7 +29,7 @@ func FromEnv(getenv func(string) string) (*Socket, error) {
 	return &Socket{Path: path, Token: getenv("QWEN_CODE_MESSAGING_TOKEN")}, nil
 }
 
-// The statuses of a message. Any other word of the client means nothing.
+// The statuses of a message. c2c ignores any other word.
 const (
 	delivered    = "delivered" // queued for the model
 	held         = "held"
@@ -42,14 +42,14 @@ const (
 
 var errHeld = fmt.Errorf("%w: it waits there until it is accepted (/peers), as agents.crossSessionInbound says", wake.ErrConsent)
 
-// verdict returns the error for a receipt's status, nil while the message is on its way.
+// verdict returns the error for a receipt's status. It is nil while the message is on its way.
 func verdict(status string) error {
 	switch status {
 	case refused:
 		return fmt.Errorf("%w: agents.crossSessionInbound lets no other session write to it", wake.ErrRefused)
 	case denied:
 		return fmt.Errorf("%w: its person said no", wake.ErrRefused)
-	case misaddressed: // no model has seen it, and by now the client may have written the record of its new session
+	case misaddressed: // no model has seen the message; the next ring reads the record of the client's new session
 		return fmt.Errorf("%w: the client has begun another session", wake.ErrHeld)
 	case expired, dropped:
 		return fmt.Errorf("%w: the client says that the message is %s", wake.ErrUncaptured, status)
@@ -60,7 +60,8 @@ func verdict(status string) error {
 // answerTime is the longest wait for the client's receipt. It usually comes within milliseconds.
 const answerTime = 15 * time.Second
 
-// Ring writes a message without any body. The end of the turn that this starts brings the mail, or the model polls.
+// Ring writes a message without any body, which starts a turn. The hook at the end of that turn brings the mail, or the model
+// polls.
 func (s *Socket) Ring(ctx context.Context, n wake.Notice) error {
 	p, err := s.send(ctx, "c2c", n.Text(wake.Poll))
 	if err != nil {
@@ -88,7 +89,7 @@ func (s *Socket) Ring(ctx context.Context, n wake.Notice) error {
 	}
 }
 
-// send writes one message. The result collects its receipts.
+// send writes one message. The returned outgoing collects its receipts, until the caller closes it.
 func (s *Socket) send(ctx context.Context, from, text string) (*outgoing, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("%w: %v", wake.ErrUncaptured, err)
@@ -126,8 +127,8 @@ func (s *Socket) send(ctx context.Context, from, text string) (*outgoing, error)
 	return p, nil
 }
 
-// untilClosed waits a moment for the client to close the connection: then it has taken the message. A slow client may
-// take it later, so only receipts show that it has not.
+// untilClosed waits a moment for the client to close the connection, which shows that it has taken the message. A slow client
+// may take the message later, so untilClosed ignores a timeout.
 func untilClosed(conn *net.UnixConn) error {
 	if err := conn.CloseWrite(); err != nil {
 		return err

@@ -7,8 +7,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Captured returns the picture of a pane from a terminal multiplexer, with the cursor at row and col, from 0.
-// Multiplexers put brackets around a paste if the client wants them, so the picture assumes that it does.
+// Captured returns the screen of a pane of a terminal multiplexer, with the cursor at row and col, counted from 0. It assumes
+// that the client wants brackets around a paste, because the multiplexer adds them only in that case.
 func Captured(lines []string, row, col int) *Screen {
 	cols := col + 1
 	for _, line := range lines {
@@ -24,7 +24,7 @@ func Captured(lines []string, row, col int) *Screen {
 	return s
 }
 
-// drawable drops characters that could move the cursor, but keeps ESC, which begins colours.
+// drawable drops characters that could move the cursor. It keeps ESC, which begins colours.
 func drawable(r rune) rune {
 	if r < ' ' && r != '\x1b' {
 		return -1

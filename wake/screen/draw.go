@@ -55,7 +55,7 @@ func (s *Screen) lineFeed() {
 	p.row = min(p.row+1, s.rows-1)
 }
 
-// scroll moves the lines from top to the end of the region up by n, or down by -n.
+// scroll moves the lines from top to the end of the region up by n; a negative n moves them down.
 func (p *page) scroll(top, n int) {
 	region := p.cells[top:p.bottom]
 	n = max(-len(region), min(n, len(region)))
@@ -149,7 +149,7 @@ func (s *Screen) csi(cmd ansi.Cmd, params ansi.Params) {
 	}
 }
 
-// change handles a control sequence, which alters the picture without text.
+// change handles the control sequences that erase, insert, delete or scroll.
 func (s *Screen) change(final byte, n int, params ansi.Params) {
 	p := s.shown
 	line := p.cells[p.row]
@@ -208,7 +208,7 @@ func (s *Screen) eraseScreen(what int) {
 	}
 }
 
-// style follows the attributes that distinguish a hint from a text.
+// style tracks the attribute by which a hint differs from typed text.
 func (s *Screen) style(params ansi.Params) {
 	if len(params) == 0 {
 		s.pen = Cell{}

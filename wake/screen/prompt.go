@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Prompt reads what a person has typed into a client's prompt and not sent, without hints. It returns an error
-// if the screen shows anything but a prompt that waits: a key could answer a dialog or join a turn. A layout
-// that c2c has not recorded is an error too.
+// Prompt returns the text that a person has typed into a client's prompt and not sent, without hints. It returns an error if
+// the screen shows anything but a prompt that waits, because a key could answer a dialog or join a turn. A client or a layout
+// that c2c does not know is an error too.
 func Prompt(client string, s *Screen) (draft string, err error) {
 	if !s.pasting {
 		return "", errors.New("it does not read from a prompt of its own")
@@ -23,7 +23,7 @@ func Prompt(client string, s *Screen) (draft string, err error) {
 // Knows reports whether c2c can read a client's prompt.
 func Knows(client string) bool { _, known := layouts()[client]; return known }
 
-// JoinPrompt is Prompt during a turn: it returns an error for a prompt that Prompt accepts.
+// JoinPrompt is Prompt for a prompt during a turn. It returns an error if no turn runs.
 func JoinPrompt(client string, s *Screen) (draft string, err error) {
 	switch draft, err = Prompt(client, s); err {
 	case errTurn:
@@ -34,23 +34,23 @@ func JoinPrompt(client string, s *Screen) (draft string, err error) {
 	return "", err
 }
 
-// JoinKey returns the key that makes the line in a client's prompt join the running turn; "" if there is none.
+// JoinKey returns the key that sends the line in a client's prompt into the running turn; "" if there is none.
 func JoinKey(client string) string { return layouts()[client].join }
 
 // A layout describes how a client draws its prompt.
 type layout struct {
-	read func(*Screen) (string, error) // returns the text without hints; if join is set, during a turn also with errTurn
+	read func(*Screen) (string, error) // returns the text without hints; during a turn errTurn, and the text too if join is set
 	join string                        // see JoinKey
 	word string                        // prefix of words that are commands anywhere in a prompt; "" if there are none
 }
 
-// layouts has an entry for each client, by the client's name.
+// layouts returns the layout of each known client, by the client's name.
 func layouts() map[string]layout {
 	return map[string]layout{claude: {read: claudePrompt, word: claudeWord}, codex: {read: codexPrompt}, kimi: {read: kimiPrompt, join: "\x13"},
 		qwen: {read: qwenPrompt}, gemini: {read: geminiPrompt}}
 }
 
-// Same reports whether a prompt shows only this text. Blanks do not count, because a narrow prompt breaks lines.
+// Same reports whether a prompt shows text and nothing else. Blanks do not count, because a narrow prompt breaks lines.
 func Same(draft, text string) bool { return squeeze(draft) == squeeze(text) }
 
 func squeeze(s string) string { return strings.Join(strings.Fields(s), "") }
@@ -62,10 +62,10 @@ var (
 	errQueue    = errors.New("what its person has sent still waits for the end of the turn")
 )
 
-// running is the text that clients show next to the prompt during a turn.
+// running is the hint that Claude Code and Codex show near the prompt during a turn.
 const running = "esc to interrupt"
 
-// text returns the lines [from, to) as text.
+// text returns the lines from..to, without line to, as text.
 func (s *Screen) text(from, to int) string {
 	var b strings.Builder
 	for i := max(from, 0); i < min(to, s.Rows()); i++ {
@@ -74,8 +74,8 @@ func (s *Screen) text(from, to int) string {
 	return b.String()
 }
 
-// typed returns the text in the prompt's lines between the columns left and right, without hints. A full line continues
-// in the next one.
+// typed returns the text in the prompt's lines from..to, between the columns left and right, without hints. A full line
+// continues in the next one.
 func (s *Screen) typed(from, to, left, right int) string {
 	var lines []string
 	for i := from; i < to; i++ {

@@ -1,12 +1,13 @@
-// Package screen keeps a picture of a terminal, so that c2c can read a client's prompt before it types
+// Package screen keeps a copy of what a terminal shows, so that c2c can read a client's prompt before it types
 // there.
 //
-// It follows all that the measured clients draw with: text, cursor movement,
+// It follows everything that the measured clients draw with: text, cursor movement,
 // erasing, scrolling, insertion and deletion, the alternate screen. A library
-// parses the sequences. The package ignores those that it does not know; a wrong
-// picture then shows no idle prompt. A library's terminal (charmbracelet/x/vt,
-// April 2026) drew 1 MB/s of text, this one draws 100. The package writes nothing
-// to disk. One goroutine at a time may use a Screen.
+// parses the sequences. The package ignores sequences that it does not know; if its
+// copy is wrong because of that, it finds no idle prompt there. The terminal of a
+// library (charmbracelet/x/vt, April 2026) drew 1 MB of text in a second, this one
+// draws 100. The package writes nothing to disk. One goroutine at a time may use a
+// Screen.
 package screen
 
 import (
@@ -20,7 +21,7 @@ type Cell struct {
 	Faint bool // drawn dim, as a hint is
 }
 
-// Screen is a terminal's picture.
+// Screen is a copy of what a terminal shows.
 type Screen struct {
 	parser     *ansi.Parser
 	rows, cols int
@@ -95,7 +96,7 @@ func (s *Screen) Line(row int) []Cell { return s.shown.cells[row] }
 // Rows returns the number of lines.
 func (s *Screen) Rows() int { return s.rows }
 
-// Position returns where the cursor is, from 0, and whether it is visible.
+// Position returns the place of the cursor, from 0, and whether the cursor is visible.
 func (s *Screen) Position() (row, col int, visible bool) {
 	return s.shown.row, s.shown.col, !s.hidden
 }
@@ -120,8 +121,8 @@ func Text(line []Cell) string {
 
 func (s *Screen) String() string { return s.text(0, s.rows) }
 
-// Same reports whether two pictures show the same text, with the cursor at the same place. Colours do not count,
-// because a cursor that the client draws may blink.
+// Same reports whether two screens show the same text, with the cursor at the same place. Colours do not count, because a
+// cursor that the client draws may blink.
 func (s *Screen) Same(other *Screen) bool {
 	return s.shown.row == other.shown.row && s.shown.col == other.shown.col && s.String() == other.String()
 }

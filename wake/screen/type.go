@@ -9,9 +9,9 @@ import (
 	"c2c/wake"
 )
 
-// Terminal is a client's terminal, for code that types into it.
+// Terminal is a client's terminal, as code sees it that types there.
 type Terminal interface {
-	// Idle fails unless the person is not typing, the picture is still, and a key would reach the client.
+	// Idle returns an error unless the person types nothing, the screen does not change, and a key would reach the client.
 	Idle(context.Context) error
 	// Look calls see with the current picture.
 	Look(ctx context.Context, see func(*Screen)) error
@@ -24,12 +24,14 @@ type Terminal interface {
 }
 
 // Type types a line into a client's prompt, as a person would, and presses Enter. It is the last resort, because in all
-// measured clients Enter approves what an open dialog asks. So Type types only into an empty prompt that waits, while
-// neither the person nor the client is active, and presses Enter only if the prompt shows nothing but the line. prompt
-// reads the prompt, as Prompt does; answer is how long the client may take to show the line, and to take Enter. If that
-// fails, it returns wake.ErrHeld if it has typed nothing, else wake.ErrUncaptured. A line that was pasted and not sent
-// stays in the prompt as a draft. Type does not paste it again, but sends it with Enter when the prompt waits. It also
-// sends a notice for earlier mail instead of a new one, because that notice is still true.
+// measured clients Enter approves what an open dialog asks. So Type types only into an empty prompt that waits, while neither
+// the person nor the client is active, and presses Enter only if the prompt shows nothing but the line. prompt reads the
+// prompt, as Prompt does; answer is how long the client may take to show the line, and to take Enter.
+//
+// Type returns wake.ErrHeld if it has typed nothing, and wake.ErrUncaptured if it has typed and the client did not take the
+// line. A line that was pasted and not sent stays in the prompt as a draft. The next call does not paste it again, but
+// presses Enter when the prompt waits. A notice for earlier mail that is still there is sent instead of a new one, because it
+// is still true.
 func Type(ctx context.Context, t Terminal, prompt func(*Screen) (draft string, err error), line string, answer time.Duration) error {
 	pasted, err := idle(ctx, t, prompt, line)
 	if err != nil {
@@ -84,8 +86,8 @@ func Type(ctx context.Context, t Terminal, prompt func(*Screen) (draft string, e
 	}))
 }
 
-// pasteTime is the time between a paste and Enter. One measured client takes an Enter within a tenth of a second for a part
-// of the paste.
+// pasteTime is the time between a paste and Enter. One measured client takes an Enter that comes within a tenth of a second
+// for a part of the paste.
 const pasteTime = 300 * time.Millisecond
 
 // waitAfterPaste waits for pasteTime, and returns an error if wanted then rejects the screen.
@@ -101,7 +103,8 @@ func waitAfterPaste(ctx context.Context, t Terminal, wanted func(*Screen) error)
 	return err
 }
 
-// idle returns an error if Type must not type now, or the line that is in the prompt already, for Type to send instead.
+// idle returns an error if Type must not type now. If the line, or another notice, is already in the prompt, idle returns it,
+// and Type presses only Enter.
 func idle(ctx context.Context, t Terminal, prompt func(*Screen) (string, error), line string) (pasted string, err error) {
 	if err := t.Idle(ctx); err != nil {
 		return "", err

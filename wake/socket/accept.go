@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// longestBackOff is the longest pause between two tries to accept. Accept notices a closed listener at most so much later.
+// longestBackOff is the longest pause between two tries to accept. So Accept may notice a closed listener this much later.
 const longestBackOff = time.Second
 
-// Accept takes the next connection. If this process or the system has no file left, it tries again, as net/http does: a
-// server that gives up then never comes back.
+// Accept takes the next connection. If the process or the system has no free file descriptor, it tries again, as net/http
+// does. A server that gave up then would be gone for good.
 func Accept(l net.Listener) (net.Conn, error) {
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, longestBackOff) {
 		conn, err := l.Accept()

@@ -10,7 +10,7 @@ import (
 	"c2c/wake"
 )
 
-// OurPort fails unless a process of this user listens on a TCP port of 127.0.0.1. Only Linux shows that.
+// OurPort returns an error unless a process of this user listens on a TCP port of 127.0.0.1. It works only on Linux.
 func OurPort(port int) error {
 	table, err := os.ReadFile("/proc/net/tcp")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"c2c/wake"
 )
 
-// Private fails unless the socket is Ours and no other user can replace it.
+// Private returns an error unless path is a socket of this user in a directory in which no other user can replace it.
 func Private(path string) error {
 	dir := filepath.Dir(path)
 	info, err := owned(dir)
@@ -28,7 +28,7 @@ func Private(path string) error {
 	return Ours(path)
 }
 
-// Ours fails unless path is a socket of this user, and not a link.
+// Ours returns an error unless path is a socket of this user, and not a link.
 func Ours(path string) error {
 	info, err := owned(path)
 	if err == nil && info.Mode().Type() != fs.ModeSocket {
@@ -51,10 +51,10 @@ func owned(path string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// writeTime bounds a client that does not read its socket.
+// writeTime bounds a write to a client that does not read its socket.
 const writeTime = 2 * time.Second
 
-// Write connects to a client's socket, writes data, and calls then, if set, with the connection.
+// Write connects to a client's socket and writes data. If then is set, it calls then with the connection.
 func Write(ctx context.Context, path string, data []byte, then func(*net.UnixConn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
@@ -62,7 +62,7 @@ func Write(ctx context.Context, path string, data []byte, then func(*net.UnixCon
 	conn, err := d.DialContext(ctx, "unix", path)
 	if err != nil {
 		kind := wake.ErrUnreachable
-		if ctx.Err() != nil || errors.Is(err, syscall.EAGAIN) { // Linux: the client has not accepted connections for a while
+		if ctx.Err() != nil || errors.Is(err, syscall.EAGAIN) { // EAGAIN (Linux): the client has not accepted connections for a while
 			kind = wake.ErrUncaptured
 		}
 		return fmt.Errorf("%w: %v", kind, err)

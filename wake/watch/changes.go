@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	pollEvery = time.Second // if the system has no watch left
-	// unlocked is how long after its file was closed a lock may still be held: the kernel reports the close before it releases
-	// the lock.
+	pollEvery = time.Second // how often to check if the system has no watch left
+	// unlocked is how long after a lock file was closed its lock may still be held: the kernel reports the close before it
+	// releases the lock.
 	unlocked = 100 * time.Millisecond
 )
 
-// Changes reports when a writer has closed a file. One Changes serves all watchers of a process, because a user has only 128
-// of the kernel's watch instances; each Receipt has its own while it waits.
+// Changes reports when a writer has closed a file. All watchers of a process share one Changes, because a user has only 128
+// of the kernel's watch instances; only a Receipt has its own while it waits.
 type Changes struct {
 	source source
 
@@ -23,8 +23,8 @@ type Changes struct {
 	subs map[*subscription]bool
 }
 
-// source is the system's way to watch files; nil: the system has none. add returns a number that the events of this file carry.
-// take reads the events so far.
+// source is the system's way to watch files; nil: the system has none. add returns a number that the events of this file
+// carry. take reads the events that have come so far.
 type source interface {
 	add(file string) (id int, err error)
 	addTimes(dir string) (id int, err error) // also reports files whose time was set
@@ -32,27 +32,26 @@ type source interface {
 	close()
 }
 
-// notice is called for an event: with the number that add returned and, for a directory, the name of the file. A negative
-// number means every file, after an overflow.
+// notice is called for each event, with the number that add returned and, for a directory, the name of the file. A negative
+// number means that events were lost, so that any file may have changed.
 type notice = func(id int, name string)
 
 // subscription is one watcher of files.
 type subscription struct {
-	changed chan struct{} // has room for one: many changes count as one
-	every   time.Duration // how often to look without an event
+	changed chan struct{} // has room for one value: many changes count as one
+	every   time.Duration // how often to check without an event
 	changes *Changes
 	ids     []int
 }
 
-// NewChanges starts to watch. If the system has no watch left, its
-// subscribers look once a second.
+// NewChanges starts to watch. If the system has no watch left, its subscribers check once a second.
 func NewChanges() *Changes {
 	c := &Changes{subs: map[*subscription]bool{}}
 	c.source = newSource(func(id int, _ string) { c.notify(id) })
 	return c
 }
 
-// subscribe watches a file that exists, or none if file is ""; add adds others.
+// subscribe watches a file that exists, or no file yet if file is "". add adds more files.
 func (c *Changes) subscribe(file string) *subscription {
 	s := &subscription{changed: make(chan struct{}, 1), every: pollEvery, changes: c}
 	if file == "" && c.source != nil || file != "" && s.add(file) {
@@ -79,8 +78,8 @@ func (s *subscription) add(path string) bool {
 	return err == nil
 }
 
-// Until returns when ready returns true or an error, or when ctx ends. It calls ready at once, after each change of the file,
-// and now and then. The file must exist.
+// Until returns nil when ready returns true. It returns ready's error, or the cause when ctx ends. It calls ready at once,
+// after each change of the file, and from time to time. The file must exist.
 func (c *Changes) Until(ctx context.Context, file string, ready func() (bool, error)) error {
 	s := c.subscribe(file)
 	defer s.Close()
@@ -92,7 +91,7 @@ func (s *subscription) until(ctx context.Context, ready func() (bool, error)) er
 	defer tick.Stop()
 	var again <-chan time.Time
 	for {
-		// After the watch is set, so that no change is missed.
+		// ready is called after the watch is set, so that it misses no change.
 		if ok, err := ready(); ok || err != nil {
 			return err
 		}
@@ -107,15 +106,15 @@ func (s *subscription) until(ctx context.Context, ready func() (bool, error)) er
 	}
 }
 
-// Close ends the subscription. The kernel goes on watching the file, because another subscription may be for it: at most three
-// files of each session.
+// Close ends the subscription. The kernel goes on watching the file, because another subscription may need it; at most three
+// files of each session stay watched.
 func (s *subscription) Close() {
 	s.changes.mu.Lock()
 	defer s.changes.mu.Unlock()
 	delete(s.changes.subs, s)
 }
 
-// notify wakes the subscriptions of id; a negative id means all, after an overflow.
+// notify wakes the subscriptions of id; a negative id wakes all.
 func (c *Changes) notify(id int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,7 +128,7 @@ func (c *Changes) notify(id int) {
 	}
 }
 
-// Recheck makes all subscriptions look now.
+// Recheck makes all subscribers check now.
 func (c *Changes) Recheck() { c.notify(-1) }
 
 // Close ends the watch. Subscriptions get no more changes.

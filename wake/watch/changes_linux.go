@@ -6,7 +6,7 @@ import (
 	"c2c/inbox/inotify"
 )
 
-// recheck is the longest that a lost event can delay a message.
+// recheck is how often to check without an event. So a lost event delays a message by no more than this.
 const recheck = time.Minute
 
 type closes struct{ w *inotify.Watch }
@@ -15,7 +15,7 @@ func newSource(tell notice) source {
 	if w := inotify.Open(tell); w != nil {
 		return closes{w}
 	}
-	return nil // 128 instances per user are soon used up
+	return nil // a user has only 128 instances
 }
 
 func (c closes) add(path string) (id int, err error)     { return c.w.Add(path) }

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Each calls look at once, when a writer has closed one of the files that look returned, after wait (0: none), and once a
-// minute; once a second while one of the files cannot be watched. Between two calls it waits at least gap. The files
-// should exist.
+// Each calls look at once, and again when a writer has closed one of the files that look returned, after wait (0: no limit),
+// and at least once a minute. If one of the files cannot be watched, it calls look every second. It waits at least gap
+// between two calls. The files should exist. Each returns look's error, or the cause when ctx ends.
 func (c *Changes) Each(ctx context.Context, gap time.Duration, look func() (files []string, wait time.Duration, err error)) error {
 	s := c.subscribe("")
 	defer s.Close()
@@ -18,12 +18,12 @@ func (c *Changes) Each(ctx context.Context, gap time.Duration, look func() (file
 		}
 		before, every := len(s.ids), s.every
 		for _, file := range files {
-			if !s.add(file) { // each time: a removed file may exist again, as another file
+			if !s.add(file) { // add it each time: a removed file may exist again, as another file
 				every = pollEvery
 			}
 		}
 		switch {
-		case len(s.ids) > before: // changes before the watch was set are not reported
+		case len(s.ids) > before: // changes before the watch was set are not reported, so look again soon
 			wait = gap
 		case wait == 0 || wait > every:
 			wait = every
@@ -34,7 +34,7 @@ func (c *Changes) Each(ctx context.Context, gap time.Duration, look func() (file
 	}
 }
 
-// pause waits for a change or for wait, and never less than gap.
+// pause returns after a change or after wait, but not before gap has passed.
 func (s *subscription) pause(ctx context.Context, gap, wait time.Duration) error {
 	over, again := time.After(gap), time.After(max(gap, wait))
 	select {

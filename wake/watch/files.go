@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Files reports, by name, which files in some directories were closed by their writers, or got another time. Only one
-// goroutine may use it.
+// Files reports the names of files in some directories that a writer has closed, or whose time was set. Only one goroutine
+// may use it.
 type Files struct {
 	source source
 	every  time.Duration
@@ -16,10 +16,10 @@ type Files struct {
 	dirs    map[int]string
 	changed map[string]bool
 	lost    bool
-	told    chan struct{} // holds one
+	told    chan struct{} // has room for one value
 }
 
-// NewFiles watches nothing yet.
+// NewFiles returns a Files that watches nothing yet.
 func NewFiles() *Files {
 	f := &Files{every: pollEvery, dirs: map[int]string{}, changed: map[string]bool{}, told: make(chan struct{}, 1)}
 	if f.source = newSource(f.note); f.source != nil {
@@ -28,7 +28,7 @@ func NewFiles() *Files {
 	return f
 }
 
-// Watch adds a directory; a second call for it does no harm. If the system has no watch left, Every gets short.
+// Watch adds a directory; adding one twice does no harm. If the system has no watch left, Every returns a short time.
 func (f *Files) Watch(dir string) error {
 	if f.source == nil {
 		return nil
@@ -43,16 +43,16 @@ func (f *Files) Watch(dir string) error {
 	return nil
 }
 
-// Every returns how often to look at everything, even without a report.
+// Every returns how often the caller should check all files, even without a report.
 func (f *Files) Every() time.Duration { return f.every }
 
-// Poll makes Every short, because the system cannot watch all files.
+// Poll makes Every return a short time, because the system cannot watch all files.
 func (f *Files) Poll() { f.every = pollEvery }
 
 // Told gets a value when Take has files to return.
 func (f *Files) Told() <-chan struct{} { return f.told }
 
-// Take returns the files that were closed since the last Take. If all is true, any file may have been closed.
+// Take returns the files that were reported since the last Take. If all is true, any file may have changed.
 func (f *Files) Take() (changed map[string]bool, all bool) {
 	if f.source != nil {
 		f.source.take()

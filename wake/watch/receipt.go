@@ -15,23 +15,23 @@ import (
 const (
 	// receiptTime is how long a hook of an idle client may take to archive carried messages.
 	receiptTime = 15 * time.Second
-	// busyTime is that limit for a busy client, which takes messages when its tool call ends. If the ringer released the
-	// lease before, that call's hook would show the messages a second time.
+	// busyTime is the same limit for a busy client, which takes messages when its tool call ends. If the ringer released the
+	// lease earlier, that call's hook would show the messages a second time.
 	busyTime = 10 * time.Minute
 )
 
-// Receipt carries messages to a client that does not report what it received: our hook in the client archives the messages
-// that its model has (inbox.Mailbox.Receive).
+// Receipt carries messages to a client that does not report what it received. The receipt comes from our hook in the client,
+// which archives the messages that its model has (inbox.Mailbox.Receive).
 type Receipt struct {
 	Box  *inbox.Mailbox
 	Busy func(context.Context) bool // reports whether the client works; nil: never
 }
 
-// maxCarry bounds one hand-over, in bytes. Claude Code takes a megabyte, but a turn should not start with so much.
+// maxCarry bounds one hand-over, in bytes. Claude Code takes a megabyte, but a turn should not start with that much.
 const maxCarry = 64 << 10
 
-// Carry sends the first messages that can have a receipt, in order, and returns those whose receipts came. send
-// returns the ids of the messages that it sent. If it sends none without an error, Carry rings bell.
+// Carry sends messages in order, up to the first that cannot have a receipt, and returns the ids of those whose receipts
+// came. send returns the ids of the messages that it sent. If send sends none and returns no error, Carry rings bell.
 func (r Receipt) Carry(ctx context.Context, msgs []mail.Message, send func([]mail.Message) (ids []string, err error), bell wake.Doorbell) (had []string, err error) {
 	mark, err := r.Box.Archive().Mark(ctx)
 	if err != nil {
@@ -40,7 +40,7 @@ func (r Receipt) Carry(ctx context.Context, msgs []mail.Message, send func([]mai
 	size := 0
 	end := slices.IndexFunc(msgs, func(m mail.Message) bool {
 		size += len(m.Envelope()) + 1
-		// An ephemeral message leaves no record of its arrival, and the record of a second message with the same id proves
+		// An ephemeral message leaves no record of its arrival. A second message with the same id has a record that proves
 		// nothing.
 		return m.Ephemeral || m.Handle() != m.ID || size > maxCarry
 	})
@@ -58,7 +58,7 @@ func (r Receipt) Carry(ctx context.Context, msgs []mail.Message, send func([]mai
 }
 
 // await waits until a hook has archived messages, and returns their ids. mark is the archive's end before the messages were
-// sent. If no message was archived, the error is wake.ErrUncaptured.
+// sent. If no message was archived in time, the error is wake.ErrUncaptured.
 func (r Receipt) await(ctx context.Context, mark archive.Mark, ids []string) (had []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, busyTime)
 	defer cancel()

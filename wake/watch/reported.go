@@ -8,7 +8,7 @@ import (
 	"c2c/wake"
 )
 
-// reported holds the waiting messages that went to Watcher.Report, and the last ring: at most the messages of one look.
+// reported holds the waiting messages for which Watcher.Report was called, at most those of one look, and the last ring.
 type reported struct {
 	of     map[mailKey]bool
 	ringID string
@@ -20,7 +20,7 @@ type mailKey struct{ id, from string }
 
 func keyOf(m mail.Message) mailKey { return mailKey{m.ID, m.From} }
 
-// reportRing reports all messages that a ring was for, and as filtered those that may not wake a session.
+// reportRing reports a ring for msgs: those that may wake a session with the outcome of the ring, the others as filtered.
 func (w *Watcher) reportRing(ctx context.Context, msgs []mail.Message, r wake.Ring) {
 	if w.Report == nil {
 		return
@@ -32,8 +32,8 @@ func (w *Watcher) reportRing(ctx context.Context, msgs []mail.Message, r wake.Ri
 	w.remember(msgs)
 }
 
-// reportUnrung reports the messages since the last look without a ring. outcome is empty while nothing is decided: the
-// session works, or a ring was a moment ago.
+// reportUnrung reports messages for which there was no ring and no report yet. outcome is empty while nothing is decided: the
+// session works, or the last ring was a moment ago.
 func (w *Watcher) reportUnrung(ctx context.Context, msgs []mail.Message, outcome string) {
 	if w.Report == nil {
 		return
@@ -64,7 +64,7 @@ func split(msgs []mail.Message) (rung, others []mail.Message) {
 	return rung, others
 }
 
-// tellNew reports the messages that were not reported yet. Without a ring, they get a ring id of their own.
+// tellNew reports those of msgs that were not reported yet. If r has no ring id, they get one of their own.
 func (w *Watcher) tellNew(ctx context.Context, msgs []mail.Message, r wake.Ring) {
 	news := slices.DeleteFunc(slices.Clone(msgs), func(m mail.Message) bool { return w.reported.of[keyOf(m)] })
 	if len(news) == 0 {
@@ -76,7 +76,7 @@ func (w *Watcher) tellNew(ctx context.Context, msgs []mail.Message, r wake.Ring)
 	w.Report(ctx, news, r.For(news[0]))
 }
 
-// remember records msgs as reported, and forgets all others: they were read meanwhile.
+// remember records msgs as reported, and forgets all others: the session has read those meanwhile.
 func (w *Watcher) remember(msgs []mail.Message) {
 	w.reported.of = make(map[mailKey]bool, len(msgs))
 	for _, m := range msgs {

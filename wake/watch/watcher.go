@@ -1,13 +1,14 @@
 // Package watch notices that a mailbox changed and rings its session.
 //
-// On Linux it watches the mailbox's lock file: every writer closes it, so
+// On Linux it watches the mailbox's lock file: every writer closes that file, so
 // IN_CLOSE_WRITE fires for c2c, the original and its Python tools alike. The
-// file is never replaced, and senders pay nothing. A Watcher also looks once a
-// minute without an event, so a lost event delays a message but never loses it.
-// Elsewhere fsnotify watches the directories, and a Watcher looks once a second.
+// file is never replaced, and a watch costs the senders nothing. A Watcher also
+// checks once a minute without an event, so a lost event delays a message but never
+// loses it. On other systems fsnotify watches the directories, and a Watcher checks
+// once a second.
 //
-// A Watcher serves one session. wake.Policy decides when to ring, and the
-// wake.Methods how. The package writes nothing to disk: a Watcher remembers a ring
+// A Watcher serves one session. wake.Policy decides when to ring, and a
+// wake.Method rings. The package writes nothing to disk: a Watcher remembers a ring
 // by the id of the oldest message that waited.
 package watch
 
@@ -32,19 +33,19 @@ type Watcher struct {
 	Lock    string                     // the mailbox's lock file, which exists
 	Methods []wake.Method              // the best first
 	Busy    func(context.Context) bool // nil: never
-	Quiet   func() bool                // do not disturb; nil: never
+	Quiet   func() bool                // the session wants no ring now; nil: never
 	// Borrow takes the right to ring, for one ring. ok is false while another process has the right. Nil: this process has
-	// it already.
+	// the right already.
 	Borrow func() (release func() error, ok bool, err error)
 	Record func(context.Context, wake.Ring)
-	// Report, if set, is called with the outcome of each message: for a ring with all messages that may wake, and once with
-	// those that were coalesced or filtered. RingID and Method are those of the ring, or for coalesced messages those of the
-	// ring before.
+	// Report, if set, is called with the outcome of messages: at each ring with all messages that may wake a session, and
+	// once for each message that was coalesced or filtered. RingID and Method are those of the ring; for coalesced messages,
+	// those of the last ring.
 	Report func(context.Context, []mail.Message, wake.Ring)
 	// Turn, if set, is called with true before a ring, and with false if the client did not take the ring.
 	Turn func(_ context.Context, runs bool) error
 	Now  func() time.Time
-	Gap  time.Duration // between rings for the same message, doubling; 15 s when zero
+	Gap  time.Duration // the first time between rings for the same message, it doubles; 0: 15 s
 
 	policy      wake.Policy
 	last        wake.Ring // the last recorded ring
@@ -52,13 +53,13 @@ type Watcher struct {
 	reported    reported
 }
 
-// Continue takes over the memory of rings from an earlier watcher of the session, which has ended.
+// Continue takes over what an earlier watcher of the session, which has ended, remembers of its rings.
 func (w *Watcher) Continue(before *Watcher) {
 	w.policy, w.last, w.reported = before.policy, before.last, before.reported
 }
 
-// Run rings until ctx ends. It returns ErrUnreachable if no method reaches the client and this process has the
-// right to ring, so that another process may try its own methods.
+// Run rings until ctx ends, and then returns nil. If this process has the right to ring and no method reaches the client, Run
+// returns ErrUnreachable, so that another process may try its own methods.
 func (w *Watcher) Run(ctx context.Context, changes *Changes) error {
 	sub := changes.subscribe(w.Lock)
 	defer sub.Close()
@@ -86,15 +87,16 @@ func (w *Watcher) Run(ctx context.Context, changes *Changes) error {
 	}
 }
 
-// subscribed also watches the lease directory, and returns the mailbox's stamp. sub reports every change after that stamp.
+// subscribed makes sub also watch the lease directory, and returns the mailbox's stamp. sub reports every change after that
+// stamp.
 func (w *Watcher) subscribed(sub *subscription) (inbox.Stamp, error) {
 	// A killed reader closes its lease file, but not the lock file. The directory may not exist yet.
 	sub.add(filepath.Join(filepath.Dir(w.Lock), w.Box.LeaseName()))
 	return w.Box.Stamp()
 }
 
-// await returns when the mailbox has changed since the stamp before, limit is over, or ctx ends. A closed file
-// is not always a change: our own look closes the lock file too.
+// await returns when the mailbox has changed since the stamp before, limit has passed, or ctx has ended. A closed lock file
+// does not always mean a change: look closes it too.
 func (w *Watcher) await(ctx context.Context, sub *subscription, before inbox.Stamp, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -108,10 +110,10 @@ func (w *Watcher) await(ctx context.Context, sub *subscription, before inbox.Sta
 	return err
 }
 
-// never: do not look again until something changes.
+// never means: do not look again until something changes.
 const never = time.Duration(0)
 
-// look rings if it is time to, and returns when to look again.
+// look rings if it is time, and returns when to look again.
 func (w *Watcher) look(ctx context.Context) (again time.Duration, err error) {
 	// Look first without a lock: usually nothing waits.
 	if some, err := w.Box.Waiting(); err != nil || !some {
@@ -132,7 +134,7 @@ func (w *Watcher) look(ctx context.Context) (again time.Duration, err error) {
 		return d.Again, nil
 	}
 	r, cause, err := w.ringIfAllowed(ctx, msgs, busy)
-	if err != nil || cause != nil && ctx.Err() != nil { // a stop of this process says nothing about the client
+	if err != nil || cause != nil && ctx.Err() != nil { // this process is stopping, so the error does not come from the client
 		return never, err
 	}
 	if r.Outcome == "" || errors.Is(cause, wake.ErrHeld) {
@@ -153,7 +155,8 @@ func (w *Watcher) look(ctx context.Context) (again time.Duration, err error) {
 	return again, nil
 }
 
-// ringIfAllowed rings if it gets the right to ring; if not, r has no outcome. cause is why the client did not take the ring.
+// ringIfAllowed rings if this process has the right to ring, or can borrow it; if not, r has no outcome. cause is why the
+// client did not take the ring.
 func (w *Watcher) ringIfAllowed(ctx context.Context, msgs []mail.Message, busy bool) (r wake.Ring, cause, err error) {
 	if w.Borrow != nil {
 		release, ok, berr := w.Borrow()
@@ -177,7 +180,7 @@ func (w *Watcher) ringIfAllowed(ctx context.Context, msgs []mail.Message, busy b
 	return r, cause, err
 }
 
-// record passes on a ring that differs from the last one: otherwise there would be a line each second.
+// record calls Record for a ring that differs from the last one. Without that there would be a line each second.
 func (w *Watcher) record(ctx context.Context, r wake.Ring) {
 	if r.Outcome != wake.Rang && r.Outcome == w.last.Outcome && r.Method == w.last.Method && r.SameMail(w.last) {
 		return
@@ -188,8 +191,9 @@ func (w *Watcher) record(ctx context.Context, r wake.Ring) {
 	}
 }
 
-// ring tries the methods until one reaches the client. It carries messages only at the first try, unless the method is
-// idempotent: a client that keeps a line and takes it later would get them twice. A doorbell carries no messages.
+// ring tries the methods until one reaches the client. Only the first ring for a message may carry messages, unless the
+// method is idempotent: a client that keeps the messages and takes them later would get them twice. A doorbell carries no
+// messages.
 func (w *Watcher) ring(ctx context.Context, msgs []mail.Message, busy bool) (r wake.Ring, cause error) {
 	if w.policy.Tries > 0 && len(w.Methods) > 1 && w.Methods[0].Unproven {
 		w.Methods = w.Methods[1:]
@@ -215,7 +219,7 @@ func (w *Watcher) ring(ctx context.Context, msgs []mail.Message, busy bool) (r w
 		r.Method, cause, r.Outcome = m.Name, err, wake.OutcomeOf(err)
 		if r.Outcome != wake.Failed {
 			r.Began = carries && !busy && r.Outcome == wake.Rang
-			return r, err // the client is there: another method would ring it twice
+			return r, err // the client runs: another method would ring it twice
 		}
 	}
 	return r, cause
@@ -240,7 +244,7 @@ func HandOver(ctx context.Context, box *inbox.Mailbox, m wake.Method) error {
 	if len(had) == 0 {
 		return errors.Join(err, l.Release())
 	}
-	// The next ring offers the rest, so ignore the carrier's error for that. Ack what the client has, even if ctx has
+	// The next ring offers the rest, so ignore the carrier's error. Ack the messages that the client has, even if ctx has
 	// ended meanwhile.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTime)
 	defer cancel()

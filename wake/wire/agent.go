@@ -18,9 +18,9 @@ import (
 
 const (
 	maxLine   = 100 << 20       // the agent's own limit for a line, in bytes
-	maxTail   = 2 << 10         // how much of its standard error c2c keeps
+	maxTail   = 2 << 10         // how much of the agent's standard error c2c keeps, in bytes
 	closeTime = 3 * time.Second // how long the agent may take to end after its input was closed
-	pipeTime  = time.Second     // how long to read its last output if a child of it keeps the pipe open
+	pipeTime  = time.Second     // how long to read the agent's last output if its child process keeps the pipe open
 )
 
 // agent is one process that speaks Wire.
@@ -30,17 +30,17 @@ type agent struct {
 	writing   chan struct{} // a lock on in: full during a write
 	onRequest func(request) (result any, known bool)
 	onTurnEnd func(error)   // called at the end of a turn, with its error
-	exited    chan struct{} // closed when the process and its children have ended
-	ended     chan struct{} // closed when its output has ended
+	exited    chan struct{} // closed when the agent and its child processes have ended
+	ended     chan struct{} // closed when the agent's output has ended
 	version   version
 
 	mu    sync.Mutex
 	last  int                   // number of the last call
 	calls map[string]chan reply // calls that wait for their answer
 	turn  *turn                 // the current or last turn; nil: there was none
-	words *words                // the last words for the agent
-	news  chan struct{}         // closed and replaced at a change of turn or words
-	err   error                 // why it ended
+	words *words                // the last text that c2c has given to the agent
+	news  chan struct{}         // closed and replaced whenever turn or words change
+	err   error                 // why the agent ended
 }
 
 // turn is the turn that one prompt has started.
@@ -50,12 +50,12 @@ type turn struct {
 	err  error // why it failed
 }
 
-// words records what we gave to the agent, and how far it got.
+// words is a text that c2c has given to the agent, and how far the agent has got with it.
 type words struct {
-	event string // the event that shows that the agent has taken them
+	event string // the event by which the agent shows that it has taken the text
 	taken bool
-	step  bool // a step has begun since
-	had   bool // the model has answered
+	step  bool // a step has begun since the agent took the text
+	had   bool // the model has answered in such a step
 }
 
 // line is a message from the agent.
@@ -87,7 +87,7 @@ func start(argv, env []string, dir string, onRequest func(request) (any, bool), 
 	a := &agent{cmd: exec.Command(argv[0], argv[1:]...), writing: make(chan struct{}, 1), onRequest: onRequest, onTurnEnd: onTurnEnd,
 		exited: make(chan struct{}), ended: make(chan struct{}), calls: map[string]chan reply{}, news: make(chan struct{})}
 	a.cmd.Dir, a.cmd.Env, a.cmd.WaitDelay = dir, env, pipeTime
-	a.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C goes only to c2c, and the agent's children end with it
+	a.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C goes only to c2c, and the agent's child processes end with the agent
 	stderr := &tail{}
 	out, lines := io.Pipe()
 	a.cmd.Stdout, a.cmd.Stderr = lines, stderr
@@ -100,7 +100,7 @@ func start(argv, env []string, dir string, onRequest func(request) (any, bool), 
 	}
 	go func() {
 		err := a.cmd.Wait()
-		a.kill() // at once: another process group may soon get its number
+		a.kill() // at once, because another process group may soon get the same number
 		close(a.exited)
 		lines.CloseWithError(err) // nil is the end of the file
 	}()
@@ -122,7 +122,7 @@ func (a *agent) read(out *io.PipeReader, stderr *tail) {
 	if err == io.EOF {
 		err = nil
 	}
-	out.CloseWithError(err) // after a line that is too long, the reader stops
+	out.CloseWithError(err) // stops the agent's output after a line that is too long
 	said := ""
 	if err != nil {
 		said = ", " + err.Error()
@@ -134,8 +134,8 @@ func (a *agent) read(out *io.PipeReader, stderr *tail) {
 	close(a.ended)
 }
 
-// readLine returns the next line, or the last one with an error. A bufio.Scanner would search a long line from its
-// start after each read.
+// readLine returns the next line; at the end of the output it returns the last line with an error. It is faster than
+// bufio.Scanner, which searches a long line from its start after each read.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var text []byte
 	for {
@@ -165,7 +165,8 @@ func (a *agent) hear(l line) {
 	}
 }
 
-// answer answers a request. The agent waits for an answer, so c2c refuses an unknown request.
+// answer answers a request. c2c also answers a request that it does not know, with an error, because the agent waits for an
+// answer.
 func (a *agent) answer(id string, r request) {
 	out := map[string]any{"jsonrpc": "2.0", "id": id}
 	if result, known := a.onRequest(r); known {
@@ -176,7 +177,7 @@ func (a *agent) answer(id string, r request) {
 	a.write(context.Background(), out) // fails only if the agent ends, which read reports anyway
 }
 
-// follow tracks through the turn whether the agent took our words.
+// follow notes in words what an event of the agent shows.
 func (a *agent) follow(event string) {
 	a.update(func() {
 		w := a.words
@@ -194,7 +195,7 @@ func (a *agent) follow(event string) {
 	})
 }
 
-// answered handles the answer to a call of ours. The answer to a prompt ends its turn.
+// answered handles the agent's answer to a call of c2c. The answer to a prompt ends the turn.
 func (a *agent) answered(l line) {
 	a.mu.Lock()
 	call, ends := a.calls[l.ID], a.turn != nil && !a.turn.over && a.turn.id == l.ID
@@ -231,7 +232,7 @@ func (a *agent) update(change func()) {
 	a.news = make(chan struct{})
 }
 
-// call asks the agent for something and waits for its answer.
+// call sends a request to the agent and waits for its answer.
 func (a *agent) call(ctx context.Context, method string, params any) (reply, error) {
 	answer := make(chan reply, 1)
 	id := a.newID(answer)
@@ -268,7 +269,7 @@ func (a *agent) newID(answer chan reply) string {
 	return id
 }
 
-// write writes a line, or returns when ctx or the agent ends: it leaves a blocked write behind.
+// write writes a line. When ctx or the agent ends, it returns and leaves a write that still blocks to its goroutine.
 func (a *agent) write(ctx context.Context, message map[string]any) error {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
@@ -335,7 +336,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// last returns the last line with text.
+// last returns the last line that is not blank.
 func (t *tail) last() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

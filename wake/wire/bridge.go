@@ -30,7 +30,7 @@ const (
 
 // States of the agent.
 const (
-	Off      = "off" // the bridge will start it when there is mail
+	Off      = "off" // the bridge will start the agent when there is mail
 	Starting = "starting"
 	Working  = "working"
 	Idle     = "idle"
@@ -51,13 +51,13 @@ type Config struct {
 	Argv    []string // the agent's command line
 	Dir     string   // its working directory
 	Env     []string
-	Approve bool        // approve all that the agent asks for, otherwise reject it
+	Approve bool        // approve every request of the agent; otherwise reject every one
 	Version string      // c2c's version
 	OnState func(State) // called with each new state, one call at a time
 }
 
-// Bridge gives mail to an agent, which it starts when there is mail. It implements wake.Carrier. Only one goroutine
-// at a time may call Carry, Ready and Close.
+// Bridge gives mail to an agent. It starts the agent when there is mail. It implements wake.Carrier. Only one goroutine at a
+// time may call Carry, Ready and Close.
 type Bridge struct {
 	cfg   Config
 	agent *agent // nil: no agent runs
@@ -73,7 +73,7 @@ func New(cfg Config) *Bridge {
 	return b
 }
 
-// Method returns the way to the agent.
+// Method returns the method that reaches the agent.
 func (b *Bridge) Method() wake.Method {
 	return wake.Method{Name: wake.ByWire, Carrier: b, Ready: b.Ready, Idempotent: true}
 }
@@ -87,7 +87,7 @@ func (b *Bridge) tell(change func(*State)) {
 	b.cfg.OnState(b.state)
 }
 
-// Ready fails while the agent has a turn and its protocol cannot add to that.
+// Ready returns wake.ErrHeld while the agent has a turn and its version of the protocol cannot add words to a turn.
 func (b *Bridge) Ready(context.Context) error {
 	if a := b.agent; a != nil && a.runs() && !a.version.steers() {
 		return wake.ErrHeld
@@ -95,7 +95,7 @@ func (b *Bridge) Ready(context.Context) error {
 	return nil
 }
 
-// Check starts the agent and ends it. It fails if the program does not speak Wire.
+// Check starts the agent and ends it. It returns an error if the program does not speak Wire.
 func (b *Bridge) Check(ctx context.Context) error {
 	defer b.Close(ctx) // also when ctx ends before the agent has answered
 	if err := b.open(ctx); err != nil {
@@ -116,7 +116,8 @@ func (b *Bridge) Carry(ctx context.Context, msgs []mail.Message) (had []string, 
 	return inbox.Handles(msgs), nil
 }
 
-// text returns what the agent shows to its model as its user's words. It must not begin with a slash, as a command does.
+// text returns the text that the agent passes to its model as its user's words. The text must not begin with a slash, as a
+// command does.
 func text(msgs []mail.Message) string {
 	var out strings.Builder
 	out.WriteString(mail.Preface(msgs))
@@ -126,9 +127,9 @@ func text(msgs []mail.Message) string {
 	return out.String()
 }
 
-// failed ends the agent, so that the next try starts a new one. It keeps an agent that was only busy.
+// failed ends the agent, so that the next try starts a new one. It does not end an agent that was only busy.
 func (b *Bridge) failed(ctx context.Context, err error) error {
-	if ctx.Err() != nil { // the caller gave up; the agent is fine
+	if ctx.Err() != nil { // the caller gave up; the agent still works
 		return context.Cause(ctx)
 	}
 	if why := (refusal{}); !errors.As(err, &why) || !why.works {
@@ -142,7 +143,7 @@ func (b *Bridge) failed(ctx context.Context, err error) error {
 func (b *Bridge) open(ctx context.Context) error {
 	if b.agent != nil {
 		select {
-		case <-b.agent.ended: // since the last call
+		case <-b.agent.ended: // the agent has ended since the last call
 			b.end()
 		default:
 			return nil
@@ -162,7 +163,7 @@ func (b *Bridge) open(ctx context.Context) error {
 	return err
 }
 
-// turned reports how a turn has ended. The goroutine that reads from the agent calls it.
+// turned reports the end of a turn; err is nil if the turn succeeded. The goroutine that reads from the agent calls it.
 func (b *Bridge) turned(err error) {
 	b.tell(func(s *State) {
 		if s.Agent = Idle; err != nil {
@@ -171,14 +172,14 @@ func (b *Bridge) turned(err error) {
 	})
 }
 
-// Close waits until ctx ends for the agent's turn to be over, and ends the agent.
+// Close waits for the end of the agent's turn, or until ctx ends, and then ends the agent.
 func (b *Bridge) Close(ctx context.Context) {
 	if b.agent == nil {
 		return
 	}
 	b.agent.idle(ctx)
 	b.end()
-	if !b.hasFailed() { // keep the state that says why
+	if !b.hasFailed() { // keep the state that says why the agent failed
 		b.tell(func(s *State) { s.Agent = Off })
 	}
 }
@@ -196,7 +197,8 @@ func (b *Bridge) end() {
 	}
 }
 
-// answer answers the agent's requests. These are only approvals, because initialize told it that we support nothing else.
+// answer answers the agent's requests. The only ones are requests for approval, because initialize told the agent that c2c
+// supports no others.
 func (b *Bridge) answer(r request) (result any, known bool) {
 	if r.Type != "ApprovalRequest" {
 		return nil, false
@@ -215,7 +217,7 @@ func (b *Bridge) answer(r request) (result any, known bool) {
 	return said, true
 }
 
-// cut bounds text from the agent, and puts it on one line.
+// cut shortens text from the agent, and puts it on one line.
 func cut(text string) string {
 	return fmt.Sprintf("%.200s", strings.Join(strings.Fields(text), " "))
 }
@@ -225,7 +227,7 @@ type version struct{ major, minor int }
 
 func (v version) String() string { return fmt.Sprintf("%d.%d", v.major, v.minor) }
 
-// steers reports whether we can put words into a turn, and the agent says when it has taken them.
+// steers reports whether c2c can add words to a running turn and the agent reports when it has taken them.
 func (v version) steers() bool { return v.minor >= 5 }
 
 func parseVersion(text string) (v version, err error) {
@@ -272,7 +274,7 @@ type refusal struct {
 
 func (r refusal) Error() string { return r.said }
 
-// Unwrap makes a ringer treat it as wake.ErrUncaptured.
+// Unwrap makes a ringer treat a refusal as wake.ErrUncaptured.
 func (refusal) Unwrap() error { return wake.ErrUncaptured }
 
 func refusef(format string, args ...any) error { return refusal{said: fmt.Sprintf(format, args...)} }
@@ -298,7 +300,7 @@ func (r reply) problem() error {
 
 var errNotAsked error = refusal{said: "the agent ended its turn and did not ask its model"}
 
-// give gives words to the agent, in the running turn or in a new one, and returns when its model has answered.
+// give gives text to the agent, in the running turn or in a new one, and returns when the model has answered.
 func (a *agent) give(ctx context.Context, text string) error {
 	input := map[string]string{"user_input": text}
 	if a.runs() && a.version.steers() {
@@ -318,8 +320,8 @@ func (a *agent) give(ctx context.Context, text string) error {
 	return a.await(ctx, w)
 }
 
-// steer puts words into the running turn; over is true if that had already ended. It fails if the turn ends and has not
-// taken the words: the next turn may still take them.
+// steer puts text into the running turn; over is true if that turn has already ended. If the turn ends without having taken
+// the text, steer returns an error: the next turn may still take it.
 func (a *agent) steer(ctx context.Context, input any) (over bool, err error) {
 	w := a.offer("SteerInput")
 	r, err := a.call(ctx, "steer", input)
@@ -332,7 +334,8 @@ func (a *agent) steer(ctx context.Context, input any) (over bool, err error) {
 	return false, a.await(ctx, w)
 }
 
-// offer records that words are on their way; event is the agent's event for having taken them.
+// offer records that a text is on its way to the agent. event is the event by which the agent will show that it has taken the
+// text.
 func (a *agent) offer(event string) *words {
 	w := &words{event: event}
 	a.update(func() { a.words = w })
@@ -345,7 +348,7 @@ func (a *agent) runs() bool {
 	return a.turn != nil && !a.turn.over
 }
 
-// await returns nil when the model has answered w. It fails if the turn ends before.
+// await returns nil when the model has answered w, and an error if the turn ends before that.
 func (a *agent) await(ctx context.Context, w *words) error {
 	if err := a.until(ctx, func() bool { return w.had || a.turn.over }); err != nil {
 		return err
@@ -377,7 +380,7 @@ func (a *agent) until(ctx context.Context, ready func() bool) error {
 		}
 		select {
 		case <-news:
-		case <-a.ended: // check once more: it may have answered before
+		case <-a.ended: // check once more: the agent may have answered before it ended
 			ended = true
 		case <-ctx.Done():
 			return context.Cause(ctx)
