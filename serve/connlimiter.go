@@ -13,31 +13,31 @@ import (
 	"c2c/process/procstat/sockets"
 )
 
-// connLimiter bounds the open connections. To make room for a new one, it closes the oldest connection that has shown no key, or
-// else the oldest one of a sender, or else this user's connection that has been idle for the longest time (clients must expect that
-// of an idle connection). So incomplete requests and unused connections shut out no visitor with a key, and senders do not
-// shut out this user's own clients and page.
+// connLimiter bounds the number of open connections. To make room for a new connection, it closes the oldest one that has
+// shown no key. If there is none, it closes the oldest one of a sender, or else the connection of this user that has been
+// idle for the longest time; clients must expect that of an idle connection. So incomplete requests and unused connections
+// never shut out a visitor with a key, and senders never shut out this user's own clients and page.
 type connLimiter struct {
 	max   int
 	mu    sync.Mutex
 	conns []*conn      // in the order of their arrival
-	went  int          // how many were closed to make room
+	went  int          // number of connections that were closed to make room
 	idles atomic.Int64 // counts how often a connection has become idle
 }
 
 func newConnLimiter(max int) *connLimiter { return &connLimiter{max: max} }
 
-// conn is a connection, with what c2c knows about its other end.
+// conn is a connection, with the facts that c2c knows about its other end.
 type conn struct {
 	net.Conn
 	limiter *connLimiter
-	right   atomic.Int32 // to stay
-	idle    atomic.Int64 // the value of idles when it became idle; 0: a request is under way
+	right   atomic.Int32 // the right to stay: ofAnyone, ofSender or ofUser
+	idle    atomic.Int64 // the value of idles when the connection became idle; 0: a request is under way
 
 	uidOnce     sync.Once
 	uid         int
 	seen        bool
-	closed      bool // by the other end, before c2c has looked for its user
+	closed      bool // the other end closed the connection before c2c could find its user
 	processOnce sync.Once
 	process     Process
 }
@@ -49,7 +49,7 @@ const (
 	ofUser          // the tool token, or a login
 )
 
-// add adds a connection. It returns nil if there is no room, because all others are the user's own and busy.
+// add adds a connection. It returns nil if there is no room, because all others belong to this user and are busy.
 func (c *connLimiter) add(inner net.Conn) *conn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,7 +86,7 @@ func (c *connLimiter) evict(i int) {
 	c.conns = slices.Delete(c.conns, i, i+1)
 }
 
-// note records a connection's state. The HTTP server calls it.
+// note records whether a connection is idle. The HTTP server calls it at each change of state.
 func (c *connLimiter) note(inner net.Conn, state http.ConnState) {
 	one, ok := inner.(*conn)
 	switch {
@@ -106,7 +106,7 @@ func (c *connLimiter) remove(gone *conn) {
 	}
 }
 
-// size counts the open connections, and those that were closed to make room.
+// size returns the number of open connections, and of those that were closed to make room.
 func (c *connLimiter) size() (open, went int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,8 +118,8 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite closes our direction only. net/http calls it when the other end may still send, and closes the connection later: so
-// the other end reads the answer, not a reset.
+// CloseWrite closes only our direction. net/http calls it when the other end may still send, and closes the connection later.
+// So the other end reads the answer instead of a reset.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -148,7 +148,7 @@ func (l listener) Accept() (net.Conn, error) {
 
 type connKey struct{}
 
-// connOf is the connection of a request; nil if the request did not come through a connLimiter.
+// connOf returns the connection of a request; nil if the request did not come through a connLimiter.
 func connOf(r *http.Request) *conn {
 	c, _ := r.Context().Value(connKey{}).(*conn)
 	return c
@@ -158,8 +158,8 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// LetIn gives the connection the right to stay that a sender's token gives. A handler calls it when it has proved in another way,
-// for example by a signature, which sender has sent the request.
+// LetIn gives a connection the same right to stay that a sender's token gives. A handler calls it when it has identified the
+// sender of the request in another way, for example by a signature.
 func LetIn(r *http.Request) { connOf(r).letIn(Sender) }
 
 func (c *conn) letIn(kind Kind) {
@@ -172,15 +172,16 @@ func (c *conn) letIn(kind Kind) {
 	}
 }
 
-// ends are the two addresses of the connection as the other end sees them.
+// ends returns the two addresses of the connection, from the other end's point of view.
 func (c *conn) ends() (local, remote netip.AddrPort) {
 	from, _ := c.RemoteAddr().(*net.TCPAddr)
 	to, _ := c.LocalAddr().(*net.TCPAddr)
 	return from.AddrPort(), to.AddrPort()
 }
 
-// stranger reports whether the other end belongs to another user than root and this one, or may have belonged to one: when a client
-// has closed the connection, c2c cannot find its user. A client that c2c cannot see at all is no stranger.
+// stranger reports whether the other end belongs, or may belong, to a user other than root and this one. If a client has
+// already closed the connection, c2c cannot find its user, so it counts as a stranger. A client whose user c2c can never find
+// does not.
 func (c *conn) stranger() bool {
 	if c == nil {
 		return false
@@ -195,7 +196,7 @@ func (c *conn) stranger() bool {
 // Stranger reports whether a request comes from another user of this machine, root aside.
 func Stranger(r *http.Request) bool { return connOf(r).stranger() }
 
-// ConnOf is the system's connection of a request, nil if it is not known. Callers can see there how much of an answer the
+// ConnOf returns the connection of a request, nil if it is not known. From it callers can find out how much of an answer the
 // client's kernel has acknowledged.
 func ConnOf(r *http.Request) net.Conn {
 	c := connOf(r)
@@ -205,8 +206,8 @@ func ConnOf(r *http.Request) net.Conn {
 	return c.Conn
 }
 
-// ProcessOf is the process at the other end of a request's connection. The search goes through all processes, so it runs once for
-// each connection, at the first call.
+// ProcessOf returns the process at the other end of a request's connection. The search goes through all processes, so it runs
+// only once for each connection, at the first call.
 func ProcessOf(r *http.Request) Process {
 	c := connOf(r)
 	if c == nil {

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// counts are what the metrics count.
+// counts holds the counters of the metrics.
 type counts struct {
 	start time.Time
 	mu    sync.Mutex
-	by    map[string]int // refused requests by reason, in c2c's own words
+	by    map[string]int // number of refused requests, by the reason in c2c's own words
 	all   map[answered]int
 }
 
 // answered is the key under which counts counts an answer.
 type answered struct {
-	route  string // its pattern; "": no route
+	route  string // the route's pattern; "": no route
 	status int
 }
 
@@ -24,7 +24,7 @@ func newCounts(now time.Time) *counts {
 	return &counts{start: now, by: map[string]int{}, all: map[answered]int{}}
 }
 
-// answered counts an answer. An answer without a status was never begun.
+// answered counts an answer. Without a status the answer was never begun, and does not count.
 func (c *counts) answered(route string, status int) {
 	if status == 0 {
 		return

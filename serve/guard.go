@@ -15,12 +15,12 @@ import (
 	"c2c/process/survive"
 )
 
-// ServeHTTP passes a request of any method to its route, or refuses it. It checks, in this order: the Host header, the Origin, the
-// path, the key, and the limits of the route.
+// ServeHTTP passes a request to its route, or refuses it. It checks, in this order: the Host header, the Origin, the path,
+// the key, and the limits of the route.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !s.busy.Begin() {
 		w.Header().Set("Connection", "close")
-		http.Error(w, "the daemon ends", http.StatusServiceUnavailable)
+		http.Error(w, "the daemon is stopping: try again", http.StatusServiceUnavailable)
 		return
 	}
 	defer s.busy.Done()
@@ -29,25 +29,27 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() { s.counts.answered(r.Pattern, out.status) }()
 	defer s.recover(out, r)
 	if r.Body != nil && r.Body != http.NoBody {
-		// net/http removes this deadline at the end of a body. Without a body it would stay, and end a long answer.
+		// net/http removes this deadline at the end of a body. Without a body the deadline would stay, and cut off a long
+		// answer.
 		out.control.SetReadDeadline(time.Now().Add(s.limits.Body))
 	}
 	switch {
 	case !s.hosts[r.Host]:
-		// A web site whose name resolves to this machine (DNS rebinding), or a foreign proxy.
-		s.refuse(out, http.StatusForbidden, "host", "this server is asked as 127.0.0.1, localhost or [::1] and its port alone")
+		// The request comes from a web site whose name resolves to this machine (DNS rebinding), or through a proxy that is
+		// not ours.
+		s.refuse(out, http.StatusForbidden, "host", "this server answers only to the names 127.0.0.1, localhost and [::1], with its port")
 	case !s.ownPage(r):
-		s.refuse(out, http.StatusForbidden, "origin", "no other web site may ask this server")
+		s.refuse(out, http.StatusForbidden, "origin", "this server does not answer to other web sites")
 	case path.Clean(r.URL.Path) != r.URL.Path:
-		// The mux would redirect to the clean path. No client of c2c requests such a path.
+		// The mux would redirect to the clean path. No client of c2c requests a path that is not clean.
 		s.refuse(out, http.StatusNotFound, "path", "not found")
 	default:
 		s.mux.ServeHTTP(out, r)
 	}
 }
 
-// ownPage reports whether a request comes from c2c's own page or from no browser. Browsers say which page sends a request; other
-// programs have no cookie of c2c.
+// ownPage reports whether a request comes from c2c's own page, or not from a browser. Browsers report which page sends a
+// request; programs that are no browsers have no cookie of c2c.
 func (s *Server) ownPage(r *http.Request) bool {
 	if origins, has := r.Header["Origin"]; has && (len(origins) != 1 || !s.origins[origins[0]]) {
 		return false
@@ -60,32 +62,32 @@ func (s *Server) ownPage(r *http.Request) bool {
 	return true
 }
 
-// Handle adds paths, before Run.
+// Handle adds routes. It must be called before Run.
 func (s *Server) Handle(routes ...Route) {
 	for _, route := range routes {
 		s.mux.Handle(route.Pattern, s.guard(route))
 	}
 }
 
-// guard wraps a route's handler with the checks of its key and its limits.
+// guard wraps a route's handler with the checks of the key and of the limits.
 func (s *Server) guard(route Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v, ok := s.visitor(r)
 		switch {
 		case ok && !slices.Contains(route.Who, v.Kind) && !slices.Contains(route.Who, Anyone):
-			s.refuse(w, http.StatusForbidden, "kind", "this key is not for this")
+			s.refuse(w, http.StatusForbidden, "kind", "this kind of key may not be used for this path")
 			return
 		case !ok && !slices.Contains(route.Who, Anyone):
-			// Without resource_metadata: with it, clients would look for an OAuth login.
+			// The header has no resource_metadata: it would make clients look for an OAuth login.
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			why := "this needs the token: Authorization: Bearer and what is in http-mcp-token"
+			why := "this path needs a token: send Authorization: Bearer <token>, with the token in the file http-mcp-token"
 			if slices.Contains(route.Who, Sender) {
-				why = "this needs a token: Authorization: Bearer and that of a sender, which c2c senders allow makes, or what is in http-mcp-token"
+				why = "this path needs a token: send Authorization: Bearer <token>, with the token of a sender (c2c senders allow makes one) or the token in the file http-mcp-token"
 			}
 			if exposed, first := s.keys.isExposed(); exposed {
-				why = "others may read http-mcp-token, so it lets nobody in: c2c serve rotate-token makes a new one"
+				why = "other users may read the file http-mcp-token, so its token is not valid: c2c serve rotate-token makes a new one"
 				if first {
-					s.cfg.Log.Error("nobody is let in with the tool token: others may read its file", "path", TokenFile(s.cfg.State))
+					s.cfg.Log.Error("the tool token is not valid, because other users may read its file", "path", TokenFile(s.cfg.State))
 				}
 			}
 			s.refuse(w, http.StatusUnauthorized, "key", why)
@@ -93,7 +95,7 @@ func (s *Server) guard(route Route) http.Handler {
 		}
 		conn := connOf(r)
 		if v.Kind != Sender && v.Kind != Anyone && conn.stranger() {
-			s.refuse(w, http.StatusForbidden, "user", "this server is for programs of its own user")
+			s.refuse(w, http.StatusForbidden, "user", "this server is only for programs of the user who runs it")
 			return
 		}
 		if ok {
@@ -122,11 +124,11 @@ func (s *Server) guard(route Route) http.Handler {
 	})
 }
 
-type standKey struct{} // in the context: the function that Stand calls
+type standKey struct{} // the key in the context for the function that Stand calls
 
-// Stand counts a request as a standing stream: one that only reports events. ctx ends when the daemon shuts down, or when the
-// visitor's key is no longer valid. Stand is for a route without Stream, if only the body says that the answer is a stream. leave is
-// nil if there are too many.
+// Stand counts a request as a standing stream: one that only reports events. It is for a route without Stream whose answer
+// may be a stream, if only the body shows that. ctx ends when the daemon shuts down, or when the visitor's key is no longer
+// valid. The caller calls leave at the end; leave is nil if too many streams are open.
 func Stand(r *http.Request) (ctx context.Context, leave func()) {
 	stand, ok := r.Context().Value(standKey{}).(func(*http.Request) (context.Context, func()))
 	if !ok {
@@ -135,22 +137,24 @@ func Stand(r *http.Request) (ctx context.Context, leave func()) {
 	return stand(r)
 }
 
-// fits refuses a body that is too large for the route, and bounds what the handler can read.
+// fits reports whether a request respects the limits of the route; if not, it answers with an error. It also bounds how much
+// of the body the handler can read.
 func (s *Server) fits(w http.ResponseWriter, r *http.Request, route Route) bool {
 	server := w
 	if a, ok := w.(*answer); ok {
-		server = a.ResponseWriter // the server's own writer: with it MaxBytesReader ends the connection
+		server = a.ResponseWriter // net/http's own writer, through which MaxBytesReader can end the connection
 	}
 	if r.ContentLength > route.Body || route.Body == 0 && r.ContentLength != 0 {
-		// Act as if the handler had read too much: then the server waits a moment before it closes, and a client that still sends
-		// reads the answer, not a reset. Otherwise net/http does not wait for a client that has sent Connection: close (Go 1.26).
+		// Act as if the handler had read too much. Then the server waits a moment before it closes, so that a client that
+		// still sends reads the answer instead of a reset. Otherwise net/http does not wait for a client that has sent
+		// Connection: close (Go 1.26).
 		http.MaxBytesReader(server, io.NopCloser(strings.NewReader("x")), 0).Read(make([]byte, 1))
-		s.refuse(w, http.StatusRequestEntityTooLarge, "size", fmt.Sprintf("a body may have %d bytes here", route.Body))
+		s.refuse(w, http.StatusRequestEntityTooLarge, "size", fmt.Sprintf("the body may have at most %d bytes here", route.Body))
 		return false
 	}
 	if route.Stream && r.Method == http.MethodHead {
 		w.Header().Set("Allow", http.MethodGet)
-		s.refuse(w, http.StatusMethodNotAllowed, "method", "a stream has no end that one could ask for")
+		s.refuse(w, http.StatusMethodNotAllowed, "method", "HEAD has no answer for a stream: use GET")
 		return false
 	}
 	if r.Body != nil {
@@ -159,7 +163,8 @@ func (s *Server) fits(w http.ResponseWriter, r *http.Request, route Route) bool 
 	return true
 }
 
-// visitor finds the visitor by the request's key. A request with two keys counts as one without: no client of c2c sends both.
+// visitor finds the visitor by the request's key. A request with two keys counts as one without a key: no client of c2c sends
+// both.
 func (s *Server) visitor(r *http.Request) (v Visitor, ok bool) {
 	token, has := bearer(r)
 	switch {
@@ -176,13 +181,14 @@ func (s *Server) visitor(r *http.Request) (v Visitor, ok bool) {
 	return v, true
 }
 
-// isStill reports whether the key of a request is still valid: the token may have been rotated, the sender denied, the login over.
+// isStill reports whether the key of a request is still valid for the same visitor. It is not after the token was rotated,
+// the sender denied, or the login ended.
 func (s *Server) isStill(r *http.Request, was Visitor) bool {
 	v, _ := s.visitor(r)
 	return v == was
 }
 
-// bearer is the token in a request's Authorization header. c2c takes no token from a URL, because URLs get into logs.
+// bearer returns the token in a request's Authorization header. c2c takes no token from a URL, because URLs get into logs.
 func bearer(r *http.Request) (token string, ok bool) {
 	values := r.Header["Authorization"]
 	if len(values) != 1 {
@@ -192,7 +198,7 @@ func bearer(r *http.Request) (token string, ok bool) {
 	return token, ok && strings.EqualFold(scheme, "Bearer") && token != ""
 }
 
-// refuse answers with a sentence, counts the reason, and ends the connection to make room for another.
+// refuse answers with a sentence, counts the reason, and ends the connection, to make room for another.
 func (s *Server) refuse(w http.ResponseWriter, status int, reason, why string) {
 	s.counts.refused(reason)
 	h := w.Header()
@@ -204,7 +210,8 @@ func (s *Server) refuse(w http.ResponseWriter, status int, reason, why string) {
 	fmt.Fprintln(w, why)
 }
 
-// recover answers for a handler that has panicked. It logs only the stack: the value of the panic may contain mail.
+// recover answers a request whose handler has panicked. It logs only the stack, because the value of the panic may contain
+// mail.
 func (s *Server) recover(w *answer, r *http.Request) {
 	p := recover()
 	if p == nil {
@@ -221,7 +228,7 @@ func (s *Server) recover(w *answer, r *http.Request) {
 	s.refuse(w, http.StatusInternalServerError, "panic", survive.ErrPanic.Error())
 }
 
-// answer sets a deadline for each write: the server's own deadline would end long streams.
+// answer sets a deadline for each write, because a single deadline of the server would end long streams.
 type answer struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -230,7 +237,7 @@ type answer struct {
 	status  int  // 0: nothing was written
 }
 
-// end sets the deadline for what net/http still has to write after the handler.
+// end sets the deadline for the bytes that net/http still has to write after the handler has returned.
 func (a *answer) end() { a.control.SetWriteDeadline(time.Now().Add(a.write)) }
 
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }

@@ -15,18 +15,18 @@ import (
 
 // Special values of Config.Port.
 const (
-	LastPort = -1 // the port of the last run; at the first run 8788, or a free one
+	LastPort = -1 // the port of the last run; at the first run 8788, or a free port if that is taken
 	AnyPort  = 0  // a free port
 )
 
 const (
-	usualPort = 8788 // as in the Channels reference
+	usualPort = 8788 // the port in the Channels reference
 	portFile  = "port"
-	tries     = 64 // to find a port that is free on both addresses
+	tries     = 64 // how many ports to try
 )
 
-// The range in which c2c looks for a free port, below the ephemeral ports of Linux and macOS. When the daemon restarts, any
-// program's connection could have an ephemeral port, even one of a client that checks whether the daemon is back.
+// The range in which c2c looks for a free port, below the ephemeral ports of Linux and macOS. An ephemeral port may be in use
+// when the daemon restarts, by a connection of any program, even of a client that checks whether the daemon is back.
 const firstFree, lastFree = 10_000, 32_767
 
 // TakenError reports that another program listens at the port.
@@ -36,17 +36,17 @@ func (e *TakenError) Error() string {
 	return fmt.Sprintf("port %d of this machine is taken by another program", e.Port)
 }
 
-// CheckHost returns an error for any host but this machine. c2c always listens on both loopback addresses: a client may resolve
-// localhost to either.
+// CheckHost returns an error for any host but this machine. c2c always listens on both loopback addresses, because a client
+// may resolve localhost to either.
 func CheckHost(host string) error {
 	switch host {
 	case "", "localhost", "127.0.0.1", "::1", "[::1]":
 		return nil
 	}
-	return fmt.Errorf("%q is not this machine alone: c2c listens on 127.0.0.1 and ::1, and nowhere else", host)
+	return fmt.Errorf("c2c cannot listen on %q: it listens only on 127.0.0.1 and ::1", host)
 }
 
-// listen opens the listeners. Clients keep the URL, so listen returns an error if the port of the last run is taken.
+// listen opens the listeners. Clients remember the URL, so listen returns an error if the port of the last run is taken.
 func listen(ctx context.Context, port, last int, each Limits) (all []net.Listener, at int, err error) {
 	switch {
 	case port == AnyPort:
@@ -77,8 +77,8 @@ func listenAny(ctx context.Context, each Limits) (all []net.Listener, port int, 
 	return nil, 0, fmt.Errorf("find a port that is free for both 127.0.0.1 and ::1: %w", err)
 }
 
-// listenAt opens both addresses of a port. If another program had one of them, clients that use "localhost" could send it their
-// token.
+// listenAt opens both loopback addresses of a port. If another program had one of them, clients that use "localhost" could
+// send their token to that program.
 func listenAt(ctx context.Context, port int, each Limits) ([]net.Listener, error) {
 	four, err := listenOn(ctx, "tcp4", "127.0.0.1", port, each)
 	if err != nil {
@@ -111,7 +111,7 @@ func isMissing(err error) bool {
 	return errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT)
 }
 
-// PortBefore is the port of the last run, 0 if there was none.
+// PortBefore returns the port of the last run, 0 if there was none.
 func PortBefore(dir *atomicfile.Dir) (int, error) {
 	data, err := dir.ReadIf(portFile)
 	if err != nil || data == nil {
@@ -119,21 +119,21 @@ func PortBefore(dir *atomicfile.Dir) (int, error) {
 	}
 	port, err := ParsePort(strings.TrimSpace(string(data)))
 	if err != nil || port == AnyPort {
-		return 0, fmt.Errorf("%s/%s holds no port: remove it, or say --port", dir.Path(), portFile)
+		return 0, fmt.Errorf("%s/%s contains no port number: remove the file, or give --port", dir.Path(), portFile)
 	}
 	return port, nil
 }
 
-// ParsePort parses a port that a person has typed. 0 is AnyPort.
+// ParsePort parses a port that a person has typed. It may return AnyPort (0).
 func ParsePort(text string) (int, error) {
 	port, err := strconv.ParseUint(text, 10, 16)
 	if err != nil {
-		return 0, errors.New("want a port: 1 to 65535, or 0 for one that is free")
+		return 0, errors.New("want a port: 1 to 65535, or 0 for any free port")
 	}
 	return int(port), nil
 }
 
-// names are the Host and Origin headers that a request may have.
+// names returns the Host and Origin headers that a request may have.
 func names(port int) (hosts, origins map[string]bool) {
 	hosts, origins = map[string]bool{}, map[string]bool{}
 	for _, name := range []string{"127.0.0.1", "localhost", "[::1]"} {

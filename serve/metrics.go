@@ -14,7 +14,7 @@ import (
 	"c2c/broker"
 )
 
-// health answers that the server runs, and nothing that a stranger could use.
+// health reports that the server runs, and nothing that a stranger could use.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
@@ -23,13 +23,14 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintf(w, "{\"ok\":true,\"version\":%q}\n", broker.Version)
 }
 
-// Measure adds metrics: write must write lines in Prometheus' format, and stop when its context ends. Call it before Run.
+// Measure adds metrics. write must write lines in Prometheus' format, and stop when its context ends. Call Measure before
+// Run.
 func (s *Server) Measure(write func(context.Context, io.Writer)) { s.more = append(s.more, write) }
 
-// metricsTime is how long the metrics may take. A scraper tries again anyway.
+// metricsTime bounds the time to write the metrics. A scraper tries again anyway.
 const metricsTime = 5 * time.Second
 
-// metrics writes the server's own metrics and those of Measure, in Prometheus' text format 0.0.4.
+// metrics writes the server's own metrics and those that Measure has added, in Prometheus' text format 0.0.4.
 func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")

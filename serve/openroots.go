@@ -18,7 +18,7 @@ import (
 	"c2c/process/survive"
 )
 
-// ErrBusy reports that as many roots are in use as the limit allows.
+// ErrBusy: as many roots are in use as the limit allows.
 var ErrBusy = errors.New("too many projects are in use")
 
 // openRoots holds the open roots.
@@ -28,7 +28,7 @@ type openRoots struct {
 	max  int
 	idle time.Duration
 	log  *slog.Logger
-	// follow runs the hub of a root; a test makes it fail.
+	// follow runs the hub of a root. It is a field so that a test can make it fail.
 	follow func(context.Context, *live.Hub) error
 
 	mu     sync.Mutex
@@ -36,7 +36,7 @@ type openRoots struct {
 	closed bool
 }
 
-// OpenRoot is an open root that several requests share. Callers must not close it.
+// OpenRoot is an open root that several requests share. Callers must not close its parts.
 type OpenRoot struct {
 	Broker     *broker.Broker
 	Live       *live.Hub         // follows the root from its first use on
@@ -44,14 +44,14 @@ type OpenRoot struct {
 	Requests   *Requests         // follows the same requests
 }
 
-// place is an open root with the number of requests that use it.
+// place is an open root, with the number of requests that use it.
 type place struct {
 	OpenRoot
 	stop    context.CancelFunc // ends the workers
 	workers sync.WaitGroup     // Live, Requests, and look
 	users   int
 	since   time.Time   // when the last request was done
-	timer   *time.Timer // runs while no request uses it
+	timer   *time.Timer // closes the root; runs while no request uses it
 }
 
 func (p *openRoots) newPlace(b *broker.Broker) *place {
@@ -62,7 +62,7 @@ func (p *openRoots) newPlace(b *broker.Broker) *place {
 		one.workers.Go(func() { survive.Loop(ctx, log, what, do) })
 	}
 	work("follow permission requests", func() { one.Requests.follow(ctx) })
-	work("look at a root", func() { p.follow(ctx, one.Live) }) // its followers get the error
+	work("look at a root", func() { p.follow(ctx, one.Live) }) // the hub's followers get the error
 	if p.look != nil {
 		work("act on the deadlines of a root", func() { p.look(ctx, b) })
 	}
@@ -82,13 +82,14 @@ func newOpenRoots(open func(string) (*broker.Broker, error), max int, idle time.
 
 var errEnds = errors.New("the daemon is about to end")
 
-// use gives an existing root, and opens it if necessary.
+// use returns an existing root, and opens it if necessary. The caller must call the returned function when it no longer needs
+// the root.
 func (p *openRoots) use(ctx context.Context, root string) (*OpenRoot, func(), error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
 	if !filepath.IsAbs(root) {
-		return nil, nil, fmt.Errorf("open root %q: it is no absolute path", root)
+		return nil, nil, fmt.Errorf("open root %q: the path is not absolute", root)
 	}
 	root = filepath.Clean(root)
 	p.mu.Lock()
@@ -115,7 +116,7 @@ func (p *openRoots) use(ctx context.Context, root string) (*OpenRoot, func(), er
 	return &one.OpenRoot, func() { once.Do(func() { p.done(root, one) }) }, nil
 }
 
-// keep takes over a root that the caller has just opened.
+// keep adds a root that the caller has just opened. If the root is already open, it closes b.
 func (p *openRoots) keep(b *broker.Broker) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -130,8 +131,9 @@ func (p *openRoots) keep(b *broker.Broker) error {
 	return err
 }
 
-// current gives the place of an open root, or nil. If the root was removed or made again, writes to it are lost: current takes its
-// place from the list, and the last request that uses it closes it. The caller holds the lock.
+// current returns the place of an open root, or nil. If the root was removed or made again since, writes to the old place
+// would be lost. Then current takes that place out of the list, and the last request that uses it closes it. The caller holds
+// the lock.
 func (p *openRoots) current(root string) *place {
 	one := p.all[root]
 	switch {
@@ -145,7 +147,7 @@ func (p *openRoots) current(root string) *place {
 	return nil
 }
 
-// add puts a new root into the list, or closes it on an error. The caller holds the lock.
+// add makes a place for a new root. On an error it closes b. The caller holds the lock.
 func (p *openRoots) add(root string, b *broker.Broker) (*place, error) {
 	var err error
 	switch {
@@ -161,7 +163,7 @@ func (p *openRoots) add(root string, b *broker.Broker) (*place, error) {
 	return nil, errors.Join(err, b.Close())
 }
 
-// makeRoom closes the least recently used root.
+// makeRoom closes the least recently used root. It returns false if all are in use. The caller holds the lock.
 func (p *openRoots) makeRoom() bool {
 	oldest := ""
 	for root, one := range p.all {
@@ -189,7 +191,7 @@ func (p *openRoots) done(root string, one *place) {
 	}
 }
 
-// closeLater closes a place without users after a time. The caller holds the lock.
+// closeLater closes a place without users after p.idle. The caller holds the lock.
 func (p *openRoots) closeLater(root string, one *place) {
 	one.since = time.Now()
 	one.timer = time.AfterFunc(p.idle, func() {
@@ -210,7 +212,7 @@ func (p *openRoots) close(root string, one *place) {
 	one.close()
 }
 
-// end closes all roots; the last request that uses a root closes that one.
+// end closes all roots that no request uses. A root in use is closed by the last request that uses it.
 func (p *openRoots) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -234,7 +236,7 @@ func (p *openRoots) size() int {
 	return len(p.all)
 }
 
-// has reports whether a root is open, and was not removed or made again since.
+// has reports whether a root is open and was neither removed nor made again since.
 func (p *openRoots) has(root string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

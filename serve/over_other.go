@@ -4,5 +4,5 @@ package serve
 
 import "net"
 
-// isOver is never called: on this system c2c cannot find the owner of a connection.
+// isOver is never needed: on this system c2c cannot find the owner of a connection.
 func isOver(net.Conn) bool { return false }

@@ -19,31 +19,32 @@ import (
 
 const (
 	urlFile = "http-mcp.json"
-	urlLock = "http-mcp.lock" // in http
-	// FilesDir is the directory, in the state directory, of the daemon's own files.
+	urlLock = "http-mcp.lock" // in the directory FilesDir
+	// FilesDir is the directory of the daemon's own files, in the state directory.
 	FilesDir = "http"
 )
 
 const maxURLFile = 16 << 10 // bytes; people edit it
 
-// At is the content of http-mcp.json, which says where the daemon listens.
+// At is the content of http-mcp.json: where the daemon listens.
 type At struct {
 	URL       string    `json:"url"`
 	Port      int       `json:"port"`
 	PID       int       `json:"pid"`
-	Start     int64     `json:"pid_start_time,omitempty"` // in ticks since boot
+	Start     int64     `json:"pid_start_time,omitempty"` // in clock ticks since boot
 	Namespace string    `json:"pid_namespace,omitempty"`
 	Version   string    `json:"version"`
-	Build     string    `json:"build,omitempty"` // the id that Go gave to this build
+	Build     string    `json:"build,omitempty"` // Go's build id of the program
 	Started   time.Time `json:"started_at"`
-	Root      string    `json:"root"` // for clients that name no root
-	Dir       string    `json:"dir"`  // the project with that root
+	Root      string    `json:"root"` // the root of clients that name none
+	Dir       string    `json:"dir"`  // the project of that root
 }
 
-// url returns the URL of the tools. It has an address, not "localhost", because some clients try that at ::1 first.
+// url returns the URL of the tools. It contains an address instead of "localhost", because some clients try ::1 first for
+// that name.
 func url(port int) string { return "http://127.0.0.1:" + strconv.Itoa(port) + "/mcp" }
 
-// here describes this process as the listener.
+// here describes this process as the daemon.
 func (s *Server) here() (At, error) {
 	root, _, err := project.FindRoot(s.cfg.Getenv, s.cfg.Dir)
 	if err != nil {
@@ -59,8 +60,8 @@ func (s *Server) here() (At, error) {
 	return at, nil
 }
 
-// ownBuild returns the id of the running build. Without /proc it reads the program's file, which may have been replaced. That is
-// unlikely, because a daemon calls ownBuild at its start.
+// ownBuild returns the build id of the running program. Without /proc it reads the program's file, which may have been
+// replaced. That is unlikely, because a daemon calls ownBuild when it starts.
 func ownBuild() string {
 	if id := procstat.BuildID("/proc/self/exe"); id != "" {
 		return id
@@ -72,7 +73,7 @@ func ownBuild() string {
 	return procstat.BuildID(path)
 }
 
-// underURLLock runs f while no other process writes or removes the file. files is the directory http.
+// underURLLock runs f while no other process writes or removes http-mcp.json. f gets the directory FilesDir.
 func underURLLock(ctx context.Context, state *atomicfile.Dir, f func(files *atomicfile.Dir) error) (err error) {
 	dir, err := state.Sub(FilesDir, true)
 	if err != nil {
@@ -82,7 +83,7 @@ func underURLLock(ctx context.Context, state *atomicfile.Dir, f func(files *atom
 	return filelock.With(ctx, dir, urlLock, func() error { return f(dir) })
 }
 
-// publish writes where the daemon listens, and saves the port for the next start.
+// publish writes http-mcp.json, and saves the port for the next start.
 func (s *Server) publish(ctx context.Context) error {
 	at, err := s.here()
 	if err != nil {
@@ -95,13 +96,13 @@ func (s *Server) publish(ctx context.Context) error {
 	return underURLLock(ctx, s.cfg.State, func(files *atomicfile.Dir) error {
 		port := append(strconv.AppendInt(nil, int64(s.port), 10), '\n')
 		if err := files.Write(portFile, port); err != nil {
-			return fmt.Errorf("keep the port: %w", err)
+			return fmt.Errorf("save the port: %w", err)
 		}
 		return s.cfg.State.Write(urlFile, append(text, '\n'))
 	})
 }
 
-// withdraw removes the file, if it still describes this process.
+// withdraw removes http-mcp.json if it still describes this process.
 func (s *Server) withdraw(ctx context.Context) error {
 	return underURLLock(ctx, s.cfg.State, func(*atomicfile.Dir) error {
 		at, err := ReadAt(s.cfg.State)
@@ -119,7 +120,7 @@ func remove(state *atomicfile.Dir) error {
 	return nil
 }
 
-// ReadAt reads where a daemon listens, or did before it was killed. The error is fs.ErrNotExist if there is no file.
+// ReadAt returns where a daemon listens, or listened before it was killed. The error is fs.ErrNotExist if there is no file.
 func ReadAt(state *atomicfile.Dir) (at At, err error) {
 	data, err := state.ReadMost(urlFile, maxURLFile)
 	if err != nil {
@@ -131,8 +132,8 @@ func ReadAt(state *atomicfile.Dir) (at At, err error) {
 	return at, nil
 }
 
-// Reap removes the file of a daemon that was killed. runs reports whether a daemon runs. Reap calls runs under the lock of the
-// file, so it never removes the file of a daemon that starts meanwhile.
+// Reap removes http-mcp.json if it is left from a daemon that was killed. runs reports whether a daemon runs. Reap calls it
+// under the lock of the file, and so never removes the file of a daemon that has just started.
 func Reap(ctx context.Context, state *atomicfile.Dir, runs func() (bool, error)) (reaped bool, err error) {
 	if _, err := state.Stat(urlFile); errors.Is(err, fs.ErrNotExist) {
 		return false, nil

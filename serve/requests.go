@@ -12,8 +12,8 @@ import (
 	"c2c/wake/watch"
 )
 
-// Requests follows the permission requests of an open root, for all streams that show them. It begins at the first call of Now.
-// Any goroutine may use it.
+// Requests follows the permission requests of an open root, for all streams that show them. It begins at the first call of
+// Now. Any goroutine may use it.
 type Requests struct {
 	store *permission.Store
 	log   *slog.Logger
@@ -29,7 +29,8 @@ func newRequests(store *permission.Store, log *slog.Logger) *Requests {
 	return &Requests{store: store, log: log, began: make(chan struct{}), changed: make(chan struct{})}
 }
 
-// Now gives the requests, see permission.Store.List. changed is closed when the list changes. Callers must not modify the list.
+// Now returns the requests, see permission.Store.List. changed is closed when the list changes. Callers must not modify the
+// list.
 func (q *Requests) Now() (all []permission.Request, changed <-chan struct{}) {
 	q.begin.Do(func() {
 		q.look(context.Background())
@@ -43,7 +44,7 @@ func (q *Requests) Now() (all []permission.Request, changed <-chan struct{}) {
 // requestsGap is the shortest time between two reads of the requests.
 const requestsGap = 50 * time.Millisecond
 
-// follow reads the requests whenever one has changed or expires, until ctx ends.
+// follow reads the requests again whenever one has changed or expires, until ctx ends.
 func (q *Requests) follow(ctx context.Context) {
 	select {
 	case <-q.began:
@@ -60,7 +61,8 @@ func (q *Requests) follow(ctx context.Context) {
 	})
 }
 
-// look reads the requests, and says when the next one expires. On an error it keeps the last list, and next is now.
+// look reads the requests, and returns when the next one expires; zero: none will. On an error it keeps the last list and
+// returns the present time.
 func (q *Requests) look(ctx context.Context) (next time.Time) {
 	var all []permission.Request
 	err := survive.Call(q.log, "read permission requests", func() (err error) {

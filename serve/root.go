@@ -12,25 +12,26 @@ import (
 	"c2c/project"
 )
 
-// ProjectHeader names the directory in which a client works.
+// ProjectHeader is the header with the directory in which a client works.
 const ProjectHeader = "X-C2C-Project"
 
 const maxPath = 4096
 
-// ErrProject reports that a request names a project that is no directory.
-var ErrProject = errors.New(ProjectHeader + " is to be the absolute path of a directory")
+// ErrProject: a request names a project that is not a directory.
+var ErrProject = errors.New(ProjectHeader + " must be the absolute path of a directory")
 
-// The sources of a root, for by.
+// The reasons for the choice of a root.
 const (
 	ByHeader    = "header"    // the request names a directory
 	ByProcess   = "process"   // the directory in which the client runs
 	ByDirectory = "directory" // the directory in which the daemon was started
 )
 
-// RootFor finds the root of a request and opens it. It uses the first of these that names a directory: the header, the working
-// directory of the client's process, the directory in which the daemon was started. by says which one.
+// RootFor finds the root of a request and opens it. It uses the first of these directories that is known: the one in the
+// header, the working directory of the client's process, the directory in which the daemon was started. by tells which one.
 //
-// If the header names no existing directory, RootFor returns an error: mail in the wrong project is worse than none.
+// If the header names a directory that does not exist, RootFor returns an error: mail in the wrong project is worse than no
+// mail.
 func (s *Server) RootFor(r *http.Request) (root, by string, err error) {
 	dir, err := projectOf(r)
 	if err != nil {
@@ -49,7 +50,8 @@ func (s *Server) RootFor(r *http.Request) (root, by string, err error) {
 	return root, ByDirectory, err
 }
 
-// projectOf is the directory that a request names, or "". Some clients expand ${…} in the header, others send it unchanged.
+// projectOf returns the directory that a request names, or "". Some clients expand ${…} in the header, others send it
+// unchanged; then the header names none.
 func projectOf(r *http.Request) (string, error) {
 	values := r.Header.Values(ProjectHeader)
 	if len(values) == 0 || len(values) == 1 && (values[0] == "" || strings.HasPrefix(values[0], "${")) {
@@ -65,7 +67,7 @@ func projectOf(r *http.Request) (string, error) {
 	return filepath.Clean(dir), nil
 }
 
-// workingDirectory is a process's working directory, "" if c2c cannot find it.
+// workingDirectory returns the working directory of a process, "" if c2c cannot find it.
 func workingDirectory(pid int) string {
 	if pid == 0 {
 		return ""
@@ -77,13 +79,13 @@ func workingDirectory(pid int) string {
 	return dir
 }
 
-// isDefault reports whether a root is the one for all directories outside repositories. Clients with windows often run in / or
-// in the home directory, whatever project they show.
+// isDefault reports whether a root is the one for all directories outside repositories. Graphical clients often run in / or
+// in the home directory, whatever project they show, so their working directory then proves nothing.
 func isDefault(root string) bool {
 	return filepath.Base(root) == "broker" && filepath.Base(filepath.Dir(root)) == "default"
 }
 
-// rootOf gives the root of a directory, and makes it if necessary.
+// rootOf returns the root of a directory. It makes the root if necessary.
 func (s *Server) rootOf(dir string) (string, error) {
 	root, _, err := project.FindRoot(s.cfg.Getenv, dir)
 	if err != nil {

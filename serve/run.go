@@ -12,7 +12,7 @@ import (
 
 const keyTime = time.Second // between two checks of the keys of open streams
 
-// New makes a server, which does not listen yet. It answers the health and the metrics paths only; Handle adds others.
+// New makes a server that does not listen yet. It answers only the paths /healthz and /metrics; Handle adds others.
 func New(cfg Config) *Server {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -31,7 +31,8 @@ func New(cfg Config) *Server {
 	return s
 }
 
-// Listen opens the port, makes the token if there is none, and publishes where the daemon listens. Nothing answers before Run.
+// Listen opens the port, makes the tool token if there is none, and publishes where the daemon listens. Requests are answered
+// only by Run.
 func (s *Server) Listen(ctx context.Context) (err error) {
 	if err := MakeToken(s.cfg.State); err != nil {
 		return err
@@ -66,7 +67,7 @@ func (s *Server) closeListeners() (err error) {
 	return err
 }
 
-// Close ends a server after Listen if the caller does not call Run.
+// Close ends a server after Listen, for a caller that will not call Run.
 func (s *Server) Close() error {
 	if !s.waits {
 		return nil
@@ -77,16 +78,16 @@ func (s *Server) Close() error {
 	return errors.Join(s.withdraw(ctx), s.closeListeners())
 }
 
-// URL is the URL of the tools. Call it after Listen.
+// URL returns the URL of the tools. It is known after Listen.
 func (s *Server) URL() string { return url(s.port) }
 
-// Run answers requests until ctx ends, and then waits at most Limits.Grace for answers under way. Call Listen first.
+// Run answers requests until ctx ends, and then waits at most Limits.Grace for the answers under way. Call Listen before Run.
 func (s *Server) Run(ctx context.Context) error {
 	s.waits = false
 	server := &http.Server{
 		Handler: s, ReadHeaderTimeout: s.limits.Header, IdleTimeout: s.limits.Idle, MaxHeaderBytes: maxHeader,
 		ConnContext: withConn, ConnState: s.connections.note, DisableGeneralOptionsHandler: true,
-		ErrorLog: slog.NewLogLogger(s.cfg.Log.Handler(), slog.LevelDebug), // mistakes of clients
+		ErrorLog: slog.NewLogLogger(s.cfg.Log.Handler(), slog.LevelDebug), // faults of clients
 	}
 	failed := make(chan error, len(s.listeners))
 	var accepting sync.WaitGroup
@@ -107,11 +108,11 @@ func (s *Server) Run(ctx context.Context) error {
 		}
 	}
 	err = errors.Join(err, s.shutdown(server))
-	accepting.Wait() // a Serve that has not begun yet closes its listener only now, and the next daemon needs the port
+	accepting.Wait() // a Serve that had not begun before Shutdown closes its listener only now, and the next daemon needs the port
 	return err
 }
 
-// endUnkeyed ends the streams whose key is no longer valid. To check a valid key costs one stat.
+// endUnkeyed ends the standing streams whose key is no longer valid. The check of a valid key costs only one stat.
 func (s *Server) endUnkeyed() {
 	for _, one := range s.open.standing() {
 		if !one.still() {
@@ -120,7 +121,8 @@ func (s *Server) endUnkeyed() {
 	}
 }
 
-// shutdown waits for answers, and ends the standing streams: the HTTP server's Shutdown would wait for them.
+// shutdown waits for answers under way. First it ends the standing streams, because the HTTP server's Shutdown would wait for
+// them.
 func (s *Server) shutdown(server *http.Server) error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.limits.Grace)
 	defer cancel()
@@ -131,13 +133,13 @@ func (s *Server) shutdown(server *http.Server) error {
 	if serr := server.Shutdown(ctx); serr != nil && !errors.Is(serr, context.DeadlineExceeded) && !errors.Is(serr, net.ErrClosed) {
 		err = errors.Join(err, serr)
 	}
-	server.Close() // ends the contexts of the requests
+	server.Close() // ends the contexts of the remaining requests
 	done := make(chan struct{})
 	go func() { s.busy.End(); close(done) }()
 	select {
 	case <-done:
 	case <-time.After(s.limits.Grace):
-		err = errors.Join(err, errors.New("a request goes on although the daemon has ended"))
+		err = errors.Join(err, errors.New("a request still runs after the end of the daemon"))
 	}
 	s.roots.end()
 	return err

@@ -1,15 +1,14 @@
-// Package serve is the HTTP side of c2c: it listens on this machine only, checks each visitor's key, opens the roots
-// that requests need, and limits what a visitor can use. The caller passes in the handler of each path (Handle).
+// Package serve is the HTTP server of c2c: it listens only on this machine, checks each visitor's key, opens the roots that
+// requests need, and limits what a visitor can use. The caller adds the handler of each path (Handle).
 //
-// One daemon serves all roots of a user. No other part of c2c needs it. It has these files, in the state
-// directory:
+// One daemon serves all roots of a user. No other part of c2c needs the daemon. It has these files, in the state directory:
 //
 //	http-mcp-token   the key of programs that use c2c's tools; made at the first start and kept
 //	http-mcp.json    where the daemon listens; exists while it runs, and after a kill until a command reaps it
-//	http/port        its last port, because clients keep the URL
+//	http/port        the daemon's last port, because clients remember the URL
 //	http/http-mcp.lock  held while http-mcp.json is written or removed
 //
-// Any goroutine may use a Server. Its caller's lock makes sure that only one runs (package daemon).
+// Any goroutine may use a Server. Only one may run for a user; a lock of the caller ensures that (package daemon).
 package serve
 
 import (
@@ -26,13 +25,13 @@ import (
 	"c2c/serve/underway"
 )
 
-// Route is a path with its handler, and the visitors that may use it.
+// Route is a path, its handler, and the visitors that may use it.
 type Route struct {
-	Pattern string // as in http.ServeMux; without a method the handler answers all of them
-	Who     []Kind // with Anyone, a visitor needs no key, but the handler sees one
+	Pattern string // as in http.ServeMux; without a method the handler gets requests of all methods
+	Who     []Kind // with Anyone, a visitor needs no key; if it shows one, the handler sees its kind
 	Body    int64  // the largest body, in bytes
-	// Stream means that an answer may take any time. The answer to a GET ends when the daemon shuts down, or when the
-	// visitor's key is no longer valid.
+	// Stream: an answer may take any time. The answer to a GET ends when the daemon shuts down, or when the visitor's key is
+	// no longer valid.
 	Stream  bool
 	Handler http.Handler
 }
@@ -47,11 +46,11 @@ type Persons interface {
 	Person(r *http.Request) (v Visitor, ok bool)
 }
 
-// Limits bound what visitors can use. A zero field means the value in its comment.
+// Limits bounds what visitors can use. The comments name the values of zero fields.
 type Limits struct {
-	Connections int           // 512; for one more, the server closes an old one: first those without a key, see connLimiter
-	Streams     int           // 256, an eighth for one sender outside; if full, the visitor with the most loses its oldest
-	OpenRoots   int           // 128 roots open
+	Connections int           // 512; for a further one, the server closes an old one: first those without a key, see connLimiter
+	Streams     int           // 256, of which one sender outside may have an eighth; for a further one, the visitor with the most streams loses its oldest
+	OpenRoots   int           // 128
 	Header      time.Duration // 5 s for the header of a request
 	Body        time.Duration // 30 s for its body
 	Idle        time.Duration // 60 s between two requests of a connection
@@ -74,14 +73,14 @@ func (l Limits) withDefaults() Limits {
 // Config is what a Server needs.
 type Config struct {
 	State *atomicfile.Dir
-	// Port is where to listen. AnyPort is a free port; LastPort is the port of the last run, else 8788, else a free port.
+	// Port is where to listen. It may be AnyPort or LastPort.
 	Port   int
 	Getenv func(string) string
 	Dir    string // the project of requests that name none; absolute
 	Log    *slog.Logger
 	Now    func() time.Time
 
-	// Open opens an existing root. OpenHere opens the root of a directory, and makes it if necessary.
+	// Open opens an existing root. OpenHere opens the root of a directory; it makes the root if necessary.
 	Open     func(root string) (*broker.Broker, error)
 	OpenHere func(dir string) (*broker.Broker, error)
 	// Keep, if set, acts on the deadlines of an open root until ctx ends.
@@ -106,14 +105,14 @@ type Server struct {
 
 	listeners []net.Listener
 	port      int
-	waits     bool              // between Listen and Run
+	waits     bool              // true between Listen and Run
 	hosts     map[string]bool   // allowed Host headers
 	origins   map[string]bool   // allowed Origin headers
 	busy      underway.Requests // counts requests whose handler runs
 }
 
-// OpenRoot opens a root, if it is not open yet. The root must exist: a request never makes one by its name. The caller calls done
-// when it no longer needs the root; until then it stays open.
+// OpenRoot opens a root, if it is not open yet. The root must exist: a request never makes one by its name. The root stays
+// open until the caller calls done.
 func (s *Server) OpenRoot(ctx context.Context, root string) (place *OpenRoot, done func(), err error) {
 	return s.roots.use(ctx, root)
 }

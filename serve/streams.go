@@ -11,19 +11,19 @@ type streams struct {
 	max   int
 	mu    sync.Mutex
 	all   map[*stream]bool
-	began uint64 // how many have begun
+	began uint64 // number of streams that have begun
 }
 
 type stream struct {
 	group
-	number uint64      // a later stream has a higher one
-	still  func() bool // reports whether its key is still valid
-	stands bool        // a standing stream: it only reports events, no client waits for its end
+	number uint64      // a later stream has a higher number
+	still  func() bool // reports whether the visitor's key is still valid
+	stands bool        // a standing stream: it only reports events, and no client waits for its end
 	cancel context.CancelFunc
 }
 
-// group is one visitor. All clients of this user show the same token, so each client process counts as a visitor; 0: unknown
-// process.
+// group is one visitor. All clients of this user show the same token, so each client process counts as a visitor of its own;
+// process is 0 if it is not known.
 type group struct {
 	who     Visitor
 	process int
@@ -34,11 +34,11 @@ func newStreams(max int) *streams { return &streams{max: max, all: map[*stream]b
 // share bounds one sender to 1/share of the streams, so that it does not shut out others.
 const share = 8
 
-// enter begins a stream. leave is nil when there are too many. stands: it only reports events. process finds the visitor's
-// process; that takes a while.
+// enter begins a stream; leave ends it. If there are too many streams, leave is nil. stands: the stream only reports events.
+// process finds the visitor's process, which takes a while.
 func (s *streams) enter(r *http.Request, who Visitor, stands bool, process func() int, still func() bool) (ctx context.Context, leave func()) {
 	one := &stream{group: group{who: who}, still: still, stands: stands}
-	if who.Kind == Tools && (one.stands || s.size() >= s.max/2) { // with fewer, a short answer needs no process
+	if who.Kind == Tools && (one.stands || s.size() >= s.max/2) { // while there are few streams, a short answer needs no process
 		one.process = process()
 	}
 	s.mu.Lock()
@@ -58,8 +58,8 @@ func (s *streams) enter(r *http.Request, who Visitor, stands bool, process func(
 	}
 }
 
-// makeRoom ends the oldest standing stream of the group that has the most. The newcomer's group must have at least two fewer:
-// otherwise the two would end each other's streams forever. The caller holds the lock.
+// makeRoom ends the oldest standing stream of the group that has the most streams. It returns false unless the newcomer's
+// group has at least two fewer: otherwise two groups would end each other's streams forever. The caller holds the lock.
 func (s *streams) makeRoom(newcomer group) bool {
 	standing, oldest := map[group]int{}, map[group]*stream{}
 	for one := range s.all {
@@ -80,12 +80,12 @@ func (s *streams) makeRoom(newcomer group) bool {
 	if victim == nil || s.of(newcomer)+2 > standing[victim.group] {
 		return false
 	}
-	delete(s.all, victim) // its handler returns in a moment
+	delete(s.all, victim) // the stream's handler returns in a moment
 	victim.cancel()
 	return true
 }
 
-// of counts the streams of a group. The caller holds the lock.
+// of returns how many streams a group has. The caller holds the lock.
 func (s *streams) of(g group) (n int) {
 	for one := range s.all {
 		if one.group == g {
@@ -95,7 +95,7 @@ func (s *streams) of(g group) (n int) {
 	return n
 }
 
-// standing gives the streams that only report events.
+// standing returns the standing streams.
 func (s *streams) standing() (all []*stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

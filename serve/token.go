@@ -20,10 +20,10 @@ const (
 	tokenLen  = 43 // 32 bytes as base64url
 )
 
-// ErrToken reports that the token's file has no token, or that other users may read it.
+// ErrToken: the token's file has no token, or other users may read it.
 var ErrToken = errors.New("no token that only this user knows")
 
-// MakeToken makes the tool token if there is no file. It returns ErrToken if the file is not usable.
+// MakeToken makes the tool token if there is no file for it. It returns ErrToken if the file cannot be used.
 func MakeToken(state *atomicfile.Dir) error {
 	info, err := state.Stat(tokenFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -33,23 +33,23 @@ func MakeToken(state *atomicfile.Dir) error {
 		return err
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return fmt.Errorf("%w: %s may be read by others (mode %04o)", ErrToken, TokenFile(state), info.Mode().Perm())
+		return fmt.Errorf("%w: other users may read %s (mode %04o): c2c serve rotate-token makes a new one", ErrToken, TokenFile(state), info.Mode().Perm())
 	}
 	_, err = Token(state)
 	return err
 }
 
-// RotateToken makes a new tool token. The old one is no longer valid.
+// RotateToken makes a new tool token. The old token is no longer valid then.
 func RotateToken(state *atomicfile.Dir) error {
 	var key [32]byte
 	rand.Read(key[:]) // never fails
 	return state.Write(tokenFile, []byte(base64.RawURLEncoding.EncodeToString(key[:])+"\n"))
 }
 
-// TokenFile is the path of the tool token.
+// TokenFile returns the path of the tool token.
 func TokenFile(state *atomicfile.Dir) string { return state.Path() + "/" + tokenFile }
 
-// Token is the token of programs that use c2c's tools. The error is fs.ErrNotExist if no daemon has ever run.
+// Token returns the token of programs that use c2c's tools. The error is fs.ErrNotExist if no daemon has ever run.
 func Token(state *atomicfile.Dir) (string, error) {
 	data, err := state.Read(tokenFile)
 	if err != nil {
@@ -57,12 +57,12 @@ func Token(state *atomicfile.Dir) (string, error) {
 	}
 	token := strings.TrimSuffix(string(data), "\n")
 	if key, err := base64.RawURLEncoding.DecodeString(token); err != nil || len(token) != tokenLen || len(key) != 32 {
-		return "", fmt.Errorf("%w: %s holds something else", ErrToken, TokenFile(state))
+		return "", fmt.Errorf("%w: %s contains something else: c2c serve rotate-token makes a new one", ErrToken, TokenFile(state))
 	}
 	return token, nil
 }
 
-// toolToken is the token that is on disk now: another process may rotate it.
+// toolToken is the token as it is on disk now. Another process may rotate it.
 type toolToken struct {
 	dir *atomicfile.Dir
 
@@ -75,7 +75,7 @@ type toolToken struct {
 	told    bool // isExposed has already reported this exposure
 }
 
-// matches reports whether a key is the token. It compares hashes, so the time it takes reveals nothing.
+// matches reports whether a key is the token. It compares hashes, so its duration reveals nothing about the token.
 func (t *toolToken) matches(key [sha256.Size]byte) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -93,11 +93,11 @@ func (t *toolToken) isExposed() (exposed, first bool) {
 	return t.exposed, first
 }
 
-// look reads the file if it has changed. Without a token, no key matches.
+// look reads the file if it has changed. Without a valid token no key matches.
 func (t *toolToken) look() {
 	info, err := t.dir.Stat(tokenFile)
 	if err == nil && info.Mode().Perm()&0o077 != 0 {
-		t.has, t.file = false, nil // other users may know it: MakeToken, doctor and the text of a refusal report that
+		t.has, t.file = false, nil // other users may know the token; MakeToken, c2c doctor and refused requests report that
 		t.exposed = true
 		return
 	}

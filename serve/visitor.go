@@ -2,7 +2,7 @@ package serve
 
 import "net/http"
 
-// Kind is the kind of key that a visitor has shown. No kind includes the rights of another.
+// Kind is the kind of key that a visitor has shown. No kind includes the rights of another one.
 type Kind int
 
 const (
@@ -16,16 +16,16 @@ func (k Kind) String() string {
 	return [...]string{"anyone", "tools", "outside", "person"}[k]
 }
 
-// Visitor is the program or person behind a request, by its key. Name and Root are set for a sender or a person.
+// Visitor is the program or person that has sent a request, as its key shows. Only a sender or a person has Name and Root.
 type Visitor struct {
 	Kind       Kind
 	Name, Root string
 }
 
-// Process is the process at the client's end of a connection. PID 0: c2c cannot see it.
+// Process is the process at the client's end of a connection. If PID is 0, c2c cannot see the process.
 type Process struct{ PID, UID int }
 
-// VisitorOf is the visitor of a request that came through a Server.
+// VisitorOf returns the visitor of a request that came through a Server.
 func VisitorOf(r *http.Request) Visitor {
 	v, _ := r.Context().Value(visitorKey{}).(Visitor)
 	return v

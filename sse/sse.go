@@ -1,7 +1,7 @@
 // Package sse writes one stream of server-sent events (the HTML standard, section 9.2) to one client.
 //
-// Each write has a deadline, so the stream ends if its client does not read: it is over after the first error. The client may never
-// read bytes that the kernel has taken. A caller that must know needs an answer from the client.
+// Each write has a deadline, so the stream ends if its client does not read. After the first error the stream is over. The
+// kernel may take bytes that the client never reads: a caller that must know needs an answer from the client.
 package sse
 
 import (
@@ -17,13 +17,14 @@ import (
 
 // Event is one event of a stream. Send leaves out empty fields.
 type Event struct {
-	ID, Name string        // one line each
+	ID, Name string        // each a single line
 	Data     []byte        // a data field for each line; nil: no event, []byte{}: an event without text
-	Comment  string        // clients skip it: it keeps a quiet stream open
-	Retry    time.Duration // after this time a client that has lost the stream connects again
+	Comment  string        // skipped by clients; it keeps a quiet stream open
+	Retry    time.Duration // after this time a client that has lost the stream connects again; 0: not sent
 }
 
-// Stream is open until its client goes, a write fails, or the handler returns. One goroutine uses it.
+// Stream is an open stream. It ends when its client hangs up, a write fails, or the handler returns. Only one goroutine may
+// use it.
 type Stream struct {
 	w     http.ResponseWriter
 	out   *http.ResponseController
@@ -32,7 +33,7 @@ type Stream struct {
 	err   error
 }
 
-// Start answers a request with a stream. Each event must be written within the duration write.
+// Start answers a request with a stream. write bounds the time to write each event.
 func Start(w http.ResponseWriter, r *http.Request, write time.Duration) (*Stream, error) {
 	s := &Stream{w: w, out: http.NewResponseController(w), ctx: r.Context(), write: write}
 	h := w.Header()
@@ -43,14 +44,14 @@ func Start(w http.ResponseWriter, r *http.Request, write time.Duration) (*Stream
 	return s, s.flush(nil)
 }
 
-// Send returns nil when the kernel has the event. After an error the stream is over.
+// Send returns nil when the kernel has taken the event. After an error from the connection the stream is over.
 func (s *Stream) Send(e Event) error {
 	if s.err != nil {
 		return s.err
 	}
 	text, err := e.bytes()
 	if err != nil {
-		return err // the caller's mistake: the stream goes on
+		return err // the caller's fault: the stream goes on
 	}
 	if len(text) == 0 {
 		return nil
@@ -77,7 +78,7 @@ func (s *Stream) flush(text []byte) error {
 
 var errLine = errors.New("the id or the name of an event is more than one line")
 
-// bytes is the event in its wire form.
+// bytes returns the event as it is sent.
 func (e Event) bytes() ([]byte, error) {
 	if strings.ContainsAny(e.ID, "\r\n\x00") || strings.ContainsAny(e.Name, "\r\n") {
 		return nil, errLine
@@ -104,8 +105,8 @@ func (e Event) bytes() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// writeLines writes a text as one field for each line. Clients end lines at CR LF, LF and CR: with a line end left in the text, its
-// author could begin another field.
+// writeLines writes a text as one field for each line. Clients end a line at CR LF, at LF and at CR. A line end that stayed in
+// the text would let its author begin another field.
 func writeLines(b *bytes.Buffer, field string, text []byte) {
 	for {
 		i := bytes.IndexAny(text, "\r\n")

@@ -14,12 +14,12 @@ import (
 	"c2c/sse"
 )
 
-// The data of the events. We only ever add fields.
+// The data of the events. Later versions only add fields.
 type (
 	helloData struct {
 		As          string `json:"as"`             // tools, outside or person
-		Name        string `json:"name,omitempty"` // of the sender
-		Permissions bool   `json:"permissions"`    // it may decide permission requests
+		Name        string `json:"name,omitempty"` // the sender's name
+		Permissions bool   `json:"permissions"`    // the reader may decide permission requests
 	}
 	replyData struct {
 		MessageID string      `json:"message_id"`
@@ -27,7 +27,7 @@ type (
 		From      string      `json:"from_alias"`
 		InReplyTo string      `json:"in_reply_to,omitempty"`
 		ChatID    string      `json:"chat_id,omitempty"`
-		Identity  string      `json:"identity,omitempty"` // the person behind a bridge who gets it
+		Identity  string      `json:"identity,omitempty"` // the person behind a bridge to whom the answer goes
 		Kind      string      `json:"kind,omitempty"`
 		Tag       string      `json:"tag,omitempty"`
 		Text      string      `json:"text"`
@@ -76,7 +76,7 @@ func verdictOf(r permission.Request) verdictData {
 	return verdictData{r.ID, r.Alias, r.State, r.By, r.Via, r.Proof, r.At}
 }
 
-// messageState is the state of a message without its text: the reader has that already.
+// messageState returns the state of a message without its text, because the reader already has the text.
 func messageState(m live.Mail) any {
 	return struct {
 		Message messageData `json:"message"`
@@ -112,7 +112,7 @@ func (l *listener) hello() error {
 	return l.send("hello", h)
 }
 
-// tellSessions writes the sessions, if they have changed.
+// tellSessions writes the sessions if they have changed since the last time.
 func (l *listener) tellSessions(sessions []live.Session) error {
 	all := make([]sessionData, 0, len(sessions))
 	for _, s := range sessions {
@@ -149,12 +149,12 @@ func (l *listener) ask(r permission.Request) error {
 	return l.send("permission", requestData{r.ID, r.Alias, r.Tool, r.Description, r.Input, r.Partial, r.AskedAt, r.ExpiresAt})
 }
 
-// words writes a text for a terminal in the reference's form.
+// words writes a text for a terminal, in the form of the Channels reference.
 func (l *listener) words(text string) error {
 	return l.out.Send(sse.Event{Data: []byte(mail.Visible(text, "\n\t"))})
 }
 
-// requestText is the reference's line with the tool's whole input: a model may have written the description.
+// requestText returns the line of the Channels reference, with the tool's whole input: the description may come from a model.
 func requestText(r permission.Request) string {
 	does := r.Description
 	if r.Input != "" {
@@ -166,11 +166,11 @@ func requestText(r permission.Request) string {
 	return fmt.Sprintf("%s wants to run %s: %s\n\nReply \"yes %s\" or \"no %s\"", r.Alias, r.Tool, indented(does), r.ID, r.ID)
 }
 
-// indented indents all lines but the first: so no line of a foreign text begins at the left, where it could look like another
-// request or the end of its own.
+// indented indents all lines but the first. So no line of a foreign text begins at the left, where it could look like another
+// request or like the end of this one.
 func indented(words string) string { return strings.ReplaceAll(words, "\n", "\n    ") }
 
-// replyText is the reference's line. The reference has no files; they follow, one on each line.
+// replyText returns the line of the Channels reference. The reference has no files; here they follow, one on each line.
 func replyText(m mail.Message, o mail.Origin) string {
 	to := o.ChatID
 	if to == "" {

@@ -1,7 +1,7 @@
 // Package events serves GET /events: a stream of server-sent events about what happens in a root, for every reader
 // with a key.
 //
-// A sender outside gets answers to its messages, their states, and, if it may decide, the permission requests of the
+// A sender outside gets the answers to its messages, their states, and, if it may decide, the permission requests of the
 // sessions to which it may write. A person who is logged in gets the states of all messages, the sessions and all
 // requests; the page has a stream of its own, see package page. A program with the tool token gets the states of the
 // sessions, and no text of any message.
@@ -10,16 +10,17 @@
 //	reply       an answer to the sender
 //	edit        an answer that replaces an earlier one, "edits"
 //	permission  a tool call that waits for a person
-//	verdict     how such a request has ended
+//	verdict     how a permission request has ended
 //	status      the state of a message, or of the sessions
 //
-// An answer is mail in the mailbox of the sender. The first stream that can take it writes it and puts it into the archive,
-// where all other streams read it. The id of an event says how far its reader has come there, so a reader that comes back
-// with it (Last-Event-ID) misses nothing:
+// An answer is mail in the mailbox of the sender. The first stream that can take the answer writes it and puts it into the
+// archive, where all other streams read it. The id of an event shows how far its reader has come in the archive. So a reader
+// that
+// connects again and sends the id (Last-Event-ID) misses nothing:
 //
 //	<epoch of the hub>.<update of the hub>.<place in the archive>[.<id of a message after that place that the reader has>]
 //
-// With ?format=text a stream has the form of the Channels reference, "Full example", to be read in a terminal.
+// With ?format=text a stream has the form of the Channels reference, "Full example", for a terminal.
 package events
 
 import (
@@ -36,13 +37,13 @@ import (
 // Config is what a Handler needs.
 type Config struct {
 	OpenRoot func(ctx context.Context, root string) (*serve.OpenRoot, func(), error)
-	// Root gives the root for a program with the tool token.
+	// Root returns the root for a program with the tool token.
 	Root func(*http.Request) (string, error)
-	// Decides gives the aliases for whose permission requests a sender may decide; nil: for none.
+	// Decides returns the aliases for whose permission requests a sender may decide; nil: for none.
 	Decides func(sender string) (aliases []string)
 	Log     *slog.Logger // nil discards
 
-	Write     time.Duration // for each event; 0: 10 s
+	Write     time.Duration // how long the write of an event may take; 0: 10 s
 	Heartbeat time.Duration // the longest time without an event or a comment; 0: 15 s
 }
 
@@ -71,7 +72,7 @@ func (h *Handler) Routes() []serve.Route {
 	return []serve.Route{{Pattern: "GET /events", Who: []serve.Kind{serve.Tools, serve.Sender, serve.Person}, Stream: true, Handler: h}}
 }
 
-// ServeHTTP writes events until the client hangs up or does not read, or its key is no longer valid.
+// ServeHTTP writes events until the client hangs up or stops reading, or its key is no longer valid.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	format := r.URL.Query().Get("format")
 	if format != "" && format != "json" && format != "text" {
@@ -105,11 +106,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.cfg.Log.Debug("a stream of events has ended", "visitor", v.Kind.String(), "err", err)
 }
 
-// refuse answers that the root cannot be read now. Only the log says why: an error may name a path, and senders must not see that.
+// refuse answers that the root cannot be read now. The cause goes only to the log: an error may name a path, and senders must
+// not see that.
 func (h *Handler) refuse(w http.ResponseWriter, err error) {
 	if !errors.Is(err, context.Canceled) {
 		h.cfg.Log.Warn("events are refused", "err", err)
 	}
 	w.Header().Set("Retry-After", "5")
-	http.Error(w, "the project cannot be looked at now; c2c's log says why", http.StatusServiceUnavailable)
+	http.Error(w, "the project cannot be read now; the daemon's log says why", http.StatusServiceUnavailable)
 }

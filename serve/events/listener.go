@@ -21,7 +21,7 @@ import (
 // mailGap is how long a stream waits after it could not read a mailbox.
 const mailGap = 5 * time.Second
 
-// listener is one stream of events. One goroutine writes it; another one follows the hub.
+// listener is one stream of events. One goroutine writes the stream; another one follows the hub.
 type listener struct {
 	h     *Handler
 	v     serve.Visitor
@@ -30,16 +30,16 @@ type listener struct {
 	text  bool
 
 	at      position
-	written string // the last id that was written
-	fresh   bool   // its client has not had any update of the hub
+	written string // the last event id that was written
+	fresh   bool   // the client has not got any update of the present hub
 	start   live.Snapshot
 
-	sessions []byte            // as last written
+	sessions []byte            // the sessions as last written
 	asked    map[string]string // the last written state of each request, by session and id
 	post     *senderMail       // the mail of a sender outside; nil for others
 }
 
-// listen makes a listener that begins where the request says.
+// listen makes a listener that begins at the position in the request.
 func (h *Handler) listen(r *http.Request, v serve.Visitor, place *serve.OpenRoot) (*listener, error) {
 	start, err := place.Live.Now(r.Context())
 	if err != nil {
@@ -63,17 +63,17 @@ func (h *Handler) listen(r *http.Request, v serve.Visitor, place *serve.OpenRoot
 	}
 	l.start.Mails = l.own(start.Mails)
 	if !ok {
-		l.start.Mails = nil // its client has seen no message yet
+		l.start.Mails = nil // the client has seen no message yet, so it needs no states
 	}
 	return l, nil
 }
 
-// news is the part of a hub's update that concerns a listener.
+// news is the part of a hub's update that concerns one listener.
 type news struct {
 	n        uint64
 	sessions []live.Session
 	mails    []live.Mail
-	post     bool // its own mailbox has changed
+	post     bool // the sender's mailbox has changed
 }
 
 // run writes the stream until ctx ends or a write fails.
@@ -109,11 +109,11 @@ func (l *listener) begin() error {
 	return nil
 }
 
-// write writes each update and the sender's mail until ctx ends or a write fails.
+// write writes each update, and the sender's mail, until ctx ends or a write fails.
 func (l *listener) write(ctx context.Context, next <-chan news, ended chan error) error {
 	beat := time.NewTicker(l.h.cfg.Heartbeat)
 	defer beat.Stop()
-	mail := true // the sender's mailbox may have some already
+	mail := true // the sender's mailbox may already have mail
 	var told <-chan struct{}
 	for {
 		requests, changed := l.place.Requests.Now()
@@ -153,7 +153,7 @@ func (l *listener) write(ctx context.Context, next <-chan news, ended chan error
 	}
 }
 
-// beat keeps the stream open.
+// beat writes a comment, so that nothing between the daemon and the client closes a quiet stream.
 func (l *listener) beat() error {
 	if err := l.out.Send(sse.Event{Comment: "still here"}); err != nil {
 		return err
@@ -161,7 +161,7 @@ func (l *listener) beat() error {
 	return l.mark()
 }
 
-// mark sends the id of the last event again if it has changed. Browsers take an id without an event.
+// mark writes the present position as an id if it differs from the last id. Browsers accept an id without an event.
 func (l *listener) mark() error {
 	id := l.at.String()
 	if l.text || id == l.written {
@@ -171,8 +171,8 @@ func (l *listener) mark() error {
 	return l.out.Send(sse.Event{ID: id})
 }
 
-// follow passes on updates as fast as the client takes them. The hub does not wait for a slow client: such a client gets a
-// snapshot of the present state.
+// follow passes on updates as fast as the client takes them. The hub does not wait for a slow client: that one gets a
+// snapshot of the present state instead of the updates that it has missed.
 func (l *listener) follow(ctx context.Context, next chan<- news) error {
 	give := func(n news) error {
 		select {
@@ -202,7 +202,7 @@ func (l *listener) follow(ctx context.Context, next chan<- news) error {
 	}
 }
 
-// own gives the messages whose state the visitor may see, without their text.
+// own returns the messages whose states the visitor may see, without their text.
 func (l *listener) own(mails []live.Mail) (own []live.Mail) {
 	for _, m := range mails {
 		if l.v.Kind == serve.Person || l.v.Kind == serve.Sender && m.External && isFrom(m.Message, l.post.sid) {
@@ -213,17 +213,18 @@ func (l *listener) own(mails []live.Mail) (own []live.Mail) {
 	return own
 }
 
-// isFrom reports whether a sender has written a message. A sender's alias is its session's id, which no other session can have.
+// isFrom reports whether a sender has written a message. A sender's alias is the id of its session, so no other session can
+// have it.
 func isFrom(m mail.Message, sid string) bool { return m.From == sid || m.FromSession == sid }
 
-// concerns reports whether events may have brought the visitor mail, in its mailbox or its archive.
+// concerns reports whether events may have brought mail into the visitor's mailbox or archive.
 func (l *listener) concerns(events []live.Event) bool {
 	return l.post != nil && slices.ContainsFunc(events, func(e live.Event) bool {
 		return e.SessionID == l.post.sid && e.What != live.Handed && e.What != live.Drained
 	})
 }
 
-// take writes an update.
+// take writes the part of an update that the visitor may see.
 func (l *listener) take(n news) error {
 	l.at.n = n.n
 	for _, m := range n.mails {
@@ -237,7 +238,7 @@ func (l *listener) take(n news) error {
 	return l.tellSessions(n.sessions)
 }
 
-// tellRequests writes new permission requests, and how the requests ended that the stream has written before.
+// tellRequests writes new permission requests, and the verdicts on requests that the stream has written before.
 func (l *listener) tellRequests(ctx context.Context, all []permission.Request) error {
 	all, err := l.mine(ctx, all)
 	if err != nil {
@@ -265,7 +266,7 @@ func (l *listener) tellRequests(ctx context.Context, all []permission.Request) e
 	return nil
 }
 
-// mine gives the requests that the visitor may see: all for a person; for a sender, those that it may decide.
+// mine returns the requests that the visitor may see: for a person all, for a sender those that it may decide.
 func (l *listener) mine(ctx context.Context, all []permission.Request) ([]permission.Request, error) {
 	if l.v.Kind == serve.Person || len(all) == 0 {
 		return all, nil

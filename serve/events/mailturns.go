@@ -6,12 +6,12 @@ import (
 	"c2c/serve"
 )
 
-// mailTurns lets one stream at a time hand over a sender's mail, so that the answers arrive in one order.
+// mailTurns lets only one stream at a time hand over a sender's mail, so that all streams get the answers in the same order.
 type mailTurns struct {
 	mu     sync.Mutex
-	taken  map[mailbox]bool // mailboxes whose mail a stream is handing over; true: another stream waits for it
-	frees  int              // how often a stream has given up its turn
-	wanted chan struct{}    // closed and replaced when a mailbox becomes free for which another stream waits
+	taken  map[mailbox]bool // the mailboxes whose mail a stream is handing over now; true: another stream waits for the turn
+	frees  int              // how often a stream has given up a turn
+	wanted chan struct{}    // closed and replaced when a stream gives up a turn that another one waits for
 }
 
 // mailbox is the mailbox of a sender in a root.
@@ -24,14 +24,15 @@ func newMailTurns() *mailTurns {
 	return &mailTurns{taken: map[mailbox]bool{}, wanted: make(chan struct{})}
 }
 
-// wake returns a channel that is closed when a stream that take has refused may try again.
+// wake returns a channel that is closed when a stream that take has refused should try again.
 func (t *mailTurns) wake() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.wanted
 }
 
-// take reports whether the caller may hand over the mail, until it calls free. If not, wake says when to try again.
+// take reports whether the caller may hand over the mail now; it must call free afterwards. If not, wake says when to try
+// again.
 func (t *mailTurns) take(box mailbox) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -40,15 +41,16 @@ func (t *mailTurns) take(box mailbox) bool {
 	return !taken
 }
 
-// freed counts how often a stream has given up its turn, see isEmpty.
+// freed returns how often a stream has given up a turn. The number is for isEmpty.
 func (t *mailTurns) freed() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.frees
 }
 
-// isEmpty reports whether no stream has given up its turn since freed was read. False means that one may have put mail back: look
-// again. While another stream has the mailbox's turn, isEmpty is true too, and wake says when that is over.
+// isEmpty reports whether a mailbox that was empty when freed was read is still empty. It returns false if a stream has given
+// up a turn since then, because that stream may have put mail back: the caller must read the mailbox again. While another
+// stream has the turn, isEmpty returns true, and wake says when the turn is over.
 func (t *mailTurns) isEmpty(box mailbox, freed int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -8,12 +8,12 @@ import (
 	"c2c/inbox/mail"
 )
 
-// position says how far a client has come. It is the id of the last event that the client has.
+// position is how far a client has come in a stream. Its text is the id of the last event that the client has.
 type position struct {
 	epoch string
-	n     uint64 // updates of the hub
-	place int64  // in the archive of a sender
-	had   string // a message that the client has, although it does not stand before place in the archive
+	n     uint64 // the last update of the hub
+	place int64  // a place in the sender's archive
+	had   string // the id of a message that the client has, although it is not before place in the archive
 }
 
 func (p position) String() string {
@@ -24,7 +24,7 @@ func (p position) String() string {
 	return id
 }
 
-// parsePosition parses a client's Last-Event-ID. ok is false if it is no position.
+// parsePosition parses a client's Last-Event-ID. ok is false if that is not a position.
 func parsePosition(id string) (p position, ok bool) {
 	parts := strings.SplitN(id, ".", 4)
 	if len(id) > 300 || len(parts) < 3 || parts[0] == "" {

@@ -11,7 +11,7 @@ import (
 
 const (
 	batch   = 32               // messages that are acknowledged together
-	ackTime = 10 * time.Second // for a lock
+	ackTime = 10 * time.Second // how long an acknowledgement may wait for a lock
 )
 
 // senderMail delivers the mail of a sender outside to one stream.
@@ -20,10 +20,10 @@ type senderMail struct {
 	sid string
 	box *inbox.Mailbox
 
-	had  string                    // a message after the place that the client has, by its own words
-	seen int                       // messages passed since then
-	sent map[mail.Fingerprint]bool // messages that the stream has written before they were in the archive
-	wait time.Time                 // do not read the mailbox before this time: the last read failed
+	had  string                    // a message after the place that the client says it has; "": none
+	seen int                       // number of messages since that place
+	sent map[mail.Fingerprint]bool // messages that the stream has written before they came into the archive
+	wait time.Time                 // after an error: do not read the mailbox before this time
 }
 
 func newSenderMail(l *listener, sid string) (*senderMail, error) {
@@ -34,7 +34,7 @@ func newSenderMail(l *listener, sid string) (*senderMail, error) {
 	return &senderMail{l: l, sid: sid, box: box, sent: map[mail.Fingerprint]bool{}}, nil
 }
 
-// deliver writes the present mail. Its error is the stream's.
+// deliver writes the mail that is there. It returns an error only if the stream cannot be written.
 func (p *senderMail) deliver(ctx context.Context) error {
 	if time.Now().Before(p.wait) {
 		return nil
@@ -55,17 +55,17 @@ func (p *senderMail) deliver(ctx context.Context) error {
 			continue
 		}
 		if !p.l.h.turns.take(turn) {
-			return nil // another stream writes it; afterwards it is in the archive
+			return nil // another stream writes the mail, and then puts it into the archive
 		}
 		n, err := p.hand(ctx)
 		p.l.h.turns.free(turn)
 		if err != nil || n == 0 {
 			return err
 		}
-		if ok, err := p.fromArchive(); err != nil || !ok { // it sets the place after them
+		if ok, err := p.fromArchive(); err != nil || !ok { // this moves the place behind the messages
 			return err
 		}
-		if n > 1 { // the last event names one of them only: without a mark, a client that comes back would get the others again
+		if n > 1 { // the id of the last event names only one of them: without a mark, a client that connects again would get the others twice
 			if err := p.l.mark(); err != nil {
 				return err
 			}
@@ -73,7 +73,7 @@ func (p *senderMail) deliver(ctx context.Context) error {
 	}
 }
 
-// ready reports whether mail waits that the stream can hand over now. It takes the mailbox's lock only if mail waits.
+// ready reports whether there is mail that the stream can hand over now. It takes the mailbox's lock only if mail waits.
 func (p *senderMail) ready(ctx context.Context) (bool, error) {
 	if some, err := p.box.Waiting(); err != nil || !some {
 		return false, err
@@ -81,16 +81,16 @@ func (p *senderMail) ready(ctx context.Context) (bool, error) {
 	return p.box.Ready(ctx)
 }
 
-// trouble logs an error, and stops reading the mailbox for mailGap.
+// trouble logs an error, and makes deliver leave the mailbox alone for mailGap.
 func (p *senderMail) trouble(ctx context.Context, err error) {
 	if err == nil || ctx.Err() != nil {
 		return
 	}
 	p.wait = time.Now().Add(mailGap)
-	p.l.h.cfg.Log.Warn("the mailbox of a sender outside cannot be looked into", "session_id", p.sid, "err", err)
+	p.l.h.cfg.Log.Warn("the mailbox of a sender outside cannot be read", "session_id", p.sid, "err", err)
 }
 
-// fromArchive writes mail that other streams have handed over. ok is false if the archive cannot be read now.
+// fromArchive writes mail that other streams have put into the archive. ok is false if the archive cannot be read now.
 func (p *senderMail) fromArchive() (ok bool, err error) {
 	for {
 		r, behind, there, err := p.box.Archive().Next(p.l.at.place)
@@ -117,14 +117,16 @@ func (p *senderMail) fromArchive() (ok bool, err error) {
 	}
 }
 
-// count counts a message. After batch messages, deliver must have passed the message had, and count forgets it.
+// count counts a message after the place. The message had can only be among the next few, so after batch messages count
+// forgets it.
 func (p *senderMail) count() {
 	if p.seen++; p.seen > batch {
 		p.had = ""
 	}
 }
 
-// first writes a message that is not in the archive yet, unless the client has it: then a daemon has ended before archiving it.
+// first writes a message that is not in the archive yet. It skips the message if the client has it already: then a daemon
+// ended after it had written the message and before it archived it.
 func (p *senderMail) first(m mail.Message) error {
 	if p.had != "" && m.ID == p.had {
 		p.had = ""
@@ -137,7 +139,7 @@ func (p *senderMail) first(m mail.Message) error {
 	return p.l.reply(m)
 }
 
-// hand writes waiting mail and acknowledges it, which puts it into the archive. If the stream breaks, the unwritten messages wait
+// hand writes waiting mail, and acknowledges it, which puts it into the archive. If a write fails, all of this mail waits
 // again. The caller has the turn.
 func (p *senderMail) hand(ctx context.Context) (n int, err error) {
 	if ok, err := p.fromArchive(); err != nil || !ok {

@@ -18,7 +18,7 @@ import (
 	"c2c/sessions"
 )
 
-// patience is how long a request may wait for a lock.
+// patience bounds each request of the page, which may have to wait for a lock.
 const patience = 10 * time.Second
 
 // call is one request of a logged-in person.
@@ -34,7 +34,7 @@ func (c *call) b() *broker.Broker { return c.place.Broker }
 // me returns the person's session.
 func (c *call) me() (sessions.Session, error) { return personOf(c.r, c.who, c.b()) }
 
-// refusal is an error that the person can remedy.
+// refusal is an error that the person can correct, with its HTTP status.
 type refusal struct {
 	status int
 	error
@@ -44,7 +44,7 @@ func wrong(format string, a ...any) error {
 	return refusal{http.StatusBadRequest, fmt.Errorf(format, a...)}
 }
 
-// body parses the request's body.
+// body parses the request's JSON body.
 func (c *call) body(into any) error {
 	if err := readJSON(c.r, into); err != nil {
 		return refusal{http.StatusBadRequest, err}
@@ -52,7 +52,7 @@ func (c *call) body(into any) error {
 	return nil
 }
 
-// api answers a request with the result of f, in JSON.
+// api makes a handler that answers with the result of f, in JSON.
 func (p *Page) api(f func(*call) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		who := serve.VisitorOf(r)
@@ -70,7 +70,7 @@ func (p *Page) api(f func(*call) (any, error)) http.HandlerFunc {
 			return
 		}
 		if ctx.Err() != nil && r.Context().Err() == nil {
-			err = fmt.Errorf("another program has the mail locked: %w", err)
+			err = fmt.Errorf("another program keeps the mail locked; try again: %w", err)
 		}
 		fail(w, statusOf(err), err.Error())
 	}
@@ -93,7 +93,7 @@ func statusOf(err error) int {
 }
 
 const (
-	maxPage  = 200 // messages at once
+	maxPage  = 200 // messages in one answer
 	maxQuery = 256 // bytes of a search
 )
 
@@ -115,7 +115,7 @@ func listed(all []broker.Mail, more bool, err error) (any, error) {
 	return l, nil
 }
 
-// history returns the messages of one session or of all, newest first, from before a given message.
+// history returns the messages of one session, or of all, newest first. With before, it begins behind that message.
 func (p *Page) history(c *call) (any, error) {
 	q := c.r.URL.Query()
 	limit, err := strconv.Atoi(q.Get("limit"))
@@ -133,7 +133,7 @@ func (p *Page) history(c *call) (any, error) {
 	return listed(all, more, err)
 }
 
-// momentOf parses the page's place in the history: the time of a message, in its JSON form, and the message's key.
+// momentOf parses a position in the history: the time of a message as in its JSON, a slash, and the message's key.
 func momentOf(text string) (broker.Position, error) {
 	if text == "" {
 		return broker.Latest, nil
@@ -147,7 +147,7 @@ func momentOf(text string) (broker.Position, error) {
 	return broker.Position{TS: ts, Fingerprint: mail.Fingerprint(trace)}, nil
 }
 
-// search returns the newest messages that contain all the words.
+// search returns the newest messages that contain all the words of the query.
 func (p *Page) search(c *call) (any, error) {
 	words := c.r.URL.Query().Get("q")
 	if len(words) > maxQuery {
@@ -172,12 +172,12 @@ func (p *Page) thread(c *call) (any, error) {
 type whole struct {
 	mailView
 	Way   []string `json:"way"`
-	Keeps string   `json:"keeps,omitempty"` // why its receiver has not read it
-	Do    string   `json:"do,omitempty"`    // what the person can do about that
+	Keeps string   `json:"keeps,omitempty"` // why the receiver has not read the message
+	Do    string   `json:"do,omitempty"`    // what the person can do to get it read
 }
 
-// found returns the message with this id and this key. The sender chooses the id, so two messages may have the same. The key
-// keeps found from returning the other one when the message on the page is gone.
+// found returns the message with this id and this key. Senders choose ids, so two messages may have the same one. The key
+// keeps found from returning another message when the one on the page is gone.
 func (c *call) found(id, key string) (m broker.Mail, err error) {
 	all, err := c.b().Mails(c, id)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"c2c/serve"
 )
 
-// ask is a tool call that waits for a person. Package permission has cut its text and made control characters visible.
+// ask is a tool call that waits for a person. Package permission has shortened its text and made control characters visible.
 type ask struct {
 	ID      string             `json:"id"`
 	Session string             `json:"session"`
@@ -26,7 +26,8 @@ type ask struct {
 	Until   int64              `json:"until"`
 }
 
-// followAsks calls tell with the open requests of a root, now and after each change, until ctx ends.
+// followAsks calls tell with the open requests of a root: at once and after each change, until ctx ends or tell returns an
+// error.
 func followAsks(ctx context.Context, requests *serve.Requests, tell func([]ask) error) error {
 	var before []ask
 	for {
@@ -56,7 +57,7 @@ func openAsks(all []permission.Request) []ask {
 	return open
 }
 
-// errUnproven explains why a page shows requests but takes no verdict, see Who.Unproven.
+// errUnproven explains why a page shows requests and takes no verdict, see Who.Unproven.
 var errUnproven = errors.New("an agent may have opened this page: answer in the session's own dialog, or run c2c open in a terminal that was open before your sessions")
 
 // decide writes the person's verdict on a request. The page names the request by its id and its session, because two sessions
@@ -66,13 +67,13 @@ func (p *Page) decide(c *call) (any, error) {
 		ID      string `json:"id"`
 		Session string `json:"session"`
 		Allow   *bool  `json:"allow"`
-		Partial bool   `json:"partial"` // the verdict also covers the part that is not shown
+		Partial bool   `json:"partial"` // the person decides although a part of the input is not shown
 	}
 	if err := c.body(&asked); err != nil {
 		return nil, err
 	}
 	if asked.Allow == nil || asked.Session == "" || asked.ID == "" {
-		return nil, wrong("want the id and the session of a request, and whether it is allowed")
+		return nil, wrong("want id, session and allow of a permission request")
 	}
 	me, err := c.me()
 	if err != nil {

@@ -19,23 +19,23 @@ const (
 	slow      = 10 * time.Second // how long the write of an event may take
 )
 
-// now is all that the page shows at first, and again after it has missed updates.
+// now is everything that the page shows at first, and again after it has missed updates.
 type now struct {
 	Root     string     `json:"root"`
-	Dir      string     `json:"dir"` // where the link was made
+	Dir      string     `json:"dir"` // the directory in which the link was made
 	Me       string     `json:"me"`  // the person's session
 	Alias    string     `json:"alias"`
 	Sessions []session  `json:"sessions"`
-	Mails    []mailView `json:"mails"` // the newest, the oldest of them first
+	Mails    []mailView `json:"mails"` // the newest messages, oldest first
 }
 
-// change is what has changed since the last event.
+// change holds the changes since the last event.
 type change struct {
-	Sessions []session  `json:"sessions,omitempty"` // all, if one has changed
-	Mails    []mailView `json:"mails,omitempty"`    // those that are new or have changed their state
+	Sessions []session  `json:"sessions,omitempty"` // all sessions, if one has changed
+	Mails    []mailView `json:"mails,omitempty"`    // messages that are new or have another state
 }
 
-// live streams the present state to the page, and then each change.
+// live streams the present state to the page, and then every change.
 func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 	who := serve.VisitorOf(r)
 	guardHeaders(w.Header())
@@ -75,9 +75,9 @@ func (p *Page) watch(r *http.Request, who serve.Visitor, s *sse.Stream) error {
 	return p.tellAll(ctx, place, all.N, s)
 }
 
-// tellAll writes each change. It returns the reason why it has stopped.
+// tellAll writes each change. It returns when the stream ends, with the reason as its error.
 func (p *Page) tellAll(ctx context.Context, place *serve.OpenRoot, after uint64, s *sse.Stream) error {
-	leave, err := place.Permission.Attend() // the person at the page can decide
+	leave, err := place.Permission.Attend() // records that the person at the page can decide
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (p *Page) tellAll(ctx context.Context, place *serve.OpenRoot, after uint64,
 	return errors.Join(context.Cause(ctx), leave())
 }
 
-// send writes events as they come, and now and then a comment that shows that the daemon lives.
+// send writes events as they come. At each heartbeat it writes a comment, which shows that the daemon lives.
 func send(ctx context.Context, s *sse.Stream, next <-chan sse.Event) error {
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
@@ -136,7 +136,7 @@ func changeOf(n live.Numbered) (c change) {
 	return c
 }
 
-// event is an event with v in JSON.
+// event returns an event with v as JSON.
 func event(name string, v any) sse.Event {
 	data, err := json.Marshal(v)
 	if err != nil {

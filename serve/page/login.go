@@ -25,11 +25,11 @@ import (
 )
 
 const (
-	codeTime  = time.Minute    // between c2c open and the browser
-	loginTime = 12 * time.Hour // a working day
+	codeTime  = time.Minute    // how long the code of a link is valid
+	loginTime = 12 * time.Hour // how long a login is valid: a working day
 
-	// KeyHeader carries the key of a tab. A cookie alone proves too little: browsers send it to programs on other ports of
-	// this machine too, and with requests of other pages.
+	// KeyHeader carries the key of a browser tab. A cookie alone proves too little: browsers also send it to programs on
+	// other ports of this machine, and with requests of other pages.
 	KeyHeader = "X-C2C-Key"
 
 	codesDir  = "login"
@@ -38,28 +38,28 @@ const (
 	maxKeys   = 8       // browser tabs of one login; another tab ends the oldest
 	maxFile   = 8 << 10 // bytes
 	maxKey    = 64      // characters
-	maxLogins = 64      // one more ends the login that would expire first
+	maxLogins = 64      // a further login ends the one that would expire first
 )
 
-// Who names the person for whom a link is made, and the root that the page shows.
+// Who is the person for whom a link is made, and the root that the page shows.
 type Who struct {
 	Root  string `json:"root"`
-	Dir   string `json:"dir,omitempty"` // of the project; the page shows it
+	Dir   string `json:"dir,omitempty"` // the project's directory, which the page shows
 	UID   int    `json:"uid"`
 	Login string `json:"login,omitempty"`
 
-	// Unproven means that an agent may have made the link, see broker.ProveTerminal. Such a page takes no verdict.
+	// Unproven: an agent may have made the link, see broker.ProveTerminal. The page then takes no verdicts.
 	Unproven bool `json:"unproven,omitempty"`
 }
 
-// grant is the file of an unused code, or of a login.
+// grant is the content of the file of an unused code, or of a login.
 type grant struct {
 	Who
 	Expires time.Time `json:"expires"`
-	Keys    []string  `json:"keys,omitempty"` // of a login: the SHA-256 of the key of each tab, the newest last
+	Keys    []string  `json:"keys,omitempty"` // only of a login: the SHA-256 of each tab's key, the newest last
 }
 
-// NewCode makes the code of a link, which opens the page once, within a minute. files is the directory serve.FilesDir.
+// NewCode makes the code of a link. The link opens the page once, within codeTime. files is the directory serve.FilesDir.
 func NewCode(files *atomicfile.Dir, who Who, now time.Time) (code string, err error) {
 	dir, err := files.Sub(codesDir, true)
 	if err != nil {
@@ -73,14 +73,14 @@ func NewCode(files *atomicfile.Dir, who Who, now time.Time) (code string, err er
 	return code, write(dir, code, grant{Who: who, Expires: now.Add(codeTime)})
 }
 
-// newKey is the base64url text of size random bytes.
+// newKey returns size random bytes as base64url.
 func newKey(size int) string {
 	key := make([]byte, size)
 	rand.Read(key) // never fails
 	return base64.RawURLEncoding.EncodeToString(key)
 }
 
-// hash is the form of a key on disk. A reader of the file does not learn the key.
+// hash returns the form of a key on disk, from which nobody can learn the key.
 func hash(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:])
@@ -96,7 +96,7 @@ func write(dir *atomicfile.Dir, key string, g grant) error {
 	return dir.Write(hash(key)+suffix, append(text, '\n'))
 }
 
-// read reads the grant of a key; ok reports whether it is valid.
+// read reads the grant of a key. ok is false if there is none, or it is not valid.
 func read(dir *atomicfile.Dir, key string, now time.Time) (g grant, ok bool) {
 	if len(key) < 16 || len(key) > maxKey {
 		return g, false
@@ -113,13 +113,13 @@ func readFile(dir *atomicfile.Dir, name string) (g grant, err error) {
 	return g, json.Unmarshal(data, &g)
 }
 
-// holds reports whether a grant is for this user and has not expired. If it ends later than any new grant would, the clock was set
-// back, and the grant counts as expired.
+// holds reports whether a grant is for this user and valid now. A grant that ends later than any new grant would is not
+// valid: then the clock was set back.
 func (g grant) holds(now time.Time) bool {
 	return g.UID == os.Geteuid() && filepath.IsAbs(g.Root) && now.Before(g.Expires) && !g.Expires.After(now.Add(loginTime))
 }
 
-// sweep removes expired grants, and then those that expire first until there is room for one more.
+// sweep removes expired grants. If there is still no room for one more, it removes those that expire first.
 func sweep(dir *atomicfile.Dir, now time.Time) error {
 	names, err := dir.Names()
 	if err != nil {
@@ -150,7 +150,7 @@ func sweep(dir *atomicfile.Dir, now time.Time) error {
 	return nil
 }
 
-// remove removes a file. It is no error if another request has removed it before.
+// remove removes a file. If another request has removed it before, that is no error.
 func remove(dir *atomicfile.Dir, name string) error {
 	if err := dir.Remove(name); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -193,13 +193,13 @@ func (p *Page) Person(r *http.Request) (v serve.Visitor, ok bool) {
 	return serve.Visitor{Kind: serve.Person, Name: g.Login, Root: g.Root}, ok
 }
 
-// dirOf is the directory of the project that a request's page shows.
+// dirOf returns the directory of the project that the page of a request shows.
 func (p *Page) dirOf(r *http.Request) string {
 	_, g, _ := p.find(r)
 	return g.Dir
 }
 
-// find gives the login of a request, and its cookie.
+// find returns the login of a request, and its cookie.
 func (p *Page) find(r *http.Request) (cookie string, g grant, ok bool) {
 	keys := r.Header[http.CanonicalHeaderKey(KeyHeader)]
 	if len(keys) != 1 || len(keys[0]) > maxKey {
@@ -228,9 +228,9 @@ func (g grant) hasKey(key string) (has bool) {
 	return has
 }
 
-const maxCookies = 16 // how many find looks at
+const maxCookies = 16 // how many cookies find tries
 
-// cookies gives the values of cookies that may belong to a login. A browser sends the cookies of all roots to one port.
+// cookies returns the values of cookies that may belong to a login. A browser sends the cookies of all roots to each port.
 func (p *Page) cookies(r *http.Request) (values []string) {
 	for _, c := range r.Cookies() {
 		if strings.HasPrefix(c.Name, p.cookiePrefix(r)) && len(values) < maxCookies {
@@ -240,7 +240,8 @@ func (p *Page) cookies(r *http.Request) (values []string) {
 	return values
 }
 
-// cookiePrefix contains the port, because browsers send a cookie to all ports of a host.
+// cookiePrefix returns the beginning of a cookie's name. It contains the port, because browsers send a cookie to all ports of
+// a host.
 func (p *Page) cookiePrefix(r *http.Request) string {
 	port := "80"
 	if i := strings.LastIndexByte(r.Host, ':'); i >= 0 {
@@ -249,15 +250,15 @@ func (p *Page) cookiePrefix(r *http.Request) string {
 	return "c2c-" + port + "-"
 }
 
-// cookieName differs for each root, so that the pages of two projects do not end each other's login.
+// cookieName returns another name for each root, so that the pages of two projects do not end each other's login.
 func (p *Page) cookieName(r *http.Request, root string) string {
 	return p.cookiePrefix(r) + hash(root)[:8]
 }
 
-// login exchanges the code of a link, once, for a cookie and the key of a tab.
+// login exchanges the code of a link for a cookie and the key of a tab. A code works only once.
 func (p *Page) login(w http.ResponseWriter, r *http.Request) {
 	if serve.Stranger(r) {
-		fail(w, http.StatusForbidden, "this page is for another user of this machine")
+		fail(w, http.StatusForbidden, "this page belongs to another user of this machine")
 		return
 	}
 	var asked struct {
@@ -286,7 +287,7 @@ func (p *Page) login(w http.ResponseWriter, r *http.Request) {
 	answer(w, map[string]string{"key": key})
 }
 
-// take uses up a code. If several requests have the same code, only the one that removes its file succeeds.
+// take uses up a code. If several requests come with the same code, only the one that removes its file succeeds.
 func (p *Page) take(code string) (who Who, ok bool, err error) {
 	dir, err := p.files.Sub(codesDir, false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -307,7 +308,7 @@ func (p *Page) take(code string) (who Who, ok bool, err error) {
 	return g.Who, err == nil, err
 }
 
-// enter makes a login, or adds a tab to the browser's login.
+// enter makes a login, or adds a tab to the login that the browser already has.
 func (p *Page) enter(r *http.Request, who Who) (cookie, key string, err error) {
 	p.logins.Lock()
 	defer p.logins.Unlock()
@@ -324,7 +325,7 @@ func (p *Page) enter(r *http.Request, who Who) (cookie, key string, err error) {
 	for _, old := range p.cookies(r) {
 		if was, ok := read(dir, old, now); ok && was.Root == who.Root {
 			g.Keys, cookie = was.Keys, old
-			g.Unproven = g.Unproven && was.Unproven // this browser may have proved itself before
+			g.Unproven = g.Unproven && was.Unproven // this browser may have proved before that a person uses it
 		}
 	}
 	cookie, key = cmp.Or(cookie, newKey(32)), newKey(32)
@@ -334,7 +335,7 @@ func (p *Page) enter(r *http.Request, who Who) (cookie, key string, err error) {
 	return cookie, key, write(dir, cookie, g)
 }
 
-// logout ends the request's login, for all its tabs.
+// logout ends the login of a request, for all its tabs.
 func (p *Page) logout(w http.ResponseWriter, r *http.Request) {
 	p.logins.Lock()
 	defer p.logins.Unlock()
@@ -354,7 +355,7 @@ func (p *Page) logout(w http.ResponseWriter, r *http.Request) {
 	answer(w, map[string]bool{"ended": true})
 }
 
-// personOf is the session in which a visitor acts: the person's own.
+// personOf returns the session in which a visitor of the page acts: the person's own.
 func personOf(r *http.Request, v serve.Visitor, b *broker.Broker) (sessions.Session, error) {
 	return callers.Resolve(r.Context(), b.Registry, callers.Caller{Remote: true, User: &callers.User{UID: os.Geteuid(), Login: v.Name}})
 }

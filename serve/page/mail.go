@@ -10,43 +10,44 @@ import (
 	"c2c/live"
 )
 
-// mailView is a message as the page shows it. Its text contains no control characters and none that reverse a line.
+// mailView is a message as the page shows it. Its text contains no control characters, and none that reverse the order of a
+// line.
 type mailView struct {
 	Key     string  `json:"key"` // stays the same when the message moves
 	ID      string  `json:"id"`
 	Short   string  `json:"short"`
 	From    string  `json:"from"`
 	To      string  `json:"to"`
-	Session string  `json:"session,omitempty"` // whose mailbox it is in
+	Session string  `json:"session,omitempty"` // the session in whose mailbox the message is
 	Text    string  `json:"text"`
 	Cut     int     `json:"cut,omitempty"` // size of the whole text in bytes, if Text is only its beginning
 	TS      float64 `json:"ts"`            // when it was sent, in seconds; 0: not known
 	Kind    string  `json:"kind,omitempty"`
 	Tag     string  `json:"tag,omitempty"`
-	Answers string  `json:"answers,omitempty"` // an id
+	Answers string  `json:"answers,omitempty"` // the id of the answered message
 	Person  bool    `json:"person,omitempty"`
 	Outside bool    `json:"outside,omitempty"` // from outside of c2c
 	Known   string  `json:"known_by,omitempty"`
 	Starter string  `json:"started_by,omitempty"`
-	Held    bool    `json:"held,omitempty"` // waits until a person lets the conversation go on
+	Held    bool    `json:"held,omitempty"` // the message waits until a person lets the conversation go on
 
 	State string `json:"state"`
-	Since int64  `json:"since,omitempty"` // when it came into that state
+	Since int64  `json:"since,omitempty"` // when the message came into that state
 	By    string `json:"by,omitempty"`
 	Why   string `json:"why,omitempty"`
 }
 
-// maxText is how many bytes of a text a list contains. The page requests a whole text separately.
+// maxText is how many bytes of a message's text a list contains. The page requests the whole text separately.
 const maxText = 4 << 10
 
 func visible(text string) string { return mail.Visible(text, "") }
 
-// body makes a text visible, and keeps its lines.
+// body makes control characters of a text visible, and keeps its lines.
 func body(text string) string {
 	return mail.Visible(strings.ReplaceAll(text, "\r\n", "\n"), "\n\t")
 }
 
-// mailOf is a message with at most most bytes of its text; negative: all.
+// mailOf returns a message with at most most bytes of its text; a negative most means all.
 func mailOf(m mail.Message, most int) mailView {
 	one := mailView{ID: m.ID, Short: visible(mail.ShortID(m.ID)), From: visible(m.From), To: visible(m.To), Kind: visible(m.Kind), Tag: visible(m.Tag),
 		Answers: m.InReplyTo, Person: m.FromPerson, Outside: m.External, Known: mail.By(m), Starter: mail.Starter(m), Held: m.Held != "" && m.KeptBack(mail.Seconds(time.Now())), TS: m.TS}
@@ -67,7 +68,7 @@ func milli(t time.Time) int64 {
 
 func keyOf(t mail.Fingerprint) string { return hex.EncodeToString(t[:]) }
 
-// liveMail is a message from the hub, which may have cut its text already.
+// liveMail returns a message from the hub, which may have shortened its text already.
 func liveMail(m live.Mail) mailView {
 	one := mailOf(m.Message, maxText)
 	if m.Cut {
@@ -78,7 +79,7 @@ func liveMail(m live.Mail) mailView {
 	return one
 }
 
-// foundMail is a message from a search or the history.
+// foundMail returns a message from a search or from the history.
 func foundMail(m broker.Mail, most int) mailView {
 	one := mailOf(m.Message, most)
 	one.Key, one.Session = keyOf(m.Fingerprint()), m.Status.SessionID
@@ -95,7 +96,7 @@ func foundMails(all []broker.Mail) []mailView {
 	return list
 }
 
-// session is one of the sessions as the page shows it.
+// session is a session as the page shows it.
 type session struct {
 	ID       string `json:"id"`
 	Alias    string `json:"alias"`
@@ -104,14 +105,14 @@ type session struct {
 	State    string `json:"state"`
 	Does     string `json:"does"`
 	Since    int64  `json:"since,omitempty"`
-	Waiting  int    `json:"waiting,omitempty"` // messages
-	Handed   int    `json:"handed,omitempty"`  // messages that a reader has leased
+	Waiting  int    `json:"waiting,omitempty"` // number of messages
+	Handed   int    `json:"handed,omitempty"`  // number of messages that a reader has leased
 	Oldest   int64  `json:"oldest,omitempty"`
 	LastRead int64  `json:"last_read,omitempty"`
 	Quiet    bool   `json:"quiet,omitempty"`
 	Ring     string `json:"ring,omitempty"` // the outcome of the last ring, in words
 	RingAt   int64  `json:"ring_at,omitempty"`
-	Surface  string `json:"surface,omitempty"` // full: mail rings it; degraded: it sees mail when it next does something
+	Surface  string `json:"surface,omitempty"` // full: mail rings the session; degraded: it sees mail when it next does something
 	Error    string `json:"error,omitempty"`
 }
 

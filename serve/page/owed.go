@@ -8,7 +8,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// maxOwed bounds what the page shows at once: those that are due first.
+// maxOwed bounds how many answers the page shows. It shows those that are due first.
 const maxOwed = 100
 
 // owedItem is an answer that somebody waits for.
@@ -18,7 +18,7 @@ type owedItem struct {
 	Kind      string `json:"kind"`
 	From      string `json:"from"` // the session that waits
 	To        string `json:"to"`   // the session that is to answer
-	Mine      bool   `json:"mine"` // to is the person
+	Mine      bool   `json:"mine"` // the person at the page is to answer
 	Words     string `json:"words"`
 	Late      bool   `json:"late"`
 	Sent      int64  `json:"sent"`
@@ -28,13 +28,13 @@ type owedItem struct {
 	Reminders int    `json:"reminders,omitempty"`
 }
 
-// owedList is the answers that are owed, the one that is due first at the top.
+// owedList lists the answers that are owed. Those that are due first come first.
 type owedList struct {
 	Owed []owedItem `json:"owed"`
 	More int        `json:"more,omitempty"`
 }
 
-// owed gives the answers that are waited for, of all sessions.
+// owed returns the answers that are owed, of all sessions.
 func (p *Page) owed(c *call) (any, error) {
 	me, err := c.me()
 	if err != nil {

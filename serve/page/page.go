@@ -1,14 +1,14 @@
-// Package page is the page of c2c in a browser: the sessions of a root, their mail as it flows, and a person who reads, writes
-// and decides.
+// Package page is the page of c2c in a browser. It shows the sessions of a root and their mail as it comes, and a person can
+// read, write and decide there.
 //
-// A person who runs c2c open gets a link that works once, within a minute. The code in it follows the #, so no URL of a request
-// and no log has it; the page posts it. The answer is a cookie, which scripts cannot read, and a key, which the page keeps for
-// its tab and sends with each request: neither works without the other. On disk there are only hashes:
+// c2c open prints a link that works once, within a minute. The code in the link follows the #, so it is in no URL of a
+// request and in no log; the page posts it. The answer is a cookie, which scripts cannot read, and a key, which the page
+// keeps for its tab and sends with each request. Neither works without the other. On disk there are only hashes:
 //
 //	http/login/<hash>.json  an unused code: for which root and user, until when
 //	http/page/<hash>.json   a login: the same, and the hashes of the keys of its tabs
 //
-// The page's files are in the program. The page loads nothing from other servers, and shows mail as plain text only.
+// The page's files are part of the program. The page loads nothing from other servers, and shows mail only as plain text.
 package page
 
 import (
@@ -34,12 +34,12 @@ import (
 //go:embed static
 var static embed.FS
 
-// Roots opens roots; serve.Server does.
+// Roots opens roots. serve.Server implements it.
 type Roots interface {
 	OpenRoot(ctx context.Context, root string) (place *serve.OpenRoot, done func(), err error)
 }
 
-// Config is what a Page needs. Files is the directory serve.FilesDir.
+// Config is what New needs. Files is the directory serve.FilesDir.
 type Config struct {
 	Files *atomicfile.Dir
 	Now   func() time.Time // nil: time.Now
@@ -69,11 +69,11 @@ func New(cfg Config) *Page {
 
 const (
 	maxSmall = 4 << 10
-	maxBody  = 2 << 20 // a message of 256 KiB may be six times as long in JSON
+	maxBody  = 2 << 20 // bytes: a message of 256 KiB may be six times as long in JSON
 )
 
-// Routes are the paths of the page; places opens the roots that it shows. Only the files and the login need no key. The caller
-// calls Routes once, before the first request.
+// Routes returns the routes of the page. places opens the roots that the page shows. Only the page's files and the login need
+// no key. Routes must be called once, before the first request.
 func (p *Page) Routes(places Roots) []serve.Route {
 	p.roots = places
 	anyone, person := []serve.Kind{serve.Anyone}, []serve.Kind{serve.Person}
@@ -103,7 +103,7 @@ func (p *Page) Routes(places Roots) []serve.Route {
 	return append(routes, serve.Route{Pattern: "GET /api/live", Who: person, Stream: true, Handler: http.HandlerFunc(p.live)})
 }
 
-// policy lets the page load only its own files, and run no text as a script.
+// policy lets the page load only its own files. No text can run as a script.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; " +
 	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
@@ -119,7 +119,7 @@ func guardHeaders(h http.Header) {
 var types = map[string]string{"page.html": "text/html; charset=utf-8", "page.js": "text/javascript; charset=utf-8",
 	"page.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml"}
 
-// file answers with one of the page's files, or with 304 if the browser has it.
+// file returns a handler that answers with one of the page's files, or with 304 if the browser already has it.
 func file(name string) http.Handler {
 	data, err := static.ReadFile("static/" + name)
 	if err != nil {
@@ -154,14 +154,14 @@ func answer(w http.ResponseWriter, v any) {
 	}
 }
 
-// fail answers with a sentence. It makes the text visible, because errors may contain foreign text.
+// fail answers with a status and a sentence. It makes control characters visible, because errors may contain foreign text.
 func fail(w http.ResponseWriter, status int, why string) {
 	jsonHeaders(w.Header())
 	w.WriteHeader(status)
 	json.NewEncoder(w).Encode(map[string]string{"error": mail.Visible(why, "")})
 }
 
-// fails logs an error of the daemon and answers with status 500: the browser is not at fault.
+// fails logs an error and answers with status 500: the daemon is at fault, and not the browser.
 func (p *Page) fails(w http.ResponseWriter, what string, err error) {
 	p.log.Error("page: "+what, "err", err)
 	fail(w, http.StatusInternalServerError, fmt.Sprintf("%s: %v", what, err))
@@ -169,17 +169,17 @@ func (p *Page) fails(w http.ResponseWriter, what string, err error) {
 
 var errJSON = errors.New("want a body of JSON")
 
-// readJSON parses a JSON request. A form of another page cannot send this content type.
+// readJSON parses a JSON request. It checks the content type, which a form of another web site cannot send.
 func readJSON(r *http.Request, into any) error {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return fmt.Errorf("%w, with its Content-Type", errJSON)
+		return fmt.Errorf("%w, and Content-Type: application/json", errJSON)
 	}
 	d := json.NewDecoder(r.Body)
 	if err := d.Decode(into); err != nil {
 		return fmt.Errorf("%w: %v", errJSON, err)
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return fmt.Errorf("%w, and nothing behind it", errJSON)
+		return fmt.Errorf("%w, and nothing after it", errJSON)
 	}
 	return nil
 }

@@ -12,27 +12,27 @@ import (
 	"c2c/sessions"
 )
 
-// draft is what the person has written. The page chooses ID, so that a draft that it sends again, because no answer came,
-// stays one message.
+// draft is a message that the person has written. The page chooses ID. So if it gets no answer and sends the draft again,
+// that stays one message.
 type draft struct {
 	ID      string `json:"id"`
-	To      string `json:"to"`      // an alias; empty for an answer
-	Answers string `json:"answers"` // the id of a message, with its key
+	To      string `json:"to"`      // the receiver's alias; empty for an answer
+	Answers string `json:"answers"` // the id of the message that this one answers; Key is the key of that message
 	Key     string `json:"key"`
 	Text    string `json:"text"`
 	Kind    string `json:"kind"`
 	Tag     string `json:"tag"`
 }
 
-// receipt confirms that the message is in its receiver's mailbox on disk, and no more.
+// receipt confirms that the message is in the receiver's mailbox on disk, and nothing more.
 type receipt struct {
 	ID    string `json:"id"`
 	To    string `json:"to"`
-	Note  string `json:"note,omitempty"` // why its receiver may not read it at once
+	Note  string `json:"note,omitempty"` // why the receiver may not read it at once
 	Again bool   `json:"again,omitempty"`
 }
 
-// draft parses what the person has written, and gives the person's session.
+// draft parses the person's message, and returns the person's session.
 func (c *call) draft() (d draft, me sessions.Session, err error) {
 	if err := c.body(&d); err != nil {
 		return d, me, err
@@ -68,7 +68,8 @@ func (p *Page) send(c *call) (any, error) {
 	return receiptOf(c.b().Send(c, me, d.message()))
 }
 
-// reply answers a message. It finds the writer even under a new alias. The person has read the answered message.
+// reply answers a message. The answer goes to the session that wrote the message, even if that has another alias now. The
+// message then counts as read.
 func (p *Page) reply(c *call) (any, error) {
 	d, me, err := c.draft()
 	if err != nil {
@@ -81,14 +82,14 @@ func (p *Page) reply(c *call) (any, error) {
 	r, err := c.b().Reply(c, me, answered.Message, d.message())
 	if err == nil && answered.Status.SessionID == me.ID {
 		if _, err := c.take(me, keyOf(answered.Fingerprint())); err != nil {
-			r.Note = fmt.Sprintf("What it answers could not be marked as read: %v", err)
+			r.Note = fmt.Sprintf("the answered message could not be marked as read: %v", err)
 		}
 	}
 	return receiptOf(r, err)
 }
 
-// notify has the person told once, by a message, when a session is idle, blocked, done or has ended. If it is so now, the answer says
-// it.
+// notify arranges one message to the person when a session is idle, blocked, done or has ended. If the session is in that state now,
+// the answer contains the news, and no message comes.
 func (p *Page) notify(c *call) (any, error) {
 	var asked struct {
 		Alias string `json:"alias"`
@@ -108,7 +109,7 @@ func (p *Page) notify(c *call) (any, error) {
 	return map[string]string{"became": now.Became, "text": visible(now.Text)}, err
 }
 
-// read marks as read the person's own messages that the page has shown. Newer messages wait.
+// read marks those of the person's own messages as read that the page has shown. Newer messages go on waiting.
 func (p *Page) read(c *call) (any, error) {
 	var asked struct {
 		Keys []string `json:"keys"`

@@ -11,7 +11,8 @@ type Requests struct {
 	over    bool
 }
 
-// Begin adds a request; the caller calls Done at its end. After End, Begin reports false: the caller must not serve the request.
+// Begin adds a request; the caller calls Done at the request's end. After End it returns false: the caller must not serve the
+// request.
 func (r *Requests) Begin() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -24,7 +25,7 @@ func (r *Requests) Begin() bool {
 // Done removes a request.
 func (r *Requests) Done() { r.running.Done() }
 
-// End makes Begin report false from now on, and waits for the running requests.
+// End makes Begin return false from now on, and waits for the running requests.
 func (r *Requests) End() {
 	r.mu.Lock()
 	r.over = true

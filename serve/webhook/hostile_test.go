@@ -100,7 +100,7 @@ func TestADamagedListIsLogged(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.want(401, "", "/", "x", "key", key)
-	if log := d.log.String(); !strings.Contains(log, "nobody outside is let in") || !strings.Contains(log, "senders.json") || strings.Contains(log, key) {
+	if log := d.log.String(); !strings.Contains(log, "no sender outside can write") || !strings.Contains(log, "senders.json") || strings.Contains(log, key) {
 		t.Errorf("logged %s", log)
 	}
 }

@@ -22,8 +22,8 @@ type letter struct {
 	broker.Origin
 }
 
-// letter makes a message from a request. A body is text, unless it is a JSON object of which c2c knows all members: then they are
-// the message's fields. c2c keeps any other object as text, because it may say more than the fields can.
+// letter makes a message from a request. A body is text, unless it is a JSON object and c2c knows all its members: then these
+// are the message's fields. c2c keeps any other object as text, because it may say more than the fields can.
 func (q *request) letter() (l letter, err error) {
 	l.To, l.Kind, l.ChatID = q.to, q.query["kind"], q.query["chat_id"]
 	l.Path, l.Method, l.Identity = q.path, http.MethodPost, q.identity
@@ -34,7 +34,8 @@ func (q *request) letter() (l letter, err error) {
 	if q.sender.Scheme == senders.GitHub {
 		body, err = q.payload()
 	} else if q.media == jsonMedia || q.media != "text/plain" && !q.sender.Bridge {
-		// A bridge passes on typed text. Typed JSON could name another chat, so parse it only if the bridge calls it JSON.
+		// A bridge passes on text that a person has typed. Typed JSON could name another chat, so parse it only if the bridge
+		// declares it as JSON.
 		err = l.members(body)
 	}
 	if err != nil {
@@ -55,7 +56,8 @@ func (q *request) letter() (l letter, err error) {
 
 const jsonMedia = "application/json"
 
-// members parses a message from a JSON object. It returns errOther if c2c does not know all members.
+// members parses a message from a JSON object. It leaves the letter as it is if the body is not an object, or has members
+// that c2c does not know.
 func (l *letter) members(body []byte) error {
 	if text := bytes.TrimLeft(body, " \t\r\n"); len(text) == 0 || text[0] != '{' || !json.Valid(body) {
 		return nil
@@ -79,7 +81,7 @@ func (l *letter) members(body []byte) error {
 	}
 	for name, text := range had {
 		if name == "kind" && l.Kind != "" && l.Kind != text {
-			return refuse(http.StatusBadRequest, "the body says kind %.40q, the address %.40q", text, l.Kind)
+			return refuse(http.StatusBadRequest, "the body has kind %.40q and the URL has kind %.40q: give only one", text, l.Kind)
 		}
 		*words[name] = text
 	}
@@ -89,28 +91,28 @@ func (l *letter) members(body []byte) error {
 	return nil
 }
 
-// errOther reports that an object has members that c2c does not know.
+// errOther ends the reading of an object with members that c2c does not know. No sender sees it.
 var errOther = refuse(http.StatusBadRequest, "another object")
 
-// payload is the JSON of a request from GitHub, which sends it plain or in a form.
+// payload returns the JSON of a request from GitHub, which sends it plain or in a form.
 func (q *request) payload() ([]byte, error) {
 	if q.media != "application/x-www-form-urlencoded" {
 		return q.body, nil
 	}
 	form, err := url.ParseQuery(string(q.body))
 	if err != nil || len(form["payload"]) != 1 {
-		return nil, refuse(http.StatusBadRequest, "the form has no payload")
+		return nil, refuse(http.StatusBadRequest, "the form has no field payload, or several")
 	}
 	return []byte(form["payload"][0]), nil
 }
 
-// check returns an error, with a sentence for the sender, if c2c cannot send the letter.
+// check returns an error, with a sentence for the sender, if the letter has an invalid field.
 func (l letter) check() error {
 	if l.Kind != "" && !slices.Contains(broker.Kinds(), l.Kind) {
-		return refuse(http.StatusBadRequest, "kind %.40q is none of %q", l.Kind, broker.Kinds())
+		return refuse(http.StatusBadRequest, "unknown kind %.40q: want one of %q", l.Kind, broker.Kinds())
 	}
 	if l.Tag != "" && !slices.Contains(broker.Tags(), l.Tag) {
-		return refuse(http.StatusBadRequest, "tag %.40q is none of %q", l.Tag, broker.Tags())
+		return refuse(http.StatusBadRequest, "unknown tag %.40q: want one of %q", l.Tag, broker.Tags())
 	}
 	for name, id := range map[string]string{"message_id": l.ID, "reply_to": l.InReplyTo} {
 		if id == "" {

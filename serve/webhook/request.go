@@ -13,18 +13,19 @@ import (
 	"c2c/serve"
 )
 
-// senderHeader names the writing person behind a bridge. It must not name a room: everybody in the room could write then.
+// senderHeader names the person behind a bridge who has written. It must not name a room, because then everybody in the room
+// could write.
 const senderHeader = "X-Sender"
 
-// request is a request whose sender has proved itself.
+// request is a request whose sender is known.
 type request struct {
 	sender   senders.Sender
-	identity string // of the person behind a bridge
+	identity string // the person behind a bridge
 	unknown  bool   // that person is not allowed yet; if so, c2c has not read the body
-	to       string // the alias, as the list has it
-	first    bool   // POST /
+	to       string // the receiver's alias, as the list of senders has it
+	first    bool   // the request is POST /, so the receiver is the sender's first alias
 	proof    string // identifies a signed request; "" if the sender has shown a token
-	event    string // of GitHub
+	event    string // GitHub's name of the event
 	media    string
 	body     []byte
 	query    map[string]string
@@ -32,12 +33,12 @@ type request struct {
 	path     string
 }
 
-// read finds the sender of a request, and reads the request whole.
+// read finds the sender of a request, and reads the whole request.
 func (h *Hooks) read(w http.ResponseWriter, r *http.Request) (*request, error) {
 	q := &request{header: r.Header, path: r.URL.Path, query: map[string]string{}}
 	for name, values := range r.URL.Query() {
 		if len(values) != 1 {
-			return nil, refuse(http.StatusBadRequest, "%.40q is there %d times", name, len(values))
+			return nil, refuse(http.StatusBadRequest, "the parameter %.40q is in the URL %d times: give it once", name, len(values))
 		}
 		q.query[name] = values[0]
 	}
@@ -53,7 +54,7 @@ func (h *Hooks) read(w http.ResponseWriter, r *http.Request) (*request, error) {
 	return q, nil
 }
 
-// identify finds the sender by its token or its signature. Without either, the answer reveals nothing else.
+// identify finds the sender by its token or its signature. If neither is valid, the answer reveals nothing more.
 func (h *Hooks) identify(w http.ResponseWriter, r *http.Request, q *request) error {
 	v := serve.VisitorOf(r)
 	switch v.Kind {
@@ -69,7 +70,7 @@ func (h *Hooks) identify(w http.ResponseWriter, r *http.Request, q *request) err
 		}
 		serve.LetIn(r)
 	default:
-		return refuse(http.StatusForbidden, "this key is not for this: c2c senders allow makes one")
+		return refuse(http.StatusForbidden, "this kind of key may not send mail: c2c senders allow makes one that may")
 	}
 	if err := q.address(r); err != nil {
 		return err
@@ -77,7 +78,7 @@ func (h *Hooks) identify(w http.ResponseWriter, r *http.Request, q *request) err
 	return h.admit(q)
 }
 
-// address finds the alias that a request is for.
+// address finds the alias to which a request goes.
 func (q *request) address(r *http.Request) error {
 	alias := r.PathValue("alias")
 	if q.first = r.Pattern == "POST /{$}"; q.first {
@@ -86,24 +87,24 @@ func (q *request) address(r *http.Request) error {
 	}
 	to, ok := q.sender.MayWrite(alias)
 	if !ok {
-		return refuse(http.StatusForbidden, "this sender may not write there")
+		return refuse(http.StatusForbidden, "this sender may not write to this alias: c2c senders allow permits it")
 	}
 	q.to = to
 	return nil
 }
 
-// admit checks the person behind a bridge, and the rate. All unknown people share one bucket, so they slow down no known
+// admit checks the person behind a bridge, and the rate. All unknown people share one bucket, so they never slow down a known
 // person.
 func (h *Hooks) admit(q *request) error {
 	names := q.header.Values(senderHeader)
 	if len(names) > 1 {
-		return refuse(http.StatusBadRequest, "%s is there %d times", senderHeader, len(names))
+		return refuse(http.StatusBadRequest, "the header %s is there %d times: send it once", senderHeader, len(names))
 	}
 	name := strings.Join(names, "")
 	rate := q.sender.Name
 	switch {
 	case q.sender.Bridge && name == "":
-		return refuse(http.StatusBadRequest, "%s is to say who has written", senderHeader)
+		return refuse(http.StatusBadRequest, "the header %s must name the person who has written", senderHeader)
 	case q.sender.Bridge && senders.CheckIdentity(name) != nil:
 		return refuse(http.StatusBadRequest, "%s: %v", senderHeader, senders.CheckIdentity(name))
 	case q.sender.Bridge:
@@ -112,7 +113,7 @@ func (h *Hooks) admit(q *request) error {
 			rate = q.sender.Name + " ?"
 		}
 	case name != "" && (mail.CheckAlias(name) != nil || strings.ToLower(name) != q.sender.Name):
-		return refuse(http.StatusForbidden, "%s is not the name of this token's sender, and it is no bridge", senderHeader)
+		return refuse(http.StatusForbidden, "the header %s does not name the sender of this token, and that sender is not a bridge", senderHeader)
 	}
 	if wait := h.rates.take(rate); wait > 0 {
 		return &refusal{http.StatusTooManyRequests, fmt.Sprintf("too many messages; wait %d s", wait), wait}
@@ -120,19 +121,19 @@ func (h *Hooks) admit(q *request) error {
 	return nil
 }
 
-// nobody refuses an unknown sender, always with the same words. If there are many such requests, it logs only some.
+// nobody refuses a request whose sender is unknown, always with the same words. Of many such requests it logs only some.
 func (h *Hooks) nobody() error {
 	if !h.rates.takeBad() {
 		return &refusal{http.StatusTooManyRequests, "too many requests without a key", 1}
 	}
 	if _, err := h.cfg.Senders.All(); err != nil {
-		h.cfg.Log.Error("nobody outside is let in", "err", err)
+		h.cfg.Log.Error("no sender outside can write, because the list of senders cannot be read", "err", err)
 	}
-	h.cfg.Log.Info("a request from outside has no key that is known")
-	return refuse(http.StatusUnauthorized, "this needs the token of a sender, or its signature: c2c senders allow makes one")
+	h.cfg.Log.Info("a request from outside has no known key")
+	return refuse(http.StatusUnauthorized, "this path needs the token or the signature of a sender: c2c senders allow makes one")
 }
 
-// readBody reads the body once, within the limit of the route.
+// readBody reads the whole body, within the limit of the route.
 func (q *request) readBody(r *http.Request) (err error) {
 	if coding := r.Header.Values("Content-Encoding"); len(coding) > 0 && !strings.EqualFold(strings.Join(coding, ","), "identity") {
 		return refuse(http.StatusUnsupportedMediaType, "send the body as it is, without Content-Encoding")
@@ -142,15 +143,16 @@ func (q *request) readBody(r *http.Request) (err error) {
 	}
 	q.body, err = io.ReadAll(r.Body)
 	if tooLong := new(http.MaxBytesError); errors.As(err, &tooLong) {
-		return refuse(http.StatusRequestEntityTooLarge, "a body may have %d bytes here", tooLong.Limit)
+		return refuse(http.StatusRequestEntityTooLarge, "the body may have at most %d bytes here", tooLong.Limit)
 	}
 	if err != nil {
-		return refuse(http.StatusBadRequest, "the body did not come whole")
+		return refuse(http.StatusBadRequest, "the body did not arrive completely: send it again")
 	}
 	return nil
 }
 
-// mediaOf is the media type of a body. It refuses types of files, and lets unknown types pass: letter checks that the body is text.
+// mediaOf returns the media type of a body. It refuses types of files, and lets unknown types pass: letter checks that the
+// body is text.
 func mediaOf(h http.Header) (string, error) {
 	given := h.Values("Content-Type")
 	if len(given) == 0 {
@@ -158,12 +160,12 @@ func mediaOf(h http.Header) (string, error) {
 	}
 	media, params, err := mime.ParseMediaType(given[0])
 	if err != nil || len(given) > 1 {
-		return "", refuse(http.StatusUnsupportedMediaType, "Content-Type cannot be read")
+		return "", refuse(http.StatusUnsupportedMediaType, "the header Content-Type is not valid")
 	}
 	kind, _, _ := strings.Cut(media, "/")
 	switch charset := strings.ToLower(params["charset"]); {
 	case kind == "multipart" || kind == "image" || kind == "audio" || kind == "video":
-		return "", refuse(http.StatusUnsupportedMediaType, "files are not taken: send text, and a link or a path in it")
+		return "", refuse(http.StatusUnsupportedMediaType, "c2c takes no files: send text, and a link or a path in it")
 	case charset != "" && charset != "utf-8" && charset != "us-ascii":
 		return "", refuse(http.StatusUnsupportedMediaType, "send the text as UTF-8")
 	}

@@ -11,15 +11,15 @@ import (
 	"c2c/senders"
 )
 
-// seen remembers the accepted signed requests. The mailbox recognizes a repeated id by itself; but a repeated request may be
-// for another mailbox, because the alias has moved, or the mailbox may have been pruned.
+// seen remembers the signed requests that were accepted. A mailbox recognizes a repeated id by itself. But a repeated request
+// may go to another mailbox, because the alias has moved, and the mailbox may have been pruned.
 //
-// For each sender there is a file seen/<name>.log, a line for each request: a hash of what proves it, and one of its body. A
-// long file is renamed to .old and replaces the last one: so some thousands are remembered.
+// Each sender has a file seen/<name>.log with a line for each request: a hash of its signature or id, and a hash of its body.
+// A file that is long is renamed to .old and replaces the previous one, so some thousands of requests are remembered.
 type seen struct {
 	dir *atomicfile.Dir
 	mu  sync.Mutex
-	all map[string]*sync.Mutex // of the senders
+	all map[string]*sync.Mutex // one lock for each sender
 }
 
 const (
@@ -28,12 +28,13 @@ const (
 	maxSeen  = 256 << 10
 )
 
-// errOtherBody reports that c2c has accepted a signed request with this id and another body before.
-var errOtherBody = errors.New("another request with this id was taken before")
+// errOtherBody: c2c has accepted a signed request with the same id and another body before.
+var errOtherBody = errors.New("another request with this id was accepted before")
 
-// once runs store if the request is new, and remembers the request if store succeeds. again is true for a repeated request: its
-// sender did not read our answer, so it must not get an error. After a kill in between, the mailbox has the message and
-// recognizes its id. once stores one request of a sender at a time, so that only one of two equal requests passes.
+// once runs store if the request is new, and remembers the request if store succeeds. again is true for a repeated request;
+// its sender has not read our answer, so it must not get an error. After a kill between store and the end of once, the
+// mailbox has the message and recognizes its id. once handles only one request of a sender at a time, so only one of two
+// equal requests is stored.
 func (s *seen) once(from senders.Sender, proof string, body []byte, store func() error) (again bool, err error) {
 	own := s.lockOf(from.Name)
 	own.Lock()
@@ -57,7 +58,7 @@ func (s *seen) once(from senders.Sender, proof string, body []byte, store func()
 			if len(before) == len(said) && before != said {
 				return false, errOtherBody
 			}
-			return true, nil // even if the line has no hash of the body
+			return true, nil // also if the line has no hash of the body
 		}
 		if file == name {
 			size = len(data)
@@ -75,8 +76,8 @@ func (s *seen) once(from senders.Sender, proof string, body []byte, store func()
 }
 
 // find searches the lines for a request, and returns the hash of its body. A line of an older version (66ed395), or one that
-// was cut off, has no such hash. Then the request counts as the same one: senders repeat a request because our answer was lost
-// far more often than they reuse an id, and a service switches off an endpoint that keeps refusing.
+// was cut off, has no such hash. Then the request counts as repeated: senders far more often repeat a request because our
+// answer was lost than they reuse an id. And a service stops calling an endpoint that keeps refusing.
 func find(lines []byte, id string) (said string, is bool) {
 	for line := range bytes.Lines(lines) {
 		if rest, is := bytes.CutPrefix(line, []byte(id)); is {

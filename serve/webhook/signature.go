@@ -16,7 +16,7 @@ import (
 	"c2c/senders"
 )
 
-// The headers of the two schemes.
+// The headers of the two schemes of signatures.
 const (
 	hubSignature = "X-Hub-Signature-256"
 	hubEvent     = "X-GitHub-Event"
@@ -29,8 +29,7 @@ const (
 	maxSignatures = 32              // in one request: a sender that changes its secret signs with both secrets
 )
 
-// verify checks by the signature whether a request comes from the sender that it names. It reads the body for that, but does
-// not interpret it.
+// verify checks the signature of the sender that a request names. For this it reads the body, but does not interpret it.
 func (h *Hooks) verify(w http.ResponseWriter, r *http.Request, q *request) error {
 	s, ok := h.cfg.Senders.ByName(q.query["from"])
 	if !ok || s.Scheme == "" || len(r.Header.Values("Authorization")) > 0 {
@@ -63,8 +62,8 @@ func (h *Hooks) verify(w http.ResponseWriter, r *http.Request, q *request) error
 	return nil
 }
 
-// ofGitHub checks a signature in GitHub's form. GitHub does not sign its delivery id, so the signature itself identifies the
-// request.
+// ofGitHub checks a signature in GitHub's form. GitHub does not sign its delivery id, so the signature itself serves as
+// proof.
 func ofGitHub(key []byte, h http.Header, body []byte) (proof string, ok bool) {
 	given, has := strings.CutPrefix(h.Get(hubSignature), "sha256=")
 	mac, err := hex.DecodeString(given)
@@ -74,11 +73,11 @@ func ofGitHub(key []byte, h http.Header, body []byte) (proof string, ok bool) {
 	return "github " + hex.EncodeToString(mac), true
 }
 
-// ofStandard checks a signature in the form of Standard Webhooks: over the id, the time and the body.
+// ofStandard checks a signature in the form of Standard Webhooks, which covers the id, the time and the body.
 func ofStandard(key []byte, h http.Header, body []byte, now time.Time) (proof string, ok bool) {
 	id, at := h.Get(hookID), h.Get(hookTime)
 	if id == "" || len(id) > 256 || strings.Contains(id, ".") || len(key) == 0 {
-		return "", false // with a dot in the id, the signed text could be split into id and time in two ways
+		return "", false // a dot in the id would allow two ways to split the signed text into id and time
 	}
 	seconds, err := strconv.ParseUint(at, 10, 40)
 	if err != nil || time.Unix(int64(seconds), 0).Sub(now).Abs() > maxSkew {
@@ -102,20 +101,20 @@ func macOf(key []byte, parts ...[]byte) []byte {
 	return mac.Sum(nil)
 }
 
-// idOf makes the id of a message from the signature of its request, so that a mailbox takes a request once.
+// idOf derives the id of a message from the proof of its request, so that a mailbox stores a repeated request only once.
 func idOf(s senders.Sender, proof string) string {
 	sum := sumOf(s, proof)
 	return mail.UUIDOf(8, [16]byte(sum[:16]))
 }
 
-// sumOf identifies a request by a hash. The hash includes the sender's creation time, so a later sender with the same name
-// starts afresh.
+// sumOf identifies a request by a hash. The hash includes the time at which the sender was added, so a later sender with the
+// same name has other hashes.
 func sumOf(s senders.Sender, proof string) [sha256.Size]byte {
 	return sha256.Sum256([]byte("webhook\x00" + s.Name + "\x00" + strconv.FormatFloat(s.Created, 'f', -1, 64) + "\x00" + proof))
 }
 
-// unproven holds the requests whose bodies verify reads before it knows the sender. They take memory, so there are few, and a new
-// one ends the oldest: a client that only begins requests shuts out no other.
+// unproven holds the requests whose bodies verify reads before it knows the sender. They take memory, so only a few are
+// allowed, and a new one ends the oldest. So a client that only begins requests shuts out no other client.
 type unproven struct {
 	mu  sync.Mutex
 	all []*reading
@@ -144,7 +143,7 @@ func (u *unproven) remove(one *reading) {
 	u.all = slices.DeleteFunc(u.all, func(other *reading) bool { return other == one })
 }
 
-// firstLine names the event of a request from GitHub.
+// firstLine returns a line that names the event of a request from GitHub; "" for other requests.
 func (q *request) firstLine() string {
 	if q.event == "" || mail.CheckWord("event", q.event) != nil {
 		return ""

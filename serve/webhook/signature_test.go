@@ -147,10 +147,10 @@ func TestWhatStandardWebhooksSignIsMail(t *testing.T) {
 	}
 	d.pass(time.Minute)
 	send(200, `"duplicate":true`, "msg_1", `{"type":"invoice.paid","data":{}}`)
-	send(409, "taken before", "msg_1", `{"type":"another"}`)
+	send(409, "accepted before", "msg_1", `{"type":"another"}`)
 	d.pass(time.Hour)
 	send(200, `"duplicate":true`, "msg_2", `{"text":"hi","kind":"task","message_id":"mine"}`)
-	send(409, "taken before", "msg_2", `{"text":"hi"}`)
+	send(409, "accepted before", "msg_2", `{"text":"hi"}`)
 	if n := len(d.mail("birch")); n != 2 {
 		t.Errorf("%d messages", n)
 	}
@@ -184,7 +184,7 @@ func TestManyWithoutAKeyKeepNobodyOut(t *testing.T) {
 	}
 	d.want(200, "ok", "/", "x", "key", key)
 	d.want(200, "ok", "/?from=hub", "{}", hubHeader, signHub(secret, "{}"))
-	if n := strings.Count(d.log.String(), "no key that is known"); n != int(badKeys.Burst) {
+	if n := strings.Count(d.log.String(), "no known key"); n != int(badKeys.Burst) {
 		t.Errorf("%d lines", n)
 	}
 	d.pass(time.Second)

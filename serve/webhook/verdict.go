@@ -10,7 +10,8 @@ import (
 	"c2c/serve"
 )
 
-// decide records a sender's verdict, if the sender may give one, on a permission request of a session to which it may write.
+// decide records a sender's verdict on a permission request. The sender must have the right to give verdicts, and to write to
+// the session that has asked.
 func (h *Hooks) decide(ctx context.Context, place *serve.OpenRoot, q *request, id string, allow bool) (said, error) {
 	v := permission.Verdict{Allow: allow, By: q.sender.Name, Via: "webhook", Proof: "key of a sender"}
 	if q.identity != "" {
@@ -36,7 +37,7 @@ func (h *Hooks) decide(ctx context.Context, place *serve.OpenRoot, q *request, i
 	case err == nil:
 		return said{http.StatusOK, "verdict recorded", false}, nil
 	case errors.As(err, &several):
-		return said{}, refuse(http.StatusConflict, "several sessions ask with this id: post to /in/<alias> of the one you mean")
+		return said{}, refuse(http.StatusConflict, "several sessions use this id: post to /in/<alias> of the session you mean")
 	case errors.As(err, &decided), errors.As(err, &partial):
 		return said{}, refuse(http.StatusConflict, "%v", err)
 	case errors.As(err, &expired):
@@ -48,8 +49,8 @@ func (h *Hooks) decide(ctx context.Context, place *serve.OpenRoot, q *request, i
 	return said{}, err
 }
 
-// mayDecideFor gives the sessions for which a verdict counts: the session of the alias in the path, or all to which the
-// sender may write. Without an error it is never nil, because nil would mean all sessions.
+// mayDecideFor returns the sessions for which a verdict counts: the session of the alias in the path, or all to which the
+// sender may write. If err is nil, the result is not nil, because nil would mean all sessions.
 func (h *Hooks) mayDecideFor(ctx context.Context, b *broker.Broker, q *request) ([]string, error) {
 	all, err := b.Sessions(ctx)
 	if err != nil {

@@ -1,13 +1,14 @@
-// Package webhook takes mail from outside over HTTP: from a program that has a token, from a service that signs its requests
-// (GitHub, Standard Webhooks), and from people behind a bridge, after a person of this machine has approved each.
+// Package webhook takes mail from outside over HTTP: from programs that have a token, from services that sign their requests
+// (GitHub, Standard Webhooks), and from people behind a bridge, each of whom a person of this machine has approved.
 //
 //	POST /in/<alias>   to one of the aliases to which the sender may write
-//	POST /             to the first of them; it is the form of the Channels reference
+//	POST /             to the first of them, as in the Channels reference
 //
-// The answer comes when the message is in the receiver's mailbox on disk. A text like "yes abcde" is no mail: it is a verdict on a
-// permission request. An unknown sender learns nothing; an unknown person behind a bridge gets a code, once.
+// The answer comes when the message is in the receiver's mailbox on disk. A text like "yes abcde" is not mail, but a verdict
+// on a permission request. An unknown sender learns nothing; an unknown person behind a bridge gets a code, once.
 //
-// It checks, in this order, the sender, the rate, the whole body and its signature, and only then interprets the body.
+// The package checks, in this order, the sender, the rate, the size of the body and the signature. Only then it interprets
+// the body.
 package webhook
 
 import (
@@ -35,18 +36,18 @@ import (
 
 const (
 	maxBody = 1 << 20 // bytes of a request
-	// maxWaiting is how many messages of one sender wait in a mailbox.
+	// maxWaiting is how many messages of one sender may wait in a mailbox.
 	maxWaiting = 1000
-	// storeTime is how long storing a message may take. It goes on when the sender hangs up.
+	// storeTime is how long storing a message may take. If the sender hangs up, c2c still stores the message.
 	storeTime = 8 * time.Second
 )
 
 // Config is what Hooks needs.
 type Config struct {
 	Senders *senders.List
-	// OpenRoot opens a root, see serve.Server.
+	// OpenRoot opens a root, see serve.Server.OpenRoot.
 	OpenRoot func(ctx context.Context, root string) (*serve.OpenRoot, func(), error)
-	// Files is the directory with the accepted signatures. The caller closes it.
+	// Files is the directory for the hashes of accepted signed requests. The caller closes it.
 	Files *atomicfile.Dir
 	Log   *slog.Logger
 	Now   func() time.Time
@@ -71,7 +72,7 @@ func New(cfg Config) *Hooks {
 	return &Hooks{cfg: cfg, rates: newRates(cfg.Now), unproven: &unproven{}, seen: &seen{dir: cfg.Files, all: map[string]*sync.Mutex{}}}
 }
 
-// Routes are the paths for a Server. They let requests without a token pass, because those may have a signature.
+// Routes returns the routes of Hooks. They let requests without a token pass, because these may have a signature.
 func (h *Hooks) Routes() []serve.Route {
 	who := []serve.Kind{serve.Sender, serve.Anyone}
 	return []serve.Route{
@@ -80,20 +81,20 @@ func (h *Hooks) Routes() []serve.Route {
 	}
 }
 
-// Keys finds the sender of a token for a Server.
+// Keys finds the sender of a token, for a serve.Server.
 type Keys struct{ List *senders.List }
 
-// Sender finds the sender that has a token.
+// Sender returns the sender that has this token.
 func (k Keys) Sender(token string) (serve.Visitor, bool) {
 	s, ok := k.List.ByToken(token)
 	return serve.Visitor{Kind: serve.Sender, Name: s.Name, Root: s.Root}, ok
 }
 
-// refusal is an answer with an error status, and a sentence that says what to do.
+// refusal is an answer with an error status, and a sentence that tells the sender what to do.
 type refusal struct {
 	status int
 	text   string
-	after  int // seconds until the sender may try again; 0: the answer does not say
+	after  int // seconds until the sender may try again; 0: not in the answer
 }
 
 func (e *refusal) Error() string { return e.text }
@@ -102,7 +103,7 @@ func refuse(status int, format string, args ...any) error {
 	return &refusal{status: status, text: fmt.Sprintf(format, args...)}
 }
 
-// ServeHTTP writes its answer after all work is done.
+// ServeHTTP answers a request after all work for it is done.
 func (h *Hooks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	said, err := h.take(w, r)
 	header := w.Header()
@@ -157,13 +158,13 @@ func (h *Hooks) take(w http.ResponseWriter, r *http.Request) (said, error) {
 		return said{}, &refusal{http.StatusServiceUnavailable, "the project of this sender cannot be opened now", 60}
 	}
 	defer done()
-	if id, allow, ok := permission.ParseReply(l.Content); ok { // as in the Channels reference; never mail, from any sender
+	if id, allow, ok := permission.ParseReply(l.Content); ok { // as in the Channels reference: such a text is never mail, whoever sends it
 		return h.decide(ctx, place, q, id, allow)
 	}
 	return h.deliver(ctx, place.Broker, q, l)
 }
 
-// ClientOf is the client of a sender's session.
+// ClientOf returns the client name of a sender's session.
 func ClientOf(s senders.Sender) string {
 	if s.Scheme != "" {
 		return sessions.ClientSigned
@@ -171,7 +172,7 @@ func ClientOf(s senders.Sender) string {
 	return sessions.ClientExternal
 }
 
-// deliver stores a letter. POST / gets the answer of the Channels reference.
+// deliver stores a letter. At POST / it answers as the Channels reference does.
 func (h *Hooks) deliver(ctx context.Context, b *broker.Broker, q *request, l letter) (said, error) {
 	from, err := b.ExternalSession(ctx, q.sender.Name, ClientOf(q.sender))
 	if err != nil {
@@ -185,7 +186,7 @@ func (h *Hooks) deliver(ctx context.Context, b *broker.Broker, q *request, l let
 	if room, err := b.HasRoomFrom(ctx, from, l.To, maxWaiting); err != nil {
 		return said{}, err
 	} else if !room {
-		return said{}, &refusal{http.StatusTooManyRequests, fmt.Sprintf("%d messages of this sender wait there already", maxWaiting), 60}
+		return said{}, &refusal{http.StatusTooManyRequests, fmt.Sprintf("%d messages of this sender already wait there: send again later", maxWaiting), 60}
 	}
 	receipt := broker.Receipt{ID: l.ID}
 	store := func() (err error) {
@@ -203,7 +204,7 @@ func (h *Hooks) deliver(ctx context.Context, b *broker.Broker, q *request, l let
 		return said{}, err
 	}
 	if err := h.cfg.Senders.Used(ctx, q.sender.Name); err != nil {
-		h.cfg.Log.Warn("the day of a sender's last use is not kept", "sender", q.sender.Name, "err", err)
+		h.cfg.Log.Warn("the day of a sender's last use could not be saved", "sender", q.sender.Name, "err", err)
 	}
 	if q.first {
 		return said{http.StatusOK, "ok", false}, nil
@@ -217,7 +218,8 @@ func (h *Hooks) deliver(ctx context.Context, b *broker.Broker, q *request, l let
 	return said{http.StatusOK, string(data) + "\n", true}, err
 }
 
-// wrote returns an error if the answered message did not go to the sender: it must not learn which other messages exist.
+// wrote returns an error unless the message with this id was sent to the sender, who must not learn which other messages
+// exist.
 func wrote(ctx context.Context, b *broker.Broker, s sessions.Session, id string) error {
 	box, err := b.Mailbox(s.ID)
 	if err != nil {
@@ -230,7 +232,7 @@ func wrote(ctx context.Context, b *broker.Broker, s sessions.Session, id string)
 	return err
 }
 
-// refusalOf turns an error into an answer to the sender. The answer says only what the sender can act on.
+// refusalOf turns an error into an answer to the sender. The answer has only facts that the sender needs.
 func (h *Hooks) refusalOf(err error) *refusal {
 	var no *refusal
 	var unknown *sessions.UnknownAliasError
@@ -241,9 +243,9 @@ func (h *Hooks) refusalOf(err error) *refusal {
 	case errors.Is(err, errOtherBody):
 		return &refusal{http.StatusConflict, errOtherBody.Error(), 0}
 	case errors.As(err, &taken):
-		return &refusal{http.StatusConflict, "another message was sent with this id", 0}
+		return &refusal{http.StatusConflict, "another message with this message_id was sent before: choose a new one", 0}
 	case errors.As(err, &unknown):
-		return &refusal{http.StatusNotFound, fmt.Sprintf("nobody is called %q now; c2c list shows who is there", unknown.Alias), 0}
+		return &refusal{http.StatusNotFound, fmt.Sprintf("no session has the alias %q now; c2c list shows all", unknown.Alias), 0}
 	case errors.Is(err, mail.ErrTooLarge):
 		return &refusal{http.StatusRequestEntityTooLarge, "the message is too large; send less, or a link", 0}
 	case errors.Is(err, mail.ErrBody):
@@ -251,8 +253,8 @@ func (h *Hooks) refusalOf(err error) *refusal {
 	case errors.Is(err, loops.ErrTooManyAnswers):
 		return &refusal{http.StatusTooManyRequests, "you and the receiver have answered each other too often; a person has to let you go on", 0}
 	case errors.Is(err, inbox.ErrFull):
-		return &refusal{http.StatusInsufficientStorage, "the mailbox is full", 60}
+		return &refusal{http.StatusInsufficientStorage, "the mailbox is full: send again later", 60}
 	}
 	h.cfg.Log.Error("mail from outside is not stored", "err", err)
-	return &refusal{http.StatusInternalServerError, "it is not known whether this was stored; send it again with the same message_id", 0}
+	return &refusal{http.StatusInternalServerError, "this message may be stored or not: send it again with the same message_id", 0}
 }

@@ -230,13 +230,13 @@ func TestWhoMayNotWrite(t *testing.T) {
 		d.want(401, "token", path, "x")
 		d.want(401, "token", path, "x", "key", key+"x")
 		d.want(401, "token", path, "x", "X-Sender", "ci")
-		d.want(403, "not for this", path, "x", "key", strings.TrimSpace(string(tool)))
+		d.want(403, "may not send mail", path, "x", "key", strings.TrimSpace(string(tool)))
 	}
-	d.want(403, "may not write there", "/in/elm", "x", "key", key)
-	d.want(403, "may not write there", "/in/nobody", "x", "key", key)
-	d.want(403, "may not write there", "/in/%e2%84%aaim", "x", "key", key)
-	d.want(403, "no bridge", "/", "x", "key", key, "X-Sender", "max")
-	d.want(403, "no bridge", "/", "x", "key", key, "X-Sender", "c\u0131")
+	d.want(403, "may not write to this alias", "/in/elm", "x", "key", key)
+	d.want(403, "may not write to this alias", "/in/nobody", "x", "key", key)
+	d.want(403, "may not write to this alias", "/in/%e2%84%aaim", "x", "key", key)
+	d.want(403, "not a bridge", "/", "x", "key", key, "X-Sender", "max")
+	d.want(403, "not a bridge", "/", "x", "key", key, "X-Sender", "c\u0131")
 	d.want(400, "2 times", "/", "x", "key", key, "X-Sender", "ci", "X-Sender", "ci")
 	if err := d.list.Deny(t.Context(), "ci"); err != nil {
 		t.Fatal(err)
@@ -309,7 +309,7 @@ func TestABodyThatIsNoTextIsRefused(t *testing.T) {
 	}
 	d.want(400, "kind", "/in/birch?kind=order", "x", "key", key)
 	d.want(400, "2 times", "/in/birch?kind=task&kind=task", "x", "key", key)
-	d.want(400, "the address", "/in/birch?kind=task", `{"text":"x","kind":"status"}`, "key", key)
+	d.want(400, "the URL", "/in/birch?kind=task", `{"text":"x","kind":"status"}`, "key", key)
 	if all := d.mail("birch"); len(all) > 0 {
 		t.Errorf("%d messages, first %+v", len(all), all[0])
 	}
@@ -388,7 +388,7 @@ func TestAMailboxTakesSoManyOfASender(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.want(200, "ok", "/", "x", "key", key)
-	d.want(429, "wait there already", "/", "x", "key", key)
+	d.want(429, "already wait there", "/", "x", "key", key)
 	d.want(200, "ok", "/", "x", "key", other)
 	l, err := box.Lease(t.Context(), "poll", 1)
 	if err != nil {
@@ -403,7 +403,7 @@ func TestAMailboxTakesSoManyOfASender(t *testing.T) {
 func TestWhoIsMissingIsTold(t *testing.T) {
 	d := newDesk(t)
 	key := d.allow(senders.Sender{Name: "ci", To: []string{"ghost"}})
-	d.want(404, `nobody is called "ghost" now; c2c list`, "/", "x", "key", key)
+	d.want(404, `no session has the alias "ghost" now; c2c list`, "/", "x", "key", key)
 }
 
 func signHub(secret, body string) string {
