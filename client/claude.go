@@ -5,12 +5,12 @@ import (
 	"strconv"
 )
 
-// ChannelCapability is the MCP capability of a server that pushes messages into the client's sessions.
+// ChannelCapability is the MCP capability of a server that pushes messages into Claude Code's sessions.
 const ChannelCapability = "claude/channel"
 
-// claude is Claude Code. It sets SessionEnv for hooks and tools at each call, so the variable is right there.
-// Its MCP server keeps the value that it started with, which /clear and /resume make stale. So the broker
-// first looks for a mailbox bound to the client's process, and reads the variable only if there is none.
+// claude is Claude Code. It sets SessionEnv for hooks and for the shells of tools at each call, so there the variable is
+// right. Its MCP server keeps the value with which it was started, and after /clear or /resume that value is out of date. So
+// the broker first looks for a mailbox that is bound to the client's process, and reads the variable only if there is none.
 func claude() Profile {
 	return Profile{
 		Name:           "claude",
@@ -27,11 +27,11 @@ func claude() Profile {
 		Doing:          ClaudeDoing,
 		DoingDir:       "sessions",
 		Inherited:      []string{"CLAUDECODE", "CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN"},
-		// Measured with 2.1.329: if the texts of an answer have 50,000 UTF-16 units or more together, the model
-		// gets a file name and 2 KB. The limit of 25,000 tokens, at four characters each, is higher.
+		// Measured with 2.1.329: if the texts of an answer have together 50,000 UTF-16 units or more, the model gets a file
+		// name and 2 KB. The limit of 25,000 tokens, of four characters each, is higher.
 		Answer:       40_000,
 		AnswerTokens: "MAX_MCP_OUTPUT_TOKENS",
-		// Measured with 2.1.329: if there are more than 30,000 bytes, the model gets a file name and the beginning.
+		// Measured with 2.1.329: of more than 30,000 bytes the model gets a file name and the beginning.
 		Shell:       28_000,
 		ShellMax:    "BASH_MAX_OUTPUT_LENGTH",
 		ConfigEnv:   "CLAUDE_CONFIG_DIR",
@@ -44,7 +44,7 @@ func claude() Profile {
 	}
 }
 
-// ClaudeRecord is what a process of Claude Code writes about itself in <config>/sessions/<pid>.json.
+// ClaudeRecord is the file <config>/sessions/<pid>.json, in which a process of Claude Code describes itself.
 type ClaudeRecord struct {
 	PID             int
 	SessionID       string
@@ -52,20 +52,20 @@ type ClaudeRecord struct {
 	StatusUpdatedAt int64 // in milliseconds
 }
 
-// ReadClaudeRecord reads such a file; ok is false if it is missing or damaged.
+// ReadClaudeRecord reads such a file. ok is false if it is missing or damaged.
 func ReadClaudeRecord(path string) (r ClaudeRecord, ok bool) {
 	ok = readJSON(path, &r)
 	return r, ok
 }
 
-// ClaudeDoing is Profile.Doing for Claude Code, whose processes have one session at a time.
+// ClaudeDoing is Profile.Doing for Claude Code. A process of Claude Code has only one session at a time.
 func ClaudeDoing(config string, pid int, _ string) (d Doing) {
 	r, ok := ReadClaudeRecord(filepath.Join(config, "sessions", strconv.Itoa(pid)+".json"))
 	if !ok || r.PID != pid || r.Status == "" {
 		return d
 	}
 	if d.Word = r.Status; d.Word != Idle && d.Word != Waiting {
-		d.Word = Busy // Claude Code has several words for busy
+		d.Word = Busy // Claude Code has several other words, all for a running turn
 	}
 	d.Since = millis(r.StatusUpdatedAt)
 	return d
@@ -75,24 +75,24 @@ func claudeGuide() Guide {
 	return Guide{
 		Client: "claude", Title: "Claude Code", Package: "@anthropic-ai/claude-code", Tested: "2.1.329", Date: "2026-11-21",
 		Active:  "hooks: after a tool call, with a prompt, at the end of a turn",
-		Idle:    "its socket for messages of other sessions; without our server, its own file watcher",
+		Idle:    "its socket for messages of other sessions; without c2c's MCP server, its own watch of a file",
 		Last:    "a line typed into an empty prompt (`c2c start`, tmux, screen)",
 		Receipt: "its `UserPromptSubmit` hook sees the message in the prompt",
 		Answer:  "its hooks after a tool call and at the end of a turn",
-		Sees:    "It shows 120 characters. The dialog is declined here. Mail at the end of a turn stands whole below `Stop hook says:`.",
+		Sees:    "It shows 120 characters of a message. In this recording the dialog is declined. Mail at the end of a turn is shown whole, below `Stop hook says:`.",
 		SetUp: "An MCP server in `~/.claude.json`, for all projects; a hook script, which starts no program while the mailbox is empty, and its " +
-			"entries in `~/.claude/settings.json`; a mod in `~/.claude/skills/c2c`, from 2.1.305 on, with a skill that tells the model when to write, ask and answer. The rule `mcp__c2c` in `permissions.allow` lets its model " +
-			"call c2c's own tools without asking; `--ask` leaves it out. Claude Code asks nothing about all this.",
+			"entries in `~/.claude/settings.json`; a mod in `~/.claude/skills/c2c`, from 2.1.305 on, with a skill that tells the model when to write, ask and answer. The rule `mcp__c2c` in `permissions.allow` lets the model " +
+			"call c2c's own tools without asking; `--ask` leaves it out. Claude Code asks its person nothing about these files.",
 		Quirks: []string{
-			"With `--project` the server stands in `.mcp.json` at the top of the repository, for this project alone; the hooks are for all. Then Claude Code asks " +
-				"about the server: choose \"Use this MCP server\". Enter alone means no, and it is not asked again: `c2c doctor` tells how to undo that.",
-			"The MCP server is not started again when it was killed: `/mcp` or `/clear` does that.",
+			"With `--project` the server is in `.mcp.json` at the top of the repository, only for this project; the hooks are for all. Then Claude Code asks " +
+				"about the server: choose \"Use this MCP server\". Enter alone means no, and Claude Code does not ask again: `c2c doctor` explains how to undo that.",
+			"Claude Code does not restart an MCP server that was killed: `/mcp` or `/clear` starts it again.",
 			"As a plugin instead: `claude plugin marketplace add <c2c's source>/install/marketplace`, then `claude plugin install c2c@c2c`. " +
-				"Its tools have longer names, and it asks nothing. Beside `c2c install` the plugin does nothing.",
-			"With the mod the client's own `SendMessage` and `ListAgents` know the sessions of c2c, after the client's own; " +
-				"`/inbox` and the status line show the person what waits. Mail arrives without it, too (2.1.240 is tested). Claude Code's first mod costs 0.1 s at its start, and 35 MB.",
-			"As a channel (`c2c start --channel claude`) its permission dialogs can be answered in another terminal or in a browser, too: [http.md](http.md#permission-dialogs).",
-			"`crossSessionInbound` in its settings is kept to, and `c2c status` says so.",
+				"The tools then have longer names, and Claude Code asks nothing. If `c2c install` has set up the same, the plugin does nothing.",
+			"With the mod the client's own tools `SendMessage` and `ListAgents` also know the sessions of c2c, after the client's own sessions; " +
+				"`/inbox` and the status line show the person which mail waits. Mail also arrives without the mod (tested with 2.1.240). The first mod costs Claude Code 0.1 s at its start, and 35 MB.",
+			"With c2c as a channel (`c2c start --channel claude`) its permission dialogs can also be answered in another terminal or in a browser: [http.md](http.md#permission-dialogs).",
+			"c2c respects `crossSessionInbound` in its settings, and `c2c status` shows it.",
 			"With `disableAllHooks` in its settings c2c only rings: the mail waits for `poll_inbox`.",
 		},
 	}

@@ -7,7 +7,7 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
-// What a person can set Claude Code to do with messages from other sessions (crossSessionInbound).
+// The values of Claude Code's setting for messages from other sessions (crossSessionInbound) by which a person limits them.
 const (
 	ClaudeHolds   = "hold" // until the person accepts the message
 	ClaudeRefuses = "refuse"
@@ -16,8 +16,8 @@ const (
 // maxSettings bounds a settings file, in bytes.
 const maxSettings = 1 << 20
 
-// ClaudeInbound returns ClaudeHolds, ClaudeRefuses, or "" if the client takes messages of other sessions. The strictest of
-// its settings files counts, because a project may only tighten the person's setting (2.1.329).
+// ClaudeInbound returns ClaudeHolds, ClaudeRefuses, or "" if the client takes messages of other sessions. Of several settings
+// files the strictest counts, because a project may only tighten the person's setting (2.1.329).
 func ClaudeInbound(config string, getenv func(string) string) (inbound string) {
 	files := []string{filepath.Join(config, "settings.json"), "/etc/claude-code/managed-settings.json",
 		"/Library/Application Support/ClaudeCode/managed-settings.json"}
@@ -35,7 +35,8 @@ func ClaudeInbound(config string, getenv func(string) string) (inbound string) {
 	return inbound
 }
 
-// inboundIn returns the setting in a file; "" if the file is missing, or the client cannot read it either.
+// inboundIn returns the setting in a file; "" if the file is missing or damaged, because then the client cannot read it
+// either.
 func inboundIn(path string) string {
 	var settings struct {
 		Inbound string `json:"crossSessionInbound"`

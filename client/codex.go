@@ -10,9 +10,9 @@ import (
 	"c2c/process/procstat"
 )
 
-// codex is Codex. Its threads share a daemon with the environment of the terminal that started it, so the
-// variable may name another thread: only what Codex says in the call itself counts. In the shells of its
-// tools Codex sets the variable at each call.
+// codex is Codex. Its threads share a daemon, which has the environment of the terminal that started it, so the variable may
+// name another thread. Only the thread id in the call itself counts. In the shells of its tools Codex sets the variable at
+// each call.
 func codex() Profile {
 	return Profile{
 		Name:          "codex",
@@ -26,11 +26,12 @@ func codex() Profile {
 		Daemon:        "app-server",
 		Open:          codexOpen,
 		Inherited:     []string{"CODEX_SESSION_ID"},
-		// Measured with 0.169.0: if the texts of an answer have 12,000 bytes or more together, Codex cuts out the
-		// middle for a model that it has no metadata of; for gpt-5.5 the limit is 48,000.
+		// Measured with 0.169.0: if the texts of an answer have together 12,000 bytes or more, Codex cuts out the middle for
+		// a model whose metadata it does not have; for gpt-5.5 the limit is 48,000.
 		Answer:     9500,
-		ResultMail: true, // its hook would only announce it
-		// It cuts more than 10,000 bytes for a model that it does not know; for gpt-5.5 the limit is 40,000.
+		ResultMail: true, // its hook would only announce mail
+		// Of more than 10,000 bytes Codex passes on only a part to a model that it does not know; for gpt-5.5 the limit is
+		// 40,000.
 		Shell:     9000,
 		ConfigEnv: "CODEX_HOME",
 		ConfigDir: ".codex",
@@ -38,16 +39,16 @@ func codex() Profile {
 	}
 }
 
-// CodexLine begins the line with which a ringer starts a turn. With that line the model gets mail that the client does not
-// show to its person.
+// CodexLine begins the line with which a ringer starts a turn. Together with that line the model gets mail that Codex does
+// not show to its person.
 const CodexLine = "c2c: mail from "
 
-// CodexLocks is the directory in which Codex keeps a lock file for each thread, open as long as the thread is:
+// CodexLocks is the directory in which Codex keeps a lock file for each thread, as long as the thread is open:
 // <CODEX_HOME>/thread-writer-locks/<thread>.lock.
 const CodexLocks = "thread-writer-locks"
 
-// codexOpen returns the threads that a process of Codex has open. The process may also be npm's launcher script, with Codex
-// as its child.
+// codexOpen returns the threads that a process of Codex has open. The process may also be npm's launcher script, whose child
+// is Codex.
 func codexOpen(pid int) (open map[string]bool, known bool) {
 	open = map[string]bool{}
 	add := func(pid int) bool {
@@ -72,22 +73,22 @@ func codexOpen(pid int) (open map[string]bool, known bool) {
 func codexGuide() Guide {
 	return Guide{
 		Client: "codex", Title: "Codex", Package: "@openai/codex", Tested: "0.169.0", Date: "2026-11-21",
-		Active:  "hooks announce it after a tool call and with a prompt, where their words count as a developer's; the result of a call of a tool of c2c brings it, or else its app-server, right behind the turn",
-		Idle:    "its app-server (`turn/start`); a session without one through `codex queue`, within ten seconds",
+		Active:  "hooks only announce mail, after a tool call and with a prompt, because there their words count as a developer's; the result of any tool of c2c brings the mail, or else its app-server, right after the turn",
+		Idle:    "its app-server (`turn/start`); a session without an app-server through `codex queue`, within ten seconds",
 		Last:    "a line typed into an empty prompt (`c2c start`, tmux, screen)",
-		Receipt: "the line stands in the thread's items",
+		Receipt: "the line is among the thread's items",
 		Answer:  "the same hooks, once they are trusted",
-		Sees:    "The dialog is answered here. In a turn in which its model calls a tool of c2c, the message stands in the result of that tool.",
+		Sees:    "In this recording the dialog is answered. If the model calls a tool of c2c in the turn, the message is in the result of that tool.",
 		SetUp: "An MCP server in `~/.codex/config.toml`, hooks in `~/.codex/hooks.json` and a skill in `~/.codex/skills/c2c`, for all projects. At its next start Codex " +
-			"says \"Hooks need review\": choose \"Trust all and continue\". c2c's own tools run without being asked about, unless you say `--ask`.",
+			"says \"Hooks need review\": choose \"Trust all and continue\". Codex does not ask before its model calls a tool of c2c, unless you install with `--ask`.",
 		Quirks: []string{
-			"Mail at the end of a turn of `codex exec`, or of a session without the app-server, stands under the words \"Blocked by hook\". That is no error.",
+			"Mail at the end of a turn of `codex exec`, or of a session without the app-server, is shown under the words \"Blocked by hook\". This is not an error.",
 			"As a plugin instead: `codex plugin marketplace add <c2c's source>/install/marketplace`, then `codex plugin add c2c@c2c`; " +
-				"its hooks need the same review. Beside `c2c install` the plugin does nothing.",
-			"In its sandbox the shell can neither write mail nor use sockets: agents send with the MCP tool.",
-			"All terminals share one daemon with the environment of the first: a variable names no session there. So `c2c start --alias birch codex` begins the session in the daemon, " +
-				"tells its model its alias in one line, and shows it with `codex resume`. With options that leave the daemon (`-c`, `-p`, `--search`, `--no-daemon`) it takes no name: there the session calls `register`. " +
-				"Behind `/new` the window shows another session, which has a name of its own.",
+				"its hooks need the same review. If `c2c install` has set up the same, the plugin does nothing.",
+			"A shell in Codex's sandbox can neither write mail nor use sockets: agents send with the MCP tool.",
+			"All terminals share one daemon, which has the environment of the first terminal, so no variable names a session there. So `c2c start --alias birch codex` begins the session in the daemon, " +
+				"tells its model its alias in one line, and shows it with `codex resume`. With options that do not use the daemon (`-c`, `-p`, `--search`, `--no-daemon`) `c2c start` takes no `--alias`: the session calls `register` instead. " +
+				"After `/new` the window shows another session, which has an alias of its own.",
 		},
 	}
 }

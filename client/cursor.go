@@ -1,14 +1,14 @@
 package client
 
-// cursor is Cursor, the editor and its CLI (cursor-agent), by its documentation of 2026-11: we could run neither.
-// A tool call does not name the conversation. A process, which is a window of the editor or a CLI, has one mailbox.
+// cursor is Cursor, the editor and its CLI (cursor-agent), after its documentation of 2026-11: we could run neither. A tool
+// call does not name the conversation, so each process, a window of the editor or a CLI, has one mailbox.
 func cursor() Profile {
 	return Profile{
 		Name:        "cursor",
 		Program:     "cursor-agent", // the program "cursor" opens the editor and ends
 		Info:        "cursor",
 		AliasPrefix: "cursor",
-		ResultMail:  true, // its hooks only announce mail; a call does not show whether a subagent makes it
+		ResultMail:  true, // its hooks only announce mail; but a call does not show whether a subagent makes it
 		ProjectEnv:  "CURSOR_PROJECT_DIR",
 		ConfigDir:   ".cursor",
 		Resume:      "cursor-agent --resume",
@@ -19,22 +19,22 @@ func cursor() Profile {
 func cursorGuide() Guide {
 	return Guide{
 		Client: "cursor", Title: "Cursor", Date: "2026-11-21",
-		Active:  "the result of a call of a tool of c2c; a hook announces it after other tools, and at the end of a turn",
-		Idle:    "nothing wakes it; over HTTP (`c2c install cursor --http`) a doorbell on its stream of events: protocol tested, client not",
+		Active:  "the result of any tool of c2c; a hook announces mail after other tools, and at the end of a turn",
+		Idle:    "nothing wakes it; over HTTP (`c2c install cursor --http`) a notification on its stream of events: c2c's side is tested, Cursor's is not",
 		Last:    "the tool `poll_inbox`",
-		Receipt: "the result was written",
-		Answer:  "nothing: mail is read when it was handed over",
-		Sees:    "It could not be run: not known.",
-		SetUp: "An MCP server in `~/.cursor/mcp.json` and hooks in `~/.cursor/hooks.json`, for all projects. The files are made by its " +
-			"documentation: Cursor could not be run here. The CLI uses the server after `cursor-agent mcp enable c2c` in the project. `c2c install cursor --http` puts the URL and the token of the HTTP daemon (`c2c serve`) there instead.",
+		Receipt: "that the result was written",
+		Answer:  "nothing: mail counts as read when it was handed over",
+		Sees:    "Not known: Cursor could not be run.",
+		SetUp: "An MCP server in `~/.cursor/mcp.json` and hooks in `~/.cursor/hooks.json`, for all projects. The files follow its " +
+			"documentation: we could not run Cursor. The CLI uses the server after `cursor-agent mcp enable c2c` in the project. `c2c install cursor --http` writes the URL and the token of the HTTP daemon (`c2c serve`) into `mcp.json` instead.",
 		Quirks: []string{
-			"A window has its mailbox from its first call of a tool of c2c on, such as `whoami`. All conversations of a window share it. A subagent that calls a tool of c2c is given the mail, too.",
-			"After a tool a hook says that mail waits, once for each message, in the conversation in which its person has written last. A subagent's is another one; that is what others have recorded, the documentation does not say it. It begins with the first prompt after the window has its mailbox, and does not come with `cursor-agent -p`.",
-			"The follow-up at the end of a turn only says that mail waits, too: Cursor takes its words for the person's. It comes once a turn, and not with `cursor-agent -p`. Whether the editor's hooks can be told to belong to a window is not known: if not, they say nothing.",
-			"Over HTTP the doorbell is `notifications/resources/updated` on the stream that the client has open. Four other clients were tried that way: it arrives while they are idle, and begins no turn. Whether Cursor acts on it is not known.",
-			"Over HTTP `X-C2C-Project` is `${workspaceFolder}`. If Cursor does not fill that in, the directory of its process decides which project it is, then the one in which `c2c serve start` was run; the tool `runtime_diagnostics` says which it was.",
-			"If the editor starts its servers outside of the project, `C2C_MCP_BROKER_ROOT` in `env` of `mcp.json` names the project's root: the line `root` of `c2c doctor --verbose` there shows the path.",
-			"Cursor may run hooks that were set up for another client, c2c's among them (Third-party skills). Those of c2c notice it, and do nothing.",
+			"A window gets a mailbox when it first calls a tool of c2c, such as `whoami`. All conversations of the window share the mailbox. If a subagent calls a tool of c2c, the subagent gets the mail.",
+			"After a tool call a hook announces each waiting message once, in the conversation in which the person has written last. A subagent has another conversation; this was recorded by others, and is not documented. The announcements begin with the first prompt after the window has got its mailbox. With `cursor-agent -p` there are none.",
+			"The follow-up at the end of a turn also only announces mail, because Cursor takes its words for the person's. It comes once in a turn, and not with `cursor-agent -p`. It is not known whether c2c can find the window to which a hook of the editor belongs: if it cannot, the hook announces nothing.",
+			"Over HTTP mail rings by `notifications/resources/updated` on the stream that the client has open. In four other clients this notification arrives while they are idle, and begins no turn. Whether Cursor acts on it is not known.",
+			"Over HTTP the header `X-C2C-Project` is `${workspaceFolder}`. If Cursor does not replace that by a path, the working directory of its process determines the project, or else the directory in which `c2c serve start` was run. The tool `runtime_diagnostics` shows which one it was.",
+			"If the editor starts its servers outside the project, put the project's root into `C2C_MCP_BROKER_ROOT` in `env` of `mcp.json`. The line `root` of `c2c doctor --verbose`, run in the project, shows that path.",
+			"Cursor may also run hooks that were set up for another client (Third-party skills). The hooks of c2c notice that, and then do nothing.",
 		},
 	}
 }

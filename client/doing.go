@@ -2,26 +2,27 @@ package client
 
 import "time"
 
-// What a session does now. c2c records reports of hooks, of a plugin or of the client's server with the session, and reads
-// the files that the client itself writes.
+// The words for what a session does now. c2c records what hooks, a plugin or the client's server report, and reads files that
+// the client itself writes.
 const (
 	Busy    = "busy"    // a turn runs
 	Idle    = "idle"    // no turn runs
 	Waiting = "waiting" // a dialog is open: the person has to answer
 )
 
-// Doing is what a session does according to the client's own files: Busy, Idle or Waiting, or "" if they do not say.
+// Doing is what a session does according to the client's own files. Word is Busy, Idle or Waiting, or "" if the files do not
+// show it.
 type Doing struct {
 	Word  string
 	Since time.Time // zero: not known
-	// Answered is the time of the last answer of the session's model, if the files say.
+	// Answered is the time of the last answer of the session's model; zero: the files do not show it.
 	Answered time.Time
 }
 
 // InTurn reports whether a turn runs, perhaps with an open dialog.
 func (d Doing) InTurn() bool { return d.Word == Busy || d.Word == Waiting }
 
-// millis converts a time in a client's file, in milliseconds; it returns zero for a time that JSON cannot hold.
+// millis converts a client's time in milliseconds. It returns zero for a time that JSON cannot hold.
 func millis(n int64) time.Time {
 	if at := time.UnixMilli(n); n > 0 && at.Year() < 10_000 {
 		return at

@@ -1,7 +1,8 @@
 package client
 
-// gemini is Gemini CLI. It names the session only to its hooks, so the MCP server and the shells of its tools know it by
-// the process. /clear and /resume keep the process. The client starts itself again, and the second process has the session.
+// gemini is Gemini CLI. It names the session only to its hooks. So c2c recognizes the MCP server and the shells of its tools
+// by the client's process, which stays the same after /clear and /resume. The client starts a second process of itself, and
+// that one has the session.
 func gemini() Profile {
 	return Profile{
 		Name:        "gemini",
@@ -11,10 +12,10 @@ func gemini() Profile {
 		InTurn:      "its hook brings the message at the next tool call, or at the end of the turn",
 		ChildHooks:  true,
 		Inherited:   []string{"GEMINI_CLI", "GEMINI_CLI_NO_RELAUNCH", "GEMINI_SESSION_ID", "GEMINI_PROJECT_DIR", "GEMINI_CWD", "GEMINI_PLANS_DIR"},
-		// With 0.61.0, if there are more than 40,000 characters, the model gets the first fifth, the last part, and a
-		// file name. In a shell's output the mail that a hook adds counts, too.
+		// With 0.61.0, of more than 40,000 characters the model gets the first fifth, the last part, and a file name. In a
+		// shell's output the mail that a hook adds counts, too.
 		Answer: 38_000,
-		// Gemini CLI takes JSON in the first text of an answer for structured content, which must be an object.
+		// Gemini CLI takes JSON in the first text of an answer for structured content, and that must be an object.
 		NoArrays:        true,
 		Shell:           15_000,
 		ConfigParentEnv: "GEMINI_CLI_HOME",
@@ -32,14 +33,14 @@ func geminiGuide() Guide {
 		Last:    "the hooks of the next prompt",
 		Receipt: "the hook's answer was written",
 		Answer:  "its hook after a tool call; its record, at the end of a turn",
-		Sees:    "Idle it is rung by a line in its prompt here. The dialog is answered here. Mail at the end of a turn stands whole below `Agent execution blocked:`.",
-		SetUp:   "An MCP server and hooks in `~/.gemini/settings.json`, for all projects. c2c's own tools run without being asked about, in a folder that its person trusts, unless you say `--ask`.",
+		Sees:    "In this recording c2c rings the idle session by a line in its prompt, and the dialog is answered. Mail at the end of a turn is shown whole, below `Agent execution blocked:`.",
+		SetUp:   "An MCP server and hooks in `~/.gemini/settings.json`, for all projects. In a folder that its person trusts, Gemini CLI does not ask before its model calls a tool of c2c, unless you install with `--ask`.",
 		Quirks: []string{
-			"In a folder that is not trusted it runs neither c2c's server nor its hooks: only `c2c start` tells of mail, with a line that says to run `c2c poll-inbox`.",
-			"Mail at the end of a turn stands under the words \"Agent execution blocked\". That is no error.",
-			"It tells when it asks its person something, and not when that is answered. So it is `waiting` until the tool that it asked about has ended, or until the next prompt.",
-			"Esc while the model answers makes Gemini CLI forget the whole turn, with the mail that came in it, and so does a request that fails. That mail is `queued` again, and comes once more with the next prompt; of what `poll_inbox` brought its model is told that `history` shows it.",
-			"Without `c2c start` nothing wakes it but `c2c poll-inbox --wait --check` in the background, and only with both settings, `\"tools\": {\"shell\": {\"backgroundCompletionBehavior\": \"inject\"}}` and `\"experimental\": {\"modelSteering\": true}`. c2c does not set them: then what any background command prints counts as words of the person.",
+			"In a folder that is not trusted, Gemini CLI runs neither the server nor the hooks of c2c. Then only `c2c start` announces mail, with a line that tells the model to run `c2c poll-inbox`.",
+			"Mail at the end of a turn is shown under the words \"Agent execution blocked\". This is not an error.",
+			"Gemini CLI reports that it asks its person something, but not that the person has answered. So the session is `waiting` until the tool in question has ended, or until the next prompt.",
+			"After Esc while the model answers, and after a request that fails, Gemini CLI forgets the whole turn, together with the mail that came in it. Mail that a hook brought is then `queued` again, and comes once more with the next prompt. For mail that `poll_inbox` brought, the model is told to call `history`.",
+			"Without `c2c start` only `c2c poll-inbox --wait --check` in the background wakes the session, and only with both settings, `\"tools\": {\"shell\": {\"backgroundCompletionBehavior\": \"inject\"}}` and `\"experimental\": {\"modelSteering\": true}`. c2c does not set them, because with them the output of any background command counts as words of the person.",
 		},
 	}
 }

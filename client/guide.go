@@ -1,17 +1,18 @@
 package client
 
-// Guide is what people want to know about a client before they use it with c2c: docs/clients.md is made from these.
+// Guide holds what people need to know about a client before they use it with c2c. docs/clients.md is made from the guides.
 // c2c links none of them: only c2cd and the tests call Guides.
 type Guide struct {
 	Client string // Profile.Name
 	Title  string // the name that its maker uses
-	// Package is its npm package, Tested the version that the tests run, Date the day of the measurements. If Package and
-	// Tested are empty, we could not run the client, and all is from its documentation.
+	// Package is the client's npm package, Tested the version that the tests run, Date the day of the measurements. If
+	// Package and Tested are empty, we could not run the client, and all facts are from its documentation.
 	Package, Tested, Date string
-	// Active says how mail reaches a session that works, Idle a session that waits for its person, Last either of them if
-	// that way is missing. Receipt is the proof that the client has the mail, Answer the proof that its model has answered.
+	// Active tells how mail reaches a session that works, Idle a session that waits for its person, and Last either of them
+	// if those ways are missing. Receipt is the proof that the client has the mail, Answer the proof that its model has
+	// answered.
 	Active, Idle, Last, Receipt, Answer string
-	Sees                                string   // what its person sees beyond the recorded screens (e2e/testdata/screens)
+	Sees                                string   // what its person sees, in addition to the recorded screens (e2e/testdata/screens)
 	SetUp                               string   // what c2c install writes, and what the client asks its person
 	Quirks                              []string // what may surprise a person
 }
@@ -21,7 +22,7 @@ func Guides() []Guide {
 	return []Guide{claudeGuide(), codexGuide(), opencodeGuide(), copilotGuide(), qwenGuide(), kimiGuide(), geminiGuide(), cursorGuide()}
 }
 
-// FindGuide returns the guide of a client, an empty one if there is none.
+// FindGuide returns the guide of a client; the guide is empty if there is none.
 func FindGuide(name string) (found Guide) {
 	for _, g := range Guides() {
 		if g.Client == name {

@@ -66,22 +66,25 @@ func TestTheClientsPageIsMadeOfTheGuides(t *testing.T) {
 
 const pageHead = `# Clients
 
-This page is made of the guides in ` + "`client`" + ` by ` + "`make docs`" + `. Edit those.
+This page is made from the guides in ` + "`client`" + ` by ` + "`make docs`" + `. Edit those.
 
-The tests run the real program of each client, in the version named here. Another version may work as well:
-` + "`c2c doctor`" + ` says when yours is another one, and ` + "`make certify`" + ` tries the newest ([certified.md](certified.md)).
-The receipt proves that the client has the mail that was brought to an idle session: then its state is ` + "`handed`" + `, as that of what
-a hook or a tool hands over. It is ` + "`read`" + ` when the model has answered since, and not when its request has failed. The last column says
-what tells that. A call of a tool of c2c does in every client. In tmux and screen a line is typed only under ` + "`c2c start`" + `, or into a pane that its person lets c2c
-type into: ` + "`c2c wake attach`" + `, run there by the client's own shell, and ` + "`c2c wake start`" + `, once. A subagent has no mailbox in any client, and gets no mail where it can be told from
-its session.
+The tests run the real program of each client, in the version that the table names. Another version may work as well:
+` + "`c2c doctor`" + ` reports when yours is another one, and ` + "`make certify`" + ` tests the newest ([certified.md](certified.md)).
+
+The receipt proves that the client has the mail that was brought to an idle session. The message is then ` + "`handed`" + `, as it is when
+a hook or a tool has handed it over. It is ` + "`read`" + ` when the model has answered since; a request that has failed does not count.
+The last column names the proof of that answer. In every client, a call of a tool of c2c is such a proof too.
+
+In tmux and screen c2c types a line only under ` + "`c2c start`" + `, or into a pane in which the person lets c2c type: run ` + "`c2c wake attach`" + `
+in that pane, from the client's own shell, and ` + "`c2c wake start`" + ` once. A subagent has no mailbox in any client. It gets no mail if c2c
+can distinguish it from its session.
 
 `
 
 const sightHead = `
 ## What the person sees
-Each message is seen once: who has written, and the first words. These are parts of the real screens, as the tests record them
-(` + "`e2e/testdata/screens`" + `): birch has sent one word.
+The person sees each message once: who has written, and the first words. These are parts of the real screens, as the tests record
+them (` + "`e2e/testdata/screens`" + `). In each, birch has sent one word.
 `
 
 // screens is the part of the page with a client's recorded screens. Situations that look the same stand together.
@@ -111,7 +114,7 @@ func clientsPage(t *testing.T) []byte {
 	b.WriteString(pageHead)
 	b.WriteString("| client | tested | while it works | when it is idle | last way | receipt | read |\n|---|---|---|---|---|---|---|\n")
 	for _, g := range Guides() {
-		tested := cmp.Or(g.Tested, "not run: by its documentation")
+		tested := cmp.Or(g.Tested, "not run, after its documentation")
 		fmt.Fprintf(&b, "| %s | %s, %s | %s | %s | %s | %s | %s |\n", g.Title, tested, g.Date, g.Active, g.Idle, g.Last, g.Receipt, g.Answer)
 	}
 	b.WriteString(sightHead)
@@ -137,6 +140,6 @@ func clientsPage(t *testing.T) []byte {
 
 const pageTail = `
 ## Any other client
-Whatever runs MCP servers over standard input and output can send and read: ` + "[any-client.md](any-client.md)" + `. It hears of mail at its next
-call of a tool of c2c.
+Any program that runs MCP servers over standard input and output can send and read mail: ` + "[any-client.md](any-client.md)" + `. It gets
+its mail at its next call of a tool of c2c.
 `

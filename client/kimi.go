@@ -1,9 +1,9 @@
 package client
 
-// kimi is Kimi Code (npm @moonshot-ai/kimi-code), not the older kimi-cli in Python. Neither a tool call nor the
-// environment of its MCP server names the session: a window has one mailbox, which its hooks bind to the session that
-// it shows. `kimi web` is one process for many sessions, with one MCP server. There the hooks name the session, and each
-// session has a mailbox; c2c knows the session of a tool call only while there is just one.
+// kimi is Kimi Code (npm @moonshot-ai/kimi-code), not the older kimi-cli in Python. Neither a tool call nor the environment
+// of the MCP server names the session. So a window has one mailbox, and its hooks bind that to the session that the window
+// shows. `kimi web` is one process for many sessions, with one MCP server. There the hooks name the session, and each session
+// has a mailbox; c2c knows the session of a tool call only while there is just one session.
 func kimi() Profile {
 	return Profile{
 		Name:          "kimi",
@@ -14,8 +14,8 @@ func kimi() Profile {
 		DetachedHooks: true,
 		Doing:         kimiDoing,
 		Servers:       "server/instances",
-		// Measured with 2.1.0: if a tool's answer or a shell's output has more than 50,000 characters, the model gets a
-		// file name and 5,000 of them.
+		// Measured with 2.1.0: of more than 50,000 characters, in a tool's answer or a shell's output, the model gets a file
+		// name and 5,000 characters.
 		Answer:    45_000,
 		Shell:     45_000,
 		ConfigEnv: "KIMI_CODE_HOME",
@@ -29,18 +29,18 @@ func kimi() Profile {
 func kimiGuide() Guide {
 	return Guide{
 		Client: "kimi", Title: "Kimi Code", Package: "@moonshot-ai/kimi-code", Tested: "2.1.0", Date: "2026-11-21",
-		Active:  "hooks: with a prompt and at the end of a turn; under `c2c start` a line joins the turn behind the current tool call",
+		Active:  "hooks: with a prompt and at the end of a turn; under `c2c start` a line joins the turn after the current tool call",
 		Idle:    "a line typed into an empty prompt (`c2c start`, tmux, screen); a session of `kimi web` through that server; else `c2c poll-inbox --wait --check`, which the agent runs in the background",
 		Last:    "the hooks of the next prompt",
 		Receipt: "the hook's answer was written",
 		Answer:  "its hook at the end of a turn; its log",
-		Sees:    "Idle it is rung by a line in its prompt here. Of mail at the end of a turn, also behind a dialog that is declined, it shows nothing: its model is asked to tell, and the next prompt, as here, tells its person.",
+		Sees:    "In this recording c2c rings the idle session by a line in its prompt. Mail at the end of a turn, also after a declined dialog, is not shown: c2c asks the model to mention the mail, and with the next prompt, as in this recording, c2c shows the person a line about it.",
 		SetUp:   "An MCP server in `~/.kimi-code/mcp.json` and hooks in `~/.kimi-code/config.toml`, for all projects.",
 		Quirks: []string{
-			"In its mode `manual` it asks before each call of a tool, c2c's too: it reads no rule for that from its configuration.",
-			"Without `c2c start` nothing wakes it but `c2c poll-inbox --wait --check` in the background, with `disable_timeout`. When it ends Kimi Code starts a turn, whose end shows the mail; then it has to be run again.",
-			"`kimi web` does not show what a terminal shows: a session that a window has open is not woken there. While it has several sessions, c2c's tools do not know which one calls, and refuse.",
-			"The older kimi-cli of Python is another program, and is not set up. `c2c wire-daemon` carries mail to an agent of it that c2c starts (`kimi --wire`). That could not be had, so it was tested against its documentation and its npm client alone.",
+			"In the mode `manual` Kimi Code asks before each tool call, also of a tool of c2c: its configuration has no rule to allow them.",
+			"Without `c2c start` only `c2c poll-inbox --wait --check` in the background, with `disable_timeout`, wakes the session. When that command ends, Kimi Code starts a turn, and the end of the turn brings the mail. Then the agent has to run the command again.",
+			"The server of `kimi web` does not wake a session that a window has open. While it has several sessions, c2c's tools cannot know which one calls them, and return an error.",
+			"The older kimi-cli in Python is another program, which `c2c install` does not set up. `c2c wire-daemon` starts an agent of it (`kimi --wire`) and carries mail to that. We could not get that program, so c2c is tested only against its documentation and its npm client.",
 		},
 	}
 }

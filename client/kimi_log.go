@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Each agent has a directory below its session's directory, named by the agent's id, with the agent's log.
+// Each agent of a session has a directory below the session's directory. The directory has the agent's id as its name, and
+// holds the agent's log.
 const (
 	KimiOwn = "main" // the session's own agent
 	KimiLog = "wire.jsonl"
@@ -19,7 +20,7 @@ func KimiAgents(config, session string) (dirs []string) {
 	projects, _ := os.ReadDir(sessions)
 	for _, project := range projects {
 		dir := filepath.Join(sessions, project.Name(), session, "agents")
-		agents, _ := os.ReadDir(dir) // only one project has the session
+		agents, _ := os.ReadDir(dir) // only one of the projects has the session
 		for _, agent := range agents {
 			dirs = append(dirs, filepath.Join(dir, agent.Name()))
 		}
@@ -27,7 +28,7 @@ func KimiAgents(config, session string) (dirs []string) {
 	return dirs
 }
 
-// kimiLine is a line of a log. Its time is in milliseconds.
+// kimiLine is a line of an agent's log. Its time is in milliseconds.
 type kimiLine struct {
 	Type, Reason string
 	Time         int64
@@ -50,10 +51,11 @@ func kimiDoing(config string, _ int, session string) (d Doing) {
 // KimiAnswered returns the time of the last answer of a session's model, from the log of the session's own agent.
 func KimiAnswered(config, session string) time.Time { return kimiDoing(config, 0, session).Answered }
 
-// kimiLogged reads from an agent's log what it does. A dialog is a request; any other interaction, or a line of the turn, ends it.
+// kimiLogged returns what an agent does, from its log. A request opens a dialog; any other interaction, or a line of the
+// turn, closes it.
 func kimiLogged(log string) (d Doing) {
 	var turn, answered time.Time
-	d.Word = Idle // c2c knows a session from its first prompt on: before that no turn runs
+	d.Word = Idle // c2c learns of a session at its first prompt; before that no turn runs
 	for _, r := range Records[kimiLine](log) {
 		at := millis(r.Time)
 		if r.Event.Type == "content.part" || r.Type == "turn.ended" && r.Reason == "completed" {
@@ -75,8 +77,8 @@ func kimiLogged(log string) (d Doing) {
 	return d
 }
 
-// KimiTurn reports, from an agent's log, whether a turn runs, and whether a Stop hook may run now: the model has
-// answered and calls no tool, and the turn is not over.
+// KimiTurn reports, from an agent's log, whether a turn runs (runs), and whether a Stop hook may run now (stops): the model
+// has answered and calls no tool, and the turn is not over.
 func KimiTurn(log string) (runs, stops bool) {
 	for _, r := range Records[kimiLine](log) {
 		switch r.Type {

@@ -12,20 +12,21 @@ import (
 // LogTail is how much of a log Records reads, in bytes.
 const LogTail = 1 << 20
 
-// Records reads the end of a log of JSON lines. It yields each line with the record in it.
+// Records reads the end of a log of JSON lines. For each line it yields the line and its record. It skips lines of another
+// form.
 func Records[T any](log string) iter.Seq2[[]byte, T] {
 	return func(yield func([]byte, T) bool) {
 		for line := range bytes.Lines(Tail(log, LogTail)) {
 			var r T
-			if json.Unmarshal(line, &r) == nil && !yield(line, r) { // the first may be only part of a line
+			if json.Unmarshal(line, &r) == nil && !yield(line, r) { // an error: the first line may be incomplete
 				return
 			}
 		}
 	}
 }
 
-// Tail returns the end of a client's log with one line for each event, at most so many bytes; nil if it cannot read
-// the file. The first line may be incomplete.
+// Tail returns the last bytes of a client's log, at most most; nil if it cannot read the file. The first line may be
+// incomplete.
 func Tail(path string, most int64) []byte {
 	f, size, err := atomicfile.OpenForeign(path)
 	if err != nil {

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// OneShot reports whether a client's process ends with the answer to its one prompt. Its hooks bring waiting mail with
-// that prompt, and the model might never answer a line that comes later. Without /proc it returns false.
+// OneShot reports whether a client's process answers one prompt and then ends. Its hooks bring waiting mail with that prompt;
+// a line that a ringer sends later might never be answered. Without /proc it returns false.
 func OneShot(client string, pid int) bool {
 	p, _ := Find(client)
 	return p.isOneShot(argsOf(pid))
 }
 
-// IsDaemon reports whether a client's process is the one that its windows share, and that c2c can ask for a turn. Without
+// IsDaemon reports whether a client's process is the daemon that its windows share and that begins turns when asked. Without
 // /proc it returns false.
 func IsDaemon(client string, pid int) bool {
 	p, _ := Find(client)
@@ -27,7 +27,7 @@ func argsOf(pid int) []string {
 	return strings.Split(string(cmdline), "\x00")
 }
 
-// isOneShot reports whether a process with these arguments ends with its answer to one prompt.
+// isOneShot reports whether a process with these arguments answers one prompt and then ends.
 func (p Profile) isOneShot(argv []string) (is bool) {
 	for _, arg := range argv {
 		switch {

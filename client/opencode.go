@@ -1,7 +1,7 @@
 package client
 
-// opencode is OpenCode. It does not name the session to its MCP server; our plugin in it adds an argument to each
-// call, and sets the variable for the shells of its tools.
+// opencode is OpenCode. It does not name the session to its MCP server. Our plugin inside OpenCode adds an argument with the
+// session to each call, and sets the variable for the shells of its tools.
 func opencode() Profile {
 	return Profile{
 		Name:            "opencode",
@@ -13,12 +13,12 @@ func opencode() Profile {
 		SessionArgument: "_session_id",
 		SharedProcess:   true,
 		Plugin:          true,
-		// The original writes this file. c2c does not read the session id and the root in it: the author of the project
-		// could name other people's.
+		// The original writes this file. c2c does not read the session id and the root from it, because the author of the
+		// project could name those of other people.
 		ProjectFile: ".opencode/c2c-plugin.json",
 		Inherited:   []string{"OPENCODE", "OPENCODE_PID", "OPENCODE_RUN_ID", "OPENCODE_PROCESS_ROLE"},
-		// Measured with 1.18.33: if a tool's answer or a shell's output has more than 51,200 bytes or 2,000 lines, the
-		// model gets a file name and a part of it.
+		// Measured with 1.18.33: of more than 51,200 bytes or 2,000 lines, in a tool's answer or a shell's output, the model
+		// gets a file name and a part.
 		Answer:          48_000,
 		Shell:           48_000,
 		ShellLine:       25,
@@ -32,19 +32,19 @@ func opencode() Profile {
 func opencodeGuide() Guide {
 	return Guide{
 		Client: "opencode", Title: "OpenCode", Package: "opencode-ai", Tested: "1.18.33", Date: "2026-11-21",
-		Active:  "our plugin, as a message of its own behind the current tool call",
-		Idle:    "our plugin, at once",
+		Active:  "c2c's plugin, as a message of its own after the current tool call",
+		Idle:    "c2c's plugin, at once",
 		Last:    "the tool `poll_inbox`",
 		Receipt: "a request to the model holds the message",
-		Answer:  "its event of a step that begins",
-		Sees:    "The dialog is open here: its model has the message when that is answered.",
-		SetUp:   "An MCP server in `~/.config/opencode/opencode.json` (or `.jsonc`) and a plugin in `plugins/c2c.ts` beside it, for all projects. With `--project`: the same below `.opencode`, for this project alone; with `--project --install-global-plugin` the plugin is for all.",
+		Answer:  "its event that a step of the turn begins",
+		Sees:    "In this recording the dialog is open: the model gets the message when the dialog is answered.",
+		SetUp:   "An MCP server in `~/.config/opencode/opencode.json` (or `.jsonc`) and a plugin in `plugins/c2c.ts` beside it, for all projects. With `--project` both are below `.opencode`, only for this project; with `--project --install-global-plugin` the plugin is for all projects.",
 		Quirks: []string{
-			"A session that was left with `/new` is `away` from the first prompt of the next one on: its mail waits until its person writes there again. Before that, on the home screen, OpenCode tells nobody that its window shows it no more: mail that begins a turn in it has the window show it again, and a draft moves along; not so where several windows may look at one server (`--port`, `serve`, `attach`).",
-			"A new session has mail from its first prompt on. In a window of `c2c start --alias <name> opencode`, without further arguments, mail on the home screen begins a session.",
-			"Mail that you undo before the model has it comes again.",
-			"At its first start with a plugin it fetches a package of its own: offline the screen is black for more than a minute.",
-			"OpenCode 2 loads the plugin and has nothing of it: only its MCP tools work. It could not be had, so it is not tested.",
+			"A session that the person has left with `/new` becomes `away` at the first prompt of the next session: its mail waits until the person writes in it again. Before that prompt, on the home screen, OpenCode does not report that the window no longer shows the session. If mail then begins a turn in the session, the window shows it again, and a draft moves along; this does not happen where several windows may share one server (`--port`, `serve`, `attach`).",
+			"A new session can get mail from its first prompt on. In a window of `c2c start --alias <name> opencode`, without further arguments, mail that comes on the home screen begins a session.",
+			"If you undo a message before the model has got it, the message comes again.",
+			"At its first start with a plugin OpenCode downloads a package: without a network the screen stays black for more than a minute.",
+			"In OpenCode 2 the plugin is loaded and has no effect: only the MCP tools work. We could not get OpenCode 2, so it is not tested.",
 		},
 	}
 }

@@ -1,9 +1,9 @@
 package client
 
-// qwen is Qwen Code. Its MCP server keeps the variable that it started with, which /clear and /resume make stale; the
-// file of the process is right. With -p there is no such file, but only one session. The client sets the variable for
-// hooks and the shells of its tools at each call. It tells hooks the process of its launcher, not its own; the launcher
-// starts the client through a third process.
+// qwen is Qwen Code. Its MCP server keeps the variable with which it was started, which is out of date after /clear or
+// /resume; the file of the process (SessionFile) is always right. With -p there is no such file, but also only one session.
+// For hooks and the shells of its tools the client sets the variable at each call. It names the process of its launcher to
+// hooks, not its own; the launcher starts the client through a third process.
 func qwen() Profile {
 	return Profile{
 		Name:          "qwen",
@@ -18,11 +18,11 @@ func qwen() Profile {
 		DetachedHooks: true,
 		Inherited: []string{"QWEN_CODE", "QWEN_CODE_AGENT_ID", "QWEN_CODE_LAUNCHER_PID", "QWEN_CODE_PROMPT_ID", "QWEN_CODE_PROJECT_DIR", "QWEN_CODE_NO_RELAUNCH",
 			"QWEN_CODE_MESSAGING_SOCKET", "QWEN_CODE_MESSAGING_TOKEN"},
-		// With 0.24.4, if there are more than 25,000 characters, the model gets a file name and some of them. At the fifth
-		// call in a row with the same arguments Qwen Code asks the person whether that is a loop.
+		// With 0.24.4, of more than 25,000 characters the model gets a file name and a part. At the fifth call in a row with
+		// the same arguments Qwen Code asks the person whether the model is in a loop.
 		Answer: 24_000,
-		// If a command ends at once, Qwen Code silently loses what follows the first 4,096 bytes (a line break counts as
-		// two); if the command ends a second later, it passes on 30,000.
+		// If a command ends at once, Qwen Code silently loses all output after the first 4,096 bytes (a line break counts as
+		// two). If the command ends a second later, it passes on 30,000.
 		Shell:     3000,
 		ShellLine: 8,
 		ConfigEnv: "QWEN_HOME",
@@ -40,13 +40,13 @@ func qwenGuide() Guide {
 		Last:    "a line typed into an empty prompt (`c2c start`, tmux, screen)",
 		Receipt: "its own record of the session shows the message",
 		Answer:  "its hooks; its record, at the end of a turn",
-		Sees:    "It shows 120 characters of a message to an idle session. What came in a turn or at a dialog is shown when the turn ends. Mail at the end of a turn stands whole below `Stop hook error:`.",
-		SetUp:   "An MCP server and hooks in `~/.qwen/settings.json`, for all projects. In a folder that its person trusts, c2c's own tools run without being asked about, unless you say `--ask`.",
+		Sees:    "It shows 120 characters of a message to an idle session. Mail that came in a turn or at a dialog is shown when the turn ends. Mail at the end of a turn is shown whole, below `Stop hook error:`.",
+		SetUp:   "An MCP server and hooks in `~/.qwen/settings.json`, for all projects. In a folder that its person trusts, Qwen Code does not ask before its model calls a tool of c2c, unless you install with `--ask`.",
 		Quirks: []string{
-			"`crossSessionInbound` in its settings is kept to, and `c2c status` says so.",
-			"Its own `send_message` reaches every session of the project by its alias, and `list_agents` shows them (Linux). A name that two projects have is shown with its directory, and the model has to choose.",
-			"After an error 400 of its model, Qwen Code 0.24.4 puts what came over its socket into its history again, and asks again, several times a second, until the model answers; so it does with its own messages between sessions. c2c gives it no more over the socket for 15 minutes behind the last such error, or until its model answers, and `c2c status` says so: a prompt brings the mail.",
-			"Mail at the end of a turn stands under the words \"Stop hook error\". That is no error.",
+			"c2c respects `crossSessionInbound` in its settings, and `c2c status` shows it.",
+			"Its own `send_message` reaches every session of the project by its alias, and `list_agents` shows them (Linux). If two projects have the same alias, each is shown with its directory, and the model has to choose.",
+			"After an error 400 of its model, Qwen Code 0.24.4 adds the messages from its socket to its history again and asks the model again, several times a second, until the model answers. It does the same with its own messages between sessions. So c2c sends nothing over the socket for 15 minutes after the last such error, or until the model answers, and `c2c status` shows it. A prompt of the person still brings the mail.",
+			"Mail at the end of a turn is shown under the words \"Stop hook error\". This is not an error.",
 		},
 	}
 }

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// QwenNotes returns the texts from other sessions in the lines of a session's record.
+// QwenNotes returns the texts of messages from other sessions in lines of a session's record.
 func QwenNotes(lines []byte) (texts []string) {
 	for line := range bytes.Lines(lines) {
 		if !bytes.Contains(line, []byte(`"notification"`)) {
-			continue // tool results are long
+			continue // skip other lines cheaply, because tool results are long
 		}
 		var r struct {
 			Type, Subtype string
@@ -27,7 +27,8 @@ func QwenNotes(lines []byte) (texts []string) {
 	return texts
 }
 
-// QwenShows reports whether one of these texts has a message with this envelope. The client replaces each "<" by "&lt;".
+// QwenShows reports whether one of these texts contains a message with this envelope. In the texts the client has replaced
+// each "<" by "&lt;".
 func QwenShows(texts []string, envelope string) bool {
 	part := strings.ReplaceAll(envelope, "<", "&lt;")
 	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, part) })

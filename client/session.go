@@ -13,14 +13,14 @@ import (
 // maxFile bounds a file that readJSON reads, in bytes.
 const maxFile = 64 << 10
 
-// processFile is what a process of a client writes about itself in a file.
+// processFile is the part that c2c reads of a file in which a process of a client describes itself.
 type processFile struct {
 	PID, Port int
 	SessionID string
 }
 
-// SessionOf returns the id of the session that a process of the client has now, from the client's own file; "" if the
-// file does not say.
+// SessionOf returns the id of the session that a process of the client has now, from the client's own file; "" if the file
+// does not name it.
 func (p Profile) SessionOf(pid int, getenv func(string) string) string {
 	if p.SessionFile == "" || pid <= 0 || getenv == nil {
 		return ""
@@ -42,15 +42,15 @@ func (p Profile) ProposedAlias(dir string) string {
 	return said.Alias
 }
 
-// readJSON reads a file of another program, and reports whether that worked.
+// readJSON parses a file of another program into into. It returns false if that fails.
 func readJSON(path string, into any) bool {
 	data, err := atomicfile.ReadForeign(path, maxFile)
 	return err == nil && json.Unmarshal(data, into) == nil
 }
 
 // Server returns the port on which a process of the client serves many sessions to programs of this machine, from the
-// client's own file; ok is false if there is none. The file may be old, or from another container, so Server checks that
-// the process listens on the port.
+// client's own file. ok is false if there is none. The file may be old, or from another container, so Server checks that the
+// process listens on the port.
 func (p Profile) Server(pid int, getenv func(string) string) (port int, ok bool) {
 	if p.Servers == "" || pid <= 0 || getenv == nil {
 		return 0, false
@@ -67,7 +67,8 @@ func (p Profile) Server(pid int, getenv func(string) string) (port int, ok bool)
 	return 0, false
 }
 
-// Shared reports whether a process of the client serves many sessions, so that the process does not show which one calls.
+// Shared reports whether a process of the client serves many sessions, so that the process alone does not show which session
+// calls.
 func (p Profile) Shared(pid int, getenv func(string) string) bool {
 	_, serves := p.Server(pid, getenv)
 	return p.SharedProcess || serves

@@ -27,8 +27,8 @@ func Problems(report []Finding) (n int) {
 	return n
 }
 
-// OfNobody turns the problems of a client into warnings. It is for a client that is not on the PATH and has no session. An editor
-// may still run such a client, so the findings stay in the report.
+// OfNobody turns the problems of a client into warnings. It is for a client that is not on the PATH and has no session:
+// probably nobody uses it. The findings stay in the report, because an editor may still run the client.
 func OfNobody(found []Finding) []Finding {
 	for i := range found {
 		if found[i].Status == Problem {
@@ -38,7 +38,7 @@ func OfNobody(found []Finding) []Finding {
 	return found
 }
 
-// Print prints the problems and warnings, and counts the rest; verbose: it prints all findings.
+// Print prints the problems and warnings, and the number of the other findings. If verbose is set, it prints all findings.
 func Print(out io.Writer, report []Finding, verbose bool) {
 	lines := shorten(report)
 	if !verbose {

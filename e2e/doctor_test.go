@@ -28,7 +28,7 @@ func TestDoctorKnowsTheVersionsAndLeavesNothing(t *testing.T) {
 		version := l.Version(lab.Client(g.Client))
 		want := g.Client + " program: version " + version + ", which c2c was tested with"
 		if version != g.Tested { // make certify
-			want = g.Client + " program: version " + version + " was not tried with c2c"
+			want = g.Client + " program: version " + version + " was not tested with c2c"
 		}
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
@@ -74,7 +74,7 @@ func TestDoctorTellsWhatKeepsClaudeFromC2C(t *testing.T) {
 	}{
 		{"proj/.claude/settings.json", `{"permissions": {"deny": ["mcp__c2c__*"]}}`, "claude permissions: permissions.deny has mcp__c2c__*", hooks},
 		{"proj/.claude/settings.local.json", `{"allowedMcpServers": [{"serverName": "other"}]}`, "claude approval: allowedMcpServers does not name c2c", hooks},
-		{"home/.claude.json", strings.Replace(trusted, `"hasTrust`, `"disabledMcpServers": ["c2c"], "hasTrust`, 1), "claude approval: its person has disabled c2c", hooks},
+		{"home/.claude.json", strings.Replace(trusted, `"hasTrust`, `"disabledMcpServers": ["c2c"], "hasTrust`, 1), "claude approval: c2c is disabled", hooks},
 		{"home/etc/claude-code/managed-settings.d/us.json", `{"deniedMcpServers": [{"serverName": "c2c"}]}`, "claude approval: deniedMcpServers names c2c", hooks},
 		{"home/etc/claude-code/managed-settings.json", `{"allowManagedHooksOnly": true}`, "claude hooks: allowManagedHooksOnly is true", tools},
 		{"home/etc/claude-code/managed-settings.json", `{"allowedMcpServers": [{"serverName": "c2c"}]}`, "", tools + hooks},
@@ -138,7 +138,7 @@ func TestDoctorTellsThatAServerIsDisabled(t *testing.T) {
 		}
 	}
 	out, _ := l.Try(c2c(), "doctor", "--verbose")
-	for _, want := range []string{"codex mcp server: enabled is false", "gemini approval: its person has disabled c2c"} {
+	for _, want := range []string{"codex mcp server: enabled is false", "gemini approval: c2c is disabled"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}

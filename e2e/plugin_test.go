@@ -52,7 +52,7 @@ func TestClaudeHasMailByThePluginOnce(t *testing.T) {
 		l, model := pluginLab(t, lab.Claude, both)
 		l.Claude(model, "plugin", "marketplace", "add", marketplace()).Wait()
 		l.Claude(model, "plugin", "install", "c2c@c2c").Wait()
-		wantPlugin(t, l, lab.Claude, map[bool]string{false: "plugin: c2c@c2c is on (", true: "plugin: c2c@c2c is on, and steps back"}[both])
+		wantPlugin(t, l, lab.Claude, map[bool]string{false: "plugin: c2c@c2c is on (", true: "plugin: c2c@c2c is on, and does nothing because c2c install has set up the same"}[both])
 		if out := l.Run(c2c(), "install", "claude"); !strings.Contains(out, "nothing to change") {
 			t.Errorf("install beside the plugin: %s", out)
 		}
@@ -101,7 +101,7 @@ func TestCodexHasMailByThePluginOnce(t *testing.T) {
 		l, model := pluginLab(t, lab.Codex, both)
 		l.Codex("plugin", "marketplace", "add", marketplace()).Wait()
 		l.Codex("plugin", "add", "c2c@c2c").Wait()
-		wantPlugin(t, l, lab.Codex, map[bool]string{false: "plugin: c2c@c2c is on (", true: "plugin: c2c@c2c is on, and steps back"}[both])
+		wantPlugin(t, l, lab.Codex, map[bool]string{false: "plugin: c2c@c2c is on (", true: "plugin: c2c@c2c is on, and does nothing because c2c install has set up the same"}[both])
 		if out := l.Run(c2c(), "install", "codex"); !strings.Contains(out, "nothing to change") {
 			t.Errorf("install beside the plugin: %s", out)
 		}

@@ -5,10 +5,11 @@ import (
 	"time"
 )
 
-// TellsAnswers reports whether the client's hooks show when its model has answered.
+// TellsAnswers reports whether the client's hooks show that the model has answered.
 func (e Event) TellsAnswers() bool { return e.protocol.answered != nil }
 
-// Answered returns the time at which the session's model answered, if this event, which happened now, shows it; else zero.
+// Answered returns the time at which the session's model answered, if this event shows it; else zero. now is the time of the
+// event.
 func (e Event) Answered(config string, now time.Time) time.Time {
 	if e.protocol.answered == nil {
 		return time.Time{}
@@ -16,13 +17,13 @@ func (e Event) Answered(config string, now time.Time) time.Time {
 	return e.protocol.answered(e, config, now)
 }
 
-// ScriptEnv is set by a hook script that runs c2c also to record an answer of the model.
+// ScriptEnv is set by a hook script that starts c2c only to record an answer of the model.
 const ScriptEnv = "C2C_HOOK_ANSWERS"
 
 // RunsScript reports whether the client's hooks run the script, which starts c2c only if there may be something to do.
 func (e Event) RunsScript() bool { return e.protocol.script }
 
-// MayAnswer reports whether Answered may return a time.
+// MayAnswer reports whether Answered may return a time for this event.
 func (e Event) MayAnswer() bool {
 	switch e.Name {
 	case "PostToolUse", "Stop", "UserPromptSubmit", "AfterTool", "AfterAgent", "Notification":
@@ -31,7 +32,7 @@ func (e Event) MayAnswer() bool {
 	return false
 }
 
-// Failure returns why the session's model gave no answer, in the client's words; "" for any other event.
+// Failure returns why the session's model gave no answer, in the client's words; "" if the event does not report a failure.
 func (e Event) Failure() string {
 	if e.Name != "StopFailure" || e.AgentID != "" && !e.agentUnknown {
 		return ""
@@ -48,8 +49,9 @@ func (e Event) Failure() string {
 	return strings.Join(parts, ": ")
 }
 
-// byTools returns the time of an answer that called a tool, or that ended a turn. The model answered before the tool ran: if
-// several tools run in parallel, the hook of one may bring mail before another one ends.
+// byTools returns the time of an answer that has called a tool or ended a turn. The answer came before the tool ran, so
+// byTools subtracts the tool's duration: if several tools run in parallel, the hook of one may bring mail before another one
+// ends.
 func byTools(e Event, _ string, now time.Time) time.Time {
 	if e.AgentID != "" && !e.agentUnknown {
 		return time.Time{}

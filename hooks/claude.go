@@ -6,13 +6,13 @@ import (
 	"c2c/client"
 )
 
-// PluginEnv is the variable that Claude Code and Codex (0.169.0) set for the hooks of a plugin from their marketplace.
+// PluginEnv is a variable that Claude Code and Codex (0.169.0) set for the hooks of a plugin from their marketplace.
 const PluginEnv = "CLAUDE_PLUGIN_ROOT"
 
-// claude is Claude Code 2.1.329. It replaces more than 10,000 characters of context, in UTF-16 units, with a
-// pointer to a file. A subagent's hook would show the mail to the subagent. A Stop hook that answered its own
-// continuation would never let the turn end. If a SessionStart hook showed mail, the model would get it only with
-// the next prompt, and never if the person types none: so a ringer rings the session instead.
+// claude is Claude Code 2.1.329. It replaces context of more than 10,000 characters (UTF-16 units) with a pointer to a file.
+// Some hooks must not show mail: in a subagent the subagent would get it; a Stop hook that answered a turn that a Stop hook
+// has continued would never let the turn end; and mail of a SessionStart hook would reach the model only with the next
+// prompt, or never. At SessionStart a ringer rings the session instead.
 func claude() protocol {
 	return protocol{
 		name:   "claude",
@@ -31,7 +31,7 @@ func claude() protocol {
 		watch:    "SessionStart", change: "FileChanged", script: true,
 		inbound: func(config string, getenv func(string) string) string {
 			if set := client.ClaudeInbound(config, getenv); set != "" {
-				return "its person set crossSessionInbound to " + set
+				return "its person has set crossSessionInbound to " + set
 			}
 			return ""
 		},

@@ -7,9 +7,9 @@ import (
 )
 
 // copilot is GitHub Copilot CLI 1.0.102. Events whose names begin with a capital letter have the same fields as Claude
-// Code's, and take the same answers. What PostToolUse adds stands behind the tool's result; the reason of Stop becomes the
-// next prompt. What UserPromptSubmit adds stands in a system tag. It is lost if the prompt is the client's own notice that
-// a background command has ended. In a subagent each event has agent_id.
+// Code's, and take the same answers. The model gets the text of PostToolUse after the tool's result, and the reason of Stop
+// as the next prompt. It gets the text of UserPromptSubmit in a system tag. That text is lost if the prompt is the client's
+// own notice that a background command has ended. In a subagent each event has agent_id.
 func copilot() protocol {
 	return protocol{
 		name:   "copilot",
@@ -25,7 +25,7 @@ func copilot() protocol {
 			}
 			return nothing
 		},
-		// The extension does not see a dialog open; it reports when the dialog is closed.
+		// The extension does not notice that a dialog opens; it reports when the dialog is closed.
 		does: func(e Event) string {
 			if e.Name == "Notification" && e.Notification == "permission_prompt" {
 				return client.Waiting

@@ -2,9 +2,9 @@
 // client writes to a hook's standard input, and makes the answer that shows mail
 // to the client's model. It embeds the hook script that install writes.
 //
-// Each client has a file with its name for what only that client does.
+// Each client has a file with its name, for the things that only that client does.
 //
-// The package touches no mailbox. Goroutines may call everything at once.
+// The package reads and writes no mailbox. Goroutines may call all its functions at once.
 package hooks
 
 import (
@@ -19,7 +19,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// maxEvent bounds an event, in bytes: tool output, which c2c ignores, may be large.
+// maxEvent bounds an event, in bytes. It is large because an event may contain a tool's output, which c2c ignores.
 const maxEvent = 16 << 20
 
 // protocol describes the hooks of one client.
@@ -28,44 +28,47 @@ type protocol struct {
 	limit  int                   // the most that one answer can show, in units of length
 	length func(text string) int // the length as the client counts it
 	shows  func(e Event) content
-	// encode makes the answer: c2c prints a string as it is, anything else as JSON. person is a text that only people see.
+	// encode makes the answer: c2c prints a string as it is, anything else as JSON. person is a text that only the person
+	// sees.
 	encode func(e Event, text, person string) any
-	hides  func(e Event) bool // the client shows its person only the text person; nil: it shows the whole answer
-	secret string             // event whose answer the client does not show to its person at all, or empty
-	errors string             // event that takes its answer on standard error, with status 2, or empty
-	// agent finds the agent of the session in which the event happened, "" for the session's own; nil: the event says. It
-	// reads the client's logs, and may wait for them.
+	hides  func(e Event) bool // reports whether the client shows its person only the text person; nil: it always shows the whole answer
+	secret string             // event whose answer the client does not show to its person at all; or empty
+	errors string             // event whose answer must go to standard error, with exit status 2; or empty
+	// agent returns the agent of the session in which the event happened, "" for the session's own; nil: the event names the
+	// agent. It reads the client's logs, and may wait for them.
 	agent  func(e Event, config string) string
-	watch  string // event whose answer may name a file to watch, or empty
-	change string // event that reports a change of that file, or empty
-	// inbound says how the person keeps other sessions from writing, "" if they do not; nil: the client has no such setting.
+	watch  string // event whose answer may name a file for the client to watch; or empty
+	change string // event that reports a change of that file; or empty
+	// inbound explains how the person limits messages of other sessions; "": not at all. Nil: the client has no such setting.
 	inbound func(config string, getenv func(string) string) string
-	opened  string // event that only reports which process has opened the session, or empty
-	// answered returns when the session's model answered, if the event shows it, else zero; nil: no event shows it.
+	opened  string // event that only reports which process has opened the session; or empty
+	// answered returns when the session's model answered, zero if the event does not show it; nil: no event shows it.
 	answered func(e Event, config string, now time.Time) time.Time
-	does     func(e Event) string // what the session does according to the event, a word of package client or ""; nil: unknown
+	does     func(e Event) string // what the session does according to the event: a word of package client, or ""; nil: no event shows it
 	often    []string             // events that happen many times in a turn
-	// note returns a sentence of ours for the model, or ""; nil: there is none.
+	// note returns a sentence of c2c for the model, or ""; nil: there is never one.
 	note func(e Event) string
-	// dropped matches messages that were in the client's record of the session and are there no more; nil: it drops none.
+	// dropped returns a function that matches messages that the client has removed from its record of the session; nil: the
+	// client removes none.
 	dropped func(e Event) func(mail.Message) bool
-	// shown matches messages that the client's record of the session has; nil: c2c does not read the record.
+	// shown returns a function that matches messages in the client's record of the session; nil: c2c does not read the
+	// record.
 	shown func(e Event) func(mail.Message) bool
-	// byProcess means that events do not name the session: it is the session of the nearest ancestor process that has one.
+	// byProcess: events do not name the session. It is the session of the nearest ancestor process that has one.
 	byProcess bool
-	tells     string // event whose answer can tell the person about mail that the model got before unseen, or empty
-	rung      string // event whose answer the client would show as an error, so a ringer brings the mail right after it; or empty
-	carries   string // prefix of a prompt that a ringer of ours has made, and with which the client got mail; or empty
-	prompted  string // event that shows in which conversation of the process the person writes, or empty
-	script    bool   // its hooks run the script, which looks for the pointer
+	tells     string // event whose answer can tell the person about mail that the model got earlier and the person has not seen; or empty
+	rung      string // event whose answer the client would show as an error, so that a ringer brings the mail right after the event; or empty
+	carries   string // prefix of a prompt that comes from a ringer of c2c, and with which the client got mail; or empty
+	prompted  string // event that shows in which conversation of the process the person writes; or empty
+	script    bool   // the hooks run the script, which looks for the pointer
 }
 
-// content is what an answer to an event may hold.
+// content is the part of the waiting mail that an answer to an event may contain.
 type content int
 
 const (
 	nothing content = iota
-	notice          // only that mail waits: the client would present a peer's words as another author's
+	notice          // only that mail waits, because the client would present a peer's words as those of another author
 	bodies
 )
 
@@ -82,12 +85,12 @@ func Clients() (names []string) {
 	return names
 }
 
-// Event is what a client sends to a hook. Fields that a client leaves out are zero.
+// Event is the event that a client sends to a hook. Fields that a client leaves out are zero.
 type Event struct {
 	Name           string         `json:"hook_event_name"`
 	SessionID      string         `json:"session_id"`
-	AgentID        string         `json:"agent_id"`        // set in a subagent
-	Conversation   string         `json:"conversation_id"` // one of several in the session's process
+	AgentID        string         `json:"agent_id"`        // the id of a subagent; "" for the session's own agent
+	Conversation   string         `json:"conversation_id"` // one of several conversations in the session's process
 	StopHookActive bool           `json:"stop_hook_active"`
 	Prompt         prompt         `json:"prompt"` // of UserPromptSubmit
 	Notification   string         `json:"notification_type"`
@@ -95,18 +98,18 @@ type Event struct {
 	Tool           string         `json:"tool_name"`
 	Input          tool           `json:"tool_input"`
 	ToolFailed     failed         `json:"tool_response"`
-	Status         any            `json:"status"`         // how a turn has ended; other clients may mean something else
-	Loops          any            `json:"loop_count"`     // follow-ups of ours in the turn
+	Status         any            `json:"status"`         // how a turn has ended; other clients may use this field for something else
+	Loops          any            `json:"loop_count"`     // number of c2c's follow-ups in the turn
 	Host           any            `json:"cursor_version"` // set by a client that also runs other clients' hooks
 	Took           any            `json:"duration_ms"`    // how long a tool ran
-	Error          any            `json:"error"`          // of StopFailure, as are the next three
+	Error          any            `json:"error"`          // of StopFailure, like the next three fields
 	ErrorType      any            `json:"error_type"`
 	ErrorMessage   any            `json:"error_message"`
 	ErrorDetails   any            `json:"error_details"`
-	Note           string         `json:"-"` // a sentence of ours that the answer holds
+	Note           string         `json:"-"` // a sentence of c2c for the answer
 	Watch          string         `json:"-"` // a file that the answer asks the client to watch
 	Now            time.Time      `json:"-"`
-	Carried        []mail.Message `json:"-"` // mail that the client got another way, and does not show; see CarriesMail
+	Carried        []mail.Message `json:"-"` // mail that the client got in another way, and does not show; see CarriesMail
 
 	protocol     protocol
 	agentUnknown bool // see AgentUnknown
@@ -132,7 +135,7 @@ func (p *prompt) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// failed reports whether a tool's response has an error. Each client has another form for it.
+// failed reports whether a tool's response has an error. Each client writes errors in another form.
 type failed bool
 
 func (f *failed) UnmarshalJSON(data []byte) error {
@@ -145,7 +148,7 @@ func (f *failed) UnmarshalJSON(data []byte) error {
 func Parse(client string, r io.Reader) (Event, error) {
 	i := slices.Index(Clients(), client)
 	if i < 0 {
-		return Event{}, fmt.Errorf("client %q: hooks are known of %s", client, strings.Join(Clients(), ", "))
+		return Event{}, fmt.Errorf("client %q has no hooks that c2c knows: give one of %s", client, strings.Join(Clients(), ", "))
 	}
 	e := Event{protocol: protocols()[i]}
 	err := json.NewDecoder(io.LimitReader(r, maxEvent)).Decode(&e)
@@ -156,7 +159,7 @@ func Parse(client string, r io.Reader) (Event, error) {
 		return Event{}, fmt.Errorf("read hook event: %w", err)
 	}
 	if e.Host != nil && !e.protocol.byProcess {
-		// Host has a c2c hook of its own, and its sessions do not belong to the client whose hook this is.
+		// Host has a hook of c2c of its own, and its sessions do not belong to the client whose hook this is.
 		e.protocol = protocol{name: e.protocol.name, shows: func(Event) content { return nothing }}
 	}
 	if e.agentUnknown = e.protocol.agent != nil; e.agentUnknown {
@@ -168,8 +171,8 @@ func Parse(client string, r io.Reader) (Event, error) {
 	return e, nil
 }
 
-// Holds returns a function that reports whether the client has a message that c2c carried to it another way: then its
-// model has it. Nil: this event cannot show that.
+// Holds returns a function that reports whether the client already has a message, because c2c has carried it in another way.
+// If so, the client's model has it. Nil: this event cannot show that.
 func (e Event) Holds() func(mail.Message) bool {
 	prompt := string(e.Prompt)
 	switch {
@@ -183,8 +186,8 @@ func (e Event) Holds() func(mail.Message) bool {
 	return nil
 }
 
-// Dropped returns a function that reports whether the client has dropped a message that it got, together with a request that
-// failed or was stopped. Nil: this event cannot show that.
+// Dropped returns a function that reports whether the client has dropped a message that it had got, together with a request
+// that failed or was stopped. Nil: this event cannot show that.
 func (e Event) Dropped() func(mail.Message) bool {
 	if e.protocol.dropped == nil || e.Name != "BeforeAgent" && e.Name != "AfterAgent" {
 		return nil
@@ -192,19 +195,20 @@ func (e Event) Dropped() func(mail.Message) bool {
 	return e.protocol.dropped(e)
 }
 
-// LeavesMail reports whether the hook should leave mail to a ringer of the session, which brings it right after the event.
+// LeavesMail reports whether the hook should leave the mail to a ringer of the session, which brings it right after the
+// event.
 func (e Event) LeavesMail() bool { return e.protocol.rung == e.Name }
 
-// TellsLater reports whether the answer can tell the person about mail that Untold events have shown only to the model. If
-// the agent is still unknown, this assumes the session's own.
+// TellsLater reports whether the answer can tell the person about mail that earlier events (Untold) have shown only to the
+// model. While the agent is unknown, it assumes the session's own agent.
 func (e Event) TellsLater() bool {
 	return e.protocol.tells == e.Name && (e.AgentID == "" || e.agentUnknown)
 }
 
-// Untold reports whether the client hides the mail in this answer from its person, while a later event can show it.
+// Untold reports whether the client hides the mail in this answer from its person, so that a later event has to show it.
 func (e Event) Untold() bool { return e.protocol.tells != "" && e.protocol.tells != e.Name }
 
-// CarriesMail reports whether the event's prompt is one of ours with which the client got mail that it does not show to its
+// CarriesMail reports whether the event's prompt comes from c2c, and the client got mail with it that it does not show to its
 // person.
 func (e Event) CarriesMail() bool {
 	return e.protocol.carries != "" && strings.HasPrefix(string(e.Prompt), e.protocol.carries)
@@ -213,10 +217,10 @@ func (e Event) CarriesMail() bool {
 // Watches reports whether the answer may name a file for the client to watch.
 func (e Event) Watches() bool { return e.protocol.watch == e.Name }
 
-// Changed reports whether the event means that such a file has changed.
+// Changed reports whether the event reports a change of the watched file.
 func (e Event) Changed() bool { return e.protocol.change == e.Name }
 
-// Inbound says how the client's person keeps other sessions from writing to it, "" if they do not.
+// Inbound explains how the client's person limits messages of other sessions; "": not at all.
 func (e Event) Inbound(config string, getenv func(string) string) string {
 	if e.protocol.inbound == nil {
 		return ""
@@ -224,33 +228,34 @@ func (e Event) Inbound(config string, getenv func(string) string) string {
 	return e.protocol.inbound(config, getenv)
 }
 
-// Opened reports whether the event means that the client has opened the session.
+// Opened reports whether the event only reports that the client has opened the session.
 func (e Event) Opened() bool { return e.protocol.opened == e.Name }
 
-// Prompted reports whether the event means that the person writes in its conversation.
+// Prompted reports whether the event shows that the person writes in its conversation.
 func (e Event) Prompted() bool { return e.protocol.prompted == e.Name }
 
-// Within tells the event in which conversation of the process the person has written last, or "". In any other conversation
-// a subagent may work.
+// Within tells the event in which conversation of the process the person has written last ("" if not known). If the event is
+// from another conversation, its agent becomes unknown, because a subagent may work there.
 func (e *Event) Within(conversation string) {
 	if e.protocol.prompted != "" && (conversation == "" || e.Conversation != conversation) {
 		e.AgentID = unknownAgent
 	}
 }
 
-// AgentUnknown reports whether ResolveAgent still has to find the agent of the session in which the event happened. Until
-// then the answer holds only what any agent may see.
+// AgentUnknown reports whether the agent of the event is still unknown, so that ResolveAgent has to find it. Until then the
+// answer has only what any agent may see.
 func (e Event) AgentUnknown() bool { return e.agentUnknown }
 
 // ResolveAgent finds the agent in which the event happened, in the client's configuration. It may wait until the client has
-// written its logs, so callers use it only if there is mail.
+// written its logs, so callers should call it only if there is mail.
 func (e *Event) ResolveAgent(config string) {
 	if e.agentUnknown {
 		e.AgentID, e.agentUnknown = e.protocol.agent(*e, config), false
 	}
 }
 
-// ShowsMail reports whether this event may hand over or announce mail. If the agent is unknown, it assumes the session's own.
+// ShowsMail reports whether this event may hand over or announce mail. While the agent is unknown, it assumes the session's
+// own agent.
 func (e Event) ShowsMail() bool {
 	if e.agentUnknown {
 		e.AgentID = ""
@@ -258,8 +263,8 @@ func (e Event) ShowsMail() bool {
 	return e.protocol.shows(e) != nothing
 }
 
-// TellsTrouble reports whether the answer may hold a sentence of ours without mail: only when the person has just written. At
-// the end of a turn such a sentence would begin another turn.
+// TellsTrouble reports whether the answer may have a sentence of c2c without mail. It may only when the person has just
+// written, because at the end of a turn such a sentence would begin another turn.
 func (e Event) TellsTrouble() bool {
 	return (e.Name == "UserPromptSubmit" || e.Name == "BeforeAgent") && e.ShowsMail()
 }
@@ -272,21 +277,22 @@ func (e Event) Does() string {
 	return e.protocol.does(e)
 }
 
-// Often reports whether the event happens many times in a turn, so that it should announce each message only once.
+// Often reports whether the event happens many times in a turn, so that each message should be announced only once.
 func (e Event) Often() bool {
 	return e.Name == "PostToolUse" || slices.Contains(e.protocol.often, e.Name)
 }
 
-// ByProcess reports whether the event lacks the session: then it is the session of the nearest ancestor process with one.
+// ByProcess reports whether events do not name the session. Then it is the session of the nearest ancestor process that has
+// one.
 func (e Event) ByProcess() bool { return e.protocol.byProcess }
 
-// OnError reports whether the client reads the answer from standard error, if the exit status is 2.
+// OnError reports whether the client reads the answer from standard error, with exit status 2.
 func (e Event) OnError() bool { return e.protocol.errors == e.Name }
 
 // Limit returns the most that an answer to this event can show, in the client's units.
 func (e Event) Limit() int { return e.protocol.limit }
 
-// Pointer returns PointerPath for a client whose hooks run the script, else "".
+// Pointer returns PointerPath for a client whose hooks run the script; "" for others.
 func (e Event) Pointer(state string) string {
 	if !e.protocol.script {
 		return ""

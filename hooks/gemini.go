@@ -14,13 +14,13 @@ import (
 	"c2c/inbox/mail"
 )
 
-// gemini is Gemini CLI 0.61.0. What AfterTool adds comes at the end of the tool's result, and what BeforeAgent adds comes
-// behind the prompt, both in a tag that says that a hook wrote it. The reason of AfterAgent comes as a user message, and
-// the turn goes on, with a BeforeAgent of its own. If a shell's output and what a hook adds are longer than 40,000
-// characters together, the client cuts the middle. If a tool failed, the client leaves out what a hook adds. AfterTool runs
-// inside subagents, with the id of the session and without a mark. AfterAgent also runs after Esc has ended the turn: then
-// its reason is lost. After Esc while the model answers, the client forgets the whole turn. A notification reports that a
-// dialog opens; only the events after the tool show that it is closed.
+// gemini is Gemini CLI 0.61.0. The text of AfterTool comes at the end of the tool's result, and that of BeforeAgent after the
+// prompt, both in a tag that says that a hook wrote it. The reason of AfterAgent comes as a user message, and the turn goes
+// on, with a BeforeAgent of its own. If a shell's output and a hook's text are together longer than 40,000 characters, the
+// client cuts the middle. If a tool has failed, the client ignores a hook's text. AfterTool also runs inside subagents, with
+// the id of the session and without a mark. AfterAgent also runs after Esc has ended the turn, and then its reason is lost.
+// After Esc while the model answers, the client forgets the whole turn. A notification reports that a dialog opens; only the
+// events after the tool show that it is closed.
 func gemini() protocol {
 	return protocol{
 		name:  "gemini",
@@ -31,7 +31,7 @@ func gemini() protocol {
 		shows: func(e Event) content {
 			switch {
 			case e.Name == "BeforeAgent":
-				if !strings.HasPrefix(string(e.Prompt), mail.PrefaceStart) { // what AfterAgent has shown
+				if !strings.HasPrefix(string(e.Prompt), mail.PrefaceStart) { // the prompt is the text that AfterAgent has shown
 					return bodies
 				}
 			case (e.Name == "AfterAgent" || e.Name == "AfterTool" && !bool(e.ToolFailed)) && e.AgentID == "":
@@ -75,17 +75,18 @@ func gemini() protocol {
 	}
 }
 
-// geminiEntities tells the model how the client escapes angle brackets in a hook's text. The client does not change this line.
+// geminiEntities tells the model how the client escapes angle brackets in a hook's text. The client does not change this line
+// itself.
 const geminiEntities = "\nAbove, &lt; and &gt; stand for angle brackets."
 
-// geminiNote comes with the prompt after a turn with mail that the client has dropped because of Esc.
+// geminiNote comes with the prompt that follows a turn with mail that the client has dropped because of Esc.
 const geminiNote = "c2c: the turn before this one was interrupted, and you do not have it any more. Mail from other agents came in it: the history tool of c2c shows it."
 
 // geminiOwn is the tool that starts a subagent. A subagent has no such tool.
 const geminiOwn = "invoke_agent"
 
-// geminiAgent finds out whether a tool may have run in a subagent, or a turn has ended without an answer. It returns ""
-// for the session's own agent, which reads what a hook adds.
+// geminiAgent returns "" for the session's own agent, which reads a hook's text. It returns unknownAgent if a tool may have
+// run in a subagent, or if a turn has ended without an answer.
 func geminiAgent(e Event, _ string) string {
 	if e.Name != "AfterTool" && e.Name != "AfterAgent" || e.Tool == geminiOwn {
 		return ""
@@ -106,11 +107,12 @@ func geminiAgent(e Event, _ string) string {
 	return ""
 }
 
-// geminiLag is more than a file's time can be behind the clock.
+// geminiLag is longer than a file's time can be behind the clock.
 const geminiLag = time.Second
 
-// geminiWorks reports whether a subagent may still work that has written since the turn began. If c2c cannot read the logs,
-// it returns true. A session's subagents log in a directory with its id; the ones that gather skills have their own.
+// geminiWorks reports whether a subagent that has written since the turn began may still work. If it cannot read the logs, it
+// returns true. A session's subagents log in a directory with the session's id; those that gather skills have a directory of
+// their own.
 func geminiWorks(chats, session string, began time.Time) bool {
 	all, err := os.ReadDir(chats)
 	for _, dir := range all {
@@ -130,7 +132,7 @@ func geminiWorks(chats, session string, began time.Time) bool {
 	return err != nil
 }
 
-// geminiLine is a line of a log, as far as it matters here. A line with $set replaces content of earlier lines.
+// geminiLine is the part of a line of a log that c2c reads. A line with $set replaces earlier lines.
 type geminiLine struct {
 	ID, Type  string
 	Timestamp time.Time
@@ -141,8 +143,8 @@ type geminiLine struct {
 	} `json:"$set"`
 }
 
-// geminiTurn returns when a session's current or last turn began, and whether the model has said something since. After
-// Esc the client writes all remaining messages to the log again, without those of the turn.
+// geminiTurn returns when a session's present or last turn began, and whether the model has answered since. After Esc the
+// client writes all remaining messages to the log again, without those of the turn.
 func geminiTurn(log string) (began time.Time, answered bool) {
 	for _, r := range client.Records[geminiLine](log) {
 		var parts []struct{ Text string }
@@ -161,8 +163,8 @@ func geminiTurn(log string) (began time.Time, answered bool) {
 	return began, answered
 }
 
-// geminiAnswered returns the time of the last answer that a session's model still has: after a failure the client writes all
-// remaining messages to the log again.
+// geminiAnswered returns the time of the last answer that is still in a session's conversation. After a failure the client
+// writes all remaining messages to the log again.
 func geminiAnswered(log string) (at time.Time) {
 	for _, r := range client.Records[geminiLine](log) {
 		switch {
@@ -175,11 +177,11 @@ func geminiAnswered(log string) (at time.Time) {
 	return at
 }
 
-// maxConversation is how much of a log c2c reads to see what is left of a conversation, which may be in one line.
+// maxConversation is how many bytes of a log c2c reads to find the remaining conversation, which may be in one line.
 const maxConversation = 64 << 20
 
-// geminiDropped returns a function that reports whether a log had a message that is not in what is left of the conversation.
-// It reads the log at the first call.
+// geminiDropped returns a function that reports whether a message was in a log and is not in the remaining conversation. The
+// function reads the log at its first call.
 func geminiDropped(log string) func(mail.Message) bool {
 	read := sync.OnceValues(func() (all, left []byte) {
 		all = client.Tail(log, maxConversation)
@@ -199,8 +201,8 @@ func geminiDropped(log string) func(mail.Message) bool {
 	}
 }
 
-// geminiHas reports whether a log has a message: its tag up to the id, as it is or with the brackets that the client escapes in
-// a hook's text. No body looks like that.
+// geminiHas reports whether a log has a message. It looks for the beginning of the message's tag, up to the id, as it is and
+// with the brackets escaped as in a hook's text. No text of a message can look like that.
 func geminiHas(log []byte, m mail.Message) bool {
 	id := ` id="` + mail.ShortID(m.ID) + `"`
 	tag, _, _ := strings.Cut(m.Envelope(), id)
@@ -208,7 +210,7 @@ func geminiHas(log []byte, m mail.Message) bool {
 	return bytes.Contains(log, []byte(tag)) || bytes.Contains(log, []byte(strings.ReplaceAll(tag, "<", "&lt;")))
 }
 
-// geminiForgot reports whether the last turn in a log had mail, and the client has dropped that turn.
+// geminiForgot reports whether the last turn in a log had mail and the client has dropped that turn.
 func geminiForgot(log string) (forgot bool) {
 	mail := false
 	for line, r := range client.Records[geminiLine](log) {
@@ -225,8 +227,8 @@ func geminiForgot(log string) (forgot bool) {
 	return forgot
 }
 
-// geminiDone reports whether a subagent has returned its result: then its log ends with a summary. A subagent that has
-// failed writes none.
+// geminiDone reports whether a subagent has returned its result: then its log ends with a summary. A subagent that has failed
+// writes no summary.
 func geminiDone(log string) (done bool) {
 	for _, r := range client.Records[geminiLine](log) {
 		done = r.Set.Summary != nil || done && r.ID == ""

@@ -9,10 +9,10 @@ import (
 	"c2c/inbox/mail"
 )
 
-// kimi is Kimi Code 2.1.0. The text of a Stop hook comes as a user message, once in a turn. What UserPromptSubmit adds
-// comes as a message before the prompt, in a tag that says that a hook wrote it. Stop also runs in subagents, and both run
-// in side questions (/btw), with the id of the session and without a mark. Nothing else reaches the model. SessionStart
-// comes when a window or the server of `kimi web` makes or opens a session, before a prompt in it.
+// kimi is Kimi Code 2.1.0. The text of a Stop hook comes as a user message, once in a turn. The text of UserPromptSubmit
+// comes as a message before the prompt, in a tag that says that a hook wrote it. No other hook reaches the model. Stop also
+// runs in subagents, and both run in side questions (/btw), with the id of the session and without a mark. SessionStart runs
+// when a window or the server of `kimi web` makes or opens a session, before a prompt in it.
 func kimi() protocol {
 	return protocol{
 		name:   "kimi",
@@ -31,7 +31,7 @@ func kimi() protocol {
 			if e.Name == "Stop" {
 				return text
 			}
-			if person != "" { // here the model and the person both read the text
+			if person != "" { // here both the model and the person read the text
 				text = strings.TrimPrefix(text+"\n"+person+"\n"+kimiLate, "\n")
 			}
 			return map[string]string{"message": text}
@@ -45,20 +45,21 @@ func kimi() protocol {
 	}
 }
 
-// kimiLate stands below the lines about mail that Stop has brought to the model.
+// kimiLate comes after the lines about mail that Stop has brought to the model.
 const kimiLate = "c2c: that came at the end of an earlier turn, where Kimi Code shows nothing."
 
-// The client syncs each line of a log to the disk, so the log lags: we measured 150 ms. kimiAgent waits kimiLag for the log
-// if another agent may run the hook. Until it finds an agent it reads the logs every kimiLook, up to kimiLooks times.
+// The client writes a line of a log late, because it syncs each line to the disk: we measured 150 ms. If another agent may
+// run the hook, kimiAgent waits kimiLag for the log. It reads the logs every kimiLook until it finds an agent, at most
+// kimiLooks times.
 const (
 	kimiLag   = 250 * time.Millisecond
 	kimiLook  = 10 * time.Millisecond
 	kimiLooks = 100
 )
 
-// kimiAgent finds the agent in which a hook runs from the agents' logs, while the client waits for the hook. "" is the
-// session's own agent. If several agents may run the hook, or none is found, it returns unknownAgent. A new prompt is in
-// no log yet, so for a prompt it knows the agent only if the session has no other one.
+// kimiAgent finds the agent in which a hook runs, from the agents' logs, while the client waits for the hook. It returns ""
+// for the session's own agent, and unknownAgent if several agents may run the hook or none is found. A new prompt is in no
+// log yet, so for a prompt kimiAgent knows the agent only if the session has no other one.
 func kimiAgent(e Event, config string) string {
 	if !mail.ValidName(e.SessionID) {
 		return unknownAgent
@@ -92,8 +93,8 @@ func kimiAgent(e Event, config string) string {
 	return filepath.Base(stopping[0])
 }
 
-// kimiAnswered returns now at a Stop if the session has no other agent: then its own agent's turn ends. In any other case,
-// and after mail that Stop has brought, it reads the session's log.
+// kimiAnswered returns now at a Stop if the session has no other agent, because then its own agent's turn ends. In all other
+// cases, and after mail that Stop has brought, it reads the session's log.
 func kimiAnswered(e Event, config string, now time.Time) time.Time {
 	if !mail.ValidName(e.SessionID) {
 		return time.Time{}
@@ -109,7 +110,7 @@ func isKimiAlone(dirs []string) bool {
 	return len(dirs) == 1 && filepath.Base(dirs[0]) == client.KimiOwn
 }
 
-// kimiStopping returns the agents that may run a Stop hook now.
+// kimiStopping returns the directories of the agents that may run a Stop hook now.
 func kimiStopping(dirs []string) (stopping []string) {
 	for _, dir := range dirs {
 		if _, stops := client.KimiTurn(filepath.Join(dir, client.KimiLog)); stops {

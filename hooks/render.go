@@ -15,16 +15,15 @@ const howRead = "Read it with the poll_inbox tool of c2c, or run: c2c poll-inbox
 // notShown asks the model to tell its person about the mail, because the client does not show it.
 const notShown = "c2c: your user is not shown this mail. Say in your answer who has written, and what."
 
-// Answer is what a hook prints, and which messages that hands over. Shown and
-// Announced are indexes in Render's msgs.
+// Answer is the text that a hook prints, and the messages that this text hands over or announces. Shown and Announced are
+// indexes into Render's msgs.
 type Answer struct {
 	Output    []byte // nil: print nothing
-	Shown     []int  // messages that Output has whole
+	Shown     []int  // messages that are in Output whole
 	Announced []int  // messages that Output only mentions
 }
 
-// Render answers an event with the messages that wait, oldest first. more means
-// that others wait behind them.
+// Render makes the answer to an event. msgs are waiting messages, oldest first; more: further messages wait after them.
 func Render(e Event, msgs []mail.Message, more bool) (a Answer, err error) {
 	text, shows := "", e.protocol.shows(e)
 	envelope := func(m mail.Message) string { return m.EnvelopeAt(e.Now) }
@@ -61,8 +60,8 @@ func Render(e Event, msgs []mail.Message, more bool) (a Answer, err error) {
 	return a, err
 }
 
-// Shell makes what a command prints in a client's shell. The shell passes on at most limit bytes, and counts each line as
-// at least line bytes. print makes the text of one message. notes are the sentences in Output that are ours.
+// Shell makes the text that a command prints in a client's shell. The shell passes on at most limit bytes, and counts each
+// line as at least line bytes. print makes the text of one message. notes are the sentences of c2c in Output.
 func Shell(limit, line int, msgs []mail.Message, more bool, print func(mail.Message) string) (a Answer, notes []string) {
 	p := protocol{limit: limit, length: func(text string) (n int) {
 		for l := range strings.Lines(mail.Visible(text, "\n\t")) {
@@ -75,8 +74,8 @@ func Shell(limit, line int, msgs []mail.Message, more bool, print func(mail.Mess
 	return a, notes
 }
 
-// fill adds whole messages in order while they fit. If a message would not fit
-// even an answer of its own, fill announces it instead, and it stays in the mailbox.
+// fill adds messages in order, whole, as many as fit. If a message would not fit even into an answer of its own, fill
+// announces it instead, and the message stays in the mailbox.
 func (p protocol) fill(a *Answer, msgs []mail.Message, more bool, print func(mail.Message) string) (text string, notes []string) {
 	const reserve = 300 // for leftOut and notShown
 	preface := mail.Preface(msgs)
@@ -106,7 +105,8 @@ func (p protocol) fill(a *Answer, msgs []mail.Message, more bool, print func(mai
 	return strings.Join(parts, "\n"), notes
 }
 
-// leftOut says how many messages are left out, and how to read them. more means that there are others, not counted in n.
+// leftOut returns a sentence about n messages that were left out, and how to read them. more: there are others, not counted
+// in n.
 func leftOut(n int, more bool) string {
 	return mail.MoreWait(n, more) + ". " + howRead
 }
@@ -129,7 +129,7 @@ func announce(msgs []mail.Message, more bool) string {
 	return "c2c: " + count + " for you: " + strings.Join(senders, ", ") + ". " + howRead + "."
 }
 
-// lines describes messages to a person, one line for each: its sender and its first words.
+// lines describes messages to a person. Each gets a line with its sender and its first words.
 func lines(msgs []mail.Message) string {
 	const most, width = 5, 100
 	var said []string
@@ -143,8 +143,8 @@ func lines(msgs []mail.Message) string {
 	return strings.Join(said, "\n")
 }
 
-// context makes an answer that adds context, in the form that Claude Code invented and Codex took over. person is a text
-// that only people see.
+// context makes an answer that adds context, in the form of Claude Code, which Codex also uses. person is a text that only
+// the person sees.
 func context(e Event, text, person string) any {
 	own := struct {
 		Event string   `json:"hookEventName"`
@@ -164,7 +164,8 @@ func context(e Event, text, person string) any {
 	return answer
 }
 
-// blockOrContext blocks the end of a turn, and adds context at any other event.
+// blockOrContext makes an answer that blocks the end of a turn with text as the reason; at any other event, one that adds
+// context.
 func blockOrContext(e Event, text, person string) any {
 	if e.Name != "Stop" {
 		return context(e, text, person)

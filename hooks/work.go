@@ -9,16 +9,16 @@ import (
 	"c2c/inbox/mail"
 )
 
-// tool is what a client reports about a tool call. Most forms have more fields, or others.
+// tool is the part that c2c reads of a tool call's input. The input of each tool has another form.
 type tool struct {
-	Command string // what a shell runs
-	Name    string // the tool that this one calls
+	Command string // the command that a shell runs
+	Name    string // the name of the tool that this one calls
 }
 
 func (t *tool) UnmarshalJSON(data []byte) error {
 	var input struct {
 		Command any    `json:"command"`
-		Cmd     any    `json:"cmd"` // Codex's name for it, to its model
+		Cmd     any    `json:"cmd"` // Codex's name for the command
 		Name    string `json:"name"`
 	}
 	json.Unmarshal(data, &input) // an input of another form has none of these
@@ -39,7 +39,7 @@ func (t *tool) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// UsesTool reports whether the event comes after a tool call. If the agent is unknown, it assumes the session's own.
+// UsesTool reports whether the event comes after a tool call. While the agent is unknown, it assumes the session's own agent.
 func (e Event) UsesTool() bool {
 	switch e.Name {
 	case "PostToolUse", "AfterTool", "postToolUse":
@@ -49,7 +49,7 @@ func (e Event) UsesTool() bool {
 }
 
 // Works reports whether the event proves that the session does more than answer its mail: it has called a tool that is not
-// c2c's, or a turn begins with a prompt that c2c has not made.
+// c2c's, or a turn begins with a prompt that is not from c2c.
 func (e Event) Works() bool {
 	switch {
 	case e.UsesTool():
@@ -60,27 +60,28 @@ func (e Event) Works() bool {
 	return false
 }
 
-// byMail reports whether c2c has made a prompt: a ring, or mail itself.
+// byMail reports whether a prompt is from c2c: a ring, or mail itself.
 func byMail(prompt string) bool {
 	return strings.Contains(prompt, "<c2c event=") || strings.Contains(prompt, mail.PrefaceStart)
 }
 
 // ours reports whether a tool call is only about mail. Claude Code's SendMessage and ListAgents also reach the sessions of
-// c2c; clients search for tools before they call ours; and Cursor does not say to which MCP server a tool belongs.
+// c2c. Clients search for tools before they call those of c2c. Cursor does not name the MCP server of a tool.
 func ours(name string, in tool) bool {
 	switch name {
 	case "SendMessage", "ListAgents", "ToolSearch", "tool_search":
 		return true
-	case "tool_call": // Qwen Code calls other tools with it
+	case "tool_call": // the tool by which Qwen Code calls other tools
 		name = in.Name
 	}
 	return name == "" || strings.Contains(name, "c2c") || strings.HasPrefix(name, "MCP:") || callsC2C(in.Command)
 }
 
-// mailVerbs are the commands of c2c with which an agent reads and answers mail.
+// mailVerbs are the commands of c2c by which an agent reads and answers mail.
 var mailVerbs = []string{"send", "send-all", "reply", "ask", "poll-inbox", "peek-inbox", "history", "list", "whoami", "thread", "search", "status", "outbox", "obligations"}
 
-// callsC2C reports whether a shell command reads or writes mail. It may also do other work: then the next call shows that.
+// callsC2C reports whether a shell command reads or writes mail. The command may also do other work: then the next call shows
+// that.
 func callsC2C(command string) bool {
 	if !strings.Contains(command, "c2c") {
 		return false

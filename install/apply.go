@@ -13,13 +13,12 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
-// ErrChanged means that a file has changed since the plan was made.
+// ErrChanged: a file has changed since the plan was made.
 var ErrChanged = errors.New("changed meanwhile, run again")
 
-// Apply carries out the plan. It compares all files with what the plan was made
-// from before it writes the first, and each file again right before its turn. On
-// an error it puts back what it has written. Callers may test for ErrChanged. If
-// another plan was applied since this one was made, Apply makes the plan anew first.
+// Apply carries out the plan. Before it writes the first file, it compares all files with the content for which the plan was
+// made, and it compares each file again right before it writes it. On an error it restores the files that it has written.
+// Callers may test for ErrChanged. If another plan was applied after this one was made, Apply first makes the plan again.
 func (p *Plan) Apply() error {
 	unlock, err := p.lock()
 	if err != nil {
@@ -35,7 +34,7 @@ func (p *Plan) Apply() error {
 	return err
 }
 
-// renew makes the plan anew if another one was applied meanwhile. The caller holds the lock.
+// renew makes the plan again if another plan was applied meanwhile. The caller holds the lock.
 func (p *Plan) renew() error {
 	j, err := readJournal(p.stateDir)
 	if err != nil || !p.overlaps && bytes.Equal(j.file.data, p.journal.file.data) {
@@ -65,7 +64,7 @@ func (p *Plan) apply() error {
 		if err = p.do(c); err == nil {
 			continue
 		}
-		for _, done := range slices.Backward(steps[:i+1]) { // the last may be written and not yet synced
+		for _, done := range slices.Backward(steps[:i+1]) { // also the last one, which may be written and not yet synced
 			err = errors.Join(err, p.undo(done))
 		}
 		removeDirs(dirs)
@@ -74,8 +73,8 @@ func (p *Plan) apply() error {
 	return p.finish()
 }
 
-// removeTemps removes the temporary files that a crash has left in the directories of the plan. After a crash
-// before the edit, only an undo record names the directory.
+// removeTemps removes the temporary files that a crash has left in the directories of the plan. If the crash came before the
+// edit, only an undo record names the directory.
 func (p *Plan) removeTemps(steps []Change) {
 	atomicfile.Sweep(p.journal.file.target)
 	for _, c := range steps {
@@ -88,8 +87,8 @@ func (p *Plan) removeTemps(steps []Change) {
 	}
 }
 
-// steps puts the journal before the edits that it undoes. It also returns the missing directories that they
-// need. The journal lists these before they are made, except those that lock has already made.
+// steps returns the edits, with that of the journal before those that it can undo. It also returns the directories that the
+// edits need and that are missing. The journal lists these before c2c makes them, except those that lock has already made.
 func (p *Plan) steps() (steps []Change, dirs []string, err error) {
 	steps, dirs = slices.Clone(p.Changes), p.made
 	if p.recorded {
@@ -114,8 +113,9 @@ func (p *Plan) steps() (steps []Change, dirs []string, err error) {
 	return steps, dirs, nil
 }
 
-// missingDirs returns the directories to make. As root, c2c makes none that the owner of the parent could not
-// use: what sudo leaves in a user's home would lock the client out of its own configuration.
+// missingDirs returns the directories to make. If c2c runs as root, it returns an error instead of directories that the owner
+// of the parent could not use: directories that sudo leaves in a user's home would lock the client out of its own
+// configuration.
 func (c Change) missingDirs() ([]string, error) {
 	missing, err := missingDirs(filepath.Dir(c.target))
 	switch {
@@ -160,7 +160,7 @@ func (p *Plan) do(c Change) error {
 	return nil
 }
 
-// undo puts the file back, unless c2c has not written it, or another program has changed it since.
+// undo restores a file, unless c2c has not written it, or another program has changed it since.
 func (p *Plan) undo(c Change) error {
 	if c.unchanged() == nil {
 		return nil
@@ -172,7 +172,7 @@ func (p *Plan) undo(c Change) error {
 	return nil
 }
 
-// makeDirs makes dir and what is missing above it. Ours are private; a client's own directory gets the usual mode.
+// makeDirs makes dir and its missing parents. Our own directory is private; the directories of a client get the usual mode.
 func (p *Plan) makeDirs(dir string) error {
 	mode := fs.FileMode(0o755)
 	if dir == p.stateDir {
@@ -193,8 +193,8 @@ func (p *Plan) makeDirs(dir string) error {
 	return nil
 }
 
-// finish drops the records of what was undone, and removes the directories that c2c has made and that are empty again.
-// When nothing is left to undo, it removes the journal, and then the directories that held it.
+// finish drops the records of edits that were undone, and removes those directories that c2c has made and that are empty
+// again. When nothing is left to undo, it removes the journal and the directories above it.
 func (p *Plan) finish() error {
 	j, err := readJournal(p.stateDir)
 	if err != nil {
@@ -218,8 +218,8 @@ func (p *Plan) finish() error {
 	return err
 }
 
-// unlisted returns our directories and their parents in the home, if there was no journal: c2c may have been killed
-// before it wrote the journal or after it removed it, and nothing else records that c2c has made them.
+// unlisted returns our own directories in the home if there was no journal. c2c may have been killed before it wrote the
+// journal, or after it removed it; then nothing else records that c2c has made these directories.
 func (p *Plan) unlisted() (dirs []string) {
 	if p.journal.file.data == nil {
 		for dir := p.stateDir; strings.HasPrefix(dir, p.home+"/"); dir = filepath.Dir(dir) {

@@ -12,7 +12,7 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// Claude is the name of the client.
+// Claude is Claude Code's name in package client.
 const Claude = "claude"
 
 // claude configures Claude Code: https://code.claude.com/docs/en/hooks and .../mcp.
@@ -21,15 +21,15 @@ func claude() setup {
 		event: `{"hook_event_name":"PostToolUse","session_id":"doctor"}`}
 }
 
-// claudeScript marks a hook entry as ours. The original c2c uses the same name, so install replaces the original's entry
-// and adds no second one.
+// claudeScript is the name of our hook script, by which a hook entry is ours. The original c2c uses the same name, so install
+// replaces the original's entry and adds no second one.
 const claudeScript = "c2c-inbox-check.sh"
 
 //go:embed claude.js
 var claudeMod []byte
 
-// skill tells a model when to write, ask, answer and be quiet: docs/for-agents.md, with a header. Claude Code and Codex give
-// the description in it to their models, which read the rest when they need it.
+// skill tells a model when to write, ask, answer and stay silent: docs/for-agents.md, with a header. Claude Code and Codex
+// give only the description in the header to their models. A model reads the rest when it needs it.
 //
 //go:embed marketplace/claude/skills/c2c/SKILL.md
 var skill []byte
@@ -40,15 +40,15 @@ func skillFile(dir string) target {
 
 const (
 	claudePlugin  = `{"name": "c2c", "version": "1.0.0", "description": "Mail between coding sessions"}` + "\n"
-	claudeModules = `{"modules": ["./c2c.js"], "hooks": {}}` + "\n" // without "hooks" a version older than mods reports an error
+	claudeModules = `{"modules": ["./c2c.js"], "hooks": {}}` + "\n" // "hooks" must be there: a client that does not know mods reports an error without it
 )
 
-// claudeModFiles are our mod: a plugin in the user's skills directory, which Claude Code (2.1.305 and later) loads by itself.
-// The module is written before the file that names it.
+// claudeModFiles returns the files of our mod: a plugin in the user's skills directory, which Claude Code (2.1.305 and later)
+// loads by itself. The module is written before the file that names it.
 func claudeModFiles(o Options, dir string) []target {
 	plugin := filepath.Join(dir, "skills", "c2c")
 	module := constant(runs(claudeMod, o.Binary), "sessions", filepath.Join(dir, "sessions"))
-	// Quiet, because another check reports which sessions have loaded the mod.
+	// The files are quiet, because another check reports which sessions have loaded the mod.
 	file := func(content []byte, path ...string) target {
 		return target{path: filepath.Join(append([]string{plugin}, path...)...), mode: 0o644, editor: scriptEditor{part: "mod", content: content, quiet: true}}
 	}
@@ -63,7 +63,7 @@ func claudeModFiles(o Options, dir string) []target {
 func claudeFiles(o Options) []target {
 	dir, _ := configDir(Claude, o)
 	script := filepath.Join(dir, "hooks", claudeScript)
-	// Without AlwaysLoad the model sees our tools only after it has searched for them with ToolSearch.
+	// Without AlwaysLoad the model sees our tools only after it has looked for them with ToolSearch.
 	server := mcpServer(Claude, o, serverEntry{Type: "stdio", AlwaysLoad: true})
 	return append([]target{
 		{path: script, mode: 0o755, editor: scriptEditor{part: "hook script", content: o.HookScript}},
@@ -73,17 +73,18 @@ func claudeFiles(o Options) []target {
 	}, claudeModFiles(o, dir)...)
 }
 
-// claudeSettings are our hooks, and a rule by which the model calls the tools of our server without asking (2.1.329).
+// claudeSettings edits our hooks, and the rule by which the model may call the tools of our server without asking (2.1.329).
 type claudeSettings struct {
 	hookEditor
-	ask bool // leave the rule out
+	ask bool // there must be no rule
 }
 
 const claudeRule = "mcp__c2c"
 
 var claudeRules = []string{"permissions", "allow"}
 
-// add adds the rule only together with the first of our hooks: a person who has removed the rule since wants to be asked.
+// add adds the rule only together with the first of our hooks. If the hooks are there and the rule is not, a person has
+// removed it and wants to be asked.
 func (e claudeSettings) add(path string, data []byte) ([]byte, error) {
 	after, err := e.hookEditor.add(path, data)
 	if err != nil {
@@ -107,8 +108,8 @@ func (e claudeSettings) add(path string, data []byte) ([]byte, error) {
 	})
 }
 
-// settled reports whether a c2c that knows the rule has written our hooks: the hooks of earlier versions have another
-// command.
+// settled reports whether our hooks were written by a version of c2c that also writes the rule. Earlier versions wrote hooks
+// with another command.
 func (e claudeSettings) settled(data []byte) bool {
 	return slices.ContainsFunc(e.events, func(event hookEvent) bool {
 		return slices.ContainsFunc(e.entries(confedit.Member(data, hooksKey, event.name)), func(r entryRef) bool {
@@ -117,8 +118,8 @@ func (e claudeSettings) settled(data []byte) bool {
 	})
 }
 
-// strip keeps a rule that the person has written. If the original content of the file is not known, a rule beside our hooks
-// counts as ours.
+// strip does not remove a rule that the person has written. If the original content of the file is not known, it counts a
+// rule beside our hooks as ours.
 func (e claudeSettings) strip(path string, data, original []byte) (_ []byte, err error) {
 	if original != nil || hasOurs(e, data) {
 		if data, err = e.withoutRule(path, data, original); err != nil {
@@ -154,13 +155,13 @@ func claudeAllows(o Options) bool {
 func claudeHooks(script string) hookEditor {
 	quoted := shellQuote(script)
 	return hookEditor{
-		// A session keeps the entries while it runs. After c2c was uninstalled, it would show an error at each event.
+		// A session keeps the entries while it runs. Without the test for the script it would show an error at each event
+		// after c2c was uninstalled.
 		command: "[ ! -x " + quoted + " ] || exec " + quoted,
 		events: []hookEvent{
 			{name: "SessionStart"},
 			{name: "UserPromptSubmit"},
-			// The original's matcher leaves out MCP tools: a session that calls
-			// only MCP tools would never get its mail.
+			// The original's matcher leaves out MCP tools. So a session that calls only MCP tools would never get its mail.
 			{name: "PostToolUse", matcher: "*", legacy: []string{`^(?!mcp__).*`, `.*`}},
 			{name: "Stop"},
 			{name: "StopFailure", args: " failed"},
@@ -171,11 +172,11 @@ func claudeHooks(script string) hookEditor {
 	}
 }
 
-// claudeConsent looks for settings that stop an installed c2c: whether the person lets the client use the project's server
-// (Claude Code 2.1.329 asks at its next start, and after a "no" never again), and everything that the person, the project
-// or an administrator has turned off.
+// claudeConsent looks for settings that stop an installed c2c. Claude Code (2.1.329) asks the person at its next start
+// whether to use the project's server, and after a "no" never again. The person, the project or an administrator may also
+// have turned c2c or its parts off.
 func claudeConsent(o Options) (found []doctor.Finding) {
-	asks := "" // the project's file with our server; the client does not ask about a server for all projects
+	asks := "" // the project's file with our server; about a server for all projects the client does not ask
 	for _, dir := range claudeProjects(o) {
 		path := filepath.Join(dir, ".mcp.json")
 		if confedit.Member(dataAt(path), serversKey, serverName) != nil {
@@ -205,27 +206,27 @@ func claudeConsent(o Options) (found []doctor.Finding) {
 	}
 	state := claudeState(o)
 	if confedit.Lists(dataAt(state), serverName, "projects", top(o.Project), "disabledMcpServers") {
-		found = append(found, problem(Claude, "approval", state, "its person has disabled c2c in this project; /mcp in a session here enables it"))
+		found = append(found, problem(Claude, "approval", state, "c2c is disabled in this project; /mcp in a session here enables it"))
 	}
 	return found
 }
 
-// claudeSwitches reports what a settings file turns off, each switch measured with 2.1.329. managed means that an
-// administrator has written the file.
+// claudeSwitches reports what a settings file turns off; each switch was measured with 2.1.329. managed: an administrator has
+// written the file.
 func claudeSwitches(path string, data []byte, managed bool, o Options) (found []doctor.Finding) {
 	say := func(part, detail string) {
-		found = append(found, problem(Claude, part, path, detail+"; take that out there"))
+		found = append(found, problem(Claude, part, path, detail+"; remove that from the file"))
 	}
 	for _, name := range []string{"disableAllHooks", "allowManagedHooksOnly"} {
 		if confedit.On(data, name) && (name == "disableAllHooks" || managed) {
-			say("hooks", name+" is true, so no hook runs: a ring wakes its model, and mail waits until that calls poll_inbox")
+			say("hooks", name+" is true, so no hook runs: a ring wakes the model, and mail waits until the model calls poll_inbox")
 		}
 	}
 	for _, rule := range confedit.Texts(confedit.Member(data, "permissions", "deny")) {
 		if rule == claudeRule || rule == claudeRule+"__*" || rule == "mcp__*" {
-			say("permissions", "permissions.deny has "+rule+", so its model has no tool of c2c: mail comes, and cannot be answered")
+			say("permissions", "permissions.deny has "+rule+", so the model has no tool of c2c: it gets mail, and cannot answer")
 		} else if tool, ours := strings.CutPrefix(rule, claudeRule+"__"); ours {
-			say("permissions", "permissions.deny has "+rule+", so its model cannot call "+tool)
+			say("permissions", "permissions.deny has "+rule+", so the model cannot call "+tool)
 		}
 	}
 	if claudeLists(confedit.Member(data, "deniedMcpServers"), o) {

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// setups lists every client. A new one gets a line here.
+// setups returns the setup of every client. A new client gets a line here.
 func setups() []setup {
 	return []setup{claude(), codex(), opencode(), copilot(), qwen(), kimi(), gemini(), cursor()}
 }
 
-// Clients returns every client that PlanInstall knows.
+// Clients returns the name of every client that PlanInstall knows.
 func Clients() (names []string) {
 	for _, s := range setups() {
 		names = append(names, s.name)
@@ -21,7 +21,8 @@ func Clients() (names []string) {
 	return names
 }
 
-// HookEvents yields each client with a hook that answers with the mail of the session in the environment, and that hook's event.
+// HookEvents yields the clients whose hook finds its session by a variable of the environment. For each it yields an event at
+// which that hook answers with the session's mail.
 func HookEvents() iter.Seq2[string, string] {
 	return func(yield func(client, event string) bool) {
 		for _, s := range setups() {
@@ -32,7 +33,7 @@ func HookEvents() iter.Seq2[string, string] {
 	}
 }
 
-// findSetup returns the setup of a client, and all its files that follow from o.
+// findSetup returns the setup of a client, and all files that it may edit under o.
 func findSetup(name string, o Options) (s setup, targets []target, err error) {
 	i := slices.Index(Clients(), name)
 	if i < 0 {

@@ -12,7 +12,7 @@ import (
 	"c2c/install/confedit"
 )
 
-// Codex is the name of the client.
+// Codex is Codex's name in package client.
 const Codex = "codex"
 
 // codex configures Codex: https://developers.openai.com/codex/config-reference.
@@ -20,12 +20,12 @@ func codex() setup {
 	return setup{name: Codex, files: codexFiles, allows: codexAllows, inspect: codexTrust, plugin: codexPluginOn}
 }
 
-// codexFiles lists the hooks first: uninstall must remove the records of their review from config.toml while hooks.json
-// still shows which hooks are ours.
+// codexFiles returns hooks.json before config.toml. Uninstall removes Codex's records about our hooks from config.toml, and
+// must do that while hooks.json still shows which hooks are ours.
 func codexFiles(o Options) []target {
 	dir, _ := configDir(Codex, o)
-	// The command of a hook must never change: Codex trusts a hook by the hash of its definition and skips a changed one until
-	// the user has reviewed it again.
+	// The command of a hook must never change: Codex trusts a hook by the hash of its definition, and skips a changed hook
+	// until the user has reviewed it again.
 	hooks := commandHooks(Codex, o, at("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop"))
 	path := filepath.Join(dir, "hooks.json")
 	return []target{
@@ -47,7 +47,7 @@ func codexAllows(o Options) bool {
 	return mode == "approve"
 }
 
-// codexDoc reads config.toml. The editor of that file reports its errors.
+// codexDoc reads config.toml. Errors in that file are reported by its editor, too.
 func codexDoc(o Options) (tomlDoc, error) {
 	config, err := readFile(codexFiles(o)[1].path)
 	if err != nil {
@@ -66,7 +66,8 @@ type codexConfig struct {
 	hooks     hookEditor
 }
 
-// noted returns the keys of the records about our hooks, "PATH:EVENT:GROUP:INDEX", by event.
+// noted returns the keys under which Codex records a review of our hooks, "PATH:EVENT:GROUP:INDEX", by event. data is the
+// content of hooks.json.
 func (e codexConfig) noted(data []byte) (keys map[string][]string) {
 	keys = map[string][]string{}
 	for _, event := range e.hooks.events {
@@ -77,8 +78,8 @@ func (e codexConfig) noted(data []byte) (keys map[string][]string) {
 	return keys
 }
 
-// isNote reports whether a Statement belongs to the record about the hook with this key. Codex may use another path to the same
-// file.
+// isNote reports whether a statement belongs to the record of the hook with this key. Codex may write another path of the
+// same file.
 func isNote(s confedit.Statement, key string) bool {
 	if len(s.Key) < 3 || s.Key[0] != "hooks" || s.Key[1] != "state" {
 		return false
@@ -91,7 +92,7 @@ func isNote(s confedit.Statement, key string) bool {
 	return s.Key[2] == key
 }
 
-// strip also removes the records about our hooks, and the heading that Codex has put above them.
+// strip also removes the records about our hooks, and their heading if Codex has added it.
 func (e codexConfig) strip(path string, data, original []byte) ([]byte, error) {
 	data, err := e.tomlEditor.strip(path, data, original)
 	if err != nil {
@@ -146,8 +147,8 @@ func codexServer(o Options) tomlEditor {
 		{"command", confedit.QuoteTOML(o.Binary)},
 		{"args", `["mcp"]`},
 		{"env", `{ C2C_MCP_CLIENT_TYPE = "codex" }`},
-		// Codex passes only these variables to the server. They say where the mail is. Each call must name its session, because
-		// a shared daemon has the environment of the terminal that started it.
+		// Codex passes only these variables to the server. They name where the mail is. They do not identify the session,
+		// because a shared daemon has the environment of the terminal that started it: each call must name its session.
 		{"env_vars", `["C2C_MCP_BROKER_ROOT", "C2C_STORM_HOPS", "CODEX_HOME", "XDG_STATE_HOME"]`},
 		{codexApproval, `"approve"`},
 		{"startup_timeout_sec", "20"},
@@ -159,9 +160,9 @@ func codexServer(o Options) tomlEditor {
 	return tomlEditor{lines: lines}
 }
 
-// codexTrust looks for Codex's record that the user has reviewed our hooks:
-// [hooks.state."PATH:EVENT:GROUP:INDEX"] in config.toml (0.169.0). Its hash is not
-// documented, so a record is no proof; but without one Codex runs no hook.
+// codexTrust looks for Codex's record that the user has reviewed our hooks: [hooks.state."PATH:EVENT:GROUP:INDEX"] in
+// config.toml (0.169.0). The hash in the record is not documented, so the record proves nothing; but without one Codex runs
+// no hook.
 func codexTrust(o Options) []doctor.Finding {
 	files := codexFiles(o)
 	hooks, herr := readFile(files[0].path)

@@ -9,24 +9,24 @@ import (
 	"c2c/install/confedit"
 )
 
-// Copilot is the name of the client.
+// Copilot is Copilot CLI's name in package client.
 const Copilot = "copilot"
 
-// copilot configures GitHub Copilot CLI. Its extensions are experimental, and off without the flag. If the person has
-// turned them off, the hooks bring mail while Copilot works.
+// copilot configures GitHub Copilot CLI. Its extensions are experimental, and off without a flag. If the person has turned
+// them off, only the hooks bring mail, and only while Copilot works.
 func copilot() setup {
 	return setup{name: Copilot, files: copilotFiles, notes: copilotNotes}
 }
 
 func copilotNotes(o Options) []string {
-	extensions := "it now runs every extension that it finds, not c2c's alone (enabledFeatureFlags.EXTENSIONS)"
+	extensions := "it now runs every extension that it finds, not only that of c2c (enabledFeatureFlags.EXTENSIONS)"
 	if confedit.Off(dataAt(copilotSettings(o)), copilotFlag.names...) {
 		extensions = "its extensions stay off, as you have set it (enabledFeatureFlags.EXTENSIONS): " + withoutExtensions
 	}
 	return []string{extensions}
 }
 
-const withoutExtensions = "hooks show mail while Copilot works, and nothing wakes an idle session. Set it to true for that"
+const withoutExtensions = "hooks show mail while Copilot works, and nothing wakes an idle session. Set it to true, and mail wakes idle sessions too"
 
 var copilotFlag = flagEditor{[]string{"enabledFeatureFlags", "EXTENSIONS"}, withoutExtensions}
 
@@ -57,8 +57,8 @@ type copilotEntry struct {
 	Tools   []string          `json:"tools"`
 }
 
-// flagEditor sets one flag in a JSON file to true, unless the person has set it to something. It removes the flag only if
-// the record shows that the flag was not there before.
+// flagEditor sets a flag in a JSON file to true. It does not change a flag that the person has set. It removes the flag only
+// if the undo record shows that the flag was not there before.
 type flagEditor struct {
 	names   []string
 	without string // what the client does without the flag
@@ -89,7 +89,7 @@ func (e flagEditor) strip(path string, data, original []byte) ([]byte, error) {
 	})
 }
 
-// find never counts the flag as ours, because a person may set it, too.
+// find never counts the flag as ours, because a person may have set it.
 func (e flagEditor) find(f *file) (part, error) {
 	flag := confedit.Member(f.data, e.names...)
 	p := part{there: flag != nil}

@@ -6,10 +6,10 @@ import (
 	"c2c/install/confedit"
 )
 
-// Cursor is the name of the client.
+// Cursor is Cursor's name in package client.
 const Cursor = "cursor"
 
-// cursor configures Cursor: mcp and agent/hooks in its documentation.
+// cursor configures Cursor, after the pages mcp and agent/hooks of its documentation.
 func cursor() setup {
 	return setup{name: Cursor, files: cursorFiles, overHTTP: true,
 		notes: func(Options) []string {
@@ -25,12 +25,12 @@ func cursorFiles(o Options) []target {
 	hooks.flat = true
 	return []target{
 		{path: filepath.Join(dir, "mcp.json"), editor: server, private: o.HTTP != nil && o.HTTP.Runs},
-		// Cursor ignores the whole file if it does not know one event.
+		// Cursor ignores the whole file if the file has an event that Cursor does not know.
 		{path: filepath.Join(dir, "hooks.json"), editor: cursorHooks{hooks}},
 	}
 }
 
-// cursorHooks edits the hooks of a file that has a version, and no groups:
+// cursorHooks edits a file of hooks that has a version, and no groups:
 //
 //	{"version": 1, "hooks": {EVENT: [{"command": …, "loop_limit": 1}]}}
 type cursorHooks struct{ hookEditor }
@@ -61,7 +61,8 @@ func (e cursorHooks) strip(path string, data, original []byte) ([]byte, error) {
 	})
 }
 
-// stripVersion removes our version, unless a person has added hooks since, which need it.
+// stripVersion removes the version that c2c has added. It keeps the version if a person has added hooks since, because these
+// need it.
 func stripVersion(d *confedit.JSON, original []byte) error {
 	v, there, err := d.Find(versionKey)
 	if err != nil || there == 0 || confedit.Member(original, versionKey) != nil {

@@ -17,20 +17,20 @@ import (
 // maxConfig is the largest file that c2c reads, in bytes: the parsers keep several copies in memory.
 const maxConfig = 64 << 20
 
-// A file is the current state of a path.
+// A file is the present state of a path.
 type file struct {
 	path   string
-	target string // where the bytes are: path, with a link at its end followed
+	target string // the path of the content: path itself, or the target of the link at path
 	data   []byte // nil if there is no file
 	mode   fs.FileMode
 }
 
-// change returns the Change that makes f contain after, with mode.
+// change returns the Change that gives f the content after and the mode mode.
 func (f *file) change(after []byte, mode fs.FileMode) Change {
 	return Change{Path: f.path, target: f.target, Before: f.data, BeforeMode: f.mode, After: after, Mode: mode}
 }
 
-// readFile reads the regular file at path. A missing one is no error.
+// readFile reads the regular file at path. If there is no file, that is no error, and data is nil.
 func readFile(path string) (*file, error) {
 	target, err := followLink(path)
 	if err != nil {
@@ -46,7 +46,7 @@ func readFile(path string) (*file, error) {
 	case !info.Mode().IsRegular(): // reading a FIFO would block forever
 		return nil, fmt.Errorf("read %s: not a regular file; move it away, then run again", path)
 	case info.Size() > maxConfig:
-		return nil, fmt.Errorf("read %s: %d bytes are too many for a configuration file", path, info.Size())
+		return nil, fmt.Errorf("read %s: %d bytes are too many for a configuration file; move it away, then run again", path, info.Size())
 	}
 	if f.data, err = os.ReadFile(target); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func readFile(path string) (*file, error) {
 	return f, nil
 }
 
-// dataAt returns the content of a settings file; nil if it is missing or unreadable, which the finding of its editor reports.
+// dataAt returns the content of a settings file; nil if it is missing or cannot be read, which its editor reports.
 func dataAt(path string) []byte {
 	f, err := readFile(path)
 	if err != nil {
@@ -67,28 +67,27 @@ func dataAt(path string) []byte {
 	return f.data
 }
 
-// absent reports whether the file is missing, also when a file stands where a parent directory should be.
+// absent reports whether an error means that the file is missing, or that a parent of it is not a directory.
 func absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// writable returns an error for a file that its owner made read-only, as
-// dotfile managers do with files that they generate. A rename over it would
-// work, but the manager would undo it.
+// writable returns an error for a file that its owner made read-only. Managers of dotfiles do that with files that they
+// generate. c2c could replace such a file, but the manager would undo it.
 func (f *file) writable() error {
 	if f.data != nil && f.mode&0o200 == 0 {
-		return fmt.Errorf("edit %s: read-only; edit its source, or make it writable and run again", f.path)
+		return fmt.Errorf("edit %s: the file is read-only; edit the file from which it is generated, or make it writable and run again", f.path)
 	}
 	return nil
 }
 
-// followLink returns the target of the link at path, or path itself. The target
-// may be missing, which filepath.EvalSymlinks would report as an error.
+// followLink returns the target of the link at path, or path itself. The target need not exist; filepath.EvalSymlinks would
+// return an error then.
 func followLink(path string) (string, error) {
 	for target, hops := path, 0; ; hops++ {
 		link, err := os.Readlink(target)
 		switch {
-		case absent(err), errors.Is(err, syscall.EINVAL): // nothing, or no link
+		case absent(err), errors.Is(err, syscall.EINVAL): // there is nothing, or it is not a link
 			return target, nil
 		case err != nil:
 			return "", err
@@ -102,13 +101,13 @@ func followLink(path string) (string, error) {
 	}
 }
 
-// blank reports whether data has no content: only white space, or an empty object without a comment.
+// blank reports whether data has no content: it has only white space, or an empty object without a comment.
 func blank(data []byte) bool {
 	text := string(bytes.TrimSpace(data))
 	return text == "" || text[0] == '{' && strings.TrimSpace(text[1:]) == "}"
 }
 
-// missingDirs returns dir and its parents as far as they do not exist, outermost first.
+// missingDirs returns those of dir and its parents that do not exist, the outermost first.
 func missingDirs(dir string) ([]string, error) {
 	_, err := os.Lstat(dir)
 	if !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
@@ -123,13 +122,13 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// A Change is one file before and after. A nil Before means that there is no
-// file yet, a nil After that Apply removes it.
+// A Change is the content of a file before and after an edit. If Before is nil, there is no file yet; if After is nil, Apply
+// removes the file.
 type Change struct {
 	Path             string // as the client names it; may be a symbolic link
 	Before, After    []byte
 	BeforeMode, Mode fs.FileMode
-	target           string // where the bytes are, links followed
+	target           string // the path of the content: Path, or the target of the link there
 }
 
 func hash(b []byte) string {
@@ -137,8 +136,8 @@ func hash(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// removeDirs removes the empty ones of dirs, innermost first, and returns those
-// that still exist. A directory with files in it stays.
+// removeDirs removes those of dirs that are empty, innermost first. It returns those that still exist. A directory with files
+// in it stays.
 func removeDirs(dirs []string) (left []string, err error) {
 	for _, dir := range slices.Backward(mergeDirs(dirs, nil)) {
 		switch rerr := os.Remove(dir); {
@@ -152,7 +151,7 @@ func removeDirs(dirs []string) (left []string, err error) {
 	return left, err
 }
 
-// mergeDirs returns the union of a and b, sorted, so parents come first.
+// mergeDirs returns the union of a and b, sorted: so a directory comes before those in it.
 func mergeDirs(a, b []string) []string {
 	all := slices.Concat(a, b)
 	slices.Sort(all)

@@ -8,7 +8,7 @@ import (
 	"c2c/process/child"
 )
 
-// partServer is the MCP server in a finding.
+// partServer is the name of the MCP server in findings.
 const partServer = "mcp server"
 
 // part returns the name that findings use for our part of t.
@@ -22,12 +22,12 @@ func (t target) part() string {
 	return t.editor.kind()
 }
 
-// broken returns a problem that another install repairs.
+// broken returns a problem that another c2c install repairs.
 func (t target) broken(part, what string) doctor.Finding {
-	return problem(t.client, part, t.path, what+"; c2c install "+strings.TrimSpace(t.client+" "+t.with)+" puts it right")
+	return problem(t.client, part, t.path, what+"; c2c install "+strings.TrimSpace(t.client+" "+t.with)+"repairs it")
 }
 
-// good returns a finding that our part is in place.
+// good returns the finding that our part is in place.
 func (t target) good(part, detail string) doctor.Finding {
 	return doctor.Finding{Client: t.client, Status: doctor.OK, Part: part, Path: t.path, Detail: detail}
 }
@@ -36,9 +36,9 @@ func (t target) good(part, detail string) doctor.Finding {
 func (t target) inspectServer(ours bool, command string, o Options) doctor.Finding {
 	switch {
 	case !ours && t.other:
-		return problem(t.client, partServer, t.path, fmt.Sprintf("another server is called c2c here, and comes before c2c's own (it runs %q); take its entry out there", command))
+		return problem(t.client, partServer, t.path, fmt.Sprintf("another server has the name c2c in this file, and the client uses it instead of c2c's own (it runs %q); remove its entry from the file", command))
 	case !ours:
-		return t.broken(partServer, fmt.Sprintf("the entry c2c is not this c2c's (it runs %q)", command))
+		return t.broken(partServer, fmt.Sprintf("the entry c2c is not for this c2c (it runs %q)", command))
 	}
 	if _, err := child.LookPath(command, o.Getenv); err != nil {
 		return t.broken(partServer, err.Error())
@@ -49,10 +49,10 @@ func (t target) inspectServer(ours bool, command string, o Options) doctor.Findi
 // server is the entry called c2c among a client's MCP servers.
 type server struct {
 	ours    bool   // this c2c wrote it
-	command string // what it starts
+	command string // the program that the entry starts
 	url     string // of the HTTP daemon, if the entry names it
 	key     string // the Authorization header for the daemon, if the file has it
-	off     string // why the client does not start it, or empty
+	off     string // why the client does not start the server; "": it does
 }
 
 func (s server) part(f *file) part {
@@ -68,9 +68,10 @@ func (s server) part(f *file) part {
 	}}
 }
 
-// problem returns a finding on the file at path that an install does not repair: for example, a person has turned c2c off.
+// problem returns a finding about the file at path that an install does not repair, for example because a person has turned
+// c2c off.
 func problem(client, part, path, detail string) doctor.Finding {
 	return doctor.Finding{Client: client, Status: doctor.Problem, Part: part, Path: path, Detail: detail}
 }
 
-const notEnabled = "enabled is false in its entry, so the client does not start it; take that out there"
+const notEnabled = "enabled is false in the entry, so the client does not start the server; remove that from the file"

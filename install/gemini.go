@@ -7,10 +7,10 @@ import (
 	"c2c/install/confedit"
 )
 
-// Gemini is the name of the client.
+// Gemini is Gemini CLI's name in package client.
 const Gemini = "gemini"
 
-// gemini configures Gemini CLI: docs/hooks and docs/tools/mcp-server.md in its package.
+// gemini configures Gemini CLI, after docs/hooks and docs/tools/mcp-server.md in its package.
 func gemini() setup {
 	allows := func(o Options) bool { return trusted(geminiFiles(o)[0].path) }
 	return setup{name: Gemini, files: geminiFiles, inspect: geminiConsent, allows: allows}
@@ -26,20 +26,20 @@ func geminiFiles(o Options) []target {
 	}}}
 }
 
-// geminiConsent checks whether the folder is trusted (Gemini CLI asks, unless the person has turned that off), and whether
-// hooks run.
+// geminiConsent checks whether the folder is trusted and whether hooks run. Gemini CLI asks about trust, unless the person
+// has turned that off.
 func geminiConsent(o Options) (found []doctor.Finding) {
 	path := geminiFiles(o)[0].path
 	data := dataAt(path)
 	if confedit.Off(data, "hooksConfig", "enabled") {
-		found = append(found, problem(Gemini, "hooks", path, "hooksConfig.enabled is false, so no hook runs: mail waits until its model calls poll_inbox"))
+		found = append(found, problem(Gemini, "hooks", path, "hooksConfig.enabled is false, so no hook runs: mail waits until the model calls poll_inbox"))
 	}
 	if confedit.Lists(data, "c2c", "hooksConfig", "disabled") {
-		found = append(found, problem(Gemini, "hooks", path, "hooksConfig.disabled names c2c, so its hooks do not run: mail waits until its model calls poll_inbox"))
+		found = append(found, problem(Gemini, "hooks", path, "hooksConfig.disabled names c2c, so its hooks do not run: mail waits until the model calls poll_inbox"))
 	}
 	enablement := filepath.Join(filepath.Dir(path), "mcp-server-enablement.json")
 	if confedit.Off(dataAt(enablement), serverName, "enabled") {
-		found = append(found, problem(Gemini, "approval", enablement, "its person has disabled c2c; gemini mcp enable c2c enables it"))
+		found = append(found, problem(Gemini, "approval", enablement, "c2c is disabled; gemini mcp enable c2c enables it"))
 	}
 	found = append(found, mcpRules(Gemini, path, filepath.Join(o.Project, ".gemini", "settings.json"))...)
 	if !confedit.Off(data, "security", "folderTrust", "enabled") {

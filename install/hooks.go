@@ -17,15 +17,15 @@ import (
 // hookTimeout is in seconds. The script stops itself after 5; this limit is for a script that hangs.
 const hookTimeout = 10
 
-// hookEditor puts one command under several events of a hooks object, the
-// format that Claude Code's settings.json and Codex's hooks.json share:
+// hookEditor puts one command under several events of a hooks object, in the format that Claude Code's settings.json and
+// Codex's hooks.json share:
 //
 //	{"hooks": {EVENT: [{"matcher": M, "hooks": [{"type": "command", …}]}]}}
 type hookEditor struct {
 	command string
 	name    string // what the client shows while the hook runs, if it can
 	milli   bool   // the client counts the time limit in milliseconds
-	flat    bool   // commands stand directly below the event, without groups
+	flat    bool   // the commands are directly below the event, without groups
 	events  []hookEvent
 	ours    func(command string) bool
 }
@@ -34,9 +34,9 @@ type hookEvent struct {
 	name    string
 	matcher string   // "" leaves it out
 	legacy  []string // matchers of the original c2c, to be replaced
-	args    string   // what follows the command
+	args    string   // text to append to the command
 	rewake  bool     // the hook runs in the background, and its exit status 2 wakes the session
-	loops   int      // how often a turn may go on because of it; 0: the client has no such limit
+	loops   int      // how often the hook may make a turn go on; 0: the client has no such limit
 }
 
 type hookGroup struct {
@@ -60,7 +60,7 @@ type flatHook struct {
 
 const hooksKey = "hooks"
 
-// at returns events with these names and no options.
+// at returns events with these names and without options.
 func at(names ...string) (events []hookEvent) {
 	for _, name := range names {
 		events = append(events, hookEvent{name: name})
@@ -68,7 +68,7 @@ func at(names ...string) (events []hookEvent) {
 	return events
 }
 
-// commandHooks makes a client run `c2c hook` itself at each event.
+// commandHooks returns an editor for a client that runs `c2c hook` itself at each event.
 func commandHooks(client string, o Options, events []hookEvent) hookEditor {
 	args := " hook --client " + client
 	command := shellQuote(o.Binary) + args
@@ -77,7 +77,7 @@ func commandHooks(client string, o Options, events []hookEvent) hookEditor {
 	}}
 }
 
-// entry makes the JSON to put below an event: a group with our command, or the command alone.
+// entry returns the JSON value for an event: a group with our command, or the command alone.
 func (e hookEditor) entry(event hookEvent) any {
 	if e.flat {
 		return flatHook{e.command + event.args, hookTimeout, event.loops}
@@ -102,8 +102,8 @@ func (e hookEditor) addAll(d *confedit.JSON) error {
 	return nil
 }
 
-// addTo makes sure that event has our command exactly once. If there is an entry of ours, addTo updates only its command:
-// people may have tuned its matcher and time limit.
+// addTo makes sure that event has our command exactly once. In an entry that is already there it updates only the command,
+// because people may have changed its matcher and time limit.
 func (e hookEditor) addTo(d *confedit.JSON, event hookEvent) error {
 	groups, err := d.Array(hooksKey, event.name)
 	if err != nil {
@@ -162,7 +162,7 @@ func (e hookEditor) find(f *file) (part, error) {
 	}), nil
 }
 
-// A hookFound is an entry of ours at an event. legacy means that the original c2c wrote it.
+// A hookFound is an entry of ours at an event. legacy: the original c2c wrote it.
 type hookFound struct {
 	command string
 	legacy  bool
@@ -180,18 +180,19 @@ func (e hookEditor) partOf(entries func(hookEvent) []hookFound) (p part) {
 	return p
 }
 
-// report makes a finding for each event with a wrong entry, and before these one for all good events. entries are ours, by event.
+// report makes a finding for each event with a wrong entry. Before these comes one finding for all events whose entries are
+// right. entries holds our entries by event.
 func (e hookEditor) report(entries [][]hookFound, t target, o Options) (found []doctor.Finding) {
 	var good []string
 	command := "" // of any entry of ours
 	for i, event := range e.events {
 		wrong := "no entry"
 		for k, entry := range entries[i] {
-			command = cmp.Or(command, entry.command) // the commands of other events may have one more word
+			command = cmp.Or(command, entry.command) // the first event's: the commands of other events may have one more word
 			_, err := child.LookPath(firstWord(hookLine(entry.command)), o.Getenv)
 			switch wrong = ""; {
 			case k > 0:
-				wrong = "more than one entry, so c2c looks for mail twice"
+				wrong = "there is more than one entry, so c2c looks for mail twice"
 			case entry.legacy:
 				wrong = "the entry belongs to another c2c"
 			case err != nil:
@@ -210,7 +211,7 @@ func (e hookEditor) report(entries [][]hookFound, t target, o Options) (found []
 	return found
 }
 
-// An entryRef is one hook command of ours: an element of the hooks of a group, or without groups an element of the event.
+// An entryRef is one hook command of ours: an element of the hooks of a group, or, without groups, an element of the event.
 type entryRef struct {
 	groups, group, hooks, entry *hujson.Value
 	command                     *hujson.Value
@@ -218,7 +219,7 @@ type entryRef struct {
 	place                       string // "GROUP:ENTRY", counted from 0
 }
 
-// entries finds our commands among groups, which may be nil. Anything of another shape is not ours, and is skipped.
+// entries finds our commands among groups, which may be nil. It skips anything of another form, which cannot be ours.
 func (e hookEditor) entries(groups *hujson.Value) (refs []entryRef) {
 	for g, group := range confedit.Elements(groups) {
 		if e.flat {
@@ -239,7 +240,7 @@ func (e hookEditor) entries(groups *hujson.Value) (refs []entryRef) {
 
 func (r entryRef) legacy(event hookEvent) bool { return slices.Contains(event.legacy, r.matcher) }
 
-// remove removes the entry, and its group if that is empty then.
+// remove removes the entry. If its group would then be empty, it removes the group.
 func (r entryRef) remove(d *confedit.JSON) {
 	if len(confedit.Elements(r.hooks)) > 1 {
 		d.Remove(r.hooks, r.entry)

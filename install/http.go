@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	projectHeader = "X-C2C-Project" // see serve
-	// windowProject stands for the directory that a window shows. A client that does not fill it in sends the text as it is,
-	// and the daemon then ignores it.
+	projectHeader = "X-C2C-Project" // as in package serve
+	// windowProject is replaced by the directory that a window shows. Some clients do not replace it; the daemon ignores the
+	// text that these send.
 	windowProject = "${workspaceFolder}"
 	keyHeader     = "Authorization"
 	bearer        = "Bearer "
@@ -29,12 +29,12 @@ type remoteEntry struct {
 	Headers map[string]string `json:"headers"`
 }
 
-// isRemote reports whether an entry is c2c's over HTTP: on this machine, with a header that only c2c uses.
+// isRemote reports whether an entry is c2c's over HTTP: its URL is on this machine, and it has a header that only c2c uses.
 func isRemote(v *hujson.Value) bool {
 	return isDaemon(remoteURL(v)) && v.Find("/headers/"+projectHeader) != nil
 }
 
-// remoteURL returns the URL of an entry over HTTP. Gemini CLI and Qwen Code have a key of their own for it.
+// remoteURL returns the URL of an entry over HTTP. In Gemini CLI and Qwen Code the URL has another key.
 func remoteURL(v *hujson.Value) string {
 	return cmp.Or(confedit.Text(v.Find("/url")), confedit.Text(v.Find("/httpUrl")))
 }
@@ -49,35 +49,36 @@ func isDaemon(s string) bool {
 	return host == "127.0.0.1" || host == "localhost" || host == "::1"
 }
 
-// inspectHTTP checks that an entry names the daemon. key is the entry's Authorization, "" if the file does not have it.
+// inspectHTTP checks that an entry names the daemon. key is the entry's Authorization header, "" if the file does not have
+// it.
 func (t target) inspectHTTP(at, key string, f *file, daemon *HTTP) doctor.Finding {
-	again := "c2c install " + t.client + " --http puts it right"
+	again := "c2c install " + t.client + " --http repairs it"
 	stdio := "c2c install " + t.client + " --http, which then sets up stdio"
 	private := again
 	if !t.overDaemon {
-		again = "put the one that c2c serve status names there"
-		stdio = "take the entry out there, and c2c install " + t.client + " sets up stdio"
+		again = "replace it by the one that c2c serve status shows"
+		stdio = "remove the entry from the file, and c2c install " + t.client + " sets up stdio"
 		private = "chmod 600 " + t.path
 	}
 	wrong := func(detail string) doctor.Finding { return problem(t.client, partServer, t.path, detail) }
-	elsewhere := key == "" || strings.Contains(key, "$") // the key is in a variable
+	elsewhere := key == "" || strings.Contains(key, "$") // the file names a variable for the key, or none
 	switch {
 	case daemon == nil || !daemon.Runs:
 		return wrong("its tools are at " + at + ", and no HTTP daemon answers: c2c serve start; or " + stdio)
 	case at != daemon.URL:
 		return wrong("its tools are at " + at + ", and the HTTP daemon is at " + daemon.URL + "; " + again)
 	case !elsewhere && key != bearer+daemon.Token:
-		return wrong("it has an old token of the HTTP daemon; " + again)
+		return wrong("its token is not that of the HTTP daemon; " + again)
 	case !elsewhere && f.mode.Perm()&0o077 != 0:
-		return wrong(fmt.Sprintf("others may read the token in it (mode %04o); %s", f.mode.Perm(), private))
+		return wrong(fmt.Sprintf("other users may read the token in the file (mode %04o); %s", f.mode.Perm(), private))
 	}
 	return t.good(partServer, at)
 }
 
-// key matches the token behind "Bearer" in a file, however it is quoted.
+// key matches the token after "Bearer" in a file, however it is quoted.
 var key = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)(bearer\s+)[A-Za-z0-9._~+/=-]+`) })
 
-// masked returns a file's data for display: without any key.
+// masked returns a file's data for display, without tokens.
 func masked(data []byte) []byte {
 	if data == nil || !strings.Contains(strings.ToLower(string(data)), "bearer") {
 		return data

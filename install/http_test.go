@@ -110,8 +110,8 @@ func TestAnEntryOverHTTPIsInspected(t *testing.T) {
 		{"nobody knows a daemon", nil, 0o600, doctor.Problem, "no HTTP daemon answers: c2c serve start"},
 		{"it does not answer", &HTTP{URL: "http://127.0.0.1:8788/mcp", Token: tokenOne}, 0o600, doctor.Problem, "no HTTP daemon answers"},
 		{"another port", daemonAt("9999", tokenOne), 0o600, doctor.Problem, "the HTTP daemon is at http://127.0.0.1:9999/mcp"},
-		{"another token", daemonAt("8788", tokenTwo), 0o600, doctor.Problem, "it has an old token"},
-		{"others may read", daemonAt("8788", tokenOne), 0o644, doctor.Problem, "others may read the token"},
+		{"another token", daemonAt("8788", tokenTwo), 0o600, doctor.Problem, "its token is not that of the HTTP daemon"},
+		{"others may read", daemonAt("8788", tokenOne), 0o644, doctor.Problem, "other users may read the token"},
 	} {
 		b.o.HTTP = tc.daemon
 		if err := os.Chmod(b.path(mcpFile), tc.mode); err != nil {
@@ -169,9 +169,9 @@ func TestToolsOverHTTPThatAPersonHasSetUp(t *testing.T) {
 				}
 			}
 			want(daemonAt("8788", tokenOne), doctor.OK, "http://127.0.0.1:8788/mcp")
-			want(daemonAt("8788", tokenTwo), doctor.Problem, "old token of the HTTP daemon; put the one that c2c serve status names there")
+			want(daemonAt("8788", tokenTwo), doctor.Problem, "its token is not that of the HTTP daemon; replace it by the one that c2c serve status shows")
 			want(daemonAt("9999", tokenOne), doctor.Problem, "the HTTP daemon is at http://127.0.0.1:9999/mcp; put the one")
-			want(nil, doctor.Problem, "c2c serve start; or take the entry out there")
+			want(nil, doctor.Problem, "c2c serve start; or remove the entry from the file")
 			if !slices.Equal(OverHTTP(b.o), []string{client}) || !HTTPByHand(client, b.o) {
 				t.Errorf("over HTTP are %q", OverHTTP(b.o))
 			}

@@ -6,9 +6,9 @@ import (
 	"c2c/doctor"
 )
 
-// Inspect reports, without changing anything, whether each part of c2c is in
-// place for client and can work. If there is no part, Inspect returns one finding: a warning, because a client
-// need not have mail, or a problem if c2c was installed for it and not uninstalled.
+// Inspect reports, without changing anything, whether each part of c2c is in place for client and can work. If no part is
+// there, it returns one finding: a warning, because a client need not have mail, or a problem if c2c was installed for the
+// client and not uninstalled.
 func Inspect(client string, o Options) ([]doctor.Finding, error) {
 	s, targets, err := findSetup(client, o)
 	if err != nil {
@@ -19,8 +19,8 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 		j = &journal{} // InspectJournal reports the error
 	}
 	var servers, others []doctor.Finding
-	var server *target   // the file into which install would put the server; without such a file, the last that may have it
-	var missing []target // other files of install's scope that lack our part
+	var server *target   // the file into which install would put the server; if there is none, the last file that may have it
+	var missing []target // the other files that install would edit and that lack our part
 	for _, t := range slices.Backward(targets) {
 		p, err := t.find()
 		found := p.findings(t, o)
@@ -50,7 +50,7 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 	if servers == nil && server != nil {
 		servers = []doctor.Finding{noServer(*server, j)}
 	}
-	// If a person has set up only the tools, over HTTP and by hand, no part is missing.
+	// If a person has set up only the tools, by hand over HTTP, the other parts are not missing.
 	if others == nil && HTTPByHand(client, o) {
 		missing = nil
 	}
@@ -66,7 +66,7 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 	return slices.Concat(servers, others, plugin), nil
 }
 
-// InspectJournal reports undo records that cannot be read, and nothing else.
+// InspectJournal reports undo records that cannot be read. It checks nothing else.
 func InspectJournal(o Options) []doctor.Finding {
 	if _, err := readJournal(o.StateDir); err != nil {
 		return []doctor.Finding{doctor.Failed("undo records", journalPath(o.StateDir), err)}
@@ -74,20 +74,21 @@ func InspectJournal(o Options) []doctor.Finding {
 	return nil
 }
 
-// notSetUp returns a warning, or a problem if c2c was installed for the client.
+// notSetUp returns a warning that client has no part of c2c, or a problem if c2c was installed for it.
 func notSetUp(client string, j *journal) doctor.Finding {
-	f := doctor.Finding{Client: client, Status: doctor.Warning, Part: "c2c", Detail: "not set up: c2c install " + client + ", if it is to have mail"}
+	f := doctor.Finding{Client: client, Status: doctor.Warning, Part: "c2c", Detail: "not set up: c2c install " + client + " sets it up"}
 	if slices.ContainsFunc(j.Files, func(r *record) bool { return r.Client == client }) {
-		f.Status, f.Detail = doctor.Problem, "was set up, and all of it is gone: run c2c install "+client
+		f.Status, f.Detail = doctor.Problem, "was set up, but all parts are gone: run c2c install "+client
 	}
 	return f
 }
 
-// noServer returns a problem, or a warning if c2c was installed in other projects and not in this one.
+// noServer returns a problem that client has no MCP server, or a warning if c2c was installed in other projects and not in
+// this one.
 func noServer(t target, j *journal) doctor.Finding {
 	f := t.broken(partServer, "no entry")
 	if j.find(t.path) == nil && slices.ContainsFunc(j.Files, func(r *record) bool { return r.Client == t.client && r.Kind == t.editor.kind() }) {
-		f.Status, f.Detail = doctor.Warning, "none in this project: c2c install "+t.client+" adds it"
+		f.Status, f.Detail = doctor.Warning, "there is no entry in this project: c2c install "+t.client+" adds it"
 	}
 	return f
 }

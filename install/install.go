@@ -1,18 +1,19 @@
 // Package install plans, shows, applies and undoes the edits that c2c makes to
-// the configuration of the AI programs it serves.
+// the configuration of AI programs.
 //
-// A plan comes first, and changes nothing; it can be shown as a diff and then
+// A plan comes first, and changes nothing. It can be shown as a diff and then
 // applied. c2c finds its own parts by the command that they run, never by position,
 // and keeps every byte around them: comments, order, indentation, line endings.
 //
 // On disk, in Options.StateDir: undo.json, with the content of each edited file before
 // the edit, the hash of the content after it, and the directories that c2c has made.
 // Uninstall restores a file byte for byte if no other program has edited it since. If
-// one has, it takes out only what is ours. It leaves a file that it cannot parse, with
-// its record. When nothing is left to undo, it removes the records too.
+// one has, Uninstall removes only the parts that are ours. A file that it cannot parse
+// stays as it is, and so does its record. When nothing is left to undo, Uninstall
+// removes the records too.
 //
-// A lock lets one process at a time apply a plan, and only while every file is still
-// as it was when the plan was made. The package prints nothing.
+// A lock lets only one process at a time apply a plan, and only while every file is
+// still as it was when the plan was made. The package prints nothing.
 package install
 
 import (
@@ -27,8 +28,7 @@ import (
 	"c2c/process/child"
 )
 
-// Detect returns the clients that have a configuration directory or a program on
-// PATH.
+// Detect returns the clients that have a configuration directory here, or a program on the PATH.
 func Detect(o Options) []string {
 	var found []string
 	for _, name := range Clients() {
@@ -40,8 +40,8 @@ func Detect(o Options) []string {
 	return found
 }
 
-// PlanInstall plans to put c2c into client's configuration. It returns an error
-// and no plan if it cannot parse one of the files.
+// PlanInstall plans to put c2c into client's configuration. If it cannot parse one of the files, it returns an error and no
+// plan.
 func PlanInstall(client string, o Options) (*Plan, error) {
 	s, targets, p, err := begin(client, o)
 	if err != nil {
@@ -52,13 +52,13 @@ func PlanInstall(client string, o Options) (*Plan, error) {
 	})
 	switch {
 	case o.InProject && !s.inProject:
-		return nil, fmt.Errorf("it cannot be set up for one project alone; run it without --project")
+		return nil, fmt.Errorf("c2c cannot be set up for a single project in this client; run this without --project")
 	case o.InProject && elsewhere:
-		return nil, fmt.Errorf("it is set up for all projects; to have it in this one alone run c2c uninstall %s before", client)
+		return nil, fmt.Errorf("c2c is set up for all projects; to have it only in this one, run c2c uninstall %s first", client)
 	}
 	p.again = func() (*Plan, error) { return PlanInstall(client, o) }
 	if s.plugin != nil && s.plugin(o) != "" && !slices.ContainsFunc(targets, target.held) {
-		p.byPlugin, p.Notes = true, []string{"the plugin " + pluginName + " is on and does the same; to have this instead, uninstall the plugin first"}
+		p.byPlugin, p.Notes = true, []string{"the plugin " + pluginName + " is on and does the same; to use c2c install instead, uninstall the plugin first"}
 		return p, nil
 	}
 	for _, t := range targets {
@@ -81,8 +81,8 @@ func PlanInstall(client string, o Options) (*Plan, error) {
 	return p, err
 }
 
-// takeOver plans to take c2c out of the files of single projects, where an earlier install has put it: those projects would
-// have c2c twice. If a file cannot be edited, takeOver adds a note and goes on.
+// takeOver plans to remove c2c from the files of single projects, into which an earlier install has put it: otherwise those
+// projects would have c2c twice. If a file cannot be edited, takeOver adds a note and goes on.
 func (p *Plan) takeOver(targets []target) {
 	for _, t := range targets {
 		if !t.other {
@@ -95,7 +95,7 @@ func (p *Plan) takeOver(targets []target) {
 		}
 		switch {
 		case err != nil && p.journal.find(t.path) == nil && (f == nil || !bytes.Contains(f.data, []byte(serverName))):
-			continue // nothing in it is ours
+			continue // nothing in the file is ours
 		case err != nil:
 			p.Notes = append(p.Notes, fmt.Sprintf("c2c is still set up in a project, too: %v", err))
 			continue
@@ -110,7 +110,7 @@ func (p *Plan) takeOver(targets []target) {
 	}
 }
 
-// add plans to put our part into t, if it is not there.
+// add plans to put our part into t, unless it is already there.
 func (p *Plan) add(t target, o Options) error {
 	f, err := readFile(t.path)
 	if err != nil {
@@ -145,7 +145,7 @@ func (p *Plan) add(t target, o Options) error {
 	return nil
 }
 
-// foreign returns a note for a server in a project's file that has our name, and that the client takes instead of ours.
+// foreign returns a note for a server in a project's file that has our name: the client uses that server instead of ours.
 func foreign(t target, f *file) (notes []string) {
 	p, _ := t.editor.find(f)
 	for _, is := range p.findings(t, Options{Getenv: func(string) string { return "" }}) {
@@ -156,9 +156,8 @@ func foreign(t target, f *file) (notes []string) {
 	return notes
 }
 
-// PlanUninstall plans to take c2c out of every file that it was put into for
-// this client, also in other projects, and out of the files that PlanInstall
-// would edit.
+// PlanUninstall plans to remove c2c from every file into which it was put for this client, also in other projects, and from
+// the files that PlanInstall would edit.
 func PlanUninstall(client string, o Options) (*Plan, error) {
 	_, targets, p, err := begin(client, o)
 	if err != nil {
@@ -171,7 +170,7 @@ func PlanUninstall(client string, o Options) (*Plan, error) {
 	var left []byte // the content of files that cannot be edited
 	for _, t := range targets {
 		if t.editor.kind() == kindScript && bytes.Contains(left, []byte(t.path)) {
-			continue // a hook that stays still runs this script
+			continue // a hook in a file that cannot be edited still runs this script
 		}
 		f, err := readFile(t.path)
 		if err == nil {
@@ -189,21 +188,21 @@ func PlanUninstall(client string, o Options) (*Plan, error) {
 	return p, nil
 }
 
-// begin returns an empty plan, and the files that the client's configuration may be in.
+// begin returns an empty plan, and the files that may hold the client's configuration.
 func begin(client string, o Options) (setup, []target, *Plan, error) {
 	s, targets, err := findSetup(client, o)
 	if err != nil {
 		return s, nil, nil, err
 	}
 	j, err := readJournal(o.StateDir)
-	// isLocked comes after readJournal: an install that holds the lock now may edit the files that this plan reads next.
+	// isLocked must come after readJournal: an install that has the lock now may edit the files that this plan reads next.
 	p := &Plan{Client: client, home: filepath.Clean(o.Home), stateDir: o.StateDir, journal: j, overlaps: isLocked(o.StateDir)}
 	p.config, _ = configDir(client, o)
 	return s, targets, p, err
 }
 
-// withRecorded adds the files that only the undo records name, such as the .mcp.json of another project,
-// and returns all in the opposite order of installing: the hook entries go before the script that they name.
+// withRecorded adds the files that only the undo records name, such as the .mcp.json of another project. It returns all in
+// the opposite order of installing, so that the hook entries are removed before the script that they name.
 func (p *Plan) withRecorded(targets []target) ([]target, error) {
 	for _, r := range p.journal.Files {
 		if r.Client != p.Client || p.isOther(r) || slices.ContainsFunc(targets, func(t target) bool { return t.path == r.Path }) {
@@ -221,7 +220,7 @@ func (p *Plan) withRecorded(targets []target) ([]target, error) {
 	return targets, nil
 }
 
-// remove plans to take our part out of t, if it is there. f is t's file.
+// remove plans to remove our part from t, if it is there. f is t's file.
 func (p *Plan) remove(t target, f *file) (err error) {
 	r := p.journal.find(t.path)
 	if f.data == nil || r != nil && r.untouched(f.data) {
@@ -234,7 +233,7 @@ func (p *Plan) remove(t target, f *file) (err error) {
 			c.Mode = r.Mode
 		}
 	} else if c.After, err = stripped(t, f.data, r); errors.Is(err, errEdited) {
-		p.Notes = append(p.Notes, fmt.Sprintf("%s was edited since c2c wrote it and is left in place", t.path))
+		p.Notes = append(p.Notes, fmt.Sprintf("%s was edited after c2c wrote it, so it stays", t.path))
 		return nil
 	} else if err != nil {
 		return err
@@ -251,8 +250,8 @@ func (p *Plan) remove(t target, f *file) (err error) {
 	return nil
 }
 
-// stripped returns data, which was edited after c2c wrote it, without our part; nil
-// if nothing is left of a file that did not exist before c2c.
+// stripped returns data, which was edited after c2c wrote it, without our part. It returns nil if nothing else is in the file
+// and the file did not exist before c2c.
 func stripped(t target, data []byte, r *record) ([]byte, error) {
 	after, err := t.editor.strip(t.path, data, r.known())
 	if err == nil && !bytes.Equal(after, data) && blank(after) && (r == nil || !r.Existed) {

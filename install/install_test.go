@@ -240,7 +240,7 @@ func TestAPluginOfAProjectIsInspected(t *testing.T) {
 		t.Errorf("found %+v, %v", found, err)
 	}
 	for _, f := range found {
-		if f.Part == "plugin" && !strings.Contains(f.Detail, "c2c install opencode --project puts it right") {
+		if f.Part == "plugin" && !strings.Contains(f.Detail, "c2c install opencode --project repairs it") {
 			t.Errorf("found %+v", f)
 		}
 	}
@@ -816,7 +816,7 @@ func TestASetUpOfAnotherProjectIsNoProblemHere(t *testing.T) {
 	b.o.InProject = true
 	b.install(Claude)
 	b.o.InProject, b.o.Project = false, b.path("home") // as doctor looks, where nobody asked for it
-	if found, err := Inspect(Claude, b.o); err != nil || found[0].Part != partServer || found[0].Status != doctor.Warning || !strings.Contains(found[0].Detail, "none in this project") {
+	if found, err := Inspect(Claude, b.o); err != nil || found[0].Part != partServer || found[0].Status != doctor.Warning || !strings.Contains(found[0].Detail, "there is no entry in this project") {
 		t.Errorf("in another project: %v, %v", found, err)
 	}
 }

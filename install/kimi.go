@@ -2,7 +2,7 @@ package install
 
 import "path/filepath"
 
-// Kimi is the name of the client.
+// Kimi is Kimi Code's name in package client.
 const Kimi = "kimi"
 
 // kimi configures Kimi Code.
@@ -14,7 +14,7 @@ func kimiFiles(o Options) []target {
 	dir, _ := configDir(Kimi, o)
 	return []target{
 		{path: filepath.Join(dir, "mcp.json"), editor: mcpServer(Kimi, o, serverEntry{})},
-		// Kimi Code rejects the whole list if one key or event in it is unknown.
+		// Kimi Code rejects the whole list if one key or event in the list is unknown.
 		{path: filepath.Join(dir, "config.toml"), editor: tomlHooks{commandHooks(Kimi, o, at("SessionStart", "UserPromptSubmit", "Stop", "StopFailure"))}},
 	}
 }

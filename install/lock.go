@@ -13,8 +13,8 @@ import (
 // lockTime is the longest wait for another install, which takes milliseconds.
 const lockTime = 10 * time.Second
 
-// lock keeps other installs and uninstalls out until unlock. It locks the directory of the journal, which is private:
-// so no lock file is left over. An install that finds this directory removed meanwhile makes it again.
+// lock keeps other installs and uninstalls out until unlock is called. It locks the directory of the journal, which is
+// private, so that no lock file is left over. If another process removes the directory meanwhile, lock makes it again.
 func (p *Plan) lock() (unlock func(), err error) {
 	if !p.recorded && p.journal.file.data == nil {
 		return func() {}, nil // there is no journal to lose
@@ -44,7 +44,7 @@ func (p *Plan) lock() (unlock func(), err error) {
 		}
 	}
 	removeDirs(p.made)
-	return nil, fmt.Errorf("lock %s: another c2c install or uninstall holds it", filepath.Clean(p.stateDir))
+	return nil, fmt.Errorf("lock %s: another c2c install or uninstall is running; try again when it has ended", filepath.Clean(p.stateDir))
 }
 
 // isLocked reports whether another install or uninstall holds the lock.
@@ -57,10 +57,11 @@ func isLocked(stateDir string) bool {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == syscall.EWOULDBLOCK
 }
 
-// lockDir locks an open directory. It returns false if another process holds the lock, or the directory was removed or replaced.
+// lockDir locks an open directory. It returns false if another process has the lock, or if the directory was removed or
+// replaced.
 func lockDir(f *os.File) (bool, error) {
 	switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err {
-	case nil, syscall.EBADF, syscall.ENOTSUP: // NFS cannot lock a directory: there only the comparison of each file protects it
+	case nil, syscall.EBADF, syscall.ENOTSUP: // NFS cannot lock a directory: there only the comparison of each file guards against other processes
 	case syscall.EWOULDBLOCK, syscall.EINTR:
 		return false, nil
 	default:

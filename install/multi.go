@@ -35,7 +35,7 @@ func (all multiEditor) strip(path string, data, original []byte) (_ []byte, err 
 	return data, nil
 }
 
-// find makes the report also name each part that is missing while others are there.
+// find makes a report that also names each part that is missing while others are there.
 func (all multiEditor) find(f *file) (whole part, err error) {
 	parts := make([]part, len(all))
 	for i, e := range all {
@@ -55,7 +55,7 @@ func (all multiEditor) find(f *file) (whole part, err error) {
 			}
 		}
 		if len(missing) == len(all)-1 && !t.overDaemon && whole.overHTTP {
-			return found // the person has set up only the tools: see Inspect
+			return found // the person has set up only the tools, see Inspect
 		}
 		return append(found, missing...)
 	}

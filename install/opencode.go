@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 )
 
-// OpenCode is the name of the client.
+// OpenCode is OpenCode's name in package client.
 const OpenCode = "opencode"
 
 // opencode configures OpenCode: https://opencode.ai/docs/plugins and .../mcp-servers.
@@ -16,8 +16,8 @@ func opencode() setup {
 //go:embed opencode.ts
 var opencodePlugin []byte
 
-// opencodeFiles returns the files for all projects and those of one project. The client reads both: of two entries with
-// one name it takes the project's, and two copies of the plugin share their state.
+// opencodeFiles returns the files for all projects, and those of this project. The client reads both: if two entries have the
+// same name, it uses the project's. Two copies of the plugin share their state.
 func opencodeFiles(o Options) []target {
 	dir, _ := configDir(OpenCode, o)
 	command := []string{o.Binary, "mcp"}
@@ -33,7 +33,8 @@ func opencodeFiles(o Options) []target {
 	}
 }
 
-// opencodeConfig returns the settings file in dir: opencode.jsonc, which may have comments, if it exists, or opencode.json.
+// opencodeConfig returns the path of the settings file in dir: opencode.jsonc, which may have comments, if it exists;
+// otherwise opencode.json.
 func opencodeConfig(dir string) string {
 	config := filepath.Join(dir, "opencode.json")
 	if dataAt(config+"c") != nil {

@@ -1,22 +1,21 @@
 package install
 
-// Options says whose configuration c2c edits and what it writes there. All paths
-// are absolute.
+// Options says whose configuration c2c edits, and what it writes there. All paths are absolute.
 type Options struct {
 	Home         string
 	Getenv       func(string) string // looks up the clients' variables and PATH
 	Project      string              // the person's current directory
-	InProject    bool                // set the client up for this project alone, and not for all
+	InProject    bool                // set the client up only for this project, instead of for all
 	Ask          bool                // leave out the rule that lets the model call c2c's tools without asking
 	SharedPlugin bool                // with InProject: put the plugin into the files for all projects
 	Binary       string              // the c2c to put into configurations
 	HookScript   []byte              // content of c2c-inbox-check.sh
-	StateDir     string              // where undo records are kept
-	HTTP         *HTTP               // the daemon that serves the tools; nil: the client starts a server itself
+	StateDir     string              // the directory of the undo records
+	HTTP         *HTTP               // the daemon that serves the tools over HTTP; nil: the client starts a server itself
 }
 
-// HTTP is the daemon of c2c serve, as a client's configuration names it.
+// HTTP is the daemon of c2c serve, with the values that a client's configuration needs.
 type HTTP struct {
 	URL, Token string
-	Runs       bool // it answers, and accepts the token
+	Runs       bool // the daemon answers, and accepts the token
 }

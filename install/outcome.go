@@ -9,7 +9,7 @@ import (
 	"c2c/process/child"
 )
 
-// Told says in one line what an applied install has done.
+// Told returns one line about what an applied install has done.
 func (p *Plan) Told(o Options) string {
 	s, _, err := findSetup(p.Client, o)
 	if err != nil || p.byPlugin {
@@ -32,11 +32,11 @@ func (p *Plan) Told(o Options) string {
 		said = append(said, "its tools stay over HTTP, as it was set up by hand")
 	}
 	switch {
-	case s.allows == nil, s.allows(o): // install says this once for all clients, at its end
-	case o.Ask || byHand: // an uninstall would not change that
-		said = append(said, "it asks before its model calls a tool of c2c")
+	case s.allows == nil, s.allows(o): // the model may call the tools; c2c install says so once, for all clients
+	case o.Ask || byHand: // a new install would not change that
+		said = append(said, "it asks before the model calls a tool of c2c")
 	default:
-		said = append(said, fmt.Sprintf("it asks before its model calls a tool of c2c (c2c uninstall %s, and then install: it does not)", p.Client))
+		said = append(said, fmt.Sprintf("it asks before the model calls a tool of c2c (after c2c uninstall %s and a new install it does not)", p.Client))
 	}
 	if p.Moved != nil {
 		said = append(said, "c2c was taken out of "+strings.Join(p.Moved, ", "))
@@ -44,13 +44,14 @@ func (p *Plan) Told(o Options) string {
 	return strings.Join(said, "; ")
 }
 
-// Unasked reports whether, after an applied install, the client's model calls c2c's tools without asking.
+// Unasked reports whether, after an applied install, the client's model may call c2c's tools without asking.
 func (p *Plan) Unasked(o Options) bool {
 	s, _, err := findSetup(p.Client, o)
 	return err == nil && !p.byPlugin && s.allows != nil && s.allows(o)
 }
 
-// Owed lists what the person must still do after an applied install, each step in a few words. c2c doctor says more.
+// Owed returns what the person must still do after an applied install, each step in a few words. c2c doctor explains the
+// steps.
 func (p *Plan) Owed(o Options) (all []string) {
 	if s, _, err := findSetup(p.Client, o); err == nil && s.inspect != nil {
 		for _, f := range s.inspect(o) {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// OverHTTP returns the clients whose tools are set up over HTTP.
+// OverHTTP returns the clients that reach c2c's tools over HTTP.
 func OverHTTP(o Options) (names []string) {
 	for _, name := range Clients() {
 		_, targets, err := findSetup(name, o)
@@ -16,12 +16,13 @@ func OverHTTP(o Options) (names []string) {
 	return names
 }
 
-// HTTPByHand reports whether a person has written a client's entry over HTTP: install neither writes nor corrects such an entry.
+// HTTPByHand reports whether a person has written the entry over HTTP by hand. Install neither writes nor corrects such an
+// entry.
 func HTTPByHand(name string, o Options) bool {
 	return !CanHTTP(name) && slices.Contains(OverHTTP(o), name)
 }
 
-// KeyFiles returns the files into which an install over HTTP writes the token, links followed.
+// KeyFiles returns the files into which an install over HTTP writes the token, with links followed.
 func KeyFiles(name string, o Options) (paths []string, err error) {
 	_, targets, err := findSetup(name, o)
 	for _, t := range targets {

@@ -8,32 +8,31 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 )
 
-// A Plan is a list of edits to one client's files. Only one goroutine may use
-// it.
+// A Plan is a list of edits to one client's files. Only one goroutine may use it.
 type Plan struct {
 	Client  string
 	Changes []Change
 	Notes   []string // what the person should know afterwards
-	Moved   []string // files of one project that an install for all projects takes c2c out of
-	Left    []error  // an uninstall's errors: files that it cannot edit, and why
+	Moved   []string // files of single projects from which an install for all projects removes c2c
+	Left    []error  // an uninstall's errors: the files that it cannot edit
 
 	home     string
 	config   string // the client's configuration directory
 	stateDir string
 	journal  *journal
-	recorded bool                  // the journal has new records
-	finished []string              // files whose undo record is no longer needed
-	again    func() (*Plan, error) // makes the plan anew
+	recorded bool                  // the plan has added records to the journal
+	finished []string              // files whose undo records are no longer needed
+	again    func() (*Plan, error) // makes the plan again
 	made     []string              // directories that lock has made
-	byPlugin bool                  // a marketplace plugin does it already
-	overlaps bool                  // another plan was applied while this one was made
+	byPlugin bool                  // a marketplace plugin already does the same
+	overlaps bool                  // another plan may have been applied while this one was made
 }
 
-// Empty reports whether Apply would edit no file. Apply accepts an empty plan,
-// and then drops undo records that have become useless.
+// Empty reports whether Apply would edit no file. Apply accepts an empty plan, and then only drops undo records that are no
+// longer needed.
 func (p *Plan) Empty() bool { return len(p.Changes) == 0 }
 
-// Diff returns all changes as one unified diff, "" when there are none.
+// Diff returns all changes as one unified diff, "" if there are none.
 func (p *Plan) Diff() string {
 	var out strings.Builder
 	for _, c := range p.Changes {
@@ -59,7 +58,8 @@ func (p *Plan) Diff() string {
 // isOther reports whether r belongs to another configuration of the client, which this plan leaves alone.
 func (p *Plan) isOther(r *record) bool { return r.Config != "" && r.Config != p.config }
 
-// OneOf returns the plan's configuration directory if c2c is also set up in another one of the client, or "".
+// OneOf returns the plan's configuration directory if c2c is also set up in another directory of the same client; otherwise
+// "".
 func (p *Plan) OneOf() string {
 	if slices.ContainsFunc(p.journal.Files, func(r *record) bool { return r.Client == p.Client && p.isOther(r) }) {
 		return p.config

@@ -6,9 +6,9 @@ import (
 	"c2c/doctor"
 )
 
-// A marketplace plugin (install/marketplace) does the same in a client as PlanInstall, for people who install plugins with
-// the client's own command. If both are there, the plugin does nothing: the command of its hooks looks for our hooks in the
-// client's configuration, and its server asks HasServer. If the plugin is on and PlanInstall has written nothing yet,
+// A marketplace plugin (install/marketplace) sets a client up as PlanInstall does, for people who install plugins with the
+// client's own command. If both are there, the plugin does nothing: the command of its hooks looks for our hooks in the
+// client's configuration, and its server calls HasServer. If the plugin is on and PlanInstall has written nothing yet,
 // PlanInstall writes nothing.
 
 // HasServer reports whether the configuration of client has the MCP server that PlanInstall writes.
@@ -17,7 +17,7 @@ func HasServer(client string, o Options) bool {
 	return err == nil && slices.ContainsFunc(targets, func(t target) bool { return t.part() == partServer && t.held() })
 }
 
-// inspectPlugin reports on a plugin that is on; otherwise it returns nil. installed means that PlanInstall has also
+// inspectPlugin reports on the marketplace plugin if it is on; otherwise it returns nil. installed: PlanInstall has also
 // written something for the client.
 func (s setup) inspectPlugin(o Options, installed bool) []doctor.Finding {
 	if s.plugin == nil || s.plugin(o) == "" {
@@ -26,7 +26,7 @@ func (s setup) inspectPlugin(o Options, installed bool) []doctor.Finding {
 	f := doctor.Finding{Client: s.name, Status: doctor.OK, Part: "plugin", Path: s.plugin(o), Detail: pluginName + " is on"}
 	if installed {
 		f.Status = doctor.Warning
-		f.Detail += ", and steps back for what c2c install has written: c2c uninstall " + s.name + " takes that out"
+		f.Detail += ", and does nothing because c2c install has set up the same: c2c uninstall " + s.name + " removes that"
 		return []doctor.Finding{f}
 	}
 	return append([]doctor.Finding{f}, s.inspect(o)...)

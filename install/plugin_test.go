@@ -99,7 +99,7 @@ func TestWhereThePluginIsOnInstallChangesNothing(t *testing.T) {
 			t.Errorf("%s: with both the plan is\n%s%q", client, p.Diff(), p.Notes)
 		}
 		found := problemsOf(t, b, client)
-		if last := found[len(found)-1]; last.Part != "plugin" || !strings.Contains(last.Detail, "steps back") {
+		if last := found[len(found)-1]; last.Part != "plugin" || !strings.Contains(last.Detail, "does nothing because c2c install") {
 			t.Errorf("%s: with both doctor finds %+v", client, found)
 		}
 		part := map[string]string{Claude: "home/.claude/hooks/c2c-inbox-check.sh", Codex: "home/.codex/hooks.json"}[client]

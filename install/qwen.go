@@ -7,18 +7,18 @@ import (
 	"c2c/install/confedit"
 )
 
-// Qwen is the name of the client.
+// Qwen is Qwen Code's name in package client.
 const Qwen = "qwen"
 
-// qwen configures Qwen Code: users/features/hooks and mcp in its documentation.
+// qwen configures Qwen Code, after the pages users/features/hooks and mcp of its documentation.
 func qwen() setup {
-	allows := func(o Options) bool { return trusted(qwenFiles(o)[0].path) } // in a folder that its person trusts
+	allows := func(o Options) bool { return trusted(qwenFiles(o)[0].path) } // true only in a folder that the person trusts
 	return setup{name: Qwen, files: qwenFiles, inspect: qwenTrust, allows: allows, event: `{"hook_event_name":"PostToolUse","session_id":"doctor"}`}
 }
 
 func qwenFiles(o Options) []target {
 	dir, _ := configDir(Qwen, o)
-	notification := hookEvent{name: "Notification", matcher: "idle_prompt|permission_prompt", legacy: []string{"idle_prompt"}} // earlier versions of c2c wrote this one
+	notification := hookEvent{name: "Notification", matcher: "idle_prompt|permission_prompt", legacy: []string{"idle_prompt"}} // idle_prompt alone is from earlier versions of c2c
 	events := append(at("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "StopFailure"), notification)
 	return []target{{path: filepath.Join(dir, "settings.json"), editor: multiEditor{
 		mcpServer(Qwen, o, serverEntry{Trust: !o.Ask}),
@@ -26,7 +26,8 @@ func qwenFiles(o Options) []target {
 	}}}
 }
 
-// qwenTrust checks what the person has turned off, and whether the folder is trusted if the person makes Qwen Code ask that.
+// qwenTrust checks what the person has turned off. It also checks whether the folder is trusted, if the person has told Qwen
+// Code to ask about trust.
 func qwenTrust(o Options) (found []doctor.Finding) {
 	paths := []string{qwenFiles(o)[0].path, filepath.Join(o.Project, ".qwen", "settings.json")}
 	for _, path := range paths {

@@ -10,23 +10,22 @@ import (
 	"slices"
 )
 
-// A journal holds what an undo of our edits needs. c2c writes it before the edits, so that it can undo every
-// edit after a crash in between. A record of an edit that never happened matches no hash, and an undo
-// ignores it.
+// A journal holds the data to undo our edits. c2c writes it before the edits, so that after a crash it can undo every edit.
+// If an edit never happened, its record matches no hash, and an undo ignores the record.
 type journal struct {
 	Version int       `json:"version"`
-	Dirs    []string  `json:"dirs"` // directories that c2c made and has not removed
+	Dirs    []string  `json:"dirs"` // directories that c2c has made and not removed
 	Files   []*record `json:"files"`
 
-	file *file // as it was read
+	file *file // the file of the journal as it was read
 }
 
-// A record holds what an undo of our edit of one file needs.
+// A record holds the data to undo our edit of one file.
 type record struct {
 	Client      string      `json:"client"`
 	Kind        string      `json:"kind"`
 	Path        string      `json:"path"`
-	Config      string      `json:"config,omitempty"` // the client's configuration directory at that time
+	Config      string      `json:"config,omitempty"` // the client's configuration directory at the time of the edit
 	Existed     bool        `json:"existed"`
 	Mode        fs.FileMode `json:"mode"`     // before our edit; 0 if the file did not exist
 	Original    []byte      `json:"original"` // base64
@@ -50,12 +49,12 @@ func readJournal(stateDir string) (*journal, error) {
 		return nil, fmt.Errorf("read %s: %w; move it away, then run again", j.file.path, err)
 	}
 	if j.Version != 1 {
-		return nil, fmt.Errorf("read %s: version %d was written by a newer c2c", j.file.path, j.Version)
+		return nil, fmt.Errorf("read %s: version %d is from a newer c2c; use that one", j.file.path, j.Version)
 	}
 	return j, nil
 }
 
-// change returns the Change from the journal as it was read to its current content.
+// change returns the Change that writes the present content of the journal.
 func (j *journal) change() Change {
 	data, err := json.MarshalIndent(j, "", "  ")
 	if err != nil {
@@ -64,7 +63,7 @@ func (j *journal) change() Change {
 	return j.file.change(append(data, '\n'), 0o600)
 }
 
-// find returns the record of path, nil when there is none.
+// find returns the record of path, nil if there is none.
 func (j *journal) find(path string) *record {
 	for _, r := range j.Files {
 		if r.Path == path {
@@ -79,8 +78,8 @@ func (j *journal) forget(paths ...string) {
 	j.Files = slices.DeleteFunc(j.Files, func(r *record) bool { return slices.Contains(paths, r.Path) })
 }
 
-// original returns the bytes that an undo restores: nil if there was no file, or
-// if r is nil and nothing is known.
+// original returns the bytes that an undo restores. It returns nil if there was no file, or if r is nil, so that nothing is
+// known.
 func (r *record) original() []byte {
 	if r == nil || !r.Existed {
 		return nil
@@ -88,7 +87,7 @@ func (r *record) original() []byte {
 	return append([]byte{}, r.Original...)
 }
 
-// known returns the file's content before our edit: empty if there was no file, nil if nothing is known.
+// known returns the file's content before our edit: empty if there was no file, nil if r is nil.
 func (r *record) known() []byte {
 	if r == nil {
 		return nil
@@ -101,16 +100,15 @@ func (r *record) untouched(data []byte) bool {
 	return r.Existed && bytes.Equal(data, r.Original)
 }
 
-// nextRecord returns the record for an edit of f. old is the record of our last
-// edit of f, or nil.
+// nextRecord returns the record for an edit of f. old is the record of our last edit of f, or nil.
 func nextRecord(old *record, t target, f *file) (*record, error) {
 	r := &record{Client: t.client, Kind: t.editor.kind(), Path: t.path}
 	switch {
 	case f.data == nil:
 		return r, nil
 	case old != nil && (hash(f.data) == old.AfterSHA256 || old.untouched(f.data) || r.Kind == kindScript):
-		// Only c2c has edited the file; or c2c crashed before its edit; or a
-		// person has edited the script, which is ours as a whole.
+		// Only c2c has edited the file, or c2c crashed before its edit, or a person has edited a script, which is ours as a
+		// whole.
 		r.Existed, r.Mode, r.Original = old.Existed, old.Mode, old.Original
 		return r, nil
 	}
@@ -118,8 +116,8 @@ func nextRecord(old *record, t target, f *file) (*record, error) {
 	if old == nil && !hasOurs(t.editor, f.data) {
 		return r, nil
 	}
-	// c2c and a person have edited the file, or our record of it was lost:
-	// an undo restores the person's version without our part.
+	// c2c and a person have edited the file, or our record of it was lost. An undo restores the person's version, without our
+	// part.
 	without, err := t.editor.strip(t.path, f.data, old.known())
 	if err != nil {
 		return nil, err

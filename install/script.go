@@ -9,14 +9,14 @@ import (
 	"c2c/doctor"
 )
 
-// errEdited means that a file which is ours as a whole has changed since we wrote it.
+// errEdited: a file that is ours as a whole has changed since we wrote it.
 var errEdited = errors.New("edited since")
 
-// scriptEditor owns the whole file.
+// scriptEditor edits a file that is ours as a whole.
 type scriptEditor struct {
 	part    string // what findings call the file
 	content []byte
-	quiet   bool // reports only what is wrong
+	quiet   bool // report only problems
 }
 
 func (e scriptEditor) add(path string, _ []byte) ([]byte, error) {
@@ -40,21 +40,22 @@ func (e scriptEditor) find(f *file) (part, error) {
 	p.report = func(t target, _ Options) []doctor.Finding {
 		switch {
 		case !p.ours:
-			return []doctor.Finding{t.broken(e.part, "the content is not what this c2c writes")}
+			return []doctor.Finding{t.broken(e.part, "the content is not that of this c2c")}
 		case f.mode&t.mode&0o111 != t.mode&0o111:
 			return []doctor.Finding{t.broken(e.part, fmt.Sprintf("mode %04o is not executable", f.mode))}
 		case e.quiet:
 			return nil
 		}
-		return []doctor.Finding{t.good(e.part, "as this c2c writes it")}
+		return []doctor.Finding{t.good(e.part, "the content is that of this c2c")}
 	}
 	return p, nil
 }
 
-// runs returns a script of ours with the path of c2c written into it.
+// runs returns a script of ours with the path of the program c2c filled in.
 func runs(script []byte, binary string) []byte { return constant(script, "c2c", binary) }
 
-// constant returns a script of ours with another value for one constant. In the script the constant's value is its own name.
+// constant returns a script of ours with another value for one constant. In the script each constant has its own name as its
+// value.
 func constant(script []byte, name, value string) []byte {
 	text, _ := json.Marshal(value)
 	return bytes.Replace(script, fmt.Appendf(nil, "const %s = %q", name, name), fmt.Appendf(nil, "const %s = %s", name, text), 1)

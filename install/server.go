@@ -22,8 +22,9 @@ type serverEntry struct {
 	Trust      bool              `json:"trust,omitempty"` // its tools run without asking
 }
 
-// ServerEntry returns our MCP server's entry in JSON, as most clients want it, for a client that PlanInstall does not know.
-// Many clients start a server with another environment. So the entry holds the variables that say here where the mail is.
+// ServerEntry returns our MCP server's entry in JSON, in the usual form, for a client that PlanInstall does not know. Many
+// clients start a server with another environment than this one, so the entry holds the variables that determine where the
+// mail is.
 func ServerEntry(o Options) ([]byte, error) {
 	env := map[string]string{}
 	for _, name := range []string{"C2C_MCP_BROKER_ROOT", "XDG_STATE_HOME"} {
@@ -43,9 +44,9 @@ func ServerEntry(o Options) ([]byte, error) {
 type serverEditor struct {
 	key     string
 	entry   any
-	command any    // what the entry has under "command"
-	without string // a member that add removes from an entry of ours
-	http    *HTTP  // the daemon, if the client can reach the tools through it; nil: an entry over HTTP stays
+	command any    // the value of the entry's member command
+	without string // a member that add removes from our entry; "": none
+	http    *HTTP  // the daemon, if install may set the tools up over HTTP; nil: it leaves an entry over HTTP as it is
 }
 
 // trustKey is the member that lets some clients call a server's tools without asking.
@@ -53,7 +54,8 @@ const trustKey = "trust"
 
 const serversKey = "mcpServers"
 
-// mcpServer edits our MCP server where most clients have theirs. more has the members that only this client needs.
+// mcpServer returns an editor for our MCP server where most clients have their servers. more has the members that only this
+// client needs.
 func mcpServer(client string, o Options, more serverEntry) serverEditor {
 	more.Command, more.Args, more.Env = o.Binary, []string{"mcp"}, map[string]string{"C2C_MCP_CLIENT_TYPE": client}
 	e := serverEditor{key: serversKey, entry: more, command: o.Binary}
@@ -68,8 +70,8 @@ func trusted(path string) bool {
 	return confedit.On(dataAt(path), serversKey, serverName, trustKey)
 }
 
-// add replaces the whole entry of another implementation. In our own entry it
-// corrects only the command: people may have tuned the rest.
+// add replaces the entry of another implementation. In our own entry it corrects only the command, because people may have
+// changed the rest.
 func (e serverEditor) add(path string, data []byte) ([]byte, error) {
 	return confedit.EditJSON(path, data, func(d *confedit.JSON) error {
 		v, there, err := d.Find(e.key, serverName)
@@ -79,7 +81,7 @@ func (e serverEditor) add(path string, data []byte) ([]byte, error) {
 		case e.http != nil && e.http.Runs:
 			return e.addHTTP(d, v, there == 2 && isRemote(v))
 		case there == 2 && isRemote(v) && e.http == nil:
-			return nil // the tools are set up over HTTP, and an update keeps that
+			return nil // the tools are set up over HTTP, and an update does not change that
 		case there == 2 && isOurServer(v) && !isRemote(v):
 			if own := v.Find("/" + e.without); e.without != "" && own != nil {
 				d.Remove(v, own)
@@ -90,8 +92,8 @@ func (e serverEditor) add(path string, data []byte) ([]byte, error) {
 	})
 }
 
-// strip leaves an entry that a person has written, and restores one that add has replaced. If the original content is
-// not known, an entry counts as ours if it names its client.
+// strip does not remove an entry that a person has written, and restores one that add has replaced. If the original content
+// is not known, an entry counts as ours if it names its client.
 func (e serverEditor) strip(path string, data, original []byte) ([]byte, error) {
 	return confedit.EditJSON(path, data, func(d *confedit.JSON) error {
 		v, there, err := d.Find(e.key, serverName)
@@ -124,13 +126,12 @@ func (e serverEditor) find(f *file) (part, error) {
 	case enabled != nil && !confedit.IsTrue(enabled):
 		s.off = notEnabled
 	case confedit.IsTrue(v.Find("/disabled")):
-		s.off = "disabled is true in its entry, so the client does not start it; take that out there"
+		s.off = "disabled is true in the entry, so the client does not start the server; remove that from the file"
 	}
 	return s.part(f), nil
 }
 
-// isOurServer distinguishes our entry from the original c2c's, which starts
-// c2c-mcp-server without arguments.
+// isOurServer distinguishes our entry from that of the original c2c, which starts c2c-mcp-server without arguments.
 func isOurServer(v *hujson.Value) bool {
 	words := commandLine(v)
 	return len(words) == 2 && words[1] == "mcp" || isRemote(v)
@@ -141,7 +142,8 @@ func namesClient(v *hujson.Value) bool {
 	return confedit.Text(v.Find("/headers/"+projectHeader)) == windowProject || v.Find("/env/C2C_MCP_CLIENT_TYPE") != nil || v.Find("/environment/C2C_MCP_CLIENT_TYPE") != nil
 }
 
-// commandLine returns the command of a server's entry, at least one word. Some clients have all of it in one array.
+// commandLine returns the command line of a server's entry, at least one word. Some clients have the whole command line in
+// one array.
 func commandLine(v *hujson.Value) []string {
 	words := confedit.Texts(v.Find("/command"))
 	if len(words) == 0 {
@@ -150,7 +152,8 @@ func commandLine(v *hujson.Value) []string {
 	return append(words, confedit.Texts(v.Find("/args"))...)
 }
 
-// addHTTP writes the entry. In one of ours it corrects only the URL and the key: people may have tuned the rest.
+// addHTTP writes the entry over HTTP. In an entry of ours it corrects only the URL and the token, because people may have
+// changed the rest.
 func (e serverEditor) addHTTP(d *confedit.JSON, v *hujson.Value, ours bool) error {
 	key := bearer + e.http.Token
 	if !ours {

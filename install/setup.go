@@ -10,64 +10,63 @@ import (
 	"c2c/doctor"
 )
 
-// A setup says how to configure one client. Each client has a file with its setup.
+// A setup describes how to configure one client. Each client has a file with its setup.
 type setup struct {
 	name string // the client's name, as in package client
-	// files returns the files that may hold a part of ours, in the order in which c2c writes them: a
-	// script before the hook entry that names it.
+	// files returns the files that may hold a part of ours, in the order in which c2c writes them: a script comes before the
+	// hook entry that names it.
 	files func(o Options) []target
-	// inProject means that files handles Options.InProject.
+	// inProject: files respects Options.InProject.
 	inProject bool
-	// overHTTP means that files handles Options.HTTP.
+	// overHTTP: files respects Options.HTTP.
 	overHTTP bool
-	// notes returns notes for the person, after an install has changed files; nil for none.
+	// notes returns notes for the person after an install that has changed files; nil: there are none.
 	notes func(o Options) []string
-	// allows reports whether a rule that install has written lets the model call c2c's own tools without asking the person;
-	// nil for a client without such a rule.
+	// allows reports whether the model may call c2c's tools without asking the person, because of a rule that install has
+	// written; nil: the client has no such rule.
 	allows func(o Options) bool
-	// inspect checks what the files of targets do not show; nil for nothing.
+	// inspect checks settings that the editors do not check; nil: there are none.
 	inspect func(o Options) []doctor.Finding
-	// plugin returns the file in which the person has switched our marketplace plugin on, or ""; nil if the client has no such
-	// plugin. If it has one, inspect checks it, too.
+	// plugin returns the file in which the person has turned our marketplace plugin on, or ""; nil: the client has no such
+	// plugin. inspect checks the plugin too.
 	plugin func(o Options) string
-	// event is an event whose hook answers with the mail of the session that the environment names;
-	// empty if the environment names none.
+	// event is an event at which the hook answers with the mail of the session that the environment names; "": the
+	// environment names none.
 	event string
 }
 
-// A target is a file that holds a part of ours, and the editor that knows
-// which part.
+// A target is a file that may hold a part of ours, and the editor for that part.
 type target struct {
 	client     string
 	overDaemon bool // install can set the client up over HTTP
 	path       string
-	mode       fs.FileMode // for a new file, 0600 when zero
+	mode       fs.FileMode // the mode of a new file; 0: 0600
 	private    bool        // only the owner may read it, whatever its mode was
-	other      bool        // in another scope than the requested one: c2c only checks and cleans it
+	other      bool        // the file belongs to another scope than the requested one: c2c writes nothing into it, but checks it and removes our part
 	with       string      // the option of c2c install for this scope, or empty
 	editor     editor
 }
 
-// An editor puts our part into the text of a file, takes it out again, and finds it there. add and strip return their input
-// if there is nothing to do.
+// An editor puts our part into the text of a file, removes it again, and finds it there. If there is nothing to do, add and
+// strip return data as it is.
 type editor interface {
-	// kind names the editor in undo records: files of one kind have the same editor.
+	// kind names the editor in undo records. Files of the same kind have the same editor.
 	kind() string
 	// add returns data with our part; data is nil if there is no file.
 	add(path string, data []byte) ([]byte, error)
-	// strip returns data without our part, and without containers that this
-	// leaves empty, except those that original (nil: not known) had.
+	// strip returns data without our part, and without containers that are then empty, except those that original has.
+	// original is the content before c2c, nil if not known.
 	strip(path string, data, original []byte) ([]byte, error)
-	// find looks for our part in a file as it is now.
+	// find looks for our part in the present content of a file.
 	find(f *file) (part, error)
 }
 
-// A part is what a file holds that is ours.
+// A part describes our part of a file.
 type part struct {
-	there    bool // an entry has our name, perhaps that of another implementation
-	ours     bool // this c2c wrote it
-	overHTTP bool // it is an entry for c2c serve
-	// report returns what a person should know about it; nil for nothing.
+	there    bool // there is an entry with our name, perhaps of another implementation
+	ours     bool // this c2c wrote the entry
+	overHTTP bool // the entry is for c2c serve
+	// report returns findings about the part; nil: there are none.
 	report func(t target, o Options) []doctor.Finding
 }
 
@@ -84,13 +83,13 @@ func hasOurs(e editor, data []byte) bool {
 	return err == nil && p.ours
 }
 
-// kindOfServers is the prefix of the kind of a file that may hold the MCP server.
+// kindOfServers begins the kind of every file that may hold the MCP server.
 const kindOfServers = "mcp-"
 
-// kindScript is the kind of a file that is ours as a whole, with its mode.
+// kindScript is the kind of a file that is ours as a whole, including its mode.
 const kindScript = "script"
 
-// top returns the top of the repository around dir, or dir itself. Clients look for a project's files there.
+// top returns the top of the repository that contains dir, or dir itself. Clients look for a project's files there.
 func top(dir string) string {
 	for at := dir; filepath.IsAbs(at); at = filepath.Dir(at) {
 		if _, err := os.Stat(filepath.Join(at, ".git")); err == nil {
@@ -103,7 +102,7 @@ func top(dir string) string {
 	return dir
 }
 
-// configDir returns the directory of a client's configuration; set reports that a variable names it.
+// configDir returns the directory of a client's configuration. set reports whether a variable of the environment names it.
 func configDir(name string, o Options) (dir string, set bool) {
 	p, _ := client.Find(name)
 	return p.Config(func(variable string) string {
@@ -114,7 +113,7 @@ func configDir(name string, o Options) (dir string, set bool) {
 	})
 }
 
-// firstWord returns the program of a shell command line: its first word, without the quotes around the whole word.
+// firstWord returns the program of a shell command line: its first word, without the quotes around the word.
 func firstWord(line string) string {
 	for _, quote := range []string{"'", `"`} {
 		if rest, quoted := strings.CutPrefix(line, quote); quoted {
@@ -126,7 +125,7 @@ func firstWord(line string) string {
 	return word
 }
 
-// hookLine returns the command line of a hook, without the test before it that the program exists.
+// hookLine returns the command line of a hook, without the test that the program exists.
 func hookLine(command string) string {
 	if _, line, found := strings.Cut(command, " ] || exec "); found {
 		return line
@@ -134,8 +133,7 @@ func hookLine(command string) string {
 	return command
 }
 
-// shellQuote returns s as one word of a POSIX shell, unquoted if possible,
-// because people read these files.
+// shellQuote returns s as one word of a POSIX shell. It adds quotes only if they are needed, because people read these files.
 func shellQuote(s string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:@%,"
 	if s != "" && strings.Trim(s, plain) == "" {
@@ -144,7 +142,7 @@ func shellQuote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// pluginName is the clients' name for it: the plugin's name, then the marketplace's.
+// pluginName is the clients' name for our plugin: the plugin's name, then the marketplace's.
 const pluginName = "c2c@c2c"
 
 // find looks for our part in the file at t.path.

@@ -10,17 +10,16 @@ import (
 	"github.com/creachadair/tomledit/parser"
 )
 
-// A tomlLine is a key of our table with its value as TOML text.
+// A tomlLine is a key of our table, and its value as TOML text.
 type tomlLine struct{ key, value string }
 
 // tomlEditor puts the table [mcp_servers.c2c] into a TOML file.
 type tomlEditor struct {
 	lines   []tomlLine // the command first
-	without string     // a key that add removes from a table of ours
+	without string     // a key that add removes from our table; "": none
 }
 
-// isOurs reports whether s is the table mcp_servers.c2c or a part of it, in any of
-// TOML's notations.
+// isOurs reports whether s is the table mcp_servers.c2c or a part of it, in any of TOML's notations.
 func isOurs(s confedit.Statement) bool {
 	return parser.Key{"mcp_servers", serverName}.IsPrefixOf(s.Key)
 }
@@ -28,7 +27,7 @@ func isOurs(s confedit.Statement) bool {
 // A tomlDoc is a TOML file that may have our table.
 type tomlDoc struct{ *confedit.TOML }
 
-// parseTOML parses data. It returns an error for statements beside which our table would be invalid or ambiguous.
+// parseTOML parses data. It returns an error if data has a statement beside which our table would be invalid or ambiguous.
 func parseTOML(path string, data []byte) (tomlDoc, error) {
 	d, err := confedit.ParseTOML(path, data, func(s confedit.Statement, again bool) string {
 		switch {
@@ -48,7 +47,7 @@ func (e tomlEditor) add(path string, data []byte) ([]byte, error) {
 		return nil, err
 	}
 	if d.isRemote() {
-		return data, nil // the person has set the tools up over HTTP, and an update keeps that
+		return data, nil // the person has set the tools up over HTTP, and an update does not change that
 	}
 	if d.isOurTable() {
 		want := e.lines[0].value
@@ -65,19 +64,18 @@ func (e tomlEditor) add(path string, data []byte) ([]byte, error) {
 			return e.check(path, out)
 		}
 	}
-	// At the end: in the middle of another table, ours would take over the keys that follow.
+	// Put our table at the end: in the middle of another table it would take over the keys that follow.
 	return e.check(path, confedit.AppendTable(d.withoutOurs(), e.table(data)))
 }
 
-// check parses the result of add, which must never return a file that the client
-// cannot load.
+// check parses the result of add, and returns an error if the client could not load it.
 func (e tomlEditor) check(path string, data []byte) ([]byte, error) {
 	d, err := parseTOML(path, data)
 	switch {
 	case err != nil:
 		return nil, err
 	case !d.isOurTable():
-		return nil, fmt.Errorf("parse %s: our table would be invalid there; write mcp_servers as tables, then run again", path)
+		return nil, fmt.Errorf("parse %s: c2c's table would be invalid in this file; write mcp_servers as tables, then run again", path)
 	}
 	return data, nil
 }
@@ -91,8 +89,8 @@ func (e tomlEditor) table(data []byte) string {
 	return strings.ReplaceAll(table, "\n", confedit.LineEnd(data))
 }
 
-// withCommand updates the command of our table and keeps the rest, which people may have tuned.
-// It returns nil if the command is not on a line of its own.
+// withCommand returns the text with another command in our table. It changes nothing else, because people may have changed
+// the rest of the table. It returns nil if the command is not on a line of its own.
 func (d tomlDoc) withCommand(value string) []byte {
 	for _, s := range d.All {
 		if s.Heading || !s.Key.Equals(parser.Key{"mcp_servers", serverName, "command"}) {
@@ -104,7 +102,7 @@ func (d tomlDoc) withCommand(value string) []byte {
 	return nil
 }
 
-// withoutOurs returns the text without our table and the lines between its statements.
+// withoutOurs returns the text without our table, and without the lines between its statements.
 func (d tomlDoc) withoutOurs() []byte {
 	var ours []confedit.Span
 	for i := 0; i < len(d.All); i++ {
@@ -119,7 +117,8 @@ func (d tomlDoc) withoutOurs() []byte {
 	return d.Without(ours)
 }
 
-// strip leaves a table that a person has written. If the original content is not known, a table with env counts as ours.
+// strip does not remove a table that a person has written. If the original content is not known, a table with env counts as
+// ours.
 func (e tomlEditor) strip(path string, data, original []byte) ([]byte, error) {
 	d, err := parseTOML(path, data)
 	if err != nil {
@@ -152,8 +151,7 @@ func (e tomlEditor) find(f *file) (part, error) {
 	return s.part(f), nil
 }
 
-// isOurTable distinguishes our table from the original c2c's, which has no
-// arguments.
+// isOurTable distinguishes our table from that of the original c2c, which has no arguments.
 func (d tomlDoc) isOurTable() bool {
 	args, _ := d.value("args").(parser.Array)
 	if len(args) != 1 {
@@ -164,13 +162,13 @@ func (d tomlDoc) isOurTable() bool {
 	return ok && arg == "mcp"
 }
 
-// isRemote reports whether a person has made our table name c2c serve, as docs/any-client.md shows.
+// isRemote reports whether a person has put the URL of c2c serve into our table, as docs/any-client.md shows.
 func (d tomlDoc) isRemote() bool {
 	at, _ := confedit.TOMLString(d.value("url"))
 	return isDaemon(at)
 }
 
-// header returns the value of an HTTP header in the table, or "".
+// header returns the value of an HTTP header in our table, or "".
 func (d tomlDoc) header(name string) (s string) {
 	if e := d.First("mcp_servers", serverName, "http_headers", name); e != nil && e.IsMapping() {
 		s, _ = confedit.TOMLString(e.Value.X)
@@ -184,7 +182,7 @@ func (d tomlDoc) header(name string) (s string) {
 	return s
 }
 
-// value returns the value of a key in mcp_servers.c2c, in any of TOML's notations, or nil.
+// value returns the value of a key of our table, in any of TOML's notations, or nil.
 func (d tomlDoc) value(key string) parser.Datum {
 	if e := d.First("mcp_servers", serverName, key); e != nil && e.IsMapping() {
 		return e.Value.X

@@ -23,10 +23,11 @@ func (tomlHooks) kind() string { return "hooks-toml" }
 type tomlHook struct {
 	confedit.Span
 	event, command string
-	at             int // its command, in TOML.all
+	at             int // the index of the command in TOML.All
 }
 
-// tables returns our tables. hooks in another notation is an error: TOML allows no table beside it.
+// tables returns our tables. If hooks is written in another notation, it returns an error, because TOML allows no table
+// beside that.
 func (e tomlHooks) tables(path string, data []byte) (d tomlDoc, ours []tomlHook, err error) {
 	if d, err = parseTOML(path, data); err != nil {
 		return d, nil, err
@@ -37,7 +38,7 @@ func (e tomlHooks) tables(path string, data []byte) (d tomlDoc, ours []tomlHook,
 			continue
 		}
 		if !s.Array || len(s.Key) != 1 {
-			return d, nil, fmt.Errorf("parse %s: hooks is not written as tables; write [[hooks]] for each, then run again", path)
+			return d, nil, fmt.Errorf("parse %s: hooks is not written as tables; write a table [[hooks]] for each hook, then run again", path)
 		}
 		h := tomlHook{Span: confedit.Span{First: i}}
 		for i+1 < len(d.All) && !d.All[i+1].Heading {
@@ -57,7 +58,7 @@ func (e tomlHooks) tables(path string, data []byte) (d tomlDoc, ours []tomlHook,
 	return d, ours, nil
 }
 
-// add corrects only the command in tables of ours: people may have tuned the rest.
+// add corrects only the command in our tables, because people may have changed the rest.
 func (e tomlHooks) add(path string, data []byte) ([]byte, error) {
 	d, ours, err := e.tables(path, data)
 	if err != nil {
@@ -85,7 +86,7 @@ func (e tomlHooks) add(path string, data []byte) ([]byte, error) {
 		out = confedit.AppendTable(out, strings.ReplaceAll(table, "\n", confedit.LineEnd(data)))
 	}
 	if _, ours, err = e.tables(path, out); err == nil && len(ours) != len(e.events) {
-		err = fmt.Errorf("parse %s: our tables would be invalid there", path)
+		err = fmt.Errorf("parse %s: c2c's tables would be invalid in this file; write hooks as tables [[hooks]], then run again", path)
 	}
 	if err != nil {
 		return nil, err

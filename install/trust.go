@@ -12,8 +12,8 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// folderTrust looks in trustedFolders.json for the person's answer to the client's question whether it may trust the
-// project: {FOLDER: "TRUST_FOLDER" | "TRUST_PARENT" | "DO_NOT_TRUST"}. The nearest answer counts. In a folder that is
+// folderTrust looks in trustedFolders.json for the person's answer to the client's question whether to trust the project:
+// {FOLDER: "TRUST_FOLDER" | "TRUST_PARENT" | "DO_NOT_TRUST"}. The answer for the nearest folder counts. In a folder that is
 // not trusted the client starts no MCP server at all, and after a "no" it does not ask again.
 func folderTrust(client string, o Options) []doctor.Finding {
 	dir, _ := configDir(client, o)
@@ -45,31 +45,31 @@ func folderTrust(client string, o Options) []doctor.Finding {
 	case "":
 		finding.Detail = "this folder is not yet trusted; start " + client + " here and say that it is: without that c2c's tools are missing"
 	case "DO_NOT_TRUST":
-		finding.Detail = client + " was told not to trust " + nearest + ", and c2c's tools are missing there; take the line out, and start it again"
+		finding.Detail = client + " was told not to trust " + nearest + ", so c2c's tools are missing there; remove the line from the file, and start " + client + " again"
 	default:
 		return nil
 	}
 	return []doctor.Finding{finding}
 }
 
-// inbound reports what a person keeps other sessions from doing (crossSessionInbound), if they may not wake this one.
+// inbound reports a setting crossSessionInbound by which the person has forbidden other sessions to wake this client.
 func inbound(client, path string, set *hujson.Value) []doctor.Finding {
 	detail := ""
 	switch confedit.Text(set) {
 	case "refuse":
-		detail = "crossSessionInbound is refuse, so mail wakes no model: the next prompt or tool call brings it; take that out there"
+		detail = "crossSessionInbound is refuse, so mail wakes no model: the next prompt or tool call brings it; remove that from the file"
 	case "hold":
-		detail = "crossSessionInbound is hold, so mail wakes its model only when its person has accepted that; take that out there"
+		detail = "crossSessionInbound is hold, so mail wakes the model only after the person has accepted it; remove that from the file"
 	default:
 		return nil
 	}
 	return []doctor.Finding{{Client: client, Status: doctor.Warning, Part: "consent", Path: path, Detail: detail}} // mail still arrives
 }
 
-// mcpRules looks in settings for lists that keep the client from using our server: mcp.excluded and mcp.allowed. A name
-// is allowed if any of the files allows it.
+// mcpRules looks in settings files for lists that keep the client from using our server: mcp.excluded and mcp.allowed. A name
+// is allowed if at least one of the files allows it.
 func mcpRules(client string, paths ...string) (found []doctor.Finding) {
-	const without = "so the client does not start c2c's server, and its model has no tools of c2c"
+	const without = "so the client does not start c2c's server, and the model has no tools of c2c: correct the list"
 	only, allowed := "", false
 	for _, path := range paths {
 		data := dataAt(path)

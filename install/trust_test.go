@@ -155,7 +155,7 @@ func TestDoctorTellsWhatIsTurnedOff(t *testing.T) {
 		{Claude, "home/.claude/settings.json", `"crossSessionInbound": "refuse"`, "crossSessionInbound is refuse"},
 		{Claude, "project/.claude/settings.json", `"crossSessionInbound": "hold"`, "crossSessionInbound is hold"},
 		{Claude, "home/.claude/settings.json", `"crossSessionInbound": "accept"`, ""},
-		{Claude, "home/.claude.json", `"projects": {"$BOX/project": {"disabledMcpServers": ["c2c"]}}`, "has disabled c2c in this project"},
+		{Claude, "home/.claude.json", `"projects": {"$BOX/project": {"disabledMcpServers": ["c2c"]}}`, "c2c is disabled in this project"},
 		{Claude, "home/.claude.json", `"projects": {"$BOX/other": {"disabledMcpServers": ["c2c"]}}`, ""},
 		{Qwen, "home/.qwen/settings.json", `"disableAllHooks": true`, "disableAllHooks is true"},
 		{Qwen, "project/.qwen/settings.json", `"disableAllHooks": true`, "disableAllHooks is true"},

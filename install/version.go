@@ -17,15 +17,15 @@ import (
 	"c2c/process/child"
 )
 
-// Program reports which version of a client is on the PATH, and whether it is the tested one. The finding is at worst
-// a warning: an editor may run a client that is not on the PATH.
+// Program reports which version of a client is on the PATH, and whether c2c was tested with it. The finding is at worst a
+// warning, because an editor may run a client that is not on the PATH.
 func Program(ctx context.Context, name string, o Options) doctor.Finding {
 	path, err := child.LookPath(client.ProgramOf(name), o.Getenv)
 	f := doctor.Finding{Client: name, Status: doctor.Warning, Part: "program", Path: path}
 	tested := client.FindGuide(name).Tested
 	switch {
 	case tested == "":
-		f.Detail = "c2c could not be tried with it: it is set up by its documentation"
+		f.Detail = "c2c could not be tested with it, and follows its documentation"
 		return f
 	case err != nil:
 		f.Detail = "not on the PATH"
@@ -37,20 +37,20 @@ func Program(ctx context.Context, name string, o Options) doctor.Finding {
 	}
 	switch {
 	case err != nil:
-		f.Detail = fmt.Sprintf("does not tell its version: %v", err)
+		f.Detail = fmt.Sprintf("does not print its version: %v", err)
 	case version == tested:
 		f.Status, f.Detail = doctor.OK, fmt.Sprintf("version %s, which c2c was tested with", version)
 	default:
-		f.Detail = fmt.Sprintf("version %s was not tried with c2c, %s was; if mail does not arrive, use that one", version, tested)
+		f.Detail = fmt.Sprintf("version %s was not tested with c2c; if mail does not arrive, use version %s", version, tested)
 	}
 	return f
 }
 
-// versionNumber is compiled at its first use: an MCP server, which each session starts, never uses it.
+// versionNumber is compiled at its first use, because an MCP server, which each session starts, never needs it.
 var versionNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d+\.\d+\.\d+[-+.\w]{0,40}`) })
 
-// installedVersion finds the version in files beside the program, or returns "". It does not run the client, which would
-// leave files in the person's home, even with --version alone.
+// installedVersion finds the version in files beside the program; "" if it finds none. It does not run the client, because
+// that would leave files in the person's home, even with --version.
 func installedVersion(path, name string) string {
 	program, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -66,9 +66,9 @@ func installedVersion(path, name string) string {
 			continue
 		}
 		if !strings.Contains(pkg.Name, name) {
-			return "" // another package, which only includes the program
+			return "" // the file of another package, which only includes the program
 		}
-		version, _, _ := strings.Cut(pkg.Version, "-linux-") // npm has a package for each system
+		version, _, _ := strings.Cut(pkg.Version, "-linux-") // such a suffix names npm's package for one system
 		version, _, _ = strings.Cut(version, "-darwin-")
 		return versionNumber().FindString(version)
 	}
@@ -78,7 +78,7 @@ func installedVersion(path, name string) string {
 // versionTime bounds `<client> --version`.
 const versionTime = 10 * time.Second
 
-// askVersion runs the client in a home that is removed afterwards.
+// askVersion runs the client with --version, in a scratch home that it then removes.
 func askVersion(ctx context.Context, path string, o Options) (version string, err error) {
 	home, err := os.MkdirTemp("", "c2c-doctor-")
 	if err != nil {
@@ -95,7 +95,7 @@ func askVersion(ctx context.Context, path string, o Options) (version string, er
 		return version, nil
 	}
 	if err == nil {
-		err = fmt.Errorf("it says %.80q", out)
+		err = fmt.Errorf("it printed %.80q", out)
 	}
 	return "", err
 }

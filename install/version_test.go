@@ -22,13 +22,13 @@ func TestTheInstalledVersionIsComparedWithTheTestedOne(t *testing.T) {
 	}{
 		"of npm":        {map[string]string{"m/codex/bin/run": "#!/bin/false\n", "m/codex/package.json": `{"name":"@openai/codex","version":"` + tested + `"}`}, doctor.OK, tested},
 		"for a system":  {map[string]string{"m/codex/bin/run": "#!/bin/false\n", "m/codex/package.json": `{"name":"@openai/codex","version":"` + tested + `-linux-x64"}`}, doctor.OK, tested},
-		"newer":         {map[string]string{"m/codex/bin/run": "#!/bin/false\n", "m/codex/package.json": `{"name":"@openai/codex","version":"99.1.0-alpha.2"}`}, doctor.Warning, "version 99.1.0-alpha.2 was not tried with c2c, " + tested + " was"},
+		"newer":         {map[string]string{"m/codex/bin/run": "#!/bin/false\n", "m/codex/package.json": `{"name":"@openai/codex","version":"99.1.0-alpha.2"}`}, doctor.Warning, "version 99.1.0-alpha.2 was not tested with c2c; if mail does not arrive, use version " + tested},
 		"by its name":   {map[string]string{"versions/" + tested: "#!/bin/false\n"}, doctor.OK, tested},
 		"asked":         {map[string]string{"opt/run": says(tested)}, doctor.OK, tested},
 		"in another":    {map[string]string{"m/my/bin/run": says("98.0.1"), "m/my/package.json": `{"name":"mine","version":"1.0.0"}`}, doctor.Warning, "version 98.0.1 was not tried"},
 		"damaged":       {map[string]string{"m/codex/run": says("98.0.2"), "m/codex/package.json": `{"name":"codex","version":`}, doctor.Warning, "version 98.0.2 was not tried"},
-		"silent":        {map[string]string{"opt/run": "#!/bin/sh\necho hello\n"}, doctor.Warning, `does not tell its version: it says "hello\n"`},
-		"broken":        {map[string]string{"opt/run": "#!/bin/false\n"}, doctor.Warning, "does not tell its version: exit status 1"},
+		"silent":        {map[string]string{"opt/run": "#!/bin/sh\necho hello\n"}, doctor.Warning, `does not print its version: it printed "hello\n"`},
+		"broken":        {map[string]string{"opt/run": "#!/bin/false\n"}, doctor.Warning, "does not print its version: exit status 1"},
 		"not installed": {nil, doctor.Warning, "not on the PATH"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestEveryClientHasATestedVersionOrIsSaidToHaveNone(t *testing.T) {
 	b := newBox(t)
 	for _, name := range Clients() {
 		g := client.FindGuide(name)
-		said := strings.Contains(Program(t.Context(), name, b.o).Detail, "could not be tried")
+		said := strings.Contains(Program(t.Context(), name, b.o).Detail, "could not be tested")
 		if (g.Tested == "") != (g.Package == "") || said != (g.Package == "") {
 			t.Errorf("%s: tested %q, package %q, doctor says that it was not: %v", name, g.Tested, g.Package, said)
 		}

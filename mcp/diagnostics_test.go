@@ -41,7 +41,7 @@ func TestDiagnosticsTellWhyMailDoesNotWakeAClientOverHTTP(t *testing.T) {
 	c.want("register", `{"alias":"amber"}`)
 	wantDiagnostics(t, "no stream", ask(), map[string]string{"surface_support": "degraded", "surface_why": "the client has no stream…", "alias": "amber"})
 	e := c.stream()
-	wantDiagnostics(t, "no answer to a ping", ask(), map[string]string{"surface_support": "degraded", "surface_why": "the client has a stream of events open, and has not answered…"})
+	wantDiagnostics(t, "no answer to a ping", ask(), map[string]string{"surface_support": "degraded", "surface_why": "the client has a stream of events open, but has not answered…"})
 	events := e.answering(c)
 	bell := c.bellOf(c.sid())
 	if err := bell.Ring(t.Context(), wake.Notice{}); err != nil {

@@ -45,7 +45,7 @@ func TestCursorIsSetUpOverHTTPWhileTheDaemonRuns(t *testing.T) {
 	old := h.token()
 	wantText(t, "rotated", h.run("serve", "rotate-token"), "cursor: it has the old one: c2c install cursor --http")
 	out, _ = h.try("doctor", "--verbose")
-	wantText(t, "doctor", out, "it has an old token")
+	wantText(t, "doctor", out, "its token is not that of the HTTP daemon")
 	h.run("install", "cursor", "--http")
 	wantText(t, "installed again", h.cursor(), "Bearer "+h.token(), "!"+old)
 
@@ -83,7 +83,7 @@ func TestAClientThatAPersonHasSetUpOverHTTP(t *testing.T) {
 	wantText(t, "doctor", out, "gemini mcp server: http://127.0.0.1:"+h.port+"/mcp", "!cut off", "!gemini hooks")
 	wantText(t, "rotated", h.run("serve", "rotate-token"), "gemini: it has the old one\n")
 	out, _ = h.try("doctor", "--verbose")
-	wantText(t, "doctor", out, "gemini mcp server: it has an old token", "!--http")
+	wantText(t, "doctor", out, "gemini mcp server: its token is not that of the HTTP daemon", "!--http")
 	wantText(t, "stopped", h.run("serve", "stop"), "gemini: its tools are over HTTP, and reach nobody until c2c serve start\n")
 }
 

@@ -107,7 +107,7 @@ Tools of c2c run without asking (--ask: they ask). Try: /opt/c2c start --alias a
 		t.Errorf("--ask: exit %d, %s", code, out)
 	}
 	for _, name := range []string{"claude", "codex"} { // who has chosen that is not asked again, and told how to change it
-		want := name + ": nothing to change; it asks before its model calls a tool of c2c (c2c uninstall " + name + ", and then install: it does not)"
+		want := name + ": nothing to change; it asks before the model calls a tool of c2c (after c2c uninstall " + name + " and a new install it does not)"
 		if code, out, _ := s.run("install", name); code != 0 || !strings.Contains(out, want) {
 			t.Errorf("after --ask: exit %d, %s", code, out)
 		}
@@ -340,12 +340,12 @@ func TestClientsThatAreNotThereAreTold(t *testing.T) {
 		t.Errorf("start: %s", errs)
 	}
 	s.write(".claude/settings.json", "{}")
-	if code, out, _ := s.run("doctor", "--verbose"); code != 1 || !strings.Contains(out, "warning  claude c2c: not set up: c2c install claude, if it is to have mail\n") || !strings.Contains(out, "problem  clients: none of these is set up: c2c install\n") || strings.Contains(out, "hook") || strings.Contains(out, "claude program") {
+	if code, out, _ := s.run("doctor", "--verbose"); code != 1 || !strings.Contains(out, "warning  claude c2c: not set up: c2c install claude sets it up\n") || !strings.Contains(out, "problem  clients: none of these is set up: c2c install\n") || strings.Contains(out, "hook") || strings.Contains(out, "claude program") {
 		t.Errorf("doctor: exit %d, %s", code, out)
 	}
 }
 
-// Whatever of a set-up is gone: doctor says which install puts it right, and that does.
+// Whichever part of a set-up is gone: doctor names the install that repairs it, and that install does.
 func TestWhatDoctorFindsMissingIsPutRightByTheInstallThatItNames(t *testing.T) {
 	for _, name := range install.Clients() {
 		s := shop{t: t, home: t.TempDir(), env: map[string]string{}}
@@ -434,7 +434,7 @@ func TestAnUninstallThatWasCutOffIsToldAndCured(t *testing.T) {
 	}
 	told := func() bool {
 		_, out, _ := s.run("doctor", "--verbose")
-		return strings.Contains(out, "problem  claude uninstall: it was cut off") && strings.Contains(out, "c2c install claude puts it right")
+		return strings.Contains(out, "problem  claude uninstall: it was cut off") && strings.Contains(out, "c2c install claude repairs it")
 	}
 	if !told() {
 		t.Error("doctor tells of nothing")

@@ -155,7 +155,7 @@ var wrongUses = []wrongUse{
 	{"env -u HOME c2c install codex", 1, "HOME is not set: set it", ""},
 	{"mkdir gone; cd gone; rmdir ../gone; env -u C2C_MCP_BROKER_ROOT c2c send amber hi", 1, "go to the project's directory", ""},
 	{"C2C_MCP_BROKER_ROOT=nowhere c2c poll-inbox --session-id amber", 4, "if it is mistyped, set it right", ""},
-	{"mkdir -p .claude; echo '{ bad' > .claude/settings.json; c2c install claude", 1, "correct it or move it away, then run again", ""},
+	{"mkdir -p .claude; echo '{ bad' > .claude/settings.json; c2c install claude", 1, "correct the file or move it away, then run again", ""},
 }
 
 // Each is a call of a tool as an agent gets it wrong, and a part of the answer.

@@ -46,7 +46,7 @@ func (c Checkup) checkClients(ctx context.Context) (report []doctor.Finding, err
 		report = append(report, found...)
 		if install.HasServer(name, o) && !install.HTTPByHand(name, o) && processes.Uninstalled(c.Getenv, name, 0) {
 			report = append(report, doctor.Finding{Client: name, Status: doctor.Problem, Part: "uninstall",
-				Detail: "it was cut off, and a session from before it gets no mail; c2c install " + name + " puts it right"})
+				Detail: "it was cut off, and a session from before it gets no mail; c2c install " + name + " repairs it"})
 		}
 	}
 	if !set {

@@ -1,4 +1,3 @@
-// Package confedit edits the text of other programs' JSON and TOML files. It keeps every byte that an edit does not
-// concern: comments, order, indentation, line endings. It reads and writes no file, and has no state. Only one goroutine
-// may use a document.
+// Package confedit edits the text of other programs' JSON and TOML files. It keeps every byte outside the edit: comments,
+// order, indentation, line endings. It reads and writes no file, and has no state. Only one goroutine may use a document.
 package confedit

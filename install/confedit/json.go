@@ -10,9 +10,9 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// A JSON is the text of a JSON file, perhaps with comments, as hujson parses it: each value with the white space and
-// the comments around it. What is not edited stays as it was. hujson's own Patch would also remove the comments
-// before a member, and would not format what it inserts.
+// A JSON is the text of a JSON file, perhaps with comments, as hujson parses it: each value with the white space and the
+// comments around it. Text outside an edit stays as it is. hujson's own Patch would also remove the comments before a member,
+// and would not format the text that it inserts.
 type JSON struct {
 	path    string // for errors
 	src     []byte // the text as it was read, without the byte order mark
@@ -20,20 +20,19 @@ type JSON struct {
 	changed bool
 	newline string
 	unit    string // one level of indentation
-	compact bool   // all on one line
+	compact bool   // the whole text is on one line
 }
 
 var utf8BOM = []byte("\xef\xbb\xbf")
 
-// ParseJSON parses data. Empty data, from an absent or blank file, counts as an
-// empty object.
+// ParseJSON parses data. Empty data counts as an empty object. path is only for errors.
 func ParseJSON(path string, data []byte) (d *JSON, err error) {
 	d = &JSON{path: path, newline: LineEnd(data), unit: "  ", src: bytes.TrimPrefix(data, utf8BOM)}
 	if len(bytes.TrimSpace(d.src)) == 0 {
 		d.src = []byte("{}" + d.newline)
 	}
 	if d.Root, err = parseWhole(d.src); err != nil {
-		return nil, fmt.Errorf("parse %s: %s; correct it or move it away, then run again",
+		return nil, fmt.Errorf("parse %s: %s; correct the file or move it away, then run again",
 			path, strings.TrimPrefix(err.Error(), "hujson: "))
 	}
 	if _, ok := d.Root.Value.(*hujson.Object); !ok {
@@ -48,7 +47,7 @@ func ParseJSON(path string, data []byte) (d *JSON, err error) {
 	return d, nil
 }
 
-// parseWhole is hujson.Parse that also accepts a final comment without a line break. The result keeps slices of data.
+// parseWhole is hujson.Parse, but it also accepts a final comment without a line break.
 func parseWhole(data []byte) (hujson.Value, error) {
 	v, err := hujson.Parse(bytes.Clone(data))
 	if err == nil {
@@ -62,8 +61,8 @@ func parseWhole(data []byte) (hujson.Value, error) {
 	return longer, nil
 }
 
-// EditJSON returns data as edit has changed it. If edit changes nothing, it returns data as it was: a blank
-// file must not become {} for nothing.
+// EditJSON returns data with the changes that edit has made. If edit changes nothing, it returns data itself, so that a blank
+// file does not become {}.
 func EditJSON(path string, data []byte, edit func(d *JSON) error) ([]byte, error) {
 	d, err := ParseJSON(path, data)
 	if err == nil {
@@ -82,12 +81,12 @@ func EditJSON(path string, data []byte, edit func(d *JSON) error) ([]byte, error
 
 func (d *JSON) errorAt(v *hujson.Value, problem string) error {
 	line := 1 + bytes.Count(d.src[:min(v.StartOffset, len(d.src))], []byte("\n"))
-	return fmt.Errorf("parse %s: line %d: %s; correct it or move it away, then run again", d.path, line, problem)
+	return fmt.Errorf("parse %s: line %d: %s; correct the file or move it away, then run again", d.path, line, problem)
 }
 
-// Find follows the path of names as far as it exists. It returns the last value that it has found, and the number
-// of names up to there. Each value but the last must be an object. Two members with one name are an error, because
-// clients disagree on which of them counts.
+// Find follows the path of names as far as it exists. It returns the last value that it has found, and how many names lead to
+// that value. Each value but the last must be an object. Two members with the same name are an error, because clients
+// disagree about which of them counts.
 func (d *JSON) Find(names ...string) (v *hujson.Value, there int, err error) {
 	v = &d.Root
 	for ; there < len(names); there++ {
@@ -126,7 +125,7 @@ func (d *JSON) Array(names ...string) (*hujson.Value, error) {
 	return v, nil
 }
 
-// Put writes value at the path of names.
+// Put writes value at the path of names, and makes the missing objects on the path.
 func (d *JSON) Put(value any, names ...string) error {
 	v, there, err := d.Find(names...)
 	if err != nil {
@@ -141,7 +140,8 @@ func (d *JSON) Put(value any, names ...string) error {
 	return d.Insert(v, names[there], value)
 }
 
-// Replace puts value in the place of old, unless both mean the same: the person may have formatted old.
+// Replace puts value in the place of old. If both have the same content, it changes nothing, because the person may have
+// formatted old.
 func (d *JSON) Replace(old *hujson.Value, value any) error {
 	v, err := d.render(value, d.indentAt(old), !d.compact)
 	if err != nil || bytes.Equal(packed(v), packed(*old)) {
@@ -151,8 +151,8 @@ func (d *JSON) Replace(old *hujson.Value, value any) error {
 	return nil
 }
 
-// Insert adds value at the end of v, which is an array, or an object that gets it as member name. A comment behind
-// the last element stays there. If v had a trailing comma, it has one again.
+// Insert adds value at the end of v. If v is an object, value becomes the member name. A comment after the last element stays
+// there. If v had a trailing comma, it has one again.
 func (d *JSON) Insert(v *hujson.Value, name string, value any) error {
 	before, kids := children(v)
 	n := len(kids)
@@ -199,7 +199,7 @@ func (d *JSON) Insert(v *hujson.Value, name string, value any) error {
 	return nil
 }
 
-// Remove takes the member with the value kid, or the element kid, out of v. Comments around it stay.
+// Remove removes from v the member with the value kid, or the element kid. Comments around it stay.
 func (d *JSON) Remove(v, kid *hujson.Value) {
 	before, kids := children(v)
 	i, last := slices.Index(kids, kid), len(kids)-1
@@ -207,7 +207,7 @@ func (d *JSON) Remove(v, kid *hujson.Value) {
 	if i == last && i > 0 {
 		prev := &kids[i-1].AfterExtra
 		if kid.AfterExtra != nil {
-			*prev = append(hujson.Extra{}, *prev...) // its comma is the trailing one now
+			*prev = append(hujson.Extra{}, *prev...) // the comma after prev is now the trailing one
 		} else {
 			comments, *prev = slices.Concat(*prev, comments), nil
 		}
@@ -217,7 +217,7 @@ func (d *JSON) Remove(v, kid *hujson.Value) {
 		rest = bytes.TrimPrefix(bytes.TrimPrefix(rest, []byte("\r")), []byte("\n"))
 	}
 	if rest = slices.Concat(comments, rest); last == 0 && len(bytes.TrimSpace(rest)) == 0 {
-		rest = nil // {}
+		rest = nil // v is empty now, so write {}
 	}
 	*before[i+1], d.changed = rest, true
 	switch v := v.Value.(type) {
@@ -228,8 +228,8 @@ func (d *JSON) Remove(v, kid *hujson.Value) {
 	}
 }
 
-// RemoveEmpty removes the container at the path of names if it is empty, and then each parent that is empty,
-// but nothing that original had.
+// RemoveEmpty removes the container at the path of names if it is empty, and then each parent that is empty by then. It keeps
+// every container that original had.
 func (d *JSON) RemoveEmpty(original []byte, names ...string) {
 	for n := len(names); n > 0; n-- {
 		v := d.Root.Find(pointer(names[:n]))
@@ -240,7 +240,7 @@ func (d *JSON) RemoveEmpty(original []byte, names ...string) {
 	}
 }
 
-// render formats v as this document would, on lines of its own if multi.
+// render formats v in the style of this document. If multi is set, each element gets a line of its own.
 func (d *JSON) render(v any, indent string, multi bool) (hujson.Value, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -254,13 +254,13 @@ func (d *JSON) render(v any, indent string, multi bool) (hujson.Value, error) {
 	return hujson.Parse(bytes.ReplaceAll(bytes.TrimSpace(buf.Bytes()), []byte("\n"), []byte(d.newline)))
 }
 
-// indentAt returns the indentation of the line on which v begins in the text as it was read.
+// indentAt returns the indentation of the line on which v begins in the original text.
 func (d *JSON) indentAt(v *hujson.Value) string {
 	return indentOf(d.src[:min(v.StartOffset, len(d.src))])
 }
 
-// children returns the values of the members or elements of v, and what stands before each of them and
-// before the closing bracket.
+// children returns the values of the members or elements of v (kids), and the white space and comments before each of them
+// and before the closing bracket (before).
 func children(v *hujson.Value) (before []*hujson.Extra, kids []*hujson.Value) {
 	switch v := v.Value.(type) {
 	case *hujson.Object:
@@ -281,8 +281,7 @@ func onLines(before []*hujson.Extra) bool {
 	return slices.ContainsFunc(before, func(b *hujson.Extra) bool { return lineBreak(*b) })
 }
 
-// splitComments splits x behind its last comment; a line comment includes its
-// line break.
+// splitComments splits x after its last comment. A line comment includes its line break.
 func splitComments(x hujson.Extra) (comments, white []byte) {
 	end := 0
 	for i := 0; i < len(x); {
@@ -318,7 +317,7 @@ func lineBreak(x []byte) bool { return bytes.IndexByte(x, '\n') >= 0 }
 
 func endsLine(x []byte) bool { return len(x) > 0 && x[len(x)-1] == '\n' }
 
-// Member returns what is at the path of names in data, or nil.
+// Member returns the value at the path of names in data, or nil.
 func Member(data []byte, names ...string) *hujson.Value {
 	d, err := ParseJSON("", data)
 	if err != nil {
@@ -341,10 +340,10 @@ func Off(data []byte, names ...string) bool {
 	return v != nil && !IsTrue(v)
 }
 
-// At returns what is at the path of names, or nil.
+// At returns the value at the path of names, or nil.
 func (d *JSON) At(names ...string) *hujson.Value { return d.Root.Find(pointer(names)) }
 
-// Restore puts a value from another text in the place of v, formatted as it is there.
+// Restore replaces the value of v by one from another text, with its formatting there.
 func (d *JSON) Restore(v, original *hujson.Value) { v.Value, d.changed = original.Value, true }
 
 // Size returns the number of members or elements of v.
@@ -353,7 +352,7 @@ func Size(v *hujson.Value) int {
 	return len(kids)
 }
 
-// pointer returns a path of names as a JSON Pointer, which hujson takes.
+// pointer returns a path of names as a JSON Pointer, the form that hujson needs.
 func pointer(names []string) (path string) {
 	for _, name := range names {
 		path += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
@@ -368,7 +367,7 @@ func packed(v hujson.Value) []byte {
 	return v.Pack()
 }
 
-// Elements returns the elements of v: none if v is nil or no array.
+// Elements returns the elements of v; none if v is nil or not an array.
 func Elements(v *hujson.Value) (all []*hujson.Value) {
 	if v != nil && v.Value.Kind() == '[' {
 		_, all = children(v)
@@ -376,7 +375,7 @@ func Elements(v *hujson.Value) (all []*hujson.Value) {
 	return all
 }
 
-// Text returns v as a string: "" if v is nil or no string.
+// Text returns v as a string; "" if v is nil or not a string.
 func Text(v *hujson.Value) string {
 	if v != nil {
 		if l, ok := v.Value.(hujson.Literal); ok && l.Kind() == '"' {
@@ -386,7 +385,7 @@ func Text(v *hujson.Value) string {
 	return ""
 }
 
-// IsTrue reports whether v is the word true.
+// IsTrue reports whether v is the literal true.
 func IsTrue(v *hujson.Value) bool { return v != nil && v.Value.Kind() == 't' }
 
 // Texts returns the strings in the array v.

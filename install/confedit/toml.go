@@ -18,37 +18,37 @@ type Statement struct {
 	Heading bool
 	Array   bool // a heading in double brackets
 	Key     parser.Key
-	Value   parser.Datum // for a key
+	Value   parser.Datum // the key's value
 	line    int          // index in TOML.lines
 }
 
-// A TOML is the text of a TOML file. tomledit parses it; an edit removes and inserts lines. tomledit's own formatter
-// would normalise the spacing of the whole file.
+// A TOML is the text of a TOML file. tomledit parses it, and an edit removes and inserts whole lines. tomledit's own
+// formatter would change the spacing of the whole file.
 type TOML struct {
 	*tomledit.Document
-	lines []string // with their line ends; a value of many lines belongs to the line of its key
+	lines []string // with their line ends; a value over several lines is part of the line of its key
 	All   []Statement
 }
 
-// ParseTOML parses data. refuse returns why it rejects a statement, or ""; again means that the key occurred before.
+// ParseTOML parses data. refuse returns why it rejects a statement, or ""; again means that the same key occurred before.
 func ParseTOML(path string, data []byte, refuse func(s Statement, again bool) string) (*TOML, error) {
 	d := &TOML{lines: tomlLines(data)}
 	wrong := func(line int, problem string) error {
 		n := 1 + strings.Count(strings.Join(d.lines[:line], ""), "\n")
-		return fmt.Errorf("parse %s: line %d, column %d: %s; correct it or move it away, then run again", path, n, column(d.lines[line]), problem)
+		return fmt.Errorf("parse %s: line %d, column %d: %s; correct the file or move it away, then run again", path, n, column(d.lines[line]), problem)
 	}
-	// Without a line end the parser takes an unfinished statement for the end of the file.
+	// The line end is needed: without it the parser takes an unfinished statement for the end of the file.
 	parse := func(lines int) (*tomledit.Document, error) {
 		return tomledit.Parse(strings.NewReader(strings.Join(d.lines[:lines], "") + "\n"))
 	}
 	doc, err := parse(len(d.lines))
-	if err != nil { // the parser may notice late: the fault is behind the longest part of the file that parses
+	if err != nil { // the parser may notice an error late: the error is on the first line that cannot be parsed together with the lines before it
 		good := sort.Search(len(d.lines)+1, func(n int) bool { _, err := parse(n); return err != nil }) - 1
 		_, problem, _ := strings.Cut(err.Error(), ": ")
 		return nil, wrong(good, problem)
 	}
 	d.Document = doc
-	var places []int // lines of the statements: tomledit's numbers are wrong behind a value of many lines (v0.0.27)
+	var places []int // the lines of the statements: tomledit's line numbers are wrong after a value over several lines (v0.0.27)
 	for i, line := range d.lines {
 		if text := strings.TrimSpace(line); text != "" && text[0] != '#' {
 			places = append(places, i)
@@ -57,7 +57,7 @@ func ParseTOML(path string, data []byte, refuse func(s Statement, again bool) st
 	seen := map[string]bool{}
 	add := func(s Statement) {
 		if len(places) == 0 {
-			err = cmp.Or(err, wrong(len(d.lines)-1, "more than one thing on a line"))
+			err = cmp.Or(err, wrong(len(d.lines)-1, "more than one statement on a line"))
 			return
 		}
 		s.line, places = places[0], places[1:]
@@ -79,13 +79,13 @@ func ParseTOML(path string, data []byte, refuse func(s Statement, again bool) st
 		}
 	}
 	if len(places) > 0 {
-		err = cmp.Or(err, wrong(places[0], "not understood"))
+		err = cmp.Or(err, wrong(places[0], "not a heading or a key with a value"))
 	}
 	return d, err
 }
 
-// column returns the column, from 1, at which line stops being valid, if the parser names one in the line itself. If not, it
-// returns the column at which the text begins.
+// column returns the column, counted from 1, at which line stops being valid, if the parser names it. If not, it returns the
+// column at which the text begins.
 func column(line string) int {
 	begin := 1 + len(line) - len(strings.TrimLeft(line, " \t"))
 	_, err := tomledit.Parse(strings.NewReader(line + "\n"))
@@ -102,7 +102,7 @@ func column(line string) int {
 	return begin
 }
 
-// tomlLines splits data into lines, and keeps the line ends. A value of many lines stays whole.
+// tomlLines splits data into lines, which keep their line ends. A value over several lines stays in one piece.
 func tomlLines(data []byte) (lines []string) {
 	sc, start, depth := scanner.New(bytes.NewReader(data)), 0, 0
 	for sc.Next() == nil {
@@ -121,7 +121,7 @@ func tomlLines(data []byte) (lines []string) {
 	return append(lines, string(data[start:]))
 }
 
-// AppendTable puts a table at the end of data, behind a blank line.
+// AppendTable adds a table at the end of data, after a blank line.
 func AppendTable(data []byte, table string) []byte {
 	out, nl := bytes.Clone(data), LineEnd(data)
 	if len(out) > 0 {
@@ -133,7 +133,7 @@ func AppendTable(data []byte, table string) []byte {
 	return append(out, table...)
 }
 
-// SetValue replaces the value in the line of a key, and keeps the comment behind it.
+// SetValue replaces the value in the line of a key, and keeps the comment after it.
 func (d *TOML) SetValue(s Statement, value string) {
 	key, old, _ := strings.Cut(d.lines[s.line], "=")
 	if token, ok := s.Value.(parser.Token); ok {
@@ -144,11 +144,11 @@ func (d *TOML) SetValue(s Statement, value string) {
 	d.lines[s.line] = key + "=" + old
 }
 
-// A Span is the statements TOML.All[First:Behind].
+// A Span stands for the statements TOML.All[First:Behind].
 type Span struct{ First, Behind int }
 
-// Without returns the text without the spans: without their statements, the comments and blank lines between these,
-// and the blank lines after each span.
+// Without returns the text without the spans. It removes their statements, the comments and blank lines between these, and
+// the blank lines after each span.
 func (d *TOML) Without(spans []Span) []byte {
 	blank := func(i int) bool { return strings.TrimSpace(d.lines[i]) == "" }
 	out, next := []byte{}, 0 // the first line that is not yet copied
@@ -161,7 +161,7 @@ func (d *TOML) Without(spans []Span) []byte {
 			}
 			spans = spans[1:]
 		}
-		// At the end of the file the blank line before ours is removed, elsewhere the blank lines behind it.
+		// At the end of the file remove the blank line before our statements, elsewhere the blank lines after them.
 		if end == len(d.lines) && first > next && blank(first-1) {
 			first--
 		}
@@ -187,7 +187,7 @@ func (d *TOML) IsTrue(names ...string) bool {
 	return ok && token.String() == "true"
 }
 
-// TOMLString returns the value of a one-line string.
+// TOMLString returns the value of a string on one line. ok is false for any other value.
 func TOMLString(d parser.Datum) (string, bool) {
 	token, ok := d.(parser.Token)
 	if !ok {
