@@ -1,5 +1,5 @@
-// Package e2e shows c2c at work between real clients: they are installed from npm and run against
-// fake model servers on loopback, and the recorded requests are the proof of what the models saw.
+// Package e2e tests c2c between real clients. They are installed from npm and use fake model servers on loopback, whose
+// recorded requests prove what the models saw.
 //
-// `make e2e` runs it. A plain `go test` only says so: the clients are almost two gigabytes.
+// `make e2e` runs the tests. A plain `go test` only prints that, because the clients take almost two gigabytes.
 package e2e

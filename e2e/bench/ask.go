@@ -11,7 +11,7 @@ import (
 	"c2c/inbox"
 )
 
-// askRows measure how long a question waits for its answer, and a screen for a change.
+// askRows measure how long a question waits for its answer, and how long a screen takes to show a change.
 func askRows() []row {
 	return []row{
 		{name: "c2c ask, answered at once", anew: beforeLoop, do: ask, limit: "two Go programs with one durable replace, one after the other", aim: 4.4,
@@ -54,7 +54,7 @@ func (w *world) screen() (window, error) {
 	return win, win.await("amber")
 }
 
-// ask makes amber answer as soon as the question is in its mailbox.
+// ask asks amber a question, and amber answers as soon as the question is in its mailbox.
 func ask(w *world) ([]float64, error) {
 	if err := w.read("amber"); err != nil {
 		return nil, err

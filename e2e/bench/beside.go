@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// The other program is mdeliver from mblaze, if it is installed. It is small and written in C: it delivers one message to a
-// Maildir, and syncs the file, not its directory.
+// The program to compare with is mdeliver from mblaze, if it is installed. It is small and written in C: it delivers one
+// message to a Maildir and syncs the file, but not its directory.
 const besideWords = "mdeliver of mblaze, which delivers a message to a Maildir and syncs the file, not its directory"
 
-// beside is the other program; missing is the reason if there is none.
+// beside is that program; missing is the reason why there is none.
 type beside struct{ missing error }
 
 func newBeside(w *world) *beside {

@@ -11,7 +11,7 @@ import (
 
 const drained = 10_000
 
-// plain is a message for encoding/json without any code of ours.
+// plain is a message without any of c2c's code, for encoding/json alone.
 type plain struct {
 	DrainedAt  float64 `json:"drained_at"`
 	DrainedBy  string  `json:"drained_by"`
@@ -24,7 +24,7 @@ type plain struct {
 	Deferrable bool    `json:"deferrable"`
 }
 
-// plainDrain does to a plain file what a drain does to a mailbox: decode, archive, remove.
+// plainDrain does to a plain file what c2c does to a mailbox when it hands over all messages: decode, archive, remove.
 func plainDrain(w *world) ([]float64, error) {
 	waiting := filepath.Join(w.home, "waiting")
 	line, err := json.Marshal(plain{From: "birch", To: "dune", Content: strings.Repeat("x", waitingBody), TS: 1763712345.5,

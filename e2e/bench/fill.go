@@ -17,7 +17,7 @@ import (
 
 // The mail that exists before a row is measured. Every root has the sessions amber, birch (the sender), cedar, dune and ebony.
 const (
-	nearlyFull = "19,400 waiting" // for cedar; c2c lets 20,000 wait
+	nearlyFull = "19,400 waiting" // for cedar; c2c allows 20,000
 	full       = "19,900 waiting"
 	some       = "10,000 waiting" // for dune
 	old        = "100,000 archived"
@@ -29,11 +29,11 @@ const (
 const (
 	archivedBody = 170 // 37 MB in 100,000 messages
 	waitingBody  = 200
-	atOnce       = 150 // as many as about one file of a mailbox takes
+	atOnce       = 150 // about as many messages as fit into one file of a mailbox
 	oldWord      = "xylophone"
 )
 
-// fill makes the mail of a template, in c2c's own format and with its own packages, with one sync for many messages.
+// fill makes the mail of a template, in c2c's own format and with its own packages. It syncs once for many messages.
 func (w *world) fill(template string) error {
 	sessions := []string{"amber", "birch", "cedar", "dune", "ebony"}
 	switch template {
@@ -84,7 +84,7 @@ func message(size int) mail.Message {
 	return mail.Message{From: "birch", To: "somebody", Content: strings.Repeat("words ", size/6+1)[:size]}
 }
 
-// named returns a message, and records its id for the rows.
+// named returns a message, and records its id under this name, so that rows can use it.
 func (w *world) named(what string, size int) mail.Message {
 	m := message(size)
 	m.ID = mail.NewID(time.Now())
@@ -92,7 +92,7 @@ func (w *world) named(what string, size int) mail.Message {
 	return m
 }
 
-// store puts n messages into the mailbox, and last after them.
+// store puts n messages of this size into a mailbox, and then those in last.
 func (w *world) store(sid string, n, size int, last ...mail.Message) error {
 	return w.mailbox(sid, func(ctx context.Context, box *inbox.Mailbox) error {
 		for ; n > 0; n -= atOnce {
@@ -112,7 +112,7 @@ func (w *world) store(sid string, n, size int, last ...mail.Message) error {
 	})
 }
 
-// archive puts first, and then n more messages, into the archive.
+// archive puts the messages in first into the archive, and then n more of this size.
 func (w *world) archive(sid string, n, size int, first []mail.Message) error {
 	if first != nil {
 		if err := w.store(sid, 0, 0, first...); err != nil {

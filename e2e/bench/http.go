@@ -26,7 +26,7 @@ const (
 	httpPeers    = 20
 )
 
-// face is the HTTP daemon of a world.
+// face is the HTTP daemon that serves a world.
 type face struct {
 	w           *world
 	host, token string
@@ -34,14 +34,14 @@ type face struct {
 	table       string // the measured figures
 }
 
-// guest is one MCP session, with a connection of its own.
+// guest is an MCP session with a connection of its own.
 type guest struct {
 	*face
 	id   string
 	http *http.Transport
 }
 
-// httpRow measures a call over HTTP, alone.
+// httpRow measures one call over HTTP at a time.
 func httpRow() row {
 	n := 0
 	return row{name: "send over HTTP", limit: replaceWords, against: replace, aim: 1.2, with: func(w *world) error {
@@ -70,7 +70,7 @@ func (f *face) stop() error {
 	return err
 }
 
-// http measures a tool call over HTTP: alone, with many streams open, and during refused requests.
+// http measures a tool call over HTTP: first alone, then with many streams open, then also during requests that are refused.
 func (w *world) http() (table string, err error) {
 	if err := w.renew(""); err != nil {
 		return "", err
@@ -149,7 +149,7 @@ func (w *world) startFace() (*face, error) {
 	return &face{w: w, host: "127.0.0.1:" + strconv.Itoa(at.Port), token: strings.TrimSpace(string(token)), pid: at.PID}, err
 }
 
-// dial begins an MCP session with an alias.
+// dial begins an MCP session and gives it an alias.
 func (f *face) dial(alias string) (*guest, error) {
 	g := &guest{face: f, http: &http.Transport{}}
 	resp, err := g.send("POST", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}`)
@@ -177,7 +177,7 @@ func (g *guest) send(method, body string) (*http.Response, error) {
 	return g.http.RoundTrip(req)
 }
 
-// call calls a tool and returns how many milliseconds that took.
+// call calls a tool and returns how long that took, in milliseconds.
 func (g *guest) call(tool, arguments string) (float64, error) {
 	start := time.Now()
 	resp, err := g.send("POST", request(tool, arguments))
@@ -193,7 +193,7 @@ func (g *guest) call(tool, arguments string) (float64, error) {
 	return took, err
 }
 
-// report makes calls as long as more allows, and adds a row to the table.
+// report makes calls as long as more returns true, and adds a row to the table.
 func (g *guest) report(meanwhile string, more func(i int) bool) error {
 	var took []float64
 	for i := 0; more(i); i++ {
@@ -208,7 +208,7 @@ func (g *guest) report(meanwhile string, more func(i int) bool) error {
 	return err
 }
 
-// memory returns the most memory that the daemon has used, in MB.
+// memory returns the peak memory of the daemon, in MB.
 func (f *face) memory() (float64, error) {
 	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(f.pid), "status"))
 	if err != nil {
@@ -246,7 +246,7 @@ func (g *guest) listen(reads bool, open *sync.WaitGroup) (end func(), err error)
 	return func() { resp.Body.Close() }, nil
 }
 
-// hold sends half a request on many connections.
+// hold opens many connections and sends half a request on each.
 func (f *face) hold() (end func(), err error) {
 	var all []net.Conn
 	end = func() {
@@ -265,7 +265,7 @@ func (f *face) hold() (end func(), err error) {
 	return end, nil
 }
 
-// attack sends requests that the daemon must refuse, and waits for all answers.
+// attack sends requests that the daemon must refuse, and waits for all answers. done is closed at the end.
 func (f *face) attack() (done <-chan struct{}) {
 	key := "Authorization: Bearer " + f.token + "\r\n"
 	bad := []string{

@@ -19,14 +19,14 @@ const (
 	ticks    = 100 // ticks of CPU time in a second in /proc
 )
 
-// idler is a session with its MCP server, whose client is a shell that waits for it.
+// idler is a session with its MCP server. A shell that waits for the server plays the client.
 type idler struct {
 	shell *exec.Cmd
 	in    io.Closer
 	pid   int // the server's process id
 }
 
-// idleRows measure what sessions cost while nothing happens, and what they cost a sender.
+// idleRows measure what idle sessions cost, and what they cost a sender.
 func idleRows() []row {
 	figure := func(i int) action {
 		return func(w *world) ([]float64, error) { return []float64{w.idle[i]}, nil }
@@ -40,7 +40,7 @@ func idleRows() []row {
 	}
 }
 
-// withIdlers starts a hundred sessions.
+// withIdlers starts the idle sessions.
 func withIdlers(w *world) error {
 	client, err := net.Listen("unix", filepath.Join(w.home, "client.sock"))
 	if err != nil {
@@ -59,7 +59,7 @@ func withIdlers(w *world) error {
 	return nil
 }
 
-// measureIdlers records the figures of one session, the first time that a row needs them.
+// measureIdlers records the figures of one session, when a row needs them for the first time.
 func measureIdlers(w *world) error {
 	if w.idle != nil {
 		return nil
@@ -107,7 +107,7 @@ func (w *world) startIdler(name string) (one idler, err error) {
 		`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"claude-code","version":"0"}}}`+"\n"); err != nil {
 		return one, err
 	}
-	if _, err := out.Read(make([]byte, 4096)); err != nil { // once it writes, it serves
+	if _, err := out.Read(make([]byte, 4096)); err != nil { // the server runs when it has written
 		return one, fmt.Errorf("start an idle session: %w", err)
 	}
 	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", one.shell.Process.Pid))

@@ -26,7 +26,7 @@ func main() {
 	}
 	before := flag.String("before", "", "a directory with an older c2c and c2cd to compare with")
 	only := flag.String("only", "", "the rows whose name matches this, and no page")
-	page := flag.String("page", "", "a Markdown file: what stands between its two marks is replaced when all was measured")
+	page := flag.String("page", "", "a Markdown file: the text between its two marks is replaced after all rows were measured")
 	flag.Parse()
 	wanted, err := regexp.Compile(*only)
 	if flag.NArg() != 1 || err != nil {
@@ -39,13 +39,13 @@ func main() {
 	}
 }
 
-// bench holds the programs to measure, each with mail of its own.
+// bench holds the programs to measure. Each has a world of its own.
 type bench struct {
 	now    *world
 	before *world // nil: nothing to compare with
 	beside *beside
 	end    time.Time // when the rows should be done
-	left   int       // rows, this one included
+	left   int       // number of rows that are left, with this one
 }
 
 func run(bin, before string, only *regexp.Regexp, page string) (err error) {

@@ -20,7 +20,7 @@ type talk struct {
 	out *bufio.Reader
 }
 
-// mcpRows compares c2c's tools with a tool that does nothing, and with one that writes and syncs a line.
+// mcpRows compare c2c's tools with a tool that does nothing, and with one that writes a line and syncs it.
 func mcpRows() []row {
 	start := func(w *world) ([]float64, error) { // until the answer to initialize
 		start := time.Now()
@@ -64,7 +64,7 @@ func limitOf(tool string) action {
 	return func(w *world) ([]float64, error) { return one(w.plain.call(tool, "{}")) }
 }
 
-// withServers starts an MCP server for dune, and one that does nothing.
+// withServers starts an MCP server of c2c for dune, and one whose tools do nothing.
 func withServers(w *world) (err error) {
 	if w.server, err = w.serve("dune", w.program("c2cd"), "mcp"); err != nil {
 		return err

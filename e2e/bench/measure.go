@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// bench measures each row in rounds. A round measures the figure, its limit and the other sides one after the other, so
-// that a load on the machine affects all of them; every second round goes backwards. Other programs on the machine only
-// add to all times alike, which moves every ratio towards 1. So bench compares the lower quartiles.
+// bench measures each row in rounds. A round measures the figure, its limit and the other sides one after the other, so that
+// load on the machine affects all of them; every second round measures them in the opposite order. The load of other programs
+// adds about the same to all times, and so moves every ratio towards 1. So bench compares the lower quartiles.
 const (
 	warmUps   = 2
 	fewest    = 15                // rounds
 	most      = 800               // rounds
-	allRows   = 210 * time.Second // for all rows; the templates and the HTTP daemon come on top
+	allRows   = 210 * time.Second // the time for all rows, without the templates and the HTTP daemon
 	soon      = 2 * time.Second   // time for a row with a clear verdict
-	usual     = 5 * time.Second   // time for a row without one
+	usual     = 5 * time.Second   // time for a row without a clear verdict
 	certainty = 3                 // standard deviations: 99.7 %
 	resamples = 200
 	block     = 4    // consecutive rounds to draw together, because a load lasts
@@ -28,7 +28,7 @@ const (
 // action does the measured work in a world, and returns its figures: milliseconds, unless the row has another unit.
 type action func(*world) ([]float64, error)
 
-// row is a thing to measure.
+// row is one measurement.
 type row struct {
 	name    string
 	do      action
@@ -38,34 +38,34 @@ type row struct {
 	reason  string  // why the row is above its aim
 
 	unit string // "" is ms
-	root string // its mail at the beginning, see templates
-	anew int    // renew that mail after so many rounds; 0: never
+	root string // the template of the mail at the beginning, see fill
+	anew int    // renew that mail after this many rounds; 0: never
 	most int    // rounds; 0: as many as are useful
-	// patience is the time for it without a clear verdict; 0: usual
+	// patience is how long to measure without a clear verdict; 0: usual
 	patience time.Duration
-	with     func(*world) error // starts what runs during the row
+	with     func(*world) error // starts the programs that run during the row
 	beside   action             // the same work with the other program
 }
 
 // result holds the measurements of a row.
 type result struct {
 	row
-	got, base                []float64 // all figures: of the row, of its limit
+	got, base                []float64 // all figures, of the row and of its limit
 	ratios, before           spread
 	besideValue, beforeValue float64
 	rounds                   int
-	skipped                  error // why it was not compared with before
+	skipped                  error // why the row was not compared with the older programs
 }
 
 // spread is a ratio (mid) with its confidence interval.
 type spread struct{ low, mid, high float64 }
 
-// above reports whether the row is above its aim beyond doubt.
+// above reports whether the row is certainly above its aim.
 func (r result) above() bool { return r.aim > 0 && r.ratios.low > r.aim }
 
 func (r result) slower() bool { return r.before.low > slowdown }
 
-// clear reports whether the verdict is final: more rounds would not change it.
+// clear reports whether more rounds would not change the verdict.
 func (r result) clear() bool {
 	sure := func(s spread, aim float64) bool { return aim == 0 || s.mid == 0 || s.low > aim || s.high < aim }
 	return sure(r.ratios, r.aim) && sure(r.before, slowdown)
@@ -110,10 +110,11 @@ func (b *bench) row(r row) (res result, err error) {
 	return res, err
 }
 
-// share returns how long a row may take so that there is time for all that are left. Most rows take less than their share.
+// share returns how long a row may take, so that there is time for all rows that are left. Most rows take less than their
+// share.
 func (b *bench) share() time.Duration { return 2 * time.Until(b.end) / time.Duration(max(1, b.left)) }
 
-// rounds measures the sides in turn until enough returns true. It calls enough less and less often.
+// rounds measures the sides in turn until enough returns true. The longer it runs, the less often it calls enough.
 func rounds(sides []*side, r row, enough func(rounds int, took time.Duration) bool) error {
 	worlds := map[*world]bool{}
 	for _, s := range sides {
@@ -142,7 +143,7 @@ func rounds(sides []*side, r row, enough func(rounds int, took time.Duration) bo
 	return nil
 }
 
-// side is one of the things that a round measures.
+// side is one of the actions that a round measures.
 type side struct {
 	do     action
 	in     *world
@@ -168,8 +169,8 @@ func round(sides []*side, n int) error {
 	return nil
 }
 
-// compare returns the ratio of the lower quartiles and its interval, which it finds by bootstrap: it draws other rounds from
-// these. If b is empty, it compares with 1.
+// compare returns the ratio of the lower quartiles of a and b with its interval. It finds the interval by bootstrap: it draws
+// random rounds from the measured ones. If b is empty, it compares a with 1.
 func compare(a, b []float64) spread {
 	mid := quartile(a) / quartile(b)
 	drawn := make([]float64, resamples)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// report returns the page: where and when, the table, and why rows are above their aim.
+// report returns the text of the page: where and when it was measured, the table, and why rows are above their aim.
 func (b *bench) report(results []result) string {
 	var page strings.Builder
 	cpu := "an unknown processor"
@@ -23,8 +23,8 @@ func (b *bench) report(results []result) string {
 	fmt.Fprintf(&page, "Written by `make bench` on %s: %d x %s, %s, %s, load %.14s.\n\n", time.Now().UTC().Format(time.DateOnly), runtime.NumCPU(),
 		cpu, runtime.GOOS, runtime.Version(), load)
 	page.WriteString(`Each row has mail of its own, and is measured in turn with its limit. The ratio is that of the lower quartiles; ± is
-how far off it may be (99.7 %). The aim is the most that it should be, of the figure itself where there is no limit. A row
-is **above** when it is so beyond doubt; then ` + "`make bench`" + ` fails.
+how far off it may be (99.7 %). The aim is the largest ratio that the row should have, or the largest figure if it has no
+limit. A row is marked **above** when it is certainly above its aim; then ` + "`make bench`" + ` fails.
 `)
 	fmt.Fprintf(&page, "\n%s\n", b.beside)
 	page.WriteString("\n| what | unit | p50 | p99 | limit | its p50 | ratio | ± | aim | | rounds | beside |")
@@ -90,7 +90,7 @@ func (r result) line() string {
 	return line + "\n"
 }
 
-// value returns what the table shows for a figure: how many fit into a second, or the figure.
+// value returns the figure as the table shows it. For the unit msg/s that is how many fit into a second.
 func (r row) value(figure float64) float64 {
 	if r.unit == "msg/s" {
 		return 1000 / figure
@@ -113,7 +113,7 @@ const (
 	ends   = "<!-- to here -->\n"
 )
 
-// writePage replaces the text between the two marks. After a crash the page is the old one or the new one.
+// writePage replaces the text between the two marks. After a crash the page is either the old or the new one.
 func writePage(path, text string) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -122,7 +122,7 @@ func writePage(path, text string) error {
 	before, rest, ok := strings.Cut(string(data), begins)
 	_, after, ok2 := strings.Cut(rest, ends)
 	if !ok || !ok2 {
-		return fmt.Errorf("%s lacks the marks between which the figures stand", path)
+		return fmt.Errorf("%s lacks the two marks around the figures", path)
 	}
 	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path))
 	if err := os.WriteFile(tmp, []byte(before+begins+"\n"+text+"\n"+ends+after), 0o644); err != nil {

@@ -26,7 +26,7 @@ func (b bell) Ring(context.Context, wake.Notice) error {
 	return nil
 }
 
-// bells holds a watcher of amber's mailbox, and a thread that follows another file.
+// bells holds a watcher of amber's mailbox, and a thread that follows the file of another mailbox.
 type bells struct {
 	dir  *atomicfile.Dir
 	lock string
@@ -34,8 +34,8 @@ type bells struct {
 	raw  *rawLimit
 }
 
-// ringRows compare two times: from the release of a mailbox's lock until a watcher rings its session, and from the release
-// of another lock until a thread has read the kernel's event and the file that this lock guards.
+// ringRows compare two times. One is from the release of a mailbox's lock until a watcher rings its session. The other is
+// from the release of another lock until a thread has read the kernel's event, and the file that this lock guards.
 func ringRows() []row {
 	return []row{{name: "lock release to Ring, in process", limit: "raw inotify read, then lock and JSON decode", aim: 1.5, with: withBells,
 		do:      func(w *world) ([]float64, error) { return one(ringOnce(w.bells.dir, w.bells.lock, w.bells.rung)) },
@@ -60,7 +60,7 @@ func withBells(w *world) error {
 	clock := time.Now()
 	watcher := &watch.Watcher{Box: box, Lock: filepath.Join(w.root, box.LockName()),
 		Methods: []wake.Method{{Name: "bench", Doorbell: w.bells.rung}},
-		Now:     func() time.Time { clock = clock.Add(time.Hour); return clock }} // so no ring is too soon
+		Now:     func() time.Time { clock = clock.Add(time.Hour); return clock }} // so that no ring comes too soon
 	ctx, cancel := context.WithCancel(context.Background())
 	changes := watch.NewChanges()
 	ended := make(chan error)
@@ -74,8 +74,8 @@ func withBells(w *world) error {
 	return nil
 }
 
-// ringOnce stores a message as a sender does that holds the lock, releases the lock, and removes the message again after
-// the ring for it.
+// ringOnce stores a message as a sender does, releases the lock, waits for the ring, and removes the message again. It
+// returns the time from the release to the ring, in milliseconds.
 func ringOnce(dir *atomicfile.Dir, lockName string, rung bell) (float64, error) {
 	message := `{"from_alias":"birch","to_alias":"amber","content":"hello","ts":1.5,"message_id":"` + mail.NewID(time.Now()) + `"}`
 	start, err := replaceInbox(dir, lockName, "[\n"+message+"\n]\n")
@@ -87,7 +87,7 @@ func ringOnce(dir *atomicfile.Dir, lockName string, rung bell) (float64, error) 
 	return float64(took) / float64(time.Millisecond), err
 }
 
-// replaceInbox returns the time right before it releases the lock.
+// replaceInbox writes amber's mailbox under its lock. It returns the time right before it releases the lock.
 func replaceInbox(dir *atomicfile.Dir, lockName, text string) (time.Time, error) {
 	lock, err := filelock.Acquire(context.Background(), dir, lockName)
 	if err != nil {
@@ -98,7 +98,8 @@ func replaceInbox(dir *atomicfile.Dir, lockName, text string) (time.Time, error)
 	return released, errors.Join(err, lock.Release())
 }
 
-// rawLimit is a thread that reads the events of another mailbox's lock, and then the inbox, under that lock.
+// rawLimit is a thread that waits for the kernel's event about another mailbox's lock, and then reads the mailbox under that
+// lock.
 type rawLimit struct {
 	dir  *atomicfile.Dir
 	read chan time.Time
@@ -135,7 +136,7 @@ func newRawLimit(root string, dir *atomicfile.Dir) (*rawLimit, error) {
 				return
 			}
 			at := time.Now()
-			if _, err := unix.Read(fd, buf); err != nil { // look has caused an event, too
+			if _, err := unix.Read(fd, buf); err != nil { // look causes an event, too
 				return
 			}
 			r.read <- at
@@ -148,7 +149,7 @@ func newRawLimit(root string, dir *atomicfile.Dir) (*rawLimit, error) {
 	return r, nil
 }
 
-// look reads the mail that waits.
+// look reads the waiting mail.
 func (r *rawLimit) look() error {
 	lock, err := filelock.Acquire(context.Background(), r.dir, rawLock)
 	if err != nil {

@@ -2,7 +2,7 @@
 
 package main
 
-// ringRows needs inotify, which is its limit.
+// ringRows returns none: its limit needs inotify.
 func ringRows() []row { return nil }
 
 type bells struct{}

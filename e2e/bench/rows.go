@@ -16,7 +16,7 @@ const (
 	grepWords    = "grep -riF over the root"
 )
 
-// rows returns all measurements, each with the most that it should be.
+// rows returns all measurements, each with its aim.
 func rows() []row {
 	return slices.Concat(startRows(), waitingRows(), archiveRows(), sessionRows(), crowdRows(), mcpRows(), askRows(), ringRows(),
 		terminalRows(), idleRows(), relayRows())
@@ -34,8 +34,8 @@ func startRows() []row {
 			against: func(w *world) ([]float64, error) { return one(w.time("sh", "-c", ":")) }, aim: 2},
 		{name: "c2c send", do: emptied("amber", c2c("send", "amber", "hello")), limit: replaceWords, against: replace, aim: 1.2,
 			beside: otherSend, patience: 15 * time.Second},
-		// The disk's noise hides a send that has become slower by a tenth. The CPU time shows it: the aim is what a send takes
-		// now, and 4 % more.
+		// The disk's noise hides a send that has become slower by a tenth. The CPU time shows it. The aim is the time that a
+		// send takes now, plus 4 %.
 		{name: "c2c send, CPU time", do: emptied("amber", cpuOf("c2c", "send", "amber", "hello")), limit: "of one durable replace",
 			against: func(w *world) ([]float64, error) { return cpuOf("replace", w.root)(w) }, aim: 1.54, patience: 15 * time.Second},
 		{name: "c2c send, undrained mailbox", do: c2c("send", "amber", "hello"), limit: replaceWords, against: replace, aim: 1.2,
@@ -50,7 +50,7 @@ func startRows() []row {
 	}
 }
 
-// waitingRows measure commands in a root in which nearly as much mail waits as c2c allows.
+// waitingRows measure commands in a root with nearly as much waiting mail as c2c allows.
 func waitingRows() []row {
 	send := c2c("send", "cedar", "hello")
 	lookAt := c2c("status", "newest")
@@ -94,7 +94,7 @@ func archiveRows() []row {
 
 const facts = "every session has a file of facts, which is opened, and a process, which is looked up: 10 µs each"
 
-// sessionRows measure what many registered sessions cost each command.
+// sessionRows measure what a large number of registered sessions costs each command.
 func sessionRows() []row {
 	list, hook, send := c2c("list"), emptied("birch", c2c("hook")), emptied("amber", c2c("send", "amber", "hello"))
 	return []row{
@@ -136,11 +136,11 @@ func crowdRows() (all []row) {
 		}})
 }
 
-// beforeLoop is the number of questions with answers after which a row gets a new root: c2c stops two sessions that only
-// answer each other.
+// beforeLoop is the number of rounds after which a row of questions and answers gets a new root, because c2c stops two
+// sessions that only answer each other.
 const beforeLoop = 15
 
-// c2c runs a command. It replaces a word that names a message of the template by the message's id or short id.
+// c2c runs a command. A word that names a message of the template stands for the message's id or short id.
 func c2c(args ...string) action {
 	return func(w *world) ([]float64, error) {
 		words := slices.Clone(args)
@@ -165,7 +165,7 @@ func withID(to string) action {
 
 func (w *world) fresh() string { return fmt.Sprintf("fresh-%d", w.used.Add(1)) }
 
-// emptied runs an action on a mailbox that it has emptied before.
+// emptied runs an action after it has emptied a mailbox.
 func emptied(sid string, do action) action {
 	return func(w *world) ([]float64, error) {
 		if err := w.read(sid); err != nil {
@@ -175,7 +175,7 @@ func emptied(sid string, do action) action {
 	}
 }
 
-// inZero runs an action in a root without waiting and archived mail. If sid is not empty, it empties that mailbox before.
+// inZero runs an action in a root without waiting or archived mail. If sid is not empty, it first empties that mailbox.
 func inZero(sid string, do action) action {
 	if sid != "" {
 		do = emptied(sid, do)
@@ -235,7 +235,7 @@ func reply(w *world) ([]float64, error) {
 	return one(w.time(w.program("c2c"), "reply", "an answer"))
 }
 
-// stream lets several senders send one message after the other, and returns milliseconds for each message.
+// stream lets several senders send one message after the other. It returns milliseconds for each message.
 func stream(senders int, c2c bool) action {
 	each := 24 / senders
 	return func(w *world) ([]float64, error) {
@@ -288,7 +288,8 @@ func slowest(do action) action {
 	}
 }
 
-// together runs n commands at once, each so many times, and returns the milliseconds that each took.
+// together runs n commands at once, and each of them the given number of times. It returns how many milliseconds the last run
+// of each took.
 func (w *world) together(n, times int, argv func(i int) []string) ([]float64, error) {
 	took, errs := make([]float64, n), make([]error, n)
 	begin := make(chan struct{})

@@ -72,7 +72,7 @@ func withTerminals(w *world) error {
 
 // key types a key into one of the programs and waits for it to come back.
 func (w *world) key(way int) (float64, error) {
-	time.Sleep(2 * time.Millisecond) // no person types faster, and all programs are idle again
+	time.Sleep(2 * time.Millisecond) // no person types faster; after this time all programs are idle again
 	start := time.Now()
 	if _, err := w.windows[way].Write([]byte("k")); err != nil {
 		return 0, err

@@ -17,23 +17,23 @@ import (
 
 const event = `{"hook_event_name":"PostToolUse","session_id":"bench"}`
 
-// world is a scratch HOME with programs and their mail. The mail is in two roots: the row's, and an empty one, zero, for rows
-// whose limit is the same command in a small root.
+// world is a scratch HOME with programs and their mail. The mail is in two roots: that of the row, and an empty one, zero,
+// for rows whose limit is the same command in a small root.
 type world struct {
 	bin, home, root string
-	made            map[string]bool   // the templates that exist
-	ids             map[string]string // ids of messages in them
+	made            map[string]bool   // the templates that were made
+	ids             map[string]string // ids of messages in the templates
 
-	// What runs during a row.
+	// Programs that run during a row.
 	server, plain *talk
 	windows       [3]window
 	bells         *bells
-	idlers        []int // their servers
+	idlers        []int // the process ids of the idlers' servers
 	idle          []float64
 	caller        *guest
 	relays        *relays
-	used          *atomic.Int64  // ids
-	running       []func() error // functions that end it
+	used          *atomic.Int64  // number of ids that fresh has made
+	running       []func() error // functions that end the programs
 }
 
 func newWorld(bin string) (*world, error) {
@@ -58,7 +58,7 @@ func (w *world) zero() *world {
 	return &other
 }
 
-// begin gives a row its mail and starts what runs during it.
+// begin gives a row its mail and starts the programs that run during the row.
 func (w *world) begin(r row) (end func() error, err error) {
 	if err := errors.Join(w.renew(r.root), w.zero().renew("")); err != nil {
 		return nil, err
@@ -110,14 +110,14 @@ func (w *world) script() string { return filepath.Join(w.home, "check.sh") }
 // nothingWaits is the exit status of poll-inbox --check for an empty mailbox.
 const nothingWaits = 3
 
-// run runs a command for a session and returns milliseconds. If to is nil, it discards the output: then c2c does not
-// treat it as output for a client's shell.
+// run runs a command for a session and returns how many milliseconds it took. If to is nil, it discards the output: then c2c
+// does not treat the output as one for a client's shell.
 func (w *world) run(sid string, to io.Writer, name string, args ...string) (float64, error) {
 	took, _, err := w.measured(sid, to, name, args...)
 	return took, err
 }
 
-// measured is run that also returns the command's CPU time in milliseconds.
+// measured is run, but it also returns the command's CPU time in milliseconds.
 func (w *world) measured(sid string, to io.Writer, name string, args ...string) (took, cpu float64, err error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir, cmd.Env = w.home, w.env(sid)

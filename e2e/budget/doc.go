@@ -1,3 +1,3 @@
-// Package budget holds what the commands that run most may cost, in numbers that do not depend on the machine's mood:
-// system calls, opens, syncs, page faults, and bytes. Its test fails when one is passed.
+// Package budget limits the cost of the commands that run most, in numbers that do not depend on the load of the machine:
+// system calls, opens, syncs, page faults, and bytes. Its test fails when a command costs more.
 package budget

@@ -1,5 +1,5 @@
-// Command certify tries the newest version of each client on npm: the tests that start the client run with it in the
-// place of the pinned version. docs/certified.md gets a line for each; the exit status is 1 when a test fails.
+// Command certify tests the newest version of each client on npm: it runs the tests that start the client with that version
+// in place of the pinned one. It writes a line for each client into docs/certified.md. The exit status is 1 if a test fails.
 //
 //	go run ./e2e/certify [client[@version] ...]      in the top directory
 package main
@@ -43,7 +43,7 @@ func main() {
 	}
 }
 
-// certify tries the clients that are named, or all.
+// certify tests the clients that are named, or all.
 func certify(names []string) (failed bool, err error) {
 	wanted := map[string]string{} // a version for each client, "" for the newest
 	for _, name := range names {
@@ -76,7 +76,7 @@ func certify(names []string) (failed bool, err error) {
 	return failed, errors.Join(err, os.WriteFile(page, []byte(table), 0o644))
 }
 
-// rowOf is what an older run has said of a client.
+// rowOf returns the row of a client from an older run; "" if there is none.
 func rowOf(page []byte, title string) string {
 	for line := range strings.Lines(string(page)) {
 		if strings.HasPrefix(line, "| "+title+" |") {
@@ -86,7 +86,7 @@ func rowOf(page []byte, title string) string {
 	return ""
 }
 
-// try gives a client's row of the table, and says on standard error what has changed for the worse.
+// try returns a client's row of the table. It prints to standard error which tests fail only with the other version.
 func try(g client.Guide, version string) (row string, failed bool, err error) {
 	if version == "" {
 		out, err := exec.Command("npm", "view", g.Package, "version").Output()
@@ -123,7 +123,7 @@ func try(g client.Guide, version string) (row string, failed bool, err error) {
 
 var testFunction = regexp.MustCompile(`(?m)^func (Test\w+)\(t `)
 
-// testsOf lists the tests of every file that names the client. Those of other clients among them cost time alone.
+// testsOf returns the tests of every file that names the client. Some of them are for other clients, and cost only time.
 func testsOf(name string) (tests []string, err error) {
 	files, err := filepath.Glob("e2e/*_test.go")
 	if err != nil || len(files) == 0 {
@@ -144,10 +144,10 @@ func testsOf(name string) (tests []string, err error) {
 	return tests, nil
 }
 
-// A failure is a test and what it has logged with the line of its file.
+// A failure is a test, and its log lines with their file and line number.
 type failure struct{ test, says string }
 
-// run has scripts/e2e.sh run the tests with another version of a client. What it was asked and did not run is an error.
+// run makes scripts/e2e.sh run the tests with another version of a client. If not all tests were run, it returns an error.
 func run(instead string, tests []string) (passed int, failures []failure, err error) {
 	cmd := exec.Command("bash", "scripts/e2e.sh", "-json", "-run", "^("+strings.Join(tests, "|")+")$")
 	cmd.Env, cmd.Stderr = append(os.Environ(), "C2C_E2E_INSTEAD="+instead), os.Stderr
@@ -168,7 +168,7 @@ func run(instead string, tests []string) (passed int, failures []failure, err er
 
 var said = regexp.MustCompile(`^\s+\w+_test\.go:\d+: `)
 
-// results reads what go test -json says of whole tests.
+// results reads the output of go test -json, for whole tests only. It returns how many passed, and those that failed.
 func results(out io.Reader) (passed int, failures []failure, err error) {
 	says := map[string]string{}
 	lines := bufio.NewScanner(out)

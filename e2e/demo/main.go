@@ -1,6 +1,6 @@
-// Command demo shows a message on its way: two sessions with real MCP servers
-// on a scratch root, what is on disk and what the status says at each step.
-// Run it with the directory of the built programs: demo bin
+// Command demo shows the way of a message: two sessions with real MCP servers use a
+// scratch root, and demo prints the files on disk and the message's status at each
+// step. Run it with the directory of the built programs: demo bin
 package main
 
 import (
@@ -109,7 +109,7 @@ func (d demo) env(session string) []string {
 		"C2C_MCP_SESSION_ID="+session, "CLAUDE_CODE_SESSION_ID=", "CLAUDE_PID=")
 }
 
-// show runs a c2c command as amber and prints what it prints.
+// show runs a c2c command as amber. The command's output goes to demo's output.
 func (d demo) show(title, input string, args ...string) error {
 	fmt.Printf("$ %s\n", title)
 	cmd := exec.Command(filepath.Join(d.bin, "c2c"), args...)
@@ -158,7 +158,7 @@ type server struct {
 
 func (d demo) start(name string) (*server, error) {
 	argv := []string{filepath.Join(d.bin, "c2cd"), "mcp"}
-	if name != "amber" { // whose client is this process: it runs the hook. Each client has one of its own.
+	if name != "amber" { // demo itself is amber's client, and runs its hook; each other session gets a client of its own
 		argv = append([]string{"sh", "-c", `"$@"; :`, "client"}, argv...)
 	}
 	cmd := exec.Command(argv[0], argv[1:]...)
@@ -185,7 +185,7 @@ func (d demo) start(name string) (*server, error) {
 
 func (s *server) stop() {
 	s.in.Close()
-	s.cmd.Wait() // it ends by itself when its input does
+	s.cmd.Wait() // the server ends when its input ends
 }
 
 func (s *server) request(method string, params any) (json.RawMessage, error) {

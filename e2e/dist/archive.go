@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// archive makes the .tar.gz that is unpacked anywhere: programs in bin, the rest in share.
+// archive makes the .tar.gz, which can be unpacked anywhere: the programs are in bin, the rest is in share.
 func (r *release) archive(t target, programs []file) error {
 	top := "c2c-" + r.version + "/"
 	var files []file

@@ -1,5 +1,5 @@
 // Command dist builds the packages of c2c: archives, .deb, .rpm and npm packages, with their checksums. The same sources give
-// the same bytes: every time in a package is that of the commit, and every owner is root.
+// the same bytes: every file in a package has the time of the commit and belongs to root.
 //
 //	go run ./e2e/dist [directory]          for Linux and macOS, amd64 and arm64, into dist
 package main
@@ -45,13 +45,13 @@ type file struct {
 	exec bool
 }
 
-// release is what all packages have in common.
+// release holds the parts that all packages have in common.
 type release struct {
 	module  string // the directory of the sources
 	out     string
 	version string // without the v
 	time    time.Time
-	shared  []file // man pages, completions, documents: below share
+	shared  []file // man pages, completions and documents, for the directory share
 	made    []string
 }
 
@@ -97,7 +97,7 @@ func build(module, out string, targets []target) error {
 	return r.checksums()
 }
 
-// commitTime is the time that all files in the packages get.
+// commitTime returns the time that all files in the packages get.
 func commitTime(module string) (time.Time, error) {
 	text := os.Getenv("SOURCE_DATE_EPOCH")
 	if text == "" {
@@ -123,7 +123,7 @@ func run(dir string, env []string, name string, args ...string) ([]byte, error) 
 	return out, err
 }
 
-// compile builds both programs as the Makefile does, and gives them as files.
+// compile builds both programs as the Makefile does, and returns them as files.
 func (r *release) compile(t target, dir string) (programs []file, err error) {
 	_, err = run(r.module, []string{"CGO_ENABLED=0", "GOOS=" + t.os, "GOARCH=" + t.arch, "GOFLAGS="},
 		"go", "build", "-trimpath", "-tags=nethttpomithttp2", "-ldflags=-s -w -funcalign=16", "-o", dir+"/", "./cmd/c2c", "./cmd/c2cd")
@@ -135,7 +135,7 @@ func (r *release) compile(t target, dir string) (programs []file, err error) {
 	return programs, err
 }
 
-// share has this machine's programs write the man pages and the completions.
+// share lets the programs of this machine write the man pages and the completions.
 func (r *release) share(scratch string) error {
 	dir := filepath.Join(scratch, "here")
 	if _, err := r.compile(target{runtime.GOOS, runtime.GOARCH}, dir); err != nil {
@@ -183,13 +183,13 @@ func (r *release) share(scratch string) error {
 	return nil
 }
 
-// write puts a package into the directory.
+// write writes a package into the directory of the packages.
 func (r *release) write(name string, data []byte) error {
 	r.made = append(r.made, name)
 	return os.WriteFile(filepath.Join(r.out, name), data, 0o644)
 }
 
-// checksums writes SHA256SUMS, as sha256sum -c reads it.
+// checksums writes SHA256SUMS, in the format of sha256sum -c.
 func (r *release) checksums() error {
 	var lines strings.Builder
 	slices.Sort(r.made)

@@ -6,14 +6,15 @@ import (
 	"fmt"
 )
 
-// mainPackage is what a person installs from npm. It has a small shell script and, as optional dependencies, a package for each
-// system with the programs. No script runs when it is installed, and no node when c2c is: the shell script starts the program.
+// mainPackage is the package that a person installs from npm. It has a small shell script and, as optional dependencies, one
+// package with the programs for each system. No script runs during the installation. When c2c is called, the shell script
+// starts the program without node.
 const mainPackage = "c2c-mail"
 
 //go:embed launcher.sh
 var launcher []byte
 
-// platform is a system by node's words.
+// platform returns node's names for a system.
 func (t target) platform() (os, cpu string) {
 	return t.os, map[string]string{"amd64": "x64", "arm64": "arm64"}[t.arch]
 }
@@ -34,7 +35,7 @@ func (r *release) npm(t target, programs []file) error {
 		"description": fmt.Sprintf("The programs of %s for %s %s", mainPackage, os, cpu), "os": []string{os}, "cpu": []string{cpu}, "preferUnplugged": true})
 }
 
-// launcher makes the package that depends on all of them.
+// launcher makes the main package, which depends on the packages of all systems.
 func (r *release) launcher(targets []target) error {
 	others := map[string]string{}
 	for _, t := range targets {

@@ -34,7 +34,7 @@ func (r *release) system(t target, programs []file, scratch string) error {
 		if err := add("/usr/share/"+f.name, f); err != nil {
 			return err
 		}
-		if f.name == "doc/c2c/LICENSE" { // Debian looks for it by another name
+		if f.name == "doc/c2c/LICENSE" { // Debian's name for this file is copyright
 			if err := add("/usr/share/doc/c2c/copyright", f); err != nil {
 				return err
 			}

@@ -1,5 +1,5 @@
-// Package face shows c2c's HTTP side at work with programs of others: the conformance suite of MCP and clients that are made
-// with its SDKs, all from npm.
+// Package face tests c2c's HTTP side with programs of others: the conformance suite of MCP, and clients that are made with
+// its SDKs, all from npm.
 //
-// `make e2e` runs it. A plain `go test` only says so.
+// `make e2e` runs the tests. A plain `go test` only prints that.
 package face

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// holder is a peer that has the mailbox's lock until two senders queue behind it, or half a second.
+// holder is a program that holds the mailbox's lock until two senders wait for it, but at most for half a second.
 const holder = `
 import fcntl, glob, sys, time
 with open(sys.argv[1] + "/amber.inbox.lock", "a") as lock:
@@ -20,10 +20,11 @@ with open(sys.argv[1] + "/amber.inbox.lock", "a") as lock:
         time.sleep(0.002)
 `
 
-// otherBody is the message of the other sender, which gets no fault.
+// otherBody is the text of the second sender's message. That sender gets no fault.
 const otherBody = "other"
 
-// crowds are scenarios with a second sender beside the one that gets the fault: either may store the messages of both.
+// crowds are scenarios with a second sender besides the one that gets the fault. Either of them may store the messages of
+// both.
 func crowds() []*scenario {
 	s := &scenario{name: "send, beside another", as: "birch", command: []string{"c2c", "send", "amber", "--id", "new", newBody},
 		prepare: waits(2, 100)}
@@ -55,7 +56,7 @@ func crowds() []*scenario {
 	return []*scenario{s}
 }
 
-// checkCrowd: the other's message is stored once whatever happens to this one.
+// checkCrowd checks that the second sender's message is stored once, whatever happens to the first sender's.
 func (s *scenario) checkCrowd(v *verdict) {
 	if v.run.beside != nil {
 		v.wrong("the other sender: %v", v.run.beside)

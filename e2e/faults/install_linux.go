@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// own are the person's files before c2c was installed.
+// own holds the person's files as they are before c2c is installed.
 var own = map[string]string{
 	"home/.claude/settings.json": "{\n\t\"model\": \"x\", // mine\n\t\"hooks\": {\"Stop\": []}\n}\n",
 	"home/.codex/config.toml":    "# mine\nmodel = \"x\"\n\n[mcp_servers.other]\ncommand = \"other\"\n",
@@ -28,7 +28,7 @@ func equip(p *place) error {
 	return p.keep()
 }
 
-// bare is the state of a home that has only ever seen the client start.
+// bare makes the state of a home in which only the client has been started.
 func bare(client string) func(*place) error {
 	return func(p *place) error {
 		if err := os.Mkdir(p.path("home/."+client), 0o755); err != nil {
@@ -38,7 +38,7 @@ func bare(client string) func(*place) error {
 	}
 }
 
-// keep remembers all of the person's files.
+// keep records all of the person's files.
 func (p *place) keep() (err error) {
 	p.person, err = p.read("home", "project")
 	return err
@@ -66,7 +66,7 @@ func installs() (all []*scenario) {
 	return sorted(all)
 }
 
-// clientFiles leaves out c2c's own files: undo records.
+// clientFiles returns the files without c2c's own, which are undo records.
 func clientFiles(all files) files {
 	all = maps.Clone(all)
 	maps.DeleteFunc(all, func(name string, _ file) bool {
@@ -75,7 +75,8 @@ func clientFiles(all files) files {
 	return all
 }
 
-// checkEdits: each file is the old one or the new; the same command again completes it, and an uninstall restores everything.
+// checkEdits checks that each file is either the old one or the new one, that the same command completes the edit when it is
+// run again, and that an uninstall restores everything.
 func (s *scenario) checkEdits(v *verdict, again, back []string) {
 	after := v.tree()
 	old, edited := clientFiles(v.home()), clientFiles(v.edited)
@@ -93,7 +94,7 @@ func (s *scenario) checkEdits(v *verdict, again, back []string) {
 	if v.run.code == 0 && !v.run.killed {
 		v.equal("acknowledged", clientFiles(after), edited)
 	}
-	// A kill is checked in both ways, each error in one of them.
+	// After a kill check both ways; after an error check only one, in turn.
 	if v.run.killed || v.fault.n%2 == 0 {
 		v.must("", again...)
 		v.equal("after a retry", clientFiles(v.tree()), edited)
@@ -102,7 +103,7 @@ func (s *scenario) checkEdits(v *verdict, again, back []string) {
 			v.must("", back...)
 		}
 		all := v.tree()
-		if v.run.killed || v.run.code != 0 { // made before anything of ours was there: the retry takes them for the person's
+		if v.run.killed || v.run.code != 0 { // these directories were made before anything of ours was in them, so the retry takes them for the person's
 			delete(all, "home/.local/")
 			delete(all, "home/.local/state/")
 		}
@@ -117,7 +118,7 @@ func (s *scenario) checkEdits(v *verdict, again, back []string) {
 	}
 }
 
-// restoreRun goes back to what the fault has left.
+// restoreRun restores the state that the fault has left.
 func (v *verdict) restoreRun(after files) error {
 	tree, err := v.read("")
 	if err != nil {
@@ -130,7 +131,7 @@ func (v *verdict) restoreRun(after files) error {
 	return v.restore(tree)
 }
 
-// home is the part of before that the commands edit.
+// home returns the part of the state before the command that the commands may edit.
 func (v *verdict) home() files {
 	all := maps.Clone(v.before)
 	maps.DeleteFunc(all, func(name string, _ file) bool {
@@ -147,7 +148,7 @@ func (v *verdict) tree() files {
 	return tree
 }
 
-// equal compares trees and says what differs.
+// equal compares two trees and reports every difference.
 func (v *verdict) equal(what string, got, want files) {
 	for name, f := range want {
 		if now, there := got[name]; !there {
@@ -158,7 +159,7 @@ func (v *verdict) equal(what string, got, want files) {
 	}
 	for name := range got {
 		if _, there := want[name]; !there {
-			v.wrong("%s: %s is too much", what, name)
+			v.wrong("%s: %s should not exist", what, name)
 		}
 	}
 }

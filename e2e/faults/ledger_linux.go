@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// letter is a message, as far as it must not change.
+// letter is the part of a message that must not change.
 type letter struct {
 	ID      string `json:"message_id"`
 	Content string `json:"content"`
 }
 
-// verdict checks the state after a run, with ordinary commands, and collects what is wrong.
+// verdict checks the state after a run, with ordinary commands, and collects the faults that it finds.
 type verdict struct {
 	*place
 	fault fault
@@ -26,7 +26,7 @@ func (v *verdict) wrong(format string, args ...any) {
 	v.found = append(v.found, fmt.Sprintf(format, args...))
 }
 
-// must runs a command that has to succeed, whatever failed before.
+// must runs a command that has to succeed, whatever has failed before.
 func (v *verdict) must(as string, words ...string) string {
 	out, err := v.place.run(as, words...)
 	if err != nil {
@@ -45,14 +45,14 @@ func (v *verdict) letters(as string, words ...string) (list []letter) {
 
 func (v *verdict) waiting(as string) []letter { return v.letters(as, "c2c", "peek-inbox", "--json") }
 
-// archived is the history, oldest first.
+// archived returns the history, oldest first.
 func (v *verdict) archived(as string) []letter {
 	list := v.letters(as, "c2c", "history", "--json", "--limit", "100000")
 	slices.Reverse(list)
 	return list
 }
 
-// state is what c2c status says of a message, "" when it knows none.
+// state returns the state of a message according to c2c status, "" if c2c knows no such message.
 func (v *verdict) state(id string) string {
 	out, err := v.place.run("birch", "c2c", "status", id, "--json")
 	if err != nil {
@@ -68,7 +68,7 @@ func (v *verdict) state(id string) string {
 	return status.State
 }
 
-// reported is for every run: a failure says what failed, and a success is silent on stderr.
+// reported checks the output of every run: a failure must name its cause, and a success must print nothing on stderr.
 func (v *verdict) reported() {
 	r := v.run
 	switch {
@@ -79,7 +79,7 @@ func (v *verdict) reported() {
 	case r.killed == (v.fault.what != kill) && r.hit:
 		v.wrong("killed: %v", r.killed)
 	case r.code != 0 && !r.killed && !strings.Contains(r.stderr, v.fault.words()):
-		v.wrong("exit %d, and stderr does not say why: %q", r.code, r.stderr)
+		v.wrong("exit %d, and stderr does not name the cause: %q", r.code, r.stderr)
 	}
 }
 
@@ -101,7 +101,7 @@ func ids(list []letter) string {
 	return fmt.Sprintf("%d %v", len(list), all)
 }
 
-// clean looks for litter after a write that worked.
+// clean looks for files that a successful write should have removed.
 func (v *verdict) clean(damaged bool, but ...string) {
 	tree, err := v.read("root", "home", "project")
 	if err != nil {
@@ -115,8 +115,8 @@ func (v *verdict) clean(damaged bool, but ...string) {
 	}
 }
 
-// settled reads the waiting mail; then every message must be in the archive once, in order. After one more message no leftover
-// files may exist.
+// settled reads the waiting mail. Then every message must be in the archive exactly once, in order. After one more message no
+// leftover files may exist.
 func (v *verdict) settled(s *scenario, as, alias string, offered, all []letter) {
 	v.same("read afterwards", v.letters(as, "c2c", "poll-inbox", "--json"), offered)
 	v.same("archive", v.archived(as), append(slices.Clone(v.gone), all...))
@@ -126,7 +126,8 @@ func (v *verdict) settled(s *scenario, as, alias string, offered, all []letter) 
 	v.clean(s.damaged)
 }
 
-// checkSend: an acknowledged message is stored once, a refused one at most once, and a retry completes it.
+// checkSend checks that an acknowledged message is stored exactly once and a refused one at most once, and that a retry
+// completes the send.
 func (s *scenario) checkSend(v *verdict, body string) {
 	sent := append(slices.Clone(v.mail), letter{"new", body})
 	now := v.waiting("amber")
@@ -148,7 +149,8 @@ func (s *scenario) checkSend(v *verdict, body string) {
 	v.settled(s, "amber", "amber", sent, sent)
 }
 
-// checkRead: messages that were not shown and acknowledged are offered again, and no message is in the archive twice.
+// checkRead checks that messages that were not shown and acknowledged are offered again, and that no message is in the
+// archive twice.
 func (s *scenario) checkRead(v *verdict) {
 	waiting := v.waiting("amber")
 	var left, read []letter
@@ -165,7 +167,7 @@ func (s *scenario) checkRead(v *verdict) {
 	v.same("waiting", waiting, left)
 	silent := !v.run.killed && v.run.code == 0 && v.run.stderr == ""
 	if len(read) < s.reads(v.mail) && silent {
-		v.wrong("%d messages were read, and no word about the others", len(read))
+		v.wrong("%d messages were read, and no error mentions the others", len(read))
 	}
 	after := letter{"after", "after"}
 	v.must("birch", "c2c", "send", "amber", "after", "--id", "after")
@@ -174,7 +176,7 @@ func (s *scenario) checkRead(v *verdict) {
 		v.settled(s, "amber", "amber", append(left, after), all)
 		return
 	}
-	for range all { // a hook shows one message or more
+	for range all { // a hook shows at least one message
 		v.answer(s)
 	}
 	v.settled(s, "amber", "amber", []letter{}, all)

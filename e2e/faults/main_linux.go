@@ -1,10 +1,10 @@
-// Command faults runs c2c again and again, and each time lets another system call fail or kills it there: the first openat, the
-// second, and so on to the last fsync. Then it checks, with ordinary commands, whether anything is lost, doubled, half written,
-// or failed without an error message:
+// Command faults runs c2c many times, and each time makes another system call fail, or kills c2c there: the first openat, the
+// second, and so on to the last fsync. Then it checks, with ordinary commands, whether anything is lost, doubled, half
+// written, or has failed without an error message:
 //
 //	faults [-only scenario] [-fault fsync:error=EIO:when=2] [-j 2] <directory of c2c and c2cd>
 //
-// With -fault it shows that one run in full. It needs strace.
+// With -fault it shows that run in full. It needs strace.
 package main
 
 import (
@@ -28,9 +28,9 @@ type suite struct {
 }
 
 func main() {
-	only := flag.String("only", "", "the scenarios whose name has this in it")
-	one := flag.String("fault", "", "this fault alone, and show it")
-	workers := flag.Int("j", runtime.NumCPU(), "scenarios at once")
+	only := flag.String("only", "", "only scenarios whose name contains this text")
+	one := flag.String("fault", "", "only this fault, shown in full")
+	workers := flag.Int("j", runtime.NumCPU(), "number of scenarios at once")
 	flag.Parse()
 	if flag.NArg() != 1 {
 		fmt.Fprintln(os.Stderr, "usage: faults [-only scenario] [-fault call:error=E:when=N] <directory of c2c>")
@@ -70,7 +70,7 @@ func run(bin string, chosen []*scenario, one string, workers int) error {
 // row is the result of one scenario.
 type row struct {
 	scenario         *scenario
-	calls            int // system calls that got a fault
+	calls            int // number of system calls that got a fault
 	injected, missed int // runs with the fault, and runs that did not reach it
 	findings         []string
 }
@@ -102,7 +102,7 @@ func (t *suite) run(chosen []*scenario) ([]row, error) {
 	return rows, nil
 }
 
-// scenario makes the known state once, and restores it for each fault.
+// scenario makes the state before the command once, and restores it for each fault.
 func (t *suite) scenario(s *scenario, dir string) (row, error) {
 	w := row{scenario: s}
 	p, err := newPlace(t.bin, dir)
@@ -139,11 +139,11 @@ func (t *suite) scenario(s *scenario, dir string) (row, error) {
 	return w, os.RemoveAll(dir)
 }
 
-// tries is how often a run is tried: now and then Go's runtime moves c2c to another thread in the middle, and
-// strace counts by threads. Then a fault does not come, or a count is too low.
+// tries is how often a run is tried. Sometimes Go's runtime moves c2c to another thread in the middle of a run, and strace
+// counts in each thread. Then a fault does not come, or a count is too low.
 const tries = 5
 
-// faults runs the command without a fault, and lists what can go wrong in it.
+// faults runs the command without a fault, and returns the faults that are possible in it.
 func (p *place) faults(s *scenario) (all []fault, err error) {
 	for range tries {
 		if err := p.restore(p.before); err != nil {
@@ -194,7 +194,7 @@ func (t *suite) inject(p *place, s *scenario, f fault, w *row) error {
 	return nil
 }
 
-// report prints the table, and fails when something was found.
+// report prints the table. It returns an error if there are findings.
 func report(rows []row) error {
 	w := tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "calls\tfaults\tmissed\tfindings\t  scenario")
@@ -212,7 +212,7 @@ func report(rows []row) error {
 		fmt.Println(line)
 	}
 	if len(sum.findings) > 0 {
-		return fmt.Errorf("%d promises are broken; again: go run ./e2e/faults and the words before the colon, bin", len(sum.findings))
+		return fmt.Errorf("%d promises are broken; to repeat one: go run ./e2e/faults <the options before the colon> bin", len(sum.findings))
 	}
 	return nil
 }

@@ -4,4 +4,4 @@ package main
 
 import "fmt"
 
-func main() { fmt.Println("faults: skipped: it needs the strace of Linux") }
+func main() { fmt.Println("faults: skipped: it needs strace, which is only on Linux") }

@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// place is a scratch home, root and project. It belongs to one goroutine.
+// place is a scratch home, root and project. Only one goroutine may use it.
 type place struct {
 	bin, dir string
-	mail     []letter // what waited before, for the session that the scenario names
-	gone     []letter // and what it had read
-	person   files    // the person's files without c2c
-	before   files    // and before the command
-	edited   files    // and as a run without a fault makes them
+	mail     []letter // the mail that waited before the command, for the session of the scenario
+	gone     []letter // the mail that this session had read
+	person   files    // the person's files before c2c was installed
+	before   files    // all files before the command
+	edited   files    // the person's files after a run without a fault
 }
 
 func newPlace(bin, dir string) (*place, error) {
@@ -34,7 +34,7 @@ func newPlace(bin, dir string) (*place, error) {
 
 func (p *place) path(name string) string { return filepath.Join(p.dir, name) }
 
-// patience is far more than any command takes: one that needs it hangs.
+// patience is far longer than any command takes: a command that needs it hangs.
 const patience = 30 * time.Second
 
 // command runs c2c or c2cd as a session. The first word is the program.
@@ -49,12 +49,12 @@ func (p *place) command(ctx context.Context, as, stdin string, words ...string) 
 	return cmd
 }
 
-// program puts the directory in front of a command's first word.
+// program adds the directory of the programs to a command's first word.
 func (p *place) program(words []string) []string {
 	return append([]string{filepath.Join(p.bin, words[0])}, words[1:]...)
 }
 
-// run is a command without a fault; the first word is c2c or c2cd.
+// run runs a command without a fault, and returns its output. The first word is c2c or c2cd.
 func (p *place) run(as string, words ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -68,7 +68,7 @@ func (p *place) run(as string, words ...string) (string, error) {
 	return string(out), err
 }
 
-// steps runs commands until one fails; each is "session: c2c words".
+// steps runs commands until one fails. Each line is "session: c2c words".
 func (p *place) steps(lines ...string) error {
 	for _, line := range lines {
 		as, words, _ := strings.Cut(line, ": ")
@@ -79,7 +79,7 @@ func (p *place) steps(lines ...string) error {
 	return nil
 }
 
-// files is a tree: a directory has no data, and a slash behind its name.
+// files is a tree of files by name. A directory has no data, and its name ends in a slash.
 type files map[string]file
 
 type file struct {
@@ -87,7 +87,7 @@ type file struct {
 	data string
 }
 
-// read collects everything below some directories of the place.
+// read returns all files below some directories of the place.
 func (p *place) read(below ...string) (files, error) {
 	found := files{}
 	for _, dir := range below {
@@ -118,7 +118,7 @@ func (p *place) read(below ...string) (files, error) {
 	return found, nil
 }
 
-// restore makes the place what it was.
+// restore makes the place contain exactly this tree.
 func (p *place) restore(tree files) error {
 	if err := os.RemoveAll(p.dir); err != nil {
 		return err
@@ -146,7 +146,7 @@ func (p *place) restore(tree files) error {
 	return nil
 }
 
-// litter lists what a writer that died may leave, and a later one must take away.
+// litter returns the files that a writer that has died may leave, and that a later writer must remove.
 func litter(tree files, damaged bool) (left []string) {
 	for name := range tree {
 		inLease := strings.HasSuffix(filepath.Dir(name), ".lease") && !strings.HasSuffix(name, "/")

@@ -11,36 +11,36 @@ import (
 	"strings"
 )
 
-// scenario is a command in a known state, and the checks that must hold whichever call fails.
+// scenario is a command, the state in which it runs, and the checks that must hold whichever call fails.
 type scenario struct {
 	name    string
-	as      string // session
+	as      string // the session that runs the command
 	command []string
 	stdin   string
-	damaged bool // a copy of a broken file may be kept aside
-	syncs   bool // its answer is true only after a sync, whatever it found on the disk
+	damaged bool // c2c may set a copy of a damaged file aside
+	syncs   bool // the command may succeed only after a sync, whatever it finds on the disk
 	prepare func(*place) error
-	beside  func(*place) (wait func() error, err error) // another process that works meanwhile; nil: none
+	beside  func(*place) (wait func() error, err error) // starts another process that works at the same time; nil: none
 	check   func(*verdict)
 
-	shows func(stdout, id string) bool // of a reader
+	shows func(stdout, id string) bool // for a reader: reports whether the output shows the message
 	reads func(mail []letter) int      // how many messages a run without a fault reads
 }
 
-// newBody is long enough to pass the end of an inbox that is nearly full.
+// newBody is long enough to exceed what an inbox that is nearly full can take.
 var newBody = strings.Repeat("new ", 1500)
 
 func scenarios() []*scenario {
-	// The one that takes longest first.
+	// The scenario that takes longest comes first.
 	return slices.Concat(crowds(), sends(), polls(), imports(), hooks(), registers(), sweeps(), installs())
 }
 
-// pair registers the two sessions of most scenarios.
+// pair registers the two sessions that most scenarios use.
 func (p *place) pair() error {
 	return p.steps(": c2c register amber --session-id amber", ": c2c register birch --session-id birch")
 }
 
-// send makes birch send count messages of a size.
+// send lets birch send count messages of a size.
 func (p *place) send(to string, count, size int) error {
 	for i := range count {
 		id := fmt.Sprintf("m-%d", i)
@@ -51,13 +51,13 @@ func (p *place) send(to string, count, size int) error {
 	return nil
 }
 
-// sendLong makes birch send a message that is too long for a command line.
+// sendLong lets birch send a message that is too long for a command line.
 func (p *place) sendLong(to, id string, size int) error {
 	cmd := p.command(context.Background(), "birch", strings.Repeat("l", size), p.program([]string{"c2c", "send", to, "--id", id, "-"})...)
 	return cmd.Run()
 }
 
-// note remembers what waits for a session, and what it has read.
+// note records which mail waits for a session, and which mail it has read.
 func (p *place) note(as string) error {
 	v := &verdict{place: p}
 	p.mail, p.gone = v.waiting(as), v.archived(as)
@@ -67,7 +67,7 @@ func (p *place) note(as string) error {
 	return nil
 }
 
-// waits makes the state with this much mail waiting for amber, and then applies more.
+// waits makes the state in which count messages of a size wait for amber, and then applies more.
 func waits(count, size int, more ...func(*place) error) func(*place) error {
 	return func(p *place) error {
 		err := p.pair()
@@ -86,7 +86,7 @@ func waits(count, size int, more ...func(*place) error) func(*place) error {
 	}
 }
 
-// archiveIsFull is the state in which the next ack rotates the archive, which is past 1 MiB.
+// archiveIsFull makes the state in which the archive is longer than 1 MiB, so that the next ack rotates it.
 func archiveIsFull(p *place) error {
 	if err := p.pair(); err != nil {
 		return err
@@ -99,7 +99,7 @@ func archiveIsFull(p *place) error {
 	return errors.Join(p.steps("amber: c2c poll-inbox"), p.send("amber", 3, 100), p.note("amber"))
 }
 
-// tear cuts the end off a file, as a power cut may with a writer that does not sync.
+// tear cuts off the end of a file, as a power cut may if a writer does not sync.
 func tear(name string) func(*place) error {
 	return func(p *place) error {
 		found, err := filepath.Glob(p.path(name))
@@ -126,7 +126,7 @@ func sends() (all []*scenario) {
 	for name, prepare := range states {
 		all = append(all, sending(name, newBody, prepare))
 	}
-	// Longer than an inbox may be, so that it gets a file of its own.
+	// The text is longer than an inbox may be, so the message gets a file of its own.
 	long := strings.Repeat("long ", 14_000)
 	all = append(all, sending("send, a long message", long, waits(3, 100)))
 	all = append(all, sending("send, an id that another sender has used", newBody, waits(3, 100, func(p *place) error {
@@ -155,11 +155,11 @@ func sorted(all []*scenario) []*scenario {
 	return all
 }
 
-// everything is what poll-inbox reads.
+// everything returns the number of messages that poll-inbox reads: all.
 func everything(mail []letter) int { return len(mail) }
 
 func polls() (all []*scenario) {
-	// A print that fails gives the mail back, into the lease directory.
+	// If printing fails, poll-inbox returns the mail to the mailbox, into the lease directory.
 	give := func(p *place) error {
 		cmd := p.command(context.Background(), "amber", "", "sh", "-c", p.bin+"/c2c poll-inbox >/dev/full; c2c send --from birch amber --id late late")
 		return cmd.Run()
@@ -192,7 +192,7 @@ func polls() (all []*scenario) {
 	return sorted(append(all, text))
 }
 
-// readInPart is the state in which a hook has shown a part of what waits, and could not write the archive.
+// readInPart makes the state in which a hook has shown a part of the waiting mail, and could not write the archive.
 func readInPart(p *place) error {
 	if err := p.pair(); err != nil {
 		return err
@@ -214,7 +214,7 @@ func readInPart(p *place) error {
 	return err
 }
 
-// imports are commands that find mail of an old version, see package inbox.
+// imports are scenarios with commands that find mail of an old version, see package inbox.
 func imports() []*scenario {
 	s := &scenario{name: "list, mail of an old version", command: []string{"c2c", "list"}}
 	s.prepare = waits(2, 100, func(p *place) error {
@@ -225,7 +225,7 @@ func imports() []*scenario {
 		return errors.Join(os.WriteFile(p.path("root/amber.spill.jsonl"), []byte(text), 0o600), os.RemoveAll(p.path("root/owed.due")))
 	})
 	s.check = func(v *verdict) {
-		if err := os.RemoveAll(v.path("root/owed.due")); err != nil { // ten minutes later
+		if err := os.RemoveAll(v.path("root/owed.due")); err != nil { // as if ten minutes had passed
 			v.wrong("%v", err)
 		}
 		v.must("", "c2c", "list")

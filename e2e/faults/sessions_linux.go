@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// leave makes a session one whose client has gone: a process that started when no process did.
+// leave makes a session look as if its client had ended: its process has a start time that no process can have.
 func leave(sid string) func(*place) error {
 	return func(p *place) error {
 		path := p.path("root/registry.json")
@@ -27,7 +27,7 @@ func leave(sid string) func(*place) error {
 	}
 }
 
-// gone is the state in which mail waits for coral, whose client has left.
+// gone makes the state in which mail waits for coral, whose client has ended.
 func gone(count, size int, more ...func(*place) error) func(*place) error {
 	return func(p *place) error {
 		err := errors.Join(p.pair(), p.steps(": c2c register coral --session-id old"))
@@ -58,7 +58,7 @@ func registers() []*scenario {
 		takeover.checkRegistered(v, "amber amber", "birch birch")
 		v.settled(takeover, "new", "coral", v.mail, v.mail)
 	}
-	// Mail in files of all kinds: older ones, one of a single long message, the inbox.
+	// The mail is in files of all kinds: older files, a file with a single long message, the inbox.
 	moved := gone(9, 8000, func(p *place) error {
 		return errors.Join(p.sendLong("coral", "m-long", 70_000), p.steps("birch: c2c send coral --id m-last last"), p.note("old"))
 	})
@@ -95,7 +95,7 @@ func registers() []*scenario {
 	return []*scenario{fresh, takeover, both, back}
 }
 
-// checkRegistered: nobody else leaves the registry, and a second try makes it whole.
+// checkRegistered checks that no other session leaves the registry, and that a second try registers the session completely.
 func (s *scenario) checkRegistered(v *verdict, others ...string) {
 	who := s.command[slices.Index(s.command, "--session-id")+1]
 	own := who + " coral"
@@ -115,17 +115,17 @@ func (s *scenario) checkRegistered(v *verdict, others ...string) {
 	if now, want := v.sessions(), append(slices.Clone(others), own); !slices.Equal(now, want) {
 		v.wrong("after a retry there are %q", now)
 	}
-	v.clean(false, ".lease/") // mail waits there
+	v.clean(false, ".lease/") // the leases hold waiting mail
 }
 
-// stillOwed says whether the fault met the mail that moves to the session. Who registers is told that the mail is still to
-// come: it stays where it is until the other mailbox has it for sure. So nothing was acknowledged.
+// stillOwed reports whether the fault hit mail that moves to the session, and c2c has told the session that this mail is
+// still to come. Such mail stays in its old mailbox until it is safe in the new one, so nothing was acknowledged too early.
 func (v *verdict) stillOwed() bool {
 	told := strings.Contains(v.run.stderr, "still to come") || strings.Contains(v.run.stderr, "what was moved is not recorded")
 	return told && strings.Contains(v.run.stderr, v.fault.words())
 }
 
-// sessions lists ids and aliases in the registry's order.
+// sessions returns ids and aliases, in the order of the registry.
 func (v *verdict) sessions() (all []string) {
 	var list []struct {
 		ID    string `json:"session_id"`
@@ -140,7 +140,7 @@ func (v *verdict) sessions() (all []string) {
 	return all
 }
 
-// dead lists the dead letters, oldest first.
+// dead returns the dead letters, oldest first.
 func (v *verdict) dead() (list []letter) {
 	var all []struct{ Message letter }
 	if err := json.Unmarshal([]byte(v.must("", "c2c", "dead-letter", "--json", "--limit", "0")), &all); err != nil {

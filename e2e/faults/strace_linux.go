@@ -13,15 +13,15 @@ import (
 	"syscall"
 )
 
-// changes are the system calls that change the disk, or take the locks that guard it.
+// changes are the system calls that change the disk, or take the locks that protect it.
 var changes = []string{"openat", "mkdirat", "unlinkat", "renameat", "renameat2", "linkat", "write", "pwrite64", "fsync",
 	"fdatasync", "ftruncate", "fchmod", "fchmodat", "fchownat", "copy_file_range", "sendfile", "splice", "fcntl"}
 
-// looks are the system calls that only read: an error must not pass for an empty file. close is not here: with a fault strace
-// would leave the file open, and its lock held, but the kernel closes the file even with an error.
+// looks are the system calls that only read. Their errors must not count as an empty file. close is not in the list: with an
+// injected fault strace would leave the file open and its lock held, but the kernel closes a file even if close fails.
 var looks = []string{"read", "pread64", "fstat", "newfstatat", "getdents64", "lseek", "readlinkat"}
 
-// fault is one error, or a SIGKILL, at the N-th of some system call.
+// fault is one error, or a SIGKILL, at the n-th call of a system call.
 type fault struct {
 	call string
 	what string // EIO, ENOSPC or KILL
@@ -40,7 +40,7 @@ const kill = "KILL"
 
 func (f fault) isSync() bool { return strings.HasSuffix(f.call, "sync") }
 
-// words are how a person reads the error.
+// words returns the error's text as a person reads it.
 func (f fault) words() string {
 	return map[string]string{"EIO": "input/output error", "ENOSPC": "no space left on device"}[f.what]
 }
@@ -49,8 +49,8 @@ func (f fault) words() string {
 type result struct {
 	code           int
 	killed, hung   bool
-	hit            bool  // the fault came
-	beside         error // of the process that worked beside it
+	hit            bool  // the fault happened
+	beside         error // the error of the process that worked at the same time
 	stdout, stderr string
 	calls          []call
 }
@@ -61,7 +61,7 @@ type call struct {
 	n          int
 }
 
-// trace runs a command, without a fault when f is nil.
+// trace runs a command under strace, without a fault if f is nil.
 func (p *place) trace(s *scenario, f *fault) (*result, error) {
 	out := p.dir + ".strace"
 	names := append(slices.Clone(changes), looks...)
@@ -69,7 +69,7 @@ func (p *place) trace(s *scenario, f *fault) (*result, error) {
 	if f != nil {
 		words = append(words, "-e", "inject="+f.String())
 	}
-	if f == nil || f.what != kill { // this mode is quicker, but cannot inject signals
+	if f == nil || f.what != kill { // a faster mode, which cannot inject signals
 		words = append(words, "--seccomp-bpf")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -77,7 +77,7 @@ func (p *place) trace(s *scenario, f *fault) (*result, error) {
 	cmd := p.command(ctx, s.as, s.stdin, append(words, p.program(s.command)...)...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	// A group of their own: killing strace alone would let the program go on.
+	// They get a process group of their own, because killing only strace would let the program go on.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	wait := func() error { return nil }
@@ -99,13 +99,13 @@ func (p *place) trace(s *scenario, f *fault) (*result, error) {
 		return nil, fmt.Errorf("strace wrote no trace: %w: %s", err, r.stderr)
 	}
 	r.calls = parse(string(data))
-	r.hit = r.killed || bytes.Count(data, []byte("(INJECTED)")) == 1 && !f.metForeign(r.calls) // two threads may both come to their N-th
+	r.hit = r.killed || bytes.Count(data, []byte("(INJECTED)")) == 1 && !f.metForeign(r.calls) // two threads may both make their n-th call
 	return r, nil
 }
 
 var callLine = regexp.MustCompile(`(?m)^(\d+) +([a-z0-9_]+)\((.*)$`)
 
-// parse counts as strace does: separately in each thread.
+// parse counts the calls as strace does: separately for each thread.
 func parse(trace string) (calls []call) {
 	seen := map[string]int{}
 	for _, m := range callLine.FindAllStringSubmatch(trace, -1) {
@@ -115,7 +115,8 @@ func parse(trace string) (calls []call) {
 	return calls
 }
 
-// faults lists each possible fault at each call once. A call that must not fail in one thread is left out in all.
+// faults returns each possible fault at each call, once. If a call must not fail in one thread, it is left out for all
+// threads.
 func faults(calls []call) (all []fault) {
 	known := map[fault]bool{}
 	for _, c := range calls {
@@ -132,11 +133,11 @@ func faults(calls []call) (all []fault) {
 	return all
 }
 
-// wake is what the Go runtime writes into its eventfd, to wake a thread of its own. The kernel never lets that
+// wake is the text that the Go runtime writes into its eventfd to wake one of its threads. The kernel never lets that write
 // fail, and the runtime ends the program if it does.
 const wake = `"\1\0\0\0\0\0\0\0", 8`
 
-// foreign is what only the Go runtime asks.
+// foreign reports whether only the Go runtime makes this call.
 func (c call) foreign() bool {
 	return slices.ContainsFunc([]string{`"/sys/`, `"/proc/self`, "F_GETFD", wake}, func(part string) bool { return strings.Contains(c.args, part) })
 }
@@ -147,7 +148,7 @@ func (f fault) metForeign(calls []call) bool {
 	return slices.ContainsFunc(calls, func(c call) bool { return c.name == f.call && c.n == f.n && c.foreign() })
 }
 
-// failures leaves out a kill if nothing has changed since the last one.
+// failures returns the faults that are possible at a call. It leaves out a kill if nothing has changed since the last call.
 func (c call) failures() []string {
 	creates := strings.Contains(c.args, "O_CREAT")
 	locks := strings.Contains(c.args, "LK")
@@ -162,7 +163,7 @@ func (c call) failures() []string {
 	return []string{kill, "EIO", "ENOSPC"}
 }
 
-// permitted says why strace cannot be used here.
+// permitted returns an error that explains why strace cannot be used here.
 func permitted() error {
 	if _, err := exec.LookPath("strace"); err != nil {
 		return fmt.Errorf("install strace")

@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// The chat completions API of OpenCode 1.18.33, Kimi 2.1.0, Qwen 0.24.4, Copilot 1.0.102: POST /v1/chat/completions, chunks back.
+// chatBody is a request of the chat completions API, which OpenCode 1.18.33, Kimi 2.1.0, Qwen 0.24.4 and Copilot 1.0.102 use: POST /v1/chat/completions, answered in chunks.
 
 type chatBody struct {
 	Messages []struct {
@@ -42,13 +42,13 @@ func (m *Model) serveChat(w http.ResponseWriter, r *http.Request) {
 
 func chatItems(body chatBody) []Item {
 	var items []Item
-	prompt := true // no message of the conversation came yet
+	prompt := true // no message of the conversation has come yet
 	for i, message := range body.Messages {
 		if prompt = prompt && message.Role == "system"; prompt {
 			i = -1
 		}
 		for _, item := range blockItems(i, message.Role, message.Content) {
-			if item.Text != "" { // it is empty if the message only calls tools
+			if item.Text != "" { // the text is empty if the message only calls tools
 				items = append(items, item)
 			}
 		}

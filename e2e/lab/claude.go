@@ -8,7 +8,7 @@ import (
 // claudeKey is not a real key. Claude Code asks about a key that it does not know, and stores its last 20 characters.
 const claudeKey = "sk-ant-api03-lab-0000000000000000000000000000000000000000"
 
-// SeedClaude writes the answers to the questions of the first start: onboarding, key, trust, project MCP servers.
+// SeedClaude writes the answers to the questions of Claude Code's first start: onboarding, key, trust, project MCP servers.
 // It allows the tools that tests call, and adds the given settings to ~/.claude/settings.json.
 func (l *Lab) SeedClaude(settings map[string]any) {
 	l.t.Helper()
@@ -30,7 +30,7 @@ func (l *Lab) SeedClaude(settings map[string]any) {
 	l.Write(".claude/settings.json", mustJSON(all))
 }
 
-// ClaudeEnv is the environment in which Claude Code asks model.
+// ClaudeEnv returns the environment in which Claude Code uses model.
 func (l *Lab) ClaudeEnv(model *Model) []string {
 	return l.Env(
 		"ANTHROPIC_BASE_URL="+model.URL,
@@ -40,25 +40,25 @@ func (l *Lab) ClaudeEnv(model *Model) []string {
 	)
 }
 
-// Claude starts `claude` with pipes, as a script would. args should have -p and a prompt, or the stream-json formats.
+// Claude starts `claude` with pipes, as a script would. args should have -p and a prompt, or select the stream-json formats.
 func (l *Lab) Claude(model *Model, args ...string) *Proc {
 	l.t.Helper()
 	return l.run(Claude, l.ClaudeEnv(model), args...)
 }
 
-// ClaudeTUI starts Claude Code on a terminal and returns when its prompt is there.
+// ClaudeTUI starts Claude Code on a terminal and returns when the prompt is there.
 func (l *Lab) ClaudeTUI(model *Model, args ...string) *Proc {
 	l.t.Helper()
 	// Claude Code draws one of these when its first screen is complete.
 	return l.tui(Claude, l.ClaudeEnv(model), []string{"shift+tab to cycle", "? for shortcuts"}, args...)
 }
 
-// ClaudeHook returns one command hook in the form of ~/.claude/settings.json.
+// ClaudeHook returns a command hook in the form of ~/.claude/settings.json.
 func ClaudeHook(command string) []any {
 	return []any{map[string]any{"hooks": []any{map[string]any{"type": "command", "command": command}}}}
 }
 
-// ClaudeSession returns the session id that a request of Claude Code carries, or "".
+// ClaudeSession returns the session id in a request of Claude Code, or "".
 func (r *Request) ClaudeSession() string {
 	var body struct {
 		Metadata struct {
@@ -76,7 +76,7 @@ func (r *Request) ClaudeSession() string {
 	return id
 }
 
-// ClaudeChannel lets c2c start Claude Code as a channel, accepts its warning, and returns when its prompt is there.
+// ClaudeChannel starts Claude Code as a channel through c2c, accepts its warning, and returns when the prompt is there.
 func (l *Lab) ClaudeChannel(model *Model, c2c string, args ...string) *Proc {
 	l.t.Helper()
 	env := append(l.ClaudeEnv(model), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=", "CLAUDE_CODE_HARBOR_KITE=0")
@@ -87,8 +87,8 @@ func (l *Lab) ClaudeChannel(model *Model, c2c string, args ...string) *Proc {
 	return p
 }
 
-// AllowChannels adds the feature flag of channels, and those in more, to the cached flags in the file that SeedClaude wrote.
-// PermissionFlag is the flag of the permission relay.
+// AllowChannels sets the feature flag of channels, and those in more, among the cached flags in the file that SeedClaude has
+// written.
 func (l *Lab) AllowChannels(more ...string) {
 	l.t.Helper()
 	var config map[string]any

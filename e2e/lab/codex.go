@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// SeedCodex writes ~/.codex/config.toml: the model as provider, the project trusted, no approvals, no
-// sandbox (which needs kernel features that a namespace may lack), then the given TOML.
+// SeedCodex writes ~/.codex/config.toml: model as the provider, the project trusted, no approvals, no sandbox (which needs
+// kernel features that a namespace may lack), and then the given TOML.
 func (l *Lab) SeedCodex(model *Model, more string) {
 	l.t.Helper()
 	l.Write(".codex/config.toml", fmt.Sprintf(`model = "gpt-5.2-codex"
@@ -30,7 +30,7 @@ enabled = false
 %s`, model.URL, l.Project, more))
 }
 
-// CodexEnv is the environment of Codex; the model is in the configuration file.
+// CodexEnv returns the environment of Codex; its configuration file names the model.
 func (l *Lab) CodexEnv() []string { return l.Env("LAB_KEY=lab-key") }
 
 // Codex starts a command of Codex with pipes.
@@ -43,19 +43,19 @@ func (l *Lab) Codex(args ...string) *Proc {
 func (l *Lab) CodexExec(args ...string) *Proc {
 	l.t.Helper()
 	p := l.Codex(append([]string{"exec"}, args...)...)
-	p.CloseInput() // otherwise Codex reads more of the prompt there
+	p.CloseInput() // otherwise Codex waits for more of the prompt on its input
 	return p
 }
 
-// CodexTUI starts Codex on a terminal and returns when its prompt is there. Without options it becomes
-// a client of the daemon that it starts; with -c, --no-daemon and some others it runs by itself.
+// CodexTUI starts Codex on a terminal and returns when the prompt is there. Without options Codex becomes a client of the
+// daemon that it starts; with -c, --no-daemon and some others it runs without the daemon.
 func (l *Lab) CodexTUI(args ...string) *Proc {
 	l.t.Helper()
 	return l.tui(Codex, l.CodexEnv(), []string{"›"}, args...)
 }
 
-// TrustCodexHooks does the same as "Trust all and continue" in the hook review: it asks Codex for its
-// hooks and their hashes, and stores the hashes as trusted. It returns the number of hooks.
+// TrustCodexHooks does the same as "Trust all and continue" in the review of hooks: it asks Codex for its hooks and their
+// hashes, and stores the hashes as trusted. It returns the number of hooks.
 func (l *Lab) TrustCodexHooks() int {
 	l.t.Helper()
 	p := l.Codex("app-server")
@@ -115,7 +115,7 @@ func (l *Lab) CodexHooks(commands map[string]string) {
 	l.Write(".codex/hooks.json", mustJSON(map[string]any{"hooks": events}))
 }
 
-// CodexThread returns the thread that a request of Codex belongs to, or "".
+// CodexThread returns the thread to which a request of Codex belongs, or "".
 func (r *Request) CodexThread() string {
 	return r.Header.Get("session-id")
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// The Gemini API as Gemini CLI 0.61.0 uses it: the model answers POST /v1beta/models/MODEL:streamGenerateContent?alt=sse
-// with events, and :generateContent, for the client's side calls, with one object.
+// The Gemini API as Gemini CLI 0.61.0 uses it. The model answers POST /v1beta/models/MODEL:streamGenerateContent?alt=sse with
+// events, and :generateContent, the client's side calls, with one object.
 
 type generateBody struct {
 	SystemInstruction generateContent
@@ -85,7 +85,7 @@ func generateItems(body generateBody) (items []Item) {
 	return items
 }
 
-// responseText returns a tool's response: only its output if that is a text.
+// responseText returns a tool's response. If the response has a text as its output, it returns only that text.
 func responseText(r generateResponse) string {
 	if output, ok := r.Response["output"].(string); ok {
 		return output

@@ -13,13 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stageEnv tells a re-executed copy of the test binary which stage of the isolation it is.
+// stageEnv tells a copy of the test binary, which the binary has started, its stage of the isolation.
 const stageEnv = "C2C_E2E_STAGE"
 
-// Isolate cuts the test run off from the machine: network, mounts, process numbers. It runs the test
-// binary twice more. In the innermost copy, which is isolated, it returns with isolated true; in the
-// other processes it returns the exit status for TestMain. /tmp becomes an empty file system, but
-// directories below it that keep names stay reachable.
+// Isolate separates the test run from the machine: network, mounts, process ids. It runs the test binary twice more. In the
+// innermost copy, which is isolated, it returns with isolated true; in the other processes it returns the exit status for
+// TestMain. /tmp becomes an empty file system, but the directories in keep stay reachable.
 func Isolate(keep ...string) (status int, isolated bool, err error) {
 	switch os.Getenv(stageEnv) {
 	case "":
@@ -45,7 +44,8 @@ func enterNamespaces() (int, error) {
 		Pdeathsig:  syscall.SIGKILL,
 	}
 	if os.Geteuid() != 0 {
-		// Only the owner of a user namespace may make the others; that user is root inside, and unchanged outside.
+		// Only the owner of a user namespace may make the other namespaces. Inside, that user is root; outside, nothing
+		// changes.
 		attr.Cloneflags |= syscall.CLONE_NEWUSER
 		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}}
 		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}}
@@ -54,7 +54,7 @@ func enterNamespaces() (int, error) {
 	if err := cmd.Start(); err != nil {
 		return 1, fmt.Errorf("start in namespaces of its own (user %d): %w\n%s", os.Geteuid(), err, refusedHint)
 	}
-	// go test ends a run that takes too long with SIGQUIT, and expects the tests' goroutines in the output.
+	// go test ends a run that takes too long with SIGQUIT, and expects a dump of the tests' goroutines in the output.
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT)
 	go func() {
@@ -75,7 +75,7 @@ const refusedHint = `The real clients run only where they cannot reach the netwo
   sysctl kernel.apparmor_restrict_unprivileged_userns      (Ubuntu: 0)
 In a container, namespaces need --privileged or an own seccomp profile.`
 
-// prepareNamespace brings loopback up and puts an empty /tmp and a /proc of this process tree in place.
+// prepareNamespace starts the loopback interface, and mounts an empty /tmp and a /proc of this process tree.
 func prepareNamespace(keep []string) error {
 	cwd, err := os.Getwd()
 	if err != nil {
@@ -115,7 +115,7 @@ func loopbackUp() error {
 	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, request)
 }
 
-// privateTmp mounts an empty /tmp, and binds the directories that the tests need from the machine's /tmp into it.
+// privateTmp mounts an empty /tmp. It binds those directories of the machine's /tmp into it that the tests need.
 func privateTmp(keep []string) error {
 	type kept struct {
 		path string
@@ -126,7 +126,7 @@ func privateTmp(keep []string) error {
 		if !strings.HasPrefix(path, "/tmp/") {
 			continue
 		}
-		// The descriptor still reaches the directory after the mount has hidden its name.
+		// Through the descriptor the directory can be reached after the mount has hidden its name.
 		fd, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 		if err != nil {
 			return fmt.Errorf("open %q: %w", path, err)
@@ -148,8 +148,8 @@ func privateTmp(keep []string) error {
 	return nil
 }
 
-// runAsInit starts the tests and reaps every orphan until they end. Otherwise clients and their daemons
-// would stay as zombies, and c2c would take a dead session for a living one.
+// runAsInit starts the tests, and reaps every orphan until they end. Otherwise clients and their daemons would stay as
+// zombies, and c2c would take a dead session for a living one.
 func runAsInit() (int, error) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -158,7 +158,7 @@ func runAsInit() (int, error) {
 	if err := os.Setenv(stageEnv, "tests"); err != nil {
 		return 1, err
 	}
-	// Not exec.Cmd: its Wait and the loop below would reap each other's children.
+	// Do not use exec.Cmd: its Wait and the loop below would reap each other's children.
 	tests, err := os.StartProcess(exe, os.Args, &os.ProcAttr{Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}})
 	if err != nil {
 		return 1, err
@@ -185,7 +185,7 @@ func runAsInit() (int, error) {
 	}
 }
 
-// Stop kills a process that is not our child, and returns when it has ended.
+// Stop kills a process that is not our child, and returns when the process has ended.
 func Stop(pid int) error {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err == unix.ESRCH {

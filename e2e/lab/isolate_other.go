@@ -4,7 +4,7 @@ package lab
 
 import "errors"
 
-// Isolate needs namespaces, which only Linux has.
+// Isolate returns an error: it needs namespaces, which only Linux has.
 func Isolate(...string) (int, bool, error) {
 	return 1, false, errors.New("the real-client tests run on Linux only")
 }

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// SeedKimi writes ~/.kimi-code/config.toml: the model as provider, every tool allowed, then the given TOML. It also
-// writes the answers to all questions of the first start and of later ones.
+// SeedKimi writes ~/.kimi-code/config.toml: model as the provider, every tool allowed, then the given TOML. It also writes
+// the answers to all questions of the first start and of later ones.
 func (l *Lab) SeedKimi(model *Model, more string) {
 	l.t.Helper()
 	l.Write(".kimi-code/config.toml", fmt.Sprintf(`default_model = "lab"
@@ -28,17 +28,17 @@ capabilities = ["tool_use"]
 
 %s`, model.URL, more))
 	l.Write(".kimi-code/tui.toml", "disable_feedback_survey = true\n\n[upgrade]\nauto_install = false\n")
-	// In this file 2.1.0 stores that the person trusts the folder.
+	// 2.1.0 records in this file that the person trusts the folder.
 	key := fmt.Sprintf("wd_%s_%.6x", filepath.Base(l.Project), sha256.Sum256([]byte(l.Project)))
 	l.Write(".kimi-code/workspace-trust/"+key, mustJSON(map[string]any{"root": l.Project, "trustedAt": 1}))
 }
 
-// KimiEnv is the environment of Kimi; the model is in the configuration file.
+// KimiEnv returns the environment of Kimi Code; its configuration file names the model.
 func (l *Lab) KimiEnv() []string {
 	return l.Env("KIMI_CODE_NO_AUTO_UPDATE=1", "KIMI_DISABLE_TELEMETRY=1")
 }
 
-// KimiPrompt starts `kimi -p` with pipes; it answers one prompt and ends.
+// KimiPrompt starts `kimi -p` with pipes. It answers one prompt and ends.
 func (l *Lab) KimiPrompt(prompt string, args ...string) *Proc {
 	l.t.Helper()
 	p := l.run(Kimi, l.KimiEnv(), append([]string{"-p", prompt}, args...)...)
@@ -46,7 +46,7 @@ func (l *Lab) KimiPrompt(prompt string, args ...string) *Proc {
 	return p
 }
 
-// KimiTUI starts Kimi on a terminal and returns when its prompt is there.
+// KimiTUI starts Kimi Code on a terminal and returns when the prompt is there.
 func (l *Lab) KimiTUI(args ...string) *Proc {
 	l.t.Helper()
 	return l.tui(Kimi, l.KimiEnv(), []string{"context: "}, args...)

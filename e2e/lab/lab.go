@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// Lab is one person's computer: a home, a project under git, and the clients' first-run questions answered.
+// Lab stands for one person's computer: it has a home, a project under git, and answers to the questions of the clients'
+// first start.
 type Lab struct {
 	Home, Project string
 
@@ -22,7 +23,7 @@ type Lab struct {
 	before   []string // words before each command line
 }
 
-// New makes a home and a project for the test. At the test's end it kills all processes with that home.
+// New makes a home and a project for the test. At the end of the test it kills all processes with that home.
 func New(t testing.TB, programs Programs) *Lab {
 	t.Helper()
 	base, err := os.MkdirTemp(programs.Scratch, "lab-")
@@ -54,11 +55,11 @@ func New(t testing.TB, programs Programs) *Lab {
 // Setenv adds a variable for each program that this lab starts from now on.
 func (l *Lab) Setenv(key, value string) { l.extra = append(l.extra, key+"="+value) }
 
-// Inside puts words before the command line of each program that this lab starts from now on: a program that runs another one, such
-// as in a network of its own.
+// Inside puts words before the command line of each program that this lab starts from now on. The words name another program, which runs
+// this one, for example in a network of its own.
 func (l *Lab) Inside(words ...string) { l.before = words }
 
-// Env returns the whole environment of a person's shell here. It passes on nothing from the machine's environment.
+// Env returns the whole environment of the person's shell. It passes on nothing from the machine's environment.
 func (l *Lab) Env(more ...string) []string {
 	path := "/usr/local/bin:/usr/bin:/bin"
 	for _, dir := range []string{l.programs.Node, l.programs.Bin} {
@@ -73,7 +74,7 @@ func (l *Lab) Env(more ...string) []string {
 	return append(append(env, l.extra...), more...)
 }
 
-// Run runs a program in the project as the person would, and returns its standard output.
+// Run runs a program in the project, as the person would, and returns its standard output.
 func (l *Lab) Run(argv ...string) string {
 	l.t.Helper()
 	out, err := l.Try(argv...)
@@ -83,7 +84,7 @@ func (l *Lab) Run(argv ...string) string {
 	return out
 }
 
-// Try is Run for a program that may fail; the error holds its standard error.
+// Try is Run for a program that may fail. The error contains the program's standard error.
 func (l *Lab) Try(argv ...string) (string, error) {
 	program := argv[0]
 	if l.programs.Bin != "" && strings.HasPrefix(program, "c2c") {
@@ -143,7 +144,7 @@ func (l *Lab) WaitFile(pattern, text string) {
 	l.WaitFileCount(pattern, text, 1)
 }
 
-// WaitFileCount waits until such a file contains text so many times.
+// WaitFileCount waits until such a file contains text at least n times.
 func (l *Lab) WaitFileCount(pattern, text string, n int) {
 	l.t.Helper()
 	l.WaitUntil(fmt.Sprintf("%s with %q, %d times", pattern, text, n), func() bool {
@@ -160,7 +161,7 @@ func (l *Lab) WaitFileCount(pattern, text string, n int) {
 	})
 }
 
-// WaitUntil waits until ok returns true because a client has changed a file; what describes that for people.
+// WaitUntil waits until ok returns true, because a client has changed a file. what describes the condition for people.
 func (l *Lab) WaitUntil(what string, ok func() bool) {
 	l.t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond) // poll: the client's write sends no signal
@@ -185,7 +186,7 @@ func merge(all, settings map[string]any) map[string]any {
 	return all
 }
 
-// mustJSON returns the JSON of a configuration in Go values.
+// mustJSON returns a configuration as JSON.
 func mustJSON(v any) string {
 	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 
 // The Messages API as Claude Code 2.1.329 uses it: the model answers POST /v1/messages?beta=true with events.
 
-// messagesBody is the part of the request that the model sees.
+// messagesBody is the part of a request that the model sees.
 type messagesBody struct {
 	System   json.RawMessage
 	Stream   bool
@@ -19,7 +19,7 @@ type messagesBody struct {
 	}
 }
 
-// messagesBlock is one content block; Content is nested in a tool_result.
+// messagesBlock is one content block. A tool_result has further blocks in Content.
 type messagesBlock struct {
 	Type, Text, Name string
 	Input            json.RawMessage
@@ -59,7 +59,7 @@ func messagesItems(body messagesBody) []Item {
 	return items
 }
 
-// blockItems flattens content, which is a string or a list of blocks.
+// blockItems flattens content, which is a string or a list of blocks, into items.
 func blockItems(message int, role string, content json.RawMessage) []Item {
 	var text string
 	if json.Unmarshal(content, &text) == nil {

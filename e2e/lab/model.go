@@ -13,18 +13,18 @@ import (
 	"time"
 )
 
-// patience bounds every wait. It is generous because two cores may run several clients at once, and a timeout
-// must mean a real fault: at a load of 25 OpenCode took more than 90 s to draw its prompt.
+// patience bounds every wait. It is long because two cores may run several clients at once, and a timeout must mean a real
+// fault: at a load of 25 OpenCode took more than 90 s to draw its prompt.
 const patience = 4 * time.Minute
 
-// Model is a fake model provider for one client: it speaks the APIs of all vendors, records the requests, and
-// gives the replies that the test has scripted.
+// Model is a fake provider of models for one client. It speaks the APIs of all vendors, records the requests, and gives the
+// replies that the test has scripted.
 type Model struct {
 	URL string // http://127.0.0.1:port
 
 	t       testing.TB
 	mu      sync.Mutex
-	changed chan struct{} // closed and replaced at every new request
+	changed chan struct{} // closed and replaced when a request comes
 	all     []*Request
 	queues  []*queue
 	answer  func(*Request) (Reply, bool)
@@ -43,23 +43,23 @@ type Request struct {
 
 // Item is one piece of text that the model sees.
 type Item struct {
-	Message int    // index of the message or input item that it belongs to; -1 for the system prompt
+	Message int    // index of its message or input item; -1 for the system prompt
 	Role    string // system, developer, user, assistant, or tool for a tool's result
 	Kind    string // the API's type: text, tool_use, tool_result, function_call_output, …
-	Name    string // the tool's name, if it calls one
+	Name    string // the tool's name, if the item calls a tool
 	Text    string
 }
 
-// Reply is what the model says in one turn.
+// Reply is the model's answer in one turn.
 type Reply struct {
 	Text  string
 	Calls []ToolCall
-	Hold  <-chan struct{} // the answer waits until this is closed, so that a test can act before
-	// Status, if set, is an HTTP error to answer with instead; Hangup closes the connection without an answer.
+	Hold  <-chan struct{} // the answer waits until this is closed, so that a test can act before the answer
+	// Status, if set, is an HTTP error to send in place of the answer; Hangup closes the connection without an answer.
 	Status int
 }
 
-// Hangup is a Reply.Status.
+// Hangup is the Reply.Status that closes the connection.
 const Hangup = -1
 
 // ToolCall asks the client to run a tool. Codex puts the tools of an MCP server into a Namespace.
@@ -71,7 +71,7 @@ type ToolCall struct {
 // Say answers with text and ends the turn.
 func Say(text string) Reply { return Reply{Text: text} }
 
-// Fail answers with an HTTP error, or with Hangup not at all.
+// Fail answers with an HTTP error; Fail(Hangup) closes the connection.
 func Fail(status int) Reply { return Reply{Status: status} }
 
 // Call answers with one tool call.
@@ -83,7 +83,7 @@ func (r Reply) After(ch <-chan struct{}) Reply {
 	return r
 }
 
-// NewModel starts a provider that ends with the test.
+// NewModel starts a provider. It ends with the test.
 func NewModel(t testing.TB) *Model {
 	t.Helper()
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -112,7 +112,7 @@ func NewModelOn(t testing.TB, listener net.Listener) *Model {
 		server.Serve(listener)
 	}()
 	t.Cleanup(func() {
-		server.Close() // also ends the requests that a test left on hold
+		server.Close() // also ends the requests whose answers a test still holds
 		<-served
 		if t.Failed() {
 			t.Logf("requests to %s:\n%s", m.URL, m.Dump())
@@ -130,8 +130,8 @@ type queue struct {
 // Script appends replies to the model's queue. After the last reply the model answers "Done.".
 func (m *Model) Script(replies ...Reply) { m.ScriptFor("", replies...) }
 
-// ScriptFor is Script for conversations that contain text, such as the first prompt of one of several
-// sessions. Earlier calls have precedence.
+// ScriptFor is Script for conversations that contain text, for example the first prompt of one of several sessions. A script
+// that was added earlier has precedence.
 func (m *Model) ScriptFor(text string, replies ...Reply) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -144,7 +144,7 @@ func (m *Model) ScriptFor(text string, replies ...Reply) {
 	m.queues = append(m.queues, &queue{text, replies})
 }
 
-// Answer sets a function that the model calls before it uses the scripts; if it returns false, they answer.
+// Answer sets a function that the model calls before it uses the scripts. If the function returns false, the scripts answer.
 func (m *Model) Answer(f func(*Request) (Reply, bool)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -222,7 +222,7 @@ func (m *Model) WaitText(text string) *Request {
 	})
 }
 
-// WaitFor waits until pick finds its request among the turns; what describes that request for people.
+// WaitFor waits until pick returns a request among the turns. what describes that request for people.
 func (m *Model) WaitFor(what string, pick func([]*Request) *Request) *Request {
 	m.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -240,7 +240,7 @@ func (m *Model) WaitFor(what string, pick func([]*Request) *Request) *Request {
 	}
 }
 
-// Find returns the items that contain text, once for each time it occurs.
+// Find returns the items that contain text. An item is in the result once for each time that it contains the text.
 func (r *Request) Find(text string) []Item {
 	var found []Item
 	for _, item := range r.Items {
@@ -259,7 +259,7 @@ func (r *Request) Last() Item {
 	return r.Items[len(r.Items)-1]
 }
 
-// String shows the conversation without the system prompt, each text cut to its first characters.
+// String returns the conversation without the system prompt. Long texts are cut.
 func (r *Request) String() string {
 	var b strings.Builder
 	for _, item := range r.Items {
@@ -275,7 +275,7 @@ func (r *Request) String() string {
 	return b.String()
 }
 
-// Dump shows what was new in every recorded request.
+// Dump returns a text that shows every recorded request.
 func (m *Model) Dump() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -290,8 +290,8 @@ func (m *Model) Dump() string {
 	return b.String()
 }
 
-// receive reads a call, lets read copy what the model sees into the request, and returns the reply. It returns false if the
-// client has hung up.
+// receive reads a call, lets read copy the parts that the model sees into the request, and returns the reply. It returns
+// false if there is nothing more to send: the client has hung up, or an error was sent.
 func (m *Model) receive(w http.ResponseWriter, r *http.Request, body any, read func(*Request)) (Reply, bool) {
 	data, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -321,7 +321,7 @@ func (m *Model) receive(w http.ResponseWriter, r *http.Request, body any, read f
 	return reply, false
 }
 
-// hold waits until a reply may go; it returns false if the client has given up before.
+// hold waits until a reply may be sent. It returns false if the client has given up before.
 func hold(ctx context.Context, reply Reply) bool {
 	if reply.Hold == nil {
 		return true
@@ -342,7 +342,7 @@ func newStream(w http.ResponseWriter) stream {
 	return stream{w}
 }
 
-// event writes an event with a name, and repeats the name as its type.
+// event writes an event with a name. It also sets the name as the type in the data.
 func (s stream) event(name string, data map[string]any) {
 	data["type"] = name
 	fmt.Fprintf(s.w, "event: %s\n", name)

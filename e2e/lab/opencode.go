@@ -2,8 +2,7 @@ package lab
 
 import "path/filepath"
 
-// SeedOpenCode writes ~/.config/opencode/opencode.json: the model as provider, every tool allowed, and the given
-// settings.
+// SeedOpenCode writes ~/.config/opencode/opencode.json: model as the provider, every tool allowed, and the given settings.
 func (l *Lab) SeedOpenCode(model *Model, settings map[string]any) {
 	l.t.Helper()
 	l.Write(".config/opencode/opencode.json", mustJSON(merge(map[string]any{
@@ -22,9 +21,10 @@ func (l *Lab) SeedOpenCode(model *Model, settings map[string]any) {
 	l.Write(".config/opencode-models.json", "{}\n")
 }
 
-// SettleOpenCode makes OpenCode believe that npm has run in a folder of its configuration: at every start 1.18.33
-// runs npm to install @opencode-ai/plugin in each, unless node_modules is there and the lock file names the package.
-// With a plugin in the folder the screen stays black until then; offline that takes more than a minute.
+// SettleOpenCode makes OpenCode believe that npm has already run in a folder of its configuration. At every start 1.18.33
+// runs npm to install @opencode-ai/plugin in each such folder, unless node_modules is there and the lock file names the
+// package. With a plugin in the folder the screen stays black until npm has ended; without a network that takes more than a
+// minute.
 func (l *Lab) SettleOpenCode(folder string) {
 	l.t.Helper()
 	writeFile(l.t, filepath.Join(folder, "package-lock.json"), mustJSON(map[string]any{"packages": map[string]any{
@@ -32,26 +32,26 @@ func (l *Lab) SettleOpenCode(folder string) {
 	writeFile(l.t, filepath.Join(folder, "node_modules/.keep"), "")
 }
 
-// OpenCodeEnv is the environment of OpenCode; the model is in the configuration file.
+// OpenCodeEnv returns the environment of OpenCode; its configuration file names the model.
 func (l *Lab) OpenCodeEnv() []string {
 	return l.Env(
 		"OPENCODE_DISABLE_AUTOUPDATE=1",
 		"OPENCODE_DISABLE_MODELS_FETCH=1",
-		// Give it no list of all providers, which costs more than a second at every start.
+		// The list of all providers is empty: reading the real one costs more than a second at every start.
 		"OPENCODE_MODELS_PATH="+filepath.Join(l.Home, ".config/opencode-models.json"),
 		"OPENCODE_DISABLE_LSP_DOWNLOAD=1",
 	)
 }
 
-// OpenCodeRun starts `opencode run` with pipes; it answers one prompt and ends.
+// OpenCodeRun starts `opencode run` with pipes. It answers one prompt and ends.
 func (l *Lab) OpenCodeRun(args ...string) *Proc {
 	l.t.Helper()
 	p := l.run(OpenCode, l.OpenCodeEnv(), append([]string{"run"}, args...)...)
-	p.CloseInput() // otherwise OpenCode reads more of the prompt there
+	p.CloseInput() // otherwise OpenCode waits for more of the prompt on its input
 	return p
 }
 
-// OpenCodeTUI starts OpenCode on a terminal and returns when its prompt is there.
+// OpenCodeTUI starts OpenCode on a terminal and returns when the prompt is there.
 func (l *Lab) OpenCodeTUI(args ...string) *Proc {
 	l.t.Helper()
 	return l.tui(OpenCode, l.OpenCodeEnv(), []string{"Ask anything"}, args...)

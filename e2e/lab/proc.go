@@ -24,12 +24,12 @@ import (
 	"c2c/wake/screen"
 )
 
-// Proc is a running client, on a terminal of its own or with pipes. It ends at the latest with the test.
+// Proc is a running client, on a terminal of its own or with pipes. It ends with the test at the latest.
 type Proc struct {
-	Out *Log // all of its output, with standard error
+	Out *Log // all of the client's output, with its standard error
 
 	t     testing.TB
-	view  *view         // what its terminal shows; nil with pipes
+	view  *view         // the screen of its terminal; nil with pipes
 	pause time.Duration // the time that the client needs between a screen and the next key
 	name  string
 	cmd   *exec.Cmd
@@ -49,7 +49,7 @@ func start(t testing.TB, dir string, env []string, argv ...string) *Proc {
 	p.in = in
 	p.cmd.Stdout, p.cmd.Stderr = p.Out, p.Out
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	// Wait only for the client itself: a daemon that it leaves behind keeps the pipes open.
+	// Wait only for the client itself: a daemon that it has started keeps the pipes open.
 	p.cmd.WaitDelay = time.Second
 	if err := p.cmd.Start(); err != nil {
 		t.Fatalf("start %s: %v", p.name, err)
@@ -68,7 +68,7 @@ func startTerminal(t testing.TB, dir string, env []string, argv ...string) *Proc
 	if err != nil {
 		t.Fatalf("start %s: %v", p.name, err)
 	}
-	// At the program's end we must be able to stop a read: GNU screen then keeps the terminal open.
+	// The read must be stoppable at the program's end, because GNU screen keeps the terminal open.
 	fd, err := unix.FcntlInt(blocking.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err := errors.Join(err, unix.SetNonblock(fd, true), blocking.Close()); err != nil {
 		t.Fatalf("open the terminal of %s: %v", p.name, err)
@@ -91,7 +91,7 @@ func startTerminal(t testing.TB, dir string, env []string, argv ...string) *Proc
 		}
 	}()
 	go p.reap(func() {
-		// Wait a moment for its last output. A daemon that it leaves behind keeps the terminal open.
+		// Wait a moment for the last output. A daemon that the client has started keeps the terminal open.
 		select {
 		case <-read:
 		case <-time.After(time.Second):
@@ -115,7 +115,7 @@ func newProc(t testing.TB, dir string, env []string, argv []string) *Proc {
 	return p
 }
 
-// end returns what a person would look at if the client did not do as expected.
+// end returns the output that helps a person to find out why a client did not behave as expected.
 func (p *Proc) end() string {
 	if p.view == nil {
 		return "the end of its output:\n" + p.Out.tail(6000)
@@ -135,10 +135,10 @@ func (p *Proc) reap(after func()) {
 	p.Out.end()
 }
 
-// Pid returns the client's process number.
+// Pid returns the client's process id.
 func (p *Proc) Pid() int { return p.cmd.Process.Pid }
 
-// Kill kills the client and its process group without a warning, as in a crash.
+// Kill kills the client and its process group with SIGKILL, as in a crash.
 func (p *Proc) Kill() {
 	if p.cmd.Process == nil {
 		return
@@ -151,7 +151,7 @@ func (p *Proc) Kill() {
 	<-p.done
 }
 
-// Wait waits until the client ends by itself and returns its output; any status but 0 fails the test.
+// Wait waits until the client ends by itself, and returns its output. If its exit status is not 0, the test fails.
 func (p *Proc) Wait() string {
 	p.t.Helper()
 	select {
@@ -184,7 +184,7 @@ const (
 	CtrlC = "\x03"
 )
 
-// Submit pastes text into the prompt and presses Enter. Most clients accept both in one write.
+// Submit pastes text into the prompt and presses Enter. Most clients accept both in a single write.
 func (p *Proc) Submit(text string) {
 	p.t.Helper()
 	if p.pause > 0 {
@@ -194,7 +194,8 @@ func (p *Proc) Submit(text string) {
 	p.Send("\x1b[200~" + text + "\x1b[201~" + Enter)
 }
 
-// TypeSlowly is for a client that loses keys if they come as fast as a program types.
+// TypeSlowly makes later calls pause before each key. It is for a client that loses keys that come as fast as a program
+// types.
 func (p *Proc) TypeSlowly() { p.pause = 300 * time.Millisecond }
 
 // Command types a slash command, waits until the screen shows it, and presses Enter.
@@ -208,8 +209,8 @@ func (p *Proc) Command(command string) {
 	p.Send(Enter)
 }
 
-// WaitScreen waits until the client has drawn one of the texts after mark, and returns its index. Blanks and
-// control sequences do not count: clients move the cursor as often as they write spaces.
+// WaitScreen waits until the client has drawn one of the texts after mark, and returns the text's index. Blanks and control
+// sequences do not count, because clients also move the cursor instead of writing spaces.
 func (p *Proc) WaitScreen(mark int, texts ...string) int {
 	p.t.Helper()
 	found := -1
@@ -229,8 +230,8 @@ func (p *Proc) WaitScreen(mark int, texts ...string) int {
 	return found
 }
 
-// WaitShown waits until the terminal shows one of the texts, and returns its index. Blanks do not count. Unlike
-// WaitScreen it finds a text that the client drew in pieces, and no text that the client has overwritten.
+// WaitShown waits until the terminal shows one of the texts, and returns the text's index. Blanks do not count. Unlike
+// WaitScreen it finds a text that the client has drawn in pieces, and finds no text that the client has overwritten.
 func (p *Proc) WaitShown(texts ...string) int {
 	p.t.Helper()
 	found := -1
@@ -253,7 +254,7 @@ func (p *Proc) WaitGone(text string) {
 	}
 }
 
-// view is what a terminal shows.
+// view is the screen of a terminal.
 type view struct {
 	mu     sync.Mutex
 	screen *screen.Screen
@@ -265,7 +266,7 @@ func (v *view) Write(b []byte) {
 	v.screen.Write(b)
 }
 
-// String returns the text of all lines without blanks.
+// String returns the text of all lines, without blanks.
 func (v *view) String() string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -291,12 +292,12 @@ func (p *Proc) WaitLine(mark int, text string) string {
 	return line
 }
 
-// Log collects output and lets tests wait for it.
+// Log collects output, and tests can wait for output.
 type Log struct {
 	mu      sync.Mutex
 	data    []byte
 	ended   bool
-	changed chan struct{} // closed and replaced at every write
+	changed chan struct{} // closed and replaced when output comes
 }
 
 func newLog() *Log { return &Log{changed: make(chan struct{})} }
@@ -318,7 +319,7 @@ func (l *Log) end() {
 	l.changed = make(chan struct{})
 }
 
-// Mark returns how much has been written, as the start for waits.
+// Mark returns the present length of the output. Later waits can start there.
 func (l *Log) Mark() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -331,7 +332,7 @@ func (l *Log) String() string {
 	return string(l.data)
 }
 
-// wait reports whether ok returned true before the writer ended and patience ran out.
+// wait reports whether ok has returned true before the writer ended and before patience was over.
 func (l *Log) wait(ok func([]byte) bool) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -361,17 +362,17 @@ func (l *Log) tail(n int) string {
 // controls matches the escape sequences that terminals act on: CSI, OSC and the two-byte ones.
 var controls = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(\x07|\x1b\\)|\x1b[@-Z\\-_=>78]`)
 
-// squeeze drops control sequences and blanks.
+// squeeze returns the text without control sequences and blanks.
 func squeeze(b []byte) string {
 	return strings.Join(strings.Fields(string(controls.ReplaceAll(b, nil))), "")
 }
 
-// terminalAnswers returns a terminal's answers to the queries in output; Codex waits for some of them.
+// terminalAnswers returns the answers of a terminal to the queries in output. Codex waits for some of them.
 func terminalAnswers(output []byte) string {
 	var answers string
 	for question, answer := range map[string]string{
-		"\x1b[6n":   "\x1b[1;1R",                        // where is the cursor
-		"\x1b[c":    "\x1b[?62;c",                       // what are you
+		"\x1b[6n":   "\x1b[1;1R",                        // query: where is the cursor
+		"\x1b[c":    "\x1b[?62;c",                       // query: which terminal is this
 		"\x1b]10;?": "\x1b]10;rgb:cccc/cccc/cccc\x1b\\", // foreground
 		"\x1b]11;?": "\x1b]11;rgb:0000/0000/0000\x1b\\", // background
 	} {
@@ -382,9 +383,9 @@ func terminalAnswers(output []byte) string {
 	return answers
 }
 
-// stopAll kills every process that has home as its HOME, and returns when they have ended: the daemons that a client starts
-// leave its process group but keep its environment. During execve a process shows no environment for a moment, so stopAll
-// must find no process twice in a row.
+// stopAll kills every process whose HOME is home, and returns when they have ended. Daemons that a client starts leave its
+// process group but keep its environment. During execve a process shows no environment for a moment, so stopAll must find no
+// process twice in a row.
 func stopAll(home string) error {
 	for none := 0; none < 2; none++ {
 		pids, err := processesOf(home)
@@ -423,11 +424,11 @@ func processesOf(home string) ([]int, error) {
 	return pids, nil
 }
 
-// WaitSettled waits until all processes in the lab have been idle for a while. A client's screen does not always show that it
-// reads keys.
+// WaitSettled waits until all processes in the lab have been idle for a while. Some clients read no keys for a moment after
+// their screen is complete.
 func (l *Lab) WaitSettled() {
 	l.t.Helper()
-	const looks = 20 // of WaitUntil
+	const looks = 20 // checks of WaitUntil
 	quiet := 0
 	l.WaitUntil("end of what runs in "+l.Home, func() bool {
 		quiet++
@@ -448,7 +449,7 @@ func (l *Lab) WaitSettled() {
 func works(pid int) bool {
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	return slices.ContainsFunc(threads, func(path string) bool {
-		stat, _ := os.ReadFile(path) // it may have ended
+		stat, _ := os.ReadFile(path) // an error: the thread has ended
 		_, after, _ := strings.Cut(string(stat), ") ")
 		return strings.HasPrefix(after, "R") || strings.HasPrefix(after, "D")
 	})

@@ -22,9 +22,9 @@ const (
 	Copilot  Client = "copilot"
 )
 
-// clients returns where npm puts each program, as a pattern below node_modules, and how its model names a tool of an
-// MCP server (the server's name, then the tool's). If a package has a native binary, the pattern matches that: npm's
-// link with the client's name only starts it.
+// clients returns for each client where npm puts the program, as a pattern below node_modules, and how its model names a tool
+// of an MCP server (from the server's name and the tool's). If a package has a native binary, the pattern matches the binary,
+// because npm's link with the client's name only starts that.
 func clients() map[Client]struct{ program, tool string } {
 	return map[Client]struct{ program, tool string }{
 		Claude:   {"@anthropic-ai/claude-code-*/claude", "mcp__%s__%s"},
@@ -37,17 +37,17 @@ func clients() map[Client]struct{ program, tool string } {
 	}
 }
 
-// Programs says where the programs under test are.
+// Programs holds the paths of the programs under test.
 type Programs struct {
 	Clients map[Client]string
 	Older   map[Client]string // a version that lacks something that c2c uses
-	Node    string            // the folder with the node that some clients run on
-	Bin     string            // the folder with c2c and c2cd, or empty
-	Scratch string            // the directory for homes; Codex behaves differently below /tmp
+	Node    string            // the folder with node, which some clients need
+	Bin     string            // the folder with c2c and c2cd; may be empty
+	Scratch string            // the directory for homes; not below /tmp, where Codex behaves differently
 }
 
-// FindPrograms completes p with the clients in folders, into which scripts/e2e.sh installs them. If a client is missing,
-// the tests that start it fail. The second folder of a client has an older version.
+// FindPrograms adds the clients in folders to p; scripts/e2e.sh installs them there. If a client is missing, the tests that
+// start it fail. If a client is in two folders, the second one has an older version.
 func FindPrograms(folders []string, p Programs) (Programs, error) {
 	p.Clients, p.Older = map[Client]string{}, map[Client]string{}
 	for _, folder := range folders {
@@ -72,7 +72,7 @@ func FindPrograms(folders []string, p Programs) (Programs, error) {
 	return p, nil
 }
 
-// Version returns the version of a client, from the name of the folder with its installation: PACKAGE@VERSION.
+// Version returns the version of a client, from the name of its folder: PACKAGE@VERSION.
 func (l *Lab) Version(c Client) string {
 	l.t.Helper()
 	folder, _, _ := strings.Cut(l.programs.Clients[c], "/node_modules/")
@@ -85,7 +85,7 @@ func (l *Lab) UseOlder(c Client) {
 	l.programs.Clients[c] = l.programs.Older[c]
 }
 
-// path returns a search path with the clients before the folders of path.
+// path returns the search path path with the folders of the clients in front.
 func (p Programs) path(path string) string {
 	var dirs []string
 	for _, program := range p.Clients {
@@ -95,7 +95,7 @@ func (p Programs) path(path string) string {
 	return strings.Join(append(slices.Compact(dirs), path), ":")
 }
 
-// Path returns a search path with only these clients, before the system's own programs.
+// Path returns a search path with only these clients in front of the system's own programs.
 func (l *Lab) Path(cs ...Client) string {
 	l.t.Helper()
 	p := Programs{Clients: map[Client]string{}}
@@ -153,7 +153,7 @@ func (l *Lab) terminal(env []string, argv ...string) *Proc {
 	return startTerminal(l.t, l.Project, env, slices.Concat(l.before, argv)...)
 }
 
-// CallMCP calls a tool of an MCP server by the client's name for it.
+// CallMCP returns a reply that calls a tool of an MCP server by the client's name for it.
 func CallMCP(c Client, server, tool string, input any) Reply {
 	if c == Codex {
 		return Reply{Calls: []ToolCall{{Name: tool, Namespace: "mcp__" + server, Input: input}}}

@@ -1,4 +1,4 @@
 //go:build !linux
 
-// Package namespace is for Linux alone: other systems have no such places.
+// Package namespace works only on Linux. Other systems have no namespaces.
 package namespace

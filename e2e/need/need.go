@@ -1,4 +1,4 @@
-// Package need skips a test that this machine cannot run, and says what is missing.
+// Package need skips a test that cannot run on this machine, and reports what is missing.
 //
 //	C2C_TEST_NOSKIP=1      such a test fails; CI sets it
 //	C2C_TEST_SKIPPED=file  gets a line for each skipped test; `make test` prints them at its end
@@ -21,7 +21,7 @@ func Tools(t testing.TB, names ...string) {
 	}
 }
 
-// Skip ends a test that cannot run here. why says what to do about it.
+// Skip ends a test that cannot run here. why tells a person what to do about it.
 func Skip(t testing.TB, why string) {
 	t.Helper()
 	if os.Getenv("C2C_TEST_NOSKIP") != "" {
@@ -33,7 +33,7 @@ func Skip(t testing.TB, why string) {
 	t.Skip(why)
 }
 
-// note adds a line to the list of skipped tests. Test programs of several packages write it at once.
+// note adds a line to the list of skipped tests. Test programs of several packages may add lines at once.
 func note(line string) error {
 	name := os.Getenv("C2C_TEST_SKIPPED")
 	if name == "" {

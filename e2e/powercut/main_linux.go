@@ -1,8 +1,8 @@
 // Command powercut shows that an acknowledged message survives a power cut. A
 // round makes a file system in a file, sends and reads on it with many
-// processes, shuts the file system down without flushing its log (what was not
-// on the disk is gone then, as after a power cut), mounts it again, and looks
-// for every message whose send had said that it is stored:
+// processes, shuts the file system down without flushing its log (whatever was
+// not on the disk is lost then, as in a power cut), mounts it again, and looks
+// for every message that a send has acknowledged:
 //
 //	powercut [-rounds 50] [-fs ext4,xfs] <directory of c2c>
 //
@@ -32,8 +32,8 @@ const (
 	senders  = 4
 	shortest = 150 * time.Millisecond // from the first send to the cut
 	longest  = 600 * time.Millisecond
-	lifetime = 100 * time.Millisecond // of a client, at most
-	diskSize = 320 << 20              // XFS takes no less than 300 MB
+	lifetime = 100 * time.Millisecond // the longest time that a client lives
+	diskSize = 320 << 20              // XFS needs at least 300 MB
 )
 
 func main() {
@@ -57,8 +57,8 @@ func main() {
 	}
 }
 
-// inNamespace runs this program again where its mounts are its own: one that
-// another namespace has too could not be unmounted.
+// inNamespace runs this program again in a mount namespace of its own. A file system that is also mounted in another
+// namespace could not be unmounted.
 func inNamespace() int {
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
 	cmd.Env = append(os.Environ(), "C2C_POWERCUT_NAMESPACE=1")
@@ -75,7 +75,7 @@ func run(bin string, systems []string, rounds int) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
 	}
-	// What a killed client had started is waited for here: it keeps the disk busy.
+	// This process waits for the processes that a killed client had started, because they keep the disk busy.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become the reaper: %w", err)
 	}
@@ -125,7 +125,7 @@ func (d disk) rounds(n int) error {
 	return nil
 }
 
-// round is one power cut.
+// round makes one power cut, and returns the numbers of messages and files.
 func (d disk) round() (acked, lost, broken int, err error) {
 	if err := d.make(); err != nil {
 		return 0, 0, 0, err
@@ -169,8 +169,8 @@ func (d disk) unmount() error { return scratch.Check(exec.Command("umount", d.di
 
 func (d disk) home() scratch.Home { return scratch.Home{C2C: d.c2c, Dir: d.dir} }
 
-// sendUntilCut returns what was acknowledged, as "sender/id". Half of it goes to an alias that one client takes from the
-// other.
+// sendUntilCut returns the acknowledged messages, as "sender/id". Half of the messages go to an alias that one client takes
+// over from the other.
 func (d disk) sendUntilCut() (acked []string, err error) {
 	for _, name := range []string{"amber", "birch"} {
 		if err := d.home().Run(name, "register", name); err != nil {
@@ -212,8 +212,8 @@ func (d disk) sendUntilCut() (acked []string, err error) {
 		}
 	})
 	time.Sleep(shortest + rand.N(longest-shortest))
-	// Nobody sees what is said after the power is gone. XFS, which does not end with its log, says then that a
-	// directory is synced whose change it has just forgotten.
+	// A send that succeeds after the power is off proves nothing, because nobody could see it. XFS goes on after it has
+	// dropped its log, and then reports that a directory is synced although it has just lost the change.
 	dark.Store(true)
 	err = shutdown(fd)
 	cut()
@@ -221,8 +221,8 @@ func (d disk) sendUntilCut() (acked []string, err error) {
 	return acked, err
 }
 
-// shutdown stops the file system without flushing its log. EXT4_IOC_SHUTDOWN
-// and XFS_IOC_GOINGDOWN are the same number, and so is the flag.
+// shutdown stops the file system without flushing its log. EXT4_IOC_SHUTDOWN and XFS_IOC_GOINGDOWN have the same number, and
+// the flag is the same too.
 func shutdown(fd int) error {
 	const goingDown, noLogFlush = 0x8004587d, 2
 	if err := unix.IoctlSetPointerInt(fd, goingDown, noLogFlush); err != nil {
@@ -231,12 +231,12 @@ func shutdown(fd int) error {
 	return nil
 }
 
-// check reads what is left, and looks for the ids in the archives.
+// check reads the remaining mail, and looks for the ids in the archives.
 func (d disk) check(ids []string) (lost, broken int, err error) {
 	if err := d.home().ReadAll("amber"); err != nil {
 		return 0, 0, err
 	}
-	found, _, err := d.home().Archived() // the cut may tear the end of a line that nobody relies on
+	found, _, err := d.home().Archived() // the cut may tear the end of a line that was not acknowledged
 	if err != nil {
 		return 0, 0, err
 	}

@@ -1,4 +1,4 @@
-// Package scratch is a home with mail in it, for programs that break it and then look for every message.
+// Package scratch makes a home with mail in it, for programs that damage it and then look for every message.
 package scratch
 
 import (
@@ -15,19 +15,19 @@ import (
 	"time"
 )
 
-// Home is a home directory and its root. C2C is the program under test. Older, if it is not empty, is one of another
-// version, which every second process is.
+// Home is a home directory with a root. C2C is the program under test. Older, if set, is the same program in another version;
+// about half of the processes run it.
 type Home struct{ C2C, Dir, Older string }
 
-// Root is where the mail is.
+// Root returns the directory with the mail.
 func (h Home) Root() string { return filepath.Join(h.Dir, "root") }
 
-// Command is c2c, run as a session.
+// Command returns a command of c2c, run as a session.
 func (h Home) Command(ctx context.Context, as string, args ...string) *exec.Cmd {
 	return h.program(ctx, as, h.either(), args...)
 }
 
-// either is one of the two versions by chance.
+// either returns one of the two versions at random.
 func (h Home) either() string {
 	if h.Older != "" && rand.IntN(2) == 0 {
 		return h.Older
@@ -42,12 +42,12 @@ func (h Home) program(ctx context.Context, as, name string, args ...string) *exe
 	return cmd
 }
 
-// Run is a command that has to work.
+// Run runs a command that has to succeed.
 func (h Home) Run(as string, args ...string) error {
 	return Check(h.Command(context.Background(), as, args...))
 }
 
-// Check runs a command and puts what it printed into the error.
+// Check runs a command. The error contains the command's output.
 func Check(cmd *exec.Cmd) error {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w: %s", strings.Join(cmd.Args, " "), err, out)
@@ -55,7 +55,8 @@ func Check(cmd *exec.Cmd) error {
 	return nil
 }
 
-// Send is a send with a body of some length: mostly short, but one in twenty is longer than the 60 KiB of an inbox.
+// Send returns a send with a text of random length: mostly short, but one in twenty may be longer than the 60 KiB of an
+// inbox.
 func (h Home) Send(as, to, id string) *exec.Cmd {
 	longest := 3000
 	switch n := rand.IntN(100); {
@@ -69,10 +70,10 @@ func (h Home) Send(as, to, id string) *exec.Cmd {
 	return cmd
 }
 
-// Moving is the alias that goes from client to client.
+// Moving is the alias that passes from client to client.
 const Moving = "moving"
 
-// client is what a client does: its first hook registers it, it asks for the alias, and its hooks bring mail.
+// client acts as a client does: its first hook registers it, it takes the alias, and its hooks bring mail.
 const client = `
 event='{"hook_event_name":"PostToolUse","session_id":"'$C2C_MCP_SESSION_ID'"}'
 printf %s "$event" | CLAUDE_PID=$$ "$C2C" hook
@@ -80,8 +81,8 @@ printf %s "$event" | CLAUDE_PID=$$ "$C2C" hook
 while :; do printf %s "$event" | CLAUDE_PID=$$ "$C2C" hook; done
 `
 
-// Client starts a client that takes the alias [Moving], and its mail, from the client that had it. After some time it is
-// killed with all that it has started; the next one finds it absent.
+// Client starts a client that takes the alias [Moving], and its mail, from the client that had it. After lifetime Client
+// kills the client with all processes that it has started. Then the next client finds it absent.
 func (h Home) Client(sid string, lifetime time.Duration) error {
 	cmd := h.program(context.Background(), sid, "/bin/sh", "-c", client)
 	cmd.Env = append(cmd.Env, "C2C="+h.either(), "C2C_MCP_CLIENT_TYPE=claude")
@@ -92,7 +93,7 @@ func (h Home) Client(sid string, lifetime time.Duration) error {
 	time.Sleep(lifetime)
 	err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	cmd.Wait()
-	for { // what it had started, when this process is their reaper
+	for { // reap the processes that it had started, if this process is their reaper
 		if _, err := syscall.Wait4(-cmd.Process.Pid, nil, 0, nil); err != nil && err != syscall.EINTR {
 			break
 		}
@@ -100,7 +101,7 @@ func (h Home) Client(sid string, lifetime time.Duration) error {
 	return err
 }
 
-// FirstClient starts clients that live longer and longer, until one of them has the alias [Moving].
+// FirstClient starts clients, each with a longer life than the one before, until one of them has the alias [Moving].
 func (h Home) FirstClient() error {
 	for lifetime := 100 * time.Millisecond; lifetime < time.Minute; lifetime *= 2 {
 		if err := h.Client(fmt.Sprintf("client-first-%d", lifetime.Milliseconds()), lifetime); err != nil {
@@ -113,7 +114,7 @@ func (h Home) FirstClient() error {
 	return fmt.Errorf("no client gets the alias %s", Moving)
 }
 
-// ReadAll reads what waits in some mailboxes, and what the last client of [Moving] has left.
+// ReadAll reads the waiting mail of some mailboxes, and the mail that the last client of [Moving] has left.
 func (h Home) ReadAll(names ...string) error {
 	const last = "last-owner"
 	if err := h.Run(last, "register", Moving); err != nil {
@@ -127,7 +128,7 @@ func (h Home) ReadAll(names ...string) error {
 	return nil
 }
 
-// Archived counts the messages in all archives, as "sender/id", and the lines that are no records.
+// Archived counts each message in all archives, as "sender/id", and the lines that are not records.
 func (h Home) Archived() (found map[string]int, unreadable int, err error) {
 	found = map[string]int{}
 	err = filepath.WalkDir(filepath.Join(h.Root(), "archive"), func(path string, d os.DirEntry, err error) error {
@@ -144,7 +145,7 @@ func (h Home) Archived() (found map[string]int, unreadable int, err error) {
 				From string `json:"from_alias"`
 			}
 			if len(bytes.TrimSpace(line)) == 0 {
-				continue // the end of a torn line
+				continue // a blank line follows a torn one
 			}
 			if err := json.Unmarshal(line, &record); err != nil || record.ID == "" {
 				unreadable++
@@ -160,7 +161,7 @@ func (h Home) Archived() (found map[string]int, unreadable int, err error) {
 	return found, unreadable, err
 }
 
-// Where says which files still have an id in them, to find out what became of a lost message.
+// Where returns the files that contain an id. It helps to find out what became of a lost message.
 func (h Home) Where(id string) (files []string) {
 	filepath.WalkDir(h.Root(), func(path string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && d.Name() != "broker.log" {

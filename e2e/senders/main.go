@@ -1,12 +1,12 @@
-// Command senders measures many processes that send to one mailbox at once, as
-// c2c does it (combined commits) and with a plain lock, on this disk and on one
-// whose syncs take longer:
+// Command senders measures many processes that send to one mailbox at once, with
+// combined commits, as c2c does it, and with a plain lock. It measures them on this
+// disk and on one whose syncs take longer:
 //
 //	go run ./e2e/senders [-processes 8,32,100] [-each 20] [-sync 5ms]
 //
-// It prints messages a second and how long a message took, for docs/performance.md.
-// The variants are built from the sources with a few lines changed (go build
-// -overlay), so that the product has no switch for them.
+// It prints the number of messages in a second and the time for a message, for
+// docs/performance.md. Each variant is built from the sources with a few lines
+// changed (go build -overlay), so that c2c itself needs no switch for them.
 package main
 
 import (
@@ -33,10 +33,10 @@ func main() {
 		exitOn(send(os.Args[2], os.Args[3]))
 		return
 	}
-	processes := flag.String("processes", "8,32,100", "senders at once")
-	each := flag.Int("each", 20, "messages of each sender")
-	sync := flag.Duration("sync", 5*time.Millisecond, "how much longer a sync takes on the slow disk")
-	rounds := flag.Int("rounds", 3, "rounds; the one in the middle counts")
+	processes := flag.String("processes", "8,32,100", "number of senders at once")
+	each := flag.Int("each", 20, "number of messages of each sender")
+	sync := flag.Duration("sync", 5*time.Millisecond, "additional time for a sync on the slow disk")
+	rounds := flag.Int("rounds", 3, "number of rounds; the median counts")
 	flag.Parse()
 	exitOn(measure(strings.Split(*processes, ","), *each, *rounds, *sync))
 }
@@ -48,7 +48,7 @@ func exitOn(err error) {
 	}
 }
 
-// send waits for its input to end, so that all begin at once, and prints how many microseconds each message took.
+// send waits until its input ends, so that all senders begin at once. It prints how many microseconds each message took.
 func send(path, each string) error {
 	n, err := strconv.Atoi(each)
 	if err != nil {
@@ -165,7 +165,7 @@ func burst(bin, dir string, n, each int) (f figures, err error) {
 	return figures{float64(len(ms)) / took.Seconds(), ms[len(ms)/2], ms[len(ms)*99/100], ms[len(ms)-1]}, nil
 }
 
-// change is a text of a source and what stands there in a variant.
+// change is a text in a source file, and the text that replaces it in a variant.
 type change struct{ file, old, new string }
 
 func build(dir string, plain bool, slow time.Duration) (string, error) {

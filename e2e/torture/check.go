@@ -10,7 +10,7 @@ import (
 // check reads the remaining mail and looks for every message in the archives.
 func (t *torture) check() error {
 	boxes := t.names()[:mailboxes:mailboxes]
-	// A send and a poll complete what a killed process had begun.
+	// A send and a poll complete the work that a killed process had begun.
 	for _, name := range boxes {
 		if err := t.home.Run("sender-0", "send", name, "--id", "last-"+name, "x"); err != nil {
 			return err
@@ -30,10 +30,10 @@ func (t *torture) check() error {
 		return err
 	}
 	fmt.Printf("torture: %d acknowledged, %d unknown (killed), %d reads, %d clients came and went, %d other processes killed\n"+
-		"torture: %d lost, %d twice in the archives, %d unreadable, %d that nobody sent, %d files of litter\n",
+		"torture: %d lost, %d twice in the archives, %d unreadable, %d that nobody sent, %d leftover files\n",
 		len(t.acked), len(t.tried), t.reads.Load(), t.clients.Load(), t.kills.Load(), len(lost), len(twice), unreadable, len(ghosts), len(litter))
 	for line, n := range t.wrong {
-		fmt.Printf("torture: %d sends said: %s\n", n, line)
+		fmt.Printf("torture: %d sends reported: %s\n", n, line)
 	}
 	for _, id := range lost[:min(10, len(lost))] {
 		_, name, _ := strings.Cut(id, "/")
@@ -67,8 +67,8 @@ func (t *torture) compare(found map[string]int) (lost, twice, ghosts []string) {
 	return lost, twice, ghosts
 }
 
-// litter lists files that should not be there when no process works and all mail is read. It ignores files of clients that are
-// gone: check reports their lost messages.
+// litter returns files that should not exist when no process works and all mail is read. It ignores files of clients that
+// have ended: check finds their messages if they are lost.
 func (t *torture) litter() (left []string, err error) {
 	err = filepath.WalkDir(t.home.Root(), func(path string, d os.DirEntry, err error) error {
 		if err != nil {

@@ -1,13 +1,14 @@
-// Command torture has many processes send and read at once and kills them at
-// random moments, beside writers that know nothing of c2c but its file and its
-// lock. Then it looks for every message that was acknowledged:
+// Command torture lets many processes send and read at once and kills them at
+// random moments. Other writers work at the same time, which know nothing of c2c
+// but its file and its lock. Then it looks for every message that was acknowledged:
 //
 //	torture -t 60s [-beside <directory of an older c2c>] <directory of c2c>
 //
-// A killed send may or may not have stored its message, once. A killed reader may have shown messages that are offered again.
+// A killed send may have stored its message once, or not. A killed reader may have shown messages that are then offered
+// again.
 //
-// Some messages are larger than an inbox may be, so that it is rotated all the time. The alias "moving" passes from one client
-// to the next: two clients at once take it after the last holder has ended, and the mail moves with it.
+// Some messages are larger than an inbox may be, so the inbox is rotated all the time. The alias "moving" passes from one
+// client to the next: two clients take it at once after its last holder has ended, and the mail moves with the alias.
 package main
 
 import (
@@ -42,8 +43,8 @@ type torture struct {
 	home scratch.Home
 
 	mu    sync.Mutex
-	acked map[string]bool // "sender/id" of what send said is stored
-	tried map[string]bool // also those whose send was killed or refused
+	acked map[string]bool // "sender/id" of messages that send has acknowledged
+	tried map[string]bool // "sender/id" of messages whose send was killed or refused
 	wrong map[string]int  // how often a send reported this error
 
 	kills, reads, clients atomic.Int64
@@ -51,7 +52,7 @@ type torture struct {
 
 func main() {
 	length := flag.Duration("t", time.Minute, "how long")
-	beside := flag.String("beside", "", "directory of an older c2c, which makes the root and which every second process is")
+	beside := flag.String("beside", "", "directory of an older c2c, which makes the root; about half of the processes run it")
 	flag.Parse()
 	if flag.NArg() != 1 {
 		fmt.Fprintln(os.Stderr, "usage: torture [-t 60s] [-beside <directory of an older c2c>] <directory of c2c>")
@@ -149,7 +150,7 @@ func (t *torture) progress(ctx context.Context) {
 	}
 }
 
-// maybeKill runs a command, and kills it in some cases at a random moment.
+// maybeKill runs a command. Sometimes it kills the command at a random moment.
 func (t *torture) maybeKill(cmd *exec.Cmd) error {
 	if err := cmd.Start(); err != nil {
 		return err
@@ -169,7 +170,7 @@ func (t *torture) send(ctx context.Context, who int) {
 	as := fmt.Sprintf("sender-%d", who)
 	to := append(t.names()[:mailboxes:mailboxes], scratch.Moving)
 	for n := 0; ctx.Err() == nil; n++ {
-		id := fmt.Sprintf("m-%d", n) // the others use it too
+		id := fmt.Sprintf("m-%d", n) // the other senders use the same ids
 		cmd := t.home.Send(as, to[rand.IntN(len(to))], id)
 		var errs strings.Builder
 		cmd.Stderr = &errs
@@ -187,7 +188,7 @@ func (t *torture) send(ctx context.Context, who int) {
 	}
 }
 
-// prune removes files of clients that are gone. Nothing is an hour old, so every message has to stay.
+// prune removes files of clients that have ended. Nothing is an hour old, so every message must stay.
 func (t *torture) prune(ctx context.Context) {
 	for ctx.Err() == nil {
 		t.maybeKill(t.home.Command(context.Background(), "box-0", "prune", "--older", "1h"))
@@ -211,8 +212,8 @@ func (t *torture) read(ctx context.Context, box int) {
 	}
 }
 
-// writer is a peer that works like the original's tools: it reads, appends and replaces under lockf. It prints an id when the
-// message is in place.
+// writer is a program that works like the original's tools: it reads, appends and replaces under lockf. It prints the id of a
+// message when the message is in the mailbox.
 const writer = `
 import fcntl, json, os, sys
 root, n = sys.argv[1], 0

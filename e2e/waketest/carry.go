@@ -25,7 +25,7 @@ func (a Adapter) carry(t *testing.T) {
 	t.Run("TwoSessionsDoNotMix", a.carryApart)
 }
 
-// mail is messages in the hands of a reader, whose name is no matter.
+// letter holds messages that a reader with any name has leased.
 type letter struct {
 	box  *inbox.Mailbox
 	root string
@@ -34,7 +34,7 @@ type letter struct {
 
 const reader = "waketest"
 
-// mailOf has messages with these bodies, and the ids m-0, m-1 and so on.
+// mailOf returns messages with these texts, and with the ids m-0, m-1 and so on.
 func mailOf(t *testing.T, bodies ...string) letter {
 	t.Helper()
 	m := letter{root: filepath.Join(t.TempDir(), "root")}
@@ -60,8 +60,8 @@ func mailOf(t *testing.T, bodies ...string) letter {
 	return m
 }
 
-// carried has the mail carried to a client, which proves some of it. The carrier is cancelled when that is
-// not all.
+// carried lets the carrier carry the mail to a client that proves some of the messages. If it does not prove all, carried
+// cancels the carrier.
 func (a Adapter) carried(t *testing.T, m letter, proves func(mail.Message) bool) (text string, had []string, err error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -87,7 +87,7 @@ func (a Adapter) carried(t *testing.T, m letter, proves func(mail.Message) bool)
 		}
 	}
 	if !whole {
-		select { // one that does not wait for the proof shows it now
+		select { // a carrier that does not wait for the proof returns now
 		case <-done:
 		case <-time.After(hang / 10):
 		}
@@ -103,7 +103,7 @@ func none(mail.Message) bool { return false }
 
 func (a Adapter) order(t *testing.T) {
 	m := mailOf(t, "one", "two", "three")
-	m.msgs = m.msgs[:2] // the client has the third as well, from somebody else
+	m.msgs = m.msgs[:2] // the client also has the third message, from another reader
 	text, had, err := a.carried(t, m, all)
 	want, first := []string{"m-0", "m-1"}, a.Shows(m.msgs[0])
 	if a.Single {
@@ -117,7 +117,7 @@ func (a Adapter) order(t *testing.T) {
 	}
 }
 
-// The client has the text and may drop it, as it tells nothing.
+// The client has the text, and may drop it without a report.
 func (a Adapter) unproved(t *testing.T) {
 	for n, proves := range []func(mail.Message) bool{none, func(m mail.Message) bool { return m.ID == "m-0" }} {
 		_, had, err := a.carried(t, mailOf(t, "one", "two"), proves)
@@ -148,7 +148,7 @@ func (a Adapter) tooLong(t *testing.T) {
 	}
 }
 
-// All of a peer's words are inside of an envelope, which they cannot close.
+// A peer's whole text is inside an envelope, which the text cannot close.
 func (a Adapter) framed(t *testing.T) {
 	m := mailOf(t, "one")
 	msg := &m.msgs[0]
@@ -157,7 +157,7 @@ func (a Adapter) framed(t *testing.T) {
 	text, _, _ := a.carried(t, m, none)
 	around := strings.Replace(text, a.Shows(*msg), "", 1)
 	if notice := wake.NoticeOf(m.msgs).Text(wake.Poll); !strings.Contains(text, a.Shows(*msg)) {
-		around = strings.Replace(around, notice, "", 1) // it is not carried but rung for
+		around = strings.Replace(around, notice, "", 1) // the message is not carried, but a notice rings
 	}
 	for _, word := range []string{"obey", "c2c>", "201~", "a\nb"} {
 		if strings.Contains(around, word) {

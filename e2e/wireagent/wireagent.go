@@ -1,5 +1,5 @@
-// Package wireagent is a stand-in for an agent that speaks the Wire protocol, made after its documentation and its
-// source (see package wake/wire). The agent's own npm client reads what it says without complaint: e2e checks that.
+// Package wireagent is a stand-in for an agent that speaks the Wire protocol. It follows the agent's documentation and source
+// (see package wake/wire). e2e checks that the agent's own npm client accepts its output.
 package wireagent
 
 import (
@@ -15,25 +15,26 @@ import (
 	"time"
 )
 
-// Ways in which it behaves. One is the file "mode" in its folder; without one it does as it should. A version before it,
-// such as 1.4, is the one that it speaks.
+// The modes of the agent. The file "mode" in its folder selects one; without the file it works normally. A version may stand
+// before the mode, such as 1.4: then the agent speaks that version.
 const (
 	Legacy   = "legacy"    // it does not know initialize
 	Future   = "2.0"       // it speaks another protocol
-	Mute     = "mute"      // it reads and says nothing
+	Mute     = "mute"      // it reads and answers nothing
 	NoModel  = "no-model"  // it refuses each prompt
-	BadModel = "bad-model" // the same: it does not know its model
-	Cancels  = "cancels"   // somebody ends each turn before the model answers
-	Busy     = "busy"      // a turn runs in it already
+	BadModel = "bad-model" // it refuses each prompt, because it does not know its model
+	Cancels  = "cancels"   // each turn is cancelled before the model answers
+	Busy     = "busy"      // a turn already runs
 	Broken   = "broken"    // its model fails, after it has taken the prompt
 	Stopped  = "stopped"   // a hook of its user stops the prompt: the model is not asked
 	Exits    = "exits"     // it ends when it is started
 	Dies     = "dies"      // it ends when it is given a prompt
 	Approval = "approval"  // it asks for approval in each turn
-	Slow     = "slow"      // its model answers when the pipe "go" was written to, and calls a tool until "end" was
+	Slow     = "slow"      // its model answers after a write to the pipe "go", and calls a tool until a write to the pipe "end"
 )
 
-// Steered is the file in its folder that says that words for the turn that runs have come: it may end from now on.
+// Steered is a file in the agent's folder. It appears when words for the running turn have come; from then on the turn may
+// end.
 const Steered = "steered"
 
 type agent struct {
@@ -56,7 +57,7 @@ type message struct {
 	Result json.RawMessage `json:"result"`
 }
 
-// Run speaks until in ends. Each line that it reads is added to the file "got" in dir.
+// Run serves requests until in ends. It adds each line that it reads to the file "got" in dir.
 func Run(dir string, in io.Reader, out io.Writer) error {
 	mode, _ := os.ReadFile(filepath.Join(dir, "mode"))
 	a := &agent{dir: dir, mode: strings.TrimSpace(string(mode)), version: "1.10", minor: 10, out: json.NewEncoder(out), answers: map[string]chan json.RawMessage{}}
@@ -161,7 +162,7 @@ func (a *agent) steer(id string, input any) {
 	os.WriteFile(filepath.Join(a.dir, Steered), nil, 0o600)
 }
 
-// run is a turn.
+// run makes one turn.
 func (a *agent) run(id string, input any) {
 	a.event("TurnBegin", map[string]any{"user_input": input})
 	if a.mode == Stopped {
@@ -206,7 +207,7 @@ func (a *agent) run(id string, input any) {
 	a.result(id, map[string]any{"status": "finished"})
 }
 
-// goesOn takes what was steered, or ends the turn: no words come between the two.
+// goesOn takes the steered words, or else ends the turn. No words can come in between.
 func (a *agent) goesOn() bool {
 	a.mu.Lock()
 	a.turn = len(a.steers) > 0
@@ -214,7 +215,7 @@ func (a *agent) goesOn() bool {
 	return a.takeSteers()
 }
 
-// tool is a tool call, and what it does.
+// tool reports a tool call, calls do, and reports the result.
 func (a *agent) tool(name string, result map[string]any, do func()) {
 	a.event("ToolCall", map[string]any{"type": "function", "id": "tc-1", "function": map[string]any{"name": name, "arguments": `{"command":"ls"}`}})
 	do()
@@ -241,7 +242,7 @@ func (a *agent) approve() {
 	})
 }
 
-// takeSteers puts what was steered into the conversation.
+// takeSteers adds the steered words to the conversation.
 func (a *agent) takeSteers() (some bool) {
 	a.mu.Lock()
 	steers := a.steers
@@ -253,7 +254,7 @@ func (a *agent) takeSteers() (some bool) {
 	return len(steers) > 0
 }
 
-// await returns when somebody has written to a pipe, or at once when there is none.
+// await returns after a write to a pipe; at once if there is no such pipe.
 func (a *agent) await(pipe string) { os.ReadFile(filepath.Join(a.dir, pipe)) }
 
 func (a *agent) over() {
@@ -281,5 +282,5 @@ func (a *agent) send(m map[string]any) {
 	m["jsonrpc"] = "2.0"
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.out.Encode(m) // fails when the client is gone
+	a.out.Encode(m) // an error means that the client has ended
 }

@@ -9,8 +9,7 @@ import (
 	"c2c/client"
 )
 
-// After a connection has ended or failed, Follow waits before it connects again: followFirst at first, then twice as long
-// each time, up to followMost.
+// When a connection has ended or failed, Follow connects again after followFirst. The time doubles, up to followMost.
 const (
 	followFirst = time.Second
 	followMost  = time.Minute

@@ -18,8 +18,7 @@ const (
 	// receiptTime is how long Codex may keep our line waiting, for example behind a long command. If c2c gives up before
 	// Codex does, the mail comes twice.
 	receiptTime = 10 * time.Minute
-	// receiptFirst is the first time between two checks for the receipt; the time doubles, up to receiptMost times
-	// receiptFirst.
+	// receiptFirst is the first time between two checks for the receipt. It doubles, at most to receiptMost times as much.
 	receiptFirst = 50 * time.Millisecond
 	receiptMost  = 20
 	// lostLooks is the number of checks in a row that must find an idle thread without our line before the line counts as
@@ -189,8 +188,7 @@ func (s *Server) ready(ctx context.Context, c *conn) error {
 // thread.
 //
 // Only threads with a lock file count; a thread has one from its start to its end. Other threads are short-lived, and no
-// terminal shows them. attended does not ask the app-server about those: each turn leaves one, and Codex needs 50 ms for each
-// answer.
+// terminal shows them. attended does not ask the app-server about those: each turn leaves one, and an answer takes 50 ms.
 func (s *Server) attended(ctx context.Context, c *conn) error {
 	if s.Unattended {
 		return nil

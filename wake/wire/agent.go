@@ -165,8 +165,7 @@ func (a *agent) hear(l line) {
 	}
 }
 
-// answer answers a request. c2c also answers a request that it does not know, with an error, because the agent waits for an
-// answer.
+// answer answers a request. The agent waits for an answer, so c2c answers an unknown request with an error.
 func (a *agent) answer(id string, r request) {
 	out := map[string]any{"jsonrpc": "2.0", "id": id}
 	if result, known := a.onRequest(r); known {

@@ -116,8 +116,7 @@ func (b *Bridge) Carry(ctx context.Context, msgs []mail.Message) (had []string, 
 	return inbox.Handles(msgs), nil
 }
 
-// text returns the text that the agent passes to its model as its user's words. The text must not begin with a slash, as a
-// command does.
+// text returns the text that the agent passes to its model as its user's words. A text with a slash first would be a command.
 func text(msgs []mail.Message) string {
 	var out strings.Builder
 	out.WriteString(mail.Preface(msgs))
@@ -334,8 +333,7 @@ func (a *agent) steer(ctx context.Context, input any) (over bool, err error) {
 	return false, a.await(ctx, w)
 }
 
-// offer records that a text is on its way to the agent. event is the event by which the agent will show that it has taken the
-// text.
+// offer records that a text is on its way to the agent. event is the event that will show that the agent has taken it.
 func (a *agent) offer(event string) *words {
 	w := &words{event: event}
 	a.update(func() { a.words = w })

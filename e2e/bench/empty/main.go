@@ -1,4 +1,4 @@
-// Command empty does nothing: bench compares c2c's start with it.
+// Command empty does nothing. Bench compares the start of c2c with it.
 package main
 
 func main() {}

@@ -1,6 +1,6 @@
-// Command noop is an MCP server whose tools do nothing: bench compares c2c's
-// server with it. Its tool noop answers; keep also appends a line to a file and
-// syncs it, as a hand-over must: noop <file>
+// Command noop is an MCP server to compare c2c's server with: noop <file>. Its
+// tool noop only answers; its tool keep also appends a line to the file and syncs
+// it, as a hand-over must.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Package terminals draws terminals as an SVG, for the README.
+// Package terminals draws terminals as an SVG picture, for the README.
 package terminals
 
 import (
@@ -20,7 +20,8 @@ const (
 	gap                = 12
 )
 
-// Draw draws terminals of so many columns beside each other, or one below the other. What is typed behind "$ " or "> " stands out.
+// Draw draws terminals of this many columns, side by side or, if stacked, one below the other. Lines that begin with a prompt
+// sign have another colour.
 func Draw(columns int, stacked bool, panes ...Pane) []byte {
 	rows := 0
 	for i, pane := range panes {
@@ -62,7 +63,7 @@ func Draw(columns int, stacked bool, panes ...Pane) []byte {
 	return []byte(b.String())
 }
 
-// folded breaks lines as a terminal does it.
+// folded breaks long lines as a terminal does.
 func folded(lines []string, columns int) (all []string) {
 	for _, line := range lines {
 		runes := []rune(line)
