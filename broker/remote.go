@@ -128,20 +128,14 @@ type Host struct {
 	cache.Host
 	Waiting int       `json:"waiting_count,omitempty"` // messages not stored there yet
 	Oldest  time.Time `json:"oldest_at,omitzero"`
-	Error   string    `json:"error,omitempty"` // why its outbox cannot be read
+	Error   string    `json:"error,omitempty"` // why its outbox, or what was heard of it, cannot be read
 }
 
 // Hosts returns the paired machines with what this root knows about each, and how many messages wait for each.
 func (b *Broker) Hosts(ctx context.Context) (all []Host, err error) {
-	known, err := cache.Hosts(b.Dir())
-	if err != nil {
+	names, err := b.paired()
+	if err != nil || len(names) == 0 {
 		return nil, err
-	}
-	var names []string
-	if b.cfg.Hosts != nil {
-		if names, err = b.cfg.Hosts(); err != nil && !errors.Is(err, ErrNoProjectName) {
-			return nil, err
-		}
 	}
 	boxes, err := b.Backlogs()
 	if err != nil {
@@ -149,12 +143,11 @@ func (b *Broker) Hosts(ctx context.Context) (all []Host, err error) {
 	}
 	defer boxes.Close()
 	for _, name := range names {
-		one := Host{Host: cache.Host{Name: name}}
-		if i := slices.IndexFunc(known, func(h cache.Host) bool { return h.Name == name }); i >= 0 {
-			one.Host = known[i]
-		}
-		waits, err := boxes.Of(sessions.HostPrefix + name)
-		if err != nil {
+		one := Host{}
+		one.Host, err = cache.Get(b.Dir(), name)
+		one.Name = name
+		waits, werr := boxes.OfOutbox(sessions.HostPrefix + name)
+		if err = errors.Join(err, werr); err != nil {
 			one.Error = err.Error()
 		}
 		one.Waiting, one.Oldest = waits.Count, waits.Oldest
@@ -163,12 +156,23 @@ func (b *Broker) Hosts(ctx context.Context) (all []Host, err error) {
 	return all, nil
 }
 
+// paired returns the names of the paired machines.
+func (b *Broker) paired() (names []string, err error) {
+	if b.cfg.Hosts != nil {
+		if names, err = b.cfg.Hosts(); errors.Is(err, ErrNoProjectName) {
+			err = nil
+		}
+	}
+	return names, err
+}
+
 // RemoteSessions returns the sessions of the machines that are linked now, as a list shows them. They are as of each machine's last
-// report.
-func (b *Broker) RemoteSessions(ctx context.Context) (all []sessions.Listed, err error) {
-	hosts, err := b.Hosts(ctx)
-	for _, h := range hosts {
-		if !h.Linked {
+// report. If no machine is paired, it reads nothing of the root.
+func (b *Broker) RemoteSessions() (all []sessions.Listed, err error) {
+	names, err := b.paired()
+	for _, name := range names {
+		h, herr := cache.Get(b.Dir(), name)
+		if err = errors.Join(err, herr); !h.Linked {
 			continue
 		}
 		for _, s := range h.Sessions {

@@ -228,6 +228,44 @@ func TestHostsAreListedWithWhatWaitsForThem(t *testing.T) {
 	}
 }
 
+func TestWhatTheRelayHasLeasedWaitsUntilTheOtherMachineHasIt(t *testing.T) {
+	w, birch := paired(t)
+	w.send(birch, "amber@devbox", "one")
+	w.send(birch, "amber@devbox", "two")
+	oldest := w.waiting("host-devbox")[0].Time()
+	box, err := w.Mailbox("host-devbox")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := box.LeaseAll(t.Context(), explain.ByRelay, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.send(birch, "amber@devbox", "three")
+	if all, err := w.Hosts(t.Context()); err != nil || all[0].Waiting != 3 || !all[0].Oldest.Equal(oldest) {
+		t.Errorf("under way: %+v %v, want 3 since %v", all, err, oldest)
+	}
+	if err := l.Ack(t.Context(), l.Messages[0].Handle(), l.Messages[1].Handle()); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := w.Hosts(t.Context()); err != nil || all[0].Waiting != 1 {
+		t.Errorf("stored there: %+v %v, want 1", all, err)
+	}
+}
+
+func TestWithoutAPairedMachineAListReadsNothingForOthers(t *testing.T) {
+	w := newWorldOf(t, broker.Config{Hosts: func() ([]string, error) { return nil, nil }})
+	if err := os.WriteFile(filepath.Join(w.Root(), "relay"), nil, 0o600); err != nil { // opening it is an error
+		t.Fatal(err)
+	}
+	if all, err := w.RemoteSessions(); err != nil || all != nil {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if all, err := w.Hosts(t.Context()); err != nil || all != nil {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
 func TestAnAnswerOwedByAnotherMachineIsNotSaidToBeRead(t *testing.T) {
 	w, birch := paired(t)
 	if _, err := w.Send(t.Context(), birch, mail.Message{To: "amber@devbox", Content: "green?", Kind: "question", AnswerBy: mail.Seconds(w.clock.Add(time.Hour))}); err != nil {

@@ -45,13 +45,19 @@ func (b *Backlogs) Close() {
 }
 
 // Of returns the backlog of a session. After an error it has the part that could be read.
-func (b *Backlogs) Of(sid string) (found Backlog, err error) {
+func (b *Backlogs) Of(sid string) (Backlog, error) { return b.of(sid, false) }
+
+// OfOutbox is Of for an outbox. It also counts the messages that a live reader has leased: the relay leases all that it sends, and
+// they wait until the other host has stored them.
+func (b *Backlogs) OfOutbox(sid string) (Backlog, error) { return b.of(sid, true) }
+
+func (b *Backlogs) of(sid string, leased bool) (found Backlog, err error) {
 	if !mail.ValidName(sid) {
 		return found, nil // the original allows such an id, but no mailbox can have it
 	}
 	m := &row{root: b.root, sid: sid, archive: archive.New(b.root, sid, time.Now, NoLog)}
 	if b.there[m.LeaseName()] {
-		err = found.addLeased(m)
+		err = found.addLeased(m, leased)
 	}
 	if b.there[m.inboxName()] {
 		err = errors.Join(err, found.addInbox(m))
@@ -64,21 +70,21 @@ func (b *Backlogs) Of(sid string) (found Backlog, err error) {
 	return found, err
 }
 
-func (b *Backlog) addLeased(m *row) (err error) {
+func (b *Backlog) addLeased(m *row, leased bool) (err error) {
 	for mf, ferr := range m.numbered {
 		if ferr == nil {
-			ferr = b.addFile(mf)
+			ferr = b.addFile(mf, leased)
 		}
 		err = errors.Join(err, ferr)
 	}
 	return err
 }
 
-func (b *Backlog) addFile(mf *mailFile) (err error) {
+func (b *Backlog) addFile(mf *mailFile, leased bool) (err error) {
 	if mf.done || mf.count == 0 {
 		return nil
 	}
-	if mf.by != "" { // a file that no reader ever took is counted by its name alone
+	if mf.by != "" && !leased { // a file that no reader ever took is counted by its name alone
 		if free, err := mf.isFree(); err != nil || !free {
 			return err
 		}

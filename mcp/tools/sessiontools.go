@@ -77,7 +77,7 @@ func (c *toolCall) list(ctx context.Context) (any, error) {
 	if c.req.GetBool("alive_only", false) {
 		all = slices.DeleteFunc(all, func(r sessions.Listed) bool { return r.State == sessions.Absent })
 	}
-	remote, err := c.b.RemoteSessions(ctx)
+	remote, err := c.b.RemoteSessions()
 	if err != nil {
 		c.b.Log.Warn("sessions on other machines are not listed", "err", err)
 	}

@@ -72,37 +72,6 @@ func Get(root *atomicfile.Dir, peer string) (Host, error) {
 	return h, err
 }
 
-// Hosts gives all peers with a report, sorted by name.
-func Hosts(root *atomicfile.Dir) (all []Host, err error) {
-	dir, err := root.Sub(directory, false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	names, err := dir.Names()
-	if err != nil {
-		return nil, err
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		peer, ok := strings.CutSuffix(name, ".seen.json")
-		if !ok || !mail.ValidName(peer) {
-			continue
-		}
-		h, err := get(dir, peer)
-		if err != nil {
-			return all, err
-		}
-		h.Relayed = runs(dir, peer)
-		h.Linked = h.Linked && h.Relayed
-		all = append(all, h)
-	}
-	return all, nil
-}
-
 // maxHosts bounds the list of the paired hosts, see package relay/hosts.
 const maxHosts = 2 << 20
 
