@@ -13,5 +13,9 @@ func OpenHere(getenv func(string) string, cwd string, cfg Config) (*Broker, erro
 	}
 	set := ConfigOf(getenv, p.Path, nil)
 	set.Log, set.Now = cfg.Log, cfg.Now
-	return Open(set)
+	b, err := Open(set)
+	if err == nil {
+		p.TellRelay()
+	}
+	return b, err
 }

@@ -65,8 +65,9 @@ func (c *collector) add(sid string, found inbox.Found) {
 // receiver.
 func (c *collector) newest(limit int) (all []Mail) {
 	sort.SliceStable(c.all, func(i, j int) bool { return c.all[i].Message.TS > c.all[j].Message.TS })
+	states := explain.NewLister(c.b.Registry)
 	for _, m := range c.all[:min(len(c.all), limit)] {
-		all = append(all, Mail{m.Message, explain.Status(c.b.Registry, m.Message.ID, m.sid, m.Found)})
+		all = append(all, Mail{m.Message, states.Status(m.Message.ID, m.sid, m.Found)})
 	}
 	return all
 }

@@ -108,7 +108,11 @@ func (b *Broker) wantRelay(ctx context.Context, r *Receipt) {
 		b.Log.Warn("facts about a host cannot be read", "host", r.Host, "err", err)
 	}
 	if !r.Held {
-		if r.Note = explain.Host(host, b.Now()); !host.Linked {
+		r.Note = explain.Host(host, b.Now())
+		switch {
+		case host.Absent:
+			r.Note += "; the message waits until somebody does"
+		case !host.Linked:
 			r.Note += "; the message waits until it is there"
 		}
 	}
@@ -167,7 +171,8 @@ func (b *Broker) paired() (names []string, err error) {
 }
 
 // RemoteSessions returns the sessions of the machines that are linked now, as a list shows them. They are as of each machine's last
-// report. If no machine is paired, it reads nothing of the root.
+// report; what those behind a hub do is not known, because the hub is there though they are not. If no machine is paired, it reads
+// nothing of the root.
 func (b *Broker) RemoteSessions() (all []sessions.Listed, err error) {
 	names, err := b.paired()
 	for _, name := range names {
@@ -176,7 +181,11 @@ func (b *Broker) RemoteSessions() (all []sessions.Listed, err error) {
 			continue
 		}
 		for _, s := range h.Sessions {
-			all = append(all, sessions.Listed{Alias: s.Alias + "@" + h.Name, Client: s.Client, State: sessions.Remote, Now: sessions.Now{Does: sessions.State(s.State)}})
+			does := sessions.State(s.State)
+			if h.Hub {
+				does = sessions.Unknown
+			}
+			all = append(all, sessions.Listed{Alias: s.Alias + "@" + h.Name, Client: s.Client, State: sessions.Remote, Now: sessions.Now{Does: does}})
 		}
 	}
 	return all, err

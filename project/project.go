@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/digest"
@@ -156,4 +157,15 @@ func (p *place) Record() (again bool) {
 		}
 	}
 	return false
+}
+
+// TellRelay has a running relay look for new roots, if Record has made a link. Call it when the root exists.
+func (p *place) TellRelay() {
+	if len(p.links) == 0 {
+		return
+	}
+	// The relay sees that the file is closed. Without the file no relay ever ran.
+	if f, err := os.OpenFile(filepath.Join(p.state, "relay", "wanted.lock"), os.O_WRONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0); err == nil {
+		f.Close()
+	}
 }

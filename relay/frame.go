@@ -3,7 +3,6 @@ package relay
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -189,8 +188,7 @@ func RemoteSession(peer, sid, alias string) string {
 	if mail.ValidName(name) {
 		return name
 	}
-	sum := sha256.Sum256([]byte(sid))
-	return "r-" + peer + "." + hex.EncodeToString(sum[:16])
+	return "r-" + peer + "." + mail.ShortSession(sid)
 }
 
 // identity is unique for each message of an outbox.

@@ -21,11 +21,19 @@ type Config struct {
 	Peers   Peers
 	Carrier Carrier
 	Post    Post
-	Log     inbox.Log        // nil: no log
-	Now     func() time.Time // nil: time.Now
+	Way     func(peer string) Way // how packets get to a peer; nil: the zero Way for all
+	Log     inbox.Log             // nil: no log
+	Now     func() time.Time      // nil: time.Now
 	// Fault is called at each step of a write to disk: a kill between two steps leaves different files. An error stops the relay
 	// there. Only tests set it.
 	Fault func(step string) error
+}
+
+// Way is how packets get to a peer, and what a link proves. The zero value is a link to the peer itself, whose end this host may
+// notice late.
+type Way struct {
+	Hub   bool // a hub takes the packets, even while the peer sleeps; a link is one to the hub
+	Dials bool // this host dials, so the carrier notices within a minute that the peer is gone
 }
 
 // A Relay carries the mail of one root, to and from all paired hosts. Any number of goroutines may call its methods.
@@ -49,6 +57,9 @@ func Open(cfg Config) (*Relay, error) {
 	}
 	if cfg.Log == nil {
 		cfg.Log = inbox.NoLog
+	}
+	if cfg.Way == nil {
+		cfg.Way = func(string) Way { return Way{} }
 	}
 	if cfg.Fault == nil {
 		cfg.Fault = func(string) error { return nil }
@@ -111,6 +122,7 @@ type line struct {
 	lock *filelock.Lock
 	in   receiver
 	out  sender
+	seen contact
 	told struct {
 		sync.Mutex
 		at map[string]time.Time
@@ -228,6 +240,7 @@ func (r *Relay) packet(ctx context.Context, packet []byte) error {
 		}
 		return l.answer(ctx, from, h, receipt{state: revoked})
 	}
+	l.heard(h.kind)
 	switch h.kind {
 	case Frame:
 		rc, err := l.in.frame(ctx, from, h, sealed)

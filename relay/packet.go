@@ -43,13 +43,14 @@ type link [16]byte
 type state byte
 
 const (
-	fine     state = iota // stored; or, in a frame, the first epoch that this host knows
-	gap                   // earlier messages are missing: send from number+1
-	restored              // the receiver has stored less than it has confirmed
-	forked                // the receiver has stored other messages under these numbers
-	newer                 // the receiver knows a higher epoch of the sender
-	anew                  // stored; and the receiver knows an earlier epoch of the sender
-	revoked               // the receiver no longer accepts packets of this sender
+	fine      state = iota // stored; or, in a frame, the first epoch that this host knows
+	gap                    // earlier messages are missing: send from number+1
+	restored               // the receiver has stored less than it has confirmed
+	forked                 // the receiver has stored other messages under these numbers
+	newer                  // the receiver knows a higher epoch of the sender
+	anew                   // stored; and the receiver knows an earlier epoch of the sender
+	revoked                // the receiver no longer accepts packets of this sender
+	noProject              // the receiver does not have the project
 	lastState
 )
 

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
+	"time"
 
 	"c2c/inbox/mail"
 	"c2c/relay/cache"
@@ -15,12 +17,58 @@ import (
 // mostStates bounds the states in a packet, and those that wait for a link.
 const mostStates = 1000
 
-// beside is what a sender sends besides mail. Packets of it may get lost: the receiver needs only the last of each kind, or none.
+// contactGap is how often the time of the last contact with a peer is written.
+const contactGap = time.Minute
+
+// inFlight is how old a packet may be that arrives: a state that was sent since may still be under way.
+const inFlight = 5 * time.Second
+
+// beside is what a sender sends besides mail. Packets of it may get lost: the receiver needs only the last hello. A carrier may
+// notice late that a link is dead, so on a new link the sender repeats the states after which it has not heard the peer.
 type beside struct {
 	serial   uint64 // of the last packet of this run
 	sessions []cache.Session
 	told     bool // these sessions were sent on this link
+	knows    bool // the peer was told of a session
 	states   []cache.State
+	unsure   []sentState // the sent ones, after which nothing was heard
+}
+
+type sentState struct {
+	at time.Time
+	cache.State
+}
+
+// contact is when a peer was last heard.
+type contact struct {
+	mu        sync.Mutex
+	at, noted time.Time
+}
+
+// heard notes a packet of the peer. A hello writes the time itself.
+func (l *line) heard(kind Kind) {
+	now := l.Now()
+	l.seen.mu.Lock()
+	l.seen.at = now
+	due := now.Sub(l.seen.noted).Abs() >= contactGap
+	if due || kind == Hello {
+		l.seen.noted = now
+	}
+	l.seen.mu.Unlock()
+	l.out.heard(now)
+	if !due || kind == Hello {
+		return
+	}
+	if err := cache.Change(context.Background(), l.Root, l.peer, func(h *cache.Host) { h.Seen = mail.Seconds(now) }); err != nil {
+		l.Log.Warn("contact with a host is not shown", "host", l.peer, "err", err)
+	}
+}
+
+// lastHeard is when a packet of the peer last came; zero: not since Open.
+func (l *line) lastHeard() time.Time {
+	l.seen.mu.Lock()
+	defer l.seen.mu.Unlock()
+	return l.seen.at
 }
 
 // Announce sends the present sessions to all peers. Active is how many seconds ago each session was active. Call it on changes
@@ -37,6 +85,14 @@ func (r *Relay) Announce(sessions []cache.Session) {
 	for _, l := range lines {
 		l.out.announce(sessions)
 	}
+}
+
+// Linked reports whether there is a link to a peer.
+func (r *Relay) Linked(peer string) bool {
+	r.mu.Lock()
+	l := r.lines[peer]
+	r.mu.Unlock()
+	return l != nil && l.out.isUp()
 }
 
 // Report sends a peer the states of its messages. At is how many seconds ago. Without a link, the last ones wait.
@@ -61,22 +117,54 @@ func (s *sender) report(states []cache.State) {
 	s.look()
 }
 
+// heard forgets the sent states that the peer has, as a packet of it shows.
+func (s *sender) heard(now time.Time) {
+	s.mu.Lock()
+	s.unsure = slices.DeleteFunc(s.unsure, func(u sentState) bool { return now.Sub(u.at) > inFlight })
+	s.mu.Unlock()
+}
+
+// repeat makes the sender send the unsure states again. The caller holds mu.
+func (s *sender) repeat(now time.Time) {
+	var again []cache.State
+	for _, u := range s.unsure {
+		u.At += max(0, now.Sub(u.at).Seconds())
+		again = append(again, u.State)
+	}
+	again = append(again, s.states...)
+	s.states, s.unsure = again[max(len(again)-mostStates, 0):], nil
+}
+
 // sendBeside sends new sessions and states.
 func (s *sender) sendBeside(ctx context.Context, peer Peer) error {
 	s.mu.Lock()
 	sessions, told, states := s.sessions, s.told || s.sessions == nil, s.states
 	s.told, s.states = true, nil
 	s.mu.Unlock()
-	var err error
-	if !told {
-		err = s.sendJSON(ctx, peer, Hello, s.reachable(peer, sessions))
-	}
-	if err == nil && len(states) > 0 {
-		if err = s.sendJSON(ctx, peer, States, states); err != nil {
-			s.report(states)
+	if some := s.reachable(peer, sessions); !told && (len(some) > 0 || s.knows || peer.MayReach(s.l.Project, "")) {
+		if err := s.sendJSON(ctx, peer, Hello, some); err != nil {
+			s.mu.Lock()
+			s.told, s.states = false, append(states, s.states...)
+			s.mu.Unlock()
+			return err
 		}
+		s.knows = len(some) > 0
 	}
-	return err
+	if len(states) == 0 {
+		return nil
+	}
+	err := s.sendJSON(ctx, peer, States, states)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		s.states = append(states, s.states...)
+		return err
+	}
+	for _, st := range states {
+		s.unsure = append(s.unsure, sentState{s.l.Now(), st})
+	}
+	s.unsure = slices.Clone(s.unsure[max(len(s.unsure)-mostStates, 0):])
+	return nil
 }
 
 // reachable returns the sessions that a peer may write to. It learns of no others.
@@ -113,11 +201,18 @@ func (l *line) hello(h header, sealed []byte) error {
 	for i := range sessions {
 		sessions[i].Active = ago(now, sessions[i].Active)
 	}
-	return cache.Change(context.Background(), l.Root, l.peer, func(host *cache.Host) {
-		if h.epoch > host.Run || h.epoch == host.Run && h.number > host.Serial {
-			host.Run, host.Serial, host.Seen, host.Sessions = h.epoch, h.number, now, sessions
+	isNew, isAnew := false, false
+	err := cache.Change(context.Background(), l.Root, l.peer, func(host *cache.Host) {
+		isNew, isAnew = h.epoch > host.Run || h.epoch == host.Run && h.number > host.Serial, h.epoch > host.Run
+		host.Seen = now
+		if isNew {
+			host.Run, host.Serial, host.Sessions, host.Absent = h.epoch, h.number, sessions, false
 		}
 	})
+	if err == nil && isNew {
+		l.out.isThere(isAnew)
+	}
+	return err
 }
 
 // states records the states of messages at a peer.
@@ -148,14 +243,39 @@ func (l *line) unsealJSON(h header, sealed []byte, into any) error {
 	return nil
 }
 
+// shownLink is what c2c list shows of a link.
+type shownLink struct{ up, hub bool }
+
 // noteLink records whether there is a link to a peer, for c2c list.
 func (s *sender) noteLink(ctx context.Context, up bool) {
-	if s.noted == up {
+	way := s.l.Way(s.l.peer)
+	link := shownLink{up, way.Hub}
+	if s.noted == link {
 		return
 	}
-	s.noted = up
-	err := cache.Change(ctx, s.l.Root, s.l.peer, func(h *cache.Host) { h.Linked, h.Seen = up, mail.Seconds(s.l.Now()) })
-	if err != nil && !errors.Is(err, context.Canceled) {
-		s.l.Log.Warn("a link is not shown", "host", s.l.peer, "err", err)
+	s.noted = link
+	at := s.l.lastHeard()
+	if !way.Hub && (up || way.Dials) {
+		at = s.l.Now()
+	}
+	s.note(ctx, func(h *cache.Host) {
+		h.Linked, h.Hub = up, way.Hub
+		if !at.IsZero() {
+			h.Seen = mail.Seconds(at)
+		}
+	})
+}
+
+// noteAbsent records whether the peer lacks this project.
+func (s *sender) noteAbsent(ctx context.Context, absent bool) {
+	if s.absent != absent {
+		s.absent = absent
+		s.note(ctx, func(h *cache.Host) { h.Absent = absent })
+	}
+}
+
+func (s *sender) note(ctx context.Context, change func(*cache.Host)) {
+	if err := cache.Change(ctx, s.l.Root, s.l.peer, change); err != nil && !errors.Is(err, context.Canceled) {
+		s.l.Log.Warn("the state of a host is not shown", "host", s.l.peer, "err", err)
 	}
 }

@@ -95,13 +95,12 @@ const (
 	Taken     Reason = "taken"     // the sender has used the id for another message
 	Expired   Reason = "expired"   // it had expired when it arrived
 	Blocked   Reason = "blocked"   // something that is no file of c2c stands in the place of the mailbox's files
-	NoProject Reason = "project"   // the host has no such project
 )
 
 // known is r if it is one of these, otherwise Invalid: a peer may send any word.
 func (r Reason) known() Reason {
 	switch r {
-	case Unknown, Forbidden, Full, Invalid, Taken, Expired, Blocked, NoProject:
+	case Unknown, Forbidden, Full, Invalid, Taken, Expired, Blocked:
 		return r
 	}
 	return Invalid

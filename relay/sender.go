@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"c2c/relay/cache"
 )
 
 const (
@@ -24,11 +26,13 @@ type sender struct {
 	mu       sync.Mutex
 	up       bool // there is a link
 	relinked bool // it is a new link
+	there    bool // the peer was heard from this project
 	receipts []receipt
 	beside
 
 	outbox
-	noted   bool          // the state of the link in c2c list
+	noted   shownLink     // in c2c list
+	absent  bool          // the peer does not have this project: only ask now and then, until it is heard from it
 	attempt uint32        // see header
 	quick   int           // immediate resends since the last progress
 	pause   time.Duration // until the next question
@@ -39,6 +43,11 @@ type sender struct {
 
 func (s *sender) open(l *line) error {
 	s.l, s.wake, s.pause = l, make(chan struct{}, 1), firstPause
+	host, err := cache.Get(l.Root, l.peer) // after a kill it may say that there is a link
+	if err != nil {
+		l.Log.Warn("the state of a host cannot be read", "host", l.peer, "err", err)
+	}
+	s.noted, s.absent = shownLink{host.Linked, host.Hub}, host.Absent
 	return s.outbox.open(l)
 }
 
@@ -46,6 +55,18 @@ func (s *sender) linked(up bool) {
 	s.mu.Lock()
 	s.relinked = s.relinked || up
 	s.up, s.told = up, s.told && !up
+	if up {
+		s.repeat(s.l.Now())
+	}
+	s.mu.Unlock()
+	s.look()
+}
+
+// isThere notes that the peer was heard from this project. If anew, it has begun to relay for it, and may not know the sessions here.
+func (s *sender) isThere(anew bool) {
+	s.mu.Lock()
+	s.there = true
+	s.told = s.told && !anew
 	s.mu.Unlock()
 	s.look()
 }
@@ -110,8 +131,8 @@ func (s *sender) slower() { s.pause = min(2*s.pause, longestWait) }
 // step handles new receipts and links, and sends what it can.
 func (s *sender) step(ctx context.Context) error {
 	s.mu.Lock()
-	receipts, up, relinked := s.receipts, s.up, s.relinked
-	s.receipts, s.relinked = nil, false
+	receipts, up, relinked, there := s.receipts, s.up, s.relinked, s.there
+	s.receipts, s.relinked, s.there = nil, false, false
 	s.mu.Unlock()
 	for _, rc := range receipts {
 		if err := s.settle(ctx, rc); err != nil {
@@ -119,6 +140,11 @@ func (s *sender) step(ctx context.Context) error {
 		}
 	}
 	s.noteLink(ctx, up)
+	if there && s.absent {
+		s.noteAbsent(ctx, false)
+		s.attempt++
+		s.quick, s.pause, s.asks = 0, firstPause, s.sent > 0
+	}
 	if relinked {
 		s.attempt++
 		s.quick, s.pause, s.barred = 0, firstPause, false
@@ -134,7 +160,7 @@ func (s *sender) step(ctx context.Context) error {
 		return s.knock(ctx, peer)
 	}
 	err := s.sendBeside(ctx, peer)
-	if err == nil {
+	if err == nil && (!s.absent || s.sent == 0) {
 		err = s.fill(ctx, peer)
 	}
 	if err == nil && s.asks {
@@ -161,6 +187,15 @@ func (s *sender) settle(ctx context.Context, rc receipt) error {
 		s.barred = true
 		s.l.tell("it takes no mail of this host any more")
 		return nil
+	case noProject:
+		if rc.attempt == s.attempt { // an older one may come late
+			s.noteAbsent(ctx, true)
+			s.pause = longestWait
+		}
+		return nil
+	}
+	s.noteAbsent(ctx, false)
+	switch rc.state {
 	case restored:
 		return s.recount(ctx, rc)
 	case forked:

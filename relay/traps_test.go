@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"c2c/inbox"
+	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
 	"c2c/relay"
 	"c2c/relay/cache"
@@ -788,7 +789,7 @@ func TestPresenceAndStatesReachTheOtherHost(t *testing.T) {
 		if err != nil || !host.Linked || len(host.Sessions) != 1 || host.Sessions[0].Alias != "birch" || mail.Seconds(time.Now())-host.Sessions[0].Active != 90 {
 			t.Errorf("of devbox is known %+v, %v", host, err)
 		}
-		found, err := cache.StatesOf(a.Root(), "devbox", "ash-0")
+		found, err := statesOf(a.Root(), "devbox", "ash-0")
 		if err != nil || len(found) != 1 || found[0].What != "read" || found[0].By != "hook" {
 			t.Errorf("of the message is known %+v, %v", found, err)
 		}
@@ -854,4 +855,10 @@ func TestNewMailHasACarrierWithoutALinkTryAtOnce(t *testing.T) {
 			}
 		}
 	})
+}
+
+// statesOf gives the reported states of a message.
+func statesOf(root *atomicfile.Dir, peer, id string) ([]cache.State, error) {
+	all, err := cache.ReadReports(root, peer)
+	return all.Of(id), err
 }

@@ -55,10 +55,15 @@ func (s MessageStatus) Became(now time.Time) string {
 }
 
 func Status(reg *sessions.Registry, id, sid string, found inbox.Found) MessageStatus {
-	m := found.Message
+	return NewLister(reg).Status(id, sid, found)
+}
+
+// Status returns what the disk proves about a message that was found in a mailbox.
+func (l *Lister) Status(id, sid string, found inbox.Found) MessageStatus {
+	reg, m := l.reg, found.Message
 	st := MessageStatus{ID: id, State: found.Where, At: found.At.UTC(), By: found.By, SessionID: sid, From: m.From, To: m.To}
 	if sessions.IsHostID(sid) {
-		remoteStatus(reg, &st, found)
+		l.remoteStatus(&st, found)
 		return st
 	}
 	if found.Where == inbox.Read {

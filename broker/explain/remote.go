@@ -16,34 +16,65 @@ import (
 const ByRelay = "relay"
 
 // Host describes whether mail can get to another machine now.
-func Host(h cache.Host, now time.Time) string {
+func Host(h cache.Host, now time.Time) (text string) {
+	seen := "last seen " + format.Age(now.Sub(mail.FromSeconds(h.Seen))) + " ago"
 	switch {
+	case h.Linked && h.Hub && h.Seen == 0:
+		text = h.Name + " is reached by hub; not heard of yet"
+	case h.Linked && h.Hub: // the hub takes mail, even if the machine is off
+		text = h.Name + " is reached by hub; " + seen
 	case h.Linked:
-		return h.Name + " is linked"
+		text = h.Name + " is linked"
 	case h.Seen == 0:
-		return h.Name + " was not reached yet"
+		text = h.Name + " was not reached yet"
+	default:
+		text = h.Name + " was " + seen
 	}
-	return h.Name + " was last seen " + format.Age(now.Sub(mail.FromSeconds(h.Seen))) + " ago"
+	if h.Absent {
+		text += "; nobody has used c2c in this project there yet"
+	}
+	return text
+}
+
+// Lister finds out the states of many messages. It reads the reports of each machine once.
+type Lister struct {
+	reg     *sessions.Registry
+	reports map[string]cache.Reports // by machine
+}
+
+func NewLister(reg *sessions.Registry) *Lister {
+	return &Lister{reg, map[string]cache.Reports{}}
+}
+
+// reportsOf returns the reports of a machine.
+func (l *Lister) reportsOf(host string) cache.Reports {
+	all, ok := l.reports[host]
+	if !ok {
+		var err error
+		if all, err = cache.ReadReports(l.reg.Dir(), host); err != nil {
+			l.reg.Log.Warn("reports of another machine cannot be read", "host", host, "err", err)
+		}
+		l.reports[host] = all
+	}
+	return all
 }
 
 // remoteStatus finds out how far a message for another machine has come. Until it is stored there the outbox tells; after that,
 // only the reports of that machine do.
-func remoteStatus(reg *sessions.Registry, st *MessageStatus, found inbox.Found) {
+func (l *Lister) remoteStatus(st *MessageStatus, found inbox.Found) {
 	st.Host = strings.TrimPrefix(st.SessionID, sessions.HostPrefix)
 	st.State, st.At, st.By = sessions.Queued, found.Message.Time().UTC(), ""
 	if found.Where != inbox.Read || found.By != ByRelay {
 		return
 	}
 	st.StoredThere = found.At.UTC()
-	reports, err := cache.StatesOf(reg.Dir(), st.Host, st.ID)
-	if err != nil {
-		reg.Log.Warn("reports of another machine cannot be read", "message_id", st.ID, "err", err)
-	}
 	progress := []string{sessions.Queued, sessions.Handed, sessions.Read} // in the order of a message's way
-	for _, r := range reports {
+	m := found.Message
+	for _, r := range l.reportsOf(st.Host).Of(st.ID) {
 		// A message names its session only if a person chose the id: another session may have chosen the same one. The other
 		// machine has made up a session for all others.
-		if (found.Message.FromSession == "" || r.Session == found.Message.FromSession) && slices.Index(progress, r.What) > slices.Index(progress, st.State) {
+		own := m.FromSession == "" || r.Session == m.FromSession || r.Session == mail.ShortSession(m.FromSession)
+		if own && slices.Index(progress, r.What) > slices.Index(progress, st.State) {
 			st.State, st.At, st.By = r.What, mail.FromSeconds(r.At).UTC(), r.By
 		}
 	}
@@ -59,8 +90,11 @@ func tellRemote(reg *sessions.Registry, st *MessageStatus) {
 			reg.Log.Warn("facts about a host cannot be read", "host", st.Host, "err", err)
 		}
 		host.Name = st.Host
-		if st.Why = Host(host, now); !host.Relayed {
+		switch st.Why = Host(host, now); {
+		case !host.Relayed:
 			st.Do = "c2c relay status tells whether the relay runs"
+		case host.Absent:
+			st.Do = "somebody on " + st.Host + " starts a session in this project, or types c2c poll-inbox there"
 		}
 		if host.Trouble != "" {
 			st.Why += "; trouble" + at(mail.FromSeconds(host.TroubleAt)) + ": " + host.Trouble

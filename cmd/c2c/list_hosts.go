@@ -41,7 +41,9 @@ func (c *call) showHosts(rows []sessions.Listed, hosts []broker.Host, all bool) 
 // hostRow is a machine in the list, for programs.
 type hostRow struct {
 	Name     string      `json:"host"`
-	Linked   bool        `json:"linked"`
+	Linked   bool        `json:"linked"` // with ByHub: the hub takes mail for it
+	ByHub    bool        `json:"by_hub,omitempty"`
+	Absent   bool        `json:"project_absent,omitempty"` // nobody has used c2c in this project there
 	SeenAt   time.Time   `json:"last_seen_at,omitzero"`
 	Waiting  int         `json:"waiting_count,omitempty"`
 	OldestAt time.Time   `json:"oldest_at,omitzero"`
@@ -56,7 +58,7 @@ type remoteRow struct {
 }
 
 func rowOf(h broker.Host) hostRow {
-	row := hostRow{Name: h.Name, Linked: h.Linked, Waiting: h.Waiting, OldestAt: h.Oldest, Trouble: h.Trouble, Sessions: []remoteRow{}}
+	row := hostRow{Name: h.Name, Linked: h.Linked, ByHub: h.Hub, Absent: h.Absent, Waiting: h.Waiting, OldestAt: h.Oldest, Trouble: h.Trouble, Sessions: []remoteRow{}}
 	if h.Seen > 0 {
 		row.SeenAt = mail.FromSeconds(h.Seen).UTC()
 	}

@@ -48,6 +48,12 @@ func (c *carriers) kind(peer string) string {
 	return h.Carrier
 }
 
+// way is that of relay.Config.
+func (c *carriers) way(peer string) relay.Way {
+	h, err := c.list.ByName(peer)
+	return relay.Way{Hub: err == nil && h.Carrier == hosts.NATS, Dials: err == nil && h.Dest != ""}
+}
+
 // Send is that of relay.Carrier.
 func (c *carriers) Send(ctx context.Context, peer string, packet []byte) error {
 	way := c.ways[c.kind(peer)]

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -78,7 +79,7 @@ func (h *Host) Run(ctx context.Context) error {
 		if h.nats = h.openHub(cfg.Changed); h.nats != nil {
 			h.carrier.ways[hosts.NATS] = h.nats
 		}
-		h.roots = &roots{h: h, open: map[string]*root{}}
+		h.roots = &roots{h: h, open: map[string]*root{}, failed: map[string]bool{}}
 		h.changes = watch.NewChanges()
 		defer h.changes.Close()
 		var tasks sync.WaitGroup
@@ -110,16 +111,21 @@ func (h *Host) watch(ctx context.Context) {
 	var last []hosts.Host
 	h.changes.Each(ctx, lookGap, func() ([]string, time.Duration, error) {
 		list, err := h.list.All()
-		if err == nil && !same(list, last) {
-			last = list
-			h.ssh.Reload()
-			if h.nats != nil {
-				h.nats.Reload()
+		if err == nil {
+			if !same(list, last) {
+				h.ssh.Reload()
+				if h.nats != nil {
+					h.nats.Reload()
+				}
+				h.carrier.reload()
 			}
-			h.carrier.reload()
+			if !sameRights(list, last) {
+				h.roots.retell()
+			}
+			last = list
 		}
-		files := h.roots.look(ctx, list)
-		return append(files, filepath.Join(h.Dir.Path(), wantedFile), h.list.Changed()), 0, nil
+		files, again := h.roots.look(ctx, list)
+		return append(files, filepath.Join(h.Dir.Path(), wantedFile), h.list.Changed()), again, nil
 	})
 }
 
@@ -134,6 +140,13 @@ func same(a, b []hosts.Host) bool {
 		}
 	}
 	return true
+}
+
+// sameRights reports whether the hosts of two lists with the same hosts may reach the same.
+func sameRights(a, b []hosts.Host) bool {
+	return slices.EqualFunc(a, b, func(a, b hosts.Host) bool {
+		return a.Name == b.Name && slices.Equal(a.Aliases, b.Aliases) && slices.Equal(a.Projects, b.Projects)
+	})
 }
 
 // keepLinks writes the state of the links when it changes, for c2c relay status.

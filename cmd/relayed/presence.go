@@ -9,26 +9,34 @@ import (
 	"c2c/inbox/mail"
 	"c2c/relay/cache"
 	"c2c/sessions"
+	"c2c/sessions/registry"
 )
 
-// announceGap is how late other hosts may learn that a session has ended: no file changes when its process ends.
-const announceGap = 30 * time.Second
+const (
+	// announceGap is how late other hosts may learn that a session has ended: no file changes when its process ends.
+	announceGap = 30 * time.Second
+	// listGap is the shortest time between two lists of the sessions, because listing all sessions is slow.
+	listGap = time.Second
+)
 
-// announce sends the sessions of a root to the other hosts, if they have changed. It does not list them at each message, because
-// listing all sessions is slow.
-func (r *roots) announce(ctx context.Context, one *root) {
-	mark := markOf(one.path, "registry.json", "sessions")
-	if now := r.h.Now(); mark != one.mark || now.Sub(one.looked).Abs() >= announceGap {
-		one.mark, one.looked = mark, now
-	} else {
-		return
+// announce sends the sessions of a root to the other hosts, if they have changed. later is when to call it again; 0: not before
+// something changes.
+func (r *roots) announce(ctx context.Context, one *root) (later time.Duration) {
+	mark, now := markOf(one.path, registry.FileName, "sessions"), r.h.Now()
+	since := now.Sub(one.looked).Abs()
+	switch {
+	case mark == one.mark && since < announceGap:
+		return 0
+	case one.mark != "" && since < listGap:
+		return listGap - since
 	}
+	one.mark, one.looked = mark, now
 	all, err := one.b.Sessions(ctx)
 	if err != nil {
 		r.h.Log.Warn("other hosts are not told of the sessions here", "root", one.path, "err", err)
-		return
+		return 0
 	}
-	var shown []cache.Session
+	shown := []cache.Session{}
 	for _, s := range all {
 		if s.State == sessions.External || mail.CheckAlias(s.Alias) != nil {
 			continue
@@ -40,4 +48,5 @@ func (r *roots) announce(ctx context.Context, one *root) {
 		one.said = string(said)
 		one.relay.Announce(shown)
 	}
+	return 0
 }

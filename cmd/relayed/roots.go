@@ -14,7 +14,6 @@ import (
 
 	"c2c/broker"
 	"c2c/inbox"
-	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
 	"c2c/project"
 	"c2c/relay"
@@ -30,6 +29,8 @@ type roots struct {
 
 	opening sync.Mutex // held while a root is opened
 
+	failed map[string]bool // paths of roots that could not be opened; only look uses it
+
 	mu   sync.Mutex
 	open map[string]*root // by the name of the project
 }
@@ -37,9 +38,7 @@ type roots struct {
 // root is an open root.
 type root struct {
 	name, path string
-	absent     bool           // this host does not have the project, and refuses its mail
-	b          *broker.Broker // nil for an absent one
-	close      func() error
+	b          *broker.Broker
 	relay      *relay.Relay
 	stop       func()
 	files      map[string]string // watched files, by name
@@ -49,65 +48,108 @@ type root struct {
 	mark       string    // the state of the files at that time
 }
 
-// Packet implements relay.Handler. It opens a root at the first packet for the root's project.
+// Packet implements relay.Handler. It opens a root at the first packet for the root's project. Mail for a project that is not here
+// waits at its sender.
 func (r *roots) Packet(ctx context.Context, packet []byte) error {
-	name, kind, err := relay.Address(packet)
+	name, _, err := relay.Address(packet)
 	if err != nil {
 		return nil
 	}
-	if open := r.at(name); open != nil && !open.absent {
-		return r.relay.Packet(ctx, packet)
-	}
-	i := -1
-	all := r.h.rootsHere()
-	if i = slices.IndexFunc(all, func(here project.Root) bool { return here.Name == name && isThere(here.Path) }); i >= 0 {
-		_, err = r.get(ctx, all[i])
-	} else if kind == relay.Frame {
-		err = r.absent(name)
-	}
-	if err != nil {
-		return err
+	if r.at(name) == nil {
+		all := r.h.rootsHere()
+		i := slices.IndexFunc(all, func(here project.Root) bool { return here.Name == name && isUsed(here) })
+		if i < 0 {
+			return relay.AnswerAbsent(ctx, r.h.peers, r.h.carrier, packet)
+		}
+		if _, err := r.get(ctx, all[i]); err != nil {
+			return err
+		}
 	}
 	return r.relay.Packet(ctx, packet)
 }
 
 // Link implements relay.Handler.
-func (r *roots) Link(peer string, up bool) { r.relay.Link(peer, up) }
+func (r *roots) Link(peer string, up bool) {
+	r.relay.Link(peer, up)
+	if up {
+		r.h.changes.Recheck() // the host may not have been told of all sessions and states
+	}
+}
 
-// look opens the roots in which mail waits for a host, makes the relay look at the outboxes of all open roots, and gives the files
-// to watch for changes.
-func (r *roots) look(ctx context.Context, list []hosts.Host) (files []string) {
+const (
+	inUse    = 14 * 24 * time.Hour // since the last change in a root
+	mostOpen = 32                  // roots that are open without mail
+)
+
+// look opens the roots in which mail waits for a host, and those that are in use, makes the relay look at the outboxes of all open
+// roots, and returns the files to watch for changes and when to look again; 0: not before one changes.
+func (r *roots) look(ctx context.Context, list []hosts.Host) (files []string, again time.Duration) {
+	list = slices.DeleteFunc(slices.Clone(list), func(h hosts.Host) bool { return h.Revoked != 0 })
 	for _, here := range r.h.rootsHere() {
 		open := r.at(here.Name)
-		if open != nil && open.absent {
-			open = nil
+		if open == nil && !isUsed(here) {
+			if isThere(here.Path) {
+				files = append(files, here.Path) // its first session will be there soon
+			}
+			continue
+		}
+		var waits []string // hosts for which there is mail
+		for _, host := range list {
+			if mailWaits(here.Path, relay.Outbox(host.Name)) {
+				waits = append(waits, host.Name)
+			}
+		}
+		if open == nil && (len(waits) > 0 || r.mayOpen(here, list)) {
+			var err error
+			if open, err = r.get(ctx, here); err != nil {
+				r.failed[here.Path] = true
+				r.h.Log.Error("a root is not relayed", "root", here.Path, "err", err)
+			}
+		}
+		if open == nil {
+			continue
 		}
 		for _, host := range list {
-			if host.Revoked != 0 {
-				continue
-			}
-			waits := mailWaits(here.Path, relay.Outbox(host.Name))
-			if open == nil && !waits {
-				continue
-			}
-			if open == nil {
-				var err error
-				if open, err = r.get(ctx, here); err != nil {
-					r.h.Log.Error("a root is not relayed", "root", here.Path, "err", err)
-					break
-				}
-			}
 			files = open.watched(files, relay.Outbox(host.Name)+".inbox.lock")
-			if waits {
-				open.relay.Look(host.Name)
+		}
+		for _, name := range waits {
+			open.relay.Look(name)
+		}
+		if slices.ContainsFunc(list, func(h hosts.Host) bool { return open.relay.Linked(h.Name) }) {
+			if later := r.announce(ctx, open); later > 0 && (again == 0 || later < again) {
+				again = later
+			}
+			files = open.watched(files, registry.LockName)
+			if dir := filepath.Join(open.path, "sessions"); isThere(dir) {
+				files = append(files, dir)
 			}
 		}
-		if open != nil {
-			r.announce(ctx, open)
-			files = append(open.watched(files, registry.LockName), open.report(ctx)...)
-		}
+		files = append(files, open.report(ctx)...)
 	}
-	return files
+	return files, again
+}
+
+// mayOpen reports whether a root without mail for other hosts is to be opened: its sessions may be of interest to one of them.
+func (r *roots) mayOpen(here project.Root, list []hosts.Host) bool {
+	if r.failed[here.Path] || !slices.ContainsFunc(list, func(h hosts.Host) bool { return h.MayReachProject(here.Name) }) {
+		return false
+	}
+	r.mu.Lock()
+	full := len(r.open) >= mostOpen
+	r.mu.Unlock()
+	return !full && slices.ContainsFunc([]string{here.Path, filepath.Join(here.Path, registry.FileName)}, func(path string) bool {
+		info, err := os.Stat(path)
+		return err == nil && r.h.Now().Sub(info.ModTime()) < inUse
+	})
+}
+
+// retell makes the relay tell all hosts of the sessions again: what they may reach has changed.
+func (r *roots) retell() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, open := range r.open {
+		open.said, open.mark = "", ""
+	}
 }
 
 // watched adds a lock file to files, and makes it the first time only: making it again would look like a change.
@@ -125,7 +167,7 @@ func (o *root) watched(files []string, name string) []string {
 
 // report sends other hosts the states of their messages, and gives the files to watch for more.
 func (o *root) report(ctx context.Context) (files []string) {
-	news, sids := o.arrived.look(ctx)
+	news, sids := o.arrived.look(ctx, o.relay.Linked)
 	for peer, states := range news {
 		o.relay.Report(peer, states)
 	}
@@ -147,6 +189,9 @@ func mailWaits(root, sid string) bool {
 	return err == nil && len(older) > 0
 }
 
+// isUsed reports whether a root has had a session. Before that, mail for its sessions waits at the sender.
+func isUsed(here project.Root) bool { return isThere(filepath.Join(here.Path, registry.FileName)) }
+
 func isThere(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
@@ -162,26 +207,28 @@ func (r *roots) at(name string) *root {
 func (r *roots) get(ctx context.Context, here project.Root) (*root, error) {
 	r.opening.Lock()
 	defer r.opening.Unlock()
-	open := r.at(here.Name)
-	if open != nil && !open.absent {
+	if open := r.at(here.Name); open != nil {
 		return open, nil
 	}
-	if err := r.present(here); err != nil {
-		return nil, err
-	}
-	b, err := broker.Open(broker.ConfigOf(r.h.Getenv, here.Path, r.h.Log))
+	cfg := broker.ConfigOf(r.h.Getenv, here.Path, r.h.Log)
+	cfg.Now = r.h.Now
+	b, err := broker.Open(cfg)
 	if err != nil {
 		return nil, err
 	}
-	arrived := &followed{b: b, marks: map[string]string{}}
-	open = &root{name: here.Name, path: here.Path, b: b, close: b.Close, arrived: arrived, files: map[string]string{}}
+	arrived, err := follow(b)
+	if err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	open := &root{name: here.Name, path: here.Path, b: b, arrived: arrived, files: map[string]string{}}
 	r.h.Log.Info("relays for a root", "root", here.Path, "project", here.Name)
-	return open, r.begin(open, b.Dir(), &post{b, r.h, arrived})
+	return open, r.begin(open)
 }
 
 // begin relays for a root until end.
-func (r *roots) begin(open *root, dir *atomicfile.Dir, local relay.Post) error {
-	one, err := relay.Open(relay.Config{Root: dir, Project: open.name, Peers: r.h.peers, Carrier: r.h.carrier, Post: local, Log: r.h.Log, Now: r.h.Now})
+func (r *roots) begin(open *root) error {
+	one, err := relay.Open(relay.Config{Root: open.b.Dir(), Project: open.name, Peers: r.h.peers, Carrier: r.h.carrier, Way: r.h.carrier.way,
+		Post: &post{open.b, r.h, open.arrived}, Log: r.h.Log, Now: r.h.Now})
 	if err != nil {
 		return errors.Join(err, open.close())
 	}
@@ -198,6 +245,11 @@ func (r *roots) begin(open *root, dir *atomicfile.Dir, local relay.Post) error {
 	r.open[open.name] = open
 	r.mu.Unlock()
 	return r.relay.Add(one)
+}
+
+func (o *root) close() error {
+	o.arrived.close()
+	return o.b.Close()
 }
 
 // end undoes begin.
@@ -258,7 +310,6 @@ var whyRefused = map[relay.Reason]string{
 	relay.Taken:     "another message with this id is there",
 	relay.Expired:   "it had expired when it arrived",
 	relay.Blocked:   "something on that host stands in the place of its mailbox's files",
-	relay.NoProject: "nobody has used c2c in this project there yet, or it has another remote there",
 }
 
 // Refused implements relay.Post.

@@ -2,6 +2,7 @@ package relayed
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,92 +13,213 @@ import (
 	"c2c/broker"
 	"c2c/broker/explain"
 	"c2c/inbox"
+	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
+	"c2c/relay"
 	"c2c/relay/cache"
 	"c2c/sessions"
 )
 
-// mostFollowed bounds the messages of other hosts that a root follows until they are read. The relay reports no more states of
-// older ones.
-const mostFollowed = 2000
+const (
+	// mostFollowed bounds the messages of other hosts that a root follows until they are read. The relay reports no more states of
+	// older ones.
+	mostFollowed = 2000
+	// followedFile has a line for each followed message, and one for each that is not followed any more. It is in the relay's
+	// directory of the root. A power cut may lose its last lines.
+	followedFile = "followed.log"
+	maxFollowed  = 4 << 20
+)
 
-// followed holds the messages of other hosts that a root has stored since the relay's start, and that were unread at the last look.
+// followed holds the messages of other hosts that a root has stored, and that were unread at the last look. It survives a restart.
 type followed struct {
-	b *broker.Broker
+	b   *broker.Broker
+	dir *atomicfile.Dir
 
-	mu    sync.Mutex
-	all   []*arrived
-	marks map[string]string // by session: the state of its files at the last look
+	mu   sync.Mutex
+	all  []*arrived
+	size int // of the file, in lines
 }
 
 // arrived is one followed message.
 type arrived struct {
-	peer, sid string // its host, and the session whose mailbox has it
-	from, id  string
-	state     string // the last reported one, or ""
+	Peer string `json:"host"`
+	SID  string `json:"sid"` // the session whose mailbox has it
+	From string `json:"from_session"`
+	ID   string `json:"id"`
+	Over bool   `json:"over,omitempty"` // it is not followed any more
+
+	state string // the last reported one, or ""
+	mark  string // the state of the session's files when it was last looked at
 }
 
+func (a *arrived) key() string { return strings.Join([]string{a.Peer, a.SID, a.From, a.ID}, "\x00") }
+
+// follow goes on with the messages that an earlier relay has followed.
+func follow(b *broker.Broker) (*followed, error) {
+	dir, err := b.Dir().Sub(relay.Directory, true)
+	if err != nil {
+		return nil, err
+	}
+	f := &followed{b: b, dir: dir}
+	data, err := dir.ReadMost(followedFile, maxFollowed)
+	if err = atomicfile.UnlessAbsent(err); err != nil { // only a damaged file or a foreign one: begin anew
+		b.Log.Warn("messages of other hosts are not followed any more", "err", err)
+		data = nil
+	}
+	at := map[string]*arrived{}
+	for line := range strings.Lines(string(data)) {
+		f.size++
+		a := &arrived{}
+		if json.Unmarshal([]byte(line), a) != nil || !mail.ValidName(a.SID) {
+			continue
+		}
+		if at[a.key()] == nil {
+			at[a.key()] = a
+			f.all = append(f.all, a)
+		}
+		at[a.key()].Over = a.Over
+	}
+	f.all = slices.DeleteFunc(f.all, func(a *arrived) bool { return a.Over })
+	f.shorten()
+	return f, nil
+}
+
+func (f *followed) close() { f.dir.Close() }
+
+// add follows messages that were stored in the mailbox of a session.
 func (f *followed) add(peer, sid string, msgs []mail.Message) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	n := len(f.all)
 	for _, m := range msgs {
 		if m.Kind != mail.KindSystem {
-			f.all = append(f.all, &arrived{peer: peer, sid: sid, from: m.FromSession, id: m.ID})
+			f.all = append(f.all, &arrived{Peer: peer, SID: sid, From: m.FromSession, ID: m.ID})
 		}
 	}
-	f.all = slices.Clone(f.all[max(len(f.all)-mostFollowed, 0):])
-	delete(f.marks, sid)
+	f.write(f.all[n:])
+	f.shorten()
 }
 
-// look gives the messages' changes of state since the last look, by host, and the sessions to watch for more.
-func (f *followed) look(ctx context.Context) (news map[string][]cache.State, sids []string) {
+// write adds lines to the file. Without them the messages are followed until the relay ends.
+func (f *followed) write(some []*arrived) {
+	if len(some) == 0 {
+		return
+	}
+	if err := f.dir.Log(followedFile, f.lines(some)); err != nil {
+		f.b.Log.Warn("messages are not followed after a restart", "err", err)
+	}
+	f.size += len(some)
+}
+
+func (f *followed) lines(some []*arrived) (lines []byte) {
+	for _, a := range some {
+		line, err := json.Marshal(a)
+		if err != nil {
+			f.b.Log.Warn("a message is not followed after a restart", "message_id", a.ID, "err", err)
+			continue
+		}
+		lines = append(append(lines, line...), '\n')
+	}
+	return lines
+}
+
+// shorten forgets the oldest messages if there are too many, and writes the file anew when most of it is of no use.
+func (f *followed) shorten() {
+	f.all = slices.Clone(f.all[max(len(f.all)-mostFollowed, 0):])
+	if f.size <= 2*len(f.all)+mostFollowed {
+		return
+	}
+	if err := f.dir.Write(followedFile, f.lines(f.all)); err != nil {
+		f.b.Log.Warn("a file is not shortened", "file", followedFile, "err", err)
+		return
+	}
+	f.size = len(f.all)
+}
+
+// look returns the messages' changes of state since the last look, by host, and the sessions to watch for more. It leaves out hosts
+// that are not linked: the relay keeps nothing for them.
+func (f *followed) look(ctx context.Context, linked func(peer string) bool) (news map[string][]cache.State, sids []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	news = map[string][]cache.State{}
-	changed := map[string]bool{}
-	for _, a := range f.all {
-		if _, seen := changed[a.sid]; !seen {
-			mark := markOf(f.b.Root(), "archive/"+a.sid+".jsonl", "sessions/"+a.sid+".json", a.sid+".inbox.json")
-			changed[a.sid] = f.marks[a.sid] != mark
-			f.marks[a.sid] = mark
-			sids = append(sids, a.sid)
+	var over []*arrived
+	for sid, some := range f.changed(linked) {
+		sids = append(sids, sid)
+		if len(some) == 0 {
+			continue
+		}
+		found, err := f.find(ctx, sid, some)
+		if err != nil { // look again later
+			f.b.Log.Warn("states of messages cannot be read", "session_id", sid, "err", err)
+			continue
+		}
+		for i, a := range some {
+			st, there := found[i], found[i].State != ""
+			if there && st.State != a.state && (st.State == sessions.Handed || st.State == sessions.Read) {
+				a.state = st.State
+				ago := 0.0
+				if !st.At.IsZero() {
+					ago = max(0, f.b.Now().Sub(st.At).Seconds())
+				}
+				news[a.Peer] = append(news[a.Peer], cache.State{ID: a.ID, Session: localSession(a.Peer, a.From), What: st.State, By: st.By, At: ago})
+			}
+			if a.Over = !there || st.State == sessions.Read; a.Over {
+				over = append(over, a)
+			}
 		}
 	}
-	f.all = slices.DeleteFunc(f.all, func(a *arrived) bool {
-		if !changed[a.sid] {
-			return false
-		}
-		st, there := f.stateOf(ctx, a)
-		if there && st.State != a.state && (st.State == sessions.Handed || st.State == sessions.Read) {
-			a.state = st.State
-			ago := 0.0
-			if !st.At.IsZero() {
-				ago = max(0, f.b.Now().Sub(st.At).Seconds())
-			}
-			news[a.peer] = append(news[a.peer], cache.State{ID: a.id, Session: localSession(a.peer, a.from), What: st.State, By: st.By, At: ago})
-		}
-		return !there || st.State == sessions.Read
-	})
+	f.all = slices.DeleteFunc(f.all, func(a *arrived) bool { return a.Over })
+	f.write(over)
 	return news, sids
 }
 
-// localSession is the sending host's own id of the session, "" if it was too long to be kept.
+// changed returns all sessions with followed messages, and those messages of linked hosts whose session's files have changed.
+func (f *followed) changed(linked func(peer string) bool) map[string][]*arrived {
+	all, marks, up := map[string][]*arrived{}, map[string]string{}, map[string]bool{}
+	for _, a := range f.all {
+		if _, seen := marks[a.SID]; !seen {
+			marks[a.SID] = markOf(f.b.Root(), "archive/"+a.SID+".jsonl", "sessions/"+a.SID+".json", a.SID+".answered", a.SID+".inbox.json")
+			all[a.SID] = nil
+		}
+		if _, asked := up[a.Peer]; !asked {
+			up[a.Peer] = linked(a.Peer)
+		}
+		if up[a.Peer] && a.mark != marks[a.SID] {
+			a.mark = marks[a.SID]
+			all[a.SID] = append(all[a.SID], a)
+		}
+	}
+	return all
+}
+
+// find returns the states of some messages in the mailbox of a session; the zero status for one that is not there.
+func (f *followed) find(ctx context.Context, sid string, some []*arrived) ([]explain.MessageStatus, error) {
+	box, err := f.b.Mailbox(sid)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(some))
+	for i, a := range some {
+		ids[i] = a.ID
+	}
+	found, err := box.FindAll(ctx, ids...)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]explain.MessageStatus, len(some))
+	for i, a := range some {
+		at := slices.IndexFunc(found, func(one inbox.Found) bool { return one.Message.ID == a.ID && one.Message.FromSession == a.From })
+		if at >= 0 {
+			all[i] = explain.Status(f.b.Registry, a.ID, sid, found[at])
+		}
+	}
+	return all, nil
+}
+
+// localSession is the sending host's own id of the session, or a hash if that was too long.
 func localSession(peer, from string) string {
 	sid, _ := strings.CutPrefix(from, "r-"+peer+".")
 	return sid
-}
-
-func (f *followed) stateOf(ctx context.Context, a *arrived) (st explain.MessageStatus, there bool) {
-	box, err := f.b.Mailbox(a.sid)
-	if err != nil {
-		return st, false
-	}
-	found, err := box.FindAll(ctx, a.id)
-	i := slices.IndexFunc(found, func(one inbox.Found) bool { return one.Message.FromSession == a.from })
-	if err != nil || i < 0 {
-		return st, err != nil // after an error, look again later
-	}
-	return explain.Status(f.b.Registry, a.id, a.sid, found[i]), true
 }
 
 // markOf is a text that changes whenever one of the files changes.

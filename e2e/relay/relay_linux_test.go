@@ -91,7 +91,7 @@ func TestTwoMachinesArePairedByOneCommandAndExchangeMail(t *testing.T) {
 	n.Until("the laptop hears that its message was read", func() bool {
 		dir := n.laptop.Root()
 		defer dir.Close()
-		states, err := cache.StatesOf(dir, "devbox", "m-1")
+		states, err := statesOf(dir, "devbox", "m-1")
 		host, herr := cache.Get(dir, "devbox")
 		return err == nil && herr == nil && len(states) > 0 && states[len(states)-1].What == "read" && host.Linked &&
 			slices.ContainsFunc(host.Sessions, func(s cache.Session) bool { return s.Alias == "birch" })
@@ -238,4 +238,10 @@ func TestAStolenKeyOfSSHBringsNoMail(t *testing.T) {
 	if got := n.devbox.Received(); len(got) > 0 {
 		t.Errorf("received %q", got)
 	}
+}
+
+// statesOf gives the reported states of a message.
+func statesOf(root *atomicfile.Dir, peer, id string) ([]cache.State, error) {
+	all, err := cache.ReadReports(root, peer)
+	return all.Of(id), err
 }

@@ -5,6 +5,7 @@ package mail
 import (
 	"bytes"
 	"cmp"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -182,6 +183,12 @@ func SplitAddress(address string) (alias, host string, ok bool) {
 func IsAddress(name string) bool {
 	_, _, remote := SplitAddress(name)
 	return remote || CheckAlias(name) == nil
+}
+
+// ShortSession is the name of a session on another machine, if its own id is too long there: a hash of the id.
+func ShortSession(sid string) string {
+	sum := digest.Sum256([]byte(sid))
+	return hex.EncodeToString(sum[:16])
 }
 
 // CheckHost returns an error if name cannot name a machine.

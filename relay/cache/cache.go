@@ -37,8 +37,10 @@ const (
 type Host struct {
 	Name      string    `json:"-"`
 	Relayed   bool      `json:"-"`                    // a relay carries the mail between it and this root
-	Linked    bool      `json:"linked"`               // its carrier has a link to it
-	Seen      float64   `json:"seen"`                 // time of its last packet or link, in Unix seconds of this host's clock
+	Linked    bool      `json:"linked"`               // its carrier has a link to it; with Hub: the hub takes its packets
+	Hub       bool      `json:"hub,omitempty"`        // packets go through a hub
+	Absent    bool      `json:"absent,omitempty"`     // it does not have this project
+	Seen      float64   `json:"seen"`                 // when it was last heard, at most a minute late; in Unix seconds of this host's clock
 	Run       uint64    `json:"run"`                  // of its last hello; older hellos are ignored
 	Serial    uint64    `json:"serial"`               // of its last hello
 	Trouble   string    `json:"trouble,omitempty"`    // the last trouble that people should know about
@@ -226,8 +228,11 @@ func AddStates(root *atomicfile.Dir, peer string, states []State) error {
 	return dir.Log(name, lines)
 }
 
-// StatesOf gives the states of a message to a peer, oldest first, as far as the log still has them.
-func StatesOf(root *atomicfile.Dir, peer, id string) (found []State, err error) {
+// Reports are the states that a peer has reported.
+type Reports [][]byte // the content of the files, the older one first
+
+// ReadReports reads the states that a peer has reported, as far as the log still has them.
+func ReadReports(root *atomicfile.Dir, peer string) (all Reports, err error) {
 	dir, err := root.Sub(directory, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -239,16 +244,37 @@ func StatesOf(root *atomicfile.Dir, peer, id string) (found []State, err error) 
 	for _, name := range []string{peer + ".states.old", peer + ".states.log"} {
 		data, err := dir.ReadMost(name, 2*maxFile)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return found, err
+			return all, err
 		}
-		for line := range bytes.Lines(data) {
+		all = append(all, data)
+	}
+	return all, nil
+}
+
+// Of returns the states of a message, oldest first.
+func (r Reports) Of(id string) (found []State) {
+	if id == "" {
+		return nil
+	}
+	for _, data := range r {
+		for {
+			at := bytes.Index(data, []byte(id))
+			if at < 0 {
+				break
+			}
+			begin, line := bytes.LastIndexByte(data[:at], '\n')+1, data
+			if end := bytes.IndexByte(data[at:], '\n'); end >= 0 {
+				line, data = data[begin:at+end], data[at+end:]
+			} else {
+				line, data = data[begin:], nil
+			}
 			var s State
-			if bytes.Contains(line, []byte(id)) && json.Unmarshal(line, &s) == nil && s.ID == id && s.Valid() {
+			if json.Unmarshal(line, &s) == nil && s.ID == id && s.Valid() {
 				found = append(found, s)
 			}
 		}
 	}
-	return found, nil
+	return found
 }
 
 // SetTrouble records trouble that people should know about.

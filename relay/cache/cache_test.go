@@ -31,7 +31,7 @@ func TestOfAHostThatWasNeverHeardNothingIsKnown(t *testing.T) {
 	if h, err := cache.Get(root, "devbox"); err != nil || h.Name != "devbox" || h.Seen != 0 || h.Linked {
 		t.Errorf("%+v, %v", h, err)
 	}
-	if found, err := cache.StatesOf(root, "devbox", "1"); err != nil || len(found) != 0 {
+	if found, err := statesOf(root, "devbox", "1"); err != nil || len(found) != 0 {
 		t.Errorf("%+v, %v", found, err)
 	}
 }
@@ -70,7 +70,7 @@ func TestStatesAreKeptForLongAndBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if found, err := cache.StatesOf(root, "devbox", "m-19999"); err != nil || len(found) != 1 || found[0].At != 199 {
+	if found, err := statesOf(root, "devbox", "m-19999"); err != nil || len(found) != 1 || found[0].At != 199 {
 		t.Errorf("%+v, %v", found, err)
 	}
 	var size int64
@@ -112,7 +112,7 @@ func FuzzReader(f *testing.F) {
 		for _, s := range h.Sessions {
 			shown = append(shown, s.Alias, s.Client, s.State)
 		}
-		found, err := cache.StatesOf(root, "devbox", "1")
+		found, err := statesOf(root, "devbox", "1")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,4 +129,10 @@ func FuzzReader(f *testing.F) {
 			t.Error(err)
 		}
 	})
+}
+
+// statesOf gives the reported states of a message.
+func statesOf(root *atomicfile.Dir, peer, id string) ([]cache.State, error) {
+	all, err := cache.ReadReports(root, peer)
+	return all.Of(id), err
 }

@@ -61,10 +61,10 @@ var (
 	ErrInvitation = errors.New("no such invitation; it may have expired, or one wrong answer has burnt it")
 )
 
-// MayReach reports whether the host may write to an alias of a project.
+// MayReach reports whether the host may write to an alias of a project; with an empty alias, to at least one.
 func (h Host) MayReach(project, alias string) bool {
-	return h.Revoked == 0 && h.MayReachProject(project) &&
-		(slices.Contains(h.Aliases, Any) || slices.ContainsFunc(h.Aliases, func(a string) bool { return strings.EqualFold(a, alias) }))
+	return h.MayReachProject(project) &&
+		(alias == "" || slices.Contains(h.Aliases, Any) || slices.ContainsFunc(h.Aliases, func(a string) bool { return strings.EqualFold(a, alias) }))
 }
 
 // MayReachProject reports whether the host may write to at least one alias of a project.

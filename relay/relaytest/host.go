@@ -33,6 +33,7 @@ type Host struct {
 	Post    *Post
 	Home    string // a directory with all files of the host
 	Carrier relay.Carrier
+	Way     func(peer string) relay.Way // nil: as in relay.Config
 	Now     func() time.Time
 	Relay   *relay.Relay // while it runs
 
@@ -125,7 +126,7 @@ func (h *Host) Start() {
 	h.mu.Lock()
 	h.dead = false
 	h.mu.Unlock()
-	r, err := relay.Open(relay.Config{Root: h.root, Project: h.Project, Peers: h.Peers(), Carrier: h.Carrier, Post: h.Post, Now: h.Now, Fault: h.fault})
+	r, err := relay.Open(relay.Config{Root: h.root, Project: h.Project, Peers: h.Peers(), Carrier: h.Carrier, Way: h.Way, Post: h.Post, Now: h.Now, Fault: h.fault})
 	if err != nil {
 		h.tb.Fatal(err)
 	}

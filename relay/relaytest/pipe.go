@@ -33,6 +33,7 @@ type Port struct {
 	arrived chan []byte
 	mu      sync.Mutex
 	handler relay.Handler // nil: the host does not run
+	serve   func(packet []byte) error
 }
 
 // Join gives a host its Port.
@@ -59,6 +60,15 @@ func (n *Net) Cut(cut bool) {
 	n.tellAll()
 }
 
+// Serve makes a function take the packets for a host whose relay does not run; nil ends that.
+func (n *Net) Serve(h *Host, take func(packet []byte) error) {
+	p := n.ports[h.Name]
+	p.mu.Lock()
+	p.serve = take
+	p.mu.Unlock()
+	n.tellAll()
+}
+
 // Sent is how many packets hosts have sent.
 func (n *Net) Sent() int {
 	n.mu.Lock()
@@ -73,7 +83,7 @@ func (n *Net) tellAll() {
 	for _, p := range n.ports {
 		for _, other := range n.ports {
 			if h := p.running(); h != nil && other != p {
-				h.Link(other.name, !n.cut && other.running() != nil)
+				h.Link(other.name, !n.cut && other.answers())
 			}
 		}
 	}
@@ -83,6 +93,13 @@ func (p *Port) running() relay.Handler {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.handler
+}
+
+// answers reports whether anything takes the port's packets.
+func (p *Port) answers() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.handler != nil || p.serve != nil
 }
 
 // Run implements relay.Carrier.
@@ -114,7 +131,7 @@ func (p *Port) Send(_ context.Context, peer string, packet []byte) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	to := n.ports[peer]
-	if n.cut || to == nil || to.running() == nil {
+	if n.cut || to == nil || !to.answers() {
 		return relay.ErrAway
 	}
 	n.sent++
@@ -145,6 +162,9 @@ func (p *Port) Send(_ context.Context, peer string, packet []byte) error {
 func (p *Port) arrive(packet []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.serve != nil {
+		go p.serve(packet) // it may answer, which takes the lock of the net
+	}
 	if p.handler == nil {
 		return
 	}

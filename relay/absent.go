@@ -1,0 +1,30 @@
+package relay
+
+import (
+	"context"
+	"errors"
+)
+
+// AnswerAbsent answers a packet for a project that this host does not have, unless it is a frame of no paired host. The sender keeps
+// its mail, and asks again every five minutes, and when it hears from the project.
+func AnswerAbsent(ctx context.Context, peers Peers, carrier Carrier, packet []byte) error {
+	from, h, _, err := check(peers, packet)
+	if err != nil || h.kind != Frame {
+		if errors.Is(err, errForeign) {
+			return nil
+		}
+		return err
+	}
+	state := noProject
+	if from.Revoked() {
+		state = revoked
+	}
+	answer, err := pack(peers, from, header{kind: Receipt, project: h.project, epoch: h.epoch, attempt: h.attempt, state: state}, nil)
+	if err != nil {
+		return err
+	}
+	if err := carrier.Send(ctx, from.Name(), answer); !errors.Is(err, ErrAway) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,212 @@
+package relay_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"c2c/inbox/mail"
+	"c2c/relay"
+	"c2c/relay/cache"
+	"c2c/relay/relaytest"
+)
+
+func heardOf(t *testing.T, h *relaytest.Host, peer string) cache.Host {
+	t.Helper()
+	host, err := cache.Get(h.Root(), peer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return host
+}
+
+func TestAHostWasLastSeenWhenItsLastPacketCame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		net, a, b := pair(t, 1)
+		a.Start()
+		b.Start()
+		wait(t, "linked", func() bool { return heardOf(t, a, "devbox").Linked })
+		time.Sleep(3 * time.Hour)
+		last := mail.Seconds(time.Now())
+		a.Send("devbox", message("ash", "birch", 0))
+		wait(t, "drained", func() bool { return a.Drained("devbox") })
+		if h := heardOf(t, a, "devbox"); h.Seen < last {
+			t.Errorf("a receipt came, but it was last seen %v s before", last-h.Seen)
+		}
+		time.Sleep(10 * time.Second)
+		last = mail.Seconds(time.Now())
+		a.Send("devbox", message("ash", "birch", 1))
+		wait(t, "drained", func() bool { return a.Drained("devbox") })
+		if h := heardOf(t, a, "devbox"); h.Seen >= last {
+			t.Error("each packet is written to disk")
+		}
+		time.Sleep(time.Hour)
+		net.Cut(true) // this host may notice that late
+		synctest.Wait()
+		if h := heardOf(t, a, "devbox"); h.Linked || h.Seen < last || h.Seen > last+60 {
+			t.Errorf("without a link: %+v, its last packet came at %v", h, last)
+		}
+		a.Stop()
+		b.Stop()
+	})
+}
+
+func TestALinkToAHubIsNoContact(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, a, b := pair(t, 1)
+		a.Way = func(string) relay.Way { return relay.Way{Hub: true} }
+		a.Start()
+		b.Start()
+		wait(t, "linked", func() bool { return heardOf(t, a, "devbox").Linked })
+		if h := heardOf(t, a, "devbox"); !h.Hub || h.Seen != 0 {
+			t.Errorf("before a packet came: %+v", h)
+		}
+		a.Stop()
+		b.Stop()
+	})
+}
+
+func TestAfterAKillALinkIsShownOnlyWhenItIsThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		net, a, b := pair(t, 1)
+		a.Start()
+		b.Start()
+		wait(t, "linked", func() bool { return heardOf(t, a, "devbox").Linked })
+		a.Stop() // it writes nothing more, as after a kill
+		net.Cut(true)
+		a.Start()
+		a.Relay.Look("devbox")
+		synctest.Wait()
+		if h := heardOf(t, a, "devbox"); h.Linked {
+			t.Errorf("%+v", h)
+		}
+		a.Stop()
+		b.Stop()
+	})
+}
+
+func TestMailForAProjectThatIsNotThereWaitsUntilItIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		net, a, b := pair(t, 1)
+		answers := 0
+		a.Start()
+		net.Serve(b, func(packet []byte) error {
+			answers++
+			return relay.AnswerAbsent(t.Context(), b.Peers(), b.Carrier, packet)
+		})
+		a.SendMany("devbox", "ash", "birch", 0, 300)
+		wait(t, "told", func() bool { return heardOf(t, a, "devbox").Absent })
+		before := answers
+		time.Sleep(time.Hour)
+		if more := answers - before; more < 10 || more > 14 {
+			t.Errorf("asked %d times in an hour", more)
+		}
+		a.SendMany("devbox", "ash", "birch", 300, 310)
+		a.Stop() // the state survives a restart
+		a.Start()
+		wait(t, "told again", func() bool { return heardOf(t, a, "devbox").Absent && heardOf(t, a, "devbox").Linked })
+		net.Serve(b, nil)
+		b.Start()
+		began := time.Now()
+		b.Relay.Announce([]cache.Session{})
+		wait(t, "drained", func() bool { return a.Drained("devbox") })
+		if late := time.Since(began); late > 10*time.Second {
+			t.Errorf("the mail came %s after the project", late)
+		}
+		if heardOf(t, a, "devbox").Absent {
+			t.Error("the project is there, and said to be absent")
+		}
+		a.Stop()
+		b.Stop()
+		checkOnce(t, b, "birch", "ash", 310)
+	})
+}
+
+func TestAHostThatBeginsToRelayForAProjectIsToldTheSessionsThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		net, a, b := pair(t, 1)
+		a.Start()
+		net.Serve(b, func(packet []byte) error { return relay.AnswerAbsent(t.Context(), b.Peers(), b.Carrier, packet) })
+		a.Relay.Announce([]cache.Session{{Alias: "ash"}})
+		synctest.Wait() // the hello is dropped
+		net.Serve(b, nil)
+		net.Cut(false)
+		b.Start()
+		b.Relay.Announce([]cache.Session{})
+		wait(t, "told", func() bool { return len(heardOf(t, b, "laptop").Sessions) == 1 })
+		a.Stop()
+		b.Stop()
+	})
+}
+
+func TestStatesThatWentIntoADeadLinkAreSentAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		net, a, b := pair(t, 1)
+		a.Start()
+		b.Start()
+		a.Send("devbox", message("ash", "birch", 0))
+		wait(t, "drained", func() bool { return a.Drained("devbox") })
+		time.Sleep(time.Minute)
+		net.Set(func(n *relaytest.Net) { n.Lose = 1 }) // nobody notices yet
+		b.Relay.Report("laptop", []cache.State{{ID: "ash-0", What: "read", By: "hook", At: 10}})
+		time.Sleep(time.Hour)
+		net.Cut(true)
+		net.Set(func(n *relaytest.Net) { n.Lose = 0 })
+		net.Cut(false)
+		want := mail.Seconds(time.Now()) - 3610
+		wait(t, "told", func() bool { return len(reported(t, a)) > 0 })
+		if got := reported(t, a); len(got) != 1 || got[0].At < want-5 || got[0].At > want+5 {
+			t.Errorf("%+v, want one at %v", got, want)
+		}
+		time.Sleep(time.Minute)
+		a.Send("devbox", message("ash", "birch", 1)) // devbox hears the laptop
+		wait(t, "drained", func() bool { return a.Drained("devbox") })
+		net.Cut(true)
+		net.Cut(false)
+		synctest.Wait()
+		if got := reported(t, a); len(got) != 1 {
+			t.Errorf("sent again, though the laptop has it: %+v", got)
+		}
+		a.Stop()
+		b.Stop()
+	})
+}
+
+func reported(t *testing.T, h *relaytest.Host) []cache.State {
+	t.Helper()
+	all, err := statesOf(h.Root(), "devbox", "ash-0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func TestAHostThatMayReachNothingIsNotToldOfTheProject(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		net, a, b := pair(t, 1)
+		if _, err := b.List.Allow(t.Context(), "laptop", []string{b.Project}, []string{}); err != nil {
+			t.Fatal(err)
+		}
+		a.Start()
+		b.Start()
+		synctest.Wait()
+		before := net.Sent()
+		b.Relay.Announce([]cache.Session{{Alias: "birch"}})
+		synctest.Wait()
+		if n := net.Sent() - before; n > 0 {
+			t.Errorf("%d packets", n)
+		}
+		if _, err := b.List.Allow(t.Context(), "laptop", nil, []string{"birch"}); err != nil {
+			t.Fatal(err)
+		}
+		b.Relay.Announce([]cache.Session{{Alias: "birch"}})
+		wait(t, "told", func() bool { return len(heardOf(t, a, "devbox").Sessions) == 1 })
+		if _, err := b.List.Allow(t.Context(), "laptop", nil, []string{}); err != nil {
+			t.Fatal(err)
+		}
+		b.Relay.Announce([]cache.Session{{Alias: "birch"}})
+		wait(t, "told that there is none", func() bool { return len(heardOf(t, a, "devbox").Sessions) == 0 })
+		a.Stop()
+		b.Stop()
+	})
+}
