@@ -137,7 +137,7 @@ type Host struct {
 
 // Hosts returns the paired machines with what this root knows about each, and how many messages wait for each.
 func (b *Broker) Hosts(ctx context.Context) (all []Host, err error) {
-	names, err := b.paired()
+	names, err := b.cfg.paired()
 	if err != nil || len(names) == 0 {
 		return nil, err
 	}
@@ -161,9 +161,9 @@ func (b *Broker) Hosts(ctx context.Context) (all []Host, err error) {
 }
 
 // paired returns the names of the paired machines.
-func (b *Broker) paired() (names []string, err error) {
-	if b.cfg.Hosts != nil {
-		if names, err = b.cfg.Hosts(); errors.Is(err, ErrNoProjectName) {
+func (cfg Config) paired() (names []string, err error) {
+	if cfg.Hosts != nil {
+		if names, err = cfg.Hosts(); errors.Is(err, ErrNoProjectName) {
 			err = nil
 		}
 	}
@@ -174,7 +174,7 @@ func (b *Broker) paired() (names []string, err error) {
 // report; what those behind a hub do is not known, because the hub is there though they are not. If no machine is paired, it reads
 // nothing of the root.
 func (b *Broker) RemoteSessions() (all []sessions.Listed, err error) {
-	names, err := b.paired()
+	names, err := b.cfg.paired()
 	for _, name := range names {
 		h, herr := cache.Get(b.Dir(), name)
 		if err = errors.Join(err, herr); !h.Linked {

@@ -120,7 +120,7 @@ func TestAnUnknownAliasIsRefusedAndTheOthersArrive(t *testing.T) {
 	n.laptop.Expect(`c2c-system: "two" (m-2) was not stored there: no session there has this alias. It is not sent again.`)
 }
 
-func TestAProjectThatIsNotThereIsRefusedUntilItIs(t *testing.T) {
+func TestMailForAProjectThatNobodyHasOpenedThereWaits(t *testing.T) {
 	n := connect(t)
 	n.pair()
 	n.laptop.Remote("https://example.org/x/shop")
@@ -128,16 +128,18 @@ func TestAProjectThatIsNotThereIsRefusedUntilItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.laptop.C2C("register", "amber")
-	n.laptop.Put("birch@devbox", "m-1", "one")
-	n.laptop.C2C("relay", "want")
-	n.laptop.Expect(`c2c-system: "one" (m-1) was not stored there: nobody has used c2c in this project there yet, or it has another remote there. It is not sent again.`)
+	n.laptop.C2C("send", "--id", "m-1", "birch@devbox", "one")
+	n.Until("the laptop hears that devbox has no such project", func() bool {
+		return strings.Contains(n.laptop.C2C("status", "m-1"), "nobody has used c2c in this project there yet")
+	})
 	n.devbox.Remote("https://example.org/x/shop")
 	n.devbox.C2C("register", "birch")
+	n.devbox.Expect("amber@laptop: one")
 	n.laptop.Put("birch@devbox", "m-2", "two")
 	n.laptop.C2C("relay", "want")
 	n.devbox.Expect("amber@laptop: two")
-	if h, err := cache.Get(n.laptop.Root(), "devbox"); err != nil || h.Trouble != "" {
-		t.Errorf("trouble %q, %v", h.Trouble, err)
+	if h, err := cache.Get(n.laptop.Root(), "devbox"); err != nil || h.Trouble != "" || h.Absent {
+		t.Errorf("%+v, %v", h, err)
 	}
 }
 
