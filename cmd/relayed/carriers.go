@@ -21,8 +21,12 @@ const hubFile = "hub.json"
 // Link is the way to one host, as status shows it.
 type Link struct {
 	ssh.Status
-	Hub       string    `json:"hub,omitempty"`     // for a host that is reached through one
-	Trouble   string    `json:"trouble,omitempty"` // the last that a person should know about; only status has it
+	Hub string `json:"hub,omitempty"` // for a host that is reached through one
+
+	// Only status has these, from all projects.
+	SeenAt    time.Time `json:"last_seen_at,omitzero"`
+	Waiting   int       `json:"waiting_count,omitempty"`
+	Trouble   string    `json:"trouble,omitempty"` // the last that a person should know about
 	TroubleAt time.Time `json:"trouble_at,omitzero"`
 }
 

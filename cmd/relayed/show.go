@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -13,8 +12,10 @@ import (
 
 	"c2c/cmd/cli"
 	"c2c/format"
+	"c2c/inbox"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
+	"c2c/relay"
 	"c2c/relay/cache"
 	"c2c/relay/hosts"
 )
@@ -99,7 +100,7 @@ func (c *call) status() error {
 		if err != nil {
 			return err
 		}
-		if err := c.addTroubles(links); err != nil {
+		if err := c.addFacts(links); err != nil {
 			return err
 		}
 		st.Log, st.Links = c.r.Log(), append(st.Links, links...)
@@ -117,8 +118,8 @@ func (c *call) status() error {
 	return nil
 }
 
-// addTroubles adds the newest trouble with each host. The relay writes troubles into each root.
-func (c *call) addTroubles(links []Link) error {
+// addFacts adds what the roots have of each host: its newest trouble, when it was last heard, and how much waits for it.
+func (c *call) addFacts(links []Link) error {
 	roots, err := c.r.rootsOf(c.hosts())
 	if err != nil {
 		return err
@@ -128,18 +129,42 @@ func (c *call) addTroubles(links []Link) error {
 		if errors.Is(err, fs.ErrNotExist) { // of a project that has a name, and had no mail yet
 			continue
 		}
+		if err == nil {
+			err = errors.Join(addFactsOf(dir, links), dir.Close())
+		}
+		if err != nil {
+			return fmt.Errorf("read what is known of other machines in %s: %w", root.Path, err)
+		}
+	}
+	return nil
+}
+
+func addFactsOf(root *atomicfile.Dir, links []Link) error {
+	there, err := root.NameSet()
+	if err != nil {
+		return err
+	}
+	boxes, err := inbox.OpenBacklogs(root, there)
+	if err != nil {
+		return err
+	}
+	defer boxes.Close()
+	for i := range links {
+		l := &links[i]
+		waits, err := boxes.OfOutbox(relay.Outbox(l.Peer))
 		if err != nil {
 			return err
 		}
-		all, err := cache.Hosts(dir)
-		if err := errors.Join(err, dir.Close()); err != nil {
-			return fmt.Errorf("read what was heard of other machines in %s: %w", root.Path, err)
+		l.Waiting += waits.Count
+		h, err := cache.Get(root, l.Peer)
+		if err != nil {
+			return err
 		}
-		for _, h := range all {
-			i := slices.IndexFunc(links, func(l Link) bool { return l.Peer == h.Name })
-			if at := mail.FromSeconds(h.TroubleAt).UTC(); i >= 0 && h.Trouble != "" && at.After(links[i].TroubleAt) {
-				links[i].Trouble, links[i].TroubleAt = h.Trouble, at
-			}
+		if at := mail.FromSeconds(h.TroubleAt).UTC(); h.Trouble != "" && at.After(l.TroubleAt) {
+			l.Trouble, l.TroubleAt = h.Trouble, at
+		}
+		if at := mail.FromSeconds(h.Seen).UTC(); h.Seen > 0 && at.After(l.SeenAt) {
+			l.SeenAt = at
 		}
 	}
 	return nil
@@ -158,21 +183,7 @@ func (st status) print(w io.Writer, now time.Time) {
 		fmt.Fprintf(w, "key of this machine %s\n", st.Key)
 	}
 	for _, l := range st.Links {
-		way := "it comes here by ssh"
-		if l.Dest != "" {
-			way = "ssh " + l.Dest
-		} else if l.Hub != "" {
-			way = "the hub " + l.Hub
-		}
-		state := "never linked since the relay started"
-		switch ago := ""; {
-		case !l.Since.IsZero():
-			ago = format.Age(now.Sub(l.Since))
-			if state = "not linked for " + ago; l.Up {
-				state = "linked for " + ago
-			}
-		}
-		fmt.Fprintf(w, "%s: %s; %s\n", l.Peer, way, state)
+		fmt.Fprintf(w, "%s: %s\n", l.Peer, l.says(now))
 		if !l.Up && l.Error != "" {
 			fmt.Fprintf(w, "  %s\n", mail.Visible(l.Error, ""))
 		}
@@ -180,6 +191,31 @@ func (st status) print(w io.Writer, now time.Time) {
 			fmt.Fprintf(w, "  trouble, %s: %s\n", format.Clock(l.TroubleAt, now), mail.Visible(l.Trouble, ""))
 		}
 	}
+}
+
+// says describes the way to a host, and what waits for it.
+func (l Link) says(now time.Time) string {
+	text, up, down := "it comes here by ssh", "linked", "not linked"
+	if l.Dest != "" {
+		text = "ssh " + l.Dest
+	} else if l.Hub != "" { // the hub does not know if the host is on
+		text, up, down = "by the hub "+l.Hub, "the hub takes mail for it", "the hub takes no mail for it"
+	}
+	switch ago := format.Age(now.Sub(l.Since)); {
+	case l.Since.IsZero():
+		text += "; never linked since the relay started"
+	case l.Up:
+		text += "; " + up + " for " + ago
+	default:
+		text += "; " + down + " for " + ago
+	}
+	if !l.SeenAt.IsZero() && (!l.Up || l.Hub != "") {
+		text += "; last seen " + format.Age(now.Sub(l.SeenAt)) + " ago"
+	}
+	if l.Waiting > 0 {
+		text += fmt.Sprintf("; messages that wait: %d", l.Waiting)
+	}
+	return text
 }
 
 // printUnit prints a systemd unit that runs the relay.

@@ -12,6 +12,7 @@ import (
 
 	"c2c/e2e/lab"
 	"c2c/e2e/machines"
+	"c2c/inbox/atomicfile"
 	"c2c/relay/cache"
 	"c2c/relay/hosts"
 )
