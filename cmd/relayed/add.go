@@ -19,6 +19,11 @@ import (
 // remoteExchange runs c2c on the other host. The PATH of a shell that ssh starts may lack the directories of a person's programs.
 const remoteExchange = `sh -c 'PATH="$PATH:$HOME/.local/bin:$HOME/bin:$HOME/go/bin:/usr/local/bin:/opt/homebrew/bin"; export PATH; exec c2c relay exchange'`
 
+const (
+	exchangeTime = 5 * time.Minute  // for ssh to ask for a password, and for the other host to answer
+	answerTime   = 30 * time.Second // for this host to answer another one
+)
+
 // linkWait is how long add waits to print the first link. The pairing does not depend on it.
 const linkWait = 10 * time.Second
 
@@ -162,10 +167,16 @@ func (c *call) exchange(ctx context.Context, dest string, e Exchange) (a Exchang
 	if err != nil {
 		return a, err
 	}
-	cmd := exec.CommandContext(ctx, "ssh", "-T", "-o", "ConnectTimeout=15", "--", dest, remoteExchange)
+	ctx, cancel := context.WithTimeoutCause(ctx, exchangeTime, fmt.Errorf("no answer within %s", exchangeTime))
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "ssh", "-T", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=15", "-o", "ServerAliveCountMax=3", "--", dest, remoteExchange)
+	cmd.WaitDelay = time.Second // a connection that ssh keeps for later commands may keep the output open
 	var said bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(asked), &said, c.Stderr // ssh asks for passwords at the terminal
-	if err := cmd.Run(); err != nil {
+	if err := cmd.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
 		exit := (*exec.ExitError)(nil)
 		if errors.As(err, &exit) && exit.ExitCode() == 127 {
 			return a, cli.WithHint(fmt.Errorf("there is no c2c on %s", dest), "install c2c there, in the PATH")

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
@@ -20,11 +21,15 @@ const (
 	sshKeyFile = "ssh_key"
 	sshKeyLock = "ssh_key.lock"
 	maxAuthKey = 4 << 20 // of authorized_keys, in bytes
+
+	keyTime = 30 * time.Second // to make a key
 )
 
 // SSHKey gives the relay's public ssh key, as a line. It makes the key the first time. The relay needs a key of its own: it runs
 // without an ssh agent for a person's key, and at the other end its own key gives access to the relay only.
 func (r *Relay) SSHKey(ctx context.Context) (line string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, keyTime)
+	defer cancel()
 	err = filelock.With(ctx, r.Dir, sshKeyLock, func() error {
 		path := filepath.Join(r.Dir.Path(), sshKeyFile)
 		if _, err := r.Dir.Stat(sshKeyFile); errors.Is(err, fs.ErrNotExist) {

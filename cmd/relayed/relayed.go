@@ -23,6 +23,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"time"
 
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
@@ -38,6 +39,9 @@ const (
 	wantedFile  = "wanted.lock"
 	stoppedFile = "stopped"
 	maxLinks    = 1 << 20
+
+	startTime = 30 * time.Second // for the relay to start
+	dialTime  = 15 * time.Second // for the relay to take a link; one that is stopped takes none
 )
 
 // Relay is the relay of this user. Commands start, stop and query it through this type.
@@ -80,6 +84,8 @@ func (r *Relay) Start(ctx context.Context, env []string) (pid int, started bool,
 	if err := r.Dir.Remove(stoppedFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return 0, false, err
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("it did not start within %s", startTime))
+	defer cancel()
 	pid, err = r.Daemon.Start(ctx, "/", daemon.SafeEnv(env, Settings()), "relay", "run")
 	if runs, _ := r.PID(); err != nil && runs != 0 { // another process has started it first
 		return runs, false, nil
@@ -190,7 +196,7 @@ func (r *Relay) Stdio(ctx context.Context, env []string, in *os.File, out *os.Fi
 	if err != nil {
 		return err
 	}
-	conn, err := net.Dial("unix", path)
+	conn, err := net.DialTimeout("unix", path, dialTime)
 	release()
 	if err != nil {
 		return fmt.Errorf("reach the relay of this host: %w", err)

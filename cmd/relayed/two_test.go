@@ -17,6 +17,7 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/explain"
+	"c2c/cmd/cli"
 	"c2c/inbox/mail"
 	"c2c/relay/hosts"
 	"c2c/relay/ssh"
@@ -33,6 +34,15 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	to := os.Args[slices.Index(os.Args, "--")+1]
+	if os.Getenv(asSSH) == "exchange" {
+		verb, _ := cli.Find("relay")
+		getenv := func(name string) string { return map[string]string{"HOME": to}[name] }
+		if err := Run(context.Background(), Program{Stdin: os.Stdin, Stdout: os.Stdout, Getenv: getenv, Cwd: to}, verb, []string{"exchange"}); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	conn, err := net.Dial("unix", filepath.Join(to, ".c2c", "relay", socketFile))
 	if err == nil {
 		err = ssh.Stdio(conn, os.Stdin, os.Stdout)

@@ -75,7 +75,7 @@ func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
 	}
 	defer c.r.Close()
 	if isHub {
-		if err = c.Person(ctx, "decides which machines mail goes to and comes from"); err == nil {
+		if err = c.checkPerson(ctx); err == nil {
 			err = c.hubVerbs(ctx, words[1:])
 		}
 	} else {
@@ -111,8 +111,10 @@ func (p Program) inside(ctx context.Context, args []string) (done bool, err erro
 		}
 		return true, err
 	}
-	var e Exchange
-	if err := json.NewDecoder(io.LimitReader(p.Stdin, 64<<10)).Decode(&e); err != nil {
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, fmt.Errorf("it took longer than %s", answerTime))
+	defer cancel()
+	e, err := readExchange(ctx, p.Stdin)
+	if err != nil {
 		return true, fmt.Errorf("read what the other host asks for: %w", err)
 	}
 	a, err := r.Answer(ctx, e, p.c2cd(), machineName(), p.Getenv, time.Now)
@@ -120,6 +122,28 @@ func (p Program) inside(ctx context.Context, args []string) (done bool, err erro
 		return true, err
 	}
 	return true, json.NewEncoder(p.Stdout).Encode(a)
+}
+
+// readExchange reads what another host asks for. After an error a goroutine may still read, until the process ends.
+func readExchange(ctx context.Context, r io.Reader) (Exchange, error) {
+	read := make(chan Exchange, 1)
+	failed := make(chan error, 1)
+	go func() {
+		var e Exchange
+		if err := json.NewDecoder(io.LimitReader(r, 64<<10)).Decode(&e); err != nil {
+			failed <- err
+		} else {
+			read <- e
+		}
+	}()
+	select {
+	case e := <-read:
+		return e, nil
+	case err := <-failed:
+		return Exchange{}, err
+	case <-ctx.Done():
+		return Exchange{}, context.Cause(ctx)
+	}
 }
 
 func (p Program) c2cd() string {
@@ -133,6 +157,15 @@ func (p Program) c2cd() string {
 func machineName() string {
 	name, _ := os.Hostname()
 	return cmp.Or(hosts.NameOf(name), "host")
+}
+
+// personTime bounds the check that a person has typed a command: other processes may hold the locks of the root.
+const personTime = 30 * time.Second
+
+func (c *call) checkPerson(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, personTime)
+	defer cancel()
+	return c.Person(ctx, "decides which machines mail goes to and comes from")
 }
 
 func (c *call) do(ctx context.Context, verb, word string) error {
@@ -154,7 +187,7 @@ func (c *call) do(ctx context.Context, verb, word string) error {
 		}
 		return c.start(ctx)
 	}
-	if err := c.Person(ctx, "decides which machines mail goes to and comes from"); err != nil {
+	if err := c.checkPerson(ctx); err != nil {
 		return err
 	}
 	switch verb {

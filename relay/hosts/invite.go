@@ -16,7 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
 )
 
@@ -79,7 +78,7 @@ func (l *List) Invite(ctx context.Context, key *Key, name, address string, h Hos
 	if err := trial.check(); err != nil {
 		return Invitation{}, err
 	}
-	err := filelock.With(ctx, l.dir, lockFile, func() error {
+	err := withLock(ctx, l.dir, func() error {
 		all, err := l.readInvitations()
 		if err != nil {
 			return err
@@ -162,7 +161,7 @@ func (l *List) Redeem(ctx context.Context, key *Key, a Answer) (h Host, err erro
 		return Host{}, err
 	}
 	var k kept
-	err = filelock.With(ctx, l.dir, lockFile, func() error {
+	err = withLock(ctx, l.dir, func() error {
 		all, err := l.readInvitations()
 		if err != nil {
 			return err

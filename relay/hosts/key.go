@@ -19,7 +19,6 @@ import (
 	"filippo.io/age"
 
 	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
 )
 
 const (
@@ -41,7 +40,7 @@ func LoadKey(ctx context.Context, dir *atomicfile.Dir) (*Key, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return k, err
 	}
-	err = filelock.With(ctx, dir, lockFile, func() error {
+	err = withLock(ctx, dir, func() error {
 		if k, err = ReadKey(dir); !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

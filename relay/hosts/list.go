@@ -24,6 +24,15 @@ const (
 	maxList  = 2 << 20
 )
 
+// lockTime is how long a call waits for the lock. A stopped process may hold it.
+const lockTime = 15 * time.Second
+
+func withLock(ctx context.Context, dir *atomicfile.Dir, do func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, lockTime)
+	defer cancel()
+	return filelock.With(ctx, dir, lockFile, do)
+}
+
 // Dir is the directory of this package's files below the state directory.
 const Dir = "relay"
 
@@ -251,7 +260,7 @@ func (l *List) changeHost(ctx context.Context, name string, edit func(*Host) err
 
 // change edits the list under its lock. When it returns, the new list is on disk.
 func (l *List) change(ctx context.Context, edit func(*content) error) error {
-	return filelock.With(ctx, l.dir, lockFile, func() error { return l.changeLocked(edit) })
+	return withLock(ctx, l.dir, func() error { return l.changeLocked(edit) })
 }
 
 func (l *List) changeLocked(edit func(*content) error) error {

@@ -1,0 +1,48 @@
+package relayed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// ssh may leave a process behind that keeps its output open, for the next connections.
+func TestAddEndsThoughSSHLeavesItsOutputOpen(t *testing.T) {
+	home, there := t.TempDir(), t.TempDir()
+	pipe := filepath.Join(home, "pipe")
+	script := fmt.Sprintf("#!/bin/sh\n(exec 3<>%s; read line <&3) &\n%s=exchange exec %s \"$@\"\n", pipe, asSSH, os.Args[0])
+	if err := errors.Join(syscall.Mkfifo(pipe, 0o600), os.WriteFile(filepath.Join(home, "ssh"), []byte(script), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // the process that was left ends
+		if f, err := os.OpenFile(pipe, os.O_RDWR, 0); err == nil {
+			fmt.Fprintln(f)
+			f.Close()
+		}
+	})
+	t.Setenv("PATH", home+":"+os.Getenv("PATH"))
+	out, err := person(t, home, "add", there, "--as", "devbox", "--dry-run")
+	if err != nil || !strings.Contains(out, "on devbox, into ~/.ssh/authorized_keys") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// The other end of ssh may be stopped in the middle of a question.
+func TestAQuestionThatDoesNotEndIsNotAwaitedForEver(t *testing.T) {
+	r, w := io.Pipe()
+	defer w.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		io.WriteString(w, `{"apply":true,`)
+		cancel()
+	}()
+	if e, err := readExchange(ctx, r); !errors.Is(err, context.Canceled) || e.Apply {
+		t.Errorf("%+v, %v", e, err)
+	}
+}
