@@ -4,7 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
 	"time"
 
 	"c2c/doctor"
@@ -12,33 +17,50 @@ import (
 	"c2c/relay/hosts"
 )
 
-// Check reports, for c2c doctor, problems of the mail to other machines. Without a paired machine it reports nothing.
+const part = "relay"
+
+// Check reports, for c2c doctor, problems of the mail to other machines. If no machine was ever paired, it reports nothing.
 func Check(getenv func(string) string, now time.Time) []doctor.Finding {
-	const part = "relay"
 	r, err := Open(getenv, false)
-	if err != nil || r.Dir == nil {
+	if r == nil {
 		return nil // checkSettings reports an invalid state directory
 	}
+	path := filepath.Join(r.State, hosts.Dir)
+	if err == nil && r.Dir == nil {
+		if _, lerr := os.Lstat(path); errors.Is(lerr, fs.ErrNotExist) {
+			return nil
+		}
+		err = errors.New("it is a link that leads nowhere")
+	}
+	if err != nil {
+		return []doctor.Finding{{Status: doctor.Problem, Part: part, Path: path, Detail: fmt.Sprintf("%v: no mail goes to other machines, or comes from them; move it away, or put it right", err)}}
+	}
 	defer r.Close()
-	path := r.Dir.Path()
+	found := r.checkFiles()
 	damaged := func(err error) []doctor.Finding {
+		if slices.ContainsFunc(found, func(f doctor.Finding) bool { return f.Status == doctor.Problem }) {
+			return found // it has the reason already
+		}
 		f := doctor.Failed(part, path, err)
 		if errors.As(err, new(*hosts.DamagedError)) {
 			f.Detail += ": " + mendHosts
 		}
-		return []doctor.Finding{f}
+		return append(found, f)
 	}
 	all, err := r.Hosts(time.Now).All()
 	if err != nil {
 		return damaged(err)
 	}
 	if len(all) == 0 {
-		return nil
+		return found
 	}
 	if _, err := hosts.ReadKey(r.Dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return damaged(err)
 	}
-	found := []doctor.Finding{r.checkRuns(doctor.Finding{Status: doctor.OK, Part: part, Path: path})}
+	if _, err := r.hub(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		found = append(found, doctor.Failed(part, filepath.Join(path, hubFile), fmt.Errorf("%w: mail does not go through the hub; c2c relay hub join takes the file anew", err)))
+	}
+	found = append(found, r.checkRuns(doctor.Finding{Status: doctor.OK, Part: part, Path: path}))
 	links, err := r.Links()
 	if err != nil {
 		return append(found, doctor.Failed(part, path, err))
@@ -46,6 +68,8 @@ func Check(getenv func(string) string, now time.Time) []doctor.Finding {
 	for _, l := range links {
 		f := doctor.Finding{Status: doctor.OK, Part: "host " + l.Peer, Detail: "linked"}
 		switch {
+		case l.Up && l.Hub != "":
+			f.Detail = "the hub " + l.Hub + " takes mail for it"
 		case l.Up:
 		case l.Hub != "":
 			f.Status, f.Detail = doctor.Warning, fmt.Sprintf("the hub %s takes no mail for it: %s", l.Hub, l.Error)
@@ -62,6 +86,46 @@ func Check(getenv func(string) string, now time.Time) []doctor.Finding {
 	return found
 }
 
+// secret are the files that nobody else may read.
+var secret = []string{"key", "hosts.json", "invitations.json", hubFile, sshKeyFile}
+
+// checkFiles looks for files of another kind, owner or mode than c2c gives them. It opens none.
+func (r *Relay) checkFiles() (found []doctor.Finding) {
+	dir := r.Dir.Path()
+	bad := func(name, what string) {
+		found = append(found, doctor.Finding{Status: doctor.Problem, Part: part, Path: filepath.Join(dir, name), Detail: what})
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return []doctor.Finding{doctor.Failed(part, dir, err)}
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || e.IsDir() && !isOurs(e.Name()) {
+			continue // it is gone, or a person's
+		}
+		want, what := fs.FileMode(0), "a file"
+		if e.Name() == socketFile {
+			want, what = fs.ModeSocket, "a socket"
+		}
+		switch mode := info.Mode(); {
+		case mode.Type() != want:
+			bad(e.Name(), fmt.Sprintf("it is no %s (%s): move it away", strings.TrimPrefix(what, "a "), mode))
+		case uint32(os.Geteuid()) != info.Sys().(*syscall.Stat_t).Uid:
+			bad(e.Name(), "it belongs to another user: move it away, or chown it to this one")
+		case mode.Perm()&0o077 != 0 && slices.Contains(secret, e.Name()):
+			bad(e.Name(), fmt.Sprintf("others may read it, or write to it (mode %04o): chmod 600 it", mode.Perm()))
+		}
+	}
+	return found
+}
+
+// isOurs reports whether c2c makes a file of this name.
+func isOurs(name string) bool {
+	return slices.Contains(secret, name) || strings.HasPrefix(name, "relay.") || strings.HasSuffix(name, ".lock") ||
+		slices.Contains([]string{linksFile, stoppedFile, sshKeyFile + ".pub"}, name)
+}
+
 func (r *Relay) checkRuns(f doctor.Finding) doctor.Finding {
 	pid, err := r.PID()
 	_, stopped := r.Dir.Stat(stoppedFile)
@@ -71,6 +135,8 @@ func (r *Relay) checkRuns(f doctor.Finding) doctor.Finding {
 		return doctor.Failed(f.Part, f.Path, err)
 	case noSSH != nil:
 		f.Status, f.Detail = doctor.Warning, "there is no ssh in the PATH: no other machine is reached from here"
+	case pid != 0 && !isThere(filepath.Join(r.Dir.Path(), socketFile)):
+		f.Status, f.Detail = doctor.Problem, "its socket is gone, so no other machine gets in: c2c relay restart"
 	case pid != 0:
 		f.Detail = fmt.Sprintf("runs, process %d", pid)
 	case stopped == nil:
