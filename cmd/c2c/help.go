@@ -13,6 +13,12 @@ func (a *app) help(words []string) error {
 		cli.Overview(a.stdout)
 		return nil
 	case len(words) > 1:
+		if v, ok := cli.Find(words[0]); ok && len(words) == 2 {
+			if own, left := v.Of(words[1:]); len(left) == 0 {
+				own.Help(a.stdout)
+				return nil
+			}
+		}
 		return cli.WithHint(fmt.Errorf("%w: one verb or topic at most", errUsage), "c2c help all lists the verbs")
 	case words[0] == "all":
 		cli.All(a.stdout)

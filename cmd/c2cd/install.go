@@ -13,6 +13,7 @@ import (
 	"c2c/client"
 	"c2c/cmd/checkup"
 	"c2c/cmd/cli"
+	"c2c/cmd/relayed"
 	"c2c/hooks"
 	"c2c/install"
 	"c2c/project"
@@ -123,6 +124,9 @@ func (a *call) uninstall() error {
 	_, err = e.edit(clients, len(named) > 0)
 	if len(named) == 0 {
 		err = errors.Join(err, a.tellDaemonRuns())
+		for _, line := range relayed.Leftovers(a.getenv) {
+			fmt.Fprintln(a.stdout, line)
+		}
 	}
 	if state, _ := project.StateDir(a.getenv); len(named) == 0 && !*dry && err == nil {
 		if _, missing := os.Stat(state); missing == nil {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -130,6 +131,15 @@ Tools of c2c run without asking (--ask: they ask). Try: /opt/c2c start --alias a
 	}
 	if code, out, _ := s.run("uninstall"); code != 0 || out != "c2c is set up in no client: nothing to take out\nthe mail stays in "+s.home+"/.c2c until you delete that\n" {
 		t.Errorf("uninstall again: exit %d, %s", code, out)
+	}
+	relay := filepath.Join(s.home, ".c2c", "relay")
+	if err := errors.Join(os.Mkdir(relay, 0o700), os.WriteFile(filepath.Join(relay, "hosts.json"), []byte("{"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for _, more := range [][]string{{"uninstall"}, {"uninstall", "--dry-run"}} {
+		if _, out, _ := s.run(more...); !strings.Contains(out, "the list of paired machines cannot be read, and stays") {
+			t.Errorf("%q with paired machines: %s", more, out)
+		}
 	}
 	s.program("c2c")
 	if _, out, _ := s.run("install", "codex"); !strings.Contains(out, "to do: your PATH has another c2c first, "+s.home+"/bin/c2c; put /opt before it\nTools of c2c run without asking (--ask: they ask). Try: /opt/c2c start codex\n") {

@@ -150,6 +150,7 @@ func (a *app) run(ctx context.Context, name string, args []string) (status int, 
 		err = rare.Run(ctx, rare.Program{Stdout: a.stdout, Stderr: a.stderr, Getenv: a.getenv, Cwd: a.cwd, LockWait: lockWait}, v, args)
 	}
 	if errors.Is(err, cli.ErrHelp) {
+		v, _ = v.Of(args)
 		v.Help(a.stdout)
 		err = nil
 	}

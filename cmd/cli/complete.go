@@ -35,6 +35,7 @@ func Complete(words []string, find func(what string) []Choice) (choices []Choice
 		choices = append(choices, Choice{"all", "all verbs"})
 	case "option":
 		v, _ := Find(words[0])
+		v, _ = v.Of(words[1:])
 		for _, o := range v.Options {
 			choices = append(choices, Choice{typed(o.Name), o.Says()})
 			if o.Also != "" {
@@ -88,8 +89,9 @@ func expected(words []string) (what, before string) {
 	case !known:
 		return "", ""
 	}
+	v, rest = v.Of(rest[1:])
 	taken := 0 // words before it
-	for i := 1; i < len(rest); i++ {
+	for i := 0; i < len(rest); i++ {
 		word := rest[i]
 		o, isOption := v.option(word)
 		switch {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -36,6 +37,14 @@ func OverviewPage(heading func(string) string, link string) string {
 
 // Page is the text about a verb that both kinds of pages share.
 func (v Verb) Page(heading func(string) string) string {
+	out := v.page(heading)
+	for _, own := range v.Verbs {
+		out += "\n" + heading("c2c "+own.Name) + Indented(own.Usage()) + "\n" + own.page(func(string) string { return "" })
+	}
+	return out
+}
+
+func (v Verb) page(heading func(string) string) string {
 	out := v.Does() + "\n\n" + paragraphs(v.Text())
 	if len(v.Options) > 0 {
 		out += heading("Options")
@@ -44,7 +53,10 @@ func (v Verb) Page(heading func(string) string) string {
 		}
 		out += "\n"
 	}
-	return out + heading("Exit status") + v.ExitStatus() + "\n\n" + heading("Examples") + Indented(strings.Join(v.Shows(), "\n"))
+	if exit := heading("Exit status"); exit != "" || v.Exit != "" { // a verb's own verb seldom has one of its own
+		out += cmp.Or(exit, "Exit status: ") + v.ExitStatus() + "\n\n"
+	}
+	return out + heading("Examples") + Indented(strings.Join(v.Shows(), "\n"))
 }
 
 // paragraphs turns a text of the help into Markdown; indented lines stay as they are.

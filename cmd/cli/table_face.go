@@ -76,39 +76,90 @@ is refused.
 
 // The verbs for mail between machines.
 var machines = []Verb{
-	{Name: "relay", C2cd: true, Args: "[verb] [host]", First: "add pair allow list status revoke remove project hub start stop restart run", Short: "mail to other machines, and from them",
-		Long: `Pairs this machine with others, and carries mail between them. ALIAS@HOST is the
-session ALIAS in the same project on HOST. Mail for a machine that sleeps waits
-here, and arrives in its order, once.
+	{Name: "relay", C2cd: true, Args: "<verb> [words]", First: "add pair allow list status revoke remove project hub start stop restart run", Short: "mail to other machines, and from them",
+		Long: `ALIAS@HOST is the session ALIAS in the same project on HOST. Mail for a machine
+that sleeps waits here, and arrives in its order, once.
 
-  add USER@HOST      pair with a machine that ssh reaches: it asks once
-  pair [TEXT]        without ssh: make an invitation, take one or its answer
-  allow HOST         change what it may write to: --aliases, --projects
-  list               the paired machines, and what each may write to
-  status             the relay, and the way to each machine; exit 3: it is down
-  revoke HOST        refuse its mail from now on; remove HOST forgets it
-  project NAME       the name that a project without a remote has there
-  hub FLEET          make ./c2c-hub-FLEET for a nats-server; hub streams DIR
-                     makes its streams, hub join FILE has a host use it
-  start, stop, restart, run   the relay; it starts by itself when there is mail
+  add USER@HOST    pair with a machine that ssh reaches: it asks once
+  pair [TEXT]      without ssh: make an invitation, take one or its answer
+  allow HOST       change what it may write to
+  list             the paired machines, and what each may write to
+  status           the relay, and the way to each machine; exit 3: it is down
+  revoke HOST      refuse its mail from now on; remove HOST forgets it
+  project NAME     the name that a project without a remote has there
+  hub FLEET        make what a nats-server needs; hub streams DIR, hub join FILE
+  start, stop, restart, run   the relay; it starts by itself if there is mail
 
-A paired machine can only write to the sessions that it may reach. Its ssh key
-runs "c2cd relay --stdio" there, and nothing else.
+"c2c relay VERB --help" tells of each.
+`,
+		Options:  []Option{{Name: "unit", Short: "print a unit for systemd --user, and do nothing"}, asJSON},
+		Examples: []string{"c2c relay add me@devbox"},
+		Verbs:    relayVerbs},
+}
+
+var (
+	hostAs   = Option{Name: "as", Value: "name", Short: "what the other machine is called here"}
+	hostName = Option{Name: "name", Value: "name", Short: "what this machine is called there"}
+	aliases  = Option{Name: "aliases", Value: "aliases", Takes: "alias", Short: "that it may write to, with commas; * all, - none"}
+	projects = Option{Name: "projects", Value: "names", Short: "in which, with commas; this, * all, - none"}
+	yes      = Option{Name: "yes", Short: "do not ask"}
+)
+
+var relayVerbs = []Verb{
+	{Name: "relay add", Args: "<user@host>", Short: "pair with a machine that ssh reaches",
+		Long: `Goes there with your own ssh, shows what it will change on both machines, and
+asks once. A line in ~/.ssh/authorized_keys there lets a key of c2c alone start
+"c2cd relay --stdio", and nothing else. Each machine may then write to all
+sessions of the other one; --aliases and --projects allow less here.
+`,
+		Options: []Option{hostAs, hostName, aliases, projects,
+			{Name: "print", Short: "print the line of authorized_keys, do not write it"}, yes, dryRun, asJSON},
+		Examples: []string{"c2c relay add me@devbox", "c2c relay add me@devbox --aliases birch --projects this"}},
+	{Name: "relay pair", Args: "[text]", Short: "pair without ssh, by two texts",
+		Long: `Without a text it prints an invitation, good for an hour and for one answer. The
+other machine gives it to "c2c relay pair", which prints an answer; that goes
+to "c2c relay pair" here. With - it reads the text that you paste. Compare the
+keys that both show. Until --aliases and --projects say so, it may write to
+nobody. Without --ssh the way is a hub.
+`,
+		Options: []Option{hostAs, hostName, aliases, projects,
+			{Name: "ssh", Value: "user@host", Short: "where the other machine reaches this one"}, yes, dryRun, asJSON},
+		Examples: []string{"c2c relay pair --ssh me@laptop", "c2c relay pair -"}},
+	{Name: "relay allow", Args: "<host>", Short: "change what a machine may write to",
+		Long:     "An option that is missing leaves its list as it is.\n",
+		Options:  []Option{aliases, projects, asJSON},
+		Examples: []string{"c2c relay allow devbox --aliases birch,elm --projects this", "c2c relay allow devbox --aliases -"}},
+	{Name: "relay list", Short: "show the paired machines, and what each may write to",
+		Options: []Option{asJSON}, Examples: []string{"c2c relay list"}},
+	{Name: "relay status", Short: "show the relay, and the way to each machine",
+		Long: `With what ssh or the hub said when there is no way, when each machine was last
+heard, and how much waits for it, in all projects.
+`,
+		Exit:    "0 it runs, 3 it does not, 1 failed, 2 usage",
+		Options: []Option{asJSON}, Examples: []string{"c2c relay status"}},
+	{Name: "relay revoke", Args: "<host>", Short: "refuse the mail of a machine from now on",
+		Long:    "Its key is remembered for that. Its line in authorized_keys goes.\n",
+		Options: []Option{dryRun, asJSON}, Examples: []string{"c2c relay revoke devbox"}},
+	{Name: "relay remove", Args: "<host>", Short: "forget a machine",
+		Long:    "Its line in authorized_keys goes. The other machine keeps its own list.\n",
+		Options: []Option{dryRun, asJSON}, Examples: []string{"c2c relay remove devbox"}},
+	{Name: "relay project", Args: "<name>", Short: "name a project without a remote for other machines",
+		Long:    "Say it in the directory of the project, with the same name on each machine.\n",
+		Options: []Option{asJSON}, Examples: []string{"c2c relay project notes"}},
+	{Name: "relay hub", Args: "<fleet> | streams <dir> | join <file>", Short: "have mail go through a nats-server",
+		Long: `hub FLEET writes ./c2c-hub-FLEET: the server's configuration, and a file for
+each host; again with more hosts it adds these. hub streams makes the streams at
+the running server. hub join has this machine use it, with the file of its host.
+c2c starts no server.
 `,
 		Options: []Option{
-			{Name: "as", Value: "name", Short: "add, pair: what the other machine is called here"},
-			{Name: "name", Value: "name", Short: "add, pair: what this machine is called there"},
-			{Name: "aliases", Value: "aliases", Takes: "alias", Short: "that it may write to, with commas; * all, - none"},
-			{Name: "projects", Value: "names", Short: "in which, with commas; this, * all, - none"},
-			{Name: "ssh", Value: "user@host", Short: "pair: where the other machine reaches this one"},
-			{Name: "hosts", Value: "names", Short: "hub: the hosts of the fleet, with commas"},
-			{Name: "listen", Value: "address", Short: "hub: where it listens; default 127.0.0.1:4222"},
-			{Name: "url", Value: "url", Short: "hub: where hosts find it, if that is elsewhere"},
-			{Name: "ca", Value: "file", Short: "hub: certificates of your own, by which hosts know it"},
-			{Name: "print", Short: "add: print the line of authorized_keys, do not write it"},
-			{Name: "yes", Short: "do not ask"},
-			{Name: "unit", Short: "print a unit for systemd --user, and do nothing"},
-			dryRun, asJSON,
-		},
-		Examples: []string{"c2c relay status", "c2c relay add me@devbox --dry-run"}},
+			{Name: "hosts", Value: "names", Short: "the hosts of the fleet, with commas"},
+			{Name: "listen", Value: "address", Short: "where it listens; default 127.0.0.1:4222"},
+			{Name: "url", Value: "url", Short: "where hosts find it, if that is elsewhere"},
+			{Name: "ca", Value: "file", Short: "certificates of your own, by which hosts know it"}, yes, dryRun, asJSON},
+		Examples: []string{"c2c relay hub team --hosts laptop,devbox", "c2c relay hub streams c2c-hub-team", "c2c relay hub join host-laptop.json"}},
+	{Name: "relay start", Short: "start the relay", Examples: []string{"c2c relay start"}},
+	{Name: "relay stop", Short: "end the relay; mail waits until c2c relay start", Examples: []string{"c2c relay stop"}},
+	{Name: "relay restart", Short: "end the relay, and start it again", Examples: []string{"c2c relay restart"}},
+	{Name: "relay run", Short: "run the relay in the foreground", Examples: []string{"c2c relay run"}},
 }

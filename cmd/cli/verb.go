@@ -22,6 +22,24 @@ type Verb struct {
 	Options  []Option
 	Exit     string // its exit status, if not the usual one
 	Examples []string
+	Verbs    []Verb // its own verbs, each with its own help; their names begin with its name
+}
+
+// Of splits the arguments of a verb that has verbs of its own into the one that they name, and the arguments of that. Without such a
+// name it returns v and args.
+func (v Verb) Of(args []string) (Verb, []string) {
+	for i, arg := range args {
+		if isOption(arg) {
+			continue
+		}
+		for _, own := range v.Verbs {
+			if own.Name == v.Name+" "+arg {
+				return own, append(args[:i:i], args[i+1:]...)
+			}
+		}
+		break
+	}
+	return v, args
 }
 
 // Option is one option of a verb. One letter has one dash: -F.

@@ -55,31 +55,32 @@ func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
 	if done, err := p.inside(ctx, args); done {
 		return err
 	}
-	f := cli.NewFlags(v)
-	c := &call{Program: p, Flags: f, in: bufio.NewReader(p.Stdin), as: f.Text("as"), name: f.Text("name"), projects: f.Text("projects"), aliases: f.Text("aliases"),
-		members: f.Text("hosts"), listen: f.Text("listen"), url: f.Text("url"), ca: f.Text("ca"), ssh: f.Text("ssh"), print: f.Bool("print"), yes: f.Bool("yes"), dry: f.Bool("dry-run"), unit: f.Bool("unit"), asJSON: f.Bool("json")}
-	words, err := f.Parse(args)
+	own, args := v.Of(args)
+	verb := strings.TrimPrefix(own.Name, v.Name)
+	c := p.bind(own)
+	words, err := c.Parse(args)
 	if err != nil {
 		return err
 	}
-	if *c.unit && len(words) == 0 {
+	switch verb = strings.TrimSpace(verb); {
+	case verb == "" && *c.unit:
 		return c.printUnit()
+	case verb == "":
+		return fmt.Errorf("%w: relay needs a verb: %s", cli.ErrUsage, strings.Join(strings.Fields(v.First), ", "))
+	case len(words) != len(strings.Fields(own.Args)) && verb != "hub" && verb != "pair" || len(words) > 1 && verb == "pair":
+		return fmt.Errorf("%w: %s takes %s", cli.ErrUsage, own.Name, own.Args)
 	}
-	isHub := len(words) > 0 && words[0] == "hub"
-	if !isHub && (len(words) == 0 || len(words) > 2 || (len(words) == 1) != wordless[words[0]] && words[0] != "pair") {
-		return fmt.Errorf("%w: one of add USER@HOST, pair [TEXT], allow HOST, list, status, revoke HOST, remove HOST, project NAME, hub FLEET, start, stop, restart, run", cli.ErrUsage)
-	}
-	c.r, err = Open(p.Getenv, words[0] != "status" && words[0] != "stop" && words[0] != "list")
+	c.r, err = Open(p.Getenv, verb != "status" && verb != "stop" && verb != "list")
 	if err != nil {
 		return err
 	}
 	defer c.r.Close()
-	if isHub {
+	if verb == "hub" {
 		if err = c.checkPerson(ctx); err == nil {
-			err = c.hubVerbs(ctx, words[1:])
+			err = c.hubVerbs(ctx, words)
 		}
 	} else {
-		err = c.do(ctx, words[0], strings.Join(words[1:], ""))
+		err = c.do(ctx, verb, strings.Join(words, ""))
 	}
 	if errors.As(err, new(*hosts.DamagedError)) {
 		err = cli.WithHint(err, mendHosts)
@@ -89,8 +90,24 @@ func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
 	return err
 }
 
-// wordless are the verbs without arguments.
-var wordless = map[string]bool{"list": true, "status": true, "start": true, "stop": true, "restart": true, "run": true}
+// bind makes a call of a verb. Options that the verb does not have stay empty.
+func (p Program) bind(own cli.Verb) *call {
+	f := cli.NewFlags(own)
+	text := func(name string) *string {
+		if f.Has(name) {
+			return f.Text(name)
+		}
+		return new(string)
+	}
+	flag := func(name string) *bool {
+		if f.Has(name) {
+			return f.Bool(name)
+		}
+		return new(bool)
+	}
+	return &call{Program: p, Flags: f, in: bufio.NewReader(p.Stdin), as: text("as"), name: text("name"), projects: text("projects"), aliases: text("aliases"),
+		members: text("hosts"), listen: text("listen"), url: text("url"), ca: text("ca"), ssh: text("ssh"), print: flag("print"), yes: flag("yes"), dry: flag("dry-run"), unit: flag("unit"), asJSON: flag("json")}
+}
 
 // inside runs the verbs that only ssh and c2c call.
 func (p Program) inside(ctx context.Context, args []string) (done bool, err error) {
