@@ -170,11 +170,15 @@ func TellAll(ctx context.Context, reg *sessions.Registry, to string, m mail.Mess
 		return err
 	}
 	i, j := registry.FindSID(rows, m.Held), registry.FindSID(rows, to)
-	if i < 0 || j < 0 {
+	remote := sessions.IsHostID(to) // a session on another machine gets no notice from here
+	if i < 0 || j < 0 && !remote {
 		return nil
 	}
 	one, two := min(m.Held, to), max(m.Held, to)
-	a, c := rows[i].Alias(), rows[j].Alias()
+	a, c := rows[i].Alias(), m.To
+	if !remote {
+		c = rows[j].Alias()
+	}
 	person := sessions.PersonPrefix + strconv.Itoa(os.Getuid())
 	text := func(subject string) string {
 		return fmt.Sprintf("%s have answered each other too often without any work in between, so c2c lets one message through every %s until somebody works. c2c resume %s %s lets them go on now.",
@@ -182,15 +186,19 @@ func TellAll(ctx context.Context, reg *sessions.Registry, to string, m mail.Mess
 	}
 	var errs []error
 	for _, n := range []struct{ sid, alias, text string }{
-		{rows[i].SID(), a, text("You and " + c)}, {rows[j].SID(), c, text("You and " + a)}, {person, person, text(a + " and " + c)},
+		{rows[i].SID(), a, text("You and " + c)}, {to, c, text("You and " + a)}, {person, person, text(a + " and " + c)},
 	} {
+		if remote && n.sid == to {
+			continue
+		}
 		id := notice.ID("storm", one, two, m.GuardChain, n.sid)
 		errs = append(errs, notice.Send(ctx, reg, n.sid, mail.Message{To: n.alias, ID: id, Content: n.text}, "storm"))
 	}
 	return errors.Join(errs...)
 }
 
-// Resume lets two sessions go on, on a person's order: it counts as work of both. held is the number of messages that become ready.
+// Resume lets two sessions go on, on a person's order: it counts as work of both. held is the number of messages that become ready
+// here. If one of the two is on another machine, the relay tells that machine, which does the same (see GoesOn).
 func Resume(ctx context.Context, reg *sessions.Registry, one, two string) (held int, err error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
@@ -199,6 +207,9 @@ func Resume(ctx context.Context, reg *sessions.Registry, one, two string) (held 
 	var sids [2]string
 	for i, alias := range []string{one, two} {
 		r := reg.Receiver(rows, alias)
+		if r == nil {
+			r = remoteOf(reg, alias)
+		}
 		if r == nil {
 			return 0, &sessions.UnknownAliasError{Alias: alias, Closest: sessions.ClosestTo(rows, alias)}
 		}
@@ -218,8 +229,13 @@ func Resume(ctx context.Context, reg *sessions.Registry, one, two string) (held 
 		}
 		held += len(msgs)
 	}
-	for _, sid := range sids {
-		if err := turns.SawWork(reg, sid, false); err != nil {
+	for i, sid := range sids {
+		if sessions.IsHostID(sid) {
+			err = tellHost(ctx, reg, boxes[i], sids[1-i], [2]string{two, one}[i], [2]string{one, two}[i])
+		} else {
+			err = turns.SawWork(reg, sid, false)
+		}
+		if err != nil {
 			return 0, err
 		}
 	}
@@ -234,6 +250,34 @@ func Resume(ctx context.Context, reg *sessions.Registry, one, two string) (held 
 		}
 	}
 	return held, nil
+}
+
+// remoteOf returns a row for a session on another machine to which mail went before, or nil.
+func remoteOf(reg *sessions.Registry, address string) registry.Row {
+	r := sessions.RemoteRow(address)
+	if r == nil {
+		return nil
+	}
+	if _, err := reg.Dir().Stat(r.SID() + ".inbox.lock"); err != nil {
+		return nil
+	}
+	return r
+}
+
+// tellHost sends another machine that a person lets a session here and one there go on.
+func tellHost(ctx context.Context, reg *sessions.Registry, outbox *inbox.Mailbox, sid, alias, to string) error {
+	_, err := outbox.Deliver(ctx, mail.Message{From: sessions.SystemAlias, FromSession: sid, To: to, ID: mail.NewID(reg.Now()), TS: mail.Seconds(reg.Now()),
+		Kind: mail.KindSystem, FromPerson: true, Content: fmt.Sprintf("The person of %s lets the two of you go on.", alias)})
+	return err
+}
+
+// GoesOn does on this machine what Resume orders on another one: m is the message that came from there, for a session here. Any other
+// message changes nothing.
+func GoesOn(reg *sessions.Registry, to string, m mail.Message) error {
+	if m.Kind != mail.KindSystem || !m.FromPerson || !mail.ValidName(m.FromSession) {
+		return nil
+	}
+	return errors.Join(turns.SawWork(reg, m.FromSession, false), turns.SawWork(reg, to, false))
 }
 
 // OldDirectory is a directory in which versions before 0.2 counted answers. This version does not read it.

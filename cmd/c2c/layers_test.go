@@ -111,7 +111,7 @@ var layers = []layer{
 	{"broker/explain", "says what became of a message, and why it is not read yet",
 		920, "broker/deadlines broker/loops broker/notice broker/owed client doctor format inbox inbox/atomicfile inbox/mail relay/cache sessions sessions/registry sessions/turns wake"},
 	{"broker/loops", "stops agents that only answer each other",
-		350, "broker/notice inbox inbox/archive inbox/mail sessions sessions/registry sessions/turns"},
+		400, "broker/notice inbox inbox/archive inbox/mail sessions sessions/registry sessions/turns"},
 	{"broker/merge", "merges the root of an older version into this one",
 		550, "broker/explain broker/moves broker/notice broker/owed inbox inbox/archive inbox/atomicfile inbox/filelock inbox/mail project sessions sessions/callers sessions/due sessions/facts sessions/locks sessions/registry sessions/turns"},
 	{"broker/moves", "moves mail to another mailbox: hand-over, takeover, sweep, return",

@@ -17,6 +17,7 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/explain"
+	"c2c/broker/loops"
 	"c2c/cmd/cli"
 	"c2c/inbox/mail"
 	"c2c/relay/hosts"
@@ -238,7 +239,7 @@ func (m *machine) reads(b *broker.Broker, alias string) (texts []string) {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	l, err := box.LeaseAll(m.t.Context(), "poll", 1<<30)
+	l, err := box.Lease(m.t.Context(), "poll", 1<<30)
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -456,6 +457,41 @@ func TestARefusedMessageHoldsUpNoOther(t *testing.T) {
 	}
 	if n := len(laptop.waiting(here, "amber")); n != len(refused) {
 		t.Errorf("amber got %d notices, want %d", n, len(refused))
+	}
+}
+
+// One of two persons is enough.
+func TestResumeOnOneMachineHandsOverWhatTheOtherHolds(t *testing.T) {
+	laptop, devbox := twoMachines(t)
+	here, there := laptop.project("site", "amber", "elm"), devbox.project("site", "birch")
+	laptop.run()
+	devbox.run()
+	now := time.Now()
+	outbox, err := here.Mailbox("host-devbox")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, from := range []string{"amber", "elm"} {
+		held := mail.Message{From: from, FromSession: "s-" + from, To: "birch@devbox", ID: mail.NewID(now), Content: from, TS: mail.Seconds(now),
+			Held: "s-" + from, NotBefore: mail.Seconds(now.Add(mail.LongestHold)), GuardHops: 51, GuardChain: mail.NewID(now)}
+		if _, err := outbox.Deliver(t.Context(), held); err != nil {
+			t.Fatal(err)
+		}
+	}
+	devbox.arrives(there, "birch", 2)
+	if got := devbox.reads(there, "birch"); got != nil {
+		t.Errorf("handed over before: %q", got)
+	}
+	if _, err := loops.Resume(t.Context(), here.Registry, "amber", "birch@devbox"); err != nil {
+		t.Fatal(err)
+	}
+	devbox.arrives(there, "birch", 3)
+	got := devbox.reads(there, "birch")
+	if want := []string{"amber", "elm", "The person of amber lets the two of you go on."}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if _, err := loops.Resume(t.Context(), here.Registry, "amber", "birch@elsewhere"); !errors.As(err, new(*sessions.UnknownAliasError)) {
+		t.Errorf("a machine that never got mail: %v", err)
 	}
 }
 
