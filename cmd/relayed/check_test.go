@@ -63,7 +63,7 @@ func TestDoctorTellsOfOddFilesOfTheRelay(t *testing.T) {
 		"a named pipe":    func(path string) error { return syscall.Mkfifo(path, 0o600) },
 		"a dangling link": func(path string) error { return os.Symlink("nowhere", path) },
 		"a directory":     func(path string) error { return os.Mkdir(path, 0o700) },
-		"a socket":        func(path string) error { l, err := net.Listen("unix", path); defer keep(t, l); return err },
+		"a socket":        func(path string) error { return socketAt(t, path) },
 		"damaged":         func(path string) error { return os.WriteFile(path, []byte("{\x00"), 0o600) },
 		"of others":       func(path string) error { return errors.Join(os.WriteFile(path, []byte("{}"), 0o600), chown(path)) },
 		"open to others": func(path string) error {
@@ -130,9 +130,19 @@ func chown(path string) error {
 	return os.Lchown(path, 12345, 12345)
 }
 
-// keep closes a listener at the end of the test, and not before.
-func keep(t *testing.T, l net.Listener) {
-	if l != nil {
-		t.Cleanup(func() { l.Close() })
+// socketAt makes a socket. A path may be too long to listen there.
+func socketAt(t *testing.T, path string) error {
+	dir, err := os.MkdirTemp("", "s")
+	if err != nil {
+		return err
 	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	short := filepath.Join(dir, "s")
+	l, err := net.Listen("unix", short)
+	if err != nil {
+		return err
+	}
+	l.(*net.UnixListener).SetUnlinkOnClose(false)
+	t.Cleanup(func() { l.Close() })
+	return os.Rename(short, path)
 }

@@ -44,15 +44,31 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	conn, err := net.Dial("unix", filepath.Join(to, ".c2c", "relay", socketFile))
-	if err == nil {
-		err = ssh.Stdio(conn, os.Stdin, os.Stdout)
-	}
+	err := join(to)
 	if err != nil && !errors.Is(err, io.EOF) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	os.Exit(0)
+}
+
+// join is Relay.Stdio for a home, but starts no relay.
+func join(home string) error {
+	r, err := Open(func(name string) string { return map[string]string{"HOME": home}[name] }, true)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	path, release, err := r.socket()
+	if err != nil {
+		return err
+	}
+	defer release()
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		return err
+	}
+	return ssh.Stdio(conn, os.Stdin, os.Stdout)
 }
 
 // patience is far longer than anything here takes.

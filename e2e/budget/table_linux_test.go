@@ -36,7 +36,7 @@ var budgets = []struct {
 // Bytes of the programs as the Makefile builds them for amd64, and of the answer to tools/list, which the model of a
 // client reads in each session.
 const (
-	bytesOfC2C   = 4_384_000  // 12 kB: how the sender of a message is known; reply --done
-	bytesOfC2CD  = 15_090_000 // 80 kB: c2c notify, its tool and the page's, notifications of the desktop
+	bytesOfC2C   = 4_412_000  // 28 kB: what is heard of other machines, and the help of each verb of relay
+	bytesOfC2CD  = 15_165_000 // 75 kB: doctor and uninstall of the relay, what it follows over a restart, and the help of each of its verbs
 	bytesOfTools = 7_450      // 400: notify_when, and done of reply
 )
