@@ -109,7 +109,7 @@ var layers = []layer{
 	{"broker/deadlines", "acts when a time is over: lets messages expire, tells senders, reminds, tidies",
 		1200, "broker/loops broker/moves broker/notice broker/owed format inbox inbox/atomicfile inbox/filelock inbox/mail sessions sessions/due sessions/locks sessions/registry wake"},
 	{"broker/explain", "says what became of a message, and why it is not read yet",
-		920, "broker/deadlines broker/loops broker/notice broker/owed client doctor format inbox inbox/atomicfile inbox/mail relay/cache sessions sessions/registry sessions/turns wake"},
+		940, "broker/deadlines broker/loops broker/notice broker/owed client doctor format inbox inbox/atomicfile inbox/mail relay/cache sessions sessions/registry sessions/turns wake"},
 	{"broker/loops", "stops agents that only answer each other",
 		400, "broker/notice inbox inbox/archive inbox/mail sessions sessions/registry sessions/turns"},
 	{"broker/merge", "merges the root of an older version into this one",
