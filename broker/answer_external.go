@@ -58,8 +58,8 @@ func (b *Broker) ReceivedInChat(ctx context.Context, s sessions.Session, chatID 
 	return mail.Message{}, &SeveralError{"of several senders outside have the chat id " + chatID, senders}
 }
 
-// ReplyExternal is Reply to a message from outside, with what must be done there: o.Files, and o.Edits, which is the id, or a part
-// of it, of an earlier answer from the session to the same sender.
+// ReplyExternal is Reply to a message from outside, with o.Files attached. If o.Edits is set, the answer replaces an earlier one
+// from the session to the same sender: o.Edits is the id of the earlier answer, or a part of the id.
 func (b *Broker) ReplyExternal(ctx context.Context, from sessions.Session, answered, m mail.Message, o Origin) (Receipt, error) {
 	short := mail.ShortID(answered.ID)
 	if !answered.External {
@@ -78,7 +78,7 @@ func (b *Broker) ReplyExternal(ctx context.Context, from sessions.Session, answe
 	return b.Reply(ctx, from, answered, m)
 }
 
-var errNotOwnAnswer = errors.New("it is no answer of yours to this sender")
+var errNotOwnAnswer = errors.New("it is not an answer that you sent to this sender")
 
 // edited completes the id of an earlier answer from the session to the sender of answered.
 func (b *Broker) edited(ctx context.Context, from sessions.Session, answered mail.Message, typed string) (id string, err error) {

@@ -60,13 +60,13 @@ func checkAttachment(f *os.File, info os.FileInfo) error {
 	}
 	switch {
 	case !info.Mode().IsRegular():
-		return errors.New("it is no regular file")
+		return errors.New("it is not a regular file")
 	case int(stat.Uid) != os.Geteuid():
 		return errors.New("it belongs to another user")
 	case info.Size() > maxAttachment:
-		return fmt.Errorf("it has %d bytes, at most %d", info.Size(), maxAttachment)
+		return fmt.Errorf("it has %d bytes; at most %d are allowed", info.Size(), maxAttachment)
 	case ofKernel(f):
-		return errors.New("it is no file on a disk")
+		return errors.New("it is not a file on a disk")
 	}
 	return nil
 }

@@ -49,9 +49,9 @@ func TestAnAttachmentIsARegularFileOfTheUser(t *testing.T) {
 		t.Errorf("%+v, %v", f, err)
 	}
 	for path, says := range map[string]string{
-		"good": "absolute", "": "absolute", at("none"): "no such file", at("dangling"): "no such file", at("circle"): "links", dir: "no regular file",
-		at("pipe"): "no regular file", at("zero"): "no regular file", at("large"): "at most", at("socket"): "", at("good") + "\x00": "",
-		"/proc/self/environ": "no file on a disk", "/proc/self/root/proc/self/environ": "no file on a disk", at("environ"): "no file on a disk", "/proc/self/fd/0": "", "/dev/null": "no regular file",
+		"good": "absolute", "": "absolute", at("none"): "no such file", at("dangling"): "no such file", at("circle"): "links", dir: "not a regular file",
+		at("pipe"): "not a regular file", at("zero"): "not a regular file", at("large"): "at most", at("socket"): "", at("good") + "\x00": "",
+		"/proc/self/environ": "not a file on a disk", "/proc/self/root/proc/self/environ": "not a file on a disk", at("environ"): "not a file on a disk", "/proc/self/fd/0": "", "/dev/null": "not a regular file",
 	} {
 		if f, err := broker.FileOf(t.Context(), path); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %+v, %v; want %q", path, f, err, says)

@@ -34,7 +34,7 @@ type Config struct {
 	WantRelay func() error
 }
 
-// ConfigOf is a Config with the settings of the environment. It ignores invalid ones; c2c doctor reports them.
+// ConfigOf returns a Config with the settings of the environment. It ignores invalid ones; c2c doctor reports them.
 func ConfigOf(getenv func(string) string, root string, log inbox.Log) Config {
 	gone := func(client string, pid int) bool { return processes.Uninstalled(getenv, client, pid) }
 	return Config{Root: root, Log: log, Limits: loops.LimitsOf(getenv), Uninstalled: gone, Hosts: hostsOf(getenv, root), WantRelay: wantRelay}

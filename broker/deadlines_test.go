@@ -548,7 +548,7 @@ func TestAMailboxThatCannotBeReadIsLoggedOnce(t *testing.T) {
 			w.pass(retryAfter + time.Second)
 			w.look(k)
 		}
-		if got := strings.Count(log.String(), "what messages are owed is not looked after"); got != times {
+		if got := strings.Count(log.String(), "deadlines of a mailbox could not be checked"); got != times {
 			t.Errorf("logged %d times, want %d: %s", got, times, &log)
 		}
 		if err := os.Remove(archive); err != nil {

@@ -37,7 +37,7 @@ func named(msgs []mail.Message, shown func(id string) string) string {
 	return text
 }
 
-// MessageID completes an id that a user typed: the whole id, or at least inbox.ShortLen characters of its beginning or end. It
+// MessageID completes an id that a user typed: the whole id, or at least mail.ShortLen characters of its beginning or end. It
 // takes a whole UUID as it is. Errors: ErrNoMessage if no kept message has such an id, and *AmbiguousIDError.
 func (b *Broker) MessageID(ctx context.Context, typed string) (string, error) {
 	if err := sessions.CheckID(typed); err != nil {
@@ -70,7 +70,7 @@ func oneOf(typed string, matches []mail.Message) (string, error) {
 	return "", &AmbiguousIDError{typed, matches}
 }
 
-// idsShown returns one message for each id with this short form. It reads only indexes, which the archives have for that.
+// idsShown returns one message for each id with this short form. In archives it reads only the indexes of ids.
 func (b *Broker) idsShown(ctx context.Context, shown string) ([]mail.Message, error) {
 	return b.matches(ctx, shown, inbox.Query{IDs: map[string]bool{shown: true}}, func(id string) bool { return id == shown || mail.ShortID(id) == shown })
 }

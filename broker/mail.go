@@ -130,8 +130,8 @@ func mayHaveWord(words []string) func(data []byte) bool {
 const maxThread = 1000
 
 // Thread returns the conversation of a message, from all mailboxes, oldest first: the message that it answers, the answers to it,
-// the answers to those. more means that there are others. typed is as in MessageID. The error lists what could not be read; the
-// rest is returned all the same.
+// the answers to those, and so on. more means that some are left out. typed is as in MessageID. The error lists what could not be
+// read; the rest is returned all the same.
 func (b *Broker) Thread(ctx context.Context, typed string) (all []Mail, more bool, err error) {
 	id, err := b.MessageID(ctx, typed)
 	if err != nil {
@@ -171,8 +171,8 @@ func (l links) link(id, answers string) {
 // must be parsed.
 func (l links) addLines(file []byte) (others bool) { return mail.EachLink(file, l.link) }
 
-// around returns the ids linked with an id, the nearest ones if there are too many. It visits a circle of answers, which only a
-// hostile sender makes, once.
+// around returns the ids linked with an id, the nearest ones if there are too many. It visits each id once: a hostile sender may
+// make a circle of answers.
 func (l links) around(id string, most int) (ids map[string]bool, more bool) {
 	ids = map[string]bool{id: true}
 	for next := []string{id}; len(next) > 0; next = next[1:] {

@@ -373,7 +373,7 @@ func TestMailInAReadersHandsStopsAMerge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.merge(false); err == nil || !strings.Contains(err.Error(), "in hand") {
+	if _, err := p.merge(false); err == nil || !strings.Contains(err.Error(), "uses its mailbox") {
 		t.Errorf("error %v", err)
 	}
 	if err := lease.Release(); err != nil {

@@ -45,7 +45,7 @@ func (b *Broker) Reply(ctx context.Context, from sessions.Session, answered, m m
 	return b.deliver(ctx, from, to, m)
 }
 
-// addressExternal sets in an answer to a sender outside the conversation, and the person behind a bridge for whom it is.
+// addressExternal copies the chat id and the identity from a message from outside into the answer to it.
 func addressExternal(m *mail.Message, answered mail.Message) error {
 	asked, ok := answered.Origin()
 	if !ok || !answered.External {

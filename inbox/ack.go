@@ -70,8 +70,8 @@ func setOf(handles []string) map[string]bool {
 	return set
 }
 
-// settle removes the settled messages from the files. If that fails, or the archive could not take the read ones (notArchived is
-// its error), settle records the read ones in the names of the files, which needs no disk space.
+// settle removes the settled messages from the files. notArchived is the error of archiving the read ones, or nil. If there is
+// one, or if the files cannot be changed, settle records the read messages in the names of the files, which needs no disk space.
 func (l *Lease) settle(ctx context.Context, settled func(mail.Message) bool, read map[string]bool, all bool, notArchived error) error {
 	if !all { // we rename files below, so no other process may look for them now
 		lk, err := l.box.lock(ctx)
@@ -93,7 +93,7 @@ func (l *Lease) settle(ctx context.Context, settled func(mail.Message) bool, rea
 	return nil
 }
 
-// drop removes the handed-over messages from the files.
+// drop removes the handed-over messages from the files, and syncs.
 func (l *Lease) drop(ctx context.Context, handed func(mail.Message) bool) error {
 	for _, mf := range l.files {
 		if err := l.box.keepRest(ctx, mf, handed); err != nil {
@@ -108,8 +108,8 @@ func (l *Lease) since() int64 {
 	return slices.MinFunc(l.files, func(a, b *mailFile) int { return cmp.Compare(a.archived, b.archived) }).archived
 }
 
-// archivePending archives the messages that the files' names record as read. It goes first, because the archive keeps the order of
-// reading.
+// archivePending archives the messages that the files' names record as read. Ack calls it before it archives its own messages,
+// because the archive keeps the order of reading.
 func (l *Lease) archivePending(ctx context.Context) error {
 	for _, mf := range l.files {
 		if err := l.box.archive.Append(ctx, mf.by, mf.pending, mf.archived); err != nil {

@@ -25,7 +25,7 @@ type Backlogs struct {
 	there, isArchived map[string]bool // the file names in root and in archives
 }
 
-// OpenBacklogs opens a root for this. there has the file names in it.
+// OpenBacklogs prepares to read the backlogs of a root. there has the names of the files in the root.
 func OpenBacklogs(root *atomicfile.Dir, there map[string]bool) (b *Backlogs, err error) {
 	b = &Backlogs{root: root, there: there}
 	if b.archives, err = root.Sub(archive.Dir, false); err != nil {
@@ -116,8 +116,8 @@ func (b *Backlog) addInbox(m *row) error {
 	return err
 }
 
-// countFrom returns how many messages a file has, and when the first was sent. In our own layout it parses only that one. It
-// returns an error if it cannot read all of the file.
+// countFrom returns how many messages a file has, and when the first was sent. In a file of our own layout it parses only the
+// first message. It returns an error if it cannot read all of the file.
 func countFrom(file []byte) (n int, oldest time.Time, err error) {
 	if lines, ours := fields.Lines(file); ours {
 		var first mail.Message

@@ -14,8 +14,8 @@ type batch struct {
 	files []*atomicfile.Handle // the senders' queued files, signed once stored
 }
 
-// claim takes messages that other senders have queued, to store them together with fresh. It leaves a message whose sender has used
-// its id before: that sender compares the two itself. The caller holds the lock.
+// claim takes messages that other senders have queued, to store them together with fresh. It leaves a message whose sender has
+// used the id before: that sender itself compares the two messages. The caller holds the lock.
 func (m *Mailbox) claim(dir *atomicfile.Dir, names []string, fresh []mail.Message) *batch {
 	offers, chosen := map[string][]mail.Message{}, map[string]bool{} // chosen has all ids, so that one search finds them
 	files := map[string]*atomicfile.Handle{}

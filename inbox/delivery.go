@@ -10,7 +10,7 @@ import (
 // Stored is the result of Deliver.
 type Stored struct {
 	Messages []mail.Message // as stored, in the order of the call, with ids and times
-	Already  []bool         // this one was there already, so it was not stored again
+	Already  []bool         // Already[i]: Messages[i] was there already, so it was not stored again
 }
 
 // IDTakenError: the sender has used this id before, for another message.
@@ -46,7 +46,8 @@ func (m *Mailbox) newDelivery(msgs []mail.Message, areNew bool) (*delivery, erro
 	return d, nil
 }
 
-// mayBeStored adds advice for a sender that cannot know: a message with an id is stored once, however often it is sent.
+// mayBeStored tells the sender in the error that the message may be stored, and how to repeat it: with the same id it is stored
+// once.
 func (d *delivery) mayBeStored(err error) error {
 	if d.moved {
 		return err
@@ -81,8 +82,8 @@ func (m *Mailbox) fresh(d *delivery) (fresh []mail.Message, err error) {
 	return fresh, nil
 }
 
-// repeats searches there, which has messages with m's id, for m itself. It returns the stored one if it finds it, else m. A move
-// keeps the id of its message, and for it a record without content proves nothing.
+// repeats searches there, which has messages with m's id, for m itself. It returns the stored one if it finds it, else m. In a
+// move, another message with the id is no error, and a record without content is no proof that its message is m.
 func repeats(m mail.Message, there []mail.Message, moved bool) (_ mail.Message, repeats bool, err error) {
 	for _, old := range there {
 		switch {

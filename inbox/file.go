@@ -32,7 +32,7 @@ func splice(file []byte, msgs []mail.Message) []byte {
 }
 
 // count returns how many messages a mailbox file has, and whether messages can be appended. It does not parse a file in our own
-// layout: that would cost each sender more than its commit. If damage keeps the ends of all lines intact, only the reader finds it.
+// layout: that would take each sender longer than its commit. So damage within a line is found only by the reader.
 func count(file []byte) (n int, ok bool) {
 	if objects, ok := fields.Lines(file); ok || len(file) == 0 {
 		return len(objects), true
@@ -88,8 +88,8 @@ func decodeLines(file []byte) (msgs []mail.Message, ok bool) {
 	return msgs, true
 }
 
-// decodeSome is decode for the messages whose line may match: holds reports that for a file or a line. It does not parse the
-// others. With a nil holds it decodes all.
+// decodeSome is decode for some of the messages. holds reports whether a file, or a line of it, may have one of them; decodeSome
+// does not parse other lines. With a nil holds it decodes all.
 func decodeSome(file []byte, holds func([]byte) bool) (msgs []mail.Message) {
 	if holds == nil {
 		msgs, _ = decode(file)
@@ -101,7 +101,7 @@ func decodeSome(file []byte, holds func([]byte) bool) (msgs []mail.Message) {
 	}
 	objects, ok := fields.Lines(file)
 	for _, line := range objects {
-		// Equal messages without an id are told apart by their order, so parse all of these.
+		// nameLegacy counts equal messages without an id, so it needs all messages without one.
 		if !holds(line) && bytes.Contains(line, idField) {
 			continue
 		}
@@ -145,8 +145,8 @@ func firstOf(file io.Reader, acked positions) (msg mail.Message, err error) {
 var idField = []byte(`"message_id"`)
 
 const (
-	maxRecord = 2 << 20  // salvage looks no further for the end of one message
-	maxVain   = 16 << 20 // it gives up after so many useless bytes: a limit for hostile files
+	maxRecord = 2 << 20  // how far salvage looks for the end of one message
+	maxVain   = 16 << 20 // how many bytes salvage parses in vain: a limit for hostile files
 )
 
 // salvage returns each message that it can read from some place where an object begins. In a JSON string the quote behind the brace
@@ -187,7 +187,8 @@ func objectIn(file []byte) int {
 	}
 }
 
-// salvageLines is the quick way: our own files have one message a line.
+// salvageLines reads the rest of a file after salvage has given up. It tries each line, because our own files have one message a
+// line.
 func salvageLines(file []byte) (msgs []mail.Message) {
 	for line := range bytes.Lines(file) {
 		var m mail.Message
@@ -198,12 +199,12 @@ func salvageLines(file []byte) (msgs []mail.Message) {
 	return msgs
 }
 
-var errDamaged = errors.New("not all of it can be read")
+var errDamaged = errors.New("the file is damaged: the next reader gets the messages that can still be read, and c2c keeps a copy")
 
-// isSpill reports whether a file has the format of a spill.
+// isSpill reports whether a file has the format of a spill (spill.go).
 func isSpill(file []byte) bool { return bytes.HasPrefix(file, []byte(`{"message":`)) }
 
-// decodeSpill is decode for that format. It drops a torn last line: its sender never heard that the message was stored.
+// decodeSpill is decode for a spill. It drops an incomplete last line, whose sender was never told that the message is stored.
 func decodeSpill(file []byte) (msgs []mail.Message, damaged bool) {
 	for line := range bytes.Lines(file) {
 		var record struct {

@@ -15,14 +15,15 @@
 //
 //   - A message is in one of these files, or in the archive. It is in both only
 //     while an ack is under way. The number that a reader put into the name of
-//     the file says where to look in the archive; what stands there was read.
-//   - A reader has a file leased as long as it holds the lock on it. The lock ends
+//     the file says where to look in the archive: messages behind that place were read.
+//   - A reader has a file leased as long as it holds the file's own lock. That lock ends
 //     with its process, and then the messages wait again, in their place.
-//   - A name counts what waits in its file. A sender reads no other file than the
+//   - A name counts the messages that wait in its file. A sender reads no other file than the
 //     inbox, and a reader that gives back a part renames the file before it
 //     writes the file anew. A file never changes its number.
-//   - A process that renames a file holds the mailbox's lock. Only a reader that has
-//     handed over all that it had removes files without it.
+//   - A process that renames or removes a file holds the mailbox's lock. The exception is
+//     a reader that has handed over all messages that it leased: it removes their files
+//     without that lock.
 //   - A sender is told "stored" when the file and all names that changed are
 //     synced. A reader archives, and syncs that, before it removes anything.
 //
@@ -62,7 +63,8 @@ type Config struct {
 	Limits Limits           // only tests set them
 	Now    func() time.Time // nil: time.Now
 	Log    Log              // nil: nothing is logged
-	// Held reports whether the loop guard still holds a message that it held, and whose time has not come. With nil it does.
+	// Held is called for a message that the loop guard has held and whose time has not come. It reports whether the guard still
+	// holds the message. With nil it does.
 	Held func(mail.Message) bool
 	// Awaited reports whether a waiting question takes this message as its answer. With nil none does.
 	Awaited func(mail.Message) bool

@@ -112,8 +112,8 @@ func (l *Lease) take(ctx context.Context, by string, enough int64) error {
 	return l.takeInbox(ctx, next)
 }
 
-// reread bounds how many bytes of the archive one look reads for a file that a reader had before. Such a file may stay for days,
-// with messages that are not offered yet, while other mail is archived.
+// reread bounds how much of the archive a reader searches for the messages of one file. A file may stay for days with messages
+// that are not offered yet, while other mail is archived. After this many bytes a reader sets archived in the file's name anew.
 const reread = 64 << 10
 
 // takeFile leases a numbered file unless a live reader has it. Messages in it that a dead reader has archived are not offered
@@ -156,7 +156,7 @@ func (l *Lease) takeFile(ctx context.Context, mf *mailFile, as mailFile) (err er
 		return nil // the file stays as it is
 	}
 	err = mf.rename(func(next *mailFile) {
-		if !mf.read { // so the archive has its messages only behind this place
+		if !mf.read { // the archive has none of its messages yet, so it will have them behind this place
 			next.archived = as.archived
 		}
 		if offers {

@@ -26,7 +26,7 @@ import (
 //
 // count is how many of its messages wait. archived is the size of the archive when a reader took the file: messages of the file
 // that the archive has behind that place were handed over, and are not offered again. If none of them is there, the next reader
-// sets it to the end of the archive. Only the lock on the file tells whether a reader still has it.
+// sets archived to the end of the archive. Only the lock on the file tells whether a reader still has it.
 type mailFile struct {
 	dir      *atomicfile.Dir // its directory
 	number   int
@@ -145,8 +145,8 @@ func (r *row) numbered(yield func(*mailFile, error) bool) {
 	}
 }
 
-// errForeign: something has the name of a mail file but cannot be one of ours, such as a directory, a FIFO, a link, another user's
-// file, or one that is too large. It stays where it is, and we read the other files.
+// errForeign: the name of a mail file belongs to something else: a directory, a FIFO, a link, another user's file, or a file that
+// is too large. It stays where it is, and we read the other files.
 var errForeign = errors.New("not a mail file of ours")
 
 func (mf *mailFile) open(flag int) (*atomicfile.Handle, error) {
@@ -223,8 +223,9 @@ func (r *row) load(mf *mailFile, take bool) (free bool, err error) {
 	return free, r.dropRead(mf, free)
 }
 
-// loadSome is load without take, for the messages whose line may match: holds reports that for a file or a line. It does not parse
-// the others, and does not check the lock if none matches. It reads into buf, and returns it for the next file.
+// loadSome is load without take, for some of the messages. holds reports whether a file, or a line of it, may have one of them;
+// loadSome does not parse other lines, and checks the lock only if the file may have one. It reads into buf, and returns buf for
+// the next file.
 func (r *row) loadSome(mf *mailFile, holds func([]byte) bool, buf []byte) (free bool, _ []byte, err error) {
 	f, err := mf.open(os.O_RDONLY)
 	if err != nil {

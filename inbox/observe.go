@@ -31,7 +31,7 @@ type Step struct {
 	Why         string       // the reason, if Damaged; then there is no message
 }
 
-// Observer follows a mailbox without taking part. It takes no lock and changes nothing, so no process waits for it or wakes because
+// Observer follows what happens in a mailbox. It takes no lock and changes nothing, so no process waits for it or wakes because
 // of it. Of a waiting message it remembers sender and receiver, but not the text.
 type Observer struct {
 	m       *Mailbox
@@ -58,7 +58,8 @@ type waiting struct {
 	at    time.Time
 }
 
-// Observe begins with the mail that waits now; earlier mail is in History. With isNew the first look reports all mail.
+// Observe makes an Observer whose first look reports the mail that waits. With isNew the first look also reports the mail in the
+// archive.
 func (m *Mailbox) Observe(isNew bool) *Observer { return &Observer{m: m, started: isNew} }
 
 // Has reports whether the message waited in the mailbox at the last look.
@@ -137,7 +138,7 @@ func (l *look) inbox() {
 	}
 }
 
-// read parses a file, unless the previous look has.
+// read parses a file, unless the previous look has parsed it.
 func (l *look) read(f *atomicfile.Handle) (_ fileSeen, err error) {
 	id := f.Version()
 	seen := l.o.files[id]

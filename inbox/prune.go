@@ -81,7 +81,8 @@ func (m *Mailbox) MergeInto(ctx context.Context, to *Mailbox, more ...Entry) (go
 	return m.discard(func() error { return to.archive.Take(ctx, m.archive) }, false, more...)
 }
 
-// discard calls before once no other process can change the mailbox, and before it removes anything.
+// discard locks the mailbox, then calls before, and then removes the files. It removes nothing if mail waits or before returns an
+// error.
 func (m *Mailbox) discard(before func() error, keepArchive bool, more ...Entry) (gone bool, err error) {
 	free, release, err := m.lockAll(more...)
 	defer release()

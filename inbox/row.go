@@ -12,7 +12,7 @@ import (
 	"c2c/inbox/filelock"
 )
 
-// row reads the files of a mailbox: it knows their names, their locks and their formats.
+// row has what is needed to read the files of a mailbox: their names, locks and formats.
 type row struct {
 	root    *atomicfile.Dir
 	sid     string

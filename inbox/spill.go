@@ -25,7 +25,7 @@ const spillEnd = ".spill.jsonl"
 
 func (r *row) spillName() string { return r.sid + spillEnd }
 
-// Spills returns the sessions that have such a file. names lists a root.
+// Spills returns the sessions that have a spill file. names has the names of the files in a root.
 func Spills(names []string) (sids []string) {
 	for _, name := range names {
 		if sid, ok := strings.CutSuffix(name, spillEnd); ok && mail.ValidName(sid) {

@@ -12,8 +12,9 @@ import (
 	"c2c/process/survive"
 )
 
-// ErrBehind: a follower asks for updates that the hub no longer has. The follower must call Now again, and follow from there.
-var ErrBehind = errors.New("the updates behind that one are not kept")
+// ErrBehind: the hub no longer has the update that a follower needs next. The follower must call Now again, and follow from
+// there.
+var ErrBehind = errors.New("the next updates are not kept any more")
 
 // Limits of what a Hub keeps for its followers.
 const (
@@ -50,7 +51,7 @@ type Hub struct {
 	wanted chan struct{} // closed at the first call
 
 	mu       sync.Mutex
-	turn     chan struct{} // closed and replaced when something below has changed
+	turn     chan struct{} // closed and replaced when one of the fields below has changed
 	n        uint64        // number of the last update; 0: no look yet
 	began    bool          // the View has made its first look
 	sessions []Session
@@ -61,7 +62,7 @@ type Hub struct {
 	ended    error      // why there will be no looks any more
 }
 
-// NewHub makes a hub. It ignores the Backlog of cfg, and takes as much as a hub keeps.
+// NewHub makes a hub. It ignores cfg.Backlog: the hub begins with as many messages as it keeps.
 func NewHub(cfg Config) *Hub {
 	cfg.Backlog = hubMails
 	return &Hub{cfg: cfg, epoch: rand.Text(), wanted: make(chan struct{}), turn: make(chan struct{}), mails: NewMails(hubMails, hubContent)}
@@ -183,7 +184,7 @@ func (h *Hub) Now(ctx context.Context) (Snapshot, error) {
 	}
 }
 
-// snapshot needs the lock.
+// snapshot makes a Snapshot. The caller holds the lock.
 func (h *Hub) snapshot() Snapshot {
 	s := Snapshot{Epoch: h.epoch, N: h.n, Sessions: slices.Clone(h.sessions)}
 	for _, m := range h.mails.All() {

@@ -45,7 +45,7 @@ const (
 	NotRung = "unrung"  // a session was not woken; see Ring
 	Came    = "came"    // a session is registered, or its client is back
 	Went    = "went"    // a session is not registered any more, or its client has ended
-	Changed = "changed" // something else of a session, see Session
+	Changed = "changed" // something else about a session has changed, see Session
 	Removed = "removed" // a mailbox was removed
 	Damaged = "damaged" // a file is unreadable, or a part of it; see Why
 )
@@ -107,7 +107,7 @@ type View struct {
 	sessions []Session
 	nextList time.Time // earliest time of the next list
 	stale    bool      // the list is out of date
-	soon     bool      // a directory was removed; the root may be next, and as we have it open no event would report that
+	soon     bool      // a directory was removed; the root may be next, and while we have the root open no event reports its removal
 	dead     map[mail.Fingerprint]bool
 	begun    bool
 
@@ -387,7 +387,7 @@ func (v *View) step(sid string, s inbox.Step) {
 		}
 		v.event(stored)
 	}
-	if sessions.IsHostID(sid) { // what the relay does with an outbox says nothing of the receiver, who is on another machine
+	if sessions.IsHostID(sid) { // what the relay does with an outbox tells nothing about the receiver, which is on another machine
 		if s.What == inbox.Read || s.What == inbox.Gone {
 			v.forget(s.Fingerprint)
 		}
@@ -432,7 +432,7 @@ func (v *View) isElsewhere(sid string, s inbox.Step) bool {
 	return false
 }
 
-// forget keeps for a while that a message was reported which is in no mailbox any more.
+// forget records a message that has left the mailboxes. For a while v.done has the message, so that it is not reported again.
 func (v *View) forget(t mail.Fingerprint) {
 	if v.done[t] {
 		return

@@ -20,7 +20,7 @@ type Mail struct {
 	By    string // the reader
 	Why   string // for a dead letter
 
-	awaits bool // its state stays Handed until the model answers
+	awaits bool // the state stays Handed until the model answers
 }
 
 // Mails keeps the newest messages from events, each with its state. One goroutine uses it.
@@ -108,7 +108,8 @@ func (m *Mails) store(e Event) *Mail {
 	return one
 }
 
-// ringsAt reports whether a ring then may have been for the message: it was not if that was sent later, or held back.
+// ringsAt reports whether a ring at that time may have been for the message: not if the message was sent later, or was still held
+// back.
 func (m *Mail) ringsAt(at time.Time) bool {
 	return !at.Before(m.Time()) && !at.Before(mail.FromSeconds(m.OpensAt()))
 }

@@ -130,7 +130,7 @@ func (v *View) backlog(ctx context.Context) error {
 		if err := v.history(ctx, func(sid string, r archive.Record) {
 			e := Event{What: Stored, At: r.Time(), SessionID: sid, Before: true, Fingerprint: r.Fingerprint(), Message: r.Message}
 			if events[e.Fingerprint] != nil {
-				return // without an id it counts as another message, one of many
+				return // it is reported already; messages without an id may look the same
 			}
 			add(e)
 			e.By = r.DrainedBy

@@ -23,7 +23,7 @@ import (
 type files struct {
 	*Store
 	dir   *atomicfile.Dir
-	lines [][]string // of the audit, still to be passed to the log
+	lines [][]string // lines of the audit that must still go to the log
 	given []given    // see forged
 }
 
@@ -56,8 +56,8 @@ func (s *Store) change(ctx context.Context, do func(*files) error) error {
 	return err
 }
 
-// LockPath is the file that each change closes; a file watcher can watch it. LockPath makes the file if it is missing.
-// Later calls close nothing, so a watcher does not wake itself.
+// LockPath returns the path of the lock file, which each change closes, so that a file watcher notices. LockPath makes the file
+// if it is missing. Later calls close nothing, so a watcher does not wake itself.
 func (s *Store) LockPath() string {
 	if d, err := s.open(true); err == nil {
 		defer d.dir.Close()
@@ -118,7 +118,8 @@ func (s State) known() bool {
 	return slices.Contains([]State{StateOpen, StateAllowed, StateDenied, StateTerminal, StateExpired, StateGone, StateForged}, s)
 }
 
-// current is a request's present state: its file may not say yet that it has expired, is forged, or that its server has ended.
+// current returns a request with its present state: its file may not show yet that the request has expired or is forged, or that
+// its server has ended.
 func (d *files) current(r Request) Request {
 	if r.decided() && d.forged(r) {
 		r.State, r.At = StateForged, mail.Seconds(d.now())
@@ -146,7 +147,7 @@ func (d *files) attended(file string) bool {
 	return err != nil || !free
 }
 
-// tidy records which requests have ended by themselves, removes those that ended long ago, and gives the others.
+// tidy records which requests have ended by themselves, removes those that ended long ago, and returns the others.
 func (d *files) tidy(ctx context.Context) ([]Request, error) {
 	all, err := d.list(ctx)
 	if err != nil {
@@ -280,14 +281,14 @@ func (s *Store) Attend() (leave func() error, err error) {
 	}
 	if ok, err := lock.Share(); err != nil || !ok {
 		if err == nil {
-			err = fmt.Errorf("%q is locked by somebody else", filepath.Base(lock.Path()))
+			err = fmt.Errorf("lock %q: another program holds the lock for itself alone: end that program", lock.Path())
 		}
 		return nil, errors.Join(err, lock.Release())
 	}
 	return lock.Release, nil
 }
 
-// Until is the time at which the next open request expires, zero if none is open.
+// Until returns the time at which the next open request expires, zero if none is open.
 func Until(all []Request) (next time.Time) {
 	for _, r := range all {
 		if at := mail.FromSeconds(r.ExpiresAt); r.State == StateOpen && (next.IsZero() || at.Before(next)) {

@@ -163,7 +163,7 @@ type Store struct {
 	held map[string]*filelock.Lock // locks of the requests of this store's Ask, by file name
 }
 
-// Open gives the requests of a root. The caller closes root. now is the clock.
+// Open returns the requests of a root. The caller closes root. now is the clock.
 func Open(root *atomicfile.Dir, now func() time.Time) *Store {
 	return &Store{root: root, now: now, wait: lockWait, held: map[string]*filelock.Lock{}}
 }
@@ -227,7 +227,7 @@ func (r Request) shown() Request {
 
 func short(text string) string { return cut(mail.Visible(text, ""), maxName) }
 
-// elided reports whether the client has left out a part of the text, by the mark of Claude Code 2.1.329.
+// elided reports whether the client has left out a part of the text. It looks for the marks that Claude Code 2.1.329 puts there.
 func elided(text string) bool {
 	return slices.ContainsFunc([]string{"⋯", "(value unserializable)", "(unserializable)", "(value hidden:"}, func(mark string) bool { return strings.Contains(text, mark) })
 }
@@ -238,7 +238,7 @@ func (r Request) Same(other Request) bool {
 	return r.Tool == other.Tool && r.Description == other.Description && r.Input == other.Input && r.Partial == other.Partial
 }
 
-// countOf counts the open requests of a session; "": of all sessions.
+// countOf counts the open requests of a session, or of all sessions if session is "".
 func countOf(all []Request, session string) (n int) {
 	for _, r := range all {
 		if r.State == StateOpen && (session == "" || r.Session == session) {
@@ -278,7 +278,7 @@ func (s *Store) Refuse(ctx context.Context, id string, v Verdict, why error) err
 	return s.change(ctx, func(d *files) error { return d.refuse(id, Request{}, v, why) })
 }
 
-// find gives the request to which a verdict belongs.
+// find returns the request to which a verdict belongs.
 func find(all []Request, id string, v Verdict) (Request, error) {
 	session, letters, named := strings.Cut(id, "/")
 	if !named {
@@ -365,7 +365,7 @@ func (s *Store) Settle(ctx context.Context, session, id, how string) error {
 	return err
 }
 
-// Find gives the request that Decide would decide for this id.
+// Find returns the request that Decide would decide for this id.
 func (s *Store) Find(ctx context.Context, id string) (Request, error) {
 	all, err := s.List(ctx)
 	if err != nil {
@@ -374,7 +374,7 @@ func (s *Store) Find(ctx context.Context, id string) (Request, error) {
 	return find(all, id, Verdict{})
 }
 
-// List gives the requests, oldest first, with those that ended in the last hour. It changes nothing.
+// List returns the requests, oldest first, with those that ended in the last hour. It changes nothing.
 func (s *Store) List(ctx context.Context) ([]Request, error) {
 	d, err := s.open(false)
 	if d == nil || err != nil {
@@ -388,7 +388,7 @@ func (s *Store) List(ctx context.Context) ([]Request, error) {
 	return all, err
 }
 
-// Get gives one request; the error may be ErrUnknown.
+// Get returns one request; the error may be ErrUnknown.
 func (s *Store) Get(ctx context.Context, session, id string) (r Request, err error) {
 	d, err := s.open(false)
 	if err != nil || d == nil {

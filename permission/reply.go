@@ -9,7 +9,8 @@ import (
 //
 //	/^\s*(y|yes|n|no)\s+([a-km-z]{5})\s*$/i
 //
-// It returns the id in lower case. Any other text is no verdict. It uses no regexp: \s and /i are JavaScript's here.
+// It returns the id in lower case. Any other text is no verdict. It uses no regexp: here \s and /i mean what they mean in
+// JavaScript.
 func ParseReply(text string) (id string, allow, ok bool) {
 	word, rest := cutAtSpace(strings.TrimFunc(text, isSpace))
 	id = lower(strings.TrimFunc(rest, isSpace))

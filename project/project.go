@@ -22,7 +22,7 @@ const (
 
 // project has the names of a repository. The first two are hashes.
 type project struct {
-	own    string // the fingerprint as the original makes it: of the URL as written, or without a remote of the top directory
+	own    string // the fingerprint that the original makes: of the URL as written, or, without a remote, of the top directory
 	name   string // the same for all clones and work trees; empty if there is only own
 	remote string // the text from which name was made, if there is a remote
 	dir    string // git's own directory
@@ -65,8 +65,8 @@ func (l link) target() string {
 	return filepath.Join("..", ReposDir, l.root)
 }
 
-// linked returns the root to which a link of ours leads. there reports that the name exists. If it does and root is "", the name is
-// no link of ours but a root itself.
+// linked returns the root to which a link of ours leads. there reports that the name exists. If it exists and root is "", the
+// name is not a link of ours, but a root.
 func linked(state, dir, name string) (root string, there bool) {
 	text, err := os.Readlink(filepath.Join(state, dir, name))
 	if err != nil {
@@ -103,7 +103,7 @@ func (p *place) decide() (root string) {
 	case there && other == "":
 		root = own
 		if recorded != "" && recorded != own && follow(p.state, recorded) != own {
-			l := link{ProjectsDir, name + "." + own, own} // a note for doctor in every clone: its project has a second root
+			l := link{ProjectsDir, name + "." + own, own} // it tells c2c doctor, in every clone, that the project has a second root
 			if _, known := linked(p.state, l.dir, l.name); !known {
 				p.links = append(p.links, l)
 			}
@@ -117,7 +117,8 @@ func (p *place) decide() (root string) {
 	default:
 		root = p.spelled()
 	}
-	// Make what was missing a moment ago, without another look: if it is there by now, Record reports that, and all is redone.
+	// Record makes the links that were missing a moment ago. If another process has made one since, Record reports that, and the
+	// caller decides anew.
 	if !known {
 		p.links = append(p.links, link{ProjectsDir, name, root})
 	}

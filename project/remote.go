@@ -18,7 +18,7 @@ var defaultPorts = format.Pairs{
 
 // remoteName returns host/path of a remote. It is the same for all URLs of one repository: ssh, its short form (user@host:path),
 // https, with and without .git. The user counts only for a path in the user's home. ok is false for a remote on this machine (a
-// path, file://), for git's other helpers, and for text that is no URL: then the text itself is the name.
+// path, file://), for git's other helpers, and for text that is not a URL: then only equal texts mean the same repository.
 func remoteName(url string) (name string, ok bool) {
 	if len(url) > maxURL || !utf8.ValidString(url) || strings.ContainsFunc(url, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return "", false
@@ -58,7 +58,7 @@ func remoteName(url string) (name string, ok bool) {
 	return host + "/" + path, true
 }
 
-// cutPort cuts the usual port off a host.
+// cutPort cuts the usual port off a host. It returns false if host is not valid.
 func cutPort(host, usual string) (string, bool) {
 	name, port := host, ""
 	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {

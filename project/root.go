@@ -16,7 +16,8 @@ import (
 //   - A directory repos/<fingerprint of this clone's own URL> is its root, whichever program made it.
 //   - Else projects/<fingerprint of the project's name> leads to the root: a link that OpenHere makes before it first
 //     makes or uses a root of the project. Only one process can make it, so all that come later have the same root.
-//   - Else a directory of another usual spelling of the URL is the root; else it will be the one of the URL.
+//   - Else the root is an existing directory of another usual spelling of the URL.
+//   - Else the root will be repos/<fingerprint of this clone's own URL>.
 //
 // If the root is not the clone's own, OpenHere makes repos/<own fingerprint> a link to it: the original and our older versions
 // follow the link, and no program can later make a directory there that separates the clone from the others.
@@ -35,7 +36,7 @@ type place struct {
 
 func Find(getenv func(string) string, cwd string) (place, error) {
 	root := strings.TrimSpace(getenv("C2C_MCP_BROKER_ROOT"))
-	if strings.Contains(root, ".git/c2c/mcp") { // early versions of the original wrote this into clients' configurations; it ignores it now
+	if strings.Contains(root, ".git/c2c/mcp") { // early versions of the original wrote this into clients' configurations; later ones ignore it
 		root = ""
 	}
 	if filepath.IsAbs(root) {

@@ -29,7 +29,7 @@ func (r *Ringer) checkDeadlines(ctx context.Context, b *broker.Broker, changes *
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		survive.Loop(ctx, r.Log, "look after what messages are owed", func() {
+		survive.Loop(ctx, r.Log, "check deadlines", func() {
 			if err := r.checkWhenLocked(ctx, b, changes); err != nil && ctx.Err() == nil {
 				r.Log.Warn("this process cannot check deadlines", "err", err)
 			}

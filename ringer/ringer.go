@@ -44,7 +44,7 @@ type Ringer struct {
 	Getenv func(string) string
 	// Hooked reports whether our hooks have run in a session, given by the client's own id; nil: not known.
 	Hooked func(clientID string) bool
-	Gap    time.Duration // between two rings for the same message, doubling; zero: the policy's
+	Gap    time.Duration // the shortest time between two rings for the same message, doubled after each; zero: the default of wake/watch
 	// Counted, if set, is called with an outcome and its number of messages, for sessions with a stream.
 	Counted func(outcome string, messages int)
 	Log     *slog.Logger
@@ -123,7 +123,7 @@ func (r *Ringer) sessions(ctx context.Context, b *broker.Broker) (all []wake.Ses
 	return all, err
 }
 
-// session is the part of a session that package wake needs. Process is 0 unless it is known to be the client's.
+// session returns the part of a session that package wake needs. Its Process is 0 unless c2c knows the client's process.
 func (r *Ringer) session(s sessions.Session) wake.Session {
 	out := wake.Session{SID: s.ID, Client: s.Client, Process: s.Process, Pane: s.Pane, Unattended: s.Unattended}
 	if p, _ := client.Find(s.Client); !r.Scope.byProcess || p.Shared(s.Process, r.Getenv) {
@@ -141,8 +141,8 @@ func (r *Ringer) config(name string) (dir string) {
 	return dir
 }
 
-// turn records the turn that a ring begins, because no hook reports that. After a ring that was not taken it restores the state
-// before.
+// turn makes a function that records the turn which a ring begins, because no hook reports its begin. After a ring that was not
+// taken, the function restores the earlier state.
 func turn(b *broker.Broker, now func() (sessions.Session, error)) func(context.Context, bool) error {
 	before := sessions.Idle
 	return func(ctx context.Context, runs bool) error {
@@ -158,7 +158,8 @@ func turn(b *broker.Broker, now func() (sessions.Session, error)) func(context.C
 	}
 }
 
-// watcher makes a session's watcher, and the function that follows its state: nil if its client does not report that.
+// watcher makes a session's watcher, and a function that follows what the session does; that is nil if its client does not report
+// it.
 func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) (*watch.Watcher, func(context.Context), error) {
 	box, err := b.Mailbox(s.SID)
 	if err != nil {
@@ -195,11 +196,11 @@ func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) 
 		},
 		Record: p.Record,
 	}
-	if r.Scope.bells == nil { // after a bell on a stream we do not know whether a turn begins
+	if r.Scope.bells == nil { // after a ring on a stream c2c does not know whether a turn begins
 		w.Turn = turn(b, now)
 	}
 	w.Report = r.reported(b, s.SID)
-	if w.Busy == nil { // then its hooks may report it, and bring the mail; a state from the plugin does not stop the plugin
+	if w.Busy == nil { // then hooks may report turns, and bring the mail in them; a turn that the plugin reports does not stop the plugin from ringing
 		w.Busy = func(context.Context) bool {
 			is, err := now()
 			return err == nil && is.ToldByHooks() && (is.Turn == sessions.Busy || is.Turn == sessions.Waiting)

@@ -115,7 +115,8 @@ func (d tellsTools) Ring(ctx context.Context, n wake.Notice) error {
 	return d.Doorbell.Ring(ctx, n)
 }
 
-// isNested reports whether a session runs in the shell of another session, so that the terminal shows that one's prompt.
+// isNested reports whether a session runs in the shell of another session: then the terminal shows the prompt of the outer
+// session.
 func isNested(b *broker.Broker, all []sessions.Session, s sessions.Session) bool {
 	return slices.ContainsFunc(all, func(outer sessions.Session) bool {
 		return outer.Process != 0 && outer.Process != s.Process && callers.DescendsFrom(b.Registry, s, outer.Process)
@@ -224,7 +225,7 @@ func ByDaemon() Scope {
 				return w, err
 			}
 			if s.Process == 0 {
-				return w, fmt.Errorf("%w: its process is gone, so nothing tells its pane from another", wake.ErrUnreachable)
+				return w, fmt.Errorf("%w: its process is gone, so c2c cannot tell which pane is its own", wake.ErrUnreachable)
 			}
 			bell := &mux.Doorbell{Pane: pane, Client: s.Client, Process: s.Process, Getenv: p.Getenv}
 			w.Methods = append(w.Methods, wake.Method{Name: wake.ByTerminal, Doorbell: bell})

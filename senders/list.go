@@ -35,10 +35,10 @@ type List struct {
 	all  []Sender
 }
 
-// Open gives the list in a directory. The caller closes dir. now is the clock.
+// Open returns the list in a directory. The caller closes dir. now is the clock.
 func Open(dir *atomicfile.Dir, now func() time.Time) *List { return &List{dir: dir, now: now} }
 
-// All gives the senders in the order of their Allow calls.
+// All returns the senders in the order of their Allow calls.
 func (l *List) All() ([]Sender, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,7 +85,7 @@ func (l *List) read() ([]Sender, error) {
 	case info.Mode().Perm()&0o077 != 0:
 		return nil, l.damaged(fmt.Errorf("it may be read by others (mode %04o)", info.Mode().Perm()))
 	case info.Size() > maxList:
-		return nil, l.damaged(fmt.Errorf("it has %d bytes, at most %d", info.Size(), maxList))
+		return nil, l.damaged(fmt.Errorf("it has %d bytes; at most %d are allowed", info.Size(), maxList))
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxList))
 	if err != nil {
@@ -119,7 +119,7 @@ func (e *DamagedError) Unwrap() error { return e.Err }
 
 func (l *List) damaged(err error) error { return &DamagedError{l.dir.Path() + "/" + listFile, err} }
 
-// ByToken gives the sender that has a token. Its duration reveals nothing about any token.
+// ByToken returns the sender that has a token. How long the call takes reveals nothing about any token.
 func (l *List) ByToken(token string) (found Sender, ok bool) {
 	sum := []byte(sumOf(token))
 	all, err := l.All()
@@ -134,7 +134,7 @@ func (l *List) ByToken(token string) (found Sender, ok bool) {
 	return found, ok
 }
 
-// ByName gives the sender with a name.
+// ByName returns the sender with a name.
 func (l *List) ByName(name string) (Sender, bool) {
 	all, err := l.All()
 	if i := indexOf(all, name); err == nil && i >= 0 {

@@ -152,7 +152,7 @@ func (l *List) Unpair(ctx context.Context, bridge, identity string) error {
 	})
 }
 
-// Waiting gives the pairings that wait for approval.
+// Waiting returns the pairings that wait for approval.
 func (l *List) Waiting() (all []Knocked, err error) {
 	p, err := l.readPairing()
 	for _, c := range p.Codes {
@@ -175,7 +175,7 @@ func (l *List) dropCodes(match func(code) bool) error {
 	return l.writePairing(p)
 }
 
-// readPairing gives the open codes. A file that it cannot read counts as empty: the identities in it get new codes.
+// readPairing returns the open codes. A file that it cannot read counts as empty: the identities in it get new codes.
 func (l *List) readPairing() (p pairing, err error) {
 	data, err := l.dir.ReadMost(pairingFile, maxList)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, atomicfile.ErrTooLarge) {

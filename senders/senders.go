@@ -57,7 +57,7 @@ var (
 	ErrGuesses = errors.New("too many wrong pairing codes; wait a minute")
 )
 
-// MayWrite reports whether the sender may write to an alias, ignoring case, and gives the list's spelling of it.
+// MayWrite reports whether the sender may write to an alias, ignoring case, and returns the alias in the list's spelling.
 func (s Sender) MayWrite(alias string) (to string, ok bool) {
 	if mail.CheckAlias(alias) != nil {
 		return "", false // some other characters equal an ASCII letter if case is ignored
@@ -77,7 +77,7 @@ func (s Sender) Knows(identity string) bool {
 // standardPrefix is the prefix of secrets of Standard Webhooks.
 const standardPrefix = "whsec_"
 
-// Key is the key of the sender's signature, nil if it does not sign.
+// Key returns the key of the sender's signature, nil if the sender does not sign.
 func (s Sender) Key() []byte {
 	switch s.Scheme {
 	case GitHub:
@@ -103,7 +103,7 @@ func (s Sender) check() error {
 		return err
 	}
 	if !filepath.IsAbs(s.Root) || len(s.Root) > 4096 {
-		return fmt.Errorf("sender %q: root %.100q is no absolute path", s.Name, s.Root)
+		return fmt.Errorf("sender %q: root %.100q is not an absolute path", s.Name, s.Root)
 	}
 	if len(s.To) == 0 || len(s.To) > maxTo {
 		return fmt.Errorf("sender %q: it may write to 1 to %d aliases", s.Name, maxTo)
@@ -113,7 +113,7 @@ func (s Sender) check() error {
 			return err
 		}
 		if strings.HasPrefix(strings.ToLower(to), mail.ExternalPrefix) {
-			return fmt.Errorf("alias %q is that of another sender outside, who reads no such mail", to)
+			return fmt.Errorf("alias %q belongs to another sender outside, which reads no such mail", to)
 		}
 	}
 	switch s.Scheme {
@@ -150,9 +150,9 @@ func CheckIdentity(id string) error {
 func (s Sender) complete() error {
 	switch sum, err := hex.DecodeString(s.TokenSum); {
 	case s.Scheme == "" && (err != nil || len(sum) != sha256.Size || s.Secret != ""):
-		return fmt.Errorf("sender %q: its token_sha256 is no SHA-256 in hex", s.Name)
+		return fmt.Errorf("sender %q: its token_sha256 is not a SHA-256 in hex", s.Name)
 	case s.Scheme != "" && (s.TokenSum != "" || len(s.Key()) < minKey):
-		return fmt.Errorf("sender %q: its secret is too short, or no secret of %s", s.Name, s.Scheme)
+		return fmt.Errorf("sender %q: its secret is too short, or is not a secret for %s", s.Name, s.Scheme)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"c2c/sessions/registry"
 )
 
-// UnknownAliasError: no session has the alias. It has the aliases that are similar.
+// UnknownAliasError: no session has the alias. Closest are the most similar aliases, three at most.
 type UnknownAliasError struct {
 	Alias   string
 	Closest []string
@@ -38,7 +38,7 @@ func CheckAlias(s string) error {
 	case "all": // it would look like a send to all sessions
 		return fmt.Errorf("alias %q is reserved: c2c send-all writes to everybody", s)
 	case "c2c", SystemAlias, "broker": // senders of c2c's own messages
-		return fmt.Errorf("alias %q is reserved", s)
+		return fmt.Errorf("alias %q is reserved for c2c itself", s)
 	}
 	return nil
 }
@@ -55,7 +55,7 @@ func NewAlias(rows []registry.Row, clientName string) string {
 	return FreeAlias(rows, prefix+"-"+word()+"-"+word())
 }
 
-// FreeAlias returns the alias if it is free, or else the alias with the first free number.
+// FreeAlias returns the alias if it is free, or else the alias with the lowest number that makes it free, such as birch-2.
 func FreeAlias(rows []registry.Row, alias string) string {
 	free := alias
 	for n := 2; len(Holders(rows, free)) > 0; n++ {

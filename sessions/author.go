@@ -23,11 +23,11 @@ type known struct {
 	former  map[string][]period // by folded alias; nil: not read yet
 }
 
-// holder is the session that has an alias now, and the time since when no other session can have had it.
+// holder is the session that has an alias now, and since when it has the alias.
 type holder struct {
 	own    registry.Row // nil: none or several
-	since  float64
-	chosen float64 // earlier messages are of a session that has ended; 0: of this one, or of one that it follows
+	since  float64      // from this time on no other session had the alias
+	chosen float64      // when own, or the session that it took over, chose the alias; earlier messages are from others. 0: not known
 }
 
 // period is the end of a session's time with an alias.
@@ -36,7 +36,7 @@ type period struct {
 	until float64
 }
 
-// Authors returns the authors for these rows. With the rows of the previous call it reuses what that has read.
+// Authors returns the authors for these rows. For the rows of the previous call it reuses what was read then.
 func (reg *Registry) Authors(rows []registry.Row) Authors {
 	reg.lastAuthors.mu.Lock()
 	defer reg.lastAuthors.mu.Unlock()
@@ -53,11 +53,12 @@ type lastAuthors struct {
 	of Authors
 }
 
-// Of returns the row of the sender: the session that chose the id; else the one that had the alias then and has another one now;
-// else the one that has the alias, unless it chose that later, as it may after a takeover. nil: none.
+// Of returns the row of the session that sent a message: the session that chose the id; else the one that had the alias when the
+// message was sent, and has another alias now; else the one that has the alias, unless it chose the alias later than the message
+// was sent. It returns nil if there is none.
 func (a Authors) Of(m mail.Message) registry.Row {
 	if r := RemoteRow(m.From); r != nil && len(Holders(a.Rows, m.From)) == 0 {
-		return r // before the session: one here may have the id by which the relay calls that of the other machine
+		return r // before FromSession: a session here may have the id that the relay has given to the sender on the other machine
 	}
 	if i := registry.FindSID(a.Rows, m.FromSession); m.FromSession != "" && i >= 0 {
 		return a.Rows[i]
@@ -82,7 +83,7 @@ func (a Authors) Of(m mail.Message) registry.Row {
 	return a.reg.Receiver(a.Rows, m.From)
 }
 
-// holder reads the facts of the session that has an alias, which has it since it registered or was renamed.
+// holder returns the session that has an alias now. It has had the alias since it registered or was last renamed.
 func (a Authors) holder(alias string) holder {
 	alias = Fold(alias)
 	h, there := a.holders[alias]
@@ -113,8 +114,8 @@ func (a Authors) formerly(alias string) []period {
 	return a.former[Fold(alias)]
 }
 
-// Follows reports whether the row's session continues the work of a session that is gone: it has that one's alias, since the time
-// when that one chose it.
+// Follows reports whether the row's session has taken over from the session sid, which is gone: it has the alias, and both have
+// the same AliasSince.
 func (a Authors) Follows(r registry.Row, sid, alias string) bool {
 	return Fold(r.Alias()) == Fold(alias) && registry.FindSID(a.Rows, sid) < 0 && a.reg.Facts.Of(r.SID()).AliasSince == a.reg.Facts.Of(sid).AliasSince
 }

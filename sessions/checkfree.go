@@ -16,9 +16,9 @@ func (e *AliasTakenError) Error() string {
 	return fmt.Sprintf("alias %q belongs to another session; %q is free", e.Alias, e.Suggested)
 }
 
-// CheckFree returns an *AliasTakenError unless a new session could have the alias. left is the session that had it last and still
-// lives in a process of its client, which shows it in no window; nil: there is none. away asks the client whether that is so; our
-// records know it only since a session was rung.
+// CheckFree returns an *AliasTakenError unless a new session could have the alias. left is a session that has the alias and lives
+// in a process of its client, but in no window; nil: there is none. away asks the client whether a session is in no window: c2c
+// itself learns that only from a ring.
 func CheckFree(ctx context.Context, reg *Registry, alias, clientName string, away func(Session) bool) (left *Session, err error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {

@@ -18,10 +18,11 @@ import (
 // CheckID returns an error if id cannot be the id of a message.
 func CheckID(id string) error { return mail.CheckName("message id", id) }
 
-// NotifyFile is the file of package notify with what sessions have asked to be told. It exists only while somebody waits.
+// NotifyFile is the file in which package notify keeps the requests for a notice. It exists only while somebody waits.
 const NotifyFile = "notify.json"
 
-// Mailboxes returns the ids of all sessions that ever had mail, registered ones first. It goes by the lock files, which stay.
+// Mailboxes returns the ids of all sessions that have files of a mailbox, registered ones first. The lock file stays when the
+// mail is gone.
 func (reg *Registry) Mailboxes(ctx context.Context) (sids []string, err error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {

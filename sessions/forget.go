@@ -17,8 +17,8 @@ const (
 	// half full.
 	ForgetAfter = 30 * 24 * time.Hour
 	ForgetSoon  = 24 * time.Hour
-	// crowded is the size of a registry from which on ForgetSoon applies. c2c doctor warns later, at 70 %: by then only mail still
-	// keeps rows.
+	// crowded is the size of a registry from which on ForgetSoon applies. c2c doctor warns later, at 70 %: the idle rows that are
+	// left then are those with mail.
 	crowded = registry.MaxBytes / 2
 )
 
@@ -48,8 +48,8 @@ func (reg *Registry) Idle(rows []registry.Row) (all []IdleRow) {
 	return all
 }
 
-// HasMail reports whether mail waits for a session, other than messages that c2c itself wrote: those are useless if the session
-// does not come back, and are kept if it does.
+// HasMail reports whether mail waits for a session. It also returns true if the mailbox cannot be read. Messages that c2c itself
+// wrote do not count: they are useless if the session does not come back, and are kept if it does.
 func (reg *Registry) HasMail(sid string) bool {
 	box, err := reg.Mailbox(sid)
 	if err != nil {

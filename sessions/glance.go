@@ -4,8 +4,8 @@ import (
 	"c2c/sessions/processes"
 )
 
-// Glance returns reg for the time of one question: it reads each file of facts once, and looks at each process and each lock once.
-// Callers must not change anything through it, and must not keep it: it does not see later changes.
+// Glance returns a copy of reg to answer one question with: it reads each file of facts once, and looks at each process and each
+// lock once. Callers must not change anything through it, and must not keep it: it does not see later changes.
 func (reg *Registry) Glance() *Registry {
 	g := *reg
 	g.lastAuthors = new(lastAuthors) // the cached ones refer to reg

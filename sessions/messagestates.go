@@ -19,7 +19,7 @@ const (
 const ByEvents = "events"
 
 // AfterRead returns the state of a message that this reader has handed over in full, once the receiver's model has answered. It
-// is Handed for a reader behind which nothing shows whether the message was read.
+// is Handed for a reader after which nothing shows whether the message was read.
 func AfterRead(by string) string {
 	if by == wake.ByTerminal || by == ByEvents {
 		return Handed

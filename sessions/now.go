@@ -6,12 +6,12 @@ import (
 	"c2c/wake"
 )
 
-// Now is what a session does now, if some source tells.
+// Now is what a session does now, as far as c2c knows.
 type Now struct {
 	Does  State     `json:"does"`
 	Since time.Time `json:"since,omitzero"`     // UTC; zero: not known
 	Known string    `json:"known_by,omitempty"` // ByProcess, ByRecord, ByHook, ByPlugin, …
-	// Dir is a directory of the client whose files change when this does; "" if there is none.
+	// Dir is a directory of the client whose files change when Does changes; "" if there is none.
 	Dir string `json:"-"`
 }
 

@@ -25,7 +25,8 @@ func (reg *Registry) Prober() Prober {
 	return Prober{reg.Brief, reg.Locks.Held, reg.Processes.Opened, reg.Processes}
 }
 
-// probeOnce returns a prober that only opens locks among the names of the root, and looks at each shared process only once.
+// probeOnce returns a prober that looks at each shared process only once. there has the names of the files in the root: a lock
+// that is not among them is not held.
 func (reg *Registry) probeOnce(there map[string]bool) Prober {
 	look := reg.Prober()
 	look.held = func(lock string) bool { return there[lock] && reg.Locks.Held(lock) }
@@ -45,7 +46,8 @@ func (reg *Registry) probeOnce(there map[string]bool) Prober {
 	return look
 }
 
-// Now finds out what a session does. waits means that mail waits for it: a ring for that may have found the session away.
+// Now finds out what a session does. waits means that mail waits for it: then the last ring counts, if that found the session
+// away.
 func (look Prober) Now(s Session, waits bool) Now {
 	if s.State != Alive {
 		return Now{Does: s.State, Known: knownBy(s.State)}
@@ -76,8 +78,8 @@ func knownBy(s State) string {
 	return ""
 }
 
-// isElsewhere reports whether a row's process id belongs to another PID namespace. Only the facts have that; for a row of the
-// original we assume ours.
+// isElsewhere reports whether a row's process id belongs to another PID namespace. Only the facts have the namespace; for a row
+// of the original we assume ours.
 func isElsewhere(r registry.Row, f facts.Facts, table processes.Table) bool {
 	return f.Namespace != "" && r.HasProcess(f.PID, f.StartTime) && !processes.SameNamespace(f.Namespace, table.Namespace())
 }

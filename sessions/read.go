@@ -85,7 +85,7 @@ func (reg *Registry) State(r registry.Row) State { return reg.Session(r).State }
 func (reg *Registry) Receiver(rows []registry.Row, alias string) registry.Row {
 	all := Holders(rows, alias)
 	for _, r := range all {
-		if len(all) == 1 || reg.State(r) == Alive { // testing it costs more than a send can spare
+		if len(all) == 1 || reg.State(r) == Alive { // a single row is not tested, because a send must be fast
 			return r
 		}
 	}

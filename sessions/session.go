@@ -15,7 +15,7 @@ type Session struct {
 	Client string
 	// ClientIDs are the client's own ids of this session, newest last.
 	ClientIDs []string
-	// PID is the process id in the registry. Another process may have that id by now.
+	// PID is the process id in the registry. Another process may have the id by now.
 	PID int
 	// Process is PID if that is still the session's process, else 0.
 	Process    int
@@ -43,7 +43,7 @@ func (s Session) ClientID() string {
 	return ""
 }
 
-// Conversation returns which conversation of its process its user last wrote in; empty if its hooks do not report it.
+// Conversation returns the id of the conversation in which the session's user has written last; "" if its hooks do not report it.
 func (s Session) Conversation() string { return s.Facts.Conversation }
 
 // HasMod reports whether a mod or plugin of ours was seen in the process that the session has now.

@@ -8,7 +8,7 @@ import (
 	"c2c/format"
 )
 
-// says has the words for what a session does, to follow its name.
+// says has the words for what a session does, which follow its name.
 var says = format.Pairs{
 	{string(Busy), "is in a turn"}, {string(Idle), "is idle"}, {string(Waiting), "waits for its person"}, {string(Away), "is shown in no terminal"},
 	{string(Absent), "is absent"}, {string(Person), "is a person"}, {string(External), "is outside"}, {string(Remote), "is on another machine"}, {string(Alive), "runs"}, {string(Unknown), "may run or not"},

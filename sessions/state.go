@@ -24,8 +24,8 @@ const External State = "external"
 // Remote is the state of a session on another machine. Mail for it waits in the outbox for that machine.
 const Remote State = "remote"
 
-// What a session does now. Absent, Person, External, Remote and Unknown are used here too. Alive then means that the client lives,
-// but not known is whether a turn runs.
+// What a session does now. Absent, Person, External, Remote and Unknown are used here too. Alive then means that the client
+// lives, and that c2c does not know whether a turn runs.
 const (
 	Busy    State = client.Busy
 	Idle    State = client.Idle
@@ -37,10 +37,10 @@ const (
 const (
 	ByProcess = "process" // its process, or its server's, runs or has ended
 	ByRecord  = "record"  // a file that its client writes
-	ByRing    = "ring"    // the last ring found it so, or began a turn
+	ByRing    = "ring"    // the last ring has shown it, or has begun a turn
 )
 
-// ByHook is the name of a client's hook, as a reader and as a method.
+// ByHook is the name of a client's hook, as a reader of mail and as a method of ringing.
 const ByHook = "hook"
 
 // turnWords are the words that the facts use for what a session does.

@@ -19,7 +19,7 @@ func Earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// utc leaves the zero time as it is.
+// utc converts a time to UTC, but leaves the zero time as it is.
 func utc(t time.Time) time.Time {
 	if t.IsZero() {
 		return t

@@ -99,7 +99,8 @@ func (reg *Registry) SetUnattended(ctx context.Context, sid string, on bool) err
 	return reg.changePermission(ctx, sid, func(f *facts.Facts) { f.Unattended = on })
 }
 
-// changePermission changes what a person allows. It holds the registry's lock, whose release wakes the ringers.
+// changePermission edits the facts that record what a person allows. It holds the registry's lock, whose release wakes the
+// ringers.
 func (reg *Registry) changePermission(ctx context.Context, sid string, edit func(*facts.Facts)) error {
 	return reg.Locks.With(ctx, registry.LockName, func() error { return reg.Facts.Change(ctx, sid, edit) })
 }

@@ -159,7 +159,7 @@ func (c *Checker) lookIntoAll(ctx context.Context, rows []registry.Row) (next ti
 		}
 		if err := c.lookInto(ctx, rows, r, c.boxes[sid]); err != nil && ctx.Err() == nil {
 			if !c.boxes[sid].failed {
-				c.reg.Log.Warn("what messages are owed is not looked after", "session", sid, "err", err)
+				c.reg.Log.Warn("deadlines of a mailbox could not be checked", "session", sid, "err", err)
 			}
 			c.boxes[sid].failed, c.boxes[sid].next = true, c.reg.Now().Add(retryAfter)
 		}
@@ -298,8 +298,8 @@ type deadline struct {
 	at     time.Time
 }
 
-// deadlines returns those of a waiting message, except its expiry. gone is since when its receiver was seen absent; a command,
-// which looks once, does not know that.
+// deadlines returns those of a waiting message, except its expiry. gone is since when its receiver was seen absent; zero if that
+// is not known, as in a command, which looks once.
 func deadlines(s sessions.Session, gone time.Time, m mail.Message, now time.Time) (all []deadline) {
 	unread := m.Time().Add(notice.UnreadAfter(s, m))
 	ended := m.Time().Add(notice.TellAfterOf(m))
@@ -310,7 +310,7 @@ func deadlines(s sessions.Session, gone time.Time, m mail.Message, now time.Time
 		all = append(all, deadline{notice.Refused, r.At})
 	}
 	switch {
-	case s.State == sessions.Absent && !m.ToAbsent: // then its sender gets no second notice that it is unread
+	case s.State == sessions.Absent && !m.ToAbsent: // instead of the notice that it is unread
 		all = append(all, deadline{notice.Ended, ended})
 	case !m.Deferrable || m.TellAfter > 0: // otherwise its sender wants it to wait
 		all = append(all, deadline{notice.Unread, unread})
@@ -321,8 +321,8 @@ func deadlines(s sessions.Session, gone time.Time, m mail.Message, now time.Time
 // maxTold bounds how many sent notices a Checker remembers.
 const maxTold = 10_000
 
-// wasTold reports whether a session has had a notice, as far as it can know without sending it. Otherwise each command in a root
-// without a server would try all again, with two syncs each.
+// wasTold reports whether a session is known to have a notice already. Without this check each command in a root without a server
+// would send all notices again, with two syncs each.
 func (c *Checker) wasTold(ctx context.Context, sid, id string) bool {
 	if len(c.told) > maxTold {
 		clear(c.told)
@@ -336,7 +336,7 @@ func (c *Checker) wasTold(ctx context.Context, sid, id string) bool {
 	if err != nil {
 		return false
 	}
-	found, _ := box.Search(ctx, inbox.Query{ // if this fails, the notice is tried
+	found, _ := box.Search(ctx, inbox.Query{ // if this fails, the notice is sent
 		Holds: sessions.Holds(sessions.SystemAlias),
 		Match: func(m mail.Message) bool { return m.From == sessions.SystemAlias }, Limit: owed.OpenLook,
 	})
@@ -375,7 +375,7 @@ func (c *Checker) expire(ctx context.Context, rows []registry.Row, sid string, b
 		if !told.Take(m) {
 			continue
 		}
-		if to := notice.SenderOf(c.reg, rows, m); to != nil && !c.wasTold(ctx, to.SID(), n.Notice()) { // an earlier look may have told it
+		if to := notice.SenderOf(c.reg, rows, m); to != nil && !c.wasTold(ctx, to.SID(), n.Notice()) { // an earlier look may have sent the notice
 			all = append(all, n)
 		}
 	}

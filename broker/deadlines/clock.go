@@ -42,7 +42,8 @@ func newClock() clock {
 	return clock{future: map[mail.Fingerprint]time.Time{}, Elapsed: func(from, to time.Time) time.Duration { return to.Sub(from) }}
 }
 
-// begin must be called with the time of each look. back reports that the clock was set back, so that no remembered time is right.
+// begin must be called with the time of each look. back means that the clock was set back, so that all remembered times are
+// wrong.
 func (c *clock) begin(now time.Time) (back bool) {
 	back = sessions.IsFuture(c.last, now)
 	switch {
@@ -65,7 +66,7 @@ func (c *clock) of(m mail.Message, now time.Time, once bool) mail.Message {
 		return m
 	}
 	if once {
-		m.TS = mail.Seconds(now.Add(-notice.TellAfterOf(m))) // it keeps its expiry: how much of its time is over is unknown
+		m.TS = mail.Seconds(now.Add(-notice.TellAfterOf(m))) // its expiry stays as it is, because nobody knows how long it has waited
 		return m
 	}
 	key := m.Fingerprint()

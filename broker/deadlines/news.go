@@ -70,8 +70,8 @@ func (c *Checker) allNews(rows []registry.Row) (all []notice.News) {
 	return all
 }
 
-// isOld reports whether other news about the message make these needless: a sender that knows that its receiver refuses mail, or
-// has ended, knows why the message is unread.
+// isOld reports whether an earlier notice about the message makes this one needless: a sender that knows that its receiver
+// refuses mail, or has ended, knows why the message is unread.
 func (c *Checker) isOld(n notice.News) bool {
 	return n.Reason == notice.Unread && n.Message.TellAfter <= 0 && (c.told[notice.About(n.Message, notice.Refused)] || c.told[notice.About(n.Message, notice.Ended)])
 }

@@ -64,7 +64,7 @@ func (c *Checker) answers(ctx context.Context, rows []registry.Row) (next time.T
 	return next, errors.Join(errs...)
 }
 
-// answersOf does this for one session, if its records have changed or a deadline has passed.
+// answersOf is answers for one session, if its records have changed or a deadline has passed.
 func (c *Checker) answersOf(ctx context.Context, rows []registry.Row, dir *atomicfile.Dir, sid string, mem *recordMemory) error {
 	version, err := versionOf(dir, sid+owed.Suffix)
 	if errors.Is(err, fs.ErrNotExist) { // the last record was just closed

@@ -31,7 +31,8 @@ const (
 	maxNamed = 5
 	// overdueLimit is how long an overdue obligation is kept.
 	overdueLimit = 30 * 24 * time.Hour
-	// giveUpAfter is how much longer it is kept after that: until then a wrong clock will have been set right.
+	// giveUpAfter is how much longer it is kept, because the clock may be wrong: within that time somebody will have set it
+	// right.
 	giveUpAfter = 24 * time.Hour
 )
 
@@ -58,8 +59,8 @@ func reminderAt(d owed.Record, n int) time.Time {
 	return due.Add(time.Duration(min(float64(within)*(math.Pow(2, float64(n-1))-1), float64(overdueLimit))))
 }
 
-// overdue decides whether to remind a session of an overdue answer. If no process has looked for a long time, it is one reminder,
-// not one for each time that has passed.
+// overdue decides whether to remind a session of an overdue answer. If several reminders have become due since the last look, the
+// session gets one.
 func (l *recordLook) overdue(ctx context.Context, d owed.Record, e *recordEdit) error {
 	b, now := l.c.reg, l.c.reg.Now()
 	due := mail.FromSeconds(d.Due)
@@ -205,7 +206,7 @@ func (l *recordLook) words() string {
 	if more := len(l.late) - len(named); more > 0 {
 		named = append(named, fmt.Sprintf("and %d more", more))
 	}
-	return fmt.Sprintf("%d answers of yours are waited for: %s. c2c obligations shows all. Answer each with c2c reply ID TEXT, or with c2c reply --fail ID TEXT if it cannot be done.",
+	return fmt.Sprintf("Others wait for %d answers of yours: %s. c2c obligations shows all. Answer each with c2c reply ID TEXT, or with c2c reply --fail ID TEXT if it cannot be done.",
 		len(l.late), strings.Join(named, ", "))
 }
 

@@ -153,7 +153,7 @@ func checkMailboxes(ctx context.Context, reg *sessions.Registry, all []sessions.
 		damaged, derr := box.Damaged(ctx)
 		if damaged {
 			found = append(found, doctor.Finding{Status: doctor.Problem, Part: "mailbox of " + sid, Path: filepath.Join(reg.Root(), sid+".inbox.json"),
-				Detail: "a part of it cannot be read; its next look at its mail hands over the rest, and puts that part aside: " + lookNow(sid, all)})
+				Detail: "a part of it cannot be read; when its session next reads its mail, it gets the rest, and c2c keeps a copy of the file: " + lookNow(sid, all)})
 		}
 		foreign, ferr := box.ForeignFiles()
 		if derr = errors.Join(derr, ferr); derr != nil {
@@ -174,7 +174,7 @@ func checkMailboxes(ctx context.Context, reg *sessions.Registry, all []sessions.
 	return found
 }
 
-// lookNow returns what a person can do so that a session's mail is read. Only an agent itself may take its mail.
+// lookNow returns what a person can do so that a session reads its mail. Only an agent itself may take its mail.
 func lookNow(sid string, all []sessions.Session) string {
 	for _, s := range all {
 		switch {
@@ -213,7 +213,7 @@ func checkSession(reg *sessions.Registry, s sessions.Session, waits []mail.Messa
 		f.Status = doctor.Warning
 		return f, true
 	case s.State == sessions.Unknown && s.PID > 0:
-		f.Detail = fmt.Sprintf("its process %d cannot be seen from here, as in another container: nothing of it is taken", s.PID)
+		f.Detail = fmt.Sprintf("its process %d cannot be seen from here, as in another container: it keeps its alias and its mail", s.PID)
 		return f, true
 	default:
 		return f, false

@@ -227,8 +227,8 @@ func (v view) tellWhyOne(o *Obligation, found []inbox.Found) {
 	o.Why, o.Do = strings.TrimPrefix("not read yet; "+st.Why, "; "), st.Do
 }
 
-// tellWhyRemote is tellWhyOne for an answer that a session of another machine owes. That its outbox has let the message go says
-// only that it is stored there.
+// tellWhyRemote is tellWhyOne for an answer that a session of another machine owes. When a message has left the outbox, it is
+// stored there, and perhaps not read.
 func (v view) tellWhyRemote(o *Obligation, f inbox.Found) {
 	st := Status(v.reg, o.ID, o.SessionID, f)
 	tellRemote(v.reg, &st)

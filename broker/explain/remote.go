@@ -59,8 +59,8 @@ func (l *Lister) reportsOf(host string) cache.Reports {
 	return all
 }
 
-// remoteStatus finds out how far a message for another machine has come. Until it is stored there the outbox tells; after that,
-// only the reports of that machine do.
+// remoteStatus finds out how far a message for another machine has come. While the message is in the outbox, it waits here. After
+// that, only the reports of the other machine tell more.
 func (l *Lister) remoteStatus(st *MessageStatus, found inbox.Found) {
 	st.Host = strings.TrimPrefix(st.SessionID, sessions.HostPrefix)
 	st.State, st.At, st.By = sessions.Queued, found.Message.Time().UTC(), ""

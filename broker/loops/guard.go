@@ -34,9 +34,9 @@ var ErrTooManyAnswers = errors.New("too many answers")
 
 const (
 	defaultHops = 50
-	// blindTimes multiplies the limit for a client that does not report tool calls: then honest work looks the same.
+	// blindTimes multiplies the limit for a client that does not report tool calls: c2c cannot see whether such an agent works.
 	blindTimes = 10
-	// guardPause ends a chain: after it, some agent has worked or thought.
+	// guardPause is the silence that ends a chain: in so long a time some agent has worked or thought.
 	guardPause = mail.LongestHold
 	// mostHops bounds the count in a file.
 	mostHops = 1 << 20
@@ -47,10 +47,10 @@ type Limits struct {
 	Hops int // messages in a row; 0: 50; negative: no limit
 }
 
-// HopsVariable sets the limit; there, 0 means no limit.
+// HopsVariable is the environment variable with the limit. There, 0 or less means no limit.
 const HopsVariable = "C2C_STORM_HOPS"
 
-// LimitsOf reads the limit from the environment. It ignores a value that is no number.
+// LimitsOf reads the limit from the environment. It ignores a value that is not a number.
 func LimitsOf(getenv func(string) string) Limits {
 	n, err := strconv.Atoi(strings.TrimSpace(getenv(HopsVariable)))
 	if err == nil && n <= 0 {
@@ -66,7 +66,7 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// of returns the limit for a sender.
+// of returns the limit for a sender with this record of its work.
 func (l Limits) of(w turns.Work) int {
 	if w.Tools {
 		return l.Hops
@@ -83,7 +83,8 @@ func Check(ctx context.Context, reg *sessions.Registry, limits Limits, from sess
 		return "", nil
 	}
 	did := turns.WorkOf(reg, from.ID)
-	// Then no mail came since its last work. Without that file the archive shows when mail came.
+	// The time of the lock file is when mail last came to the sender. If the sender has worked since, its message begins a chain.
+	// Without the file, the archive shows when mail came.
 	if came, _, err := reg.Dir().TimeOf(from.ID + ".inbox.lock"); err == nil && did.Since(came) {
 		return "", nil
 	}
@@ -241,7 +242,7 @@ func Resume(ctx context.Context, reg *sessions.Registry, one, two string) (held 
 	}
 	// When that directory is gone, a running reader of an older version hands over held mail.
 	if err := new(archive.Pruned).Remove(reg.Dir(), OldDirectory, false); err != nil {
-		reg.Log.Warn("a reader of an older version may not hand over what was held", "err", err)
+		reg.Log.Warn("a running c2c of an older version may keep messages held", "err", err)
 	}
 	reg.Events.Record(ctx, "resume", "session_id", sids[0], "with", sids[1])
 	for _, box := range boxes {

@@ -66,7 +66,7 @@ func (m *merging) dropRegistry(ctx context.Context) error {
 	return m.from.Locks.With(ctx, registry.LockName, func() error {
 		rows, err := m.from.ReadRegistry()
 		if err == nil && len(rows) > 0 {
-			err = fmt.Errorf("%q has come there meanwhile: run this again", rows[0].Alias())
+			err = fmt.Errorf("%q has registered there meanwhile: run this again", rows[0].Alias())
 		}
 		if err == nil {
 			err = new(archive.Pruned).Remove(m.from.Dir(), registry.FileName, false)
@@ -76,7 +76,7 @@ func (m *merging) dropRegistry(ctx context.Context) error {
 }
 
 // eachRest removes the files that every root has, and calls keep for the others that are not mail. A mail file that is still here
-// came meanwhile, and stays. at is the path of the directory below the root.
+// was made meanwhile, and stays. at is the path of the directory below the root.
 func (m *merging) eachRest(dir *atomicfile.Dir, at string, keep func(dir *atomicfile.Dir, name string) error) error {
 	names, err := dir.Names()
 	for _, name := range names {

@@ -91,7 +91,7 @@ func MergeRoot(ctx context.Context, reg *sessions.Registry, path string, dry boo
 // check returns an error if the root cannot be merged now.
 func (m *merging) check(ctx context.Context) error {
 	if own := filepath.Dir(m.From); filepath.Base(m.From) != "broker" || filepath.Base(filepath.Dir(own)) != project.ReposDir {
-		return fmt.Errorf("this is no root that c2c has made: its path does not end in %s/<fingerprint>/broker", project.ReposDir)
+		return fmt.Errorf("this is not a root that c2c has made: its path does not end in %s/<fingerprint>/broker", project.ReposDir)
 	}
 	from, err := os.Stat(m.From)
 	to, terr := os.Stat(m.Into)
@@ -194,7 +194,7 @@ func (m *merging) session(ctx context.Context, sid string, _ registry.Row) (s Me
 	return s, err
 }
 
-// wouldMove returns what session would do.
+// wouldMove returns what the method session would do.
 func (m *merging) wouldMove(ctx context.Context, sid string, own registry.Row) (MergedSession, error) {
 	s, moved := place(m.taken, sid, own)
 	m.taken = append(m.taken, moved...)
@@ -276,7 +276,7 @@ func (m *merging) moveBox(ctx context.Context, sid string) (count int, err error
 			return count, err
 		}
 	}
-	return count, errors.New("a program has something of its mailbox in hand: run this again when it is done")
+	return count, errors.New("another program uses its mailbox: run this again when that has ended")
 }
 
 // owed moves the records of messages with a deadline for the answer. After a kill some closed ones are there twice, and count once.

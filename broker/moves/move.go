@@ -28,7 +28,7 @@ const (
 	// moveBytes bounds how much one commit moves. A commit makes one file, and even a hook that shows little has to read all of
 	// it.
 	moveBytes = 1 << 20
-	// MaxMoves bounds how often a message follows an alias that changes hands while it is sent.
+	// MaxMoves bounds how often a message follows an alias that goes to another session while the message is sent.
 	MaxMoves = 3
 )
 
@@ -194,8 +194,8 @@ func without(msgs []mail.Message, refused []notice.DeadLetter) []mail.Message {
 	return slices.DeleteFunc(slices.Clone(msgs), func(m mail.Message) bool { return dead[owed.KeyOf(m)] })
 }
 
-// deliverSome delivers as many messages as it can, in order and in few commits: the first n. refused are those of them that the
-// mailbox can never take; err is why it cannot take the next one now.
+// deliverSome delivers the first n messages, as many as it can, in order and in few commits. refused are those among them that
+// the mailbox can never take; err is why it cannot take the next message now.
 func deliverSome(ctx context.Context, box *inbox.Mailbox, messages []mail.Message) (refused []notice.DeadLetter, n int, err error) {
 	half, size := len(messages)/2, 0
 	for _, m := range messages {
@@ -350,12 +350,12 @@ func mayInherit(reg *sessions.Registry, own registry.Row, from []string) (may fu
 	}
 	return func(lines []byte) bool {
 		is := func(f *finder.Finder) bool { return f.In(lines) }
-		return bytes.Contains(lines, []byte(`\u`)) || slices.ContainsFunc(finders, is) // an escaped letter may be part of a name
+		return bytes.Contains(lines, []byte(`\u`)) || slices.ContainsFunc(finders, is) // a name may have an escaped letter
 	}, longest
 }
 
-// anyDead reports whether some of the dead letters may match; overlap is the length of the longest name. For nearly every
-// session that comes back none does. If the file cannot be read it returns true: reading it whole will then report the error.
+// anyDead reports whether some of the dead letters may match; overlap is the length of the longest name. For nearly every session
+// that comes back, none matches. If the file cannot be read it returns true: reading it whole will then report the error.
 func anyDead(reg *sessions.Registry, may func([]byte) bool, overlap int) (found bool) {
 	err := notice.EachDeadPiece(reg, overlap, func(piece []byte) (more bool) {
 		found = may(piece)
@@ -364,9 +364,9 @@ func anyDead(reg *sessions.Registry, may func([]byte) bool, overlap int) (found 
 	return found || err != nil
 }
 
-// inherits reports whether a session gets a dead letter. It gets its own. As in the original, it also gets those that were sent
-// to the alias that it has chosen (a project's file chooses nothing), unless the earlier session may come back, which is so if
-// c2c knew it by more than its process.
+// inherits reports whether a session gets a dead letter: its own, those of the sessions in from, and, as in the original, those
+// that were sent to an alias that the session has chosen (an alias from a project's file does not count). It does not get the
+// letters of a session that may come back: one that c2c knew by more than its process.
 func inherits(reg *sessions.Registry, own registry.Row, from []string, d notice.DeadLetter) bool {
 	if d.SessionID == own.SID() || slices.Contains(from, d.SessionID) {
 		return true

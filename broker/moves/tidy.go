@@ -53,7 +53,7 @@ type tidying struct {
 	left        int             // how many sessions this run may still tidy
 }
 
-// Tidy forgets rows and removes files. more says that there is more to do.
+// Tidy removes rows and files. more means that there is more to do.
 func Tidy(ctx context.Context, reg *sessions.Registry) (more bool, err error) {
 	var idle []sessions.IdleRow
 	err = reg.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) {
@@ -195,7 +195,7 @@ func (t *tidying) session(ctx context.Context, sid string) error {
 	}
 	t.left--
 	if _, err := sweepMailbox(ctx, reg, sid); err != nil && ctx.Err() == nil { // the mail stays where it is
-		reg.Log.Warn("mail of a session that is forgotten is no dead letter", "session", sid, "err", err)
+		reg.Log.Warn("mail of a forgotten session did not become dead letters", "session", sid, "err", err)
 	}
 	return nil
 }

@@ -46,8 +46,8 @@ func (n News) Notice() string {
 // another session.
 func (n News) AtOnce() bool { return n.Message.TellAfter > 0 || n.Reason == Ended }
 
-// GapOf returns how long after a notice the sender gets the next one, about these. For unread messages that ask for no answer
-// the time is twice as long: their sender waits for nothing.
+// GapOf returns how long after its last notice a sender gets the one with these news. If all are about unread messages that ask
+// for no answer, the time is twice as long: their sender waits for nothing.
 func GapOf(all []News) time.Duration {
 	if slices.ContainsFunc(all, func(n News) bool { return n.Reason != Unread || n.Message.Owes() || n.Message.AnswerBy != 0 }) {
 		return TellGap

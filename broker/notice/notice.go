@@ -23,9 +23,9 @@ const KindSystem = mail.KindSystem
 // Reasons for a notice to the sender of a message. Dead is another one.
 const (
 	Unread    = "unread"     // it is unread for too long
-	Refused   = "refused"    // the client's person lets others not write to it
+	Refused   = "refused"    // the receiver's person has its client refuse messages from others
 	Expired   = "expired"    // it expired unread
-	NotStored = "not stored" // the machine that it was for refuses it for good
+	NotStored = "not stored" // the receiver's machine refuses it permanently
 	Ended     = "ended"      // its receiver's session has ended
 )
 

@@ -69,8 +69,8 @@ func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []registry.Row,
 	return answers
 }
 
-// mayAnswer returns the messages that may be answers, newest first: those that name the message that they answer, and unnamed ones
-// from sessions that owe an answer.
+// mayAnswer returns the messages that may be answers, newest first: those that name the message that they answer, and those that
+// name none, from sessions that owe an answer.
 func mayAnswer(ctx context.Context, reg *sessions.Registry, authors sessions.Authors, sid string, a *asker) (msgs []mail.Message) {
 	ids := map[string]bool{}
 	for id := range a.byID {
@@ -120,7 +120,8 @@ func plainAnswers(ctx context.Context, reg *sessions.Registry, answerer string, 
 	}
 }
 
-// HasAnswer reports whether a session has an answer to its message id from the right sender, leased ones included.
+// HasAnswer reports whether a session has got an answer to its message id, leased and read ones included. byRightSender checks
+// who wrote the answer.
 func HasAnswer(ctx context.Context, reg *sessions.Registry, sid, id string, byRightSender func(mail.Message) bool) (bool, error) {
 	box, err := reg.Mailbox(sid)
 	if err != nil {

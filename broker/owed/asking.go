@@ -21,8 +21,8 @@ import (
 
 // A session that waits for an answer has a file in asking/, below the root:
 //
-//	asking/<id of the question>   the session that asks, the session that is asked, and its alias, a line each; and, without the
-//	                              end of a line, which older versions would not take, until when it waits, in Unix seconds
+//	asking/<id of the question>   three lines: the session that asks, the session that is asked, and its alias. Then the end
+//	                              of the wait, in Unix seconds, without a newline: older versions would refuse a fourth line
 //
 // The waiting process holds a lock on the file. So the wait ends with the process, and needs no cleanup. A stopped process keeps
 // its lock, so other processes ignore a wait whose time is over. The next process that asks removes the files of killed ones.
@@ -53,7 +53,7 @@ func (e *CircleError) Error() string {
 	for _, alias := range e.Through {
 		chain += alias + ", which waits for "
 	}
-	return fmt.Sprintf("%syour answer to %s, so both would wait for each other: answer that first, or send this and go on",
+	return fmt.Sprintf("%syour answer to %s, so both would wait for each other: answer that first, or send your message without waiting",
 		chain, mail.ShortID(e.Question))
 }
 
@@ -191,7 +191,7 @@ func checkCircle(rows []registry.Row, waits []Wait, asks, asked string) error {
 	return nil
 }
 
-// Begins records which question it waits for, and until when.
+// Begins records the id of the question, and until when the session waits for its answer.
 func (a *Asking) Begins(question string, until time.Time) error {
 	if _, err := a.File.WriteString(strconv.FormatInt(until.Unix()+1, 10)); err != nil {
 		return err

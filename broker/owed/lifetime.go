@@ -8,7 +8,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// SetTTL sets after what time, from now on, a message expires.
+// SetTTL makes a message expire after the duration ttl, such as 20m, from now on.
 func SetTTL(m *mail.Message, now time.Time, ttl string) error {
 	d, err := lifetime(ttl)
 	if err == nil {
@@ -17,7 +17,7 @@ func SetTTL(m *mail.Message, now time.Time, ttl string) error {
 	return err
 }
 
-// SetAnswerBy sets within what time, from now on, a message must be answered.
+// SetAnswerBy makes the answer to a message due within a duration, such as 20m, from now on.
 func SetAnswerBy(m *mail.Message, now time.Time, within string) error {
 	d, err := lifetime(within)
 	if err == nil {
@@ -26,7 +26,7 @@ func SetAnswerBy(m *mail.Message, now time.Time, within string) error {
 	return err
 }
 
-// SetTellAfter sets after what time the sender of a message gets a notice that it is unread; it may be "never".
+// SetTellAfter sets the duration after which the sender of a message gets a notice that it is unread. after may be "never".
 func SetTellAfter(m *mail.Message, after string) error {
 	if after == "never" {
 		m.TellAfter = -1

@@ -63,8 +63,8 @@ func Found(ctx context.Context, reg *sessions.Registry, sid string, ids map[stri
 	return all
 }
 
-// Observed returns when messages of a mailbox were read. It says nothing of an outbox, which lets a message go when another
-// machine has stored it.
+// Observed returns when messages of a mailbox were read. For an outbox it returns nothing: a message leaves an outbox when
+// another machine has stored it, not when it is read.
 func Observed(ctx context.Context, reg *sessions.Registry, sid string, ids map[string]bool) map[Key]time.Time {
 	at := map[Key]time.Time{}
 	if sessions.IsHostID(sid) {

@@ -22,8 +22,8 @@ import (
 // An answer may be due after its message was read, when it has left the mailbox. So a message that asks for an answer
 // (mail.Message.Owes), or has answer_by, has a record beside the mailbox of the asked session:
 //
-//	owed/<sid>.jsonl    a line each: the message, its content cut, or left out when it is ephemeral; of one that asks what has
-//	                    become of it, in the field "obligation"
+//	owed/<sid>.jsonl    one line for each message, with the beginning of its content, or without content if it is ephemeral.
+//	                    If the message asks for an answer, the field "obligation" has what became of it
 //	owed/.closed.jsonl  such lines of obligations that are over, without content, for c2c stats; nothing depends on them, and
 //	                    they are not synced
 //	owed/.closed.old    older ones
@@ -142,7 +142,7 @@ func (d *Record) merge(more Record) {
 	d.Wakes.merge(more.Wakes)
 }
 
-// Sessions gives the sessions that have records.
+// Sessions returns the sessions that have records.
 func Sessions(dir *atomicfile.Dir) (sids []string, err error) {
 	names, err := dir.Names()
 	for _, name := range names {
@@ -242,7 +242,7 @@ func Change(ctx context.Context, reg *sessions.Registry, dir *atomicfile.Dir, si
 			line := d.line
 			if any = any || changed || drop; changed && !drop {
 				if d.How != "" {
-					d.Session, d.Content = sid, "" // the archive keeps the words, as long as its user wants
+					d.Session, d.Content = sid, "" // the archive keeps the content, for as long as its user wants
 				}
 				if line, err = d.Format(); err != nil {
 					return err

@@ -82,7 +82,7 @@ func ReadStats(ctx context.Context, reg *sessions.Registry) (Stats, error) {
 	return st, ctx.Err()
 }
 
-// addObserved adds to records when their messages were read; a record gets that only with the answer.
+// addObserved adds to records when their messages were read. A record on disk gets that time only with the answer.
 func addObserved(ctx context.Context, reg *sessions.Registry, sid string, records []Record) {
 	ids := map[string]bool{}
 	for _, d := range records {

@@ -78,9 +78,9 @@ func (a *app) shellRoom(above string) (room, line int) {
 	return client.ShellRoom(a.getenv, above)
 }
 
-// closed reports whether a standard stream was closed when this process started: the Go
-// runtime then opens /dev/null for reading and writing in its place. A parent that discards the answer may
-// have opened it in the same way (Python, Node). So this holds back mail only; other commands do not fail.
+// closed reports whether a standard stream was closed when this process started: the Go runtime then opens /dev/null for reading
+// and writing in its place. A parent that discards the answer may have opened /dev/null in the same way (Python, Node). So only a
+// command that hands over mail fails then.
 func closed(f *os.File) bool {
 	info, err := f.Stat()
 	null, nerr := os.Stat(os.DevNull)

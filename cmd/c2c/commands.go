@@ -52,7 +52,7 @@ func commands() []command {
 	}
 }
 
-// commandOf gives the command of a verb in the table.
+// commandOf returns the command of a verb in the table.
 func commandOf(name string) command {
 	all := commands()
 	return all[slices.IndexFunc(all, func(c command) bool { return c.name == name })]
@@ -76,9 +76,9 @@ func (c *call) acting(ctx context.Context) (sessions.Session, error) {
 	return c.attachAs(ctx, caller)
 }
 
-// attach finds the caller's session, or makes one: for a person at a terminal, so that an answer can reach
-// them, or for an agent whose hooks and server have not called yet. It also makes the moves of mail to the
-// session that are due, because a person has no hooks and no server for that.
+// attach finds the caller's session, or makes one: for a person at a terminal, so that an answer can reach them, or for an agent
+// whose hooks and server have not called yet. It also moves the mail that must still come to the session, because a person has no
+// hooks and no server that would.
 func (c *call) attach(ctx context.Context, explicit string) (sessions.Session, error) {
 	return c.attachAs(ctx, c.caller(explicit))
 }
@@ -111,7 +111,7 @@ func (c *call) attachAs(ctx context.Context, caller callers.Caller) (sessions.Se
 func adviseRegister(name string, err *sessions.UnknownAliasError) error {
 	switch {
 	case name == "":
-		return cli.WithHint(err, "C2C_MCP_SESSION_ID says so, an id and no alias; c2c register makes a session of it, once")
+		return cli.WithHint(err, "this name is in C2C_MCP_SESSION_ID, which takes a session id, not an alias; c2c register makes a session with that id, once")
 	case len(err.Closest) > 0: // the name is mistyped
 		return err
 	case sessions.CheckAlias(name) != nil:
@@ -120,7 +120,7 @@ func adviseRegister(name string, err *sessions.UnknownAliasError) error {
 	return cli.WithHint(err, fmt.Sprintf("c2c register --session-id %[1]s %[1]s makes it, once; c2c list shows all of this project", name))
 }
 
-// findC2cd gives the path of the c2cd beside this program.
+// findC2cd returns the path of the c2cd beside this program.
 func findC2cd() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -139,7 +139,7 @@ func (a *app) runC2cd(args []string) error {
 		return err
 	}
 	err = syscall.Exec(path, append([]string{path}, args...), os.Environ())
-	return fmt.Errorf("run %q: %w; c2c and c2cd belong into one directory", path, err)
+	return fmt.Errorf("run %q: %w; c2c and c2cd must be in one directory", path, err)
 }
 
 // built is what c2c version prints.

@@ -114,7 +114,8 @@ func preface(all []broker.Mail) string {
 	return mail.Preface(msgs)
 }
 
-// nameOf is the alias, if it is a valid one: outside an envelope, a peer must not choose other text.
+// nameOf returns an alias for display outside an envelope, and "?" instead of text that cannot be an alias: a peer may have
+// chosen it.
 func nameOf(alias string) string {
 	if !mail.IsAddress(alias) {
 		return "?"
@@ -138,7 +139,7 @@ func (c *call) printLetter(m mail.Message) {
 	c.printText(m.Content)
 }
 
-// notesOf is the short id of a message, with notes on its state.
+// notesOf returns the short id of a message, with notes such as its kind and its tag.
 func notesOf(m mail.Message) string {
 	notes := []string{mail.ShortID(m.ID)}
 	if m.InReplyTo != "" {
@@ -196,7 +197,7 @@ func became(m broker.Mail) string { return m.Status.Became(time.Now()) }
 
 func clock(at time.Time) string { return format.Clock(at, time.Now()) }
 
-// around is one line of a message's text, around the first match of the words.
+// around returns one line of a message's text, around the first match of the words.
 func around(m mail.Message, words []string) string {
 	const before, most = 15, 45
 	text := strings.ToLower(m.Content)

@@ -465,7 +465,7 @@ func TestASessionWhoseRootCannotBeUsedIsToldSoByItsHook(t *testing.T) {
 			t.Fatal(err)
 		}
 		out, _, code := clientEvent(t, root, "claude", `{"hook_event_name":"UserPromptSubmit","session_id":"u1","prompt":"go on"}`)
-		if code != exitDone || !strings.Contains(out, "c2c: something is to be repaired") || !strings.Contains(out, root) || !json.Valid([]byte(out)) {
+		if code != exitDone || !strings.Contains(out, "c2c: something must be repaired") || !strings.Contains(out, root) || !json.Valid([]byte(out)) {
 			t.Errorf("%s: exit %d, %s", name, code, out)
 		}
 		if out, errs, code := claudeEvent(t, root, "Stop"); out != "" || errs == "" || code != exitDone {

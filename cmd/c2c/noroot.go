@@ -9,7 +9,8 @@ import (
 	"c2c/sessions"
 )
 
-// A verb that only reads makes no root: for a mistyped name it would make directories, and answer as if the name were right.
+// A verb that only reads makes no root: otherwise it would make directories for a mistyped name, and answer as if the name were
+// right.
 
 // emptyAnswer is the answer of such a verb if there is no root: the value that it prints with --json, or its error.
 func (c *call) emptyAnswer(verb string, f *cli.Flags) (answer any, looks bool) {
@@ -42,7 +43,7 @@ func (a *app) needRoot() error {
 	return cli.NeedRoot(root, source)
 }
 
-// showEmpty says on standard error that there is no root. That is no failure, because the first session makes the root.
+// showEmpty prints on standard error that there is no root. The verb still succeeds, because the first session makes the root.
 func (c *call) showEmpty(missing error, answer any) error {
 	if answer == errNothing {
 		return errNothing

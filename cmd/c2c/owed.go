@@ -16,8 +16,8 @@ import (
 	"c2c/sessions/callers"
 )
 
-// keep has c2cd act on due deadlines of the root, if no server does so. That is rarely necessary. keep prints an error, but
-// the command goes on.
+// keep runs c2cd to act on due deadlines of the root, unless a server does so. It is rarely necessary. After an error, which keep
+// prints, the command goes on.
 func (c *call) keep() {
 	if !deadlines.MayBeDue(c.b.Registry) {
 		return
@@ -27,7 +27,7 @@ func (c *call) keep() {
 		_, err = child.Run(path, c.b.Root(), os.Stderr, "keep", c.b.Root())
 	}
 	if err != nil {
-		fmt.Fprintf(c.stderr, "c2c: look after what messages are owed: %v\n", err)
+		fmt.Fprintf(c.stderr, "c2c: check deadlines: %v\n", err)
 	}
 }
 
@@ -50,12 +50,12 @@ func (c *call) printOwed(s explain.MessageStatus) {
 		c.printf("  %s\n", s.Reason)
 	}
 	for _, t := range s.Told {
-		c.printf("  %s was told at %s: %s\n", s.From, clock(t.At), t.Reason)
+		c.printf("  notice to %s at %s: %s\n", s.From, clock(t.At), t.Reason)
 	}
 }
 
-// resume lets two agents go on after the loop guard has stopped them. Only a person may do that: a model that has the order
-// to go on would type it, too.
+// resume lets two agents go on after the loop guard has stopped them. Only a person may do that: a model that was told to go on
+// would run this command, too.
 func resume(c *call, _ *cli.Flags) action {
 	return func(ctx context.Context) error {
 		if len(c.words) != 2 {
@@ -63,7 +63,7 @@ func resume(c *call, _ *cli.Flags) action {
 		}
 		s, err := callers.Resolve(ctx, c.b.Registry, c.caller(""))
 		if err == nil && s.State != sessions.Person {
-			return fmt.Errorf("only a person lets agents go on, and this is the shell of %s: ask your user to type it in a terminal of theirs", s.Alias)
+			return fmt.Errorf("only a person lets agents go on, and this is the shell of %s: ask your user to run this command in a terminal of their own", s.Alias)
 		}
 		held, err := loops.Resume(ctx, c.b.Registry, c.words[0], c.words[1])
 		if err != nil {

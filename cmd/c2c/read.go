@@ -65,7 +65,7 @@ func (c *call) forPerson(ctx context.Context) bool {
 	return err == nil && s.State == sessions.Person
 }
 
-// mailbox gives the caller's session and mailbox.
+// mailbox returns the caller's session and mailbox.
 func (c *call) mailbox(ctx context.Context) (s sessions.Session, m *inbox.Mailbox, err error) {
 	err = c.limited(ctx, func(ctx context.Context) (err error) {
 		s, err = c.acting(ctx)
@@ -176,7 +176,7 @@ func (c *call) peek(ctx context.Context, m *inbox.Mailbox) error {
 	return c.printMail(ctx, msgs)
 }
 
-// reader hands over all waiting mail, or as much as the client's shell around this process passes on.
+// reader makes a Reader for all waiting mail, or for as much as the client's shell around this process passes on.
 func (c *call) reader(ctx context.Context, s sessions.Session) moves.Reader {
 	above := s.Client
 	if c.session != "" {

@@ -50,7 +50,7 @@ func reply(c *call, f *cli.Flags) action {
 	}
 }
 
-// sayDone has c2cd tell who waits until this session is done. Usually nobody does.
+// sayDone runs c2cd to tell the sessions that wait until this one is done. Usually none waits.
 func (c *call) sayDone(s sessions.Session) error {
 	if _, err := c.b.Dir().Stat(sessions.NotifyFile); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -60,13 +60,14 @@ func (c *call) sayDone(s sessions.Session) error {
 		_, err = child.Run(path, c.b.Root(), os.Stderr, "keep", "--done", s.ID, c.b.Root())
 	}
 	if err != nil {
-		err = fmt.Errorf("the answer is sent, but who waits until this session is done is not told: %w", err)
+		err = fmt.Errorf("the answer is sent, but the sessions that wait until this one is done were not told: %w", err)
 	}
 	return err
 }
 
-// toAnswer gives the message that the first word names, and the other words. A single word is the text, and answers the message
-// that was handed over last, unless the word looks like an id. text is true if the text comes from elsewhere, not from the words.
+// toAnswer returns the message that the first word names, and the other words. A single word is the text, and answers the message
+// that was handed over last, unless the word looks like an id. text means that the text of the answer comes from a file, not from
+// the words.
 func (c *call) toAnswer(ctx context.Context, s sessions.Session, words []string, text bool) (mail.Message, []string, error) {
 	if more := text || len(words) > 1; len(words) > 0 && (more || mail.LooksLikeID(words[0])) {
 		m, err := c.b.Received(ctx, s, words[0])
@@ -91,7 +92,7 @@ func several(err error) error {
 	return err
 }
 
-// words40 gives the first words of a message, or says that it has none.
+// words40 returns the first words of a message, or a note that they are not kept.
 func words40(m mail.Message) string {
 	if m.Content == "" {
 		return "(its words are not kept)"

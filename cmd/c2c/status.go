@@ -50,7 +50,7 @@ func status(c *call, _ *cli.Flags) action {
 	}
 }
 
-// messageID gives the only word: the id of a message, or a part of it.
+// messageID returns the only word: the id of a message, or a part of it.
 func (c *call) messageID(verb string) (string, error) {
 	if len(c.words) != 1 {
 		return "", fmt.Errorf("%w: which message? one id", errUsage)
@@ -61,7 +61,8 @@ func (c *call) messageID(verb string) (string, error) {
 	return c.words[0], nil
 }
 
-// idAlone is a hint for an id that was copied with more text, such as a full stop; in any other case it is the hint other.
+// idAlone returns a hint for an id that was copied with more text, such as a full stop. In any other case it returns the hint
+// other.
 func idAlone(line, word, other string) string {
 	id := strings.Trim(word[strings.IndexByte(word, ':')+1:], "#.,:;\"'`()[]<>")
 	if id == word || sessions.CheckID(id) != nil {

@@ -14,7 +14,7 @@ import (
 	"c2c/wake/daemon"
 )
 
-// background is a daemon that c2c runs, starts, stops and queries: of c2c wake, c2c serve, or c2c wire-daemon.
+// background is the daemon of c2c wake, c2c serve or c2c wire-daemon, with the verbs that all three have.
 type background interface {
 	run(ctx context.Context) error
 	start(ctx context.Context) error
@@ -54,7 +54,7 @@ func (a *app) daemonVerb(ctx context.Context, d background, verb string, asJSON 
 	return nil // the table has no other verb
 }
 
-// errDown reports that a daemon does not run, or does not answer. The printed status says so already.
+// errDown reports that a daemon does not run, or does not answer. It is not printed, because the status shows it already.
 var errDown = errors.New("no daemon")
 
 // printStatus prints the status of a daemon. It returns errDown unless the daemon is up, so that the exit status tells a script.

@@ -444,7 +444,7 @@ func TestDoctorTellsOfARelativeRoot(t *testing.T) {
 func TestDoctorTellsOfALimitThatIsNoNumber(t *testing.T) {
 	s := shop{t: t, home: t.TempDir(), env: map[string]string{loops.HopsVariable: "many"}}
 	_, out, _ := s.run("doctor", "--verbose")
-	if want := `warning  C2C_STORM_HOPS: "many" from the environment is no number`; !strings.Contains(out, want) {
+	if want := `warning  C2C_STORM_HOPS: "many" from the environment is not a number`; !strings.Contains(out, want) {
 		t.Errorf("no %q in\n%s", want, out)
 	}
 }

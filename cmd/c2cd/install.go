@@ -67,7 +67,7 @@ func (a *call) install(ctx context.Context) error {
 		return err
 	}
 	if *plugin && !*project {
-		return fmt.Errorf("%w: --install-global-plugin needs --project; without both, all of it is for all projects", errUsage)
+		return fmt.Errorf("%w: --install-global-plugin needs --project; without both options c2c is set up for all projects", errUsage)
 	}
 	o.InProject, o.SharedPlugin, o.Ask = *project, *plugin, *ask
 	if *entry != "" {
@@ -130,14 +130,15 @@ func (a *call) uninstall() error {
 	}
 	if state, _ := project.StateDir(a.getenv); len(named) == 0 && !*dry && err == nil {
 		if _, missing := os.Stat(state); missing == nil {
-			fmt.Fprintf(a.stdout, "the mail stays in %s until you delete that\n", state)
+			fmt.Fprintf(a.stdout, "the mail stays in %s until you delete that directory\n", state)
 		}
 	}
 	return err
 }
 
-// edit plans and applies the edits of each client, and gives those that succeeded. A client with damaged files does not
-// stop the others. asked: the person has named the clients, so edit prints a line for each even if nothing changes.
+// edit plans and applies the edits of each client, and returns the clients for which that succeeded. A client with damaged files
+// does not stop the others. asked means that the person has named the clients: then edit prints a line for each, even if nothing
+// changes.
 func (e *editor) edit(names []string, asked bool) (done []string, failed error) {
 	said := false
 	for _, name := range names {

@@ -78,7 +78,7 @@ func (a *app) checkNotInGit(ctx context.Context, named []string, o install.Optio
 		for _, path := range paths {
 			if isTracked(ctx, path) {
 				return cli.WithHint(fmt.Errorf("%s: git tracks %s, and would get the token of the HTTP daemon", name, path),
-					"git rm --cached takes it out there, and the file stays; without --http it gets no token")
+					"git rm --cached takes the file out of git and keeps it on the disk; without --http it gets no token")
 			}
 		}
 	}
@@ -97,8 +97,8 @@ func isTracked(ctx context.Context, path string) bool {
 	return cmd.Run() == nil
 }
 
-// tellOverHTTP prints what a change of the daemon means for clients that get their tools from it. cure is a format for the
-// client's name: what c2c install can do for it.
+// tellOverHTTP prints what a change of the daemon means for clients that get their tools from it. cure is a format with one verb,
+// for the client's name: what c2c install can do about it.
 func (a *app) tellOverHTTP(means, cure string) {
 	o, err := a.options()
 	if err != nil {

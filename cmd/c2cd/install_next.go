@@ -11,7 +11,7 @@ import (
 	"c2c/process/child"
 )
 
-// tellNext ends an install with a command that works here, if a client can be started. unasked: the clients call c2c's
+// tellNext ends an install with a command that works here, if a client can be started. unasked means that the clients call c2c's
 // tools without asking.
 func (a *app) tellNext(clients []string, unasked bool) {
 	c2c := "c2c"

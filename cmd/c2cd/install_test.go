@@ -126,10 +126,10 @@ Tools of c2c run without asking (--ask: they ask). Try: /opt/c2c start --alias a
 	if code, out, _ := s.run("uninstall", "codex"); code != 0 || out != "codex: taken out; a session that still runs gets no mail\n" {
 		t.Errorf("uninstall codex: exit %d, %s", code, out)
 	}
-	if code, out, _ := s.run("uninstall"); code != 0 || out != "claude: taken out; a session that still runs gets no mail\nthe mail stays in "+s.home+"/.c2c until you delete that\n" {
+	if code, out, _ := s.run("uninstall"); code != 0 || out != "claude: taken out; a session that still runs gets no mail\nthe mail stays in "+s.home+"/.c2c until you delete that directory\n" {
 		t.Errorf("uninstall: exit %d, %s", code, out)
 	}
-	if code, out, _ := s.run("uninstall"); code != 0 || out != "c2c is set up in no client: nothing to take out\nthe mail stays in "+s.home+"/.c2c until you delete that\n" {
+	if code, out, _ := s.run("uninstall"); code != 0 || out != "c2c is set up in no client: nothing to take out\nthe mail stays in "+s.home+"/.c2c until you delete that directory\n" {
 		t.Errorf("uninstall again: exit %d, %s", code, out)
 	}
 	relay := filepath.Join(s.home, ".c2c", "relay")
@@ -444,7 +444,7 @@ func TestAnUninstallThatWasCutOffIsToldAndCured(t *testing.T) {
 	}
 	told := func() bool {
 		_, out, _ := s.run("doctor", "--verbose")
-		return strings.Contains(out, "problem  claude uninstall: it was cut off") && strings.Contains(out, "c2c install claude repairs it")
+		return strings.Contains(out, "problem  claude uninstall: c2c uninstall was interrupted") && strings.Contains(out, "c2c install claude repairs it")
 	}
 	if !told() {
 		t.Error("doctor tells of nothing")

@@ -20,7 +20,7 @@ import (
 	"c2c/wake"
 )
 
-// channelVariable turns channel notifications on: doorbell (or 1) pushes no bodies, content does.
+// channelVariable turns channel notifications on: with doorbell (or 1) without the bodies of messages, with content with them.
 const channelVariable = "C2C_MCP_CHANNEL_DELIVERY"
 
 const (
@@ -102,12 +102,13 @@ func (a *call) mcp(ctx context.Context) error {
 	return err
 }
 
-// pushBy gives the method that sends a mailbox's mail by channel notifications; the server is made later. nil: no channel.
+// pushBy returns a function that makes the method which sends a mailbox's mail by channel notifications; nil if there is no
+// channel. srv is set later.
 func pushBy(channel string, srv **tools.Server) func(*inbox.Mailbox, func(context.Context) bool) wake.Method {
 	if channel == channelOff {
 		return nil
 	}
-	// The client may have been started without the channel; it does not say.
+	// Nothing shows whether the client was started with the channel.
 	return func(box *inbox.Mailbox, busy func(context.Context) bool) wake.Method {
 		c := &tools.Channel{Server: *srv, Box: box, Busy: busy}
 		m := wake.Method{Name: wake.ByChannel, Doorbell: c, Unproven: true}

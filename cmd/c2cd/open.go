@@ -63,7 +63,7 @@ func (c *call) openPage(ctx context.Context) error {
 	return err
 }
 
-// running says where the daemon listens.
+// running returns where the daemon listens.
 func (d *httpDaemon) running() (at serve.At, err error) {
 	pid := 0
 	if d.Dir != nil {
@@ -115,5 +115,5 @@ func (a *app) browse(ctx context.Context, link string) error {
 		}
 		return nil
 	}
-	return errors.New("no program is there that opens links")
+	return errors.New("no program that opens links is installed")
 }

@@ -68,7 +68,7 @@ func TestAnAliasOfAnotherProjectIsSaidToBeThere(t *testing.T) {
 			c2c peek-inbox --from coral 2>&1)
 			cd ../docs && c2c send coral hi --from script 2>&1
 			true'`)
-	if n := strings.Count(out, "oral is in ~/shop: run it there"); n != 4 || !strings.Contains(out, "coral is in another project") {
+	if n := strings.Count(out, "oral is in ~/shop: run c2c there"); n != 4 || !strings.Contains(out, "coral is in another project") {
 		t.Errorf("%d times in %s", n, out)
 	}
 }
@@ -76,7 +76,7 @@ func TestAnAliasOfAnotherProjectIsSaidToBeThere(t *testing.T) {
 func TestASessionIDInTheEnvironmentIsNoAlias(t *testing.T) {
 	s := newShell(t)
 	s.want("c2c register ghost --session-id s-1; c2c send ghost for-s-1")
-	s.refused("export C2C_MCP_SESSION_ID=ghost; c2c poll-inbox", "an id and no alias")
+	s.refused("export C2C_MCP_SESSION_ID=ghost; c2c poll-inbox", "takes a session id, not an alias")
 	if out := s.want("export C2C_MCP_SESSION_ID=ghost; c2c register >&2; c2c poll-inbox; c2c whoami --json"); strings.Contains(out, "for-s-1") ||
 		!strings.Contains(out, `"session_id": "ghost"`) {
 		t.Error(out)

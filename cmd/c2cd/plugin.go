@@ -50,7 +50,7 @@ type pluginSessions struct {
 	served map[string]func() error // by session id: releases its server lock
 }
 
-// open gives the broker of the root. It opens a new one if the root was removed and made again.
+// open returns the broker of the root. It opens a new one if the root was removed and made again.
 func (p *pluginSessions) open() (*broker.Broker, error) {
 	if p.b != nil && !p.b.Replaced() {
 		return p.b, nil

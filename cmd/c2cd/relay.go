@@ -26,7 +26,7 @@ func (c *call) personAnywhere(ctx context.Context, does string) error {
 	b, err := c.openThere()
 	if errors.Is(err, fs.ErrNotExist) {
 		if !callers.UserHere(c.getenv, c.stdin).HasTerminal() {
-			return cli.WithHint(errors.New("only a person "+does+", and this shell has no terminal"), "type it in a terminal of yours; an agent asks its user to")
+			return cli.WithHint(errors.New("only a person "+does+", and this shell has no terminal"), "run this command in a terminal of your own; an agent asks its user to")
 		}
 		return nil
 	}

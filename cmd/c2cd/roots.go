@@ -27,7 +27,7 @@ func (a *call) migrateRoot(ctx context.Context) error {
 		return err
 	}
 	if a.getenv("C2C_MCP_BROKER_ROOT") != "" {
-		return errors.New("C2C_MCP_BROKER_ROOT names the root: run it without that variable")
+		return errors.New("C2C_MCP_BROKER_ROOT names the root: run this command without that variable")
 	}
 	if len(words) > 0 {
 		others = words

@@ -89,7 +89,7 @@ func (c *call) sendersVerb(ctx context.Context) error {
 	return c.pairSender(ctx, l, words[1], *asJSON)
 }
 
-// schemeOf is the form of a sender's signature; "" if it shows a token.
+// schemeOf returns the form of a sender's signature; "" if it shows a token.
 func schemeOf(github, standard bool) (scheme string, err error) {
 	switch {
 	case github && standard:
@@ -113,7 +113,7 @@ type allowed struct {
 
 func (c *call) allowSender(ctx context.Context, d *httpDaemon, b *broker.Broker, l *senders.List, s senders.Sender, asJSON bool) error {
 	if len(s.To) == 0 {
-		return fmt.Errorf("%w: --to says to which alias it may write", errUsage)
+		return fmt.Errorf("%w: --to is missing: the aliases to which the sender may write", errUsage)
 	}
 	for _, to := range s.To {
 		if err := sessions.CheckAlias(to); err != nil {
@@ -157,7 +157,7 @@ func (c *call) allowSender(ctx context.Context, d *httpDaemon, b *broker.Broker,
 	return nil
 }
 
-// hookURL is the URL at which a sender writes to its first alias.
+// hookURL returns the URL at which a sender writes to its first alias.
 func (d *httpDaemon) hookURL(s senders.Sender) string {
 	port, err := serve.PortBefore(d.Dir)
 	if err != nil || port == 0 {
@@ -223,7 +223,7 @@ func (c *call) tellReads(ctx context.Context, s senders.Sender, client string) {
 		return err
 	}()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // the project may have been removed
-		fmt.Fprintf(c.stderr, "c2c: sessions that write to external-%s are not told of that: %v\n", s.Name, err)
+		fmt.Fprintf(c.stderr, "c2c: sessions that write to external-%s do not see this change: %v\n", s.Name, err)
 	}
 }
 

@@ -150,7 +150,7 @@ func TestOnlyAPersonLetsOthersIn(t *testing.T) {
 	for _, args := range [][]string{{"allow", "ci", "--to", "birch"}, {"deny", "ci"}, {"pair", "abcdefgh"}} {
 		args = append([]string{"senders"}, args...)
 		out, err := h.try(args...) // a script, or an agent that nobody knows
-		refused(out, err, "only a person lets others write from outside, and this shell has no terminal\nc2c: hint: type it in a terminal of yours")
+		refused(out, err, "only a person lets others write from outside, and this shell has no terminal\nc2c: hint: run this command in a terminal of your own")
 		cmd := h.command(args...)
 		cmd.Env = append(cmd.Env, "C2C_MCP_SESSION_ID=s-birch")
 		shell, err := cmd.CombinedOutput()
@@ -175,7 +175,7 @@ func TestOnlyAPersonLetsOthersIn(t *testing.T) {
 	out, err = h.atTerminal("senders", "allow", "CI", "--to", "birch")
 	refused(out, err, "small letters")
 	out, err = h.atTerminal("senders", "allow", "cd")
-	refused(out, err, "--to says")
+	refused(out, err, "--to is missing")
 	for _, to := range []string{"all", "birch,c2c-system", "person-1"} {
 		out, err = h.atTerminal("senders", "allow", "cd", "--to", to)
 		refused(out, err, "is reserved")

@@ -63,7 +63,7 @@ func (a *call) serve(ctx context.Context) error {
 	return err
 }
 
-// httpPort is the port in the option or the variable.
+// httpPort returns the port in the option or the variable, or serve.LastPort.
 func (a *app) httpPort(option string) (int, error) {
 	for _, from := range [][2]string{{"--port", option}, {httpd.PortVariable, a.getenv(httpd.PortVariable)}} {
 		if from[1] == "" {
@@ -78,7 +78,7 @@ func (a *app) httpPort(option string) (int, error) {
 	return serve.LastPort, nil
 }
 
-// httpDaemon opens the files of the daemon, and makes them if create says so.
+// httpDaemon opens the files of the daemon, and makes missing ones if create is set.
 func (a *app) httpDaemon(create bool) (*httpDaemon, error) {
 	d, err := httpd.Open(a.getenv, create)
 	return &httpDaemon{d, a, a.cwd}, err
@@ -104,7 +104,7 @@ func explainPort(err error) error {
 	return err
 }
 
-// start starts the daemon, and says where it listens.
+// start starts the daemon, and prints where it listens.
 func (d *httpDaemon) start(ctx context.Context) error {
 	switch pid, up, err := d.Settled(ctx); {
 	case err != nil:
@@ -173,7 +173,7 @@ func (d *httpDaemon) rotateToken() error {
 	if err := page.EndLogins(d.Dir); err != nil {
 		return fmt.Errorf("the token is a new one; end the logins of the page: %w", err)
 	}
-	fmt.Fprintf(d.a.stdout, "the token is a new one, in %s; the old one is worth nothing now, so put the new one into each client that uses c2c serve\n"+
+	fmt.Fprintf(d.a.stdout, "the token is a new one, in %s; the old one is not accepted any more, so put the new one into each client that uses c2c serve\n"+
 		"the logins of the page are over: c2c open\n", serve.TokenFile(d.State))
 	d.a.tellOverHTTP("it has the old one", ": c2c install %s --http")
 	return nil

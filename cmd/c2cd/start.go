@@ -47,7 +47,7 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 	name := names[0]
 	profile, known := client.Find(name)
 	if !known && dashes < 0 && !strings.ContainsRune(name, os.PathSeparator) {
-		return 0, cli.WithHint(fmt.Errorf("%w: %q is no client that c2c knows", errUsage, name), strings.TrimSpace(fmt.Sprintf(
+		return 0, cli.WithHint(fmt.Errorf("%w: no such client %q", errUsage, name), strings.TrimSpace(fmt.Sprintf(
 			"%s c2c start knows %s\nanother program is started with: c2c start %s --", cli.DidYouMean(name, client.Names()), strings.Join(client.Names(), ", "), name)))
 	}
 	if *alias != "" {
@@ -124,7 +124,7 @@ func (a *app) begin(ctx context.Context, c wake.Client, s wake.Start) (args []st
 	return args, err
 }
 
-// isAway reports whether no window shows the session, according to the client.
+// isAway asks the client, and reports whether no window shows the session.
 func isAway(ctx context.Context, c wake.Client, p wake.RingContext, s sessions.Session) bool {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
@@ -134,7 +134,7 @@ func isAway(ctx context.Context, c wake.Client, p wake.RingContext, s sessions.S
 	})
 }
 
-// isTaken adds a hint to the error that another session has the alias.
+// isTaken returns err, or, if another session has the alias, an error that tells what to do.
 func isTaken(err error) error {
 	if taken := new(sessions.AliasTakenError); errors.As(err, &taken) {
 		return fmt.Errorf("session %q is alive already, or may be: give this one another --alias; %q is free", taken.Alias, taken.Suggested)

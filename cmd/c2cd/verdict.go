@@ -95,7 +95,7 @@ func (c *call) verdict(ctx context.Context, allow bool) error {
 	return c.showSent(ctx, store, r, *asJSON)
 }
 
-// proven returns an error unless this terminal is older than the clients of these (or all) sessions, see broker.ProveTerminal.
+// proven returns an error unless this terminal is older than the clients of these (or all) sessions, see callers.ProveTerminal.
 func (c *call) proven(ctx context.Context, b *broker.Broker, sids ...string) error {
 	all, err := b.Sessions(ctx)
 	if err != nil {
@@ -107,14 +107,14 @@ func (c *call) proven(ctx context.Context, b *broker.Broker, sids ...string) err
 	return callers.ProveTerminal(b.Registry, all...)
 }
 
-// onlyPerson returns the session of the person at this terminal; does says what only a person may do. With an error, it returns
-// the session of the agent whose shell this is, if c2c knows that.
+// onlyPerson returns the session of the person at this terminal. does is what only a person may do, for the error, such as "opens
+// the page". With an error, it returns the session of the agent whose shell this is, if c2c knows that.
 func (c *call) onlyPerson(ctx context.Context, b *broker.Broker, does string) (sessions.Session, error) {
 	s, err := b.Attach(ctx, callers.Caller{Getenv: c.getenv, User: callers.UserHere(c.getenv, c.stdin)})
 	if err == nil && s.State != sessions.Person {
-		err = fmt.Errorf("only a person %s, and this is the shell of %s: ask your user to type it in a terminal of theirs", does, s.Alias)
+		err = fmt.Errorf("only a person %s, and this is the shell of %s: ask your user to run this command in a terminal of their own", does, s.Alias)
 	} else if errors.Is(err, sessions.ErrNoSession) {
-		err = cli.WithHint(fmt.Errorf("only a person %s, and this shell has no terminal", does), "type it in a terminal of yours; an agent asks its user to")
+		err = cli.WithHint(fmt.Errorf("only a person %s, and this shell has no terminal", does), "run this command in a terminal of your own; an agent asks its user to")
 	}
 	return s, err
 }
@@ -130,7 +130,7 @@ func (c *call) showAsking(ctx context.Context, store *permission.Store, asJSON b
 		return cli.JSON(c.stdout, slices.Concat([]permission.Request{}, all))
 	}
 	if len(all) == 0 {
-		fmt.Fprintln(c.stdout, "no session waits for a permission that c2c was told of")
+		fmt.Fprintln(c.stdout, "c2c knows of no session that waits for a permission")
 		fmt.Fprintln(c.stderr, "c2c: hint: a client tells of its dialogs if it was started with c2c start --channel, while the page was open or a sender could decide")
 	}
 	for _, r := range all {
@@ -171,7 +171,7 @@ func textsOf(r permission.Request) (texts []string) {
 // may be slow.
 const sentWait = 5 * time.Second
 
-// showSent prints that c2c gave the verdict to the client. The client does not report whether it took it.
+// showSent prints that c2c gave the verdict to the client. The client does not report whether it took the verdict.
 func (c *call) showSent(ctx context.Context, store *permission.Store, r permission.Request, asJSON bool) error {
 	changes := watch.NewChanges()
 	defer changes.Close()

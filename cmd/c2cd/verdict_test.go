@@ -152,7 +152,7 @@ func TestAPersonAllowsAndDenies(t *testing.T) {
 	if _, ok := a.caps["claude/channel/permission"]; !ok {
 		t.Fatalf("the server offers %v", a.caps)
 	}
-	if out := a.types("c2c allow"); !strings.Contains(out, "no session waits for a permission") || !strings.Contains(out, "c2c start --channel") {
+	if out := a.types("c2c allow"); !strings.Contains(out, "knows of no session that waits for a permission") || !strings.Contains(out, "c2c start --channel") {
 		t.Errorf("nothing is open: %s", out)
 	}
 	a.ask("abcde")
@@ -216,7 +216,7 @@ func TestATerminalThatAnAgentHasOpenedDecidesNothing(t *testing.T) {
 	a.ask("abcde")
 	for _, line := range []string{"allow abcde", "deny abcde", "senders allow ci --to amber --verdicts"} {
 		out := a.forges("c2c " + line)
-		if !strings.Contains(out, "c2c cannot tell this terminal from one that an agent has opened: nothing of it is older than the session claude-") ||
+		if !strings.Contains(out, "c2c cannot tell this terminal from one that an agent has opened: no process of it is older than the session claude-") ||
 			!strings.Contains(out, "in a terminal that was open before") || !strings.Contains(out, "exit 1") {
 			t.Errorf("%s: %s", line, out)
 		}

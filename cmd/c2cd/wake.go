@@ -29,7 +29,7 @@ func (a *call) wake(ctx context.Context) error {
 		return fmt.Errorf("%w: one of start, stop, restart, status, run, attach and detach", errUsage)
 	}
 	if *gap <= 0 {
-		return fmt.Errorf("%w: --min-inject-gap %s: want more than nothing", errUsage, *gap)
+		return fmt.Errorf("%w: --min-inject-gap %s: want more than 0s", errUsage, *gap)
 	}
 	b, err := a.openDaemon(verbs[0])
 	if err != nil {
@@ -106,7 +106,7 @@ func (d *wakeDaemon) setPane(ctx context.Context, name, pane string) error {
 		return fmt.Errorf("session %q is one of %s, whose prompt c2c does not know: nothing would be typed there", s.Alias, cmp.Or(s.Client, "an unknown client"))
 	}
 	if pane != "" && s.Process == 0 {
-		return fmt.Errorf("session %q has no process that c2c knows of, so nothing would tell its pane from another", s.Alias)
+		return fmt.Errorf("session %q has no process that c2c knows of, so c2c could not tell which pane is its own", s.Alias)
 	}
 	if err := d.Broker.SetPane(ctx, s.ID, pane); err != nil {
 		return err

@@ -262,7 +262,7 @@ func TestWhatIsNoWireAgentIsToldAtStart(t *testing.T) {
 	t.Parallel()
 	p := newWirePlace(t, wireagent.Exits)
 	out, err := p.try(p.words("start")...)
-	for _, want := range []string{"did not start", "unknown option '--wire'", "is to be an agent that speaks Wire"} {
+	for _, want := range []string{"did not start", "unknown option '--wire'", "must be an agent that speaks Wire"} {
 		if err == nil || !strings.Contains(out, want) {
 			t.Errorf("%v, without %q:\n%s", err, want, out)
 		}

@@ -81,7 +81,7 @@ var wrongUses = []wrongUse{
 	{"c2c send amber hi --from ghost", 4, "makes it, once", "c2c register --session-id ghost ghost"},
 	{"C2C_MCP_SESSION_ID= c2c send amber hi", 1, "who sends? add --from NAME", "c2c register --session-id NAME NAME"},
 	{"C2C_MCP_SESSION_ID= c2c poll-inbox", 1, "for whom? add --session-id NAME", "c2c poll-inbox --session-id NAME"},
-	{"C2C_MCP_SESSION_ID=ghost2 c2c whoami", 4, "c2c register makes a session of it", "C2C_MCP_SESSION_ID=ghost2 c2c register"},
+	{"C2C_MCP_SESSION_ID=ghost2 c2c whoami", 4, "c2c register makes a session with that id", "C2C_MCP_SESSION_ID=ghost2 c2c register"},
 	// The text.
 	{"c2c send amber", 2, "no body", "c2c send amber 'The build is green again.'"},
 	{"echo hi | c2c send amber", 2, "- for standard input", "echo hi | c2c send amber -"},
@@ -140,7 +140,7 @@ var wrongUses = []wrongUse{
 	{"c2c install claud", 2, "did you mean claude?", "c2c install claude --dry-run"},
 	{"c2c install openai", 2, "there are claude, codex, ", "c2c install codex --dry-run"},
 	{"c2c uninstall vim", 2, `no such client "vim"`, "c2c help uninstall"},
-	{"c2c start vim", 2, "is no client that c2c knows", ""},
+	{"c2c start vim", 2, "no such client", ""},
 	{"c2c start --alias amber", 2, "which client?", ""},
 	{"c2c start claude amber", 2, "c2c start --alias amber claude", ""},
 	{"PATH=${PATH%%:*} c2c start codex", 1, "c2c doctor tells which clients are found", ""},

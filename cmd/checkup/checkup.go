@@ -22,7 +22,7 @@ type Checkup struct {
 }
 
 // RepairSenders is the hint for a list of senders that cannot be read.
-const RepairSenders = "put it right (mode 0600), or move it away and allow each anew"
+const RepairSenders = "repair it (with mode 0600), or move it away and allow each sender anew"
 
 // Run checks everything. clients is the part of the report about clients.
 func (c Checkup) Run(ctx context.Context) (report, clients []doctor.Finding, err error) {

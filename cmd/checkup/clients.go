@@ -46,7 +46,7 @@ func (c Checkup) checkClients(ctx context.Context) (report []doctor.Finding, err
 		report = append(report, found...)
 		if install.HasServer(name, o) && !install.HTTPByHand(name, o) && processes.Uninstalled(c.Getenv, name, 0) {
 			report = append(report, doctor.Finding{Client: name, Status: doctor.Problem, Part: "uninstall",
-				Detail: "it was cut off, and a session from before it gets no mail; c2c install " + name + " repairs it"})
+				Detail: "c2c uninstall was interrupted, and a session from before it gets no mail; c2c install " + name + " repairs it"})
 		}
 	}
 	if !set {
@@ -91,7 +91,7 @@ func (c Checkup) hasSessions(ctx context.Context, name string) bool {
 	})
 }
 
-// NoClient says in which places c2c has found no client.
+// NoClient returns a sentence: that there is no client, and where c2c has looked.
 func NoClient(o install.Options) string {
 	var programs, dirs []string
 	for _, name := range install.Clients() {

@@ -86,7 +86,7 @@ func (c Checkup) checkPrograms() (found []doctor.Finding) {
 	return found
 }
 
-// named is a comma and the name of a process, "" if c2c does not know the name.
+// named returns a comma and the name of a process; "" if c2c cannot find out the name.
 func named(pid int) string {
 	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
 	if err != nil {

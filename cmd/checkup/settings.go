@@ -52,7 +52,7 @@ func (c Checkup) checkSettings() []doctor.Finding {
 				unset = append(unset, name)
 			case noNumber[name]:
 				report = append(report, doctor.Finding{Status: doctor.Warning, Part: name,
-					Detail: fmt.Sprintf("%q from the environment is no number, and counts as not set: set it to one, or not at all", v)})
+					Detail: fmt.Sprintf("%q from the environment is not a number, so c2c ignores it: set it to a number, or unset it", v)})
 			default:
 				report = append(report, doctor.Finding{Status: doctor.OK, Part: name, Detail: fmt.Sprintf("%q from the environment", v)})
 			}

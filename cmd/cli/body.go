@@ -19,7 +19,7 @@ func Body(stdin io.Reader, file string, words []string) (string, error) {
 	text, in := strings.Join(words, " "), io.Reader(nil)
 	switch {
 	case file != "" && len(words) > 0:
-		return "", fmt.Errorf("%w: a body and -F: give one of them", ErrUsage)
+		return "", fmt.Errorf("%w: both a text and -F were given: give one of them", ErrUsage)
 	case file != "":
 		f, err := os.Open(file)
 		if err != nil {

@@ -75,8 +75,8 @@ func joined(words []string) (out []string) {
 	return out
 }
 
-// expected is the kind of the last word: a kind of Verb.First, or verb, topic or option. before is a fixed first part of the word,
-// such as --kind=.
+// expected returns the kind of the last word: a kind of Verb.First, or verb, topic or option. before is a fixed first part of the
+// word, such as --kind=.
 func expected(words []string) (what, before string) {
 	last, rest := words[len(words)-1], words[:len(words)-1]
 	if len(rest) == 0 {

@@ -15,7 +15,7 @@ var (
 	fish string
 )
 
-// CompletionScript is the completion script for a shell.
+// CompletionScript returns the completion script for a shell.
 func CompletionScript(shell string) (script string, ok bool) {
 	script, ok = map[string]string{"bash": bash, "zsh": zsh, "fish": fish}[shell]
 	return script, ok

@@ -90,7 +90,7 @@ func FailureOf(verb string, err error) Failure {
 	case errors.Is(err, atomicfile.ErrTooLarge):
 		f.Hint = "c2c makes no file that large: look at it, and move it away"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
-		f.Hint = "HOME, or C2C_MCP_BROKER_ROOT, is to name a folder that this user may write"
+		f.Hint = "HOME, or C2C_MCP_BROKER_ROOT, must name a folder in which this user may write"
 	case errors.Is(err, sessions.ErrNoCaller):
 		f.Message, f.Hint = "for whom? add --session-id NAME", "c2c register --session-id NAME NAME makes that name, once; an agent's own shell needs none"
 		if slices.Contains([]string{"send", "send-all", "reply", "ask", "inject"}, verb) {
@@ -106,7 +106,7 @@ func FailureOf(verb string, err error) Failure {
 	return f
 }
 
-// example is a command line of a verb that works as it stands, or "".
+// example returns a command line of a verb that works as it stands, or "".
 func example(verb string) string {
 	if v, _ := Find(verb); len(v.Examples) > 0 && !strings.Contains(v.Examples[0], " < ") {
 		return "such as: " + fill(v.Examples[0]) + "; "

@@ -59,7 +59,7 @@ func wrap(text, indent string) string {
 	return out
 }
 
-// Usage is the first line of a verb's help.
+// Usage returns the first line of a verb's help.
 func (v Verb) Usage() string {
 	usage := "c2c " + v.Name
 	if len(v.Options) > 0 {
@@ -85,7 +85,7 @@ func (v Verb) Help(w io.Writer) {
 	fmt.Fprintf(w, "exit status: %s\nexample: %s\n", v.ExitStatus(), strings.Join(v.Shows(), "\n         "))
 }
 
-// Shows gives the examples as command lines.
+// Shows returns the examples as command lines.
 func (v Verb) Shows() (lines []string) {
 	for _, e := range v.Examples {
 		lines = append(lines, fill(e))
@@ -93,16 +93,16 @@ func (v Verb) Shows() (lines []string) {
 	return lines
 }
 
-// Text is the long description.
+// Text returns the long description.
 func (v Verb) Text() string { return fill(v.Long) }
 
 // ExitStatus explains the exit status.
 func (v Verb) ExitStatus() string { return cmp.Or(v.Exit, exits) }
 
-// Does is the short description as a sentence.
+// Does returns the short description as a sentence.
 func (v Verb) Does() string { return strings.ToUpper(v.Short[:1]) + v.Short[1:] + "." }
 
-// Usage is an option in the form to type.
+// Usage returns an option in the form to type.
 func (o Option) Usage() string {
 	name := typed(o.Name)
 	if o.Also != "" {
@@ -117,7 +117,7 @@ func (o Option) Usage() string {
 	return name
 }
 
-// Says is the description of an option, with its default.
+// Says returns the description of an option, with its default.
 func (o Option) Says() string {
 	if o.Default == "" {
 		return fill(o.Short)

@@ -13,7 +13,7 @@ all a
 alias name
 from as sender session`
 
-// MeantBy gives the first word of the line that contains word; empty: no line does.
+// MeantBy returns the first word of the line that contains word; "" if none does.
 func MeantBy(lines, word string) string {
 	for line := range strings.Lines(lines) {
 		if words := strings.Fields(line); slices.Contains(words[1:], word) {

@@ -14,10 +14,10 @@ var (
 	states string
 )
 
-// TopicNames lists them.
+// TopicNames lists the names of these pages.
 func TopicNames() []string { return []string{"environment", "exit-codes", "scripting", "states"} }
 
-// Topic gives the page with that name.
+// Topic returns the page with that name.
 func Topic(name string) (text string, ok bool) {
 	switch name {
 	case "environment":

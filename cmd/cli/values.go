@@ -30,7 +30,7 @@ type setter func(string) error
 
 func (f setter) Set(s string) error { return f(s) }
 
-// errValue reports that a value is not valid. The option's row says which values are.
+// errValue reports that a value is not valid. The option's row in the table lists the valid ones.
 var errValue = errors.New("not such a value")
 
 // BoolVar and TextVar bind an option to a variable.

@@ -74,7 +74,7 @@ var table = [...]Group{
 
 const forClients = "For clients"
 
-// Verbs are all verbs.
+// Verbs lists all verbs.
 func Verbs() (all []Verb) {
 	for _, g := range table {
 		all = append(all, g.Verbs...)
@@ -82,7 +82,7 @@ func Verbs() (all []Verb) {
 	return all
 }
 
-// VerbNames are the names of all verbs.
+// VerbNames lists the names of all verbs.
 func VerbNames() (names []string) {
 	for _, v := range Verbs() {
 		names = append(names, v.Name)
@@ -90,7 +90,7 @@ func VerbNames() (names []string) {
 	return names
 }
 
-// Find gives a verb by its name. It makes no list, because every hook calls it.
+// Find returns a verb by its name. It makes no list, because every hook calls it.
 func Find(name string) (Verb, bool) {
 	for i := range table {
 		for j := range table[i].Verbs {
@@ -102,7 +102,7 @@ func Find(name string) (Verb, bool) {
 	return Verb{}, false
 }
 
-// typed is an option's name with its dashes.
+// typed returns an option's name with its dashes.
 func typed(name string) string {
 	if len(name) == 1 {
 		return "-" + name
@@ -128,7 +128,7 @@ func fill(text string) string {
 	return strings.NewReplacer("{client}", names[0], "{clients}", strings.Join(names, ", "), "{wire}", strings.Join(client.Wire(), " ")).Replace(text)
 }
 
-// DidYouMean is the hint for a word that is none of words, "" if it resembles none.
+// DidYouMean returns a hint for a word that is none of words; "" if it resembles none of them.
 func DidYouMean(word string, words []string) string {
 	near := sessions.Closest(word, words)
 	if len(near) == 0 {

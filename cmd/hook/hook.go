@@ -45,7 +45,7 @@ type Program struct {
 // ErrOnStderr reports that the answer is on standard error: the exit status must make the client read it there.
 var ErrOnStderr = errors.New("the client reads the answer from standard error")
 
-// event is the event under way, with its session.
+// event is the event that Answer handles, with its session.
 type event struct {
 	Program
 	hooks.Event
@@ -133,7 +133,7 @@ func (e *event) showTrouble(cause error) error {
 	case errors.Is(cause, registry.ErrFull):
 		says = "this session has no mailbox, so it can"
 	case slices.ContainsFunc(lasting, func(one error) bool { return errors.Is(cause, one) }):
-		says = "something is to be repaired, until then this session can"
+		says = "something must be repaired, and until then this session can"
 	}
 	if says == "" {
 		return cause
@@ -146,7 +146,7 @@ func (e *event) showTrouble(cause error) error {
 	return e.Show(out.Output, false)
 }
 
-// clientProcess is the client's process that runs the hook, 0 if c2c cannot find it.
+// clientProcess returns the client's process that runs the hook, 0 if c2c cannot find it.
 func (e *event) clientProcess() int {
 	p := e.profile
 	switch {

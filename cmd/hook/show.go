@@ -87,7 +87,8 @@ func (h *shower) handOver(ctx context.Context) error {
 	return err
 }
 
-// watch asks the client to watch the mailbox instead: mail shown now would lie beside an empty prompt. A ring wakes the session.
+// watch asks the client to watch the mailbox, and shows no mail: mail that is shown before a prompt starts no turn. A ring will
+// wake the session.
 func (h *shower) watch() error {
 	box, err := h.b.Mailbox(h.s.ID)
 	if err != nil {

@@ -62,8 +62,8 @@ func (d *Daemon) Close() {
 	}
 }
 
-// Settled gives the daemon's process, 0 if none runs, and whether it answers. A killed daemon holds its lock for a moment
-// more, and a new one does not answer yet: so Settled looks again until answerTime is over.
+// Settled returns the daemon's process, 0 if none runs, and whether it answers. A killed daemon holds its lock for a moment more,
+// and a new one does not answer yet: so Settled looks again until answerTime is over.
 func (d *Daemon) Settled(ctx context.Context) (pid int, up bool, err error) {
 	late := time.After(answerTime)
 	for {

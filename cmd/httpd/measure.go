@@ -15,12 +15,12 @@ func (h *Host) measure(roots func() []string) func(context.Context, io.Writer) {
 		var all []owed.Stats
 		for _, root := range slices.Compact(slices.Sorted(slices.Values(roots()))) {
 			var st owed.Stats
-			err := survive.Call(h.Log, "measure what is owed", func() (err error) {
+			err := survive.Call(h.Log, "count obligations", func() (err error) {
 				st, err = h.statsOf(ctx, root)
 				return err
 			})
 			if err != nil {
-				h.Log.Warn("what is owed is not measured", "root", root, "err", err)
+				h.Log.Warn("the obligations of a root could not be counted", "root", root, "err", err)
 				continue
 			}
 			all = append(all, st)

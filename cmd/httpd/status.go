@@ -101,7 +101,7 @@ func Answers(ctx context.Context, port int) bool {
 	return ok && strings.HasPrefix(said, `{"ok":true,`)
 }
 
-// Ask requests a path, with a token or without one. It gives the beginning of the answer; ok reports success. It uses no proxy,
+// Ask requests a path, with a token or without one. It returns the beginning of the answer; ok reports success. It uses no proxy,
 // because the port is on this machine.
 func Ask(ctx context.Context, port int, path, token string) (said string, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
@@ -143,7 +143,7 @@ func (st Status) Print(w io.Writer) {
 	}
 }
 
-// WarnStranger says what to do about another program at the port.
+// WarnStranger returns a warning about another program at the port, and what to do.
 func (st Status) WarnStranger() string {
 	return fmt.Sprintf("another program listens at port %d, where clients look for c2c: they send it the token. Stop it, or run c2c serve rotate-token and c2c serve start --port 0", st.Port)
 }

@@ -34,7 +34,7 @@ type Lines struct {
 	id string // the session of Alias, if it has one
 }
 
-// Find finds the session of Alias, which may also be its id. It reports whether there is one.
+// Find finds the session of Alias, which may also be its id. It returns false if Alias is set and no session has it.
 func (m *Lines) Find(sessions []live.Session) bool {
 	for _, s := range sessions {
 		if m.Alias != "" && (s.ID == m.Alias || s.ID == m.id || strings.EqualFold(s.Alias, m.Alias)) {
@@ -164,7 +164,7 @@ func (m *Lines) message(e live.Event) error {
 	return m.event("", fmt.Sprintf("%s  %s→%s  \"%s\"", sign, from, to, text))
 }
 
-// whole is the greatest length, up to most bytes, at which text ends with a whole character.
+// whole returns the greatest length, up to most bytes, at which text ends with a whole character.
 func whole(text string, most int) int {
 	if len(text) <= most {
 		return len(text)
@@ -175,7 +175,7 @@ func whole(text string, most int) int {
 	return most
 }
 
-// head is the beginning of an event in JSON: its kind, and the time of printing.
+// head returns the beginning of an event in JSON: its kind, and the time of printing.
 func (m *Lines) head(kind string) []byte {
 	now := time.Now()
 	return fmt.Appendf(nil, `{"event_type":%q,"monitor_ts":"%d.%03d"`, kind, now.Unix(), now.Nanosecond()/1e6)

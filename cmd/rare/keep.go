@@ -15,10 +15,11 @@ import (
 	"c2c/process/desktop"
 )
 
-// notifyAgain is when the next command looks at what others have asked to be told, in a root without a lasting process.
+// notifyAgain is the time until the next command checks the requests for a notice (package notify), in a root without a lasting
+// process.
 const notifyAgain = 10 * time.Second
 
-// keep acts on due deadlines in a root, if no server does.
+// keep acts on due deadlines in a root, unless a server does so.
 func (c *call) keep(ctx context.Context, args []string) error {
 	done := c.Text("done")
 	words, err := c.Parse(args)
@@ -41,7 +42,7 @@ func (c *call) keep(ctx context.Context, args []string) error {
 		return notify.SaidDone(ctx, b.Registry, *done, show)
 	}
 	if err := deadlines.CheckOnce(ctx, b.Registry); err != nil && !errors.Is(err, syscall.EROFS) && !errors.Is(err, fs.ErrPermission) {
-		return fmt.Errorf("look after what messages are owed: %w", err)
+		return fmt.Errorf("check deadlines: %w", err)
 	}
 	waiting, err := notify.Check(ctx, b.Registry, show)
 	if len(waiting) > 0 {

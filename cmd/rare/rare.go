@@ -71,8 +71,8 @@ func (c *call) log() inbox.Log {
 	return sessions.WarningLogger(func(sentence string) { fmt.Fprintf(c.Stderr, "c2c: %s\n", sentence) })
 }
 
-// withoutRoot answers if there is no root. A verb that must not make one says on standard error that it is missing: for a mistyped
-// name it would make directories, and answer as if the name were right.
+// withoutRoot answers if there is no root. A verb that must not make one prints on standard error that it is missing: otherwise
+// it would make directories for a mistyped name, and answer as if the name were right.
 func (c *call) withoutRoot(v verb) (done bool, err error) {
 	root, source, err := project.FindRoot(c.Getenv, c.Cwd)
 	if err != nil {

@@ -65,7 +65,7 @@ func runs(t procstat.Terminal, program string) bool {
 	return interpreter && len(t.Args) > 1 && strings.TrimSuffix(filepath.Base(t.Args[1]), ".js") == program
 }
 
-// sessionsOf gives the processes of the sessions in a folder's project.
+// sessionsOf returns the processes of the sessions in a folder's project.
 func sessionsOf(ctx context.Context, getenv func(string) string, folder string) (pids []int) {
 	root, _, err := project.FindRoot(getenv, folder)
 	if err != nil {

@@ -38,7 +38,7 @@ func (a *app) job(do func(context.Context, *broker.Broker) (says string, then fu
 	})
 }
 
-// status is the text above the last line: the last answer, in at most most lines, or else the selection.
+// status returns the text above the last line of the screen: the last answer, in at most most lines, or else the selection.
 func (a *app) status(columns, most int) []string {
 	if a.says != "" {
 		lines := wrap(word(a.says), columns)

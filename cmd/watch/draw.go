@@ -150,7 +150,7 @@ func mailLines(p *pane, columns int) (lines []line) {
 	return lines
 }
 
-// parts are the parts of a line.
+// parts returns the parts of a line, each with its style.
 func (c *canvas) parts(l line, columns int, whole bool) []part {
 	m := l.mailView
 	if l.n > 0 {

@@ -69,8 +69,8 @@ func (e *editor) key(k *tcell.EventKey, pasting bool) bool {
 	return true
 }
 
-// around gives the start of the character before the cursor, and the end of the one after it, in runes. It counts characters
-// as people see them: the cursor never stands before an accent or within a joined picture.
+// around returns the start of the character before the cursor, and the end of the one after it, in runes. It counts characters as
+// people see them: the cursor never stands before an accent or within a joined picture.
 func (e *editor) around() (before, behind int) {
 	rest, state := string(e.text), -1
 	for rest != "" && behind <= e.at {
@@ -97,7 +97,7 @@ func (e *editor) newLine() {
 	e.insert('\n')
 }
 
-// layout breaks the text into lines of at most columns columns, and gives the cursor's position. It breaks within words, so
+// layout breaks the text into lines of at most columns columns, and returns the cursor's position. It breaks within words, so
 // that text before the cursor does not move because of text after it.
 func (e *editor) layout(columns int) (lines []string, row, col int) {
 	line, used, at := "", 0, 0

@@ -20,7 +20,7 @@ type binding struct {
 	do   func()
 }
 
-// help gives the keys that do something now, the most useful first: a narrow screen shows the first ones.
+// help returns the keys that do something now, the most useful first: a narrow screen shows only the first ones.
 func (a *app) help() []binding {
 	switch {
 	case a.box != nil && len(a.hidden) > 0:

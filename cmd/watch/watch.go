@@ -54,7 +54,7 @@ type app struct {
 	drafts map[string][]rune // unsent texts, by the title of the editor
 	box    []string          // a text in front of everything
 	hidden []string          // lines of box for which the screen has no room
-	says   string            // the last line but one
+	says   string            // the text above the last line of the screen
 	quit   bool
 
 	// The drawn areas, for the mouse.

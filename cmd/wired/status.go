@@ -123,7 +123,7 @@ func (st Status) Print(w io.Writer) {
 	fmt.Fprintf(w, "  %d waiting, %d handed\n", st.Waiting, st.Handed)
 }
 
-// Statuses gives the status of each daemon that has ever run in a root.
+// Statuses returns the status of each daemon that has ever run in a root.
 func Statuses(ctx context.Context, b *broker.Broker, dir *atomicfile.Dir) (all []Status, err error) {
 	if dir == nil {
 		return nil, nil

@@ -71,7 +71,7 @@ func (d *Daemon) RunAgent(ctx context.Context, register func(context.Context, ca
 	}
 	if !d.Once { // a command that starts the daemon in the background can still print the error
 		if err := d.bridge(func(wire.State) {}).Check(ctx); err != nil {
-			return cli.WithHint(err, fmt.Sprintf("%q is to be an agent that speaks Wire; another one stands after --", strings.Join(d.Agent, " ")))
+			return cli.WithHint(err, fmt.Sprintf("%q must be an agent that speaks Wire; name another one after --", strings.Join(d.Agent, " ")))
 		}
 	}
 	// Register before reporting that the daemon runs: another session may have the alias.

@@ -24,8 +24,8 @@ import (
 //	archive/<sid>.old/<from>-<to>.ids   the ids between the places from and to
 //
 // An older file never changes, so an index stays valid as long as the file is there. A search for an id first makes missing
-// indexes, before it locks the mailbox. The newest file has no index: it is short, and is searched. So is a file whose index is
-// missing or damaged; so an archived message is always found. A place that is no longer in the archive was pruned.
+// indexes, before it locks the mailbox. The newest file has no index: it is short, and is searched. A file whose index is missing
+// or damaged is searched too, so an archived message is always found. A place that is no longer in the archive was pruned.
 type idFile struct{ from, to int64 }
 
 func (i idFile) name() string { return fmt.Sprintf("%016d-%016d.ids", i.from, i.to) }
@@ -39,7 +39,8 @@ func parseIDFile(name string) (i idFile, ok bool) {
 	return i, ok && ok2 && err == nil && err2 == nil && 0 <= i.from && i.from < i.to && i.name() == name
 }
 
-// maxIndexed is how much of an archive one index may cover. Two neighbours are joined as long as they are smaller together.
+// maxIndexed is how much of an archive one index may cover. Two neighbouring indexes are joined as long as they cover less
+// together.
 const maxIndexed = 64 << 20
 
 // older returns the older files of the archive, as ranges of places.
@@ -176,8 +177,7 @@ func (a *snapshot) lookUp(index idFile, ids map[string]bool) (found []Record, er
 	return found, nil
 }
 
-// hasKeyOf reports whether a line has an id with the key of one of ids. It may be another id, because several ids can have the same
-// short form.
+// hasKeyOf reports whether a line has an id with the same short form as one of ids. The two ids may still differ.
 func hasKeyOf(line []byte, ids map[string]bool) (has bool) {
 	mail.EachID(line, func(found string, _ int) {
 		for id := range ids {
@@ -263,7 +263,7 @@ func (s *Store) indexMissing(ctx context.Context, a *snapshot) error {
 	return write()
 }
 
-// writeIndex writes an index, and joins it with earlier neighbours that are not much larger.
+// writeIndex writes an index. It joins neighbouring earlier indexes that are not much larger into it.
 func (s *Store) writeIndex(ctx context.Context, a *snapshot, index idFile, entries []idAt) error {
 	var joined []string
 	for again := true; again; {
@@ -293,7 +293,7 @@ func (s *Store) writeIndex(ctx context.Context, a *snapshot, index idFile, entri
 		}
 		a.ids = append(a.ids, index)
 		for _, name := range joined {
-			a.old.Remove(name) // if it stays, it has the same entries
+			a.old.Remove(name) // if the removal fails, the joined index has the same entries
 		}
 		return nil
 	})

@@ -45,7 +45,7 @@ func idKey(id string) uint64 {
 
 // encodeIDs writes an index file. It has a block even if there are no entries.
 func encodeIDs(all []idAt) []byte {
-	sort.Slice(all, func(i, j int) bool { // smaller in a binary than slices.SortFunc, and as fast as the disk
+	sort.Slice(all, func(i, j int) bool { // slices.SortFunc would make the program larger, and the disk takes longer than both
 		return all[i].key < all[j].key || all[i].key == all[j].key && all[i].place < all[j].place
 	})
 	all = slices.Compact(all)

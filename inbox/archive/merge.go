@@ -11,8 +11,8 @@ import (
 	"c2c/inbox/digest"
 )
 
-// Take merges the records of another archive into this one by their times. It writes all records anew behind the present ones, so a
-// place in the archive stays behind all that was archived before it. Then it removes the old files.
+// Take merges the records of another archive into this one by their times. It writes all records anew behind the present ones, so
+// a search behind an older place finds all that was archived since. Then it removes the old files.
 func (s *Store) Take(ctx context.Context, from *Store) error {
 	other, err := from.open()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 )
 
 // Next returns the first message that the archive has behind a place, and the place behind that message. If there is none, ok is
-// false and behind is where it will be. Next skips unreadable and ephemeral records. If the archive ends before the place, it is a
-// new archive, and Next starts at its beginning.
+// false and behind is where the next one will be. Next skips unreadable and ephemeral records. If the archive ends before the
+// place, it is a new archive, and Next starts at its beginning.
 func (s *Store) Next(place int64) (r Record, behind int64, ok bool, err error) {
 	a, err := s.open()
 	if err != nil {

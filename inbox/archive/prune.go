@@ -50,7 +50,7 @@ func (p *Pruned) Remove(dir *atomicfile.Dir, name string, dry bool) error {
 	return dir.RemoveDir(name)
 }
 
-// Prune removes the parts of the archive to which nothing was added since before. It also forgets the ids in them. With dry it only
+// Prune removes the parts of the archive that were last changed before a time, and their ids from the indexes. With dry it only
 // counts.
 func (s *Store) Prune(ctx context.Context, before time.Time, dry bool) (p Pruned, err error) {
 	if p, err = s.pruneParts(nil, before); err != nil || dry || p.Count == 0 {
@@ -74,7 +74,7 @@ func (s *Store) pruneParts(dir *atomicfile.Dir, before time.Time) (p Pruned, err
 	if a.newest != nil && stale(a.newest.Size(), a.newest.ModTime()) {
 		if dir == nil {
 			p.Add(a.newest.Size())
-		} else if err := s.rotate(dir, a); err != nil { // it is an old file now, and is counted below
+		} else if err := s.rotate(dir, a); err != nil { // rotate makes it an older file, which is counted below
 			return p, err
 		}
 	}

@@ -31,7 +31,7 @@ func (s *Store) Since(place int64) (map[mail.Key]bool, error) {
 	return a.since(place)
 }
 
-// since is Store.Since. If the archive ends before the place, it has lost its newest file, and since reads all of it.
+// since is Store.Since. If the archive ends before the place, it has lost its newest file, and since reads all that is left.
 func (a *snapshot) since(place int64) (map[mail.Key]bool, error) {
 	if place > a.end() {
 		place = 0

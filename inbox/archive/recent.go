@@ -106,7 +106,8 @@ func readBetween(file io.ReaderAt, begin, end int64) ([]byte, error) {
 // lastTail is how much of an archive LastRead reads at first to find the last record.
 const lastTail = 4 << 10
 
-// LastRead is when the last record of an archive was written. The archive has one line for each message.
+// LastRead returns when the last record of the archive file name was written. It returns the zero time if there is no file, or if
+// the last line has no time.
 func LastRead(dir *atomicfile.Dir, name string) (at time.Time, err error) {
 	f, size, err := openSized(dir, name)
 	if err != nil {

@@ -29,8 +29,8 @@ func (a *Record) appendLine(b []byte) []byte {
 	return append(a.AppendFields(b, ","), '}')
 }
 
-// dropContent drops the content of an ephemeral message. The rest of the record tells a sender that repeats the message that it was
-// read. The original skips a record without content.
+// dropContent drops the content of an ephemeral message. If the sender repeats the message, the rest of the record shows that it
+// was read. The original skips a record without content.
 func (a *Record) dropContent() { a.Content, a.Extra, a.ContentDropped = "", nil, true }
 
 // UnmarshalJSON reads one line of the archive.

@@ -187,7 +187,7 @@ func (s *Store) list(dir *atomicfile.Dir, a *snapshot) (err error) {
 	return f.Close()
 }
 
-// isCurrent reports whether the opened newest file was not rotated since.
+// isCurrent reports whether the newest file is still the one that was opened: no rotation came in between.
 func (a *snapshot) isCurrent(dir *atomicfile.Dir, name string) bool {
 	if a.newest == nil {
 		_, err := dir.Stat(name)
@@ -205,8 +205,8 @@ func openSized(dir *atomicfile.Dir, name string) (*atomicfile.Handle, int64, err
 	return f, f.Size(), nil
 }
 
-// readBehind reads a file from a place to its end, into buf if that is large enough. For a file larger than any of ours, perhaps a
-// hole, it reads only the last part.
+// readBehind reads a file from a place to its end, into buf if that is large enough. Of a file larger than any of ours it reads
+// only the last part: a hostile file may be one large hole.
 func readBehind(f *atomicfile.Handle, from int64, buf []byte) ([]byte, error) {
 	size, err := f.SizeNow()
 	if err != nil {
@@ -221,8 +221,8 @@ func readBehind(f *atomicfile.Handle, from int64, buf []byte) ([]byte, error) {
 	return buf[:n], err
 }
 
-// rotate makes the newest file an older one, with one rename: after a crash it has one of the two names. It syncs both directories
-// before any record is in the next file. The caller holds the archive's lock.
+// rotate makes the newest file an older one, with one rename: after a crash the file has one of the two names. It syncs both
+// directories before any record is in the next file. The caller holds the archive's lock.
 func (s *Store) rotate(dir *atomicfile.Dir, a *snapshot) (err error) {
 	if a.old == nil {
 		if a.old, err = dir.Sub(s.OldName(), true); err != nil {

@@ -20,9 +20,9 @@ type beneath struct {
 	path string
 }
 
-// openBeneath opens a name in the directory. A name is one component, so only that can be a symbolic link. That is why O_NOFOLLOW
-// at the open directory is enough, and unlike openat2 it exists on every kernel and on macOS. (os.Root would follow a link that
-// stays inside the directory.)
+// openBeneath opens a name in the directory. A name is one path component, so nothing else in the path can be a symbolic link,
+// and O_NOFOLLOW is enough. Every kernel and macOS have that flag, unlike openat2. (os.Root would follow a link that stays inside
+// the directory.)
 func (d *beneath) openBeneath(name string, flag int) (*os.File, error) {
 	fd, err := d.descriptor(name, flag)
 	if err != nil {
@@ -40,7 +40,7 @@ func (d *beneath) descriptor(name string, flag int) (fd int, err error) {
 	return fd, err
 }
 
-// again repeats a system call that a signal has interrupted.
+// again repeats a system call for as long as signals interrupt it.
 func again(call func() error) error {
 	for {
 		if err := call(); err != unix.EINTR {
@@ -69,13 +69,21 @@ func (d *beneath) fail(verb, name string, err error) error {
 	case nil:
 		return nil
 	case syscall.ELOOP:
-		err = fmt.Errorf("%w: a symbolic link", ErrNotOurs)
+		err = fmt.Errorf("%w: it is a symbolic link; move it away", ErrNotOurs)
 	case syscall.EISDIR, syscall.ENOTDIR: // ENOTDIR is also for a link in the place of a directory
 		err = fmt.Errorf("%w: %w", ErrNotOurs, err)
 	case syscall.ENXIO: // for a FIFO without a reader, and for a socket
-		err = fmt.Errorf("%w: a FIFO or a socket", ErrNotOurs)
+		err = fmt.Errorf("%w: it is a FIFO or a socket; move it away", ErrNotOurs)
 	}
 	return &nameError{verb, d.path, name, err}
+}
+
+// notOurs returns the error for a file that is not a regular one, or that belongs to another user than own.
+func notOurs(mode uint32, uid, own int) error {
+	if mode&unix.S_IFMT != unix.S_IFREG {
+		return fmt.Errorf("%w: it is not a regular file (mode %o); move it away", ErrNotOurs, mode)
+	}
+	return fmt.Errorf("%w: it belongs to uid %d: run c2c as that user, or chown it to uid %d", ErrNotOurs, uid, own)
 }
 
 // nameError formats its text only when it is read: most of these errors are "no such file", and callers drop them.
@@ -90,7 +98,7 @@ func (e *nameError) Error() string {
 
 func (e *nameError) Unwrap() error { return e.err }
 
-// IsInTheWay reports whether a foreign file has the name of one of our files.
+// IsInTheWay reports whether err means that a foreign file has the name of one of our files.
 func IsInTheWay(err error) bool { return errors.Is(err, ErrNotOurs) && errors.As(err, new(*nameError)) }
 
 // Open opens a regular file of ours. With os.O_CREATE it makes a missing one, readable by us alone. The file may have further hard
@@ -111,7 +119,7 @@ func (d *Dir) open(name string, flag int) (f *os.File, info fs.FileInfo, err err
 	}
 	info, err = f.Stat()
 	if err == nil && (!info.Mode().IsRegular() || owner(info) != d.uid) {
-		err = fmt.Errorf("%w: mode %s, uid %d", ErrNotOurs, info.Mode(), owner(info))
+		err = notOurs(uint32(info.Sys().(*syscall.Stat_t).Mode), owner(info), d.uid)
 	}
 	if err != nil {
 		f.Close()
@@ -143,14 +151,14 @@ func owner(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) 
 // Read returns the whole file; the error is fs.ErrNotExist when there is none.
 func (d *Dir) Read(name string) ([]byte, error) { return d.ReadMost(name, MaxFile) }
 
-// ReadMost is Read for a file that has at most this many bytes if it is ours. For a larger one it returns ErrTooLarge.
+// ReadMost is Read for at most this many bytes. For a larger file it returns ErrTooLarge.
 func (d *Dir) ReadMost(name string, most int64) ([]byte, error) {
 	data, _, err := d.readVersion(name, most)
 	return data, err
 }
 
-// ReadVersion is Read that also returns the version. If the file is replaced in the same tick of the clock, both contents have one
-// version. So settled is true only if the file was older than a tick when it was read.
+// ReadVersion is Read that also returns the version. If the file is replaced in the same tick of the clock, both contents have
+// one version. So settled is true only if the file was older than a second when it was read, which is longer than any tick.
 func (d *Dir) ReadVersion(name string) (data []byte, v Version, settled bool, err error) {
 	data, v, err = d.readVersion(name, MaxFile)
 	if err != nil {
@@ -186,7 +194,7 @@ func (d *Dir) openHandle(name string, flag int) (h *Handle, st unix.Stat_t, err 
 	}
 	err = again(func() error { return unix.Fstat(fd, &st) })
 	if err == nil && (st.Mode&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != d.uid) {
-		err = fmt.Errorf("%w: mode %o, uid %d", ErrNotOurs, st.Mode, st.Uid)
+		err = notOurs(uint32(st.Mode), int(st.Uid), d.uid)
 	}
 	if err != nil {
 		unix.Close(fd)

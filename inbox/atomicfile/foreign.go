@@ -15,8 +15,8 @@ import (
 // foreign marks temporary files of Rewrite, because other programs name their temporary files as Write does.
 const foreign = ".c2c"
 
-// Rewrite is Write for another program's file, in a directory that need not be private. It sets the mode, and keeps the owner: a
-// root shell must not take a user's settings away. path must not be a link.
+// Rewrite is Write for another program's file, in a directory that need not be private. It sets the mode, and keeps the owner:
+// after a run as root the user must still be able to write the file. path must not be a link.
 func Rewrite(path string, data []byte, mode fs.FileMode) error {
 	d, err := openDir(filepath.Dir(path))
 	if err != nil {
@@ -36,7 +36,7 @@ func Rewrite(path string, data []byte, mode fs.FileMode) error {
 	})
 }
 
-// Remove deletes such a file, durably.
+// Remove deletes another program's file, and syncs its directory.
 func Remove(path string) error {
 	d, err := openDir(filepath.Dir(path))
 	if err != nil {
@@ -93,20 +93,20 @@ func ReadForeign(path string, most int64) ([]byte, error) {
 	}
 	defer f.Close()
 	if size > most {
-		return nil, fmt.Errorf("read %s: %d bytes are too many", path, size)
+		return nil, fmt.Errorf("read %s: it has %d bytes, and c2c reads at most %d", path, size, most)
 	}
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// ShutsOut returns an error if the superuser would make a directory inside a user's one, as `sudo` with the user's HOME does: that
-// user could not use it afterwards.
+// ShutsOut returns an error if we are root and parent belongs to another user, as under `sudo` with that user's HOME: the user
+// could not use a directory that root makes there.
 func ShutsOut(parent string) error {
 	info, err := os.Stat(parent)
 	if err != nil || os.Geteuid() != 0 {
 		return err
 	}
 	if uid := owner(info); uid != 0 {
-		return fmt.Errorf("%w: %q belongs to uid %d, whom root's files there would shut out: run c2c as that user, or set HOME to a folder of root's", ErrNotOurs, parent, uid)
+		return fmt.Errorf("%w: %q belongs to uid %d, who could not use what root makes there: run c2c as that user, or set HOME to a directory of root", ErrNotOurs, parent, uid)
 	}
 	return nil
 }

@@ -21,8 +21,8 @@ func TempName(name string) string {
 	return name + tempMark + strconv.Itoa(os.Getpid()) + "." + strconv.FormatInt(time.Now().UnixNano(), 36)
 }
 
-// IsTemp reports whether name is the new content of some file, not in place yet. A process that holds the lock of the file and sees
-// such a name knows that a dead process left it.
+// IsTemp reports whether name is that of a temporary file, which has not replaced its file yet. A process that holds the lock of
+// the file and sees such a name knows that a dead process left it.
 func IsTemp(name string) bool { return strings.Contains(name, tempMark) }
 
 // Write replaces the file. When it returns nil, the new content survives a power cut. With a *SyncError it is in place, but may not
@@ -104,7 +104,7 @@ func (d *Dir) replace(name, tmp string, data []byte, prepare func(*Handle) error
 }
 
 // Append adds data to the end of the file and syncs it. The caller holds the lock. If it fails it truncates the file again, so a
-// full disk leaves no half data.
+// full disk leaves no part of the data.
 func (d *Dir) Append(name string, data []byte) error { return d.appendSynced(name, data, false) }
 
 // AppendLines is Append for whole lines. If a power cut left half a line at the end, it ends that line first.

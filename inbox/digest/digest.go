@@ -69,7 +69,7 @@ func (d *Digest) Sum() (sum [Size]byte) {
 	return sum
 }
 
-// add hashes whole blocks, as in section 6.2.2.
+// add hashes one block, as in section 6.2.2.
 func (d *Digest) add(data []byte) {
 	var w [64]uint32
 	for i := range 16 {

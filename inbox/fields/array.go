@@ -18,8 +18,8 @@ func Array(n int, add func(b []byte, i int) []byte) []byte {
 	return append(b, "\n]\n"...)
 }
 
-// Lines returns the objects of such a file without parsing them. ok is false for any other layout, and for a file with a block of
-// zeros, which a power cut may leave.
+// Lines returns the objects of a file that Array wrote, without parsing them. ok is false for any other layout, and for a file
+// with a block of zeros, which a power cut may leave.
 func Lines(file []byte) (objects [][]byte, ok bool) {
 	rest, ok := bytes.CutPrefix(file, []byte("[\n"))
 	if ok {

@@ -12,11 +12,11 @@ import (
 
 var (
 	errNoObject = errors.New("not a JSON object")
-	errNotWhole = errors.New("a JSON object that is not whole")
+	errNotWhole = errors.New("JSON that is cut off or damaged")
 )
 
-// Each calls f for the members of an object, and stops at the first error. A value has no space around it and shares the memory of
-// data. If data is truncated or no JSON, Each returns an error, but it does not find every fault within a value.
+// Each calls f for the members of an object, and stops at the first error. A value has no space around it and shares the memory
+// of data. Each returns an error if data is truncated or not JSON, but it does not find every fault within a value.
 func Each(data []byte, f func(name string, value json.RawMessage) error) error {
 	data = space(data)
 	if !begins(data, '{') {
@@ -55,7 +55,7 @@ func begins(data []byte, c byte) bool { return len(data) > 0 && data[0] == c }
 // Text reads a JSON string, or returns an error if the value is none.
 func Text(value json.RawMessage) (s string, err error) {
 	if n := len(value); n >= 2 && value[0] == '"' && value[n-1] == '"' && bytes.IndexByte(value, '\\') < 0 && utf8.Valid(value) {
-		return string(value[1 : n-1]), nil // nearly always
+		return string(value[1 : n-1]), nil // nearly every string
 	}
 	if !begins(value, '"') {
 		return "", errors.New("not a string")

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// holder names a process that holds the lock, for a person who wonders why nothing moves: ": process 123 (c2c)", or "" if it cannot
-// find one. For these locks the kernel shows no process id, but it shows which descriptors hold them.
+// holder names a process that holds the lock, for the end of an error: ": process 123 (c2c)", or "" if it finds none. For these
+// locks the kernel shows no process id, but it shows which descriptors hold them.
 func holder(path string) string {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// A Finder searches for a text in one of two ways, whichever is faster for the data. Both look only at a part of the bytes one by
-// one:
+// A Finder searches for a text in one of two ways, whichever is faster for the data. Neither looks at every byte by itself:
 //
 //   - Boyer, Moore and Horspool skip about the length of the text at a time, which is good for a long text.
 //   - bytes.IndexByte checks 32 bytes at a time for the byte of the text that is rarest in the data. That is several
-//     times faster than bytes.Index, which looks for the first byte: that of a field's name is a quote, which is everywhere.
+//     times faster than bytes.Index, which looks for the first byte of the text: for a field's name that is a quote, and
+//     quotes are everywhere.
 type Finder struct {
 	Text    string // in lower case if case does not count
 	anyCase bool
@@ -60,7 +60,7 @@ func (f *Finder) hasFurtherLetters(data []byte) bool {
 		strings.Contains(f.Text, "i") && bytes.Contains(data, []byte("\u0130"))
 }
 
-// near is how far Index searches before it takes a sample, which a near match would not be worth.
+// near is how many bytes Index searches before it takes a sample. To find a nearer match takes less time than the sample.
 const near = 1 << 10
 
 // Index returns where the text begins in data, or -1. Case counts as equal only for ASCII letters.
@@ -93,8 +93,8 @@ func (f *Finder) skipping(data []byte, from int) int {
 	return -1
 }
 
-// jumping is Index that jumps from one place with the text's byte number at to the next. If that byte is too frequent after all, it
-// searches the rest by skips.
+// jumping is Index that compares only at places where data has the text's byte number at. If that byte is too frequent after all,
+// jumping searches the rest by skips.
 func (f *Finder) jumping(data []byte, from, at int) int {
 	// If begins has the byte at an index, the text may begin there in data.
 	begins := data[at : len(data)-(len(f.Text)-1-at)]

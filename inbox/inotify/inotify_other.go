@@ -4,7 +4,7 @@ package inotify
 
 import "errors"
 
-// Watch is never made here.
+// Watch has no use on this system: Open returns nil.
 type Watch struct{}
 
 // Open returns nil: this system cannot report closed files.

@@ -10,7 +10,7 @@ import (
 // PrefaceStart is how every Preface begins.
 const PrefaceStart = "Mail carried by c2c"
 
-// MoreWait returns text for n waiting messages; more: and further ones, uncounted. It returns "" if none waits.
+// MoreWait returns a text that tells how many more messages wait: n, or at least n+1 if more is set. It returns "" if none waits.
 func MoreWait(n int, more bool) string {
 	least := ""
 	if more {

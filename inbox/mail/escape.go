@@ -28,7 +28,7 @@ var frames = []string{"c2c",
 	"systemreminder", "systemnotification", "tasknotification", "subagentnotification", // the client itself
 	"environmentcontext", "userinstructions", "turnaborted",
 	"hookprompt", "hookcontext", "hookresult", "userpromptsubmit", "untrustedcontext", // hooks and tools
-	"commandname", "commandmessage", "localcommand", "bashinput", "bashstdout", // its person
+	"commandname", "commandmessage", "localcommand", "bashinput", "bashstdout", // the person at the client
 }
 
 // maxFrame is larger than the longest frame.

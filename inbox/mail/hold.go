@@ -5,8 +5,8 @@ import "time"
 // LongestHold bounds how long c2c holds a message back, whatever a file says.
 const LongestHold = 15 * time.Minute
 
-// OpensAt returns when a held-back message may be handed over, in Unix seconds; 0: it was never held back. A message that an older
-// version held has no such time.
+// OpensAt returns when a held-back message may be handed over, in Unix seconds; 0: it was never held back. A message that an
+// older version held has no NotBefore.
 func (m Message) OpensAt() float64 {
 	longest := m.TS + LongestHold.Seconds()
 	switch {

@@ -52,8 +52,8 @@ type Message struct {
 
 	ToAbsent bool // its receiver was absent when it was sent, and its receipt said so
 
-	// FromSession is the sender's session, if that chose the id. The id belongs to that session, even when its alias changes. A
-	// reader of the original that returns mail to the mailbox drops the field; then the alias counts.
+	// FromSession is the sender's session, if the sender chose the id. The id belongs to that session, even when its alias
+	// changes. A reader of the original that returns mail to the mailbox drops the field; then the alias counts.
 	FromSession string
 
 	KnownBy   string // how c2c knows the sender, see By
@@ -137,12 +137,12 @@ func ValidName(s string) bool {
 	return true
 }
 
-// CheckName is ValidName that returns an error. what is the word in it for what s names.
+// CheckName returns an error unless s is a ValidName. what stands in the error before s, such as "session id".
 func CheckName(what, s string) error {
 	if ValidName(s) {
 		return nil
 	}
-	return fmt.Errorf("%s %q: 1 to 128 of A-Z a-z 0-9 . _ -, first a letter or digit", what, s)
+	return fmt.Errorf("%s %q must have 1 to 128 characters of A-Z a-z 0-9 . _ - and begin with a letter or a digit", what, s)
 }
 
 // Sender returns the sender's alias, or its address on another machine, for display outside an envelope. It returns "" for anything
@@ -170,8 +170,8 @@ func CheckAlias(s string) error {
 	return nil
 }
 
-// SplitAddress splits birch@devbox into the alias of a session and the name that this machine has for the other one. ok is false if
-// it is not such an address.
+// SplitAddress splits birch@devbox into the alias of a session and the name of its machine. ok is false if it is not such an
+// address.
 func SplitAddress(address string) (alias, host string, ok bool) {
 	alias, host, ok = strings.Cut(address, "@")
 	host = strings.ToLower(host)
@@ -196,7 +196,7 @@ func CheckHost(name string) error {
 	const most = 63 // the limit of a DNS label
 	wrong := func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' }
 	if name == "" || len(name) > most || name[0] == '-' || strings.ContainsFunc(name, wrong) {
-		return fmt.Errorf("host %.80q: 1 to %d of a-z 0-9 -, first a letter or digit", name, most)
+		return fmt.Errorf("host %.80q must have 1 to %d characters of a-z 0-9 - and begin with a letter or a digit", name, most)
 	}
 	return nil
 }
@@ -235,7 +235,7 @@ func FromSeconds(s float64) time.Time {
 	return time.UnixMicro(int64(min(max(s, 0), Seconds(lastTime)) * 1e6))
 }
 
-// Seconds converts a time to the form in files.
+// Seconds converts a time to Unix seconds, the form in files.
 func Seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
 
 // textNames are the names of the text fields, in the order of a file. The first three are always there; ts follows them.
@@ -260,7 +260,7 @@ func (m *Message) texts() [len(textNames)]*string {
 	return [...]*string{&m.From, &m.To, &m.Content, &m.ID, &m.Kind, &m.InReplyTo, &m.Tag, &m.FromSession, &m.Held, &m.GuardChain, &m.KnownBy, &m.StartedBy}
 }
 
-// AppendFields appends the members of the message to b, each as sep, member, comma.
+// AppendFields appends the members of the message to b, sep before the first and commas between them.
 func (m Message) AppendFields(b []byte, sep string) []byte {
 	for i, text := range m.texts() {
 		if i < required && !(m.ContentDropped && i == content) || *text != "" {
@@ -320,9 +320,9 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-var ErrNoMessage = errors.New("no message: from_alias, to_alias and content must be strings")
+var ErrNoMessage = errors.New("not a message: from_alias, to_alias and content must be strings")
 
-// Parse fills an empty message. Missing content is no error; the caller decides.
+// Parse fills an empty message. If the content is missing, it sets ContentDropped and returns no error.
 func (m *Message) Parse(data []byte) error {
 	var had [required]bool
 	err := fields.Each(data, func(name string, value json.RawMessage) error {
@@ -348,7 +348,7 @@ func (m *Message) set(i int, name string, value json.RawMessage) (err error) {
 		if err == nil {
 			*m.texts()[i] = s
 		} else if i < required {
-			return fmt.Errorf("no message: %s is not a string", name)
+			return fmt.Errorf("not a message: %s must be a string", name)
 		}
 		return nil
 	}

@@ -92,7 +92,7 @@ func (m Message) OriginAttributes() (all [][2]string) {
 	return all
 }
 
-// CheckWord returns an error if s cannot be a chat id, an identity or a path from outside; what names it there.
+// CheckWord returns an error if s cannot be a chat id, an identity or a path from outside. what stands in the error before s.
 func CheckWord(what, s string) error {
 	const signs = "._:@+=/#~-"
 	ok := len(s) <= maxName
@@ -100,7 +100,7 @@ func CheckWord(what, s string) error {
 		ok = ok && ('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte(signs, c) >= 0)
 	}
 	if !ok {
-		return fmt.Errorf("%s %.140q: at most %d of A-Z a-z 0-9 and %s", what, s, maxName, signs)
+		return fmt.Errorf("%s %.140q may have at most %d characters of A-Z a-z 0-9 and %s", what, s, maxName, signs)
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func (o Origin) check() error {
 		return CheckName("message id", o.Edits)
 	}
 	if len(o.Files) > maxFiles {
-		return fmt.Errorf("%d files, at most %d", len(o.Files), maxFiles)
+		return fmt.Errorf("the message names %d files; at most %d are allowed", len(o.Files), maxFiles)
 	}
 	for _, f := range o.Files {
 		switch {
@@ -124,7 +124,7 @@ func (o Origin) check() error {
 		case f.Size < 0:
 			return fmt.Errorf("file %q cannot have %d bytes", f.Path, f.Size)
 		case len(f.SHA256) != 64 || strings.Trim(f.SHA256, "0123456789abcdef") != "":
-			return fmt.Errorf("file %q: %.80q is no SHA-256 in hex", f.Path, f.SHA256)
+			return fmt.Errorf("file %q: %.80q is not a SHA-256 in hex", f.Path, f.SHA256)
 		}
 	}
 	return nil

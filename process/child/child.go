@@ -69,7 +69,7 @@ func wait(pid int, program string) error {
 	case err != nil:
 		return fmt.Errorf("wait for %q: %w", program, err)
 	case status.Signaled():
-		return fmt.Errorf("%q ended of %v", program, status.Signal())
+		return fmt.Errorf("%q was ended by a signal: %v", program, status.Signal())
 	case status.ExitStatus() != 0:
 		return fmt.Errorf("%q ended with status %d", program, status.ExitStatus())
 	}

@@ -60,7 +60,7 @@ func processes() iter.Seq2[string, int] {
 	}
 }
 
-// isOurs reports whether a process belongs to this user. Root could read those of all users.
+// isOurs reports whether a process belongs to this user. Root could read the processes of all users, so it must check.
 func isOurs(dir string) bool {
 	info, err := os.Stat(dir)
 	return err == nil && int(info.Sys().(*syscall.Stat_t).Uid) == os.Geteuid()

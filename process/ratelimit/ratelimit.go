@@ -15,7 +15,7 @@ type Bucket struct {
 	at   time.Time
 }
 
-// Take takes a turn, and reports whether there was one.
+// Take takes a turn. It returns false if no turn is left.
 func (b *Bucket) Take(l Limit, now time.Time) bool {
 	b.used, b.at = b.Used(l, now), now
 	if b.used > l.Burst-1 {
@@ -25,12 +25,12 @@ func (b *Bucket) Take(l Limit, now time.Time) bool {
 	return true
 }
 
-// Used returns how many turns have not come back yet; 0 if the bucket is like a new one.
+// Used returns how many turns have not come back yet; 0 means that the whole burst is left.
 func (b Bucket) Used(l Limit, now time.Time) float64 {
 	return max(0, b.used-max(0, now.Sub(b.at).Seconds())/l.Interval.Seconds())
 }
 
-// Wait returns how long it takes until there is a turn.
+// Wait returns how long it takes until a turn is left.
 func (b Bucket) Wait(l Limit, now time.Time) time.Duration {
 	return time.Duration(max(0, b.Used(l, now)-(l.Burst-1)) * float64(l.Interval))
 }

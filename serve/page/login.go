@@ -48,7 +48,7 @@ type Who struct {
 	UID   int    `json:"uid"`
 	Login string `json:"login,omitempty"`
 
-	// Unproven: an agent may have made the link, see broker.ProveTerminal. The page then takes no verdicts.
+	// Unproven: an agent may have made the link, see callers.ProveTerminal. The page then takes no verdicts.
 	Unproven bool `json:"unproven,omitempty"`
 }
 

@@ -13,7 +13,7 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Attached returns the caller's session if there is nothing to record. That is so for nearly every hook and tool call, which then
+// Attached returns the caller's session if there is nothing to record. Nearly every hook and tool call has nothing to record, and
 // need not wait for the registry's lock.
 func Attached(reg *sessions.Registry, c Caller) (s sessions.Session, ok bool) {
 	rows, err := reg.ReadRegistry()
@@ -34,7 +34,7 @@ func Attached(reg *sessions.Registry, c Caller) (s sessions.Session, ok bool) {
 	return s, same && s.Facts.OnDisk() && !s.HasMailToMove()
 }
 
-// Attachment is one Attach while it holds the registry's lock.
+// Attachment is the state of one Attach, which holds the registry's lock.
 type Attachment struct {
 	Caller   Caller
 	Alias    string
@@ -45,12 +45,12 @@ type Attachment struct {
 	process  processes.Process // zero if not known
 	sid      string
 	created  bool     // the session had no row
-	new      bool     // no process can have known its id before
+	new      bool     // its id was made just now, so no process had it before
 	evicted  []string // sessions that lost the alias to this one
-	since    float64  // when the first of these had chosen the alias
-	moveFrom []string // see facts
+	since    float64  // when the first of the evicted had chosen the alias
+	moveFrom []string // see facts.Facts
 
-	startedBy string // see facts
+	startedBy string // see facts.Facts
 }
 
 // Arrive finds or makes the session of the caller. due are sessions whose mail must still be moved to it.
@@ -76,17 +76,17 @@ func BindRow(ctx context.Context, reg *sessions.Registry, rows []registry.Row, a
 	}
 	if a.Caller.PID > 0 {
 		if a.process, err = reg.Processes.Find(a.Caller.PID); err != nil {
-			// A sandbox may hide it. The session then has no known process.
+			// A sandbox may hide the process. The session then has no known process.
 			reg.Log.Warn("client process not found", "pid", a.Caller.PID, "err", err)
 		}
 	}
 	i := registry.FindSID(rows, a.sid)
 	a.created = a.sid == "" || i < 0
 	if a.Caller.serves && !a.created && reg.State(rows[i]) == sessions.Alive {
-		a.process = processes.Process{} // a window that has opened the session keeps it: there its user would not see what the server does
+		a.process = processes.Process{} // a window that has the session open keeps it: a person there would not see what the server does
 	}
 	if a.created && a.id == "" && a.Caller.Explicit == "" {
-		// A new session may believe the environment. If the session was named, the environment may be another's.
+		// Only for a new session that was not named: the environment may be that of another session.
 		if ids := a.Caller.clientIDs(); len(ids) == 1 {
 			a.client, a.id = ids[0].client, ids[0].id
 		}
@@ -130,7 +130,7 @@ func BindRow(ctx context.Context, reg *sessions.Registry, rows []registry.Row, a
 	return bound, bindFacts(ctx, reg, a, bound[registry.FindSID(bound, a.sid)].Alias())
 }
 
-// bindRow makes or edits the row; former is the alias the session had in an earlier life.
+// bindRow makes or edits the row. former is the alias that the session had before its row was removed.
 func bindRow(reg *sessions.Registry, rows []registry.Row, a *Attachment, former string) ([]registry.Row, error) {
 	rows, err := claimAlias(reg, rows, a)
 	if err != nil {
@@ -184,7 +184,8 @@ func unbindOthers(reg *sessions.Registry, rows []registry.Row, a *Attachment) {
 	}
 }
 
-// claimAlias removes absent sessions that have the requested alias.
+// claimAlias removes absent sessions that have the requested alias. If a session that may live has it, claimAlias gives up an
+// optional alias, and returns an *AliasTakenError for any other.
 func claimAlias(reg *sessions.Registry, rows []registry.Row, a *Attachment) ([]registry.Row, error) {
 	if a.Alias == "" {
 		return rows, nil

@@ -17,9 +17,9 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Elsewhere returns a sentence that says in which folder an alias or session runs that this project does not have; empty:
-// nowhere. It looks at the live sessions of the user's other projects (for root: of all users). It reads all their registries,
-// so call it only to explain an error.
+// Elsewhere is for an alias or a session id that this project does not have. It returns a sentence: in which folder the session
+// runs, or that it has ended; "" if no other project has it. It searches the projects of the user (for root: of all users), and
+// reads all their registries, so call it only to explain an error.
 func Elsewhere(getenv func(string) string, root, alias string) string {
 	w := whereabouts{proc: &processes.System{}, home: getenv("HOME"), root: root, alias: alias, isOf: func(folder, root string) bool {
 		found, _, err := project.FindRoot(getenv, folder)
@@ -41,7 +41,7 @@ type whereabouts struct {
 	root  string // of the caller's project
 	alias string
 
-	isOf func(folder, root string) bool // whether the folder belongs to the root; a client may have changed its folder
+	isOf func(folder, root string) bool // reports whether the folder belongs to the root; a client may have changed its folder
 
 	folders []string // where the session runs
 	owner   string   // the other user that owns the session
@@ -107,16 +107,16 @@ func (w *whereabouts) sentence() string {
 	alias := mail.Visible(w.alias, "")
 	switch {
 	case len(w.folders) == 0 && w.hidden:
-		return alias + " is in another project: run it in that folder"
+		return alias + " is in another project: run c2c in that folder"
 	case len(w.folders) == 0 && w.ended:
-		return alias + " was in another project, and its session has ended; c2c list shows those of this one"
+		return alias + " was in another project, and its session has ended; c2c list shows the sessions of this one"
 	case len(w.folders) == 0:
 		return ""
 	}
 	const most = 3
 	folders := mail.Visible(strings.Join(w.folders[:min(len(w.folders), most)], " and in "), "")
 	if w.owner != "" {
-		return fmt.Sprintf("%s is a session of %s in %s: run it there, as %[2]s", alias, mail.Visible(w.owner, ""), folders)
+		return fmt.Sprintf("%s is a session of %s in %s: run c2c there, as %[2]s", alias, mail.Visible(w.owner, ""), folders)
 	}
-	return fmt.Sprintf("%s is in %s: run it there", alias, folders)
+	return fmt.Sprintf("%s is in %s: run c2c there", alias, folders)
 }

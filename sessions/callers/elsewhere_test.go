@@ -49,15 +49,15 @@ func TestElsewhereNamesTheFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for alias, want := range map[string]string{
-		"amber":          "amber is in " + here + ": run it there",
-		"AMBER":          "AMBER is in " + here + ": run it there",
-		"s-amber":        "s-amber is in " + here + ": run it there",
-		"birch":          "birch was in another project, and its session has ended; c2c list shows those of this one",
-		"fir":            "fir is in another project: run it in that folder",
-		"Cedar;":         "Cedar; is in " + here + ": run it there",
+		"amber":          "amber is in " + here + ": run c2c there",
+		"AMBER":          "AMBER is in " + here + ": run c2c there",
+		"s-amber":        "s-amber is in " + here + ": run c2c there",
+		"birch":          "birch was in another project, and its session has ended; c2c list shows the sessions of this one",
+		"fir":            "fir is in another project: run c2c in that folder",
+		"Cedar;":         "Cedar; is in " + here + ": run c2c there",
 		"dune":           "",
 		"nobody":         "",
-		"elm":            "elm is a session of dana in " + here + ": run it there, as dana",
+		"elm":            "elm is a session of dana in " + here + ": run c2c there, as dana",
 		"../../../amber": "",
 	} {
 		w := whereabouts{proc: &processes.System{}, alias: alias, isOf: func(_, root string) bool { return !strings.Contains(root, "eeeeee") }}

@@ -22,7 +22,7 @@ import (
 type Caller struct {
 	// Explicit is a session id or an alias that a user typed.
 	Explicit string
-	// Start is the alias for c2c start: of a session that has it and does not run, or of a new one.
+	// Start is the alias that c2c start was given. It is for a session that has the alias and does not run, or for a new one.
 	Start string
 	// User is the person who calls if no agent does; nil if the caller cannot be a person.
 	User *User
@@ -31,7 +31,7 @@ type Caller struct {
 	// ClientID is the client's own session id as given in this very call: a hook's stdin, an MCP call's _meta. It never comes from
 	// the environment.
 	ClientID string
-	// Claimed is a client id that the model may have written. It counts if the session was seen in this very process.
+	// Claimed is a client id that the model may have written. It counts only if the session was seen in this very process.
 	Claimed string
 	// Getenv is the environment; nil is an empty one.
 	Getenv func(string) string
@@ -40,8 +40,8 @@ type Caller struct {
 	// Last is the session that an earlier call of the same server found. Resolve uses it if nothing else identifies the session, as
 	// when the client's process cannot be seen.
 	Last string
-	// Remote means that the caller is not our process or its ancestor, as over HTTP. Then ClientID, Claimed, Last and PID count, in
-	// this order; a zero PID does not mean our ancestors.
+	// Remote means that the caller is neither our process nor an ancestor of it, as over HTTP. Then ClientID, Claimed, Last and
+	// PID count, in this order, and Resolve does not search our ancestors.
 	Remote bool
 	// Transport is how the caller's tools reach us: TransportHTTP or TransportStdio; empty: it has called no tool.
 	Transport string
@@ -51,8 +51,8 @@ type Caller struct {
 	// and its mail.
 	Proposed bool
 
-	// Brief is for a caller in a plain shell that needs the session but not whether its client lives: then State is Unknown if no
-	// process shows it.
+	// Brief is for a caller in a plain shell that need not know whether the session's client lives. Then no locks are tested, and
+	// State is Unknown unless the client's process shows it.
 	Brief bool
 
 	serves bool // a file of the client shows that its process serves many sessions
@@ -72,8 +72,8 @@ func (c Caller) env(name string) string {
 	return strings.TrimSpace(c.Getenv(name))
 }
 
-// isNamedByEnvironment reports whether only C2C_MCP_SESSION_ID names the session. Then an agent's client may make its first call;
-// anybody else may have mistyped the variable.
+// isNamedByEnvironment reports whether C2C_MCP_SESSION_ID names the session, and nothing shows that a client calls. Then the
+// variable may be mistyped; a client may name a session before its first call.
 func (c Caller) isNamedByEnvironment(sid string) bool {
 	return c.Client == "" && c.PID == 0 && len(c.clientIDs()) == 0 && sid == c.env("C2C_MCP_SESSION_ID")
 }
@@ -179,7 +179,7 @@ func resolve(reg *sessions.Registry, rows []registry.Row, c Caller) (string, err
 }
 
 // sidOfID returns the session of a client's id, or "" if there is none. A live window that continues with another conversation
-// (/clear) keeps its mailbox: if the old conversation is opened elsewhere, it gets its own.
+// (/clear) keeps its mailbox. If the old conversation is then opened elsewhere, it gets a mailbox of its own.
 func sidOfID(reg *sessions.Registry, rows []registry.Row, c Caller, id clientID) (string, error) {
 	sid, err := reg.Facts.SidOf(id.client, id.id)
 	i := registry.FindSID(rows, sid)
@@ -219,15 +219,15 @@ func isInherited(reg *sessions.Registry, rows []registry.Row, sid string, c Call
 	case own == sid || wasGiven(reg, s, c):
 		return false
 	case named && (s.Facts.Started || len(s.ClientIDs) > 0):
-		return true // it was resumed there, say
+		return true // the client may have resumed own after it was started with sid
 	case s.Process == 0 || s.Facts.Started && s.Client != ClientWire: // until its client names the session, the process may be a launcher above it
 		return false
 	}
 	return own != "" || c.PID > 0 && !DescendsFrom(reg, s, c.PID)
 }
 
-// wasGiven reports whether the caller's client has set the variable for it, instead of having inherited it at its own start. A
-// process that runs several sessions sets it for their servers. The session must have been in that process.
+// wasGiven reports whether the caller's client has set the variable for the caller; otherwise the client itself was started with
+// it. A process that runs several sessions sets the variable for their servers. The session must have been in that process.
 func wasGiven(reg *sessions.Registry, s sessions.Session, c Caller) bool {
 	if c.PID <= 0 || s.Facts.PID != c.PID {
 		return false
@@ -309,7 +309,7 @@ func sidToStart(reg *sessions.Registry, rows []registry.Row, c Caller) (string, 
 
 func checkSID(sid string) error {
 	if !mail.ValidName(sid) {
-		return fmt.Errorf("session %q is not a valid name: %w", sid, sessions.ErrNoSession)
+		return fmt.Errorf("%w can have the name %q", sessions.ErrNoSession, sid)
 	}
 	return nil
 }
@@ -352,8 +352,8 @@ func fromEnv(reg *sessions.Registry, rows []registry.Row, c Caller, near string)
 	return found, nil
 }
 
-// isBelow reports whether a client's id came into our environment below the process of a session: the session's client was started
-// without it. Then the client that set it, whose process may be unknown, runs in the other's shell.
+// isBelow reports whether a process below a session's client has put a client's id into our environment: the session's client was
+// started without the id. Then the client that has set it, whose process may be unknown, runs in a shell of the session's client.
 func isBelow(reg *sessions.Registry, s sessions.Session, id clientID) bool {
 	if s.Process == 0 || s.Client == id.client {
 		return false
@@ -408,8 +408,9 @@ func DescendsFrom(reg *sessions.Registry, s sessions.Session, pid int) bool {
 	return false
 }
 
-// Starter returns the client's process that has started the leader of our session (setsid); 0: it cannot be seen. A client may have
-// another process of its own in between; isClient reports that, and nil means that there is none.
+// Starter returns the client's process that has started the leader of our session (setsid), or 0 if it cannot be seen. A client
+// may start the leader through further processes; isClient then reports which process is the client's. A nil isClient means that
+// there are none.
 func Starter(reg *sessions.Registry, isClient func(pid int) bool) (starter int) {
 	sid, err := unix.Getsid(0)
 	if err != nil {

@@ -25,7 +25,7 @@ type User struct {
 	here bool        // Login may be looked up
 }
 
-// looked returns u after a look at its terminal. It looks only if nothing else identifies the caller.
+// looked returns u with Terminal and Typing set. Call it only if nothing else identifies the caller: it opens the terminal.
 func (u *User) looked() *User {
 	if u.look != nil {
 		u.look(u)
@@ -56,8 +56,8 @@ func UserHere(getenv func(string) string, stdin io.Reader) *User {
 	return u
 }
 
-// Name returns the first alias of the person's mailbox, if that is free. It reads the file of users only if the environment has no
-// login name.
+// Name returns the login name, which is the first alias of the person's mailbox if it is free. It reads the file of users only if
+// the environment has no login name.
 func (u *User) Name() string {
 	if u.Login == "" && u.here {
 		// Not os/user: with cgo, the whole program would start with the C library's name services.
@@ -95,8 +95,8 @@ func (c Caller) IsPerson() bool {
 // isPerson reports whether the caller can only be the person: no agent has set a variable in the environment.
 func (c Caller) isPerson() bool { return c.User != nil && c.Client == "" && len(c.clientIDs()) == 0 }
 
-// personHere takes the caller for a person if nothing contradicts. An agent's process looks the same if its parents have ended, or
-// in its own PID namespace, so it checks the terminal and the namespace.
+// personHere returns the person's session if the caller has a terminal in the person's PID namespace. It checks both because an
+// agent's process also has no agent above it if its parents have ended, or in its own PID namespace.
 func personHere(reg *sessions.Registry, u *User) (string, error) {
 	if !u.looked().Terminal || !isPersonsNamespace(reg, u.sid()) {
 		return "", sessions.ErrNoCaller
@@ -111,8 +111,8 @@ func isPersonsNamespace(reg *sessions.Registry, sid string) bool {
 	return here != "" && (there == "" || there == here)
 }
 
-// checkPerson refuses a person's session to every other caller, and a sender's session to every caller. The environment cannot
-// name it, because it is inherited.
+// checkPerson refuses a person's session to every other caller, and a sender's session to every caller. C2C_MCP_SESSION_ID cannot
+// name a person's session, because agents inherit the variable.
 func checkPerson(reg *sessions.Registry, rows []registry.Row, sid string, c Caller) error {
 	if !sessions.IsPersonID(sid) {
 		return sessions.CheckExternal(sid)

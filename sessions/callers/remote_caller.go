@@ -34,7 +34,7 @@ func sidOfRemote(reg *sessions.Registry, rows []registry.Row, c Caller) (string,
 	}
 	sid, err := sidOfProcess(reg, rows, p, c.Client)
 	if errors.Is(err, sessions.ErrAmbiguous) {
-		return "", nil // the process serves many sessions, and has not named this connection's
+		return "", nil // the process serves many sessions, and nothing shows which of them has this connection
 	}
 	return sid, err
 }

@@ -43,7 +43,7 @@ func ProveTerminal(reg *sessions.Registry, sessionList ...sessions.Session) erro
 		}
 		p, _ := reg.Processes.Find(s.Process) // Start is 0 for a process that cannot be seen: nothing is older
 		if !t.isOlder(p.Start) {
-			return fmt.Errorf("%w: nothing of it is older than the session %s", ErrTerminal, s.Alias)
+			return fmt.Errorf("%w: no process of it is older than the session %s", ErrTerminal, s.Alias)
 		}
 	}
 	return nil

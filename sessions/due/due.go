@@ -22,13 +22,14 @@ import (
 // c2c, the original or a killed sender is noticed after LookEvery.
 const (
 	FileName = "owed.due"
-	fileText = "The time of this file tells c2c when to look at what messages are owed.\n"
+	fileText = "The time of this file tells c2c when to check deadlines.\n"
 
-	// LookEvery bounds how far ahead the file's time may be. It is less than TellAfter: a plain message needs no look.
+	// LookEvery bounds how far ahead the file's time may be. It is less than TellAfter, so a message without a deadline of its
+	// own never needs an earlier look.
 	LookEvery = 10 * time.Minute
 )
 
-// File is this file in an open root.
+// File is the file owed.due of an open root.
 type File struct {
 	root *atomicfile.Dir
 	now  func() time.Time

@@ -13,13 +13,13 @@ import (
 // Results of one doorbell for one message, named as in SPEC-091 4.6.
 const (
 	ResultRang       = "rang"
-	ResultCoalesced  = "coalesced"   // a bell is out, and the session has not drained since
+	ResultCoalesced  = "coalesced"   // the session was rung before, and has not read its mail since
 	ResultFiltered   = "filtered"    // the message does not wake a session
-	ResultUncaptured = "uncaptured"  // the client was reached, but did not take the bell
+	ResultUncaptured = "uncaptured"  // the client was reached, but did not take the ring
 	ResultFailed     = "send-failed" // the client could not be reached
 )
 
-// doorbellEvent is the name of this event in broker.log.
+// doorbellEvent is the name in broker.log of the event that has such a result.
 const doorbellEvent = "surface_doorbell_sent"
 
 // ResultOf returns the result for the outcome of a ring.
@@ -45,7 +45,7 @@ func (l *Log) Doorbell(ctx context.Context, sid string, msgs []mail.Message, r w
 	}
 }
 
-// Doorbells counts the results for one session in broker.log, and has the latest ones. Rotation drops older ones.
+// Doorbells counts the results for one session since broker.log was last rotated, and has the latest ones.
 type Doorbells struct {
 	Rang       int        `json:"rang"`
 	Coalesced  int        `json:"coalesced"`

@@ -90,7 +90,8 @@ func ReadIn(dir *atomicfile.Dir, sid string) (f Facts, err error) {
 	return Facts{}, &DamagedError{fmt.Errorf("read facts of session %q: %w", sid, err)}
 }
 
-// Of is Read that logs an error and then returns no facts: the registry alone identifies a session.
+// Of is Read for callers that can go on without facts, because the registry alone identifies a session. It logs an error, and
+// then returns empty facts.
 func (st *Store) Of(sid string) Facts {
 	if f, known := st.seen[sid]; known || !mail.ValidName(sid) {
 		return f // the original allows such an id, but we can keep no facts for it
@@ -140,7 +141,7 @@ func (st *Store) Change(ctx context.Context, sid string, edit func(*Facts)) erro
 func (st *Store) openID(client, id string) (ids *atomicfile.Dir, name string, err error) {
 	name = client + "." + id
 	if client == "" || !mail.ValidName(id) || !mail.ValidName(name) || atomicfile.IsTemp(name) {
-		return nil, "", fmt.Errorf("session id %q of client %q is not a valid name", id, client)
+		return nil, "", fmt.Errorf("session id %q of client %q: c2c takes 1 to 128 characters of A-Z a-z 0-9 . _ -", id, client)
 	}
 	ids, err = st.ids()
 	return ids, name, err
@@ -210,7 +211,7 @@ func (st *Store) TakeIDs(other *Store) error {
 	return err
 }
 
-// LastChange is when the facts of a session were last written, or last if that is later.
+// LastChange returns when the facts of a session were last written, or last if that is later. dir may be nil.
 func LastChange(dir *atomicfile.Dir, sid string, last time.Time) time.Time {
 	if dir == nil {
 		return last

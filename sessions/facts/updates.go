@@ -2,25 +2,24 @@ package facts
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"c2c/inbox/mail"
 )
 
-// SetConversation records the conversation, of those in one process, in which a session's user has written last.
+// SetConversation records in which conversation a session's user has written last. A client's process may have several.
 func (st *Store) SetConversation(ctx context.Context, sid, id string) error {
-	if !mail.ValidName(id) {
-		return fmt.Errorf("conversation id %q is not a valid name", id)
+	if err := mail.CheckName("conversation id", id); err != nil {
+		return err
 	}
 	return st.Change(ctx, sid, func(f *Facts) { f.Conversation = id })
 }
 
-// maxUnseen bounds how many messages c2c shows to a person later.
+// maxUnseen bounds the list Unseen.
 const maxUnseen = 50
 
-// ChangeUnseen removes the messages that were shown to a session's user, and adds others that must still be shown. Hooks of one
-// session may run at the same time.
+// ChangeUnseen edits the list of messages that must still be shown to a session's user: it removes the ids told and adds the ids
+// unseen. Hooks of one session may call it at the same time.
 func (st *Store) ChangeUnseen(ctx context.Context, sid string, told, unseen []string) error {
 	if len(told)+len(unseen) == 0 {
 		return nil

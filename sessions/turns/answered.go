@@ -53,7 +53,7 @@ func ExpectAnswers(reg *sessions.Registry, sid string) error {
 }
 
 // SawAnswer records that the model of a session answered at that time; zero is now. It does nothing if no answers are expected.
-// The recorded time never goes back, unless a wrong clock has set it to the future. For now it takes one system call.
+// The recorded time never goes back, unless a wrong clock has set it to the future. With a zero time it makes one system call.
 func SawAnswer(reg *sessions.Registry, sid string, at time.Time) error {
 	now := reg.Now()
 	if at.IsZero() || at.After(now) {
@@ -93,8 +93,8 @@ func SawFailure(ctx context.Context, reg *sessions.Registry, sid, why string) er
 	return reg.Facts.Change(ctx, sid, func(f *facts.Facts) { f.Failure, f.FailedAt = why, reg.Now().UTC() })
 }
 
-// SawAnswerSince records that a turn which began at that time, with mail, was answered if any answer was seen since: the receipt
-// of that mail may have come behind the answer.
+// SawAnswerSince is for a turn that began at that time, with mail. If an answer was seen since, it records the answer again as of
+// now, because c2c may have recorded the mail as handed over after the answer.
 func SawAnswerSince(reg *sessions.Registry, sid string, began time.Time) error {
 	if last, told := LastAnswer(reg, sid); !told || !last.After(began) {
 		return nil

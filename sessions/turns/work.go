@@ -55,7 +55,7 @@ func SawWork(reg *sessions.Registry, sid string, byTool bool) error {
 	return reg.Dir().Touch(WorkName(sid), reg.Now())
 }
 
-// SeesTools records that a session's client reports tool calls. This one was no work.
+// SeesTools records that a session's client reports tool calls. The call that was reported was no work.
 func SeesTools(reg *sessions.Registry, sid string) error {
 	at, size, err := reg.Dir().TimeOf(WorkName(sid))
 	switch {
@@ -67,7 +67,7 @@ func SeesTools(reg *sessions.Registry, sid string) error {
 	if err := makeWork(reg, sid, true); err != nil {
 		return err
 	}
-	return reg.Dir().Touch(WorkName(sid), at) // the write has changed it
+	return reg.Dir().Touch(WorkName(sid), at) // the write has changed the time
 }
 
 func makeWork(reg *sessions.Registry, sid string, tools bool) error {
