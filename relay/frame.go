@@ -44,7 +44,7 @@ type meta struct {
 	Chain        string  `json:"chain,omitempty"`
 }
 
-// spans gives the fields that are times, in the message and in meta.
+// spans returns the fields that are times, in the message and in meta.
 func (w *meta) spans(m *mail.Message) [4]struct{ at, in *float64 } {
 	return [4]struct{ at, in *float64 }{{&m.ExpiresAt, &w.ExpiresIn}, {&m.AnswerBy, &w.AnswerWithin}, {&m.Due, &w.DueIn}, {&m.NotBefore, &w.NotBeforeIn}}
 }
@@ -52,7 +52,7 @@ func (w *meta) spans(m *mail.Message) [4]struct{ at, in *float64 } {
 // justOver replaces a span of 0, which would mean that there is no time.
 const justOver = -1e-6
 
-// alias is an address without its host: birch of birch@devbox.
+// alias returns an address without its host: birch of birch@devbox.
 func alias(address string) string {
 	name, _, _ := strings.Cut(address, "@")
 	return name
@@ -89,7 +89,7 @@ func wireOf(m mail.Message, now time.Time) wire {
 	return wire{meta: []byte("{}")}
 }
 
-// size is the greatest size of a message in a frame: its times change with each sending.
+// size returns the greatest size of a message in a frame: its times change with each sending.
 func (w wire) size() int { return len(w.meta) + len(w.content) + 64 }
 
 // appendMessages writes the body of a frame: for each message the length of its meta, the meta in JSON, the length of its content,
@@ -178,7 +178,7 @@ func span(seconds float64) time.Duration {
 	return time.Duration(min(max(seconds, -most), most) * float64(time.Second))
 }
 
-// RemoteSession is the id of another host's session. Without a session id it names one for each alias. No name of
+// RemoteSession returns the id of another host's session. Without a session id it names one for each alias. No name of
 // a host has a dot, so two hosts never share one: dev with box-1, and dev-box with 1.
 func RemoteSession(peer, sid, alias string) string {
 	if sid == "" {
@@ -203,13 +203,13 @@ func (w meta) identity() identity { return identity{w.Session, w.From, w.To, w.I
 
 func identityOf(m mail.Message) identity { return identity{m.FromSession, m.From, alias(m.To), m.ID} }
 
-// startOf is the link before the first message of an epoch.
+// startOf returns the link before the first message of an epoch.
 func startOf(epoch uint64) link {
 	sum := sha256.Sum256(binary.BigEndian.AppendUint64([]byte(magic), epoch))
 	return link(sum[:16])
 }
 
-// next is the link to the message after the one that l includes.
+// next returns the link to the message after the one that l includes.
 func (l link) next(id identity) link {
 	b := l[:len(l):len(l)]
 	for _, s := range []string{id.Session, id.From, id.To, id.ID} {

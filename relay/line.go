@@ -129,13 +129,13 @@ type line struct {
 	}
 }
 
-// errElsewhere reports that another process numbers the mail of this root and peer. There can be only one.
+// errElsewhere: another process numbers the mail of this root and peer. There can be only one such process.
 var errElsewhere = errors.New("another process relays for this host")
 
 // errClosed is the error of calls after Run has ended.
 var errClosed = errors.New("the relay has ended")
 
-// line gives the line of a peer. It opens the line if necessary.
+// line returns the line of a peer. It opens the line if necessary.
 func (r *Relay) line(peer string) (*line, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -261,7 +261,7 @@ func (r *Relay) packet(ctx context.Context, packet []byte) error {
 	}
 }
 
-// receipt says which frames of an epoch the receiver has stored.
+// receipt names the frames of an epoch that the receiver has stored.
 type receipt struct {
 	about   uint64 // the epoch of the frame that it answers
 	epoch   uint64 // of its own numbers

@@ -124,7 +124,7 @@ func (o *outbox) restart() {
 	o.stored, o.at = o.head.Next-1, o.head.Link
 }
 
-// numbered is the highest number of a leased message, and the link up to it.
+// numbered returns the highest number of a leased message, and the link up to it.
 func (o *outbox) numbered() (uint64, link) {
 	if n := len(o.leases); n > 0 {
 		return o.leases[n-1].last, o.leases[n-1].after
@@ -155,7 +155,7 @@ func (o *outbox) lease(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// ahead gives the first frame of mail that nobody has leased yet, so that it can be sent before take leases the mail: a lease costs a
+// ahead returns the first frame of mail that nobody has leased yet, so that it can be sent before take leases the mail: a lease costs a
 // sync. A kill between the two leaves what any kill leaves: the messages wait, and get the same numbers. ok is false if the mail must
 // be leased first, or there is none.
 func (o *outbox) ahead(ctx context.Context) (f frame, ok bool, err error) {
@@ -250,7 +250,7 @@ func (o *outbox) framesOf(msgs []mail.Message, n uint64, at link, most int) (fra
 	return append(frames, f)
 }
 
-// linkAt gives the link up to a number that is not below stored. The peer may have stored messages that were sent before a kill:
+// linkAt returns the link up to a number that is not below stored. The peer may have stored messages that were sent before a kill:
 // so linkAt numbers more of the outbox first. ok is false if no message has the number.
 func (o *outbox) linkAt(ctx context.Context, number uint64) (at link, ok bool, err error) {
 	for more := true; more && err == nil; {
@@ -332,7 +332,7 @@ func (o *outbox) finish(ctx context.Context, l *inbox.Lease, msgs []mail.Message
 			continue
 		}
 		if err := o.l.Post.Refused(ctx, o.l.peer, m, why); err != nil {
-			return fmt.Errorf("tell that a message was refused: %w", err)
+			return fmt.Errorf("notify the sender of a refused message: %w", err)
 		}
 		if err := o.l.fault("told"); err != nil {
 			return err

@@ -120,7 +120,7 @@ func parse(packet []byte) (h header, sealed, signed, signature []byte, err error
 	return h, rest[:end], packet[:len(packet)-ed25519.SignatureSize], rest[end:], nil
 }
 
-// Address gives the project and the kind of a packet, without any proof: use them only to route the packet.
+// Address returns the project and the kind of a packet, without any proof: use them only to route the packet.
 func Address(packet []byte) (project string, kind Kind, err error) {
 	h, _, _, _, err := parse(packet)
 	return h.project, h.kind, err
@@ -172,7 +172,7 @@ func unseal(peers Peers, h header, sealed []byte) ([]byte, error) {
 	}
 	plain, err := peers.Open(sealed)
 	if err != nil {
-		return nil, fmt.Errorf("%w: its body does not open: %v", errForeign, err)
+		return nil, fmt.Errorf("%w: its body cannot be decrypted: %v", errForeign, err)
 	}
 	body, ok := bytes.CutPrefix(plain, h.from[:])
 	if !ok {

@@ -64,7 +64,7 @@ func (l *line) heard(kind Kind) {
 	}
 }
 
-// lastHeard is when a packet of the peer last came; zero: not since Open.
+// lastHeard returns when a packet of the peer last came; zero: not since Open.
 func (l *line) lastHeard() time.Time {
 	l.seen.mu.Lock()
 	defer l.seen.mu.Unlock()
@@ -229,7 +229,7 @@ func (l *line) states(h header, sealed []byte) error {
 	return cache.AddStates(l.Root, l.peer, states)
 }
 
-// ago is the time that many seconds before now.
+// ago returns the time that many seconds before now.
 func ago(now, seconds float64) float64 { return now - math.Min(math.Max(seconds, 0), now) }
 
 func (l *line) unsealJSON(h header, sealed []byte, into any) error {
@@ -238,7 +238,7 @@ func (l *line) unsealJSON(h header, sealed []byte, into any) error {
 		return err
 	}
 	if err := json.Unmarshal(body, into); err != nil {
-		return fmt.Errorf("%w: its body is no JSON", errForeign)
+		return fmt.Errorf("%w: its body is not JSON", errForeign)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ import (
 // MaxPacket is the greatest size of a packet, in bytes. NATS takes 1 MiB, with its own headers.
 const MaxPacket = 900 << 10
 
-// ErrAway reports that there is no link to a peer now.
+// ErrAway: there is no link to a peer now.
 var ErrAway = errors.New("no link to the host")
 
 // A Carrier moves packets between hosts. It may lose, repeat, reorder, reveal and damage them: the relay copes with all that. One

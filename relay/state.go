@@ -9,7 +9,7 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
-// Outbox is the name of the mailbox with the mail for a peer. No session can have that name.
+// Outbox returns the name of the mailbox with the mail for a peer. No session can have that name.
 func Outbox(peer string) string { return "host-" + peer }
 
 // Directory is where the relay keeps its files, below a root.

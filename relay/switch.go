@@ -41,7 +41,7 @@ func (s *Switch) Remove(r *Relay) {
 	delete(s.relays, r.Project)
 }
 
-// ErrNoProject reports that no root here has the project of a packet.
+// ErrNoProject: no root here has the project of a packet.
 var ErrNoProject = errors.New("no such project here")
 
 // Packet implements Handler, for a carrier.

@@ -63,7 +63,7 @@ func (c *call) add(ctx context.Context, dest string) error {
 		h.Name = known.Name
 	}
 	if err := hosts.CheckName(h.Name); err != nil {
-		return cli.WithHint(err, "c2c relay add --as NAME says what it is called here")
+		return cli.WithHint(err, "give the host another name here: c2c relay add --as NAME")
 	}
 	c.showPlan(h, e, there)
 	if *c.print {
@@ -80,7 +80,7 @@ func (c *call) add(ctx context.Context, dest string) error {
 		return err
 	}
 	if there.Key.ID() != h.Key.ID() {
-		return fmt.Errorf("%s has shown another key than a moment ago", dest)
+		return fmt.Errorf("the key of %s changed between two connections: find out why, then pair again", dest)
 	}
 	return c.paired(ctx, h)
 }
@@ -151,7 +151,7 @@ func (c *call) finishPrint(ctx context.Context, dest string, e Exchange, h hosts
 	if *c.dry {
 		return nil
 	}
-	if ok, err := c.confirm("Pair all else?"); err != nil || !ok {
+	if ok, err := c.confirm("Do everything else?"); err != nil || !ok {
 		return errors.Join(err, errors.New("nothing was changed"))
 	}
 	e.Apply = true
@@ -179,7 +179,7 @@ func (c *call) exchange(ctx context.Context, dest string, e Exchange) (a Exchang
 		}
 		exit := (*exec.ExitError)(nil)
 		if errors.As(err, &exit) && exit.ExitCode() == 127 {
-			return a, cli.WithHint(fmt.Errorf("there is no c2c on %s", dest), "install c2c there, in the PATH")
+			return a, cli.WithHint(fmt.Errorf("c2c is not in the PATH on %s", dest), "install c2c there, in a directory of the PATH")
 		}
 		return a, fmt.Errorf("pair through ssh %s: %w", dest, err)
 	}
@@ -188,7 +188,7 @@ func (c *call) exchange(ctx context.Context, dest string, e Exchange) (a Exchang
 		text = text[i+1:]
 	}
 	if err := json.Unmarshal([]byte(text), &a); err != nil || a.Key == nil || hosts.CheckName(a.Name) != nil || checkLine(a.Line) != nil {
-		return a, cli.WithHint(fmt.Errorf("pair through ssh %s: what answers there is no c2c of this kind: %.200q", dest, text), "install the same version of c2c on both")
+		return a, cli.WithHint(fmt.Errorf("pair through ssh %s: the answer is not that of a c2c of this version: %.200q", dest, text), "install the same version of c2c on both machines")
 	}
 	return a, nil
 }
@@ -196,7 +196,7 @@ func (c *call) exchange(ctx context.Context, dest string, e Exchange) (a Exchang
 // checkLine returns an error if a line has characters that could control a terminal.
 func checkLine(line string) error {
 	if strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r > '~' }) || len(line) > 4096 {
-		return errors.New("it is no line of authorized_keys")
+		return errors.New("not a line for authorized_keys: it is too long, or has characters other than printable ASCII")
 	}
 	return nil
 }
@@ -254,10 +254,10 @@ func (c *call) invite(ctx context.Context, key *hosts.Key) error {
 	if *c.asJSON {
 		return cli.JSON(c.Stdout, map[string]any{"invitation": i.String(), "fingerprint": i.Key.Fingerprint(), "expires_in_s": int(hosts.InvitationTime.Seconds())})
 	}
-	fmt.Fprintf(c.Stderr, "key of this machine: %s\nWithin an hour, on the other machine: c2c relay pair, with this behind it. Then give its answer to c2c relay pair here.\n", i.Key.Fingerprint())
+	fmt.Fprintf(c.Stderr, "key of this machine: %s\nWithin an hour, run on the other machine: c2c relay pair INVITATION, with the line below. Then run here: c2c relay pair ANSWER, with the line it prints.\n", i.Key.Fingerprint())
 	fmt.Fprintln(c.Stdout, i)
 	if h.Projects == nil || h.Aliases == nil {
-		fmt.Fprintln(c.Stderr, "c2c: hint: it may write to no session here; --aliases and --projects change that, now or with c2c relay allow")
+		fmt.Fprintln(c.Stderr, "c2c: hint: the other machine may write to no session here; allow some with --aliases and --projects, now or later with c2c relay allow")
 	}
 	return nil
 }
@@ -299,7 +299,7 @@ func (c *call) takeInvitation(ctx context.Context, key *hosts.Key, text string) 
 	if *c.asJSON {
 		return cli.JSON(c.Stdout, map[string]any{"answer": answer.String(), "host": h.Name, "fingerprint": answer.Key.Fingerprint()})
 	}
-	fmt.Fprintf(c.Stderr, "key of this machine: %s\nOn %s: c2c relay pair, with this behind it:\n", answer.Key.Fingerprint(), h.Name)
+	fmt.Fprintf(c.Stderr, "key of this machine: %s\nOn %s, run: c2c relay pair ANSWER, with the line below:\n", answer.Key.Fingerprint(), h.Name)
 	fmt.Fprintln(c.Stdout, answer)
 	return nil
 }

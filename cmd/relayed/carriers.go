@@ -15,13 +15,13 @@ import (
 	"c2c/relay/ssh"
 )
 
-// hubFile has what this host needs to use its hub; see nats.Access.
+// hubFile contains a nats.Access: the address of this host's hub, and the key to use it.
 const hubFile = "hub.json"
 
-// Link is the way to one host, as status shows it.
+// Link is the state of the link to one host, for c2c relay status.
 type Link struct {
 	ssh.Status
-	Hub string `json:"hub,omitempty"` // for a host that is reached through one
+	Hub string `json:"hub,omitempty"` // the hub's address, for a host that is reached through a hub
 
 	// Only status has these, from all projects.
 	SeenAt    time.Time `json:"last_seen_at,omitzero"`
@@ -30,8 +30,8 @@ type Link struct {
 	TroubleAt time.Time `json:"trouble_at,omitzero"`
 }
 
-// carriers is the ways to other hosts, by their kind. Mail goes to a host by the one that its row of the list names, and is taken
-// from all: so a host may change its way while mail is under way.
+// carriers holds one carrier for each kind: ssh and NATS. Mail goes to a host by the carrier that the list of hosts names for it. Mail
+// from a host is accepted from every carrier, so a host may change its carrier at any time.
 type carriers struct {
 	list *hosts.List
 	ways map[string]relay.Carrier
@@ -39,11 +39,11 @@ type carriers struct {
 
 	mu      sync.Mutex
 	handler relay.Handler
-	up      map[string][]string // by host: the kinds by which it is within reach
-	told    map[string]string   // by host: the kind of which the handler has heard last
+	up      map[string][]string // by host: the kinds of the carriers that are linked to it
+	told    map[string]string   // by host: the kind of the carrier whose link was reported last
 }
 
-// kind is how packets get to a host.
+// kind returns the kind of the carrier for a host; "" if the host is not in the list, or the list is damaged.
 func (c *carriers) kind(peer string) string {
 	h, err := c.list.ByName(peer)
 	if err != nil {
@@ -58,7 +58,7 @@ func (c *carriers) way(peer string) relay.Way {
 	return relay.Way{Hub: err == nil && h.Carrier == hosts.NATS, Dials: err == nil && h.Dest != ""}
 }
 
-// Send is that of relay.Carrier.
+// Send implements relay.Carrier.
 func (c *carriers) Send(ctx context.Context, peer string, packet []byte) error {
 	way := c.ways[c.kind(peer)]
 	if way == nil {
@@ -67,7 +67,7 @@ func (c *carriers) Send(ctx context.Context, peer string, packet []byte) error {
 	return way.Send(ctx, peer, packet)
 }
 
-// Run is that of relay.Carrier.
+// Run implements relay.Carrier.
 func (c *carriers) Run(ctx context.Context, h relay.Handler) error {
 	c.mu.Lock()
 	c.handler, c.up, c.told = h, map[string][]string{}, map[string]string{}
@@ -108,7 +108,7 @@ func (w *oneWay) Link(peer string, up bool) {
 	}
 }
 
-// reload has hosts change their ways, after the list has changed.
+// reload moves hosts to other carriers, after the list has changed.
 func (c *carriers) reload() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -123,7 +123,7 @@ func (c *carriers) reload() {
 	}
 }
 
-// hub is the access to the hub of this host; fs.ErrNotExist if it has none.
+// hub returns the access to the hub of this host; fs.ErrNotExist if the host has no hub.
 func (r *Relay) hub() (nats.Access, error) {
 	data, err := r.Dir.ReadMost(hubFile, nats.MaxAccess)
 	if err != nil {
@@ -132,7 +132,7 @@ func (r *Relay) hub() (nats.Access, error) {
 	return nats.ParseAccess(data)
 }
 
-// openHub makes the way through the hub, if this host has one.
+// openHub returns the carrier of the hub; nil if this host has no hub, or its file cannot be read.
 func (h *Host) openHub(changed func()) *nats.Carrier {
 	a, err := h.hub()
 	if err != nil {
@@ -144,7 +144,7 @@ func (h *Host) openHub(changed func()) *nats.Carrier {
 	return nats.New(nats.Config{Access: a, Log: h.Log, Now: h.Now, Changed: changed, Peers: func() (names []string) {
 		all, _ := h.list.All()
 		for _, host := range all {
-			if host.Carrier == hosts.NATS && slices.Contains(a.Hosts, host.Name) { // a revoked one is told that it is
+			if host.Carrier == hosts.NATS && slices.Contains(a.Hosts, host.Name) { // revoked hosts, too: the relay informs them that they are revoked
 				names = append(names, host.Name)
 			}
 		}
@@ -152,7 +152,7 @@ func (h *Host) openHub(changed func()) *nats.Carrier {
 	}})
 }
 
-// links is the way to each host.
+// links returns the state of the link to each host.
 func (h *Host) links() []Link {
 	all := []Link{}
 	for _, st := range h.ssh.Status() {

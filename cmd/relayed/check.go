@@ -74,7 +74,7 @@ func Check(getenv func(string) string, now time.Time) []doctor.Finding {
 		case l.Hub != "":
 			f.Status, f.Detail = doctor.Warning, fmt.Sprintf("the hub %s takes no mail for it: %s", l.Hub, l.Error)
 		case l.Dest == "": // the host connects when it is awake
-			f.Detail = "it is not here now; its mail waits"
+			f.Detail = "not connected; mail for the host waits until the host connects"
 		default:
 			f.Status, f.Detail = doctor.Warning, fmt.Sprintf("no link through ssh %s: %s", l.Dest, l.Error)
 			if !l.Since.IsZero() {

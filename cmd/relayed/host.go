@@ -92,7 +92,7 @@ func (h *Host) Run(ctx context.Context) error {
 	})
 }
 
-// dials gives the hosts that ssh can reach from here. While the list is damaged, it gives none.
+// dials returns the hosts to which ssh connects from here; none while the list is damaged.
 func (h *Host) dials() (all []ssh.Dial) {
 	list, err := h.list.All()
 	if err != nil {
@@ -174,7 +174,7 @@ func poke(c chan<- struct{}) {
 	}
 }
 
-// rootsHere gives all roots of this user.
+// rootsHere returns all roots of this user.
 func (h *Host) rootsHere() []project.Root {
 	all, err := h.rootsOf(h.list)
 	if err != nil {
@@ -183,7 +183,7 @@ func (h *Host) rootsHere() []project.Root {
 	return all
 }
 
-// rootsOf gives the roots below the state directory, and those of named projects. After an error those of named projects are missing.
+// rootsOf returns the roots below the state directory, and the roots of named projects. After an error only the former.
 func (r *Relay) rootsOf(list *hosts.List) (all []project.Root, err error) {
 	named, err := list.Projects()
 	names := map[string]string{}

@@ -261,7 +261,7 @@ func (c *call) joinHub(ctx context.Context, path string) error {
 		return err
 	}
 	if a.Host == "" {
-		return fmt.Errorf("%s is the file of the hub's owner: join takes that of a host", path)
+		return fmt.Errorf("%s is the file of the hub's owner: give c2c relay hub join the file of a host", path)
 	}
 	all, err := c.hosts().All()
 	if err != nil {
@@ -299,7 +299,7 @@ func (c *call) joinHub(ctx context.Context, path string) error {
 	if err := c.r.restart(ctx, c.Environ); errors.Is(err, ErrStopped) {
 		fmt.Fprintf(c.Stderr, "c2c: hint: %v\n", err)
 	} else if err != nil {
-		return fmt.Errorf("the hub is noted; start the relay: %w", err)
+		return fmt.Errorf("the hub is stored, but the relay does not start: %w", err)
 	}
 	if *c.asJSON {
 		return cli.JSON(c.Stdout, map[string]any{"hub": a.URL, "fleet": a.Fleet, "host": a.Host, "hosts": names})

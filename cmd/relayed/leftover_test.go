@@ -65,7 +65,7 @@ func TestAVerbOfTheRelayTakesItsOwnOptionsAndWords(t *testing.T) {
 		"add a b":         "relay add takes <user@host>",
 		"list --ssh x":    "relay list has no option --ssh",
 		"pair a b":        "relay pair takes [text]",
-		"allow devbox":    "--aliases or --projects says what it may reach",
+		"allow devbox":    "give --aliases or --projects",
 		"hub":             "hub FLEET --hosts NAME,NAME",
 		"--json list":     "",
 		"list --json":     "",

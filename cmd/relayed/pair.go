@@ -20,12 +20,12 @@ import (
 const (
 	sshKeyFile = "ssh_key"
 	sshKeyLock = "ssh_key.lock"
-	maxAuthKey = 4 << 20 // of authorized_keys, in bytes
+	maxAuthKey = 4 << 20 // limit for authorized_keys, in bytes
 
 	keyTime = 30 * time.Second // to make a key
 )
 
-// SSHKey gives the relay's public ssh key, as a line. It makes the key the first time. The relay needs a key of its own: it runs
+// SSHKey returns the relay's public ssh key, as a line. It makes the key at the first call. The relay needs a key of its own: it runs
 // without an ssh agent for a person's key, and at the other end its own key gives access to the relay only.
 func (r *Relay) SSHKey(ctx context.Context) (line string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, keyTime)
@@ -54,27 +54,27 @@ func checkSSHKey(line string) error {
 	words := strings.Fields(line)
 	bad := strings.ContainsFunc(line, func(c rune) bool { return c < ' ' || c > '~' || c == '"' || c == '\\' })
 	if bad || len(words) < 2 || len(line) > 2000 || !strings.HasPrefix(words[0], "ssh-") && !strings.HasPrefix(words[0], "ecdsa-") && !strings.HasPrefix(words[0], "sk-") {
-		return fmt.Errorf("%.80q is no public key of ssh", line)
+		return fmt.Errorf("%.80q is not a public ssh key", line)
 	}
 	return nil
 }
 
-// mark is the end of c2c's line for a host in authorized_keys. It names the host by its key.
+// mark returns the end of c2c's line for a host in authorized_keys. id is the id of the host's key.
 func mark(id string) string { return "c2c-relay:" + id }
 
-// AuthorizedLine is the line of authorized_keys that gives a host access to the relay here, and to nothing else.
+// AuthorizedLine returns the line of authorized_keys that gives a host access to the relay here, and to nothing else.
 func AuthorizedLine(program string, key string, host hosts.Public) (string, error) {
 	if err := checkSSHKey(key); err != nil {
 		return "", err
 	}
 	if !filepath.IsAbs(program) || strings.ContainsFunc(program, func(c rune) bool { return c < ' ' || c > '~' || strings.ContainsRune("\"\\'$`;&|<>()*?!# ", c) }) {
-		return "", fmt.Errorf("the path %q cannot stand in authorized_keys: install c2c elsewhere", program)
+		return "", fmt.Errorf("authorized_keys cannot contain the path %q: install c2c at a path without spaces and special characters", program)
 	}
 	words := strings.Fields(key)
 	return fmt.Sprintf(`restrict,command="%s relay --stdio" %s %s %s`, program, words[0], words[1], mark(host.ID())), nil
 }
 
-// AuthorizedKeys is the path of this user's authorized_keys.
+// AuthorizedKeys returns the path of this user's authorized_keys.
 func AuthorizedKeys(getenv func(string) string) string {
 	return filepath.Join(getenv("HOME"), ".ssh", "authorized_keys")
 }
@@ -136,7 +136,7 @@ type Exchange struct {
 	Name     string        `json:"name"`  // the name for the sending host
 	Key      *hosts.Public `json:"key,omitempty"`
 	SSHKey   string        `json:"ssh_key,omitempty"`
-	Projects []string      `json:"projects,omitempty"` // the sending host may reach them
+	Projects []string      `json:"projects,omitempty"` // projects of the answering host to which the sending host may write
 	Aliases  []string      `json:"aliases,omitempty"`
 	Print    bool          `json:"print,omitempty"` // do not edit authorized_keys: a person does
 }

@@ -93,7 +93,7 @@ func (r *Relay) Start(ctx context.Context, env []string) (pid int, started bool,
 	return pid, err == nil, err
 }
 
-// ErrStopped reports that a person has stopped the relay.
+// ErrStopped: a person has stopped the relay.
 var ErrStopped = errors.New("the relay was stopped: c2c relay start lets mail go to other machines again")
 
 // Ensure is Start for callers that need the relay, but returns ErrStopped if a person has stopped it. After an error, mail waits.
@@ -132,7 +132,7 @@ func (r *Relay) Stop(ctx context.Context) (ran bool, err error) {
 // Hosts opens the list of the paired hosts.
 func (r *Relay) Hosts(now clock) *hosts.List { return hosts.Open(r.Dir, now) }
 
-// Links gives the running relay's link to each host. If no relay runs, it gives nothing.
+// Links returns the running relay's link to each host; nil if no relay runs.
 func (r *Relay) Links() (all []Link, err error) {
 	if runs, err := r.Runs(); err != nil || !runs {
 		return nil, err
@@ -153,7 +153,7 @@ func (r *Relay) Links() (all []Link, err error) {
 // maxSocketPath is below the system's limit for the path of a socket: 104 bytes on macOS.
 const maxSocketPath = 100
 
-// socket gives a short path of the relay's socket, valid until release is called.
+// socket returns a short path of the relay's socket, valid until release is called.
 func (r *Relay) socket() (path string, release func(), err error) {
 	path = filepath.Join(r.Dir.Path(), socketFile)
 	if len(path) <= maxSocketPath {

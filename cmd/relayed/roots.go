@@ -166,7 +166,7 @@ func (o *root) watched(files []string, name string) []string {
 	return append(files, path)
 }
 
-// report sends other hosts the states of their messages, and gives the files to watch for more.
+// report sends other hosts the states of their messages, and returns the files to watch for further changes.
 func (o *root) report(ctx context.Context) (files []string) {
 	news, sids := o.arrived.look(ctx, o.relay.Linked)
 	for peer, states := range news {
@@ -204,7 +204,7 @@ func (r *roots) at(name string) *root {
 	return r.open[name]
 }
 
-// get gives an open root. If necessary, it opens the root and begins to relay for it.
+// get returns an open root. If necessary, it opens the root and starts to relay for it.
 func (r *roots) get(ctx context.Context, here project.Root) (*root, error) {
 	r.opening.Lock()
 	defer r.opening.Unlock()
@@ -307,15 +307,15 @@ func (p *post) Deliver(ctx context.Context, peer, alias string, msgs []mail.Mess
 	return relay.Stored, err
 }
 
-// whyRefused explains a reason to a sender.
+// whyRefused has the text of each reason, for the notice to the sender.
 var whyRefused = map[relay.Reason]string{
 	relay.Unknown:   "no session there has this alias",
 	relay.Forbidden: "that host does not let this one write to it; its person may allow that with c2c relay allow",
-	relay.Full:      "its mailbox is full",
-	relay.Invalid:   "no mailbox there can keep it",
-	relay.Taken:     "another message with this id is there",
-	relay.Expired:   "it had expired when it arrived",
-	relay.Blocked:   "something on that host stands in the place of its mailbox's files",
+	relay.Full:      "the mailbox of that session is full",
+	relay.Invalid:   "that host's mailboxes cannot store a message of this form",
+	relay.Taken:     "the mailbox there has another message with this id",
+	relay.Expired:   "the message had expired when it arrived",
+	relay.Blocked:   "on that host, something else is in the place of the mailbox's files",
 }
 
 // Refused implements relay.Post.

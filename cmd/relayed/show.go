@@ -71,9 +71,9 @@ func (c *call) list() error {
 	return w.Flush()
 }
 
-// status says whether the relay runs, and gives the link to each host.
+// status is the answer of c2c relay status: the state of the relay, and its link to each host.
 type status struct {
-	PID     int    `json:"pid,omitempty"` // 0: it does not run
+	PID     int    `json:"pid,omitempty"` // 0: no relay runs
 	Stopped bool   `json:"stopped,omitempty"`
 	Key     string `json:"fingerprint,omitempty"`
 	Log     string `json:"log,omitempty"`
@@ -126,7 +126,7 @@ func (c *call) addFacts(links []Link) error {
 	}
 	for _, root := range roots {
 		dir, err := atomicfile.Open(root.Path)
-		if errors.Is(err, fs.ErrNotExist) { // of a project that has a name, and had no mail yet
+		if errors.Is(err, fs.ErrNotExist) { // a named project has no directory before its first mail
 			continue
 		}
 		if err == nil {
@@ -195,7 +195,7 @@ func (st status) print(w io.Writer, now time.Time) {
 
 // says describes the way to a host, and what waits for it.
 func (l Link) says(now time.Time) string {
-	text, up, down := "it comes here by ssh", "linked", "not linked"
+	text, up, down := "it connects to this machine by ssh", "linked", "not linked"
 	if l.Dest != "" {
 		text = "ssh " + l.Dest
 	} else if l.Hub != "" { // the hub does not know if the host is on
@@ -221,7 +221,7 @@ func (l Link) says(now time.Time) string {
 // printUnit prints a systemd unit that runs the relay.
 func (c *call) printUnit() error {
 	if strings.ContainsFunc(c.C2C+c.Getenv("XDG_STATE_HOME"), unicode.IsControl) {
-		return fmt.Errorf("%q cannot stand in a unit", c.C2C)
+		return fmt.Errorf("a systemd unit cannot contain the path %q: it has a control character", c.C2C)
 	}
 	word := func(s string) string {
 		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "%", "%%").Replace(s) + `"`

@@ -222,7 +222,7 @@ func localSession(peer, from string) string {
 	return sid
 }
 
-// markOf is a text that changes whenever one of the files changes.
+// markOf returns a text that changes whenever one of the files changes.
 func markOf(root string, names ...string) (mark string) {
 	for _, name := range names {
 		if info, err := os.Stat(filepath.Join(root, name)); err == nil {

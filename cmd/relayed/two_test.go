@@ -464,7 +464,7 @@ func TestARefusedMessageHoldsUpNoOther(t *testing.T) {
 			t.Errorf("message %d is %q", i, m.Content)
 		}
 	}
-	reasons := map[string]string{"nobody@devbox": "no session there has this alias", "elm@devbox": "does not let this one write to it", "full@devbox": "its mailbox is full"}
+	reasons := map[string]string{"nobody@devbox": "no session there has this alias", "elm@devbox": "does not let this one write to it", "full@devbox": "the mailbox of that session is full"}
 	laptop.until(here, "all have an end", func() bool { return laptop.host(here, "devbox").Waiting == 0 })
 	for _, id := range refused {
 		if st := laptop.status(here, id); st.State != sessions.Dead || !strings.Contains(st.Reason, reasons[st.To]) {

@@ -33,11 +33,11 @@ type Program struct {
 	Person func(ctx context.Context, does string) error
 }
 
-// ErrDown reports that the relay does not run. The printed answer says so already.
+// ErrDown: no relay runs. The command has printed that already.
 var ErrDown = errors.New("no relay runs")
 
 // mendHosts is the hint for files that cannot be read.
-const mendHosts = "put it right (mode 0600), or move it away and pair each host anew"
+const mendHosts = "repair the file (its mode must be 0600), or move it away and pair each host again"
 
 // call is one run of the verb.
 type call struct {
@@ -132,7 +132,7 @@ func (p Program) inside(ctx context.Context, args []string) (done bool, err erro
 	defer cancel()
 	e, err := readExchange(ctx, p.Stdin)
 	if err != nil {
-		return true, fmt.Errorf("read what the other host asks for: %w", err)
+		return true, fmt.Errorf("read the request of the other host: %w", err)
 	}
 	a, err := r.Answer(ctx, e, p.c2cd(), machineName(), p.Getenv, time.Now)
 	if err != nil {
@@ -170,7 +170,7 @@ func (p Program) c2cd() string {
 	return filepath.Join(filepath.Dir(p.C2C), "c2cd")
 }
 
-// machineName is this machine's own name.
+// machineName returns the name that this machine gives itself.
 func machineName() string {
 	name, _ := os.Hostname()
 	return cmp.Or(hosts.NameOf(name), "host")
@@ -251,7 +251,7 @@ func (c *call) stop(ctx context.Context) error {
 	return nil
 }
 
-// allowed gives the lists of --projects and --aliases; nil if an option is missing.
+// allowed returns the lists of --projects and --aliases; nil if an option is missing.
 func (c *call) allowed(ctx context.Context) (projects, aliases []string, err error) {
 	list := func(text string) (all []string) {
 		for _, word := range strings.Split(text, ",") {
@@ -278,7 +278,7 @@ func (c *call) allowed(ctx context.Context) (projects, aliases []string, err err
 	return projects, aliases, nil
 }
 
-// projectHere is the name by which other hosts know this directory's project.
+// projectHere returns the name by which other hosts know this directory's project.
 func (c *call) projectHere() (string, error) {
 	path, _, err := project.FindRoot(c.Getenv, c.Cwd)
 	if err != nil {
@@ -307,7 +307,7 @@ func (c *call) allow(ctx context.Context, host string) error {
 		return err
 	}
 	if projects == nil && aliases == nil {
-		return fmt.Errorf("%w: --aliases or --projects says what it may reach; - is nothing, * is all", cli.ErrUsage)
+		return fmt.Errorf("%w: give --aliases or --projects, the sessions and projects that the host may write to; - is none, * is all", cli.ErrUsage)
 	}
 	h, err := c.hosts().Allow(ctx, host, none(projects), none(aliases))
 	if err != nil {
@@ -328,7 +328,7 @@ func none(all []string) []string {
 	return all
 }
 
-// reaches describes to a person what a host may reach.
+// reaches returns, for a person, the sessions to which a host may write.
 func reaches(projects, aliases []string) string {
 	if len(projects) == 0 || len(aliases) == 0 {
 		return "no session"
@@ -374,7 +374,7 @@ func (c *call) leave(ctx context.Context, remove bool, name string) error {
 	}
 	path := AuthorizedKeys(c.Getenv)
 	if *c.dry {
-		fmt.Fprintf(c.Stdout, "%s would be %s here, and its line taken out of %s\n", name, does, path)
+		fmt.Fprintf(c.Stdout, "%s would be %s here, and its line removed from %s\n", name, does, path)
 		return nil
 	}
 	if err := change(ctx, name); err != nil { // first, because from then on the relay refuses the host
@@ -382,17 +382,17 @@ func (c *call) leave(ctx context.Context, remove bool, name string) error {
 	}
 	was, err := Unauthorize(path, h.Key.ID())
 	if err != nil {
-		return fmt.Errorf("%s is %s; its key of ssh stays: %w", name, does, err)
+		return fmt.Errorf("%s is %s, but its ssh key is still in authorized_keys: remove its line there: %w", name, does, err)
 	}
 	if *c.asJSON {
 		return cli.JSON(c.Stdout, map[string]any{does: name, "authorized_keys": was})
 	}
 	fmt.Fprintf(c.Stdout, "%s is %s: its mail is refused, and none is sent to it\n", name, does)
 	if was {
-		fmt.Fprintf(c.Stdout, "its line is taken out of %s\n", path)
+		fmt.Fprintf(c.Stdout, "its line is removed from %s\n", path)
 	}
 	if h.Dest != "" {
-		fmt.Fprintf(c.Stderr, "c2c: hint: there, c2c relay remove takes this machine out of its list\n")
+		fmt.Fprintf(c.Stderr, "c2c: hint: on that machine, run c2c relay remove to remove this machine from its list\n")
 	}
 	return nil
 }

@@ -201,7 +201,7 @@ func TestARevokedMachineIsCutOffAtOnce(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	if keys, _ := os.ReadFile(n.devbox.Authorized()); strings.Contains(string(keys), "c2c-relay") {
-		t.Errorf("its key of ssh is still there:\n%s", keys)
+		t.Errorf("its ssh key is still there:\n%s", keys)
 	}
 	n.laptop.Linked("devbox", false)
 	n.laptop.Put("birch@devbox", "m-1", "one")
@@ -233,7 +233,7 @@ func TestAStolenKeyOfSSHBringsNoMail(t *testing.T) {
 	mallory.C2C("send", "--id", "m-1", "birch@devbox", "one")
 	n.Until("it is refused", func() bool {
 		out, _ := mallory.Cmd(nil, "c2c", "relay", "status").CombinedOutput()
-		return strings.Contains(string(out), `it says of this host: "it is not paired"`)
+		return strings.Contains(string(out), `the other end refuses this host: "it is not paired"`)
 	})
 	if out := mallory.C2C("status", "m-1"); !strings.HasPrefix(out, "m-1: queued") {
 		t.Errorf("status says %q", out)

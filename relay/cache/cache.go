@@ -77,7 +77,7 @@ func Get(root *atomicfile.Dir, peer string) (Host, error) {
 // maxHosts bounds the list of the paired hosts, see package relay/hosts.
 const maxHosts = 2 << 20
 
-// Paired gives the names of the paired hosts, and the roots of the named projects, from the list that package relay/hosts
+// Paired returns the names of the paired hosts, and the roots of the named projects, from the list that package relay/hosts
 // keeps below a state directory. It does not check the hosts' keys: a name alone gives no rights.
 func Paired(state string) (names, roots []string, err error) {
 	dir, err := atomicfile.Open(filepath.Join(state, directory))
@@ -180,7 +180,7 @@ func Change(ctx context.Context, root *atomicfile.Dir, peer string, change func(
 		return dir.Replace(peer+".seen.json", append(data, '\n'))
 	})
 	if err != nil {
-		return fmt.Errorf("note what was heard of host %q: %w", peer, err)
+		return fmt.Errorf("store the report of host %q: %w", peer, err)
 	}
 	return nil
 }

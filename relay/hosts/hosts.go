@@ -55,10 +55,10 @@ type Project struct {
 var (
 	ErrUnknown    = errors.New("no such host")
 	ErrExists     = errors.New("there is a host with this name")
-	ErrKeyChanged = errors.New("the host has another key than before: it was set up anew, or it is somebody else")
+	ErrKeyChanged = errors.New("the host has another key than before: it was set up again, or it is another machine")
 	ErrRevoked    = errors.New("the host is revoked")
 	ErrFull       = errors.New("the list of hosts is full")
-	ErrInvitation = errors.New("no such invitation; it may have expired, or one wrong answer has burnt it")
+	ErrInvitation = errors.New("no such invitation; it may have expired, or a wrong answer has ended it")
 )
 
 // MayReach reports whether the host may write to an alias of a project; with an empty alias, to at least one.
@@ -96,7 +96,7 @@ func CheckDest(dest string) error {
 	if dest == "" || len(dest) > 255 || dest[0] == '-' || strings.ContainsFunc(dest, func(c rune) bool {
 		return c <= ' ' || c > '~' || strings.ContainsRune("'\"`$\\;&|<>(){}*?!#", c)
 	}) {
-		return fmt.Errorf("%.80q is no destination of ssh: user@host, or a name of ~/.ssh/config", dest)
+		return fmt.Errorf("%.80q is not an ssh destination: give user@host, or a name from ~/.ssh/config", dest)
 	}
 	return nil
 }
@@ -151,12 +151,12 @@ func (p Project) check() error {
 		return err
 	}
 	if !filepath.IsAbs(p.Root) || len(p.Root) > 4096 {
-		return fmt.Errorf("project %q: root %.100q is no absolute path", p.Name, p.Root)
+		return fmt.Errorf("project %q: root %.100q is not an absolute path", p.Name, p.Root)
 	}
 	return nil
 }
 
-// DamagedError reports that a file of this package is not usable. No host has rights until a person has repaired it.
+// DamagedError: a file of this package is not usable. No host has rights until a person has repaired the file.
 type DamagedError struct {
 	Path string
 	Err  error

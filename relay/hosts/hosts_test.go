@@ -155,7 +155,7 @@ func TestADamagedKeyIsNotReplaced(t *testing.T) {
 	if err := errors.Join(os.WriteFile(path, whole, 0o600), os.Chmod(path, 0o640)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := LoadKey(t.Context(), m.dirThere()); err == nil || !strings.Contains(err.Error(), "read by others") {
+	if _, err := LoadKey(t.Context(), m.dirThere()); err == nil || !strings.Contains(err.Error(), "other users may read") {
 		t.Errorf("others may read it: %v", err)
 	}
 }
@@ -288,7 +288,7 @@ func TestADamagedListLetsNobodyIn(t *testing.T) {
 	if err := errors.Join(os.WriteFile(path, whole, 0o600), os.Chmod(path, 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.All(); err == nil || !strings.Contains(err.Error(), "read by others") {
+	if _, err := a.All(); err == nil || !strings.Contains(err.Error(), "other users may read") {
 		t.Errorf("others may read it: %v", err)
 	}
 }

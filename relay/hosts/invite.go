@@ -96,16 +96,16 @@ func (i Invitation) check() error {
 	case CheckName(i.Name) != nil:
 		return CheckName(i.Name)
 	case len(i.Secret) != invitationBytes || CheckProjectName(i.Number) != nil || i.Key.id == "":
-		return errors.New("the invitation is not whole")
+		return errors.New("the invitation is incomplete: copy all of it")
 	case i.Carrier == SSH && i.Address != "":
 		return CheckDest(i.Address)
 	case i.Carrier != SSH && i.Carrier != NATS, len(i.Address) > 255, strings.ContainsFunc(i.Address, func(c rune) bool { return c <= ' ' || c > '~' }):
-		return fmt.Errorf("the invitation is by %.20q, from %.80q: this c2c does not know that", i.Carrier, i.Address)
+		return fmt.Errorf("the invitation has the carrier %.20q and the address %.80q, which this version of c2c does not support", i.Carrier, i.Address)
 	}
 	return nil
 }
 
-// String is the text of an invitation, for pasting.
+// String returns the text of an invitation, for pasting.
 func (i Invitation) String() string { return pasted(invitationTag, i) }
 
 // ParseInvitation parses a pasted text. It ignores blanks and line ends, because terminals and mail programs add some.
@@ -138,12 +138,12 @@ func (a Answer) check() error {
 		return err
 	}
 	if len(a.Proof) != sha256.Size || CheckProjectName(a.Number) != nil || a.Key.id == "" {
-		return errors.New("the answer is not whole")
+		return errors.New("the answer is incomplete: copy all of it")
 	}
 	return nil
 }
 
-// String is the text of an answer, for pasting.
+// String returns the text of an answer, for pasting.
 func (a Answer) String() string { return pasted(answerTag, a) }
 
 // ParseAnswer parses a pasted text.
@@ -176,7 +176,7 @@ func (l *List) Redeem(ctx context.Context, key *Key, a Answer) (h Host, err erro
 			return err
 		}
 		if !hmac.Equal(a.Proof, a.prove(k.Secret, key.Public())) {
-			return fmt.Errorf("pair with %q: its answer is wrong, and the invitation is burnt: make another one: %w", a.Name, ErrInvitation)
+			return fmt.Errorf("pair with %q: its answer is wrong, so the invitation is no longer valid: make another one: %w", a.Name, ErrInvitation)
 		}
 		return nil
 	})
@@ -188,7 +188,7 @@ func (l *List) Redeem(ctx context.Context, key *Key, a Answer) (h Host, err erro
 	return h, err
 }
 
-// readInvitations gives the open invitations. A damaged file counts as empty: people make new invitations.
+// readInvitations returns the open invitations. A damaged file counts as empty: people make new invitations.
 func (l *List) readInvitations() (all []kept, err error) {
 	data, err := readPrivate(l.dir, invitationFile, maxList)
 	if errors.Is(err, fs.ErrNotExist) || errors.As(err, new(*DamagedError)) {
@@ -234,11 +234,11 @@ func parsePasted(tag, text string, v any) error {
 	}
 	data, err := base64.RawURLEncoding.Strict().DecodeString(coded)
 	if err != nil {
-		return fmt.Errorf("the %s is not whole", what)
+		return fmt.Errorf("the %s is incomplete: copy all of it", what)
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	if err := d.Decode(v); err != nil || d.More() {
-		return fmt.Errorf("the %s is not whole", what)
+		return fmt.Errorf("the %s is incomplete: copy all of it", what)
 	}
 	return nil
 }

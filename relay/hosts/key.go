@@ -100,13 +100,13 @@ func parseKey(data []byte) (*Key, error) {
 		case ok && sign == nil:
 			raw, err := base64.StdEncoding.Strict().DecodeString(seed)
 			if err != nil || len(raw) != ed25519.SeedSize {
-				return nil, errors.New("what signs is no ed25519 seed") // do not print it: it is secret
+				return nil, errors.New("the signing half is not an ed25519 seed") // do not print it: it is secret
 			}
 			sign = ed25519.NewKeyFromSeed(raw)
 		case open == nil:
 			identity, err := age.ParseHybridIdentity(line)
 			if err != nil {
-				return nil, errors.New("what opens is no hybrid identity of age")
+				return nil, errors.New("the decrypting half is not a hybrid identity of age")
 			}
 			open = identity
 		default:
@@ -131,14 +131,14 @@ func readPrivate(dir *atomicfile.Dir, name string, most int64) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case info.Mode().Perm()&0o077 != 0:
-		return nil, damaged(dir, name, fmt.Errorf("it may be read by others (mode %04o)", info.Mode().Perm()))
+		return nil, damaged(dir, name, fmt.Errorf("other users may read it (mode %04o)", info.Mode().Perm()))
 	case info.Size() > most:
 		return nil, damaged(dir, name, fmt.Errorf("it has %d bytes, at most %d", info.Size(), most))
 	}
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// Public is the public half of the key.
+// Public returns the public half of the key.
 func (k *Key) Public() Public { return k.public }
 
 // Sign signs data. data must name its own purpose, because one key signs everything of this host.
@@ -148,14 +148,14 @@ func (k *Key) Sign(data []byte) []byte { return ed25519.Sign(k.sign, data) }
 func (k *Key) Open(sealed []byte, most int64) ([]byte, error) {
 	r, err := age.Decrypt(bytes.NewReader(sealed), k.open)
 	if err != nil {
-		return nil, fmt.Errorf("open what was sealed: %w", err)
+		return nil, fmt.Errorf("decrypt: %w", err)
 	}
 	plain, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err != nil {
-		return nil, fmt.Errorf("open what was sealed: %w", err)
+		return nil, fmt.Errorf("decrypt: %w", err)
 	}
 	if int64(len(plain)) > most {
-		return nil, fmt.Errorf("open what was sealed: it has more than %d bytes", most)
+		return nil, fmt.Errorf("decrypt: the content has more than %d bytes", most)
 	}
 	return plain, nil
 }
@@ -177,13 +177,13 @@ const idBytes = 20
 
 var idCoding = base32.StdEncoding.WithPadding(base32.NoPadding)
 
-// ID is a hash of both halves of the key, 32 letters and digits. It is unique for each host.
+// ID returns a hash of both halves of the key, 32 letters and digits. It is unique for each host.
 func (p Public) ID() string { return p.id }
 
-// SigningKey is the half that verifies signatures; packets name a host by it.
+// SigningKey returns the half that verifies signatures; packets name a host by it.
 func (p Public) SigningKey() ed25519.PublicKey { return p.sign }
 
-// Fingerprint is the ID in the form that people compare.
+// Fingerprint returns the ID in the form that people compare.
 func (p Public) Fingerprint() string { return Fingerprint(p.id) }
 
 // Fingerprint formats an ID for people to compare: in groups of four.
@@ -242,11 +242,11 @@ func (p *Public) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	if len(text.Sign) != ed25519.PublicKeySize {
-		return errors.New("what checks signatures is no ed25519 key")
+		return errors.New("the signing half is not an ed25519 key")
 	}
 	seal, err := age.ParseHybridRecipient(text.Seal)
 	if err != nil {
-		return errors.New("what seals is no hybrid recipient of age")
+		return errors.New("the encrypting half is not a hybrid recipient of age")
 	}
 	*p = newPublic(text.Sign, seal)
 	return nil

@@ -52,27 +52,27 @@ type content struct {
 	Hosts    []Host    `json:"hosts"`
 }
 
-// Open gives the list in a directory. The caller closes dir. now is the clock.
+// Open returns the list in a directory. The caller closes dir. now is the clock.
 func Open(dir *atomicfile.Dir, now func() time.Time) *List { return &List{dir: dir, now: now} }
 
-// All gives the hosts in the order of their Add calls.
+// All returns the hosts in the order of their Add calls.
 func (l *List) All() ([]Host, error) {
 	c, err := l.look()
 	return slices.Clone(c.Hosts), err
 }
 
-// Projects gives the projects that a person has named.
+// Projects returns the projects that a person has named.
 func (l *List) Projects() ([]Project, error) {
 	c, err := l.look()
 	return slices.Clone(c.Projects), err
 }
 
-// ByName gives the host with a name, even a revoked one. Errors: ErrUnknown.
+// ByName returns the host with a name, even a revoked one. Errors: ErrUnknown.
 func (l *List) ByName(name string) (Host, error) {
 	return l.find(name, func(h Host) bool { return h.Name == name })
 }
 
-// ByID gives the host whose key has an ID, even a revoked one. Errors: ErrUnknown.
+// ByID returns the host whose key has an ID, even a revoked one. Errors: ErrUnknown.
 func (l *List) ByID(id string) (Host, error) {
 	return l.find(id, func(h Host) bool { return h.Key.id == id })
 }
@@ -93,7 +93,7 @@ func (l *List) find(what string, match func(Host) bool) (Host, error) {
 	return Host{}, fmt.Errorf("host %.80q: %w", what, ErrUnknown)
 }
 
-// Changed is the path of a file that each change of the list closes, for a file watcher.
+// Changed returns the path of a file that each change of the list closes, for a file watcher.
 func (l *List) Changed() string { return l.dir.Path() + "/" + lockFile }
 
 // look reads the file if it has changed.

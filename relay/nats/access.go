@@ -27,14 +27,14 @@ type Access struct {
 	Seed  string   `json:"seed"`           // of the nkey of this host
 }
 
-// MaxAccess is how long the file of an Access may be.
+// MaxAccess is the greatest size of a file with an Access, in bytes.
 const MaxAccess = 256 << 10
 
 // ParseAccess reads an Access.
 func ParseAccess(data []byte) (a Access, err error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	if err := d.Decode(&a); err != nil {
-		return Access{}, fmt.Errorf("it is no file of c2c relay hub: %w", err)
+		return Access{}, fmt.Errorf("not a file from c2c relay hub: %w", err)
 	}
 	return a, a.check()
 }
@@ -46,7 +46,7 @@ func (a Access) check() error {
 		}
 	}
 	if a.Host != "" && !slices.Contains(a.Hosts, a.Host) {
-		return fmt.Errorf("host %.80q is none of the fleet %q", a.Host, a.Fleet)
+		return fmt.Errorf("host %.80q is not in the fleet %q", a.Host, a.Fleet)
 	}
 	if err := CheckURL(a.URL); err != nil {
 		return err
@@ -60,7 +60,7 @@ func CheckURL(text string) error {
 	for node := range strings.SplitSeq(text, ",") {
 		u, err := url.Parse(node)
 		if err != nil || u.Scheme != "nats" && u.Scheme != "tls" || u.Hostname() == "" || u.User != nil || u.Path != "" || u.RawQuery != "" || u.Fragment != "" {
-			return fmt.Errorf("%.100q is not where a hub is: nats://HOST:PORT or tls://HOST:PORT", node)
+			return fmt.Errorf("%.100q is not the address of a hub: give nats://HOST:PORT or tls://HOST:PORT", node)
 		}
 	}
 	return nil
@@ -84,11 +84,11 @@ func (a Access) inbox() string {
 func (a Access) options() ([]client.Option, error) {
 	pair, err := nkeys.FromSeed([]byte(a.Seed))
 	if err != nil {
-		return nil, errors.New("its seed is no nkey") // no word of it: it is secret
+		return nil, errors.New("its seed is not an nkey") // no word of it: it is secret
 	}
 	public, err := pair.PublicKey()
 	if err != nil || !nkeys.IsValidPublicUserKey(public) {
-		return nil, errors.New("its seed is no nkey of a user")
+		return nil, errors.New("its seed is not an nkey of a user")
 	}
 	opts := []client.Option{client.Nkey(public, pair.Sign), client.CustomInboxPrefix(a.inbox()), client.Name("c2c relay " + a.Host)}
 	if a.CA == "" {
@@ -96,7 +96,7 @@ func (a Access) options() ([]client.Option, error) {
 	}
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM([]byte(a.CA)) {
-		return nil, errors.New("its ca is no certificate in PEM")
+		return nil, errors.New("its ca is not a certificate in PEM")
 	}
 	return append(opts, client.Secure(&tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12})), nil
 }

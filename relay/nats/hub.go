@@ -18,13 +18,13 @@ import (
 	"c2c/relay/hosts"
 )
 
-// consumer is the one by which a host reads its stream.
+// consumer is the name of the consumer with which a host reads its stream.
 const consumer = "relay"
 
-// StreamName is the stream in which the packets for a host wait.
+// StreamName returns the stream in which the packets for a host wait.
 func StreamName(host string) string { return "C2C_" + host }
 
-// Hub is what its owner knows of a hub. It has no secrets.
+// Hub describes a hub, for its owner. It has no secrets.
 type Hub struct {
 	Fleet  string   `json:"fleet"`
 	Listen string   `json:"listen"` // host:port
@@ -47,13 +47,13 @@ func (h Hub) Check() error {
 	}
 	_, port, _ := net.SplitHostPort(h.Listen)
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return fmt.Errorf("%.100q is no address to listen at: HOST:PORT", h.Listen)
+		return fmt.Errorf("%.100q is not an address to listen at: give HOST:PORT", h.Listen)
 	}
 	if err := CheckURL(h.URL); err != nil {
 		return err
 	}
 	if h.CA != "" && (len(h.CA) > MaxAccess/4 || !x509.NewCertPool().AppendCertsFromPEM([]byte(h.CA))) {
-		return fmt.Errorf("ca: it is no certificate in PEM of at most %d bytes", MaxAccess/4)
+		return fmt.Errorf("ca: not a certificate in PEM of at most %d bytes", MaxAccess/4)
 	}
 	keys := []string{h.Owner}
 	var names []string
@@ -68,7 +68,7 @@ func (h Hub) Check() error {
 	}
 	for _, k := range keys {
 		if !nkeys.IsValidPublicUserKey(k) {
-			return fmt.Errorf("%.80q is no public nkey of a user", k)
+			return fmt.Errorf("%.80q is not a public nkey of a user", k)
 		}
 	}
 	return nil
@@ -87,7 +87,7 @@ func NewSeed() (seed, public string, err error) {
 	return string(secret), public, err
 }
 
-// Access is what a host needs that has this seed; that of the owner with host "".
+// Access returns the Access of a host with this seed; if host is "", the Access of the owner.
 func (h Hub) Access(host, seed string) Access {
 	a := Access{Fleet: h.Fleet, Host: host, URL: h.URL, CA: h.CA, Seed: seed}
 	for _, m := range h.Hosts {
@@ -96,7 +96,7 @@ func (h Hub) Access(host, seed string) Access {
 	return a
 }
 
-// ServerConfig is a configuration of nats-server. Its files are in a directory.
+// ServerConfig returns a configuration of nats-server. Its files are in a directory.
 func (h Hub) ServerConfig(dir string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# The hub of the fleet %[1]s, for nats-server 2.10 or newer. c2c relay hub has written this, and writes it anew when a host is added.

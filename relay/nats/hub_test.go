@@ -45,16 +45,16 @@ func TestAnAccessIsReadAsItWasWritten(t *testing.T) {
 func TestAnAccessThatCannotBeIsRefusedAndItsSeedNotTold(t *testing.T) {
 	h, seeds := hub(t)
 	for what, change := range map[string]func(*Access){
-		"no fleet":        func(a *Access) { a.Fleet = "" },
-		"a wildcard":      func(a *Access) { a.Fleet = "*" },
-		"not of it":       func(a *Access) { a.Host = "other" },
-		"a name with dot": func(a *Access) { a.Hosts = append(a.Hosts, "a.b") },
-		"a password":      func(a *Access) { a.URL = "nats://me:secret@127.0.0.1:4222" },
-		"no hub":          func(a *Access) { a.URL = "http://127.0.0.1" },
-		"no seed":         func(a *Access) { a.Seed = "" },
-		"half a seed":     func(a *Access) { a.Seed = a.Seed[:20] },
-		"a public nkey":   func(a *Access) { a.Seed = h.Owner },
-		"no certificate":  func(a *Access) { a.CA = "x" },
+		"no fleet":          func(a *Access) { a.Fleet = "" },
+		"a wildcard":        func(a *Access) { a.Fleet = "*" },
+		"not of it":         func(a *Access) { a.Host = "other" },
+		"a name with dot":   func(a *Access) { a.Hosts = append(a.Hosts, "a.b") },
+		"a password":        func(a *Access) { a.URL = "nats://me:secret@127.0.0.1:4222" },
+		"no hub":            func(a *Access) { a.URL = "http://127.0.0.1" },
+		"no seed":           func(a *Access) { a.Seed = "" },
+		"half a seed":       func(a *Access) { a.Seed = a.Seed[:20] },
+		"a public nkey":     func(a *Access) { a.Seed = h.Owner },
+		"not a certificate": func(a *Access) { a.CA = "x" },
 	} {
 		a := h.Access("laptop", seeds["laptop"])
 		change(&a)
@@ -80,16 +80,16 @@ func TestAHubMayHaveSeveralNodes(t *testing.T) {
 
 func TestAHubThatCannotBeIsRefused(t *testing.T) {
 	for what, change := range map[string]func(*Hub){
-		"no fleet":       func(h *Hub) { h.Fleet = "" },
-		"a quote":        func(h *Hub) { h.Listen = "a\"b" },
-		"no port":        func(h *Hub) { h.Listen = "127.0.0.1" },
-		"no hub":         func(h *Hub) { h.URL = "127.0.0.1:4222" },
-		"a name twice":   func(h *Hub) { h.Hosts[1].Name = h.Hosts[0].Name },
-		"a key twice":    func(h *Hub) { h.Hosts[1].Key = h.Owner },
-		"no key":         func(h *Hub) { h.Hosts[1].Key = "U}" },
-		"a name of two":  func(h *Hub) { h.Hosts[1].Name = "a b" },
-		"no certificate": func(h *Hub) { h.CA = "x" },
-		"an empty owner": func(h *Hub) { h.Owner = "" },
+		"no fleet":          func(h *Hub) { h.Fleet = "" },
+		"a quote":           func(h *Hub) { h.Listen = "a\"b" },
+		"no port":           func(h *Hub) { h.Listen = "127.0.0.1" },
+		"no hub":            func(h *Hub) { h.URL = "127.0.0.1:4222" },
+		"a name twice":      func(h *Hub) { h.Hosts[1].Name = h.Hosts[0].Name },
+		"a key twice":       func(h *Hub) { h.Hosts[1].Key = h.Owner },
+		"no key":            func(h *Hub) { h.Hosts[1].Key = "U}" },
+		"a name of two":     func(h *Hub) { h.Hosts[1].Name = "a b" },
+		"not a certificate": func(h *Hub) { h.CA = "x" },
+		"an empty owner":    func(h *Hub) { h.Owner = "" },
 	} {
 		h, _ := hub(t)
 		if change(&h); h.Check() == nil {

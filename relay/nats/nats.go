@@ -46,7 +46,7 @@ type Config struct {
 	Now     func() time.Time
 }
 
-// Status is what is known of the way to one host. Up says that the hub takes packets for it, not that it is awake.
+// Status is the state of the link to one host. Up means that the hub accepts packets for the host, even while the host is off.
 type Status struct {
 	Peer  string    `json:"host"`
 	Hub   string    `json:"hub"`
@@ -69,7 +69,7 @@ type Carrier struct {
 	ways   map[string]*way
 }
 
-// way is the way to one host, under the lock of the Carrier.
+// way is the link to one host. The Carrier's lock guards its fields.
 type way struct {
 	Status
 	serial int       // of the connection of which the handler was told
@@ -88,7 +88,7 @@ func New(cfg Config) *Carrier {
 	return &Carrier{cfg: cfg, changed: make(chan struct{}, 1), ways: map[string]*way{}}
 }
 
-// Send is that of relay.Carrier. Nil says that the packet is on its way to the hub.
+// Send implements relay.Carrier. It returns nil when the packet is queued for the hub.
 func (c *Carrier) Send(_ context.Context, peer string, packet []byte) error {
 	if len(packet) > relay.MaxPacket {
 		return fmt.Errorf("send to %q: a packet has %d bytes, at most %d", peer, len(packet), relay.MaxPacket)
@@ -116,7 +116,7 @@ func (c *Carrier) Send(_ context.Context, peer string, packet []byte) error {
 	return nil
 }
 
-// Run is that of relay.Carrier. A Carrier may run again after it has ended.
+// Run implements relay.Carrier. A Carrier may run again after it has ended.
 func (c *Carrier) Run(ctx context.Context, h relay.Handler) error {
 	a := c.cfg.Access
 	opts, err := a.options()
@@ -157,7 +157,7 @@ func (c *Carrier) Run(ctx context.Context, h relay.Handler) error {
 	return nil
 }
 
-// pauseOf is the time before the hub is tried again. Hosts that lost it at once do not come back at once.
+// pauseOf returns the time before the hub is tried again. Hosts that lost it at once do not come back at once.
 func (c *Carrier) pauseOf(attempts int) time.Duration {
 	poke(c.changed) // it was tried, and the last error may be another one
 	pause := min(firstPause<<min(max(attempts-1, 0), 8), lastPause)
@@ -185,7 +185,7 @@ func (c *Carrier) linked(err string) {
 // Reload asks for the hosts again.
 func (c *Carrier) Reload() { poke(c.changed) }
 
-// Status tells of each host, by name.
+// Status returns the state of the link to each host, sorted by name.
 func (c *Carrier) Status() (all []Status) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -202,7 +202,7 @@ func (c *Carrier) Status() (all []Status) {
 	return all
 }
 
-// whyNot says why there is no link to the hub. No callback tells of a hub that does not let this host in.
+// whyNot returns the reason why there is no link to the hub. NATS has no callback for a hub that refuses this host.
 func (c *Carrier) whyNot() string {
 	if c.conn != nil {
 		if err := c.conn.LastError(); errors.Is(err, client.ErrAuthorization) {
@@ -212,7 +212,7 @@ func (c *Carrier) whyNot() string {
 	return c.err
 }
 
-// keep tells the handler of links until ctx ends.
+// keep reports links to the handler until ctx ends.
 func (c *Carrier) keep(ctx context.Context, h relay.Handler) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -231,7 +231,7 @@ func (c *Carrier) keep(ctx context.Context, h relay.Handler) {
 	}
 }
 
-// tell tells the handler what is new of the links, and says after which time to look again.
+// tell reports changed links to the handler, and returns the time after which to look again.
 func (c *Carrier) tell(h relay.Handler) (later time.Duration, again bool) {
 	peers := c.cfg.Peers()
 	type news struct {

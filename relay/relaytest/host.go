@@ -117,7 +117,7 @@ func (h *Host) Add(other *Host, aliases ...string) {
 	}
 }
 
-// Peers gives the hosts with which h is paired.
+// Peers returns the hosts with which h is paired.
 func (h *Host) Peers() relay.Peers { return relay.Paired(h.Key, h.List) }
 
 // Start starts the relay of the host, with its Carrier.
@@ -177,7 +177,7 @@ func (h *Host) Killed() bool {
 	return h.dead
 }
 
-// Steps gives how often the relay has reached each step.
+// Steps returns how often the relay has reached each step.
 func (h *Host) Steps() map[string]int { return h.steps }
 
 func (h *Host) fault(step string) error {
@@ -200,7 +200,7 @@ func (h *Host) fault(step string) error {
 	return nil
 }
 
-// Outbox is the outbox for a peer.
+// Outbox returns the outbox for a peer.
 func (h *Host) Outbox(peer string) *inbox.Mailbox {
 	h.tb.Helper()
 	box, err := inbox.Open(h.root, relay.Outbox(peer), inbox.Config{Now: h.Now})
@@ -234,7 +234,7 @@ func (h *Host) Drained(peer string) bool {
 	return !used
 }
 
-// Root is the directory of the host's project.
+// Root returns the directory of the host's project.
 func (h *Host) Root() *atomicfile.Dir { return h.root }
 
 // Post is a local end that keeps each message as often as the relay has stored it: it looks for a repeated id only with mayRepeat.
@@ -296,7 +296,7 @@ func (p *Post) Deliver(_ context.Context, peer, alias string, msgs []mail.Messag
 	return relay.Stored, p.dir.Append(mailName(alias), lines)
 }
 
-// Box is the mailbox of an alias. Nothing limits how much waits in it.
+// Box returns the mailbox of an alias. Nothing limits how much waits in it.
 func (p *Post) Box(alias string) (*inbox.Mailbox, error) {
 	return inbox.Open(p.dir, strings.ToLower(alias), inbox.Config{Limits: inbox.Limits{Messages: 1 << 30, Bytes: 1 << 40}})
 }
@@ -332,7 +332,7 @@ func (p *Post) Archive(alias string, count int) error {
 	return err
 }
 
-// Mail gives the stored messages of an alias, in order. Of a mailbox it gives those that wait.
+// Mail returns the stored messages of an alias, in order. Of a mailbox it gives those that wait.
 func (p *Post) Mail(alias string) (msgs []mail.Message, err error) {
 	if p.Boxes {
 		box, err := p.Box(alias)
@@ -363,7 +363,7 @@ func (p *Post) Refused(_ context.Context, _ string, msg mail.Message, why relay.
 	return nil
 }
 
-// WasRefused gives the reason why a message of this host was refused; "" if its sender was not notified.
+// WasRefused returns the reason why a message of this host was refused; "" if its sender was not notified.
 func (p *Post) WasRefused(id string) relay.Reason {
 	p.mu.Lock()
 	defer p.mu.Unlock()

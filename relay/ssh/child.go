@@ -21,7 +21,7 @@ var options = []string{"-T", "-e", "none", "-o", "BatchMode=yes", "-o", "Connect
 // RemoteCommand is the command at the other end, unless authorized_keys there has its own command for the key.
 const RemoteCommand = "c2c relay --stdio"
 
-// Args are the arguments of ssh for a destination. identity is the file of a key, or "".
+// Args returns the arguments of ssh for a destination. identity is the file of a key, or "".
 func Args(identity, dest string, command ...string) []string {
 	args := append([]string(nil), options...)
 	if identity != "" {

@@ -178,7 +178,7 @@ func (c *Carrier) greet(r *bufio.Reader, w io.Writer, want string) (peer string,
 		return "", hangUp(err)
 	}
 	if len(hello) != ed25519.PublicKeySize+nonceSize {
-		return "", fmt.Errorf("the other end greets with %d bytes: it is no c2c, or another version", len(hello))
+		return "", fmt.Errorf("the greeting of the other end has %d bytes: it is not c2c, or has another version", len(hello))
 	}
 	key, theirs := ed25519.PublicKey(hello[:ed25519.PublicKeySize]), hello[ed25519.PublicKeySize:]
 	peer, refusal := c.known(key, want)
@@ -196,9 +196,9 @@ func (c *Carrier) greet(r *bufio.Reader, w io.Writer, want string) (peer string,
 	case err != nil:
 		return "", hangUp(err)
 	case strings.HasPrefix(string(got), no):
-		return "", fmt.Errorf("it says of this host: %.200q", strings.TrimPrefix(string(got), no))
+		return "", fmt.Errorf("the other end refuses this host: %.200q", strings.TrimPrefix(string(got), no))
 	case !ed25519.Verify(key, proof(key, own, nonce), got):
-		return "", errors.New("the other end has not the key of the host that it says it is")
+		return "", errors.New("the other end has not proved that it has the key of its host")
 	}
 	return peer, nil
 }
@@ -207,7 +207,7 @@ func proof(signer, checker, nonce []byte) []byte {
 	return slices.Concat([]byte(signed), signer, checker, nonce)
 }
 
-// known gives the paired host with a key, or the reason of a refusal.
+// known returns the paired host with a key, or the reason of a refusal.
 func (c *Carrier) known(key ed25519.PublicKey, want string) (peer, refusal string) {
 	if key.Equal(c.cfg.Peers.Key()) {
 		return "", "it has the key of this very host"
@@ -243,5 +243,5 @@ func skipNoise(r *bufio.Reader) error {
 		}
 		n += len(line)
 	}
-	return errors.New("the other end says much, and is no c2c")
+	return errors.New("the other end is not c2c: it sent much other text first")
 }

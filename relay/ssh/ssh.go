@@ -104,7 +104,7 @@ func (c *Carrier) Send(ctx context.Context, peer string, packet []byte) error {
 	}
 }
 
-// newest gives the newest link to a host. If there is none, it makes dial try ssh at once.
+// newest returns the newest link to a host. If there is none, it makes dial try ssh at once.
 func (c *Carrier) newest(peer string) *link {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -178,7 +178,7 @@ func (c *Carrier) Reload() {
 	}
 }
 
-// way gives the way to a host, and makes it if necessary. The caller holds the lock.
+// way returns the way to a host, and makes it if necessary. The caller holds the lock.
 func (c *Carrier) way(peer string) *way {
 	w := c.ways[peer]
 	if w == nil {
@@ -188,7 +188,7 @@ func (c *Carrier) way(peer string) *way {
 	return w
 }
 
-// Status gives the state of each host that this one dials, or that has connected, sorted by name.
+// Status returns the state of each host that this one dials, or that has connected, sorted by name.
 func (c *Carrier) Status() (all []Status) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -284,8 +284,8 @@ func TestOnlyPairedHostsWithTheirKeyGetALink(t *testing.T) {
 		change func(laptop, devbox *machine)
 		want   string
 	}{
-		"not paired": {func(laptop, devbox *machine) { delete(devbox.peers, "laptop") }, `it says of this host: "it is not paired"`},
-		"revoked":    {func(laptop, devbox *machine) { devbox.peers["laptop"].revoked = true }, `it says of this host: "it is revoked"`},
+		"not paired": {func(laptop, devbox *machine) { delete(devbox.peers, "laptop") }, `the other end refuses this host: "it is not paired"`},
+		"revoked":    {func(laptop, devbox *machine) { devbox.peers["laptop"].revoked = true }, `the other end refuses this host: "it is revoked"`},
 		"another host": {func(laptop, devbox *machine) {
 			laptop.peers["devbox"].key = laptop.key.Public().(ed25519.PublicKey)[:31]
 		}, "the other end: it is not paired"},
