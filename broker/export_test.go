@@ -14,7 +14,7 @@ import (
 
 // Deliver is the second half of a send, to a receiver that was looked up before.
 func (b *Broker) Deliver(ctx context.Context, from sessions.Session, to registry.Row, m mail.Message) (Receipt, error) {
-	return b.deliver(ctx, from, to, m)
+	return b.deliver(ctx, from, to, "", m)
 }
 
 // File is the locked file of the wait. Closing it is what a kill does: the lock goes, and the file stays.

@@ -14,7 +14,7 @@ import (
 // Reply sends m as the answer to a message that Received or LastReceived returned. It goes to the session that wrote the
 // message, whatever that session is called now.
 func (b *Broker) Reply(ctx context.Context, from sessions.Session, answered, m mail.Message) (Receipt, error) {
-	if err := check(from, m); err != nil {
+	if err := CheckSender(from, m); err != nil {
 		return Receipt{}, err
 	}
 	short := mail.ShortID(answered.ID)
@@ -42,7 +42,7 @@ func (b *Broker) Reply(ctx context.Context, from sessions.Session, answered, m m
 	if err := addressExternal(&m, answered); err != nil {
 		return Receipt{}, fmt.Errorf("answer message %s: %w", short, err)
 	}
-	return b.deliver(ctx, from, to, m)
+	return b.deliver(ctx, from, to, "", m)
 }
 
 // addressExternal copies the chat id and the identity from a message from outside into the answer to it.

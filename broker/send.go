@@ -43,7 +43,7 @@ func Tags() []string { return []string{"fail", "blocking", "urgent"} }
 // MessageID. Errors: *UnknownAliasError, *AmbiguousIDError, ErrSelfSend, and those of inbox.Mailbox.Deliver. When it returns nil
 // the message survives a power cut.
 func (b *Broker) Send(ctx context.Context, from sessions.Session, m mail.Message) (Receipt, error) {
-	if err := check(from, m); err != nil {
+	if err := CheckSender(from, m); err != nil {
 		return Receipt{}, err
 	}
 	rows, err := b.Rows(ctx)
@@ -66,11 +66,25 @@ func (b *Broker) Send(ctx context.Context, from sessions.Session, m mail.Message
 	if m.InReplyTo, err = b.answered(ctx, from, m.InReplyTo); err != nil {
 		return Receipt{}, err
 	}
-	return b.deliver(ctx, from, to, m)
+	return b.deliver(ctx, from, to, "", m)
 }
 
-// check returns an error for a message that no session can send.
-func check(from sessions.Session, m mail.Message) error {
+// SendFromRoom is Send for a post in a room that names the alias m.To. What the post answers is an id of the room, so nothing is
+// looked up for it.
+func SendFromRoom(ctx context.Context, b *Broker, from sessions.Session, room string, m mail.Message) (Receipt, error) {
+	rows, err := b.Rows(ctx)
+	if err != nil {
+		return Receipt{}, err
+	}
+	to := addressee(b.Registry, rows, m.To)
+	if to == nil {
+		return Receipt{}, &sessions.UnknownAliasError{Alias: m.To, Closest: sessions.ClosestTo(rows, m.To)}
+	}
+	return b.deliver(ctx, from, to, room, m)
+}
+
+// CheckSender returns an error for a message that no session can send.
+func CheckSender(from sessions.Session, m mail.Message) error {
 	if from.ID == "" || from.Alias == "" {
 		return fmt.Errorf("send: %w: the sender has no alias", sessions.ErrNoSession)
 	}
@@ -93,12 +107,12 @@ func check(from sessions.Session, m mail.Message) error {
 
 // deliver does all steps for a message: it addresses, counts and stores it, and only then logs and announces it. If a step before
 // the store fails, nothing was announced; after the store deliver does not fail.
-func (b *Broker) deliver(ctx context.Context, from sessions.Session, to registry.Row, m mail.Message) (Receipt, error) {
+func (b *Broker) deliver(ctx context.Context, from sessions.Session, to registry.Row, room string, m mail.Message) (Receipt, error) {
 	box, err := b.Mailbox(to.SID())
 	if err != nil {
 		return Receipt{}, err
 	}
-	s := &sending{b: b, from: from, to: to, reader: b.Session(to), box: box, message: m}
+	s := &sending{b: b, from: from, to: to, reader: b.Session(to), box: box, room: room, message: m}
 	s.address(ctx)
 	if err := s.count(ctx); err != nil {
 		return Receipt{}, err
@@ -123,7 +137,7 @@ type Skipped struct {
 // SendAll sends a message to every session but the sender, the excluded aliases, absent sessions and senders outside. If a mailbox
 // refuses, or the time is over, it goes on: each session is in one of the results.
 func (b *Broker) SendAll(ctx context.Context, from sessions.Session, m mail.Message, exclude ...string) ([]Receipt, []Skipped, error) {
-	if err := check(from, m); err != nil {
+	if err := CheckSender(from, m); err != nil {
 		return nil, nil, err
 	}
 	rows, err := b.Rows(ctx)
@@ -144,7 +158,7 @@ func (b *Broker) SendAll(ctx context.Context, from sessions.Session, m mail.Mess
 			skipped = append(skipped, Skipped{to.Alias(), reason})
 			continue
 		}
-		receipt, err := b.deliver(ctx, from, to, m)
+		receipt, err := b.deliver(ctx, from, to, "", m)
 		if err != nil {
 			skipped = append(skipped, Skipped{to.Alias(), err.Error()})
 			continue

@@ -22,6 +22,7 @@ type sending struct {
 	to      registry.Row
 	reader  sessions.Session // the session of to
 	box     *inbox.Mailbox
+	room    string       // the room of which the message is a post; "": none
 	message mail.Message // after store: as it was stored
 	note    string       // from the loop guard, for the sender
 	again   bool         // the mailbox already had it
@@ -31,6 +32,9 @@ type sending struct {
 func (s *sending) address(ctx context.Context) {
 	m := &s.message
 	m.From, m.To, m.ToAbsent = s.from.Alias, s.to.Alias(), s.reader.State == sessions.Absent
+	if s.room != "" {
+		m.To += "#" + s.room // as the original addresses it
+	}
 	m.FromPerson, m.External, m.Due = s.from.State == sessions.Person, s.from.State == sessions.External, owed.DueOf(*m, s.b.Now())
 	m.KnownBy, m.StartedBy = cmp.Or(s.from.KnownBy, mail.ByClaim), ""
 	switch {

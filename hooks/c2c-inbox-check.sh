@@ -2,7 +2,8 @@
 # c2c: shows waiting mail to the model. Claude Code runs this after every tool
 # call, so an empty mailbox is found with the shell's own commands alone and
 # nothing is started then. It never fails a tool call: the exit status is 0.
-# With "ring" it answers FileChanged, where 2 wakes an idle session.
+# With "ring" it answers FileChanged, where 2 wakes an idle session, and with
+# "prompt" UserPromptSubmit, which begins a turn.
 c2c=c2c
 ring=$1
 
@@ -50,5 +51,14 @@ fi
 # It has been handed mail since its model's last answer: this event may tell of one.
 if [ -e "$box.answered" ]; then
 	[ ! "${box%/*}/archive/${box##*/}.jsonl" -nt "$box.answered" ] || start
+fi
+# It is in a room: something may be new there, which a turn begins with. A session
+# that is open to a room sees it within the turn, too.
+if [ -e "$box.rooms" ]; then
+	if [ "$ring" = prompt ] || [ -e "$box.rooms-open" ]; then
+		for f in "${box%/*}"/rooms/*/history.jsonl; do
+			[ ! "$f" -nt "$box.rooms" ] || start
+		done
+	fi
 fi
 exit 0

@@ -29,7 +29,11 @@ func Render(e Event, msgs []mail.Message, more bool) (a Answer, err error) {
 	envelope := func(m mail.Message) string { return m.EnvelopeAt(e.Now) }
 	switch {
 	case len(msgs) > 0 && shows == bodies:
-		text, _ = e.protocol.fill(&a, msgs, more, envelope)
+		p := e.protocol
+		if e.Note != "" {
+			p.limit -= p.length(e.Note)
+		}
+		text, _ = p.fill(&a, msgs, more, envelope)
 		if e.protocol.secret == e.Name && len(a.Shown) > 0 {
 			text += "\n" + notShown
 		}

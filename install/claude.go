@@ -160,7 +160,7 @@ func claudeHooks(script string) hookEditor {
 		command: "[ ! -x " + quoted + " ] || exec " + quoted,
 		events: []hookEvent{
 			{name: "SessionStart"},
-			{name: "UserPromptSubmit"},
+			{name: "UserPromptSubmit", args: " prompt"},
 			// The original's matcher leaves out MCP tools. So a session that calls only MCP tools would never get its mail.
 			{name: "PostToolUse", matcher: "*", legacy: []string{`^(?!mcp__).*`, `.*`}},
 			{name: "Stop"},

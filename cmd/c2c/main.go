@@ -64,7 +64,8 @@ const (
 type call struct {
 	*app
 	b       *broker.Broker
-	words   []string // the arguments without the options
+	args    []string // all arguments
+	words   []string // those that are no options
 	json    bool
 	session string // the named session, or ""
 	silent  bool   // only errors go to standard error
@@ -117,7 +118,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 }
 
 func (a *app) run(ctx context.Context, verb cli.Verb, args []string) (err error) {
-	cmd, f, c := commandOf(verb.Name), cli.NewFlags(verb), &call{app: a}
+	cmd, f, c := commandOf(verb.Name), cli.NewFlags(verb), &call{app: a, args: args}
 	do := cmd.setup(c, f)
 	if f.Has("json") {
 		f.BoolVar(&c.json, "json")

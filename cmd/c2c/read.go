@@ -107,7 +107,10 @@ func pollInbox(c *call, f *cli.Flags) action {
 			if *peek {
 				return c.peek(ctx, m)
 			}
-			return moves.HandOver(ctx, c.b.Registry, s, c.reader(ctx, s))
+			if err := moves.HandOver(ctx, c.b.Registry, s, c.reader(ctx, s)); err != nil || !s.Facts.InRooms {
+				return err
+			}
+			return showNews(ctx, c, s)
 		})
 	}
 }
@@ -183,6 +186,9 @@ func (c *call) reader(ctx context.Context, s sessions.Session) moves.Reader {
 		above = "" // the caller has named the session, which may run elsewhere
 	}
 	room, line := c.shellRoom(above)
+	if s.Facts.InRooms {
+		room -= min(maxNews, room/4)
+	}
 	limit := int64(math.MaxInt64)
 	if room > 0 {
 		limit = int64(4 * room)

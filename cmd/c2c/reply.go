@@ -26,6 +26,9 @@ func reply(c *call, f *cli.Flags) action {
 			if from, err = c.acting(ctx); err == nil {
 				answered, words, err = c.toAnswer(ctx, from, words, d.file != "")
 			}
+			if room := mail.RoomOf(answered.To); err == nil && room != "" {
+				return postByC2cd(c, "--answer="+room+"/"+answered.ID)
+			}
 			return err
 		})
 		if err == nil {
@@ -71,6 +74,11 @@ func (c *call) sayDone(s sessions.Session) error {
 func (c *call) toAnswer(ctx context.Context, s sessions.Session, words []string, text bool) (mail.Message, []string, error) {
 	if more := text || len(words) > 1; len(words) > 0 && (more || mail.LooksLikeID(words[0])) {
 		m, err := c.b.Received(ctx, s, words[0])
+		if errors.Is(err, broker.ErrNoMessage) {
+			if s.Facts.InRooms { // it may be a post
+				return mail.Message{}, nil, postByC2cd(c, "--answer=/"+words[0])
+			}
+		}
 		if errors.Is(err, broker.ErrNoMessage) || err != nil && sessions.CheckID(words[0]) != nil {
 			err = cli.WithHint(fmt.Errorf("message %q: %w", words[0], broker.ErrNoMessage), idAlone("c2c reply %s 'text'", words[0], "c2c reply ID 'text' answers the message with that id; c2c reply 'text', in quotes, the last one"))
 		}

@@ -20,6 +20,7 @@ import (
 
 	"c2c/cmd/cli"
 	"c2c/cmd/rare"
+	"c2c/cmd/roomed"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
@@ -71,7 +72,17 @@ func (a *app) mainOfC2cd(ctx context.Context, args []string) int {
 	stdout := &mail.VisibleWriter{W: a.stdout}
 	a.stdout, a.stderr = stdout, &mail.VisibleWriter{W: a.stderr}
 	v, _ := cli.Find(args[0])
-	err := rare.Run(ctx, rare.Program{Stdout: a.stdout, Stderr: a.stderr, Getenv: a.getenv, Cwd: a.cwd, LockWait: a.lockWait}, v, args[1:])
+	run := func() error {
+		return rare.Run(ctx, rare.Program{Stdout: a.stdout, Stderr: a.stderr, Getenv: a.getenv, Cwd: a.cwd, LockWait: a.lockWait}, v, args[1:])
+	}
+	room := roomed.Program{Stdin: a.stdin, Stdout: a.stdout, Stderr: a.stderr, Getenv: a.getenv, Open: a.open, Wait: a.lockWait}
+	switch v.Name {
+	case "rooms":
+		run = func() error { return roomed.Run(ctx, room, v, args[1:]) }
+	case "post":
+		run = func() error { return roomed.Post(ctx, room, v, args[1:]) }
+	}
+	err := run()
 	if errors.Is(err, cli.ErrHelp) {
 		v.Help(a.stdout)
 		err = nil

@@ -11,6 +11,7 @@ import (
 	"c2c/broker/owed"
 	"c2c/cmd/cli"
 	"c2c/inbox/mail"
+	"c2c/rooms"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -86,9 +87,13 @@ func send(c *call, f *cli.Flags) action {
 		d.message.InReplyTo = id
 		return sessions.CheckID(id)
 	})
+	r := newRoom(f)
 	return func(ctx context.Context) error {
 		if len(c.words) == 0 {
 			return fmt.Errorf("%w: to whom?", errUsage)
+		}
+		if alias, name, is := rooms.Address(c.words[0]); is {
+			return r.send(ctx, c, d, alias, name)
 		}
 		d.message.To = c.words[0]
 		return d.send(ctx, c, c.words[1:], func(ctx context.Context, from sessions.Session) error {

@@ -124,6 +124,8 @@ func (a *app) run(ctx context.Context, name string, args []string) (status int, 
 		err = c.verdict(ctx, name == "allow")
 	case "senders":
 		err = c.senders(ctx)
+	case "rooms", "post":
+		err = c.rooms(ctx, v)
 	case "relay":
 		err = c.relay(ctx, v)
 	case "open":

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -30,7 +31,7 @@ func Overview(w io.Writer) {
 			title = ""
 		}
 	}
-	fmt.Fprintf(w, "\nAlso: %s\n\n", wrap(strings.TrimPrefix(more, ", "), "      "))
+	fmt.Fprintf(w, "\nAlso: %s\n", wrap(strings.TrimPrefix(more, ", "), "      "))
 	fmt.Fprintf(w, "c2c help <verb> tells more, c2c help all shows all verbs.\nTopics: c2c help %s\n", strings.Join(TopicNames(), " | "))
 }
 
@@ -72,14 +73,15 @@ func (v Verb) Usage() string {
 func (v Verb) Help(w io.Writer) {
 	fmt.Fprintf(w, "usage: %s\n\n%s\n%s", v.Usage(), v.Does(), v.Text())
 	column := 0
-	for _, o := range v.Options {
+	shown := slices.DeleteFunc(slices.Clone(v.Options), func(o Option) bool { return o.Aside })
+	for _, o := range shown {
 		column = max(column, len(o.Usage())+4)
 	}
 	fmt.Fprintln(w)
 	if column > 0 {
 		fmt.Fprint(w, "options:\n")
 	}
-	for _, o := range v.Options {
+	for _, o := range shown {
 		fmt.Fprintf(w, "  %-*s%s\n", column-2, o.Usage(), wrap(o.Says(), strings.Repeat(" ", column)))
 	}
 	fmt.Fprintf(w, "exit status: %s\nexample: %s\n", v.ExitStatus(), strings.Join(v.Shows(), "\n         "))

@@ -4,21 +4,22 @@ package cli
 
 var writing = []Verb{
 	{Name: "send", Everyday: true, Args: "<alias> [text | -]", First: "alias", Short: "send a message",
-		Long: "The message is on disk when the command ends, and waits for its session.\n",
+		Long: "The message is on disk when the command ends, and waits. '#NAME' is a room.\n",
 		Options: []Option{
 			textFile, asSession, kind, urgent, blocking, fail, deferrable, ephemeral, ttl, tellAfter, answerBy,
 			{Name: "id", Value: "id", Short: "your own id; sending it again does no harm"},
 			{Name: "reply-to", Value: "id", Takes: "received", Short: "the message that this one answers"},
+			{Name: "wake", Short: "to a room: wake all members; only a person may", Aside: true},
+			{Name: "reason", Value: "words", Short: "to a room: why @all, shown to all", Aside: true},
 			asJSON,
 		},
 		Examples: []string{"c2c send amber 'The build is green again.'"}},
 	{Name: "reply", Everyday: true, Args: "[message-id] [text | -]", First: "received", Short: "answer a message",
-		Long: "The answer goes to the session that wrote the message, even if it has a new name\n" +
-			"now. Without an id c2c answers the message that it handed over last. The last 8\n" +
-			"characters of an id are enough. A text of several words needs quotes.\n",
+		Long: "It goes to the session that wrote the message, or to its room. Without an id it\n" +
+			"answers what was handed over last. A text of several words needs quotes.\n",
 		Options: []Option{
 			textFile, asSession, kind, urgent, blocking, fail, deferrable, ephemeral, ttl, tellAfter,
-			{Name: "done", Short: "say that your task is done, to whoever waits for that"}, asJSON,
+			{Name: "done", Short: "say that your task is done, for c2c notify"}, asJSON,
 		},
 		Examples: []string{"c2c reply 'Done, see main.'", "c2c reply 099a8057 'Yes.'"}},
 	{Name: "ask", Everyday: true, Args: "<alias> [text | -]", First: "alias", Short: "ask a question and wait for the answer",
@@ -186,6 +187,29 @@ the agent says itself, with reply --done. Without an alias it lists what waits.
 			"message through every 15 minutes until one works. This hands over the held mail\n" +
 			"and lets them go on now. Only a person can do it.\n",
 		Options: []Option{asJSON}, Examples: []string{"c2c resume amber birch"}},
+}
+
+var together = []Verb{
+	{Name: "rooms", C2cd: true, Args: "[verb] [room]", First: "create join leave members list history invite level rename archive send", Short: "rooms, in which several sessions read and write",
+		Long: `A post, c2c send '#NAME' TEXT, wakes only those whom it names (@birch); a reply
+wakes whom it answers. All else comes in one digest with a member's next turn.
+
+  create, join, leave NAME   a member begins at the end; list shows all rooms
+  members, history NAME      who is in it, and the level of each; its posts
+  invite NAME ALIAS          let a session join, and tell it
+  level NAME LEVEL           what comes by itself: open (each post while you
+                             work), quiet (what names you; a digest), muted
+  rename NAME NEW            members keep their places
+  archive NAME               close it, and keep its files
+  send NAME TEXT             as c2c send '#NAME' TEXT
+`,
+		Options: []Option{
+			{Name: "private", Short: "create: only invited sessions may join"},
+			{Name: "history", Value: "number", Default: "0", Short: "join: show so many old posts"},
+			{Name: "limit", Value: "number", Default: "50", Short: "history: at most so many; 0: 1000"},
+			asSession, asJSON,
+		},
+		Examples: []string{"c2c rooms create review"}},
 }
 
 var keeping = []Verb{

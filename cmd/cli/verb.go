@@ -51,6 +51,7 @@ type Option struct {
 	Default  string
 	Takes    string // the kind of the value, as in Verb.First
 	Short    string
+	Aside    bool // only the pages show it: the help has no more lines
 }
 
 // The options that several verbs have.
@@ -69,7 +70,7 @@ type Group struct {
 
 // table has all verbs, in the order of the help.
 var table = [...]Group{
-	{"Write", writing}, {"Read", reading}, {"Sessions", sessionList}, {"Set up", setup}, {"Keep", keeping}, {"Over HTTP", face}, {"Other machines", machines}, {forClients, inside},
+	{"Write", writing}, {"Read", reading}, {"Together", together}, {"Sessions", sessionList}, {"Set up", setup}, {"Keep", keeping}, {"Over HTTP", face}, {"Other machines", machines}, {forClients, inside},
 }
 
 const forClients = "For clients"

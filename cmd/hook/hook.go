@@ -189,7 +189,7 @@ func (e *event) findAgent(dropped bool) (shows bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if some, err := box.Waiting(); err != nil || !some && e.Note == "" && !e.tellsUnseen() && !dropped {
+	if some, err := box.Waiting(); err != nil || !some && e.Note == "" && !e.tellsUnseen() && !dropped && !e.mayHaveNews() {
 		return false, err
 	}
 	e.ResolveAgent(e.config)

@@ -2,6 +2,7 @@ package hook
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -20,6 +21,7 @@ type shower struct {
 
 	out      hooks.Answer
 	onStderr bool     // the client reads the answer from standard error
+	wrote    bool     // the client has the answer
 	shown    []string // the ids of all messages in the answer
 	again    []string // those of dropped
 }
@@ -37,7 +39,14 @@ func (e *event) showMail(ctx context.Context, dropped []mail.Message) error {
 	if e.Watches() {
 		return h.watch()
 	}
-	return h.handOver(ctx)
+	news, err := e.addNews(ctx)
+	if err != nil {
+		return err
+	}
+	if err = h.handOver(ctx); h.wrote && (err == nil || errors.Is(err, ErrOnStderr)) {
+		e.warn(news.Seen(ctx))
+	}
+	return err
 }
 
 // findCarried finds mail that the model has, but that the client's person has not seen.
@@ -129,5 +138,7 @@ func (h *shower) write() error {
 		h.expectAnswers()
 	}
 	h.onStderr = h.OnError() && h.out.Output != nil
-	return h.Show(h.out.Output, h.OnError())
+	err := h.Show(h.out.Output, h.OnError())
+	h.wrote = err == nil
+	return err
 }

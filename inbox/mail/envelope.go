@@ -92,8 +92,9 @@ const EnvelopeStart = `<c2c event="message"`
 //	body
 //	</c2c>
 //
-// by= says how c2c knows the sender, see By. It, started_by, kind, tag and answer_by appear only when they are set. A message from
-// outside has what is known of its origin. The body is as it was sent, except for text that could pass for a tag of ours or of a client: see escapeFrames.
+// by= says how c2c knows the sender, see By. It, started_by, room, kind, tag and answer_by appear only when they are set. A message
+// from outside has what is known of its origin. The body is as it was sent, except for text that could pass for a tag of ours or of a
+// client: see escapeFrames.
 func (m Message) Envelope() string { return m.envelope(escapeFrames, time.Time{}) }
 
 // InlineEnvelope is Envelope with the body's first words in its first line, for a client that shows only that to its user.
@@ -129,6 +130,7 @@ func (m Message) envelope(body func(string) string, at time.Time) string {
 	for _, a := range m.OriginAttributes() {
 		attr(a[0], a[1])
 	}
+	attr("room", RoomOf(m.To))
 	attr("id", ShortID(m.ID))
 	attr("in_reply_to", ShortID(m.InReplyTo))
 	if m.Kind != "message" {

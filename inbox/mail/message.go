@@ -98,6 +98,18 @@ func (m Message) RecordKey() Key {
 	return m.Key()
 }
 
+// RoomOf returns the room of which a message to this receiver is a post, or "": such a receiver is written as birch#review.
+func RoomOf(to string) string {
+	_, room, _ := strings.Cut(to, "#")
+	wrong := func(c rune) bool {
+		return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_')
+	}
+	if len(room) > maxName || strings.ContainsFunc(room, wrong) {
+		return ""
+	}
+	return room
+}
+
 // HasChosenID reports whether its sender chose the id.
 func (m Message) HasChosenID() bool { return m.FromSession != "" }
 

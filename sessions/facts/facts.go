@@ -56,6 +56,8 @@ type Facts struct {
 
 	// StartedBy is the session below whose client the process PID was started; empty: none, or c2c has not seen it.
 	StartedBy string `json:"started_by,omitempty"`
+	// InRooms means that the session is in a room: then its file <sid>.rooms has its place in each.
+	InRooms bool `json:"in_rooms,omitempty"`
 
 	// TookOver is the session whose alias and mail it took over last.
 	TookOver string `json:"took_over,omitempty"`

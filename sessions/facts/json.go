@@ -101,6 +101,8 @@ func (f *Facts) member(name string) any {
 		return &f.MoveFrom
 	case "started_by":
 		return &f.StartedBy
+	case "in_rooms":
+		return &f.InRooms
 	case "took_over":
 		return &f.TookOver
 	}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"c2c/cmd/cli"
+	"c2c/rooms"
+	"c2c/rooms/talk"
+	"c2c/sessions"
+)
+
+// room is what the options of send say for a post in a room.
+type room struct {
+	wake   bool
+	reason string
+}
+
+func newRoom(f *cli.Flags) *room {
+	r := new(room)
+	f.BoolVar(&r.wake, "wake")
+	f.TextVar(&r.reason, "reason")
+	return r
+}
+
+// send posts to a room. A post that may wake somebody is left to c2cd, so that hooks do not load what that needs.
+func (r *room) send(ctx context.Context, c *call, d *draft, alias, name string) error {
+	words, m := c.words[1:], d.message
+	if alias != "" || r.wake || r.reason != "" || d.file != "" || m.ID != "" || m.InReplyTo != "" || len(words) == 0 || words[0] == "-" ||
+		slices.ContainsFunc(words, func(word string) bool { return strings.Contains(word, "@") }) {
+		return postByC2cd(c)
+	}
+	return d.send(ctx, c, words, func(ctx context.Context, from sessions.Session) error {
+		receipt, done, err := talk.Ambient(ctx, c.b.Registry, from, name, d.message)
+		switch {
+		case err == nil && !done:
+			return postByC2cd(c)
+		case errors.Is(err, rooms.ErrNotMember):
+			return cli.WithHint(err, "c2c rooms join NAME joins it; c2c rooms list shows all")
+		case errors.Is(err, rooms.ErrNoRoom):
+			return cli.WithHint(err, "c2c rooms list shows all; c2c rooms create NAME makes one")
+		case err != nil:
+			return err
+		}
+		return c.show(receipt, func() { c.printf("%s\n", receipt.String()) })
+	})
+}
+
+// postByC2cd has c2cd make the post, with the same arguments.
+func postByC2cd(c *call, more ...string) error {
+	return c.runC2cd(slices.Concat([]string{"post"}, more, c.args))
+}
+
+// maxNews is how many bytes of what is new in rooms follow the mail.
+const maxNews = 4 << 10
+
+// showNews prints what is new in the rooms of a session, behind its mail, and records that the session has it.
+func showNews(ctx context.Context, c *call, s sessions.Session) error {
+	if c.json { // a program reads the list of messages
+		return nil
+	}
+	news, err := talk.News(ctx, c.b.Registry, s, false)
+	if err != nil {
+		fmt.Fprintf(c.stderr, "c2c: %v\n", err)
+	}
+	if c.forPerson(ctx) {
+		for _, r := range news.Rooms {
+			c.printf("\nNew in %s: %d, newest first; c2c rooms history %[1]s shows all\n", r.Room, r.Count)
+			for _, p := range r.Posts[:min(len(r.Posts), 10)] {
+				c.printf("  %s\n", p.Line(200, time.Now()))
+			}
+		}
+	} else if len(news.Rooms) > 0 {
+		most := maxNews
+		if room, _ := c.shellRoom(s.Client); room > 0 {
+			most = min(most, room/4)
+		}
+		text := news.Text(most)
+		if text == "" {
+			return nil
+		}
+		fmt.Fprintln(c.stdout, text) // it has lines, and no text of a post breaks them
+	}
+	if err := c.handOver(); err != nil {
+		return err
+	}
+	return news.Seen(ctx)
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"c2c/broker"
+	"c2c/rooms"
+	"c2c/rooms/talk"
+	"c2c/sessions/callers"
+)
+
+// inRoom makes sessions members of a room.
+func inRoom(t *testing.T, root, room string, aliases ...string) {
+	t.Helper()
+	b, err := broker.Open(broker.Config{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	for _, alias := range aliases {
+		s, err := callers.Resolve(t.Context(), b.Registry, callers.Caller{Explicit: alias})
+		if err == nil {
+			_, err = talk.Join(t.Context(), b.Registry, s, room, true)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func setLevel(t *testing.T, root, room, sid string, level rooms.Level) {
+	t.Helper()
+	b, err := broker.Open(broker.Config{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	r, err := talk.StoreOf(b.Registry).Open(room)
+	if err == nil {
+		defer r.Close()
+		err = r.SetLevel(t.Context(), sid, level)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWhatIsNewInARoomComesOnceWithTheNextTurn(t *testing.T) {
+	root := scratch(t)
+	inRoom(t, root, "review", "amber", "birch")
+	event := func(name string) string {
+		t.Helper()
+		out, errs, code := claudeEvent(t, root, name)
+		if errs != "" || code != exitDone {
+			t.Errorf("%s: exit %d, %s", name, code, errs)
+		}
+		return out
+	}
+	event("SessionStart")
+	mustRun(t, root, "birch", "send", "#review", "the build is green")
+	for _, name := range []string{"PostToolUse", "Stop", "SessionStart"} {
+		if out := event(name); strings.Contains(out, "green") {
+			t.Errorf("%s shows it: %s", name, out)
+		}
+	}
+	if out := event("UserPromptSubmit"); !strings.Contains(out, `c2c event=\"room\" room=\"review\" new=\"1\"`) || !strings.Contains(out, ": the build is green") {
+		t.Errorf("%s", out)
+	}
+	if out := event("UserPromptSubmit"); out != "" {
+		t.Errorf("again: %s", out)
+	}
+	// Beside mail, and cut to what the answer takes.
+	for range 200 {
+		mustRun(t, root, "birch", "send", "#review", strings.Repeat("words ", 50))
+	}
+	mustRun(t, root, "birch", "send", "amber", strings.Repeat("x", 7000))
+	if out := event("UserPromptSubmit"); !strings.Contains(out, "new=\\\"200\\\"") || !strings.Contains(out, " more: room_history") || !strings.Contains(out, "xxx") || len(out) > 10_500 {
+		t.Errorf("%d bytes: %.3000s", len(out), out)
+	}
+	if out := event("Stop"); out != "" {
+		t.Errorf("the end of a turn begins another one: %s", out)
+	}
+	setLevel(t, root, "review", "amber", rooms.Open)
+	mustRun(t, root, "birch", "send", "#review", "at once")
+	if out := event("Stop"); out != "" {
+		t.Errorf("the end of a turn begins another one: %s", out)
+	}
+	if out := event("PostToolUse"); !strings.Contains(out, ": at once") {
+		t.Errorf("a session that is open to the room does not see it at work: %s", out)
+	}
+	setLevel(t, root, "review", "amber", rooms.Muted)
+	mustRun(t, root, "birch", "send", "#review", "not this")
+	if out := event("UserPromptSubmit"); out != "" {
+		t.Errorf("muted: %s", out)
+	}
+}
+
+// The script starts c2c at a prompt when something is new, and else not.
+func TestTheHookScriptStartsC2cForNewPostsAtAPromptOnly(t *testing.T) {
+	root := scratch(t)
+	home := filepath.Dir(root)
+	script, err := os.ReadFile(filepath.Join("..", "..", "hooks", "c2c-inbox-check.sh"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	started := filepath.Join(home, "started")
+	text := strings.Replace(string(script), "\nc2c=c2c\n", "\nc2c="+started+".sh\n", 1)
+	for path, content := range map[string]string{filepath.Join(home, "hook.sh"): text, started + ".sh": "#!/bin/sh\n: >" + started + "\n"} {
+		if err := os.WriteFile(path, []byte(content), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	claudeEvent(t, root, "SessionStart") // it writes the pointer
+	claudeEvent(t, root, "UserPromptSubmit")
+	if err := os.WriteFile(filepath.Join(root, "amber.work"), nil, 0o600); err != nil { // it has worked since mail came
+		t.Fatal(err)
+	}
+	starts := func(args ...string) bool {
+		t.Helper()
+		cmd := exec.Command("sh", append([]string{filepath.Join(home, "hook.sh")}, args...)...)
+		cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "CLAUDE_CODE_SESSION_ID=u1"}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		_, err := os.Stat(started)
+		os.Remove(started)
+		return err == nil
+	}
+	if starts() || starts("prompt") {
+		t.Error("it starts c2c where nothing waits")
+	}
+	inRoom(t, root, "review", "amber", "birch")
+	claudeEvent(t, root, "UserPromptSubmit")
+	const places, history = "amber.rooms", "rooms/review/history.jsonl"
+	later(t, root, places, 1)
+	if starts("prompt") {
+		t.Error("it starts c2c where nothing is new")
+	}
+	mustRun(t, root, "birch", "send", "#review", "new")
+	later(t, root, history, 2)
+	if starts() || !starts("prompt") {
+		t.Error("it starts c2c in a turn, or not at its begin")
+	}
+	claudeEvent(t, root, "UserPromptSubmit")
+	later(t, root, places, 3)
+	if starts("prompt") {
+		t.Error("it starts c2c for what was shown")
+	}
+	setLevel(t, root, "review", "amber", rooms.Open)
+	mustRun(t, root, "birch", "send", "#review", "new")
+	later(t, root, history, 4)
+	if !starts() {
+		t.Error("a session that is open to the room is not shown what is new")
+	}
+}
+
+// later gives a file a time so many minutes from now. c2c sets the time of what it looks at a few ticks back, so that it misses
+// no post.
+func later(t *testing.T, root, name string, minutes time.Duration) {
+	t.Helper()
+	if err := os.Chtimes(filepath.Join(root, name), time.Time{}, time.Now().Add(minutes*time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+}

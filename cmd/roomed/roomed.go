@@ -1,0 +1,370 @@
+// Package roomed is c2c rooms: it makes rooms, joins and leaves them, lists and shows them. c2c send posts to them.
+package roomed
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"c2c/broker"
+	"c2c/cmd/cli"
+	"c2c/format"
+	"c2c/inbox/mail"
+	"c2c/rooms"
+	"c2c/rooms/talk"
+	"c2c/sessions"
+)
+
+// Program has the input, output and environment of the verb.
+type Program struct {
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+	Getenv func(string) string
+	Open   func() (*broker.Broker, error) // the root of this directory
+	Wait   time.Duration                  // how long to wait for another process's lock
+}
+
+// call is one run.
+type call struct {
+	Program
+	*cli.Flags
+	b       *broker.Broker
+	st      rooms.Store
+	json    bool
+	session string
+	words   []string
+
+	limit, old int
+	private    bool
+}
+
+// verbs lists the words behind c2c rooms: what each does, and how many words it takes.
+var verbs = map[string]struct {
+	least, most int
+	do          func(*call, context.Context, sessions.Session) error
+}{
+	"create":  {1, 1, (*call).create},
+	"join":    {1, 1, (*call).join},
+	"leave":   {1, 1, (*call).leave},
+	"members": {1, 1, (*call).members},
+	"list":    {0, 0, (*call).list},
+	"history": {1, 1, (*call).history},
+	"invite":  {2, 2, (*call).invite},
+	"level":   {2, 2, (*call).level},
+	"rename":  {2, 2, (*call).rename},
+	"archive": {1, 1, (*call).archive},
+	"send":    {1, 1 << 10, (*call).send},
+}
+
+// Run runs c2c rooms.
+func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
+	c := &call{Program: p, Flags: cli.NewFlags(v)}
+	c.BoolVar(&c.json, "json")
+	c.TextVar(&c.session, "session-id")
+	c.BoolVar(&c.private, "private")
+	limit, old := c.Int("limit"), c.Int("history")
+	words, err := c.Parse(args)
+	if err != nil {
+		return err
+	}
+	if len(words) == 0 {
+		words = []string{"list"}
+	}
+	verb, known := verbs[words[0]]
+	c.words, c.limit, c.old = words[1:], *limit, *old
+	for i, word := range c.words[:min(len(c.words), verb.least)] {
+		if i == 0 || words[0] == "rename" {
+			c.words[i] = strings.TrimPrefix(word, "#")
+		}
+	}
+	switch {
+	case !known:
+		return fmt.Errorf("%w: rooms has no verb %q", cli.ErrUsage, words[0])
+	case len(c.words) < verb.least:
+		return fmt.Errorf("%w: which room? c2c rooms %s NAME", cli.ErrUsage, words[0])
+	case len(c.words) > verb.most:
+		return fmt.Errorf("%w: unexpected %q", cli.ErrUsage, c.words[verb.most])
+	case c.limit < 0 || c.old < 0:
+		return fmt.Errorf("%w: a number of posts is 0 or more", cli.ErrUsage)
+	}
+	if c.b, err = p.Open(); err != nil {
+		return err
+	}
+	defer c.b.Close()
+	c.st = talk.StoreOf(c.b.Registry)
+	ctx, cancel := context.WithTimeout(ctx, p.Wait)
+	defer cancel()
+	s, err := c.acting(ctx)
+	if errors.Is(err, sessions.ErrNoCaller) && slices.Contains([]string{"list", "members", "history"}, words[0]) {
+		err = nil // to look, nobody needs a session
+	}
+	if err != nil {
+		return err
+	}
+	return hinted(verb.do(c, ctx, s))
+}
+
+func hinted(err error) error {
+	switch {
+	case errors.Is(err, rooms.ErrNotMember):
+		return cli.WithHint(err, "c2c rooms join NAME joins it")
+	case errors.Is(err, rooms.ErrNoRoom):
+		return cli.WithHint(err, "c2c rooms list shows all; c2c rooms create NAME makes one")
+	}
+	return err
+}
+
+func (c *call) printf(format string, words ...any) { cli.Printf(c.Stdout, format, words...) }
+
+// show prints v as JSON with --json, and otherwise calls text.
+func (c *call) show(v any, text func()) error {
+	if c.json {
+		return cli.JSON(c.Stdout, v)
+	}
+	text()
+	return nil
+}
+
+// open opens the room of the first word; the caller closes it.
+func (c *call) open() (*rooms.Room, error) { return c.st.Open(c.words[0]) }
+
+func (c *call) create(ctx context.Context, s sessions.Session) error {
+	r, err := c.st.Create(ctx, c.words[0], s.Alias, c.private)
+	if err != nil {
+		return err
+	}
+	r.Close()
+	return c.join(ctx, s)
+}
+
+// joined is the answer of join, as that of the original's tool.
+type joined struct {
+	Room    string            `json:"room_id"`
+	Members []string          `json:"members"`
+	History []json.RawMessage `json:"history"`
+}
+
+func (c *call) join(ctx context.Context, s sessions.Session) error {
+	already, err := talk.Join(ctx, c.b.Registry, s, c.words[0], false)
+	if err != nil {
+		return err
+	}
+	r, err := c.open()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	about, err := c.about(ctx, r, s)
+	if err != nil {
+		return err
+	}
+	var old []rooms.Post
+	if c.old > 0 {
+		if old, err = r.Last(c.old, nil); err != nil {
+			return err
+		}
+	}
+	return c.show(joined{r.Name, about.Members, talk.Old(old)}, func() {
+		does := "joined"
+		if already {
+			does = "already in"
+		}
+		c.printf("%s %s as %s; members: %s\n", does, r.Name, s.Alias, strings.Join(about.Members, ", "))
+		if s.State != sessions.Person {
+			c.printf("what names you wakes you; all else comes in one digest with your next turn\n")
+		}
+		if len(old) > 0 {
+			c.printf("old posts, from before you joined: nobody waits for an answer\n")
+			c.printPosts(s, r.Name, old)
+		}
+	})
+}
+
+func (c *call) about(ctx context.Context, r *rooms.Room, s sessions.Session) (talk.About, error) {
+	rows, err := c.b.Rows(ctx)
+	if err != nil {
+		return talk.About{}, err
+	}
+	return talk.Describe(c.b.Registry, rows, r, s)
+}
+
+func (c *call) leave(ctx context.Context, s sessions.Session) error {
+	if err := talk.Leave(ctx, c.b.Registry, s, c.words[0]); err != nil {
+		return err
+	}
+	return c.show(map[string]any{"room_id": c.words[0], "alias": s.Alias, "left": true}, func() { c.printf("left %s\n", c.words[0]) })
+}
+
+func (c *call) members(ctx context.Context, s sessions.Session) error {
+	r, err := c.open()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	about, err := c.about(ctx, r, s)
+	if err != nil {
+		return err
+	}
+	return c.show(about.Details, func() {
+		for _, m := range about.Details {
+			c.printf("%s  %s  %s\n", m.Alias, string(m.Level), string(m.State))
+		}
+	})
+}
+
+func (c *call) list(ctx context.Context, s sessions.Session) error {
+	all, err := talk.List(ctx, c.b.Registry, s, false)
+	if err != nil {
+		return err
+	}
+	return c.show(all, func() {
+		if len(all) == 0 {
+			c.printf("(no rooms; c2c rooms create NAME makes one)\n")
+		}
+		for _, a := range all {
+			line := a.Room + "  " + format.Count(a.Count, "member", "members")
+			if a.Dead > 0 {
+				line += fmt.Sprintf(" (%d ended)", a.Dead)
+			}
+			if a.Last > 0 {
+				line += "  last post " + format.Age(c.b.Now().Sub(mail.FromSeconds(a.Last))) + " ago"
+			}
+			if a.Kind != "public" {
+				line += "  private"
+			}
+			if a.Mine {
+				line += "  you are in it"
+			}
+			if a.Error != "" {
+				line += "  " + a.Error
+			}
+			c.printf("%s\n", line)
+		}
+	})
+}
+
+func (c *call) history(ctx context.Context, s sessions.Session) error {
+	r, err := c.open()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if err := talk.MayRead(r, s); err != nil {
+		return err
+	}
+	posts, err := r.Last(c.limit, nil)
+	if err != nil {
+		return err
+	}
+	return c.show(talk.JSON(posts), func() {
+		if len(posts) == 0 {
+			c.printf("(no posts)\n")
+		}
+		c.printPosts(s, r.Name, posts)
+	})
+}
+
+// printPosts prints posts, oldest first: to an agent in envelopes.
+func (c *call) printPosts(s sessions.Session, room string, posts []rooms.Post) {
+	if s.State != sessions.Person && len(posts) > 0 {
+		fmt.Fprintln(c.Stdout, mail.Preface(messages(posts, room)))
+	}
+	for _, p := range posts {
+		if s.State != sessions.Person {
+			fmt.Fprintln(c.Stdout, messages([]rooms.Post{p}, room)[0].EnvelopeAt(time.Now()))
+			continue
+		}
+		c.printf("%s\n", p.Head(time.Now()))
+		for line := range strings.Lines(p.Content) {
+			c.printf("    %s\n", strings.TrimRight(line, "\r\n"))
+		}
+	}
+}
+
+func messages(posts []rooms.Post, room string) (all []mail.Message) {
+	for _, p := range posts {
+		m := p.Message()
+		m.From, m.To = rooms.SafeAlias(m.From), "#"+room
+		all = append(all, m)
+	}
+	return all
+}
+
+func (c *call) invite(ctx context.Context, s sessions.Session) error {
+	r, err := talk.Invite(ctx, c.b, s, c.words[0], c.words[1])
+	if err != nil {
+		return err
+	}
+	return c.show(map[string]any{"ok": true, "room_id": c.words[0], "invitee_alias": r.To, "message_id": r.ID}, func() {
+		c.printf("invited %s to %s: it gets a message, which wakes it\n", r.To, c.words[0])
+	})
+}
+
+func (c *call) level(ctx context.Context, s sessions.Session) error {
+	if !slices.Contains(rooms.Levels(), c.words[1]) {
+		return fmt.Errorf("%w: level %q: want %s", cli.ErrUsage, c.words[1], strings.Join(rooms.Levels(), ", "))
+	}
+	r, err := c.open()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if err := r.SetLevel(ctx, s.ID, rooms.Level(c.words[1])); err != nil {
+		return err
+	}
+	return c.show(map[string]any{"ok": true, "room_id": r.Name, "level": c.words[1]}, func() { c.printf("%s is %s now\n", r.Name, c.words[1]) })
+}
+
+func (c *call) rename(ctx context.Context, s sessions.Session) error {
+	if err := c.onlyMember(s); err != nil {
+		return err
+	}
+	if err := talk.Rename(ctx, c.b.Registry, s, c.words[0], c.words[1]); err != nil {
+		return err
+	}
+	return c.show(map[string]any{"ok": true, "room_id": c.words[1], "was": c.words[0]}, func() { c.printf("%s is called %s now\n", c.words[0], c.words[1]) })
+}
+
+// onlyMember returns an error if an agent is not in the room; a person may tidy any room.
+func (c *call) onlyMember(s sessions.Session) error {
+	r, err := c.open()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if s.State == sessions.Person {
+		return nil
+	}
+	return talk.IsMember(r, s)
+}
+
+func (c *call) archive(ctx context.Context, s sessions.Session) error {
+	if err := c.onlyMember(s); err != nil {
+		return err
+	}
+	path, err := c.st.Archive(ctx, c.words[0])
+	if err != nil {
+		return err
+	}
+	c.b.Events.Record(ctx, "room_archive", "room_id", c.words[0], "alias", s.Alias)
+	return c.show(map[string]any{"ok": true, "room_id": c.words[0], "path": path}, func() { c.printf("archived %s: its files are in %s\n", c.words[0], path) })
+}
+
+// send is the original's c2c rooms send.
+func (c *call) send(ctx context.Context, s sessions.Session) error {
+	text, err := cli.Body(c.Stdin, "", c.words[1:])
+	if err != nil {
+		return err
+	}
+	r, err := talk.Post(ctx, c.b, s, talk.Draft{Room: c.words[0], Message: mail.Message{Content: text}, Limit: talk.LimitOf(c.Getenv)})
+	if err != nil {
+		return err
+	}
+	return c.show(r, func() { c.printf("%s\n", r.String()) })
+}

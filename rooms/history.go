@@ -1,0 +1,208 @@
+package rooms
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
+)
+
+const (
+	block   = 64 << 10
+	maxLine = 1 << 20 // of any post, however its text is escaped
+)
+
+// history is an open history. A nil handle is an empty one.
+type history struct {
+	file *atomicfile.Handle
+	size int64
+}
+
+func (r *Room) history() (h history, err error) {
+	h.file, err = r.dir.OpenHandle(historyName, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return history{}, nil
+	}
+	if err != nil {
+		return history{}, fmt.Errorf("read the history of room %q: %w", r.Name, err)
+	}
+	h.size = h.file.Size()
+	return h, nil
+}
+
+func (h history) Close() {
+	if h.file != nil {
+		h.file.Close()
+	}
+}
+
+// back calls see with each line before end, newest first, until see returns false or the place from is reached. A line has its
+// newline; after the last one, another program may be writing.
+func (h history) back(from, end int64, see func(line []byte, at int64) bool) error {
+	var carry []byte // the beginning of what follows, up to its first newline
+	first := true
+	for end > from {
+		start := max(from, end-block)
+		data := make([]byte, end-start, int(end-start)+len(carry))
+		if _, err := h.file.ReadAt(data, start); err != nil && err != io.EOF {
+			return err
+		}
+		data = append(data, carry...)
+		if first {
+			last := bytes.LastIndexByte(data, '\n')
+			if last < 0 && start > from {
+				if carry = data; len(carry) > maxLine {
+					carry = nil
+				}
+				end = start
+				continue
+			}
+			data, first = data[:last+1], false
+		}
+		lines := data
+		if start > from {
+			i := bytes.IndexByte(data, '\n')
+			if carry, lines = data[:i+1], data[i+1:]; len(carry) > maxLine {
+				carry = []byte{'\n'} // no post is that long
+			}
+		}
+		at := start + int64(len(data))
+		for len(lines) > 0 {
+			i := bytes.LastIndexByte(lines[:len(lines)-1], '\n') + 1
+			if !see(lines[i:], at) {
+				return nil
+			}
+			at -= int64(len(lines) - i)
+			lines = lines[:i]
+		}
+		end = start
+	}
+	return nil
+}
+
+// end is the place behind the last whole line. If there is none where one must be, it is the end of the file.
+func (h history) end() (end int64, err error) {
+	from := max(0, h.size-2*maxLine)
+	if from > 0 {
+		end = h.size
+	}
+	err = h.back(from, h.size, func(_ []byte, at int64) bool {
+		end = at
+		return false
+	})
+	return end, err
+}
+
+// posts calls see with each post between two places, newest first. It leaves out damaged lines, and returns how many.
+func (h history) posts(from, end int64, see func(Post) bool) (damaged int, err error) {
+	if h.file == nil {
+		return 0, nil
+	}
+	err = h.back(from, end, func(line []byte, at int64) bool {
+		p, err := parsePost(line)
+		if err != nil {
+			if len(bytes.TrimSpace(line)) > 0 {
+				damaged++
+			}
+			return true
+		}
+		p.end = at
+		return see(p)
+	})
+	return damaged, err
+}
+
+// maxShown bounds how many posts Last returns, maxRead how much of a history it reads.
+const (
+	maxShown = 1000
+	maxRead  = 8 << 20
+)
+
+// Last returns the newest posts that match, oldest first: at most n. Nil matches all.
+func (r *Room) Last(n int, match func(Post) bool) (posts []Post, err error) {
+	h, err := r.history()
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	if n <= 0 {
+		n = maxShown
+	}
+	_, err = h.posts(max(0, h.size-maxRead), h.size, func(p Post) bool {
+		if match == nil || match(p) {
+			posts = append(posts, p)
+		}
+		return len(posts) < min(n, maxShown)
+	})
+	slices.Reverse(posts)
+	return posts, err
+}
+
+// Find returns the newest post with an id, or with the short form of it.
+func (r *Room) Find(id string) (Post, error) {
+	found, err := r.Last(1, func(p Post) bool { return p.ID != "" && (p.ID == id || mail.ShortID(p.ID) == id) })
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("no post %q in room %q", id, r.Name)
+	}
+	if err != nil {
+		return Post{}, err
+	}
+	return found[0], nil
+}
+
+// tail is how much of a history Append shows, in bytes.
+const tail = 128 << 10
+
+// Append adds one post, durably. make gets the newest posts, newest first, under the lock of the history. If it returns nil,
+// nothing is added.
+func (r *Room) Append(ctx context.Context, make func(last []Post) (*Post, error)) error {
+	return filelock.With(ctx, r.dir, historyLock, func() error {
+		if err := r.gone(); err != nil {
+			return err
+		}
+		h, err := r.history()
+		if err != nil {
+			return err
+		}
+		var last []Post
+		_, err = h.posts(max(0, h.size-tail), h.size, func(p Post) bool {
+			last = append(last, p)
+			return true
+		})
+		h.Close()
+		if err != nil {
+			return fmt.Errorf("read the history of room %q: %w", r.Name, err)
+		}
+		p, err := make(last)
+		if err != nil || p == nil {
+			return err
+		}
+		if err := p.check(); err != nil {
+			return err
+		}
+		if err := r.dir.AppendLines(historyName, p.line()); err != nil {
+			return fmt.Errorf("post to room %q: %w", r.Name, err)
+		}
+		return nil
+	})
+}
+
+// Damaged counts the lines of the history that are no posts.
+func (r *Room) Damaged() (int, error) {
+	h, err := r.history()
+	if err != nil {
+		return 0, err
+	}
+	defer h.Close()
+	if h.size > atomicfile.MaxFile {
+		return 0, fmt.Errorf("read the history of room %q: %w", r.Name, atomicfile.ErrTooLarge)
+	}
+	return h.posts(0, h.size, func(Post) bool { return true })
+}

@@ -1,0 +1,385 @@
+package rooms
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/fields"
+	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
+	"c2c/sessions/registry"
+)
+
+// Level is what of a room comes to a member by itself.
+type Level string
+
+// Levels. No post wakes a member because of its level.
+const (
+	Open  Level = "open"  // each post, while it works
+	Quiet Level = "quiet" // what names it; all else in one digest with its next turn
+	Muted Level = "muted" // nothing
+)
+
+// Levels lists the levels.
+func Levels() []string { return []string{string(Open), string(Quiet), string(Muted)} }
+
+// Member is a member of a room. Its alias is as it was when it joined: the registry has the present one.
+type Member struct {
+	SID    string
+	Alias  string
+	Joined time.Time
+	Level  Level
+	Ours   bool // it joined with this program, which brings it what is new; the original puts a copy into each mailbox
+}
+
+// Members lists the members, in the order in which they joined. It leaves out damaged rows.
+func (r *Room) Members() ([]Member, error) {
+	rows, err := r.rows()
+	if err != nil {
+		return nil, err
+	}
+	own, err := r.own()
+	if err != nil {
+		r.st.Log.Warn("what members of a room want to see is unreadable", "room", r.Name, "err", err)
+	}
+	var all []Member
+	for _, row := range rows {
+		level, ours := own.level(row.SID())
+		all = append(all, Member{row.SID(), row.Alias(), mail.FromSeconds(row.Number("joined_at")), level, ours})
+	}
+	return all, nil
+}
+
+// rows reads members.json.
+func (r *Room) rows() ([]registry.Row, error) {
+	data, err := r.dir.ReadMost(membersName, maxMembers)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read the members of room %q: %w", r.Name, err)
+	}
+	if len(data) == 0 {
+		return nil, nil
+	}
+	rows, damage := registry.ParseRegistry(data)
+	if damage != nil {
+		r.st.Log.Warn("the list of a room's members is damaged", "room", r.Name, "err", damage)
+	}
+	return rows, nil
+}
+
+// maxMembers is the most that the original reads; it takes a larger file for an empty one.
+const maxMembers = registry.MaxBytes
+
+// change edits members.json under its lock.
+func (r *Room) change(ctx context.Context, edit func([]registry.Row) []registry.Row) error {
+	return filelock.With(ctx, r.dir, membersLock, func() error {
+		if err := r.gone(); err != nil {
+			return err
+		}
+		data, err := r.dir.ReadIf(membersName)
+		if err != nil {
+			return fmt.Errorf("read the members of room %q: %w", r.Name, err)
+		}
+		var before []registry.Row
+		if len(data) > 0 {
+			var damage error
+			if before, damage = registry.ParseRegistry(data); damage != nil {
+				aside := membersName + ".corrupt-" + r.st.Now().UTC().Format("20060102T150405.000000")
+				r.st.Log.Error("the list of a room's members was damaged; those that are lost join again", "room", r.Name, "kept_as", aside, "err", damage)
+				if err := r.dir.Write(aside, data); err != nil {
+					return err
+				}
+			}
+		}
+		rows := edit(slices.Clone(before))
+		if slices.EqualFunc(rows, before, func(a, b registry.Row) bool { return string(a) == string(b) }) {
+			return nil
+		}
+		after := registry.Format(rows)
+		if len(after) > maxMembers && len(after) >= len(data) {
+			return fmt.Errorf("room %q is full: %d members", r.Name, len(before))
+		}
+		return r.dir.Replace(membersName, after)
+	})
+}
+
+// Join makes a session a member, and begins its place at the end of the history. already means that it was one before. Joining
+// again after a kill completes what is missing.
+func (r *Room) Join(ctx context.Context, sid, alias string) (already bool, err error) {
+	if !mail.ValidName(sid) {
+		return false, fmt.Errorf("join room %q: session id %q is not a valid name", r.Name, sid)
+	}
+	meta, err := r.Meta()
+	if err != nil {
+		return false, err
+	}
+	rows, err := r.rows()
+	if err != nil {
+		return false, err
+	}
+	already = registry.FindSID(rows, sid) >= 0
+	if meta.Private && !already && !meta.invites(alias) {
+		return false, fmt.Errorf("join room %q: %w: ask a member for c2c rooms invite %s %s", r.Name, ErrPrivate, r.Name, alias)
+	}
+	h, err := r.history()
+	if err != nil {
+		return false, err
+	}
+	end, err := h.end()
+	h.Close()
+	if err == nil {
+		err = r.st.enter(ctx, sid, r.Name, end)
+	}
+	if err == nil {
+		err = r.changeOwn(ctx, func(o *own) { o.join(sid) })
+	}
+	if err != nil {
+		return already, err
+	}
+	now := mail.Seconds(r.st.Now())
+	return already, r.change(ctx, func(rows []registry.Row) []registry.Row {
+		i := registry.FindSID(rows, sid)
+		if i < 0 { // a session that had the alias has ended: this one takes its place
+			i = slices.IndexFunc(rows, func(row registry.Row) bool { return strings.EqualFold(row.Alias(), alias) })
+		}
+		if i < 0 {
+			var row registry.Row
+			row.SetText("alias", alias)
+			row.SetText("session_id", sid)
+			row.SetTime("joined_at", now)
+			return append(rows, row)
+		}
+		if rows[i].SID() != sid {
+			rows[i].SetText("session_id", sid)
+		}
+		if rows[i].Alias() != alias {
+			rows[i].SetText("alias", alias)
+		}
+		return rows
+	})
+}
+
+// Leave ends a session's membership.
+func (r *Room) Leave(ctx context.Context, sid string) error {
+	err := r.change(ctx, func(rows []registry.Row) []registry.Row {
+		return slices.DeleteFunc(rows, func(row registry.Row) bool { return row.SID() == sid })
+	})
+	if err == nil {
+		err = r.changeOwn(ctx, func(o *own) { o.leave(sid) })
+	}
+	return errors.Join(err, r.st.leave(ctx, sid, r.Name))
+}
+
+// SetLevel sets what of the room comes to a member by itself.
+func (r *Room) SetLevel(ctx context.Context, sid string, level Level) error {
+	rows, err := r.rows()
+	if err == nil && registry.FindSID(rows, sid) < 0 {
+		err = fmt.Errorf("room %q: you are %w", r.Name, ErrNotMember)
+	}
+	if err == nil {
+		err = r.changeOwn(ctx, func(o *own) { o.set(sid, level) })
+	}
+	if err != nil {
+		return err
+	}
+	return r.st.markOpen(ctx, sid)
+}
+
+// Meta is meta.json of the original.
+type Meta struct {
+	Private bool     // only invited aliases may join
+	Invited []string // aliases
+	By      string   // who made the room, in lower case
+	extra   []mail.Field
+}
+
+func (m Meta) invites(alias string) bool {
+	return slices.ContainsFunc(m.Invited, func(s string) bool { return strings.EqualFold(s, alias) })
+}
+
+func (m Meta) format() []byte {
+	visibility := "public"
+	if m.Private {
+		visibility = "invite_only"
+	}
+	b := fields.AppendText([]byte(`{"visibility":`), visibility)
+	b = appendTexts(append(b, `,"invited_members":`...), m.Invited)
+	b = fields.AppendText(append(b, `,"created_by":`...), m.By)
+	return append(appendExtra(b, m.extra), "}\n"...)
+}
+
+func appendTexts(b []byte, all []string) []byte {
+	b = append(b, '[')
+	for i, s := range all {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = fields.AppendText(b, s)
+	}
+	return append(b, ']')
+}
+
+func appendExtra(b []byte, extra []mail.Field) []byte {
+	for _, f := range extra {
+		b = append(fields.AppendText(append(b, ','), f.Name), ':')
+		b = append(b, f.Value...)
+	}
+	return b
+}
+
+// Meta reads meta.json. A room without it is public.
+func (r *Room) Meta() (m Meta, err error) {
+	data, err := r.dir.ReadMost(metaName, maxMembers)
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, nil
+	}
+	if err == nil && !json.Valid(data) {
+		err = errors.New("not JSON")
+	}
+	if err == nil {
+		err = fields.Each(data, func(name string, value json.RawMessage) (err error) {
+			switch name {
+			case "visibility":
+				text, _ := fields.Text(value)
+				m.Private = text == "invite_only"
+			case "invited_members":
+				m.Invited, _ = fields.Texts(value)
+			case "created_by":
+				m.By, _ = fields.Text(value)
+			default:
+				m.extra = append(m.extra, mail.Field{Name: name, Value: slices.Clone(value)})
+			}
+			return nil
+		})
+	}
+	if err != nil { // who may join is not known: nobody new
+		return Meta{Private: true}, fmt.Errorf("read who may join room %q: %w", r.Name, err)
+	}
+	return m, nil
+}
+
+// ChangeMeta edits meta.json. The original locks nothing for that, so we take the lock of the members.
+func (r *Room) ChangeMeta(ctx context.Context, edit func(*Meta)) error {
+	return filelock.With(ctx, r.dir, membersLock, func() error {
+		m, err := r.Meta()
+		if err != nil {
+			return err
+		}
+		edit(&m)
+		return r.dir.Replace(metaName, m.format())
+	})
+}
+
+// Invite lets an alias join.
+func (r *Room) Invite(ctx context.Context, alias string) error {
+	return r.ChangeMeta(ctx, func(m *Meta) {
+		if !m.invites(alias) {
+			m.Invited = append(m.Invited, alias)
+		}
+	})
+}
+
+// own is c2c.json: what members.json has no field for. The original drops fields that it does not know.
+type own struct {
+	sids   []string // those that have joined with this program
+	levels []Level
+	former []string // names that the room had
+	extra  []mail.Field
+}
+
+func (o own) level(sid string) (level Level, ours bool) {
+	if i := slices.Index(o.sids, sid); i >= 0 {
+		return o.levels[i], true
+	}
+	return Quiet, false
+}
+
+func (o *own) join(sid string) {
+	if _, ours := o.level(sid); !ours {
+		o.sids, o.levels = append(o.sids, sid), append(o.levels, Quiet)
+	}
+}
+
+func (o *own) leave(sid string) {
+	if i := slices.Index(o.sids, sid); i >= 0 {
+		o.sids, o.levels = slices.Delete(o.sids, i, i+1), slices.Delete(o.levels, i, i+1)
+	}
+}
+
+func (o *own) set(sid string, level Level) {
+	o.join(sid)
+	o.levels[slices.Index(o.sids, sid)] = level
+}
+
+// own reads c2c.json.
+func (r *Room) own() (o own, err error) {
+	data, err := r.dir.ReadMost(ownName, 1<<20)
+	if errors.Is(err, fs.ErrNotExist) {
+		return o, nil
+	}
+	if err == nil && !json.Valid(data) {
+		err = errors.New("not JSON")
+	}
+	if err != nil {
+		return o, fmt.Errorf("read %s of room %q: %w", ownName, r.Name, err)
+	}
+	return o, fields.Each(data, func(name string, value json.RawMessage) (err error) {
+		switch name {
+		case "members":
+			return fields.Each(value, func(sid string, value json.RawMessage) error {
+				level, _ := fields.Text(value)
+				if !slices.Contains(Levels(), level) {
+					level = string(Quiet)
+				}
+				o.set(sid, Level(level))
+				return nil
+			})
+		case "former_names":
+			o.former, err = fields.Texts(value)
+		default:
+			o.extra = append(o.extra, mail.Field{Name: name, Value: slices.Clone(value)})
+		}
+		return err
+	})
+}
+
+func (o own) format() []byte {
+	b := []byte(`{"members":{`)
+	for i, sid := range o.sids {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(fields.AppendText(append(b, '\n'), sid), ':')
+		b = fields.AppendText(b, string(o.levels[i]))
+	}
+	b = appendTexts(append(b, "},\n\"former_names\":"...), o.former)
+	return append(appendExtra(b, o.extra), "}\n"...)
+}
+
+// changeOwn edits c2c.json. A damaged one is set aside: its members are quiet then.
+func (r *Room) changeOwn(ctx context.Context, edit func(*own)) error {
+	return filelock.With(ctx, r.dir, membersLock, func() error {
+		o, err := r.own()
+		if err != nil && !atomicfile.IsInTheWay(err) {
+			aside := ownName + ".corrupt-" + r.st.Now().UTC().Format("20060102T150405.000000")
+			r.st.Log.Error("what members of a room want to see was damaged", "room", r.Name, "kept_as", aside, "err", err)
+			o, err = own{}, r.dir.Rename(ownName, aside)
+		}
+		if err != nil {
+			return err
+		}
+		before := string(o.format())
+		edit(&o)
+		after := o.format()
+		if string(after) == before && len(o.sids)+len(o.former) > 0 {
+			return nil
+		}
+		return r.dir.Replace(ownName, after)
+	})
+}

@@ -1,0 +1,92 @@
+package rooms
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func isMember(alias string) bool {
+	return slices.Contains([]string{"birch", "cedar", "v1.2"}, strings.ToLower(alias))
+}
+
+func TestMentions(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"@birch":                               "birch",
+		"look, @birch: and @Cedar.":            "birch Cedar",
+		"(@birch), @birch":                     "birch",
+		"@birch. Then @v1.2.":                  "birch v1.2",
+		"@birchwood @birch-2 @birch_":          "birch",
+		"mail@birch a/@birch x.@birch @@birch": "",
+		"@birch/pkg and @birch@devbox":         "",
+		"é@birch":                              "",
+		"use `@birch` here":                    "",
+		"``a ` @birch`` @cedar":                "cedar",
+		"an open ` and @birch":                 "birch",
+		"`a\n@birch b`":                        "",
+		"`a\n\n@birch b`":                      "birch",
+		"\\`@birch\\`":                         "birch",
+		"```go\n@birch\n```\n@cedar":           "cedar",
+		"````\n```\n@birch\n````\n@cedar":      "cedar",
+		"~~~\n@birch":                          "",
+		"  ```\n@birch\n  ```":                 "",
+		"- ```\n  @birch\n  ```\n@cedar":       "cedar",
+		"1. ~~~\n@birch\n~~~":                  "",
+		"text\n    @birch":                     "birch",
+		"text\n\n    @birch\n\n    @cedar":     "",
+		"\t@birch":                             "",
+		"> @birch said\n@cedar":                "cedar",
+		"- > @birch":                           "",
+		"<code>@birch</code> @cedar":           "cedar",
+		"<pre>@birch":                          "",
+		"```inline @birch``` @cedar":           "cedar",
+		"@all":                                 "+all",
+		"@everyone, @birch":                    "birch +all",
+		"`@all` at all":                        "",
+		"@":                                    "",
+		"- @birch":                             "birch",
+		"**@birch** _@cedar_":                  "birch",
+	} {
+		got, all := Mentions(text, isMember)
+		if all {
+			got = append(got, "+all")
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q names %q, want %q", text, got, want)
+		}
+	}
+}
+
+func FuzzMentions(f *testing.F) {
+	for _, s := range []string{"@birch", "`@birch`", "```\n@birch\n```", "a@b @all `", "~~~ @birch\n", "<code>@birch</co", "\\`@cedar`"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, _ := Mentions(text, isMember)
+		if len(got) > 3 {
+			t.Errorf("%q", got)
+		}
+		for _, name := range got {
+			if !isMember(name) || !strings.Contains(text, "@"+name) {
+				t.Errorf("%q does not name %q", text, name)
+			}
+		}
+		// A text in a fence that it cannot close names nobody.
+		longest, n := 0, 0
+		for _, c := range text {
+			if n++; c != '`' {
+				n = 0
+			}
+			longest = max(longest, n)
+		}
+		fence := strings.Repeat("`", longest+3)
+		if inside, all := Mentions(fence+"\n"+text+"\n"+fence, isMember); len(inside) > 0 || all {
+			t.Errorf("%q in a fence names %q", text, inside)
+		}
+		if len(text) > 0 {
+			many, _ := Mentions(strings.Repeat(text+" ", min(1000, 1<<16/len(text))), isMember) // it ends soon
+			_ = many
+		}
+	})
+}

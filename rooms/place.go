@@ -1,0 +1,143 @@
+package rooms
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"time"
+
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/fields"
+	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
+)
+
+// place is how far a member has read a room.
+type place struct {
+	room string
+	read int64 // bytes of the history
+}
+
+// The files of a session that is in a room. The hook script looks at them: the first one is older than a history with something
+// new, the second one exists if the session is open to a room.
+const (
+	placesSuffix = ".rooms"
+	openSuffix   = ".rooms-open"
+)
+
+// PlacesName returns the name of a session's file below the root.
+func PlacesName(sid string) string { return sid + placesSuffix }
+
+func placesLock(sid string) string { return sid + placesSuffix + ".lock" }
+
+// places reads a session's file: a room a line. It leaves out damaged lines: their rooms are joined anew when the session does.
+func (st Store) places(sid string) (all []place, err error) {
+	if !mail.ValidName(sid) {
+		return nil, nil
+	}
+	data, err := st.Root.ReadMost(sid+placesSuffix, 1<<20)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the rooms of session %q: %w", sid, err)
+	}
+	for line := range bytes.Lines(data) {
+		p := place{}
+		if line = bytes.TrimSpace(line); !json.Valid(line) {
+			continue
+		}
+		if fields.Each(line, func(name string, value json.RawMessage) (err error) {
+			switch name {
+			case "room":
+				p.room, err = fields.Text(value)
+			case "read":
+				p.read, err = strconv.ParseInt(string(value), 10, 64)
+			}
+			return err
+		}) == nil && CheckName(p.room) == nil && p.read >= 0 && !slices.ContainsFunc(all, func(q place) bool { return q.room == p.room }) {
+			all = append(all, p)
+		}
+	}
+	return all, nil
+}
+
+// Of lists the rooms of a session.
+func (st Store) Of(sid string) (names []string, err error) {
+	all, err := st.places(sid)
+	for _, p := range all {
+		names = append(names, p.room)
+	}
+	return names, err
+}
+
+// changePlaces edits a session's file under its lock. at, if set, becomes its time of change.
+func (st Store) changePlaces(ctx context.Context, sid string, at time.Time, edit func([]place) []place) error {
+	return filelock.With(ctx, st.Root, placesLock(sid), func() error {
+		all, err := st.places(sid)
+		if err != nil && !atomicfile.IsInTheWay(err) {
+			return err
+		}
+		all = edit(all)
+		if len(all) == 0 {
+			return errors.Join(atomicfile.UnlessAbsent(st.Root.Remove(sid+placesSuffix)), atomicfile.UnlessAbsent(st.Root.Remove(sid+openSuffix)))
+		}
+		var b []byte
+		for _, p := range all {
+			b = fields.AppendText(append(b, `{"room":`...), p.room)
+			b = append(strconv.AppendInt(append(b, `,"read":`...), p.read, 10), "}\n"...)
+		}
+		if err := st.Root.Replace(sid+placesSuffix, b); err != nil || at.IsZero() {
+			return err
+		}
+		return st.Root.Touch(sid+placesSuffix, at)
+	})
+}
+
+// enter begins a session's place in a room, unless it has one.
+func (st Store) enter(ctx context.Context, sid, room string, end int64) error {
+	if all, err := st.places(sid); err == nil && slices.ContainsFunc(all, func(p place) bool { return p.room == room }) {
+		return nil
+	}
+	return st.changePlaces(ctx, sid, time.Time{}, func(all []place) []place {
+		if slices.ContainsFunc(all, func(p place) bool { return p.room == room }) {
+			return all
+		}
+		return append(all, place{room: room, read: end})
+	})
+}
+
+func (st Store) leave(ctx context.Context, sid, room string) error {
+	err := st.changePlaces(ctx, sid, time.Time{}, func(all []place) []place {
+		return slices.DeleteFunc(all, func(p place) bool { return p.room == room })
+	})
+	return errors.Join(err, st.markOpen(ctx, sid))
+}
+
+// markOpen makes or removes the file that says that a session is open to a room.
+func (st Store) markOpen(ctx context.Context, sid string) error {
+	names, err := st.Of(sid)
+	if err != nil {
+		return err
+	}
+	open := false
+	for _, name := range names {
+		if r, err := st.Open(name); err == nil {
+			o, _ := r.own()
+			level, _ := o.level(sid)
+			open = open || level == Open
+			r.Close()
+		}
+	}
+	return filelock.With(ctx, st.Root, placesLock(sid), func() error {
+		if open {
+			return st.Root.Write(sid+openSuffix, nil)
+		}
+		return atomicfile.UnlessAbsent(st.Root.Remove(sid + openSuffix))
+	})
+}

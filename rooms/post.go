@@ -1,0 +1,183 @@
+package rooms
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"c2c/inbox/fields"
+	"c2c/inbox/mail"
+)
+
+// Post is one line of a history. The first three fields are those of the original, which reads the lines of both.
+type Post struct {
+	TS      float64 // Unix seconds
+	From    string  // the alias of its author
+	Content string
+
+	ID        string // "": the original wrote it
+	Session   string // its author's session
+	InReplyTo string // the post that it answers
+	Thread    string // the first post of its thread; "": this one
+	Kind      string
+	Tag       string
+	Reason    string // why it wakes everybody
+	Person    bool   // its author is a person
+	KnownBy   string // how c2c knows its author, see mail.Message
+	// To are the sessions that get it as a message, too.
+	To []string
+	// Wakes is how many wakes of agents the room has cost since a person last spoke, with those of this post.
+	Wakes int
+	// Stopped is the post at which the loop guard stopped the room; "": it has not.
+	Stopped string
+
+	end int64 // the place in the history behind its line
+}
+
+// Time returns when it was posted.
+func (p Post) Time() time.Time { return mail.FromSeconds(p.TS) }
+
+// Root returns the id of the first post of its thread.
+func (p Post) Root() string {
+	if p.Thread != "" {
+		return p.Thread
+	}
+	return p.ID
+}
+
+// Message returns the post as a message from the room.
+func (p Post) Message() mail.Message {
+	return mail.Message{From: p.From, Content: p.Content, TS: p.TS, ID: p.ID, FromSession: p.Session, InReplyTo: p.InReplyTo, Kind: p.Kind, Tag: p.Tag, FromPerson: p.Person, KnownBy: p.KnownBy}
+}
+
+// texts points to the optional texts, in the order of a line.
+func (p *Post) texts() []struct {
+	name string
+	to   *string
+} {
+	return []struct {
+		name string
+		to   *string
+	}{{"message_id", &p.ID}, {"from_session", &p.Session}, {"in_reply_to", &p.InReplyTo}, {"thread", &p.Thread}, {"kind", &p.Kind},
+		{"tag", &p.Tag}, {"reason", &p.Reason}, {"stopped", &p.Stopped}, {"known_by", &p.KnownBy}}
+}
+
+// line is the post as a line of the history.
+func (p Post) line() []byte {
+	b := fields.AppendSeconds([]byte(`{"ts":`), p.TS)
+	b = fields.AppendText(append(b, `,"from_alias":`...), p.From)
+	b = fields.AppendText(append(b, `,"content":`...), p.Content)
+	for _, t := range p.texts() {
+		if *t.to != "" {
+			b = append(fields.AppendText(append(b, ','), t.name), ':')
+			b = fields.AppendText(b, *t.to)
+		}
+	}
+	if p.Person {
+		b = append(b, `,"from_person":true`...)
+	}
+	if len(p.To) > 0 {
+		b = append(b, `,"to_sessions":[`...)
+		for i, sid := range p.To {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = fields.AppendText(b, sid)
+		}
+		b = append(b, ']')
+	}
+	if p.Wakes > 0 {
+		b = strconv.AppendInt(append(b, `,"wakes":`...), int64(p.Wakes), 10)
+	}
+	return append(b, "}\n"...)
+}
+
+// mostWakes bounds the count in a file.
+const mostWakes = 1 << 20
+
+var errNoPost = errors.New("no post: from_alias and content must be strings")
+
+// parsePost reads a line of a history. It ignores fields that it does not know, and known ones of another type.
+func parsePost(line []byte) (p Post, err error) {
+	if !json.Valid(line) {
+		return p, errNoPost
+	}
+	var from, content bool
+	err = fields.Each(line, func(name string, value json.RawMessage) (err error) {
+		switch name {
+		case "ts":
+			if ts, err := strconv.ParseFloat(string(value), 64); err == nil {
+				p.TS = ts
+			}
+		case "from_alias":
+			p.From, err = fields.Text(value)
+			from = err == nil
+		case "content":
+			p.Content, err = fields.Text(value)
+			content = err == nil
+		case "from_person":
+			p.Person = string(value) == "true"
+		case "to_sessions":
+			if to, err := fields.Texts(value); err == nil {
+				p.To = to
+			}
+		case "wakes":
+			if n, err := strconv.Atoi(string(value)); err == nil {
+				p.Wakes = min(max(n, 0), mostWakes)
+			}
+		default:
+			texts := p.texts()
+			if i := slices.IndexFunc(texts, func(t struct {
+				name string
+				to   *string
+			}) bool {
+				return t.name == name
+			}); i >= 0 {
+				if text, err := fields.Text(value); err == nil {
+					*texts[i].to = text
+				}
+			}
+		}
+		return err
+	})
+	if err == nil && (!from || !content) {
+		err = errNoPost
+	}
+	if p.ID != "" && !mail.ValidName(p.ID) {
+		p.ID = "" // nobody can answer it
+	}
+	return p, err
+}
+
+// MaxPost is how many bytes a post may have.
+const MaxPost = 64 << 10
+
+// ErrTooLarge: a post has more than MaxPost bytes.
+var ErrTooLarge = errors.New("post is too large")
+
+// check refuses a post that could not be kept or read back.
+func (p Post) check() error {
+	m := p.Message()
+	m.To = p.From
+	switch {
+	case len(p.Content) > MaxPost:
+		return fmt.Errorf("%w: %d bytes, at most %d; put it into a file and post its path", ErrTooLarge, len(p.Content), MaxPost)
+	case strings.TrimSpace(p.Content) == "":
+		return errors.New("the post is empty")
+	case len(p.Reason) > maxReason:
+		return fmt.Errorf("the reason has %d bytes, at most %d", len(p.Reason), maxReason)
+	}
+	return m.Check()
+}
+
+const maxReason = 200
+
+// JSON returns the post as it stands in the history.
+func (p Post) JSON() []byte {
+	line := p.line()
+	return line[:len(line)-1]
+}

@@ -1,0 +1,328 @@
+// Package rooms keeps rooms on disk: who is in each, what was posted there, and how far each member has read.
+//
+// A room is a directory below rooms in the root, with the files of the original: members.json, history.jsonl (a post a line, only
+// appended) and meta.json. What the original would drop when it rewrites those is in c2c.json. A session that is in a room has a
+// file <sid>.rooms in the root, with its place in each history: a post is stored once, whoever reads it.
+//
+// Locks are taken in this order: rooms.lock of the root, members.lock of a room, <sid>.rooms.lock, history.lock of a room. The
+// original takes members.lock and history.lock, too. Any number of goroutines and processes may use a room at once.
+package rooms
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
+)
+
+const (
+	dirName     = "rooms"
+	archiveName = "rooms-archived"
+	rootLock    = "rooms.lock" // held while a room is made, renamed or archived
+
+	membersName, membersLock = "members.json", "members.lock"
+	historyName, historyLock = "history.jsonl", "history.lock"
+	metaName, ownName        = "meta.json", "c2c.json"
+)
+
+// Conditions a caller may test for with errors.Is.
+var (
+	ErrNoRoom    = errors.New("no such room")
+	ErrExists    = errors.New("the room exists")
+	ErrNotMember = errors.New("not in the room")
+	ErrPrivate   = errors.New("the room is for invited members")
+)
+
+// Store has the rooms of an open root. It does not close the root.
+type Store struct {
+	Root *atomicfile.Dir
+	Now  func() time.Time
+	Log  inbox.Log
+}
+
+// Room is an open room.
+type Room struct {
+	Name string
+	st   Store
+	dir  *atomicfile.Dir
+}
+
+// maxName keeps an address such as birch#review within the limit of a message.
+const maxName = 63
+
+// CheckName returns an error if name cannot name a room. The original allows the same characters.
+func CheckName(name string) error {
+	wrong := func(c rune) bool {
+		return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_')
+	}
+	if name == "" || len(name) > maxName || name[0] == '-' || strings.ContainsFunc(name, wrong) {
+		return fmt.Errorf("room %.80q: 1 to %d of A-Z a-z 0-9 _ -, not first a hyphen", name, maxName)
+	}
+	return nil
+}
+
+// Address splits an address of a room: #review is the room, birch#review the member birch in it. ok is false for any other text.
+func Address(to string) (alias, room string, ok bool) {
+	alias, room, ok = strings.Cut(to, "#")
+	return alias, room, ok
+}
+
+// parent opens the directory of all rooms; nil if there is none.
+func (st Store) parent(create bool) (*atomicfile.Dir, error) {
+	dir, err := st.Root.Sub(dirName, create)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return dir, err
+}
+
+// Any reports whether the root has rooms at all.
+func (st Store) Any() bool {
+	info, err := st.Root.Stat(dirName)
+	return err == nil && info.IsDir()
+}
+
+// Names lists the rooms, sorted. It leaves out what has no name of a room.
+func (st Store) Names() ([]string, error) {
+	dir, err := st.parent(false)
+	if dir == nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Names()
+	names = slices.DeleteFunc(names, func(name string) bool {
+		info, err := dir.Stat(name)
+		return CheckName(name) != nil || err != nil || !info.IsDir()
+	})
+	sort.Strings(names)
+	return names, err
+}
+
+// Open opens a room. Its error is ErrNoRoom if there is none, and names similar ones.
+func (st Store) Open(name string) (*Room, error) {
+	if err := CheckName(name); err != nil {
+		return nil, err
+	}
+	parent, err := st.parent(false)
+	if err != nil {
+		return nil, fmt.Errorf("open room %q: %w", name, err)
+	}
+	if parent != nil {
+		defer parent.Close()
+		dir, err := parent.Sub(name, false)
+		if err == nil {
+			return &Room{name, st, dir}, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("open room %q: %w", name, err)
+		}
+	}
+	return nil, st.unknown(name)
+}
+
+// unknown makes the error for a room that is not there: it may have another name now, or be mistyped.
+func (st Store) unknown(name string) error {
+	if now := st.renamed(name); now != "" {
+		return fmt.Errorf("%w %q: it is called %q now", ErrNoRoom, name, now)
+	}
+	names, _ := st.Names()
+	for _, other := range names {
+		if strings.EqualFold(name, other) || strings.HasPrefix(other, name) || strings.HasPrefix(name, other) {
+			return fmt.Errorf("%w %q; did you mean %q?", ErrNoRoom, name, other)
+		}
+	}
+	return fmt.Errorf("%w %q", ErrNoRoom, name)
+}
+
+// renamed returns the present name of a room that had another one, or "".
+func (st Store) renamed(old string) string {
+	names, _ := st.Names()
+	for _, name := range names {
+		r, err := st.Open(name)
+		if err != nil {
+			continue
+		}
+		own, _ := r.own()
+		r.Close()
+		if slices.Contains(own.former, old) {
+			return name
+		}
+	}
+	return ""
+}
+
+// Close closes the room.
+func (r *Room) Close() error { return r.dir.Close() }
+
+// Path returns the directory of the room.
+func (r *Room) Path() string { return r.dir.Path() }
+
+// Create makes a room. by is the alias of its maker. Only invited aliases may join a private one.
+func (st Store) Create(ctx context.Context, name, by string, private bool) (*Room, error) {
+	if err := CheckName(name); err != nil {
+		return nil, err
+	}
+	var made *Room
+	err := filelock.With(ctx, st.Root, rootLock, func() error {
+		parent, err := st.parent(true)
+		if err != nil {
+			return err
+		}
+		defer parent.Close()
+		if info, err := parent.Stat(name); err == nil {
+			// A kill may have left it empty: then it is made anew.
+			if !info.IsDir() || !empty(parent, name) {
+				return fmt.Errorf("create room %q: %w", name, ErrExists)
+			}
+		}
+		dir, err := parent.Sub(name, true)
+		if err != nil {
+			return err
+		}
+		r := &Room{name, st, dir}
+		meta := Meta{Private: private, By: strings.ToLower(by)}
+		if private {
+			meta.Invited = []string{by}
+		}
+		err = dir.Write(metaName, meta.format())
+		if err == nil {
+			err = dir.Write(membersName, []byte("[]\n"))
+		}
+		if err == nil {
+			err = dir.Write(historyName, nil)
+		}
+		if err == nil {
+			err = parent.Sync()
+		}
+		if err != nil {
+			dir.Close()
+			return fmt.Errorf("create room %q: %w", name, err)
+		}
+		made = r
+		return nil
+	})
+	return made, err
+}
+
+// empty reports whether a room's directory has no members.json and no history: then no process has used it.
+func empty(parent *atomicfile.Dir, name string) bool {
+	dir, err := parent.Sub(name, false)
+	if err != nil {
+		return false
+	}
+	defer dir.Close()
+	for _, file := range []string{membersName, historyName} {
+		if _, err := dir.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+	}
+	return true
+}
+
+// OpenOrCreate opens a room, and makes a public one if there is none.
+func (st Store) OpenOrCreate(ctx context.Context, name, by string) (*Room, error) {
+	r, err := st.Open(name)
+	if !errors.Is(err, ErrNoRoom) {
+		return r, err
+	}
+	r, err = st.Create(ctx, name, by, false)
+	if errors.Is(err, ErrExists) { // another process was faster
+		return st.Open(name)
+	}
+	return r, err
+}
+
+// Rename gives the room another name. A member's file that still has the old one is mended when it is read next, so a kill between
+// two steps loses nobody's place.
+func (st Store) Rename(ctx context.Context, old, name string) error {
+	if err := errors.Join(CheckName(old), CheckName(name)); err != nil {
+		return err
+	}
+	return filelock.With(ctx, st.Root, rootLock, func() error {
+		r, err := st.Open(old)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		parent, err := st.parent(false)
+		if err != nil {
+			return err
+		}
+		defer parent.Close()
+		if _, err := parent.Stat(name); err == nil {
+			return fmt.Errorf("rename room %q to %q: %w", old, name, ErrExists)
+		}
+		err = r.changeOwn(ctx, func(o *own) {
+			o.former = append(slices.DeleteFunc(o.former, func(s string) bool { return s == old || s == name }), old)
+			o.former = o.former[max(0, len(o.former)-maxFormer):]
+		})
+		if err == nil {
+			err = parent.Rename(old, name)
+		}
+		if err == nil {
+			err = parent.Sync()
+		}
+		if err != nil {
+			return fmt.Errorf("rename room %q: %w", old, err)
+		}
+		return nil
+	})
+}
+
+const maxFormer = 8
+
+// Archive closes a room: its directory moves out of the rooms, and keeps its files. path is where they are.
+func (st Store) Archive(ctx context.Context, name string) (path string, err error) {
+	if err := CheckName(name); err != nil {
+		return "", err
+	}
+	err = filelock.With(ctx, st.Root, rootLock, func() error {
+		r, err := st.Open(name)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		parent, err := st.parent(false)
+		if err != nil {
+			return err
+		}
+		defer parent.Close()
+		to, err := st.Root.Sub(archiveName, true)
+		if err != nil {
+			return err
+		}
+		defer to.Close()
+		kept := name + st.Now().UTC().Format("-20060102T150405.000000")
+		if err := parent.Move(name, to, kept); err != nil {
+			return fmt.Errorf("archive room %q: %w", name, err)
+		}
+		path = to.Path() + "/" + kept
+		return errors.Join(to.Sync(), parent.Sync())
+	})
+	return path, err
+}
+
+// gone returns ErrNoRoom if the room was renamed or archived since it was opened.
+func (r *Room) gone() error {
+	if r.dir.Replaced() {
+		return r.st.unknown(r.Name)
+	}
+	return nil
+}
+
+// SafeAlias returns an alias from a file if it can be one, else a word that can not be taken for a sentence.
+func SafeAlias(alias string) string {
+	if mail.IsAddress(alias) {
+		return alias
+	}
+	return "(unknown)"
+}

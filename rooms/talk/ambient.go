@@ -1,0 +1,141 @@
+package talk
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"c2c/inbox/mail"
+	"c2c/rooms"
+	"c2c/sessions"
+	"c2c/sessions/registry"
+)
+
+// Receipt confirms that a post is stored. The first three fields are those of the original.
+type Receipt struct {
+	DeliveredTo []string `json:"delivered_to"` // the aliases of the other members
+	Skipped     []string `json:"skipped"`      // those who were to be told, and were not
+	TS          float64  `json:"ts"`
+	Room        string   `json:"room_id"`
+	From        string   `json:"from_alias"`
+	ID          string   `json:"message_id,omitempty"`
+	StoredFor   int      `json:"stored_for"` // how many other members there are
+	Wakes       []string `json:"wakes"`      // the agents that it wakes
+	Tells       []string `json:"tells,omitempty"`
+	Shows       []string `json:"shows,omitempty"` // agents at work in the thread, which see it in their turn
+	Muted       []string `json:"muted,omitempty"` // named, but they have muted the room
+	InReplyTo   string   `json:"in_reply_to,omitempty"`
+	Duplicate   bool     `json:"duplicate,omitempty"`
+	Passed      bool     `json:"passed,omitempty"` // it said "pass": nothing was stored
+	Note        string   `json:"note,omitempty"`
+}
+
+// String says what the post costs.
+func (r Receipt) String() string {
+	if r.Passed {
+		return "passed: nothing was posted, and nobody is woken"
+	}
+	text := fmt.Sprintf("stored for %d, wakes %s", r.StoredFor, counted(r.Wakes))
+	if len(r.Tells) > 0 {
+		text += ", tells " + counted(r.Tells)
+	}
+	if len(r.Shows) > 0 {
+		text += ", shows it to " + counted(r.Shows) + " at work"
+	}
+	if r.ID != "" {
+		text += "; " + mail.ShortID(r.ID)
+	}
+	if r.Duplicate {
+		text += "; it had been posted before"
+	}
+	if len(r.Muted) > 0 {
+		text += "; muted by " + strings.Join(r.Muted, ", ")
+	}
+	if len(r.Skipped) > 0 {
+		text += "; not told: " + strings.Join(r.Skipped, ", ")
+	}
+	if r.Note != "" {
+		text += "; " + r.Note
+	}
+	return text
+}
+
+func counted(names []string) string {
+	const most = 10
+	if len(names) == 0 {
+		return "0"
+	}
+	said := strings.Join(names[:min(len(names), most)], ", ")
+	if more := len(names) - most; more > 0 {
+		said += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("%d (%s)", len(names), said)
+}
+
+// StoreOf returns the rooms of an open root.
+func StoreOf(reg *sessions.Registry) rooms.Store {
+	return rooms.Store{Root: reg.Dir(), Now: reg.Now, Log: reg.Log}
+}
+
+// aliasOf is the present alias of a member.
+func aliasOf(rows []registry.Row, m *rooms.Member) string {
+	if i := registry.FindSID(rows, m.SID); i >= 0 {
+		return rows[i].Alias()
+	}
+	return rooms.SafeAlias(m.Alias)
+}
+
+// Passes reports whether an agent only says that it has nothing to say.
+func Passes(from sessions.Session, text string) bool {
+	return from.State != sessions.Person && strings.EqualFold(strings.Trim(text, " \t\r\n.!*_`[]()\"'"), "pass")
+}
+
+// Ambient makes a post that wakes nobody, which is all that the program c2c does itself. done is false if the post may be more than
+// that: then nothing was stored, and Post does it.
+func Ambient(ctx context.Context, reg *sessions.Registry, from sessions.Session, name string, m mail.Message) (r Receipt, done bool, err error) {
+	room, err := StoreOf(reg).Open(name)
+	if err != nil {
+		return r, false, err
+	}
+	defer room.Close()
+	members, err := room.Members()
+	if err != nil {
+		return r, false, err
+	}
+	rows, err := reg.Rows(ctx)
+	if err != nil {
+		return r, false, err
+	}
+	in, ours := false, true
+	r = Receipt{DeliveredTo: []string{}, Skipped: []string{}, Wakes: []string{}, Room: room.Name, From: from.Alias, TS: mail.Seconds(reg.Now()), ID: mail.NewID(reg.Now())}
+	for i := range members {
+		if members[i].SID == from.ID {
+			in = true
+			continue
+		}
+		ours = ours && members[i].Ours
+		r.DeliveredTo = append(r.DeliveredTo, aliasOf(rows, &members[i]))
+	}
+	if !in {
+		return r, false, fmt.Errorf("post to room %q: you are %w", room.Name, rooms.ErrNotMember)
+	}
+	if r.StoredFor = len(r.DeliveredTo); !ours || Passes(from, m.Content) {
+		return r, false, nil
+	}
+	p := rooms.Post{TS: r.TS, From: from.Alias, Content: m.Content, ID: r.ID, Session: from.ID, Kind: m.Kind, Tag: m.Tag, Person: from.State == sessions.Person, KnownBy: cmp.Or(from.KnownBy, mail.ByClaim)}
+	err = room.Append(ctx, func(last []rooms.Post) (*rooms.Post, error) {
+		if !p.Person {
+			p.Wakes, p.Stopped, _ = count(last)
+		}
+		return &p, nil
+	})
+	if err == nil {
+		recordPost(ctx, reg, &p, room.Name)
+	}
+	return r, err == nil, err
+}
+
+func recordPost(ctx context.Context, reg *sessions.Registry, p *rooms.Post, room string) {
+	reg.Events.Record(ctx, "room_post", "room_id", room, "from_alias", p.From, "message_id", p.ID)
+}

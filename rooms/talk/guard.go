@@ -1,0 +1,95 @@
+package talk
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"c2c/broker/notice"
+	"c2c/inbox/mail"
+	"c2c/rooms"
+	"c2c/sessions"
+)
+
+// The loop guard of a room counts the agents that posts have woken since a person last spoke there: a post that wakes five counts
+// five. When a post would pass the limit, it is stored and wakes nobody; a person who posts begins the count anew. After guardPause
+// without a wake, a post may wake one agent again. The history itself has the count.
+
+const (
+	defaultWakes = 50
+	guardPause   = 15 * time.Minute
+)
+
+// WakesVariable sets how many wakes a room may cost while no person speaks; 0: no limit.
+const WakesVariable = "C2C_ROOM_WAKES"
+
+// LimitOf reads the limit from the environment. It ignores a value that is no number. A negative limit is none.
+func LimitOf(getenv func(string) string) int {
+	n, err := strconv.Atoi(strings.TrimSpace(getenv(WakesVariable)))
+	switch {
+	case err != nil:
+		return defaultWakes
+	case n <= 0:
+		return -1
+	}
+	return n
+}
+
+// guard counts the wakes of the post, and takes them from it if there were too many before.
+func (p *posting) guard(last []rooms.Post) {
+	if p.post.Person {
+		return
+	}
+	before, stopped, woke := count(last)
+	n, limit := p.agents(), cmp.Or(p.draft.Limit, defaultWakes)
+	p.post.Wakes, p.post.Stopped = before, stopped
+	switch {
+	case n == 0:
+		return
+	case limit < 0 || before == 0 || before+n <= limit:
+		p.post.Wakes, p.post.Stopped = before+n, ""
+		return
+	case n == 1 && p.b.Now().Sub(woke) >= guardPause:
+		return
+	}
+	p.stopped, p.post.Stopped = true, cmp.Or(stopped, p.post.ID)
+	p.targets = slices.DeleteFunc(p.targets, func(m one) bool { return !sessions.IsPersonID(m.SID) })
+	p.receipt.Note = fmt.Sprintf("it wakes no agent: posts have woken %d in %q since a person last spoke there, and the limit is %d. Tell your user: a post of theirs lets the room go on",
+		before, p.room.Name, limit)
+}
+
+// count returns how many wakes a room has cost since a person spoke, at which post it was stopped, and when an agent was last woken.
+func count(last []rooms.Post) (wakes int, stopped string, woke time.Time) {
+	counted := false
+	for _, p := range last {
+		if p.Person {
+			break
+		}
+		if p.ID == "" {
+			continue // the original counts nothing
+		}
+		if !counted {
+			wakes, stopped, counted = p.Wakes, p.Stopped, true
+		}
+		if woke.IsZero() && slices.ContainsFunc(p.To, func(sid string) bool { return !sessions.IsPersonID(sid) }) {
+			woke = p.Time()
+		}
+	}
+	return wakes, stopped, woke
+}
+
+// tellStopped tells the person of this user, once for each time that the room was stopped.
+func (p *posting) tellStopped(ctx context.Context) {
+	person := sessions.PersonPrefix + strconv.Itoa(os.Getuid())
+	text := fmt.Sprintf("The agents in room %[1]s have woken each other %[2]d times since a person last spoke there, so their posts wake nobody now. Post there to let them go on: c2c send '#%[1]s' 'Go on.'",
+		p.room.Name, p.post.Wakes)
+	m := mail.Message{To: person, ID: notice.ID("room-stopped", p.room.Name, p.post.Stopped), Content: text}
+	if err := notice.Send(ctx, p.b.Registry, person, m, "room-stopped"); err != nil {
+		p.b.Log.Warn("nobody is told that a room is stopped", "room", p.room.Name, "err", err)
+	}
+}

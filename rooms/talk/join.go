@@ -1,0 +1,284 @@
+package talk
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"c2c/broker"
+	"c2c/inbox/mail"
+	"c2c/rooms"
+	"c2c/sessions"
+	"c2c/sessions/facts"
+	"c2c/sessions/registry"
+)
+
+// JoinVariable names the rooms that a session's server joins, with commas.
+const JoinVariable = "C2C_MCP_AUTO_JOIN_ROOMS"
+
+// Join makes a session a member of a room, and makes the room if there is none and create is set.
+func Join(ctx context.Context, reg *sessions.Registry, s sessions.Session, name string, create bool) (already bool, err error) {
+	st := StoreOf(reg)
+	var r *rooms.Room
+	if create {
+		r, err = st.OpenOrCreate(ctx, name, s.Alias)
+	} else {
+		r, err = st.Open(name)
+	}
+	if err != nil {
+		return false, err
+	}
+	defer r.Close()
+	// The fact comes first: without it no hook looks. After a kill in between it is true of no room, which costs one look.
+	if err := setInRooms(ctx, reg, s, true); err != nil {
+		return false, err
+	}
+	already, err = r.Join(ctx, s.ID, s.Alias)
+	if err == nil && !already {
+		reg.Events.Record(ctx, "room_join", "room_id", name, "alias", s.Alias)
+	}
+	return already, err
+}
+
+func setInRooms(ctx context.Context, reg *sessions.Registry, s sessions.Session, in bool) error {
+	if s.Facts.InRooms == in {
+		return nil
+	}
+	return reg.Facts.Change(ctx, s.ID, func(f *facts.Facts) { f.InRooms = in })
+}
+
+// Leave ends a session's membership.
+func Leave(ctx context.Context, reg *sessions.Registry, s sessions.Session, name string) error {
+	st := StoreOf(reg)
+	r, err := st.Open(name)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if err := r.Leave(ctx, s.ID); err != nil {
+		return err
+	}
+	reg.Events.Record(ctx, "room_leave", "room_id", name, "alias", s.Alias)
+	left, err := st.Of(s.ID)
+	if err != nil || len(left) > 0 {
+		return err
+	}
+	return setInRooms(ctx, reg, s, false)
+}
+
+// JoinAll joins the rooms of JoinVariable, and those in which the session is already: the original writes only members.json. It
+// goes on after an error.
+func JoinAll(ctx context.Context, reg *sessions.Registry, s sessions.Session, list string) error {
+	var errs []error
+	for _, name := range strings.FieldsFunc(list, func(c rune) bool { return c == ',' || c == ' ' }) {
+		_, err := Join(ctx, reg, s, name, true)
+		errs = append(errs, err)
+	}
+	st := StoreOf(reg)
+	if !st.Any() {
+		return errors.Join(errs...)
+	}
+	has, err := st.Of(s.ID)
+	errs = append(errs, err)
+	names, err := st.Names()
+	errs = append(errs, err)
+	for _, name := range names {
+		if slices.Contains(has, name) {
+			continue
+		}
+		r, err := st.Open(name)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		members, err := r.Members()
+		r.Close()
+		if slices.ContainsFunc(members, func(m rooms.Member) bool { return m.SID == s.ID }) {
+			_, err = Join(ctx, reg, s, name, false)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// Invite lets a session join a private room, and tells it by a message.
+func Invite(ctx context.Context, b *broker.Broker, from sessions.Session, name, alias string) (broker.Receipt, error) {
+	r, err := StoreOf(b.Registry).Open(name)
+	if err != nil {
+		return broker.Receipt{}, err
+	}
+	defer r.Close()
+	if err := IsMember(r, from); err != nil {
+		return broker.Receipt{}, err
+	}
+	rows, err := b.Rows(ctx)
+	if err != nil {
+		return broker.Receipt{}, err
+	}
+	if len(sessions.Holders(rows, alias)) == 0 {
+		return broker.Receipt{}, &sessions.UnknownAliasError{Alias: alias, Closest: sessions.ClosestTo(rows, alias)}
+	}
+	if err := r.Invite(ctx, alias); err != nil {
+		return broker.Receipt{}, err
+	}
+	text := fmt.Sprintf("You are invited to the room %[1]s: join_room, or c2c rooms join %[1]s. Posts there wake you only when they name you.", r.Name)
+	return b.Send(ctx, from, mail.Message{To: alias, Content: text})
+}
+
+// IsMember returns ErrNotMember if a session is not in a room.
+func IsMember(r *rooms.Room, s sessions.Session) error {
+	members, err := r.Members()
+	if err == nil && !slices.ContainsFunc(members, func(m rooms.Member) bool { return m.SID == s.ID }) {
+		err = fmt.Errorf("room %q: you are %w", r.Name, rooms.ErrNotMember)
+	}
+	return err
+}
+
+// MayRead returns an error if a session may not read a room: a private one needs membership.
+func MayRead(r *rooms.Room, s sessions.Session) error {
+	meta, err := r.Meta()
+	if err != nil || !meta.Private {
+		return err
+	}
+	return IsMember(r, s)
+}
+
+// Rename renames a room. The present members keep their places.
+func Rename(ctx context.Context, reg *sessions.Registry, s sessions.Session, old, name string) error {
+	if err := StoreOf(reg).Rename(ctx, old, name); err != nil {
+		return err
+	}
+	reg.Events.Record(ctx, "room_rename", "room_id", old, "to", name, "alias", s.Alias)
+	return nil
+}
+
+// News finds what is new to a session in its rooms.
+func News(ctx context.Context, reg *sessions.Registry, s sessions.Session, onlyOpen bool) (rooms.News, error) {
+	if !s.Facts.InRooms {
+		return rooms.News{}, nil
+	}
+	box, err := reg.Mailbox(s.ID)
+	if err != nil {
+		return rooms.News{}, err
+	}
+	return StoreOf(reg).News(s.ID, rooms.Ask{OnlyOpen: onlyOpen, Had: func(id string) bool {
+		found, err := box.Find(ctx, id)
+		return err == nil && len(found) > 0
+	}})
+}
+
+// About is a room as lists show it. The fields are those of the original, and more.
+type About struct {
+	Room    string   `json:"room_id"`
+	Count   int      `json:"member_count"`
+	Members []string `json:"members"`
+	Alive   int      `json:"alive_member_count"`
+	Dead    int      `json:"dead_member_count"`
+	Unknown int      `json:"unknown_member_count"`
+	Details []Detail `json:"member_details"`
+	Kind    string   `json:"visibility"` // public or invite_only
+	Invited []string `json:"invited_members"`
+	Mine    bool     `json:"member"` // the caller is in it
+	Last    float64  `json:"last_post_ts,omitempty"`
+	Error   string   `json:"error,omitempty"`
+}
+
+// Detail is a member of a room in a list.
+type Detail struct {
+	Alias string         `json:"alias"`
+	SID   string         `json:"session_id"`
+	Alive *bool          `json:"alive"`
+	Level rooms.Level    `json:"level"`
+	State sessions.State `json:"state"`
+}
+
+// List describes the rooms of a root; with mine, only those of the session.
+func List(ctx context.Context, reg *sessions.Registry, s sessions.Session, mine bool) ([]About, error) {
+	st := StoreOf(reg)
+	names, err := st.Names()
+	if err != nil {
+		return nil, err
+	}
+	rows, err := reg.Rows(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := []About{}
+	for _, name := range names {
+		a := describe(reg, st, rows, name, s)
+		if a.Mine || !mine {
+			all = append(all, a)
+		}
+	}
+	return all, nil
+}
+
+func describe(reg *sessions.Registry, st rooms.Store, rows []registry.Row, name string, s sessions.Session) About {
+	a := About{Room: name, Members: []string{}, Details: []Detail{}, Invited: []string{}}
+	r, err := st.Open(name)
+	if err != nil {
+		a.Error = err.Error()
+		return a
+	}
+	defer r.Close()
+	a, err = Describe(reg, rows, r, s)
+	if err != nil {
+		a.Error = err.Error()
+	}
+	return a
+}
+
+// Describe describes one room.
+func Describe(reg *sessions.Registry, rows []registry.Row, r *rooms.Room, s sessions.Session) (About, error) {
+	a := About{Room: r.Name, Members: []string{}, Details: []Detail{}, Invited: []string{}, Kind: "public"}
+	meta, err := r.Meta()
+	if meta.Private {
+		a.Kind = "invite_only"
+	}
+	a.Invited = append(a.Invited, meta.Invited...)
+	members, merr := r.Members()
+	for _, m := range members {
+		d := Detail{Alias: aliasOf(rows, &m), SID: m.SID, Level: m.Level, State: sessions.Absent}
+		if i := registry.FindSID(rows, m.SID); i >= 0 {
+			d.State = reg.State(rows[i])
+		}
+		switch alive := d.State == sessions.Alive; {
+		case alive || d.State == sessions.Absent:
+			d.Alive = &alive
+		}
+		switch d.State {
+		case sessions.Absent:
+			a.Dead++
+		case sessions.Alive:
+			a.Alive++
+		default:
+			a.Unknown++
+		}
+		a.Mine = a.Mine || m.SID == s.ID
+		a.Members, a.Details = append(a.Members, d.Alias), append(a.Details, d)
+	}
+	a.Count = len(members)
+	last, lerr := r.Last(1, nil)
+	if len(last) > 0 {
+		a.Last = last[0].TS
+	}
+	return a, errors.Join(err, merr, lerr)
+}
+
+// JSON returns posts for a list in JSON.
+func JSON(posts []rooms.Post) []json.RawMessage { return marked(posts, "") }
+
+// Old is JSON for posts from before a member joined.
+func Old(posts []rooms.Post) []json.RawMessage { return marked(posts, `,"old":true`) }
+
+func marked(posts []rooms.Post, mark string) []json.RawMessage {
+	all := []json.RawMessage{}
+	for _, p := range posts {
+		line := p.JSON()
+		all = append(all, append(line[:len(line)-1], mark+"}"...))
+	}
+	return all
+}

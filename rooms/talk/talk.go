@@ -1,0 +1,350 @@
+// Package talk posts to rooms, joins and leaves them. It decides whom a post wakes, says what that costs, and stops a room whose
+// agents only wake each other.
+//
+// A post is stored once, in the history of its room. Whoever it names gets it as one ordinary message, too, from package broker.
+package talk
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"c2c/broker"
+	"c2c/broker/owed"
+	"c2c/inbox/mail"
+	"c2c/rooms"
+	"c2c/sessions"
+	"c2c/sessions/registry"
+)
+
+// Draft is a post to be made.
+type Draft struct {
+	Room    string
+	To      string       // a member whom it wakes as if the text named it; "": none
+	Message mail.Message // its text, kind and tag; the id, if the author chose it; what it answers, as an id of a post
+	Wake    bool         // it wakes all members; only a person may set it
+	Reason  string       // why it wakes all members, shown to them
+	Limit   int          // see LimitOf; 0: the default
+}
+
+// one is a member as a post sees it.
+type one struct {
+	rooms.Member
+	alias string // its present one
+}
+
+// posting is a post on its way.
+type posting struct {
+	b       *broker.Broker
+	from    sessions.Session
+	draft   Draft
+	room    *rooms.Room
+	rows    []registry.Row
+	members []one
+
+	replied rooms.Post      // what it answers; no id: nothing
+	all     bool            // it names all
+	targets []one           // whom it wakes or tells
+	shows   map[string]bool // sessions in targets that only see it in their turn
+	receipt Receipt
+	post    rooms.Post
+	stopped bool
+}
+
+// Post makes a post. When it returns nil, the post survives a power cut. A retry with the same id of its own does no harm, and
+// completes what a kill has left undone.
+func Post(ctx context.Context, b *broker.Broker, from sessions.Session, d Draft) (Receipt, error) {
+	p := &posting{b: b, from: from, draft: d, shows: map[string]bool{}}
+	if err := broker.CheckSender(from, d.Message); err != nil {
+		return Receipt{}, err
+	}
+	var err error
+	if p.room, err = StoreOf(b.Registry).Open(d.Room); err != nil {
+		return Receipt{}, err
+	}
+	defer p.room.Close()
+	if err := p.findMembers(ctx); err != nil {
+		return Receipt{}, err
+	}
+	p.receipt = Receipt{DeliveredTo: []string{}, Skipped: []string{}, Wakes: []string{}, Room: p.room.Name, From: from.Alias, TS: mail.Seconds(b.Now())}
+	for _, m := range p.members {
+		if m.SID != from.ID {
+			p.receipt.DeliveredTo = append(p.receipt.DeliveredTo, m.alias)
+		}
+	}
+	p.receipt.StoredFor = len(p.receipt.DeliveredTo)
+	if Passes(from, d.Message.Content) {
+		p.receipt.Passed, p.receipt.DeliveredTo, p.receipt.StoredFor = true, []string{}, 0
+		return p.receipt, nil
+	}
+	if err := p.findTargets(); err != nil {
+		return Receipt{}, err
+	}
+	if err := p.store(ctx); err != nil {
+		return Receipt{}, err
+	}
+	p.deliver(ctx)
+	return p.receipt, nil
+}
+
+// findMembers reads the members, and returns an error if the author is none.
+func (p *posting) findMembers(ctx context.Context) (err error) {
+	if p.rows, err = p.b.Rows(ctx); err != nil {
+		return err
+	}
+	all, err := p.room.Members()
+	if err != nil {
+		return err
+	}
+	in := false
+	for _, m := range all {
+		p.members = append(p.members, one{m, aliasOf(p.rows, &m)})
+		in = in || m.SID == p.from.ID
+	}
+	if !in {
+		return fmt.Errorf("post to room %q: you are %w", p.room.Name, rooms.ErrNotMember)
+	}
+	return nil
+}
+
+// member finds a member by alias; nil: there is none.
+func (p *posting) member(alias string) *one {
+	i := slices.IndexFunc(p.members, func(m one) bool { return strings.EqualFold(m.alias, alias) })
+	if i < 0 {
+		return nil
+	}
+	return &p.members[i]
+}
+
+// findTargets finds whom the post wakes: those that it names, the author of what it answers, or all.
+func (p *posting) findTargets() error {
+	d := p.draft
+	names, all := rooms.Mentions(d.Message.Content, func(alias string) bool { return p.member(alias) != nil })
+	person := p.from.State == sessions.Person
+	switch {
+	case d.Wake && !person:
+		return errors.New("only a person wakes a whole room; name those whom you need: @alias")
+	case all && !person && d.Reason == "":
+		return fmt.Errorf("@all wakes %s: say why with --reason, which all of them see, or name those whom you need", counted(p.receipt.DeliveredTo))
+	case d.Reason != "" && !all:
+		return errors.New("a reason is for @all, and the post does not name all")
+	}
+	p.all = all || d.Wake
+	if d.To != "" {
+		m := p.member(d.To)
+		if m == nil {
+			return fmt.Errorf("post to %s#%s: %q is %w", d.To, p.room.Name, d.To, rooms.ErrNotMember)
+		}
+		names = append(names, m.alias)
+	}
+	if p.all {
+		names = append(names, p.receipt.DeliveredTo...)
+	}
+	if d.Message.InReplyTo != "" {
+		var err error
+		if p.replied, err = p.room.Find(d.Message.InReplyTo); err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(p.members, func(m one) bool { return p.isAuthor(m, p.replied) }); i >= 0 {
+			names = append(names, p.members[i].alias)
+		}
+	}
+	for _, name := range names {
+		m := p.member(name)
+		switch {
+		case m == nil || m.SID == p.from.ID || p.isTarget(m.SID):
+		case m.Level == rooms.Muted:
+			if !slices.Contains(p.receipt.Muted, m.alias) {
+				p.receipt.Muted = append(p.receipt.Muted, m.alias)
+			}
+		default:
+			p.targets = append(p.targets, *m)
+		}
+	}
+	return p.findAtWork()
+}
+
+func (p *posting) isAuthor(m one, post rooms.Post) bool {
+	if post.Session != "" {
+		return m.SID == post.Session
+	}
+	return strings.EqualFold(m.alias, post.From)
+}
+
+func (p *posting) isTarget(sid string) bool {
+	return slices.ContainsFunc(p.targets, func(m one) bool { return m.SID == sid })
+}
+
+// threadTime is how long a thread stays open to an agent that it has woken.
+const threadTime = time.Hour
+
+// findAtWork adds the agents that were woken in the thread and are still at work: for them it stays open until they are idle.
+func (p *posting) findAtWork() error {
+	if p.replied.ID == "" {
+		return nil
+	}
+	since := mail.Seconds(p.b.Now().Add(-threadTime))
+	thread, err := p.room.Last(0, func(post rooms.Post) bool { return post.Root() == p.replied.Root() && post.TS > since })
+	if err != nil {
+		return err
+	}
+	for _, post := range thread {
+		for _, sid := range post.To {
+			i := slices.IndexFunc(p.members, func(m one) bool { return m.SID == sid })
+			if i < 0 || sid == p.from.ID || p.isTarget(sid) || p.members[i].Level == rooms.Muted || !p.atWork(sid) {
+				continue
+			}
+			p.targets = append(p.targets, p.members[i])
+			p.shows[sid] = true
+		}
+	}
+	return nil
+}
+
+// atWork reports whether a turn of a session runs.
+func (p *posting) atWork(sid string) bool {
+	i := registry.FindSID(p.rows, sid)
+	if i < 0 || sessions.IsPersonID(sid) {
+		return false
+	}
+	return p.b.Prober().Now(p.b.Session(p.rows[i]), false).Does == sessions.Busy
+}
+
+// agents counts the targets that cost something.
+func (p *posting) agents() (n int) {
+	for _, m := range p.targets {
+		if !sessions.IsPersonID(m.SID) {
+			n++
+		}
+	}
+	return n
+}
+
+// store puts the post into the history, unless it is there.
+func (p *posting) store(ctx context.Context) error {
+	d := p.draft.Message
+	p.post = rooms.Post{TS: p.receipt.TS, From: p.from.Alias, Content: d.Content, ID: cmp.Or(d.ID, mail.NewID(p.b.Now())), Session: p.from.ID,
+		Kind: d.Kind, Tag: d.Tag, Reason: p.draft.Reason, Person: p.from.State == sessions.Person, KnownBy: cmp.Or(p.from.KnownBy, mail.ByClaim)}
+	if p.replied.ID != "" {
+		p.post.InReplyTo, p.post.Thread = p.replied.ID, p.replied.Root()
+	}
+	return p.room.Append(ctx, func(last []rooms.Post) (*rooms.Post, error) {
+		if d.ID != "" {
+			if i := slices.IndexFunc(last, func(o rooms.Post) bool { return o.ID == d.ID && o.Session == p.from.ID }); i >= 0 {
+				if last[i].Content != d.Content {
+					return nil, fmt.Errorf("id %q: you have posted another text with it", d.ID)
+				}
+				p.repeat(last[i])
+				return nil, nil
+			}
+		}
+		p.guard(last)
+		for _, m := range p.targets {
+			p.post.To = append(p.post.To, m.SID)
+		}
+		return &p.post, nil
+	})
+}
+
+// repeat takes a post that is in the history, with those whom it named then.
+func (p *posting) repeat(post rooms.Post) {
+	p.post, p.receipt.Duplicate, p.receipt.TS, p.targets = post, true, post.TS, nil
+	for _, sid := range post.To {
+		if i := slices.IndexFunc(p.members, func(m one) bool { return m.SID == sid }); i >= 0 {
+			p.targets = append(p.targets, p.members[i])
+		}
+	}
+}
+
+// deliver gives the post to those whom it wakes, and completes the receipt. If one of them does not get it as a message, it stays
+// new in its room.
+func (p *posting) deliver(ctx context.Context) {
+	p.receipt.ID, p.receipt.InReplyTo = p.post.ID, p.post.InReplyTo
+	recordPost(ctx, p.b.Registry, &p.post, p.room.Name)
+	m := p.draft.Message
+	m.ID, m.TS, m.InReplyTo = p.post.ID, p.post.TS, p.post.InReplyTo
+	if p.post.Reason != "" {
+		m.Content += "\n\n(To all members, because: " + p.post.Reason + ")"
+	}
+	if len(p.targets) > 1 {
+		m.Due, m.TellAfter = owed.NotAsked, cmp.Or(m.TellAfter, -1)
+	}
+	var notes []string
+	for _, to := range p.targets {
+		one := m
+		if p.shows[to.SID] {
+			one.Deferrable, one.TellAfter, one.Due = true, -1, owed.NotAsked
+		}
+		one.To = to.alias
+		r, err := broker.SendFromRoom(ctx, p.b, p.from, p.room.Name, one)
+		switch {
+		case err != nil:
+			p.receipt.Skipped = append(p.receipt.Skipped, to.alias)
+			p.b.Log.Warn("a member is not told of a post that names it", "room", p.room.Name, "member", to.SID, "err", err)
+			continue
+		case p.shows[to.SID]:
+			p.receipt.Shows = append(p.receipt.Shows, to.alias)
+		case sessions.IsPersonID(to.SID):
+			p.receipt.Tells = append(p.receipt.Tells, to.alias)
+		default:
+			p.receipt.Wakes = append(p.receipt.Wakes, to.alias)
+		}
+		if r.Note != "" && !p.shows[to.SID] && len(p.targets) <= 3 {
+			notes = append(notes, to.alias+": "+r.Note)
+		}
+	}
+	if p.receipt.Note != "" {
+		notes = append([]string{p.receipt.Note}, notes...)
+	}
+	p.receipt.Note = strings.Join(notes, "; ")
+	p.copies(ctx)
+	if p.stopped {
+		p.tellStopped(ctx)
+	}
+}
+
+// copies gives the post to the members that use the original c2c, which looks at no history: there each member has a copy in its
+// mailbox. Such a copy does not ring.
+func (p *posting) copies(ctx context.Context) {
+	for _, m := range p.members {
+		if m.Ours || m.SID == p.from.ID || slices.Contains(p.post.To, m.SID) || p.b.Facts.Of(m.SID).OnDisk() || registry.FindSID(p.rows, m.SID) < 0 {
+			continue
+		}
+		one := p.draft.Message
+		one.ID, one.TS, one.To, one.InReplyTo = p.post.ID, p.post.TS, m.alias, ""
+		one.Deferrable, one.TellAfter, one.Due = true, -1, owed.NotAsked
+		if _, err := broker.SendFromRoom(ctx, p.b, p.from, p.room.Name, one); err != nil {
+			p.b.Log.Warn("a member of a room got no copy of a post", "room", p.room.Name, "member", m.SID, "err", err)
+		}
+	}
+}
+
+// Reply posts the answer to a message that came from a room, and wakes its author.
+func Reply(ctx context.Context, b *broker.Broker, from sessions.Session, answered mail.Message, d Draft) (Receipt, error) {
+	d.Room, d.Message.InReplyTo = mail.RoomOf(answered.To), answered.ID
+	return Post(ctx, b, from, d)
+}
+
+// Received finds a post that a session wants to answer, in its rooms: typed is the id of it, or its short form.
+func Received(reg *sessions.Registry, s sessions.Session, typed string) (mail.Message, error) {
+	st := StoreOf(reg)
+	names, err := st.Of(s.ID)
+	for _, name := range names {
+		r, err := st.Open(name)
+		if err != nil {
+			continue
+		}
+		post, err := r.Find(typed)
+		r.Close()
+		if err == nil {
+			m := post.Message()
+			m.To = s.Alias + "#" + name
+			return m, nil
+		}
+	}
+	return mail.Message{}, cmp.Or(err, fmt.Errorf("message %q: %w", typed, broker.ErrNoMessage))
+}
