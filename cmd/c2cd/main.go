@@ -105,7 +105,19 @@ func (a *app) run(ctx context.Context, name string, args []string) (status int, 
 		return 0, fmt.Errorf("%w: c2cd has no verb %q", errUsage, name)
 	}
 	c := &call{app: a, Flags: cli.NewFlags(v), args: args}
-	switch name {
+	status, err = c.verb(ctx, v)
+	if errors.Is(err, cli.ErrHelp) {
+		v, _ = v.Of(args)
+		v.Help(a.stdout)
+		err = nil
+	}
+	return status, err
+}
+
+// verb runs one verb of c2cd.
+func (c *call) verb(ctx context.Context, v cli.Verb) (status int, err error) {
+	a := c.app
+	switch v.Name {
 	case "watch":
 		err = c.watch(ctx)
 	case "monitor":
@@ -121,7 +133,7 @@ func (a *app) run(ctx context.Context, name string, args []string) (status int, 
 	case "serve":
 		err = c.serve(ctx)
 	case "allow", "deny":
-		err = c.verdict(ctx, name == "allow")
+		err = c.verdict(ctx, v.Name == "allow")
 	case "senders":
 		err = c.senders(ctx)
 	case "rooms", "post":
@@ -149,12 +161,7 @@ func (a *app) run(ctx context.Context, name string, args []string) (status int, 
 	case "stats":
 		err = c.stats(ctx)
 	case "handover", "sweep", "prune", "keep":
-		err = rare.Run(ctx, rare.Program{Stdout: a.stdout, Stderr: a.stderr, Getenv: a.getenv, Cwd: a.cwd, LockWait: lockWait}, v, args)
-	}
-	if errors.Is(err, cli.ErrHelp) {
-		v, _ = v.Of(args)
-		v.Help(a.stdout)
-		err = nil
+		err = rare.Run(ctx, rare.Program{Stdout: a.stdout, Stderr: a.stderr, Getenv: a.getenv, Cwd: a.cwd, LockWait: lockWait}, v, c.args)
 	}
 	return status, err
 }

@@ -21,7 +21,7 @@ var writing = []Verb{
 			textFile, asSession, kind, urgent, blocking, fail, deferrable, ephemeral, ttl, tellAfter,
 			{Name: "done", Short: "say that your task is done, for c2c notify"}, asJSON,
 		},
-		Examples: []string{"c2c reply 'Done, see main.'", "c2c reply 099a8057 'Yes.'"}},
+		Examples: []string{"c2c reply 099a8057 'Yes.'"}},
 	{Name: "ask", Everyday: true, Args: "<alias> [text | -]", First: "alias", Short: "ask a question and wait for the answer",
 		Long: "The answer is what the other session sends with reply. After --wait it comes as\n" +
 			"mail. c2c does not wait for a session that has ended, or that waits for you.\n" +
@@ -147,9 +147,9 @@ MAIL waits there, OLDEST for how long; READ is how long ago mail was read.
 			asJSON,
 		},
 		Examples: []string{"c2c list"}},
-	{Name: "whoami", Everyday: true, Short: "tell which session this is",
+	{Name: "whoami", Short: "tell which session this is",
 		Options: []Option{asSession, asJSON}, Examples: []string{"c2c whoami"}},
-	{Name: "register", Everyday: true, Args: "[alias]", Short: "give this session an alias",
+	{Name: "register", Args: "[alias]", Short: "give this session an alias",
 		Options: []Option{
 			{Name: "role", Value: "words", Short: "what it does, in a few words"},
 			{Name: "unattended", Short: "wake it without a terminal, too; =false ends that"},
@@ -190,7 +190,7 @@ the agent says itself, with reply --done. Without an alias it lists what waits.
 }
 
 var together = []Verb{
-	{Name: "rooms", C2cd: true, Args: "[verb] [room]", First: "create join leave members list history invite level rename archive send", Short: "rooms, in which several sessions read and write",
+	{Name: "rooms", C2cd: true, Everyday: true, Args: "[verb] [room]", First: "create join leave members list history invite level rename archive send", Short: "rooms, in which several sessions read and write",
 		Long: `A post, c2c send '#NAME' TEXT, wakes only those whom it names (@birch); a reply
 wakes whom it answers. All else comes in one digest with a member's next turn.
 

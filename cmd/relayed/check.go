@@ -66,24 +66,29 @@ func Check(getenv func(string) string, now time.Time) []doctor.Finding {
 		return append(found, doctor.Failed(part, path, err))
 	}
 	for _, l := range links {
-		f := doctor.Finding{Status: doctor.OK, Part: "host " + l.Peer, Detail: "linked"}
-		switch {
-		case l.Up && l.Hub != "":
-			f.Detail = "the hub " + l.Hub + " takes mail for it"
-		case l.Up:
-		case l.Hub != "":
-			f.Status, f.Detail = doctor.Warning, fmt.Sprintf("the hub %s takes no mail for it: %s", l.Hub, l.Error)
-		case l.Dest == "": // the host connects when it is awake
-			f.Detail = "not connected; mail for the host waits until the host connects"
-		default:
-			f.Status, f.Detail = doctor.Warning, fmt.Sprintf("no link through ssh %s: %s", l.Dest, l.Error)
-			if !l.Since.IsZero() {
-				f.Detail = fmt.Sprintf("no link through ssh %s for %s: %s", l.Dest, format.Age(now.Sub(l.Since)), l.Error)
-			}
-		}
-		found = append(found, f)
+		found = append(found, checkLink(l, now))
 	}
 	return found
+}
+
+// checkLink reports how mail gets to one machine.
+func checkLink(l Link, now time.Time) doctor.Finding {
+	f := doctor.Finding{Status: doctor.OK, Part: "host " + l.Peer, Detail: "linked"}
+	switch {
+	case l.Up && l.Hub != "":
+		f.Detail = "the hub " + l.Hub + " takes mail for it"
+	case l.Up:
+	case l.Hub != "":
+		f.Status, f.Detail = doctor.Warning, fmt.Sprintf("the hub %s takes no mail for it: %s", l.Hub, l.Error)
+	case l.Dest == "": // the host connects when it is awake
+		f.Detail = "not connected; mail for the host waits until the host connects"
+	default:
+		f.Status, f.Detail = doctor.Warning, fmt.Sprintf("no link through ssh %s: %s", l.Dest, l.Error)
+		if !l.Since.IsZero() {
+			f.Detail = fmt.Sprintf("no link through ssh %s for %s: %s", l.Dest, format.Age(now.Sub(l.Since)), l.Error)
+		}
+	}
+	return f
 }
 
 // secret are the files that nobody else may read.
