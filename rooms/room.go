@@ -91,6 +91,16 @@ func (st Store) Any() bool {
 	return err == nil && info.IsDir()
 }
 
+// Exist reports whether the root at a path has rooms. It makes no root.
+func Exist(root string) bool {
+	dir, err := atomicfile.Open(root)
+	if err != nil {
+		return false
+	}
+	defer dir.Close()
+	return Store{Root: dir}.Any()
+}
+
 // Names lists the rooms, sorted. It leaves out what has no name of a room.
 func (st Store) Names() ([]string, error) {
 	dir, err := st.parent(false)

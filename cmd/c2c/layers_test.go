@@ -61,7 +61,7 @@ var layers = []layer{
 	{"mcp/rpc", "parses and writes JSON-RPC messages",
 		400, "github.com/mark3labs/mcp-go"},
 	{"mcp/tools", "the MCP tools: what each takes, does and answers, for any transport",
-		2700, "broker broker/explain broker/moves broker/notify broker/owed client github.com/mark3labs/mcp-go inbox inbox/archive inbox/filelock inbox/mail mcp/rpc permission process/survive sessions sessions/callers sessions/eventlog sessions/registry sessions/turns wake wake/watch"},
+		3000, "broker broker/explain broker/moves broker/notify broker/owed client github.com/mark3labs/mcp-go inbox inbox/archive inbox/filelock inbox/mail mcp/rpc permission process/survive rooms rooms/talk sessions sessions/callers sessions/eventlog sessions/registry sessions/turns wake wake/watch"},
 	{"mcp/nocast", "an empty stub in place of a module for conversions that mcp-go links and c2c does not use: it keeps c2cd small",
 		50, ""},
 	{"mcp/noderive/jsonschema", "an empty stub in place of a module for schemas of Go types that mcp-go links and c2c does not use",

@@ -136,10 +136,8 @@ func (c *call) verb(ctx context.Context, v cli.Verb) (status int, err error) {
 		err = c.verdict(ctx, v.Name == "allow")
 	case "senders":
 		err = c.senders(ctx)
-	case "rooms", "post":
-		err = c.rooms(ctx, v)
-	case "relay":
-		err = c.relay(ctx, v)
+	case "relay", "rooms", "post":
+		err = c.together(ctx, v)
 	case "open":
 		err = c.openPage(ctx)
 	case "wire-daemon":
@@ -179,6 +177,12 @@ func (c *call) words() ([]string, error) { return c.Parse(c.args) }
 func (a *app) root() (string, error) {
 	root, _, err := project.FindRoot(a.getenv, a.cwd)
 	return root, err
+}
+
+// rootPath is root for a caller whose next call reports the error.
+func (a *app) rootPath() string {
+	root, _ := a.root()
+	return root
 }
 
 // openThere opens the root for a verb that never creates one.

@@ -72,7 +72,7 @@ func (a *call) mcp(ctx context.Context) error {
 	srv = tools.New(tools.Config{
 		Stateless: stateless,
 		Channel:   push != nil, Relay: relay, Silent: silent, Log: a.log,
-		Client: kind, Getenv: a.getenv, PID: parent,
+		Client: kind, Getenv: a.getenv, PID: parent, Root: a.rootPath,
 		Uninstalled: func(name string, pid int) bool {
 			return !*plugin && processes.Uninstalled(a.getenv, client.Name(name), pid)
 		},

@@ -8,10 +8,13 @@ import (
 	"c2c/cmd/roomed"
 )
 
-// rooms runs c2c rooms and c2c post.
-func (c *call) rooms(ctx context.Context, v cli.Verb) error {
+// together runs c2c relay, c2c rooms and c2c post.
+func (c *call) together(ctx context.Context, v cli.Verb) error {
 	run := roomed.Run
-	if v.Name == "post" {
+	switch v.Name {
+	case "relay":
+		return c.relay(ctx, v)
+	case "post":
 		run = roomed.Post
 	}
 	open := func() (*broker.Broker, error) { return c.open(c.log) }

@@ -150,4 +150,10 @@ func TestWhatAModelReadsOfOurTools(t *testing.T) {
 	if len(answer) > bytesOfTools {
 		t.Errorf("tools/list has %d bytes, and its budget is %d", len(answer), bytesOfTools)
 	}
+	w.must(t, "rooms", "create", "review")
+	with := strings.TrimSpace(ask(`{"jsonrpc":"2.0","id":3,"method":"tools/list"}`))
+	t.Logf("tools/list where there are rooms: %d bytes more", len(with)-len(answer))
+	if len(with)-len(answer) > bytesOfRooms {
+		t.Errorf("the tools for rooms have %d bytes in tools/list, and their budget is %d", len(with)-len(answer), bytesOfRooms)
+	}
 }

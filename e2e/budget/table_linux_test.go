@@ -31,6 +31,9 @@ var budgets = []struct {
 	{"poll-inbox, 1 message", []string{"poll-inbox", "--session-id", "amber"}, oneWaits("amber"), cost{113, 23, 4, 255}, 2, ""},
 	{"list", []string{"list"}, nil, cost{87, 19, 0, 262}, 850, "each session has a file of its own"},
 	{"status", []string{"status", statusID}, nil, cost{112, 33, 0, 288}, 58, "it looks at the times of some numbered files, and into the index of the archive"},
+	// From here on the sessions are in a room: three of them, or fifty in a large root.
+	{"send to a room", []string{"send", "#review", "hello"}, inRoom, cost{0, 0, 0, 0}, 2, ""},
+	{"hook, empty, in a room", []string{"hook"}, inRoom, cost{0, 0, 0, 0}, 2, ""},
 }
 
 // Bytes of the programs as the Makefile builds them for amd64, and of the answer to tools/list, which the model of a
@@ -39,4 +42,5 @@ const (
 	bytesOfC2C   = 4_528_000  // rooms: 116 kB of c2c (to be halved), 300 kB of c2cd
 	bytesOfC2CD  = 15_465_000 // rooms: 116 kB of c2c (to be halved), 300 kB of c2cd
 	bytesOfTools = 7_450      // 400: notify_when, and done of reply
+	bytesOfRooms = 1_800      // more, where the root has rooms
 )

@@ -15,6 +15,7 @@ import (
 	"c2c/broker"
 	"c2c/inbox"
 	"c2c/inbox/mail"
+	"c2c/rooms/talk"
 	"c2c/sessions/callers"
 )
 
@@ -26,10 +27,11 @@ const event = `{"hook_event_name":"PostToolUse","session_id":"budget-session"}`
 
 // world is a HOME and a root in it, with the sessions amber, birch and cedar. birch is the one that calls.
 type world struct {
-	dir  string
-	bin  string
-	root string
-	sent string // what statusID stands for
+	dir    string
+	bin    string
+	root   string
+	sent   string // what statusID stands for
+	inRoom bool   // its sessions are in a room
 }
 
 func newWorld(t *testing.T, bin string) *world {
@@ -86,6 +88,39 @@ func oneWaits(sid string) func(*testing.T, *world) {
 		t.Helper()
 		w.must(t, "send", sid, "hello", "--from", "cedar")
 	}
+}
+
+// inRoom makes birch, and a member for each other alias, members of a room.
+func inRoom(t *testing.T, w *world) {
+	t.Helper()
+	w.member(t)
+}
+
+// member makes the three sessions and 47 others members of a room, once.
+func (w *world) member(t *testing.T) {
+	t.Helper()
+	if w.inRoom {
+		return
+	}
+	w.inRoom = true
+	b, err := broker.Open(broker.Config{Root: w.root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	rows, err := b.Rows(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, row := range rows {
+		if i >= 50 {
+			break
+		}
+		if _, err := talk.Join(t.Context(), b.Registry, b.Session(row), "review", true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	nothingWaits("birch")(t, w)
 }
 
 // measure gives the lowest of several runs, which is what the command itself needs: the scheduler of Go may add a little,

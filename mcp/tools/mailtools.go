@@ -15,6 +15,8 @@ import (
 	"c2c/inbox"
 	"c2c/inbox/archive"
 	"c2c/inbox/mail"
+	"c2c/rooms"
+	"c2c/rooms/talk"
 	"c2c/sessions"
 	"c2c/wake"
 )
@@ -62,6 +64,9 @@ func (c *toolCall) send(ctx context.Context) (any, error) {
 			return nil, fmt.Errorf("tell_after %q: %w", after, err)
 		}
 	}
+	if alias, room, is := rooms.Address(l.To); is {
+		return postToRoom(c, ctx, talk.Draft{Room: room, To: alias, Message: l})
+	}
 	s, err := c.attach(ctx)
 	if err != nil {
 		return nil, err
@@ -96,8 +101,16 @@ func (c *toolCall) reply(ctx context.Context) (answer any, err error) {
 		return nil, err
 	}
 	answered, err := c.answered(ctx, s)
+	if errors.Is(err, broker.ErrNoMessage) && s.Facts.InRooms {
+		if post, perr := talk.Received(c.b.Registry, s, c.req.GetString("message_id", "")); perr == nil {
+			answered, err = post, nil
+		}
+	}
 	if err != nil {
 		return nil, err
+	}
+	if r, is, err := replyInRoom(c, ctx, s, answered, m); is {
+		return r, err
 	}
 	if c.req.GetBool("done", false) {
 		defer func() {
@@ -179,19 +192,28 @@ func (c *toolCall) pollInbox(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := page{room: c.room()}
+	p, news := page{room: c.room()}, c.room()/4
+	if s.Facts.InRooms {
+		p.room -= news
+	}
 	l, err := box.Lease(ctx, toolPollInbox, int64(2*p.room))
 	if err != nil {
 		return nil, err
 	}
 	piece, err := c.fillMail(&p, s.ID, l.Messages)
 	if err != nil || p.count == 0 {
-		return p.result(), errors.Join(err, l.Release())
+		res := p.result()
+		if err = errors.Join(err, l.Release()); err == nil {
+			addNews(c, ctx, s, res, news)
+		}
+		return res, err
 	}
 	if err := c.ackOnWritten(ctx, s.ID, toolPollInbox, l, p.count, piece); err != nil {
 		return nil, err
 	}
-	return p.result(piece.sentence(len(l.Messages)-p.count, l.More)), nil
+	res := p.result(piece.sentence(len(l.Messages)-p.count, l.More))
+	addNews(c, ctx, s, res, news)
+	return res, nil
 }
 
 // ackOnWritten acknowledges the first n messages of a lease once the answer is written, and releases the others. If the

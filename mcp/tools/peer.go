@@ -61,6 +61,7 @@ type Peer struct {
 	unlock        func() error     // releases the server lock of session Last; the lock shows that the session is alive
 
 	progress sync.Map // session id to progress
+	inRooms  sync.Map // ids of the sessions whose rooms were joined
 
 	warnMu   sync.Mutex // not mu, because opening the broker may call Warn with mu held
 	warnings []string   // warnings that no answer has contained yet
@@ -301,6 +302,7 @@ func (p *Peer) RegisterEarly(ctx context.Context) {
 	}
 	if err == nil {
 		p.Remember(b, s)
+		p.joinRooms(ctx, b.Registry, s)
 	}
 }
 

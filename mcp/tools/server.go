@@ -63,7 +63,8 @@ func (t *Tools) Server(hooks *server.Hooks, more ...server.ServerOption) *server
 		server.WithToolHandlerMiddleware(t.recover),
 		server.WithHooks(hooks),
 	}, more...)...)
-	for _, tool := range Catalog() {
+	hooks.AddAfterListTools(t.showRooms)
+	for _, tool := range append(Catalog(), RoomTools()...) {
 		srv.AddTool(tool.Listed(), t.answer(tool))
 	}
 	srv.AddPrompt(mcp.NewPrompt(toolPollInbox, mcp.WithPromptDescription("Read the mail that waits for this session")), askToPoll)

@@ -33,6 +33,7 @@ type Tool struct {
 	description string
 	arguments   []argument
 	handle      handler
+	hidden      bool // no list shows it
 	patient     bool // the handler may wait for something other than a lock
 }
 
@@ -183,7 +184,7 @@ func (t Tool) takes() string {
 }
 
 func (a argument) wrong(v any) []string {
-	if got := typeOf(v); got != a.Type {
+	if got := typeOf(v); got != a.Type && !(a.Type == "number" && got == "integer") {
 		return []string{fmt.Sprintf("%s: got %s, want %s", a.name, got, a.Type)}
 	}
 	switch v := v.(type) {

@@ -1,0 +1,149 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"c2c/mcp/tools"
+)
+
+// listed are the names that tools/list shows to a client.
+func (c testClient) listed() string {
+	c.t.Helper()
+	input := rpcMessage(0, "initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"`+c.name+`","version":"0"}}`) +
+		rpcMessage(1, "tools/list", `{}`)
+	for _, r := range exchange(c.t, tools.New(c.config()), input) {
+		if r.ID == nil || *r.ID != 1 {
+			continue
+		}
+		var list mcp.ListToolsResult
+		if err := json.Unmarshal(r.Result, &list); err != nil {
+			c.t.Fatal(err)
+		}
+		var names []string
+		for _, tool := range list.Tools {
+			names = append(names, tool.Name)
+		}
+		return strings.Join(names, " ")
+	}
+	c.t.Fatal("no list")
+	return ""
+}
+
+func TestToolsForRoomsAreListedWhereThereAreRooms(t *testing.T) {
+	t.Parallel()
+	amber, birch := pair(t)
+	if names := amber.listed(); strings.Contains(names, "room") {
+		t.Errorf("without rooms: %s", names)
+	}
+	auto := birch
+	auto.env = map[string]string{"C2C_MCP_AUTO_JOIN_ROOMS": "swarm-lounge"}
+	if names := auto.listed(); !strings.Contains(names, "send_room") {
+		t.Errorf("with a room to join: %s", names)
+	}
+	amber.want("join_room", `{"room_id":"review"}`) // it can be called all the same
+	names := birch.listed()
+	for _, name := range []string{"send_room", "room_history", "list_rooms", "join_room", "leave_room"} {
+		if !strings.Contains(names, name) {
+			t.Errorf("with a room: %s", names)
+		}
+	}
+	if strings.Contains(names, "my_rooms") || strings.Contains(names, "invite") {
+		t.Errorf("what only prompts of the original call is listed: %s", names)
+	}
+	var all []mcp.Tool
+	for _, tool := range tools.RoomTools() {
+		all = append(all, tool.Listed())
+	}
+	text, err := json.MarshalIndent(all, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "roomtools.json", append(text, '\n'))
+}
+
+func TestARoomByTools(t *testing.T) {
+	t.Parallel()
+	amber, birch := pair(t)
+	if got := amber.want("join_room", `{"room_id":"review","alias":"amber"}`); got != `{"room_id":"review","members":["amber"],"history":[]}` {
+		t.Error(got)
+	}
+	if got := amber.want("send_room", `{"room_id":"review","content":"the build is green"}`); !strings.HasPrefix(got, `{"delivered_to":[],"skipped":[],"ts":`) || !strings.Contains(got, `"stored_for":0,"wakes":[]`) {
+		t.Error(got)
+	}
+	// Who joins sees old posts when it asks, marked.
+	got := birch.want("join_room", `{"room_id":"#review","history_limit":20}`)
+	if !strings.Contains(got, `"content":"the build is green"`) || !strings.Contains(got, `"old":true`) {
+		t.Error(got)
+	}
+	if texts, _ := birch.call("poll_inbox", `{}`); texts[0] != "[]" || len(texts) > 1 {
+		t.Errorf("%q", texts)
+	}
+	amber.want("send_room", `{"room_id":"review","content":"the build is red"}`)
+	if got := amber.want("send", `{"to_alias":"#review","content":"@birch, look"}`); !strings.Contains(got, `"wakes":["birch"]`) {
+		t.Error(got)
+	}
+	texts, _ := birch.call("poll_inbox", `{}`)
+	if len(texts) != 2 || !strings.Contains(texts[0], `"to_alias":"birch#review"`) || !strings.Contains(texts[1], `<c2c event="room" room="review" new="1">`) || !strings.Contains(texts[1], "red") {
+		t.Errorf("%q", texts)
+	}
+	if texts, _ := birch.call("poll_inbox", `{}`); texts[0] != "[]" || len(texts) > 1 {
+		t.Errorf("again: %q", texts)
+	}
+	if got := birch.want("reply", fmt.Sprintf(`{"message_id":%q,"content":"done"}`, fields(t, texts[0])["message_id"])); !strings.Contains(got, `"wakes":["amber"]`) || !strings.Contains(got, `"room_id":"review"`) {
+		t.Error(got)
+	}
+	var posts []struct {
+		From    string `json:"from_alias"`
+		Content string
+		TS      float64
+	}
+	if err := json.Unmarshal([]byte(birch.want("room_history", `{"room_id":"review","limit":2,"since":1}`)), &posts); err != nil || len(posts) != 2 || posts[1].Content != "done" || posts[1].From != "birch" || posts[1].TS == 0 {
+		t.Errorf("%+v %v", posts, err)
+	}
+	for _, tool := range []string{"list_rooms", "my_rooms"} {
+		if got := birch.want(tool, `{}`); !strings.HasPrefix(got, `[{"room_id":"review","member_count":2,"members":["amber","birch"],"alive_member_count":`) {
+			t.Errorf("%s: %s", tool, got)
+		}
+	}
+	amber.refused("send_room", `{"room_id":"review","content":"@all, stop"}`, "reason")
+	amber.refused("send_room", `{"room_id":"../x","content":"x"}`, "A-Z")
+	amber.refused("send_room", `{"room_id":"other","content":"x"}`, "no such room")
+	if got := birch.want("leave_room", `{"room_id":"review"}`); got != `{"members":["amber"],"room_id":"review"}` {
+		t.Error(got)
+	}
+	birch.refused("send_room", `{"room_id":"review","content":"x"}`, "not in the room")
+	if got := amber.want("send_room_invite", `{"room_id":"review","invitee_alias":"birch"}`); !strings.Contains(got, `"ok":true`) {
+		t.Error(got)
+	}
+}
+
+func TestAServerJoinsItsRoomsByItself(t *testing.T) {
+	t.Parallel()
+	amber, birch := pair(t)
+	birch.env = map[string]string{"C2C_MCP_AUTO_JOIN_ROOMS": "swarm-lounge, review"}
+	birch.want("whoami", `{}`) // it looks, and joins nothing
+	birch.want("poll_inbox", `{}`)
+	if got := amber.want("list_rooms", `{}`); strings.Count(got, `"members":["birch"]`) != 2 {
+		t.Error(got)
+	}
+}
+
+// A long room does not fill an answer.
+func TestAHistoryFitsAnAnswer(t *testing.T) {
+	t.Parallel()
+	amber, _ := pair(t)
+	amber.want("join_room", `{"room_id":"review"}`)
+	for i := range 30 {
+		amber.want("send_room", fmt.Sprintf(`{"room_id":"review","content":"%d %s"}`, i, strings.Repeat("x", 5000)))
+	}
+	amber.want("send_room", fmt.Sprintf(`{"room_id":"review","content":"last %s"}`, strings.Repeat("x", 60_000)))
+	texts, _ := amber.call("room_history", `{"room_id":"review"}`)
+	if len(strings.Join(texts, "")) > 40_000 || !strings.Contains(texts[0], "last") || !strings.Contains(texts[1], "30 older posts were left out") {
+		t.Errorf("%d bytes, %.200q %q", len(texts[0]), texts[0], texts[1:])
+	}
+}

@@ -1,0 +1,303 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"c2c/inbox/mail"
+	"c2c/rooms"
+	"c2c/rooms/talk"
+	"c2c/sessions"
+)
+
+// RoomTools lists the tools for rooms, with the names of the original. Only a root with rooms shows them: each model pays for the
+// words. They can be called in any root, and send posts to a room, too.
+func RoomTools() []Tool {
+	room := func() argument { return str("room_id", "").must().filled() }
+	return []Tool{
+		entry("send_room", Writes, sendRoom,
+			`Post to a room. It wakes only members whom it names (@alias, not in code), and in_reply_to the author of that post. Content "pass" posts nothing.`,
+			room(), content(),
+			str("in_reply_to", ""),
+			str("reason", "Why @all, shown to all."),
+			str("alias", "").quiet(), str("tag", "").quiet(),
+		),
+		entry("room_history", Reads, roomHistory,
+			"Show a room's posts, oldest first.",
+			room(), limit(""),
+			number("since", "").quiet(),
+		),
+		entry("list_rooms", Reads, listRooms,
+			"List rooms, their members, and what each wants to see."),
+		entry("join_room", Writes, joinRoom,
+			"Join a room, or make it. What names you wakes you; all else comes in one digest with your next turn.",
+			room(),
+			integer("history_limit", "So many old posts in the answer.", 0).least(0).most(200),
+			str("level", "").oneOf(rooms.Levels()),
+			str("alias", "").quiet(),
+		),
+		entry("leave_room", Writes, leaveRoom,
+			"Leave a room.",
+			room(), str("alias", "").quiet(),
+		),
+		hidden(entry("my_rooms", Reads, myRooms, "")),
+		hidden(entry("send_room_invite", Writes, inviteToRoom, "", room(), str("invitee_alias", "").must(), str("alias", "").quiet())),
+	}
+}
+
+// hidden tools can be called, and are in no list.
+func hidden(t Tool) Tool { t.hidden = true; return t }
+
+// number is a time of the original, which may have a fraction.
+func number(name, description string) argument {
+	return argument{name: name, shown: shown{Type: "number", Description: description}}
+}
+
+// showRooms leaves the tools for rooms out of a list, unless the root has rooms or the session joins some by itself.
+func (t *Tools) showRooms(ctx context.Context, _ any, _ *mcp.ListToolsRequest, res *mcp.ListToolsResult) {
+	of := map[string]bool{} // whether a tool for rooms is listed
+	for _, tool := range RoomTools() {
+		of[tool.Name] = !tool.hidden
+	}
+	shown := t.peer(ctx).hasRooms()
+	res.Tools = slices.DeleteFunc(slices.Clone(res.Tools), func(tool mcp.Tool) bool {
+		listed, is := of[tool.Name]
+		return is && !(shown && listed)
+	})
+}
+
+func (p *Peer) hasRooms() bool {
+	if p.autoJoin() != "" {
+		return true
+	}
+	path := ""
+	switch {
+	case p.Connection != nil:
+		path = p.Connection().Root
+	case p.Cfg.Root != nil:
+		path = p.Cfg.Root()
+	}
+	return path != "" && rooms.Exist(path)
+}
+
+// autoJoin names the rooms that the session joins by itself.
+func (p *Peer) autoJoin() string {
+	if p.Client.Getenv == nil {
+		return ""
+	}
+	return strings.TrimSpace(p.Client.Getenv(talk.JoinVariable))
+}
+
+// joinRooms joins the rooms of a session, once for each session of the peer.
+func (p *Peer) joinRooms(ctx context.Context, reg *sessions.Registry, s sessions.Session) {
+	if _, done := p.inRooms.LoadOrStore(s.ID, true); done {
+		return
+	}
+	if err := talk.JoinAll(ctx, reg, s, p.autoJoin()); err != nil {
+		p.Warn("a room cannot be joined: " + err.Error())
+	}
+}
+
+func roomID(c *toolCall) string { return strings.TrimPrefix(c.req.GetString("room_id", ""), "#") }
+
+func wakesLimit(c *toolCall) int {
+	if c.Client.Getenv == nil {
+		return 0
+	}
+	return talk.LimitOf(c.Client.Getenv)
+}
+
+func postToRoom(c *toolCall, ctx context.Context, d talk.Draft) (any, error) {
+	s, err := c.attach(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d.Limit = wakesLimit(c)
+	return talk.Post(ctx, c.b, s, d)
+}
+
+func sendRoom(c *toolCall, ctx context.Context) (any, error) {
+	return postToRoom(c, ctx, talk.Draft{Room: roomID(c), Message: c.message(), Reason: c.req.GetString("reason", "")})
+}
+
+// openRoom opens a room that the session may read; the caller closes it.
+func openRoom(c *toolCall, s sessions.Session) (*rooms.Room, error) {
+	r, err := talk.StoreOf(c.b.Registry).Open(roomID(c))
+	if err != nil {
+		return nil, err
+	}
+	if err := talk.MayRead(r, s); err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+func roomHistory(c *toolCall, ctx context.Context) (any, error) {
+	s, err := c.attach(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := openRoom(c, s)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	since := c.req.GetFloat("since", 0)
+	posts, err := r.Last(min(c.limit(), 1000), func(p rooms.Post) bool { return p.TS >= since })
+	if err != nil {
+		return nil, err
+	}
+	all := talk.JSON(posts)
+	first := c.lastThatFit(len(all), func(i int) int { return min(len(all[i]), c.room()) })
+	if first == len(all) && first > 0 { // the newest is longer than an answer: its beginning
+		first--
+		p := posts[first]
+		p.Content = strings.ToValidUTF8(p.Content[:min(len(p.Content), c.room()/4)], "") + "…"
+		all[first] = p.JSON()
+	}
+	return listing(c, all[first:], first, fmt.Sprintf("older posts were left out: the command c2c rooms history %s shows all.", r.Name), nil, "")
+}
+
+// joined is the answer of join_room, with the fields of the original.
+type joined struct {
+	Room    string            `json:"room_id"`
+	Members []string          `json:"members"`
+	History []json.RawMessage `json:"history"`
+}
+
+func joinRoom(c *toolCall, ctx context.Context) (any, error) {
+	s, err := c.attach(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := talk.Join(ctx, c.b.Registry, s, roomID(c), true); err != nil {
+		return nil, err
+	}
+	r, err := openRoom(c, s)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	if level := c.req.GetString("level", ""); level != "" {
+		if err := r.SetLevel(ctx, s.ID, rooms.Level(level)); err != nil {
+			return nil, err
+		}
+	}
+	var old []rooms.Post
+	if n := c.req.GetInt("history_limit", 0); n > 0 {
+		if old, err = r.Last(n, nil); err != nil {
+			return nil, err
+		}
+	}
+	members, err := membersOf(c, ctx, r, s)
+	if err != nil {
+		return nil, err
+	}
+	history := talk.Old(old)
+	first := c.lastThatFit(len(history), func(i int) int { return 2 * len(history[i]) })
+	return joined{r.Name, members, append([]json.RawMessage{}, history[first:]...)}, nil
+}
+
+func membersOf(c *toolCall, ctx context.Context, r *rooms.Room, s sessions.Session) ([]string, error) {
+	rows, err := c.b.Rows(ctx)
+	if err != nil {
+		return nil, err
+	}
+	about, err := talk.Describe(c.b.Registry, rows, r, s)
+	return about.Members, err
+}
+
+func leaveRoom(c *toolCall, ctx context.Context) (any, error) {
+	s, err := c.attach(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := talk.Leave(ctx, c.b.Registry, s, roomID(c)); err != nil {
+		return nil, err
+	}
+	r, err := talk.StoreOf(c.b.Registry).Open(roomID(c))
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	members, err := membersOf(c, ctx, r, s)
+	return map[string]any{"room_id": r.Name, "members": members}, err
+}
+
+func listOf(c *toolCall, ctx context.Context, mine bool) (any, error) {
+	s, err := c.attach(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := talk.List(ctx, c.b.Registry, s, mine)
+	if err != nil {
+		return nil, err
+	}
+	return listing(c, all, 0, "rooms were left out: the command c2c rooms list shows all.", nil, "")
+}
+
+func listRooms(c *toolCall, ctx context.Context) (any, error) { return listOf(c, ctx, false) }
+func myRooms(c *toolCall, ctx context.Context) (any, error)   { return listOf(c, ctx, true) }
+
+func inviteToRoom(c *toolCall, ctx context.Context) (any, error) {
+	s, err := c.attach(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := talk.Invite(ctx, c.b, s, roomID(c), c.req.GetString("invitee_alias", ""))
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"ok": true, "room_id": roomID(c), "invitee_alias": r.To}, nil
+}
+
+// replyInRoom posts the answer to a message from a room. is is false for other mail.
+func replyInRoom(c *toolCall, ctx context.Context, s sessions.Session, answered, m mail.Message) (r any, is bool, err error) {
+	if mail.RoomOf(answered.To) == "" {
+		return nil, false, nil
+	}
+	r, err = talk.Reply(ctx, c.b, s, answered, talk.Draft{Message: m, Limit: wakesLimit(c)})
+	return r, true, err
+}
+
+// maxNews is how many bytes of what is new in rooms an answer of poll_inbox holds.
+const maxNews = 3 << 10
+
+// addNews adds what is new in the session's rooms to an answer with mail, and records that once the answer is written.
+func addNews(c *toolCall, ctx context.Context, s sessions.Session, res *mcp.CallToolResult, room int) {
+	w, ok := ctx.Value(WrittenKey{}).(*Written)
+	if !s.Facts.InRooms || !ok {
+		return
+	}
+	news, err := talk.News(ctx, c.b.Registry, s, false)
+	if err != nil { // the mail does not depend on it
+		c.logFailure(ctx, s.ID, toolPollInbox, err)
+	}
+	text := news.Text(min(maxNews, room))
+	if text == "" {
+		return
+	}
+	seen := func(werr error) {
+		ctx, cancel := context.WithTimeout(context.Background(), ackTime)
+		defer cancel()
+		if werr == nil {
+			if err := news.Seen(ctx); err != nil {
+				c.logFailure(ctx, s.ID, toolPollInbox, err)
+			}
+		}
+	}
+	was := w.Done // it acknowledges the mail in the same answer
+	w.Done = func(werr error) {
+		if was != nil {
+			was(werr)
+		}
+		seen(werr)
+	}
+	res.Content = append(res.Content, mcp.NewTextContent(text))
+}
