@@ -163,6 +163,8 @@ func claudeHooks(script string) hookEditor {
 			{name: "UserPromptSubmit", args: " prompt"},
 			// The original's matcher leaves out MCP tools. So a session that calls only MCP tools would never get its mail.
 			{name: "PostToolUse", matcher: "*", legacy: []string{`^(?!mcp__).*`, `.*`}},
+			// The argument tells the script that a tool is about to change a file.
+			{name: "PreToolUse", matcher: "Edit|MultiEdit|Write|NotebookEdit", args: " edit"},
 			{name: "Stop"},
 			{name: "StopFailure", args: " failed"},
 			// The argument tells the script that it may wake the session.

@@ -783,7 +783,7 @@ func TestInspect(t *testing.T) {
 	if err := os.Chmod(b.path("home/.claude/hooks/"+scriptName), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	check(problems(b, Claude), slices.Concat(events, []string{"hook StopFailure", "hook FileChanged", "hook script"})...)
+	check(problems(b, Claude), slices.Concat(slices.Insert(slices.Clone(events), 3, "hook PreToolUse"), []string{"hook StopFailure", "hook FileChanged", "hook script"})...)
 	if b.install(Claude); len(problems(b, Claude)) != 0 {
 		t.Error("install does not repair the mode")
 	}

@@ -52,7 +52,7 @@ func TestCatalogIsWhatClientsNeed(t *testing.T) {
 	golden(t, "tools.json", append(toolList, '\n'))
 
 	want := map[string]tools.Effect{
-		"register": tools.Writes, "notify_when": tools.Writes, "whoami": tools.Reads, "list": tools.Reads, "send": tools.Writes, "reply": tools.Writes, "ask": tools.Writes, "send_all": tools.Writes,
+		"register": tools.Writes, "notify_when": tools.Writes, "claim": tools.Writes, "release": tools.Writes, "claims": tools.Reads, "whoami": tools.Reads, "list": tools.Reads, "send": tools.Writes, "reply": tools.Writes, "ask": tools.Writes, "send_all": tools.Writes,
 		"poll_inbox": tools.Writes, "peek_inbox": tools.Reads, "history": tools.Reads, "message_status": tools.Reads, "thread": tools.Reads,
 		"sweep": tools.Removes, "server_info": tools.Reads, "runtime_diagnostics": tools.Reads, "tail_log": tools.Reads,
 	}

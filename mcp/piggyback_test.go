@@ -32,7 +32,8 @@ func TestTheResultOfEveryToolBringsMailOnce(t *testing.T) {
 		coral.want("register", `{"alias":"coral"}`)
 		args := map[string]string{
 			"send": `{"to_alias":"amber","content":"hi"}`, "send_all": `{"content":"hi"}`, "message_status": `{"message_id":"send"}`,
-			"reply": `{"message_id":"send","content":"hi"}`, "thread": `{"message_id":"send"}`}
+			"reply": `{"message_id":"send","content":"hi"}`, "thread": `{"message_id":"send"}`,
+			"notify_when": `{"alias":"amber","when":"done"}`, "claim": `{"task":"docs"}`}
 		for _, tool := range tools.Catalog() {
 			id := tool.Name
 			if id == tools.ToolAsk {

@@ -21,6 +21,9 @@ func CheckID(id string) error { return mail.CheckName("message id", id) }
 // NotifyFile is the file in which package notify keeps the requests for a notice. It exists only while somebody waits.
 const NotifyFile = "notify.json"
 
+// ClaimsFile is the file of package claims. It exists only while there is a claim.
+const ClaimsFile = "claims.json"
+
 // Mailboxes returns the ids of all sessions that have files of a mailbox, registered ones first. The lock file stays when the
 // mail is gone.
 func (reg *Registry) Mailboxes(ctx context.Context) (sids []string, err error) {

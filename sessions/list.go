@@ -1,7 +1,9 @@
 package sessions
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -29,9 +31,17 @@ type Listed struct {
 	Quiet      bool      `json:"dnd,omitempty"`
 	LastRing   wake.Ring `json:"last_ring,omitzero"`
 	Surface    string    `json:"surface_support,omitempty"` // SurfaceFull or SurfaceDegraded, if it is alive
+	Claims     []string  `json:"claims,omitempty"`          // what it has claimed, see package claims
 	StartedBy  string    `json:"started_by,omitempty"`      // the alias of the session that has started its client
 	KnownBy    string    `json:"known_by,omitempty"`        // for whoami: the word that its mail gets, see mail.Message
 	Error      string    `json:"error,omitempty"`           // why its mailbox cannot be read
+}
+
+// claim is the part of a claim of package claims that a list shows.
+type claim struct {
+	SID  string `json:"session_id"`
+	Path string `json:"path"`
+	Task string `json:"task"`
 }
 
 // List returns all sessions, with what they do now and the mail that waits for them.
@@ -50,9 +60,24 @@ func (reg *Registry) List(ctx context.Context) ([]Listed, error) {
 		return nil, err
 	}
 	defer boxes.Close()
+	var claimed []claim
+	if there[ClaimsFile] {
+		data, err := reg.root.ReadIf(ClaimsFile)
+		if err == nil {
+			err = json.Unmarshal(data, &claimed)
+		}
+		if err != nil {
+			reg.Log.Warn("claims are not listed", "err", err)
+		}
+	}
 	rows := []Listed{}
 	for _, s := range sessions {
 		row := reg.listed(s, boxes, look)
+		for _, c := range claimed {
+			if c.SID == s.ID && s.State != Absent {
+				row.Claims = append(row.Claims, cmp.Or(c.Path, c.Task))
+			}
+		}
 		for _, other := range sessions {
 			if s.Facts.StartedBy == other.ID {
 				row.StartedBy = other.Alias

@@ -66,6 +66,11 @@ func (c *call) printList(rows []sessions.Listed, all bool, now time.Time) {
 	} else {
 		c.printf("(no sessions)\n")
 	}
+	for _, r := range rows {
+		if len(r.Claims) > 0 {
+			c.printf("%s has claimed %s\n", r.Alias, strings.Join(r.Claims, ", "))
+		}
+	}
 	switch {
 	case withMail > 0:
 		c.printf("Ended and not shown: %d, %d of them with mail. c2c list --all shows them.\n", ended, withMail)

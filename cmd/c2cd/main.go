@@ -142,8 +142,8 @@ func (c *call) verb(ctx context.Context, v cli.Verb) (status int, err error) {
 		err = c.openPage(ctx)
 	case "wire-daemon":
 		err = c.wireDaemon(ctx)
-	case "notify":
-		err = c.notify(ctx)
+	case "notify", "claim", "release", "claims":
+		err = c.agree(ctx, v.Name)
 	case "inject":
 		err = c.inject(ctx)
 	case "install":

@@ -22,7 +22,7 @@ func Overview(w io.Writer) {
 		title := g.Title
 		for _, v := range g.Verbs {
 			if !v.Everyday {
-				if g.Title != forClients { // people seldom type these, and the screen is full
+				if g.Title != forClients && g.Title != "Keep" { // people seldom type these, and the screen is full
 					more += ", " + v.Name
 				}
 				continue

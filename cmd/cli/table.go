@@ -174,6 +174,25 @@ the agent says itself, with reply --done. Without an alias it lists what waits.
 			asSession, asJSON,
 		},
 		Examples: []string{"c2c notify birch --when idle"}},
+	{Name: "claim", C2cd: true, Args: "[path ...]", First: "file", Short: "tell others which files or which task this session works on",
+		Long: `A path may be a folder, or a pattern in quotes: 'src/**/*.go'. A claim is
+advice: hooks that run before an edit warn who edits a claimed file. They refuse
+the edit only if .c2c/claims in the project has the word refuse. A claim is free
+at once when its session ends; the session has it again if it comes back within
+10 minutes.
+`,
+		Options: []Option{
+			{Name: "task", Value: "words", Short: "claim a task, not files"},
+			{Name: "why", Value: "words", Short: "what for, for those who are warned"},
+			asSession, asJSON,
+		},
+		Examples: []string{"c2c claim main.go --why 'new flags'"}},
+	{Name: "release", C2cd: true, Args: "[path ...]", First: "file", Short: "give up claims: these, or all of this session",
+		Options:  []Option{{Name: "task", Value: "words", Short: "the claim of this task"}, asSession, asJSON},
+		Examples: []string{"c2c release main.go"}},
+	{Name: "claims", C2cd: true, Short: "show who works on what",
+		Options:  []Option{{Name: "hook", Value: "client", Takes: "client", Short: "for a hook of this client: answer its event"}, asJSON},
+		Examples: []string{"c2c claims"}},
 	{Name: "handover", C2cd: true, Args: "<gone> <heir>", First: "alias", Short: "give a gone session's name and mail to another",
 		Long: "The heir takes the name of the gone session, and gives up its own. c2c tells the\n" +
 			"sessions that wrote to it. The mail that it had read stays where it is.\n",

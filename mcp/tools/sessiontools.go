@@ -8,7 +8,6 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/moves"
-	"c2c/broker/notify"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -41,19 +40,6 @@ func (c *toolCall) register(ctx context.Context) (any, error) {
 		}
 	}
 	return "registered " + s.Alias, nil
-}
-
-// notifyWhen stores a request of the session to be told something, or answers it at once.
-func (c *toolCall) notifyWhen(ctx context.Context) (any, error) {
-	s, err := c.attach(ctx)
-	if err != nil {
-		return nil, err
-	}
-	r, now, err := notify.Ask(ctx, c.b.Registry, s, c.req.GetString("alias", ""), c.req.GetString("when", ""), false)
-	if err != nil || now != nil {
-		return now, err
-	}
-	return map[string]string{"alias": r.Alias, "when": r.When, "notice_id": r.Notice()}, nil
 }
 
 func (c *toolCall) whoami(ctx context.Context) (any, error) {

@@ -1,0 +1,164 @@
+package broker_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"c2c/claims"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+	"c2c/sessions/processes"
+)
+
+// claimants has amber and birch, and a folder with files.
+func claimants(t *testing.T) (w *world, amber, birch sessions.Session, dir string) {
+	t.Helper()
+	w = newTableWorld(t)
+	amber = w.register("amber", callers.Caller{Client: "claude", ClientID: "a", PID: 10})
+	birch = w.register("birch", callers.Caller{Client: "claude", ClientID: "b", PID: 20})
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err == nil {
+		err = os.MkdirAll(filepath.Join(dir, "src", "deep"), 0o755)
+	}
+	for _, name := range []string{"main.go", "src/a.go", "src/deep/b.go"} {
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), []byte(name), 0o644)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w, amber, birch, dir
+}
+
+// holders are the aliases of the others that hold a file.
+func (w *world) holders(sid, path string) (all []string) {
+	w.t.Helper()
+	held, err := claims.Held(w.t.Context(), w.Registry, sid, path)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, h := range held {
+		all = append(all, h.Alias)
+	}
+	return all
+}
+
+func TestAClaimIsHeldUntilItsHolderIsGone(t *testing.T) {
+	w, amber, birch, dir := claimants(t)
+	file := filepath.Join(dir, "main.go")
+	if _, err := claims.Make(t.Context(), w.Registry, amber, claims.Wanted{Paths: []string{"main.go"}, Dir: dir, Worktree: dir, Why: "new flags"}); err != nil {
+		t.Fatal(err)
+	}
+	if w.holders(birch.ID, file) == nil || w.holders(amber.ID, file) != nil {
+		t.Error("birch is not warned, or amber is")
+	}
+	held := new(claims.HeldError)
+	if _, err := claims.Make(t.Context(), w.Registry, birch, claims.Wanted{Paths: []string{file}}); !errors.As(err, &held) || err.Error() != "amber has claimed main.go (new flags)" {
+		t.Errorf("birch claims it, too: %v", err)
+	}
+	list, err := w.List(t.Context())
+	if err != nil || !slices.ContainsFunc(list, func(l sessions.Listed) bool { return l.Alias == "amber" && slices.Equal(l.Claims, []string{file}) }) {
+		t.Errorf("list %+v, %v", list, err)
+	}
+
+	delete(w.table, 10) // killed
+	if got := w.holders(birch.ID, file); got != nil {
+		t.Errorf("a dead session holds it: %q", got)
+	}
+	w.attach(callers.Caller{Client: "claude", ClientID: "a", PID: 30}) // started again
+	if got := w.holders(birch.ID, file); !slices.Equal(got, []string{"amber"}) {
+		t.Errorf("after the restart %q hold it", got)
+	}
+	delete(w.table, 30)
+	if _, err := claims.Make(t.Context(), w.Registry, birch, claims.Wanted{Paths: []string{file}}); err != nil {
+		t.Errorf("birch claims what is free: %v", err)
+	}
+	w.table[30] = processes.Process{PID: 30, Parent: 1, Start: 99}
+	w.attach(callers.Caller{Client: "claude", ClientID: "a", PID: 30})
+	if got := w.holders(amber.ID, file); !slices.Equal(got, []string{"birch"}) {
+		t.Errorf("a session that comes back takes it from %q", got)
+	}
+	if _, err := claims.Release(t.Context(), w.Registry, birch, claims.Wanted{}); err != nil || claims.There(w.Registry) {
+		t.Errorf("after the release: %v", err)
+	}
+}
+
+func TestTheClaimOfAGoneSessionIsKeptForItsReturnForAWhile(t *testing.T) {
+	w, amber, birch, dir := claimants(t)
+	if _, err := claims.Make(t.Context(), w.Registry, amber, claims.Wanted{Paths: []string{"src"}, Dir: dir}); err != nil {
+		t.Fatal(err)
+	}
+	delete(w.table, 10)
+	if _, err := claims.Make(t.Context(), w.Registry, birch, claims.Wanted{Task: "docs"}); err != nil {
+		t.Fatal(err)
+	}
+	all, err := claims.List(t.Context(), w.Registry)
+	if err != nil || len(all) != 2 || !all[0].Free() || all[1].Free() {
+		t.Fatalf("claims %+v, %v", all, err)
+	}
+	w.clock = w.clock.Add(claims.Grace + time.Second)
+	if all, err := claims.List(t.Context(), w.Registry); err != nil || len(all) != 1 || all[0].Task != "docs" {
+		t.Errorf("after the grace: %+v, %v", all, err)
+	}
+}
+
+func TestAClaimCoversFoldersPatternsLinksAndRenames(t *testing.T) {
+	for claim, covers := range map[string][]string{
+		"src":      {"src/a.go", "src/deep/b.go", "src/new.go"},
+		"src/*.go": {"src/a.go", "src/new.go"},
+		"**/*.go":  {"main.go", "src/a.go", "src/deep/b.go", "src/new.go", "srcs/x.go"},
+		"link":     {"src/a.go", "src/deep/b.go", "src/new.go"},
+		"main.go":  {"main.go", "renamed.go"},
+	} {
+		w, amber, birch, dir := claimants(t)
+		if err := os.Symlink("src", filepath.Join(dir, "link")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := claims.Make(t.Context(), w.Registry, amber, claims.Wanted{Paths: []string{claim}, Dir: dir}); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"main.go", "src/a.go", "src/deep/b.go", "src/new.go", "link/a.go", "srcs/x.go", "other.txt"} {
+			want := slices.Contains(covers, name) || name == "link/a.go" && slices.Contains(covers, "src/a.go")
+			if got := w.holders(birch.ID, filepath.Join(dir, name)) != nil; got != want {
+				t.Errorf("%s covers %s: %v", claim, name, got)
+			}
+		}
+		if claim == "main.go" {
+			if err := os.Rename(filepath.Join(dir, "main.go"), filepath.Join(dir, "renamed.go")); err != nil {
+				t.Fatal(err)
+			}
+			if w.holders(birch.ID, filepath.Join(dir, "renamed.go")) == nil || w.holders(birch.ID, filepath.Join(dir, "main.go")) == nil {
+				t.Error("a rename loses the claim")
+			}
+		}
+	}
+}
+
+func TestClaimsRefuseWhatTheyCannotKeep(t *testing.T) {
+	w, amber, birch, dir := claimants(t)
+	for _, bad := range []claims.Wanted{{Paths: []string{""}}, {Paths: []string{"relative"}}, {Task: "two\nlines"}, {Task: "x", Why: string(make([]byte, 300))}} {
+		if _, err := claims.Make(t.Context(), w.Registry, amber, bad); err == nil {
+			t.Errorf("%+v is claimed", bad)
+		}
+	}
+	if _, err := claims.Make(t.Context(), w.Registry, amber, claims.Wanted{Task: "Docs"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := claims.Make(t.Context(), w.Registry, birch, claims.Wanted{Task: "docs", Paths: []string{dir}}); !errors.As(err, new(*claims.HeldError)) {
+		t.Errorf("a task of another: %v", err)
+	}
+	if all, _ := claims.List(t.Context(), w.Registry); len(all) != 1 {
+		t.Errorf("a part was claimed: %+v", all)
+	}
+	if err := os.WriteFile(filepath.Join(w.cfg.Root, claims.FileName), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := claims.Make(t.Context(), w.Registry, birch, claims.Wanted{Task: "docs"}); err != nil {
+		t.Errorf("with a damaged file: %v", err)
+	}
+}

@@ -1,0 +1,156 @@
+package claims
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+)
+
+// Resolve makes a path absolute, and follows the links in the part of it that exists. A pattern begins at the first name with one
+// of * ? [.
+func Resolve(dir, name string) (string, error) {
+	if name == "" {
+		return "", errors.New("an empty path")
+	}
+	if !filepath.IsAbs(name) {
+		if !filepath.IsAbs(dir) {
+			return "", fmt.Errorf("path %q: want an absolute one", name)
+		}
+		name = filepath.Join(dir, name)
+	}
+	there, rest := filepath.Clean(name), ""
+	for there != "/" {
+		if !isPattern(there) {
+			real, err := filepath.EvalSymlinks(there)
+			if err == nil {
+				return filepath.Join(real, rest), nil
+			}
+			if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+				return "", fmt.Errorf("find %q: %w", name, err)
+			}
+		}
+		there, rest = filepath.Dir(there), filepath.Join(filepath.Base(there), rest)
+	}
+	return filepath.Join("/", rest), nil
+}
+
+func isPattern(name string) bool { return strings.ContainsAny(name, "*?[") }
+
+// fileOf names a file by its device and inode; "": it is no plain file, or several names may mean it.
+func fileOf(name string) string {
+	info, err := os.Stat(name)
+	if err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%d:%d", st.Dev, st.Ino)
+}
+
+// foldsCase: the file systems of this system usually ignore case.
+const foldsCase = runtime.GOOS == "darwin"
+
+func fold(name string) string {
+	if foldsCase {
+		return strings.ToLower(name)
+	}
+	return name
+}
+
+// covers reports whether the claim is for a file: for its path, for a folder above it, for a pattern that matches one of these, or for
+// the same file under an earlier name.
+func (c Claim) covers(name string) bool {
+	if c.Path == "" {
+		return false
+	}
+	if c.File != "" && c.File == fileOf(name) {
+		return true
+	}
+	claimed, asked := fold(c.Path), fold(name)
+	if isPattern(claimed) && matches(strings.Split(claimed, "/"), strings.Split(asked, "/")) {
+		return true
+	}
+	return claimed == asked || strings.HasPrefix(asked, strings.TrimSuffix(claimed, "/")+"/") || isSame(c.Path, name)
+}
+
+// isSame reports whether two paths mean one file now, as on a file system that ignores case.
+func isSame(one, other string) bool {
+	if !strings.EqualFold(one, other) {
+		return false
+	}
+	a, err := os.Stat(one)
+	b, berr := os.Stat(other)
+	return err == nil && berr == nil && os.SameFile(a, b)
+}
+
+// matches reports whether a pattern matches a path, or a folder above it. ** stands for any number of names.
+func matches(pattern, names []string) bool {
+	for i, p := range pattern {
+		if p == "**" {
+			for n := range len(names) + 1 {
+				if matches(pattern[i+1:], names[n:]) {
+					return true
+				}
+			}
+			return false
+		}
+		if len(names) == 0 {
+			return false
+		}
+		if ok, err := path.Match(p, names[0]); err != nil && p != names[0] || err == nil && !ok {
+			return false
+		}
+		names = names[1:]
+	}
+	return true
+}
+
+// same reports whether two claims are for the same path or task.
+func same(a, b Claim) bool {
+	return a.Path != "" && a.Path == b.Path || a.Task != "" && strings.EqualFold(a.Task, b.Task)
+}
+
+// overlap reports whether two claims may be for the same file, or are for the same task.
+func overlap(a, b Claim) bool {
+	return same(a, b) || a.Path != "" && b.Path != "" && (a.covers(b.Path) || b.covers(a.Path))
+}
+
+// Worktree returns the top folder of the work tree of a folder; "": it is in none.
+func Worktree(dir string) string {
+	dir, err := Resolve("/", dir)
+	if err != nil {
+		return ""
+	}
+	for ; dir != "/"; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return dir
+		}
+	}
+	return ""
+}
+
+// maxSetting bounds the file of Refuses.
+const maxSetting = 4096
+
+// Refuses reports whether the project of a work tree has claimed files refused to others: .c2c/claims there has the word refuse.
+func Refuses(worktree string) bool {
+	if worktree == "" {
+		return false
+	}
+	f, err := os.OpenFile(filepath.Join(worktree, ".c2c", "claims"), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	data := make([]byte, maxSetting)
+	n, _ := f.Read(data)
+	return strings.TrimSpace(string(data[:n])) == "refuse"
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"c2c/broker"
+	"c2c/claims"
+	"c2c/cmd/cli"
+	"c2c/hooks"
+	"c2c/inbox/mail"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+)
+
+// claiming is one run of claim, release or claims.
+type claiming struct {
+	*call
+	b    *broker.Broker
+	s    sessions.Session
+	want claims.Wanted
+	json bool
+}
+
+// agree runs a verb with which sessions agree on who does what, and when.
+func (c *call) agree(ctx context.Context, verb string) error {
+	if verb == "notify" {
+		return c.notify(ctx)
+	}
+	return c.claim(ctx, verb)
+}
+
+// claim runs one of the three verbs.
+func (c *call) claim(ctx context.Context, verb string) error {
+	k := claiming{call: c}
+	c.BoolVar(&k.json, "json")
+	var from, client string
+	switch verb {
+	case "claims":
+		c.TextVar(&client, "hook")
+	case "claim":
+		c.TextVar(&k.want.Why, "why")
+		fallthrough
+	default:
+		c.TextVar(&k.want.Task, "task")
+		c.TextVar(&from, "session-id")
+	}
+	words, err := c.words()
+	if err != nil {
+		return err
+	}
+	k.want.Paths, k.want.Dir, k.want.Worktree = words, c.cwd, claims.Worktree(c.cwd)
+	if verb == "claim" && len(words) == 0 && k.want.Task == "" {
+		return fmt.Errorf("%w: which paths, or --task WORDS?", errUsage)
+	}
+	if client != "" {
+		return c.warnOfClaims(ctx, client)
+	}
+	if k.b, err = c.openThere(); err != nil {
+		return err
+	}
+	defer k.b.Close()
+	if verb == "claims" {
+		return k.list(ctx)
+	}
+	k.s, err = k.b.Attach(ctx, callers.Caller{Explicit: from, Getenv: c.getenv, User: callers.UserHere(c.getenv, c.stdin)})
+	if err != nil {
+		return err
+	}
+	do, says := claims.Make, "claimed"
+	if verb == "release" {
+		do, says = claims.Release, "released"
+	}
+	all, err := do(ctx, k.b.Registry, k.s, k.want)
+	if held := new(claims.HeldError); errors.As(err, &held) {
+		return cli.WithHint(err, fmt.Sprintf("c2c send %s asks for it; it is free when %[1]s ends", held.Claim.Alias))
+	}
+	if err != nil {
+		return err
+	}
+	return k.print(all, func(one claims.Claim) string { return says + " " + one.What() }, "nothing "+says)
+}
+
+// print prints claims as JSON, or a line for each.
+func (k claiming) print(all []claims.Claim, line func(claims.Claim) string, none string) error {
+	if k.json {
+		return cli.JSON(k.stdout, append([]claims.Claim{}, all...))
+	}
+	for _, one := range all {
+		cli.Printf(k.stdout, "%s\n", line(one))
+	}
+	if len(all) == 0 {
+		cli.Printf(k.stdout, "(%s)\n", none)
+	}
+	return nil
+}
+
+func (k claiming) list(ctx context.Context) error {
+	all, err := claims.List(ctx, k.b.Registry)
+	if err != nil {
+		return err
+	}
+	return k.print(all, func(c claims.Claim) string {
+		line := c.Alias + ": " + c.What() + claims.Reason(c)
+		if c.Worktree != "" {
+			line += ", in " + c.Worktree
+		}
+		if c.Free() {
+			line += ", free: its session is gone, and has it again if it comes back by " + c.Gone.Add(claims.Grace).Local().Format(time.TimeOnly)
+		}
+		return line
+	}, "no claims")
+}
+
+// maxEvent bounds an event of a hook, in bytes.
+const maxEvent = 16 << 20
+
+// warnOfClaims answers the event before a tool call: who holds the files that the call would change. It never fails the call.
+func (c *call) warnOfClaims(ctx context.Context, client string) error {
+	data, err := io.ReadAll(io.LimitReader(c.stdin, maxEvent))
+	if err != nil {
+		return err
+	}
+	e, err := hooks.ParseEdit(data)
+	if err != nil || len(e.Paths) == 0 {
+		return err
+	}
+	b, err := c.openThere()
+	if err != nil || !claims.There(b.Registry) {
+		return err
+	}
+	defer b.Close()
+	s, err := callers.Resolve(ctx, b.Registry, callers.Caller{Client: client, ClientID: e.SessionID, Getenv: c.getenv})
+	if err != nil && !errors.Is(err, sessions.ErrNoSession) {
+		return err
+	}
+	text, refused := "", false
+	for _, path := range e.Paths {
+		held, err := claims.Held(ctx, b.Registry, s.ID, path)
+		if err != nil {
+			return err
+		}
+		for _, h := range held {
+			refused = refused || claims.Refuses(h.Worktree)
+			text += fmt.Sprintf("%s has claimed %s%s since %s. ", h.Alias, mail.Visible(h.What(), ""), claims.Reason(h), h.At.Local().Format("15:04"))
+		}
+	}
+	if text == "" {
+		return nil
+	}
+	if refused {
+		text += "This project refuses edits of what others have claimed: write to the holder with c2c, or work elsewhere."
+	} else {
+		text += "Nothing stops you: agree with the holder with c2c first, unless your user wants it now."
+	}
+	out, err := json.Marshal(hooks.EditAnswer("c2c: "+text, refused))
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.stdout, "%s\n", out)
+	return err
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// edits has the hook of Claude Code see that a session is about to edit a file.
+func (k *keeper) edits(t *testing.T, session, file string) string {
+	t.Helper()
+	event, err := json.Marshal(map[string]any{"hook_event_name": "PreToolUse", "session_id": session, "cwd": k.home, "tool_name": "Edit", "tool_input": map[string]string{"file_path": file}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := k.command("claims", "--hook", "claude")
+	cmd.Stdin = strings.NewReader(string(event))
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+func TestWhoEditsAClaimedFileIsWarned(t *testing.T) {
+	t.Parallel()
+	k := newKeeper(t)
+	k.run("register", "amber", "--session-id", "amber")
+	k.run("register", "birch", "--session-id", "birch")
+	project := filepath.Join(k.home, "project")
+	file := filepath.Join(project, "main.go")
+	if err := os.MkdirAll(filepath.Join(project, ".git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if out := k.edits(t, "editor", file); out != "" {
+		t.Errorf("without claims: %s", out)
+	}
+	if out, err := k.try("claim", file, "--why", "new\nflags", "--from", "amber"); err == nil || !strings.Contains(out, "plain text") {
+		t.Errorf("two lines: %v, %s", err, out)
+	}
+	if out := k.run("claim", file, "--why", "<c2c> new flags", "--from", "amber"); out != "claimed "+file+"\n" {
+		t.Errorf("claim: %s", out)
+	}
+	out := k.edits(t, "editor", file)
+	if !strings.Contains(out, `"additionalContext":"c2c: amber has claimed `) || strings.Contains(out, "u003cc2c>") || strings.Contains(out, "permissionDecision") {
+		t.Errorf("the editor is told %s", out)
+	}
+	if out := k.edits(t, "editor", filepath.Join(project, "other.go")); out != "" {
+		t.Errorf("of another file: %s", out)
+	}
+	if out, err := k.try("claim", file, "--from", "birch"); err == nil || !strings.Contains(out, "amber has claimed") || !strings.Contains(out, "c2c send amber") {
+		t.Errorf("birch claims it: %v, %s", err, out)
+	}
+	if out := k.run("claims"); !strings.HasPrefix(out, "amber: ") || strings.Count(out, "\n") != 1 {
+		t.Errorf("claims: %s", out)
+	}
+	if out := k.run("release", file, "--from", "amber"); out != "released "+file+"\n" {
+		t.Errorf("release: %s", out)
+	}
+	if out := k.run("claims"); out != "(no claims)\n" {
+		t.Errorf("claims: %s", out)
+	}
+	if out, err := k.try("claim", "--from", "amber"); err == nil || !strings.Contains(out, "which paths") {
+		t.Errorf("claim nothing: %v, %s", err, out)
+	}
+	if out := k.run("claim", "--task", "docs", "--from", "amber"); out != "claimed docs\n" {
+		t.Errorf("claim a task: %s", out)
+	}
+}

@@ -1,0 +1,67 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"c2c/e2e/lab"
+)
+
+// What Codex has claimed, Claude Code may edit: before the edit its model is told who holds the file and why. In a project that asks
+// for it the edit is refused. When Codex is killed, the file is free at once.
+func TestClaudeIsWarnedOfAFileThatCodexHasClaimed(t *testing.T) {
+	t.Parallel()
+	l, claude, codex := newLab(t), lab.NewModel(t), lab.NewModel(t)
+	l.SeedClaude(map[string]any{"permissions": map[string]any{"allow": []string{"Bash", "Write", "Edit"}}})
+	l.SeedCodex(codex, "")
+	l.Run(c2c(), "install")
+	l.TrustCodexHooks()
+	file := filepath.Join(l.Project, "flags.go")
+	codex.Script(register(lab.Codex, "cody"), lab.CallMCP(lab.Codex, "c2c", "claim", map[string]any{"paths": []string{file}, "why": "new flags"}), lab.Say("Claimed."))
+	q := l.CodexTUI("--no-daemon")
+	q.Submit("prompt-of-codex")
+	q.WaitScreen(0, "Claimed.")
+	codexIdle(l, 1)
+	if got := l.Run(c2c(), "claims"); !strings.Contains(got, "cody: flags.go (new flags), in "+l.Project) {
+		t.Errorf("claims: %s", got)
+	}
+	if got := l.Run(c2c(), "list"); !strings.Contains(got, "cody has claimed "+file) {
+		t.Errorf("list: %s", got)
+	}
+	p := claudeAt(t, l, claude, "--permission-mode", "default")
+	write := func(word, answer string) *lab.Request {
+		t.Helper()
+		claude.Script(lab.Call("Write", map[string]any{"file_path": file, "content": word}), lab.Say(answer))
+		p.Submit("please write " + word)
+		p.WaitShown(answer)
+		claudeIdle(l, claude)
+		turns := claude.Turns()
+		return turns[len(turns)-1]
+	}
+	const warning = "cody has claimed flags.go (new flags)"
+	if r := write("word-one", "Written one."); len(r.Find(warning)) != 1 {
+		t.Errorf("Claude is not warned once:\n%s", r)
+	}
+	if data, err := os.ReadFile(file); err != nil || string(data) != "word-one" {
+		t.Errorf("the file has %q, %v", data, err)
+	}
+	l.WriteProject(".c2c/claims", "refuse\n")
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if r := write("word-two", "Tried two."); len(r.Find("This project refuses edits")) != 1 {
+		t.Errorf("the edit is not refused:\n%s", r)
+	}
+	if _, err := os.Stat(file); err == nil {
+		t.Error("the file is written all the same")
+	}
+	q.Kill()
+	if r := write("word-three", "Written three."); len(r.Find(warning)) != 2 {
+		t.Errorf("a dead session warns:\n%s", r)
+	}
+	if data, err := os.ReadFile(file); err != nil || string(data) != "word-three" {
+		t.Errorf("the file has %q, %v", data, err)
+	}
+}

@@ -1,0 +1,83 @@
+package hooks
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+)
+
+// Edit is an event before a tool call that may change files.
+type Edit struct {
+	SessionID string
+	Paths     []string // absolute
+}
+
+// ParseEdit reads the event before a tool call, in the form that Claude Code invented. Paths is empty if the tool changes no files that
+// the event names: a shell command may change any.
+func ParseEdit(data []byte) (e Edit, err error) {
+	var event struct {
+		SessionID string `json:"session_id"`
+		Cwd       string `json:"cwd"`
+		Tool      string `json:"tool_name"`
+		Input     struct {
+			FilePath string `json:"file_path"`
+			Notebook string `json:"notebook_path"`
+			Absolute string `json:"absolute_path"`
+			Path     string `json:"path"`
+			Command  any    `json:"command"`
+			Patch    string `json:"input"`
+		} `json:"tool_input"`
+	}
+	if err := json.Unmarshal(data, &event); err != nil {
+		return e, err
+	}
+	e.SessionID = event.SessionID
+	in := event.Input
+	names := []string{in.FilePath, in.Notebook, in.Absolute, in.Path}
+	if event.Tool == "apply_patch" {
+		patch := in.Patch
+		if text, ok := in.Command.(string); ok {
+			patch += "\n" + text
+		}
+		if words, ok := in.Command.([]any); ok {
+			for _, word := range words {
+				if text, ok := word.(string); ok {
+					patch += "\n" + text
+				}
+			}
+		}
+		names = patched(patch)
+	}
+	for _, name := range names {
+		if name != "" && !filepath.IsAbs(name) && filepath.IsAbs(event.Cwd) {
+			name = filepath.Join(event.Cwd, name)
+		}
+		if filepath.IsAbs(name) {
+			e.Paths = append(e.Paths, name)
+		}
+	}
+	return e, nil
+}
+
+// patched returns the files that a patch of Codex changes.
+func patched(patch string) (names []string) {
+	for line := range strings.Lines(patch) {
+		for _, head := range []string{"*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "} {
+			if name, ok := strings.CutPrefix(strings.TrimSpace(line), head); ok {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// EditAnswer is the answer to an Edit: a text for the model, or a refusal of the call with it.
+func EditAnswer(text string, refuse bool) any {
+	own := map[string]string{"hookEventName": "PreToolUse"}
+	if refuse {
+		own["permissionDecision"], own["permissionDecisionReason"] = "deny", text
+	} else {
+		own["additionalContext"] = text
+	}
+	return map[string]any{"hookSpecificOutput": own}
+}

@@ -1,0 +1,59 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"c2c/broker/notify"
+	"c2c/claims"
+	"c2c/sessions"
+)
+
+// wantedOf is what a call claims or releases. The paths are absolute: a server may not know the folder of its client.
+func wantedOf(c *toolCall) claims.Wanted {
+	w := claims.Wanted{Paths: c.req.GetStringSlice("paths", nil), Task: c.req.GetString("task", ""), Why: c.req.GetString("why", "")}
+	if len(w.Paths) > 0 {
+		w.Worktree = claims.Worktree(filepath.Dir(w.Paths[0]))
+	}
+	return w
+}
+
+func makeClaims(c *toolCall, ctx context.Context) (any, error) {
+	w := wantedOf(c)
+	if len(w.Paths) == 0 && w.Task == "" {
+		return nil, errors.New("claim: it needs paths or a task")
+	}
+	return changeClaims(c, ctx, claims.Make, w)
+}
+
+func releaseClaims(c *toolCall, ctx context.Context) (any, error) {
+	return changeClaims(c, ctx, claims.Release, wantedOf(c))
+}
+
+func changeClaims(c *toolCall, ctx context.Context, do func(context.Context, *sessions.Registry, sessions.Session, claims.Wanted) ([]claims.Claim, error), w claims.Wanted) (any, error) {
+	s, err := c.attach(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := do(ctx, c.b.Registry, s, w)
+	return map[string]any{"claims": append([]claims.Claim{}, all...)}, err
+}
+
+func listClaims(c *toolCall, ctx context.Context) (any, error) {
+	all, err := claims.List(ctx, c.b.Registry)
+	return map[string]any{"claims": append([]claims.Claim{}, all...)}, err
+}
+
+// notifyWhen stores a request of the session to be told something, or answers it at once.
+func notifyWhen(c *toolCall, ctx context.Context) (any, error) {
+	s, err := c.attach(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, now, err := notify.Ask(ctx, c.b.Registry, s, c.req.GetString("alias", ""), c.req.GetString("when", ""), false)
+	if err != nil || now != nil {
+		return now, err
+	}
+	return map[string]string{"alias": r.Alias, "when": r.When, "notice_id": r.Notice()}, nil
+}
