@@ -18,18 +18,6 @@ start() {
 	exit 0
 }
 
-# A tool is about to change a file: c2c looks only where something is claimed.
-if [ "$ring" = edit ]; then
-	if [ -n "$XDG_STATE_HOME" ]; then state=$XDG_STATE_HOME/c2c; else state=$HOME/.c2c; fi
-	case $CLAUDE_CODE_SESSION_ID in
-	'' | *[!A-Za-z0-9._-]*) exit 0 ;;
-	esac
-	box=
-	[ -f "$state/pointers/$CLAUDE_CODE_SESSION_ID" ] && IFS= read -r box 2>/dev/null <"$state/pointers/$CLAUDE_CODE_SESSION_ID"
-	[ -n "$box" ] && [ -e "${box%/*}/claims.json" ] || exit 0
-	C2C_MCP_BROKER_ROOT=${box%/*} "$c2c" claims --hook claude
-	exit 0
-fi
 # The model has failed.
 [ "$ring" != failed ] || start
 # Claude Code sets this for SessionStart, where c2c learns of a new process or a
@@ -43,6 +31,12 @@ box=
 pointer=$state/pointers/$CLAUDE_CODE_SESSION_ID
 [ -f "$pointer" ] && IFS= read -r box 2>/dev/null <"$pointer" # a named pipe would block
 [ -n "$box" ] || start
+
+# A tool is about to change a file.
+if [ "$ring" = edit ]; then
+	[ ! -e "${box%/*}/claims.json" ] || C2C_MCP_BROKER_ROOT=${box%/*} "$c2c" claims --hook claude
+	exit 0
+fi
 
 # Our inbox has its bracket on a line of its own, so this reads two bytes.
 line=
