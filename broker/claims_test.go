@@ -5,9 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"c2c/broker/notify"
 	"c2c/claims"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -160,5 +162,54 @@ func TestClaimsRefuseWhatTheyCannotKeep(t *testing.T) {
 	}
 	if _, err := claims.Make(t.Context(), w.Registry, birch, claims.Wanted{Task: "docs"}); err != nil {
 		t.Errorf("with a damaged file: %v", err)
+	}
+}
+
+func TestTwoSessionsThatEditOneFileAreBothToldOnce(t *testing.T) {
+	w, amber, birch, dir := claimants(t)
+	cedar := w.register("cedar", callers.Caller{Client: "claude", ClientID: "c", PID: 30})
+	saw := func(s sessions.Session, name string) {
+		t.Helper()
+		if err := notify.SawEdit(t.Context(), w.Registry, s, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	told := func(s sessions.Session) (texts []string) {
+		t.Helper()
+		box, err := w.Mailbox(s.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		msgs, err := box.PeekAll(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range msgs {
+			texts = append(texts, m.Content)
+		}
+		return texts
+	}
+	saw(amber, "main.go")
+	saw(amber, "main.go")
+	saw(birch, "other.go")
+	saw(cedar, "main.go")
+	delete(w.table, 30)
+	w.clock = w.clock.Add(time.Minute)
+	for range 3 {
+		saw(birch, "main.go")
+		saw(amber, "main.go")
+	}
+	if got := told(birch); len(got) != 1 || !strings.HasPrefix(got[0], "You and amber have both edited main.go ") {
+		t.Errorf("birch is told %q", got)
+	}
+	if got := told(amber); len(got) != 2 { // of cedar, and of birch
+		t.Errorf("amber is told %q", got)
+	}
+	w.clock = w.clock.Add(time.Hour)
+	saw(birch, "src/a.go")
+	w.clock = w.clock.Add(time.Hour)
+	saw(amber, "src/a.go")
+	if got := told(birch); len(got) != 1 {
+		t.Errorf("long after the edit birch is told %q", got)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/broker/notify"
 	"c2c/claims"
 	"c2c/cmd/cli"
 	"c2c/hooks"
@@ -143,6 +144,11 @@ func (c *call) warnOfClaims(ctx context.Context, client string) error {
 		held, err := claims.Held(ctx, b.Registry, s.ID, path)
 		if err != nil {
 			return err
+		}
+		if len(held) == 0 && s.ID != "" {
+			if err := notify.SawEdit(ctx, b.Registry, s, path); err != nil {
+				return err
+			}
 		}
 		for _, h := range held {
 			refused = refused || claims.Refuses(h.Worktree)
