@@ -38,7 +38,7 @@ func TestThreadShowsTheEndOfAConversation(t *testing.T) {
 		t.Errorf("amber has %.100s, %q", texts[0], texts[1:])
 	}
 	birch.want("poll_inbox", `{}`)
-	if texts, _ := birch.call("thread", `{"message_id":"q-1"}`); !strings.Contains(texts[0], `"part":1`) || !strings.Contains(strings.Join(texts, ""), "shows it whole") {
+	if texts, _ := birch.call("thread", `{"message_id":"q-1"}`); !strings.Contains(texts[0], `"part":1`) || !strings.Contains(strings.Join(texts, ""), "shows the whole message") {
 		t.Errorf("birch has %.100s, %q", texts[0], texts[1:])
 	}
 }

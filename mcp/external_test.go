@@ -58,7 +58,7 @@ func TestReplyGoesToASenderOutside(t *testing.T) {
 	for args, says := range map[string]string{
 		`{"text":"x"}`:     "chat_id",
 		`{"chat_id":"42"}`: "content",
-		`{"chat_id":"42","text":"x","content":"y"}`:                                             "one of them",
+		`{"chat_id":"42","text":"x","content":"y"}`:                                             "only one",
 		`{"chat_id":"41","text":"x"}`:                                                           "no such message",
 		`{"chat_id":"41","message_id":"` + asked.ID + `","text":"x"}`:                           "another chat_id",
 		`{"chat_id":"42","text":"x","files":["/proc/self/environ"]}`:                            "not a file on a disk",
