@@ -67,6 +67,12 @@ func (st Store) places(sid string) (all []place, err error) {
 	return all, nil
 }
 
+// IsOpen reports whether a session is open to a room.
+func (st Store) IsOpen(sid string) bool {
+	_, err := st.Root.Stat(sid + openSuffix)
+	return err == nil
+}
+
 // Of lists the rooms of a session.
 func (st Store) Of(sid string) (names []string, err error) {
 	all, err := st.places(sid)

@@ -23,6 +23,9 @@ func (e *event) addNews(ctx context.Context) (rooms.News, error) {
 		return rooms.News{}, nil
 	}
 	begins := e.TellsTrouble()
+	if !begins && !talk.StoreOf(e.b.Registry).IsOpen(e.s.ID) {
+		return rooms.News{}, nil
+	}
 	news, err := talk.News(ctx, e.b.Registry, e.s, !begins)
 	e.warn(err) // the mail does not depend on it
 	text := news.Text(min(maxNews, e.Limit()/4))
