@@ -30,8 +30,10 @@ const (
 	openSuffix   = ".rooms-open"
 )
 
-// PlacesName returns the name of a session's file below the root.
-func PlacesName(sid string) string { return sid + placesSuffix }
+// Files lists the files of a session below the root. When the session is gone, nothing needs them.
+func Files(sid string) []string {
+	return []string{sid + placesSuffix, sid + openSuffix, placesLock(sid)}
+}
 
 func placesLock(sid string) string { return sid + placesSuffix + ".lock" }
 

@@ -46,7 +46,7 @@ func (c Checkup) checkRoot(ctx context.Context) []doctor.Finding {
 	defer b.Close()
 	ctx, cancel := context.WithTimeout(ctx, rootTime)
 	defer cancel()
-	return slices.Concat([]doctor.Finding{f, c.checkWakeDaemon(ctx, b)}, wired.Check(ctx, b), explain.Check(ctx, b.Registry, canWake), checkSurfaces(ctx, b))
+	return slices.Concat([]doctor.Finding{f, c.checkWakeDaemon(ctx, b)}, wired.Check(ctx, b), explain.Check(ctx, b.Registry, canWake), checkSurfaces(ctx, b), checkRooms(b))
 }
 
 // canWake reports whether c2c can wake sessions of a client.

@@ -1,0 +1,43 @@
+package checkup
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"c2c/broker"
+	"c2c/doctor"
+	"c2c/rooms/talk"
+)
+
+// checkRooms reports rooms of which c2c cannot read a part.
+func checkRooms(b *broker.Broker) (found []doctor.Finding) {
+	st := talk.StoreOf(b.Registry)
+	warn := func(name, detail string) {
+		found = append(found, doctor.Finding{Status: doctor.Warning, Part: "room", Path: filepath.Join(b.Root(), "rooms", name), Detail: detail})
+	}
+	names, err := st.Names()
+	if err != nil {
+		warn("", err.Error())
+	}
+	for _, name := range names {
+		r, err := st.Open(name)
+		if err != nil {
+			warn(name, err.Error())
+			continue
+		}
+		if _, err := r.Members(); err != nil {
+			warn(name, err.Error())
+		}
+		switch n, err := r.Damaged(); {
+		case err != nil:
+			warn(name, err.Error())
+		case n > 0:
+			warn(name, fmt.Sprintf("lines of its history that are no posts: %d; c2c leaves them out, and the other posts do not depend on them", n))
+		}
+		if _, err := r.Meta(); err != nil {
+			warn(name, err.Error()+"; until it is mended nobody new may join")
+		}
+		r.Close()
+	}
+	return found
+}
