@@ -30,7 +30,10 @@ func Mentions(text string, isMember func(alias string) bool) (aliases []string, 
 			i = end
 			continue
 		}
-		name := text[i+1 : end]
+		name := text[i+1 : min(end, i+1+maxAlias)]
+		if len(strings.TrimRight(text[i+1:end], "._-")) > maxAlias {
+			name = ""
+		}
 		for name != "" && !isMember(name) && strings.IndexByte("._-", name[len(name)-1]) >= 0 {
 			name = name[:len(name)-1] // the end of a sentence
 		}
@@ -46,6 +49,9 @@ func Mentions(text string, isMember func(alias string) bool) (aliases []string, 
 	}
 	return aliases, all
 }
+
+// maxAlias is how long an alias may be.
+const maxAlias = 64
 
 func inAlias(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '.' || c == '_' || c == '-'

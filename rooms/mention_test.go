@@ -46,6 +46,9 @@ func TestMentions(t *testing.T) {
 		"`@all` at all":                        "",
 		"@":                                    "",
 		"- @birch":                             "birch",
+		"@" + strings.Repeat(".", 60_000):      "", // at once
+		"@birch" + strings.Repeat(".", 99):     "birch",
+		"@birch" + strings.Repeat("x", 99):     "",
 		"**@birch** _@cedar_":                  "birch",
 	} {
 		got, all := Mentions(text, isMember)
