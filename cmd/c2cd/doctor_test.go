@@ -309,7 +309,7 @@ func TestDoctorKeepsToAScreen(t *testing.T) {
 	if n := strings.Count(out, "\n"); n > 25 {
 		t.Errorf("%d lines:\n%s", n, out)
 	}
-	for _, want := range []string{"claude hook SessionStart, UserPromptSubmit, PostToolUse, Stop, StopFailure, FileChanged: ", "more sessions"} {
+	for _, want := range []string{"claude hook SessionStart, UserPromptSubmit, PostToolUse, PreToolUse, Stop, StopFailure, FileChanged: ", "more sessions"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
