@@ -24,7 +24,7 @@ func (t target) part() string {
 
 // broken returns a problem that another c2c install repairs.
 func (t target) broken(part, what string) doctor.Finding {
-	return problem(t.client, part, t.path, what+"; c2c install "+strings.TrimSpace(t.client+" "+t.with)+"repairs it")
+	return problem(t.client, part, t.path, what+"; c2c install "+strings.TrimSpace(t.client+" "+t.with)+" repairs it")
 }
 
 // good returns the finding that our part is in place.

@@ -170,7 +170,7 @@ func TestToolsOverHTTPThatAPersonHasSetUp(t *testing.T) {
 			}
 			want(daemonAt("8788", tokenOne), doctor.OK, "http://127.0.0.1:8788/mcp")
 			want(daemonAt("8788", tokenTwo), doctor.Problem, "its token is not that of the HTTP daemon; replace it by the one that c2c serve status shows")
-			want(daemonAt("9999", tokenOne), doctor.Problem, "the HTTP daemon is at http://127.0.0.1:9999/mcp; put the one")
+			want(daemonAt("9999", tokenOne), doctor.Problem, "the HTTP daemon is at http://127.0.0.1:9999/mcp; replace it by the one")
 			want(nil, doctor.Problem, "c2c serve start; or remove the entry from the file")
 			if !slices.Equal(OverHTTP(b.o), []string{client}) || !HTTPByHand(client, b.o) {
 				t.Errorf("over HTTP are %q", OverHTTP(b.o))
