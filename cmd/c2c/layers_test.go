@@ -89,7 +89,7 @@ var layers = []layer{
 	{"relay/ssh", "carries packets between hosts through ssh, both ways over one link",
 		650, "relay"},
 	{"relay/nats", "carries packets between hosts through a hub with NATS JetStream; writes what a hub is configured by",
-		850, "github.com/nats-io/nats.go github.com/nats-io/nkeys relay relay/hosts"},
+		880, "github.com/nats-io/nats.go github.com/nats-io/nkeys relay relay/hosts"},
 	{"relay", "mail to other machines: outboxes, numbered frames, receipts; the carrier interface",
 		2320, "inbox inbox/atomicfile inbox/filelock inbox/mail relay/cache relay/hosts"},
 	{"relay/cache", "what was last heard of other machines, for c2c list and c2c status",

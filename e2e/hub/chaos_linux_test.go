@@ -51,7 +51,7 @@ func build(t *testing.T) *fleet {
 	t.Helper()
 	f := &fleet{Net: machines.New(t, tempDir(t), os.Getenv("C2C_E2E_BIN")), t: t, next: map[string]int{}, deeds: map[string]int{}}
 	var names []string
-	f.Patience = 10 * time.Minute
+	f.Patience = min(10*time.Minute, time.Minute+*chaosFor)
 	for i := range *chaosHosts {
 		names = append(names, fmt.Sprint("host", i))
 		m := f.Machine(names[i], alias(i), project)
@@ -298,6 +298,9 @@ func (f *fleet) storm(way string) {
 		}
 	}
 	until(end, true)
+	if way == "both" { // while two machines go different ways, what one sends waits
+		f.by([]string{hosts.SSH, hosts.NATS}[rand.IntN(2)])
+	}
 }
 
 // Links are cut; relays, the hub and senders are killed; the hub loses its store; mail changes its way while it is under way.

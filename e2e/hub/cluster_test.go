@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"c2c/e2e/machines"
 	"c2c/relay/nats"
 	"c2c/relay/relaytest"
 )
@@ -48,7 +49,22 @@ func cluster(t *testing.T, names ...string) (first *server, nodes []*server) {
 	for _, s := range nodes {
 		s.run.Says(t, "metadata leader")
 	}
-	first.makeStreams()
+	heard := make(chan struct{})
+	go func() { // nothing tells when the leader has heard of all nodes
+		for {
+			select {
+			case heard <- struct{}{}:
+				time.Sleep(100 * time.Millisecond)
+			case <-t.Context().Done():
+				return
+			}
+		}
+	}()
+	all := first.hub.Streams()
+	first.streams(all)
+	machines.Until(t, "the cluster takes streams", func() bool {
+		return nats.MakeStreams(t.Context(), first.hub.Access("", first.seed[""]), all) == nil
+	}, heard)
 	return first, nodes
 }
 

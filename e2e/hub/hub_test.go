@@ -115,11 +115,11 @@ func TestTwoHostsThatAreNeverAwakeTogetherExchangeMail(t *testing.T) {
 		all = append(all, message(i))
 	}
 	laptop.Send("devbox", all...)
-	s.await("the hub has the mail", func() bool { return s.holds("devbox") > 0 })
+	s.awaitHeld("devbox")
 	laptop.Stop()
 	devbox.Start()
 	s.await("the mail arrives", func() bool { got, _ := devbox.Post.Mail("birch"); return len(got) == most })
-	s.await("the hub has the receipt", func() bool { return s.holds("laptop") > 0 })
+	s.awaitHeld("laptop")
 	devbox.Stop()
 	laptop.Start()
 	s.arrived(laptop, devbox, most)

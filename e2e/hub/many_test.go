@@ -37,13 +37,13 @@ func TestAHubServesManyHosts(t *testing.T) {
 	for i := range *manyHosts {
 		names = append(names, fmt.Sprint("host", i))
 	}
+	s := prepareIn(t, tempDir(t), names...)
 	began := time.Now()
 	lap := func() time.Duration {
 		d := time.Since(began)
 		began = began.Add(d)
 		return d.Round(time.Millisecond)
 	}
-	s := prepareIn(t, tempDir(t), names...)
 	s.start()
 	started := lap()
 	s.makeStreams()

@@ -64,6 +64,7 @@ func prepare(t *testing.T, names ...string) *server {
 // prepareIn is prepare with a directory for the server's files.
 func prepareIn(t *testing.T, dir string, names ...string) *server {
 	t.Helper()
+	t.Parallel() // they wait more than they work
 	s := &server{t: t, path: machines.NATSServer(t), dir: dir, seed: map[string]string{}, poke: make(chan struct{}, 1)}
 	addr := freeAddress(t)
 	s.hub = nats.Hub{Fleet: "team", Listen: addr, URL: "nats://" + addr}
@@ -141,10 +142,16 @@ func (s *server) makeStreams() {
 	}
 }
 
-// await returns when so returns true. It looks again whenever a file of the server or of a host, or a link has changed.
+// await returns when so returns true. It looks again whenever a file of a host or a link has changed.
 func (s *server) await(what string, so func() bool) {
 	s.t.Helper()
-	machines.Until(s.t, what, so, s.poke, append(s.watched, s.dir)...)
+	machines.Until(s.t, what, so, s.poke, s.watched...)
+}
+
+// awaitHeld returns when packets for a host wait in its stream.
+func (s *server) awaitHeld(host string) {
+	s.t.Helper()
+	machines.Until(s.t, "the hub has mail for "+host, func() bool { return s.holds(host) > 0 }, nil, s.dir)
 }
 
 func (s *server) changed() {

@@ -60,6 +60,7 @@ type pair struct {
 
 func connect(t *testing.T) *pair {
 	t.Helper()
+	t.Parallel() // they wait more than they work
 	n := &pair{Net: machines.New(t, t.TempDir(), os.Getenv(binEnv)), t: t}
 	n.laptop, n.devbox = n.Machine("laptop", "amber", "https://example.org/x/site"), n.Machine("devbox", "birch", "https://example.org/x/site.git")
 	n.Reach(n.laptop, n.devbox)

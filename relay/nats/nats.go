@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -35,6 +36,8 @@ const (
 	firstPause = time.Second     // before what has failed is tried again
 	lastPause  = 30 * time.Second
 	goodbye    = time.Second // for the last acknowledgements to leave
+
+	connectTime = 10 * time.Second
 )
 
 // Config is what a Carrier needs.
@@ -126,7 +129,7 @@ func (c *Carrier) Run(ctx context.Context, h relay.Handler) error {
 	r := &receiver{Carrier: c, handler: h, fresh: make(chan struct{}, 1), msgs: make(chan *client.Msg, mostQueued)}
 	up := func(*client.Conn) { c.linked(""); poke(r.fresh) }
 	opts = append(opts, client.PingInterval(pingEvery), client.MaxPingsOutstanding(1), client.MaxReconnects(-1), client.ReconnectBufSize(-1),
-		client.RetryOnFailedConnect(true), client.IgnoreAuthErrorAbort(), client.CustomReconnectDelay(c.pauseOf), client.Timeout(10*time.Second),
+		client.RetryOnFailedConnect(true), client.IgnoreAuthErrorAbort(), client.CustomReconnectDelay(c.pauseOf), client.Timeout(connectTime), client.SetCustomDialer(&dialer{ctx, c}),
 		client.ConnectHandler(up), client.ReconnectHandler(up),
 		client.DisconnectErrHandler(func(_ *client.Conn, err error) { c.linked(why(err)) }),
 		client.ReconnectErrHandler(func(_ *client.Conn, err error) { c.linked(why(err)) }),
@@ -155,6 +158,27 @@ func (c *Carrier) Run(ctx context.Context, h relay.Handler) error {
 	c.mu.Unlock()
 	conn.FlushTimeout(goodbye)
 	return nil
+}
+
+// dialer connects to the hub. When ctx ends it gives up, unless the hub has let this host in: the client waits for the hub under its
+// own lock, and could not be closed.
+type dialer struct {
+	ctx context.Context
+	*Carrier
+}
+
+func (d *dialer) Dial(network, address string) (net.Conn, error) {
+	conn, err := (&net.Dialer{Timeout: connectTime}).DialContext(d.ctx, network, address)
+	if err == nil {
+		context.AfterFunc(d.ctx, func() {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			if !d.up {
+				conn.Close()
+			}
+		})
+	}
+	return conn, err
 }
 
 // pauseOf returns the time before the hub is tried again. Hosts that lost it at once do not come back at once.
