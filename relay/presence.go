@@ -243,6 +243,9 @@ func (l *line) unsealJSON(h header, sealed []byte, into any) error {
 	return nil
 }
 
+// deadAfter is how long ssh may keep a link whose other end is silent: three questions, 15 seconds apart, and 15 seconds for the last.
+const deadAfter = time.Minute
+
 // shownLink is what c2c list shows of a link.
 type shownLink struct{ up, hub bool }
 
@@ -255,13 +258,17 @@ func (s *sender) noteLink(ctx context.Context, up bool) {
 	}
 	s.noted = link
 	at := s.l.lastHeard()
-	if !way.Hub && (up || way.Dials) {
-		at = s.l.Now()
+	switch now := s.l.Now(); {
+	case way.Hub:
+	case up:
+		at = now
+	case way.Dials && now.Add(-deadAfter).After(at):
+		at = now.Add(-deadAfter) // the peer answered ssh until then; it may have been silent since
 	}
 	s.note(ctx, func(h *cache.Host) {
 		h.Linked, h.Hub = up, way.Hub
 		if !at.IsZero() {
-			h.Seen = mail.Seconds(at)
+			h.Seen = max(h.Seen, mail.Seconds(at))
 		}
 	})
 }

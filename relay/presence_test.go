@@ -51,6 +51,25 @@ func TestAHostWasLastSeenWhenItsLastPacketCame(t *testing.T) {
 	})
 }
 
+// A silent peer keeps its link until ssh has waited a minute for an answer.
+func TestALostLinkIsNoContactInItsLastMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		net, a, b := pair(t, 1)
+		a.Way = func(string) relay.Way { return relay.Way{Dials: true} }
+		a.Start()
+		b.Start()
+		wait(t, "linked", func() bool { return heardOf(t, a, "devbox").Linked })
+		time.Sleep(3 * time.Hour)
+		net.Cut(true)
+		synctest.Wait()
+		if h, now := heardOf(t, a, "devbox"), mail.Seconds(time.Now()); h.Linked || now-h.Seen < 60 || now-h.Seen > 120 {
+			t.Errorf("it was last seen %v s ago: %+v", now-h.Seen, h)
+		}
+		a.Stop()
+		b.Stop()
+	})
+}
+
 func TestALinkToAHubIsNoContact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, a, b := pair(t, 1)

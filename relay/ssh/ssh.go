@@ -8,7 +8,7 @@
 // A Carrier keeps a link to each host that it can reach, even without mail to send: the other host may have mail, but may not be
 // able to connect, for example if this machine is a laptop. If ssh fails, the Carrier tries again after a second, then after longer
 // pauses of up to five minutes, and at once when there is a packet to send. While a link stands, it runs no timer; ssh itself
-// notices a dead link (ServerAliveInterval), after 45 seconds.
+// notices a dead link (ServerAliveInterval), after a minute.
 package ssh
 
 import (
