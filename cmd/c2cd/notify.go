@@ -51,6 +51,7 @@ func (c *call) notify(ctx context.Context) error {
 	if *off {
 		return a.cancel(ctx, words[0])
 	}
+	ends := *bubble // also if there is no desktop
 	if *bubble {
 		if err := desktop.Check(c.getenv); err != nil {
 			fmt.Fprintf(c.stderr, "c2c: %v: the notice comes as mail alone\n", err)
@@ -63,7 +64,7 @@ func (c *call) notify(ctx context.Context) error {
 		return err
 	case now != nil:
 		return a.tell(*now)
-	case *wait || !*bubble && caller.IsPerson() && caller.User.IsTyping():
+	case *wait || !ends && caller.IsPerson() && caller.User.IsTyping():
 		return a.await(ctx, r)
 	}
 	return a.show(r, fmt.Sprintf("%s gets one notice, as mail, when %s is %s", a.by.Alias, r.Alias, r.When))

@@ -106,6 +106,27 @@ func TestAPersonAtATerminalWaitsThere(t *testing.T) {
 	}
 }
 
+func TestWithoutADesktopItEndsAtOnceToo(t *testing.T) {
+	k := newAsked(t)
+	cmd := k.command("notify", "birch", "--when", "done", "--desktop")
+	cmd.Env = append(cmd.Env, "DBUS_SESSION_BUS_ADDRESS=", "XDG_RUNTIME_DIR="+t.TempDir())
+	terminal, err := pty.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer terminal.Close()
+	in := bufio.NewReader(terminal)
+	for line := ""; !strings.Contains(line, "gets one notice, as mail"); {
+		if line, err = in.ReadString('\n'); err != nil || strings.Contains(line, "waiting until") {
+			cmd.Process.Kill()
+			t.Fatalf("%q: %v", line, err)
+		}
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestNotifyRefusesWhatItCannotSee(t *testing.T) {
 	k := newAsked(t)
 	for want, args := range map[string][]string{
