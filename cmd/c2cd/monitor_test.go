@@ -71,7 +71,7 @@ func TestMonitorWritesTheOriginalsJSON(t *testing.T) {
 	k.run("register", "birch", "--session-id", "birch")
 	want(`{"event_type":"peer.alive","monitor_ts":0,"alias":"birch","session_id":"birch","reason":"unknown"}`)
 	k.run("send", "--from", "birch", "amber", "--id", "m-1", "--kind", "task", "one\ntwo")
-	want(`{"event_type":"message","monitor_ts":0,"from_alias":"birch","to_alias":"amber","content":"one\ntwo","ts":0,"message_id":"m-1","kind":"task","from_session":"birch","due":0,"action_required":true,"reply_required":true,"bucket":"normal"}`)
+	want(`{"event_type":"message","monitor_ts":0,"from_alias":"birch","to_alias":"amber","content":"one\ntwo","ts":0,"message_id":"m-1","kind":"task","from_session":"birch","known_by":"claimed","due":0,"action_required":true,"reply_required":true,"bucket":"normal"}`)
 	k.run("poll-inbox", "--session-id", "amber")
 	event := m.event()
 	for strings.Contains(event, `"message.handed"`) { // it may be seen in hand first

@@ -295,7 +295,7 @@ func writesAndAnswers(t *testing.T, k *keeper) {
 	r.press("\x1b[200~, pasted\rq in two lines\x1b[201~")
 	r.shows("q in two lines")
 	r.press("\r")
-	r.shows("queued for amber as", "dana → amber")
+	r.shows("queued for amber as", "dana (person) → amber")
 	r.press("\tr") // the last message is the person's own
 	r.shows("to dana, about")
 	r.press("\x1b")
@@ -305,14 +305,14 @@ func writesAndAnswers(t *testing.T, k *keeper) {
 	r.press("seen\r")
 	r.shows("queued for birch as")
 	r.click("everybody")
-	r.shows("answers m-2")
+	r.shows("dana (person) → birch")
 	if out := k.run("poll-inbox", "--session-id", "amber", "--json"); !strings.Contains(out, `hello from screen, pasted\nq in two lines`) {
 		t.Errorf("amber has %s", out)
 	}
 	k.run("send", "--from", "amber", "dana", "--id", "m-9", "for the person")
-	r.shows("for the person", "amber → dana · queued")
+	r.shows("for the person", "amber (claimed) → dana")
 	r.press("m")
-	r.shows("dana: 1 message read", "amber → dana · read")
+	r.shows("dana: 1 message read", "amber (claimed) → dana")
 	r.press("\x03")
 	r.leave()
 }
