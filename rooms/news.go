@@ -184,8 +184,11 @@ func (n News) anew(m moved) bool {
 	}
 	defer r.Close()
 	h, err := r.history()
+	if err != nil {
+		return false
+	}
 	defer h.Close()
-	return err == nil && h.size <= m.read
+	return h.size <= m.read
 }
 
 // words is how many characters of a post the digest shows.
