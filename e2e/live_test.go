@@ -90,7 +90,7 @@ func TestClaudeAndCodexTalkWhileTheyWork(t *testing.T) {
 
 	onlyOnce(t, claude.Turns(), "word-from-codex", "")
 	onlyOnce(t, codex.Turns(), "word-from-claude", "tool")
-	if last := codex.Turns()[len(codex.Turns())-1]; len(last.Find("waits for you: claudia.")) > 0 {
+	if last := codex.Turns()[len(codex.Turns())-1]; len(last.Find("waits for you: claudia")) > 0 {
 		t.Errorf("what the model has is announced:\n%s", last)
 	}
 	for _, m := range []*lab.Model{claude, codex} {

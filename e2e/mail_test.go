@@ -108,7 +108,7 @@ func TestCodexReceivesMailAndNeverAsDeveloper(t *testing.T) {
 		shell("true"), lab.Say("Finished."), lab.Say("Read it."))
 	l.CodexExec("please run it").Wait()
 
-	if item := once(t, model.Wait(1), "waits for you"); !strings.Contains(item.Text, "waits for you: birch.") {
+	if item := once(t, model.Wait(1), "waits for you"); !strings.Contains(item.Text, "waits for you: birch (claimed).") {
 		t.Errorf("announced as %+v", item)
 	}
 	last := model.Wait(3)
