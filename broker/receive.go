@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"c2c/broker/loops"
 	"c2c/broker/moves"
 	"c2c/broker/notice"
 	"c2c/broker/owed"
@@ -41,6 +42,9 @@ func Receive(ctx context.Context, b *Broker, alias string, msgs []mail.Message, 
 		m.To, m.ToAbsent = to.Alias(), reader.State == sessions.Absent
 		m.KnownBy, m.StartedBy = mail.ByHost, "" // what the other host says of its own sessions proves nothing here
 		owed.Announce(b.Registry, *m)
+		if err := loops.GoesOn(b.Registry, to.SID(), *m); err != nil { // before its notice wakes a reader of held mail
+			b.Log.Warn("two sessions do not go on", "message_id", m.ID, "err", err)
+		}
 	}
 	var stored inbox.Stored
 	if mayRepeat {

@@ -100,7 +100,7 @@ func TestMailForAClosedThreadWaits(t *testing.T) {
 	model.Script(register(lab.Codex, "cody"), lab.Say("Registered."))
 	l.CodexExec("please register").Wait()
 	l.Run("sh", "-c", sendAs("birch", "cody", "later"))
-	if got := status(l, "id-later"); !strings.Contains(got, "queued") || !strings.Contains(got, "cody is absent; the message waits until it is back\n  open it anew with codex resume ") {
+	if got := status(l, "id-later"); !strings.Contains(got, "queued") || !strings.Contains(got, "cody is absent; the message waits until it is back\n") || !strings.Contains(got, "open it anew with codex resume ") {
 		t.Errorf("status %q", got)
 	}
 	l.CodexExec("resume", model.Wait(0).CodexThread(), "anything new?").Wait()

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"c2c/broker"
-	"c2c/broker/loops"
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/project"
@@ -288,11 +287,6 @@ func (p *post) Deliver(ctx context.Context, peer, alias string, msgs []mail.Mess
 	switch {
 	case err == nil:
 		p.arrived.add(peer, sid, msgs)
-		for _, m := range msgs {
-			if err := loops.GoesOn(p.b.Registry, sid, m); err != nil {
-				p.h.Log.Warn("two sessions do not go on", "message_id", m.ID, "err", err)
-			}
-		}
 		p.h.changes.Recheck() // watch its mailbox, too
 	case errors.As(err, new(*sessions.UnknownAliasError)):
 		return relay.Unknown, nil
