@@ -42,6 +42,9 @@ func uninstalledWhileItRuns(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.P
 	l.Run("sh", "-c", sendAs("birch", alias, "again"))
 	model.WaitText("word-again")
 	p.WaitShown("Served again.")
+	model.Script(lab.Say("And once more."))
+	p.Submit("prompt-later") // a client may read its new hooks only between two turns
+	p.WaitShown("And once more.")
 	for _, word := range []string{"meanwhile", "again"} {
 		onlyOnce(t, model.Turns(), "word-"+word, "")
 		wantRead(t, l, "id-"+word, "read by")
