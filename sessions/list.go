@@ -9,6 +9,7 @@ import (
 
 	"c2c/format"
 	"c2c/inbox"
+	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
 	"c2c/wake"
 )
@@ -37,13 +38,6 @@ type Listed struct {
 	Error      string    `json:"error,omitempty"`           // why its mailbox cannot be read
 }
 
-// claim is the part of a claim of package claims that a list shows.
-type claim struct {
-	SID  string `json:"session_id"`
-	Path string `json:"path"`
-	Task string `json:"task"`
-}
-
 // List returns all sessions, with what they do now and the mail that waits for them.
 func (reg *Registry) List(ctx context.Context) ([]Listed, error) {
 	there, err := reg.root.NameSet()
@@ -60,32 +54,44 @@ func (reg *Registry) List(ctx context.Context) ([]Listed, error) {
 		return nil, err
 	}
 	defer boxes.Close()
-	var claimed []claim
+	var claims map[string][]string
 	if there[ClaimsFile] {
-		data, err := reg.root.ReadIf(ClaimsFile)
-		if err == nil {
-			err = json.Unmarshal(data, &claimed)
-		}
-		if err != nil {
+		if claims, err = claimed(reg.root); err != nil {
 			reg.Log.Warn("claims are not listed", "err", err)
 		}
 	}
-	rows := []Listed{}
+	aliases := make(map[string]string, len(sessions)) // by session id
 	for _, s := range sessions {
-		row := reg.listed(s, boxes, look)
-		for _, c := range claimed {
-			if c.SID == s.ID && s.State != Absent {
-				row.Claims = append(row.Claims, cmp.Or(c.Path, c.Task))
-			}
+		aliases[s.ID] = s.Alias
+	}
+	rows := make([]Listed, len(sessions))
+	for i, s := range sessions {
+		rows[i] = reg.listed(s, boxes, look)
+		rows[i].StartedBy = aliases[s.Facts.StartedBy]
+		if s.State != Absent {
+			rows[i].Claims = claims[s.ID]
 		}
-		for _, other := range sessions {
-			if s.Facts.StartedBy == other.ID {
-				row.StartedBy = other.Alias
-			}
-		}
-		rows = append(rows, row)
 	}
 	return rows, nil
+}
+
+// claimed returns what each session has claimed, by session id.
+func claimed(root *atomicfile.Dir) (map[string][]string, error) {
+	data, err := root.ReadIf(ClaimsFile)
+	if err != nil {
+		return nil, err
+	}
+	var claims []struct { // the part of a claim of package claims that a list shows
+		SID  string `json:"session_id"`
+		Path string `json:"path"`
+		Task string `json:"task"`
+	}
+	err = json.Unmarshal(data, &claims)
+	by := map[string][]string{}
+	for _, c := range claims {
+		by[c.SID] = append(by[c.SID], cmp.Or(c.Path, c.Task))
+	}
+	return by, err
 }
 
 // Look returns a session as a list shows it.
