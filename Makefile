@@ -58,8 +58,8 @@ torture: build ## processes killed at random for T=60s, and the HTTP daemon KILL
 	$(GO) test -count=1 -v ./cmd/c2cd -run 'TestADaemonThatIsKilledUnderLoad|TestNobodyWaitsForABell' -kills $(KILLS) -bells 4000
 	$(GO) test -count=1 -v ./relay -run TestNothingIsLostDoubledOrReordered -messages 20000 -archived 100000
 
-hosts: ## machines that write to each other, through ssh and a nats-server, and lose links, relays and the hub for T=60s (needs root)
-	C2C_E2E_NEEDS=nats-server bash scripts/e2e.sh ./e2e/hub -run Chaos -for $(T) -messages 20000 -archived 100000
+hosts: ## machines that write to each other, through ssh and a nats-server, and lose links, relays and the hub for T=60s, and ROUNDS=50 times their power (needs root)
+	C2C_E2E_NEEDS=nats-server bash scripts/e2e.sh ./e2e/hub -run 'Chaos|PowerCuts' -for $(T) -messages 20000 -archived 100000 -cuts $(ROUNDS)
 
 faults: build ## every system call of a command fails once, or is its last (needs strace)
 	$(GO) run ./e2e/faults $(BIN)

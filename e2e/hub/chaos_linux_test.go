@@ -46,10 +46,10 @@ type fleet struct {
 
 func alias(i int) string { return fmt.Sprint("s", i) }
 
-// build makes the machines and pairs each with all others by ssh, and has all join a hub.
-func build(t *testing.T) *fleet {
+// build makes the machines and pairs each with all others by ssh, and has all join a hub. dir is for their homes.
+func build(t *testing.T, dir string) *fleet {
 	t.Helper()
-	f := &fleet{Net: machines.New(t, tempDir(t), os.Getenv("C2C_E2E_BIN")), t: t, next: map[string]int{}, deeds: map[string]int{}}
+	f := &fleet{Net: machines.New(t, dir, os.Getenv("C2C_E2E_BIN")), t: t, next: map[string]int{}, deeds: map[string]int{}}
 	var names []string
 	f.Patience = min(10*time.Minute, time.Minute+*chaosFor)
 	for i := range *chaosHosts {
@@ -97,7 +97,12 @@ func (f *fleet) change(l *hosts.List, i int, kind string) error {
 // fill puts messages into the archive of a session.
 func (f *fleet) fill(m *machines.Machine, count int) {
 	f.t.Helper()
-	box := f.box(m, m.SID)
+	dir := m.Root()
+	defer dir.Close()
+	box, err := inbox.Open(dir, m.SID, inbox.Config{})
+	if err != nil {
+		f.t.Fatal(err)
+	}
 	for n := 0; n < count; {
 		var some []mail.Message
 		for range min(1000, count-n) {
@@ -305,7 +310,7 @@ func (f *fleet) storm(way string) {
 
 // Links are cut; relays, the hub and senders are killed; the hub loses its store; mail changes its way while it is under way.
 func TestNothingIsLostDoubledOrReorderedInChaos(t *testing.T) {
-	f := build(t)
+	f := build(t, tempDir(t))
 	boxes := map[*machines.Machine]map[string]*inbox.Mailbox{}
 	ctx, stop := context.WithCancel(t.Context())
 	var readers sync.WaitGroup

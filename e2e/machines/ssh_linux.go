@@ -71,5 +71,10 @@ func (n *Net) startSSHD(m *Machine) {
 	n.run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", host)
 	n.append(config, fmt.Sprintf("Port 2222\nListenAddress %s\nHostKey %s\nPidFile none\nAuthorizedKeysFile %s\nStrictModes no\nUsePAM no\nPasswordAuthentication no\n"+
 		"MaxStartups 100\nSetEnv HOME=%s PATH=%s\n", m.Addr, host, m.Authorized(), m.Home, m.Path()))
-	Serve(n.t, "Server listening on", inside(m.Space, sshd, "-D", "-e", "-f", config)...)
+	m.serveSSH()
+}
+
+func (m *Machine) serveSSH() {
+	m.t.Helper()
+	Serve(m.t, "Server listening on", inside(m.Space, sshd, "-D", "-e", "-f", filepath.Join(m.Home, ".ssh", "sshd_config"))...)
 }

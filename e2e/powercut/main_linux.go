@@ -33,7 +33,6 @@ const (
 	shortest = 150 * time.Millisecond // from the first send to the cut
 	longest  = 600 * time.Millisecond
 	lifetime = 100 * time.Millisecond // the longest time that a client lives
-	diskSize = 320 << 20              // XFS needs at least 300 MB
 )
 
 func main() {
@@ -93,7 +92,7 @@ func run(bin string, systems []string, rounds int) error {
 			fmt.Printf("powercut: %s: skipped: mkfs.%[1]s is not installed\n", system)
 			continue
 		}
-		d := disk{system: system, c2c: c2c, image: filepath.Join(home, system+".img"), dir: filepath.Join(home, system)}
+		d := disk{scratch.Disk{System: system, Image: filepath.Join(home, system+".img"), Dir: filepath.Join(home, system)}, c2c}
 		if err := d.rounds(rounds); err != nil {
 			return fmt.Errorf("%s: %w", system, err)
 		}
@@ -101,11 +100,14 @@ func run(bin string, systems []string, rounds int) error {
 	return nil
 }
 
-// disk is a file system in a file.
-type disk struct{ system, c2c, image, dir string }
+// disk is a file system with a home of c2c.
+type disk struct {
+	scratch.Disk
+	c2c string
+}
 
 func (d disk) rounds(n int) error {
-	if err := os.Mkdir(d.dir, 0o700); err != nil {
+	if err := os.Mkdir(d.Dir, 0o700); err != nil {
 		return err
 	}
 	acked, lost, broken := 0, 0, 0
@@ -116,7 +118,7 @@ func (d disk) rounds(n int) error {
 		}
 		acked, lost, broken = acked+a, lost+l, broken+b
 		if (i+1)%10 == 0 || i+1 == n {
-			fmt.Printf("powercut: %s: %d cuts, %d acknowledged, %d lost, %d unreadable\n", d.system, i+1, acked, lost, broken)
+			fmt.Printf("powercut: %s: %d cuts, %d acknowledged, %d lost, %d unreadable\n", d.System, i+1, acked, lost, broken)
 		}
 	}
 	if lost+broken > 0 {
@@ -127,47 +129,30 @@ func (d disk) rounds(n int) error {
 
 // round makes one power cut, and returns the numbers of messages and files.
 func (d disk) round() (acked, lost, broken int, err error) {
-	if err := d.make(); err != nil {
+	if err := d.Make(); err != nil {
 		return 0, 0, 0, err
 	}
-	if err := d.mount(); err != nil {
+	if err := d.Mount(); err != nil {
 		return 0, 0, 0, err
 	}
 	ids, err := d.sendUntilCut()
-	if uerr := d.unmount(); err == nil {
+	if uerr := d.Unmount(); err == nil {
 		err = uerr
 	}
 	if err != nil {
 		return 0, 0, 0, err
 	}
-	if err := d.mount(); err != nil { // replays the log
+	if err := d.Mount(); err != nil { // replays the log
 		return 0, 0, 0, err
 	}
 	lost, broken, err = d.check(ids)
-	if uerr := d.unmount(); err == nil {
+	if uerr := d.Unmount(); err == nil {
 		err = uerr
 	}
 	return len(ids), lost, broken, err
 }
 
-func (d disk) make() error {
-	if err := os.WriteFile(d.image, nil, 0o600); err != nil {
-		return err
-	}
-	if err := os.Truncate(d.image, diskSize); err != nil {
-		return err
-	}
-	force := map[string]string{"ext4": "-F", "xfs": "-f"}[d.system]
-	return scratch.Check(exec.Command("mkfs."+d.system, "-q", force, d.image))
-}
-
-func (d disk) mount() error {
-	return scratch.Check(exec.Command("mount", "-o", "loop", d.image, d.dir))
-}
-
-func (d disk) unmount() error { return scratch.Check(exec.Command("umount", d.dir)) }
-
-func (d disk) home() scratch.Home { return scratch.Home{C2C: d.c2c, Dir: d.dir} }
+func (d disk) home() scratch.Home { return scratch.Home{C2C: d.c2c, Dir: d.Dir} }
 
 // sendUntilCut returns the acknowledged messages, as "sender/id". Half of the messages go to an alias that one client takes
 // over from the other.
@@ -180,11 +165,6 @@ func (d disk) sendUntilCut() (acked []string, err error) {
 	if err := d.home().FirstClient(); err != nil {
 		return nil, err
 	}
-	fd, err := unix.Open(d.dir, unix.O_RDONLY, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer unix.Close(fd)
 	ctx, cut := context.WithCancel(context.Background())
 	var dark atomic.Bool
 	var mu sync.Mutex
@@ -215,20 +195,10 @@ func (d disk) sendUntilCut() (acked []string, err error) {
 	// A send that succeeds after the power is off proves nothing, because nobody could see it. XFS goes on after it has
 	// dropped its log, and then reports that a directory is synced although it has just lost the change.
 	dark.Store(true)
-	err = shutdown(fd)
+	err = d.Cut()
 	cut()
 	all.Wait()
 	return acked, err
-}
-
-// shutdown stops the file system without flushing its log. EXT4_IOC_SHUTDOWN and XFS_IOC_GOINGDOWN have the same number, and
-// the flag is the same too.
-func shutdown(fd int) error {
-	const goingDown, noLogFlush = 0x8004587d, 2
-	if err := unix.IoctlSetPointerInt(fd, goingDown, noLogFlush); err != nil {
-		return fmt.Errorf("shut the file system down: %w", err)
-	}
-	return nil
 }
 
 // check reads the remaining mail, and looks for the ids in the archives.
@@ -243,13 +213,13 @@ func (d disk) check(ids []string) (lost, broken int, err error) {
 	for _, id := range ids {
 		if found[id] == 0 {
 			_, name, _ := strings.Cut(id, "/")
-			fmt.Printf("powercut: %s: lost %s, it stands in %q\n", d.system, id, d.home().Where(name))
+			fmt.Printf("powercut: %s: lost %s, it stands in %q\n", d.System, id, d.home().Where(name))
 			lost++
 		}
 	}
-	aside, err := filepath.Glob(d.dir + "/root/*.corrupt-*")
+	aside, err := filepath.Glob(d.Dir + "/root/*.corrupt-*")
 	for _, path := range aside {
-		fmt.Printf("powercut: %s: unreadable %s\n", d.system, filepath.Base(path))
+		fmt.Printf("powercut: %s: unreadable %s\n", d.System, filepath.Base(path))
 	}
 	return lost, len(aside), err
 }
