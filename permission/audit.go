@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"strconv"
 
+	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
 )
 
@@ -59,7 +59,7 @@ func (d *files) audit(l line) error {
 	for i := 1; i < len(pairs); i += 2 {
 		pairs[i] = auditText(pairs[i])
 	}
-	if err := d.rotate(); err != nil {
+	if err := atomicfile.Rotate(d.dir, auditFile, auditFile+".old", maxAudit); err != nil {
 		return err
 	}
 	if err := d.dir.AppendLines(auditFile, auditLine(mail.Seconds(d.now()), pairs)); err != nil {
@@ -84,19 +84,4 @@ func auditLine(ts float64, pairs []string) []byte {
 	}
 	b.WriteString("}\n")
 	return b.Bytes()
-}
-
-// rotate bounds the audit's size.
-func (d *files) rotate() error {
-	info, err := d.dir.Stat(auditFile)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() < maxAudit {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if err := d.dir.Rename(auditFile, auditFile+".old"); err != nil {
-		return err
-	}
-	return d.dir.Sync()
 }

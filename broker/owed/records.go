@@ -280,15 +280,15 @@ func KeepClosed(reg *sessions.Registry, dir *atomicfile.Dir, lines []byte) {
 		return
 	}
 	err := dir.Log(ClosedFile, lines)
-	if info, serr := dir.Stat(ClosedFile); err == nil && serr == nil && info.Size() > closedMax {
-		err = turnClosed(dir)
+	if _, size, serr := dir.TimeOf(ClosedFile); err == nil && serr == nil && size >= closedMax {
+		err = rotateClosed(dir)
 	}
 	if err != nil {
 		reg.Log.Warn("an obligation that is over is not counted", "err", err)
 	}
 }
 
-func turnClosed(dir *atomicfile.Dir) (err error) {
+func rotateClosed(dir *atomicfile.Dir) (err error) {
 	lock, err := filelock.Open(dir, closedLock)
 	if err != nil {
 		return err
@@ -297,10 +297,7 @@ func turnClosed(dir *atomicfile.Dir) (err error) {
 	if ok, err := lock.Try(); err != nil || !ok {
 		return err
 	}
-	if info, err := dir.Stat(ClosedFile); err != nil || info.Size() <= closedMax {
-		return err // another process has renamed it just now
-	}
-	return dir.Rename(ClosedFile, ClosedOld)
+	return atomicfile.Rotate(dir, ClosedFile, ClosedOld, closedMax) // unless another process has renamed it just now
 }
 
 // closedRecords reads the closed records. After a kill one may be there twice: the later one counts.

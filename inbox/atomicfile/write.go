@@ -142,6 +142,18 @@ func (d *Dir) appendSynced(name string, data []byte, lines bool) error {
 	return d.Sync()
 }
 
+// Rotate renames a log to old if it has reached a size, in bytes. The next line begins a new log; AppendLines syncs both names then.
+func Rotate(d *Dir, name, old string, size int64) error {
+	_, is, err := d.TimeOf(name)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && is < size {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return d.Rename(name, old)
+}
+
 // Log adds a line to the end of a file, without a sync. If a full disk takes only half of the line, Log truncates the file again:
 // otherwise the next line would be lost too.
 func (d *Dir) Log(name string, line []byte) error {

@@ -217,10 +217,8 @@ func AddStates(root *atomicfile.Dir, peer string, states []State) error {
 		}
 		lines = append(append(lines, line...), '\n')
 	}
-	if _, size, err := dir.TimeOf(name); err == nil && size > maxFile {
-		if err := dir.Rename(name, peer+".states.old"); err != nil {
-			return err
-		}
+	if err := atomicfile.Rotate(dir, name, peer+".states.old", maxFile); err != nil {
+		return err
 	}
 	if len(lines) == 0 {
 		return nil

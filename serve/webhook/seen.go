@@ -48,7 +48,6 @@ func (s *seen) once(from senders.Sender, proof string, body []byte, store func()
 	content := sha256.Sum256(body)
 	id, said := hex.EncodeToString(sum[:seenSize]), hex.EncodeToString(content[:seenSize])
 	name, old := from.Name+".log", from.Name+".old"
-	size := 0
 	for _, file := range []string{name, old} {
 		data, err := dir.ReadIf(file)
 		if err != nil {
@@ -60,17 +59,12 @@ func (s *seen) once(from senders.Sender, proof string, body []byte, store func()
 			}
 			return true, nil // also if the line has no hash of the body
 		}
-		if file == name {
-			size = len(data)
-		}
 	}
 	if err := store(); err != nil {
 		return false, err
 	}
-	if size >= maxSeen {
-		if err := dir.Rename(name, old); err != nil {
-			return false, err
-		}
+	if err := atomicfile.Rotate(dir, name, old, maxSeen); err != nil {
+		return false, err
 	}
 	return false, dir.AppendLines(name, []byte(id+" "+said+"\n"))
 }
