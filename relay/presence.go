@@ -43,25 +43,49 @@ type sentState struct {
 type contact struct {
 	mu        sync.Mutex
 	at, noted time.Time
+	asked     time.Time // the first question since then
 }
 
 // heard notes a packet of the peer. A hello writes the time itself.
 func (l *line) heard(kind Kind) {
 	now := l.Now()
 	l.seen.mu.Lock()
-	l.seen.at = now
+	wasAsked := l.seen.asked
+	l.seen.at, l.seen.asked = now, time.Time{}
 	due := now.Sub(l.seen.noted).Abs() >= contactGap
 	if due || kind == Hello {
 		l.seen.noted = now
 	}
 	l.seen.mu.Unlock()
 	l.out.heard(now)
+	if !wasAsked.IsZero() {
+		l.out.look() // it may not be shown as linked
+	}
 	if !due || kind == Hello {
 		return
 	}
 	if err := cache.Change(context.Background(), l.Root, l.peer, func(h *cache.Host) { h.Seen = mail.Seconds(now) }); err != nil {
 		l.Log.Warn("contact with a host is not shown", "host", l.peer, "err", err)
 	}
+}
+
+// silentAfter is how long a peer may leave questions without an answer before its link is no longer shown.
+const silentAfter = 45 * time.Second
+
+// isSilent reports whether a peer has left questions without an answer. Only ssh at its other end would notice when it sleeps.
+func (l *line) isSilent() bool {
+	l.seen.mu.Lock()
+	defer l.seen.mu.Unlock()
+	return !l.seen.asked.IsZero() && l.Now().Sub(l.seen.asked) >= silentAfter
+}
+
+// hasAsked notes a question to the peer.
+func (l *line) hasAsked() {
+	l.seen.mu.Lock()
+	if l.seen.asked.IsZero() {
+		l.seen.asked = l.Now()
+	}
+	l.seen.mu.Unlock()
 }
 
 // lastHeard returns when a packet of the peer last came; zero: not since Open.
@@ -247,12 +271,12 @@ func (l *line) unsealJSON(h header, sealed []byte, into any) error {
 const deadAfter = time.Minute
 
 // shownLink is what c2c list shows of a link.
-type shownLink struct{ up, hub bool }
+type shownLink struct{ up, hub, dials bool }
 
 // noteLink records whether there is a link to a peer, for c2c list.
 func (s *sender) noteLink(ctx context.Context, up bool) {
 	way := s.l.Way(s.l.peer)
-	link := shownLink{up, way.Hub}
+	link := shownLink{up, way.Hub, way.Dials}
 	if s.noted == link {
 		return
 	}
@@ -266,7 +290,7 @@ func (s *sender) noteLink(ctx context.Context, up bool) {
 		at = now.Add(-deadAfter) // the peer answered ssh until then; it may have been silent since
 	}
 	s.note(ctx, func(h *cache.Host) {
-		h.Linked, h.Hub = up, way.Hub
+		h.Linked, h.Hub, h.Dials = up, way.Hub, way.Dials
 		if !at.IsZero() {
 			h.Seen = max(h.Seen, mail.Seconds(at))
 		}

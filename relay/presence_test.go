@@ -70,6 +70,37 @@ func TestALostLinkIsNoContactInItsLastMinute(t *testing.T) {
 	})
 }
 
+// The machine that does not dial hears nothing when the other one goes to sleep. Its questions without an answer are the evidence.
+func TestAPeerThatAnswersNoQuestionIsNotLinked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		net, a, b := pair(t, 1)
+		a.Start()
+		b.Start()
+		wait(t, "linked", func() bool { return heardOf(t, a, "devbox").Linked })
+		synctest.Wait()
+		slept := mail.Seconds(time.Now())
+		net.Lose = 1
+		time.Sleep(time.Hour)
+		if !heardOf(t, a, "devbox").Linked {
+			t.Error("without a question nobody can know that the peer sleeps")
+		}
+		a.Send("devbox", message("ash", "birch", 0))
+		time.Sleep(30 * time.Second)
+		if !heardOf(t, a, "devbox").Linked {
+			t.Error("a slow peer is taken for one that sleeps")
+		}
+		time.Sleep(time.Minute)
+		if h := heardOf(t, a, "devbox"); h.Linked || h.Seen > slept {
+			t.Errorf("after 90 s without an answer: %+v, it slept at %v", h, slept)
+		}
+		net.Lose = 0
+		wait(t, "drained", func() bool { return a.Drained("devbox") })
+		wait(t, "linked again", func() bool { return heardOf(t, a, "devbox").Linked })
+		a.Stop()
+		b.Stop()
+	})
+}
+
 func TestALinkToAHubIsNoContact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, a, b := pair(t, 1)

@@ -47,7 +47,7 @@ func (s *sender) open(l *line) error {
 	if err != nil {
 		l.Log.Warn("the state of a host cannot be read", "host", l.peer, "err", err)
 	}
-	s.noted, s.absent = shownLink{host.Linked, host.Hub}, host.Absent
+	s.noted, s.absent = shownLink{host.Linked, host.Hub, host.Dials}, host.Absent
 	return s.outbox.open(l)
 }
 
@@ -139,7 +139,7 @@ func (s *sender) step(ctx context.Context) error {
 			return err
 		}
 	}
-	s.noteLink(ctx, up)
+	s.noteLink(ctx, up && (s.l.Way(s.l.peer).Hub || !s.l.isSilent()))
 	if there && s.absent {
 		s.noteAbsent(ctx, false)
 		s.attempt++
@@ -166,6 +166,7 @@ func (s *sender) step(ctx context.Context) error {
 	if err == nil && s.asks {
 		s.asks, s.quick = false, min(s.quick, quickMost-1)
 		s.slower()
+		s.l.hasAsked()
 		err = s.ask(ctx, peer)
 	}
 	if errors.Is(err, ErrAway) {

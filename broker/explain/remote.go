@@ -23,6 +23,8 @@ func Host(h cache.Host, now time.Time) (text string) {
 		text = h.Name + " is reached by hub; not heard of yet"
 	case h.Linked && h.Hub: // the hub takes mail, even if the machine is off
 		text = h.Name + " is reached by hub; " + seen
+	case h.Linked && !h.Dials && h.Seen > 0 && now.Sub(mail.FromSeconds(h.Seen)) >= 5*time.Minute: // it may sleep since then
+		text = h.Name + " is linked; " + seen
 	case h.Linked:
 		text = h.Name + " is linked"
 	case h.Seen == 0:

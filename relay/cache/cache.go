@@ -39,6 +39,7 @@ type Host struct {
 	Relayed   bool      `json:"-"`                    // a relay carries the mail between it and this root
 	Linked    bool      `json:"linked"`               // its carrier has a link to it; with Hub: the hub takes its packets
 	Hub       bool      `json:"hub,omitempty"`        // packets go through a hub
+	Dials     bool      `json:"dials,omitempty"`      // this host dials it, so ssh notices within a minute when it sleeps
 	Absent    bool      `json:"absent,omitempty"`     // it does not have this project
 	Seen      float64   `json:"seen"`                 // when it was last heard, at most a minute late; in Unix seconds of this host's clock
 	Run       uint64    `json:"run"`                  // of its last hello; older hellos are ignored

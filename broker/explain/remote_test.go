@@ -1,0 +1,32 @@
+package explain_test
+
+import (
+	"testing"
+	"time"
+
+	"c2c/broker/explain"
+	"c2c/inbox/mail"
+	"c2c/relay/cache"
+)
+
+// Who is dialed by a machine cannot know whether it sleeps: then the list says when it was last heard.
+func TestAListSaysNoMoreOfAMachineThanIsKnown(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	ago := func(d time.Duration) float64 { return mail.Seconds(now.Add(-d)) }
+	for _, c := range []struct {
+		host cache.Host
+		want string
+	}{
+		{cache.Host{}, "devbox was not reached yet"},
+		{cache.Host{Seen: ago(3 * time.Hour)}, "devbox was last seen 3 h ago"},
+		{cache.Host{Linked: true, Seen: ago(time.Minute)}, "devbox is linked"},
+		{cache.Host{Linked: true, Seen: ago(3 * time.Hour)}, "devbox is linked; last seen 3 h ago"},
+		{cache.Host{Linked: true, Dials: true, Seen: ago(3 * time.Hour)}, "devbox is linked"},
+		{cache.Host{Linked: true, Hub: true, Seen: ago(3 * time.Hour)}, "devbox is reached by hub; last seen 3 h ago"},
+	} {
+		c.host.Name = "devbox"
+		if got := explain.Host(c.host, now); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.host, got, c.want)
+		}
+	}
+}
