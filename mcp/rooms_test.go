@@ -84,7 +84,7 @@ func TestARoomByTools(t *testing.T) {
 		t.Errorf("%q", texts)
 	}
 	amber.want("send_room", `{"room_id":"review","content":"the build is red"}`)
-	if got := amber.want("send", `{"to_alias":"#review","content":"@birch, look"}`); !strings.Contains(got, `"wakes":["birch"]`) {
+	if got := amber.want("send", `{"to_alias":"#review","content":"@birch, look"}`); !strings.Contains(got, `"wakes":[],"waits":["birch"]`) {
 		t.Error(got)
 	}
 	texts, _ := birch.call("poll_inbox", `{}`)
@@ -94,7 +94,7 @@ func TestARoomByTools(t *testing.T) {
 	if texts, _ := birch.call("poll_inbox", `{}`); texts[0] != "[]" || len(texts) > 1 {
 		t.Errorf("again: %q", texts)
 	}
-	if got := birch.want("reply", fmt.Sprintf(`{"message_id":%q,"content":"done"}`, fields(t, texts[0])["message_id"])); !strings.Contains(got, `"wakes":["amber"]`) || !strings.Contains(got, `"room_id":"review"`) {
+	if got := birch.want("reply", fmt.Sprintf(`{"message_id":%q,"content":"done"}`, fields(t, texts[0])["message_id"])); !strings.Contains(got, `"wakes":[],"waits":["amber"]`) || !strings.Contains(got, `"room_id":"review"`) {
 		t.Error(got)
 	}
 	var posts []struct {

@@ -20,11 +20,13 @@ type Receipt struct {
 	Room        string   `json:"room_id"`
 	From        string   `json:"from_alias"`
 	ID          string   `json:"message_id,omitempty"`
-	StoredFor   int      `json:"stored_for"` // how many other members there are
-	Wakes       []string `json:"wakes"`      // the agents that it wakes
+	StoredFor   int      `json:"stored_for"`      // how many other members there are
+	Wakes       []string `json:"wakes"`           // the agents that it wakes
+	Waits       []string `json:"waits,omitempty"` // agents that it names and that nothing can wake now: it waits for their next turn
 	Tells       []string `json:"tells,omitempty"`
-	Shows       []string `json:"shows,omitempty"` // agents at work in the thread, which see it in their turn
-	Muted       []string `json:"muted,omitempty"` // named, but they have muted the room
+	Shows       []string `json:"shows,omitempty"`       // agents at work in the thread, which see it in their turn
+	Muted       []string `json:"muted,omitempty"`       // named, but they have muted the room
+	Strangers   []string `json:"not_members,omitempty"` // named, but they are not in the room: they do not get it
 	InReplyTo   string   `json:"in_reply_to,omitempty"`
 	Duplicate   bool     `json:"duplicate,omitempty"`
 	Passed      bool     `json:"passed,omitempty"` // it said "pass": nothing was stored
@@ -37,6 +39,9 @@ func (r Receipt) String() string {
 		return "passed: nothing was posted, and nobody is woken"
 	}
 	text := fmt.Sprintf("stored for %d, wakes %s", r.StoredFor, counted(r.Wakes))
+	if len(r.Waits) > 0 {
+		text += ", waits for the next turn of " + counted(r.Waits)
+	}
 	if len(r.Tells) > 0 {
 		text += ", tells " + counted(r.Tells)
 	}
@@ -51,6 +56,9 @@ func (r Receipt) String() string {
 	}
 	if len(r.Muted) > 0 {
 		text += "; muted by " + strings.Join(r.Muted, ", ")
+	}
+	if len(r.Strangers) > 0 {
+		text += fmt.Sprintf("; not in the room: %s (c2c rooms invite %s %s)", strings.Join(r.Strangers[:min(len(r.Strangers), 10)], ", "), r.Room, r.Strangers[0])
 	}
 	if len(r.Skipped) > 0 {
 		text += "; not told: " + strings.Join(r.Skipped, ", ")

@@ -153,6 +153,7 @@ func (p *posting) findTargets() error {
 			names = append(names, p.members[i].alias)
 		}
 	}
+	p.findStrangers()
 	for _, name := range names {
 		m := p.member(name)
 		switch {
@@ -166,6 +167,13 @@ func (p *posting) findTargets() error {
 		}
 	}
 	return p.findAtWork()
+}
+
+// findStrangers finds the sessions that the text names and that are no members: they do not get the post.
+func (p *posting) findStrangers() {
+	p.receipt.Strangers, _ = rooms.Mentions(p.draft.Message.Content, func(alias string) bool {
+		return p.member(alias) == nil && slices.ContainsFunc(p.rows, func(row registry.Row) bool { return strings.EqualFold(row.Alias(), alias) })
+	})
 }
 
 func (p *posting) isAuthor(m one, post rooms.Post) bool {
@@ -212,6 +220,17 @@ func (p *posting) atWork(sid string) bool {
 		return false
 	}
 	return p.b.Prober().Now(p.b.Session(p.rows[i]), false).Does == sessions.Busy
+}
+
+// isWoken reports whether something rings a session for its mail now.
+func (p *posting) isWoken(sid string) bool {
+	i := registry.FindSID(p.rows, sid)
+	if i < 0 {
+		return false
+	}
+	s := p.b.Session(p.rows[i])
+	support, _ := p.b.Prober().Surface(s)
+	return support == sessions.SurfaceFull && !s.Quiet
 }
 
 // agents counts the targets that cost something.
@@ -290,8 +309,10 @@ func (p *posting) deliver(ctx context.Context) {
 			p.receipt.Shows = append(p.receipt.Shows, to.alias)
 		case sessions.IsPersonID(to.SID):
 			p.receipt.Tells = append(p.receipt.Tells, to.alias)
-		default:
+		case p.isWoken(to.SID):
 			p.receipt.Wakes = append(p.receipt.Wakes, to.alias)
+		default:
+			p.receipt.Waits = append(p.receipt.Waits, to.alias)
 		}
 		if r.Note != "" && !p.shows[to.SID] && len(p.targets) <= 3 {
 			notes = append(notes, to.alias+": "+r.Note)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,11 +15,13 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
 	"c2c/rooms"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/sessions/facts"
+	"c2c/sessions/locks"
 	"c2c/sessions/registry"
 )
 
@@ -40,11 +43,32 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) session(alias string) sessions.Session {
+// unrung is a session that nothing rings.
+func (w *world) unrung(alias string) sessions.Session {
 	w.t.Helper()
-	s, err := w.Register(w.t.Context(), callers.Caller{Explicit: alias, PID: os.Getpid()}, alias)
+	client := exec.Command("sleep", "600")
+	if err := client.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { client.Process.Kill(); client.Wait() })
+	s, err := w.Register(w.t.Context(), callers.Caller{Explicit: alias, PID: client.Process.Pid, Client: "claude"}, alias)
 	if err != nil {
 		w.t.Fatal(err)
+	}
+	return s
+}
+
+// session is one that something rings for its mail.
+func (w *world) session(alias string) sessions.Session {
+	w.t.Helper()
+	s := w.unrung(alias)
+	lock, err := filelock.Open(w.Dir(), locks.RingLock(s.ID))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { lock.Release() })
+	if ok, err := lock.Try(); err != nil || !ok {
+		w.t.Fatal(ok, err)
 	}
 	return s
 }
@@ -183,6 +207,27 @@ func TestAPostWakesNobodyAndAMentionOne(t *testing.T) {
 	}
 	if got := w.news(amber); got != nil {
 		t.Errorf("amber wrote all, and has %q", got)
+	}
+}
+
+// The receipt promises a wake only where something rings, and says who is named and does not get the post.
+func TestAReceiptPromisesNoMoreWakesThanThereAre(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	amber, birch, cedar, dune := w.session("amber"), w.session("birch"), w.unrung("cedar"), w.session("dune")
+	w.session("ebony")
+	w.join("review", amber, birch, cedar, dune)
+	if err := w.SetQuiet(t.Context(), dune.ID, true); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.post(amber, "@birch @cedar @dune, look").costs(); got != "stored for 3, wakes 1 (birch), waits for the next turn of 2 (cedar, dune)" {
+		t.Error(got)
+	}
+	if got := w.post(amber, "@ebony and @nobody, look").String(); !strings.HasPrefix(got, "stored for 3, wakes 0; ") || !strings.HasSuffix(got, "; not in the room: ebony (c2c rooms invite review ebony)") {
+		t.Error(got)
+	}
+	if n := len(w.waiting("ebony")); n != 0 {
+		t.Errorf("ebony has %d messages", n)
 	}
 }
 
