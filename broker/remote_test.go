@@ -327,6 +327,56 @@ func TestAMessageThatAnotherMachineRefusesIsADeadLetter(t *testing.T) {
 	}
 }
 
+// The sender of a message that waits for another machine is told so once: after the time that it has set, after half an hour if it
+// waits for an answer, else after a day.
+func TestASenderIsToldOfMailThatWaitsForAnotherMachine(t *testing.T) {
+	w, birch := paired(t)
+	k := deadlines.NewChecker(w.Registry)
+	send := func(m mail.Message) {
+		t.Helper()
+		m.To, m.Content = "amber@devbox", "is the build green?"
+		if _, err := w.Send(t.Context(), birch, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send(mail.Message{})
+	send(mail.Message{TellAfter: 60})
+	if wait := w.look(k); wait <= 0 || wait > time.Minute {
+		t.Errorf("the next look is after %s", wait)
+	}
+	w.wantNotices(birch.ID)
+	w.pass(2 * time.Minute)
+	w.look(k)
+	w.wantNotices(birch.ID, "devbox has not confirmed your message")
+	w.look(k)
+	w.look(deadlines.NewChecker(w.Registry))
+	w.wantNotices(birch.ID, "devbox has not confirmed your message")
+	w.pass(23 * time.Hour)
+	w.look(k)
+	w.wantNotices(birch.ID, "devbox has not confirmed your message")
+	w.pass(2 * time.Hour)
+	w.look(k)
+	w.wantNotices(birch.ID, "devbox has not confirmed your message", "devbox has not confirmed your message")
+	w.relayed()
+	w.pass(24 * time.Hour)
+	w.look(k)
+	w.wantNotices(birch.ID, "devbox has not confirmed your message", "devbox has not confirmed your message")
+}
+
+func TestASenderIsToldOfAQuestionThatWaitsForAnotherMachine(t *testing.T) {
+	w, birch := paired(t)
+	k := deadlines.NewChecker(w.Registry)
+	if _, err := w.Send(t.Context(), birch, mail.Message{To: "amber@devbox", Content: "is the build green?", Kind: "question"}); err != nil {
+		t.Fatal(err)
+	}
+	w.pass(20 * time.Minute)
+	w.look(k)
+	w.wantNotices(birch.ID)
+	w.pass(15 * time.Minute)
+	w.look(k)
+	w.wantNotices(birch.ID, "devbox has not confirmed your message")
+}
+
 // A message that expires while its machine is away is told to its sender, once, and stays for the relay.
 func TestASenderIsToldOfMailForAnotherMachineThatHasExpired(t *testing.T) {
 	for _, leased := range []bool{false, true} {

@@ -2,7 +2,9 @@ package deadlines
 
 import (
 	"context"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"c2c/broker/notice"
@@ -55,7 +57,7 @@ func (c *Checker) tellNews(ctx context.Context, rows []registry.Row) (next time.
 	return next
 }
 
-// allNews returns the news from all mailboxes and records, in the order of the registry.
+// allNews returns the news from all mailboxes and records, in the order of the registry, and those from the outboxes.
 func (c *Checker) allNews(rows []registry.Row) (all []notice.News) {
 	for _, r := range rows {
 		if mem := c.boxes[r.SID()]; mem != nil {
@@ -65,6 +67,11 @@ func (c *Checker) allNews(rows []registry.Row) (all []notice.News) {
 	for _, r := range rows {
 		if mem := c.owed[r.SID()]; mem != nil {
 			all = append(all, mem.news...)
+		}
+	}
+	for _, sid := range slices.Sorted(maps.Keys(c.boxes)) {
+		if strings.HasPrefix(sid, sessions.HostPrefix) {
+			all = append(all, c.boxes[sid].news...)
 		}
 	}
 	return all

@@ -14,9 +14,9 @@ import (
 // relayReader is the name under which the relay leases an outbox.
 const relayReader = "relay"
 
-// lookIntoOutboxes notifies the senders of expired messages that wait for another machine, and returns when the next one expires.
-// The messages stay: that machine may have them, and their receipts may be under way. The relay takes them out once that machine
-// has refused them.
+// lookIntoOutboxes looks for messages to other machines that have expired, or that wait for long, and returns when to look again.
+// It notifies the senders of expired ones; tellNews tells of the others. The messages stay: that machine may have them, and their
+// receipts may be under way. The relay takes out expired ones once that machine has refused them.
 func (c *Checker) lookIntoOutboxes(ctx context.Context, rows []registry.Row) (next time.Time) {
 	names, err := c.reg.Dir().Names()
 	if err != nil {
@@ -64,13 +64,17 @@ func (c *Checker) lookIntoOutbox(ctx context.Context, rows []registry.Row, sid s
 		return err
 	}
 	*mem = boxMemory{stamp: stamp}
-	told := notice.Quota{}
+	told, late := notice.Quota{}, notice.Quota{}
 	var all []notice.News
 	for _, m := range append(leased, waits...) {
 		switch {
-		case m.ExpiresAt == 0:
 		case !m.Expired(mail.Seconds(now)):
-			mem.next = sessions.Earlier(mem.next, mail.FromSeconds(m.ExpiresAt))
+			if m.ExpiresAt != 0 {
+				mem.next = sessions.Earlier(mem.next, mail.FromSeconds(m.ExpiresAt))
+			}
+			if late.Take(m) {
+				mem.addLate(m, now)
+			}
 		case told.Take(m):
 			n := notice.News{Message: m, Reason: notice.Expired}
 			if to := notice.SenderOf(c.reg, rows, m); to != nil && !c.wasTold(ctx, to.SID(), n.Notice()) {
@@ -81,4 +85,14 @@ func (c *Checker) lookIntoOutbox(ctx context.Context, rows []registry.Row, sid s
 	}
 	notice.TellSenders(ctx, c.reg, rows, all)
 	return nil
+}
+
+// addLate notes that a message to another machine waits for long, or when it will.
+func (mem *boxMemory) addLate(m mail.Message, now time.Time) {
+	to := sessions.Session{Alias: m.To, State: sessions.Remote}
+	if at := m.Time().Add(notice.UnreadAfter(to, m)); at.After(now) {
+		mem.next = sessions.Earlier(mem.next, at)
+	} else {
+		mem.news = append(mem.news, notice.News{Message: m, Session: to, Reason: notice.Unread})
+	}
 }

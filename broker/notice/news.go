@@ -141,6 +141,9 @@ func sentence(some []News) string {
 	to, which := cmp.Or(n.Session.Alias, n.Message.To), strings.Join(names, ", ")
 	switch n.Reason {
 	case Unread:
+		if _, host, ok := strings.Cut(to, "@"); ok {
+			return fmt.Sprintf("%s has not confirmed your messages %s to %s, the oldest for %s. They wait here until that machine is there; c2c outbox tells more.", host, which, to, Span(UnreadAfter(n.Session, n.Message)))
+		}
 		return fmt.Sprintf("%s has not read your messages %s, the oldest for %s.%s They still wait; c2c outbox tells more.", to, which, Span(UnreadAfter(n.Session, n.Message)), unreadWhy(n.Session))
 	case Refused:
 		return fmt.Sprintf("The person of %s has its client refuse messages from other sessions, so your messages %s wait for its next turn.", to, which)

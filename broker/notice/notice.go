@@ -206,6 +206,10 @@ func Span(d time.Duration) string {
 
 // textUnread is the notice that a message was not read for this long.
 func textUnread(s sessions.Session, m mail.Message, after time.Duration) string {
+	if _, host, ok := strings.Cut(s.Alias, "@"); ok {
+		return fmt.Sprintf("%s has not confirmed your message %s to %s for %s. It waits here until that machine is there; c2c status %s tells more.",
+			host, Describe(m), s.Alias, Span(after), mail.ShortID(m.ID))
+	}
 	return fmt.Sprintf("%s has not read your message %s for %s.%s It still waits; c2c status %s tells more.",
 		s.Alias, Describe(m), Span(after), unreadWhy(s), mail.ShortID(m.ID))
 }

@@ -40,7 +40,7 @@ func TellAfterOf(m mail.Message) time.Duration {
 func UnreadAfter(s sessions.Session, m mail.Message) time.Duration {
 	switch {
 	case m.TellAfter > 0:
-	case s.State == sessions.Absent && m.ToAbsent:
+	case s.State == sessions.Absent && m.ToAbsent, s.State == sessions.Remote && !m.Owes(): // the receipt said whether that machine was there
 		return tellAbsent
 	case s.Quiet:
 		return tellQuiet
