@@ -181,6 +181,9 @@ func (c *call) exchange(ctx context.Context, dest string, e Exchange) (a Exchang
 		if errors.As(err, &exit) && exit.ExitCode() == 127 {
 			return a, cli.WithHint(fmt.Errorf("c2c is not in the PATH on %s", dest), "install c2c there, in a directory of the PATH")
 		}
+		if exit != nil && exit.ExitCode() == 255 { // ssh itself failed, and has said why
+			return a, cli.WithHint(fmt.Errorf("ssh %s failed, see above", dest), fmt.Sprintf("pair when ssh %s true works; c2c relay pair pairs without it", dest))
+		}
 		return a, fmt.Errorf("pair through ssh %s: %w", dest, err)
 	}
 	text := said.String()

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"c2c/cmd/cli"
 )
 
 // ssh may leave a process behind that keeps its output open, for the next connections.
@@ -30,6 +32,23 @@ func TestAddEndsThoughSSHLeavesItsOutputOpen(t *testing.T) {
 	out, err := person(t, home, "add", there, "--as", "devbox", "--dry-run")
 	if err != nil || !strings.Contains(out, "on devbox, into ~/.ssh/authorized_keys") {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func TestAddSaysWhatToDoWhenSSHFails(t *testing.T) {
+	home := t.TempDir()
+	for code, want := range map[int]string{
+		255: "pair when ssh me@nowhere true works",
+		127: "install c2c there",
+	} {
+		if err := os.WriteFile(filepath.Join(home, "ssh"), fmt.Appendf(nil, "#!/bin/sh\nexit %d\n", code), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("PATH", home+":"+os.Getenv("PATH"))
+		_, err := person(t, home, "add", "me@nowhere", "--as", "devbox", "--dry-run")
+		if hint := cli.FailureOf("relay", err).Hint; !strings.Contains(hint, want) {
+			t.Errorf("exit %d: %v, hint %q", code, err, hint)
+		}
 	}
 }
 

@@ -211,6 +211,8 @@ func (l Link) says(now time.Time) string {
 	}
 	if !l.SeenAt.IsZero() && (!l.Up || l.Hub != "") {
 		text += "; last seen " + format.Age(now.Sub(l.SeenAt)) + " ago"
+	} else if l.Hub != "" && l.SeenAt.IsZero() {
+		text += "; not heard of yet: has it run c2c relay hub join, and allowed this machine?"
 	}
 	if l.Waiting > 0 {
 		text += fmt.Sprintf("; messages that wait: %d", l.Waiting)
