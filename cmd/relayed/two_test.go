@@ -101,18 +101,24 @@ func twoMachines(t *testing.T) (laptop, devbox *machine) {
 		t.Cleanup(func() { m.end(); m.r.Close() })
 		all = append(all, m)
 	}
+	keys := []*hosts.Key{all[0].key(), all[1].key()}
 	for i, m := range all {
-		m.pair(all[1-i], i == 0)
+		m.pair(all[1-i], keys[1-i], i == 0)
 	}
 	return all[0], all[1]
 }
 
-func (m *machine) pair(other *machine, dials bool) {
+func (m *machine) key() *hosts.Key {
 	m.t.Helper()
-	key, err := hosts.LoadKey(m.t.Context(), other.r.Dir)
+	key, err := hosts.LoadKey(m.t.Context(), m.r.Dir)
 	if err != nil {
 		m.t.Fatal(err)
 	}
+	return key
+}
+
+func (m *machine) pair(other *machine, key *hosts.Key, dials bool) {
+	m.t.Helper()
 	h := hosts.Host{Name: other.name, Carrier: hosts.SSH, Projects: []string{hosts.Any}, Aliases: []string{hosts.Any}, Key: key.Public()}
 	if dials {
 		h.Dest = other.home

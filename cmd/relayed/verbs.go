@@ -82,10 +82,13 @@ func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
 	} else {
 		err = c.do(ctx, verb, strings.Join(words, ""))
 	}
-	if errors.As(err, new(*hosts.DamagedError)) {
-		err = cli.WithHint(err, mendHosts)
-	} else if errors.Is(err, hosts.ErrUnknown) {
-		err = cli.WithHint(err, "c2c relay list shows all")
+	switch {
+	case errors.As(err, new(*hosts.DamagedError)):
+		return cli.WithHint(err, mendHosts)
+	case errors.Is(err, hosts.ErrKeyLost):
+		return cli.WithHint(err, "put the file back; or c2c relay remove each of them, here and there, and pair anew")
+	case errors.Is(err, hosts.ErrUnknown):
+		return cli.WithHint(err, "c2c relay list shows all")
 	}
 	return err
 }

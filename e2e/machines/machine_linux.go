@@ -371,6 +371,14 @@ func (m *Machine) Knows(other *Machine, carrier string) {
 	if carrier == hosts.SSH {
 		h.Dest = other.Name
 	}
+	own, err := atomicfile.Create(filepath.Join(m.Home, ".c2c", hosts.Dir))
+	if err == nil {
+		defer own.Close()
+		_, err = hosts.LoadKey(context.Background(), own) // as c2c does before it pairs
+	}
+	if err != nil {
+		m.t.Fatal(err)
+	}
 	m.Change(func(l *hosts.List) error { _, err := l.Add(context.Background(), h); return err })
 }
 

@@ -3,6 +3,7 @@ package hosts
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -96,6 +97,27 @@ func TestProcessesThatStartTogetherMakeOneKey(t *testing.T) {
 	all.Wait()
 	if all := slices.Compact(ids); len(all) != 1 || all[0] == "" {
 		t.Errorf("keys %q", all)
+	}
+}
+
+// A new key in place of a lost one would make this another host, which the paired ones refuse. A person has to know.
+func TestALostKeyIsNotReplacedWhileHostsArePaired(t *testing.T) {
+	a, b := newMachine(t), newMachine(t)
+	a.add(b.host("devbox"))
+	if err := a.dirThere().Remove(keyFile); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := LoadKey(t.Context(), a.dirThere()); !errors.Is(err, ErrKeyLost) {
+		t.Error(err)
+	}
+	if _, err := ReadKey(a.dirThere()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("there is a new key: %v", err)
+	}
+	if err := a.Remove(t.Context(), "devbox"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := LoadKey(t.Context(), a.dirThere()); err != nil {
+		t.Errorf("without a paired host: %v", err)
 	}
 }
 

@@ -14,7 +14,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
+	"time"
 
 	"filippo.io/age"
 
@@ -34,7 +36,11 @@ type Key struct {
 	public Public
 }
 
-// LoadKey reads the key of this host, and makes it the first time. A damaged key is an error: a new key would mean another host.
+// ErrKeyLost: the key is gone, and paired hosts know this host by it.
+var ErrKeyLost = errors.New("the key of this machine is gone, and other machines know this one by it")
+
+// LoadKey reads the key of this host, and makes it the first time. A damaged key is an error, and so is a missing one when there are
+// paired hosts: a new key would mean another host.
 func LoadKey(ctx context.Context, dir *atomicfile.Dir) (*Key, error) {
 	k, err := ReadKey(dir)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -43,6 +49,13 @@ func LoadKey(ctx context.Context, dir *atomicfile.Dir) (*Key, error) {
 	err = withLock(ctx, dir, func() error {
 		if k, err = ReadKey(dir); !errors.Is(err, fs.ErrNotExist) {
 			return err
+		}
+		all, err := Open(dir, time.Now).All()
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(all, func(h Host) bool { return h.Revoked == 0 }) {
+			return fmt.Errorf("read %s/%s: %w", dir.Path(), keyFile, ErrKeyLost)
 		}
 		if k, err = NewKey(); err != nil {
 			return err
