@@ -317,19 +317,22 @@ func (o *own) set(sid string, level Level) {
 	o.levels[slices.Index(o.sids, sid)] = level
 }
 
+// errDamaged: the content of a file of ours is not what c2c writes.
+var errDamaged = errors.New("damaged")
+
 // own reads c2c.json.
 func (r *Room) own() (o own, err error) {
 	data, err := r.dir.ReadMost(ownName, 1<<20)
 	if errors.Is(err, fs.ErrNotExist) {
 		return o, nil
 	}
-	if err == nil && !json.Valid(data) {
-		err = errors.New("not JSON")
+	if errors.Is(err, atomicfile.ErrTooLarge) || err == nil && !json.Valid(data) {
+		err = errDamaged
 	}
 	if err != nil {
 		return o, fmt.Errorf("read %s of room %q: %w", ownName, r.Name, err)
 	}
-	return o, fields.Each(data, func(name string, value json.RawMessage) (err error) {
+	if err := fields.Each(data, func(name string, value json.RawMessage) (err error) {
 		switch name {
 		case "members":
 			return fields.Each(value, func(sid string, value json.RawMessage) error {
@@ -346,7 +349,10 @@ func (r *Room) own() (o own, err error) {
 			o.extra = append(o.extra, mail.Field{Name: name, Value: slices.Clone(value)})
 		}
 		return err
-	})
+	}); err != nil {
+		return own{}, fmt.Errorf("read %s of room %q: %w: %w", ownName, r.Name, errDamaged, err)
+	}
+	return o, nil
 }
 
 func (o own) format() []byte {
@@ -366,7 +372,7 @@ func (o own) format() []byte {
 func (r *Room) changeOwn(ctx context.Context, edit func(*own)) error {
 	return filelock.With(ctx, r.dir, membersLock, func() error {
 		o, err := r.own()
-		if err != nil && !atomicfile.IsInTheWay(err) {
+		if errors.Is(err, errDamaged) {
 			aside := ownName + ".corrupt-" + r.st.Now().UTC().Format("20060102T150405.000000")
 			r.st.Log.Error("what members of a room want to see was damaged", "room", r.Name, "kept_as", aside, "err", err)
 			o, err = own{}, r.dir.Rename(ownName, aside)

@@ -323,7 +323,11 @@ func (st Store) Archive(ctx context.Context, name string) (path string, err erro
 
 // gone returns ErrNoRoom if the room was renamed or archived since it was opened.
 func (r *Room) gone() error {
-	if r.dir.Replaced() {
+	replaced, err := r.dir.Replaced()
+	if err != nil {
+		return fmt.Errorf("look at room %q: %w", r.Name, err)
+	}
+	if replaced {
 		return r.st.unknown(r.Name)
 	}
 	return nil

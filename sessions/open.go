@@ -108,7 +108,10 @@ func (reg *Registry) Close() error { return reg.root.Close() }
 func (reg *Registry) Root() string { return reg.root.Path() }
 
 // Replaced reports whether the root was removed or replaced since it was opened. Then all writes to it are lost.
-func (reg *Registry) Replaced() bool { return reg.root.Replaced() }
+func (reg *Registry) Replaced() bool {
+	yes, err := reg.root.Replaced()
+	return yes || err != nil // opening it again tells more
+}
 
 // Dir is the open root, for the packages that keep files of their own beneath it.
 func (reg *Registry) Dir() *atomicfile.Dir { return reg.root }

@@ -82,7 +82,7 @@ func (p *approvers) update() {
 // keep leaves all roots except the wanted ones, and leaves those that were made again.
 func (p *approvers) keep(wanted map[string]bool) {
 	for root, one := range p.held {
-		if wanted[root] && !one.dir.Replaced() {
+		if replaced, err := one.dir.Replaced(); wanted[root] && !replaced && err == nil {
 			continue
 		}
 		one.leave()

@@ -32,7 +32,7 @@ var newBody = strings.Repeat("new ", 1500)
 
 func scenarios() []*scenario {
 	// The scenario that takes longest comes first.
-	return slices.Concat(crowds(), sends(), polls(), imports(), hooks(), registers(), sweeps(), installs())
+	return slices.Concat(crowds(), sends(), polls(), imports(), hooks(), registers(), sweeps(), rooms(), installs())
 }
 
 // pair registers the two sessions that most scenarios use.

@@ -97,13 +97,19 @@ func (d *Dir) private() (*Dir, error) {
 func (d *beneath) Path() string { return d.path }
 
 // Replaced reports whether the directory was removed or replaced since it was opened.
-func (d *Dir) Replaced() bool {
+func (d *Dir) Replaced() (bool, error) {
 	var was, now unix.Stat_t
 	err := again(func() error { return unix.Fstat(d.fd(), &was) })
 	if err == nil {
 		err = again(func() error { return unix.Stat(d.path, &now) })
 	}
-	return err != nil || was.Dev != now.Dev || was.Ino != now.Ino
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	if err != nil {
+		return false, &fs.PathError{Op: "stat", Path: d.path, Err: err}
+	}
+	return was.Dev != now.Dev || was.Ino != now.Ino, nil
 }
 
 // Close closes the directory.
