@@ -10,25 +10,19 @@ import (
 	"c2c/e2e/lab"
 )
 
-// inRoom are clients of the ring that c2c wakes from outside.
-func inRoom() (all []link) {
-	for _, is := range ring {
-		if slices.Contains([]lab.Client{lab.Claude, lab.Codex, lab.Qwen, lab.OpenCode, lab.Copilot}, is.client) {
-			all = append(all, is)
-		}
-	}
-	return all
+// rung are the clients of the ring that c2c wakes from outside.
+func rung() []link {
+	return slices.DeleteFunc(slices.Clone(ring), func(is link) bool { return is.asked })
 }
 
 // roomLab starts the clients as members of the room review, and waits until all are idle. dana is a member that no client has.
-func roomLab(t *testing.T, env map[string]string, answer func(i int) func(*lab.Request) (lab.Reply, bool)) (l *lab.Lab, models []*lab.Model) {
+func roomLab(t *testing.T, env map[string]string, all []link, answer func(i int) func(*lab.Request) (lab.Reply, bool)) (l *lab.Lab, models []*lab.Model, procs []*lab.Proc) {
 	l = newLab(t)
 	for name, value := range env {
 		l.Setenv(name, value)
 	}
 	l.Run(c2c(), "register", "dana", "--session-id", "dana")
 	l.Run(c2c(), "rooms", "create", "review", "--from", "dana")
-	all := inRoom()
 	for _, is := range all {
 		model := lab.NewModel(t)
 		models = append(models, model)
@@ -45,6 +39,7 @@ func roomLab(t *testing.T, env map[string]string, answer func(i int) func(*lab.R
 			return then(r)
 		})
 		p := is.start(l, models[i])
+		procs = append(procs, p)
 		p.Submit("take your name")
 		p.WaitShown("Registered.")
 		switch is.client {
@@ -59,15 +54,16 @@ func roomLab(t *testing.T, env map[string]string, answer func(i int) func(*lab.R
 		}
 		l.Run(c2c(), "rooms", "join", "review", "--from", memberOf(is))
 	}
-	return l, models
+	return l, models, procs
 }
 
 func memberOf(is link) string { return "at-" + string(is.client) }
 
-// A post costs the idle clients nothing, and a mention costs one of them one request.
+// A post costs the idle clients nothing, and a mention costs one of them one request. A client that nothing wakes has both with its
+// person's next prompt.
 func TestARoomWakesOnlyWhomAPostNames(t *testing.T) {
 	t.Parallel()
-	l, models := roomLab(t, nil, func(int) func(*lab.Request) (lab.Reply, bool) {
+	l, models, procs := roomLab(t, nil, ring, func(int) func(*lab.Request) (lab.Reply, bool) {
 		return func(r *lab.Request) (lab.Reply, bool) {
 			if len(r.Find("look, please")) > 0 {
 				return lab.Say("Noted."), true
@@ -80,9 +76,14 @@ func TestARoomWakesOnlyWhomAPostNames(t *testing.T) {
 		before = append(before, len(m.Turns()))
 	}
 	l.Run("sh", "-c", "for i in $(seq 100); do "+c2c()+" send '#review' ambient-$i --from dana >/dev/null || exit 1; done")
-	for n, is := range inRoom() {
+	for n, is := range ring {
 		out := l.Run(c2c(), "send", memberOf(is)+"#review", "look, please", "--from", "dana")
-		if want := fmt.Sprintf("stored for %d, wakes 1 (%s)", len(models), memberOf(is)); !strings.HasPrefix(out, want) {
+		want := fmt.Sprintf("stored for %d, wakes 1 (%s)", len(models), memberOf(is))
+		if is.asked {
+			want = fmt.Sprintf("stored for %d, wakes 0, waits for the next turn of 1 (%s)", len(models), memberOf(is))
+			procs[n].Submit("anything new")
+		}
+		if !strings.HasPrefix(out, want) {
 			t.Errorf("%s, want %s", out, want)
 		}
 		seen := models[n].WaitText("look, please")
@@ -97,7 +98,7 @@ func TestARoomWakesOnlyWhomAPostNames(t *testing.T) {
 				want++
 			}
 			if got := len(m.Turns()); got != want {
-				t.Errorf("when %s was named, %s had %d requests, want %d", is.client, inRoom()[i].client, got, want)
+				t.Errorf("when %s was named, %s had %d requests, want %d", is.client, ring[i].client, got, want)
 			}
 		}
 	}
@@ -108,7 +109,7 @@ func TestARoomWakesOnlyWhomAPostNames(t *testing.T) {
 	}
 	for i, m := range models {
 		if got := len(m.Turns()); got != before[i]+1 {
-			t.Errorf("%s has had %d requests at the end, want %d", inRoom()[i].client, got, before[i]+1)
+			t.Errorf("%s has had %d requests at the end, want %d", ring[i].client, got, before[i]+1)
 		}
 	}
 }
@@ -117,8 +118,8 @@ func TestARoomWakesOnlyWhomAPostNames(t *testing.T) {
 func TestARingOfFiveInARoomIsStopped(t *testing.T) {
 	t.Parallel()
 	const limit = 7
-	all := inRoom()
-	l, _ := roomLab(t, map[string]string{"C2C_ROOM_WAKES": fmt.Sprint(limit)}, func(i int) func(*lab.Request) (lab.Reply, bool) {
+	all := rung()
+	l, _, _ := roomLab(t, map[string]string{"C2C_ROOM_WAKES": fmt.Sprint(limit)}, all, func(i int) func(*lab.Request) (lab.Reply, bool) {
 		next := memberOf(all[(i+1)%len(all)])
 		return func(r *lab.Request) (lab.Reply, bool) {
 			had, sent := map[string]bool{}, 0

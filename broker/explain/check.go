@@ -126,7 +126,7 @@ func Few(names []string) string {
 
 // checkDamage lists the damaged files that c2c has set aside and that are still there.
 func checkDamage(ctx context.Context, reg *sessions.Registry, all []sessions.Session) (found []doctor.Finding) {
-	for _, pattern := range []string{"*.corrupt-*", "sessions/*.corrupt-*"} {
+	for _, pattern := range []string{"*.corrupt-*", "sessions/*.corrupt-*", "rooms/*/*.corrupt-*"} {
 		names, _ := fs.Glob(os.DirFS(reg.Root()), pattern) // in DirFS a [ in the path of the root is no pattern
 		for _, name := range names {
 			found = append(found, doctor.Finding{Status: doctor.Warning, Part: "damaged file", Path: filepath.Join(reg.Root(), name),
