@@ -81,6 +81,26 @@ func TestANoticeComesOnceWhenASessionIsIdleOrBlocked(t *testing.T) {
 }
 
 // A crash, a client that was closed, /clear and a client that has never begun are told apart, whatever was waited for.
+// Who asks for what c2c cannot see is told so, and waits for nothing.
+func TestARequestThatNothingCouldEndIsRefused(t *testing.T) {
+	w := newWorld(t)
+	amber := w.register("amber", callers.Caller{Client: "claude", ClientID: "a", PID: 10})
+	w.register("shell", callers.Caller{Explicit: "shell"})
+	for alias, want := range map[string]string{
+		"birch@devbox": "is on another machine",
+		"amber":        "own alias",
+		"shell":        "was made in a shell",
+		"nobody":       "no such alias",
+	} {
+		if _, now, err := notify.Ask(t.Context(), w.Registry, amber, alias, notify.Idle, false); err == nil || now != nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, %v", alias, now, err)
+		}
+	}
+	if _, _, err := notify.Ask(t.Context(), w.Registry, amber, "shell", notify.Done, false); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestTheEndsOfASessionAreToldApart(t *testing.T) {
 	for _, when := range notify.Whens() {
 		for want, ends := range map[string]func(w *world, birch sessions.Session){

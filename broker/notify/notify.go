@@ -92,6 +92,9 @@ func Ask(ctx context.Context, reg *sessions.Registry, by sessions.Session, alias
 	if !slices.Contains(Whens(), when) {
 		return r, nil, fmt.Errorf("%q is none of %q", when, Whens())
 	}
+	if _, host, ok := mail.SplitAddress(alias); ok {
+		return r, nil, fmt.Errorf("%q is on another machine: run c2c notify on %s, or c2c ask %[1]s", alias, host)
+	}
 	row := reg.Receiver(rows, alias)
 	if row == nil {
 		return r, nil, &sessions.UnknownAliasError{Alias: alias, Closest: sessions.ClosestTo(rows, alias)}
@@ -99,9 +102,11 @@ func Ask(ctx context.Context, reg *sessions.Registry, by sessions.Session, alias
 	s := reg.Session(row)
 	switch {
 	case s.ID == by.ID:
-		return r, nil, fmt.Errorf("%w: %q is this session's own alias", sessions.ErrSelfSend, alias)
+		return r, nil, fmt.Errorf("%q is this session's own alias: it knows what it does", alias)
 	case s.State == sessions.Person || s.State == sessions.External:
 		return r, nil, fmt.Errorf("%q is no session of a client: c2c cannot see what it does", s.Alias)
+	case s.Client == "" && s.Process == 0 && when != Done:
+		return r, nil, fmt.Errorf("%q was made in a shell: c2c sees no process of it, only when it says done (--when done)", s.Alias)
 	}
 	r = Request{ID: mail.NewID(reg.Now()), By: by.ID, SID: s.ID, Alias: s.Alias, When: when, At: reg.Now().UTC(), ClientID: s.ClientID(), Desktop: desktop}
 	if s.Process != 0 {
