@@ -60,6 +60,9 @@ func search(c *call, f *cli.Flags) action {
 		c.table(found, func(m broker.Mail) []string {
 			return []string{mail.ShortID(m.ID), clock(m.Time()), m.From + " to " + m.To, around(m.Message, c.words)}
 		})
+		if _, err := c.b.Dir().Stat("rooms"); err == nil {
+			fmt.Fprintf(c.stderr, "c2c: c2c rooms search %s looks in the rooms\n", mail.Visible(strings.Join(c.words, " "), ""))
+		}
 	})
 	return func(ctx context.Context) error {
 		if strings.TrimSpace(strings.Join(c.words, "")) == "" {

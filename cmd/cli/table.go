@@ -209,23 +209,22 @@ at once when its session ends; the session has it again if it comes back within
 }
 
 var together = []Verb{
-	{Name: "rooms", C2cd: true, Everyday: true, Args: "[verb] [room]", First: "create join leave members list history invite level rename archive send", Short: "rooms, in which several sessions read and write",
+	{Name: "rooms", C2cd: true, Everyday: true, Args: "[verb] [room]", First: "create join leave members list history search invite level rename archive send", Short: "rooms, in which several sessions read and write",
 		Long: `A post, c2c send '#NAME' TEXT, wakes only those whom it names (@birch); a reply
 wakes whom it answers. All else comes in one digest with a member's next turn.
 
   create, join, leave NAME   a member begins at the end; list shows all rooms
   members, history NAME      who is in it, and the level of each; its posts
+  search WORDS               the posts with these words, in all rooms
   invite NAME ALIAS          let a session join, and tell it
   level NAME LEVEL           what comes by itself: open (each post while you
                              work), quiet (what names you; a digest), muted
-  rename NAME NEW            members keep their places
-  archive NAME               close it, and keep its files
-  send NAME TEXT             as c2c send '#NAME' TEXT
+  rename NAME NEW; archive NAME   close it, and keep its files
 `,
 		Options: []Option{
 			{Name: "private", Short: "create: only invited sessions may join"},
 			{Name: "history", Value: "number", Default: "0", Short: "join: show so many old posts"},
-			{Name: "limit", Value: "number", Default: "50", Short: "history: at most so many; 0: 1000"},
+			{Name: "limit", Value: "number", Default: "50", Short: "history, search: at most so many of a room; 0: 1000"},
 			asSession, asJSON,
 		},
 		Examples: []string{"c2c rooms create review"}},

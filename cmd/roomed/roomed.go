@@ -55,6 +55,7 @@ var verbs = map[string]struct {
 	"members": {1, 1, (*call).members},
 	"list":    {0, 0, (*call).list},
 	"history": {1, 1, (*call).history},
+	"search":  {1, 1 << 10, (*call).search},
 	"invite":  {2, 2, (*call).invite},
 	"level":   {2, 2, (*call).level},
 	"rename":  {2, 2, (*call).rename},
@@ -79,7 +80,7 @@ func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
 	verb, known := verbs[words[0]]
 	c.words, c.limit, c.old = words[1:], *limit, *old
 	for i, word := range c.words[:min(len(c.words), verb.least)] {
-		if i == 0 || words[0] == "rename" {
+		if i == 0 && words[0] != "search" || words[0] == "rename" {
 			c.words[i] = strings.TrimPrefix(word, "#")
 		}
 	}
@@ -101,7 +102,7 @@ func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
 	ctx, cancel := context.WithTimeout(ctx, p.Wait)
 	defer cancel()
 	s, err := c.acting(ctx)
-	if errors.Is(err, sessions.ErrNoCaller) && slices.Contains([]string{"list", "members", "history"}, words[0]) {
+	if errors.Is(err, sessions.ErrNoCaller) && slices.Contains([]string{"list", "members", "history", "search"}, words[0]) {
 		err = nil // to look, nobody needs a session
 	}
 	if err != nil {
