@@ -40,7 +40,7 @@ func TestAnAgentIsToldOnceThatAnotherIsDone(t *testing.T) {
 	if out := k.run("poll-inbox", "--session-id", "amber"); strings.Count(out, "birch says that it is done") != 1 {
 		t.Errorf("amber reads %s", out)
 	}
-	k.run("notify", "birch", "--when", "idle", "--from", "amber")
+	k.run("notify", "birch", "--when", "done", "--from", "amber")
 	if out := k.run("notify", "birch", "--off", "--from", "amber"); out != "no notice about birch any more\n" {
 		t.Errorf("off: %s", out)
 	}

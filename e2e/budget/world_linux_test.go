@@ -136,7 +136,7 @@ func (w *world) measure(t *testing.T, args []string, before func(*testing.T, *wo
 			f()
 		}
 	}
-	run(4, func() {
+	run(6, func() {
 		c := w.trace(t, args)
 		least.calls, least.opens, least.syncs = min(least.calls, c.calls), min(least.opens, c.opens), min(least.syncs, c.syncs)
 	})
