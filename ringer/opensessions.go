@@ -14,8 +14,8 @@ import (
 // registerOpenSessions makes mailboxes for the sessions that the client's process has open and that have not called c2c yet,
 // because they had no prompt so far. If a session belonged to another process, it is bound to this one. A process may also have
 // sessions of other projects open, each with a server of its own. So a new session counts if its directory is ours, or, if the
-// directory is unknown, if the process has no other session. met are the sessions that were checked before: each is checked once,
-// because a write to the registry calls us again.
+// directory is unknown, if the process has no other session. met has the sessions that were checked before. Each is checked only
+// once, because a write to the registry causes another call.
 func (r *Ringer) registerOpenSessions(ctx context.Context, b *broker.Broker, c wake.Client, pid int, open, met map[string]bool) {
 	here, err := os.Stat(".")
 	sessionList, serr := b.Sessions(ctx)

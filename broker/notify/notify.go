@@ -1,9 +1,9 @@
-// Package notify tells who asked, once, when a session is idle, blocked, done or has ended.
+// Package notify sends a session or a person one notice when another session is idle, blocked, done or has ended.
 //
-// notify.json in the root has the requests. It exists only while somebody waits for something, so a root without requests pays
-// nothing. A Checker of package deadlines looks at the requests, as does a terminal that waits for its own. The notice is a message
-// of c2c whose id follows from the request: a mailbox takes it once, whichever process is killed when. Any process may call this
-// package at any time.
+// notify.json in the root has the requests. It exists only while somebody waits for a notice, so a root without requests pays
+// nothing. A Checker of package deadlines looks at all requests, and a terminal that waits looks at its own. The notice is a message
+// of c2c. Its id is made from the request, and a mailbox takes an id once: so a kill at any moment causes no second notice. Any
+// process may call this package at any time.
 package notify
 
 import (
@@ -44,7 +44,7 @@ const (
 // Whens lists the words for what a request waits for.
 func Whens() []string { return []string{Idle, Ended, Blocked, Done} }
 
-// What has become of a session besides Idle, Blocked and Done. A request for anything else ends with it, too.
+// What has become of a session besides Idle, Blocked and Done. Each of these ends every request about the session.
 const (
 	Finished = "finished"      // its client has ended after a turn
 	Crashed  = "crashed"       // its client has ended in the middle of a turn
@@ -193,7 +193,7 @@ func (r Request) ended(s sessions.Session, row registry.Row) *News {
 // Show shows a text as a notification of the desktop; nil shows none. The text has no words of a peer but an alias.
 type Show func(ctx context.Context, text string) error
 
-// SaidDone tells who asked that a session says that it is done.
+// SaidDone notifies the sessions that wait for it that a session has said that it is done.
 func SaidDone(ctx context.Context, reg *sessions.Registry, sid string, show Show) error {
 	_, err := settle(ctx, reg, show, func(r *Request, _ []registry.Row) *News {
 		if r.SID != sid || r.When != Done {
@@ -204,7 +204,7 @@ func SaidDone(ctx context.Context, reg *sessions.Registry, sid string, show Show
 	return err
 }
 
-// Check tells who asked what became of sessions, and returns the requests that wait on. Without a request it costs one system call.
+// Check sends the notices that are due, and returns the requests that still wait. Without a request it costs one system call.
 func Check(ctx context.Context, reg *sessions.Registry, show Show) (waiting []Request, err error) {
 	return settle(ctx, reg, show, func(r *Request, rows []registry.Row) *News { return r.look(reg, rows) })
 }
@@ -278,7 +278,7 @@ func Cancel(ctx context.Context, reg *sessions.Registry, by sessions.Session, al
 	return removed, err
 }
 
-// change edits the file under its lock. A damaged file is set aside: who asked there is told nothing.
+// change edits the file under its lock. A damaged file is set aside: the requests in it are lost.
 func change(ctx context.Context, reg *sessions.Registry, edit func([]Request) ([]Request, error)) error {
 	dir := reg.Dir()
 	return filelock.With(ctx, dir, LockName, func() error {
