@@ -55,7 +55,7 @@ func (a Access) check() error {
 	return err
 }
 
-// CheckURL refuses what does not say where a hub is. The nodes of a cluster have commas between them.
+// CheckURL returns an error unless text is the address of a hub, or the addresses of a cluster's nodes with commas between them.
 func CheckURL(text string) error {
 	for node := range strings.SplitSeq(text, ",") {
 		u, err := url.Parse(node)
@@ -72,7 +72,7 @@ func (a Access) Text() ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-// inbox is where the hub answers this host. Nobody else may listen there.
+// inbox is the prefix of the subjects on which the hub answers this host. No other host may subscribe to them.
 func (a Access) inbox() string {
 	if a.Host == "" {
 		return "_INBOX.owner"
@@ -80,11 +80,11 @@ func (a Access) inbox() string {
 	return "_INBOX.host." + a.Host
 }
 
-// options are those that a connection needs to be let in.
+// options returns the options with which the hub accepts a connection of this host.
 func (a Access) options() ([]client.Option, error) {
 	pair, err := nkeys.FromSeed([]byte(a.Seed))
 	if err != nil {
-		return nil, errors.New("its seed is not an nkey") // no word of it: it is secret
+		return nil, errors.New("its seed is not an nkey") // the seed is secret, so no part of it is printed
 	}
 	public, err := pair.PublicKey()
 	if err != nil || !nkeys.IsValidPublicUserKey(public) {

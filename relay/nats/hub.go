@@ -40,7 +40,7 @@ type Member struct {
 	Key  string `json:"nkey"` // its public nkey
 }
 
-// Check refuses a hub that cannot be.
+// Check returns an error if a hub cannot run with these values.
 func (h Hub) Check() error {
 	if err := hosts.CheckName(h.Fleet); err != nil {
 		return fmt.Errorf("fleet: %w", err)
@@ -110,7 +110,7 @@ jetstream {
   sync_interval: always
 }
 
-# Where others than this machine come, fill in a certificate, and give the hosts tls://... by --url.
+# If other machines connect, fill in a certificate, and give the hosts tls://... by --url.
 # include "tls.conf"    # tls { cert_file: "/path/cert.pem", key_file: "/path/key.pem" }
 
 accounts {
@@ -172,10 +172,10 @@ type ConsumerConfig struct {
 	MaxAckPending int           `json:"max_ack_pending"`
 }
 
-// Streams are those that the hub must have. The owner may change sizes and times in them. What the hub has no room for waits at its
-// sender, and so does what it throws away when it is too old.
+// Streams returns the streams that the hub must have. The owner may change their sizes and times. If a stream is full, the mail waits
+// at its sender. If the hub drops a packet because it is too old, the sender still has the mail.
 func (h Hub) Streams() (all []Stream) {
-	// The server makes no stream that its disk has no room for, with all others full. All together have 16 GiB.
+	// The server refuses a stream if its disk could not hold all streams when they are full. So all together get 16 GiB.
 	most := min(max(16<<30/int64(max(len(h.Hosts), 1)), 16<<20), 256<<20)
 	for _, m := range h.Hosts {
 		all = append(all, Stream{

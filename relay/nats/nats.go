@@ -1,13 +1,14 @@
 // Package nats carries packets between hosts through a hub: a nats-server with JetStream, which keeps them while a host sleeps. Two
-// hosts that are never awake together exchange mail by it.
+// hosts that are never awake at the same time can exchange mail in this way.
 //
 // Each host has a stream at the hub, C2C_<host>, which the hub's owner makes (see Hub), and reads it by one consumer. A packet is
-// published under c2c.<fleet>.<to>.m.<from>. What a host says of its sessions goes under c2c.<fleet>.<to>.p.<from>.<project>, and
-// the hub keeps the last of these alone. The hub proves no more than that a host has a key of it: each packet proves itself.
+// published under c2c.<fleet>.<to>.m.<from>. A host publishes its list of sessions under c2c.<fleet>.<to>.p.<from>.<project>, where
+// the hub keeps only the last one. The hub proves only that a host has one of its keys. Each packet has a signature of its own.
 //
-// The hub's own means against doubles and for order are not used: it forgets, and delivers again. The numbers of package relay do
-// both. A packet is acknowledged when its handler has taken it. Nothing is sent twice by this package, so a packet that the hub has
-// not stored is lost; then the hub says so or the connection is lost, and the handler hears of a new link.
+// The package does not rely on JetStream for order, nor to drop repeated packets: JetStream may deliver a packet again, and it forgets
+// old ids. The numbers of package relay do both. A packet is acknowledged when its handler has taken it. The package sends nothing
+// twice. If the hub does not store a packet, the hub reports that or the connection ends; then the handler is told of a new link, and
+// the relay sends again.
 package nats
 
 import (
@@ -33,7 +34,7 @@ import (
 
 const (
 	pingEvery  = 5 * time.Second // a dead connection is noticed after the second one without an answer
-	firstPause = time.Second     // before what has failed is tried again
+	firstPause = time.Second     // until a failed attempt is repeated
 	lastPause  = 30 * time.Second
 	goodbye    = time.Second // for the last acknowledgements to leave
 
@@ -61,7 +62,7 @@ type Status struct {
 // Carrier carries packets through a hub. It is a relay.Carrier.
 type Carrier struct {
 	cfg     Config
-	changed chan struct{} // something below is new for keep
+	changed chan struct{} // a field below has changed, which keep must see
 
 	mu     sync.Mutex
 	conn   *client.Conn // nil: Run does not run
@@ -75,8 +76,8 @@ type Carrier struct {
 // way is the link to one host. The Carrier's lock guards its fields.
 type way struct {
 	Status
-	serial int       // of the connection of which the handler was told
-	retry  time.Time // not up before that
+	serial int       // of the connection that was reported to the handler
+	retry  time.Time // the link stays down until then
 	pause  time.Duration
 }
 
@@ -107,7 +108,7 @@ func (c *Carrier) Send(_ context.Context, peer string, packet []byte) error {
 	m := client.NewMsg(mailSubject(a.Fleet, peer, a.Host))
 	if project, kind, err := relay.Address(packet); err == nil && kind == relay.Hello {
 		m.Subject = presenceSubject(a.Fleet, peer, a.Host, project)
-		m.Header.Set("Nats-Rollup", "sub") // the last one alone is kept
+		m.Header.Set("Nats-Rollup", "sub") // the hub keeps only the last one
 	}
 	m.Reply, m.Data = a.inbox()+".stored."+peer, packet
 	switch err := conn.PublishMsg(m); {
@@ -181,9 +182,10 @@ func (d *dialer) Dial(network, address string) (net.Conn, error) {
 	return conn, err
 }
 
-// pauseOf returns the time before the hub is tried again. Hosts that lost it at once do not come back at once.
+// pauseOf returns the time until the next attempt to connect. It is random, so that hosts that have lost the hub together do not
+// all come back together.
 func (c *Carrier) pauseOf(attempts int) time.Duration {
-	poke(c.changed) // it was tried, and the last error may be another one
+	poke(c.changed) // there was an attempt, and its error may be a new one
 	pause := min(firstPause<<min(max(attempts-1, 0), 8), lastPause)
 	return pause/2 + rand.N(pause/2)
 }
@@ -327,7 +329,7 @@ func (c *Carrier) stored(m *client.Msg) {
 func (c *Carrier) failed(peer, err string) {
 	c.mu.Lock()
 	w, now := c.ways[peer], c.cfg.Now()
-	news := w != nil && !now.Before(w.retry) // of all that were under way the first counts
+	news := w != nil && !now.Before(w.retry) // several packets were under way: only the first failure counts
 	if news {
 		w.Error, w.serial, w.retry, w.pause = err, -1, now.Add(w.pause), min(2*w.pause, lastPause)
 	}
@@ -338,7 +340,7 @@ func (c *Carrier) failed(peer, err string) {
 	}
 }
 
-// complained takes what the hub says of no one packet. A forbidden one is told of in this way alone.
+// complained handles an error of the hub that names no packet. Only in this way does the hub report a forbidden packet.
 func (c *Carrier) complained(err error) {
 	if text := err.Error(); errors.Is(err, client.ErrPermissionViolation) {
 		if _, to, ok := strings.Cut(text, subjectOf(c.cfg.Access.Fleet)); ok {
@@ -354,7 +356,7 @@ func subjectOf(fleet string) string { return "c2c." + fleet + "." }
 
 func mailSubject(fleet, to, from string) string { return subjectOf(fleet) + to + ".m." + from }
 
-// presenceSubject has a word for the project that no project can spoil.
+// presenceSubject returns the subject for the list of sessions. It has a hash of the project, because a subject allows few characters.
 func presenceSubject(fleet, to, from, project string) string {
 	sum := sha256.Sum256([]byte(project))
 	return subjectOf(fleet) + to + ".p." + from + "." + hex.EncodeToString(sum[:8])

@@ -14,12 +14,12 @@ import (
 const (
 	batch      = 16              // packets that the hub may send without being asked again
 	batchBytes = 4 << 20         // and how large they are together
-	batchTime  = 5 * time.Minute // then it must be asked again
+	batchTime  = 5 * time.Minute // after this time the hub must be asked again
 	beat       = 10 * time.Second
 	mostQueued = 256
 
 	lastDelay = 5 * time.Minute // until a packet that was not taken comes again
-	mostTries = 30              // then it goes: its sender sends it again as long as it has no receipt
+	mostTries = 30              // then the hub drops it: its sender sends it again until it has a receipt
 )
 
 // receiver takes the packets of this host from the hub, one by one.
@@ -36,8 +36,8 @@ type receiver struct {
 
 func (r *receiver) inbox() string { return r.cfg.Access.inbox() + ".mail" }
 
-// run takes packets until ctx ends. The hub sends a sign of life while it has nothing: without one it has forgotten that it was asked,
-// as when the node of a cluster that knew has died.
+// run takes packets until ctx ends. While the hub has none, it sends a heartbeat. Without a heartbeat it has forgotten the request, as
+// when the node of a cluster that had it has died.
 func (r *receiver) run(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -66,7 +66,7 @@ func (r *receiver) run(ctx context.Context) {
 	}
 }
 
-// ask asks the hub for packets, until there are as many on their way as may be.
+// ask asks the hub for packets, so that as many are on their way as may be at once.
 func (r *receiver) ask() error {
 	want, err := json.Marshal(map[string]any{"batch": batch - r.asked, "max_bytes": batchBytes, "expires": batchTime, "idle_heartbeat": beat})
 	if err != nil {
@@ -76,8 +76,8 @@ func (r *receiver) ask() error {
 	return r.conn.PublishRequest("$JS.API.CONSUMER.MSG.NEXT."+StreamName(r.cfg.Access.Host)+"."+consumer, r.inbox(), want)
 }
 
-// take takes a packet, or what the hub says beside. It is false when the hub does not answer as it should, and is to be left alone
-// for some time.
+// take handles a packet, or a status of the hub. It returns false if the hub sends no mail to this host: then run waits before it asks
+// again.
 func (r *receiver) take(ctx context.Context, m *client.Msg) bool {
 	status := m.Header.Get("Status")
 	if m.Reply != "" || status == "" {
@@ -92,7 +92,7 @@ func (r *receiver) take(ctx context.Context, m *client.Msg) bool {
 		r.readable("")
 		return true
 	}
-	if n, err := strconv.Atoi(m.Header.Get("Nats-Pending-Messages")); err == nil && status != "503" { // a question is over
+	if n, err := strconv.Atoi(m.Header.Get("Nats-Pending-Messages")); err == nil && status != "503" { // a request has ended
 		r.asked = max(r.asked-n, 0)
 		return true
 	}
