@@ -1,5 +1,5 @@
-// Package claims keeps which session works on which files or tasks. A claim is advice: c2c warns who edits a claimed file, and
-// refuses the edit only in a project that asks for that.
+// Package claims keeps which session works on which files or tasks. A claim is advice: c2c warns a session that edits a claimed
+// file, and refuses the edit only in a project that asks for that.
 //
 // claims.json in the root has the claims, under claims.lock. It exists only while there is a claim, so a project without claims pays
 // nothing. A claim holds while its session lives: its client's process, or the kernel's lock of its server, shows that. So a claim is
@@ -50,7 +50,7 @@ type Claim struct {
 	Gone     time.Time `json:"gone,omitzero"` // since when its session was seen to be gone
 }
 
-// What names what is claimed: the path below its worktree, or the task.
+// What returns the claimed path, below its worktree, or the task.
 func (c Claim) What() string {
 	if c.Path == "" {
 		return c.Task

@@ -50,7 +50,7 @@ type moved struct {
 const maxNews = 50
 
 // News finds what is new to a session: not its own posts, not those that it got as messages, and nothing of a room that it has
-// muted. What the original posted is left out: the original puts a copy into each mailbox. Seen records that it was shown.
+// muted. Posts of the original are left out: it puts a copy into each mailbox. Seen records that it was shown.
 func (st Store) News(sid string, ask Ask) (News, error) {
 	n := News{st: st, sid: sid, looked: st.Now(), part: ask.OnlyOpen}
 	all, err := st.places(sid)
@@ -239,7 +239,7 @@ func (p Post) Line(most int, now time.Time) string {
 	return p.Head(now) + ": " + p.Message().FirstWords(most)
 }
 
-// Head is when the post was made, by whom, its id, and why it is for all.
+// Head returns the time, the author and the id of the post, and the reason why it is for all.
 func (p Post) Head(now time.Time) string {
 	layout := "15:04Z"
 	if now.Sub(p.Time()) > 12*time.Hour {

@@ -1,7 +1,7 @@
 // Package rooms keeps rooms on disk: who is in each, what was posted there, and how far each member has read.
 //
 // A room is a directory below rooms in the root, with the files of the original: members.json, history.jsonl (a post a line, only
-// appended) and meta.json. What the original would drop when it rewrites those is in c2c.json. A session that is in a room has a
+// appended) and meta.json. c2c.json has what the original would drop when it rewrites the others. A session that is in a room has a
 // file <sid>.rooms in the root, with its place in each history: a post is stored once, whoever reads it.
 //
 // Locks are taken in this order: rooms.lock of the root, members.lock of a room, <sid>.rooms.lock, history.lock of a room. The

@@ -100,7 +100,7 @@ func (c *call) writeHub(fleet string) error {
 	return c.printHub(path, hub)
 }
 
-// printHub prints what the owner of a new hub is to do.
+// printHub prints the next steps for the owner of a new hub.
 func (c *call) printHub(path string, hub nats.Hub) error {
 	if *c.asJSON {
 		return cli.JSON(c.Stdout, map[string]any{"directory": path, "hub": hub})

@@ -17,7 +17,7 @@ import (
 )
 
 // The loop guard of a room counts the agents that posts have woken since a person last spoke there: a post that wakes five counts
-// five. When a post would pass the limit, it is stored and wakes nobody; a person who posts begins the count anew. After guardPause
+// five. When a post would pass the limit, it is stored and wakes nobody. A post of a person sets the count to zero. After guardPause
 // without a wake, a post may wake one agent again. The history itself has the count.
 
 const (

@@ -120,7 +120,7 @@ func (p *posting) member(alias string) *one {
 	return &p.members[i]
 }
 
-// findTargets finds whom the post wakes: those that it names, the author of what it answers, or all.
+// findTargets finds the members that the post wakes: those that it names, the author of the post that it answers, or all.
 func (p *posting) findTargets() error {
 	d := p.draft
 	names, all := rooms.Mentions(d.Message.Content, func(alias string) bool { return p.member(alias) != nil })
@@ -269,7 +269,7 @@ func (p *posting) store(ctx context.Context) error {
 	})
 }
 
-// repeat takes a post that is in the history, with those whom it named then.
+// repeat takes the post from the history, with the members that it named then.
 func (p *posting) repeat(post rooms.Post) {
 	p.post, p.receipt.Duplicate, p.receipt.TS, p.targets = post, true, post.TS, nil
 	for _, sid := range post.To {
@@ -279,7 +279,7 @@ func (p *posting) repeat(post rooms.Post) {
 	}
 }
 
-// deliver gives the post to those whom it wakes, and completes the receipt. If one of them does not get it as a message, it stays
+// deliver gives the post to the members that it wakes, and completes the receipt. If one of them does not get it as a message, it stays
 // new in its room.
 func (p *posting) deliver(ctx context.Context) {
 	p.receipt.ID, p.receipt.InReplyTo = p.post.ID, p.post.InReplyTo
