@@ -363,6 +363,22 @@ func TestASenderIsToldOfMailThatWaitsForAnotherMachine(t *testing.T) {
 	w.wantNotices(birch.ID, "devbox has not confirmed your message", "devbox has not confirmed your message")
 }
 
+// Mail for another machine that may wait is no news, as mail for a session here.
+func TestNobodyIsToldOfMailForAnotherMachineThatMayWait(t *testing.T) {
+	w, birch := paired(t)
+	for _, m := range []mail.Message{{Deferrable: true}, {Kind: "status"}, {TellAfter: -1}, {Ephemeral: true}} {
+		m.To, m.Content = "amber@devbox", "when you have time"
+		if _, err := w.Send(t.Context(), birch, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k := deadlines.NewChecker(w.Registry)
+	w.look(k)
+	w.pass(48 * time.Hour)
+	w.look(k)
+	w.wantNotices(birch.ID)
+}
+
 func TestASenderIsToldOfAQuestionThatWaitsForAnotherMachine(t *testing.T) {
 	w, birch := paired(t)
 	k := deadlines.NewChecker(w.Registry)

@@ -281,15 +281,20 @@ func (c *Checker) actOn(ctx context.Context, rows []registry.Row, s sessions.Ses
 		if held || !unread.Take(m) {
 			continue
 		}
-		for _, d := range deadlines(s, mem.gone, m, now) {
-			if d.at.After(now) {
-				mem.next = sessions.Earlier(mem.next, d.at)
-			} else {
-				mem.news = append(mem.news, notice.News{Message: m, Session: s, Reason: d.reason})
-			}
-		}
+		mem.expect(s, m, now)
 	}
 	return errors.Join(append(errs, c.expire(ctx, rows, s.ID, box, expired))...)
+}
+
+// expect notes the deadlines of a waiting message: those that have passed are news for its sender.
+func (mem *boxMemory) expect(s sessions.Session, m mail.Message, now time.Time) {
+	for _, d := range deadlines(s, mem.gone, m, now) {
+		if d.at.After(now) {
+			mem.next = sessions.Earlier(mem.next, d.at)
+		} else {
+			mem.news = append(mem.news, notice.News{Message: m, Session: s, Reason: d.reason})
+		}
+	}
 }
 
 // deadline is when the sender of a message gets a notice.

@@ -72,8 +72,8 @@ func (c *Checker) lookIntoOutbox(ctx context.Context, rows []registry.Row, sid s
 			if m.ExpiresAt != 0 {
 				mem.next = sessions.Earlier(mem.next, mail.FromSeconds(m.ExpiresAt))
 			}
-			if late.Take(m) {
-				mem.addLate(m, now)
+			if to := (sessions.Session{Alias: m.To, State: sessions.Remote}); late.Take(m) {
+				mem.expect(to, m, now)
 			}
 		case told.Take(m):
 			n := notice.News{Message: m, Reason: notice.Expired}
@@ -85,14 +85,4 @@ func (c *Checker) lookIntoOutbox(ctx context.Context, rows []registry.Row, sid s
 	}
 	notice.TellSenders(ctx, c.reg, rows, all)
 	return nil
-}
-
-// addLate notes that a message to another machine waits for long, or when it will.
-func (mem *boxMemory) addLate(m mail.Message, now time.Time) {
-	to := sessions.Session{Alias: m.To, State: sessions.Remote}
-	if at := m.Time().Add(notice.UnreadAfter(to, m)); at.After(now) {
-		mem.next = sessions.Earlier(mem.next, at)
-	} else {
-		mem.news = append(mem.news, notice.News{Message: m, Session: to, Reason: notice.Unread})
-	}
 }
