@@ -92,14 +92,8 @@ func (b *Broker) Search(ctx context.Context, s sessions.Session, words []string,
 	if err != nil {
 		return nil, err
 	}
-	var wanted []string
-	for _, word := range words {
-		wanted = append(wanted, strings.Fields(strings.ToLower(word))...)
-	}
-	has := func(m mail.Message) bool {
-		text := strings.ToLower(m.From + " " + m.To + " " + m.Content)
-		return !slices.ContainsFunc(wanted, func(word string) bool { return !strings.Contains(text, word) })
-	}
+	wanted := finder.Words(words)
+	has := func(m mail.Message) bool { return finder.HasAll(m.From+" "+m.To+" "+m.Content, wanted) }
 	received := inbox.Query{Holds: mayHaveWord(wanted), Match: has, Limit: limit}
 	sent := b.Authors(rows).WrittenBy(s, limit)
 	own, names := sent.Match, sent.Holds

@@ -80,8 +80,7 @@ func TestANoticeComesOnceWhenASessionIsIdleOrBlocked(t *testing.T) {
 	}
 }
 
-// A crash, a client that was closed, /clear and a client that has never begun are told apart, whatever was waited for.
-// Who asks for what c2c cannot see is told so, and waits for nothing.
+// A request about something that c2c cannot see is refused, so nobody waits for a notice that never comes.
 func TestARequestThatNothingCouldEndIsRefused(t *testing.T) {
 	w := newWorld(t)
 	amber := w.register("amber", callers.Caller{Client: "claude", ClientID: "a", PID: 10})
@@ -101,6 +100,7 @@ func TestARequestThatNothingCouldEndIsRefused(t *testing.T) {
 	}
 }
 
+// A crash, a client that was closed, /clear and a client that has never begun are told apart, whatever was waited for.
 func TestTheEndsOfASessionAreToldApart(t *testing.T) {
 	for _, when := range notify.Whens() {
 		for want, ends := range map[string]func(w *world, birch sessions.Session){

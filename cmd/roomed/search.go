@@ -4,53 +4,49 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
+	"c2c/inbox/finder"
 	"c2c/rooms"
 	"c2c/rooms/talk"
 	"c2c/sessions"
 )
 
-// found are posts of one room.
+// found is the posts of one room.
 type found struct {
-	Room  string `json:"room_id"`
-	Posts any    `json:"posts"`
+	room  string
+	posts []rooms.Post
 }
 
 // search finds the posts with all words, in their text or as their author, in the rooms that the session may read: of each room the
 // newest ones, as far as its history is read.
 func (c *call) search(_ context.Context, s sessions.Session) error {
-	var words []string
-	for _, word := range c.words {
-		words = append(words, strings.ToLower(word))
-	}
 	names, err := c.st.Names()
 	if err != nil {
 		return err
 	}
-	byRoom, order := map[string][]rooms.Post{}, []string{}
+	words := finder.Words(c.words)
+	var all []found
 	var errs []error
 	for _, name := range names {
 		posts, err := c.searchIn(name, s, words)
 		errs = append(errs, err)
 		if len(posts) > 0 {
-			byRoom[name], order = posts, append(order, name)
+			all = append(all, found{name, posts})
 		}
 	}
-	all := []found{}
-	for _, name := range order {
-		all = append(all, found{name, talk.JSON(byRoom[name])})
+	rows := []map[string]any{}
+	for _, f := range all {
+		rows = append(rows, map[string]any{"room_id": f.room, "posts": talk.JSON(f.posts)})
 	}
-	return errors.Join(c.show(all, func() {
-		if len(order) == 0 {
+	return errors.Join(c.show(rows, func() {
+		if len(all) == 0 {
 			c.printf("(no posts)\n")
 		}
-		for _, name := range order {
+		for _, f := range all {
 			if s.State == sessions.Person {
-				c.printf("#%s\n", name)
+				c.printf("#%s\n", f.room)
 			}
-			c.printPosts(s, name, byRoom[name])
+			c.printPosts(s, f.room, f.posts)
 		}
 	}), errors.Join(errs...))
 }
@@ -70,8 +66,5 @@ func (c *call) searchIn(name string, s sessions.Session, words []string) ([]room
 	case err != nil:
 		return nil, fmt.Errorf("search room %q: %w", name, err)
 	}
-	return r.Last(c.limit, func(p rooms.Post) bool {
-		text := strings.ToLower(p.From + "\n" + p.Content)
-		return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
-	})
+	return r.Last(c.limit, func(p rooms.Post) bool { return finder.HasAll(p.From+" "+p.Content, words) })
 }

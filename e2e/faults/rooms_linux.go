@@ -24,18 +24,18 @@ func rooms() (all []*scenario) {
 	}
 	add("rooms join", "coral", "c2c rooms join review", inRoom(), func(v *verdict) {
 		v.must("coral", "c2c", "rooms", "join", "review")
-		v.inRoom("review", []string{"amber", "birch", "coral"}, "old")
+		v.room("review", []string{"amber", "birch", "coral"}, "old")
 		v.news("coral")
 	})
 	add("rooms leave", "birch", "c2c rooms leave review", inRoom(), func(v *verdict) {
 		v.place.run("birch", "c2c", "rooms", "leave", "review") // it may have left already
-		v.inRoom("review", []string{"amber"}, "old")
+		v.room("review", []string{"amber"}, "old")
 		v.must("birch", "c2c", "rooms", "join", "review")
 		v.news("birch")
 	})
 	add("rooms rename", "amber", "c2c rooms rename review board", inRoom(), func(v *verdict) {
 		v.place.run("amber", "c2c", "rooms", "rename", "review", "board") // it may be called so already
-		v.inRoom("board", []string{"amber", "birch"}, "old")
+		v.room("board", []string{"amber", "birch"}, "old")
 		v.news("birch", "old")
 	})
 	add("rooms archive", "amber", "c2c rooms archive review", inRoom(), func(v *verdict) {
@@ -44,7 +44,7 @@ func rooms() (all []*scenario) {
 			v.wrong("after it was archived: %s", out)
 		}
 		v.must("amber", "c2c", "rooms", "create", "review")
-		v.inRoom("review", []string{"amber"})
+		v.room("review", []string{"amber"})
 	})
 	add("send, to a room", "amber", "c2c send #review --id new @birch,look", inRoom(), func(v *verdict) {
 		posts := v.posts("review")
@@ -52,7 +52,7 @@ func rooms() (all []*scenario) {
 			v.wrong("acknowledged, and the room has %q", posts)
 		}
 		v.must("amber", "c2c", "send", "#review", "--id", "new", "@birch,look")
-		v.inRoom("review", []string{"amber", "birch"}, "old", "new")
+		v.room("review", []string{"amber", "birch"}, "old", "new")
 		v.same("waiting for birch", v.waiting("birch"), []letter{{"new", "@birch,look"}})
 		v.must("birch", "c2c", "poll-inbox")
 	})
@@ -69,8 +69,8 @@ func rooms() (all []*scenario) {
 	return all
 }
 
-// inRoom checks who is in a room, and what was posted there.
-func (v *verdict) inRoom(room string, members []string, posts ...string) {
+// room checks the members and the posts of a room.
+func (v *verdict) room(room string, members []string, posts ...string) {
 	var names []string
 	for line := range strings.Lines(v.must("amber", "c2c", "rooms", "members", room)) {
 		names = append(names, strings.Fields(line)[0])

@@ -1,7 +1,6 @@
 package machines
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -40,7 +39,7 @@ func (m *Machine) Boot() {
 // Sessions registers more sessions on the machine.
 func (m *Machine) Sessions(names ...string) {
 	m.t.Helper()
-	for _, name := range slices.Sorted(slices.Values(names)) {
+	for _, name := range names {
 		m.run(m.Cmd([]string{"C2C_MCP_SESSION_ID=" + name}, "c2c", "register", name))
 	}
 }

@@ -213,24 +213,29 @@ func (p *posting) findAtWork() error {
 	return nil
 }
 
-// atWork reports whether a turn of a session runs.
-func (p *posting) atWork(sid string) bool {
+// agent returns the session of an agent; false if sid is that of a person, or has gone.
+func (p *posting) agent(sid string) (s sessions.Session, ok bool) {
 	i := registry.FindSID(p.rows, sid)
 	if i < 0 || sessions.IsPersonID(sid) {
-		return false
+		return s, false
 	}
-	return p.b.Prober().Now(p.b.Session(p.rows[i]), false).Does == sessions.Busy
+	return p.b.Session(p.rows[i]), true
+}
+
+// atWork reports whether a turn of a session runs.
+func (p *posting) atWork(sid string) bool {
+	s, ok := p.agent(sid)
+	return ok && p.b.Prober().Now(s, false).Does == sessions.Busy
 }
 
 // isWoken reports whether something rings a session for its mail now.
 func (p *posting) isWoken(sid string) bool {
-	i := registry.FindSID(p.rows, sid)
-	if i < 0 {
+	s, ok := p.agent(sid)
+	if !ok || s.Quiet {
 		return false
 	}
-	s := p.b.Session(p.rows[i])
 	support, _ := p.b.Prober().Surface(s)
-	return support == sessions.SurfaceFull && !s.Quiet
+	return support == sessions.SurfaceFull
 }
 
 // agents counts the targets that cost something.
@@ -279,8 +284,8 @@ func (p *posting) repeat(post rooms.Post) {
 	}
 }
 
-// deliver gives the post to the members that it wakes, and completes the receipt. If one of them does not get it as a message, it stays
-// new in its room.
+// deliver gives the post to the members that it wakes, and completes the receipt. If one of them does not get it as a message, the
+// post stays new in its room.
 func (p *posting) deliver(ctx context.Context) {
 	p.receipt.ID, p.receipt.InReplyTo = p.post.ID, p.post.InReplyTo
 	recordPost(ctx, p.b.Registry, &p.post, p.room.Name)

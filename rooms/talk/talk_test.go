@@ -210,7 +210,7 @@ func TestAPostWakesNobodyAndAMentionOne(t *testing.T) {
 	}
 }
 
-// The receipt promises a wake only where something rings, and says who is named and does not get the post.
+// The receipt counts a wake only for a session that something rings, and lists the sessions that the post names but that are no members.
 func TestAReceiptPromisesNoMoreWakesThanThereAre(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
