@@ -303,7 +303,7 @@ func (c *call) invite(ctx context.Context, s sessions.Session) error {
 		return err
 	}
 	return c.show(map[string]any{"ok": true, "room_id": c.words[0], "invitee_alias": r.To, "message_id": r.ID}, func() {
-		c.printf("invited %s to %s: it gets a message, which wakes it\n", r.To, c.words[0])
+		c.printf("invited %s to %s: it gets a message\n", r.To, c.words[0])
 	})
 }
 

@@ -13,7 +13,8 @@ import (
 
 // found is the posts of one room.
 type found struct {
-	room  string
+	Room  string `json:"room_id"`
+	Posts any    `json:"posts"`
 	posts []rooms.Post
 }
 
@@ -25,28 +26,24 @@ func (c *call) search(_ context.Context, s sessions.Session) error {
 		return err
 	}
 	words := finder.Words(c.words)
-	var all []found
+	all := []found{}
 	var errs []error
 	for _, name := range names {
 		posts, err := c.searchIn(name, s, words)
 		errs = append(errs, err)
 		if len(posts) > 0 {
-			all = append(all, found{name, posts})
+			all = append(all, found{name, talk.JSON(posts), posts})
 		}
 	}
-	rows := []map[string]any{}
-	for _, f := range all {
-		rows = append(rows, map[string]any{"room_id": f.room, "posts": talk.JSON(f.posts)})
-	}
-	return errors.Join(c.show(rows, func() {
+	return errors.Join(c.show(all, func() {
 		if len(all) == 0 {
 			c.printf("(no posts)\n")
 		}
 		for _, f := range all {
 			if s.State == sessions.Person {
-				c.printf("#%s\n", f.room)
+				c.printf("#%s\n", f.Room)
 			}
-			c.printPosts(s, f.room, f.posts)
+			c.printPosts(s, f.Room, f.posts)
 		}
 	}), errors.Join(errs...))
 }
