@@ -47,6 +47,11 @@ func TestASenderIsToldThatAnAnswerIsLate(t *testing.T) {
 			w.pass(answeredWithin)
 			w.send(birch, "amber", "other words")
 		},
+		"answered by another session": func(w *world, birch sessions.Session) {
+			id := w.waiting(birch.ID)[0].ID
+			w.read(birch.ID)
+			w.put(w.register("cedar", callers.Caller{PID: w.pid(30)}), "amber", mail.Message{Content: "ask ivy", InReplyTo: id})
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

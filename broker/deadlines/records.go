@@ -186,7 +186,10 @@ func (l *recordLook) closeAnswered(ctx context.Context, records []owed.Record, m
 		return
 	}
 	ids := map[string]bool{}
-	answers := owed.AnswersTo(ctx, l.c.reg, l.rows, map[string][]owed.Record{l.sid: asked})
+	answers, err := owed.AnswersTo(ctx, l.c.reg, l.rows, map[string][]owed.Record{l.sid: asked})
+	if err != nil && ctx.Err() == nil {
+		l.c.reg.Log.Warn("answers may be missing", "session", l.sid, "err", err)
+	}
 	for key := range answers {
 		ids[key.ID] = true
 	}
@@ -240,15 +243,8 @@ func (l *recordLook) tellEnded(d owed.Record) {
 
 func (l *recordLook) tellUnanswered(ctx context.Context, d owed.Record) error {
 	c, m := l.c, d.Message
-	to := notice.SenderOf(c.reg, l.rows, m)
-	if to == nil {
-		return nil
-	}
-	if has, err := owed.HasAnswer(ctx, c.reg, to.SID(), m.ID, func(mail.Message) bool { return true }); err != nil || has {
+	if answers, err := owed.AnswersTo(ctx, c.reg, l.rows, map[string][]owed.Record{l.sid: {d}}); err != nil || len(answers) > 0 {
 		return err
-	}
-	if len(owed.AnswersTo(ctx, c.reg, l.rows, map[string][]owed.Record{l.sid: {d}})) > 0 {
-		return nil
 	}
 	return notice.Tell(ctx, c.reg, l.rows, m, notice.Unanswered, notice.TextUnanswered(m))
 }

@@ -3,6 +3,7 @@ package explain
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"sort"
 	"strings"
@@ -74,7 +75,7 @@ func Obligations(ctx context.Context, reg *sessions.Registry, s sessions.Session
 	}
 	v := view{reg: reg, rows: rows, authors: reg.Authors(rows), who: s}
 	records, closed, err := owed.All(dir, all)
-	open, over := v.open(ctx, records)
+	open, over, searchErr := v.open(ctx, records)
 	for _, d := range closed {
 		if v.side(d.Session, d) != "" {
 			over = append(over, v.obligation(d.Session, d))
@@ -92,7 +93,7 @@ func Obligations(ctx context.Context, reg *sessions.Registry, s sessions.Session
 		return cmp.Or(a.ClosedAt.Compare(b.ClosedAt), cmp.Compare(a.ID, b.ID)) < 0
 	})
 	v.tellWhy(ctx, open[:min(len(open), maxWhy)])
-	return append(open, over[max(0, len(over)-maxClosed):]...), err
+	return append(open, over[max(0, len(over)-maxClosed):]...), errors.Join(err, searchErr)
 }
 
 // view is one call of Obligations.
@@ -118,11 +119,11 @@ func (v view) side(sid string, d owed.Record) string {
 
 // open splits the records into those that are still open, and those whose answer is in a mailbox but not in the record yet.
 // Such an answer came before the record was written, or from the original.
-func (v view) open(ctx context.Context, records map[string][]owed.Record) (open, over []Obligation) {
+func (v view) open(ctx context.Context, records map[string][]owed.Record) (open, over []Obligation, err error) {
 	for sid, list := range records {
 		records[sid] = slices.DeleteFunc(list, func(d owed.Record) bool { return v.side(sid, d) == "" })
 	}
-	answers := owed.AnswersTo(ctx, v.reg, v.rows, records)
+	answers, err := owed.AnswersTo(ctx, v.reg, v.rows, records)
 	for sid, list := range records {
 		for _, d := range list {
 			if a, ok := answers[owed.SessionKey{SID: sid, Key: d.Key()}]; ok {
@@ -135,7 +136,7 @@ func (v view) open(ctx context.Context, records map[string][]owed.Record) (open,
 			}
 		}
 	}
-	return open, over
+	return open, over, err
 }
 
 func (v view) obligation(sid string, d owed.Record) Obligation {

@@ -212,7 +212,6 @@ func Writers(ctx context.Context, reg *sessions.Registry, rows []registry.Row, f
 			find(m).waiting++
 		}
 	}
-	byIt := func(a mail.Message) bool { return sessions.Fold(a.From) == sessions.Fold(from.Alias) }
 	for _, h := range slices.Backward(read) {
 		if !slices.Contains([]string{"question", "task", "review"}, h.Kind) {
 			continue
@@ -221,7 +220,7 @@ func Writers(ctx context.Context, reg *sessions.Registry, rows []registry.Row, f
 		if w == nil || w.SID() == to.ID || w.SID() == from.ID {
 			continue
 		}
-		if answered, err := owed.HasAnswer(ctx, reg, w.SID(), h.ID, byIt); err != nil || answered {
+		if answered, err := owed.HasAnswer(ctx, reg, w.SID(), h.ID, from.Alias); err != nil || answered {
 			continue
 		}
 		if l := find(h.Message); len(l.open) < maxOpen {

@@ -3,6 +3,7 @@ package owed
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"time"
 
@@ -32,8 +33,9 @@ func (a *asker) add(sid string, d Record, now float64) {
 	a.since = min(a.since, d.TS, now)
 }
 
-// AnswersTo finds the answers to records, by session, in the mailboxes of the askers. It reads each mailbox once.
-func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []registry.Row, bySession map[string][]Record) map[SessionKey]mail.Message {
+// AnswersTo finds the answers to records, by session, in the mailboxes of the askers. It reads each mailbox once. A
+// mailbox that can't be searched is an error, and costs the other mailboxes nothing.
+func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []registry.Row, bySession map[string][]Record) (map[SessionKey]mail.Message, error) {
 	authors := reg.Authors(rows)
 	askers := map[string]*asker{}
 	for sid, records := range bySession {
@@ -46,10 +48,12 @@ func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []registry.Row,
 			}
 		}
 	}
-	answers := map[SessionKey]mail.Message{}
+	answers, errs := map[SessionKey]mail.Message{}, []error(nil)
 	for sid, a := range askers {
 		plain := map[string][]mail.Message{} // by sender
-		for _, m := range mayAnswer(ctx, reg, authors, sid, a) {
+		msgs, err := mayAnswer(ctx, reg, authors, sid, a)
+		errs = append(errs, err)
+		for _, m := range msgs {
 			if m.InReplyTo == "" {
 				if r := authors.Of(m); r != nil && a.bySession[r.SID()] != nil {
 					plain[r.SID()] = append(plain[r.SID()], m)
@@ -66,12 +70,12 @@ func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []registry.Row,
 			plainAnswers(ctx, reg, answerer, a.bySession[answerer], msgs, answers)
 		}
 	}
-	return answers
+	return answers, errors.Join(errs...)
 }
 
 // mayAnswer returns the messages that may be answers, newest first: those that name the message that they answer, and those that
 // name none, from sessions that owe an answer.
-func mayAnswer(ctx context.Context, reg *sessions.Registry, authors sessions.Authors, sid string, a *asker) (msgs []mail.Message) {
+func mayAnswer(ctx context.Context, reg *sessions.Registry, authors sessions.Authors, sid string, a *asker) (msgs []mail.Message, err error) {
 	ids := map[string]bool{}
 	for id := range a.byID {
 		ids[id] = true
@@ -90,13 +94,13 @@ func mayAnswer(ctx context.Context, reg *sessions.Registry, authors sessions.Aut
 		MayBeOf: func(ts float64) bool { return ts >= since },
 		Match:   func(m mail.Message) bool { return isAnswer(m) && (ids[m.InReplyTo] || m.InReplyTo == "") }, Limit: math.MaxInt,
 	})
-	if err != nil && !errors.Is(err, context.Canceled) {
-		reg.Log.Warn("a mailbox could not be searched for answers", "session", sid, "err", err)
+	if err != nil {
+		return nil, fmt.Errorf("search the mailbox %s for answers: %w", sid, err)
 	}
 	for _, f := range found {
 		msgs = append(msgs, f.Message)
 	}
-	return msgs
+	return msgs, nil
 }
 
 // plainAnswers adds those answers of a session that do not name the message that they answer. msgs are its messages to the asker,
@@ -120,9 +124,9 @@ func plainAnswers(ctx context.Context, reg *sessions.Registry, answerer string, 
 	}
 }
 
-// HasAnswer reports whether a session has got an answer to its message id, leased and read ones included. byRightSender checks
-// who wrote the answer.
-func HasAnswer(ctx context.Context, reg *sessions.Registry, sid, id string, byRightSender func(mail.Message) bool) (bool, error) {
+// HasAnswer reports whether the session sid has got an answer to its message id from the session that had an alias, leased and
+// read answers included. The session of the alias may be gone: AnswersTo finds nothing from it then.
+func HasAnswer(ctx context.Context, reg *sessions.Registry, sid, id, alias string) (bool, error) {
 	box, err := reg.Mailbox(sid)
 	if err != nil {
 		return false, err
@@ -130,7 +134,7 @@ func HasAnswer(ctx context.Context, reg *sessions.Registry, sid, id string, byRi
 	found, err := box.Search(ctx, inbox.Query{
 		Holds: sessions.Holds(id),
 		Match: func(a mail.Message) bool {
-			return a.InReplyTo == id && a.From != sessions.SystemAlias && byRightSender(a)
+			return a.InReplyTo == id && isAnswer(a) && sessions.Fold(a.From) == sessions.Fold(alias)
 		}, Limit: 1,
 	})
 	return len(found) > 0, err

@@ -215,7 +215,8 @@ func AddFor(ctx context.Context, reg *sessions.Registry, to sessions.Session, m 
 		if err != nil {
 			return err
 		}
-		if len(AnswersTo(ctx, reg, rows, map[string][]Record{to.ID: {d}})) > 0 {
+		// After an error the answer is waited for: the checker looks again.
+		if answers, _ := AnswersTo(ctx, reg, rows, map[string][]Record{to.ID: {d}}); len(answers) > 0 {
 			return nil
 		}
 	}
