@@ -10,6 +10,7 @@ import (
 
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
+	"c2c/sessions/facts"
 	"c2c/sessions/registry"
 )
 
@@ -155,7 +156,7 @@ func (n News) Seen(ctx context.Context) error {
 	if n.part {
 		return nil
 	}
-	return atomicfile.UnlessAbsent(n.st.Root.Touch(n.sid+placesSuffix, at))
+	return atomicfile.UnlessAbsent(n.st.Root.Touch(facts.RoomPlaces(n.sid), at))
 }
 
 func (n News) edit(all []place) []place {

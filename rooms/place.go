@@ -15,6 +15,7 @@ import (
 	"c2c/inbox/fields"
 	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
+	"c2c/sessions/facts"
 )
 
 // place is how far a member has read a room.
@@ -23,26 +24,12 @@ type place struct {
 	read int64 // bytes of the history
 }
 
-// The files of a session that is in a room. The hook script looks at them: the first one is older than a history with something
-// new, the second one exists if the session is open to a room.
-const (
-	placesSuffix = ".rooms"
-	openSuffix   = ".rooms-open"
-)
-
-// Files lists the files of a session below the root. When the session is gone, nothing needs them.
-func Files(sid string) []string {
-	return []string{sid + placesSuffix, sid + openSuffix, placesLock(sid)}
-}
-
-func placesLock(sid string) string { return sid + placesSuffix + ".lock" }
-
 // places reads a session's file: a room a line. It leaves out damaged lines: their rooms are joined anew when the session does.
 func (st Store) places(sid string) (all []place, err error) {
 	if !mail.ValidName(sid) {
 		return nil, nil
 	}
-	data, err := st.Root.ReadMost(sid+placesSuffix, 1<<20)
+	data, err := st.Root.ReadMost(facts.RoomPlaces(sid), 1<<20)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -71,7 +58,7 @@ func (st Store) places(sid string) (all []place, err error) {
 
 // IsOpen reports whether a session is open to a room.
 func (st Store) IsOpen(sid string) bool {
-	_, err := st.Root.Stat(sid + openSuffix)
+	_, err := st.Root.Stat(facts.RoomOpen(sid))
 	return err == nil
 }
 
@@ -86,24 +73,24 @@ func (st Store) Of(sid string) (names []string, err error) {
 
 // changePlaces edits a session's file under its lock. at, if set, becomes its time of change.
 func (st Store) changePlaces(ctx context.Context, sid string, at time.Time, edit func([]place) []place) error {
-	return filelock.With(ctx, st.Root, placesLock(sid), func() error {
+	return filelock.With(ctx, st.Root, facts.RoomPlacesLock(sid), func() error {
 		all, err := st.places(sid)
 		if err != nil && !atomicfile.IsInTheWay(err) {
 			return err
 		}
 		all = edit(all)
 		if len(all) == 0 {
-			return errors.Join(atomicfile.UnlessAbsent(st.Root.Remove(sid+placesSuffix)), atomicfile.UnlessAbsent(st.Root.Remove(sid+openSuffix)))
+			return errors.Join(atomicfile.UnlessAbsent(st.Root.Remove(facts.RoomPlaces(sid))), atomicfile.UnlessAbsent(st.Root.Remove(facts.RoomOpen(sid))))
 		}
 		var b []byte
 		for _, p := range all {
 			b = fields.AppendText(append(b, `{"room":`...), p.room)
 			b = append(strconv.AppendInt(append(b, `,"read":`...), p.read, 10), "}\n"...)
 		}
-		if err := st.Root.Replace(sid+placesSuffix, b); err != nil || at.IsZero() {
+		if err := st.Root.Replace(facts.RoomPlaces(sid), b); err != nil || at.IsZero() {
 			return err
 		}
-		return st.Root.Touch(sid+placesSuffix, at)
+		return st.Root.Touch(facts.RoomPlaces(sid), at)
 	})
 }
 
@@ -142,10 +129,10 @@ func (st Store) markOpen(ctx context.Context, sid string) error {
 			r.Close()
 		}
 	}
-	return filelock.With(ctx, st.Root, placesLock(sid), func() error {
+	return filelock.With(ctx, st.Root, facts.RoomPlacesLock(sid), func() error {
 		if open {
-			return st.Root.Write(sid+openSuffix, nil)
+			return st.Root.Write(facts.RoomOpen(sid), nil)
 		}
-		return atomicfile.UnlessAbsent(st.Root.Remove(sid + openSuffix))
+		return atomicfile.UnlessAbsent(st.Root.Remove(facts.RoomOpen(sid)))
 	})
 }

@@ -17,6 +17,7 @@ import (
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
+	"c2c/sessions/facts"
 )
 
 func store(t *testing.T) Store {
@@ -146,7 +147,7 @@ func TestLevels(t *testing.T) {
 				t.Errorf("%s, only open %v: %+v %v", sid, only, n.Rooms, err)
 			}
 		}
-		if _, err := st.Root.Stat(sid + openSuffix); (err == nil) != (sid == "open") {
+		if _, err := st.Root.Stat(facts.RoomOpen(sid)); (err == nil) != (sid == "open") {
 			t.Errorf("%s: %v", sid, err)
 		}
 	}

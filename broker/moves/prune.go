@@ -15,7 +15,6 @@ import (
 	"c2c/inbox/archive"
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/mail"
-	"c2c/rooms"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/sessions/facts"
@@ -114,16 +113,14 @@ func (p *pruning) pruneSession(ctx context.Context, sid string) error {
 		if err != nil || registry.FindSID(rows, sid) >= 0 {
 			return err
 		}
-		var rest []inbox.Entry
-		for _, name := range rooms.Files(sid) {
-			rest = append(rest, inbox.Entry{Dir: reg.Dir(), Name: name})
-		}
 		used, err := box.Changed()
 		if err == nil && facts.LastChange(p.facts, sid, used).Before(p.before) {
-			files, p.gone[sid], err = box.Discard(p.dry, append(rest, inbox.Entry{Dir: reg.Dir(), Name: locks.RingLock(sid)}, inbox.Entry{Dir: reg.Dir(), Name: locks.ServerLock(sid)},
+			files, p.gone[sid], err = box.Discard(p.dry, inbox.Entry{Dir: reg.Dir(), Name: locks.RingLock(sid)}, inbox.Entry{Dir: reg.Dir(), Name: locks.ServerLock(sid)},
+				inbox.Entry{Dir: reg.Dir(), Name: facts.RoomPlaces(sid)}, inbox.Entry{Dir: reg.Dir(), Name: facts.RoomPlacesLock(sid)},
+				inbox.Entry{Dir: reg.Dir(), Name: facts.RoomOpen(sid)},
 				inbox.Entry{Dir: p.facts, Name: sid + ".json"}, inbox.Entry{Dir: p.facts, Name: sid + ".lock"},
 				inbox.Entry{Dir: reg.Dir(), Name: turns.WorkName(sid)}, inbox.Entry{Dir: reg.Dir(), Name: turns.AnsweredName(sid)},
-				inbox.Entry{Dir: p.owed, Name: sid + owed.Suffix}, inbox.Entry{Dir: p.owed, Name: sid + ".lock"})...)
+				inbox.Entry{Dir: p.owed, Name: sid + owed.Suffix}, inbox.Entry{Dir: p.owed, Name: sid + ".lock"})
 		}
 		return err
 	})
