@@ -110,8 +110,9 @@ func (r *Room) change(ctx context.Context, edit func([]registry.Row) []registry.
 }
 
 // Join makes a session a member, and begins its place at the end of the history. already means that it was one before. Joining
-// again after a kill completes what is missing.
-func (r *Room) Join(ctx context.Context, sid, alias string) (already bool, err error) {
+// again after a kill completes what is missing. If a member has joined with the same alias, and
+// left reports that this session is gone, the new one gets its row; nil reports that none is gone.
+func (r *Room) Join(ctx context.Context, sid, alias string, left func(sid string) bool) (already bool, err error) {
 	if !mail.ValidName(sid) {
 		return false, fmt.Errorf("join room %q: session id %q is not a valid name", r.Name, sid)
 	}
@@ -127,15 +128,7 @@ func (r *Room) Join(ctx context.Context, sid, alias string) (already bool, err e
 	if meta.Private && !already && !meta.invites(alias) {
 		return false, fmt.Errorf("join room %q: %w: ask a member for c2c rooms invite %s %s", r.Name, ErrPrivate, r.Name, alias)
 	}
-	h, err := r.history()
-	if err != nil {
-		return false, err
-	}
-	end, err := h.end()
-	h.Close()
-	if err == nil {
-		err = r.st.enter(ctx, sid, r.Name, end)
-	}
+	err = r.enter(ctx, sid)
 	if err == nil {
 		err = r.changeOwn(ctx, func(o *own) { o.join(sid) })
 	}
@@ -145,8 +138,10 @@ func (r *Room) Join(ctx context.Context, sid, alias string) (already bool, err e
 	now := mail.Seconds(r.st.Now())
 	return already, r.change(ctx, func(rows []registry.Row) []registry.Row {
 		i := registry.FindSID(rows, sid)
-		if i < 0 { // a session that had the alias has ended: this one takes its place
-			i = slices.IndexFunc(rows, func(row registry.Row) bool { return strings.EqualFold(row.Alias(), alias) })
+		if i < 0 {
+			i = slices.IndexFunc(rows, func(row registry.Row) bool {
+				return strings.EqualFold(row.Alias(), alias) && left != nil && left(row.SID())
+			})
 		}
 		if i < 0 {
 			var row registry.Row

@@ -16,6 +16,7 @@ import (
 	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
 	"c2c/sessions/facts"
+	"c2c/sessions/registry"
 )
 
 // place is how far a member has read a room.
@@ -71,12 +72,16 @@ func (st Store) Of(sid string) (names []string, err error) {
 	return names, err
 }
 
-// changePlaces edits a session's file under its lock. at, if set, becomes its time of change.
+// changePlaces edits a session's file under its lock. at becomes its time of change; if it is zero, the file keeps its time: what was
+// new before the edit must stay new to the hook script.
 func (st Store) changePlaces(ctx context.Context, sid string, at time.Time, edit func([]place) []place) error {
 	return filelock.With(ctx, st.Root, facts.RoomPlacesLock(sid), func() error {
 		all, err := st.places(sid)
 		if err != nil && !atomicfile.IsInTheWay(err) {
 			return err
+		}
+		if at.IsZero() {
+			at, _, _ = st.Root.TimeOf(facts.RoomPlaces(sid))
 		}
 		all = edit(all)
 		if len(all) == 0 {
@@ -94,17 +99,75 @@ func (st Store) changePlaces(ctx context.Context, sid string, at time.Time, edit
 	})
 }
 
-// enter begins a session's place in a room, unless it has one.
-func (st Store) enter(ctx context.Context, sid, room string, end int64) error {
-	if all, err := st.places(sid); err == nil && slices.ContainsFunc(all, func(p place) bool { return p.room == room }) {
+// enter begins a session's place in a room, unless it is a member that has one. Without that check it would go on at the place that
+// it had in an archived room of this name.
+func (r *Room) enter(ctx context.Context, sid string) error {
+	in := func(p place) bool { return p.room == r.Name }
+	isMember := func() bool {
+		rows, err := r.rows()
+		return err != nil || registry.FindSID(rows, sid) >= 0
+	}
+	all, err := r.st.places(sid)
+	if err == nil && isMember() && slices.ContainsFunc(all, in) {
 		return nil
 	}
-	return st.changePlaces(ctx, sid, time.Time{}, func(all []place) []place {
-		if slices.ContainsFunc(all, func(p place) bool { return p.room == room }) {
-			return all
+	at := time.Time{}
+	if len(all) == 0 {
+		at = r.st.Now().Add(-2 * atomicfile.ClockTick)
+	}
+	h, err := r.history()
+	if err != nil {
+		return err
+	}
+	end, err := h.end()
+	h.Close()
+	if err != nil {
+		return err
+	}
+	return r.st.changePlaces(ctx, sid, at, func(all []place) []place {
+		i := slices.IndexFunc(all, in)
+		switch {
+		case i < 0:
+			return append(all, place{r.Name, end})
+		case !isMember(): // if another join of this session was faster, its place counts
+			all[i].read = end
 		}
-		return append(all, place{room: room, read: end})
+		return all
 	})
+}
+
+// settle gives the members of a renamed room their places under its present name, so that another room can get the old one.
+func (st Store) settle(ctx context.Context, old string) error {
+	name := st.renamed(old)
+	if name == "" {
+		return nil
+	}
+	r, err := st.Open(name)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	rows, err := r.rows()
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		sid := row.SID()
+		if all, err := st.places(sid); err == nil && !slices.ContainsFunc(all, func(p place) bool { return p.room == old }) {
+			continue
+		}
+		if err := st.changePlaces(ctx, sid, time.Time{}, func(all []place) []place {
+			for i := range all {
+				if all[i].room == old {
+					all[i].room = name
+				}
+			}
+			return all
+		}); err != nil {
+			return err
+		}
+	}
+	return r.changeOwn(ctx, func(o *own) { o.former = slices.DeleteFunc(o.former, func(s string) bool { return s == old }) })
 }
 
 func (st Store) leave(ctx context.Context, sid, room string) error {

@@ -194,6 +194,9 @@ func (st Store) Create(ctx context.Context, name, by string, private bool) (*Roo
 				return fmt.Errorf("create room %q: %w", name, ErrExists)
 			}
 		}
+		if err := st.settle(ctx, name); err != nil {
+			return fmt.Errorf("create room %q: %w", name, err)
+		}
 		dir, err := parent.Sub(name, true)
 		if err != nil {
 			return err
@@ -270,6 +273,9 @@ func (st Store) Rename(ctx context.Context, old, name string) error {
 		defer parent.Close()
 		if _, err := parent.Stat(name); err == nil {
 			return fmt.Errorf("rename room %q to %q: %w", old, name, ErrExists)
+		}
+		if err := st.settle(ctx, name); err != nil {
+			return fmt.Errorf("rename room %q to %q: %w", old, name, err)
 		}
 		err = r.changeOwn(ctx, func(o *own) {
 			o.former = append(slices.DeleteFunc(o.former, func(s string) bool { return s == old || s == name }), old)

@@ -43,7 +43,7 @@ func (st Store) must(t *testing.T, name string) *Room {
 func (r *Room) join(t *testing.T, sids ...string) {
 	t.Helper()
 	for _, sid := range sids {
-		if _, err := r.Join(t.Context(), sid, sid); err != nil {
+		if _, err := r.Join(t.Context(), sid, sid, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -222,18 +222,109 @@ func TestOnlyInvitedMembersJoinAPrivateRoom(t *testing.T) {
 	}
 	defer r.Close()
 	r.join(t, "amber")
-	if _, err := r.Join(t.Context(), "b1", "birch"); !errors.Is(err, ErrPrivate) {
+	if _, err := r.Join(t.Context(), "b1", "birch", nil); !errors.Is(err, ErrPrivate) {
 		t.Error(err)
 	}
 	if err := r.Invite(t.Context(), "birch"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Join(t.Context(), "b1", "Birch"); err != nil {
+	if _, err := r.Join(t.Context(), "b1", "Birch", nil); err != nil {
 		t.Error(err)
 	}
 	write(t, filepath.Join(r.Path(), metaName), "half of a fi")
-	if _, err := r.Join(t.Context(), "c1", "cedar"); err == nil {
+	if _, err := r.Join(t.Context(), "c1", "cedar", nil); err == nil {
 		t.Error("anybody joins while nobody knows who may")
+	}
+}
+
+// A renamed room keeps its members' places, also when another room gets the old name before they look.
+func TestANewRoomWithTheOldNameTakesNoPlace(t *testing.T) {
+	t.Parallel()
+	for how, get := range map[string]func(Store) error{
+		"create": func(st Store) error {
+			r, err := st.Create(t.Context(), "review", "cedar", false)
+			if err == nil {
+				r.Close()
+			}
+			return err
+		},
+		"rename": func(st Store) error {
+			st.must(t, "other")
+			return st.Rename(t.Context(), "other", "review")
+		},
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			st := store(t)
+			r := st.must(t, "review")
+			r.join(t, "birch", "cedar")
+			r.post(t, "cedar", "one")
+			st.take(t, "birch")
+			r.post(t, "cedar", "two")
+			if err := st.Rename(t.Context(), "review", "old"); err != nil {
+				t.Fatal(err)
+			}
+			if err := get(st); err != nil {
+				t.Fatal(err)
+			}
+			st.must(t, "review").join(t, "birch", "cedar")
+			st.must(t, "old").post(t, "cedar", "three")
+			st.must(t, "review").post(t, "cedar", "four")
+			if got := st.take(t, "birch"); !slices.Equal(got, []string{"two", "three", "four"}) {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+func TestThePlaceInAnArchivedRoomIsNotOneInTheNextRoomOfThatName(t *testing.T) {
+	t.Parallel()
+	st := store(t)
+	r := st.must(t, "review")
+	r.join(t, "birch", "cedar")
+	r.post(t, "cedar", strings.Repeat("long ", 100))
+	st.take(t, "birch")
+	if _, err := st.Archive(t.Context(), "review"); err != nil {
+		t.Fatal(err)
+	}
+	r, err := st.Create(t.Context(), "review", "cedar", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	r.join(t, "birch", "cedar")
+	r.post(t, "cedar", "one")
+	if got := st.take(t, "birch"); !slices.Equal(got, []string{"one"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+// What is new in one room stays new to the hook script when the session joins or leaves another one.
+func TestJoiningAndLeavingHideNoPost(t *testing.T) {
+	t.Parallel()
+	st := store(t)
+	one, two := st.must(t, "one"), st.must(t, "two")
+	one.join(t, "birch", "cedar")
+	two.join(t, "birch")
+	if err := st.Root.Touch(facts.RoomPlaces("birch"), time.Now().Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	one.post(t, "cedar", "new")
+	isNew := func() bool {
+		t.Helper()
+		seen, _, err := st.Root.TimeOf(facts.RoomPlaces("birch"))
+		posted, _, herr := one.dir.TimeOf(historyName)
+		if err != nil || herr != nil {
+			t.Fatal(err, herr)
+		}
+		return posted.After(seen)
+	}
+	if err := two.Leave(t.Context(), "birch"); err != nil || !isNew() {
+		t.Errorf("the script does not see the post after birch has left another room; %v", err)
+	}
+	two.join(t, "birch")
+	if !isNew() {
+		t.Error("the script does not see the post after birch has joined another room")
 	}
 }
 
@@ -412,7 +503,7 @@ func TestHostileFilesNeverHang(t *testing.T) {
 				r.Members()
 				r.Last(10, nil)
 				r.Meta()
-				r.Join(ctx, "cedar", "cedar")
+				r.Join(ctx, "cedar", "cedar", nil)
 				r.Append(ctx, func([]Post) (*Post, error) { return &Post{From: "amber", Content: "x", ID: "m-1"}, nil })
 				r.SetLevel(ctx, "amber", Open)
 				st.News("birch", Ask{})

@@ -36,12 +36,12 @@ func fillRoom(ctx context.Context, root, room, author string, members int) error
 		return err
 	}
 	defer r.Close()
-	if _, err := r.Join(ctx, author, author); err != nil {
+	if _, err := r.Join(ctx, author, author, nil); err != nil {
 		return err
 	}
 	for i := 1; i < members; i++ {
 		sid := fmt.Sprintf("member-%02d", i)
-		if _, err := r.Join(ctx, sid, sid); err != nil {
+		if _, err := r.Join(ctx, sid, sid, nil); err != nil {
 			return err
 		}
 	}

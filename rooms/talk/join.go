@@ -36,7 +36,14 @@ func Join(ctx context.Context, reg *sessions.Registry, s sessions.Session, name 
 	if err := setInRooms(ctx, reg, s, true); err != nil {
 		return false, err
 	}
-	already, err = r.Join(ctx, s.ID, s.Alias)
+	rows, err := reg.Rows(ctx)
+	if err != nil {
+		return false, err
+	}
+	already, err = r.Join(ctx, s.ID, s.Alias, func(sid string) bool { // a session that has another alias now stays a member
+		i := registry.FindSID(rows, sid)
+		return i < 0 || strings.EqualFold(rows[i].Alias(), s.Alias)
+	})
 	if err == nil && !already {
 		reg.Events.Record(ctx, "room_join", "room_id", name, "alias", s.Alias)
 	}

@@ -123,6 +123,28 @@ func (w *world) refused(from sessions.Session, d Draft, says string) {
 	}
 }
 
+// A session that takes the former alias of a member does not put it out of its room.
+func TestAFormerAliasIsNoMembership(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	first := w.session("cedar")
+	w.join("review", first)
+	first, err := w.Register(t.Context(), callers.Caller{Explicit: first.ID, PID: first.Process, Client: "claude"}, "oak")
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := w.session("sid-2")
+	second, err = w.Register(t.Context(), callers.Caller{Explicit: second.ID, PID: second.Process, Client: "claude"}, "cedar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.join("review", second)
+	if r := w.post(first, "Both are here."); r.StoredFor != 1 || r.DeliveredTo[0] != "cedar" {
+		t.Errorf("%+v", r)
+	}
+	w.post(second, "And both may post.")
+}
+
 // waiting are the messages in a mailbox.
 func (w *world) waiting(sid string) []mail.Message {
 	w.t.Helper()
