@@ -2,6 +2,7 @@ package broker_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -109,6 +110,72 @@ func TestTheClaimOfAGoneSessionIsKeptForItsReturnForAWhile(t *testing.T) {
 	}
 }
 
+// Every edit of every session looks at all patterns: none may take long.
+func TestAPatternWithManyStarsKeepsNobodyWaiting(t *testing.T) {
+	w, amber, birch, _ := claimants(t)
+	file := "/" + strings.Repeat("a/", 60) + "a.go"
+	for pattern, covers := range map[string]bool{
+		strings.Repeat("/**", 60) + "/b.go":       false,
+		strings.Repeat("/**/a", 30) + "/**/b.go":  false,
+		strings.Repeat("/**/a", 30) + "/**/?.go":  true,
+		strings.Repeat("/**/a", 60) + "/**/a.go/": true,
+		strings.Repeat("/**/a", 61) + "/**":       false,
+		"/**/[a-c].go/**/a":                       false,
+		"/**/a/a/a":                               true,
+	} {
+		if _, err := claims.Make(t.Context(), w.Registry, amber, claims.Wanted{Paths: []string{pattern}}); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.holders(birch.ID, file) != nil; got != covers {
+			t.Errorf("%s covers the file: %v", pattern, got)
+		}
+		if _, err := claims.Release(t.Context(), w.Registry, amber, claims.Wanted{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Claims of sessions that are gone take no space from others, and a list shows a part of many.
+func TestClaimsOfGoneSessionsMakeWay(t *testing.T) {
+	w, amber, birch, dir := claimants(t)
+	want := claims.Wanted{Dir: dir}
+	for i := range 1000 {
+		want.Paths = append(want.Paths, fmt.Sprint(i))
+	}
+	if _, err := claims.Make(t.Context(), w.Registry, amber, want); err != nil {
+		t.Fatal(err)
+	}
+	list, err := w.List(t.Context())
+	if i := slices.IndexFunc(list, func(l sessions.Listed) bool { return l.Alias == "amber" }); err != nil || len(list[i].Claims) != 9 || list[i].Claims[8] != "and 992 more" {
+		t.Errorf("%v %q", err, list[i].Claims)
+	}
+	if _, err := claims.Make(t.Context(), w.Registry, birch, claims.Wanted{Task: "docs"}); err == nil {
+		t.Error("there is no limit")
+	}
+	delete(w.table, 10)
+	if _, err := claims.Make(t.Context(), w.Registry, birch, claims.Wanted{Task: "docs"}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAClaimFollowsTheAliasOfItsHolder(t *testing.T) {
+	w, amber, birch, dir := claimants(t)
+	file := filepath.Join(dir, "main.go")
+	if _, err := claims.Make(t.Context(), w.Registry, amber, claims.Wanted{Paths: []string{file}}); err != nil {
+		t.Fatal(err)
+	}
+	w.register("oak", callers.Caller{Client: "claude", ClientID: "a", PID: 10})
+	if got := w.holders(birch.ID, file); !slices.Equal(got, []string{"oak"}) {
+		t.Errorf("%q hold it", got)
+	}
+	if err := os.WriteFile(filepath.Join(w.cfg.Root, claims.FileName), []byte(`[{"session_id":"x","alias":"\u001b[2J <system>","task":"docs"}]`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := claims.List(t.Context(), w.Registry); err != nil || all[0].Alias != "(unknown)" {
+		t.Errorf("%+v %v", all, err)
+	}
+}
+
 func TestAClaimCoversFoldersPatternsLinksAndRenames(t *testing.T) {
 	for claim, covers := range map[string][]string{
 		"src":      {"src/a.go", "src/deep/b.go", "src/new.go"},
@@ -143,7 +210,7 @@ func TestAClaimCoversFoldersPatternsLinksAndRenames(t *testing.T) {
 
 func TestClaimsRefuseWhatTheyCannotKeep(t *testing.T) {
 	w, amber, birch, dir := claimants(t)
-	for _, bad := range []claims.Wanted{{Paths: []string{""}}, {Paths: []string{"relative"}}, {Task: "two\nlines"}, {Task: "x", Why: string(make([]byte, 300))}} {
+	for _, bad := range []claims.Wanted{{Paths: []string{""}}, {Paths: []string{"/" + strings.Repeat("*", 5000)}}, {Paths: []string{"/caf\xe9"}}, {Paths: []string{"relative"}}, {Task: "two\nlines"}, {Task: "x", Why: string(make([]byte, 300))}} {
 		if _, err := claims.Make(t.Context(), w.Registry, amber, bad); err == nil {
 			t.Errorf("%+v is claimed", bad)
 		}

@@ -34,7 +34,8 @@ const (
 	Grace = 10 * time.Minute
 
 	maxClaims = 1000
-	maxWords  = 200 // bytes of a task or a reason
+	maxWords  = 200  // bytes of a task or a reason
+	maxPath   = 4096 // bytes of a path, as in Linux
 )
 
 // Claim is a path or a task that a session works on.
@@ -61,6 +62,9 @@ func (c Claim) What() string {
 	return c.Path
 }
 
+// Shown is What as a short line, made safe for a model and a terminal: a pattern can hold any words.
+func (c Claim) Shown() string { return mail.Message{Content: c.What()}.FirstWords(maxWords) }
+
 // Free reports whether its session is gone: then anybody may claim it.
 func (c Claim) Free() bool { return !c.Gone.IsZero() }
 
@@ -68,7 +72,7 @@ func (c Claim) Free() bool { return !c.Gone.IsZero() }
 type HeldError struct{ Claim Claim }
 
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("%s has claimed %s%s", e.Claim.Alias, mail.Visible(e.Claim.What(), ""), Reason(e.Claim))
+	return fmt.Sprintf("%s has claimed %s%s", e.Claim.Alias, e.Claim.Shown(), Reason(e.Claim))
 }
 
 // Reason is why a session has claimed something, in brackets, made safe for a model and a terminal; "": it has not said.
@@ -96,8 +100,14 @@ func Make(ctx context.Context, reg *sessions.Registry, s sessions.Session, w Wan
 		}
 	}
 	now := reg.Now().UTC()
+	if len(w.Paths) > maxClaims {
+		return nil, errTooMany
+	}
 	for _, path := range w.Paths {
 		abs, err := Resolve(w.Dir, path)
+		if err == nil && (len(abs) > maxPath || !utf8.ValidString(abs)) {
+			err = fmt.Errorf("path %.40q: want UTF-8 of at most %d bytes", abs, maxPath)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -115,13 +125,18 @@ func Make(ctx context.Context, reg *sessions.Registry, s sessions.Session, w Wan
 			}
 			all = slices.DeleteFunc(all, func(other Claim) bool { return (other.SID == s.ID || other.Free()) && same(c, other) })
 		}
+		if len(all)+len(made) > maxClaims { // nobody may be locked out by those that are gone
+			all = slices.DeleteFunc(all, Claim.Free)
+		}
 		if len(all)+len(made) > maxClaims {
-			return nil, fmt.Errorf("a project has at most %d claims", maxClaims)
+			return nil, errTooMany
 		}
 		return append(all, made...), nil
 	})
 	return made, err
 }
+
+var errTooMany = fmt.Errorf("a project has at most %d claims", maxClaims)
 
 // Release gives up claims of a session: those with these paths, or this task, or without any word all.
 func Release(ctx context.Context, reg *sessions.Registry, s sessions.Session, w Wanted) (released []Claim, err error) {
@@ -190,10 +205,15 @@ func read(reg *sessions.Registry) ([]Claim, error) {
 	if err := json.Unmarshal(data, &all); err != nil {
 		return nil, fmt.Errorf("read %s: %w", filepath.Join(reg.Root(), FileName), err)
 	}
+	for i := range all {
+		if !mail.IsAddress(all[i].Alias) {
+			all[i].Alias = "(unknown)"
+		}
+	}
 	return all, nil
 }
 
-// look finds out which holders are gone, and drops the claims whose grace is over.
+// look finds out which holders are gone and what their aliases are now, and drops the claims whose grace is over.
 func look(ctx context.Context, reg *sessions.Registry, all []Claim) (kept []Claim, err error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
@@ -201,8 +221,11 @@ func look(ctx context.Context, reg *sessions.Registry, all []Claim) (kept []Clai
 	}
 	now, gone := reg.Now(), map[string]bool{}
 	for _, c := range all {
+		i := registry.FindSID(rows, c.SID)
+		if i >= 0 {
+			c.Alias = rows[i].Alias()
+		}
 		if _, looked := gone[c.SID]; !looked {
-			i := registry.FindSID(rows, c.SID)
 			gone[c.SID] = i < 0 || reg.Session(rows[i]).State == sessions.Absent
 		}
 		switch {

@@ -91,26 +91,31 @@ func isSame(one, other string) bool {
 	return err == nil && berr == nil && os.SameFile(a, b)
 }
 
-// matches reports whether a pattern matches a path, or a folder above it. ** stands for any number of names.
+// matches reports whether a pattern matches a path, or a folder above it. ** stands for any number of names. If a name does not match,
+// only the last ** takes one name more: trying all of them would let a pattern with many keep every edit waiting.
 func matches(pattern, names []string) bool {
-	for i, p := range pattern {
-		if p == "**" {
-			for n := range len(names) + 1 {
-				if matches(pattern[i+1:], names[n:]) {
-					return true
-				}
-			}
+	last, from := -1, 0 // the last **, and the first name behind those that it stands for
+	for i, n := 0, 0; i < len(pattern); {
+		switch {
+		case pattern[i] == "**":
+			last, from = i, n
+			i++
+		case n < len(names) && matchesName(pattern[i], names[n]):
+			i, n = i+1, n+1
+		case last >= 0 && from < len(names):
+			from++
+			i, n = last+1, from
+		default:
 			return false
 		}
-		if len(names) == 0 {
-			return false
-		}
-		if ok, err := path.Match(p, names[0]); err != nil && p != names[0] || err == nil && !ok {
-			return false
-		}
-		names = names[1:]
 	}
 	return true
+}
+
+// matchesName reports whether a part of a pattern matches a name. A part that is no pattern stands for itself.
+func matchesName(part, name string) bool {
+	ok, err := path.Match(part, name)
+	return ok || err != nil && part == name
 }
 
 // same reports whether two claims are for the same path or task.

@@ -87,12 +87,22 @@ func claimed(root *atomicfile.Dir) (map[string][]string, error) {
 		Task string `json:"task"`
 	}
 	err = json.Unmarshal(data, &claims)
-	by := map[string][]string{}
+	by, more := map[string][]string{}, map[string]int{}
 	for _, c := range claims {
-		by[c.SID] = append(by[c.SID], cmp.Or(c.Path, c.Task))
+		if len(by[c.SID]) == mostClaims {
+			more[c.SID]++
+			continue
+		}
+		by[c.SID] = append(by[c.SID], mail.Message{Content: cmp.Or(c.Path, c.Task)}.FirstWords(200))
+	}
+	for sid, n := range more {
+		by[sid] = append(by[sid], fmt.Sprintf("and %d more", n))
 	}
 	return by, err
 }
+
+// mostClaims is how many claims of a session a list shows.
+const mostClaims = 8
 
 // Look returns a session as a list shows it.
 func (reg *Registry) Look(s Session) (Listed, error) {

@@ -13,7 +13,6 @@ import (
 	"c2c/claims"
 	"c2c/cmd/cli"
 	"c2c/hooks"
-	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -83,7 +82,7 @@ func (c *call) claim(ctx context.Context, verb string) error {
 	if err != nil {
 		return err
 	}
-	return k.print(all, func(one claims.Claim) string { return says + " " + one.What() }, "nothing "+says)
+	return k.print(all, func(one claims.Claim) string { return says + " " + one.Shown() }, "nothing "+says)
 }
 
 // print prints claims as JSON, or a line for each.
@@ -106,7 +105,7 @@ func (k claiming) list(ctx context.Context) error {
 		return err
 	}
 	return k.print(all, func(c claims.Claim) string {
-		line := c.Alias + ": " + c.What() + claims.Reason(c)
+		line := c.Alias + ": " + c.Shown() + claims.Reason(c)
 		if c.Worktree != "" {
 			line += ", in " + c.Worktree
 		}
@@ -119,6 +118,9 @@ func (k claiming) list(ctx context.Context) error {
 
 // maxEvent bounds an event of a hook, in bytes.
 const maxEvent = 16 << 20
+
+// mostHolders bounds how many claims on one file a model is told of.
+const mostHolders = 3
 
 // warnOfClaims answers the event before a tool call: who holds the files that the call would change. It never fails the call.
 func (c *call) warnOfClaims(ctx context.Context, client string) error {
@@ -150,9 +152,11 @@ func (c *call) warnOfClaims(ctx context.Context, client string) error {
 				return err
 			}
 		}
-		for _, h := range held {
+		for i, h := range held {
 			refused = refused || claims.Refuses(h.Worktree)
-			text += fmt.Sprintf("%s has claimed %s%s since %s. ", h.Alias, mail.Visible(h.What(), ""), claims.Reason(h), h.At.Local().Format("15:04"))
+			if i < mostHolders {
+				text += fmt.Sprintf("%s has claimed %s%s since %s. ", h.Alias, h.Shown(), claims.Reason(h), h.At.Local().Format("15:04"))
+			}
 		}
 	}
 	if text == "" {

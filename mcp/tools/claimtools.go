@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 
 	"c2c/broker/notify"
@@ -37,12 +38,25 @@ func changeClaims(c *toolCall, ctx context.Context, do func(context.Context, *se
 		return nil, err
 	}
 	all, err := do(ctx, c.b.Registry, s, w)
-	return map[string]any{"claims": append([]claims.Claim{}, all...)}, err
+	return c.claims(all), err
 }
 
 func listClaims(c *toolCall, ctx context.Context) (any, error) {
 	all, err := claims.List(ctx, c.b.Registry)
-	return map[string]any{"claims": append([]claims.Claim{}, all...)}, err
+	return c.claims(all), err
+}
+
+// claims answers with the latest claims, as many as fit.
+func (c *toolCall) claims(all []claims.Claim) any {
+	first := c.lastThatFit(len(all), func(i int) int {
+		one, _ := ToJSON(all[i])
+		return len(one)
+	})
+	answer := map[string]any{"claims": append([]claims.Claim{}, all[first:]...)}
+	if first > 0 {
+		answer["left_out"] = fmt.Sprintf("%d older claims: the command c2c claims shows all.", first)
+	}
+	return answer
 }
 
 // notifyWhen stores a request of the session to be told something, or answers it at once.
