@@ -262,12 +262,19 @@ func (r *Room) Meta() (m Meta, err error) {
 // ChangeMeta edits meta.json. The original locks nothing for that, so we take the lock of the members.
 func (r *Room) ChangeMeta(ctx context.Context, edit func(*Meta)) error {
 	return filelock.With(ctx, r.dir, membersLock, func() error {
+		if err := r.gone(); err != nil {
+			return err
+		}
 		m, err := r.Meta()
 		if err != nil {
 			return err
 		}
 		edit(&m)
-		return r.dir.Replace(metaName, m.format())
+		after := m.format()
+		if len(after) > maxMembers {
+			return fmt.Errorf("room %q has too many invitations: %d", r.Name, len(m.Invited))
+		}
+		return r.dir.Replace(metaName, after)
 	})
 }
 

@@ -231,6 +231,12 @@ func TestOnlyInvitedMembersJoinAPrivateRoom(t *testing.T) {
 	if _, err := r.Join(t.Context(), "b1", "Birch", nil); err != nil {
 		t.Error(err)
 	}
+	if err := r.ChangeMeta(t.Context(), func(m *Meta) { m.Invited = append(m.Invited, strings.Repeat("x", maxMembers)) }); err == nil {
+		t.Error("the file becomes too large to be read")
+	}
+	if _, err := r.Meta(); err != nil {
+		t.Error(err)
+	}
 	write(t, filepath.Join(r.Path(), metaName), "half of a fi")
 	if _, err := r.Join(t.Context(), "c1", "cedar", nil); err == nil {
 		t.Error("anybody joins while nobody knows who may")

@@ -265,6 +265,9 @@ func (p *posting) store(ctx context.Context) error {
 				p.repeat(last[i])
 				return nil, nil
 			}
+			if slices.ContainsFunc(last, func(o rooms.Post) bool { return o.ID != "" && mail.ShortID(o.ID) == mail.ShortID(d.ID) }) {
+				return nil, fmt.Errorf("id %q: another post has it", d.ID) // else answers to that one would go to this author
+			}
 		}
 		p.guard(last)
 		for _, m := range p.targets {

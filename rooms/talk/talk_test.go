@@ -145,6 +145,19 @@ func TestAFormerAliasIsNoMembership(t *testing.T) {
 	w.post(second, "And both may post.")
 }
 
+// An answer goes to the author of the post that it names, whatever ids others choose.
+func TestNoPostTakesTheIDOfAnother(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	amber, birch := w.session("amber"), w.session("birch")
+	w.join("review", amber, birch)
+	id := w.post(amber, "One.").ID
+	for _, other := range []string{id, mail.ShortID(id)} {
+		w.refused(birch, Draft{Room: "review", Message: mail.Message{ID: other, Content: "Two."}}, "another post has it")
+	}
+	w.draft(birch, Draft{Room: "review", Message: mail.Message{ID: "mine", Content: "Two."}})
+}
+
 // waiting are the messages in a mailbox.
 func (w *world) waiting(sid string) []mail.Message {
 	w.t.Helper()
