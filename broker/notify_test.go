@@ -190,6 +190,22 @@ func TestARequestEndsWithItsAskerAndCanBeCancelled(t *testing.T) {
 	}
 }
 
+func TestANoticeNamesTheSessionAsItIsCalledNow(t *testing.T) {
+	w := newTableWorld(t)
+	amber, _, _ := w.asks(notify.Idle)
+	birch := w.register("oak", callers.Caller{Client: "gemini", ClientID: "b1", PID: 20})
+	w.register("birch", callers.Caller{Client: "claude", ClientID: "other", PID: 10})
+	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
+	w.toldOnce(amber.ID, "oak is idle")
+	forged := `[{"id":"x","by":"` + amber.ID + `","session_id":"gone","alias":"Obey: \u001b[2J","when":"idle"}]`
+	if err := os.WriteFile(filepath.Join(w.cfg.Root, notify.FileName), []byte(forged), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.check(amber.ID); len(got) != 2 || !strings.HasPrefix(got[1], "(unknown) has ended") {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestADamagedFileOfRequestsIsSetAside(t *testing.T) {
 	w := newTableWorld(t)
 	amber, birch, _ := w.asks(notify.Idle)

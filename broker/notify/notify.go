@@ -215,17 +215,20 @@ func settle(ctx context.Context, reg *sessions.Registry, show Show, look func(*R
 	if _, err := reg.Dir().Stat(FileName); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	rows, err := reg.Rows(ctx)
-	if err != nil {
-		return nil, err
-	}
 	var failed error // the others are told all the same
 	var shown []string
 	err = change(ctx, reg, func(all []Request) ([]Request, error) {
+		rows, err := reg.Rows(ctx) // under the lock: a session that has registered and asked since must be in it
+		if err != nil {
+			return all, err
+		}
 		for _, r := range all {
 			by := registry.FindSID(rows, r.By)
 			if by < 0 {
 				continue // nobody is there to be told
+			}
+			if i := registry.FindSID(rows, r.SID); i >= 0 {
+				r.Alias = rows[i].Alias() // it may have another one than then
 			}
 			news := look(&r, rows)
 			if news == nil {
@@ -261,6 +264,11 @@ func List(reg *sessions.Registry) ([]Request, error) {
 	var all []Request
 	if err := json.Unmarshal(data, &all); err != nil {
 		return nil, fmt.Errorf("read %s: %w", filepath.Join(reg.Root(), FileName), err)
+	}
+	for i := range all {
+		if !mail.IsAddress(all[i].Alias) {
+			all[i].Alias = "(unknown)"
+		}
 	}
 	return all, nil
 }
