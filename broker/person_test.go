@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/sessions/processes"
@@ -56,4 +57,35 @@ func TestAPersonsMailboxIsGivenAtATerminalOfOurNamespace(t *testing.T) {
 	w.Processes = elsewhere{w.table}
 	w.wantNobody(sessions.ErrNoSession, callers.Caller{User: shell})
 	w.wantResolve("person-7", callers.Caller{User: shell, Explicit: "person-7"})
+}
+
+// An agent's sandbox may have a terminal and a PID namespace of its own: it shows no client. The first command in it must not become
+// the person, who could not use the mailbox in their own terminal then.
+func TestASandboxOfALiveAgentIsNotThePersonsFirstTerminal(t *testing.T) {
+	w := newTableWorld(t)
+	amber := w.register("amber", callers.Caller{Client: "mcp", PID: 10})
+	shell := callers.Caller{User: &callers.User{UID: 7, Login: "pat", Terminal: true}}
+	leave, err := w.Locks.Serve(amber.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := w.Processes
+	w.Processes = elsewhere{w.table}
+	if s, err := w.Attach(t.Context(), shell); !errors.Is(err, sessions.ErrNoCaller) {
+		t.Errorf("in the sandbox %s, %v", s.ID, err)
+	}
+	w.Processes = here
+	if s := w.attach(shell); s.ID != "person-7" || s.KnownBy != mail.ByPerson {
+		t.Errorf("in the own terminal %+v", s)
+	}
+	leave()
+}
+
+func TestAPersonMayBeginInAContainer(t *testing.T) {
+	w := newTableWorld(t)
+	w.register("amber", callers.Caller{Client: "mcp", PID: 10}) // nothing shows that it lives
+	w.Processes = elsewhere{w.table}
+	if s := w.attach(callers.Caller{User: &callers.User{UID: 7, Login: "pat", Terminal: true}}); s.ID != "person-7" {
+		t.Errorf("%+v", s)
+	}
 }

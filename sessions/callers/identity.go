@@ -173,7 +173,7 @@ func resolve(reg *sessions.Registry, rows []registry.Row, c Caller) (string, err
 		return sid, err
 	}
 	if near == "" && c.isPerson() {
-		return personHere(reg, c.User)
+		return personHere(reg, rows, c.User)
 	}
 	return near, nil
 }

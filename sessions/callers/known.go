@@ -15,7 +15,7 @@ import (
 func KnownBy(reg *sessions.Registry, rows []registry.Row, s sessions.Session, c Caller) string {
 	switch {
 	case sessions.IsPersonID(s.ID):
-		if c.User != nil && (c.Remote || c.User.HasTerminal() && isPersonsNamespace(reg, s.ID)) { // a remote one has shown a login
+		if c.User != nil && (c.Remote || c.User.HasTerminal() && isPersonsNamespace(reg, rows, s.ID)) { // a remote one has shown a login
 			return mail.ByPerson
 		}
 	case s.Process != 0 && isBelowOwn(reg, rows, s, c):

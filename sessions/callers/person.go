@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 
 	"c2c/client"
 	"c2c/sessions"
+	"c2c/sessions/processes"
 	"c2c/sessions/registry"
 )
 
@@ -97,18 +99,25 @@ func (c Caller) isPerson() bool { return c.User != nil && c.Client == "" && len(
 
 // personHere returns the person's session if the caller has a terminal in the person's PID namespace. It checks both because an
 // agent's process also has no agent above it if its parents have ended, or in its own PID namespace.
-func personHere(reg *sessions.Registry, u *User) (string, error) {
-	if !u.looked().Terminal || !isPersonsNamespace(reg, u.sid()) {
+func personHere(reg *sessions.Registry, rows []registry.Row, u *User) (string, error) {
+	if !u.looked().Terminal || !isPersonsNamespace(reg, rows, u.sid()) {
 		return "", sessions.ErrNoCaller
 	}
 	return u.sid(), nil
 }
 
-// isPersonsNamespace reports whether a person's PID namespace is ours, or not known yet. It ignores a reboot.
-func isPersonsNamespace(reg *sessions.Registry, sid string) bool {
+// isPersonsNamespace reports whether a person's PID namespace is ours. It ignores a reboot. While it is not known, ours counts only if
+// no session is alive in another one: this may be the sandbox of an agent that is alive there.
+func isPersonsNamespace(reg *sessions.Registry, rows []registry.Row, sid string) bool {
 	here, _, _ := strings.Cut(reg.Processes.Namespace(), " ")
 	there, _, _ := strings.Cut(reg.Facts.Of(sid).Namespace, " ")
-	return here != "" && (there == "" || there == here)
+	if here == "" || there != "" {
+		return here != "" && there == here
+	}
+	return !slices.ContainsFunc(rows, func(r registry.Row) bool {
+		its := reg.Facts.Of(r.SID()).Namespace
+		return its != "" && !processes.SameNamespace(its, reg.Processes.Namespace()) && reg.State(r) == sessions.Alive
+	})
 }
 
 // checkPerson refuses a person's session to every other caller, and a sender's session to every caller. C2C_MCP_SESSION_ID cannot

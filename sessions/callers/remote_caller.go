@@ -13,7 +13,7 @@ import (
 // mean nothing for such a caller. If nothing identifies a session, the caller gets a new one.
 func sidOfRemote(reg *sessions.Registry, rows []registry.Row, c Caller) (string, error) {
 	if c.User != nil {
-		return sidOfRemotePerson(reg, c)
+		return sidOfRemotePerson(reg, rows, c)
 	}
 	if c.ClientID != "" {
 		// Another id is another session, whatever the process or the connection had before.
@@ -41,12 +41,12 @@ func sidOfRemote(reg *sessions.Registry, rows []registry.Row, c Caller) (string,
 
 // sidOfRemotePerson returns the session of a person who has shown a login, as on the web page; the page's handler has checked it.
 // The session was made at a terminal, which must be in our PID namespace.
-func sidOfRemotePerson(reg *sessions.Registry, c Caller) (string, error) {
+func sidOfRemotePerson(reg *sessions.Registry, rows []registry.Row, c Caller) (string, error) {
 	sid := c.User.sid()
 	if c.Client != "" || c.ClientID != "" || c.Claimed != "" || c.Last != "" || c.Explicit != "" || c.PID != 0 {
 		return "", fmt.Errorf("session %q belongs to a person, and no program may use it", sid)
 	}
-	if !isPersonsNamespace(reg, sid) {
+	if !isPersonsNamespace(reg, rows, sid) {
 		return "", fmt.Errorf("find out who is calling: %w: the person's terminal is in another PID namespace than c2c serve", sessions.ErrNoSession)
 	}
 	return sid, nil
