@@ -71,7 +71,10 @@ func (n *News) look(p place, ask Ask) error {
 	name := p.room
 	r, err := n.st.Open(name)
 	if errors.Is(err, ErrNoRoom) {
-		if name = n.st.renamed(p.room); name == "" {
+		if name, err = n.st.renamed(p.room); err != nil {
+			return err
+		}
+		if name == "" {
 			n.moved = append(n.moved, moved{was: p.room})
 			return nil
 		}

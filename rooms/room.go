@@ -110,8 +110,14 @@ func (st Store) Names() ([]string, error) {
 	defer dir.Close()
 	names, err := dir.Names()
 	names = slices.DeleteFunc(names, func(name string) bool {
-		info, err := dir.Stat(name)
-		return CheckName(name) != nil || err != nil || !info.IsDir()
+		if CheckName(name) != nil {
+			return true
+		}
+		info, serr := dir.Stat(name)
+		if serr != nil && !errors.Is(serr, fs.ErrNotExist) && !atomicfile.IsInTheWay(serr) {
+			err = errors.Join(err, serr)
+		}
+		return serr != nil || !info.IsDir()
 	})
 	sort.Strings(names)
 	return names, err
@@ -141,7 +147,7 @@ func (st Store) Open(name string) (*Room, error) {
 
 // unknown makes the error for a room that is not there: it may have another name now, or be mistyped.
 func (st Store) unknown(name string) error {
-	if now := st.renamed(name); now != "" {
+	if now, _ := st.renamed(name); now != "" {
 		return fmt.Errorf("%w %q: it is called %q now", ErrNoRoom, name, now)
 	}
 	names, _ := st.Names()
@@ -153,21 +159,28 @@ func (st Store) unknown(name string) error {
 	return fmt.Errorf("%w %q", ErrNoRoom, name)
 }
 
-// renamed returns the present name of a room that had another one, or "".
-func (st Store) renamed(old string) string {
-	names, _ := st.Names()
+// renamed returns the present name of a room that had another one, or "". A damaged c2c.json has no former names. Its error means that
+// some room could not be read: it may be the one.
+func (st Store) renamed(old string) (string, error) {
+	names, err := st.Names()
 	for _, name := range names {
-		r, err := st.Open(name)
-		if err != nil {
+		r, oerr := st.Open(name)
+		if oerr != nil {
+			if !errors.Is(oerr, ErrNoRoom) {
+				err = errors.Join(err, oerr)
+			}
 			continue
 		}
-		own, _ := r.own()
+		own, oerr := r.own()
 		r.Close()
 		if slices.Contains(own.former, old) {
-			return name
+			return name, nil
+		}
+		if !errors.Is(oerr, errDamaged) && !atomicfile.IsInTheWay(oerr) {
+			err = errors.Join(err, oerr)
 		}
 	}
-	return ""
+	return "", err
 }
 
 // Close closes the room.
@@ -176,7 +189,8 @@ func (r *Room) Close() error { return r.dir.Close() }
 // Path returns the directory of the room.
 func (r *Room) Path() string { return r.dir.Path() }
 
-// Create makes a room. by is the alias of its maker. Only invited aliases may join a private one.
+// Create makes a room. by is the alias of its maker. Only invited aliases may join a private one. The room appears with all its files:
+// one without meta.json would let everybody join.
 func (st Store) Create(ctx context.Context, name, by string, private bool) (*Room, error) {
 	if err := CheckName(name); err != nil {
 		return nil, err
@@ -189,41 +203,55 @@ func (st Store) Create(ctx context.Context, name, by string, private bool) (*Roo
 		}
 		defer parent.Close()
 		if info, err := parent.Stat(name); err == nil {
-			// A kill may have left it empty: then it is made anew.
+			// The original may have left it empty: then it is made anew.
 			if !info.IsDir() || !empty(parent, name) {
 				return fmt.Errorf("create room %q: %w", name, ErrExists)
 			}
 		}
-		if err := st.settle(ctx, name); err != nil {
-			return fmt.Errorf("create room %q: %w", name, err)
-		}
-		dir, err := parent.Sub(name, true)
-		if err != nil {
-			return err
-		}
-		r := &Room{name, st, dir}
 		meta := Meta{Private: private, By: strings.ToLower(by)}
 		if private {
 			meta.Invited = []string{by}
 		}
-		err = dir.Write(metaName, meta.format())
+		err = st.settle(ctx, name)
 		if err == nil {
-			err = dir.Write(membersName, []byte("[]\n"))
-		}
-		if err == nil {
-			err = dir.Write(historyName, nil)
-		}
-		if err == nil {
-			err = parent.Sync()
+			err = furnish(parent, name, meta)
 		}
 		if err != nil {
-			dir.Close()
 			return fmt.Errorf("create room %q: %w", name, err)
 		}
-		made = r
-		return nil
+		made, err = st.Open(name)
+		return err
 	})
 	return made, err
+}
+
+// unfinished is the directory of a room that is being made. It is no name of a room, so a kill leaves nothing that looks like one.
+const unfinished = ".new"
+
+// furnish makes the files of a room, and then gives their directory its name.
+func furnish(parent *atomicfile.Dir, name string, meta Meta) error {
+	dir, err := parent.Sub(unfinished, true)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	files := map[string][]byte{metaName: meta.format(), membersName: []byte("[]\n"), historyName: nil}
+	for file, data := range files {
+		if err = dir.Write(file, data); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		err = parent.Rename(unfinished, name)
+	}
+	if err == nil {
+		return parent.Sync()
+	}
+	for file := range files {
+		dir.Remove(file)
+	}
+	parent.RemoveDir(unfinished)
+	return err
 }
 
 // empty reports whether a room's directory has no members.json and no history: then no process has used it.

@@ -33,6 +33,21 @@ func rooms() (all []*scenario) {
 		v.must("birch", "c2c", "rooms", "join", "review")
 		v.news("birch")
 	})
+	add("rooms create, private", "amber", "c2c rooms create board --private", inRoom(), func(v *verdict) {
+		if _, err := v.place.run("coral", "c2c", "rooms", "join", "board"); err == nil {
+			v.wrong("coral is in a private room")
+		}
+		v.place.run("amber", "c2c", "rooms", "create", "board", "--private") // it may be there
+		v.must("amber", "c2c", "rooms", "join", "board")
+		v.room("board", []string{"amber"})
+	})
+	add("rooms create, a former name", "amber", "c2c rooms create review", inRoom("amber: c2c rooms rename review board"), func(v *verdict) {
+		v.place.run("amber", "c2c", "rooms", "create", "review")
+		v.must("amber", "c2c", "rooms", "join", "review")
+		v.must("birch", "c2c", "rooms", "join", "review")
+		v.must("amber", "c2c", "send", "#review", "--id", "new", "new")
+		v.news("birch", "old", "new")
+	})
 	add("rooms rename", "amber", "c2c rooms rename review board", inRoom(), func(v *verdict) {
 		v.place.run("amber", "c2c", "rooms", "rename", "review", "board") // it may be called so already
 		v.room("board", []string{"amber", "birch"}, "old")
