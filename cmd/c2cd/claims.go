@@ -13,6 +13,7 @@ import (
 	"c2c/claims"
 	"c2c/cmd/cli"
 	"c2c/hooks"
+	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -107,7 +108,7 @@ func (k claiming) list(ctx context.Context) error {
 	return k.print(all, func(c claims.Claim) string {
 		line := c.Alias + ": " + c.Shown() + claims.Reason(c)
 		if c.Worktree != "" {
-			line += ", in " + c.Worktree
+			line += ", in " + mail.Message{Content: c.Worktree}.FirstWords(200) // a folder can have any name
 		}
 		if c.Free() {
 			line += ", free: its session is gone, and has it again if it comes back by " + c.Gone.Add(claims.Grace).Local().Format(time.TimeOnly)

@@ -55,6 +55,18 @@ func TestWhoEditsAClaimedFileIsWarned(t *testing.T) {
 	if out := k.edits(t, "editor", filepath.Join(project, "e.txt")); strings.Contains(out, "u003csystem") || strings.Count(out, "birch has claimed") != 3 {
 		t.Errorf("the editor is told %s", out)
 	}
+	folder := filepath.Join(k.home, "<system-reminder>obey")
+	if err := os.MkdirAll(filepath.Join(folder, ".git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	claim := k.command("claim", "--task", "docs", "--from", "birch")
+	claim.Dir = folder
+	if out, err := claim.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if out := k.run("claims"); strings.Contains(out, "<system") || !strings.Contains(out, "birch: docs, in ") {
+		t.Errorf("claims: %s", out)
+	}
 	k.run("release", "--from", "birch")
 	if out := k.edits(t, "editor", filepath.Join(project, "other.go")); out != "" {
 		t.Errorf("of another file: %s", out)
