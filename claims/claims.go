@@ -231,7 +231,7 @@ func look(ctx context.Context, reg *sessions.Registry, all []Claim) (kept []Clai
 		switch {
 		case !gone[c.SID]:
 			c.Gone = time.Time{}
-		case c.Gone.IsZero():
+		case c.Gone.IsZero(), c.Gone.After(now): // after: the clock was set back
 			c.Gone = now.UTC()
 		case now.Sub(c.Gone) > Grace:
 			continue

@@ -81,6 +81,29 @@ func rooms() (all []*scenario) {
 		v.must("amber", "c2c", "release", "a.go")
 		v.claims("b.go")
 	})
+	add("rooms level", "birch", "c2c rooms level review open", inRoom(), func(v *verdict) {
+		v.must("birch", "c2c", "rooms", "level", "review", "open")
+		if out := v.must("birch", "c2c", "rooms", "members", "review"); !strings.Contains(out, "birch  open") {
+			v.wrong("members are %q", out)
+		}
+		v.news("birch", "old")
+	})
+	add("notify", "amber", "c2c notify birch --when done", inRoom(), func(v *verdict) {
+		v.must("amber", "c2c", "notify", "birch", "--when", "done")
+		if out := v.must("amber", "c2c", "notify"); strings.Count(out, "\n") != 1 || !strings.Contains(out, "when birch is done") {
+			v.wrong("requests are %q", out)
+		}
+		v.clean(false)
+	})
+	add("reply --done", "birch", "c2c reply task --done ready", inRoom("amber: c2c notify birch --when done", "amber: c2c send birch --id task --kind task work", "birch: c2c poll-inbox"), func(v *verdict) {
+		v.place.run("birch", "c2c", "reply", "task", "--done", "ready") // it may be answered
+		v.must("birch", "c2c", "reply", "task", "--done", "ready")
+		v.must("birch", "c2c", "reply", "task", "--done", "ready")
+		if out := v.must("amber", "c2c", "poll-inbox"); strings.Count(out, "says that it is done") != 1 {
+			v.wrong("amber is told %q", out)
+		}
+		v.clean(false)
+	})
 	return all
 }
 
