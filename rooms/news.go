@@ -71,7 +71,7 @@ func (n *News) look(p place, ask Ask) error {
 	name := p.room
 	r, err := n.st.Open(name)
 	if errors.Is(err, ErrNoRoom) {
-		if name, err = n.st.renamed(p.room); err != nil {
+		if name, err = n.st.Renamed(p.room); err != nil {
 			return err
 		}
 		if name == "" {

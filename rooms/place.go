@@ -138,7 +138,7 @@ func (r *Room) enter(ctx context.Context, sid string) error {
 
 // settle gives the members of a renamed room their places under its present name, so that another room can get the old one.
 func (st Store) settle(ctx context.Context, old string) error {
-	name, err := st.renamed(old)
+	name, err := st.Renamed(old)
 	if name == "" {
 		return err
 	}

@@ -147,7 +147,7 @@ func (st Store) Open(name string) (*Room, error) {
 
 // unknown makes the error for a room that is not there: it may have another name now, or be mistyped.
 func (st Store) unknown(name string) error {
-	if now, _ := st.renamed(name); now != "" {
+	if now, _ := st.Renamed(name); now != "" {
 		return fmt.Errorf("%w %q: it is called %q now", ErrNoRoom, name, now)
 	}
 	names, _ := st.Names()
@@ -159,9 +159,9 @@ func (st Store) unknown(name string) error {
 	return fmt.Errorf("%w %q", ErrNoRoom, name)
 }
 
-// renamed returns the present name of a room that had another one, or "". A damaged c2c.json has no former names. Its error means that
+// Renamed returns the present name of a room that had another one, or "". A damaged c2c.json has no former names. Its error means that
 // some room could not be read: it may be the one.
-func (st Store) renamed(old string) (string, error) {
+func (st Store) Renamed(old string) (string, error) {
 	names, err := st.Names()
 	for _, name := range names {
 		r, oerr := st.Open(name)

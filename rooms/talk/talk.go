@@ -355,7 +355,14 @@ func (p *posting) copies(ctx context.Context) {
 // Reply posts the answer to a message that came from a room, and wakes its author.
 func Reply(ctx context.Context, b *broker.Broker, from sessions.Session, answered mail.Message, d Draft) (Receipt, error) {
 	d.Room, d.Message.InReplyTo = mail.RoomOf(answered.To), answered.ID
-	return Post(ctx, b, from, d)
+	r, err := Post(ctx, b, from, d)
+	if errors.Is(err, rooms.ErrNoRoom) {
+		if now, _ := StoreOf(b.Registry).Renamed(d.Room); now != "" {
+			d.Room = now
+			return Post(ctx, b, from, d)
+		}
+	}
+	return r, err
 }
 
 // Received finds a post that a session wants to answer, in its rooms: typed is the id of it, or its short form.

@@ -158,6 +158,23 @@ func TestNoPostTakesTheIDOfAnother(t *testing.T) {
 	w.draft(birch, Draft{Room: "review", Message: mail.Message{ID: "mine", Content: "Two."}})
 }
 
+// A message from a room can be answered when the room has another name since.
+func TestAnAnswerFollowsARenamedRoom(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	amber, birch := w.session("amber"), w.session("birch")
+	w.join("review", amber, birch)
+	w.post(amber, "@birch, look.")
+	got := w.waiting(birch.ID)[0]
+	if err := Rename(t.Context(), w.Registry, amber, "review", "board"); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Reply(t.Context(), w.Broker, birch, got, Draft{Message: mail.Message{Content: "Done."}})
+	if err != nil || r.Room != "board" || !slices.Equal(r.Wakes, []string{"amber"}) {
+		t.Errorf("%+v %v", r, err)
+	}
+}
+
 // waiting are the messages in a mailbox.
 func (w *world) waiting(sid string) []mail.Message {
 	w.t.Helper()
