@@ -644,7 +644,7 @@ func TestANoticeInOtherWordsAndOfAnOddMessage(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := mail.Message{From: "amber", To: "birch", ID: odd}
-	if err := notice.Tell(t.Context(), w.Registry, rows, m, notice.Unread, "in other words"); err != nil {
+	if err := notice.Tell(t.Context(), w.Registry, rows, notice.News{Message: m, Reason: notice.Unread}); err != nil { // without the words of the message
 		t.Error(err)
 	}
 	w.wantNotices(amber.ID, "has not read")

@@ -84,6 +84,5 @@ func TellRefused(ctx context.Context, b *Broker, m mail.Message, why string) err
 	if told, err := notice.ToldOf(ctx, b.Registry, rows, m); err == nil && slices.ContainsFunc(told, func(t notice.Told) bool { return t.Reason == notice.Expired }) {
 		return nil // while it waited here
 	}
-	return notice.Send(ctx, b.Registry, from.SID(), mail.Message{To: from.Alias(), ID: notice.About(m, notice.NotStored), InReplyTo: m.ID,
-		Content: fmt.Sprintf("%s was not stored there: %s. It is not sent again.", notice.Describe(m), why)}, notice.NotStored)
+	return notice.TellTogether(ctx, b.Registry, from, []notice.News{{Message: m, Reason: notice.NotStored, Why: why}})
 }

@@ -242,9 +242,9 @@ func (l *recordLook) tellEnded(d owed.Record) {
 }
 
 func (l *recordLook) tellUnanswered(ctx context.Context, d owed.Record) error {
-	c, m := l.c, d.Message
+	c := l.c
 	if answers, err := owed.AnswersTo(ctx, c.reg, l.rows, map[string][]owed.Record{l.sid: {d}}); err != nil || len(answers) > 0 {
 		return err
 	}
-	return notice.Tell(ctx, c.reg, l.rows, m, notice.Unanswered, notice.TextUnanswered(m))
+	return notice.Tell(ctx, c.reg, l.rows, notice.News{Message: d.Message, Reason: notice.Unanswered})
 }

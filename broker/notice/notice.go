@@ -20,24 +20,6 @@ import (
 // KindSystem is the kind of c2c's own messages.
 const KindSystem = mail.KindSystem
 
-// Reasons for a notice to the sender of a message. Dead is another one.
-const (
-	Unread    = "unread"     // it is unread for too long
-	Refused   = "refused"    // the receiver's person has its client refuse messages from others
-	Expired   = "expired"    // it expired unread
-	NotStored = "not stored" // the receiver's machine refuses it permanently
-	Ended     = "ended"      // its receiver's session has ended
-)
-
-// EndedUnanswered is Ended for a question that its receiver has read.
-const EndedUnanswered = "ended-unanswered"
-
-// Reasons of the notices that ring.
-const (
-	Reminder = "reminder" // to a session that owes an answer
-	Asked    = "asked"    // what the session has asked to be told, see package notify
-)
-
 // Told is one notice to the sender of a message.
 type Told struct {
 	Reason string    `json:"reason"`
@@ -60,17 +42,13 @@ func SenderOf(reg *sessions.Registry, rows []registry.Row, m mail.Message) regis
 	return reg.Authors(rows).Of(m)
 }
 
-// Tell puts a notice about a message into its sender's mailbox, once for each reason.
-func Tell(ctx context.Context, reg *sessions.Registry, rows []registry.Row, m mail.Message, reason, text string) error {
-	to := SenderOf(reg, rows, m)
-	if to == nil || m.From == sessions.SystemAlias {
+// Tell puts a notice into the mailbox of a message's sender, once for each reason.
+func Tell(ctx context.Context, reg *sessions.Registry, rows []registry.Row, n News) error {
+	to := SenderOf(reg, rows, n.Message)
+	if to == nil || n.Message.From == sessions.SystemAlias {
 		return nil
 	}
-	about := m.ID
-	if sessions.CheckID(about) != nil {
-		about = ""
-	}
-	return Send(ctx, reg, to.SID(), mail.Message{To: to.Alias(), ID: About(m, reason), InReplyTo: about, Content: text}, reason)
+	return TellTogether(ctx, reg, to, []News{n})
 }
 
 // maxTold bounds the notices about messages in one mailbox to one sender: a sender that ignores five ignores the sixth.
@@ -94,7 +72,7 @@ func TellDead(ctx context.Context, reg *sessions.Registry, rows []registry.Row, 
 	var all []News
 	for _, d := range dead {
 		if told.Take(d.Message) {
-			all = append(all, News{Message: d.Message, Reason: sessions.Dead, why: d.Reason})
+			all = append(all, News{Message: d.Message, Reason: sessions.Dead, Why: d.Reason})
 		}
 	}
 	TellSenders(ctx, reg, rows, all)
@@ -126,7 +104,7 @@ func Send(ctx context.Context, reg *sessions.Registry, sid string, m mail.Messag
 	if err != nil {
 		return err
 	}
-	m.From, m.FromSession, m.Kind, m.Deferrable = sessions.SystemAlias, sessions.SystemAlias, KindSystem, reason != Reminder && reason != Asked
+	m.From, m.FromSession, m.Kind, m.Deferrable = sessions.SystemAlias, sessions.SystemAlias, KindSystem, !kindOf(reason).rings
 	stored, err := box.Deliver(ctx, m)
 	if taken := new(inbox.IDTakenError); errors.As(err, &taken) {
 		return nil // it was sent at another time, with other words
@@ -152,9 +130,13 @@ func ToldOf(ctx context.Context, reg *sessions.Registry, rows []registry.Row, m 
 	}
 	reasons := map[string]string{}
 	var ids []string
-	for _, reason := range []string{Refused, Unread, Ended, Expired, sessions.Dead, Unanswered, NotStored} {
-		id := About(m, reason)
-		reasons[id], ids = reason, append(ids, id)
+	for _, k := range kinds {
+		if k.one == nil {
+			continue
+		}
+		if id := About(m, k.status); reasons[id] == "" {
+			reasons[id], ids = k.status, append(ids, id)
+		}
 	}
 	found, err := box.Search(ctx, inbox.Query{
 		Holds: func(data []byte) bool {
@@ -202,59 +184,4 @@ func Span(d time.Duration) string {
 	default:
 		return fmt.Sprintf("%d h %d min", h, m)
 	}
-}
-
-// textUnread is the notice that a message was not read for this long.
-func textUnread(s sessions.Session, m mail.Message, after time.Duration) string {
-	if _, host, ok := strings.Cut(s.Alias, "@"); ok {
-		return fmt.Sprintf("%s has not confirmed your message %s to %s for %s. It waits here until that machine is there; c2c status %s tells more.",
-			host, Describe(m), s.Alias, Span(after), mail.ShortID(m.ID))
-	}
-	return fmt.Sprintf("%s has not read your message %s for %s.%s It still waits; c2c status %s tells more.",
-		s.Alias, Describe(m), Span(after), unreadWhy(s), mail.ShortID(m.ID))
-}
-
-func unreadWhy(s sessions.Session) string {
-	switch {
-	case s.State == sessions.Absent:
-		return " " + s.Alias + " is absent."
-	case s.Quiet:
-		return " " + s.Alias + " does not want to be disturbed."
-	}
-	return ""
-}
-
-func TextUnanswered(m mail.Message) string {
-	return fmt.Sprintf("%s has not answered your message %s within %s; c2c status %s tells whether it was read.",
-		m.To, Describe(m), Span(mail.FromSeconds(m.AnswerBy).Sub(m.Time())), mail.ShortID(m.ID))
-}
-
-func textRefused(s sessions.Session, m mail.Message) string {
-	return fmt.Sprintf("The person of %s has its client refuse messages from other sessions, so your message %s waits for its next turn.", s.Alias, Describe(m))
-}
-
-func textEnded(s sessions.Session, m mail.Message) string {
-	return fmt.Sprintf("The session of %s has ended without reading your message %s. It gets it when it is started again; c2c handover %s NAME gives its mail to another session.",
-		s.Alias, Describe(m), s.Alias)
-}
-
-func textEndedUnanswered(s sessions.Session, m mail.Message) string {
-	return fmt.Sprintf("The session of %s has ended without an answer to your message %s. It is reminded when it is started again; until then, ask another session.",
-		s.Alias, Describe(m))
-}
-
-func textExpired(m mail.Message) string {
-	if _, host, ok := strings.Cut(m.To, "@"); ok {
-		return fmt.Sprintf("%s has not confirmed your message %s to %s within %s. It has expired and is not handed over any more; send it again if it still matters.",
-			host, Describe(m), m.To, Span(mail.FromSeconds(m.ExpiresAt).Sub(m.Time())))
-	}
-	return fmt.Sprintf("%s did not read your message %s within %s. It has expired and is not handed over any more; send it again if it still matters.",
-		m.To, Describe(m), Span(mail.FromSeconds(m.ExpiresAt).Sub(m.Time())))
-}
-
-func textDead(m mail.Message, why string) string {
-	if why != "" {
-		return fmt.Sprintf("Your message %s to %s cannot be handed over: %s. c2c dead-letter shows it.", Describe(m), m.To, why)
-	}
-	return fmt.Sprintf("Nobody has read your message %s to %s, and that session is gone for long. c2c dead-letter shows the message.", Describe(m), m.To)
 }

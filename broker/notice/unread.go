@@ -48,5 +48,12 @@ func UnreadAfter(s sessions.Session, m mail.Message) time.Duration {
 	return TellAfterOf(m)
 }
 
-// Unanswered is the reason if no answer has come in time.
-const Unanswered = "unanswered"
+func unreadWhy(s sessions.Session) string {
+	switch {
+	case s.State == sessions.Absent:
+		return " " + s.Alias + " is absent."
+	case s.Quiet:
+		return " " + s.Alias + " does not want to be disturbed."
+	}
+	return ""
+}
