@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"time"
 
 	"c2c/broker"
@@ -154,7 +155,8 @@ func (c *call) warnOfClaims(ctx context.Context, client string) error {
 			}
 		}
 		for i, h := range held {
-			refused = refused || claims.Refuses(h.Worktree)
+			// A work tree may have edits of its own files refused, not those of another one.
+			refused = refused || h.Worktree == claims.Worktree(filepath.Dir(path)) && claims.Refuses(h.Worktree)
 			if i < mostHolders {
 				text += fmt.Sprintf("%s has claimed %s%s since %s. ", h.Alias, h.Shown(), claims.Reason(h), h.At.Local().Format("15:04"))
 			}

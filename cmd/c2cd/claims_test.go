@@ -90,3 +90,29 @@ func TestWhoEditsAClaimedFileIsWarned(t *testing.T) {
 		t.Errorf("claim a task: %s", out)
 	}
 }
+
+// The setting of a work tree refuses edits of its own files alone: a claim can have any path.
+func TestAWorkTreeRefusesNoEditsInAnother(t *testing.T) {
+	t.Parallel()
+	k := newKeeper(t)
+	k.run("register", "amber", "--session-id", "amber")
+	for _, dir := range []string{"one/.git", "one/.c2c", "two/.git"} {
+		if err := os.MkdirAll(filepath.Join(k.home, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(k.home, "one/.c2c/claims"), []byte("refuse\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	claim := k.command("claim", "/**", "--from", "amber")
+	claim.Dir = filepath.Join(k.home, "one")
+	if out, err := claim.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for dir, refused := range map[string]bool{"one": true, "two": false} {
+		out := k.edits(t, "editor", filepath.Join(k.home, dir, "main.go"))
+		if !strings.Contains(out, "amber has claimed") || strings.Contains(out, `"permissionDecision":"deny"`) != refused {
+			t.Errorf("in %s, refused %v: %s", dir, refused, out)
+		}
+	}
+}
