@@ -293,9 +293,7 @@ func TestAForgedVerdictIsNotTold(t *testing.T) {
 		if err != nil || !strings.Contains(string(data), change[0]) {
 			t.Fatalf("%s, %v", data, err)
 		}
-		if err := os.WriteFile(files[0], []byte(strings.ReplaceAll(string(data), change[0], change[1])), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		a.overwrites(files[0], strings.ReplaceAll(string(data), change[0], change[1]), len(data))
 		a.types("c2c allow " + id) // of bcdef the person sees other words
 		if out := a.types("c2c deny " + id + "; echo exit $?"); !strings.Contains(out, "somebody has changed its file") || !strings.Contains(out, "exit 1") {
 			t.Errorf("%s: %s", id, out)
@@ -305,6 +303,23 @@ func TestAForgedVerdictIsNotTold(t *testing.T) {
 	a.types("c2c allow cdefg")
 	if got := a.hear(); !strings.Contains(got, `{"behavior":"allow","request_id":"cdefg"}`) { // nothing came before it
 		t.Errorf("the client got %s", got)
+	}
+}
+
+// overwrites puts a text over the file of a request with one write: the server looks when the file is closed, and half a file would
+// end the request in another way.
+func (a *asker) overwrites(path, text string, size int) {
+	a.t.Helper()
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	text += strings.Repeat(" ", max(0, size-len(text)))
+	if _, err := f.WriteString(text); err != nil {
+		a.t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		a.t.Fatal(err)
 	}
 }
 
