@@ -107,7 +107,7 @@ var layers = []layer{
 	{"install/confedit", "edits the text of other programs' JSON and TOML files, and keeps every other byte",
 		700, "github.com/creachadair/tomledit github.com/tailscale/hujson"},
 	{"rooms/talk", "posts to rooms, joins and leaves them: whom a post wakes, what it costs, and when a room is stopped",
-		920, "broker broker/notice broker/owed inbox/mail rooms sessions sessions/facts sessions/registry"},
+		940, "broker broker/notice broker/owed inbox/mail rooms sessions sessions/facts sessions/registry"},
 	{"broker", "sends and answers messages, lists and finds them, says what became of them",
 		1950, "broker/explain broker/loops broker/moves broker/notice broker/owed golang.org/x/sys inbox inbox/archive inbox/digest inbox/fields inbox/finder inbox/mail process/child project relay/cache sessions sessions/callers sessions/eventlog sessions/processes sessions/registry sessions/turns"},
 	{"broker/deadlines", "acts when a time is over: lets messages expire, tells senders, reminds, tidies",

@@ -3,6 +3,7 @@ package talk
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -99,6 +100,17 @@ func Passes(from sessions.Session, text string) bool {
 	return from.State != sessions.Person && strings.EqualFold(strings.Trim(text, " \t\r\n.!*_`[]()\"'"), "pass")
 }
 
+// canKeep returns an error for a message with a wish that a post cannot fulfil. named reports whether somebody gets it as a message.
+func canKeep(m mail.Message, named bool) error {
+	switch {
+	case m.Ephemeral || m.ExpiresAt != 0:
+		return errors.New("a room keeps its posts: ephemeral and ttl are for a message to one session")
+	case !named && (m.AnswerBy != 0 || m.TellAfter > 0):
+		return errors.New("the post names nobody who could answer it: name a member, or leave out answer-by and tell-after")
+	}
+	return nil
+}
+
 // Ambient makes a post that wakes nobody, which is all that the program c2c does itself. done is false if the post may be more than
 // that: then nothing was stored, and Post does it.
 func Ambient(ctx context.Context, reg *sessions.Registry, from sessions.Session, name string, m mail.Message) (r Receipt, done bool, err error) {
@@ -130,6 +142,9 @@ func Ambient(ctx context.Context, reg *sessions.Registry, from sessions.Session,
 	}
 	if r.StoredFor = len(r.DeliveredTo); !ours || Passes(from, m.Content) {
 		return r, false, nil
+	}
+	if err := canKeep(m, false); err != nil {
+		return r, false, err
 	}
 	p := rooms.Post{TS: r.TS, From: from.Alias, Content: m.Content, ID: r.ID, Session: from.ID, Kind: m.Kind, Tag: m.Tag, Person: from.State == sessions.Person, KnownBy: cmp.Or(from.KnownBy, mail.ByClaim)}
 	err = room.Append(ctx, func(last []rooms.Post) (*rooms.Post, error) {

@@ -84,6 +84,9 @@ func Post(ctx context.Context, b *broker.Broker, from sessions.Session, d Draft)
 	if err := p.findTargets(); err != nil {
 		return Receipt{}, err
 	}
+	if err := canKeep(d.Message, len(p.targets) > 0); err != nil {
+		return Receipt{}, err
+	}
 	if err := p.store(ctx); err != nil {
 		return Receipt{}, err
 	}
@@ -317,7 +320,7 @@ func (p *posting) deliver(ctx context.Context) {
 			p.receipt.Shows = append(p.receipt.Shows, to.alias)
 		case sessions.IsPersonID(to.SID):
 			p.receipt.Tells = append(p.receipt.Tells, to.alias)
-		case p.isWoken(to.SID):
+		case !m.Deferrable && p.isWoken(to.SID):
 			p.receipt.Wakes = append(p.receipt.Wakes, to.alias)
 		default:
 			p.receipt.Waits = append(p.receipt.Waits, to.alias)

@@ -175,6 +175,41 @@ func TestAnAnswerFollowsARenamedRoom(t *testing.T) {
 	}
 }
 
+// A post promises nothing that a room cannot do.
+func TestAWishThatARoomCannotFulfilIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	amber, birch := w.session("amber"), w.session("birch")
+	w.join("review", amber, birch)
+	later := mail.Seconds(w.clock.Add(time.Hour))
+	for text, all := range map[string]map[string]mail.Message{
+		"for all.":     {"keeps its posts": {Ephemeral: true}, "its posts": {ExpiresAt: later}, "names nobody": {AnswerBy: later}, "nobody who could": {TellAfter: 60}},
+		"@birch, look": {"keeps its posts": {Ephemeral: true}, "its posts": {ExpiresAt: later}},
+	} {
+		for says, m := range all {
+			m.Content = text
+			w.refused(amber, Draft{Room: "review", Message: m}, says)
+			if text == "for all." {
+				if _, _, err := Ambient(t.Context(), w.Registry, amber, "review", m); err == nil || !strings.Contains(err.Error(), says) {
+					t.Errorf("%+v: %v", m, err)
+				}
+			}
+		}
+	}
+	room, err := StoreOf(w.Registry).Open("review")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer room.Close()
+	if posts, err := room.Last(0, nil); err != nil || len(posts) > 0 {
+		t.Errorf("%+v %v", posts, err)
+	}
+	r := w.draft(amber, Draft{Room: "review", Message: mail.Message{Content: "@birch, look", AnswerBy: later, Deferrable: true}})
+	if len(r.Wakes) > 0 || !slices.Equal(r.Waits, []string{"birch"}) {
+		t.Errorf("a message that does not ring: %s", r)
+	}
+}
+
 // waiting are the messages in a mailbox.
 func (w *world) waiting(sid string) []mail.Message {
 	w.t.Helper()
