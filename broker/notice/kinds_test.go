@@ -8,26 +8,38 @@ import (
 	"c2c/sessions"
 )
 
-// Each row has both texts or none, and its notices name every message.
+// A row has both texts or none, in each form. They name every message, and sentence fills in all that stands in braces.
 func TestEveryReasonHasItsTexts(t *testing.T) {
 	seen := map[string]bool{}
 	for _, k := range kinds {
-		if seen[k.reason] || k.status == "" || (k.one == nil) != (k.several == nil) {
-			t.Errorf("row %q: reason twice, no status, or one text of two", k.reason)
+		if seen[k.reason] || k.status == "" {
+			t.Errorf("row %q: reason twice, or no status", k.reason)
 		}
 		seen[k.reason] = true
-		if k.one == nil {
+		for _, form := range []texts{k.text, k.remote, k.why} {
+			if (form.one == "") != (form.several == "") {
+				t.Errorf("%s: one text of two: %q", k.reason, form)
+			}
+		}
+		if k.text.one == "" {
 			continue
 		}
-		first := News{Message: mail.Message{ID: "first", From: "amber", To: "birch", Content: "first words"}, Session: sessions.Session{Alias: "birch"}, Reason: k.reason}
-		second := first
-		second.Message.ID, second.Message.Content = "second", "second words"
-		if text := sentence([]News{first}); !strings.Contains(text, "first words") || !strings.HasSuffix(text, ".") {
-			t.Errorf("%s: %s", k.reason, text)
-		}
-		text := sentence([]News{first, second})
-		if !strings.Contains(text, "first words") || !strings.Contains(text, "second words") || !strings.HasSuffix(text, ".") {
-			t.Errorf("%s: %s", k.reason, text)
+		for _, to := range []string{"birch", "birch@oak"} {
+			for _, why := range []string{"", "the {to} disk is full"} {
+				first := News{Message: mail.Message{ID: "first", From: "amber", To: to, Content: "first {id}"}, Session: sessions.Session{Alias: to}, Reason: k.reason, Why: why}
+				second := first
+				second.Message.ID, second.Message.Content = "second", "second {why}"
+				one, both := sentence([]News{first}), sentence([]News{first, second})
+				if !strings.Contains(one, "first {id}") || !strings.Contains(both, "first {id}") || !strings.Contains(both, "second {why}") {
+					t.Errorf("%s: the words of a message are not as they were:\n%s\n%s", k.reason, one, both)
+				}
+				for _, text := range []string{one, both} {
+					own := strings.NewReplacer("first {id}", "", "second {why}", "", why, "").Replace(text)
+					if strings.ContainsAny(own, "{}") || !strings.HasSuffix(text, ".") {
+						t.Errorf("%s: %s", k.reason, text)
+					}
+				}
+			}
 		}
 	}
 }

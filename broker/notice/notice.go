@@ -131,7 +131,7 @@ func ToldOf(ctx context.Context, reg *sessions.Registry, rows []registry.Row, m 
 	reasons := map[string]string{}
 	var ids []string
 	for _, k := range kinds {
-		if k.one == nil {
+		if k.text.one == "" {
 			continue
 		}
 		if id := About(m, k.status); reasons[id] == "" {

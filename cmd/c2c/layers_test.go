@@ -123,7 +123,7 @@ var layers = []layer{
 	{"broker/notify", "tells who asked, once, when a session is idle, blocked, done or has ended",
 		430, "broker/notice inbox/filelock inbox/mail sessions sessions/processes sessions/registry sessions/turns"},
 	{"broker/notice", "c2c's own messages to the sender of a message, and the dead letters",
-		800, "inbox inbox/atomicfile inbox/digest inbox/mail sessions sessions/callers sessions/registry"},
+		770, "inbox inbox/atomicfile inbox/digest inbox/mail sessions sessions/callers sessions/registry"},
 	{"broker/owed", "records of the answers that sessions owe, and of the questions that wait right now",
 		1450, "broker/notice inbox inbox/atomicfile inbox/filelock inbox/mail sessions sessions/due sessions/registry wake"},
 	{"claims", "which session works on which files or tasks; who edits what another one has claimed is warned",
