@@ -3,7 +3,6 @@ package talk
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -100,15 +99,9 @@ func Passes(from sessions.Session, text string) bool {
 	return from.State != sessions.Person && strings.EqualFold(strings.Trim(text, " \t\r\n.!*_`[]()\"'"), "pass")
 }
 
-// canKeep returns an error for a message with a wish that a post cannot fulfil. named reports whether somebody gets it as a message.
-func canKeep(m mail.Message, named bool) error {
-	switch {
-	case m.Ephemeral || m.ExpiresAt != 0:
-		return errors.New("a room keeps its posts: ephemeral and ttl are for a message to one session")
-	case !named && (m.AnswerBy != 0 || m.TellAfter > 0):
-		return errors.New("the post names nobody who could answer it: name a member, or leave out answer-by and tell-after")
-	}
-	return nil
+// wishes reports whether a message has wishes that canKeep looks at.
+func wishes(m mail.Message) bool {
+	return m.Ephemeral || m.ExpiresAt != 0 || m.AnswerBy != 0 || m.TellAfter > 0
 }
 
 // Ambient makes a post that wakes nobody, which is all that the program c2c does itself. done is false if the post may be more than
@@ -140,11 +133,8 @@ func Ambient(ctx context.Context, reg *sessions.Registry, from sessions.Session,
 	if !in {
 		return r, false, fmt.Errorf("post to room %q: you are %w", room.Name, rooms.ErrNotMember)
 	}
-	if r.StoredFor = len(r.DeliveredTo); !ours || Passes(from, m.Content) {
+	if r.StoredFor = len(r.DeliveredTo); !ours || Passes(from, m.Content) || wishes(m) {
 		return r, false, nil
-	}
-	if err := canKeep(m, false); err != nil {
-		return r, false, err
 	}
 	p := rooms.Post{TS: r.TS, From: from.Alias, Content: m.Content, ID: r.ID, Session: from.ID, Kind: m.Kind, Tag: m.Tag, Person: from.State == sessions.Person, KnownBy: cmp.Or(from.KnownBy, mail.ByClaim)}
 	err = room.Append(ctx, func(last []rooms.Post) (*rooms.Post, error) {

@@ -94,6 +94,17 @@ func Post(ctx context.Context, b *broker.Broker, from sessions.Session, d Draft)
 	return p.receipt, nil
 }
 
+// canKeep returns an error for a message with a wish that a post cannot fulfil. named reports whether somebody gets it as a message.
+func canKeep(m mail.Message, named bool) error {
+	switch {
+	case m.Ephemeral || m.ExpiresAt != 0:
+		return errors.New("a room keeps its posts: ephemeral and ttl are for a message to one session")
+	case !named && (m.AnswerBy != 0 || m.TellAfter > 0):
+		return errors.New("the post names nobody who could answer it: name a member, or leave out answer-by and tell-after")
+	}
+	return nil
+}
+
 // findMembers reads the members, and returns an error if the author is none.
 func (p *posting) findMembers(ctx context.Context) (err error) {
 	if p.rows, err = p.b.Rows(ctx); err != nil {

@@ -190,8 +190,8 @@ func TestAWishThatARoomCannotFulfilIsRefused(t *testing.T) {
 			m.Content = text
 			w.refused(amber, Draft{Room: "review", Message: m}, says)
 			if text == "for all." {
-				if _, _, err := Ambient(t.Context(), w.Registry, amber, "review", m); err == nil || !strings.Contains(err.Error(), says) {
-					t.Errorf("%+v: %v", m, err)
+				if _, done, err := Ambient(t.Context(), w.Registry, amber, "review", m); done || err != nil {
+					t.Errorf("%+v: c2c itself posts it, %v", m, err)
 				}
 			}
 		}
