@@ -10,6 +10,7 @@ import (
 	"c2c/broker"
 	"c2c/cmd/cli"
 	"c2c/inbox/mail"
+	"c2c/rooms"
 	"c2c/sessions/callers"
 )
 
@@ -37,7 +38,7 @@ func (a *app) complete(ctx context.Context, words []string) {
 // offerTime bounds the wait at a Tab. When it is over, c2c offers what it has found.
 const offerTime = 500 * time.Millisecond
 
-// offer lists aliases or message ids of the root for the line that is being typed. Other sessions chose these words, so offer leaves
+// offer lists aliases, rooms or message ids of the root for the line that is being typed. Other sessions chose these words, so offer leaves
 // out a word that cannot be an alias: it might mean something to the shell.
 func (a *app) offer(ctx context.Context, what string) (choices []cli.Choice) {
 	if a.needRoot() != nil {
@@ -50,9 +51,12 @@ func (a *app) offer(ctx context.Context, what string) (choices []cli.Choice) {
 	defer b.Close()
 	ctx, cancel := context.WithTimeout(ctx, offerTime)
 	defer cancel()
-	if what == "alias" {
+	switch what {
+	case "alias":
 		choices = sessionList(ctx, b)
-	} else {
+	case "room":
+		choices = roomList(b)
+	default:
 		choices = messages(ctx, b, a.caller(""), what == "received")
 	}
 	return slices.DeleteFunc(choices, func(c cli.Choice) bool { return mail.CheckAlias(c.Word) != nil })
@@ -62,6 +66,14 @@ func sessionList(ctx context.Context, b *broker.Broker) (choices []cli.Choice) {
 	all, _ := b.Sessions(ctx)
 	for _, s := range all {
 		choices = append(choices, cli.Choice{Word: s.Alias, Says: mail.Visible(strings.TrimSpace(s.Client+" "+string(s.State)), "")})
+	}
+	return choices
+}
+
+func roomList(b *broker.Broker) (choices []cli.Choice) {
+	names, _ := rooms.Store{Root: b.Dir()}.Names()
+	for _, name := range names {
+		choices = append(choices, cli.Choice{Word: name, Says: "a room"})
 	}
 	return choices
 }

@@ -19,6 +19,11 @@ func TestCompletionKnowsVerbsOptionsAliasesAndFiles(t *testing.T) {
 	root := scratch(t)
 	mustRun(t, root, "amber", "send", "birch", "--id", "q-1", "one")
 	mustRun(t, root, "birch", "send", "amber", "--id", "q-2", "three")
+	for _, name := range []string{"design", "review"} {
+		if err := os.MkdirAll(filepath.Join(root, "rooms", name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for line, want := range map[string]string{
 		"pee":                        "peek-inbox",
 		"help exi":                   "exit-codes",
@@ -37,6 +42,10 @@ func TestCompletionKnowsVerbsOptionsAliasesAndFiles(t *testing.T) {
 		"send -F ":                   ":",
 		"send -- a":                  ":",
 		"history --limit ":           "",
+		"rooms jo":                   "join",
+		"rooms join ":                "design review",
+		"rooms history --json r":     "review",
+		"rooms join review ":         "",
 		"dnd o":                      "on off",
 		"poll-inbox --session-id am": "amber",
 		"start --al":                 "--alias",

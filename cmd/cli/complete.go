@@ -11,7 +11,7 @@ import (
 type Choice struct{ Word, Says string }
 
 // Complete lists the completions of the last word. words are the words after c2c. If files is true, the shell offers files.
-// Complete calls find if the word may be an alias, a message, or a received message.
+// Complete calls find if the word may be an alias, a message, a received message, or a room.
 func Complete(words []string, find func(what string) []Choice) (choices []Choice, files bool) {
 	if len(words) == 0 {
 		words = []string{""}
@@ -43,7 +43,7 @@ func Complete(words []string, find func(what string) []Choice) (choices []Choice
 			}
 		}
 		choices = append(choices, Choice{"--help", "tell more of it"})
-	case "alias", "message", "received":
+	case "alias", "message", "received", "room":
 		choices = find(what)
 	case "client":
 		for _, p := range client.All() {
@@ -114,6 +114,8 @@ func expected(words []string) (what, before string) {
 		return "option", ""
 	case taken == 0, v.First == "alias" && taken < strings.Count(v.Args, "<"): // handover has two aliases
 		return v.First, ""
+	case taken == 1:
+		return v.Second, ""
 	}
 	return "", ""
 }

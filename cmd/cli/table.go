@@ -209,7 +209,7 @@ at once when its session ends; the session has it again if it comes back within
 }
 
 var together = []Verb{
-	{Name: "rooms", C2cd: true, Everyday: true, Args: "[verb] [room]", First: "create join leave members list history search invite level rename archive send", Short: "rooms, in which several sessions read and write",
+	{Name: "rooms", C2cd: true, Everyday: true, Args: "[verb] [room]", First: "create join leave members list history search invite level rename archive send", Second: "room", Short: "rooms, in which several sessions read and write",
 		Long: `A post, c2c send '#NAME' TEXT, wakes only those whom it names (@birch); a reply
 wakes whom it answers. All else comes in one digest with a member's next turn.
 

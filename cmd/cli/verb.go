@@ -17,6 +17,7 @@ type Verb struct {
 	C2cd     bool   // it is in c2cd
 	Args     string // its arguments, as help shows them; "" for none
 	First    string // the kind of the first word: alias, client, file, message, received (a message); or a list of the possible words
+	Second   string // the kind of the second word: room
 	Short    string // its description, in a few words
 	Long     string // its long description, in lines of at most 80 columns, each with a line end
 	Options  []Option
