@@ -157,7 +157,7 @@ func (r *Room) Find(id string) (Post, error) {
 	return found[0], nil
 }
 
-// tail is how much of a history Append shows, in bytes.
+// tail is how much of a history Append shows, in bytes. It shows at least one post.
 const tail = 128 << 10
 
 // Append adds one post, durably. make gets the newest posts, newest first, under the lock of the history. If it returns nil,
@@ -172,10 +172,14 @@ func (r *Room) Append(ctx context.Context, make func(last []Post) (*Post, error)
 			return err
 		}
 		var last []Post
-		_, err = h.posts(max(0, h.size-tail), h.size, func(p Post) bool {
-			last = append(last, p)
-			return true
-		})
+		for _, most := range []int64{tail, 2 * maxLine} { // the newest post alone may be longer than the tail
+			if _, err = h.posts(max(0, h.size-most), h.size, func(p Post) bool {
+				last = append(last, p)
+				return true
+			}); err != nil || len(last) > 0 {
+				break
+			}
+		}
 		h.Close()
 		if err != nil {
 			return fmt.Errorf("read the history of room %q: %w", r.Name, err)

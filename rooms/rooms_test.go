@@ -334,6 +334,23 @@ func TestJoiningAndLeavingHideNoPost(t *testing.T) {
 	}
 }
 
+// The loop guard and a retry look for the newest post, however long its line is: each control character takes six bytes there.
+func TestALongPostHidesNoneFromTheNext(t *testing.T) {
+	t.Parallel()
+	st := store(t)
+	r := st.must(t, "review")
+	long := r.post(t, "amber", strings.Repeat("\x1b", MaxPost))
+	seen := ""
+	if err := r.Append(t.Context(), func(last []Post) (*Post, error) {
+		if len(last) > 0 {
+			seen = last[0].ID
+		}
+		return nil, nil
+	}); err != nil || seen != long.ID {
+		t.Errorf("the newest post is %q, %v", seen, err)
+	}
+}
+
 // A damaged line costs that line.
 func TestADamagedLineCostsThatLine(t *testing.T) {
 	t.Parallel()
