@@ -136,7 +136,7 @@ func (r *Room) Join(ctx context.Context, sid, alias string, left func(sid string
 		return already, err
 	}
 	now := mail.Seconds(r.st.Now())
-	return already, r.change(ctx, func(rows []registry.Row) []registry.Row {
+	err = r.change(ctx, func(rows []registry.Row) []registry.Row {
 		i := registry.FindSID(rows, sid)
 		if i < 0 {
 			i = slices.IndexFunc(rows, func(row registry.Row) bool {
@@ -158,10 +158,21 @@ func (r *Room) Join(ctx context.Context, sid, alias string, left func(sid string
 		}
 		return rows
 	})
+	if err == nil && meta.Private && meta.invites(alias) { // used up: another session may have the alias later
+		err = r.ChangeMeta(ctx, func(m *Meta) {
+			m.Invited = slices.DeleteFunc(m.Invited, func(s string) bool { return strings.EqualFold(s, alias) })
+		})
+	}
+	return already, err
 }
 
-// Leave ends a session's membership.
+// Leave ends a session's membership. It may join a private room again.
 func (r *Room) Leave(ctx context.Context, sid string) error {
+	if meta, err := r.Meta(); err == nil && meta.Private {
+		if err := r.inviteBack(ctx, sid); err != nil {
+			return err
+		}
+	}
 	err := r.change(ctx, func(rows []registry.Row) []registry.Row {
 		return slices.DeleteFunc(rows, func(row registry.Row) bool { return row.SID() == sid })
 	})
@@ -169,6 +180,16 @@ func (r *Room) Leave(ctx context.Context, sid string) error {
 		err = r.changeOwn(ctx, func(o *own) { o.leave(sid) })
 	}
 	return errors.Join(err, r.st.leave(ctx, sid, r.Name))
+}
+
+// inviteBack invites a member that is about to leave.
+func (r *Room) inviteBack(ctx context.Context, sid string) error {
+	rows, err := r.rows()
+	i := registry.FindSID(rows, sid)
+	if err != nil || i < 0 {
+		return err
+	}
+	return r.Invite(ctx, rows[i].Alias())
 }
 
 // SetLevel sets what of the room comes to a member by itself.

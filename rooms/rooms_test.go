@@ -231,6 +231,17 @@ func TestOnlyInvitedMembersJoinAPrivateRoom(t *testing.T) {
 	if _, err := r.Join(t.Context(), "b1", "Birch", nil); err != nil {
 		t.Error(err)
 	}
+	for _, sid := range []string{"other-1", "other-2"} { // sessions that have taken the aliases of members
+		if _, err := r.Join(t.Context(), sid, map[string]string{"other-1": "birch", "other-2": "amber"}[sid], nil); !errors.Is(err, ErrPrivate) {
+			t.Errorf("%s joins by an invitation of another: %v", sid, err)
+		}
+	}
+	if err := r.Leave(t.Context(), "b1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Join(t.Context(), "b1", "birch", nil); err != nil {
+		t.Errorf("birch does not come back: %v", err)
+	}
 	if err := r.ChangeMeta(t.Context(), func(m *Meta) { m.Invited = append(m.Invited, strings.Repeat("x", maxMembers)) }); err == nil {
 		t.Error("the file becomes too large to be read")
 	}
