@@ -205,6 +205,12 @@ func (p Profile) Config(getenv func(string) string) (dir string, set bool) {
 	return filepath.Join(getenv("HOME"), p.ConfigDir), false
 }
 
+// ChannelEnv turns channel notifications on: with doorbell (or 1) without the bodies of messages, with content with them.
+const (
+	ChannelEnv      = "C2C_MCP_CHANNEL_DELIVERY"
+	ChannelDoorbell = "doorbell"
+)
+
 // ModEnv is a variable that is set in each process that a mod of ours starts.
 const ModEnv = "C2C_MOD"
 

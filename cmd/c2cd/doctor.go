@@ -19,7 +19,7 @@ func (a *call) doctor(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.HTTP, _ = a.overHTTP(ctx) // the check of the HTTP daemon reports the error
+	o.HTTP, _ = a.setup().OverHTTP(ctx) // the check of the HTTP daemon reports the error
 	report, clients, err := checkup.Checkup{Getenv: a.getenv, Cwd: a.cwd, Program: a.c2c, Install: o}.Run(ctx)
 	if err != nil {
 		return err

@@ -408,31 +408,6 @@ func written(t *testing.T, home string) string {
 	return string(out)
 }
 
-// As Claude Code does with its file at each turn.
-func TestAFileThatItsClientWritesMeanwhileIsPlannedAnew(t *testing.T) {
-	for often, want := range map[int]bool{1: true, maxPlans: false} {
-		s := shop{t: t, home: t.TempDir()}
-		s.write(".claude.json", "{}")
-		var out bytes.Buffer
-		a := &app{stdout: &out, stderr: &out, cwd: s.home, c2c: "/opt/c2c", getenv: func(name string) string { return map[string]string{"HOME": s.home}[name] }}
-		o, err := a.options()
-		if err != nil {
-			t.Fatal(err)
-		}
-		plans := 0
-		e := editor{app: a, o: o, plan: func(name string, o install.Options) (*install.Plan, error) {
-			p, err := install.PlanInstall(name, o)
-			if plans++; plans <= often {
-				s.write(".claude.json", strings.Repeat(" ", plans)+"{}")
-			}
-			return p, err
-		}}
-		if done, err := e.edit([]string{"claude"}, true); (err == nil) != want || (len(done) == 1) != want {
-			t.Errorf("written %d times: %v, %v, %s", often, done, err, out.String())
-		}
-	}
-}
-
 // A kill came between the note for what runs and the first change.
 func TestAnUninstallThatWasCutOffIsToldAndCured(t *testing.T) {
 	s := shop{t: t, home: t.TempDir(), env: map[string]string{}}

@@ -20,25 +20,21 @@ import (
 	"c2c/wake"
 )
 
-// channelVariable turns channel notifications on: with doorbell (or 1) without the bodies of messages, with content with them.
-const channelVariable = "C2C_MCP_CHANNEL_DELIVERY"
-
 const (
-	channelOff      = ""
-	channelDoorbell = "doorbell"
-	channelContent  = "content"
+	channelOff     = ""
+	channelContent = "content"
 )
 
 func channelMode(value string) (string, error) {
 	switch strings.ToLower(strings.TrimSpace(value)) {
 	case "", "0", "false", "no", "off":
 		return channelOff, nil
-	case "1", "true", "yes", "on", channelDoorbell:
-		return channelDoorbell, nil
+	case "1", "true", "yes", "on", client.ChannelDoorbell:
+		return client.ChannelDoorbell, nil
 	case channelContent:
 		return channelContent, nil
 	}
-	return "", fmt.Errorf("%s is %q: want doorbell, content or 0", channelVariable, value)
+	return "", fmt.Errorf("%s is %q: want doorbell, content or 0", client.ChannelEnv, value)
 }
 
 // mcp serves one client on standard input and output until its input ends.
@@ -52,7 +48,7 @@ func (a *call) mcp(ctx context.Context) error {
 	if o, err := a.options(); *plugin && err == nil {
 		silent = install.HasServer(client.Name(kind), o)
 	}
-	channel, err := channelMode(a.getenv(channelVariable))
+	channel, err := channelMode(a.getenv(client.ChannelEnv))
 	if err != nil {
 		return err
 	}

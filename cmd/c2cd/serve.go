@@ -58,7 +58,7 @@ func (a *call) serve(ctx context.Context) error {
 	}
 	err = a.daemonVerb(ctx, d, verb, *asJSON)
 	if err == nil && verb == "stop" {
-		a.tellOverHTTP("its tools are over HTTP, and reach nobody until c2c serve start", "; c2c install %s --http takes stdio instead")
+		a.setup().TellOverHTTP("its tools are over HTTP, and reach nobody until c2c serve start", "; c2c install %s --http takes stdio instead")
 	}
 	return err
 }
@@ -175,6 +175,6 @@ func (d *httpDaemon) rotateToken() error {
 	}
 	fmt.Fprintf(d.a.stdout, "the token is a new one, in %s; the old one is not accepted any more, so put the new one into each client that uses c2c serve\n"+
 		"the logins of the page are over: c2c open\n", serve.TokenFile(d.State))
-	d.a.tellOverHTTP("it has the old one", ": c2c install %s --http")
+	d.a.setup().TellOverHTTP("it has the old one", ": c2c install %s --http")
 	return nil
 }

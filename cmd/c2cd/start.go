@@ -75,8 +75,8 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 			return 0, fmt.Errorf("%w: %s has no channel", errUsage, name)
 		}
 		argv = append(argv, profile.ChannelArgs...)
-		if a.getenv(channelVariable) == "" {
-			env = append(env, channelVariable+"="+channelDoorbell)
+		if a.getenv(client.ChannelEnv) == "" {
+			env = append(env, client.ChannelEnv+"="+client.ChannelDoorbell)
 		}
 	}
 	if wakes, _ := clients.Find(name); wakes.Begin != nil && *alias != "" {

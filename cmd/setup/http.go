@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"context"
@@ -18,17 +18,17 @@ import (
 )
 
 // forHTTP describes the daemon for clients that get their tools over HTTP.
-func (a *app) forHTTP(ctx context.Context, named []string) (*install.HTTP, error) {
+func (s Setup) forHTTP(ctx context.Context, named []string) (*install.HTTP, error) {
 	can := slices.DeleteFunc(install.Clients(), func(name string) bool { return !install.CanHTTP(name) })
 	if len(named) == 0 || slices.ContainsFunc(named, func(name string) bool { return !install.CanHTTP(name) }) {
-		return nil, fmt.Errorf("%w: --http is for %s; docs/any-client.md shows how to set up another client over HTTP by hand", errUsage, strings.Join(can, ", "))
+		return nil, fmt.Errorf("%w: --http is for %s; docs/any-client.md shows how to set up another client over HTTP by hand", cli.ErrUsage, strings.Join(can, ", "))
 	}
-	return a.overHTTP(ctx)
+	return s.OverHTTP(ctx)
 }
 
-// overHTTP describes the daemon for a client's configuration. Runs is false if no daemon answers and accepts its token.
-func (a *app) overHTTP(ctx context.Context) (*install.HTTP, error) {
-	d, err := a.httpDaemon(false)
+// OverHTTP describes the daemon for a client's configuration. Runs is false if no daemon answers and accepts its token.
+func (s Setup) OverHTTP(ctx context.Context) (*install.HTTP, error) {
+	d, err := httpd.Open(s.Getenv, false)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func takes(ctx context.Context, port int, token string) bool {
 
 // checkNotInGit returns an error if install would write the token into a file that git tracks, because some people keep their
 // configuration in git: everybody with the repository would have the token.
-func (a *app) checkNotInGit(ctx context.Context, named []string, o install.Options) error {
+func checkNotInGit(ctx context.Context, named []string, o install.Options) error {
 	for _, name := range named {
 		paths, err := install.KeyFiles(name, o)
 		if err != nil {
@@ -97,10 +97,10 @@ func isTracked(ctx context.Context, path string) bool {
 	return cmd.Run() == nil
 }
 
-// tellOverHTTP prints what a change of the daemon means for clients that get their tools from it. cure is a format with one verb,
+// TellOverHTTP prints what a change of the daemon means for clients that get their tools from it. cure is a format with one verb,
 // for the client's name: what c2c install can do about it.
-func (a *app) tellOverHTTP(means, cure string) {
-	o, err := a.options()
+func (s Setup) TellOverHTTP(means, cure string) {
+	o, err := s.Options()
 	if err != nil {
 		return // there is no home, and so no configuration
 	}
@@ -109,13 +109,13 @@ func (a *app) tellOverHTTP(means, cure string) {
 		if install.CanHTTP(name) {
 			line += fmt.Sprintf(cure, name)
 		}
-		fmt.Fprintln(a.stdout, line)
+		fmt.Fprintln(s.Stdout, line)
 	}
 }
 
 // tellDaemonRuns prints, after c2c was uninstalled from all clients, that the HTTP daemon still runs.
-func (a *app) tellDaemonRuns() error {
-	d, err := a.httpDaemon(false)
+func (s Setup) tellDaemonRuns() error {
+	d, err := httpd.Open(s.Getenv, false)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (a *app) tellDaemonRuns() error {
 	}
 	pid, err := d.PID()
 	if err == nil && pid != 0 {
-		fmt.Fprintf(a.stdout, "the HTTP daemon still runs (process %d): c2c serve stop ends it\n", pid)
+		fmt.Fprintf(s.Stdout, "the HTTP daemon still runs (process %d): c2c serve stop ends it\n", pid)
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"context"
@@ -13,15 +13,15 @@ import (
 
 // tellNext ends an install with a command that works here, if a client can be started. unasked means that the clients call c2c's
 // tools without asking.
-func (a *app) tellNext(clients []string, unasked bool) {
+func (s Setup) tellNext(clients []string, unasked bool) {
 	c2c := "c2c"
-	switch found, err := child.LookPath(c2c, a.getenv); {
+	switch found, err := child.LookPath(c2c, s.Getenv); {
 	case err != nil:
-		c2c = a.c2c
-		fmt.Fprintf(a.stdout, "to do: add %s to your PATH\n", filepath.Dir(a.c2c))
-	case !sameFile(found, a.c2c) && !launches(found, a.c2c):
-		c2c = a.c2c
-		fmt.Fprintf(a.stdout, "to do: your PATH has another c2c first, %s; put %s before it\n", found, filepath.Dir(a.c2c))
+		c2c = s.C2C
+		fmt.Fprintf(s.Stdout, "to do: add %s to your PATH\n", filepath.Dir(s.C2C))
+	case !sameFile(found, s.C2C) && !launches(found, s.C2C):
+		c2c = s.C2C
+		fmt.Fprintf(s.Stdout, "to do: your PATH has another c2c first, %s; put %s before it\n", found, filepath.Dir(s.C2C))
 	}
 	begin := ""
 	if unasked {
@@ -29,18 +29,18 @@ func (a *app) tellNext(clients []string, unasked bool) {
 	}
 	for _, name := range clients {
 		p, _ := client.Find(name)
-		if _, err := child.LookPath(client.ProgramOf(name), a.getenv); err != nil {
+		if _, err := child.LookPath(client.ProgramOf(name), s.Getenv); err != nil {
 			continue
 		}
-		alias := a.freeAlias()
+		alias := s.freeAlias()
 		if alias == "" || p.SharedProcess && !p.Plugin {
-			fmt.Fprintf(a.stdout, "%sTry: %s start %s\n", begin, c2c, name)
+			fmt.Fprintf(s.Stdout, "%sTry: %s start %s\n", begin, c2c, name)
 		} else {
-			fmt.Fprintf(a.stdout, "%sTry: %s start --alias %s %s\n", begin, c2c, alias, name)
+			fmt.Fprintf(s.Stdout, "%sTry: %s start --alias %s %s\n", begin, c2c, alias, name)
 		}
 		return
 	}
-	fmt.Fprintf(a.stdout, "%sTry: %s doctor\n", begin, c2c)
+	fmt.Fprintf(s.Stdout, "%sTry: %s doctor\n", begin, c2c)
 }
 
 func sameFile(one, other string) bool {
@@ -69,13 +69,13 @@ func launches(script, program string) bool {
 }
 
 // tellRunning names clients that ran before they were set up: they have no session.
-func (a *app) tellRunning(ctx context.Context, names []string) {
+func (s Setup) tellRunning(ctx context.Context, names []string) {
 	const most = 3
-	found := running.Unknown(ctx, a.getenv, names)
+	found := running.Unknown(ctx, s.Getenv, names)
 	for _, r := range found[:min(len(found), most)] {
-		fmt.Fprintf(a.stdout, "%s\n", r.Sentence(a.getenv("HOME")))
+		fmt.Fprintf(s.Stdout, "%s\n", r.Sentence(s.Getenv("HOME")))
 	}
 	if more := len(found) - most; more > 0 {
-		fmt.Fprintf(a.stdout, "%d more run that were started before this: restart them\n", more)
+		fmt.Fprintf(s.Stdout, "%d more run that were started before this: restart them\n", more)
 	}
 }

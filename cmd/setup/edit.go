@@ -1,0 +1,118 @@
+package setup
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"c2c/install"
+	"c2c/sessions/processes"
+)
+
+// maxPlans is how often edit makes a new plan because a file has changed meanwhile.
+const maxPlans = 5
+
+// editor is one run of install or uninstall, which differ in the plan.
+type editor struct {
+	Setup
+	o            install.Options
+	plan         func(string, install.Options) (*install.Plan, error)
+	undo         bool // uninstall
+	dry, verbose bool
+
+	diffs   strings.Builder // of --dry-run, printed after the summary
+	unasked bool            // the client calls c2c's tools without asking
+	fresh   []string        // clients whose configuration was changed
+}
+
+// edit plans and applies the edits of each client, and returns the clients for which that succeeded. A client with damaged files
+// does not stop the others. asked means that the person has named the clients: then edit prints a line for each, even if nothing
+// changes.
+func (e *editor) edit(names []string, asked bool) (done []string, failed error) {
+	said := false
+	for _, name := range names {
+		var p *install.Plan
+		err := install.ErrChanged
+		for range maxPlans { // a running client writes its files, too
+			if !errors.Is(err, install.ErrChanged) {
+				break
+			}
+			if p, err = e.plan(name, e.o); err == nil {
+				err = e.apply(p, asked, &said)
+			}
+		}
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", name, err))
+			continue
+		}
+		done = append(done, name)
+		for _, err := range p.Left {
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", name, err))
+		}
+	}
+	if !said && failed == nil {
+		fmt.Fprintln(e.Stdout, "c2c is set up in no client: nothing to take out")
+	}
+	if e.dry && said {
+		fmt.Fprintln(e.Stdout, "nothing was changed (--dry-run)")
+		fmt.Fprint(e.Stdout, e.diffs.String())
+	}
+	return done, failed
+}
+
+// apply carries out a plan, and prints a line about it.
+func (e *editor) apply(p *install.Plan, asked bool, said *bool) error {
+	if !e.dry {
+		if err := e.carryOut(p); err != nil {
+			return err
+		}
+	}
+	if e.undo && p.Empty() && p.Left == nil && p.Notes == nil && !asked {
+		return nil
+	}
+	*said = true
+	switch {
+	case e.dry:
+		fmt.Fprintf(e.Stdout, "%s: %s\n", p.Client, p.Summary())
+		e.diffs.WriteString(p.Diff())
+		return nil
+	case e.verbose:
+		fmt.Fprint(e.Stdout, p.Diff()) // not earlier: another install may have changed the plan
+	}
+	switch {
+	case !e.undo:
+		words := append([]string{p.Told(e.o)}, p.Owed(e.o)...)
+		fmt.Fprintf(e.Stdout, "%s: %s\n", p.Client, strings.Join(words, "; "))
+		e.unasked = e.unasked || p.Unasked(e.o)
+		if !p.Empty() {
+			e.fresh = append(e.fresh, p.Client)
+		}
+	case p.Left != nil:
+		fmt.Fprintf(e.Stdout, "%s: not all is undone\n", p.Client)
+	case p.Empty():
+		fmt.Fprintf(e.Stdout, "%s: nothing to take out\n", p.Client)
+	default:
+		fmt.Fprintf(e.Stdout, "%s: taken out; a session that still runs gets no mail\n", p.Client)
+	}
+	if len(p.Notes) > 0 {
+		fmt.Fprintf(e.Stdout, "%s: note: %s\n", p.Client, strings.Join(p.Notes, "; "))
+	}
+	return nil
+}
+
+// carryOut applies a plan. Before an uninstall it marks the client, so that c2c's running programs do not wake it half way
+// through.
+func (e *editor) carryOut(p *install.Plan) error {
+	marks := e.undo && !p.Empty()
+	if marks {
+		if err := processes.MarkUninstalled(e.Getenv, p.Client, p.OneOf()); err != nil {
+			return err
+		}
+	}
+	// Even if nothing changes: Apply drops undo records that are no longer of use.
+	err := p.Apply()
+	if !e.undo && err == nil || marks && err != nil { // the client is set up, or still is
+		err = errors.Join(err, processes.ClearUninstalled(e.Getenv, p.Client))
+	}
+	return err
+}
