@@ -190,6 +190,27 @@ func TestARequestEndsWithItsAskerAndCanBeCancelled(t *testing.T) {
 	}
 }
 
+func TestWithdrawingLeavesTheOtherRequests(t *testing.T) {
+	w := newTableWorld(t)
+	amber, birch, idle := w.asks(notify.Idle)
+	done, _, err := notify.Ask(t.Context(), w.Registry, amber, "birch", notify.Done, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.register("oak", callers.Caller{Client: "gemini", ClientID: "b1", PID: 20})
+	w.check(amber.ID)
+	if err := notify.Withdraw(t.Context(), w.Registry, idle); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := notify.List(w.Registry); err != nil || len(all) != 1 || all[0].ID != done.ID {
+		t.Errorf("%+v %v", all, err)
+	}
+	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
+	if got := w.check(amber.ID); len(got) != 0 {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestANoticeNamesTheSessionAsItIsCalledNow(t *testing.T) {
 	w := newTableWorld(t)
 	amber, _, _ := w.asks(notify.Idle)

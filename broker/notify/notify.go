@@ -273,13 +273,23 @@ func List(reg *sessions.Registry) ([]Request, error) {
 	return all, nil
 }
 
-// Cancel removes the requests of a session about another one.
+// Cancel removes the requests of a session about the one with this alias.
 func Cancel(ctx context.Context, reg *sessions.Registry, by sessions.Session, alias string) (removed int, err error) {
+	return cancel(ctx, reg, func(r Request) bool { return r.By == by.ID && sessions.Fold(r.Alias) == sessions.Fold(alias) })
+}
+
+// Withdraw removes a request, and none of its asker's others.
+func Withdraw(ctx context.Context, reg *sessions.Registry, asked Request) error {
+	_, err := cancel(ctx, reg, func(r Request) bool { return r.ID == asked.ID })
+	return err
+}
+
+func cancel(ctx context.Context, reg *sessions.Registry, match func(Request) bool) (removed int, err error) {
 	if _, err := reg.Dir().Stat(FileName); errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
 	err = change(ctx, reg, func(all []Request) ([]Request, error) {
-		kept := slices.DeleteFunc(slices.Clone(all), func(r Request) bool { return r.By == by.ID && sessions.Fold(r.Alias) == sessions.Fold(alias) })
+		kept := slices.DeleteFunc(slices.Clone(all), match)
 		removed = len(all) - len(kept)
 		return kept, nil
 	})

@@ -141,7 +141,7 @@ func (a asking) await(ctx context.Context, r notify.Request) error {
 	case errors.Is(err, errTold):
 		return nil
 	case ctx.Err() != nil: // Ctrl-C
-		_, err = notify.Cancel(context.WithoutCancel(ctx), a.b.Registry, a.by, r.Alias)
+		err = notify.Withdraw(context.WithoutCancel(ctx), a.b.Registry, r)
 	}
 	return err
 }
