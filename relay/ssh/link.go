@@ -58,6 +58,8 @@ func (c *Carrier) serve(ctx context.Context, conn io.ReadWriteCloser, want strin
 // begin makes a link carry the packets to its host. It ends an older link of the same direction: that is dead, or its host would
 // not have made another one. If both hosts dial, both links stay: otherwise each would end the other's again and again.
 func (c *Carrier) begin(l *link) bool {
+	c.reports.Lock()
+	defer c.reports.Unlock()
 	c.mu.Lock()
 	if c.ctx == nil {
 		c.mu.Unlock()
@@ -80,6 +82,8 @@ func (c *Carrier) begin(l *link) bool {
 }
 
 func (c *Carrier) ended(l *link) {
+	c.reports.Lock()
+	defer c.reports.Unlock()
 	c.mu.Lock()
 	h, w := c.handler, c.way(l.peer)
 	n := len(w.links)

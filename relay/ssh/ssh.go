@@ -14,6 +14,7 @@ package ssh
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -59,6 +60,10 @@ type Status struct {
 type Carrier struct {
 	cfg   Config
 	tasks sync.WaitGroup
+
+	// reports is held while a link is added or removed and the handler is told of that, so that the handler hears it in this order. It is
+	// taken before mu.
+	reports sync.Mutex
 
 	mu      sync.Mutex
 	ctx     context.Context // of Run; nil: Run does not run
@@ -247,16 +252,22 @@ func (c *Carrier) failed(peer string, err error) {
 	c.cfg.Changed()
 }
 
-// accept accepts incoming links until the listener is closed.
+// accept accepts incoming links until the listener is closed. After another error, such as too many open files, it tries again.
 func (c *Carrier) accept(ctx context.Context) {
+	pause := firstPause
 	for {
 		conn, err := c.cfg.Listener.Accept()
 		if err != nil {
 			if ctx.Err() == nil {
 				c.cfg.Log.Error("no links from elsewhere are taken", "err", err)
 			}
-			return
+			if errors.Is(err, net.ErrClosed) || !wait(ctx, pause, nil) {
+				return
+			}
+			pause = min(2*pause, lastPause)
+			continue
 		}
+		pause = firstPause
 		c.tasks.Go(func() {
 			if _, err := c.serve(ctx, conn, "", false); err != nil && ctx.Err() == nil {
 				c.cfg.Log.Warn("a link from elsewhere ended", "err", err)
