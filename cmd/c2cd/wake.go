@@ -13,6 +13,9 @@ import (
 	"c2c/wake/mux"
 )
 
+// attachTime bounds the search for the session of an attached pane.
+const attachTime = 10 * time.Second
+
 const attachHow = `run it inside the client, at a prompt that runs commands:
   ! c2c wake attach
 or name the session and its pane:
@@ -93,7 +96,7 @@ func (d *wakeDaemon) status(ctx context.Context) (printer, bool, error) {
 
 // setPane records into which pane c2c may type for a session, or that it may type into none.
 func (d *wakeDaemon) setPane(ctx context.Context, name, pane string) error {
-	ctx, cancel := context.WithTimeout(ctx, startTime)
+	ctx, cancel := context.WithTimeout(ctx, attachTime)
 	defer cancel()
 	s, err := callers.Resolve(ctx, d.Broker.Registry, callers.Caller{Explicit: name, Getenv: d.a.getenv})
 	if err != nil {
