@@ -47,6 +47,7 @@ const (
 	Went    = "went"    // a session is not registered any more, or its client has ended
 	Changed = "changed" // something else about a session has changed, see Session
 	Removed = "removed" // a mailbox was removed
+	Posted  = "posted"  // a post came to a room: Message goes to #name
 	Damaged = "damaged" // a file is unreadable, or a part of it; see Why
 )
 
@@ -103,6 +104,7 @@ type View struct {
 	files *watch.Files
 
 	boxes    map[string]*inbox.Observer
+	rooms    map[string]int64   // how far the history of each room was read
 	awaits   map[string]awaited // by session
 	sessions []Session
 	nextList time.Time // earliest time of the next list
@@ -127,7 +129,7 @@ func New(cfg Config) *View {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &View{cfg: cfg, b: cfg.Broker, boxes: map[string]*inbox.Observer{}, awaits: map[string]awaited{}, dead: map[mail.Fingerprint]bool{}, done: map[mail.Fingerprint]bool{}}
+	return &View{cfg: cfg, b: cfg.Broker, boxes: map[string]*inbox.Observer{}, rooms: map[string]int64{}, awaits: map[string]awaited{}, dead: map[mail.Fingerprint]bool{}, done: map[mail.Fingerprint]bool{}}
 }
 
 // Run reports the present state and then the changes, until ctx ends or tell fails. It calls tell at once with the first update.
@@ -193,6 +195,7 @@ func (v *View) look(ctx context.Context, all bool) (u Update, err error) {
 	for _, dir := range []string{"archive", "sessions"} { // they may not exist yet
 		v.watch(dir)
 	}
+	posts, newRooms := v.changedRooms(changed)
 	boxes, answers, list, dead := v.sort(changed)
 	if all {
 		if boxes, err = v.mailboxes(); err != nil {
@@ -212,6 +215,7 @@ func (v *View) look(ctx context.Context, all bool) (u Update, err error) {
 	for _, sid := range slices.Sorted(maps.Keys(boxes)) {
 		v.lookInto(sid)
 	}
+	v.posts(posts, all || newRooms)
 	v.answers(answers)
 	v.count()
 	if dead {

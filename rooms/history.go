@@ -145,6 +145,25 @@ func (r *Room) Last(n int, match func(Post) bool) (posts []Post, err error) {
 	return posts, err
 }
 
+// Since returns the posts behind a place in the history, oldest first, and the place behind the last one. A history that is
+// shorter was made anew: none of its posts is returned. At most maxRead bytes are read.
+func (r *Room) Since(place int64) (posts []Post, end int64, err error) {
+	h, err := r.history()
+	if err != nil {
+		return nil, place, err
+	}
+	defer h.Close()
+	if end, err = h.end(); err != nil || end <= place {
+		return nil, end, err
+	}
+	_, err = h.posts(max(place, end-maxRead), end, func(p Post) bool {
+		posts = append(posts, p)
+		return true
+	})
+	slices.Reverse(posts)
+	return posts, end, err
+}
+
 // Find returns the newest post with an id, or with the short form of it.
 func (r *Room) Find(id string) (Post, error) {
 	found, err := r.Last(1, func(p Post) bool { return p.ID != "" && (p.ID == id || mail.ShortID(p.ID) == id) })

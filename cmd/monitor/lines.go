@@ -64,6 +64,10 @@ func (m *Lines) Tell(e live.Event) error {
 	switch e.What {
 	case live.Stored, live.Read, live.Handed, live.Back, live.Dead:
 		return m.mail(e)
+	case live.Posted:
+		if m.others() && (m.From == "" || strings.EqualFold(e.Message.From, m.From)) {
+			return m.message(e)
+		}
 	case live.Came:
 		return m.session("peer.alive", "🟢  PEER   "+m.name(e)+" ("+e.Why+")", e)
 	case live.Went:
@@ -77,6 +81,9 @@ func (m *Lines) Tell(e live.Event) error {
 			return m.session("sweep", "🗑️  SWEEP  "+m.name(e)+" (inbox deleted)", e)
 		}
 	case live.Damaged:
+		if m.name(e) == "" {
+			return m.event("room.damaged", e.Why, "reason", e.Why)
+		}
 		return m.session("mailbox.damaged", "mailbox of "+m.name(e)+" is damaged: "+e.Why, e)
 	case live.Changed:
 		if m.others() {
@@ -131,20 +138,24 @@ func (m *Lines) session(kind, text string, e live.Event) error {
 // snippet is how many bytes of a body a line has.
 const snippet = 80
 
-// message prints a message. The original's plugin looks for these signs.
+// message prints a message, or a post. The original's plugin looks for these signs.
 func (m *Lines) message(e live.Event) error {
+	kind, isRead := "message", m.Read
+	if e.What == live.Posted {
+		kind, isRead = "room.post", false
+	}
 	if m.JSON {
 		line, err := e.Message.MarshalJSON()
-		if m.Read && err == nil {
+		if isRead && err == nil {
 			line, err = archive.Record{Message: e.Message, DrainedAt: mail.Seconds(e.At), DrainedBy: e.By, SessionID: e.SessionID}.MarshalJSON()
 		}
 		if err != nil {
 			return err
 		}
-		return m.write(append(append(m.head("message"), ','), line[1:]...))
+		return m.write(append(append(m.head(kind), ','), line[1:]...))
 	}
 	sign, to := "💬", e.Message.To
-	if m.isMine(e) {
+	if e.What != live.Posted && m.isMine(e) {
 		sign = "📬"
 		if m.Alias != "" {
 			to = "you"

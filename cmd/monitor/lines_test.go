@@ -24,7 +24,7 @@ func TestEachEventIsALine(t *testing.T) {
 		{What: live.Came, Alias: "cedar", Why: "idle"}, {What: live.Went, Alias: "cedar"}, {What: live.Changed, Alias: "cedar", Why: "busy"},
 		{What: live.Rung, Alias: "cedar", Ring: wake.Ring{Outcome: wake.Rang, Method: "socket"}},
 		{What: live.NotRung, Alias: "cedar", Ring: wake.Ring{Outcome: wake.Held, Cause: "its person is asked"}},
-		{What: live.Drained, Alias: "amber"}, {What: live.Damaged, SessionID: "s-amber", Why: "x"},
+		mail(live.Posted, "birch", "#review", "@amber, look"), {What: live.Drained, Alias: "amber"}, {What: live.Damaged, SessionID: "s-amber", Why: "x"},
 	}
 	peers := "T 🟢  PEER   cedar (idle)\nT 🔴  PEER   cedar (not registered any more)\n"
 	short := `"two lines \u001b[31m` + strings.Repeat(" é", 21) + ` …"` + "\n"
@@ -35,7 +35,7 @@ func TestEachEventIsALine(t *testing.T) {
 		want string
 	}{
 		{"all", Lines{Drains: true}, "T 📬  birch→amber  " + short + "T 📬  amber→birch  \"own\"\nT birch→amber  m-1 handed\nT birch→amber  m-1 read\n" + peers +
-			"T cedar is busy\nT cedar: was rung by socket\nT cedar: was not rung: held, its person is asked\nT 📤  DRAIN  amber (inbox cleared)\n" + damage},
+			"T cedar is busy\nT cedar: was rung by socket\nT cedar: was not rung: held, its person is asked\nT 💬  birch→#review  \"@amber, look\"\nT 📤  DRAIN  amber (inbox cleared)\n" + damage},
 		{"one session's", Lines{Alias: "amber"}, "T 📬  birch→you  " + short + peers + damage},
 		{"of a mailbox without a session", Lines{Alias: "s-amber"}, "T 📬  birch→you  " + short + peers + damage},
 		{"its own, too, whole", Lines{Alias: "amber", Self: true, All: true, Full: true, From: "amber"}, "T 💬  amber→birch  \"own\"\n" + peers +

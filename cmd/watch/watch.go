@@ -219,7 +219,9 @@ func (a *app) update(u live.Update) {
 		case live.Stored:
 			a.stored(e)
 		case live.Damaged:
-			a.says = "the mailbox of " + e.Alias + " is damaged: " + e.Why
+			if a.says = e.Why; e.SessionID != "" {
+				a.says = "the mailbox of " + e.Alias + " is damaged: " + e.Why
+			}
 		}
 	}
 	a.mails = a.mails[max(0, len(a.mails)-maxMails):]

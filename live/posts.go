@@ -1,0 +1,100 @@
+package live
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"c2c/inbox/mail"
+	"c2c/rooms"
+)
+
+const (
+	roomsDir  = "rooms"
+	roomsLock = "rooms.lock" // closed when a room was made, renamed or archived
+)
+
+// changedRooms takes the files of rooms out of the closed files, and returns the names of these rooms. list means that rooms may have
+// come or gone.
+func (v *View) changedRooms(changed map[string]bool) (names map[string]bool, list bool) {
+	names = map[string]bool{}
+	for path := range changed {
+		if path == filepath.Join(v.b.Root(), roomsLock) {
+			list = true
+		} else if name, ok := strings.CutPrefix(filepath.Dir(path), filepath.Join(v.b.Root(), roomsDir)+"/"); ok {
+			names[name] = true
+			delete(changed, path)
+		}
+	}
+	return names, list
+}
+
+// posts reports the posts that came to rooms. With list it looks for new rooms first.
+func (v *View) posts(names map[string]bool, list bool) {
+	if list {
+		v.listRooms(names)
+	}
+	for name := range names {
+		if at, known := v.rooms[name]; known {
+			v.postsOf(name, at)
+		}
+	}
+}
+
+// listRooms finds the rooms, and adds the names of all to names. A renamed room goes on where it was.
+func (v *View) listRooms(names map[string]bool) {
+	store := rooms.Store{Root: v.b.Dir()}
+	all, err := store.Names()
+	if err != nil {
+		v.event(Event{What: Damaged, At: v.cfg.Now(), Why: err.Error()})
+		return
+	}
+	there := map[string]bool{}
+	for _, name := range all {
+		there[name], names[name] = true, true
+	}
+	for name, at := range v.rooms {
+		if there[name] {
+			continue
+		}
+		delete(v.rooms, name)
+		if now, _ := store.Renamed(name); now != "" {
+			v.rooms[now] = at
+		}
+	}
+	for name := range there {
+		if v.files.Watch(filepath.Join(v.b.Root(), roomsDir, name)) != nil {
+			v.files.Poll()
+		}
+		if _, known := v.rooms[name]; !known {
+			v.rooms[name] = 0
+		}
+	}
+}
+
+// postsOf reads a room's history from a place. The posts from before the view are not reported.
+func (v *View) postsOf(name string, at int64) {
+	r, err := rooms.Store{Root: v.b.Dir()}.Open(name)
+	if errors.Is(err, rooms.ErrNoRoom) {
+		return // it was archived or renamed: the lock of all rooms is closed next
+	}
+	var posts []rooms.Post
+	if err == nil {
+		defer r.Close()
+		posts, v.rooms[name], err = r.Since(at)
+	}
+	if err != nil {
+		v.event(Event{What: Damaged, At: v.cfg.Now(), Why: err.Error()})
+	}
+	for _, p := range posts {
+		if v.begun {
+			v.event(Event{What: Posted, At: p.Time(), Message: toRoom(p, name)})
+		}
+	}
+}
+
+func toRoom(p rooms.Post, name string) mail.Message {
+	m := p.Message()
+	m.To = "#" + name
+	return m
+}
