@@ -40,7 +40,7 @@ var budgets = []struct {
 // client reads in each session.
 const (
 	bytesOfC2C   = 4_528_000  // rooms: 116 kB of c2c (to be halved), 300 kB of c2cd; claims: 12 kB of c2c, 115 kB of c2cd
-	bytesOfC2CD  = 15_660_000 // see above; the checks of hostile claims and places: 5 kB
+	bytesOfC2CD  = 15_684_000 // see above; the checks of hostile claims and places: 5 kB; posts in c2c monitor: 12 kB
 	bytesOfTools = 7_500      // 500: notify_when, done of reply, claim, release and claims
 	bytesOfRooms = 1_800      // more, where the root has rooms
 )
