@@ -176,6 +176,14 @@ func (r *Room) Find(id string) (Post, error) {
 	return found[0], nil
 }
 
+// WithID returns the newest posts with an id, or with the short form of it, oldest first; none for the id "".
+func (r *Room) WithID(id string) ([]Post, error) {
+	if id == "" {
+		return nil, nil
+	}
+	return r.Last(0, func(p Post) bool { return p.ID != "" && mail.ShortID(p.ID) == mail.ShortID(id) })
+}
+
 // tail is how much of a history Append shows, in bytes. It shows at least one post.
 const tail = 128 << 10
 

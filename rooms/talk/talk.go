@@ -270,17 +270,21 @@ func (p *posting) store(ctx context.Context) error {
 	if p.replied.ID != "" {
 		p.post.InReplyTo, p.post.Thread = p.replied.ID, p.replied.Root()
 	}
+	older, err := p.room.WithID(d.ID) // a late retry finds its post behind many others
+	if err != nil {
+		return err
+	}
 	return p.room.Append(ctx, func(last []rooms.Post) (*rooms.Post, error) {
-		if d.ID != "" {
-			if i := slices.IndexFunc(last, func(o rooms.Post) bool { return o.ID == d.ID && o.Session == p.from.ID }); i >= 0 {
-				if last[i].Content != d.Content {
-					return nil, fmt.Errorf("id %q: you have posted another text with it", d.ID)
-				}
-				p.repeat(last[i])
+		for _, o := range slices.Concat(last, older) {
+			switch {
+			case d.ID == "" || o.ID == "" || mail.ShortID(o.ID) != mail.ShortID(d.ID):
+			case o.ID != d.ID || o.Session != p.from.ID: // otherwise answers to that post would go to this author
+				return nil, fmt.Errorf("id %q: another post has it", d.ID)
+			case o.Content != d.Content:
+				return nil, fmt.Errorf("id %q: you have posted another text with it", d.ID)
+			default:
+				p.repeat(o)
 				return nil, nil
-			}
-			if slices.ContainsFunc(last, func(o rooms.Post) bool { return o.ID != "" && mail.ShortID(o.ID) == mail.ShortID(d.ID) }) {
-				return nil, fmt.Errorf("id %q: another post has it", d.ID) // else answers to that one would go to this author
 			}
 		}
 		p.guard(last)

@@ -478,6 +478,23 @@ func TestARetryWithTheSameIDPostsOnce(t *testing.T) {
 	w.refused(amber, d, "another text")
 }
 
+// Others may post much between the two attempts.
+func TestALateRetryWithTheSameIDPostsOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	amber, birch := w.session("amber"), w.session("birch")
+	w.join("review", amber, birch)
+	d := Draft{Room: "review", Message: mail.Message{Content: "Done.", ID: "m-1"}}
+	w.draft(amber, d)
+	for range 4 {
+		w.post(birch, strings.Repeat("much ", 10_000))
+	}
+	if r := w.draft(amber, d); !r.Duplicate {
+		t.Errorf("%+v", r)
+	}
+	w.refused(birch, d, "another post has it")
+}
+
 // A kill behind the store and before the message: the post is new in the room all the same, and a retry completes it.
 func TestAKillBetweenTheStepsOfAPostLosesNothing(t *testing.T) {
 	t.Parallel()
