@@ -49,7 +49,7 @@ type arrived struct {
 	Over bool   `json:"over,omitempty"` // it is not followed any more
 
 	state string // the last reported one, or ""
-	mark  string // the state of the session's files when it was last looked at
+	mark  string // the state of the session's files when it was last looked at; "": look again
 }
 
 func (a *arrived) key() string { return strings.Join([]string{a.Peer, a.SID, a.From, a.ID}, "\x00") }
@@ -149,7 +149,10 @@ func (f *followed) look(ctx context.Context, linked func(peer string) bool) (new
 			continue
 		}
 		found, err := f.find(ctx, sid, some)
-		if err != nil { // look again later
+		if err != nil {
+			for _, a := range some {
+				a.mark = "" // so the next look reads it again, even if no file changes
+			}
 			f.b.Log.Warn("states of messages cannot be read", "session_id", sid, "err", err)
 			continue
 		}
