@@ -20,7 +20,7 @@ const (
 )
 
 const (
-	usualPort = 8788 // the port in the Channels reference
+	UsualPort = 8788 // the port in the Channels reference
 	portFile  = "port"
 	tries     = 64 // how many ports to try
 )
@@ -58,11 +58,11 @@ func listen(ctx context.Context, port, last int, each Limits) (all []net.Listene
 		all, err = listenAt(ctx, last, each)
 		return all, last, err
 	}
-	all, err = listenAt(ctx, usualPort, each)
+	all, err = listenAt(ctx, UsualPort, each)
 	if taken := new(TakenError); errors.As(err, &taken) {
 		return listenAny(ctx, each)
 	}
-	return all, usualPort, err
+	return all, UsualPort, err
 }
 
 // listenAny finds a port that is free on both addresses.

@@ -16,7 +16,6 @@ import (
 	"c2c/cmd/cli"
 	"c2c/inbox/mail"
 	"c2c/senders"
-	"c2c/serve"
 	"c2c/serve/webhook"
 	"c2c/sessions"
 )
@@ -144,7 +143,7 @@ func (c *call) allowSender(ctx context.Context, d *httpDaemon, b *broker.Broker,
 	if runs, err := d.Runs(); err == nil && !runs {
 		fmt.Fprintln(c.stderr, "c2c: the daemon that listens there does not run yet: c2c serve start")
 	}
-	a := allowed{Name: s.Name, To: s.To, URL: d.hookURL(s)}
+	a := allowed{Name: s.Name, To: s.To, URL: webhook.URL(d.Dir, s)}
 	if s.Scheme == "" {
 		a.Token = key
 	} else {
@@ -155,19 +154,6 @@ func (c *call) allowSender(ctx context.Context, d *httpDaemon, b *broker.Broker,
 	}
 	a.print(c, s)
 	return nil
-}
-
-// hookURL returns the URL at which a sender writes to its first alias.
-func (d *httpDaemon) hookURL(s senders.Sender) string {
-	port, err := serve.PortBefore(d.Dir)
-	if err != nil || port == 0 {
-		port = 8788 // the port of the first start, unless it is taken
-	}
-	url := fmt.Sprintf("http://127.0.0.1:%d/in/%s", port, s.To[0])
-	if s.Scheme != "" {
-		url += "?from=" + s.Name
-	}
-	return url
 }
 
 func (a allowed) print(c *call, s senders.Sender) {
@@ -242,29 +228,15 @@ func (c *call) pairSender(ctx context.Context, l *senders.List, code string, asJ
 	return nil
 }
 
-// listed is a sender as a list shows it, without its key or secret.
-type listed struct {
-	Name       string            `json:"name"`
-	Root       string            `json:"root"`
-	To         []string          `json:"to"`
-	Scheme     string            `json:"scheme"` // token, github, standard
-	Bridge     bool              `json:"bridge,omitempty"`
-	Identities []string          `json:"identities,omitempty"`
-	Verdicts   bool              `json:"verdicts,omitempty"`
-	Created    time.Time         `json:"created"`
-	LastUsed   string            `json:"last_used_day,omitempty"`
-	Waiting    []senders.Knocked `json:"waiting,omitempty"` // codes that wait for a person's approval
-}
-
 func (c *call) listSenders(asJSON bool) error {
 	d, err := c.httpDaemon(false)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	rows := []listed{}
+	rows := []senders.Listed{}
 	if d.Dir != nil {
-		if rows, err = listOf(senders.Open(d.Dir, time.Now)); err != nil {
+		if rows, err = senders.Open(d.Dir, time.Now).Listed(); err != nil {
 			return err
 		}
 	}
@@ -301,27 +273,4 @@ func (c *call) listSenders(asJSON bool) error {
 		}
 	}
 	return nil
-}
-
-func listOf(l *senders.List) (rows []listed, err error) {
-	all, err := l.All()
-	if err != nil {
-		return nil, err
-	}
-	waiting, err := l.Waiting()
-	if err != nil {
-		return nil, err
-	}
-	rows = []listed{}
-	for _, s := range all {
-		r := listed{Name: s.Name, Root: s.Root, To: s.To, Scheme: cmp.Or(s.Scheme, "token"), Bridge: s.Bridge, Identities: s.Identities,
-			Verdicts: s.Verdicts, Created: mail.FromSeconds(s.Created).UTC(), LastUsed: s.LastUsed}
-		for _, k := range waiting {
-			if k.Bridge == s.Name {
-				r.Waiting = append(r.Waiting, k)
-			}
-		}
-		rows = append(rows, r)
-	}
-	return rows, nil
 }

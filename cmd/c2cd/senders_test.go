@@ -16,6 +16,7 @@ import (
 
 	"c2c/cmd/checkup"
 	"c2c/e2e/need"
+	"c2c/senders"
 )
 
 // atTerminal runs c2c as a person types it.
@@ -184,7 +185,7 @@ func TestOnlyAPersonLetsOthersIn(t *testing.T) {
 	if !strings.Contains(says, "/in/birch?from=hub") || strings.Contains(says, "curl") {
 		t.Errorf("%s", says)
 	}
-	var all []listed
+	var all []senders.Listed
 	text := h.run("senders", "list", "--json")
 	if err := json.Unmarshal([]byte(text), &all); err != nil || len(all) != 2 || all[0].Root != h.root() || all[1].Scheme != "github" || strings.Contains(text, secret) {
 		t.Errorf("%s: %v", text, err)

@@ -1,0 +1,22 @@
+package webhook
+
+import (
+	"fmt"
+
+	"c2c/inbox/atomicfile"
+	"c2c/senders"
+	"c2c/serve"
+)
+
+// URL returns the URL at which a sender writes to its first alias. files is the directory of the HTTP daemon.
+func URL(files *atomicfile.Dir, s senders.Sender) string {
+	port, err := serve.PortBefore(files)
+	if err != nil || port == 0 {
+		port = serve.UsualPort
+	}
+	url := fmt.Sprintf("http://127.0.0.1:%d/in/%s", port, s.To[0])
+	if s.Scheme != "" {
+		url += "?from=" + s.Name
+	}
+	return url
+}
