@@ -42,6 +42,9 @@ var (
 	ErrPrivate   = errors.New("the room is for invited members")
 )
 
+// maxRooms bounds the rooms of a root: the hook script of each member looks at all histories.
+const maxRooms = 500
+
 // Store has the rooms of an open root. It does not close the root.
 type Store struct {
 	Root *atomicfile.Dir
@@ -212,7 +215,13 @@ func (st Store) Create(ctx context.Context, name, by string, private bool) (*Roo
 		if private {
 			meta.Invited = []string{by}
 		}
-		err = st.settle(ctx, name)
+		names, err := st.Names()
+		if len(names) >= maxRooms {
+			err = fmt.Errorf("a project has at most %d rooms; c2c rooms archive closes one", maxRooms)
+		}
+		if err == nil {
+			err = st.settle(ctx, name)
+		}
 		if err == nil {
 			err = furnish(parent, name, meta)
 		}

@@ -345,6 +345,24 @@ func TestJoiningAndLeavingHideNoPost(t *testing.T) {
 	}
 }
 
+func TestARootHasSoManyRoomsAndNoMore(t *testing.T) {
+	t.Parallel()
+	st := store(t)
+	st.must(t, "first")
+	for i := range maxRooms - 1 {
+		if err := os.Mkdir(filepath.Join(st.Root.Path(), "rooms", fmt.Sprint("r", i)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := st.Create(t.Context(), "last", "amber", false); err == nil || !strings.Contains(err.Error(), "at most 500 rooms") {
+		t.Error(err)
+	}
+	if _, err := st.Archive(t.Context(), "first"); err != nil {
+		t.Fatal(err)
+	}
+	st.must(t, "last")
+}
+
 // The loop guard and a retry look for the newest post, however long its line is: each control character takes six bytes there.
 func TestALongPostHidesNoneFromTheNext(t *testing.T) {
 	t.Parallel()
