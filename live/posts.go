@@ -95,6 +95,6 @@ func (v *View) postsOf(name string, at int64) {
 
 func toRoom(p rooms.Post, name string) mail.Message {
 	m := p.Message()
-	m.To = "#" + name
+	m.From, m.To = rooms.SafeAlias(m.From), "#"+name // a line of the history may have any words
 	return m
 }
