@@ -19,9 +19,9 @@ func codex() protocol {
 			}
 			return nothing
 		},
-		encode:   blockOrContext,
-		answered: byTools,
-		rung:     "Stop", // Codex shows "Blocked by hook" above the answer
-		carries:  client.CodexLine,
+		encode:         blockOrContext,
+		answered:       byTools,
+		leavesMailAt:   "Stop", // Codex shows "Blocked by hook" above the answer
+		carryingPrefix: client.CodexLine,
 	}
 }

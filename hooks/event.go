@@ -30,10 +30,10 @@ type protocol struct {
 	shows  func(e Event) content
 	// encode makes the answer: c2c prints a string as it is, anything else as JSON. person is a text that only the person
 	// sees.
-	encode func(e Event, text, person string) any
-	hides  func(e Event) bool // reports whether the client shows its person only the text person; nil: it always shows the whole answer
-	secret string             // event whose answer the client does not show to its person at all; or empty
-	errors string             // event whose answer must go to standard error, with exit status 2; or empty
+	encode   func(e Event, text, person string) any
+	hides    func(e Event) bool // reports whether the client shows its person only the text person; nil: it always shows the whole answer
+	hiddenAt string             // event whose answer the client does not show to its person at all; or empty
+	errors   string             // event whose answer must go to standard error, with exit status 2; or empty
 	// agent returns the agent of the session in which the event happened, "" for the session's own; nil: the event names the
 	// agent. It reads the client's logs, and may wait for them.
 	agent  func(e Event, config string) string
@@ -55,12 +55,12 @@ type protocol struct {
 	// record.
 	shown func(e Event) func(mail.Message) bool
 	// byProcess: events do not name the session. It is the session of the nearest ancestor process that has one.
-	byProcess bool
-	tells     string // event whose answer can tell the person about mail that the model got earlier and the person has not seen; or empty
-	rung      string // event whose answer the client would show as an error, so that a ringer brings the mail right after the event; or empty
-	carries   string // prefix of a prompt that comes from a ringer of c2c, and with which the client got mail; or empty
-	prompted  string // event that shows in which conversation of the process the person writes; or empty
-	script    bool   // the hooks run the script, which looks for the pointer
+	byProcess      bool
+	tellsPersonAt  string // event whose answer can tell the person about mail that the model got earlier and the person has not seen; or empty
+	leavesMailAt   string // event whose answer the client would show as an error, so that a ringer brings the mail right after the event; or empty
+	carryingPrefix string // prefix of a prompt that comes from a ringer of c2c, and with which the client got mail; or empty
+	prompted       string // event that shows in which conversation of the process the person writes; or empty
+	script         bool   // the hooks run the script, which looks for the pointer
 }
 
 // content is the part of the waiting mail that an answer to an event may contain.
@@ -197,21 +197,23 @@ func (e Event) Dropped() func(mail.Message) bool {
 
 // LeavesMail reports whether the hook should leave the mail to a ringer of the session, which brings it right after the
 // event.
-func (e Event) LeavesMail() bool { return e.protocol.rung == e.Name }
+func (e Event) LeavesMail() bool { return e.protocol.leavesMailAt == e.Name }
 
 // TellsLater reports whether the answer can tell the person about mail that earlier events (Untold) have shown only to the
 // model. While the agent is unknown, it assumes the session's own agent.
 func (e Event) TellsLater() bool {
-	return e.protocol.tells == e.Name && (e.AgentID == "" || e.agentUnknown)
+	return e.protocol.tellsPersonAt == e.Name && (e.AgentID == "" || e.agentUnknown)
 }
 
 // Untold reports whether the client hides the mail in this answer from its person, so that a later event has to show it.
-func (e Event) Untold() bool { return e.protocol.tells != "" && e.protocol.tells != e.Name }
+func (e Event) Untold() bool {
+	return e.protocol.tellsPersonAt != "" && e.protocol.tellsPersonAt != e.Name
+}
 
 // CarriesMail reports whether the event's prompt comes from c2c, and the client got mail with it that it does not show to its
 // person.
 func (e Event) CarriesMail() bool {
-	return e.protocol.carries != "" && strings.HasPrefix(string(e.Prompt), e.protocol.carries)
+	return e.protocol.carryingPrefix != "" && strings.HasPrefix(string(e.Prompt), e.protocol.carryingPrefix)
 }
 
 // Watches reports whether the answer may name a file for the client to watch.

@@ -36,12 +36,12 @@ func kimi() protocol {
 			}
 			return map[string]string{"message": text}
 		},
-		errors:   "Stop",
-		tells:    "UserPromptSubmit", // the client does not show the answer to Stop
-		secret:   "Stop",
-		opened:   "SessionStart",
-		answered: kimiAnswered,
-		agent:    kimiAgent,
+		errors:        "Stop",
+		tellsPersonAt: "UserPromptSubmit", // the client does not show the answer to Stop
+		hiddenAt:      "Stop",
+		opened:        "SessionStart",
+		answered:      kimiAnswered,
+		agent:         kimiAgent,
 	}
 }
 

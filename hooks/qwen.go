@@ -61,7 +61,7 @@ func qwen() protocol {
 			}
 			return byTools(e, config, now)
 		},
-		tells: "Stop", // the client shows systemMessage only at this event
+		tellsPersonAt: "Stop", // the client shows systemMessage only at this event
 	}
 }
 
