@@ -34,11 +34,11 @@ type HTTPConfig struct {
 	Process func(*http.Request) int
 	// Conn returns the connection of a request. If it returns nil, an answer counts as written when it is flushed.
 	Conn func(*http.Request) net.Conn
-	// Stand counts a request as a stream of events, see serve.Stand; nil: streams are not counted.
-	Stand    func(*http.Request) (ctx context.Context, leave func())
-	Sessions *atomicfile.Dir // the directory with a record of each MCP session that has a mailbox
-	Limits   HTTPLimits
-	Now      func() time.Time // nil is time.Now
+	// CountStream counts a request as a stream of events, see serve.CountStream; nil: streams are not counted.
+	CountStream func(*http.Request) (ctx context.Context, leave func())
+	Sessions    *atomicfile.Dir // the directory with a record of each MCP session that has a mailbox
+	Limits      HTTPLimits
+	Now         func() time.Time // nil is time.Now
 }
 
 // HTTPLimits bounds what clients can make the transport keep in memory or wait for. The comments name the values of zero
@@ -94,8 +94,8 @@ func (c *HTTPConfig) fillIn() {
 	if c.Conn == nil {
 		c.Conn = func(*http.Request) net.Conn { return nil }
 	}
-	if c.Stand == nil {
-		c.Stand = func(r *http.Request) (context.Context, func()) { return r.Context(), func() {} }
+	if c.CountStream == nil {
+		c.CountStream = func(r *http.Request) (context.Context, func()) { return r.Context(), func() {} }
 	}
 }
 

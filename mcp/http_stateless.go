@@ -105,7 +105,7 @@ func (m *stateless) serve(w http.ResponseWriter, r *http.Request, msg rpc.Messag
 	body, stands := standIn(body, msg.ID)
 	out := &checkedWriter{ResponseWriter: w, control: http.NewResponseController(w), limit: m.limits.Write, stands: stands, id: msg.ID}
 	if listens {
-		standing, leave := m.cfg.Stand(r)
+		standing, leave := m.cfg.CountStream(r)
 		if leave == nil {
 			sayLater(w, "too many streams are open")
 			return

@@ -158,11 +158,11 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// LetIn gives a connection the same right to stay that a sender's token gives. A handler calls it when it has identified the
+// AdmitSender gives a connection the same right to stay that a sender's token gives. A handler calls it when it has identified the
 // sender of the request in another way, for example by a signature.
-func LetIn(r *http.Request) { connOf(r).letIn(Sender) }
+func AdmitSender(r *http.Request) { connOf(r).admit(Sender) }
 
-func (c *conn) letIn(kind Kind) {
+func (c *conn) admit(kind Kind) {
 	switch {
 	case c == nil:
 	case kind != Sender:

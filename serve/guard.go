@@ -99,7 +99,7 @@ func (s *Server) guard(route Route) http.Handler {
 			return
 		}
 		if ok {
-			conn.letIn(v.Kind)
+			conn.admit(v.Kind)
 		}
 		if !s.fits(w, r, route) {
 			return
@@ -109,8 +109,8 @@ func (s *Server) guard(route Route) http.Handler {
 			return s.open.enter(r, v, stands, func() int { return ProcessOf(r).PID }, func() bool { return s.isStill(r, v) })
 		}
 		if !route.Stream {
-			stand := func(r *http.Request) (context.Context, func()) { return enter(r, true) }
-			route.Handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), standKey{}, stand)))
+			count := func(r *http.Request) (context.Context, func()) { return enter(r, true) }
+			route.Handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), countKey{}, count)))
 			return
 		}
 		ctx, leave := enter(r, r.Method == http.MethodGet)
@@ -124,17 +124,17 @@ func (s *Server) guard(route Route) http.Handler {
 	})
 }
 
-type standKey struct{} // the key in the context for the function that Stand calls
+type countKey struct{} // the key in the context for the function that CountStream calls
 
-// Stand counts a request as a standing stream: one that only reports events. It is for a route without Stream whose answer
+// CountStream counts a request as a standing stream: one that only reports events. It is for a route without Stream whose answer
 // may be a stream, if only the body shows that. ctx ends when the daemon shuts down, or when the visitor's key is no longer
 // valid. The caller calls leave at the end; leave is nil if too many streams are open.
-func Stand(r *http.Request) (ctx context.Context, leave func()) {
-	stand, ok := r.Context().Value(standKey{}).(func(*http.Request) (context.Context, func()))
+func CountStream(r *http.Request) (ctx context.Context, leave func()) {
+	count, ok := r.Context().Value(countKey{}).(func(*http.Request) (context.Context, func()))
 	if !ok {
 		return r.Context(), func() {}
 	}
-	return stand(r)
+	return count(r)
 }
 
 // fits reports whether a request respects the limits of the route; if not, it answers with an error. It also bounds how much

@@ -32,7 +32,7 @@ type openRoots struct {
 	follow func(context.Context, *live.Hub) error
 
 	mu     sync.Mutex
-	all    map[string]*place
+	all    map[string]*usedRoot
 	closed bool
 }
 
@@ -44,8 +44,8 @@ type OpenRoot struct {
 	Requests   *Requests         // follows the same requests
 }
 
-// place is an open root, with the number of requests that use it.
-type place struct {
+// usedRoot is an open root, with the number of requests that use it.
+type usedRoot struct {
 	OpenRoot
 	stop    context.CancelFunc // ends the workers
 	workers sync.WaitGroup     // Live, Requests, and look
@@ -54,10 +54,10 @@ type place struct {
 	timer   *time.Timer // closes the root; runs while no request uses it
 }
 
-func (p *openRoots) newPlace(b *broker.Broker) *place {
+func (p *openRoots) newRoot(b *broker.Broker) *usedRoot {
 	ctx, stop := context.WithCancel(context.Background())
 	store, log := permission.Open(b.Dir(), time.Now).LogTo(b.Events.WriteTexts), p.log.With("root", b.Root())
-	one := &place{stop: stop, OpenRoot: OpenRoot{Broker: b, Live: live.NewHub(live.Config{Broker: b}), Permission: store, Requests: newRequests(store, log)}}
+	one := &usedRoot{stop: stop, OpenRoot: OpenRoot{Broker: b, Live: live.NewHub(live.Config{Broker: b}), Permission: store, Requests: newRequests(store, log)}}
 	work := func(what string, do func()) {
 		one.workers.Go(func() { survive.Loop(ctx, log, what, do) })
 	}
@@ -69,14 +69,14 @@ func (p *openRoots) newPlace(b *broker.Broker) *place {
 	return one
 }
 
-func (p *place) close() {
+func (p *usedRoot) close() {
 	p.stop()
 	p.workers.Wait()
 	p.Broker.Close()
 }
 
 func newOpenRoots(open func(string) (*broker.Broker, error), max int, idle time.Duration, log *slog.Logger) *openRoots {
-	return &openRoots{open: open, max: max, idle: idle, log: log, all: map[string]*place{},
+	return &openRoots{open: open, max: max, idle: idle, log: log, all: map[string]*usedRoot{},
 		follow: func(ctx context.Context, h *live.Hub) error { return h.Run(ctx) }}
 }
 
@@ -131,10 +131,10 @@ func (p *openRoots) keep(b *broker.Broker) error {
 	return err
 }
 
-// current returns the place of an open root, or nil. If the root was removed or made again since, writes to the old place
-// would be lost. Then current takes that place out of the list, and the last request that uses it closes it. The caller holds
+// current returns the place of an open root, or nil. If the root was removed or made again since, writes to the old usedRoot
+// would be lost. Then current takes it out of the list, and the last request that uses it closes it. The caller holds
 // the lock.
-func (p *openRoots) current(root string) *place {
+func (p *openRoots) current(root string) *usedRoot {
 	one := p.all[root]
 	switch {
 	case one == nil || !one.Broker.Replaced():
@@ -147,8 +147,8 @@ func (p *openRoots) current(root string) *place {
 	return nil
 }
 
-// add makes a place for a new root. On an error it closes b. The caller holds the lock.
-func (p *openRoots) add(root string, b *broker.Broker) (*place, error) {
+// add makes a usedRoot for a new root. On an error it closes b. The caller holds the lock.
+func (p *openRoots) add(root string, b *broker.Broker) (*usedRoot, error) {
 	var err error
 	switch {
 	case p.closed:
@@ -156,7 +156,7 @@ func (p *openRoots) add(root string, b *broker.Broker) (*place, error) {
 	case len(p.all) >= p.max && !p.makeRoom():
 		err = ErrBusy
 	default:
-		one := p.newPlace(b)
+		one := p.newRoot(b)
 		p.all[root] = one
 		return one, nil
 	}
@@ -178,7 +178,7 @@ func (p *openRoots) makeRoom() bool {
 	return true
 }
 
-func (p *openRoots) done(root string, one *place) {
+func (p *openRoots) done(root string, one *usedRoot) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	one.users--
@@ -191,8 +191,8 @@ func (p *openRoots) done(root string, one *place) {
 	}
 }
 
-// closeLater closes a place without users after p.idle. The caller holds the lock.
-func (p *openRoots) closeLater(root string, one *place) {
+// closeLater closes an open root without users after p.idle. The caller holds the lock.
+func (p *openRoots) closeLater(root string, one *usedRoot) {
 	one.since = time.Now()
 	one.timer = time.AfterFunc(p.idle, func() {
 		p.mu.Lock()
@@ -203,8 +203,8 @@ func (p *openRoots) closeLater(root string, one *place) {
 	})
 }
 
-// close closes a place without users. The caller holds the lock.
-func (p *openRoots) close(root string, one *place) {
+// close closes an open root without users. The caller holds the lock.
+func (p *openRoots) close(root string, one *usedRoot) {
 	if one.timer != nil {
 		one.timer.Stop()
 	}

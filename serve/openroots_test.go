@@ -206,8 +206,8 @@ func TestTheRootIsTheOneThatARequestNames(t *testing.T) {
 			t.Errorf("%q: %q by %q, %v; want %q by %q", c.header, root, by, err, c.root, c.by)
 		}
 		if err == nil {
-			place, done, err := f.s.OpenRoot(t.Context(), root)
-			if err != nil || place.Broker.Root() != root {
+			open, done, err := f.s.OpenRoot(t.Context(), root)
+			if err != nil || open.Broker.Root() != root {
 				t.Errorf("%q: %v", c.header, err)
 				continue
 			}
@@ -221,12 +221,12 @@ func TestAVerdictInAPlaceIsInItsLog(t *testing.T) {
 	p := newOpenRoots(r.open, 2, time.Minute, slog.New(slog.DiscardHandler))
 	defer p.end()
 	a := r.path(t, "a")
-	place, done, err := p.use(t.Context(), a)
+	open, done, err := p.use(t.Context(), a)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer done()
-	if _, err := place.Permission.Decide(t.Context(), "abcde", permission.Verdict{By: "ci", Via: "webhook"}); !errors.Is(err, permission.ErrUnknown) {
+	if _, err := open.Permission.Decide(t.Context(), "abcde", permission.Verdict{By: "ci", Via: "webhook"}); !errors.Is(err, permission.ErrUnknown) {
 		t.Error(err)
 	}
 	log, err := os.ReadFile(filepath.Join(a, "broker.log"))

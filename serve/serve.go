@@ -113,7 +113,7 @@ type Server struct {
 
 // OpenRoot opens a root, if it is not open yet. The root must exist: a request never makes one by its name. The root stays
 // open until the caller calls done.
-func (s *Server) OpenRoot(ctx context.Context, root string) (place *OpenRoot, done func(), err error) {
+func (s *Server) OpenRoot(ctx context.Context, root string) (open *OpenRoot, done func(), err error) {
 	return s.roots.use(ctx, root)
 }
 

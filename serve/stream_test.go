@@ -177,7 +177,7 @@ func TestOneVisitorWithAllStreamsLeavesSomeToOthers(t *testing.T) {
 func TestARequestThatBecomesAStreamEndsWithTheDaemon(t *testing.T) {
 	begun, ended := make(chan bool), make(chan bool, 1)
 	f := newFace(t, Limits{Grace: time.Hour}, Route{Pattern: "POST /call", Who: []Kind{Tools}, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, leave := Stand(r)
+		ctx, leave := CountStream(r)
 		defer leave()
 		close(begun)
 		<-ctx.Done()

@@ -30,7 +30,7 @@ func (h *Host) serveTools(ctx context.Context, s *serve.Server, sessionList *ato
 		Root: s.RootFor, URL: s.URL(),
 		Open:    h.openFor,
 		Process: func(r *http.Request) int { return serve.ProcessOf(r).PID },
-		Conn:    serve.ConnOf, Stand: serve.Stand, Sessions: sessionList,
+		Conn:    serve.ConnOf, CountStream: serve.CountStream, Sessions: sessionList,
 		Limits: mcp.HTTPLimits{Body: maxMessage},
 	})
 	who := []serve.Kind{serve.Tools}

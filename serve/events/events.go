@@ -88,13 +88,13 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	place, done, err := h.cfg.OpenRoot(r.Context(), root)
+	open, done, err := h.cfg.OpenRoot(r.Context(), root)
 	if err != nil {
 		h.refuse(w, err)
 		return
 	}
 	defer done()
-	l, err := h.listen(r, v, place)
+	l, err := h.listen(r, v, open)
 	if err != nil {
 		h.refuse(w, err)
 		return

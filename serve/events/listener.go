@@ -23,11 +23,11 @@ const mailGap = 5 * time.Second
 
 // listener is one stream of events. One goroutine writes the stream; another one follows the hub.
 type listener struct {
-	h     *Handler
-	v     serve.Visitor
-	place *serve.OpenRoot
-	out   *sse.Stream
-	text  bool
+	h    *Handler
+	v    serve.Visitor
+	open *serve.OpenRoot
+	out  *sse.Stream
+	text bool
 
 	at      position
 	written string // the last event id that was written
@@ -40,12 +40,12 @@ type listener struct {
 }
 
 // listen makes a listener that begins at the position in the request.
-func (h *Handler) listen(r *http.Request, v serve.Visitor, place *serve.OpenRoot) (*listener, error) {
-	start, err := place.Live.Now(r.Context())
+func (h *Handler) listen(r *http.Request, v serve.Visitor, open *serve.OpenRoot) (*listener, error) {
+	start, err := open.Live.Now(r.Context())
 	if err != nil {
 		return nil, err
 	}
-	l := &listener{h: h, v: v, place: place, start: start, asked: map[string]string{}}
+	l := &listener{h: h, v: v, open: open, start: start, asked: map[string]string{}}
 	before, ok := parsePosition(r.Header.Get("Last-Event-ID"))
 	l.at = position{epoch: start.Epoch, n: start.N}
 	if l.fresh = before.epoch != start.Epoch || before.n > start.N; !l.fresh {
@@ -116,7 +116,7 @@ func (l *listener) write(ctx context.Context, next <-chan news, ended chan error
 	mail := true // the sender's mailbox may already have mail
 	var told <-chan struct{}
 	for {
-		requests, changed := l.place.Requests.Now()
+		requests, changed := l.open.Requests.Now()
 		if changed != told {
 			if err := l.tellRequests(ctx, requests); err != nil {
 				return err
@@ -184,14 +184,14 @@ func (l *listener) follow(ctx context.Context, next chan<- news) error {
 	}
 	after := l.at.n
 	for {
-		err := l.place.Live.Follow(ctx, after, func(n live.Numbered) error {
+		err := l.open.Live.Follow(ctx, after, func(n live.Numbered) error {
 			after = n.N
 			return give(news{n.N, n.Sessions, l.own(n.Mails), l.concerns(n.Events)})
 		})
 		if !errors.Is(err, live.ErrBehind) {
 			return err
 		}
-		s, err := l.place.Live.Now(ctx)
+		s, err := l.open.Live.Now(ctx)
 		if err != nil {
 			return err
 		}
@@ -278,7 +278,7 @@ func (l *listener) mine(ctx context.Context, all []permission.Request) ([]permis
 	if len(aliases) == 0 {
 		return nil, nil
 	}
-	sessions, err := l.place.Broker.Sessions(ctx)
+	sessions, err := l.open.Broker.Sessions(ctx)
 	may := map[string]bool{}
 	for _, s := range sessions {
 		may[s.ID] = slices.ContainsFunc(aliases, func(a string) bool { return mail.CheckAlias(s.Alias) == nil && strings.EqualFold(a, s.Alias) })

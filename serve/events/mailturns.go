@@ -16,8 +16,8 @@ type mailTurns struct {
 
 // mailbox is the mailbox of a sender in a root.
 type mailbox struct {
-	place *serve.OpenRoot
-	sid   string
+	open *serve.OpenRoot
+	sid  string
 }
 
 func newMailTurns() *mailTurns {

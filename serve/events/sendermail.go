@@ -27,7 +27,7 @@ type senderMail struct {
 }
 
 func newSenderMail(l *listener, sid string) (*senderMail, error) {
-	box, err := l.place.Broker.Mailbox(sid)
+	box, err := l.open.Broker.Mailbox(sid)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (p *senderMail) deliver(ctx context.Context) error {
 	if time.Now().Before(p.wait) {
 		return nil
 	}
-	turn := mailbox{p.l.place, p.sid}
+	turn := mailbox{p.l.open, p.sid}
 	for {
 		if ok, err := p.fromArchive(); err != nil || !ok {
 			return err

@@ -24,12 +24,12 @@ const patience = 10 * time.Second
 // call is one request of a logged-in person.
 type call struct {
 	context.Context
-	r     *http.Request
-	who   serve.Visitor
-	place *serve.OpenRoot
+	r    *http.Request
+	who  serve.Visitor
+	open *serve.OpenRoot
 }
 
-func (c *call) b() *broker.Broker { return c.place.Broker }
+func (c *call) b() *broker.Broker { return c.open.Broker }
 
 // me returns the person's session.
 func (c *call) me() (sessions.Session, error) { return personOf(c.r, c.who, c.b()) }
@@ -58,13 +58,13 @@ func (p *Page) api(f func(*call) (any, error)) http.HandlerFunc {
 		who := serve.VisitorOf(r)
 		ctx, cancel := context.WithTimeout(r.Context(), patience)
 		defer cancel()
-		place, done, err := p.roots.OpenRoot(ctx, who.Root)
+		open, done, err := p.roots.OpenRoot(ctx, who.Root)
 		if err != nil {
 			p.fails(w, "open the project", err)
 			return
 		}
 		defer done()
-		given, err := f(&call{ctx, r.WithContext(ctx), who, place})
+		given, err := f(&call{ctx, r.WithContext(ctx), who, open})
 		if err == nil {
 			answer(w, given)
 			return

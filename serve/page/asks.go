@@ -81,9 +81,9 @@ func (p *Page) decide(c *call) (any, error) {
 	}
 	v := permission.Verdict{Allow: *asked.Allow, Partial: asked.Partial, By: cmp.Or(me.Alias, me.ID), Via: "page", Proof: "login", Sessions: []string{asked.Session}}
 	if _, g, _ := p.find(c.r); g.Unproven {
-		return nil, cmp.Or(c.place.Permission.Refuse(c, asked.ID, v, permission.ErrNoProof), error(refusal{http.StatusForbidden, errUnproven}))
+		return nil, cmp.Or(c.open.Permission.Refuse(c, asked.ID, v, permission.ErrNoProof), error(refusal{http.StatusForbidden, errUnproven}))
 	}
-	r, err := c.place.Permission.Decide(c, asked.ID, v)
+	r, err := c.open.Permission.Decide(c, asked.ID, v)
 	var partial *permission.PartialError
 	var decided *permission.DecidedError
 	var expired *permission.ExpiredError

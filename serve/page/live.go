@@ -53,17 +53,17 @@ func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 // watch streams a root until the root is replaced or the page falls behind. It never returns nil.
 func (p *Page) watch(r *http.Request, who serve.Visitor, s *sse.Stream) error {
 	ctx := r.Context()
-	place, done, err := p.roots.OpenRoot(ctx, who.Root)
+	open, done, err := p.roots.OpenRoot(ctx, who.Root)
 	if err != nil {
 		return errors.Join(s.Send(event("wrong", map[string]string{"error": visible(err.Error())})), err)
 	}
 	defer done()
-	all, err := place.Live.Now(ctx)
+	all, err := open.Live.Now(ctx)
 	if err != nil {
 		return err
 	}
 	first := now{Root: visible(who.Root), Dir: visible(p.dirOf(r)), Sessions: sessionsOf(all.Sessions), Mails: make([]mailView, 0, len(all.Mails))}
-	if me, err := personOf(r, who, place.Broker); err == nil {
+	if me, err := personOf(r, who, open.Broker); err == nil {
 		first.Me, first.Alias = me.ID, visible(me.Alias)
 	}
 	for _, m := range all.Mails {
@@ -72,12 +72,12 @@ func (p *Page) watch(r *http.Request, who serve.Visitor, s *sse.Stream) error {
 	if err := s.Send(event("now", first)); err != nil {
 		return err
 	}
-	return p.tellAll(ctx, place, all.N, s)
+	return p.tellAll(ctx, open, all.N, s)
 }
 
 // tellAll writes each change. It returns when the stream ends, with the reason as its error.
-func (p *Page) tellAll(ctx context.Context, place *serve.OpenRoot, after uint64, s *sse.Stream) error {
-	leave, err := place.Permission.Attend() // records that the person at the page can decide
+func (p *Page) tellAll(ctx context.Context, open *serve.OpenRoot, after uint64, s *sse.Stream) error {
+	leave, err := open.Permission.Attend() // records that the person at the page can decide
 	if err != nil {
 		return err
 	}
@@ -94,12 +94,12 @@ func (p *Page) tellAll(ctx context.Context, place *serve.OpenRoot, after uint64,
 	var sources sync.WaitGroup
 	sources.Go(func() {
 		cancel(survive.Call(p.log, "follow a root", func() error {
-			return place.Live.Follow(ctx, after, func(n live.Numbered) error { return put("change", changeOf(n)) })
+			return open.Live.Follow(ctx, after, func(n live.Numbered) error { return put("change", changeOf(n)) })
 		}))
 	})
 	sources.Go(func() {
 		cancel(survive.Call(p.log, "follow permission requests", func() error {
-			return followAsks(ctx, place.Requests, func(open []ask) error { return put("asks", open) })
+			return followAsks(ctx, open.Requests, func(open []ask) error { return put("asks", open) })
 		}))
 	})
 	cancel(send(ctx, s, next))

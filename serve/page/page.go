@@ -36,7 +36,7 @@ var static embed.FS
 
 // Roots opens roots. serve.Server implements it.
 type Roots interface {
-	OpenRoot(ctx context.Context, root string) (place *serve.OpenRoot, done func(), err error)
+	OpenRoot(ctx context.Context, root string) (open *serve.OpenRoot, done func(), err error)
 }
 
 // Config is what New needs. Files is the directory serve.FilesDir.

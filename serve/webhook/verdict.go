@@ -12,23 +12,23 @@ import (
 
 // decide records a sender's verdict on a permission request. The sender must have the right to give verdicts, and to write to
 // the session that has asked.
-func (h *Hooks) decide(ctx context.Context, place *serve.OpenRoot, q *request, id string, allow bool) (said, error) {
+func (h *Hooks) decide(ctx context.Context, open *serve.OpenRoot, q *request, id string, allow bool) (said, error) {
 	v := permission.Verdict{Allow: allow, By: q.sender.Name, Via: "webhook", Proof: "key of a sender"}
 	if q.identity != "" {
 		v.By += "/" + q.identity
 	}
 	if !q.sender.Verdicts {
-		if err := place.Permission.Refuse(ctx, id, v, permission.ErrNoRight); err != nil {
+		if err := open.Permission.Refuse(ctx, id, v, permission.ErrNoRight); err != nil {
 			return said{}, err
 		}
 		return said{}, refuse(http.StatusForbidden, "this sender may not answer permission requests")
 	}
-	sids, err := h.mayDecideFor(ctx, place.Broker, q)
+	sids, err := h.mayDecideFor(ctx, open.Broker, q)
 	if err != nil {
 		return said{}, err
 	}
 	v.Sessions = sids
-	_, err = place.Permission.Decide(ctx, id, v)
+	_, err = open.Permission.Decide(ctx, id, v)
 	var decided *permission.DecidedError
 	var expired *permission.ExpiredError
 	var several *permission.AmbiguousError

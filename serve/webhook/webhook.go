@@ -152,16 +152,16 @@ func (h *Hooks) take(w http.ResponseWriter, r *http.Request) (said, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), storeTime)
 	defer cancel()
-	place, done, err := h.cfg.OpenRoot(ctx, q.sender.Root)
+	open, done, err := h.cfg.OpenRoot(ctx, q.sender.Root)
 	if err != nil {
 		h.cfg.Log.Warn("the project of a sender outside is not open", "sender", q.sender.Name, "err", err)
 		return said{}, &refusal{http.StatusServiceUnavailable, "the project of this sender cannot be opened now", 60}
 	}
 	defer done()
 	if id, allow, ok := permission.ParseReply(l.Content); ok { // as in the Channels reference: such a text is never mail, whoever sends it
-		return h.decide(ctx, place, q, id, allow)
+		return h.decide(ctx, open, q, id, allow)
 	}
-	return h.deliver(ctx, place.Broker, q, l)
+	return h.deliver(ctx, open.Broker, q, l)
 }
 
 // ClientOf returns the client name of a sender's session.
