@@ -147,16 +147,23 @@ func TestDoneIsWhatTheAgentSays(t *testing.T) {
 	if again, _, err := notify.Ask(t.Context(), w.Registry, amber, "birch", notify.Done, false); err != nil || again.ID != r.ID {
 		t.Errorf("asked twice: %+v, %v", again, err)
 	}
+	if again, _, err := notify.Ask(t.Context(), w.Registry, amber, "birch", notify.Done, true); err != nil || again.ID != r.ID || !again.Desktop {
+		t.Errorf("asked again, with --desktop: %+v, %v", again, err)
+	}
 	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
 	if got := w.check(amber.ID); len(got) != 0 {
 		t.Fatalf("idle is not done: %q", got)
 	}
+	var shown []string
 	for range 2 {
-		if err := notify.SaidDone(t.Context(), w.Registry, birch.ID, nil); err != nil {
+		if err := notify.SaidDone(t.Context(), w.Registry, birch.ID, func(_ context.Context, text string) error { shown = append(shown, text); return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
 	w.toldOnce(amber.ID, "says that it is done")
+	if len(shown) != 1 {
+		t.Errorf("shown on the desktop: %q", shown)
+	}
 }
 
 // A process that is killed between the notice and the removal of the request leaves both: the next look sends nothing again, also if

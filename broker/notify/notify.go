@@ -83,7 +83,7 @@ type News struct {
 var ErrFull = errors.New("too many requests to be told wait in this project")
 
 // Ask stores a request of a session, or returns news at once: then nothing is stored. A request that is the same as an earlier one is
-// that one.
+// that one; with desktop, that one is shown on the desktop, too.
 func Ask(ctx context.Context, reg *sessions.Registry, by sessions.Session, alias, when string, desktop bool) (r Request, now *News, err error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
@@ -116,9 +116,10 @@ func Ask(ctx context.Context, reg *sessions.Registry, by sessions.Session, alias
 		return r, news, nil
 	}
 	err = change(ctx, reg, func(all []Request) ([]Request, error) {
-		for _, other := range all {
+		for i, other := range all {
 			if other.By == r.By && other.SID == r.SID && other.When == r.When {
-				r = other
+				all[i].Desktop = other.Desktop || desktop
+				r = all[i]
 				return all, nil
 			}
 		}
