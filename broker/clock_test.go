@@ -103,3 +103,23 @@ func TestACheckerWaitsWhenTheClockHasGoneAhead(t *testing.T) {
 		})
 	}
 }
+
+// Only mail for another machine waits: the Checker looks again when the clock is known to be right.
+func TestACheckerLooksAtOutboxesAfterTheClockHasGoneAhead(t *testing.T) {
+	t.Parallel()
+	w, birch := paired(t)
+	w.put(birch, "amber@devbox", mail.Message{Content: "a day", ExpiresAt: mail.Seconds(w.clock.Add(24 * time.Hour))})
+	k := deadlines.NewChecker(w.Registry)
+	k.Clock.Elapsed = func(time.Time, time.Time) time.Duration { return time.Second }
+	w.look(k)
+	w.pass(days30)
+	if wait := w.look(k); wait <= 0 || wait > clockCalm {
+		t.Errorf("looks again after %v", wait)
+	}
+	k.Clock.Elapsed = func(from, to time.Time) time.Duration { return to.Sub(from) }
+	w.pass(clockCalm)
+	w.look(k)
+	if got := w.notices(birch.ID); len(got) != 1 {
+		t.Errorf("notices %q", got)
+	}
+}

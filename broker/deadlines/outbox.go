@@ -23,13 +23,13 @@ func (c *Checker) lookIntoOutboxes(ctx context.Context, rows []registry.Row) (ne
 		c.reg.Log.Warn("expired mail for other machines is not noticed", "err", err)
 	}
 	now := c.reg.Now()
-	if c.Clock.waits(now) {
-		return time.Time{}
-	}
 	for _, name := range names {
 		sid, isLock := strings.CutSuffix(name, ".inbox.lock")
 		if !isLock || !strings.HasPrefix(sid, sessions.HostPrefix) || !mail.ValidName(sid) || ctx.Err() != nil {
 			continue
+		}
+		if c.Clock.waits(now) {
+			return c.Clock.calm
 		}
 		if c.boxes[sid] == nil {
 			c.boxes[sid] = &boxMemory{}
