@@ -228,6 +228,9 @@ func TestClaimsRefuseWhatTheyCannotKeep(t *testing.T) {
 	if all, _ := claims.List(t.Context(), w.Registry); len(all) != 1 {
 		t.Errorf("a part was claimed: %+v", all)
 	}
+	if made, err := claims.Make(t.Context(), w.Registry, amber, claims.Wanted{Dir: dir, Paths: []string{"main.go", "./main.go"}}); err != nil || len(made) != 1 {
+		t.Errorf("one file twice: %+v %v", made, err)
+	}
 	if err := os.WriteFile(filepath.Join(w.cfg.Root, claims.FileName), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}

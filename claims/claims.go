@@ -111,6 +111,9 @@ func Make(ctx context.Context, reg *sessions.Registry, s sessions.Session, w Wan
 		if err != nil {
 			return nil, err
 		}
+		if slices.ContainsFunc(made, func(c Claim) bool { return c.Path == abs }) {
+			continue
+		}
 		made = append(made, Claim{SID: s.ID, Alias: s.Alias, Path: abs, File: fileOf(abs), Why: w.Why, Worktree: w.Worktree, At: now})
 	}
 	if w.Task != "" {
