@@ -65,7 +65,7 @@ func checkAttachment(f *os.File, info os.FileInfo) error {
 		return errors.New("it belongs to another user")
 	case info.Size() > maxAttachment:
 		return fmt.Errorf("it has %d bytes; at most %d are allowed", info.Size(), maxAttachment)
-	case ofKernel(f):
+	case isFromKernel(f):
 		return errors.New("it is not a file on a disk")
 	}
 	return nil

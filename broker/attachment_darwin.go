@@ -2,5 +2,5 @@ package broker
 
 import "os"
 
-// ofKernel is false: macOS has no file system without a disk that matters here.
-func ofKernel(*os.File) bool { return false }
+// isFromKernel returns false: macOS has no file system like /proc, whose files the kernel makes from the secrets of a process.
+func isFromKernel(*os.File) bool { return false }

@@ -7,14 +7,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kernels are the file systems without a disk. A file there may be a secret: /proc shows the environment of each process as a
+// kernels are the file systems whose files the kernel makes. A file there may be a secret: /proc shows the environment of each process as a
 // regular file.
 var kernels = []int64{unix.PROC_SUPER_MAGIC, unix.SYSFS_MAGIC, unix.DEBUGFS_MAGIC, unix.TRACEFS_MAGIC, unix.CGROUP_SUPER_MAGIC, unix.CGROUP2_SUPER_MAGIC,
 	unix.SECURITYFS_MAGIC, unix.BPF_FS_MAGIC, unix.DEVPTS_SUPER_MAGIC, unix.NSFS_MAGIC, unix.PSTOREFS_MAGIC, unix.EFIVARFS_MAGIC}
 
-// ofKernel reports whether a file is in one of these file systems, or in an unknown one. It checks the file and not its path:
+// isFromKernel reports whether a file is in one of these file systems, or in an unknown one. It checks the file and not its path:
 // /proc may be mounted anywhere.
-func ofKernel(f *os.File) bool {
+func isFromKernel(f *os.File) bool {
 	var fs unix.Statfs_t
 	return unix.Fstatfs(int(f.Fd()), &fs) != nil || slices.Contains(kernels, int64(fs.Type))
 }

@@ -10,9 +10,9 @@ import (
 const PluginEnv = "CLAUDE_PLUGIN_ROOT"
 
 // claude is Claude Code 2.1.329. It replaces context of more than 10,000 characters (UTF-16 units) with a pointer to a file.
-// Some hooks must not show mail: in a subagent the subagent would get it; a Stop hook that answered a turn that a Stop hook
-// has continued would never let the turn end; and mail of a SessionStart hook would reach the model only with the next
-// prompt, or never. At SessionStart a ringer rings the session instead.
+// Some hooks must not show mail. In a subagent, the subagent would get the mail. A Stop hook that shows mail continues the turn: if it
+// also did so at the end of that continued turn, the turn might never end. Mail that a SessionStart hook shows would reach the model
+// only with the next prompt, or never: at SessionStart a ringer rings the session instead.
 func claude() protocol {
 	return protocol{
 		name:   "claude",

@@ -163,8 +163,8 @@ func (m *Mailbox) store(lease *atomicfile.Dir, names []string, msgs []mail.Messa
 	return lease.Replace(name, next)
 }
 
-// rotate moves the inbox into the lease directory. It syncs the new name before another process can sync the root without the old
-// one: POSIX keeps no order between directories.
+// rotate moves the inbox into the lease directory, and then syncs that directory, while it holds the lock. Otherwise another process
+// could sync the root first: then a power cut could lose both names of the file, since POSIX keeps no order between directories.
 func (r *row) rotate(lease *atomicfile.Dir, as mailFile) error {
 	name, err := as.newName()
 	if err == nil {

@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// All are the names that stand for every member.
+// isAll reports whether a name, such as all in @all, stands for every member.
 func isAll(name string) bool {
 	switch strings.ToLower(name) {
 	case "all", "everyone", "everybody", "here", "channel", "room":
@@ -145,7 +145,7 @@ func withoutSpans(s string) string {
 
 func withoutTicks(s string) string {
 	var b strings.Builder
-	none := map[int]bool{} // lengths of runs that have no further one
+	none := map[int]bool{} // numbers of backticks in a row that do not come again in the rest of s
 	for i := 0; i < len(s); {
 		if s[i] == '\\' && i+1 < len(s) && s[i+1] == '`' {
 			b.WriteString("\\ ")

@@ -64,14 +64,14 @@ func Check(ctx context.Context, reg *sessions.Registry, wakes func(client string
 	found = append(found, checkMods(all)...)
 	// Warnings come first.
 	sort.SliceStable(found, func(i, j int) bool { return found[i].Status > found[j].Status })
-	return append(append(damaged, checkRoom(reg, all)...), found...)
+	return append(append(damaged, checkSpace(reg, all)...), found...)
 }
 
 // warnFull is the percentage of the registry's size from which on Check warns.
 const warnFull = 70
 
-// checkRoom warns before the registry is full. c2c removes ended sessions by itself, unless mail waits for them.
-func checkRoom(reg *sessions.Registry, all []sessions.Session) []doctor.Finding {
+// checkSpace warns before the registry is full. c2c removes ended sessions by itself, unless mail waits for them.
+func checkSpace(reg *sessions.Registry, all []sessions.Session) []doctor.Finding {
 	info, err := reg.Dir().Stat(registry.FileName)
 	if err != nil || info.Size()*100 < registry.MaxBytes*warnFull {
 		return nil // Sessions has reported the error

@@ -164,7 +164,8 @@ func completeTakeover(ctx context.Context, reg *sessions.Registry, t *Takeover) 
 	}
 	Finish(ctx, reg, reg.Facts.Of(t.To).MoveFrom, rows[i])
 	t.Left = slices.Contains(reg.Facts.Of(t.To).MoveFrom, t.From)
-	// The senders of questions that it has read and not answered were notified. The heir owes the answers to the unread ones.
+	// GiveAlias has notified the senders of questions that the old session has read and not answered: nobody owes these answers any
+	// more. The heir owes the answers to the questions that were unread.
 	owed.Close(ctx, reg, t.From, owed.HandedOver, func(mail.Message) bool { return true })
 	text := fmt.Sprintf("You go on with the work of %s: you are %[1]s now, and no longer %s. What it had not read comes to you. What it had read: c2c history --session-id %s",
 		t.Alias, t.Former, t.From)

@@ -37,7 +37,7 @@ func RoomTools() []Tool {
 		entry("join_room", Writes, joinRoom,
 			"Join a room, or make it. What names you wakes you; all else comes in one digest with your next turn.",
 			room(),
-			integer("history_limit", "So many old posts in the answer.", 0).least(0).most(200),
+			integer("history_limit", "How many old posts to show.", 0).least(0).most(200),
 			str("level", "").oneOf(rooms.Levels()),
 			str("alias", "").quiet(),
 		),
@@ -53,7 +53,7 @@ func RoomTools() []Tool {
 // hidden tools can be called, and are in no list.
 func hidden(t Tool) Tool { t.hidden = true; return t }
 
-// number is a time of the original, which may have a fraction.
+// number is an argument with a number that may have a fraction, such as a time of the original.
 func number(name, description string) argument {
 	return argument{name: name, shown: shown{Type: "number", Description: description}}
 }

@@ -23,8 +23,8 @@ type User struct {
 	Terminal bool   // the caller has a controlling terminal
 	Typing   bool   // its standard input is a terminal
 
-	look func(*User) // sets Terminal and Typing; nil: they are known
-	here bool        // Login may be looked up
+	look      func(*User) // sets Terminal and Typing; nil: they are known
+	mayLookUp bool        // Name may read the file of users if Login is empty
 }
 
 // looked returns u with Terminal and Typing set. Call it only if nothing else identifies the caller: it opens the terminal.
@@ -44,7 +44,7 @@ func (u *User) HasTerminal() bool { return u.looked().Terminal }
 
 // UserHere returns the person at this terminal. stdin is the standard input.
 func UserHere(getenv func(string) string, stdin io.Reader) *User {
-	u := &User{UID: os.Getuid(), Login: getenv("USER"), here: true}
+	u := &User{UID: os.Getuid(), Login: getenv("USER"), mayLookUp: true}
 	u.look = func(u *User) {
 		if tty, err := os.Open("/dev/tty"); err == nil {
 			u.Terminal = true
@@ -61,7 +61,7 @@ func UserHere(getenv func(string) string, stdin io.Reader) *User {
 // Name returns the login name, which is the first alias of the person's mailbox if it is free. It reads the file of users only if
 // the environment has no login name.
 func (u *User) Name() string {
-	if u.Login == "" && u.here {
+	if u.Login == "" && u.mayLookUp {
 		// Not os/user: with cgo, the whole program would start with the C library's name services.
 		data, _ := os.ReadFile("/etc/passwd")
 		for line := range strings.Lines(string(data)) {
@@ -97,8 +97,8 @@ func (c Caller) IsPerson() bool {
 // isPerson reports whether the caller can only be the person: no agent has set a variable in the environment.
 func (c Caller) isPerson() bool { return c.User != nil && c.Client == "" && len(c.clientIDs()) == 0 }
 
-// personHere returns the person's session if the caller has a terminal in the person's PID namespace. It checks both because an
-// agent's process also has no agent above it if its parents have ended, or in its own PID namespace.
+// personHere returns the person's session if the caller has a terminal in the person's PID namespace. That no agent is above the
+// caller proves too little: the same is true of an agent's process whose parents have ended, or that is in another PID namespace.
 func personHere(reg *sessions.Registry, rows []registry.Row, u *User) (string, error) {
 	if !u.looked().Terminal || !isPersonsNamespace(reg, rows, u.sid()) {
 		return "", sessions.ErrNoCaller
@@ -106,8 +106,9 @@ func personHere(reg *sessions.Registry, rows []registry.Row, u *User) (string, e
 	return u.sid(), nil
 }
 
-// isPersonsNamespace reports whether a person's PID namespace is ours. It ignores a reboot. While it is not known, ours counts only if
-// no session is alive in another one: this may be the sandbox of an agent that is alive there.
+// isPersonsNamespace reports whether a person's PID namespace is that of this process. It ignores a reboot. While the person's
+// namespace is not known, isPersonsNamespace returns false if a session is alive in another namespace than that of this process: then
+// this process may be in the sandbox of that session's agent.
 func isPersonsNamespace(reg *sessions.Registry, rows []registry.Row, sid string) bool {
 	here, _, _ := strings.Cut(reg.Processes.Namespace(), " ")
 	there, _, _ := strings.Cut(reg.Facts.Of(sid).Namespace, " ")
