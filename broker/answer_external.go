@@ -103,7 +103,7 @@ func (b *Broker) edited(ctx context.Context, from sessions.Session, answered mai
 	}
 	authors := b.Authors(rows)
 	for _, f := range found {
-		if authors.Are(from.ID, f.Message) {
+		if authors.Wrote(from.ID, f.Message) {
 			return id, nil
 		}
 	}

@@ -45,7 +45,7 @@ func (b *Broker) HistoryBefore(ctx context.Context, sid string, before Position,
 	found := b.collector()
 	err = b.search(ctx, func(box string) inbox.Query {
 		return inbox.Query{Limit: math.MaxInt, MayBeOf: mayBe, Match: func(m mail.Message) bool {
-			if sid != "" && box != sid && !own.Are(sid, m) {
+			if sid != "" && box != sid && !own.Wrote(sid, m) {
 				return false
 			}
 			if !mayBe(m.TS) {

@@ -393,7 +393,7 @@ func (v *View) step(sid string, s inbox.Step) {
 	}
 	if sessions.IsHostID(sid) { // what the relay does with an outbox tells nothing about the receiver, which is on another machine
 		if s.What == inbox.Read || s.What == inbox.Gone {
-			v.forget(s.Fingerprint)
+			v.markDone(s.Fingerprint)
 		}
 		return
 	}
@@ -403,7 +403,7 @@ func (v *View) step(sid string, s inbox.Step) {
 		if i := v.find(sid); i >= 0 && v.begun {
 			v.sessions[i].LastRead = s.At.UTC()
 		}
-		v.forget(s.Fingerprint)
+		v.markDone(s.Fingerprint)
 	case inbox.Handed:
 		e.What = Handed
 	case inbox.Queued:
@@ -412,7 +412,7 @@ func (v *View) step(sid string, s inbox.Step) {
 		}
 		e.At = v.cfg.Now()
 	case inbox.Gone: // moved or swept: the other mailbox or the dead letters report it
-		v.forget(s.Fingerprint)
+		v.markDone(s.Fingerprint)
 		if e.What, e.At = Read, v.cfg.Now(); !s.Message.Ephemeral || moved {
 			return
 		}
@@ -436,8 +436,8 @@ func (v *View) isElsewhere(sid string, s inbox.Step) bool {
 	return false
 }
 
-// forget records a message that has left the mailboxes. For a while v.done has the message, so that it is not reported again.
-func (v *View) forget(t mail.Fingerprint) {
+// markDone records a message that has left the mailboxes. For a while v.done has the message, so that it is not reported again.
+func (v *View) markDone(t mail.Fingerprint) {
 	if v.done[t] {
 		return
 	}

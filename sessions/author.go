@@ -120,8 +120,8 @@ func (a Authors) Follows(r registry.Row, sid, alias string) bool {
 	return Fold(r.Alias()) == Fold(alias) && registry.FindSID(a.Rows, sid) < 0 && a.reg.Facts.Of(r.SID()).AliasSince == a.reg.Facts.Of(sid).AliasSince
 }
 
-// Are reports whether a session wrote a message.
-func (a Authors) Are(sid string, m mail.Message) bool {
+// Wrote reports whether a session wrote a message.
+func (a Authors) Wrote(sid string, m mail.Message) bool {
 	r := a.Of(m)
 	return r != nil && r.SID() == sid
 }
@@ -139,6 +139,6 @@ func (a Authors) Names(s Session) (names []string) {
 func (a Authors) WrittenBy(s Session, limit int) inbox.Query {
 	return inbox.Query{
 		Holds: mail.HoldsSender(append(a.Names(s), s.ID)),
-		Match: func(m mail.Message) bool { return a.Are(s.ID, m) }, Limit: limit,
+		Match: func(m mail.Message) bool { return a.Wrote(s.ID, m) }, Limit: limit,
 	}
 }

@@ -109,7 +109,7 @@ func (v view) side(sid string, d owed.Record) string {
 	switch {
 	case sid == v.who.ID:
 		return SideOwe
-	case v.authors.Are(v.who.ID, d.Message):
+	case v.authors.Wrote(v.who.ID, d.Message):
 		return SideOwed
 	case v.who.State == sessions.Person:
 		return SideOther

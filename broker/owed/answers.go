@@ -61,7 +61,7 @@ func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []registry.Row,
 				continue
 			}
 			for _, key := range a.byID[m.InReplyTo] {
-				if authors.Are(key.SID, m) {
+				if authors.Wrote(key.SID, m) {
 					answers[key] = m
 				}
 			}
