@@ -231,16 +231,16 @@ func (h *HTTP) get(w http.ResponseWriter, r *http.Request) {
 	s.listen(w, r)
 }
 
-// newestBells has one bell for each mailbox. Several connections may share a mailbox if their calls name it; then the newest
+// bellsByMailbox has one bell for each mailbox. Several connections may share a mailbox if their calls name it; then the newest
 // stream rings.
-type newestBells map[string]numberedBell
+type bellsByMailbox map[string]numberedBell
 
 type numberedBell interface {
 	wake.Doorbell
 	opened() uint64 // a number that is higher for a stream that was opened later
 }
 
-func (b newestBells) add(sid string, bell numberedBell) {
+func (b bellsByMailbox) add(sid string, bell numberedBell) {
 	if old := b[sid]; old == nil || old.opened() < bell.opened() {
 		b[sid] = bell
 	}
@@ -249,19 +249,19 @@ func (b newestBells) add(sid string, bell numberedBell) {
 // Streams returns a bell for each session of a root whose client has a stream open and answers pings on it. Ring of such a
 // bell returns when the client's kernel has acknowledged the notification.
 func (h *HTTP) Streams(root string) map[string]wake.Doorbell {
-	newest := newestBells{}
+	bells := bellsByMailbox{}
 	for _, s := range h.sessions.snapshot() {
 		if bell := s.bell(); bell != nil && s.peer.Session() != "" && s.rootNow() == root {
-			newest.add(s.peer.Session(), bell)
+			bells.add(s.peer.Session(), bell)
 		}
 	}
 	for _, p := range h.stateless.peers.bound() {
 		if bell := p.bell(); bell != nil && p.root == root {
-			newest.add(p.Session(), bell)
+			bells.add(p.Session(), bell)
 		}
 	}
 	all := map[string]wake.Doorbell{}
-	for sid, bell := range newest {
+	for sid, bell := range bells {
 		all[sid] = bell
 	}
 	return all

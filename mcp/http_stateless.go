@@ -102,8 +102,8 @@ func (m *stateless) serve(w http.ResponseWriter, r *http.Request, msg rpc.Messag
 		ctx = tools.WithPeer(ctx, p.Peer)
 	}
 	ctx, written := tools.WithWritten(ctx)
-	body, stands := standIn(body, msg.ID)
-	out := &checkedWriter{ResponseWriter: w, control: http.NewResponseController(w), limit: m.limits.Write, stands: stands, id: msg.ID}
+	body, randomID := replaceID(body, msg.ID)
+	out := &checkedWriter{ResponseWriter: w, control: http.NewResponseController(w), limit: m.limits.Write, randomID: randomID, id: msg.ID}
 	if listens {
 		standing, leave := m.cfg.CountStream(r)
 		if leave == nil {

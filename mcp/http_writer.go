@@ -15,7 +15,7 @@ type checkedWriter struct {
 	err     error
 	wrote   bool // at least a part of an answer was written
 
-	stands, id []byte // the stand-in for the request's id (see standIn; nil: none), and the id
+	randomID, id []byte // of the request: what replaceID has put in place of its id (nil: nothing), and the id
 
 	flushed func(error) // if set, called after each flush with err
 }
@@ -29,8 +29,8 @@ func (n *checkedWriter) Write(b []byte) (int, error) {
 	n.wrote = true
 	n.bound()
 	sent := b
-	if n.stands != nil {
-		sent = bytes.ReplaceAll(b, n.stands, n.id) // mcp-go writes a message in one piece
+	if n.randomID != nil {
+		sent = bytes.ReplaceAll(b, n.randomID, n.id) // mcp-go writes a message in one piece
 	}
 	written, err := n.ResponseWriter.Write(sent)
 	n.keep(err)

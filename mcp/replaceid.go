@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// standIn replaces the id of a message by a random one, stands, because mcp-go reads a number as a float and so would change
-// an id above 2^53. mcp-go returns stands unchanged. If the message has no id, stands is nil and the message stays as it is.
-func standIn(body, id []byte) (changed, stands []byte) {
+// replaceID replaces the id of a message by randomID, because mcp-go reads a number as a float and so would change an id above
+// 2^53. mcp-go returns randomID unchanged. If the message has no id, randomID is nil and the message stays as it is.
+func replaceID(body, id []byte) (changed, randomID []byte) {
 	if id == nil {
 		return body, nil
 	}
-	stands = []byte(`"` + rand.Text() + `"`)
+	randomID = []byte(`"` + rand.Text() + `"`)
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.Token() // {
 	done := 0
@@ -29,9 +29,9 @@ func standIn(body, id []byte) (changed, stands []byte) {
 			return body, nil
 		}
 		if name, _ := name.(string); strings.EqualFold(name, "id") { // ignore case, as encoding/json does
-			changed = append(append(changed, body[done:start]...), stands...)
+			changed = append(append(changed, body[done:start]...), randomID...)
 			done = end
 		}
 	}
-	return append(changed, body[done:]...), stands
+	return append(changed, body[done:]...), randomID
 }
