@@ -47,7 +47,7 @@ func FuzzParsePacket(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(h.project) > maxProject || h.count > maxCount || max(h.epoch, h.number, h.acked, h.doubt) > maxNumber {
+		if len(h.project) > maxProject || h.count > maxCount || max(h.epoch, h.number, h.acked, h.maybeStored) > maxNumber {
 			t.Errorf("out of bounds: %+v", h)
 		}
 		again := append(append(h.append(nil), sealed...), signature...)

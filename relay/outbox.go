@@ -75,7 +75,7 @@ func (l *line) headName() string { return l.peer + ".head.json" }
 // begin makes the head of a new epoch. An earlier epoch may have sent any message that waits now.
 func (o *outbox) begin(ctx context.Context, epoch uint64, why state) (head, error) {
 	waiting, err := o.box.PeekAll(ctx)
-	return head{Epoch: epoch, Next: 1, Link: startOf(epoch), Doubt: uint64(len(waiting)), Why: why}, err
+	return head{Epoch: epoch, Next: 1, Link: startOf(epoch), MaybeStored: uint64(len(waiting)), Why: why}, err
 }
 
 // recount begins an epoch with a number above another one.

@@ -22,17 +22,17 @@ const (
 
 // header is the beginning of every packet. The carrier can read it. Numbers are big-endian.
 type header struct {
-	kind     Kind
-	from, to [ed25519.PublicKeySize]byte
-	project  string // at most 64 bytes; equal on all hosts
-	epoch    uint64 // of the sender's numbers; of a receipt: the epoch of the answered frame
-	number   uint64 // of a frame's first message; of a receipt: the highest stored; otherwise grows with each packet of the kind
-	link     link   // of a frame: up to the message before; of a receipt: up to number
-	acked    uint64 // of a frame: the first number without a receipt; of a receipt: the epoch of number
-	doubt    uint64 // of a frame: the receiver may have stored messages up to here under another number
-	attempt  uint32 // how often the frame was sent since the last progress; of a receipt: that of the answered frame
-	count    uint16 // of messages, or of refusals
-	state    state
+	kind        Kind
+	from, to    [ed25519.PublicKeySize]byte
+	project     string // at most 64 bytes; equal on all hosts
+	epoch       uint64 // of the sender's numbers; of a receipt: the epoch of the answered frame
+	number      uint64 // of a frame's first message; of a receipt: the highest stored; otherwise grows with each packet of the kind
+	link        link   // of a frame: up to the message before; of a receipt: up to number
+	acked       uint64 // of a frame: the first number without a receipt; of a receipt: the epoch of number
+	maybeStored uint64 // of a frame: the receiver may have stored messages up to here under another number
+	attempt     uint32 // how often the frame was sent since the last progress; of a receipt: that of the answered frame
+	count       uint16 // of messages, or of refusals
+	state       state
 }
 
 // link is a running hash over the ids of all messages of an epoch: two hosts that agree on it have the same messages under the
@@ -73,7 +73,7 @@ func (h header) append(b []byte) []byte {
 	b = binary.BigEndian.AppendUint64(b, h.number)
 	b = append(b, h.link[:]...)
 	b = binary.BigEndian.AppendUint64(b, h.acked)
-	b = binary.BigEndian.AppendUint64(b, h.doubt)
+	b = binary.BigEndian.AppendUint64(b, h.maybeStored)
 	b = binary.BigEndian.AppendUint32(b, h.attempt)
 	b = binary.BigEndian.AppendUint16(b, h.count)
 	return append(b, byte(h.state))
@@ -104,14 +104,14 @@ func parse(packet []byte) (h header, sealed, signed, signature []byte, err error
 	h.number = binary.BigEndian.Uint64(take(8))
 	copy(h.link[:], take(len(h.link)))
 	h.acked = binary.BigEndian.Uint64(take(8))
-	h.doubt = binary.BigEndian.Uint64(take(8))
+	h.maybeStored = binary.BigEndian.Uint64(take(8))
 	h.attempt = binary.BigEndian.Uint32(take(4))
 	h.count = binary.BigEndian.Uint16(take(2))
 	h.state = state(take(1)[0])
 	switch {
 	case bytes.IndexByte([]byte{byte(Frame), byte(Receipt), byte(Hello), byte(States)}, byte(h.kind)) < 0 || h.state >= lastState:
 		return bad("its kind")
-	case max(h.epoch, h.number, h.acked, h.doubt) > maxNumber || h.count > maxCount:
+	case max(h.epoch, h.number, h.acked, h.maybeStored) > maxNumber || h.count > maxCount:
 		return bad("one of its numbers is out of range")
 	case !mail.ValidName(h.project):
 		return bad("the name of its project")

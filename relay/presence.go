@@ -23,9 +23,9 @@ const contactGap = time.Minute
 // inFlight is how old a packet may be that arrives: a state that was sent since may still be under way.
 const inFlight = 5 * time.Second
 
-// beside is what a sender sends besides mail. Packets of it may get lost: the receiver needs only the last hello. A carrier may
+// hellos is what a sender sends besides mail. Packets of it may get lost: the receiver needs only the last hello. A carrier may
 // notice late that a link is dead, so on a new link the sender repeats the states after which it has not heard the peer.
-type beside struct {
+type hellos struct {
 	serial   uint64 // of the last packet of this run
 	sessions []cache.Session
 	told     bool // these sessions were sent on this link

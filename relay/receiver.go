@@ -103,7 +103,7 @@ func (in *receiver) judge(ctx context.Context, from Peer, h header, sealed []byt
 // store stores the next messages, and then records their numbers.
 func (in *receiver) store(ctx context.Context, from Peer, h header, hw highWater, msgs []incoming) error {
 	first := hw.Number + 1
-	mayRepeat := first <= max(in.unsure, h.doubt)
+	mayRepeat := first <= max(in.unsure, h.maybeStored)
 	before := in.unsure
 	in.unsure = max(in.unsure, first+maxCount) // until their numbers are recorded
 	whole, failed := in.deliver(ctx, from, msgs, mayRepeat)

@@ -28,7 +28,7 @@ type sender struct {
 	relinked bool // it is a new link
 	there    bool // the peer was heard from this project
 	receipts []receipt
-	beside
+	hellos
 
 	outbox
 	noted   shownLink     // in c2c list
@@ -312,7 +312,7 @@ type stamp struct {
 }
 
 func (s *sender) send(ctx context.Context, peer Peer, h header, body []byte) error {
-	h.kind, h.project, h.epoch, h.acked, h.doubt, h.attempt, h.state = Frame, s.l.Project, s.head.Epoch, s.head.Next, s.head.Doubt, s.attempt, s.head.Why
+	h.kind, h.project, h.epoch, h.acked, h.maybeStored, h.attempt, h.state = Frame, s.l.Project, s.head.Epoch, s.head.Next, s.head.MaybeStored, s.attempt, s.head.Why
 	packet, err := pack(s.l.Peers, peer, h, body)
 	if err != nil {
 		return err

@@ -18,14 +18,14 @@ const Directory = "relay"
 // head records which messages have a receipt. The relay replaces it before it acknowledges the messages' lease: after a kill
 // between the two, the messages up to Last are still in the outbox, and the relay acknowledges them instead of sending them again.
 type head struct {
-	Epoch   uint64   `json:"epoch"`
-	Next    uint64   `json:"next"`              // the first number without a receipt
-	Link    link     `json:"link"`              // up to the message before
-	Doubt   uint64   `json:"doubt"`             // messages up to here may have been stored under a number of an earlier epoch
-	Why     state    `json:"why"`               // the reason for this epoch
-	Run     uint64   `json:"run"`               // of the process, to order the packets besides mail
-	Last    identity `json:"last"`              // the message before Next
-	Refused []uint64 `json:"refused,omitempty"` // refused numbers among those acknowledged with Last
+	Epoch       uint64   `json:"epoch"`
+	Next        uint64   `json:"next"`              // the first number without a receipt
+	Link        link     `json:"link"`              // up to the message before
+	MaybeStored uint64   `json:"doubt"`             // messages up to here may have been stored under a number of an earlier epoch
+	Why         state    `json:"why"`               // the reason for this epoch
+	Run         uint64   `json:"run"`               // of the process, to order the packets besides mail
+	Last        identity `json:"last"`              // the message before Next
+	Refused     []uint64 `json:"refused,omitempty"` // refused numbers among those acknowledged with Last
 }
 
 // highWater records which messages of a peer this host has stored. The relay writes it after storing them, before the receipt.
