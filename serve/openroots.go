@@ -131,7 +131,7 @@ func (p *openRoots) keep(b *broker.Broker) error {
 	return err
 }
 
-// current returns the place of an open root, or nil. If the root was removed or made again since, writes to the old usedRoot
+// current returns an open root, or nil. If the root was removed or made again since, writes to the old directory
 // would be lost. Then current takes it out of the list, and the last request that uses it closes it. The caller holds
 // the lock.
 func (p *openRoots) current(root string) *usedRoot {

@@ -21,7 +21,7 @@ const lineWidth = 80
 func list(c *call, f *cli.Flags) action {
 	all, allHosts := f.Bool("all"), f.Bool("all-hosts")
 	return func(ctx context.Context) error {
-		c.keep()
+		c.meetDeadlines()
 		rows, err := c.b.List(ctx)
 		if err != nil {
 			return err

@@ -16,9 +16,9 @@ import (
 	"c2c/sessions/callers"
 )
 
-// keep runs c2cd to act on due deadlines of the root, unless a server does so. It is rarely necessary. After an error, which keep
-// prints, the command goes on.
-func (c *call) keep() {
+// meetDeadlines runs c2cd to act on due deadlines of the root, unless a server does so. It is rarely necessary. It prints an error,
+// and the command goes on.
+func (c *call) meetDeadlines() {
 	if !deadlines.MayBeDue(c.b.Registry) {
 		return
 	}

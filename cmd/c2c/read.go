@@ -102,7 +102,7 @@ func pollInbox(c *call, f *cli.Flags) action {
 		}
 		return c.limited(ctx, func(ctx context.Context) error {
 			if s.State == sessions.Person { // no server does this for a person
-				c.keep()
+				c.meetDeadlines()
 			}
 			if *peek {
 				return c.peek(ctx, m)

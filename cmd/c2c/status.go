@@ -22,7 +22,7 @@ func status(c *call, _ *cli.Flags) action {
 		if err != nil {
 			return err
 		}
-		c.keep()
+		c.meetDeadlines()
 		found, err := c.b.Status(ctx, id)
 		if errors.Is(err, broker.ErrNoMessage) {
 			err = cli.WithHint(err, idAlone("c2c status %s", id, "c2c outbox shows the ids of what you have sent"))
