@@ -15,7 +15,7 @@ type Mail struct {
 	SessionID    string // the owner of the mailbox in which it is
 	Key          mail.Fingerprint
 
-	State string // Queued, Rung, Handed, Read or Dead of package broker
+	State string // Queued, Rung, Handed, Read or Dead of package broker; or Posted
 	At    time.Time
 	By    string // the reader
 	Why   string // for a dead letter
@@ -25,6 +25,7 @@ type Mail struct {
 
 // Mails keeps the newest messages from events, each with its state. One goroutine uses it.
 type Mails struct {
+	Posts      bool // keep posts to rooms too, with the state Posted
 	most, room int
 	all        []*Mail
 	byKey      map[mail.Fingerprint]*Mail
@@ -58,6 +59,12 @@ func (m *Mails) Add(events []Event) (changed []*Mail) {
 		switch e.What {
 		case Stored:
 			change(m.store(e))
+		case Posted:
+			if m.Posts && one == nil {
+				one = m.store(e)
+				one.State = Posted
+				change(one)
+			}
 		case Handed, Read, Back, Dead:
 			if one != nil {
 				one.State, one.At, one.By, one.Why = stateOf[e.What], e.At, e.By, e.Why

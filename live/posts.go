@@ -88,7 +88,8 @@ func (v *View) postsOf(name string, at int64) {
 	}
 	for _, p := range posts {
 		if v.begun {
-			v.event(Event{What: Posted, At: p.Time(), Message: toRoom(p, name)})
+			m := toRoom(p, name)
+			v.event(Event{What: Posted, At: p.Time(), Fingerprint: m.Fingerprint(), Message: m})
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"c2c/format"
 	"c2c/inbox/mail"
 	"c2c/live"
+	"c2c/rooms/talk"
 	"c2c/sessions"
 )
 
@@ -95,8 +96,14 @@ func (a *app) compose() {
 	a.writeTo(to)
 }
 
-// composeTo opens the editor for a message to a typed name. The beginning of a name is enough.
+// composeTo opens the editor for a message to a typed name, or for a post to #room. The beginning of a name is enough.
 func (a *app) composeTo(name string) {
+	if room := mail.RoomOf(name); room != "" && strings.HasPrefix(name, "#") {
+		a.edit("to #"+room, func(ctx context.Context, b *broker.Broker, from sessions.Session, text string) (string, error) {
+			return posted(talk.Post(ctx, b, from, talk.Draft{Room: room, Message: mail.Message{Content: text}}))
+		})
+		return
+	}
 	var all, begin []string
 	for _, s := range a.all {
 		all = append(all, s.Alias)
@@ -122,40 +129,50 @@ func (a *app) composeTo(name string) {
 }
 
 func (a *app) writeTo(to string) {
-	a.edit("to "+word(to), func(ctx context.Context, b *broker.Broker, from sessions.Session, text string) (broker.Receipt, error) {
-		return b.Send(ctx, from, mail.Message{To: to, Content: text})
+	a.edit("to "+word(to), func(ctx context.Context, b *broker.Broker, from sessions.Session, text string) (string, error) {
+		return queued(b.Send(ctx, from, mail.Message{To: to, Content: text}))
 	})
 }
 
-// reply opens the editor for an answer to the selected message.
+// queued describes a message that was sent.
+func queued(r broker.Receipt, err error) (says string, _ error) {
+	says = fmt.Sprintf("queued for %s as %s", r.To, mail.ShortID(r.ID))
+	if r.Note != "" {
+		says += "; " + r.Note
+	}
+	return says, err
+}
+
+func posted(r talk.Receipt, err error) (says string, _ error) { return r.String(), err }
+
+// reply opens the editor for an answer to the selected message. What came from a room is answered there.
 func (a *app) reply() {
 	m := a.pane().message()
 	if m == nil {
 		a.says = "there is no message to answer"
 		return
 	}
-	a.edit(fmt.Sprintf("to %s, about %s", word(m.From), word(mail.ShortID(m.ID))), func(ctx context.Context, b *broker.Broker, from sessions.Session, text string) (broker.Receipt, error) {
-		return b.Reply(ctx, from, m.Message, mail.Message{Content: text})
+	a.edit(fmt.Sprintf("to %s, about %s", word(m.From), word(mail.ShortID(m.ID))), func(ctx context.Context, b *broker.Broker, from sessions.Session, text string) (string, error) {
+		if mail.RoomOf(m.To) != "" {
+			return posted(talk.Reply(ctx, b, from, m.Message, talk.Draft{Message: mail.Message{Content: text}}))
+		}
+		return queued(b.Reply(ctx, from, m.Message, mail.Message{Content: text}))
 	})
 }
 
 // edit opens the editor, and sends the text as the person's.
-func (a *app) edit(title string, send func(context.Context, *broker.Broker, sessions.Session, string) (broker.Receipt, error)) {
+func (a *app) edit(title string, send func(context.Context, *broker.Broker, sessions.Session, string) (says string, err error)) {
 	text := a.drafts[title]
 	a.typing = &editor{title: title, text: text, at: len(text), done: func(text string) {
 		a.says = "sending"
 		a.job(func(ctx context.Context, b *broker.Broker) (string, func(), error) {
 			from, err := a.cfg.Who(ctx, b)
-			var r broker.Receipt
+			says := ""
 			if err == nil {
-				r, err = send(ctx, b, from, text)
+				says, err = send(ctx, b, from, text)
 			}
 			if err != nil {
 				return "", func() { a.keep(title, text) }, fmt.Errorf("not sent %s, and kept: %w", title, err)
-			}
-			says := fmt.Sprintf("queued for %s as %s", r.To, mail.ShortID(r.ID))
-			if r.Note != "" {
-				says += "; " + r.Note
 			}
 			return says, nil, nil
 		})

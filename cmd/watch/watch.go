@@ -116,7 +116,11 @@ func Run(ctx context.Context, cfg Config) error {
 	return err
 }
 
-func newMails() *live.Mails { return live.NewMails(maxMails, maxFlow) }
+func newMails() *live.Mails {
+	m := live.NewMails(maxMails, maxFlow)
+	m.Posts = true
+	return m
+}
 
 func newApp(cfg Config, screen tcell.Screen) *app {
 	return &app{canvas: canvas{screen: screen, colours: map[string]int{}}, worker: worker{results: make(chan func())},
@@ -216,7 +220,7 @@ func (a *app) update(u live.Update) {
 	a.known.Add(u.Events)
 	for _, e := range u.Events {
 		switch e.What {
-		case live.Stored:
+		case live.Stored, live.Posted:
 			a.stored(e)
 		case live.Damaged:
 			if a.says = e.Why; e.SessionID != "" {

@@ -14,6 +14,7 @@ import (
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/permission"
+	"c2c/rooms/talk"
 	"c2c/sessions"
 )
 
@@ -243,6 +244,7 @@ func TestAPermissionIsDecidedOnThePage(t *testing.T) {
 		}
 	}
 	all, err := store.List(t.Context())
+	slices.SortFunc(all, func(a, b permission.Request) int { return strings.Compare(a.Alias, b.Alias) }) // both were asked at the same time
 	if err != nil || len(all) != 2 || all[0].By != "dana" || all[0].Via != "page" || all[1].State != permission.StateOpen {
 		t.Errorf("%+v, %v", all, err)
 	}
@@ -308,5 +310,38 @@ func TestThePageShowsWhoOwesAnAnswer(t *testing.T) {
 	got := get[owedList](tab, "GET", "/api/owed", nil).Owed
 	if len(got) != 2 || got[0].To != "dana" || !got[0].Mine || got[1].To != "birch" || got[1].Mine || got[1].Kind != "task" || got[1].Late || got[1].Due <= got[1].Sent || strings.Contains(got[1].Words, "\x1b") {
 		t.Errorf("what is due first comes first: %+v", got)
+	}
+}
+
+func TestWhatCameFromARoomIsAnsweredThere(t *testing.T) {
+	l := newLab(t)
+	tab := l.loggedIn()
+	for _, s := range []sessions.Session{l.me, l.amber} {
+		if _, err := talk.Join(t.Context(), l.b.Registry, s, "review", true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	post, err := talk.Post(t.Context(), l.b, l.amber, talk.Draft{Room: "review", Message: mail.Message{Content: "@dana, is it so?"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := get[listing](tab, "GET", "/api/search?q="+url.QueryEscape("is it"), nil)
+	if len(all.Mails) != 1 || all.Mails[0].ID != post.ID || all.Mails[0].To != "dana#review" {
+		t.Fatalf("%+v", all)
+	}
+	draft := map[string]string{"id": someID + "2", "answers": post.ID, "key": all.Mails[0].Key, "text": "it is"}
+	if r := get[receipt](tab, "POST", "/api/reply", draft); r.To != "#review" || r.Again || !strings.HasPrefix(r.Note, "stored for 1") {
+		t.Errorf("%+v", r)
+	}
+	if r := get[receipt](tab, "POST", "/api/reply", draft); !r.Again {
+		t.Errorf("sent again it is another post: %+v", r)
+	}
+	r, err := talk.StoreOf(l.b.Registry).Open("review")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if posts, err := r.Last(0, nil); err != nil || len(posts) != 2 || posts[1].Content != "it is" || posts[1].InReplyTo != post.ID || !posts[1].Person {
+		t.Errorf("%+v, %v", posts, err)
 	}
 }

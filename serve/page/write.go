@@ -9,6 +9,7 @@ import (
 	"c2c/broker/notify"
 	"c2c/inbox"
 	"c2c/inbox/mail"
+	"c2c/rooms/talk"
 	"c2c/sessions"
 )
 
@@ -68,8 +69,8 @@ func (p *Page) send(c *call) (any, error) {
 	return receiptOf(c.b().Send(c, me, d.message()))
 }
 
-// reply answers a message. The answer goes to the session that wrote the message, even if that has another alias now. The
-// message then counts as read.
+// reply answers a message. The answer goes to the session that wrote the message, even if that has another alias now, or to the room
+// from which the message came. The message then counts as read.
 func (p *Page) reply(c *call) (any, error) {
 	d, me, err := c.draft()
 	if err != nil {
@@ -79,13 +80,23 @@ func (p *Page) reply(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := c.b().Reply(c, me, answered.Message, d.message())
+	r, err := c.answer(me, answered.Message, d.message())
 	if err == nil && answered.Status.SessionID == me.ID {
 		if _, err := c.take(me, keyOf(answered.Fingerprint())); err != nil {
 			r.Note = fmt.Sprintf("the answered message could not be marked as read: %v", err)
 		}
 	}
 	return receiptOf(r, err)
+}
+
+// answer sends m as the answer to a message. What came from a room is answered there.
+func (c *call) answer(me sessions.Session, answered, m mail.Message) (broker.Receipt, error) {
+	room := mail.RoomOf(answered.To)
+	if room == "" {
+		return c.b().Reply(c, me, answered, m)
+	}
+	r, err := talk.Reply(c, c.b(), me, answered, talk.Draft{Message: m})
+	return broker.Receipt{ID: r.ID, To: "#" + r.Room, Note: r.String(), Duplicate: r.Duplicate}, err
 }
 
 // notify arranges one message to the person when a session is idle, blocked, done or has ended. If the session is in that state now,
