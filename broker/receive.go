@@ -67,22 +67,27 @@ func Receive(ctx context.Context, b *Broker, alias string, msgs []mail.Message, 
 	return to.SID(), nil
 }
 
-// TellRefused tells the sender of a message to another host, once, why that host refuses it permanently.
+// TellRefused makes a dead letter of a message that another host refuses permanently, and tells its sender once why. After ErrBlocked
+// the dead letter is there, and the sender's mailbox cannot be written.
 func TellRefused(ctx context.Context, b *Broker, m mail.Message, why string) error {
 	rows, err := b.Rows(ctx)
 	if err != nil {
+		return err
+	}
+	_, host, _ := strings.Cut(m.To, "@")
+	if err := notice.AddDead(ctx, b.Registry, sessions.HostPrefix+host, notice.DeadLetter{Reason: why, Message: m}); err != nil {
 		return err
 	}
 	from := notice.SenderOf(b.Registry, rows, m)
 	if from == nil {
 		return nil // the sender is gone, and no session has its alias
 	}
-	_, host, _ := strings.Cut(m.To, "@")
-	if err := notice.AddDead(ctx, b.Registry, sessions.HostPrefix+host, notice.DeadLetter{Reason: why, Message: m}); err != nil {
-		return err
-	}
 	if told, err := notice.ToldOf(ctx, b.Registry, rows, m); err == nil && slices.ContainsFunc(told, func(t notice.Told) bool { return t.Reason == notice.Expired }) {
 		return nil // while it waited here
 	}
-	return notice.TellTogether(ctx, b.Registry, from, []notice.News{{Message: m, Reason: notice.NotStored, Why: why}})
+	err = notice.TellTogether(ctx, b.Registry, from, []notice.News{{Message: m, Reason: notice.NotStored, Why: why}})
+	if inbox.IsBlocked(err) {
+		return fmt.Errorf("%w: %w", ErrBlocked, err)
+	}
+	return err
 }

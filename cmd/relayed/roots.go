@@ -322,7 +322,8 @@ func (p *post) Refused(ctx context.Context, peer string, m mail.Message, why rel
 		text = string(why)
 	}
 	err := broker.TellRefused(ctx, p.b, m, text)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, inbox.ErrFull) { // the sender is gone, or does not read: go on with the others
+	// The sender is gone or does not read, or its mailbox cannot be written: the dead letter is there, so go on with the others.
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, inbox.ErrFull) || errors.Is(err, broker.ErrBlocked) {
 		p.h.Log.Warn("a sender is not told that its message was refused", "message_id", m.ID, "err", err)
 		return nil
 	}
