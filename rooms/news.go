@@ -68,22 +68,12 @@ func (st Store) News(sid string, ask Ask) (News, error) {
 }
 
 func (n *News) look(p place, ask Ask) error {
-	name := p.room
-	r, err := n.st.Open(name)
-	if errors.Is(err, ErrNoRoom) {
-		if name, err = n.st.Renamed(p.room); err != nil {
-			return err
-		}
-		if name == "" {
-			n.moved = append(n.moved, moved{was: p.room})
-			return nil
-		}
-		r, err = n.st.Open(name)
-	}
-	if err != nil {
+	r, err := n.open(p.room)
+	if err != nil || r == nil {
 		return err
 	}
 	defer r.Close()
+	name := r.Name
 	h, err := r.history()
 	if err != nil {
 		return err
@@ -128,6 +118,23 @@ func (n *News) look(p place, ask Ask) error {
 		n.Rooms = append(n.Rooms, news)
 	}
 	return err
+}
+
+// open opens the room that has or had a name. If it is gone, open returns nil and drops the place in it.
+func (n *News) open(was string) (*Room, error) {
+	r, err := n.st.Open(was)
+	if !errors.Is(err, ErrNoRoom) {
+		return r, err
+	}
+	name, err := n.st.Renamed(was)
+	if err != nil {
+		return nil, err
+	}
+	if name == "" {
+		n.moved = append(n.moved, moved{was: was})
+		return nil, nil
+	}
+	return n.st.Open(name)
 }
 
 func (n *News) isNew(p Post, ask Ask) bool {

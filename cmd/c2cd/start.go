@@ -56,10 +56,9 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 		// A terminal may show one thread after another, and Codex tells no process which one.
 		return 0, fmt.Errorf("%w: which session a terminal will show is not known when it starts: call c2c register --unattended in the session", errUsage)
 	}
-	path, err := child.LookPath(client.ProgramOf(name), a.getenv)
+	path, err := a.programOf(name)
 	if err != nil {
-		err := fmt.Errorf("%s is not installed or not on PATH; c2c start knows %s", client.ProgramOf(name), strings.Join(client.Names(), ", "))
-		return 0, cli.WithHint(err, "install it, or add its folder to PATH; c2c doctor tells which clients are found")
+		return 0, err
 	}
 	argv, env := append([]string{path}, theirs...), client.Clean(os.Environ())
 	if *channel {
@@ -81,6 +80,15 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 		return l.Run(ctx, name, "", append(argv[:1], args...), env, *full)
 	}
 	return l.Run(ctx, name, *alias, argv, env, *full)
+}
+
+// programOf finds the program of a client.
+func (a *app) programOf(name string) (path string, err error) {
+	if path, err = child.LookPath(client.ProgramOf(name), a.getenv); err == nil {
+		return path, nil
+	}
+	err = fmt.Errorf("%s is not installed or not on PATH; c2c start knows %s", client.ProgramOf(name), strings.Join(client.Names(), ", "))
+	return "", cli.WithHint(err, "install it, or add its folder to PATH; c2c doctor tells which clients are found")
 }
 
 func (a *app) launcher() launch.Launcher {
