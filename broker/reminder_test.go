@@ -172,6 +172,7 @@ func TestAnAnswerIsFoundThatTheRecordDoesNotTell(t *testing.T) {
 // once looks as a command does, where no process looks all the time.
 func (w *world) once() {
 	w.t.Helper()
+	defer unforked()()
 	if err := deadlines.CheckOnce(w.t.Context(), w.Registry); err != nil {
 		w.t.Fatal(err)
 	}

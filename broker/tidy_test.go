@@ -46,6 +46,7 @@ func (w *world) keeping() (release func()) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	defer unforked()()
 	if ok, err := lock.Try(); err != nil || !ok {
 		w.t.Fatal(ok, err)
 	}
