@@ -81,6 +81,27 @@ func TestASandboxOfALiveAgentIsNotThePersonsFirstTerminal(t *testing.T) {
 	leave()
 }
 
+// An agent in a container does not keep the person of the machine out.
+func TestAPersonMayBeginBesideAContainer(t *testing.T) {
+	w := newTableWorld(t)
+	w.Processes = elsewhere{w.table}
+	amber := w.register("amber", callers.Caller{Client: "mcp", PID: 10})
+	leave, err := w.Locks.Serve(amber.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer leave()
+	w.Processes = first{w.table}
+	if s := w.attach(callers.Caller{User: &callers.User{UID: 7, Login: "pat", Terminal: true}}); s.ID != "person-7" || s.KnownBy != mail.ByPerson {
+		t.Errorf("%+v", s)
+	}
+}
+
+// first is the processes of a machine, seen from its first PID namespace.
+type first struct{ table }
+
+func (first) Namespace() string { return processes.FirstNamespace + " boot machine" }
+
 func TestAPersonMayBeginInAContainer(t *testing.T) {
 	w := newTableWorld(t)
 	w.register("amber", callers.Caller{Client: "mcp", PID: 10}) // nothing shows that it lives

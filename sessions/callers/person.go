@@ -107,13 +107,16 @@ func personHere(reg *sessions.Registry, rows []registry.Row, u *User) (string, e
 }
 
 // isPersonsNamespace reports whether a person's PID namespace is that of this process. It ignores a reboot. While the person's
-// namespace is not known, isPersonsNamespace returns false if a session is alive in another namespace than that of this process: then
-// this process may be in the sandbox of that session's agent.
+// namespace is not known, isPersonsNamespace returns false if this process may be in the sandbox of an agent: a session is alive in
+// another namespace, and that of this process is not the machine's first one.
 func isPersonsNamespace(reg *sessions.Registry, rows []registry.Row, sid string) bool {
 	here, _, _ := strings.Cut(reg.Processes.Namespace(), " ")
 	there, _, _ := strings.Cut(reg.Facts.Of(sid).Namespace, " ")
 	if here == "" || there != "" {
 		return here != "" && there == here
+	}
+	if here == processes.FirstNamespace {
+		return true
 	}
 	return !slices.ContainsFunc(rows, func(r registry.Row) bool {
 		its := reg.Facts.Of(r.SID()).Namespace

@@ -37,6 +37,10 @@ type Table interface {
 	Opened(p client.Profile, pid int) (ids map[string]bool, known bool)
 }
 
+// FirstNamespace is the PID namespace of a Linux machine's first process. No container and no sandbox is in it. Linux gives it a fixed
+// number.
+const FirstNamespace = "pid:[4026531836]"
+
 // SameNamespace compares two PID namespaces. The first namespace has the same inode on every machine, so the boot counts too. After
 // a reboot of the same machine they are the same: then Find does not find the old processes.
 func SameNamespace(one, other string) bool {
