@@ -14,6 +14,7 @@ import (
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/sessions/facts"
 	"c2c/sessions/turns"
 )
 
@@ -63,6 +64,11 @@ func TestPruneTakesOnlyWhatIsGone(t *testing.T) {
 	}
 	for _, killed := range []string{"sid-birch.inbox.json.tmp.c2c", "sessions/sid-birch.json.tmp.c2c"} {
 		if err := os.WriteFile(filepath.Join(w.Root(), killed), []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{facts.RoomPlaces("sid-birch"), facts.RoomPlacesLock("sid-birch"), facts.RoomOpen("sid-birch")} {
+		if err := os.WriteFile(filepath.Join(w.Root(), name), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
