@@ -36,7 +36,7 @@ func TestClaudeAndCodexOnTwoMachinesAskEachOther(t *testing.T) {
 	b.SeedCodex(codex, "")
 	b.Run(c2c(), "install", "codex")
 	b.TrustCodexHooks()
-	codex.Script(register(lab.Codex, "cody"), lab.Say("Registered."))
+	codex.Script(register(lab.Codex, "cody-of-devbox"), lab.Say("Registered."))
 	q := b.CodexTUI()
 	q.Submit("prompt-of-codex")
 	q.WaitScreen(0, "Registered.")
@@ -71,7 +71,7 @@ func TestClaudeAndCodexOnTwoMachinesAskEachOther(t *testing.T) {
 		question, answer := "question-by-"+way, "answer-by-"+way
 		codex.Answer(replies(lab.Codex, question, answer, nil))
 		codex.Script(lab.Say("Replied by " + way + "."))
-		claude.Script(asks(lab.Claude, "cody@devbox", question, 600), lab.Say("Thanks by "+way+"."))
+		claude.Script(asks(lab.Claude, "cody-of-devbox@devbox", question, 600), lab.Say("Thanks by "+way+"."))
 		p.Submit("please ask by " + way)
 		if item := once(t, claude.WaitText(answer), answer); item.Role != "tool" {
 			t.Errorf("the answer is shown as %+v", item)
@@ -88,8 +88,8 @@ func TestClaudeAndCodexOnTwoMachinesAskEachOther(t *testing.T) {
 		}
 	}
 
-	local := woken(b, "cody", "local")
-	byssh := woken(a, "cody@devbox", "ssh")
+	local := woken(b, "cody-of-devbox", "local")
+	byssh := woken(a, "cody-of-devbox@devbox", "ssh")
 	asked("ssh")
 	hub := n.Hub("laptop", "devbox")
 	for _, m := range []*machines.Machine{laptop, devbox} {
@@ -97,18 +97,20 @@ func TestClaudeAndCodexOnTwoMachinesAskEachOther(t *testing.T) {
 	}
 	laptop.Linked("devbox", true)
 	devbox.Linked("laptop", true)
-	byhub := woken(a, "cody@devbox", "hub")
+	byhub := woken(a, "cody-of-devbox@devbox", "hub")
 	asked("hub")
 	t.Logf("from c2c send to the request of Codex's model: %v on one machine, %v through ssh, %v through a hub", local, byssh, byhub)
-	if row := listed(b, "cody"); row.Now.Does != sessions.Idle {
+	if row := listed(b, "cody-of-devbox"); row.Now.Does != sessions.Idle {
 		t.Errorf("Codex is %+v", row)
 	}
 	for _, way := range []string{"ssh", "hub"} {
 		onlyOnce(t, claude.Turns(), "answer-by-"+way, "tool")
 		onlyOnce(t, codex.Turns(), "word-"+way+"-two", "")
-		for _, word := range []string{"question-by-" + way, "answer-by-" + way, "word-" + way, "cody"} {
-			if bytes.Contains(capture.Bytes(), []byte(word)) {
-				t.Errorf("who listens at the cable reads %q", word)
+		// Random bytes have no word of that length by chance.
+		for _, word := range []string{"question-by-" + way, "answer-by-" + way, "word-" + way, "cody-of-devbox"} {
+			if all := capture.Bytes(); bytes.Contains(all, []byte(word)) {
+				i := bytes.Index(all, []byte(word))
+				t.Errorf("who listens at the cable reads %q: %q", word, all[max(0, i-200):min(len(all), i+200)])
 			}
 		}
 	}
