@@ -3,6 +3,7 @@
 package relaytest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -345,6 +346,7 @@ func (p *Post) Mail(alias string) (msgs []mail.Message, err error) {
 	if err != nil {
 		return nil, err
 	}
+	data = data[:bytes.LastIndexByte(data, '\n')+1] // the last line may be on its way
 	for line := range strings.Lines(string(data)) {
 		var m mail.Message
 		if err := m.UnmarshalJSON([]byte(line)); err != nil {
