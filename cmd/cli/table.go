@@ -176,10 +176,10 @@ the agent says itself, with reply --done. Without an alias it lists what waits.
 		Examples: []string{"c2c notify birch --when idle"}},
 	{Name: "claim", C2cd: true, Args: "[path ...]", First: "file", Short: "tell others which files or which task this session works on",
 		Long: `A path may be a folder, or a pattern in quotes: 'src/**/*.go'. A claim is
-advice: Claude Code warns its model before an edit of a claimed file. It refuses
-the edit only if .c2c/claims in the project has the word refuse. In other
-clients, agents ask c2c claims. A claim is free at once when its session ends;
-the session has it again if it comes back within 10 minutes.
+advice: hooks that run before an edit warn who edits a claimed file. They refuse
+the edit only if .c2c/claims in the project has the word refuse. Agents of
+clients without such a hook call c2c claims. A claim is free at once when its
+session ends; the session has it again if it comes back within 10 minutes.
 `,
 		Options: []Option{
 			{Name: "task", Value: "words", Short: "claim a task, not files"},
