@@ -24,6 +24,11 @@ var ErrBlocked = errors.New("the mailbox is blocked")
 // alias. With mayRepeat, the mailbox may have some of the messages: it finds these by their ids, and does not store them again.
 // Errors: *UnknownAliasError, ErrBlocked, and those of inbox.Mailbox.Deliver. When it returns nil the messages survive a power cut.
 func Receive(ctx context.Context, b *Broker, alias string, msgs []mail.Message, mayRepeat bool) (sid string, err error) {
+	return ReceiveFromRoom(ctx, b, alias, "", msgs, mayRepeat)
+}
+
+// ReceiveFromRoom is Receive for posts in a room of the other host.
+func ReceiveFromRoom(ctx context.Context, b *Broker, alias, room string, msgs []mail.Message, mayRepeat bool) (sid string, err error) {
 	rows, err := b.Rows(ctx)
 	if err != nil {
 		return "", err
@@ -40,6 +45,9 @@ func Receive(ctx context.Context, b *Broker, alias string, msgs []mail.Message, 
 	for i := range msgs {
 		m := &msgs[i]
 		m.To, m.ToAbsent = to.Alias(), reader.State == sessions.Absent
+		if room != "" {
+			m.To += "#" + room
+		}
 		m.KnownBy, m.StartedBy = mail.ByHost, "" // what the other host says of its own sessions proves nothing here
 		owed.Announce(b.Registry, *m)
 		if err := loops.GoesOn(b.Registry, to.SID(), *m); err != nil { // before its notice wakes a reader of held mail

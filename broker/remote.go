@@ -99,6 +99,20 @@ func (cfg Config) checkHost(sid string) error {
 	return nil
 }
 
+// CheckHost returns an error if no machine with this name is paired with this one, or if other machines do not know the project.
+func CheckHost(b *Broker, host string) error { return b.cfg.checkHost(sessions.HostPrefix + host) }
+
+// StartRelay starts the relay if none runs for this root: rooms here have members on other machines. It logs errors.
+func StartRelay(ctx context.Context, b *Broker) {
+	hosts, err := b.Hosts(ctx)
+	if err == nil && b.cfg.WantRelay != nil && !slices.ContainsFunc(hosts, func(h Host) bool { return h.Relayed }) {
+		err = b.cfg.WantRelay()
+	}
+	if err != nil {
+		b.Log.Warn("posts wait for the relay", "err", err)
+	}
+}
+
 // wantRelay writes into the receipt how a message gets to its machine, and starts the relay if none runs for this root. The message
 // waits even if that fails.
 func (b *Broker) wantRelay(ctx context.Context, r *Receipt) {

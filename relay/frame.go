@@ -149,7 +149,7 @@ var (
 func (w meta) message(content, peer string, now time.Time) incoming {
 	m := mail.Message{From: w.From + "@" + peer, To: w.To, Content: content, ID: w.ID, Kind: w.Kind, InReplyTo: w.InReplyTo, Tag: w.Tag,
 		Deferrable: w.Deferrable, Ephemeral: w.Ephemeral, FromPerson: w.FromPerson, TellAfter: w.TellAfter, GuardHops: w.Hops, GuardChain: w.Chain,
-		FromSession: RemoteSession(peer, w.Session, w.From), TS: mail.Seconds(now.Add(-span(w.Age)))}
+		FromSession: mail.RemoteSession(peer, w.Session, w.From), TS: mail.Seconds(now.Add(-span(w.Age)))}
 	if w.Held {
 		m.Held = m.FromSession
 	}
@@ -161,7 +161,7 @@ func (w meta) message(content, peer string, now time.Time) incoming {
 	}
 	isNotice := w.From == mail.SystemAlias
 	switch {
-	case mail.CheckAlias(w.From) != nil || mail.CheckAlias(w.To) != nil || !mail.ValidName(w.ID) || !slices.Contains(kinds, w.Kind) || !slices.Contains(tags, w.Tag),
+	case mail.CheckAlias(w.From) != nil || !isReceiver(w.To) || !mail.ValidName(w.ID) || !slices.Contains(kinds, w.Kind) || !slices.Contains(tags, w.Tag),
 		isNotice != (w.Kind == mail.KindSystem), // only c2c itself writes notices
 		w.Hops < 0 || w.Hops > 1<<20 || math.Abs(w.TellAfter) > longest.Seconds(),
 		in.Message.Check() != nil:
@@ -172,23 +172,21 @@ func (w meta) message(content, peer string, now time.Time) incoming {
 	return in
 }
 
+// IsRoom reports whether a receiver is a room, such as #review, and returns its name.
+func IsRoom(to string) (name string, ok bool) {
+	name, ok = strings.CutPrefix(to, "#")
+	return name, ok && mail.ValidRoom(name) && !strings.Contains(name, "@")
+}
+
+func isReceiver(to string) bool {
+	_, ok := IsRoom(to)
+	return ok || mail.CheckAlias(to) == nil
+}
+
 // span bounds a span of time from a peer, so that adding it to a clock cannot overflow.
 func span(seconds float64) time.Duration {
 	most := longest.Seconds()
 	return time.Duration(min(max(seconds, -most), most) * float64(time.Second))
-}
-
-// RemoteSession returns the id of another host's session. Without a session id it names one for each alias. No name of
-// a host has a dot, so two hosts never share one: dev with box-1, and dev-box with 1.
-func RemoteSession(peer, sid, alias string) string {
-	if sid == "" {
-		sid = "alias-" + strings.ToLower(alias)
-	}
-	name := "r-" + peer + "." + sid
-	if mail.ValidName(name) {
-		return name
-	}
-	return "r-" + peer + "." + mail.ShortSession(sid)
 }
 
 // identity is unique for each message of an outbox.

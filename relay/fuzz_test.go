@@ -136,7 +136,7 @@ func TestAFieldThatIsNotThereTravelsAsNone(t *testing.T) {
 func TestSessionsOfTwoHostsNeverHaveOneName(t *testing.T) {
 	long := strings.Repeat("s", 128)
 	for _, two := range [][4]string{{"dev", "box-1", "dev-box", "1"}, {"dev", "box-" + long, "dev-box", long}, {"dev", "", "dev-alias", ""}} {
-		if a, b := RemoteSession(two[0], two[1], "ash"), RemoteSession(two[2], two[3], "ash"); a == b || !mail.ValidName(a) || !mail.ValidName(b) {
+		if a, b := mail.RemoteSession(two[0], two[1], "ash"), mail.RemoteSession(two[2], two[3], "ash"); a == b || !mail.ValidName(a) || !mail.ValidName(b) {
 			t.Errorf("%q: %s and %s", two, a, b)
 		}
 	}

@@ -157,10 +157,14 @@ func (in *receiver) deliver(ctx context.Context, from Peer, msgs []incoming, may
 	for i := range msgs {
 		m := &msgs[i]
 		to := strings.ToLower(m.To)
+		_, isRoom := IsRoom(m.To)
+		if isRoom { // the names of rooms have capitals
+			to = m.To
+		}
 		switch {
 		case m.why != Stored:
 			continue
-		case !from.MayReach(in.l.Project, m.To):
+		case !isRoom && !from.MayReach(in.l.Project, m.To): // a room looks at its members
 			m.why = Forbidden
 			continue
 		case byAlias[to] == nil:
@@ -185,6 +189,14 @@ func (in *receiver) deliver(ctx context.Context, from Peer, msgs []incoming, may
 // deliverTo stores messages for one alias. If the mailbox refuses them together, deliverTo tries each half alone, so that it
 // refuses only those for which there is no room.
 func (in *receiver) deliverTo(ctx context.Context, alias string, msgs []*incoming, mayRepeat bool) error {
+	if _, isRoom := IsRoom(alias); isRoom && len(msgs) > 1 && slices.ContainsFunc(msgs, func(m *incoming) bool { return m.Kind != mail.KindSystem }) {
+		for i := range msgs { // each does something of its own, and may be refused
+			if err := in.deliverTo(ctx, alias, msgs[i:i+1], mayRepeat); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	plain := make([]mail.Message, len(msgs))
 	for i, m := range msgs {
 		plain[i] = m.Message

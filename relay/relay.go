@@ -75,7 +75,8 @@ type Post interface {
 	// birch@peer, the session r-peer.<sid>, and times of this host's clock. If it returns Stored, they survive a power
 	// cut. Any other reason is final for all of them, and none is stored. With mayRepeat, some may be stored already,
 	// under their ids: Deliver must not store these twice. Without it, none is stored yet. After an error the relay
-	// tries again, with mayRepeat.
+	// tries again, with mayRepeat. An alias such as #review is a room: Deliver does what the message says about it, whether the
+	// peer may reach it or not.
 	Deliver(ctx context.Context, peer, alias string, msgs []mail.Message, mayRepeat bool) (Reason, error)
 
 	// Refused notifies the sender of a message, durably, that the peer has refused it for good. The relay may call it
@@ -95,12 +96,15 @@ const (
 	Taken     Reason = "taken"     // the sender has used the id for another message
 	Expired   Reason = "expired"   // it had expired when it arrived
 	Blocked   Reason = "blocked"   // something that is no file of c2c stands in the place of the mailbox's files
+	NoRoom    Reason = "no room"   // no such room
+	NoMember  Reason = "no member" // the sender is not in the room, or may not join it
+	NoPost    Reason = "no post"   // the room does not take this post
 )
 
 // known is r if it is one of these, otherwise Invalid: a peer may send any word.
 func (r Reason) known() Reason {
 	switch r {
-	case Unknown, Forbidden, Full, Invalid, Taken, Expired, Blocked:
+	case Unknown, Forbidden, Full, Invalid, Taken, Expired, Blocked, NoRoom, NoMember, NoPost:
 		return r
 	}
 	return Invalid

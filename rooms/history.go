@@ -215,7 +215,7 @@ func (r *Room) Append(ctx context.Context, make func(last []Post) (*Post, error)
 		if err != nil || p == nil {
 			return err
 		}
-		if err := p.check(); err != nil {
+		if err := p.Check(); err != nil {
 			return err
 		}
 		if err := r.dir.AppendLines(historyName, p.line()); err != nil {

@@ -135,8 +135,16 @@ func (r *Room) Join(ctx context.Context, sid, alias string, left func(sid string
 	if err != nil {
 		return already, err
 	}
+	if err = r.putRow(ctx, sid, alias, left); err == nil && meta.Private {
+		err = r.uninvite(ctx, alias)
+	}
+	return already, err
+}
+
+// putRow adds or corrects a member's row, see Join.
+func (r *Room) putRow(ctx context.Context, sid, alias string, left func(sid string) bool) error {
 	now := mail.Seconds(r.st.Now())
-	err = r.change(ctx, func(rows []registry.Row) []registry.Row {
+	return r.change(ctx, func(rows []registry.Row) []registry.Row {
 		i := registry.FindSID(rows, sid)
 		if i < 0 {
 			i = slices.IndexFunc(rows, func(row registry.Row) bool {
@@ -144,11 +152,7 @@ func (r *Room) Join(ctx context.Context, sid, alias string, left func(sid string
 			})
 		}
 		if i < 0 {
-			var row registry.Row
-			row.SetText("alias", alias)
-			row.SetText("session_id", sid)
-			row.SetTime("joined_at", now)
-			return append(rows, row)
+			return append(rows, newRow(sid, alias, now))
 		}
 		if rows[i].SID() != sid {
 			rows[i].SetText("session_id", sid)
@@ -158,12 +162,17 @@ func (r *Room) Join(ctx context.Context, sid, alias string, left func(sid string
 		}
 		return rows
 	})
-	if err == nil && meta.Private && meta.invites(alias) { // used up: another session may have the alias later
-		err = r.ChangeMeta(ctx, func(m *Meta) {
-			m.Invited = slices.DeleteFunc(m.Invited, func(s string) bool { return strings.EqualFold(s, alias) })
-		})
+}
+
+// uninvite uses an invitation up: another session may have the alias later.
+func (r *Room) uninvite(ctx context.Context, alias string) error {
+	meta, err := r.Meta()
+	if err != nil || !meta.invites(alias) {
+		return err
 	}
-	return already, err
+	return r.ChangeMeta(ctx, func(m *Meta) {
+		m.Invited = slices.DeleteFunc(m.Invited, func(s string) bool { return strings.EqualFold(s, alias) })
+	})
 }
 
 // Leave ends a session's membership. It may join a private room again.
@@ -312,8 +321,8 @@ func (r *Room) Invite(ctx context.Context, alias string) error {
 type own struct {
 	sids   []string // those that have joined with this program
 	levels []Level
-	former []string // names that the room had
-	extra  []mail.Field
+	former []string     // names that the room had
+	extra  []mail.Field // of rooms with members on several machines, see copies.go, or of a later version
 }
 
 func (o own) level(sid string) (level Level, ours bool) {

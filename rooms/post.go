@@ -159,8 +159,8 @@ const MaxPost = 64 << 10
 // ErrTooLarge: a post has more than MaxPost bytes.
 var ErrTooLarge = errors.New("post is too large")
 
-// check refuses a post that could not be kept or read back.
-func (p Post) check() error {
+// Check refuses a post that could not be kept or read back.
+func (p Post) Check() error {
 	m := p.Message()
 	m.To = p.From
 	switch {

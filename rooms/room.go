@@ -25,9 +25,9 @@ import (
 )
 
 const (
-	dirName     = "rooms"
+	Directory   = "rooms" // of all rooms, in the root
 	archiveName = "rooms-archived"
-	rootLock    = "rooms.lock" // held while a room is made, renamed or archived
+	LockName    = "rooms.lock" // in the root; held while a room is made, renamed or archived
 
 	membersName, membersLock = "members.json", "members.lock"
 	historyName, historyLock = "history.jsonl", "history.lock"
@@ -59,18 +59,29 @@ type Room struct {
 	dir  *atomicfile.Dir
 }
 
-// maxName keeps an address such as birch#review within the limit of a message.
-const maxName = 63
-
-// CheckName returns an error if name cannot name a room. The original allows the same characters.
+// CheckName returns an error if name cannot name a room. A room of another machine is called review@devbox here.
 func CheckName(name string) error {
-	wrong := func(c rune) bool {
-		return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_')
-	}
-	if name == "" || len(name) > maxName || name[0] == '-' || strings.ContainsFunc(name, wrong) {
-		return fmt.Errorf("room %.80q: 1 to %d of A-Z a-z 0-9 _ -, not first a hyphen", name, maxName)
+	if !mail.ValidRoom(name) {
+		return fmt.Errorf("room %.80q: at most 63 of A-Z a-z 0-9 _ -, not first a hyphen; NAME@HOST is a room of another machine", name)
 	}
 	return nil
+}
+
+// HostOf splits the name of a room of another machine. host is "" if the room is here.
+func HostOf(name string) (room, host string) {
+	room, host, _ = strings.Cut(name, "@")
+	return room, host
+}
+
+// ErrElsewhere: only the machine of a room can do this to it.
+var ErrElsewhere = errors.New("the room is on another machine: do it there")
+
+// checkHere returns an error if name cannot be that of a room of this machine.
+func checkHere(name string) error {
+	if _, host := HostOf(name); host != "" {
+		return fmt.Errorf("room %q: %w", name, ErrElsewhere)
+	}
+	return CheckName(name)
 }
 
 // Address splits an address of a room: #review is the room, birch#review the member birch in it. ok is false for any other text.
@@ -81,7 +92,7 @@ func Address(to string) (alias, room string, ok bool) {
 
 // parent opens the directory of all rooms; nil if there is none.
 func (st Store) parent(create bool) (*atomicfile.Dir, error) {
-	dir, err := st.Root.Sub(dirName, create)
+	dir, err := st.Root.Sub(Directory, create)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -90,7 +101,7 @@ func (st Store) parent(create bool) (*atomicfile.Dir, error) {
 
 // Any reports whether the root has rooms at all.
 func (st Store) Any() bool {
-	info, err := st.Root.Stat(dirName)
+	info, err := st.Root.Stat(Directory)
 	return err == nil && info.IsDir()
 }
 
@@ -195,11 +206,15 @@ func (r *Room) Path() string { return r.dir.Path() }
 // Create makes a room. by is the alias of its maker. Only invited aliases may join a private one. The room appears with all its files:
 // one without meta.json would let everybody join.
 func (st Store) Create(ctx context.Context, name, by string, private bool) (*Room, error) {
-	if err := CheckName(name); err != nil {
+	if err := checkHere(name); err != nil {
 		return nil, err
 	}
+	return st.create(ctx, name, by, private)
+}
+
+func (st Store) create(ctx context.Context, name, by string, private bool) (*Room, error) {
 	var made *Room
-	err := filelock.With(ctx, st.Root, rootLock, func() error {
+	err := filelock.With(ctx, st.Root, LockName, func() error {
 		parent, err := st.parent(true)
 		if err != nil {
 			return err
@@ -294,10 +309,14 @@ func (st Store) OpenOrCreate(ctx context.Context, name, by string) (*Room, error
 // Rename gives the room another name. A member's file that still has the old one is mended when it is read next, so a kill between
 // two steps loses nobody's place.
 func (st Store) Rename(ctx context.Context, old, name string) error {
-	if err := errors.Join(CheckName(old), CheckName(name)); err != nil {
+	if err := errors.Join(checkHere(old), checkHere(name)); err != nil {
 		return err
 	}
-	return filelock.With(ctx, st.Root, rootLock, func() error {
+	return st.rename(ctx, old, name)
+}
+
+func (st Store) rename(ctx context.Context, old, name string) error {
+	return filelock.With(ctx, st.Root, LockName, func() error {
 		r, err := st.Open(old)
 		if err != nil {
 			return err
@@ -338,7 +357,7 @@ func (st Store) Archive(ctx context.Context, name string) (path string, err erro
 	if err := CheckName(name); err != nil {
 		return "", err
 	}
-	err = filelock.With(ctx, st.Root, rootLock, func() error {
+	err = filelock.With(ctx, st.Root, LockName, func() error {
 		r, err := st.Open(name)
 		if err != nil {
 			return err

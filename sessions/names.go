@@ -52,16 +52,17 @@ const HostPrefix = "host-"
 // IsHostID reports whether a session id is reserved for another machine.
 func IsHostID(sid string) bool { return strings.HasPrefix(Fold(sid), HostPrefix) }
 
-// RemoteRow makes a row for a session on another machine from its address; nil: it is not such an address. No registry has this
-// row.
+// RemoteRow makes a row for a session or a room on another machine from its address, such as birch@devbox or #review@devbox; nil: it
+// is not such an address. No registry has this row.
 func RemoteRow(address string) registry.Row {
-	alias, host, ok := mail.SplitAddress(address)
+	name := strings.TrimPrefix(address, "#")
+	alias, host, ok := mail.SplitAddress(name)
 	if !ok {
 		return nil
 	}
 	var r registry.Row
 	r.SetText("session_id", HostPrefix+host)
-	r.SetText("alias", alias+"@"+host)
+	r.SetText("alias", address[:len(address)-len(name)]+alias+"@"+host)
 	return r
 }
 

@@ -25,7 +25,7 @@ func inRoom(t *testing.T, root, room string, aliases ...string) {
 	for _, alias := range aliases {
 		s, err := callers.Resolve(t.Context(), b.Registry, callers.Caller{Explicit: alias})
 		if err == nil {
-			_, err = talk.Join(t.Context(), b.Registry, s, room, true)
+			_, err = talk.Join(t.Context(), b, s, room, true)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -20,7 +20,7 @@ func TestARefusedMessageOfASenderThatCannotBeToldHoldsUpNoOther(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(b.Root(), "s-amber.inbox.json"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	p := &post{b, &Host{Log: slog.New(slog.DiscardHandler)}, nil}
+	p := &post{b: b, h: &Host{Log: slog.New(slog.DiscardHandler)}}
 	blocked := mail.Message{From: "amber", FromSession: "s-amber", To: "birch@devbox", ID: "m-1", Content: "one"}
 	gone := mail.Message{From: "cedar", FromSession: "s-cedar", To: "birch@devbox", ID: "m-2", Content: "two"}
 	for _, m := range []mail.Message{blocked, gone} {

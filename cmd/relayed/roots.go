@@ -18,6 +18,7 @@ import (
 	"c2c/project"
 	"c2c/relay"
 	"c2c/relay/hosts"
+	"c2c/rooms/copies"
 	"c2c/sessions"
 	"c2c/sessions/registry"
 )
@@ -43,6 +44,7 @@ type root struct {
 	stop       func()
 	files      map[string]string // watched files, by name
 	arrived    *followed
+	rooms      *copies.Home
 	said       string    // the last announced sessions
 	looked     time.Time // when the sessions were last listed
 	mark       string    // the state of the files at that time
@@ -93,6 +95,9 @@ func (r *roots) look(ctx context.Context, list []hosts.Host) (files []string, ag
 			}
 			continue
 		}
+		if open != nil {
+			files = append(files, open.rooms.Look(ctx, isIn(list))...) // before the look for mail, which it may add to
+		}
 		var waits []string // hosts for which there is mail
 		for _, host := range list {
 			if mailWaits(here.Path, relay.Outbox(host.Name)) {
@@ -127,6 +132,13 @@ func (r *roots) look(ctx context.Context, list []hosts.Host) (files []string, ag
 		files = append(files, open.report(ctx)...)
 	}
 	return files, again
+}
+
+// isIn returns a function that reports whether a host of this name is in a list.
+func isIn(list []hosts.Host) func(name string) bool {
+	return func(name string) bool {
+		return slices.ContainsFunc(list, func(h hosts.Host) bool { return h.Name == name })
+	}
 }
 
 // mayOpen reports whether a root without mail for other hosts is to be opened: its sessions may be of interest to one of them.
@@ -220,7 +232,7 @@ func (r *roots) get(ctx context.Context, here project.Root) (*root, error) {
 	if err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
-	open := &root{name: here.Name, path: here.Path, b: b, arrived: arrived, files: map[string]string{}}
+	open := &root{name: here.Name, path: here.Path, b: b, arrived: arrived, rooms: copies.NewHome(b), files: map[string]string{}}
 	r.h.Log.Info("relays for a root", "root", here.Path, "project", here.Name)
 	return open, r.begin(open)
 }
@@ -228,7 +240,7 @@ func (r *roots) get(ctx context.Context, here project.Root) (*root, error) {
 // begin relays for a root until end.
 func (r *roots) begin(open *root) error {
 	one, err := relay.Open(relay.Config{Root: open.b.Dir(), Project: open.name, Peers: r.h.peers, Carrier: r.h.carrier, Way: r.h.carrier.way,
-		Post: &post{open.b, r.h, open.arrived}, Log: r.h.Log, Now: r.h.Now})
+		Post: &post{open.b, r.h, open.arrived, open.name, open.rooms}, Log: r.h.Log, Now: r.h.Now})
 	if err != nil {
 		return errors.Join(err, open.close())
 	}
@@ -279,10 +291,15 @@ type post struct {
 	b       *broker.Broker
 	h       *Host
 	arrived *followed
+	project string
+	rooms   *copies.Home
 }
 
 // Deliver implements relay.Post. The mailbox recognizes stored messages by their ids.
 func (p *post) Deliver(ctx context.Context, peer, alias string, msgs []mail.Message, mayRepeat bool) (relay.Reason, error) {
+	if room, ok := relay.IsRoom(alias); ok {
+		return p.toRoom(ctx, peer, room, msgs, mayRepeat)
+	}
 	sid, err := broker.Receive(ctx, p.b, alias, msgs, mayRepeat)
 	switch {
 	case err == nil:
@@ -310,12 +327,22 @@ var whyRefused = map[relay.Reason]string{
 	relay.Taken:     "the mailbox there has another message with this id",
 	relay.Expired:   "the message had expired when it arrived",
 	relay.Blocked:   "on that host, something else is in the place of the mailbox's files",
+	relay.NoRoom:    "that host has no such room",
+	relay.NoMember:  "the session is not in that room, or was not invited to it",
+	relay.NoPost:    "the room does not take it: what it answers may be gone, or it wakes all without a reason",
 }
 
 // Refused implements relay.Post.
 func (p *post) Refused(ctx context.Context, peer string, m mail.Message, why relay.Reason) error {
 	if !strings.Contains(m.To, "@") {
 		m.To += "@" + peer
+	}
+	if strings.HasPrefix(m.To, "#") {
+		words, err := copies.Refused(ctx, p.b, peer, m, why != relay.NoRoom && why != relay.NoMember)
+		if err != nil || words == "" {
+			return err
+		}
+		m.Content = words // the notice quotes what its sender wrote
 	}
 	text, ok := whyRefused[why]
 	if !ok {

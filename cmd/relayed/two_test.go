@@ -91,8 +91,14 @@ func (m *machine) now() time.Time { return time.Now().Add(m.skew) }
 // twoMachines makes a laptop that reaches devbox, and pairs them. Each may write to all sessions of the other.
 func twoMachines(t *testing.T) (laptop, devbox *machine) {
 	t.Helper()
-	all := []*machine{}
-	for _, name := range []string{"laptop", "devbox"} {
+	all := machinesAround(t, "devbox", "laptop")
+	return all[1], all[0]
+}
+
+// machinesAround makes a machine, and others that reach it, and pairs each of them with it.
+func machinesAround(t *testing.T, centre string, names ...string) (all []*machine) {
+	t.Helper()
+	for _, name := range append([]string{centre}, names...) {
 		m := &machine{t: t, name: name, home: t.TempDir(), roots: map[string]*broker.Broker{}}
 		var err error
 		if m.r, err = Open(m.getenv, true); err != nil {
@@ -101,11 +107,15 @@ func twoMachines(t *testing.T) (laptop, devbox *machine) {
 		t.Cleanup(func() { m.end(); m.r.Close() })
 		all = append(all, m)
 	}
-	keys := []*hosts.Key{all[0].key(), all[1].key()}
-	for i, m := range all {
-		m.pair(all[1-i], keys[1-i], i == 0)
+	keys := map[*machine]*hosts.Key{}
+	for _, m := range all {
+		keys[m] = m.key()
 	}
-	return all[0], all[1]
+	for _, m := range all[1:] {
+		m.pair(all[0], keys[all[0]], true)
+		all[0].pair(m, keys[m], false)
+	}
+	return all
 }
 
 func (m *machine) key() *hosts.Key {

@@ -152,7 +152,7 @@ type joined struct {
 }
 
 func (c *call) join(ctx context.Context, s sessions.Session) error {
-	already, err := talk.Join(ctx, c.b.Registry, s, c.words[0], false)
+	already, err := talk.Join(ctx, c.b, s, c.words[0], false)
 	if err != nil {
 		return err
 	}
@@ -172,6 +172,10 @@ func (c *call) join(ctx context.Context, s sessions.Session) error {
 		}
 	}
 	return c.show(joined{r.Name, about.Members, talk.Old(old)}, func() {
+		if _, host := rooms.HostOf(r.Name); host != "" && !already {
+			c.printf("asked %s to let %s into %s: c2c rooms members %[3]s shows when it is in; what you post meanwhile follows\n", host, s.Alias, r.Name)
+			return
+		}
 		does := "joined"
 		if already {
 			does = "already in"
@@ -196,7 +200,7 @@ func (c *call) about(ctx context.Context, r *rooms.Room, s sessions.Session) (ta
 }
 
 func (c *call) leave(ctx context.Context, s sessions.Session) error {
-	if err := talk.Leave(ctx, c.b.Registry, s, c.words[0]); err != nil {
+	if err := talk.Leave(ctx, c.b, s, c.words[0]); err != nil {
 		return err
 	}
 	return c.show(map[string]any{"room_id": c.words[0], "alias": s.Alias, "left": true}, func() { c.printf("left %s\n", c.words[0]) })
@@ -316,7 +320,7 @@ func (c *call) level(ctx context.Context, s sessions.Session) error {
 		return err
 	}
 	defer r.Close()
-	if err := r.SetLevel(ctx, s.ID, rooms.Level(c.words[1])); err != nil {
+	if err := talk.SetLevel(ctx, c.b, s, r, rooms.Level(c.words[1])); err != nil {
 		return err
 	}
 	return c.show(map[string]any{"ok": true, "room_id": r.Name, "level": c.words[1]}, func() { c.printf("%s is %s now\n", r.Name, c.words[1]) })
@@ -349,7 +353,7 @@ func (c *call) archive(ctx context.Context, s sessions.Session) error {
 	if err := c.onlyMember(s); err != nil {
 		return err
 	}
-	path, err := c.st.Archive(ctx, c.words[0])
+	path, err := talk.Archive(ctx, c.b, c.words[0])
 	if err != nil {
 		return err
 	}

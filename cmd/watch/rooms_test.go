@@ -29,7 +29,7 @@ func TestARoomIsReadAndWrittenTo(t *testing.T) {
 	for _, alias := range []string{"dana", "birch"} {
 		s, err := b.Register(ctx, callers.Caller{Explicit: alias}, alias)
 		if err == nil {
-			_, err = talk.Join(ctx, b.Registry, s, "review", true)
+			_, err = talk.Join(ctx, b, s, "review", true)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -116,7 +116,7 @@ func (w *world) member(t *testing.T) {
 		if i >= 50 {
 			break
 		}
-		if _, err := talk.Join(t.Context(), b.Registry, b.Session(row), "review", true); err != nil {
+		if _, err := talk.Join(t.Context(), b, b.Session(row), "review", true); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -82,9 +82,10 @@ type Key struct {
 // Key returns the key of the message.
 func (m Message) Key() Key { return Key{m.FromSession, m.From, m.ID, m.Content, abroad(m)} }
 
-// abroad returns the receiver if that is on another host, else "".
+// abroad returns the receiver if that is on another host, else "". A post in a room of another host, to birch#review@devbox, has its
+// receiver here.
 func abroad(m Message) string {
-	if strings.IndexByte(m.To, '@') < 0 {
+	if at := strings.IndexByte(m.To, '@'); at < 0 || strings.IndexByte(m.To[:at], '#') > 0 {
 		return ""
 	}
 	return strings.ToLower(m.To)
@@ -98,17 +99,26 @@ func (m Message) RecordKey() Key {
 	return m.Key()
 }
 
-// RoomOf returns the room of which a message to this receiver is a post, or "": such a receiver is written as birch#review.
+// RoomOf returns the room of which a message to this receiver is a post, or "": such a receiver is written as birch#review, or
+// birch#review@devbox if the room is on another host.
 func RoomOf(to string) string {
-	_, room, _ := strings.Cut(to, "#")
+	if _, room, _ := strings.Cut(to, "#"); ValidRoom(room) {
+		return room
+	}
+	return ""
+}
+
+// ValidRoom reports whether name may name a room, perhaps one on another host. The original allows the same characters.
+func ValidRoom(name string) bool {
+	room, host, far := strings.Cut(name, "@")
 	wrong := func(c rune) bool {
 		return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_')
 	}
-	if len(room) > maxName || strings.ContainsFunc(room, wrong) {
-		return ""
-	}
-	return room
+	return room != "" && room[0] != '-' && len(name) <= maxRoom && !strings.ContainsFunc(room, wrong) && (!far || CheckHost(host) == nil)
 }
+
+// maxRoom keeps an address such as birch#review within the limit of a receiver.
+const maxRoom = 63
 
 // HasChosenID reports whether its sender chose the id.
 func (m Message) HasChosenID() bool { return m.FromSession != "" }
@@ -201,6 +211,19 @@ func IsAddress(name string) bool {
 func ShortSession(sid string) string {
 	sum := digest.Sum256([]byte(sid))
 	return hex.EncodeToString(sum[:16])
+}
+
+// RemoteSession returns the id of another host's session. Without a session id it names one for each alias. No name of
+// a host has a dot, so two hosts never share one: dev with box-1, and dev-box with 1.
+func RemoteSession(peer, sid, alias string) string {
+	if sid == "" {
+		sid = "alias-" + strings.ToLower(alias)
+	}
+	name := "r-" + peer + "." + sid
+	if ValidName(name) {
+		return name
+	}
+	return "r-" + peer + "." + ShortSession(sid)
 }
 
 // CheckHost returns an error if name cannot name a machine.

@@ -47,7 +47,7 @@ func (c *toolCall) find(ctx context.Context, find func(context.Context, callers.
 		}
 	}
 	c.caller.Last = s.ID
-	c.joinRooms(ctx, c.b.Registry, s)
+	c.joinRooms(ctx, c.b, s)
 	if err := turns.SawAnswer(c.b.Registry, s.ID, time.Now().Add(-turns.AnswerTick)); err != nil { // a call shows that the model has answered
 		c.Cfg.Log.Warn("an answer of a session's model is not recorded", "session", s.ID, "err", err)
 	}

@@ -302,7 +302,7 @@ func (p *Peer) RegisterEarly(ctx context.Context) {
 	}
 	if err == nil {
 		p.Remember(b, s)
-		p.joinRooms(ctx, b.Registry, s)
+		p.joinRooms(ctx, b, s)
 	}
 }
 

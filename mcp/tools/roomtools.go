@@ -9,6 +9,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"c2c/broker"
 	"c2c/inbox/mail"
 	"c2c/rooms"
 	"c2c/rooms/talk"
@@ -94,11 +95,11 @@ func (p *Peer) autoJoin() string {
 }
 
 // joinRooms joins the rooms of a session, once for each session of the peer.
-func (p *Peer) joinRooms(ctx context.Context, reg *sessions.Registry, s sessions.Session) {
+func (p *Peer) joinRooms(ctx context.Context, b *broker.Broker, s sessions.Session) {
 	if _, done := p.inRooms.LoadOrStore(s.ID, true); done {
 		return
 	}
-	if err := talk.JoinAll(ctx, reg, s, p.autoJoin()); err != nil {
+	if err := talk.JoinAll(ctx, b, s, p.autoJoin()); err != nil {
 		p.Warn("a room cannot be joined: " + err.Error())
 	}
 }
@@ -176,7 +177,7 @@ func joinRoom(c *toolCall, ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := talk.Join(ctx, c.b.Registry, s, roomID(c), true); err != nil {
+	if _, err := talk.Join(ctx, c.b, s, roomID(c), true); err != nil {
 		return nil, err
 	}
 	r, err := openRoom(c, s)
@@ -185,7 +186,7 @@ func joinRoom(c *toolCall, ctx context.Context) (any, error) {
 	}
 	defer r.Close()
 	if level := c.req.GetString("level", ""); level != "" {
-		if err := r.SetLevel(ctx, s.ID, rooms.Level(level)); err != nil {
+		if err := talk.SetLevel(ctx, c.b, s, r, rooms.Level(level)); err != nil {
 			return nil, err
 		}
 	}
@@ -218,7 +219,7 @@ func leaveRoom(c *toolCall, ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := talk.Leave(ctx, c.b.Registry, s, roomID(c)); err != nil {
+	if err := talk.Leave(ctx, c.b, s, roomID(c)); err != nil {
 		return nil, err
 	}
 	r, err := talk.StoreOf(c.b.Registry).Open(roomID(c))

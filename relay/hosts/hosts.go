@@ -122,7 +122,7 @@ func (h Host) check() error {
 		return fmt.Errorf("host %q: at most %d aliases and %[2]d projects", h.Name, maxAllowed)
 	}
 	for _, a := range h.Aliases {
-		if err := mail.CheckAlias(a); a != Any && err != nil {
+		if err := mail.CheckAlias(strings.TrimPrefix(a, "#")); a != Any && err != nil { // #review is a room
 			return fmt.Errorf("host %q: %w", h.Name, err)
 		}
 	}

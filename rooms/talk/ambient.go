@@ -24,12 +24,14 @@ type Receipt struct {
 	Wakes       []string `json:"wakes"`           // the agents that it wakes
 	Waits       []string `json:"waits,omitempty"` // agents that it names and that nothing can wake now: it waits for their next turn
 	Tells       []string `json:"tells,omitempty"`
+	Sends       []string `json:"sends,omitempty"`       // members on other machines that it names: it is on its way to them
 	Shows       []string `json:"shows,omitempty"`       // agents at work in the thread, which see it in their turn
 	Muted       []string `json:"muted,omitempty"`       // named, but they have muted the room
 	Strangers   []string `json:"not_members,omitempty"` // named, but they are not in the room: they do not get it
 	InReplyTo   string   `json:"in_reply_to,omitempty"`
 	Duplicate   bool     `json:"duplicate,omitempty"`
 	Passed      bool     `json:"passed,omitempty"` // it said "pass": nothing was stored
+	Host        string   `json:"host,omitempty"`   // the machine of the room, to which the post is on its way: it is not in the room yet
 	Note        string   `json:"note,omitempty"`
 }
 
@@ -39,11 +41,17 @@ func (r Receipt) String() string {
 		return "passed: nothing was posted, and nobody is woken"
 	}
 	text := fmt.Sprintf("stored for %d, wakes %s", r.StoredFor, counted(r.Wakes))
+	if r.Host != "" {
+		text = "on its way to " + r.Host + ", not in the room yet"
+	}
 	if len(r.Waits) > 0 {
 		text += ", waits for the next turn of " + counted(r.Waits)
 	}
 	if len(r.Tells) > 0 {
 		text += ", tells " + counted(r.Tells)
+	}
+	if len(r.Sends) > 0 {
+		text += ", goes to " + counted(r.Sends)
 	}
 	if len(r.Shows) > 0 {
 		text += ", shows it to " + counted(r.Shows) + " at work"
@@ -86,8 +94,8 @@ func StoreOf(reg *sessions.Registry) rooms.Store {
 	return rooms.Store{Root: reg.Dir(), Now: reg.Now, Log: reg.Log}
 }
 
-// aliasOf is the present alias of a member.
-func aliasOf(rows []registry.Row, m *rooms.Member) string {
+// AliasOf is the present alias of a member.
+func AliasOf(rows []registry.Row, m *rooms.Member) string {
 	if i := registry.FindSID(rows, m.SID); i >= 0 {
 		return rows[i].Alias()
 	}
@@ -127,8 +135,8 @@ func Ambient(ctx context.Context, reg *sessions.Registry, from sessions.Session,
 			in = true
 			continue
 		}
-		ours = ours && members[i].Ours
-		r.DeliveredTo = append(r.DeliveredTo, aliasOf(rows, &members[i]))
+		ours = ours && members[i].Ours && !strings.Contains(members[i].Alias, "@") // what goes to another machine is for the larger program
+		r.DeliveredTo = append(r.DeliveredTo, AliasOf(rows, &members[i]))
 	}
 	if !in {
 		return r, false, fmt.Errorf("post to room %q: you are %w", room.Name, rooms.ErrNotMember)

@@ -58,7 +58,7 @@ func (p *posting) guard(last []rooms.Post) {
 		return
 	}
 	p.stopped, p.post.Stopped = true, cmp.Or(stopped, p.post.ID)
-	p.targets = slices.DeleteFunc(p.targets, func(m one) bool { return !sessions.IsPersonID(m.SID) })
+	p.targets = slices.DeleteFunc(p.targets, func(m one) bool { return !isPerson(m.SID) })
 	p.receipt.Note = fmt.Sprintf("it wakes no agent: posts have woken %d in %q since a person last spoke there, and the limit is %d. Tell your user: a post of theirs lets the room go on",
 		before, p.room.Name, limit)
 }
@@ -76,7 +76,7 @@ func count(last []rooms.Post) (wakes int, stopped string, woke time.Time) {
 		if !counted {
 			wakes, stopped, counted = p.Wakes, p.Stopped, true
 		}
-		if woke.IsZero() && slices.ContainsFunc(p.To, func(sid string) bool { return !sessions.IsPersonID(sid) }) {
+		if woke.IsZero() && slices.ContainsFunc(p.To, func(sid string) bool { return !isPerson(sid) }) {
 			woke = p.Time()
 		}
 	}

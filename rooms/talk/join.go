@@ -20,7 +20,12 @@ import (
 const JoinVariable = "C2C_MCP_AUTO_JOIN_ROOMS"
 
 // Join makes a session a member of a room, and makes the room if there is none and create is set.
-func Join(ctx context.Context, reg *sessions.Registry, s sessions.Session, name string, create bool) (already bool, err error) {
+// A room of another machine is joined when that machine has agreed: until then the session has only asked.
+func Join(ctx context.Context, b *broker.Broker, s sessions.Session, name string, create bool) (already bool, err error) {
+	if _, host := rooms.HostOf(name); host != "" {
+		return joinAway(ctx, b, s, name)
+	}
+	reg := b.Registry
 	st := StoreOf(reg)
 	var r *rooms.Room
 	if create {
@@ -58,14 +63,20 @@ func setInRooms(ctx context.Context, reg *sessions.Registry, s sessions.Session,
 }
 
 // Leave ends a session's membership.
-func Leave(ctx context.Context, reg *sessions.Registry, s sessions.Session, name string) error {
+func Leave(ctx context.Context, b *broker.Broker, s sessions.Session, name string) error {
+	reg := b.Registry
 	st := StoreOf(reg)
 	r, err := st.Open(name)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	if err := r.Leave(ctx, s.ID); err != nil {
+	if _, host := rooms.HostOf(name); host != "" {
+		err = leaveAway(ctx, b, s, r)
+	} else {
+		err = r.Leave(ctx, s.ID)
+	}
+	if err != nil {
 		return err
 	}
 	reg.Events.Record(ctx, "room_leave", "room_id", name, "alias", s.Alias)
@@ -78,10 +89,11 @@ func Leave(ctx context.Context, reg *sessions.Registry, s sessions.Session, name
 
 // JoinAll joins the rooms of JoinVariable, and those in which the session is already: the original writes only members.json. It
 // goes on after an error.
-func JoinAll(ctx context.Context, reg *sessions.Registry, s sessions.Session, list string) error {
+func JoinAll(ctx context.Context, b *broker.Broker, s sessions.Session, list string) error {
+	reg := b.Registry
 	var errs []error
 	for _, name := range strings.FieldsFunc(list, func(c rune) bool { return c == ',' || c == ' ' }) {
-		_, err := Join(ctx, reg, s, name, true)
+		_, err := Join(ctx, b, s, name, true)
 		errs = append(errs, err)
 	}
 	st := StoreOf(reg)
@@ -104,7 +116,7 @@ func JoinAll(ctx context.Context, reg *sessions.Registry, s sessions.Session, li
 		members, err := r.Members()
 		r.Close()
 		if slices.ContainsFunc(members, func(m rooms.Member) bool { return m.SID == s.ID }) {
-			_, err = Join(ctx, reg, s, name, false)
+			_, err = Join(ctx, b, s, name, false)
 		}
 		errs = append(errs, err)
 	}
@@ -124,6 +136,9 @@ func Invite(ctx context.Context, b *broker.Broker, from sessions.Session, name, 
 	rows, err := b.Rows(ctx)
 	if err != nil {
 		return broker.Receipt{}, err
+	}
+	if _, _, far := mail.SplitAddress(alias); far {
+		return inviteAway(ctx, b, from, r, alias)
 	}
 	if len(sessions.Holders(rows, alias)) == 0 {
 		return broker.Receipt{}, &sessions.UnknownAliasError{Alias: alias, Closest: sessions.ClosestTo(rows, alias)}
@@ -248,7 +263,7 @@ func Describe(reg *sessions.Registry, rows []registry.Row, r *rooms.Room, s sess
 	a.Invited = append(a.Invited, meta.Invited...)
 	members, merr := r.Members()
 	for _, m := range members {
-		d := Detail{Alias: aliasOf(rows, &m), SID: m.SID, Level: m.Level, State: sessions.Absent}
+		d := Detail{Alias: AliasOf(rows, &m), SID: m.SID, Level: m.Level, State: sessions.Absent}
 		if i := registry.FindSID(rows, m.SID); i >= 0 {
 			d.State = reg.State(rows[i])
 		}

@@ -29,6 +29,13 @@ type Draft struct {
 	Wake    bool         // it wakes all members; only a person may set it
 	Reason  string       // why it wakes all members, shown to them
 	Limit   int          // see LimitOf; 0: the default
+	Named   *Named       // whom the text names, if another machine has found that out; nil: look for it
+}
+
+// Named is whom the text of a post names.
+type Named struct {
+	SIDs []string // members
+	All  bool
 }
 
 // one is a member as a post sees it.
@@ -59,10 +66,10 @@ type posting struct {
 // completes what a kill has left undone.
 func Post(ctx context.Context, b *broker.Broker, from sessions.Session, d Draft) (Receipt, error) {
 	p := &posting{b: b, from: from, draft: d, shows: map[string]bool{}}
-	if err := broker.CheckSender(from, d.Message); err != nil {
+	err := broker.CheckSender(from, d.Message)
+	if err != nil {
 		return Receipt{}, err
 	}
-	var err error
 	if p.room, err = StoreOf(b.Registry).Open(d.Room); err != nil {
 		return Receipt{}, err
 	}
@@ -86,6 +93,9 @@ func Post(ctx context.Context, b *broker.Broker, from sessions.Session, d Draft)
 	}
 	if err := canKeep(d.Message, len(p.targets) > 0); err != nil {
 		return Receipt{}, err
+	}
+	if _, host := rooms.HostOf(d.Room); host != "" {
+		return p.sendHome(ctx, host)
 	}
 	if err := p.store(ctx); err != nil {
 		return Receipt{}, err
@@ -114,10 +124,13 @@ func (p *posting) findMembers(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	in := false
+	in, err := p.hasAsked()
 	for _, m := range all {
-		p.members = append(p.members, one{m, aliasOf(p.rows, &m)})
+		p.members = append(p.members, one{m, AliasOf(p.rows, &m)})
 		in = in || m.SID == p.from.ID
+	}
+	if err != nil {
+		return err
 	}
 	if !in {
 		return fmt.Errorf("post to room %q: you are %w", p.room.Name, rooms.ErrNotMember)
@@ -125,19 +138,27 @@ func (p *posting) findMembers(ctx context.Context) (err error) {
 	return nil
 }
 
-// member finds a member by alias; nil: there is none.
+// member finds a member by alias; nil: there is none. The alias alone also means a member on another machine, if no other member has it.
 func (p *posting) member(alias string) *one {
-	i := slices.IndexFunc(p.members, func(m one) bool { return strings.EqualFold(m.alias, alias) })
-	if i < 0 {
+	far, count := 0, 0
+	for i, m := range p.members {
+		if strings.EqualFold(m.alias, alias) {
+			return &p.members[i]
+		}
+		if name, _, ok := mail.SplitAddress(m.alias); ok && strings.EqualFold(name, alias) {
+			far, count = i, count+1
+		}
+	}
+	if count != 1 {
 		return nil
 	}
-	return &p.members[i]
+	return &p.members[far]
 }
 
 // findTargets finds the members that the post wakes: those that it names, the author of the post that it answers, or all.
 func (p *posting) findTargets() error {
 	d := p.draft
-	names, all := rooms.Mentions(d.Message.Content, func(alias string) bool { return p.member(alias) != nil })
+	names, all := p.findNamed()
 	person := p.from.State == sessions.Person
 	switch {
 	case d.Wake && !person:
@@ -183,8 +204,24 @@ func (p *posting) findTargets() error {
 	return p.findAtWork()
 }
 
+// findNamed returns the aliases of the members that the text names, and whether it names all.
+func (p *posting) findNamed() (names []string, all bool) {
+	if p.draft.Named == nil {
+		return rooms.Mentions(p.draft.Message.Content, func(alias string) bool { return p.member(alias) != nil })
+	}
+	for _, m := range p.members {
+		if slices.Contains(p.draft.Named.SIDs, m.SID) {
+			names = append(names, m.alias)
+		}
+	}
+	return names, p.draft.Named.All
+}
+
 // findStrangers finds the sessions that the text names and that are no members: they do not get the post.
 func (p *posting) findStrangers() {
+	if p.draft.Named != nil {
+		return // they are on another machine
+	}
 	p.receipt.Strangers, _ = rooms.Mentions(p.draft.Message.Content, func(alias string) bool {
 		return p.member(alias) == nil && slices.ContainsFunc(p.rows, func(row registry.Row) bool { return strings.EqualFold(row.Alias(), alias) })
 	})
@@ -230,7 +267,7 @@ func (p *posting) findAtWork() error {
 // agent returns the session of an agent; false if sid is that of a person, or has gone.
 func (p *posting) agent(sid string) (s sessions.Session, ok bool) {
 	i := registry.FindSID(p.rows, sid)
-	if i < 0 || sessions.IsPersonID(sid) {
+	if i < 0 || isPerson(sid) {
 		return s, false
 	}
 	return p.b.Session(p.rows[i]), true
@@ -255,11 +292,19 @@ func (p *posting) isWoken(sid string) bool {
 // agents counts the targets that cost something.
 func (p *posting) agents() (n int) {
 	for _, m := range p.targets {
-		if !sessions.IsPersonID(m.SID) {
+		if !isPerson(m.SID) {
 			n++
 		}
 	}
 	return n
+}
+
+// isPerson reports whether a session is that of a person, here or on another machine.
+func isPerson(sid string) bool {
+	if host, far := strings.CutPrefix(sid, "r-"); far {
+		_, sid, _ = strings.Cut(host, ".")
+	}
+	return sessions.IsPersonID(sid)
 }
 
 // store puts the post into the history, unless it is there.
@@ -313,7 +358,7 @@ func (p *posting) deliver(ctx context.Context) {
 	m := p.draft.Message
 	m.ID, m.TS, m.InReplyTo = p.post.ID, p.post.TS, p.post.InReplyTo
 	if p.post.Reason != "" {
-		m.Content += "\n\n(To all members, because: " + p.post.Reason + ")"
+		m.Content += ReasonText(p.post.Reason)
 	}
 	if len(p.targets) > 1 {
 		m.Due, m.TellAfter = owed.NotAsked, cmp.Or(m.TellAfter, -1)
@@ -324,6 +369,10 @@ func (p *posting) deliver(ctx context.Context) {
 		if p.shows[to.SID] {
 			one.Deferrable, one.TellAfter, one.Due = true, -1, owed.NotAsked
 		}
+		if _, _, far := mail.SplitAddress(to.alias); far { // the relay sends it there
+			p.receipt.Sends = append(p.receipt.Sends, to.alias)
+			continue
+		}
 		one.To = to.alias
 		r, err := broker.SendFromRoom(ctx, p.b, p.from, p.room.Name, one)
 		switch {
@@ -333,7 +382,7 @@ func (p *posting) deliver(ctx context.Context) {
 			continue
 		case p.shows[to.SID]:
 			p.receipt.Shows = append(p.receipt.Shows, to.alias)
-		case sessions.IsPersonID(to.SID):
+		case isPerson(to.SID):
 			p.receipt.Tells = append(p.receipt.Tells, to.alias)
 		case !m.Deferrable && p.isWoken(to.SID):
 			p.receipt.Wakes = append(p.receipt.Wakes, to.alias)
@@ -349,10 +398,14 @@ func (p *posting) deliver(ctx context.Context) {
 	}
 	p.receipt.Note = strings.Join(notes, "; ")
 	p.copies(ctx)
+	p.wantRelay(ctx)
 	if p.stopped {
 		p.tellStopped(ctx)
 	}
 }
+
+// ReasonText is what stands behind a post for all members.
+func ReasonText(reason string) string { return "\n\n(To all members, because: " + reason + ")" }
 
 // copies gives the post to the members that use the original c2c, which looks at no history: there each member has a copy in its
 // mailbox. Such a copy does not ring.

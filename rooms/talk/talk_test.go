@@ -96,7 +96,7 @@ func (w *world) now(s sessions.Session) sessions.Session {
 func (w *world) join(room string, all ...sessions.Session) {
 	w.t.Helper()
 	for _, s := range all {
-		if _, err := Join(w.t.Context(), w.Registry, s, room, true); err != nil {
+		if _, err := Join(w.t.Context(), w.Broker, s, room, true); err != nil {
 			w.t.Fatal(err)
 		}
 	}
@@ -649,7 +649,7 @@ func TestAMemberThatUsesTheOriginalGetsACopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	storm := w.now(sessions.Session{ID: "o-1"})
-	if err := JoinAll(t.Context(), w.Registry, storm, "other, review"); err != nil {
+	if err := JoinAll(t.Context(), w.Broker, storm, "other, review"); err != nil {
 		t.Fatal(err)
 	}
 	w.draft(amber, Draft{Room: "lounge", Message: mail.Message{Content: "again"}})
@@ -734,11 +734,11 @@ func TestFiftyMembersHaveAThousandPostsOnceInOrder(t *testing.T) {
 		group.Go(func() { // members join and leave meanwhile
 			switch i := 40 + n/10; {
 			case n%10 == 0 && i < 50:
-				if _, err := Join(ctx, w.Registry, all[i], "review", false); err != nil {
+				if _, err := Join(ctx, w.Broker, all[i], "review", false); err != nil {
 					t.Error(err)
 				}
 			case n%10 == 4:
-				if err := Leave(ctx, w.Registry, w.now(all[30+n/10]), "review"); err != nil {
+				if err := Leave(ctx, w.Broker, w.now(all[30+n/10]), "review"); err != nil {
 					t.Error(err)
 				}
 			}
@@ -791,7 +791,7 @@ func TestListsHaveTheFieldsOfTheOriginal(t *testing.T) {
 	if mine, err := List(t.Context(), w.Registry, amber, true); err != nil || len(mine) != 1 || mine[0].Details[0].Alias != "amber" || mine[0].Details[0].Level != rooms.Quiet {
 		t.Errorf("%+v %v", mine, err)
 	}
-	if err := Leave(t.Context(), w.Registry, w.now(amber), "review"); err != nil || w.now(amber).Facts.InRooms {
+	if err := Leave(t.Context(), w.Broker, w.now(amber), "review"); err != nil || w.now(amber).Facts.InRooms {
 		t.Error(err)
 	}
 	invited, err := Invite(t.Context(), w.Broker, birch, "other", "amber")

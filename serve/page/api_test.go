@@ -317,7 +317,7 @@ func TestWhatCameFromARoomIsAnsweredThere(t *testing.T) {
 	l := newLab(t)
 	tab := l.loggedIn()
 	for _, s := range []sessions.Session{l.me, l.amber} {
-		if _, err := talk.Join(t.Context(), l.b.Registry, s, "review", true); err != nil {
+		if _, err := talk.Join(t.Context(), l.b, s, "review", true); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,0 +1,40 @@
+package relayed
+
+import (
+	"context"
+	"errors"
+
+	"c2c/inbox/mail"
+	"c2c/relay"
+	"c2c/rooms"
+	"c2c/rooms/copies"
+	"c2c/rooms/talk"
+)
+
+// toRoom does what messages say about a room.
+func (p *post) toRoom(ctx context.Context, peer, room string, msgs []mail.Message, mayRepeat bool) (relay.Reason, error) {
+	host, err := p.h.list.ByName(peer)
+	o := copies.Options{MayJoin: err == nil && host.MayReach(p.project, "#"+room), MayRepeat: mayRepeat, Limit: talk.LimitOf(p.h.Getenv)}
+	woken, err := copies.Receive(ctx, p.b, peer, room, msgs, o)
+	for _, w := range woken {
+		p.arrived.add(peer, w.SID, []mail.Message{w.Message})
+	}
+	p.rooms.Changed()
+	p.h.changes.Recheck() // watch the mailboxes, and send what the other machines with members do not have
+	switch {
+	case err == nil:
+		return relay.Stored, nil
+	case !copies.IsFinal(err):
+		return relay.Stored, err
+	}
+	p.h.Log.Info("a message about a room is refused", "host", peer, "room", room, "err", err)
+	switch {
+	case errors.Is(err, copies.ErrForbidden):
+		return relay.Forbidden, nil
+	case errors.Is(err, rooms.ErrNoRoom):
+		return relay.NoRoom, nil
+	case errors.Is(err, rooms.ErrNotMember), errors.Is(err, rooms.ErrPrivate):
+		return relay.NoMember, nil
+	}
+	return relay.NoPost, nil
+}

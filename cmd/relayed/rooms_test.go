@@ -1,0 +1,302 @@
+package relayed
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"c2c/broker"
+	"c2c/inbox/mail"
+	"c2c/rooms"
+	"c2c/rooms/talk"
+	"c2c/sessions/registry"
+)
+
+// joins makes a session a member of a room, and waits until it is one.
+func (m *machine) joins(b *broker.Broker, alias, room string) {
+	m.t.Helper()
+	if _, err := talk.Join(m.t.Context(), b, m.session(b, alias), room, true); err != nil {
+		m.t.Fatal(err)
+	}
+	m.until(b, alias+" is in "+room, func() bool { return slices.Contains(m.members(b, room), alias) })
+}
+
+// members returns the aliases of a room; none if there is no such room.
+func (m *machine) members(b *broker.Broker, room string) (aliases []string) {
+	m.t.Helper()
+	r, err := talk.StoreOf(b.Registry).Open(room)
+	if errors.Is(err, rooms.ErrNoRoom) {
+		return nil
+	}
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer r.Close()
+	all, err := r.Members()
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	for _, one := range all {
+		aliases = append(aliases, one.Alias)
+	}
+	return aliases
+}
+
+func (m *machine) post(b *broker.Broker, alias, room, text string, more mail.Message) talk.Receipt {
+	m.t.Helper()
+	more.Content = text
+	r, err := talk.Post(m.t.Context(), b, m.session(b, alias), talk.Draft{Room: room, Message: more})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return r
+}
+
+// posts returns the texts in a room's history, each with its author.
+func (m *machine) posts(b *broker.Broker, room string) (texts []string) {
+	m.t.Helper()
+	r, err := talk.StoreOf(b.Registry).Open(room)
+	if err != nil {
+		return nil
+	}
+	defer r.Close()
+	all, err := r.Last(0, nil)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	for _, p := range all {
+		texts = append(texts, p.From+": "+p.Content)
+	}
+	return texts
+}
+
+func (m *machine) hasPosts(b *broker.Broker, room string, want ...string) {
+	m.t.Helper()
+	var got []string
+	m.until(b, "the posts are in "+room, func() bool { got = m.posts(b, room); return len(got) >= len(want) })
+	if !slices.Equal(got, want) {
+		m.t.Errorf("%s: the posts are %q, want %q", m.name, got, want)
+	}
+}
+
+// news returns what is new to a session in its rooms, oldest first, and records that it has seen it.
+func (m *machine) news(b *broker.Broker, alias string) (texts []string) {
+	m.t.Helper()
+	rows, err := b.Rows(m.t.Context())
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	n, err := talk.News(m.t.Context(), b.Registry, b.Session(rows[registry.FindSID(rows, "s-"+alias)]), false)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	for _, r := range n.Rooms {
+		for _, p := range slices.Backward(r.Posts) {
+			texts = append(texts, p.Content)
+		}
+	}
+	if err := n.Seen(m.t.Context()); err != nil {
+		m.t.Fatal(err)
+	}
+	return texts
+}
+
+func TestARoomHasMembersOnThreeMachines(t *testing.T) {
+	all := machinesAround(t, "devbox", "laptop", "tablet")
+	devbox, laptop, tablet := all[0], all[1], all[2]
+	home, here, third := devbox.project("site", "amber", "elm"), laptop.project("site", "birch", "cedar"), tablet.project("site", "fir")
+	for _, m := range all {
+		m.run()
+	}
+	devbox.joins(home, "amber", "review")
+	devbox.joins(home, "elm", "review")
+	devbox.post(home, "amber", "review", "older", mail.Message{})
+	laptop.joins(here, "birch", "review@devbox")
+	laptop.joins(here, "cedar", "review@devbox")
+	tablet.joins(third, "fir", "review@devbox")
+	if got := laptop.news(here, "birch"); got != nil {
+		t.Errorf("a late member has %q as news", got)
+	}
+	laptop.until(here, "all members are listed", func() bool {
+		return slices.Equal(laptop.members(here, "review@devbox"), []string{"amber@devbox", "elm@devbox", "birch", "cedar", "fir.tablet@devbox"})
+	})
+
+	// A mention of a member on another machine wakes it, and nobody else.
+	r := devbox.post(home, "amber", "review", "@birch, look", mail.Message{})
+	if got := r.String(); !strings.HasPrefix(got, "stored for 4, wakes 0, goes to 1 (birch@laptop); ") {
+		t.Error(got)
+	}
+	got := laptop.arrives(here, "birch", 1)
+	if m := got[0]; m.From != "amber@devbox" || m.To != "birch#review@devbox" || m.KnownBy != mail.ByHost || m.ID != r.ID || m.Content != "@birch, look" {
+		t.Errorf("%+v", m)
+	}
+
+	// Its answer goes to the home, which wakes the author; the others have it in their digests.
+	answer, err := talk.Reply(t.Context(), here, laptop.session(here, "birch"), got[0], talk.Draft{Message: mail.Message{Content: "done"}})
+	if err != nil || answer.Host != "devbox" || !strings.HasPrefix(answer.String(), "on its way to devbox, not in the room yet, goes to 1 (amber@devbox); ") {
+		t.Errorf("%+v %v", answer, err)
+	}
+	m := devbox.arrives(home, "amber", 1)[0]
+	if m.From != "birch@laptop" || m.To != "amber#review" || m.InReplyTo != r.ID || m.KnownBy != mail.ByHost || m.ID != answer.ID {
+		t.Errorf("%+v", m)
+	}
+	laptop.hasPosts(here, "review@devbox", "amber@devbox: older", "amber@devbox: @birch, look", "birch: done")
+	tablet.hasPosts(third, "review@devbox", "amber@devbox: older", "amber@devbox: @birch, look", "birch.laptop@devbox: done")
+	devbox.hasPosts(home, "review", "amber: older", "amber: @birch, look", "birch@laptop: done")
+	for _, c := range []struct {
+		m     *machine
+		b     *broker.Broker
+		alias string
+		want  []string
+	}{
+		{laptop, here, "birch", nil}, {laptop, here, "cedar", []string{"@birch, look", "done"}}, {tablet, third, "fir", []string{"@birch, look", "done"}},
+		{devbox, home, "elm", []string{"older", "@birch, look", "done"}}, {devbox, home, "amber", nil},
+	} {
+		if got := c.m.news(c.b, c.alias); !slices.Equal(got, c.want) {
+			t.Errorf("%s has the news %q, want %q", c.alias, got, c.want)
+		}
+	}
+
+	// From a machine to a third one, by the name that the author sees.
+	tablet.post(third, "fir", "review@devbox", "@birch.laptop: and this?", mail.Message{})
+	if m := laptop.arrives(here, "birch", 2)[1]; m.From != "fir.tablet@devbox" || m.To != "birch#review@devbox" {
+		t.Errorf("%+v", m)
+	}
+
+	// The room gets another name, and a member leaves.
+	if err := talk.Rename(t.Context(), home.Registry, devbox.session(home, "amber"), "review", "board"); err != nil {
+		t.Fatal(err)
+	}
+	devbox.post(home, "amber", "board", "the room has another name", mail.Message{})
+	laptop.until(here, "the copy has the new name", func() bool { return len(laptop.posts(here, "board@devbox")) == 5 })
+	if err := talk.Leave(t.Context(), third, tablet.session(third, "fir"), "board@devbox"); err != nil {
+		if err = talk.Leave(t.Context(), third, tablet.session(third, "fir"), "review@devbox"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	devbox.until(home, "fir has left", func() bool { return !slices.Contains(devbox.members(home, "board"), "fir@tablet") })
+	if _, err := talk.Archive(t.Context(), home, "board"); err != nil {
+		t.Fatal(err)
+	}
+	laptop.until(here, "the copy is closed", func() bool { return laptop.members(here, "board@devbox") == nil })
+}
+
+// One post is one message to each machine, however many members it has there.
+func TestAPostGoesOnceToEachMachine(t *testing.T) {
+	laptop, devbox := twoMachines(t)
+	home, here := devbox.project("site", "amber"), laptop.project("site", "birch", "cedar", "elm", "fir")
+	laptop.run()
+	devbox.run()
+	devbox.joins(home, "amber", "review")
+	for _, alias := range []string{"birch", "cedar", "elm", "fir"} {
+		laptop.joins(here, alias, "review@devbox")
+	}
+	for range 10 { // 40 wakes: the room is stopped at 50
+		devbox.post(home, "amber", "review", "@birch @cedar @elm @fir look", mail.Message{})
+	}
+	for _, alias := range []string{"birch", "cedar", "elm", "fir"} {
+		laptop.arrives(here, alias, 10)
+	}
+	box, err := home.Mailbox("host-laptop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := func() (copies int) {
+		sent, err := box.Archive().History(t.Context(), 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, one := range sent {
+			if op, err := talk.ParseOp(one.Message); err == nil && op.Do == talk.DoCopy {
+				copies++
+			}
+		}
+		return copies
+	}
+	devbox.until(home, "all posts have receipts", func() bool { return count() >= 10 && len(devbox.waitingFor(home, "laptop")) == 0 })
+	if got := count(); got != 10 {
+		t.Errorf("%d messages went to the other machine for 10 posts", got)
+	}
+}
+
+// waitingFor returns the mail that waits in the outbox for a host.
+func (m *machine) waitingFor(b *broker.Broker, host string) []mail.Message {
+	m.t.Helper()
+	box, err := b.Mailbox("host-" + host)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	all, err := box.PeekAll(m.t.Context())
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return all
+}
+
+func TestARefusedWishToJoinIsTold(t *testing.T) {
+	laptop, devbox := twoMachines(t)
+	home, here := devbox.project("site", "amber"), laptop.project("site", "birch", "cedar")
+	laptop.run()
+	devbox.run()
+	st := talk.StoreOf(home.Registry)
+	r, err := st.Create(t.Context(), "secret", "amber", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	devbox.joins(home, "amber", "secret")
+	for _, name := range []string{"secret@devbox", "nowhere@devbox"} {
+		if _, err := talk.Join(t.Context(), here, laptop.session(here, "birch"), name, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	notices := laptop.arrives(here, "birch", 2)
+	for i, want := range []string{"was not invited", "no such room"} {
+		if !strings.Contains(notices[i].Content, want) {
+			t.Errorf("%q", notices[i].Content)
+		}
+	}
+	for _, name := range []string{"secret@devbox", "nowhere@devbox"} {
+		laptop.until(here, "there is no copy", func() bool {
+			_, err := talk.StoreOf(here.Registry).Open(name)
+			return errors.Is(err, rooms.ErrNoRoom)
+		})
+	}
+	if _, err := talk.Invite(t.Context(), home, devbox.session(home, "amber"), "secret", "cedar@laptop"); err != nil {
+		t.Fatal(err)
+	}
+	if m := laptop.arrives(here, "cedar", 1)[0]; !strings.Contains(m.Content, "c2c rooms join secret@HOST") || m.From != "amber@devbox" {
+		t.Errorf("%+v", m)
+	}
+	laptop.joins(here, "cedar", "secret@devbox")
+}
+
+// A machine that is not paired any more gets no posts, and its sessions are no members.
+func TestAMachineThatIsNotPairedAnyMoreLosesItsMembers(t *testing.T) {
+	laptop, devbox := twoMachines(t)
+	home, here := devbox.project("site", "amber"), laptop.project("site", "birch")
+	laptop.run()
+	devbox.run()
+	devbox.joins(home, "amber", "review")
+	laptop.joins(here, "birch", "review@devbox")
+	if err := devbox.r.Hosts(devbox.now).Revoke(t.Context(), "laptop"); err != nil {
+		t.Fatal(err)
+	}
+	devbox.until(home, "birch is no member", func() bool { return slices.Equal(devbox.members(home, "review"), []string{"amber"}) })
+}
+
+// What a member posts before the answer to its wish to join follows that wish.
+func TestPostsBeforeTheAnswerOfTheHomeFollow(t *testing.T) {
+	laptop, devbox := twoMachines(t)
+	home, here := devbox.project("site", "amber"), laptop.project("site", "birch")
+	devbox.joins(home, "amber", "review")
+	if _, err := talk.Join(t.Context(), here, laptop.session(here, "birch"), "review@devbox", false); err != nil {
+		t.Fatal(err)
+	}
+	laptop.post(here, "birch", "review@devbox", "hello", mail.Message{})
+	laptop.run()
+	devbox.run()
+	devbox.hasPosts(home, "review", "birch@laptop: hello")
+	laptop.hasPosts(here, "review@devbox", "birch: hello")
+}

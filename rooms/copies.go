@@ -1,0 +1,551 @@
+package rooms
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"c2c/inbox/fields"
+	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
+	"c2c/sessions/registry"
+)
+
+// A room is on one machine, its home, whose history gives the order of the posts. Each other machine with members has a copy: the
+// room review@devbox, which the posts of the home are appended to. c2c.json of the home has how much each machine was sent; that of
+// a copy has the sessions that have asked to join.
+
+// Sent is what another machine with members was sent of a room.
+type Sent struct {
+	Host string
+	Name string // the room's name
+	Read int64  // up to this place in the history
+	List string // a hash of the list of members, as it was sent last; "": none
+}
+
+// Asked is a session that has asked the room's home to let it join.
+type Asked struct{ SID, Alias string }
+
+// Entry is a member in the list that the home sends.
+type Entry struct {
+	Alias string `json:"alias"`
+	SID   string `json:"session"`
+	Level Level  `json:"level"`
+	Own   bool   `json:"own,omitempty"` // it is on the machine to which the list goes
+}
+
+// AliasAt returns how a session is called here that another machine calls by an alias: amber is amber@devbox, and birch@laptop, on a
+// third machine, is birch.laptop@devbox.
+func AliasAt(host, alias string) string {
+	name := strings.Replace(alias, "@", ".", 1)
+	if mail.CheckAlias(name) != nil {
+		name = "session-" + mail.ShortSession(alias)[:8]
+	}
+	return name + "@" + host
+}
+
+// IsOn reports whether a session id is that of a session on another machine.
+func IsOn(host, sid string) bool { return strings.HasPrefix(sid, "r-"+host+".") }
+
+// SessionOn returns the id that a machine itself gives to a session on it, or a hash of a long one; false if it is on no such machine.
+func SessionOn(host, sid string) (string, bool) { return strings.CutPrefix(sid, "r-"+host+".") }
+
+// Hosts returns the machines with members. In a copy there are none.
+func (r *Room) Hosts() ([]Sent, error) {
+	o, err := r.own()
+	return o.hosts(), err
+}
+
+// Asked returns the sessions that wait for an answer of the room's home.
+func (r *Room) Asked() ([]Asked, error) {
+	o, err := r.own()
+	return o.asked(), err
+}
+
+// JoinFrom makes a session of another machine a member: sid and alias are as that machine's mail has them. The machine is sent the
+// newest posts, which come before the session's place.
+func (r *Room) JoinFrom(ctx context.Context, host, sid, alias string, level Level) error {
+	if !mail.ValidName(sid) || !IsOn(host, sid) {
+		return fmt.Errorf("join room %q: %q is no session of %s", r.Name, sid, host)
+	}
+	meta, err := r.Meta()
+	if err != nil {
+		return err
+	}
+	rows, err := r.rows()
+	if err != nil {
+		return err
+	}
+	if registry.FindSID(rows, sid) < 0 && meta.Private && !meta.invites(alias) {
+		return fmt.Errorf("join room %q: %w", r.Name, ErrPrivate)
+	}
+	begin, err := r.placeBefore(backlog)
+	if err != nil {
+		return err
+	}
+	err = r.changeOwn(ctx, func(o *own) {
+		o.set(sid, level)
+		if all := o.hosts(); !slices.ContainsFunc(all, func(s Sent) bool { return s.Host == host }) {
+			o.setHosts(append(all, Sent{Host: host, Name: r.Name, Read: begin}))
+		}
+	})
+	if err == nil {
+		err = r.putRow(ctx, sid, alias, nil)
+	}
+	if err == nil && meta.Private {
+		err = r.uninvite(ctx, alias)
+	}
+	return err
+}
+
+// backlog is how many older posts a machine gets when its first session joins.
+const backlog = 100
+
+// placeBefore returns the place in the history before the newest n posts.
+func (r *Room) placeBefore(n int) (int64, error) {
+	h, err := r.history()
+	if err != nil {
+		return 0, err
+	}
+	defer h.Close()
+	from := max(0, h.size-maxPart)
+	place := from
+	if _, err = h.posts(from, h.size, func(p Post) bool {
+		place, n = p.end, n-1
+		return n >= 0
+	}); n >= 0 {
+		place = from
+	}
+	return place, err
+}
+
+// LeaveFrom ends the membership of a session of another machine. A machine without members is sent nothing more.
+func (r *Room) LeaveFrom(ctx context.Context, host, sid string) error {
+	if meta, err := r.Meta(); err == nil && meta.Private {
+		if err := r.inviteBack(ctx, sid); err != nil {
+			return err
+		}
+	}
+	others := false
+	err := r.change(ctx, func(rows []registry.Row) []registry.Row {
+		rows = slices.DeleteFunc(rows, func(row registry.Row) bool { return row.SID() == sid })
+		others = slices.ContainsFunc(rows, func(row registry.Row) bool { return IsOn(host, row.SID()) })
+		return rows
+	})
+	if err != nil {
+		return err
+	}
+	return r.changeOwn(ctx, func(o *own) {
+		o.leave(sid)
+		if !others {
+			o.dropHost(host)
+		}
+	})
+}
+
+// LevelFrom sets what of the room a member on another machine wants to see.
+func (r *Room) LevelFrom(ctx context.Context, sid string, level Level) error {
+	return r.changeOwn(ctx, func(o *own) {
+		if slices.Contains(o.sids, sid) {
+			o.set(sid, level)
+		}
+	})
+}
+
+// DropHost ends the memberships of all sessions of a machine.
+func (r *Room) DropHost(ctx context.Context, host string) error {
+	rows, err := r.rows()
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if IsOn(host, row.SID()) {
+			err = errors.Join(err, r.LeaveFrom(ctx, host, row.SID()))
+		}
+	}
+	return errors.Join(err, r.changeOwn(ctx, func(o *own) { o.dropHost(host) }))
+}
+
+// RecordSent notes what a machine was sent. It does nothing if the machine has no members any more.
+func (r *Room) RecordSent(ctx context.Context, s Sent) error {
+	return r.changeOwn(ctx, func(o *own) {
+		all := o.hosts()
+		if i := slices.IndexFunc(all, func(one Sent) bool { return one.Host == s.Host }); i >= 0 {
+			all[i] = s
+			o.setHosts(all)
+		}
+	})
+}
+
+// Former returns the former names of the room.
+func (r *Room) Former() ([]string, error) {
+	o, err := r.own()
+	return o.former, err
+}
+
+// maxPart is how much of a history After reads, in bytes, unless the next post alone is longer.
+const maxPart = 512 << 10
+
+// After returns the posts behind a place, oldest first, and the place behind the last of them: as many as maxPart bytes have. An
+// empty answer whose place is the given one means that there are no more.
+func (r *Room) After(place int64) (posts []Post, end int64, err error) {
+	h, err := r.history()
+	if err != nil {
+		return nil, place, err
+	}
+	defer h.Close()
+	whole, err := h.end()
+	if err != nil || whole <= place {
+		return nil, min(place, whole), err // shorter: it was made anew
+	}
+	for _, most := range []int64{maxPart, maxPart + 2*maxLine} {
+		end = 0
+		if err := h.back(place, min(place+most, whole), func(line []byte, at int64) bool {
+			end = max(end, at)
+			if p, err := parsePost(line); err == nil {
+				p.end = at
+				posts = append(posts, p)
+			}
+			return true
+		}); err != nil {
+			return nil, place, err
+		}
+		if end > 0 {
+			slices.Reverse(posts)
+			return posts, end, nil
+		}
+	}
+	return nil, whole, nil // a line that is longer than any post
+}
+
+// SharedID returns the id of the post on all machines. A post of the original has none, so it gets one from its place.
+func (p Post) SharedID(room string) string {
+	if p.ID != "" {
+		return p.ID
+	}
+	return "place-" + mail.ShortSession(room+" "+p.From+" "+strconv.FormatInt(p.end, 10))
+}
+
+// Ask records in the copy of a room that a session has asked to join, and makes the copy if there is none. already means that the
+// session is a member.
+func (st Store) Ask(ctx context.Context, name, sid, alias string) (already bool, err error) {
+	if _, host := HostOf(name); host == "" {
+		return false, fmt.Errorf("room %q is here", name)
+	}
+	if err := CheckName(name); err != nil {
+		return false, err
+	}
+	r, err := st.Open(name)
+	if errors.Is(err, ErrNoRoom) {
+		if r, err = st.create(ctx, name, alias, false); errors.Is(err, ErrExists) {
+			r, err = st.Open(name)
+		}
+	}
+	if err != nil {
+		return false, err
+	}
+	defer r.Close()
+	rows, err := r.rows()
+	if err != nil || registry.FindSID(rows, sid) >= 0 {
+		return err == nil, err
+	}
+	return false, r.changeOwn(ctx, func(o *own) {
+		o.forget(sid)
+		o.setAsked(append(o.asked(), Asked{sid, alias}))
+	})
+}
+
+// SetList makes the members of a copy those of the home's list. Sessions of this machine must be members, or have asked; they keep
+// the level that they have set here. empty means that no session of this machine is in the room or has asked.
+func (r *Room) SetList(ctx context.Context, private bool, list []Entry) (empty bool, err error) {
+	_, host := HostOf(r.Name)
+	o, err := r.own()
+	if err != nil && !errors.Is(err, errDamaged) {
+		return false, err
+	}
+	before, err := r.rows()
+	if err != nil {
+		return false, err
+	}
+	var rows []registry.Row
+	levels := map[string]Level{}
+	for _, e := range list {
+		if row := r.rowOf(host, e, before, o.asked()); row != nil {
+			rows = append(rows, row)
+			levels[row.SID()] = e.Level
+		}
+	}
+	fresh, gone := onlyIn(rows, before), onlyIn(before, rows)
+	here := func(sid string) bool { return !IsOn(host, sid) }
+	fresh = slices.DeleteFunc(fresh, func(sid string) bool { return !here(sid) })
+	for _, sid := range fresh { // before the row: see enter
+		err = errors.Join(err, r.enter(ctx, sid))
+	}
+	if err == nil {
+		err = r.changeOwn(ctx, func(o *own) { o.setLevels(host, levels, gone) })
+	}
+	if err == nil {
+		err = r.change(ctx, func([]registry.Row) []registry.Row { return rows })
+	}
+	if err == nil {
+		err = r.ChangeMeta(ctx, func(m *Meta) { m.Private, m.Invited = private, nil })
+	}
+	if err == nil { // last: after a kill the next list completes the rest
+		err = r.changeOwn(ctx, func(o *own) { o.forget(fresh...) })
+	}
+	for _, sid := range gone {
+		if here(sid) {
+			err = errors.Join(err, r.st.leave(ctx, sid, r.Name))
+		}
+	}
+	some := slices.ContainsFunc(rows, func(row registry.Row) bool { return here(row.SID()) })
+	return err == nil && !some && len(o.asked()) == 0, err
+}
+
+// onlyIn returns the sessions that are in a list of rows and not in another one.
+func onlyIn(rows, others []registry.Row) (sids []string) {
+	for _, row := range rows {
+		if registry.FindSID(others, row.SID()) < 0 {
+			sids = append(sids, row.SID())
+		}
+	}
+	return sids
+}
+
+// setLevels takes over the levels of the home's list, and drops those of sessions that have left. A session of this machine keeps the
+// level that it has set.
+func (o *own) setLevels(host string, levels map[string]Level, gone []string) {
+	for _, sid := range slices.Sorted(maps.Keys(levels)) {
+		level := levels[sid]
+		if !slices.Contains(Levels(), string(level)) {
+			level = Quiet
+		}
+		if _, has := o.level(sid); !has || IsOn(host, sid) {
+			o.set(sid, level)
+		}
+	}
+	for _, sid := range gone {
+		o.leave(sid)
+	}
+}
+
+// rowOf makes the row of a member of a copy; nil: it is a session of this machine that is no member here.
+func (r *Room) rowOf(host string, e Entry, before []registry.Row, asked []Asked) registry.Row {
+	if !e.Own {
+		sid := mail.RemoteSession(host, e.SID, e.Alias)
+		if i := registry.FindSID(before, sid); i >= 0 && before[i].Alias() == AliasAt(host, e.Alias) {
+			return before[i]
+		}
+		return newRow(sid, AliasAt(host, e.Alias), mail.Seconds(r.st.Now()))
+	}
+	if i := slices.IndexFunc(before, func(row registry.Row) bool { return IsSession(e.SID, row.SID()) }); i >= 0 {
+		return before[i]
+	}
+	if i := slices.IndexFunc(asked, func(a Asked) bool { return IsSession(e.SID, a.SID) }); i >= 0 {
+		return newRow(asked[i].SID, asked[i].Alias, mail.Seconds(r.st.Now()))
+	}
+	return nil
+}
+
+// IsSession reports whether another machine means the session sid of this one: it knows the id, or a hash of a long one.
+func IsSession(told, sid string) bool { return told == sid || told == mail.ShortSession(sid) }
+
+func newRow(sid, alias string, now float64) registry.Row {
+	var row registry.Row
+	row.SetText("alias", alias)
+	row.SetText("session_id", sid)
+	row.SetTime("joined_at", now)
+	return row
+}
+
+// Withdraw ends what a session of this machine has in a copy. empty means that no session of this machine is left in it.
+func (r *Room) Withdraw(ctx context.Context, sid string) (empty bool, err error) {
+	_, host := HostOf(r.Name)
+	empty = true
+	err = r.change(ctx, func(rows []registry.Row) []registry.Row {
+		rows = slices.DeleteFunc(rows, func(row registry.Row) bool { return row.SID() == sid })
+		empty = !slices.ContainsFunc(rows, func(row registry.Row) bool { return !IsOn(host, row.SID()) })
+		return rows
+	})
+	if err == nil {
+		err = r.changeOwn(ctx, func(o *own) {
+			o.leave(sid)
+			o.forget(sid)
+			empty = empty && len(o.asked()) == 0
+		})
+	}
+	return empty, errors.Join(err, r.st.leave(ctx, sid, r.Name))
+}
+
+// AddCopies appends posts of the home to a copy, in one commit. With mayRepeat some may be there already: those are left out.
+func (r *Room) AddCopies(ctx context.Context, posts []Post, mayRepeat bool) error {
+	return filelock.With(ctx, r.dir, historyLock, func() error {
+		if err := r.gone(); err != nil {
+			return err
+		}
+		had := map[string]bool{}
+		if mayRepeat {
+			h, err := r.history()
+			if err != nil {
+				return err
+			}
+			_, err = h.posts(max(0, h.size-maxRead), h.size, func(p Post) bool {
+				had[p.ID] = true
+				return true
+			})
+			h.Close()
+			if err != nil {
+				return err
+			}
+		}
+		var lines []byte
+		for _, p := range posts {
+			if !had[p.ID] {
+				lines = append(lines, p.line()...)
+			}
+		}
+		if len(lines) == 0 {
+			return nil
+		}
+		if err := r.dir.AppendLines(historyName, lines); err != nil {
+			return fmt.Errorf("add posts to room %q: %w", r.Name, err)
+		}
+		return nil
+	})
+}
+
+// ParsePost reads a post of another machine. Its line is not trusted.
+func ParsePost(line []byte) (Post, error) {
+	p, err := parsePost(line)
+	if err == nil {
+		err = p.Check()
+	}
+	return p, err
+}
+
+// FollowName gives a copy the present name of its room. Its former names are those that the home knows.
+func (st Store) FollowName(ctx context.Context, host, room string, former []string) error {
+	name := room + "@" + host
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	if r, err := st.Open(name); !errors.Is(err, ErrNoRoom) {
+		if err == nil {
+			r.Close()
+		}
+		return err
+	}
+	for _, old := range former[max(0, len(former)-maxFormer):] {
+		old += "@" + host
+		r, err := st.Open(old)
+		if err != nil {
+			continue
+		}
+		r.Close()
+		return st.rename(ctx, old, name)
+	}
+	return fmt.Errorf("%w %q", ErrNoRoom, name)
+}
+
+// Fields of c2c.json that only this file reads.
+const hostsField, askedField = "hosts", "asked"
+
+// field returns a field that own does not read.
+func (o own) field(name string) json.RawMessage {
+	for _, f := range o.extra {
+		if f.Name == name {
+			return f.Value
+		}
+	}
+	return nil
+}
+
+// setField replaces a field that own does not read; nil drops it.
+func (o *own) setField(name string, value []byte) {
+	o.extra = slices.DeleteFunc(slices.Clone(o.extra), func(f mail.Field) bool { return f.Name == name })
+	if value != nil {
+		o.extra = append(o.extra, mail.Field{Name: name, Value: value})
+	}
+}
+
+// hosts returns the machines with members.
+func (o own) hosts() (all []Sent) {
+	fields.Each(o.field(hostsField), func(host string, value json.RawMessage) error {
+		s := Sent{Host: host}
+		if fields.Each(value, func(name string, value json.RawMessage) (err error) {
+			switch name {
+			case "read":
+				s.Read, err = strconv.ParseInt(string(value), 10, 64)
+			case "list":
+				s.List, err = fields.Text(value)
+			case "name":
+				s.Name, err = fields.Text(value)
+			}
+			return err
+		}) == nil && mail.CheckHost(host) == nil && s.Read >= 0 {
+			all = append(all, s)
+		}
+		return nil
+	})
+	return all
+}
+
+func (o *own) dropHost(host string) {
+	o.setHosts(slices.DeleteFunc(o.hosts(), func(s Sent) bool { return s.Host == host }))
+}
+
+func (o *own) setHosts(all []Sent) {
+	var b []byte
+	for i, s := range all {
+		if i == 0 {
+			b = append(b, '{')
+		} else {
+			b = append(b, ',')
+		}
+		b = append(fields.AppendText(append(b, '\n'), s.Host), `:{"read":`...)
+		b = append(strconv.AppendInt(b, s.Read, 10), `,"list":`...)
+		b = append(fields.AppendText(b, s.List), `,"name":`...)
+		b = append(fields.AppendText(b, s.Name), '}')
+	}
+	if b != nil {
+		b = append(b, '}')
+	}
+	o.setField(hostsField, b)
+}
+
+// asked returns, in a copy, the sessions that wait to become members.
+func (o own) asked() (all []Asked) {
+	fields.Each(o.field(askedField), func(sid string, value json.RawMessage) error {
+		if alias, err := fields.Text(value); err == nil && mail.ValidName(sid) {
+			all = append(all, Asked{sid, alias})
+		}
+		return nil
+	})
+	return all
+}
+
+func (o *own) setAsked(all []Asked) {
+	var b []byte
+	for i, a := range all {
+		if i == 0 {
+			b = append(b, '{')
+		} else {
+			b = append(b, ',')
+		}
+		b = append(fields.AppendText(b, a.SID), ':')
+		b = fields.AppendText(b, a.Alias)
+	}
+	if b != nil {
+		b = append(b, '}')
+	}
+	o.setField(askedField, b)
+}
+
+func (o *own) forget(sids ...string) {
+	o.setAsked(slices.DeleteFunc(o.asked(), func(a Asked) bool { return slices.Contains(sids, a.SID) }))
+}

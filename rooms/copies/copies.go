@@ -1,0 +1,141 @@
+// Package copies keeps the rooms that have members on several machines. The home of a room stores its posts and gives their order.
+// It sends each post once to each machine with members, whatever their number. That machine appends it to its copy, and wakes those of
+// its members that the post names.
+//
+// The relay runs this package: Home looks what must go out, and Receive does what came. What two machines say is a talk.Op, in an
+// ordinary message to #review@devbox. So it waits in the outbox, and arrives once and in order. docs/inside/rooms.md has the whole.
+package copies
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+
+	"c2c/broker"
+	"c2c/inbox/mail"
+	"c2c/rooms"
+	"c2c/rooms/talk"
+	"c2c/sessions"
+)
+
+// Receive does what the messages of a paired machine say about a room, in their order. A message of kind system comes from the home
+// of a room and is for the copy here; all messages are of that kind, or there is only one. mayJoin allows sessions of the machine to
+// join rooms here. With mayRepeat, some of it may be done already. wakes has the sessions that got a message.
+//
+// An error that IsFinal reports is an answer: nothing was done, and it would be so again. After any other error the caller tries again.
+func Receive(ctx context.Context, b *broker.Broker, peer, room string, msgs []mail.Message, o Options) (wakes []Waken, err error) {
+	if len(msgs) > 0 && msgs[0].Kind == mail.KindSystem {
+		return fromHome(ctx, b, peer, room, msgs, o.MayRepeat)
+	}
+	for _, m := range msgs {
+		if err := atHome(ctx, b, peer, room, m, o); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// Options are the circumstances of Receive.
+type Options struct {
+	MayJoin   bool
+	MayRepeat bool
+	Limit     int // see talk.LimitOf
+}
+
+// Waken is a session that got a post as a message.
+type Waken struct {
+	SID     string
+	Message mail.Message
+}
+
+// ErrPost: the room does not take the post. The text says why.
+var ErrPost = errors.New("the room does not take it")
+
+// ErrForbidden: sessions of the machine may not join rooms here.
+var ErrForbidden = errors.New("this machine may not join rooms here")
+
+// IsFinal reports whether an error of Receive would come again.
+func IsFinal(err error) bool {
+	for _, final := range []error{rooms.ErrNoRoom, rooms.ErrNotMember, rooms.ErrPrivate, ErrPost, ErrForbidden} {
+		if errors.Is(err, final) {
+			return true
+		}
+	}
+	return false
+}
+
+// atHome does what a session of another machine wants of a room of this one.
+func atHome(ctx context.Context, b *broker.Broker, peer, name string, m mail.Message, o Options) error {
+	op, err := talk.ParseOp(m)
+	if err != nil {
+		return fmt.Errorf("%w: %v", ErrPost, err)
+	}
+	st := talk.StoreOf(b.Registry)
+	if now, _ := st.Renamed(name); now != "" && !exists(st, name) {
+		name = now
+	}
+	r, err := st.Open(name)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	switch op.Do {
+	case talk.DoJoin:
+		if !o.MayJoin {
+			return ErrForbidden
+		}
+		if err = r.JoinFrom(ctx, peer, m.FromSession, m.From, op.Level); err == nil {
+			b.Events.Record(ctx, "room_join", "room_id", name, "alias", m.From)
+		}
+		return lasting(err)
+	case talk.DoLeave:
+		return lasting(r.LeaveFrom(ctx, peer, m.FromSession))
+	case talk.DoLevel:
+		return lasting(r.LevelFrom(ctx, m.FromSession, op.Level))
+	case talk.DoPost:
+		return lasting(post(ctx, b, peer, name, m, op, o))
+	}
+	return fmt.Errorf("%w: it knows no %.40q", ErrPost, op.Do)
+}
+
+func exists(st rooms.Store, name string) bool {
+	r, err := st.Open(name)
+	if err == nil {
+		r.Close()
+	}
+	return !errors.Is(err, rooms.ErrNoRoom)
+}
+
+// post makes the post of a member on another machine.
+func post(ctx context.Context, b *broker.Broker, peer, name string, m mail.Message, op talk.Op, o Options) error {
+	from := sessions.Session{ID: m.FromSession, Alias: m.From, KnownBy: mail.ByHost, State: sessions.Remote}
+	if m.FromPerson {
+		from.State = sessions.Person
+	}
+	named := talk.Named{All: op.All}
+	for _, sid := range op.Names {
+		named.SIDs = append(named.SIDs, sid)
+	}
+	for _, sid := range op.NamesOwn {
+		named.SIDs = append(named.SIDs, mail.RemoteSession(peer, sid, ""))
+	}
+	d := talk.Draft{Room: name, Wake: op.Wake, Reason: op.Reason, Limit: o.Limit, Named: &named,
+		Message: mail.Message{Content: op.Text, ID: m.ID, InReplyTo: op.InReplyTo, Kind: op.Kind, Tag: op.Tag}}
+	_, err := talk.Post(ctx, b, from, d)
+	return err
+}
+
+// lasting marks an error that is no trouble of this machine as an answer.
+func lasting(err error) error {
+	var path *fs.PathError
+	var errno syscall.Errno
+	switch {
+	case err == nil || IsFinal(err):
+		return err
+	case errors.As(err, &path), errors.As(err, &errno), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrPost, err)
+}

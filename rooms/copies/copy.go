@@ -1,0 +1,254 @@
+package copies
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"c2c/broker"
+	"c2c/broker/owed"
+	"c2c/inbox/mail"
+	"c2c/rooms"
+	"c2c/rooms/talk"
+	"c2c/sessions"
+	"c2c/sessions/registry"
+)
+
+// copied is a copy while posts are added to it.
+type copied struct {
+	b       *broker.Broker
+	room    *rooms.Room
+	host    string
+	rows    []registry.Row
+	members []rooms.Member
+	woken   map[string][]string // the sessions that recent posts of a thread have named, by its first post
+}
+
+// arrival is a post that has come, and the sessions here that it names.
+type arrival struct {
+	rooms.Post
+	names []string
+	own   bool // its author is a session here
+}
+
+// fromHome does what the home of a room wants of the copy here.
+func fromHome(ctx context.Context, b *broker.Broker, peer, room string, msgs []mail.Message, mayRepeat bool) (wakes []Waken, err error) {
+	st := talk.StoreOf(b.Registry)
+	var posts []arrival
+	add := func() error {
+		some, err := addPosts(ctx, b, peer, room, posts, mayRepeat)
+		wakes, posts = append(wakes, some...), nil
+		return err
+	}
+	for _, m := range msgs {
+		op, err := talk.ParseOp(m)
+		if err != nil {
+			b.Log.Warn("a message about a room is left out", "room", room, "host", peer, "err", err)
+			continue
+		}
+		switch op.Do {
+		case talk.DoCopy:
+			if a, err := arrived(op, m); err != nil {
+				b.Log.Warn("a post is left out", "room", room, "host", peer, "err", err)
+			} else {
+				posts = append(posts, a)
+			}
+		case talk.DoList:
+			if err = add(); err == nil {
+				err = setList(ctx, b, st, peer, room, op)
+			}
+		case talk.DoClose:
+			if err = add(); err == nil {
+				_, err = st.Archive(ctx, room+"@"+peer)
+			}
+		}
+		if err != nil {
+			return wakes, err
+		}
+	}
+	return wakes, add()
+}
+
+// arrived reads a post. Its time is that of this machine's clock.
+func arrived(op talk.Op, m mail.Message) (arrival, error) {
+	p, err := rooms.ParsePost(op.Post)
+	if err == nil && p.ID == "" {
+		err = errors.New("it has no id")
+	}
+	p.TS, p.KnownBy, p.To = m.TS, mail.ByHost, nil
+	return arrival{p, op.NamesOwn, op.Own}, err
+}
+
+// setList takes over the home's list of members. A copy without members goes to the archived rooms.
+func setList(ctx context.Context, b *broker.Broker, st rooms.Store, peer, room string, op talk.Op) error {
+	if err := st.FollowName(ctx, peer, room, op.Former); err != nil {
+		return err
+	}
+	r, err := st.Open(room + "@" + peer)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	empty, err := r.SetList(ctx, op.Private, op.Members)
+	if err == nil && empty {
+		_, err = st.Archive(ctx, r.Name)
+	}
+	return err
+}
+
+// addPosts appends posts to the copy, and then gives those that name sessions here to these. If a kill comes in between, the caller
+// repeats both.
+func addPosts(ctx context.Context, b *broker.Broker, peer, room string, posts []arrival, mayRepeat bool) (wakes []Waken, err error) {
+	if len(posts) == 0 {
+		return nil, nil
+	}
+	c := &copied{b: b, host: peer, woken: map[string][]string{}}
+	if c.room, err = talk.StoreOf(b.Registry).Open(room + "@" + peer); err != nil {
+		return nil, err
+	}
+	defer c.room.Close()
+	if err := c.read(ctx); err != nil {
+		return nil, err
+	}
+	lines := make([]rooms.Post, len(posts))
+	for i := range posts {
+		c.adopt(&posts[i])
+		lines[i] = posts[i].Post
+	}
+	if err := c.room.AddCopies(ctx, lines, mayRepeat); err != nil {
+		return nil, err
+	}
+	for _, p := range posts {
+		wakes = append(wakes, c.give(ctx, p)...)
+	}
+	return wakes, nil
+}
+
+// threadTime is how long a thread stays open to an agent that it has woken.
+const threadTime = time.Hour
+
+// read reads the members, and whom recent posts have named.
+func (c *copied) read(ctx context.Context) (err error) {
+	if c.rows, err = c.b.Rows(ctx); err != nil {
+		return err
+	}
+	if c.members, err = c.room.Members(); err != nil {
+		return err
+	}
+	asked, err := c.room.Asked()
+	if err != nil {
+		return err
+	}
+	for _, a := range asked {
+		c.members = append(c.members, rooms.Member{SID: a.SID, Alias: a.Alias, Level: rooms.Quiet, Ours: true})
+	}
+	since := mail.Seconds(c.b.Now().Add(-threadTime))
+	_, err = c.room.Last(100, func(p rooms.Post) bool {
+		if p.TS > since && len(p.To) > 0 {
+			c.woken[p.Root()] = append(c.woken[p.Root()], p.To...)
+		}
+		return p.TS > since
+	})
+	return err
+}
+
+// adopt turns a post of the home into one of the copy: its author gets the name that it has here, and to_sessions the sessions here that
+// get it as a message.
+func (c *copied) adopt(p *arrival) {
+	own := -1
+	for i, m := range c.members {
+		if rooms.IsOn(c.host, m.SID) {
+			continue
+		}
+		if slices.ContainsFunc(p.names, func(told string) bool { return rooms.IsSession(told, m.SID) }) {
+			p.To = append(p.To, m.SID)
+		}
+		if p.own && rooms.IsSession(p.Session, m.SID) {
+			own = i
+		}
+	}
+	if own >= 0 {
+		p.From, p.Session, p.KnownBy = talk.AliasOf(c.rows, &c.members[own]), c.members[own].SID, ""
+		return
+	}
+	p.Session = mail.RemoteSession(c.host, p.Session, p.From)
+	p.From = rooms.AliasAt(c.host, p.From)
+}
+
+// give gives a post to the sessions here that it names, and to those at work in its thread. If one of them does not get it, it stays
+// new in the room.
+func (c *copied) give(ctx context.Context, p arrival) (wakes []Waken) {
+	for _, m := range c.members {
+		named := slices.Contains(p.To, m.SID)
+		if rooms.IsOn(c.host, m.SID) || m.SID == p.Session || m.Level == rooms.Muted || !named && !c.isAtWork(p.Post, m.SID) {
+			continue
+		}
+		msg := p.Message()
+		if p.Reason != "" {
+			msg.Content += talk.ReasonText(p.Reason)
+		}
+		if !named {
+			msg.Deferrable, msg.TellAfter = true, -1
+		}
+		msg.TellAfter, msg.Due = cmp.Or(msg.TellAfter, -1), owed.NotAsked
+		sid, err := broker.ReceiveFromRoom(ctx, c.b, talk.AliasOf(c.rows, &m), c.room.Name, []mail.Message{msg}, true)
+		if err != nil {
+			c.b.Log.Warn("a member is not told of a post that names it", "room", c.room.Name, "member", m.SID, "err", err)
+			continue
+		}
+		wakes = append(wakes, Waken{sid, msg})
+		c.woken[p.Root()] = append(c.woken[p.Root()], m.SID)
+	}
+	return wakes
+}
+
+// isAtWork reports whether a session was woken in the thread of a post and is still at work.
+func (c *copied) isAtWork(p rooms.Post, sid string) bool {
+	if p.InReplyTo == "" || !slices.Contains(c.woken[p.Root()], sid) {
+		return false
+	}
+	i := registry.FindSID(c.rows, sid)
+	return i >= 0 && !sessions.IsPersonID(sid) && c.b.Prober().Now(c.b.Session(c.rows[i]), false).Does == sessions.Busy
+}
+
+// Refused does what follows when the other machine refuses a message about a room for good. words are the text that the sender has
+// written, for a notice to it.
+func Refused(ctx context.Context, b *broker.Broker, peer string, m mail.Message, isMember bool) (words string, err error) {
+	op, err := talk.ParseOp(m)
+	if err != nil {
+		return "", nil
+	}
+	room, _ := rooms.HostOf(mail.RoomOf(m.To))
+	st := talk.StoreOf(b.Registry)
+	if m.Kind == mail.KindSystem { // the copy there is gone
+		r, err := st.Open(room)
+		if errors.Is(err, rooms.ErrNoRoom) {
+			return "", nil
+		}
+		if err == nil {
+			defer r.Close()
+			err = r.DropHost(ctx, peer)
+		}
+		return "", err
+	}
+	words = cmp.Or(op.Text, fmt.Sprintf("c2c rooms %s %s@%s", op.Do, room, peer))
+	if isMember && op.Do != talk.DoJoin {
+		return words, nil
+	}
+	r, err := st.Open(room + "@" + peer)
+	if errors.Is(err, rooms.ErrNoRoom) {
+		return words, nil
+	}
+	if err != nil {
+		return words, err
+	}
+	defer r.Close()
+	empty, err := r.Withdraw(ctx, m.FromSession)
+	if err == nil && empty {
+		_, err = st.Archive(ctx, r.Name)
+	}
+	return words, err
+}

@@ -1,0 +1,225 @@
+package copies
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"c2c/broker"
+	"c2c/inbox"
+	"c2c/inbox/digest"
+	"c2c/inbox/mail"
+	"c2c/rooms"
+	"c2c/rooms/talk"
+)
+
+// Home sends what is new in the rooms of a root to the machines with members. Only one process may do that for a root and machine,
+// and only one goroutine may call Look at once.
+type Home struct {
+	b     *broker.Broker
+	known map[string]bool // the rooms with members on other machines
+	stale atomic.Bool     // it is not known which rooms these are
+}
+
+// NewHome returns the Home of a root.
+func NewHome(b *broker.Broker) *Home {
+	h := &Home{b: b}
+	h.stale.Store(true)
+	return h
+}
+
+// Changed makes the next Look find all rooms with members on other machines: one may have joined. Any goroutine may call it.
+func (h *Home) Changed() { h.stale.Store(true) }
+
+// Look puts what is new into the outboxes, and returns the directories to watch for more. paired reports whether a machine may be
+// sent anything; the members on one that may not lose their membership. It logs errors: what could not be put into an outbox goes there
+// at the next Look.
+func (h *Home) Look(ctx context.Context, paired func(host string) bool) (dirs []string) {
+	st := talk.StoreOf(h.b.Registry)
+	if h.stale.Swap(false) {
+		h.find(st)
+	}
+	for name := range h.known {
+		r, err := st.Open(name)
+		if errors.Is(err, rooms.ErrNoRoom) { // it was archived, or has another name now
+			h.find(st)
+			return append(dirs, h.Look(ctx, paired)...)
+		}
+		if err == nil {
+			dirs = append(dirs, r.Path())
+			err = h.sendNew(ctx, r, paired)
+			r.Close()
+		}
+		if err != nil && ctx.Err() == nil {
+			h.b.Log.Warn("posts in a room wait here for other machines", "room", name, "err", err)
+		}
+	}
+	return dirs
+}
+
+func (h *Home) find(st rooms.Store) {
+	h.known = map[string]bool{}
+	if !st.Any() {
+		return
+	}
+	names, err := st.Names()
+	if err != nil {
+		h.b.Log.Warn("rooms cannot be listed", "err", err)
+	}
+	for _, name := range names {
+		r, err := st.Open(name)
+		if err != nil {
+			continue
+		}
+		if sent, err := r.Hosts(); err == nil && len(sent) > 0 {
+			h.known[name] = true
+		}
+		r.Close()
+	}
+}
+
+// sendNew sends each machine the posts and the list of members that it does not have.
+func (h *Home) sendNew(ctx context.Context, r *rooms.Room, paired func(host string) bool) error {
+	hosts, err := r.Hosts()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, s := range hosts {
+		if !paired(s.Host) {
+			errs = append(errs, r.DropHost(ctx, s.Host))
+			continue
+		}
+		errs = append(errs, h.sendTo(ctx, r, s))
+	}
+	return errors.Join(errs...)
+}
+
+func (h *Home) sendTo(ctx context.Context, r *rooms.Room, s rooms.Sent) error {
+	if s.Name != r.Name { // before posts that come under the new name
+		if err := h.sendList(ctx, r, &s); err != nil {
+			return err
+		}
+	}
+	for {
+		posts, end, err := r.After(s.Read)
+		if err != nil || end == s.Read {
+			if err == nil {
+				err = h.sendList(ctx, r, &s)
+			}
+			return err
+		}
+		for part := range slices.Chunk(posts, 128) {
+			if err := h.sendPosts(ctx, r, s.Host, part); err != nil {
+				return err
+			}
+		}
+		s.Read = end
+		if err := r.RecordSent(ctx, s); err != nil {
+			return err
+		}
+	}
+}
+
+// sendPosts puts posts into the outbox for a machine. Those that are there already, or were, are left out: a kill came before the
+// record.
+func (h *Home) sendPosts(ctx context.Context, r *rooms.Room, host string, posts []rooms.Post) error {
+	msgs := make([]mail.Message, 0, len(posts))
+	for _, p := range posts {
+		m, err := copyOf(p, r.Name, host)
+		if err != nil {
+			h.b.Log.Warn("a post is not sent to another machine", "room", r.Name, "message_id", p.ID, "err", err)
+			continue
+		}
+		msgs = append(msgs, m)
+	}
+	err := talk.ToCopies(ctx, h.b, host, msgs...)
+	if !errors.As(err, new(*inbox.IDTakenError)) && !errors.Is(err, mail.ErrTooLarge) && !errors.Is(err, mail.ErrBody) {
+		return err
+	}
+	for _, m := range msgs { // one of them cannot be sent: the others are
+		if err := talk.ToCopies(ctx, h.b, host, m); err != nil {
+			if !errors.As(err, new(*inbox.IDTakenError)) && !errors.Is(err, mail.ErrTooLarge) && !errors.Is(err, mail.ErrBody) {
+				return err
+			}
+			h.b.Log.Warn("a post is not sent to another machine", "room", r.Name, "message_id", m.ID, "err", err)
+		}
+	}
+	return nil
+}
+
+// copyOf makes the message with a post for the copy on a machine. It is the same at each call.
+func copyOf(p rooms.Post, room, host string) (mail.Message, error) {
+	op := talk.Op{Do: talk.DoCopy}
+	for _, sid := range p.To {
+		if own, there := rooms.SessionOn(host, sid); there {
+			op.NamesOwn = append(op.NamesOwn, own)
+		}
+	}
+	p.ID, p.To = p.SharedID(room), nil
+	if own, there := rooms.SessionOn(host, p.Session); there {
+		p.Session, op.Own = own, true
+	}
+	op.Post = p.JSON()
+	m, err := op.Message("#" + room + "@" + host)
+	m.ID, m.TS = p.ID, p.TS
+	return m, err
+}
+
+// sendList sends a machine the members of a room, if they are others than it knows.
+func (h *Home) sendList(ctx context.Context, r *rooms.Room, s *rooms.Sent) error {
+	op, err := h.list(ctx, r, s.Host)
+	if err != nil {
+		return err
+	}
+	m, err := op.Message("#" + r.Name + "@" + s.Host)
+	if err != nil {
+		return err
+	}
+	sum := digest.Sum256([]byte(m.Content))
+	if text := hex.EncodeToString(sum[:8]); text != s.List || s.Name != r.Name {
+		m.ID = mail.NewID(h.b.Now())
+		if err = talk.ToCopies(ctx, h.b, s.Host, m); err == nil {
+			s.List, s.Name = text, r.Name
+			err = r.RecordSent(ctx, *s)
+		}
+	}
+	return err
+}
+
+// list makes the list of members for a machine.
+func (h *Home) list(ctx context.Context, r *rooms.Room, host string) (op talk.Op, err error) {
+	op = talk.Op{Do: talk.DoList}
+	meta, err := r.Meta()
+	op.Private = meta.Private
+	if err != nil {
+		h.b.Log.Warn("another machine takes a room for private", "room", r.Name, "err", err)
+	}
+	if op.Former, err = r.Former(); err != nil {
+		return op, err
+	}
+	members, err := r.Members()
+	if err != nil {
+		return op, err
+	}
+	rows, err := h.b.Rows(ctx)
+	if err != nil {
+		return op, err
+	}
+	for _, m := range members {
+		e := rooms.Entry{Alias: talk.AliasOf(rows, &m), SID: m.SID, Level: m.Level}
+		e.SID, e.Own = rooms.SessionOn(host, m.SID)
+		op.Members = append(op.Members, e)
+	}
+	if data, err := json.Marshal(op.Members); err == nil && len(data) > maxList {
+		return op, fmt.Errorf("the list of members has %d bytes, at most %d", len(data), maxList)
+	}
+	return op, nil
+}
+
+// maxList is less than a message may have.
+const maxList = 200 << 10

@@ -1,0 +1,239 @@
+package talk
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"c2c/broker"
+	"c2c/broker/owed"
+	"c2c/inbox/mail"
+	"c2c/rooms"
+	"c2c/sessions"
+)
+
+// Op is what two machines say to each other about a room that both have members in. It is the text of a message to #review@devbox,
+// from a member to the room's home, or from the home to a machine with a copy.
+type Op struct {
+	Do string `json:"do"`
+
+	// To the home.
+	Level     rooms.Level `json:"level,omitempty"`       // join, level
+	Text      string      `json:"text,omitempty"`        // post, as what follows
+	InReplyTo string      `json:"in_reply_to,omitempty"` //
+	Kind      string      `json:"kind,omitempty"`
+	Tag       string      `json:"tag,omitempty"`
+	Reason    string      `json:"reason,omitempty"`
+	Wake      bool        `json:"wake,omitempty"`
+	All       bool        `json:"all,omitempty"`       // it names all
+	Names     []string    `json:"names,omitempty"`     // the members that it names: the home's ids of their sessions
+	NamesOwn  []string    `json:"names_own,omitempty"` // those of the author's machine: its own ids. In a copied post: the members there
+
+	// To a machine with a copy.
+	Post    json.RawMessage `json:"post,omitempty"`    // a line of the history
+	Own     bool            `json:"own,omitempty"`     // its author is on the machine to which it goes
+	Former  []string        `json:"former,omitempty"`  // the former names of the room
+	Private bool            `json:"private,omitempty"` // list, as what follows
+	Members []rooms.Entry   `json:"members,omitempty"`
+}
+
+// What an Op does.
+const (
+	DoJoin  = "join"
+	DoLeave = "leave"
+	DoLevel = "level"
+	DoPost  = "post"
+	DoCopy  = "copy"  // a post of the home, for the copy
+	DoList  = "list"  // the members
+	DoClose = "close" // the room was archived
+)
+
+// Message makes the message of an op.
+func (op Op) Message(to string) (m mail.Message, err error) {
+	var text strings.Builder
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	err = enc.Encode(op)
+	return mail.Message{To: to, Content: strings.TrimSuffix(text.String(), "\n"), TellAfter: -1, Due: owed.NotAsked}, err
+}
+
+// ParseOp reads the op of a message.
+func ParseOp(m mail.Message) (op Op, err error) {
+	if err = json.Unmarshal([]byte(m.Content), &op); err != nil {
+		return op, fmt.Errorf("a message about a room is damaged: %w", err)
+	}
+	return op, nil
+}
+
+// tellHome sends an op to the home of a room.
+func tellHome(ctx context.Context, b *broker.Broker, from sessions.Session, room, id string, op Op) (broker.Receipt, error) {
+	m, err := op.Message("#" + room)
+	if err != nil {
+		return broker.Receipt{}, err
+	}
+	if m.ID = id; id == "" {
+		m.ID = mail.NewID(b.Now())
+	}
+	return b.Send(ctx, from, m)
+}
+
+// joinAway asks the home of a room to let a session join.
+func joinAway(ctx context.Context, b *broker.Broker, s sessions.Session, name string) (already bool, err error) {
+	_, host := rooms.HostOf(name)
+	if err := broker.CheckHost(b, host); err != nil {
+		return false, err
+	}
+	if err := setInRooms(ctx, b.Registry, s, true); err != nil {
+		return false, err
+	}
+	already, err = StoreOf(b.Registry).Ask(ctx, name, s.ID, s.Alias)
+	if err != nil || already {
+		return already, err
+	}
+	if _, err = tellHome(ctx, b, s, name, "", Op{Do: DoJoin, Level: rooms.Quiet}); err != nil {
+		return false, err
+	}
+	b.Events.Record(ctx, "room_join", "room_id", name, "alias", s.Alias)
+	return false, nil
+}
+
+// inviteAway lets a session on another machine join a room of this one, and tells it by a message.
+func inviteAway(ctx context.Context, b *broker.Broker, from sessions.Session, r *rooms.Room, alias string) (broker.Receipt, error) {
+	if _, host := rooms.HostOf(r.Name); host != "" {
+		return broker.Receipt{}, fmt.Errorf("room %q: %w", r.Name, rooms.ErrElsewhere)
+	}
+	text := fmt.Sprintf("You are invited to the room %[1]s on my machine: join_room, or c2c rooms join %[1]s@HOST, where HOST is what follows the @ of this message's sender. Posts there wake you only when they name you.", r.Name)
+	sent, err := b.Send(ctx, from, mail.Message{To: alias, Content: text})
+	if err == nil {
+		err = r.Invite(ctx, sent.To)
+	}
+	return sent, err
+}
+
+// leaveAway takes a session out of a copy at once, and tells the home. If that machine is not paired any more, nobody is told.
+func leaveAway(ctx context.Context, b *broker.Broker, s sessions.Session, r *rooms.Room) error {
+	_, err := tellHome(ctx, b, s, r.Name, "", Op{Do: DoLeave})
+	if unpaired := new(broker.UnknownHostError); err != nil && !errors.As(err, &unpaired) {
+		return err
+	}
+	empty, err := r.Withdraw(ctx, s.ID)
+	if err == nil && empty {
+		_, err = StoreOf(b.Registry).Archive(ctx, r.Name)
+	}
+	return err
+}
+
+// SetLevel sets what of a room comes to a member by itself.
+func SetLevel(ctx context.Context, b *broker.Broker, s sessions.Session, r *rooms.Room, level rooms.Level) error {
+	if err := r.SetLevel(ctx, s.ID, level); err != nil {
+		return err
+	}
+	if _, host := rooms.HostOf(r.Name); host == "" {
+		return nil
+	}
+	_, err := tellHome(ctx, b, s, r.Name, "", Op{Do: DoLevel, Level: level})
+	return err
+}
+
+// Archive closes a room, and tells the machines with members. path is where its files are.
+func Archive(ctx context.Context, b *broker.Broker, name string) (path string, err error) {
+	if _, host := rooms.HostOf(name); host != "" {
+		return "", fmt.Errorf("archive room %q: %w; c2c rooms leave %[1]s leaves it", name, rooms.ErrElsewhere)
+	}
+	st := StoreOf(b.Registry)
+	r, err := st.Open(name)
+	if err != nil {
+		return "", err
+	}
+	hosts, err := r.Hosts()
+	r.Close()
+	if err != nil {
+		b.Log.Warn("the machines with members of a room are not known", "room", name, "err", err)
+	}
+	if path, err = st.Archive(ctx, name); err != nil {
+		return "", err
+	}
+	for _, host := range hosts {
+		m, err := Op{Do: DoClose}.Message("#" + name + "@" + host.Host)
+		if err == nil {
+			m.ID = mail.NewID(b.Now())
+			err = ToCopies(ctx, b, host.Host, m)
+		}
+		if err != nil { // it learns that when a member there posts
+			b.Log.Warn("a machine is not told that a room is closed", "room", name, "host", host.Host, "err", err)
+		}
+	}
+	if len(hosts) > 0 {
+		broker.StartRelay(ctx, b)
+	}
+	return path, nil
+}
+
+// ToCopies puts messages about a room of this machine into the outbox for another one.
+func ToCopies(ctx context.Context, b *broker.Broker, host string, msgs ...mail.Message) error {
+	box, err := b.Mailbox(sessions.HostPrefix + host)
+	if err != nil {
+		return err
+	}
+	for i := range msgs {
+		m := &msgs[i]
+		m.From, m.FromSession, m.Kind = sessions.SystemAlias, sessions.SystemAlias, mail.KindSystem
+	}
+	_, err = box.Deliver(ctx, msgs...)
+	return err
+}
+
+// hasAsked reports whether the author waits to become a member of the room's copy: then its posts may follow its wish to join.
+func (p *posting) hasAsked() (bool, error) {
+	if _, host := rooms.HostOf(p.room.Name); host == "" {
+		return false, nil
+	}
+	asked, err := p.room.Asked()
+	return slices.ContainsFunc(asked, func(a rooms.Asked) bool { return a.SID == p.from.ID }), err
+}
+
+// sendHome sends the post to the home of its room, which stores it and wakes those that it names.
+func (p *posting) sendHome(ctx context.Context, host string) (Receipt, error) {
+	d := p.draft.Message
+	op := Op{Do: DoPost, Text: d.Content, InReplyTo: p.replied.ID, Kind: d.Kind, Tag: d.Tag, Reason: p.draft.Reason, Wake: p.draft.Wake, All: p.all && !p.draft.Wake}
+	for _, m := range p.targets {
+		if sid, far := rooms.SessionOn(host, m.SID); far {
+			op.Names = append(op.Names, sid)
+		} else {
+			op.NamesOwn = append(op.NamesOwn, m.SID)
+		}
+		if !p.all && !p.shows[m.SID] {
+			p.receipt.Sends = append(p.receipt.Sends, m.alias)
+		}
+	}
+	if p.all {
+		op.Names, op.NamesOwn = nil, nil
+	}
+	post := rooms.Post{From: p.from.Alias, Content: d.Content, Reason: p.draft.Reason, ID: d.ID}
+	if err := post.Check(); err != nil {
+		return Receipt{}, err
+	}
+	sent, err := tellHome(ctx, p.b, p.from, p.room.Name, d.ID, op)
+	if err != nil {
+		return Receipt{}, err
+	}
+	p.receipt.Host, p.receipt.ID, p.receipt.InReplyTo, p.receipt.TS = host, sent.ID, op.InReplyTo, sent.TS
+	p.receipt.Duplicate, p.receipt.Note, p.receipt.StoredFor = sent.Duplicate, sent.Note, 0
+	return p.receipt, nil
+}
+
+// wantRelay starts the relay if the room has members on other machines: it sends them the post.
+func (p *posting) wantRelay(ctx context.Context) {
+	if slices.ContainsFunc(p.members, func(m one) bool { return isFar(m.SID, m.alias) }) {
+		broker.StartRelay(ctx, p.b)
+	}
+}
+
+// isFar reports whether a member is on another machine.
+func isFar(sid, alias string) bool {
+	_, _, far := mail.SplitAddress(alias)
+	return far && strings.HasPrefix(sid, "r-")
+}
