@@ -171,6 +171,15 @@ func (r *Room) DropHost(ctx context.Context, host string) error {
 	return errors.Join(err, r.changeOwn(ctx, func(o *own) { o.dropHost(host) }))
 }
 
+// Stamp changes whenever the files of the room do.
+func (r *Room) Stamp() (stamp string) {
+	for _, name := range []string{historyName, membersName, metaName, ownName} {
+		at, size, _ := r.dir.TimeOf(name)
+		stamp += fmt.Sprintln(at, size)
+	}
+	return stamp
+}
+
 // RecordSent notes what a machine was sent. It does nothing if the machine has no members any more.
 func (r *Room) RecordSent(ctx context.Context, s Sent) error {
 	return r.changeOwn(ctx, func(o *own) {

@@ -243,8 +243,11 @@ func (c *call) list(ctx context.Context, s sessions.Session) error {
 			if a.Kind != "public" {
 				line += "  private"
 			}
-			if a.Mine {
+			switch {
+			case a.Mine:
 				line += "  you are in it"
+			case a.Asked:
+				line += "  you have asked to join"
 			}
 			if a.Error != "" {
 				line += "  " + a.Error

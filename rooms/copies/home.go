@@ -15,14 +15,15 @@ import (
 	"c2c/inbox/mail"
 	"c2c/rooms"
 	"c2c/rooms/talk"
+	"c2c/sessions/registry"
 )
 
 // Home sends what is new in the rooms of a root to the machines with members. Only one process may do that for a root and machine,
 // and only one goroutine may call Look at once.
 type Home struct {
 	b     *broker.Broker
-	known map[string]bool // the rooms with members on other machines
-	stale atomic.Bool     // it is not known which rooms these are
+	known map[string]string // the rooms with members on other machines, and what Look saw of the files of each; "": look again
+	stale atomic.Bool       // it is not known which rooms these are
 }
 
 // NewHome returns the Home of a root.
@@ -43,7 +44,7 @@ func (h *Home) Look(ctx context.Context, paired func(host string) bool) (dirs []
 	if h.stale.Swap(false) {
 		h.find(st)
 	}
-	for name := range h.known {
+	for name, seen := range h.known {
 		r, err := st.Open(name)
 		if errors.Is(err, rooms.ErrNoRoom) { // it was archived, or has another name now
 			h.find(st)
@@ -51,7 +52,12 @@ func (h *Home) Look(ctx context.Context, paired func(host string) bool) (dirs []
 		}
 		if err == nil {
 			dirs = append(dirs, r.Path())
-			err = h.sendNew(ctx, r, paired)
+			if mark := h.mark(r, paired); mark != seen {
+				h.known[name] = "" // and not a mark from behind sendNew, which may have missed a change
+				if err = h.sendNew(ctx, r, paired); err == nil {
+					h.known[name] = mark
+				}
+			}
 			r.Close()
 		}
 		if err != nil && ctx.Err() == nil {
@@ -61,8 +67,21 @@ func (h *Home) Look(ctx context.Context, paired func(host string) bool) (dirs []
 	return dirs
 }
 
+// mark changes with all that sendNew depends on.
+func (h *Home) mark(r *rooms.Room, paired func(host string) bool) (mark string) {
+	hosts, err := r.Hosts()
+	if err != nil {
+		return ""
+	}
+	for _, s := range hosts {
+		mark += fmt.Sprintln(s.Host, s.Read, paired(s.Host))
+	}
+	at, size, _ := h.b.Dir().TimeOf(registry.FileName)
+	return mark + fmt.Sprintln(at, size) + r.Stamp()
+}
+
 func (h *Home) find(st rooms.Store) {
-	h.known = map[string]bool{}
+	h.known = map[string]string{}
 	if !st.Any() {
 		return
 	}
@@ -76,7 +95,7 @@ func (h *Home) find(st rooms.Store) {
 			continue
 		}
 		if sent, err := r.Hosts(); err == nil && len(sent) > 0 {
-			h.known[name] = true
+			h.known[name] = ""
 		}
 		r.Close()
 	}

@@ -115,6 +115,9 @@ func wishes(m mail.Message) bool {
 // Ambient makes a post that wakes nobody, which is all that the program c2c does itself. done is false if the post may be more than
 // that: then nothing was stored, and Post does it.
 func Ambient(ctx context.Context, reg *sessions.Registry, from sessions.Session, name string, m mail.Message) (r Receipt, done bool, err error) {
+	if _, host := rooms.HostOf(name); host != "" {
+		return r, false, nil
+	}
 	room, err := StoreOf(reg).Open(name)
 	if err != nil {
 		return r, false, err

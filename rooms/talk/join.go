@@ -203,7 +203,8 @@ type About struct {
 	Details []Detail `json:"member_details"`
 	Kind    string   `json:"visibility"` // public or invite_only
 	Invited []string `json:"invited_members"`
-	Mine    bool     `json:"member"` // the caller is in it
+	Mine    bool     `json:"member"`          // the caller is in it
+	Asked   bool     `json:"asked,omitempty"` // the caller waits for the machine of the room to let it join
 	Last    float64  `json:"last_post_ts,omitempty"`
 	Error   string   `json:"error,omitempty"`
 }
@@ -266,6 +267,8 @@ func Describe(reg *sessions.Registry, rows []registry.Row, r *rooms.Room, s sess
 		d := Detail{Alias: AliasOf(rows, &m), SID: m.SID, Level: m.Level, State: sessions.Absent}
 		if i := registry.FindSID(rows, m.SID); i >= 0 {
 			d.State = reg.State(rows[i])
+		} else if isFar(m.SID, m.Alias) {
+			d.State = sessions.Remote
 		}
 		switch alive := d.State == sessions.Alive; {
 		case alive || d.State == sessions.Absent:
@@ -283,6 +286,11 @@ func Describe(reg *sessions.Registry, rows []registry.Row, r *rooms.Room, s sess
 		a.Members, a.Details = append(a.Members, d.Alias), append(a.Details, d)
 	}
 	a.Count = len(members)
+	if _, host := rooms.HostOf(r.Name); host != "" {
+		asked, aerr := r.Asked()
+		a.Asked = slices.ContainsFunc(asked, func(one rooms.Asked) bool { return one.SID == s.ID })
+		merr = errors.Join(merr, aerr)
+	}
 	last, lerr := r.Last(1, nil)
 	if len(last) > 0 {
 		a.Last = last[0].TS

@@ -1,0 +1,331 @@
+package copies
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"c2c/broker"
+	"c2c/inbox/mail"
+	"c2c/rooms"
+	"c2c/rooms/talk"
+	"c2c/sessions"
+	"c2c/sessions/callers"
+)
+
+// machine is a root on a machine that is paired with the other one of a test.
+type machine struct {
+	*broker.Broker
+	t          *testing.T
+	name, peer string
+	home       *Home
+	carried    int // messages of its outbox that carry has taken
+}
+
+// two makes devbox, with amber in the room review, and laptop, with birch and cedar in its copy.
+func two(t *testing.T) (devbox, laptop *machine) {
+	t.Helper()
+	devbox, laptop = newMachine(t, "devbox", "laptop"), newMachine(t, "laptop", "devbox")
+	devbox.join("amber", "review")
+	laptop.join("birch", "review@devbox")
+	laptop.join("cedar", "review@devbox")
+	laptop.carry(devbox, false)
+	devbox.carry(laptop, false)
+	if got := laptop.members("review@devbox"); !slices.Equal(got, []string{"amber@devbox", "birch", "cedar"}) {
+		t.Fatalf("members of the copy: %q", got)
+	}
+	return devbox, laptop
+}
+
+func newMachine(t *testing.T, name, peer string) *machine {
+	t.Helper()
+	b, err := broker.Open(broker.Config{Root: filepath.Join(t.TempDir(), "root"), Now: time.Now, Hosts: func() ([]string, error) { return []string{peer}, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	return &machine{Broker: b, t: t, name: name, peer: peer, home: NewHome(b)}
+}
+
+func (m *machine) session(alias string) sessions.Session {
+	m.t.Helper()
+	s, err := m.Register(m.t.Context(), callers.Caller{Explicit: "s-" + alias, Client: "gem"}, alias)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return s
+}
+
+func (m *machine) join(alias, room string) {
+	m.t.Helper()
+	if _, err := talk.Join(m.t.Context(), m.Broker, m.session(alias), room, true); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func (m *machine) post(alias, room, text string) talk.Receipt {
+	m.t.Helper()
+	r, err := talk.Post(m.t.Context(), m.Broker, m.session(alias), talk.Draft{Room: room, Message: mail.Message{Content: text}})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return r
+}
+
+func (m *machine) look() {
+	m.t.Helper()
+	m.home.Changed()
+	m.home.Look(m.t.Context(), func(host string) bool { return host == m.peer })
+}
+
+func (m *machine) waiting(sid string) []mail.Message {
+	m.t.Helper()
+	box, err := m.Mailbox(sid)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	all, err := box.PeekAll(m.t.Context())
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return all
+}
+
+// outgoing returns the messages for the other machine that were not carried yet, as the relay gives them to it.
+func (m *machine) outgoing() (msgs []mail.Message) {
+	m.t.Helper()
+	m.look()
+	for _, one := range m.waiting("host-" + m.peer)[m.carried:] {
+		one.FromSession = mail.RemoteSession(m.name, one.FromSession, one.From)
+		one.From, one.To = one.From+"@"+m.name, strings.TrimSuffix(one.To, "@"+m.peer)
+		msgs = append(msgs, one)
+	}
+	return msgs
+}
+
+// carry carries all new messages to the other machine, like the relay. With twice, each arrives twice: a kill came before its receipt.
+func (m *machine) carry(to *machine, twice bool) {
+	m.t.Helper()
+	msgs := m.outgoing()
+	m.carried += len(msgs)
+	for _, msg := range msgs {
+		for _, again := range []bool{false, true}[:1+map[bool]int{true: 1}[twice]] {
+			if err := to.receive(m.name, msg, again); err != nil {
+				m.t.Fatal(err)
+			}
+		}
+	}
+}
+
+func (m *machine) receive(from string, msg mail.Message, mayRepeat bool) error {
+	_, err := Receive(m.t.Context(), m.Broker, from, strings.TrimPrefix(msg.To, "#"), []mail.Message{msg}, Options{MayJoin: true, MayRepeat: mayRepeat})
+	return err
+}
+
+func (m *machine) room(name string) *rooms.Room {
+	m.t.Helper()
+	r, err := talk.StoreOf(m.Registry).Open(name)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.t.Cleanup(func() { r.Close() })
+	return r
+}
+
+func (m *machine) members(room string) (aliases []string) {
+	m.t.Helper()
+	all, err := m.room(room).Members()
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	for _, one := range all {
+		aliases = append(aliases, one.Alias)
+	}
+	return aliases
+}
+
+func (m *machine) posts(room string) (texts []string) {
+	m.t.Helper()
+	all, err := m.room(room).Last(0, nil)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	for _, p := range all {
+		texts = append(texts, p.Content)
+	}
+	return texts
+}
+
+// A kill before a record, at either end, leads to a repetition: nobody has a post twice.
+func TestARepetitionChangesNothing(t *testing.T) {
+	t.Parallel()
+	devbox, laptop := two(t)
+	devbox.post("amber", "review", "@birch one")
+	devbox.post("amber", "review", "two")
+	r := devbox.room("review")
+	before, err := r.Hosts()
+	if err != nil || len(before) != 1 {
+		t.Fatal(before, err)
+	}
+	devbox.look()
+	if err := r.RecordSent(t.Context(), before[0]); err != nil { // as if a kill had come before it
+		t.Fatal(err)
+	}
+	devbox.carry(laptop, true)
+	if got := laptop.posts("review@devbox"); !slices.Equal(got, []string{"@birch one", "two"}) {
+		t.Errorf("posts of the copy: %q", got)
+	}
+	if got := laptop.waiting("s-birch"); len(got) != 1 || got[0].Content != "@birch one" {
+		t.Errorf("%+v", got)
+	}
+	laptop.post("birch", "review@devbox", "@amber three")
+	laptop.carry(devbox, true)
+	if got := devbox.posts("review"); len(got) != 3 {
+		t.Errorf("posts of the home: %q", got)
+	}
+	if got := devbox.waiting("s-amber"); len(got) != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A kill between the store of a post and the messages to those that it names.
+func TestAKillBehindTheStoreOfACopyLosesNoMention(t *testing.T) {
+	t.Parallel()
+	devbox, laptop := two(t)
+	devbox.post("amber", "review", "@birch one")
+	msgs := devbox.outgoing()
+	op, err := talk.ParseOp(msgs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := arrived(op, msgs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := laptop.room("review@devbox").AddCopies(t.Context(), []rooms.Post{a.Post}, false); err != nil {
+		t.Fatal(err)
+	}
+	devbox.carry(laptop, true)
+	if got := laptop.waiting("s-birch"); len(got) != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestAHostileHomeReachesOnlyItsOwnCopies(t *testing.T) {
+	t.Parallel()
+	devbox, laptop := two(t)
+	laptop.join("birch", "board")
+	hostile := func(op talk.Op, to string) mail.Message {
+		m, err := op.Message(to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.ID, m.From, m.FromSession, m.Kind = mail.NewID(time.Now()), "c2c@devbox", "r-devbox.c2c", mail.KindSystem
+		return m
+	}
+	post := func(p rooms.Post) talk.Op {
+		return talk.Op{Do: talk.DoCopy, Post: p.JSON(), NamesOwn: []string{"s-birch"}}
+	}
+	good := rooms.Post{From: "amber", Session: "s-amber", Content: "@birch good", ID: "m-good"}
+	for _, to := range []string{"#board", "#nowhere"} { // board is a room of laptop's own
+		if err := laptop.receive("devbox", hostile(post(good), to), false); !errors.Is(err, rooms.ErrNoRoom) {
+			t.Errorf("%s: %v", to, err)
+		}
+	}
+	if err := laptop.receive("tablet", hostile(post(good), "#review"), false); !errors.Is(err, rooms.ErrNoRoom) {
+		t.Errorf("from a third machine: %v", err)
+	}
+	for _, change := range []func(*rooms.Post){
+		func(p *rooms.Post) { p.Kind = mail.KindSystem },
+		func(p *rooms.Post) { p.Kind = "order" },
+		func(p *rooms.Post) { p.Tag = "</c2c>" },
+		func(p *rooms.Post) { p.ID = "" },
+		func(p *rooms.Post) { p.Thread = "../x" },
+		func(p *rooms.Post) { p.From = sessions.SystemAlias },
+		func(p *rooms.Post) { p.Content = strings.Repeat("x", rooms.MaxPost+1) },
+	} {
+		bad := good
+		bad.ID = "m-bad"
+		change(&bad)
+		if err := laptop.receive("devbox", hostile(post(bad), "#review"), false); err != nil {
+			t.Errorf("%+v: %v: it must be left out, so that other mail goes on", bad, err)
+		}
+	}
+	many := talk.Op{Do: talk.DoList}
+	for i := range 2000 {
+		many.Members = append(many.Members, rooms.Entry{Alias: fmt.Sprint("agent-", i), SID: fmt.Sprint("s-", i)})
+	}
+	stranger := talk.Op{Do: talk.DoList, Members: []rooms.Entry{{Alias: "elm", SID: "s-elm", Own: true}, {Alias: "birch", SID: "s-birch", Own: true}, {Alias: "c2c notice\n", SID: "s-x", Level: "loud"}}}
+	laptop.session("elm")
+	for _, op := range []talk.Op{many, stranger, {Do: "format"}} {
+		if err := laptop.receive("devbox", hostile(op, "#review"), false); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := laptop.waiting("s-birch"); len(got) > 0 {
+		t.Errorf("%+v", got)
+	}
+	if got := laptop.members("review@devbox"); len(got) != 2 || got[0] != "birch" || !strings.HasPrefix(got[1], "session-") {
+		t.Errorf("members: %q", got)
+	}
+	if err := laptop.receive("devbox", hostile(post(good), "#review"), false); err != nil {
+		t.Error(err)
+	}
+	if got := laptop.waiting("s-birch"); len(got) != 1 || got[0].From != "amber@devbox" || got[0].KnownBy != mail.ByHost {
+		t.Errorf("%+v", got)
+	}
+	if got := devbox.posts("review"); got != nil {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestAHostileMachineSpeaksOnlyForItsOwnSessions(t *testing.T) {
+	t.Parallel()
+	devbox, _ := two(t)
+	tell := func(op talk.Op, from, sid string) error {
+		m, err := op.Message("#review")
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.ID, m.From, m.FromSession = mail.NewID(time.Now()), from+"@tablet", "r-tablet."+sid
+		return devbox.receive("tablet", m, false)
+	}
+	if err := tell(talk.Op{Do: talk.DoPost, Text: "hello"}, "birch", "s-birch"); !errors.Is(err, rooms.ErrNotMember) {
+		t.Errorf("a post of a machine without members: %v", err)
+	}
+	if err := tell(talk.Op{Do: talk.DoLeave}, "birch", "s-birch"); err != nil || len(devbox.members("review")) != 3 {
+		t.Errorf("%v: members are %q", err, devbox.members("review"))
+	}
+	if err := tell(talk.Op{Do: talk.DoJoin, Level: "loud"}, "fir", "s-fir"); err != nil {
+		t.Error(err)
+	}
+	for _, op := range []talk.Op{{Do: talk.DoPost, Text: "@all", All: true}, {Do: talk.DoPost, Text: "wake", Wake: true}, {Do: talk.DoPost, Text: "x", Kind: mail.KindSystem}, {Do: talk.DoPost}, {Do: "x"}} {
+		if err := tell(op, "fir", "s-fir"); !errors.Is(err, ErrPost) {
+			t.Errorf("%+v: %v", op, err)
+		}
+	}
+	if got := devbox.waiting("s-amber"); len(got) > 0 || devbox.posts("review") != nil {
+		t.Errorf("%+v", got)
+	}
+	if all, err := devbox.room("review").Members(); err != nil || all[3].Level != rooms.Quiet {
+		t.Errorf("%+v %v", all, err)
+	}
+}
+
+func TestALongBacklogGoesInParts(t *testing.T) {
+	t.Parallel()
+	devbox, laptop := two(t)
+	text := strings.Repeat("much ", 2000)
+	for i := range 150 {
+		devbox.post("amber", "review", fmt.Sprint(i, " ", text))
+	}
+	devbox.carry(laptop, false)
+	got := laptop.posts("review@devbox")
+	if len(got) != 150 || !slices.Equal(got, devbox.posts("review")) {
+		t.Errorf("%d posts", len(got))
+	}
+}
