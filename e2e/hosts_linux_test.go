@@ -119,6 +119,68 @@ func TestClaudeAndCodexOnTwoMachinesAskEachOther(t *testing.T) {
 	}
 }
 
+// Claude Code on one machine and Codex on another are in a room: 50 posts cost neither a request, a mention costs one, and the answer
+// comes back into the room, through ssh.
+func TestClaudeAndCodexShareARoomOnTwoMachines(t *testing.T) {
+	t.Parallel()
+	n := machines.New(t, t.TempDir(), os.Getenv("C2C_E2E_BIN"))
+	a, laptop, claude := onMachine(t, n, "laptop")
+	b, devbox, codex := onMachine(t, n, "devbox")
+	a.SeedClaude(nil)
+	a.Run(c2c(), "install", "claude")
+	b.SeedCodex(codex, "")
+	b.Run(c2c(), "install", "codex")
+	b.TrustCodexHooks()
+	codex.Script(register(lab.Codex, "cody"), lab.Say("Registered."))
+	q := b.CodexTUI()
+	q.Submit("prompt-of-codex")
+	q.WaitScreen(0, "Registered.")
+	codexIdle(b, 1)
+	p := claudeAt(t, a, claude, "--permission-mode", "default")
+	n.Pair(laptop, devbox)
+	b.Run(c2c(), "register", "dana", "--session-id", "dana")
+	b.Run(c2c(), "rooms", "create", "review", "--from", "dana")
+	b.Run(c2c(), "rooms", "join", "review", "--from", "cody")
+	if out := a.Run(c2c(), "rooms", "join", "review@devbox", "--from", "amber"); !strings.Contains(out, "asked devbox to let amber into review@devbox") {
+		t.Error(out)
+	}
+	a.WaitUntil("amber is in the room", func() bool {
+		out, err := a.Try(c2c(), "rooms", "members", "review@devbox")
+		return err == nil && strings.Contains(out, "amber  quiet") && strings.Contains(out, "cody@devbox  quiet")
+	})
+
+	asked, had := len(claude.Turns()), len(codex.Turns())
+	b.Run("sh", "-c", "for i in $(seq 50); do "+c2c()+" send '#review' ambient-$i --from dana >/dev/null || exit 1; done")
+	a.WaitUntil("the posts are in the copy", func() bool {
+		return strings.Contains(a.Run(c2c(), "rooms", "history", "review@devbox"), "ambient-50")
+	})
+	claude.Answer(replies(lab.Claude, "look, please", "found-it", nil))
+	claude.Script(lab.Say("Answered."))
+	if out := b.Run(c2c(), "send", "#review", "@amber look, please", "--from", "dana"); !strings.HasPrefix(out, "stored for 2, wakes 0, goes to 1 (amber@laptop)") {
+		t.Error(out)
+	}
+	p.WaitShown("Answered.")
+	claudeIdle(a, claude)
+	b.WaitUntil("the answer is in the room", func() bool {
+		return strings.Contains(b.Run(c2c(), "rooms", "history", "review"), `from="amber@laptop"`)
+	})
+	if out := b.Run(c2c(), "poll-inbox", "--from", "dana"); !strings.Contains(out, "found-it") || !strings.Contains(out, `from="amber@laptop"`) {
+		t.Errorf("dana has %s", out)
+	}
+	if got := len(claude.Turns()) - asked; got != 2 { // the wake, and behind the call of reply
+		t.Errorf("Claude had %d requests for 50 posts and a mention", got)
+	}
+	if got := len(codex.Turns()) - had; got != 0 {
+		t.Errorf("Codex, whom nobody named, had %d requests", got)
+	}
+	codex.Script(lab.Say("Thanks."))
+	if out := a.Run(c2c(), "send", "#review@devbox", "@cody and you?", "--from", "amber"); !strings.HasPrefix(out, "on its way to devbox, not in the room yet, goes to 1 (cody@devbox)") {
+		t.Error(out)
+	}
+	codex.WaitText("and you?")
+	q.WaitShown("Thanks.")
+}
+
 // sentAs gives the id of what a session has sent.
 func sentAs(t *testing.T, l *lab.Lab, alias, content string) string {
 	t.Helper()

@@ -213,8 +213,8 @@ var together = []Verb{
 		Long: `A post, c2c send '#NAME' TEXT, wakes only those whom it names (@birch); a reply
 wakes whom it answers. All else comes in one digest with a member's next turn.
 
-  create, join, leave NAME   a member begins at the end; list shows all rooms
-  members, history NAME      who is in it, and the level of each; its posts
+  create, join, leave NAME   NAME@HOST is a room of a paired machine
+  list; members, history NAME   all rooms; who is in one, and its posts
   search WORDS               the posts with these words, in all rooms
   invite NAME ALIAS          let a session join, and tell it
   level NAME LEVEL           what comes by itself: open (each post while you

@@ -2,12 +2,14 @@ package relayed
 
 import (
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
 
 	"c2c/broker"
 	"c2c/inbox/mail"
+	"c2c/relay"
 	"c2c/rooms"
 	"c2c/rooms/talk"
 	"c2c/sessions/registry"
@@ -270,6 +272,26 @@ func TestARefusedWishToJoinIsTold(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	laptop.joins(here, "cedar", "secret@devbox")
+}
+
+// An older c2c does not know what #review means.
+func TestAWishToJoinThatAnOlderProgramRefusesSaysWhatToDo(t *testing.T) {
+	laptop, _ := twoMachines(t)
+	here := laptop.project("site", "birch")
+	if _, err := talk.Join(t.Context(), here, laptop.session(here, "birch"), "review@devbox", false); err != nil {
+		t.Fatal(err)
+	}
+	p := &post{b: here, h: &Host{Log: slog.New(slog.DiscardHandler)}}
+	if err := p.Refused(t.Context(), "devbox", laptop.waitingFor(here, "devbox")[0], relay.Invalid); err != nil {
+		t.Fatal(err)
+	}
+	got := laptop.waiting(here, "birch")
+	if len(got) != 1 || !strings.Contains(got[0].Content, "upgrade it") || !strings.Contains(got[0].Content, "c2c rooms join review@devbox") || strings.Contains(got[0].Content, "{") {
+		t.Errorf("%+v", got)
+	}
+	if _, err := talk.StoreOf(here.Registry).Open("review@devbox"); !errors.Is(err, rooms.ErrNoRoom) {
+		t.Error(err)
+	}
 }
 
 // A machine that is not paired any more gets no posts, and its sessions are no members.

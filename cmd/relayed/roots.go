@@ -345,7 +345,10 @@ func (p *post) Refused(ctx context.Context, peer string, m mail.Message, why rel
 		m.Content = words // the notice quotes what its sender wrote
 	}
 	text, ok := whyRefused[why]
-	if !ok {
+	switch {
+	case strings.HasPrefix(m.To, "#") && why == relay.Invalid:
+		text = "c2c on that host is older, and has no rooms for other machines: upgrade it"
+	case !ok:
 		text = string(why)
 	}
 	err := broker.TellRefused(ctx, p.b, m, text)

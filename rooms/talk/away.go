@@ -221,7 +221,7 @@ func (p *posting) sendHome(ctx context.Context, host string) (Receipt, error) {
 		return Receipt{}, err
 	}
 	p.receipt.Host, p.receipt.ID, p.receipt.InReplyTo, p.receipt.TS = host, sent.ID, op.InReplyTo, sent.TS
-	p.receipt.Duplicate, p.receipt.Note, p.receipt.StoredFor = sent.Duplicate, sent.Note, 0
+	p.receipt.Duplicate, p.receipt.Note, p.receipt.StoredFor, p.receipt.DeliveredTo = sent.Duplicate, sent.Note, 0, []string{}
 	return p.receipt, nil
 }
 
