@@ -23,7 +23,7 @@ type Mail struct {
 	Status explain.MessageStatus
 }
 
-// MarshalJSON writes the message with its state, the time of that, and the reader.
+// MarshalJSON writes the message with its state, the time of that, the reader, and the room that it came from.
 func (m Mail) MarshalJSON() ([]byte, error) {
 	b, err := m.Message.MarshalJSON()
 	if err != nil {
@@ -33,6 +33,9 @@ func (m Mail) MarshalJSON() ([]byte, error) {
 	b = fmt.Appendf(b[:len(b)-1], `,"state":%q,"at":%q`, m.Status.State, at)
 	if m.Status.By != "" {
 		b = fields.AppendText(append(b, `,"by":`...), m.Status.By) // other programs write archives, too
+	}
+	if room := mail.RoomOf(m.To); room != "" {
+		b = fields.AppendText(append(b, `,"room":`...), room)
 	}
 	return append(b, '}'), err
 }

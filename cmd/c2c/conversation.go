@@ -13,6 +13,7 @@ import (
 	"c2c/cmd/cli"
 	"c2c/format"
 	"c2c/inbox/mail"
+	"c2c/rooms/talk"
 	"c2c/sessions"
 )
 
@@ -48,10 +49,10 @@ func (c *call) outbox(ctx context.Context, s sessions.Session, limit int) ([]bro
 	return c.b.Outbox(ctx, s, limit)
 }
 
-// search finds the messages with some words among those that a session has sent and received.
+// search finds the messages with some words among those that a session has sent and received, and the posts of rooms.
 func search(c *call, f *cli.Flags) action {
 	find := func(ctx context.Context, s sessions.Session, limit int) ([]broker.Mail, error) {
-		return c.b.Search(ctx, s, c.words, limit)
+		return talk.Search(ctx, c.b, s, c.words, limit)
 	}
 	do := c.lister(f, find, func(ctx context.Context, found []broker.Mail) {
 		if len(found) > 0 && !c.forPerson(ctx) {
@@ -60,9 +61,6 @@ func search(c *call, f *cli.Flags) action {
 		c.table(found, func(m broker.Mail) []string {
 			return []string{mail.ShortID(m.ID), clock(m.Time()), m.From + " to " + m.To, around(m.Message, c.words)}
 		})
-		if _, err := c.b.Dir().Stat("rooms"); err == nil {
-			fmt.Fprintf(c.stderr, "c2c: c2c rooms search %s looks in the rooms\n", mail.Visible(strings.Join(c.words, " "), ""))
-		}
 	})
 	return func(ctx context.Context) error {
 		if strings.TrimSpace(strings.Join(c.words, "")) == "" {

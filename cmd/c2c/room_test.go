@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -97,6 +98,24 @@ func TestWhatIsNewInARoomComesOnceWithTheNextTurn(t *testing.T) {
 	mustRun(t, root, "birch", "send", "#review", "not this")
 	if out := event("UserPromptSubmit"); out != "" {
 		t.Errorf("muted: %s", out)
+	}
+}
+
+func TestASearchShowsPostsWithTheirRoom(t *testing.T) {
+	root := scratch(t)
+	inRoom(t, root, "review", "amber", "birch")
+	mustRun(t, root, "birch", "send", "#review", "the build is green")
+	if out := mustRun(t, root, "amber", "search", "green"); !strings.Contains(out, "birch to #review  the build is green\n") {
+		t.Errorf("%s", out)
+	}
+	var all []struct{ From, To, Content, State, Room string }
+	out := mustRun(t, root, "amber", "search", "green", "--json")
+	out = strings.NewReplacer("from_alias", "from", "to_alias", "to").Replace(out)
+	if err := json.Unmarshal([]byte(out), &all); err != nil || len(all) != 1 || all[0].From != "birch" || all[0].To != "#review" || all[0].State != talk.Posted || all[0].Room != "review" {
+		t.Errorf("%v, %s", err, out)
+	}
+	if out := mustRun(t, root, "amber", "search", "red", "--json"); out != "[]\n" {
+		t.Errorf("%s", out)
 	}
 }
 

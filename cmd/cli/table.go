@@ -82,9 +82,10 @@ due. A person at a terminal sees the obligations of all sessions.
 	{Name: "thread", Args: "<message-id>", First: "message", Short: "show a whole conversation, oldest message first",
 		Long:    "What the message answers, the answers to it, and so on, whoever wrote them.\n",
 		Options: []Option{asJSON}, Examples: []string{"c2c thread 099a8057"}},
-	{Name: "search", Args: "<words>", Short: "look for words in what was sent and received",
-		Long: "Finds messages that have all the words, in their text or as an alias. Case does\n" +
-			"not matter. A person at a terminal searches the mail of all sessions.\n",
+	{Name: "search", Args: "<words>", Short: "look for words in mail and in rooms",
+		Long: "Finds messages that have all the words, in their text or as an alias, and posts\n" +
+			"in rooms that you may read (room in JSON). Case does not matter. A person at a\n" +
+			"terminal searches the mail of all sessions.\n",
 		Options: []Option{limit, asSession, asJSON}, Examples: []string{"c2c search build green"}},
 	{Name: "watch", C2cd: true, Everyday: true, Short: "sessions and mail on the whole screen, as they change",
 		Long: `Shows who is there and what each session does, the mail as it flows, whole

@@ -297,9 +297,7 @@ func (c *call) printPosts(s sessions.Session, room string, posts []rooms.Post) {
 
 func messages(posts []rooms.Post, room string) (all []mail.Message) {
 	for _, p := range posts {
-		m := p.Message()
-		m.From, m.To = rooms.SafeAlias(m.From), "#"+room
-		all = append(all, m)
+		all = append(all, talk.PostMessage(p, room))
 	}
 	return all
 }

@@ -3,7 +3,6 @@ package roomed
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"c2c/inbox/finder"
 	"c2c/rooms"
@@ -29,7 +28,7 @@ func (c *call) search(_ context.Context, s sessions.Session) error {
 	all := []found{}
 	var errs []error
 	for _, name := range names {
-		posts, err := c.searchIn(name, s, words)
+		posts, err := talk.SearchRoom(c.st, s, name, words, c.limit)
 		errs = append(errs, err)
 		if len(posts) > 0 {
 			all = append(all, found{name, talk.JSON(posts), posts})
@@ -46,22 +45,4 @@ func (c *call) search(_ context.Context, s sessions.Session) error {
 			c.printPosts(s, f.Room, f.posts)
 		}
 	}), errors.Join(errs...))
-}
-
-func (c *call) searchIn(name string, s sessions.Session, words []string) ([]rooms.Post, error) {
-	r, err := c.st.Open(name)
-	if errors.Is(err, rooms.ErrNoRoom) { // it was renamed just now
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	switch err := talk.MayRead(r, s); {
-	case errors.Is(err, rooms.ErrNotMember):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("search room %q: %w", name, err)
-	}
-	return r.Last(c.limit, func(p rooms.Post) bool { return finder.HasAll(p.From+" "+p.Content, words) })
 }

@@ -1,0 +1,81 @@
+package talk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+
+	"c2c/broker"
+	"c2c/inbox/finder"
+	"c2c/inbox/mail"
+	"c2c/rooms"
+	"c2c/sessions"
+)
+
+// Posted is the state of a post among messages.
+const Posted = "posted"
+
+// Search is broker.Search, and also finds the posts of the rooms that the session may read. A post comes once, though those that it
+// names have it as a message, too.
+func Search(ctx context.Context, b *broker.Broker, s sessions.Session, words []string, limit int) ([]broker.Mail, error) {
+	all, err := b.Search(ctx, s, words, limit)
+	posts, perr := searchRooms(b.Registry, s, finder.Words(words), limit)
+	if len(posts) > 0 {
+		ids := map[string]bool{}
+		for _, p := range posts {
+			ids[p.ID] = p.ID != ""
+		}
+		for _, m := range all {
+			if !ids[m.ID] || mail.RoomOf(m.To) == "" {
+				posts = append(posts, m)
+			}
+		}
+		sort.SliceStable(posts, func(i, j int) bool { return posts[i].TS > posts[j].TS })
+		all = posts[:min(len(posts), limit)]
+	}
+	return all, errors.Join(err, perr)
+}
+
+// searchRooms finds the newest posts of each room, as far back as its history is read.
+func searchRooms(reg *sessions.Registry, s sessions.Session, words []string, limit int) (all []broker.Mail, err error) {
+	st := StoreOf(reg)
+	names, err := st.Names()
+	for _, name := range names {
+		posts, rerr := SearchRoom(st, s, name, words, limit)
+		err = errors.Join(err, rerr)
+		for _, p := range posts {
+			m := broker.Mail{Message: PostMessage(p, name)}
+			m.Status.State, m.Status.At = Posted, p.Time()
+			all = append(all, m)
+		}
+	}
+	return all, err
+}
+
+// SearchRoom finds the newest posts of a room with all words, which are in lower case: in their text, or as their author or room. There
+// are none if the session may not read the room.
+func SearchRoom(st rooms.Store, s sessions.Session, name string, words []string, limit int) ([]rooms.Post, error) {
+	r, err := st.Open(name)
+	if errors.Is(err, rooms.ErrNoRoom) { // it was renamed just now
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	switch err := MayRead(r, s); {
+	case errors.Is(err, rooms.ErrNotMember):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("search room %q: %w", name, err)
+	}
+	return r.Last(limit, func(p rooms.Post) bool { return finder.HasAll(p.From+" #"+name+" "+p.Content, words) })
+}
+
+// PostMessage returns a post as a message to its room. A line of a history may name any author.
+func PostMessage(p rooms.Post, room string) mail.Message {
+	m := p.Message()
+	m.From, m.To = rooms.SafeAlias(m.From), "#"+room
+	return m
+}
