@@ -2,6 +2,7 @@ package live
 
 import (
 	"errors"
+	"math"
 	"path/filepath"
 	"strings"
 
@@ -9,19 +10,14 @@ import (
 	"c2c/rooms"
 )
 
-const (
-	roomsDir  = "rooms"
-	roomsLock = "rooms.lock" // closed when a room was made, renamed or archived
-)
-
 // changedRooms takes the files of rooms out of the closed files, and returns the names of these rooms. list means that rooms may have
 // come or gone.
 func (v *View) changedRooms(changed map[string]bool) (names map[string]bool, list bool) {
 	names = map[string]bool{}
 	for path := range changed {
-		if path == filepath.Join(v.b.Root(), roomsLock) {
+		if path == filepath.Join(v.b.Root(), rooms.LockName) {
 			list = true
-		} else if name, ok := strings.CutPrefix(filepath.Dir(path), filepath.Join(v.b.Root(), roomsDir)+"/"); ok {
+		} else if name, ok := strings.CutPrefix(filepath.Dir(path), filepath.Join(v.b.Root(), rooms.Directory)+"/"); ok {
 			names[name] = true
 			delete(changed, path)
 		}
@@ -63,16 +59,18 @@ func (v *View) listRooms(names map[string]bool) {
 		}
 	}
 	for name := range there {
-		if v.files.Watch(filepath.Join(v.b.Root(), roomsDir, name)) != nil {
+		if v.files.Watch(filepath.Join(v.b.Root(), rooms.Directory, name)) != nil {
 			v.files.Poll()
 		}
-		if _, known := v.rooms[name]; !known {
+		if _, known := v.rooms[name]; !known && v.begun {
 			v.rooms[name] = 0
+		} else if !known {
+			v.rooms[name] = math.MaxInt64 // its end: what came before the view is not reported
 		}
 	}
 }
 
-// postsOf reads a room's history from a place. The posts from before the view are not reported.
+// postsOf reads a room's history from a place.
 func (v *View) postsOf(name string, at int64) {
 	r, err := rooms.Store{Root: v.b.Dir()}.Open(name)
 	if errors.Is(err, rooms.ErrNoRoom) {
@@ -87,10 +85,8 @@ func (v *View) postsOf(name string, at int64) {
 		v.event(Event{What: Damaged, At: v.cfg.Now(), Why: err.Error()})
 	}
 	for _, p := range posts {
-		if v.begun {
-			m := toRoom(p, name)
-			v.event(Event{What: Posted, At: p.Time(), Fingerprint: m.Fingerprint(), Message: m})
-		}
+		m := toRoom(p, name)
+		v.event(Event{What: Posted, At: p.Time(), Fingerprint: m.Fingerprint(), Message: m})
 	}
 }
 

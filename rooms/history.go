@@ -146,22 +146,27 @@ func (r *Room) Last(n int, match func(Post) bool) (posts []Post, err error) {
 }
 
 // Since returns the posts behind a place in the history, oldest first, and the place behind the last one. A history that is
-// shorter was made anew: none of its posts is returned. At most maxRead bytes are read.
+// shorter was made anew: none of its posts is returned. At most maxRead bytes are read. After an error the place is the given one.
 func (r *Room) Since(place int64) (posts []Post, end int64, err error) {
 	h, err := r.history()
 	if err != nil {
 		return nil, place, err
 	}
 	defer h.Close()
-	if end, err = h.end(); err != nil || end <= place {
-		return nil, end, err
+	if end, err = h.end(); err != nil {
+		return nil, place, err
 	}
-	_, err = h.posts(max(place, end-maxRead), end, func(p Post) bool {
+	if end <= place {
+		return nil, end, nil
+	}
+	if _, err = h.posts(max(place, end-maxRead), end, func(p Post) bool {
 		posts = append(posts, p)
 		return true
-	})
+	}); err != nil {
+		return nil, place, err
+	}
 	slices.Reverse(posts)
-	return posts, end, err
+	return posts, end, nil
 }
 
 // Find returns the newest post with an id, or with the short form of it.
