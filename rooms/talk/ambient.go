@@ -107,11 +107,6 @@ func Passes(from sessions.Session, text string) bool {
 	return from.State != sessions.Person && strings.EqualFold(strings.Trim(text, " \t\r\n.!*_`[]()\"'"), "pass")
 }
 
-// wishes reports whether a message has wishes that canKeep looks at.
-func wishes(m mail.Message) bool {
-	return m.Ephemeral || m.ExpiresAt != 0 || m.AnswerBy != 0 || m.TellAfter > 0
-}
-
 // Ambient makes a post that wakes nobody, which is all that the program c2c does itself. done is false if the post may be more than
 // that: then nothing was stored, and Post does it.
 func Ambient(ctx context.Context, reg *sessions.Registry, from sessions.Session, name string, m mail.Message) (r Receipt, done bool, err error) {
@@ -144,7 +139,7 @@ func Ambient(ctx context.Context, reg *sessions.Registry, from sessions.Session,
 	if !in {
 		return r, false, fmt.Errorf("post to room %q: you are %w", room.Name, rooms.ErrNotMember)
 	}
-	if r.StoredFor = len(r.DeliveredTo); !ours || Passes(from, m.Content) || wishes(m) {
+	if r.StoredFor = len(r.DeliveredTo); !ours || Passes(from, m.Content) || canKeep(m, false) != nil {
 		return r, false, nil
 	}
 	p := rooms.Post{TS: r.TS, From: from.Alias, Content: m.Content, ID: r.ID, Session: from.ID, Kind: m.Kind, Tag: m.Tag, Person: from.State == sessions.Person, KnownBy: cmp.Or(from.KnownBy, mail.ByClaim)}
