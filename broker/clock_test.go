@@ -69,6 +69,19 @@ func TestARingFromTheFutureIsForNoMessage(t *testing.T) {
 	}
 }
 
+// clockAhead returns a checker that has seen the clock go a month ahead in one second.
+func (w *world) clockAhead() *deadlines.Checker {
+	w.t.Helper()
+	k := deadlines.NewChecker(w.Registry)
+	k.Clock.Elapsed = func(time.Time, time.Time) time.Duration { return time.Second }
+	w.look(k)
+	w.pass(days30)
+	if wait := w.look(k); wait <= 0 || wait > clockCalm {
+		w.t.Errorf("looks again after %v", wait)
+	}
+	return k
+}
+
 // The clock goes ahead by itself: nothing is told or taken away until it is clear that it stays so.
 func TestACheckerWaitsWhenTheClockHasGoneAhead(t *testing.T) {
 	t.Parallel()
@@ -77,13 +90,7 @@ func TestACheckerWaitsWhenTheClockHasGoneAhead(t *testing.T) {
 			t.Parallel()
 			w, amber, birch, _ := asks(t, mail.Message{Kind: "question"})
 			w.put(amber, "birch", mail.Message{Content: "a day", ExpiresAt: mail.Seconds(w.clock.Add(24 * time.Hour))})
-			k := deadlines.NewChecker(w.Registry)
-			k.Clock.Elapsed = func(time.Time, time.Time) time.Duration { return time.Second }
-			w.look(k)
-			w.pass(days30)
-			if wait := w.look(k); wait <= 0 || wait > clockCalm {
-				t.Errorf("looks again after %v", wait)
-			}
+			k := w.clockAhead()
 			w.wantNotices(amber.ID)
 			w.wantDead()
 			if !stays {
@@ -109,13 +116,7 @@ func TestACheckerLooksAtOutboxesAfterTheClockHasGoneAhead(t *testing.T) {
 	t.Parallel()
 	w, birch := paired(t)
 	w.put(birch, "amber@devbox", mail.Message{Content: "a day", ExpiresAt: mail.Seconds(w.clock.Add(24 * time.Hour))})
-	k := deadlines.NewChecker(w.Registry)
-	k.Clock.Elapsed = func(time.Time, time.Time) time.Duration { return time.Second }
-	w.look(k)
-	w.pass(days30)
-	if wait := w.look(k); wait <= 0 || wait > clockCalm {
-		t.Errorf("looks again after %v", wait)
-	}
+	k := w.clockAhead()
 	k.Clock.Elapsed = func(from, to time.Time) time.Duration { return to.Sub(from) }
 	w.pass(clockCalm)
 	w.look(k)

@@ -60,7 +60,7 @@ func TestAPersonsMailboxIsGivenAtATerminalOfOurNamespace(t *testing.T) {
 }
 
 // An agent's sandbox may have a terminal and a PID namespace of its own: it shows no client. The first command in it must not become
-// the person, who could not use the mailbox in their own terminal then.
+// the person. Otherwise the person could not use the mailbox in their own terminal.
 func TestASandboxOfALiveAgentIsNotThePersonsFirstTerminal(t *testing.T) {
 	w := newTableWorld(t)
 	amber := w.register("amber", callers.Caller{Client: "mcp", PID: 10})

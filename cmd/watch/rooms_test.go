@@ -2,7 +2,6 @@ package watch
 
 import (
 	"context"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -20,11 +19,7 @@ import (
 func TestARoomIsReadAndWrittenTo(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	b, err := broker.Open(broker.Config{Root: filepath.Join(t.TempDir(), "root")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Close()
+	b := openRoot(t)
 	var members []sessions.Session
 	for _, alias := range []string{"dana", "birch"} {
 		s, err := b.Register(ctx, callers.Caller{Explicit: alias}, alias)

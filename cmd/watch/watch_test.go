@@ -102,15 +102,21 @@ func TestLinesAreAsWideAsTheyMayBe(t *testing.T) {
 	}
 }
 
-// What came between the last drawing and the key counts as read by nobody.
-func TestOnlyMailThatTheScreenHasIsTaken(t *testing.T) {
-	t.Parallel()
-	ctx := t.Context()
+func openRoot(t *testing.T) *broker.Broker {
+	t.Helper()
 	b, err := broker.Open(broker.Config{Root: filepath.Join(t.TempDir(), "root")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer b.Close()
+	t.Cleanup(func() { b.Close() })
+	return b
+}
+
+// What came between the last drawing and the key counts as read by nobody.
+func TestOnlyMailThatTheScreenHasIsTaken(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	b := openRoot(t)
 	dana, err := b.Register(ctx, callers.Caller{Explicit: "dana"}, "dana")
 	for _, id := range []string{"m-1", "m-2"} {
 		if err == nil {
@@ -159,12 +165,8 @@ func TestOnlyMailThatTheScreenHasIsTaken(t *testing.T) {
 func TestWhyAMessageWaitsFitsASmallScreen(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	b, err := broker.Open(broker.Config{Root: filepath.Join(t.TempDir(), "root")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Close()
-	_, err = b.Register(ctx, callers.Caller{Explicit: "amber"}, "amber")
+	b := openRoot(t)
+	_, err := b.Register(ctx, callers.Caller{Explicit: "amber"}, "amber")
 	if err == nil {
 		_, err = b.Send(ctx, sessions.Session{ID: "birch", Alias: "birch"}, mail.Message{To: "amber", Content: "hello", ID: "m-1"})
 	}
