@@ -117,10 +117,13 @@ func TestAHubSaysSinceWhenMailWaits(t *testing.T) {
 			}
 		}
 		i := slices.IndexFunc(n.Sessions, func(s Session) bool { return s.ID == birch.ID && s.Count == 2 })
-		if i >= 0 && !n.Sessions[i].Oldest.Equal(sent) {
+		if i < 0 || sent.IsZero() { // the list of sessions may be newer than the messages
+			return false
+		}
+		if !n.Sessions[i].Oldest.Equal(sent) {
 			t.Errorf("the oldest is of %v, want %v", n.Sessions[i].Oldest, sent)
 		}
-		return i >= 0
+		return true
 	})
 }
 
