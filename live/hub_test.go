@@ -109,22 +109,21 @@ func TestAHubSaysSinceWhenMailWaits(t *testing.T) {
 	w.drain(birch)
 	w.send(amber, "birch", "m-2")
 	w.send(amber, "birch", "m-3")
-	var sent time.Time
+	var sent, oldest time.Time // the list of sessions and the messages may come in two updates
 	w.until(h, s.N, func(n Numbered) bool {
 		for _, m := range n.Mails {
 			if m.ID == "m-2" {
 				sent = m.Time()
 			}
 		}
-		i := slices.IndexFunc(n.Sessions, func(s Session) bool { return s.ID == birch.ID && s.Count == 2 })
-		if i < 0 || sent.IsZero() { // the list of sessions may be newer than the messages
-			return false
+		if i := slices.IndexFunc(n.Sessions, func(s Session) bool { return s.ID == birch.ID && s.Count == 2 }); i >= 0 {
+			oldest = n.Sessions[i].Oldest
 		}
-		if !n.Sessions[i].Oldest.Equal(sent) {
-			t.Errorf("the oldest is of %v, want %v", n.Sessions[i].Oldest, sent)
-		}
-		return true
+		return !sent.IsZero() && !oldest.IsZero()
 	})
+	if !oldest.Equal(sent) {
+		t.Errorf("the oldest is of %v, want %v", oldest, sent)
+	}
 }
 
 // A follower that does not come back holds nobody, and learns that it has missed something.
