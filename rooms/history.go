@@ -145,6 +145,39 @@ func (r *Room) Last(n int, match func(Post) bool) (posts []Post, err error) {
 	return posts, err
 }
 
+// Part is a part of a history.
+type Part struct {
+	Posts []Post // newest first
+	Older int64  // the place before which there may be older ones; 0: there are none
+	End   int64  // the place behind the newest
+}
+
+// PartBefore returns the newest n posts before a place; 0 is the end of the history. At most maxRead bytes are read, so there may be fewer
+// although there are older ones.
+func PartBefore(r *Room, place int64, n int) (p Part, err error) {
+	h, err := r.history()
+	if err != nil {
+		return p, err
+	}
+	defer h.Close()
+	if p.End, err = h.end(); err != nil {
+		return p, err
+	}
+	if place > 0 {
+		p.End = min(p.End, place)
+	}
+	p.Older = max(0, p.End-maxRead)
+	_, err = h.posts(p.Older, p.End, func(post Post) bool {
+		if len(p.Posts) == n {
+			p.Older = post.end
+			return false
+		}
+		p.Posts = append(p.Posts, post)
+		return true
+	})
+	return p, err
+}
+
 // Since returns the posts behind a place in the history, oldest first, and the place behind the last one. A history that is
 // shorter was made anew: none of its posts is returned. At most maxRead bytes are read. After an error the place is the given one.
 func (r *Room) Since(place int64) (posts []Post, end int64, err error) {

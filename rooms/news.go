@@ -147,6 +147,17 @@ func (n *News) isNew(p Post, ask Ask) bool {
 	return true
 }
 
+// Until returns the news of one room, up to a place in its history: Seen then records that these were shown.
+func (n News) Until(room string, place int64) News {
+	n.part = true
+	n.Rooms = slices.DeleteFunc(slices.Clone(n.Rooms), func(r RoomNews) bool { return r.Room != room })
+	n.moved = slices.DeleteFunc(slices.Clone(n.moved), func(m moved) bool { return m.now != room })
+	for i := range n.moved {
+		n.moved[i].read = min(n.moved[i].read, place)
+	}
+	return n
+}
+
 // Seen records that the session has what News found. It never goes back.
 func (n News) Seen(ctx context.Context) error {
 	if n.st.Root == nil {

@@ -640,3 +640,84 @@ func FuzzPost(f *testing.F) {
 		}
 	})
 }
+
+func TestAHistoryIsReadInParts(t *testing.T) {
+	st := store(t)
+	r := st.must(t, "review")
+	for i := range 7 {
+		r.post(t, "amber", fmt.Sprint(i))
+		f, err := os.OpenFile(filepath.Join(r.Path(), historyName), os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.WriteString("no post\n")
+		f.Close()
+	}
+	var got []string
+	place, parts := int64(0), 0
+	for {
+		p, err := PartBefore(r, place, 3)
+		if err != nil || place > 0 && p.End != place {
+			t.Fatal(p, err)
+		}
+		for _, post := range p.Posts {
+			got = append(got, post.Content)
+		}
+		parts++
+		if place = p.Older; place == 0 {
+			break
+		}
+	}
+	if want := "6 5 4 3 2 1 0"; strings.Join(got, " ") != want || parts != 3 {
+		t.Errorf("%q in %d parts", got, parts)
+	}
+	if p, err := PartBefore(r, 1<<40, 1); err != nil || len(p.Posts) != 1 || p.Posts[0].Content != "6" {
+		t.Errorf("before a place that is none: %+v, %v", p, err)
+	}
+	if p, err := PartBefore(r, 3, 1); err != nil || len(p.Posts) != 0 || p.Older != 0 {
+		t.Errorf("inside of the first line: %+v, %v", p, err)
+	}
+}
+
+func TestWhatWasSeenOfOneRoomIsNotNewThereAndElsewhereItIs(t *testing.T) {
+	st := store(t)
+	one, other := st.must(t, "one"), st.must(t, "other")
+	one.join(t, "birch")
+	other.join(t, "birch")
+	one.post(t, "amber", "first")
+	p, err := PartBefore(one, 0, 9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one.post(t, "amber", "second")
+	other.post(t, "amber", "elsewhere")
+	news := func() string {
+		n, err := st.News("birch", Ask{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []string
+		for _, room := range n.Rooms {
+			for _, post := range room.Posts {
+				all = append(all, room.Room+" "+post.Content)
+			}
+		}
+		return strings.Join(all, ", ")
+	}
+	for range 2 {
+		n, err := st.News("birch", Ask{})
+		if err == nil {
+			err = n.Until("one", p.End).Seen(t.Context())
+		}
+		if got := news(); err != nil || got != "one second, other elsewhere" {
+			t.Errorf("%s, %v", got, err)
+		}
+	}
+	n, err := st.News("birch", Ask{})
+	if err == nil {
+		err = n.Until("one", 1<<40).Seen(t.Context())
+	}
+	if got := news(); err != nil || got != "other elsewhere" {
+		t.Errorf("%s, %v", got, err)
+	}
+}

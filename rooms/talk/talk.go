@@ -65,17 +65,55 @@ type posting struct {
 // Post makes a post. When it returns nil, the post survives a power cut. A retry with the same id of its own does no harm, and
 // completes what a kill has left undone.
 func Post(ctx context.Context, b *broker.Broker, from sessions.Session, d Draft) (Receipt, error) {
-	p := &posting{b: b, from: from, draft: d, shows: map[string]bool{}}
-	err := broker.CheckSender(from, d.Message)
+	p, err := begin(ctx, b, from, d)
 	if err != nil {
 		return Receipt{}, err
 	}
-	if p.room, err = StoreOf(b.Registry).Open(d.Room); err != nil {
+	defer p.room.Close()
+	if p.receipt.Passed {
+		return p.receipt, nil
+	}
+	if _, host := rooms.HostOf(d.Room); host != "" {
+		return p.sendHome(ctx, host)
+	}
+	if err := p.store(ctx); err != nil {
+		return Receipt{}, err
+	}
+	p.deliver(ctx)
+	return p.receipt, nil
+}
+
+// Cost returns the receipt that a post would have, as far as it is known before, and posts nothing. It asks no loop guard: that is none
+// of a person's.
+func Cost(ctx context.Context, b *broker.Broker, from sessions.Session, d Draft) (Receipt, error) {
+	p, err := begin(ctx, b, from, d)
+	if err != nil {
 		return Receipt{}, err
 	}
 	defer p.room.Close()
+	for _, to := range p.targets {
+		p.add(to)
+	}
+	return p.receipt, nil
+}
+
+// begin finds whom a post goes to. The caller closes the room.
+func begin(ctx context.Context, b *broker.Broker, from sessions.Session, d Draft) (p *posting, err error) {
+	p = &posting{b: b, from: from, draft: d, shows: map[string]bool{}}
+	if err := broker.CheckSender(from, d.Message); err != nil {
+		return nil, err
+	}
+	if p.room, err = StoreOf(b.Registry).Open(d.Room); err != nil {
+		return nil, err
+	}
+	room := p.room
+	defer func() {
+		if err != nil {
+			room.Close()
+		}
+	}()
 	if err := p.findMembers(ctx); err != nil {
-		return Receipt{}, err
+		return nil, err
 	}
 	p.receipt = Receipt{DeliveredTo: []string{}, Skipped: []string{}, Wakes: []string{}, Room: p.room.Name, From: from.Alias, TS: mail.Seconds(b.Now())}
 	for _, m := range p.members {
@@ -86,22 +124,12 @@ func Post(ctx context.Context, b *broker.Broker, from sessions.Session, d Draft)
 	p.receipt.StoredFor = len(p.receipt.DeliveredTo)
 	if Passes(from, d.Message.Content) {
 		p.receipt.Passed, p.receipt.DeliveredTo, p.receipt.StoredFor = true, []string{}, 0
-		return p.receipt, nil
+		return p, nil
 	}
 	if err := p.findTargets(); err != nil {
-		return Receipt{}, err
+		return nil, err
 	}
-	if err := canKeep(d.Message, len(p.targets) > 0); err != nil {
-		return Receipt{}, err
-	}
-	if _, host := rooms.HostOf(d.Room); host != "" {
-		return p.sendHome(ctx, host)
-	}
-	if err := p.store(ctx); err != nil {
-		return Receipt{}, err
-	}
-	p.deliver(ctx)
-	return p.receipt, nil
+	return p, canKeep(d.Message, len(p.targets) > 0)
 }
 
 // canKeep returns an error for a message with a wish that a post cannot fulfil. named reports whether somebody gets it as a message.
@@ -369,26 +397,18 @@ func (p *posting) deliver(ctx context.Context) {
 		if p.shows[to.SID] {
 			one.Deferrable, one.TellAfter, one.Due = true, -1, owed.NotAsked
 		}
-		if _, _, far := mail.SplitAddress(to.alias); far { // the relay sends it there
-			p.receipt.Sends = append(p.receipt.Sends, to.alias)
+		if to.isAway() { // the relay sends it there
+			p.add(to)
 			continue
 		}
 		one.To = to.alias
 		r, err := broker.SendFromRoom(ctx, p.b, p.from, p.room.Name, one)
-		switch {
-		case err != nil:
+		if err != nil {
 			p.receipt.Skipped = append(p.receipt.Skipped, to.alias)
 			p.b.Log.Warn("a member is not told of a post that names it", "room", p.room.Name, "member", to.SID, "err", err)
 			continue
-		case p.shows[to.SID]:
-			p.receipt.Shows = append(p.receipt.Shows, to.alias)
-		case isPerson(to.SID):
-			p.receipt.Tells = append(p.receipt.Tells, to.alias)
-		case !m.Deferrable && p.isWoken(to.SID):
-			p.receipt.Wakes = append(p.receipt.Wakes, to.alias)
-		default:
-			p.receipt.Waits = append(p.receipt.Waits, to.alias)
 		}
+		p.add(to)
 		if r.Note != "" && !p.shows[to.SID] && len(p.targets) <= 3 {
 			notes = append(notes, to.alias+": "+r.Note)
 		}
@@ -402,6 +422,29 @@ func (p *posting) deliver(ctx context.Context) {
 	if p.stopped {
 		p.tellStopped(ctx)
 	}
+}
+
+// isAway reports whether the member is on another machine.
+func (m one) isAway() bool {
+	_, _, away := mail.SplitAddress(m.alias)
+	return away
+}
+
+// add adds a target to those of the receipt for whom the post does the same.
+func (p *posting) add(to one) {
+	r := &p.receipt
+	list := &r.Waits
+	switch {
+	case to.isAway():
+		list = &r.Sends
+	case p.shows[to.SID]:
+		list = &r.Shows
+	case isPerson(to.SID):
+		list = &r.Tells
+	case !p.draft.Message.Deferrable && p.isWoken(to.SID):
+		list = &r.Wakes
+	}
+	*list = append(*list, to.alias)
 }
 
 // ReasonText is what stands behind a post for all members.

@@ -802,3 +802,29 @@ func TestListsHaveTheFieldsOfTheOriginal(t *testing.T) {
 		t.Error("nobody is invited")
 	}
 }
+
+func TestTheCostOfAPostIsKnownBeforeItIsMade(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	person, birch, cedar := w.person(), w.session("birch"), w.unrung("cedar")
+	w.join("review", person, birch, cedar)
+	d := Draft{Room: "review", Message: mail.Message{Content: "@birch and @cedar, look"}}
+	got, err := Cost(t.Context(), w.Broker, person, d)
+	if want := "stored for 2, wakes 1 (birch), waits for the next turn of 1 (cedar)"; err != nil || got.String() != want {
+		t.Errorf("%s, %v", got, err)
+	}
+	r, err := StoreOf(w.Registry).Open("review")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if posts, err := r.Last(0, nil); err != nil || len(posts) != 0 {
+		t.Errorf("it was posted: %+v, %v", posts, err)
+	}
+	if after := w.draft(person, d); !slices.Equal(after.Wakes, got.Wakes) || !slices.Equal(after.Waits, got.Waits) {
+		t.Errorf("%+v, and before it %+v", after, got)
+	}
+	if _, err := Cost(t.Context(), w.Broker, w.session("dune"), d); !errors.Is(err, rooms.ErrNotMember) {
+		t.Errorf("%v", err)
+	}
+}
