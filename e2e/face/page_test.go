@@ -17,6 +17,7 @@ import (
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/permission"
+	"c2c/rooms/talk"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 )
@@ -168,6 +169,19 @@ func (p *people) does(w wish) (any, error) {
 			}
 		}
 		return len(hostile), nil
+	case "room":
+		return nil, p.room()
+	case "post":
+		return nil, p.post(who[w.From], w.Text)
+	case "posted":
+		for i := range w.Count {
+			if err := p.post(who[w.From], fmt.Sprint("post ", i)); err != nil {
+				return nil, err
+			}
+		}
+		return nil, nil
+	case "posts":
+		return p.posts()
 	case "waits":
 		return p.waiting(who[w.To])
 	case "ask":
@@ -205,6 +219,43 @@ func (p *people) does(w wish) (any, error) {
 		return p.c2c("serve", "start"), nil
 	}
 	return nil, errors.New("nobody knows how to " + w.Do)
+}
+
+// room makes the room review, with amber and birch in it.
+func (p *people) room() error {
+	for _, s := range []sessions.Session{p.amber, p.birch} {
+		if _, err := talk.Join(p.t.Context(), p.b, s, "review", true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *people) post(from sessions.Session, text string) error {
+	_, err := talk.Post(p.t.Context(), p.b, from, talk.Draft{Room: "review", Message: mail.Message{Content: text}})
+	return err
+}
+
+// posts are those of the room, with the end of what each answers.
+func (p *people) posts() (texts []string, err error) {
+	r, err := talk.StoreOf(p.b.Registry).Open("review")
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	all, err := r.Last(0, nil)
+	for _, post := range all {
+		answered := ""
+		if post.InReplyTo != "" {
+			to, err := r.Find(post.InReplyTo)
+			if err != nil {
+				return nil, err
+			}
+			_, answered, _ = strings.Cut(to.Content, "> ")
+		}
+		texts = append(texts, post.From+": "+post.Content+" ("+answered+")")
+	}
+	return texts, err
 }
 
 // crowdNames and crowdWords are what sessions are called, and what they write.
@@ -349,7 +400,7 @@ func serve(t *testing.T, lines *bufio.Scanner, answers *json.Encoder, does func(
 }
 
 func TestThePageInChromium(t *testing.T) {
-	for _, part := range []string{"login", "hostile", "write", "permission", "reconnect", "looks", "crowd", "keys", "acts", "words", "dialogs"} {
+	for _, part := range []string{"login", "hostile", "write", "rooms", "permission", "reconnect", "looks", "crowd", "keys", "acts", "words", "dialogs"} {
 		t.Run(part, func(t *testing.T) { newPeople(t).browse(part) })
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"c2c/broker"
 	"c2c/inbox/mail"
+	"c2c/rooms/talk"
 	"c2c/serve"
 	"c2c/sessions"
 )
@@ -82,6 +83,8 @@ func statusOf(err error) int {
 	switch {
 	case errors.As(err, &refused):
 		return refused.status
+	case roomStatus(err) != 0:
+		return roomStatus(err)
 	case errors.Is(err, broker.ErrNoMessage), errors.As(err, &unknown):
 		return http.StatusNotFound
 	case errors.Is(err, sessions.ErrNoSession):
@@ -157,8 +160,8 @@ func (p *Page) search(c *call) (any, error) {
 	if len(fields) == 0 {
 		return nil, wrong("search for a word")
 	}
-	// A person may search all mail, on the page as at a terminal.
-	all, err := c.b().Search(c, sessions.Session{State: sessions.Person}, fields, maxPage)
+	// A person may search all mail, on the page as at a terminal, and the posts of rooms that it may read.
+	all, err := talk.Search(c, c.b(), c.reader(), fields, maxPage)
 	return listed(all, len(all) == maxPage, err)
 }
 

@@ -33,6 +33,7 @@ type now struct {
 type change struct {
 	Sessions []session  `json:"sessions,omitempty"` // all sessions, if one has changed
 	Mails    []mailView `json:"mails,omitempty"`    // messages that are new or have another state
+	Rooms    []string   `json:"rooms,omitempty"`    // rooms to which posts came
 }
 
 // live streams the present state to the page, and then every change.
@@ -127,6 +128,7 @@ func send(ctx context.Context, s *sse.Stream, next <-chan sse.Event) error {
 }
 
 func changeOf(n live.Numbered) (c change) {
+	c.Rooms = roomsOf(n.Events)
 	if n.Sessions != nil {
 		c.Sessions = sessionsOf(n.Sessions)
 	}

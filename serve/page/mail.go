@@ -8,6 +8,7 @@ import (
 	"c2c/broker"
 	"c2c/inbox/mail"
 	"c2c/live"
+	"c2c/rooms/talk"
 )
 
 // mailView is a message as the page shows it. Its text contains no control characters, and none that reverse the order of a
@@ -31,6 +32,7 @@ type mailView struct {
 	Starter string  `json:"started_by,omitempty"`
 	Held    bool    `json:"held,omitempty"` // the message waits until a person lets the conversation go on
 
+	Room  string `json:"room,omitempty"` // it is a post there, and in no mailbox
 	State string `json:"state"`
 	Since int64  `json:"since,omitempty"` // when the message came into that state
 	By    string `json:"by,omitempty"`
@@ -81,6 +83,9 @@ func liveMail(m live.Mail) mailView {
 
 // foundMail returns a message from a search or from the history.
 func foundMail(m broker.Mail, most int) mailView {
+	if m.Status.State == talk.Posted {
+		return postOf(m.Message)
+	}
 	one := mailOf(m.Message, most)
 	one.Key, one.Session = keyOf(m.Fingerprint()), m.Status.SessionID
 	one.State, one.Since, one.By = m.Status.State, milli(m.Status.At), visible(m.Status.By)

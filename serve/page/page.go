@@ -87,16 +87,22 @@ func (p *Page) Routes(places Roots) []serve.Route {
 		"GET /api/thread":  p.api(p.thread),
 		"GET /api/message": p.api(p.message),
 		"GET /api/owed":    p.api(p.owed),
+		"GET /api/rooms":   p.api(p.rooms),
+		"GET /api/room":    p.api(p.room),
 	} {
 		routes = append(routes, serve.Route{Pattern: pattern, Who: person, Handler: handler})
 	}
 	for pattern, handler := range map[string]http.HandlerFunc{
-		"POST /api/send":   p.api(p.send),
-		"POST /api/reply":  p.api(p.reply),
-		"POST /api/read":   p.api(p.read),
-		"POST /api/notify": p.api(p.notify),
-		"POST /api/decide": p.api(p.decide),
-		"POST /api/logout": p.logout,
+		"POST /api/send":         p.api(p.send),
+		"POST /api/reply":        p.api(p.reply),
+		"POST /api/read":         p.api(p.read),
+		"POST /api/notify":       p.api(p.notify),
+		"POST /api/decide":       p.api(p.decide),
+		"POST /api/rooms/post":   p.api(p.post),
+		"POST /api/rooms/cost":   p.api(p.cost),
+		"POST /api/rooms/seen":   p.api(p.seen),
+		"POST /api/rooms/member": p.api(p.member),
+		"POST /api/logout":       p.logout,
 	} {
 		routes = append(routes, serve.Route{Pattern: pattern, Who: person, Body: maxBody, Handler: handler})
 	}

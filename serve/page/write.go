@@ -23,6 +23,8 @@ type draft struct {
 	Text    string `json:"text"`
 	Kind    string `json:"kind"`
 	Tag     string `json:"tag"`
+	Room    string `json:"room"` // for a post; Answers is then the id of a post
+	Wake    bool   `json:"wake"` // the post wakes all members
 }
 
 // receipt confirms that the message is in the receiver's mailbox on disk, and nothing more.
@@ -138,11 +140,15 @@ func (p *Page) read(c *call) (any, error) {
 
 // take marks the person's waiting messages with these keys as read, and returns how many it has marked.
 func (c *call) take(me sessions.Session, keys ...string) (n int, err error) {
+	return c.takeThose(me, func(m mail.Message) bool { return slices.Contains(keys, keyOf(m.Fingerprint())) })
+}
+
+func (c *call) takeThose(me sessions.Session, match func(mail.Message) bool) (n int, err error) {
 	box, err := c.b().Mailbox(me.ID)
 	if err != nil {
 		return 0, err
 	}
-	l, err := box.LeaseOnly(c, "page", func(m mail.Message) bool { return slices.Contains(keys, keyOf(m.Fingerprint())) })
+	l, err := box.LeaseOnly(c, "page", match)
 	if err != nil {
 		return 0, err
 	}

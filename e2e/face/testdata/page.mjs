@@ -232,6 +232,86 @@ const parts = {
     await page.end('write');
   },
 
+  async rooms() {
+    await wish('room');
+    await wish('post', { from: 'amber', text: 'from before' });
+    const page = await loggedIn();
+    page.expected = ['TrustedHTML', 'Trusted Type'];
+    const badge = (n) => page.waitForFunction((want) => (document.querySelector('#r-review .badge')?.firstChild.textContent ?? '') === want, n);
+    const receipt = (text) => page.waitForFunction((want) => document.querySelector('#sent').textContent.startsWith(want), text);
+    const cost = (text) => page.waitForFunction((want) => document.querySelector('#cost').textContent.endsWith(want), text);
+    await page.click('#r-review');
+    await shown(page, 'from before').waitFor();
+    check('who is in it is shown', (await page.textContent('#talk-facts')).includes('amber, birch'));
+    await page.click('#room-join');
+    await page.waitForSelector('#room-level-label:not([hidden])');
+    // A post comes while the room is shown.
+    await wish('post', { from: 'birch', text: '<script>window.pwned=1</script><img src=x onerror="window.pwned=2"> what do you think, @dana?' });
+    await shown(page, 'what do you think').waitFor();
+    same('a post is text', await page.evaluate(() => [window.pwned ?? null, document.querySelectorAll('#flow script, #flow img').length,
+      [...document.querySelectorAll('#flow .words')].pop().textContent]), [null, 0, '<script>window.pwned=1</script><img src=x onerror="window.pwned=2"> what do you think, @dana?']);
+    // It is answered, and the page says what that costs.
+    await shown(page, 'what do you think').focus();
+    await page.keyboard.press('r');
+    await page.keyboard.type('I look at it.');
+    await cost('It would be stored for 2, wakes 0, waits for the next turn of 1 (birch)');
+    await page.keyboard.press('Control+Enter');
+    await receipt('#review: stored for 2, wakes 0, waits for the next turn of 1 (birch); ');
+    await shown(page, 'I look at it.').waitFor();
+    same('it is an answer', (await wish('posts')).slice(-1), ['dana: I look at it. (what do you think, @dana?)']);
+    await page.waitForSelector('#mine', { state: 'hidden' });
+    same('who answers has read it', await wish('waits', { to: 'dana' }), null);
+    // A post of a person may wake all.
+    await page.selectOption('#to', '#review');
+    await page.fill('#text', 'Go on, all of you.');
+    await cost('stored for 2, wakes 0');
+    await page.check('#wake');
+    await cost('waits for the next turn of 2 (amber, birch)');
+    await picture(page, 'room');
+    await lint(page, 'a room');
+    await page.click('#send');
+    await receipt('#review: stored for 2, wakes 0, waits for the next turn of 2 (amber, birch); ');
+    check('that is for one post', !(await page.isChecked('#wake')));
+    await page.selectOption('#to', 'amber');
+    check('only a post wakes all', await page.isHidden('#wake'));
+    // What comes while another thing is shown is new in the list, and marked in the room.
+    await page.click('#sessions button:has-text("All mail")');
+    await wish('post', { from: 'amber', text: 'the build is green' });
+    await badge('1');
+    await page.click('#r-review');
+    await shown(page, 'the build is green').waitFor();
+    await badge('');
+    const marks = () => page.evaluate(() => [...document.querySelectorAll('#flow article')].map((e) => e.querySelector('.fate').textContent));
+    same('old posts and new ones are marked', await marks(), ['old: from before you joined', '', '', '', 'new']);
+    // Old posts come when one scrolls up.
+    await wish('posted', { from: 'amber', count: 120 });
+    await shown(page, 'post 119').waitFor();
+    await page.evaluate(async () => {
+      const scroll = document.querySelector('#scroll');
+      while (!document.querySelector('#flow article .words')?.textContent.startsWith('from before')) {
+        scroll.scrollTop = 0;
+        await new Promise(requestAnimationFrame);
+      }
+    });
+    const first = page.locator('#flow article').first();
+    same('each has its place', await page.evaluate(() => [...document.querySelectorAll('#flow article .words')].slice(4, 8).map((e) => e.textContent.split(' ')[1])), ['build', '0', '1', '2']);
+    check('that is the beginning', (await first.textContent()).includes('from before') && (await page.textContent('#older')) === 'This is the beginning');
+    // What was looked for is found in rooms, too.
+    await page.fill('#words', 'green');
+    await page.keyboard.press('Enter');
+    await page.waitForFunction(() => document.querySelector('#talk-title').textContent.startsWith('1 message'));
+    same('a post is found', await page.locator('#flow article h3').allTextContents(), ['amber→ to #review']);
+    await shown(page, 'green').focus();
+    await page.keyboard.press('t');
+    await page.waitForFunction(() => document.querySelector('#talk-title').textContent === '#review');
+    await page.selectOption('#room-level', 'muted');
+    await page.waitForFunction(() => document.querySelector('#r-review').textContent.includes('muted'));
+    await page.click('#room-join');
+    await page.waitForFunction(() => document.querySelector('#r-review').textContent.includes('you are not in it'));
+    check('one who has left writes elsewhere', !(await page.locator('#to option').allTextContents()).includes('#review'));
+    await page.end('rooms');
+  },
+
   async permission() {
     const page = await loggedIn();
     await page.click('#text');

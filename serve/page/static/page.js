@@ -91,7 +91,7 @@
     if (old) {
       // A list has the text as it is; of a message that was shown whole the text stays.
       const text = old.cut ? m.text : old.text, cut = old.cut ? m.cut : 0;
-      Object.assign(old, { state: m.state, since: m.since, by: m.by, why: m.why, held: m.held, session: m.session, text, cut });
+      Object.assign(old, { old: m.old, new: m.new, state: m.state, since: m.since, by: m.by, why: m.why, held: m.held, session: m.session, text, cut });
       return old;
     }
     mails.set(m.key, m);
@@ -167,6 +167,7 @@
   }
 
   function fate(m) {
+    if (m.room) return m.new ? 'new' : m.old ? 'old: from before you joined' : '';
     const what = m.state;
     let text = m.held ? 'held' : what;
     if (m.state !== 'queued' && m.since) text += ' ' + short(m.since);
@@ -202,19 +203,21 @@
     const act = (label, what, title) => make('button', { type: 'button', tabindex: -1, title, onclick: () => what(m) }, label,
       make('span', { class: 'unseen' }, ' message of ' + m.from));
     const e = make('article', { id, 'aria-labelledby': id + '-h', 'aria-describedby': longText(m.text) ? null : id + '-w', 'aria-posinset': place, 'aria-setsize': size, tabindex: -1,
-      class: m.session === me.id && me.id ? 'mine' : '' },
+      class: m.session === me.id && me.id ? 'mine' : m.old ? 'old' : '' },
       (!before || !sameDay(sent(before), sent(m))) && valid(sent(m)) ? make('p', { class: 'day' }, day(sent(m))) : null,
       make('div', { class: 'line' }, make('span', { class: 'label', id: id + '-h' },
         m.ts ? make('time', { datetime: valid(sent(m)) ? new Date(sent(m)).toISOString() : null, title: valid(sent(m)) ? fullFormat.format(sent(m)) : null }, clock(sent(m))) : null,
         make('h3', {}, name(m.from, '', marked(m.from)), make('span', { class: 'arrow', 'aria-hidden': 'true' }, '→'), make('span', { class: 'unseen' }, ' to '), name(m.to, ' to', marked(m.to))),
         m.kind && m.kind !== 'message' ? make('span', { class: 'mark' }, m.kind) : null,
         m.tag ? make('span', { class: 'mark loud' }, m.tag) : null,
+        m.reason ? make('span', { class: 'mark', title: 'Why it is for all: ' + m.reason }, m.reason) : null,
         knownBy(m),
         make('span', { class: fateClass(m), title: fateTitle(m) || null }, fate(m))),
         make('span', { class: 'acts' },
-          m.from !== 'c2c-system' && m.from !== me.alias ? act('Reply', reply, 'Answer this message (r)') : null,
-          act('Thread', thread, 'The whole conversation (t)'),
-          act('Why?', why, 'What became of it, and why (w)'))),
+          m.from !== 'c2c-system' && m.from !== me.alias && (m.id || !m.room) ? act('Reply', reply, 'Answer this message (r)') : null,
+          m.room ? null : act('Thread', thread, 'The whole conversation (t)'),
+          m.room ? null : act('Why?', why, 'What became of it, and why (w)'),
+          m.room && view.kind !== 'room' ? act('Room', thread, 'The whole room (t)') : null)),
       answersLine(m), words, more);
     return e;
   }
@@ -563,7 +566,7 @@
   function older() {
     const e = $('older');
     e.hidden = list.size === 0 && !view.more;
-    e.textContent = view.more ? 'Older mail comes as you scroll up' : { thread: 'The beginning of this conversation', found: '' }[view.kind] ?? 'This is the beginning';
+    e.textContent = view.more ? (view.kind === 'room' ? 'Older posts come as you scroll up' : 'Older mail comes as you scroll up') : { thread: 'The beginning of this conversation', found: '' }[view.kind] ?? 'This is the beginning';
     if (!e.textContent) e.hidden = true;
   }
 
@@ -579,6 +582,7 @@
   }
 
   async function thread(m) {
+    if (m.room) return openRoom(m.room);
     await fetched('/api/thread?' + new URLSearchParams({ id: m.id }), (l) => {
       open({ kind: 'thread', title: 'Conversation of ' + m.from + ' and ' + m.to, more: false,
         note: l.more ? 'This conversation has more messages than are shown here.' : l.note }, l.mails, false);
@@ -623,9 +627,10 @@
     if (v.kind === 'session') q.set('session', v.session);
     let again = false;
     try {
-      const l = await ask('/api/history?' + q);
+      const l = await ask(v.kind === 'room' ? roomPath(v.room, { before: v.older }) : '/api/history?' + q);
       if (view !== v) return;
       v.more = l.more;
+      v.older = l.older;
       const items = l.mails.map(know).filter((m) => !list.has(m)).reverse();
       if (v.kind === 'all') {
         flowMails = items.concat(flowMails);
@@ -706,7 +711,7 @@
     ($(sessionAt) || $('s-all')).tabIndex = 0;
     if (had) ($(had) || $('s-all')).focus({ preventScroll: true });
     $('start').hidden = sessions.some((s) => !['absent', 'person', 'external'].includes(s.does));
-    drawTo();
+    drawRooms();
   }
   for (const b of $('tell').querySelectorAll('button')) {
     b.addEventListener('click', async () => {
@@ -737,29 +742,174 @@
     const to = $('to');
     const chosen = to.value;
     const others = sorted().filter((s) => s.id !== me.id);
-    const names = others.map((s) => s.alias + '\n' + s.state).join('\n');
+    const mine = rooms.filter((r) => r.mine).map((r) => '#' + r.name);
+    const names = others.map((s) => s.alias + '\n' + s.state).concat(mine).join('\n');
     if (to.names === names) return;
     to.names = names;
-    to.replaceChildren(make('option', { value: '' }, 'choose a session'), ...others.map((s) => make('option', { value: s.alias }, s.state === 'absent' ? s.alias + ' (ended)' : s.alias)));
-    to.value = others.some((s) => s.alias === chosen) ? chosen : '';
+    to.replaceChildren(make('option', { value: '' }, mine.length ? 'choose a session or a room' : 'choose a session'), ...others.map((s) => make('option', { value: s.alias }, s.state === 'absent' ? s.alias + ' (ended)' : s.alias)), ...mine.map((r) => make('option', { value: r }, r)));
+    to.value = others.some((s) => s.alias === chosen) || mine.includes(chosen) ? chosen : '';
+    if (to.value !== chosen) costSoon();
   }
+
+  // --- Rooms ------------------------------------------------------------------------------------------------------
+
+  let rooms = [];
+  const shownRoom = () => (view.kind === 'room' ? rooms.find((r) => r.name === view.room) : undefined);
+  const roomPath = (name, more) => '/api/room?' + new URLSearchParams({ name, ...more });
+
+  // The list is asked for anew when something was posted, and now and then: others may make rooms.
+  let roomsTimer = 0;
+  function roomsSoon(ms) {
+    if (roomsTimer) return;
+    roomsTimer = setTimeout(async () => {
+      roomsTimer = 0;
+      if (stopped || document.hidden) return;
+      try {
+        const l = await ask('/api/rooms');
+        rooms = l.rooms;
+        if (l.note) note(l.note);
+        drawRooms();
+      } catch (e) { if (e.status) note(e.message); }
+    }, ms);
+  }
+
+  function aboutRoom(r) {
+    const parts = [count(r.members.length, 'member', 'members')];
+    if (r.private) parts.push('private');
+    if (r.mine && r.level !== 'quiet') parts.push(r.level);
+    if (r.asked && !r.mine) parts.push('you have asked to join');
+    else if (!r.mine) parts.push('you are not in it');
+    if (r.error) parts.push(r.error);
+    return parts.join(' · ');
+  }
+
+  function drawRooms() {
+    const ul = $('rooms');
+    $('rooms-title').hidden = ul.hidden = !rooms.length;
+    const had = ul.contains(document.activeElement) ? document.activeElement.id : '';
+    ul.replaceChildren(...rooms.map((r) => make('li', {}, make('button', { type: 'button', id: 'r-' + r.name, class: 'session' + (r.mine ? '' : ' gone'), 'aria-pressed': String(view.kind === 'room' && view.room === r.name), onclick: () => openRoom(r.name) },
+      make('span', { class: 'hash', 'aria-hidden': 'true' }, '#'),
+      make('span', { class: 'name' }, make('bdi', {}, r.name)),
+      r.new ? make('span', { class: 'badge' }, r.new + (r.more ? '+' : ''), make('span', { class: 'unseen' }, r.new === 1 ? ' new post' : ' new posts')) : make('span', {}),
+      make('span', { class: 'about' }, aboutRoom(r))))));
+    if (had && $(had)) $(had).focus({ preventScroll: true });
+    const r = shownRoom();
+    $('room-acts').hidden = !r;
+    $('room-level-label').hidden = !r || !r.mine;
+    if (r) {
+      $('talk-facts').hidden = false;
+      $('talk-facts').textContent = 'In it: ' + (r.members.map((m) => m.alias + (m.level === 'quiet' ? '' : ' (' + m.level + ')')).join(', ') || 'nobody');
+      $('room-join').textContent = r.mine ? 'Leave the room' : 'Join the room';
+      if (document.activeElement !== $('room-level')) $('room-level').value = r.level || 'quiet';
+    }
+    drawTo();
+  }
+
+  async function setMember(what) {
+    const room = view.room;
+    try {
+      const done = await ask('/api/rooms/member', { room, do: what });
+      note(done.note);
+    } catch (e) { note(e.message); }
+    roomsSoon(0);
+  }
+  $('room-join').addEventListener('click', () => setMember(shownRoom()?.mine ? 'leave' : 'join'));
+  $('room-level').addEventListener('change', () => setMember($('room-level').value));
+
+  async function openRoom(name) {
+    await fetched(roomPath(name), (l) => {
+      open({ kind: 'room', title: '#' + name, room: name, more: l.more, older: l.older, note: l.note || (l.mails.length ? '' : 'Nobody has posted here.') }, l.mails.reverse(), true);
+      if (!$('text').value && shownRoom()?.mine) $('to').value = '#' + name;
+      costSoon();
+      seen(name, l.end);
+    });
+  }
+
+  // seen tells c2c that the person has the posts up to here. The posts keep their mark while the room is shown.
+  async function seen(room, place) {
+    if (document.hidden || !rooms.some((r) => r.name === room && r.mine)) return;
+    try { await ask('/api/rooms/seen', { room, place }); } catch (e) { if (e.status) note(e.message); }
+    roomsSoon(0);
+  }
+
+  // readOn shows what has come to the room that is shown.
+  let reading = false, readAgain = false;
+  async function readOn() {
+    const v = view;
+    if (v.kind !== 'room') return;
+    if (reading) {
+      readAgain = true;
+      return;
+    }
+    reading = true;
+    try {
+      const l = await ask(roomPath(v.room));
+      if (view === v) {
+        const all = l.mails.map(know).reverse();
+        const items = all.filter((m) => !list.has(m));
+        if (list.size && items.length && items.length === all.length) openRoom(v.room); // some are missing between
+        else if (items.length) {
+          note('');
+          if (!list.append(items)) fresh(unseenBelow + items.length);
+          for (const m of items) aloud('Post from ' + m.from + ' in ' + v.room);
+        }
+        if (items.length < all.length || !list.size) seen(v.room, l.end);
+      }
+    } catch (e) {
+      if (view === v) note(e.message);
+    }
+    reading = false;
+    if (readAgain) {
+      readAgain = false;
+      readOn();
+    }
+  }
+
+  // posted is told in which rooms there are new posts.
+  function posted(names) {
+    roomsSoon(500);
+    if (view.kind === 'room' && names.includes(view.room)) readOn();
+  }
+
+  // target is the room to which the draft goes; '': it goes to a session.
+  const target = () => (drafted ? drafted.room || '' : $('to').value.startsWith('#') ? $('to').value.slice(1) : '');
+
+  // What a post costs is shown before it is sent: whom it wakes is for c2c to say, which knows what is a name in it.
+  let costTimer = 0, costOf = 0;
+  function costSoon() {
+    const room = target(), mine = ++costOf;
+    $('wake-label').hidden = !room;
+    if (!room) $('wake').checked = false;
+    $('cost').textContent = '';
+    clearTimeout(costTimer);
+    if (!room || !$('text').value.trim()) return;
+    costTimer = setTimeout(async () => {
+      let text;
+      try { text = 'Not sent yet. It would be ' + (await ask('/api/rooms/cost', postOf(room))).note; } catch (e) { text = e.message; }
+      if (mine === costOf) $('cost').textContent = text;
+    }, 300);
+  }
+  const postOf = (room) => ({ id: uuid(), text: $('text').value, kind: $('kind').value, tag: $('tag').value, room, wake: $('wake').checked, answers: drafted ? drafted.id : '' });
 
   // --- Writing ----------------------------------------------------------------------------------------------------
 
   function reply(m) {
     if (m.from === me.alias) return note('This is your own message. Choose to whom you write below.');
+    if (m.room && !m.id) return note('The original has written this post, and nobody can answer it.');
     drafted = m;
     $('to-label').hidden = true;
     $('about').hidden = false;
     const first = m.text.trim().split('\n', 1)[0];
     $('about-text').textContent = 'Answer to ' + m.from + ', about “' + (first.length > 90 ? first.slice(0, 90) + '…' : first) + '”';
     said('');
+    costSoon();
     $('text').focus();
   }
   function dropReply() {
     drafted = null;
     $('to-label').hidden = false;
     $('about').hidden = true;
+    costSoon();
   }
   function said(text, wrong) {
     $('sent').textContent = text;
@@ -782,8 +932,10 @@
       said('Choose to whom it goes.', true);
       return $('to').focus();
     }
-    const draft = { text, kind: $('kind').value, tag: $('tag').value };
-    if (drafted) Object.assign(draft, { answers: drafted.id, key: drafted.key });
+    let draft = { text, kind: $('kind').value, tag: $('tag').value };
+    const room = target();
+    if (room) draft = { ...postOf(room), id: undefined };
+    else if (drafted) Object.assign(draft, { answers: drafted.id, key: drafted.key });
     else draft.to = $('to').value;
     // The same words to the same session, sent again because no answer came, are the same message.
     const same = JSON.stringify(draft);
@@ -793,13 +945,14 @@
     $('send').disabled = true;
     said('Sending');
     try {
-      const r = await ask(drafted ? '/api/reply' : '/api/send', draft);
+      const r = await ask(room ? '/api/rooms/post' : drafted ? '/api/reply' : '/api/send', draft);
       last = null;
       if ($('text').value === text) $('text').value = '';
       $('kind').value = 'message';
       $('tag').value = '';
+      $('wake').checked = false;
       dropReply();
-      said('Stored for ' + r.to + (r.note ? '. ' + r.note : ''));
+      said(room ? r.to + ': ' + r.note : 'Stored for ' + r.to + (r.note ? '. ' + r.note : ''));
     } catch (e) {
       said('Not sent, and kept here: ' + e.message, true);
     } finally {
@@ -811,6 +964,7 @@
   // --- Why --------------------------------------------------------------------------------------------------------
 
   async function why(m) {
+    if (m.room) return;
     const from = document.activeElement;
     $('more-title').textContent = 'The message of ' + m.from + ' to ' + m.to;
     $('more-text').replaceChildren(make('p', {}, 'Looking'));
@@ -1070,6 +1224,8 @@
     drawSessions();
     drawMine();
     owedSoon(0);
+    roomsSoon(0);
+    readOn();
   }
 
   // came takes in messages that are new. The list is laid out once for all of them.
@@ -1098,6 +1254,7 @@
       else list.changed(m);
     }
     came(all);
+    if (c.rooms) posted(c.rooms);
     if (c.sessions) drawSessions();
     drawMine();
     owedSoon(2000);
@@ -1188,7 +1345,8 @@
       send();
     } else if (e.key === 'Escape' && drafted) dropReply();
   });
-  $('text').addEventListener('input', () => said(''));
+  $('text').addEventListener('input', () => { said(''); costSoon(); });
+  for (const id of ['to', 'wake', 'kind']) $(id).addEventListener('change', costSoon);
   $('about-drop').addEventListener('click', () => { dropReply(); $('to').focus(); });
   $('back').addEventListener('click', openAll);
   $('newer').addEventListener('click', () => { list.toEnd(); fresh(0); });
@@ -1206,9 +1364,13 @@
     if (document.hidden || stopped || $('main').hidden) return;
     drawSessions();
     owedSoon(0);
+    roomsSoon(0);
   }
   setInterval(refresh, 30000);
-  document.addEventListener('visibilitychange', refresh);
+  document.addEventListener('visibilitychange', () => {
+    refresh();
+    if (!document.hidden && !stopped) readOn();
+  });
 
   login().then((ok) => {
     if (ok) follow();

@@ -1,0 +1,258 @@
+package page
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"c2c/inbox/mail"
+	"c2c/live"
+	"c2c/rooms"
+	"c2c/rooms/talk"
+	"c2c/sessions"
+)
+
+// roomView is a room as the page lists it.
+type roomView struct {
+	Name    string       `json:"name"`
+	Members []memberView `json:"members"`
+	Private bool         `json:"private,omitempty"`
+	Mine    bool         `json:"mine,omitempty"`  // the person is a member
+	Asked   bool         `json:"asked,omitempty"` // the person has asked another machine to become one
+	Level   rooms.Level  `json:"level,omitempty"` // what the person wants to see of it
+	New     int          `json:"new,omitempty"`   // posts that the person has not seen
+	More    bool         `json:"more,omitempty"`  // there are more than New
+	Last    float64      `json:"last,omitempty"`  // when the newest post was made, in seconds
+	Error   string       `json:"error,omitempty"` // what of it could not be read
+}
+
+type memberView struct {
+	Alias string      `json:"alias"`
+	Level rooms.Level `json:"level"`
+}
+
+// postView is a post as the page shows it.
+type postView struct {
+	mailView
+	Old    bool   `json:"old,omitempty"`    // it is from before the person joined
+	New    bool   `json:"new,omitempty"`    // the person has not seen it
+	Reason string `json:"reason,omitempty"` // why it is for all
+}
+
+// reader returns the person's session. One who has none yet may read what all may read.
+func (c *call) reader() sessions.Session {
+	me, err := c.me()
+	if err != nil {
+		return sessions.Session{ID: sessions.PersonPrefix + "none", State: sessions.Person}
+	}
+	return me
+}
+
+// rooms lists the rooms, with what is new to the person.
+func (p *Page) rooms(c *call) (any, error) {
+	me := c.reader()
+	all, err := talk.List(c, c.b().Registry, me, false)
+	if err != nil {
+		return nil, err
+	}
+	news, nerr := talk.News(c, c.b().Registry, me, false)
+	list := struct {
+		Rooms []roomView `json:"rooms"`
+		Note  string     `json:"note,omitempty"`
+	}{Rooms: []roomView{}}
+	if nerr != nil {
+		list.Note = visible(nerr.Error())
+	}
+	for _, a := range all {
+		one := roomView{Name: visible(a.Room), Members: []memberView{}, Private: a.Kind != "public", Mine: a.Mine, Asked: a.Asked, Last: a.Last, Error: visible(a.Error)}
+		for _, m := range a.Details {
+			one.Members = append(one.Members, memberView{visible(m.Alias), m.Level})
+			if m.SID == me.ID {
+				one.Level = m.Level
+			}
+		}
+		if i := slices.IndexFunc(news.Rooms, func(n rooms.RoomNews) bool { return n.Room == a.Room }); i >= 0 {
+			one.New, one.More = news.Rooms[i].Count, news.Rooms[i].More
+		}
+		list.Rooms = append(list.Rooms, one)
+	}
+	return list, nil
+}
+
+// maxPosts is how many posts of a room one answer has.
+const maxPosts = 50
+
+// room returns the newest posts of a room, newest first. With before, it begins in front of that place in the history.
+func (p *Page) room(c *call) (any, error) {
+	q := c.r.URL.Query()
+	place := int64(0)
+	if text := q.Get("before"); text != "" {
+		var err error
+		if place, err = strconv.ParseInt(text, 10, 64); err != nil || place < 1 {
+			return nil, wrong("before: want a place in the history")
+		}
+	}
+	me := c.reader()
+	r, err := talk.StoreOf(c.b().Registry).Open(q.Get("name"))
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	if err := talk.MayRead(r, me); err != nil {
+		return nil, err
+	}
+	part, err := rooms.PartBefore(r, place, maxPosts)
+	if err != nil {
+		return nil, err
+	}
+	isOld, isNew, err := c.marks(r, me)
+	list := struct {
+		Posts []postView `json:"mails"`
+		More  bool       `json:"more"`
+		Older int64      `json:"older,omitempty"` // the place before which the next ones are
+		End   int64      `json:"end"`             // the place behind the newest of these
+		Note  string     `json:"note,omitempty"`
+	}{Posts: []postView{}, More: part.Older > 0, Older: part.Older, End: part.End}
+	if err != nil {
+		list.Note = visible(err.Error())
+	}
+	for _, post := range part.Posts {
+		list.Posts = append(list.Posts, postView{postOf(talk.PostMessage(post, r.Name)), isOld(post), isNew(post), visible(post.Reason)})
+	}
+	return list, nil
+}
+
+// marks tells which posts of a room are from before the person joined, and which it has not seen.
+func (c *call) marks(r *rooms.Room, me sessions.Session) (isOld, isNew func(rooms.Post) bool, err error) {
+	members, err := r.Members()
+	i := slices.IndexFunc(members, func(m rooms.Member) bool { return m.SID == me.ID })
+	isOld = func(post rooms.Post) bool { return i >= 0 && post.Time().Before(members[i].Joined) }
+	news, nerr := talk.News(c, c.b().Registry, me, false)
+	unseen := map[string]bool{}
+	for _, room := range news.Rooms {
+		for _, post := range room.Posts {
+			unseen[post.ID] = room.Room == r.Name
+		}
+	}
+	return isOld, func(post rooms.Post) bool { return unseen[post.ID] }, errors.Join(err, nerr)
+}
+
+// postOf returns a post for the page. It is never requested again as a whole, so only what no post may have is cut.
+func postOf(m mail.Message) mailView {
+	one := mailOf(m, rooms.MaxPost)
+	if one.Cut > 0 {
+		one.Text += fmt.Sprintf("\n… (cut: it has %d bytes)", one.Cut)
+	}
+	one.Cut, one.Key, one.State, one.Room = 0, keyOf(m.Fingerprint()), talk.Posted, mail.RoomOf(m.To)
+	return one
+}
+
+// seen records that the person has seen a room up to a place in its history.
+func (p *Page) seen(c *call) (any, error) {
+	var asked struct {
+		Room  string `json:"room"`
+		Place int64  `json:"place"`
+	}
+	if err := c.body(&asked); err != nil {
+		return nil, err
+	}
+	me, err := c.me()
+	if err != nil {
+		return nil, err
+	}
+	news, err := talk.News(c, c.b().Registry, me, false)
+	if serr := news.Until(asked.Room, asked.Place).Seen(c); serr != nil {
+		return nil, serr
+	}
+	return struct{}{}, err
+}
+
+// member lets the person join or leave a room, or sets what it wants to see of it.
+func (p *Page) member(c *call) (any, error) {
+	var asked struct {
+		Room string `json:"room"`
+		Do   string `json:"do"` // join, leave, or a level
+	}
+	if err := c.body(&asked); err != nil {
+		return nil, err
+	}
+	me, err := c.me()
+	if err != nil {
+		return nil, err
+	}
+	note := ""
+	switch {
+	case asked.Do == "join":
+		var already bool
+		already, err = talk.Join(c, c.b(), me, asked.Room, false)
+		if _, host := rooms.HostOf(asked.Room); host != "" && !already {
+			note = "asked " + host + " to let you in"
+		}
+	case asked.Do == "leave":
+		err = talk.Leave(c, c.b(), me, asked.Room)
+	case slices.Contains(rooms.Levels(), asked.Do):
+		var r *rooms.Room
+		if r, err = talk.StoreOf(c.b().Registry).Open(asked.Room); err == nil {
+			err = talk.SetLevel(c, c.b(), me, r, rooms.Level(asked.Do))
+			r.Close()
+		}
+	default:
+		err = wrong("do: want join, leave, %s", strings.Join(rooms.Levels(), ", "))
+	}
+	return map[string]string{"note": visible(note)}, err
+}
+
+// post posts to a room. If the post that it answers has come to the person as a message, too, that counts as read.
+func (p *Page) post(c *call) (any, error) {
+	d, me, err := c.draft()
+	if err != nil {
+		return nil, err
+	}
+	r, err := talk.Post(c, c.b(), me, d.post())
+	if err == nil && d.Answers != "" {
+		if _, err := c.takeThose(me, func(m mail.Message) bool { return m.ID == d.Answers && mail.RoomOf(m.To) != "" }); err != nil {
+			r.Note = fmt.Sprintf("the answered message could not be marked as read: %v", err)
+		}
+	}
+	return receipt{ID: r.ID, To: "#" + r.Room, Note: visible(r.String()), Again: r.Duplicate}, err
+}
+
+// cost returns what a post would say in its receipt, and posts nothing.
+func (p *Page) cost(c *call) (any, error) {
+	d, me, err := c.draft()
+	if err != nil {
+		return nil, err
+	}
+	r, err := talk.Cost(c, c.b(), me, d.post())
+	return receipt{To: "#" + r.Room, Note: visible(r.String())}, err
+}
+
+func (d draft) post() talk.Draft {
+	m := d.message()
+	m.InReplyTo = d.Answers
+	return talk.Draft{Room: d.Room, Wake: d.Wake, Message: m}
+}
+
+// roomStatus returns the HTTP status of an error about a room; 0 for other errors.
+func roomStatus(err error) int {
+	switch {
+	case errors.Is(err, rooms.ErrNoRoom):
+		return http.StatusNotFound
+	case errors.Is(err, rooms.ErrNotMember), errors.Is(err, rooms.ErrPrivate):
+		return http.StatusForbidden
+	}
+	return 0
+}
+
+// roomsOf names the rooms to which posts have come.
+func roomsOf(events []live.Event) (names []string) {
+	for _, e := range events {
+		if name := mail.RoomOf(e.Message.To); e.What == live.Posted && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
