@@ -65,3 +65,60 @@ func TestClaudeIsWarnedOfAFileThatCodexHasClaimed(t *testing.T) {
 		t.Errorf("the file has %q, %v", data, err)
 	}
 }
+
+// What Claude Code has claimed, Codex is told of before it patches the file, and without the words of the holder: Codex would show them
+// with a developer's authority. In a project that asks for it the patch is refused.
+func TestCodexIsWarnedOfAFileThatClaudeHasClaimed(t *testing.T) {
+	t.Parallel()
+	l, claude, codex := newLab(t), lab.NewModel(t), lab.NewModel(t)
+	l.SeedClaude(nil)
+	l.SeedCodex(codex, "")
+	l.Run(c2c(), "install")
+	l.TrustCodexHooks()
+	file := filepath.Join(l.Project, "flags.go")
+	p := claudeAt(t, l, claude, "--permission-mode", "default")
+	claude.Script(lab.CallMCP(lab.Claude, "c2c", "claim", map[string]any{"paths": []string{file}, "why": "new flags"}), lab.Say("Claimed."))
+	p.Submit("please claim it")
+	p.WaitShown("Claimed.")
+	codex.Script(register(lab.Codex, "cody"), lab.Say("Registered."))
+	q := l.CodexTUI()
+	q.Submit("prompt-of-codex")
+	q.WaitScreen(0, "Registered.")
+	turns := 1
+	codexIdle(l, turns)
+	patch := func(word, answer string) *lab.Request {
+		t.Helper()
+		body := "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: flags.go\n+" + word + "\n*** End Patch\nEOF\n"
+		codex.Script(lab.Call("exec_command", map[string]any{"cmd": body}), lab.Say(answer))
+		q.Submit("please write " + word)
+		q.WaitShown(answer)
+		turns++
+		codexIdle(l, turns)
+		all := codex.Turns()
+		return all[len(all)-1]
+	}
+	warning := "amber has claimed " + file
+	if r := patch("word-one", "Written one."); len(r.Find(warning)) != 1 || len(r.Find("new flags")) > 0 {
+		t.Errorf("Codex is not warned once, or has the holder's words:\n%s", r)
+	}
+	if data, err := os.ReadFile(file); err != nil || string(data) != "word-one\n" {
+		t.Errorf("the file has %q, %v", data, err)
+	}
+	l.WriteProject(".c2c/claims", "refuse\n")
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if r := patch("word-two", "Tried two."); len(r.Find("This project refuses edits")) != 1 {
+		t.Errorf("the patch is not refused:\n%s", r)
+	}
+	if _, err := os.Stat(file); err == nil {
+		t.Error("the file is written all the same")
+	}
+	p.Kill()
+	if r := patch("word-three", "Written three."); len(r.Find(warning)) != 2 { // those of before
+		t.Errorf("a dead session warns:\n%s", r)
+	}
+	if data, err := os.ReadFile(file); err != nil || string(data) != "word-three\n" {
+		t.Errorf("the file has %q, %v", data, err)
+	}
+}

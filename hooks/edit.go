@@ -3,6 +3,7 @@ package hooks
 import (
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -19,14 +20,7 @@ func ParseEdit(data []byte) (e Edit, err error) {
 		SessionID string `json:"session_id"`
 		Cwd       string `json:"cwd"`
 		Tool      string `json:"tool_name"`
-		Input     struct {
-			FilePath string `json:"file_path"`
-			Notebook string `json:"notebook_path"`
-			Absolute string `json:"absolute_path"`
-			Path     string `json:"path"`
-			Command  any    `json:"command"`
-			Patch    string `json:"input"`
-		} `json:"tool_input"`
+		Input     edited `json:"tool_input"`
 	}
 	if err := json.Unmarshal(data, &event); err != nil {
 		return e, err
@@ -34,18 +28,7 @@ func ParseEdit(data []byte) (e Edit, err error) {
 	e.SessionID = event.SessionID
 	in := event.Input
 	names := []string{in.FilePath, in.Notebook, in.Absolute, in.Path}
-	if event.Tool == "apply_patch" {
-		patch := in.Patch
-		if text, ok := in.Command.(string); ok {
-			patch += "\n" + text
-		}
-		if words, ok := in.Command.([]any); ok {
-			for _, word := range words {
-				if text, ok := word.(string); ok {
-					patch += "\n" + text
-				}
-			}
-		}
+	if patch := in.patch(); event.Tool == "apply_patch" || strings.Contains(patch, patchBegins) {
 		names = patched(patch)
 	}
 	for _, name := range names {
@@ -59,7 +42,41 @@ func ParseEdit(data []byte) (e Edit, err error) {
 	return e, nil
 }
 
-// patched returns the files that a patch of Codex changes.
+// edited has the fields of a tool's input that may name files.
+type edited struct {
+	FilePath string `json:"file_path"`
+	Notebook string `json:"notebook_path"`
+	Absolute string `json:"absolute_path"`
+	Path     string `json:"path"`
+	Command  any    `json:"command"`
+	Patch    string `json:"input"`
+}
+
+// patchBegins is the first line of a patch. Models without a tool for patches give them to a shell command.
+const patchBegins = "*** Begin Patch"
+
+func (in edited) patch() string {
+	text := in.Patch
+	switch command := in.Command.(type) {
+	case string:
+		text += "\n" + command
+	case []any:
+		for _, word := range command {
+			if word, ok := word.(string); ok {
+				text += "\n" + word
+			}
+		}
+	}
+	return text
+}
+
+// QuotesPeers reports whether the answer to an Edit may have a peer's words.
+func QuotesPeers(client string) bool {
+	i := slices.Index(Clients(), client)
+	return i >= 0 && !protocols()[i].commands
+}
+
+// patched returns the files that a patch changes.
 func patched(patch string) (names []string) {
 	for line := range strings.Lines(patch) {
 		for _, head := range []string{"*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "} {

@@ -26,7 +26,7 @@ func codexFiles(o Options) []target {
 	dir, _ := configDir(Codex, o)
 	// The command of a hook must never change: Codex trusts a hook by the hash of its definition, and skips a changed hook
 	// until the user has reviewed it again.
-	hooks := commandHooks(Codex, o, at("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop"))
+	hooks := commandHooks(Codex, o, append(at("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop"), beforeEdit("PreToolUse", "Bash|apply_patch")))
 	path := filepath.Join(dir, "hooks.json")
 	return []target{
 		{path: path, editor: hooks},

@@ -73,8 +73,17 @@ func commandHooks(client string, o Options, events []hookEvent) hookEditor {
 	args := " hook --client " + client
 	command := shellQuote(o.Binary) + args
 	return hookEditor{command: command, events: events, ours: func(c string) bool {
+		c = strings.TrimSuffix(c, editArg)
 		return c == command || strings.HasSuffix(c, args) && filepath.Base(firstWord(c)) == "c2c"
 	}}
+}
+
+// editArg tells c2c hook that the event comes before a tool call that may change a file.
+const editArg = " --edit"
+
+// beforeEdit returns an event that comes before the calls of some tools.
+func beforeEdit(name, tools string) hookEvent {
+	return hookEvent{name: name, matcher: tools, args: editArg}
 }
 
 // entry returns the JSON value for an event: a group with our command, or the command alone.

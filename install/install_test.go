@@ -771,7 +771,7 @@ func TestInspect(t *testing.T) {
 	check(problems(b, Codex), "hook trust")
 
 	trust := ""
-	for _, e := range []string{"session_start", "user_prompt_submit", "post_tool_use", "stop"} {
+	for _, e := range []string{"session_start", "user_prompt_submit", "post_tool_use", "stop", "pre_tool_use"} {
 		trust += "[hooks.state.\"" + b.path("home/.codex/hooks.json") + ":" + e + ":0:0\"]\ntrusted_hash = \"sha256:1\"\n"
 	}
 	b.write("home/.codex/config.toml", b.read("home/.codex/config.toml")+trust, 0o600)
@@ -805,7 +805,7 @@ func TestInspect(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(problems(b, Claude), "mcp server")
-	check(problems(b, Codex), slices.Concat([]string{"mcp server"}, events)...)
+	check(problems(b, Codex), slices.Concat([]string{"mcp server"}, events, []string{"hook PreToolUse"})...)
 	b.write("project/.mcp.json", "{", 0o600)
 	check(problems(b, Claude), "mcp server", "mcp server")
 }

@@ -10,6 +10,7 @@ import (
 	"c2c/cmd/hook"
 	"c2c/hooks"
 	"c2c/inbox/mail"
+	"c2c/sessions"
 )
 
 // hookTime bounds a hook below the 5 s of the script: a tool call must not hang because of c2c.
@@ -18,8 +19,11 @@ const hookTime = 4 * time.Second
 // answerHook answers an event of a client. main prints its errors, but exits with 0: a client may take the exit status for a
 // verdict on the tool call.
 func answerHook(c *call, f *cli.Flags) action {
-	name := f.Text("client")
+	name, edit := f.Text("client"), f.Bool("edit")
 	return func(ctx context.Context) error {
+		if *edit {
+			return c.warnOfClaims(*name)
+		}
 		limit, end := within(ctx, hookTime)
 		defer end()
 		return hook.Answer(limit, hook.Program{
@@ -30,6 +34,19 @@ func answerHook(c *call, f *cli.Flags) action {
 			},
 		}, cmp.Or(*name, hooks.Clients()[0]))
 	}
+}
+
+// warnOfClaims leaves the event before an edit to c2cd, if anybody here has claimed anything.
+func (a *app) warnOfClaims(client string) error {
+	b, err := a.open()
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	if _, err := b.Dir().Stat(sessions.ClaimsFile); err != nil {
+		return nil
+	}
+	return a.runC2cd([]string{"claims", "--hook", client})
 }
 
 // showHook writes the answer to the stream that the client reads.

@@ -124,6 +124,15 @@ const maxEvent = 16 << 20
 // mostHolders bounds how many claims on one file a model is told of.
 const mostHolders = 3
 
+// said tells who has claimed a file. Without quotes, it leaves out what the holder has written.
+func said(h claims.Claim, path string, quotes bool) string {
+	since := h.At.Local().Format("15:04")
+	if !quotes {
+		return fmt.Sprintf("%s has claimed %s since %s; c2c claims says why. ", h.Alias, mail.Message{Content: path}.FirstWords(200), since)
+	}
+	return fmt.Sprintf("%s has claimed %s%s since %s. ", h.Alias, h.Shown(), claims.Reason(h), since)
+}
+
 // warnOfClaims answers the event before a tool call: who holds the files that the call would change. It never fails the call.
 func (c *call) warnOfClaims(ctx context.Context, client string) error {
 	data, err := io.ReadAll(io.LimitReader(c.stdin, maxEvent))
@@ -158,7 +167,7 @@ func (c *call) warnOfClaims(ctx context.Context, client string) error {
 			// A work tree may have edits of its own files refused, not those of another one.
 			refused = refused || h.Worktree == claims.Worktree(filepath.Dir(path)) && claims.Refuses(h.Worktree)
 			if i < mostHolders {
-				text += fmt.Sprintf("%s has claimed %s%s since %s. ", h.Alias, h.Shown(), claims.Reason(h), h.At.Local().Format("15:04"))
+				text += said(h, path, hooks.QuotesPeers(client))
 			}
 		}
 	}

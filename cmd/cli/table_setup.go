@@ -55,7 +55,10 @@ next prompt, once.
 
 var inside = []Verb{
 	{Name: "hook", Short: "answer a client's hook event on stdin",
-		Options:  []Option{{Name: "client", Value: "client", Default: "", Takes: "client", Short: "whose hook it is, if not {client}'s"}},
+		Options: []Option{
+			{Name: "client", Value: "client", Default: "", Takes: "client", Short: "whose hook it is, if not {client}'s"},
+			{Name: "edit", Short: "a tool is about to change a file: say who has claimed it"},
+		},
 		Exit:     "0; 2 makes the client read standard error",
 		Examples: []string{"c2c hook --client {client} < event.json"}},
 	{Name: "mcp", C2cd: true, Short: "the MCP server that a client starts",
