@@ -272,6 +272,18 @@ const parts = {
     await page.click('#send');
     await receipt('#review: stored for 2, wakes 0, waits for the next turn of 2 (amber, birch); ');
     check('that is for one post', !(await page.isChecked('#wake')));
+    await page.setViewportSize({ width: 390, height: 780 });
+    await page.fill('#text', 'On a small screen, @amber.');
+    await cost('waits for the next turn of 1 (amber)');
+    await picture(page, 'room-phone');
+    await page.click('#tabs button:has-text("Sessions")');
+    await lint(page, 'the rooms on a small screen');
+    await picture(page, 'rooms-phone');
+    same('nothing is wider than the screen', await page.evaluate(() => [...document.querySelectorAll('.session, #room-acts, .scroll')].filter((e) => e.getBoundingClientRect().right > 390).length), 0);
+    await page.click('#r-review');
+    await page.locator('#room-acts').waitFor(); // a room that is opened is shown
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.fill('#text', '');
     await page.selectOption('#to', 'amber');
     check('only a post wakes all', await page.isHidden('#wake'));
     // What comes while another thing is shown is new in the list, and marked in the room.
@@ -304,6 +316,17 @@ const parts = {
     await shown(page, 'green').focus();
     await page.keyboard.press('t');
     await page.waitForFunction(() => document.querySelector('#talk-title').textContent === '#review');
+    // A mention that stands in the mail is answered in its room, and costs the same.
+    await wish('post', { from: 'amber', text: 'and you, @dana?' });
+    await page.click('#sessions button:has-text("All mail")');
+    await shown(page, 'and you, @dana?').focus();
+    await page.keyboard.press('r');
+    await page.keyboard.type('Yes.');
+    await cost('stored for 2, wakes 0, waits for the next turn of 1 (amber)');
+    await page.keyboard.press('Control+Enter');
+    await receipt('Stored for #review. stored for 2, wakes 0, waits for the next turn of 1 (amber); ');
+    await page.click('#r-review');
+    await shown(page, 'Yes.').waitFor();
     await page.selectOption('#room-level', 'muted');
     await page.waitForFunction(() => document.querySelector('#r-review').textContent.includes('muted'));
     await page.click('#room-join');

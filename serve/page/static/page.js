@@ -776,7 +776,7 @@
   function aboutRoom(r) {
     const parts = [count(r.members.length, 'member', 'members')];
     if (r.private) parts.push('private');
-    if (r.mine && r.level !== 'quiet') parts.push(r.level);
+    if (r.mine) parts.push(r.level);
     if (r.asked && !r.mine) parts.push('you have asked to join');
     else if (!r.mine) parts.push('you are not in it');
     if (r.error) parts.push(r.error);
@@ -877,9 +877,10 @@
   // What a post costs is shown before it is sent: whom it wakes is for c2c to say, which knows what is a name in it.
   let costTimer = 0, costOf = 0;
   function costSoon() {
-    const room = target(), mine = ++costOf;
-    $('wake-label').hidden = !room;
-    if (!room) $('wake').checked = false;
+    const mine = ++costOf;
+    $('wake-label').hidden = !target();
+    if (!target()) $('wake').checked = false;
+    const room = target() || (drafted ? drafted.to.split('#')[1] : ''); // the answer to a mention goes into its room, too
     $('cost').textContent = '';
     clearTimeout(costTimer);
     if (!room || !$('text').value.trim()) return;
