@@ -59,6 +59,8 @@ type Profile struct {
 	DetachedHooks bool
 	// ReadsHooksAnew: a running session uses newly installed hooks from its next prompt on.
 	ReadsHooksAnew bool
+	// HooksCommand: the model takes the text of a hook for an order of its developer, so a peer's words must not be in it.
+	HooksCommand bool
 	// ChildHooks: a hook is the client's child.
 	ChildHooks bool
 	// ProjectEnv is the variable of a hook that names the project, if the client runs its hooks in another directory.

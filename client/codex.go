@@ -23,6 +23,7 @@ func codex() Profile {
 		ShellEnv:      true,
 		SessionMeta:   "threadId",
 		SharedProcess: true,
+		HooksCommand:  true,
 		Daemon:        "app-server",
 		Open:          codexOpen,
 		Inherited:     []string{"CODEX_SESSION_ID"},

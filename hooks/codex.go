@@ -23,6 +23,5 @@ func codex() protocol {
 		answered:       byTools,
 		leavesMailAt:   "Stop", // Codex shows "Blocked by hook" above the answer
 		carryingPrefix: client.CodexLine,
-		commands:       true,
 	}
 }

@@ -3,7 +3,6 @@ package hooks
 import (
 	"encoding/json"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -68,12 +67,6 @@ func (in edited) patch() string {
 		}
 	}
 	return text
-}
-
-// QuotesPeers reports whether the answer to an Edit may have a peer's words.
-func QuotesPeers(client string) bool {
-	i := slices.Index(Clients(), client)
-	return i >= 0 && !protocols()[i].commands
 }
 
 // patched returns the files that a patch changes.

@@ -61,7 +61,6 @@ type protocol struct {
 	carryingPrefix string // prefix of a prompt that comes from a ringer of c2c, and with which the client got mail; or empty
 	prompted       string // event that shows in which conversation of the process the person writes; or empty
 	script         bool   // the hooks run the script, which looks for the pointer
-	commands       bool   // the model takes the text of a hook for an order of its developer
 }
 
 // content is the part of the waiting mail that an answer to an event may contain.

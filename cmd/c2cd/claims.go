@@ -12,6 +12,7 @@ import (
 	"c2c/broker"
 	"c2c/broker/notify"
 	"c2c/claims"
+	"c2c/client"
 	"c2c/cmd/cli"
 	"c2c/hooks"
 	"c2c/inbox/mail"
@@ -134,7 +135,7 @@ func said(h claims.Claim, path string, quotes bool) string {
 }
 
 // warnOfClaims answers the event before a tool call: who holds the files that the call would change. It never fails the call.
-func (c *call) warnOfClaims(ctx context.Context, client string) error {
+func (c *call) warnOfClaims(ctx context.Context, name string) error {
 	data, err := io.ReadAll(io.LimitReader(c.stdin, maxEvent))
 	if err != nil {
 		return err
@@ -148,10 +149,11 @@ func (c *call) warnOfClaims(ctx context.Context, client string) error {
 		return err
 	}
 	defer b.Close()
-	s, err := callers.Resolve(ctx, b.Registry, callers.Caller{Client: client, ClientID: e.SessionID, Getenv: c.getenv})
+	s, err := callers.Resolve(ctx, b.Registry, callers.Caller{Client: name, ClientID: e.SessionID, Getenv: c.getenv})
 	if err != nil && !errors.Is(err, sessions.ErrNoSession) {
 		return err
 	}
+	profile, known := client.Find(name)
 	text, refused := "", false
 	for _, path := range e.Paths {
 		held, err := claims.Held(ctx, b.Registry, s.ID, path)
@@ -167,7 +169,7 @@ func (c *call) warnOfClaims(ctx context.Context, client string) error {
 			// A work tree may have edits of its own files refused, not those of another one.
 			refused = refused || h.Worktree == claims.Worktree(filepath.Dir(path)) && claims.Refuses(h.Worktree)
 			if i < mostHolders {
-				text += said(h, path, hooks.QuotesPeers(client))
+				text += said(h, path, known && !profile.HooksCommand)
 			}
 		}
 	}
