@@ -316,6 +316,24 @@ func TestAHostileMachineSpeaksOnlyForItsOwnSessions(t *testing.T) {
 	}
 }
 
+func TestTheCostOfAPostToAnotherMachineIsThatOfItsReceipt(t *testing.T) {
+	_, laptop := two(t)
+	for _, text := range []string{"the tests pass", "look, @amber", "all of you, @all: look"} {
+		d := talk.Draft{Room: "review@devbox", Message: mail.Message{Content: text}}
+		if strings.Contains(text, "@all") {
+			d.Reason = "it is urgent"
+		}
+		before, err := talk.Cost(t.Context(), laptop.Broker, laptop.session("birch"), d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, err := talk.Post(t.Context(), laptop.Broker, laptop.session("birch"), d)
+		if after.ID, after.Note = "", ""; err != nil || before.String() != after.String() || before.Host != "devbox" {
+			t.Errorf("%s, and before it %s; %v", after, before, err)
+		}
+	}
+}
+
 func TestALongBacklogGoesInParts(t *testing.T) {
 	t.Parallel()
 	devbox, laptop := two(t)

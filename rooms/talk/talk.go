@@ -91,8 +91,17 @@ func Cost(ctx context.Context, b *broker.Broker, from sessions.Session, d Draft)
 		return Receipt{}, err
 	}
 	defer p.room.Close()
+	_, host := rooms.HostOf(d.Room)
+	if host != "" {
+		p.receipt.Host, p.receipt.StoredFor = host, 0
+	}
 	for _, to := range p.targets {
-		p.add(to)
+		switch {
+		case host == "":
+			p.add(to)
+		case !p.all && !p.shows[to.SID]:
+			p.receipt.Sends = append(p.receipt.Sends, to.alias)
+		}
 	}
 	return p.receipt, nil
 }
