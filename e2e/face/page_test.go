@@ -2,6 +2,7 @@ package face
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -170,12 +171,12 @@ func (p *people) does(w wish) (any, error) {
 		}
 		return len(hostile), nil
 	case "room":
-		return nil, p.room()
+		return nil, p.room(cmp.Or(w.To, "review"))
 	case "post":
-		return nil, p.post(who[w.From], w.Text)
+		return nil, p.post(who[w.From], cmp.Or(w.To, "review"), w.Text)
 	case "posted":
 		for i := range w.Count {
-			if err := p.post(who[w.From], fmt.Sprint("post ", i)); err != nil {
+			if err := p.post(who[w.From], "review", fmt.Sprint("post ", i)); err != nil {
 				return nil, err
 			}
 		}
@@ -221,18 +222,18 @@ func (p *people) does(w wish) (any, error) {
 	return nil, errors.New("nobody knows how to " + w.Do)
 }
 
-// room makes the room review, with amber and birch in it.
-func (p *people) room() error {
+// room makes a room with amber and birch in it.
+func (p *people) room(name string) error {
 	for _, s := range []sessions.Session{p.amber, p.birch} {
-		if _, err := talk.Join(p.t.Context(), p.b, s, "review", true); err != nil {
+		if _, err := talk.Join(p.t.Context(), p.b, s, name, true); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (p *people) post(from sessions.Session, text string) error {
-	_, err := talk.Post(p.t.Context(), p.b, from, talk.Draft{Room: "review", Message: mail.Message{Content: text}})
+func (p *people) post(from sessions.Session, room, text string) error {
+	_, err := talk.Post(p.t.Context(), p.b, from, talk.Draft{Room: room, Message: mail.Message{Content: text}})
 	return err
 }
 

@@ -316,6 +316,16 @@ const parts = {
     await shown(page, 'green').focus();
     await page.keyboard.press('t');
     await page.waitForFunction(() => document.querySelector('#talk-title').textContent === '#review');
+    // By keyboard alone. Tab reaches one room, and the keys go on from there.
+    await wish('room', { to: 'tests' });
+    await wish('post', { from: 'amber', to: 'tests', text: 'in another room' });
+    await page.locator('#r-tests').waitFor();
+    await page.locator('#r-review').focus();
+    await page.keyboard.press('ArrowDown');
+    same('one room can be reached with Tab', await page.evaluate(() => [document.activeElement.id, document.querySelectorAll('#rooms [tabindex="0"]').length]), ['r-tests', 1]);
+    await page.keyboard.press('Enter');
+    await shown(page, 'in another room').waitFor();
+    same('the focus stays', await page.evaluate(() => document.activeElement.id), 'r-tests');
     // A mention that stands in the mail is answered in its room, and costs the same.
     await wish('post', { from: 'amber', text: 'and you, @dana?' });
     await page.click('#sessions button:has-text("All mail")');

@@ -688,7 +688,7 @@
   const hasEnded = (s) => s.state === 'absent' && !s.waiting;
   const isShown = (s) => view.kind === 'session' && view.session === s.id;
   let showEnded = false;
-  let sessionAt = 's-all'; // the row that had the focus last. Tab reaches that one alone, and the keys go on from there
+  const rowAt = { sessions: 's-all', rooms: '' }; // the row of each list that had the focus last. Tab reaches that one alone, and the keys go on from there
   const sorted = () => sessions.slice().sort((a, b) => rank(a) - rank(b));
 
   function drawSessions() {
@@ -708,7 +708,7 @@
     $('talk-facts').hidden = !shown;
     $('talk-facts').textContent = shown ? [about(shown), ...sessionFacts(shown)].filter(Boolean).join(' · ') : '';
     $('tell').hidden = !shown || shown.id === me.id || ['person', 'external', 'absent'].includes(shown.does);
-    ($(sessionAt) || $('s-all')).tabIndex = 0;
+    ($(rowAt.sessions) || $('s-all')).tabIndex = 0;
     if (had) ($(had) || $('s-all')).focus({ preventScroll: true });
     $('start').hidden = sessions.some((s) => !['absent', 'person', 'external'].includes(s.does));
     drawRooms();
@@ -723,20 +723,21 @@
       } catch (e) { note(e.message); }
     });
   }
-  $('sessions').addEventListener('focusin', (e) => {
-    const had = $(sessionAt);
-    if (had) had.tabIndex = -1;
-    sessionAt = e.target.id;
-    e.target.tabIndex = 0;
-  });
-  $('sessions').addEventListener('keydown', (e) => {
-    if (e.ctrlKey || e.metaKey || e.altKey) return;
-    const all = [...$('sessions').querySelectorAll('button')], at = all.indexOf(e.target);
-    const to = { ArrowDown: at + 1, j: at + 1, ArrowUp: at - 1, k: at - 1, Home: 0, End: all.length - 1 }[e.key];
-    if (to === undefined) return;
-    e.preventDefault();
-    if (all[to]) all[to].focus();
-  });
+  for (const ul of [$('sessions'), $('rooms')]) {
+    ul.addEventListener('focusin', (e) => {
+      for (const had of ul.querySelectorAll('[tabindex="0"]')) had.tabIndex = -1;
+      rowAt[ul.id] = e.target.id;
+      e.target.tabIndex = 0;
+    });
+    ul.addEventListener('keydown', (e) => {
+      if (e.ctrlKey || e.metaKey || e.altKey) return;
+      const all = [...ul.querySelectorAll('button')], at = all.indexOf(e.target);
+      const to = { ArrowDown: at + 1, j: at + 1, ArrowUp: at - 1, k: at - 1, Home: 0, End: all.length - 1 }[e.key];
+      if (to === undefined) return;
+      e.preventDefault();
+      if (all[to]) all[to].focus();
+    });
+  }
 
   function drawTo() {
     const to = $('to');
@@ -787,11 +788,13 @@
     const ul = $('rooms');
     $('rooms-title').hidden = ul.hidden = !rooms.length;
     const had = ul.contains(document.activeElement) ? document.activeElement.id : '';
-    ul.replaceChildren(...rooms.map((r) => make('li', {}, make('button', { type: 'button', id: 'r-' + r.name, class: 'session' + (r.mine ? '' : ' gone'), 'aria-pressed': String(view.kind === 'room' && view.room === r.name), onclick: () => openRoom(r.name) },
+    ul.replaceChildren(...rooms.map((r) => make('li', {}, make('button', { type: 'button', id: 'r-' + r.name, class: 'session' + (r.mine ? '' : ' gone'), tabindex: -1, 'aria-pressed': String(view.kind === 'room' && view.room === r.name), onclick: () => openRoom(r.name) },
       make('span', { class: 'hash', 'aria-hidden': 'true' }, '#'),
       make('span', { class: 'name' }, make('bdi', {}, r.name)),
       r.new ? make('span', { class: 'badge' }, r.new + (r.more ? '+' : ''), make('span', { class: 'unseen' }, r.new === 1 ? ' new post' : ' new posts')) : make('span', {}),
       make('span', { class: 'about' }, aboutRoom(r))))));
+    const reached = $(rowAt.rooms) || ul.querySelector('button');
+    if (reached) reached.tabIndex = 0;
     if (had && $(had)) $(had).focus({ preventScroll: true });
     const r = shownRoom();
     $('room-acts').hidden = !r;
