@@ -18,6 +18,7 @@ import (
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/permission"
+	"c2c/rooms"
 	"c2c/rooms/talk"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -170,6 +171,8 @@ func (p *people) does(w wish) (any, error) {
 			}
 		}
 		return len(hostile), nil
+	case "hostile room":
+		return p.hostileRoom()
 	case "room":
 		return nil, p.room(cmp.Or(w.To, "review"))
 	case "post":
@@ -220,6 +223,33 @@ func (p *people) does(w wish) (any, error) {
 		return p.c2c("serve", "start"), nil
 	}
 	return nil, errors.New("nobody knows how to " + w.Do)
+}
+
+// hostileRoom fills a room with what others may write, as c2c stores it or not, and returns how many posts there are.
+func (p *people) hostileRoom() (n int, err error) {
+	if err := p.room("review"); err != nil {
+		return 0, err
+	}
+	r, err := talk.StoreOf(p.b.Registry).Open("review")
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	if _, err := r.Join(p.t.Context(), "odd-1", hostile[0], nil); err != nil {
+		return 0, err
+	}
+	for _, text := range hostile {
+		if len(text) > rooms.MaxPost {
+			continue
+		}
+		if err := r.Append(p.t.Context(), func([]rooms.Post) (*rooms.Post, error) {
+			return &rooms.Post{TS: mail.Seconds(time.Now()), From: text, Content: text, Reason: text[:min(len(text), 90)], Kind: "status"}, nil
+		}); err != nil {
+			continue // then it cannot get there
+		}
+		n++
+	}
+	return n + 1, p.post(p.birch, "review", "the last post")
 }
 
 // room makes a room with amber and birch in it.

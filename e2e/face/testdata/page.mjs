@@ -127,17 +127,31 @@ const parts = {
       await more.click();
       await page.waitForFunction(() => !document.querySelector('#flow .words + .quiet:disabled:not([hidden])'));
     }
-    const odd = await page.evaluate(() => ({
+    const look = () => page.evaluate(() => ({
       pwned: window.pwned ?? null,
       tags: [...new Set([...document.querySelectorAll('#flow *')].map((e) => e.localName))].filter((t) => !['article', 'div', 'p', 'time', 'h3', 'bdi', 'span', 'button'].includes(t)),
+      list: [...new Set([...document.querySelectorAll('#rooms *, #talk-facts *')].map((e) => e.localName))].filter((t) => !['li', 'button', 'span', 'bdi'].includes(t)),
       scripts: [...document.scripts].map((s) => s.getAttribute('src')),
       handlers: [...document.querySelectorAll('*')].flatMap((e) => [...e.attributes]).filter((a) => a.name.startsWith('on') || a.value.startsWith('javascript:')).length,
       base: document.baseURI, title: document.title,
       raw: /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u200b\u2028]/.test(document.querySelector('#flow').textContent),
       wide: document.querySelector('#scroll').scrollWidth - document.querySelector('#scroll').clientWidth,
     }));
-    same('others write text and nothing else', [odd.pwned, odd.tags, odd.scripts, odd.handlers, odd.raw, odd.wide], [null, [], ['/page.js'], 0, false, 0]);
-    check('the page is where it was', odd.base === origin + '/' && odd.title.includes('c2c'), odd.base + ' ' + odd.title);
+    const textAlone = async (what) => {
+      const odd = await look();
+      same(what + ': others write text and nothing else', [odd.pwned, odd.tags, odd.list, odd.scripts, odd.handlers, odd.raw, odd.wide], [null, [], [], ['/page.js'], 0, false, 0]);
+      check(what + ': the page is where it was', odd.base === origin + '/' && odd.title.includes('c2c'), odd.base + ' ' + odd.title);
+    };
+    await textAlone('mail');
+    const posts = await wish('hostile room');
+    await page.locator('#r-review').click();
+    await shown(page, 'the last post').waitFor();
+    await page.evaluate(() => { document.querySelector('#scroll').scrollTop = 0; });
+    await page.waitForFunction((n) => document.querySelectorAll('#flow article').length === n, posts);
+    await textAlone('a room');
+    await lint(page, 'a hostile room');
+    await picture(page, 'hostile-room');
+    await page.click('#back');
     const tried = await page.evaluate(() => {
       try { document.querySelector('#flow').innerHTML = '<b>x</b>'; return 'it is made'; } catch (e) { return e.name; }
     });
@@ -420,7 +434,19 @@ const parts = {
     check('then it says so no more', !(await page.evaluate(() => document.body.innerText)).includes('c2c serve start'));
     await page.click('#send');
     await shown(page, 'written in the break').waitFor();
-    same('each is there once', await page.evaluate(() => [...document.querySelectorAll('#flow .words')].map((e) => e.textContent)), ['before the break', 'in the break', 'written in the break']);
+    const texts = () => page.evaluate(() => [...document.querySelectorAll('#flow .words')].map((e) => e.textContent));
+    same('each is there once', await texts(), ['before the break', 'in the break', 'written in the break']);
+    // A room that is shown goes on, too.
+    await wish('room');
+    await wish('post', { from: 'amber', text: 'posted before' });
+    await page.locator('#r-review').click();
+    await shown(page, 'posted before').waitFor();
+    await wish('stop');
+    await page.waitForFunction(() => document.querySelector('#link').textContent === 'reconnecting');
+    await wish('post', { from: 'birch', text: 'posted in the break' });
+    await wish('start');
+    await shown(page, 'posted in the break').waitFor();
+    same('each post is there once', await texts(), ['posted before', 'posted in the break']);
     await page.end('reconnect');
   },
 
