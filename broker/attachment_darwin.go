@@ -2,5 +2,5 @@ package broker
 
 import "os"
 
-// isFromKernel returns false: macOS has no file system like /proc, whose files the kernel makes from the secrets of a process.
+// isFromKernel returns false: macOS has no file system such as /proc, whose files show the secrets of processes.
 func isFromKernel(*os.File) bool { return false }

@@ -107,12 +107,12 @@ func TestASessionTakesOverNameAndMailOfOneThatIsGone(t *testing.T) {
 	w.wantNotices(amber.ID)
 	w.wantMail(dune.ID)
 	did, err := moves.TakeOver(t.Context(), w.Registry, "Birch", "dune", false, false)
-	if err != nil || did.Waiting != 3 || did.Left {
+	if err != nil || did.Waiting != 3 || did.Late {
 		t.Errorf("did %+v, %v", did, err)
 	}
 	w.wantTakeover(amber, birch, coral, dune)
 	again, err := moves.TakeOver(t.Context(), w.Registry, "birch", "dune", false, false)
-	if err != nil || !again.Ended || again.From != birch.ID {
+	if err != nil || !again.Again || again.From != birch.ID {
 		t.Errorf("again %+v, %v", again, err)
 	}
 	w.wantTakeover(amber, birch, coral, dune)
@@ -198,7 +198,7 @@ func TestATakeoverIsResumedWhereItWasKilled(t *testing.T) {
 			t.Parallel()
 			w, amber, birch, _, dune := gone(t)
 			unblock := w.block(dune.ID) // its mail cannot be moved
-			if t2, err := moves.TakeOver(t.Context(), w.Registry, "birch", "dune", false, false); err == nil && !t2.Left {
+			if t2, err := moves.TakeOver(t.Context(), w.Registry, "birch", "dune", false, false); err == nil && !t2.Late {
 				t.Errorf("did %+v", t2)
 			}
 			unblock()

@@ -175,7 +175,7 @@ func TestToolsOverHTTPThatAPersonHasSetUp(t *testing.T) {
 			if !slices.Equal(OverHTTP(b.o), []string{client}) || !HTTPByHand(client, b.o) {
 				t.Errorf("over HTTP are %q", OverHTTP(b.o))
 			}
-			if says := b.plan(client).Told(b.o); !strings.Contains(says, "its tools stay over HTTP") || strings.Contains(says, "c2c uninstall") {
+			if says := b.plan(client).Outcome(b.o); !strings.Contains(says, "its tools stay over HTTP") || strings.Contains(says, "c2c uninstall") {
 				t.Errorf("install says %q", says)
 			}
 			b.install(client)

@@ -939,8 +939,8 @@ func TestWhoWantsToBeAskedStaysAsked(t *testing.T) {
 			if err := p.Apply(); err != nil {
 				t.Fatal(err)
 			}
-			if strings.Contains(b.read(rule[0]), rule[1]) != rules || p.Unasked(b.o) != rules || strings.Contains(p.Told(b.o), "it asks before") == rules {
-				t.Errorf("%s: %s: it tells %q, and the file is\n%s", client, what, p.Told(b.o), b.read(rule[0]))
+			if strings.Contains(b.read(rule[0]), rule[1]) != rules || p.AllowsTools(b.o) != rules || strings.Contains(p.Outcome(b.o), "it asks before") == rules {
+				t.Errorf("%s: %s: it tells %q, and the file is\n%s", client, what, p.Outcome(b.o), b.read(rule[0]))
 			}
 		}
 		wants("the first install", true)

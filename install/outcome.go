@@ -9,8 +9,8 @@ import (
 	"c2c/process/child"
 )
 
-// Told returns one line about what an applied install has done.
-func (p *Plan) Told(o Options) string {
+// Outcome says in one line what an applied install has done.
+func (p *Plan) Outcome(o Options) string {
 	s, _, err := findSetup(p.Client, o)
 	if err != nil || p.byPlugin {
 		return "nothing to change"
@@ -32,8 +32,8 @@ func (p *Plan) Told(o Options) string {
 		said = append(said, "its tools stay over HTTP, as it was set up by hand")
 	}
 	switch {
-	case s.allows == nil, s.allows(o): // the model may call the tools; c2c install says so once, for all clients
-	case o.Ask || byHand: // a new install would not change that
+	case s.allows == nil, s.allows(o): // the model may call the tools without asking: c2c install says so once, for all clients
+	case o.Ask || byHand: // a second install would change nothing
 		said = append(said, "it asks before the model calls a tool of c2c")
 	default:
 		said = append(said, fmt.Sprintf("it asks before the model calls a tool of c2c (after c2c uninstall %s and a new install it does not)", p.Client))
@@ -44,15 +44,14 @@ func (p *Plan) Told(o Options) string {
 	return strings.Join(said, "; ")
 }
 
-// Unasked reports whether, after an applied install, the client's model may call c2c's tools without asking.
-func (p *Plan) Unasked(o Options) bool {
+// AllowsTools reports whether the client's model may call c2c's tools without asking, after an applied install.
+func (p *Plan) AllowsTools(o Options) bool {
 	s, _, err := findSetup(p.Client, o)
 	return err == nil && !p.byPlugin && s.allows != nil && s.allows(o)
 }
 
-// Owed returns what the person must still do after an applied install, each step in a few words. c2c doctor explains the
-// steps.
-func (p *Plan) Owed(o Options) (all []string) {
+// StepsLeft returns what the person must still do after an applied install, each step in a few words. c2c doctor explains them.
+func (p *Plan) StepsLeft(o Options) (all []string) {
 	if s, _, err := findSetup(p.Client, o); err == nil && s.inspect != nil {
 		for _, f := range s.inspect(o) {
 			if f.Status != doctor.OK {

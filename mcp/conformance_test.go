@@ -34,7 +34,7 @@ func TestChannel(t *testing.T) {
 		return c, &tools.Channel{Server: c.srv}
 	}
 	waketest.Run(t, waketest.Adapter{
-		Taking: func(t *testing.T) waketest.Client {
+		Idle: func(t *testing.T) waketest.Client {
 			c, bell := start(t)
 			return waketest.Client{Bell: bell, Next: c.pushed}
 		},

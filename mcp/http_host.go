@@ -99,8 +99,8 @@ func (c *HTTPConfig) fillIn() {
 	}
 }
 
-// One makes clients look for their mailbox one at a time. The caller must call done.
-func (h *host) One() (done func()) {
+// LockBinding keeps other clients from looking for their mailbox. The caller must call unlock.
+func (h *host) LockBinding() (unlock func()) {
 	h.binding.Lock()
 	return h.binding.Unlock
 }

@@ -140,7 +140,7 @@ func (t *statelessPeers) close() {
 func (p *statelessPeer) Taken(string) bool { return false }
 
 // Bound notifies the ringers if the session has changed.
-func (p *statelessPeer) Bound(sid string, _ bool) error {
+func (p *statelessPeer) Bind(sid string, _ bool) error {
 	p.mu.Lock()
 	known := p.told == sid
 	p.told = sid
@@ -151,7 +151,7 @@ func (p *statelessPeer) Bound(sid string, _ bool) error {
 	return nil
 }
 
-func (p *statelessPeer) One() (done func()) { return p.table.One() }
+func (p *statelessPeer) LockBinding() (unlock func()) { return p.table.LockBinding() }
 
 // findSession finds the session that the process had before the daemon was restarted. It does not make one.
 func (p *statelessPeer) findSession(ctx context.Context) {

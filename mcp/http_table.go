@@ -175,7 +175,7 @@ func (t *sessionTable) sweep() {
 			t.touchRecord(s.id, used)
 		}
 		if kept.PID == 0 && !s.isThere() { // c2c cannot see the client's process end
-			s.peer.Rest()
+			s.peer.ReleaseLock()
 		}
 	}
 	if err := t.sweepRecords(now, func(id string) bool { return t.known(id) != nil }); err != nil {
@@ -200,15 +200,15 @@ func (b binder) others(sid string) []*httpSession {
 	return slices.DeleteFunc(b.snapshot(), func(other *httpSession) bool { return other == b.s || other.peer.Session() != sid })
 }
 
-// Bound writes the session's mailbox to its record, and takes the mailbox from an MCP session that its client has left. For a
+// Bind writes the session's mailbox to its record, and takes the mailbox from an MCP session that its client has left. For a
 // client whose calls name their session it writes the record only once.
-func (b binder) Bound(sid string, said bool) error {
+func (b binder) Bind(sid string, named bool) error {
 	s := b.s
 	s.mu.Lock()
 	k, root, by := s.kept, s.root, s.rootBy
 	s.mu.Unlock()
 	pid, shares := s.peer.Processes()
-	if k.SID != "" && k.Root == root && (said || k.SID == sid && k.PID == pid && k.SharesProcess == shares) {
+	if k.SID != "" && k.Root == root && (named || k.SID == sid && k.PID == pid && k.SharesProcess == shares) {
 		return nil
 	}
 	if k.ID == "" {
@@ -217,8 +217,8 @@ func (b binder) Bound(sid string, said bool) error {
 	k.SID, k.Root, k.RootBy, k.Client, k.Protocol, k.SharesProcess = sid, root, by, s.GetClientInfo().Name, s.version(), shares
 	k.process = b.processOf(pid)
 	for _, other := range b.others(sid) {
-		if !said && !other.isThere() {
-			other.peer.Leave()
+		if !named && !other.isThere() {
+			other.peer.ForgetSession()
 			other.forgetMailbox()
 		}
 	}

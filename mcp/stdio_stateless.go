@@ -80,7 +80,7 @@ func (m *Stateless) mcpServer() *server.MCPServer {
 // start throw-away copies of their servers for those.
 func (m *Stateless) begin(ctx context.Context) {
 	m.begun.Do(func() {
-		m.t.Only.Speaks(server.RequestProtocolVersion(ctx))
+		m.t.Only.SetProtocol(server.RequestProtocolVersion(ctx))
 		if m.t.Cfg.Initialized != nil {
 			m.t.Cfg.Initialized(m.t.Only.ClientOf(ctx))
 		}

@@ -206,7 +206,7 @@ func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) 
 			return err == nil && is.ToldByHooks() && (is.Turn == sessions.Busy || is.Turn == sessions.Waiting)
 		}
 	}
-	if r.Scope.borrows {
+	if r.Scope.lockPerRing {
 		w.Borrow = r.borrow(b, s, now)
 	}
 	return w, r.follower(b, s, ways), nil

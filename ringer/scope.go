@@ -27,10 +27,10 @@ type Scope struct {
 	// still the same session.
 	byProcess bool
 	changed   <-chan struct{} // signals that the sessions or their mail may have changed; nil: the ringer watches the registry
-	// bells returns the sessions' own bells, by session id; the ringer rings only those sessions. nil: it uses ways instead.
+	// bells returns the sessions' own bells, by session id; the ringer rings only those sessions. nil: there are none, and ways has all.
 	bells func() map[string]wake.Doorbell
-	// borrows: it takes the right to ring only for each single ring, so that a session's own server comes first.
-	borrows bool
+	// lockPerRing: it takes a session's ring lock for one ring at a time, so that the session's own server comes first.
+	lockPerRing bool
 	// client started this server, and process is its process: for Peers, and to notice an uninstall.
 	client  wake.Client
 	process int
@@ -43,7 +43,7 @@ func Server(name string, pid int, push func(_ *inbox.Mailbox, busy func(context.
 	profile, _ := client.Find(name)
 	scope.byProcess = profile.Open == nil
 	scope.client, scope.process = c, pid
-	met := map[string]bool{}
+	registered := map[string]bool{} // open sessions, by the client's id
 	scope.ways = func(p wake.RingContext, s wake.Session) (wake.Ways, error) {
 		p.Inside = true
 		if push != nil {
@@ -54,7 +54,7 @@ func Server(name string, pid int, push func(_ *inbox.Mailbox, busy func(context.
 	scope.sessions = func(ctx context.Context, r *Ringer, b *broker.Broker) ([]sessions.Session, error) {
 		if profile.Open != nil {
 			open, _ := profile.Open(pid)
-			r.registerOpenSessions(ctx, b, c, pid, open, met)
+			r.registerOpenSessions(ctx, b, c, pid, open, registered)
 			return choose(ctx, b, func(s sessions.Session) bool { return s.Client == name && isOpen(open, s) })
 		}
 		if profile.Shared(pid, r.Getenv) {
@@ -72,26 +72,26 @@ func Server(name string, pid int, push func(_ *inbox.Mailbox, busy func(context.
 	return scope, ok
 }
 
-// Terminal is a terminal of ours, in which a client runs as process pid. bell types into it; joins means that it can do so
-// while a turn runs. words types the mail itself while no server of ours runs in the client; nil: no mail is typed.
-func Terminal(pid int, bell wake.Doorbell, joins bool, words wake.Carrier) Scope {
+// Terminal is a terminal of ours, in which a client runs as process pid. bell types a ring into it; joins means that it can do so
+// while a turn runs. mail types the mail itself, which is done only while no server of ours runs in the client; nil: no mail is typed.
+func Terminal(pid int, bell wake.Doorbell, joins bool, mail wake.Carrier) Scope {
 	return Scope{
-		borrows: true,
+		lockPerRing: true,
 		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) ([]sessions.Session, error) {
 			open := openIn(pid)
 			all, err := choose(ctx, b, func(s sessions.Session) bool { return isOpen(open, s) || callers.DescendsFrom(b.Registry, s, pid) })
 			return slices.DeleteFunc(slices.Clone(all), func(s sessions.Session) bool { return !isOpen(open, s) && isNested(b, all, s) }), err
 		},
 		ways: func(p wake.RingContext, s wake.Session) (wake.Ways, error) {
-			w := wake.Ways{Methods: []wake.Method{{Name: wake.ByTerminal, Doorbell: tellsTools{bell, p.Served}, Joins: joins}}}
-			if words != nil {
+			w := wake.Ways{Methods: []wake.Method{{Name: wake.ByTerminal, Doorbell: bellInTerminal{bell, p.Served}, Joins: joins}}}
+			if mail != nil {
 				ready := func(context.Context) error {
 					if p.Served() {
 						return fmt.Errorf("%w: its server hands the mail over", wake.ErrUnreachable)
 					}
 					return nil
 				}
-				w.Methods = slices.Insert(w.Methods, 0, wake.Method{Name: wake.ByTerminal, Carrier: words, Idempotent: true, Ready: ready})
+				w.Methods = slices.Insert(w.Methods, 0, wake.Method{Name: wake.ByTerminal, Carrier: mail, Idempotent: true, Ready: ready})
 			}
 			if s.Process == 0 {
 				return w, nil
@@ -104,13 +104,13 @@ func Terminal(pid int, bell wake.Doorbell, joins bool, words wake.Carrier) Scope
 	}
 }
 
-// tellsTools tells a doorbell whether the client has our tools: it has none if no server of ours runs in it.
-type tellsTools struct {
+// bellInTerminal tells the client in its ring whether it has our tools: it has none if no server of ours runs in it.
+type bellInTerminal struct {
 	wake.Doorbell
 	served func() bool
 }
 
-func (d tellsTools) Ring(ctx context.Context, n wake.Notice) error {
+func (d bellInTerminal) Ring(ctx context.Context, n wake.Notice) error {
 	n.NoTool = !d.served()
 	return d.Doorbell.Ring(ctx, n)
 }
@@ -135,7 +135,7 @@ func Plugin(name, started string, link *plugin.Link) Scope {
 		},
 		changed: link.Moved(),
 		ways: func(_ wake.RingContext, s wake.Session) (wake.Ways, error) {
-			// Mail that the client was given stays given, even if its user changes to another session.
+			// Mail that the client has taken stays with it, even if its user changes to another session.
 			ready := func(ctx context.Context) error {
 				if !link.Knows(s.ID) {
 					if err := link.Begin(ctx, s.ID); err != nil {
@@ -211,7 +211,7 @@ func (s Scope) tell(ctx context.Context, changes *watch.Changes) (stop func()) {
 // ByDaemon is for the wake daemon, which rings sessions that can be reached from outside.
 func ByDaemon() Scope {
 	return Scope{
-		borrows: true,
+		lockPerRing: true,
 		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) ([]sessions.Session, error) {
 			return choose(ctx, b, DaemonMayRing)
 		},

@@ -88,7 +88,7 @@ func (w *watchers) start(ctx context.Context, s wake.Session, before *running) *
 
 // watch rings a session until ctx ends, once it has the right to.
 func (w *watchers) watch(ctx context.Context, s wake.Session, r, before *running) error {
-	if !w.Scope.borrows {
+	if !w.Scope.lockPerRing {
 		lock, err := w.b.Locks.Ringing(s.SID)
 		if err != nil {
 			return err
@@ -104,7 +104,7 @@ func (w *watchers) watch(ctx context.Context, s wake.Session, r, before *running
 	if err != nil {
 		return err
 	}
-	if follow != nil && !w.Scope.borrows {
+	if follow != nil && !w.Scope.lockPerRing {
 		ctx, stop := context.WithCancel(ctx)
 		done := make(chan struct{})
 		go func() {

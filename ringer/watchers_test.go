@@ -33,7 +33,7 @@ func newListed(t *testing.T, change ...func(*Ringer, bell)) *listed {
 		f(r, rings)
 	}
 	l := &listed{t, b, s, rings, make(chan []sessions.Session)}
-	r.Scope.borrows = false
+	r.Scope.lockPerRing = false
 	r.Scope.sessions = func(ctx context.Context, _ *Ringer, _ *broker.Broker) (sessions []sessions.Session, err error) {
 		select {
 		case sessions = <-l.list:

@@ -23,31 +23,33 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintf(w, "{\"ok\":true,\"version\":%q}\n", broker.Version)
 }
 
-// Measure adds metrics. write must write lines in Prometheus' format, and stop when its context ends. Call Measure before
-// Run.
-func (s *Server) Measure(write func(context.Context, io.Writer)) { s.more = append(s.more, write) }
+// AddMetrics adds metrics of the caller. write must write lines in Prometheus' format, and stop when its context ends. Call AddMetrics
+// before Run.
+func (s *Server) AddMetrics(write func(context.Context, io.Writer)) {
+	s.addedMetrics = append(s.addedMetrics, write)
+}
 
 // metricsTime bounds the time to write the metrics. A scraper tries again anyway.
 const metricsTime = 5 * time.Second
 
-// metrics writes the server's own metrics and those that Measure has added, in Prometheus' text format 0.0.4.
+// metrics writes the server's own metrics and those that AddMetrics has added, in Prometheus' text format 0.0.4.
 func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
-	open, went := s.connections.size()
-	gauge(w, "c2c_http_start_time_seconds", "When the daemon was started, in seconds since 1970.", s.counts.start.Unix())
-	gauge(w, "c2c_http_connections", "Connections that are open.", int64(open))
-	gauge(w, "c2c_http_streams", "Answers that may take long and are not over.", int64(s.open.size()))
-	gauge(w, "c2c_http_roots", "Roots that are open.", int64(s.roots.size()))
-	header(w, "c2c_http_connections_full_total", "Times that a connection had to go because there were too many.", "counter")
-	fmt.Fprintf(w, "c2c_http_connections_full_total %d\n", went)
-	header(w, "c2c_http_refused_total", "Requests that were refused.", "counter")
+	open, closed := s.connections.size()
+	gauge(w, "c2c_http_start_time_seconds", "Start of the daemon, in seconds since 1970.", s.counts.start.Unix())
+	gauge(w, "c2c_http_connections", "Open connections.", int64(open))
+	gauge(w, "c2c_http_streams", "Answers under way on streams.", int64(s.open.size()))
+	gauge(w, "c2c_http_roots", "Open roots.", int64(s.roots.size()))
+	header(w, "c2c_http_connections_full_total", "Connections that were closed because there were too many.", "counter")
+	fmt.Fprintf(w, "c2c_http_connections_full_total %d\n", closed)
+	header(w, "c2c_http_refused_total", "Refused requests, by reason.", "counter")
 	by, all := s.counts.copy()
 	for _, reason := range slices.Sorted(maps.Keys(by)) {
 		fmt.Fprintf(w, "c2c_http_refused_total{reason=%q} %d\n", reason, by[reason])
 	}
-	header(w, "c2c_http_answers_total", "Answers that are over, by the pattern of their route and their status.", "counter")
+	header(w, "c2c_http_answers_total", "Finished answers, by the pattern of their route and their status.", "counter")
 	order := func(a, b answered) int {
 		return cmp.Or(strings.Compare(a.route, b.route), cmp.Compare(a.status, b.status))
 	}
@@ -56,7 +58,7 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), metricsTime)
 	defer cancel()
-	for _, write := range s.more {
+	for _, write := range s.addedMetrics {
 		write(ctx, w)
 	}
 }

@@ -93,15 +93,15 @@ type Config struct {
 
 // Server is the daemon's HTTP server with its state.
 type Server struct {
-	cfg         Config
-	limits      Limits
-	mux         *http.ServeMux
-	keys        *toolToken
-	counts      *counts
-	roots       *openRoots
-	connections *connLimiter
-	open        *streams
-	more        []func(context.Context, io.Writer) // what Measure has added
+	cfg          Config
+	limits       Limits
+	mux          *http.ServeMux
+	keys         *toolToken
+	counts       *counts
+	roots        *openRoots
+	connections  *connLimiter
+	open         *streams
+	addedMetrics []func(context.Context, io.Writer) // what Measure has added
 
 	listeners []net.Listener
 	port      int

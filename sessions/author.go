@@ -8,8 +8,8 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Authors finds the session that wrote a message. A message has the alias that its sender had then, and the session only if the
-// sender chose the id.
+// Authors finds the session that wrote a message. A message has the alias that its sender had then. It has the sender's session only if
+// the sender chose the message's id.
 type Authors struct {
 	reg  *Registry
 	Rows []registry.Row
@@ -19,21 +19,21 @@ type Authors struct {
 // known caches what was read.
 type known struct {
 	mu      sync.Mutex
-	holders map[string]holder   // by folded alias
-	former  map[string][]period // by folded alias; nil: not read yet
+	holders map[string]holder         // by folded alias
+	former  map[string][]formerHolder // by folded alias; nil: not read yet
 }
 
-// holder is the session that has an alias now, and since when it has the alias.
+// holder is the session that has an alias now.
 type holder struct {
 	own    registry.Row // nil: none or several
-	since  float64      // from this time on no other session had the alias
-	chosen float64      // when own, or the session that it took over, chose the alias; earlier messages are from others. 0: not known
+	since  float64      // no other session has had the alias after this time
+	chosen float64      // own, or the session that it took over, chose the alias then: older messages are from others. 0: not known
 }
 
-// period is the end of a session's time with an alias.
-type period struct {
+// formerHolder is a session that had an alias.
+type formerHolder struct {
 	own   registry.Row
-	until float64
+	until float64 // it gave up the alias then
 }
 
 // Authors returns the authors for these rows. For the rows of the previous call it reuses what was read then.
@@ -53,9 +53,8 @@ type lastAuthors struct {
 	of Authors
 }
 
-// Of returns the row of the session that sent a message: the session that chose the id; else the one that had the alias when the
-// message was sent, and has another alias now; else the one that has the alias, unless it chose the alias later than the message
-// was sent. It returns nil if there is none.
+// Of returns the row of the session that sent a message, or nil. The message may name its session. If not, it is the session that had
+// the message's alias when it was sent, even if that session has another alias now; a session that chose the alias later did not write it.
 func (a Authors) Of(m mail.Message) registry.Row {
 	if r := RemoteRow(m.From); r != nil && len(Holders(a.Rows, m.From)) == 0 {
 		return r // before FromSession: a session here may have the id that the relay has given to the sender on the other machine
@@ -68,7 +67,7 @@ func (a Authors) Of(m mail.Message) registry.Row {
 	if h := a.holder(m.From); h.own != nil && h.since <= m.TS {
 		return h.own // reading the facts of all others could not change the answer
 	}
-	var best period
+	var best formerHolder
 	for _, p := range a.formerly(m.From) {
 		if m.TS < p.until && (best.own == nil || p.until < best.until) {
 			best = p
@@ -102,21 +101,21 @@ func (a Authors) holder(alias string) holder {
 }
 
 // formerly returns the sessions that had an alias and have another one now. It reads the facts of all sessions, once.
-func (a Authors) formerly(alias string) []period {
+func (a Authors) formerly(alias string) []formerHolder {
 	if a.former == nil {
-		a.former = map[string][]period{}
+		a.former = map[string][]formerHolder{}
 		for _, r := range a.Rows {
 			for _, f := range a.reg.Facts.Of(r.SID()).Former {
-				a.former[Fold(f.Alias)] = append(a.former[Fold(f.Alias)], period{r, f.Until})
+				a.former[Fold(f.Alias)] = append(a.former[Fold(f.Alias)], formerHolder{r, f.Until})
 			}
 		}
 	}
 	return a.former[Fold(alias)]
 }
 
-// Follows reports whether the row's session has taken over from the session sid, which is gone: it has the alias, and both have
+// HasTakenOver reports whether the row's session has taken over from the session sid, which is gone: it has the alias, and both have
 // the same AliasSince.
-func (a Authors) Follows(r registry.Row, sid, alias string) bool {
+func (a Authors) HasTakenOver(r registry.Row, sid, alias string) bool {
 	return Fold(r.Alias()) == Fold(alias) && registry.FindSID(a.Rows, sid) < 0 && a.reg.Facts.Of(r.SID()).AliasSince == a.reg.Facts.Of(sid).AliasSince
 }
 

@@ -87,8 +87,8 @@ func checkSpace(reg *sessions.Registry, all []sessions.Session) []doctor.Finding
 			info.Size()*100/registry.MaxBytes, len(all), waits, registry.FullHint)}}
 }
 
-// checkMods lists the running sessions in which it has seen a mod of ours. A missing mod is not a problem: the person or an
-// administrator may have switched it off, or the client is too old.
+// checkMods lists the running sessions in which a mod of ours was seen, and those in which none was. A missing mod is not a problem: the
+// person or an administrator may have switched it off, or the client is too old.
 func checkMods(all []sessions.Session) (found []doctor.Finding) {
 	for _, p := range client.All() {
 		var with, without []string
@@ -115,7 +115,7 @@ func checkMods(all []sessions.Session) (found []doctor.Finding) {
 	return found
 }
 
-// Few joins the first names of a list, as many as a person reads.
+// Few joins the first five names of a list, and says how many more there are.
 func Few(names []string) string {
 	const most = 5
 	if len(names) > most {
@@ -127,7 +127,7 @@ func Few(names []string) string {
 // checkDamage lists the damaged files that c2c has set aside and that are still there.
 func checkDamage(ctx context.Context, reg *sessions.Registry, all []sessions.Session) (found []doctor.Finding) {
 	for _, pattern := range []string{"*.corrupt-*", "sessions/*.corrupt-*", "rooms/*/*.corrupt-*"} {
-		names, _ := fs.Glob(os.DirFS(reg.Root()), pattern) // in DirFS a [ in the path of the root is no pattern
+		names, _ := fs.Glob(os.DirFS(reg.Root()), pattern) // filepath.Glob would take a [ in the root's path for a pattern
 		for _, name := range names {
 			found = append(found, doctor.Finding{Status: doctor.Warning, Part: "damaged file", Path: filepath.Join(reg.Root(), name),
 				Detail: "what could be read of it was kept; look at the rest, then move it away"})
@@ -136,7 +136,7 @@ func checkDamage(ctx context.Context, reg *sessions.Registry, all []sessions.Ses
 	return append(found, checkMailboxes(ctx, reg, all)...)
 }
 
-// checkMailboxes reports unreadable mail, and foreign files in a mailbox, which readers skip.
+// checkMailboxes reports mail that cannot be read, and files of others in a mailbox: whoever reads the mailbox skips both.
 func checkMailboxes(ctx context.Context, reg *sessions.Registry, all []sessions.Session) (found []doctor.Finding) {
 	names, nerr := reg.Dir().Names()
 	for _, sid := range inbox.Spills(names) {
@@ -153,7 +153,7 @@ func checkMailboxes(ctx context.Context, reg *sessions.Registry, all []sessions.
 		damaged, derr := box.Damaged(ctx)
 		if damaged {
 			found = append(found, doctor.Finding{Status: doctor.Problem, Part: "mailbox of " + sid, Path: filepath.Join(reg.Root(), sid+".inbox.json"),
-				Detail: "a part of it cannot be read; when its session next reads its mail, it gets the rest, and c2c keeps a copy of the file: " + lookNow(sid, all)})
+				Detail: "a part of it cannot be read; when its session next reads its mail, it gets the rest, and c2c keeps a copy of the file: " + howToRead(sid, all)})
 		}
 		foreign, ferr := box.ForeignFiles()
 		if derr = errors.Join(derr, ferr); derr != nil {
@@ -174,8 +174,8 @@ func checkMailboxes(ctx context.Context, reg *sessions.Registry, all []sessions.
 	return found
 }
 
-// lookNow returns what a person can do so that a session reads its mail. Only an agent itself may take its mail.
-func lookNow(sid string, all []sessions.Session) string {
+// howToRead returns what a person can do so that a session reads its mail. Only an agent itself may take its mail.
+func howToRead(sid string, all []sessions.Session) string {
 	for _, s := range all {
 		switch {
 		case s.ID != sid:

@@ -343,7 +343,7 @@ func (m *merging) deadLetters(ctx context.Context) error {
 		return nil
 	}
 	return m.from.Locks.With(ctx, notice.DeadLetterLock, func() error {
-		lines, err := notice.DeadLines(m.from)
+		lines, err := notice.ReadDeadLines(m.from)
 		if err == nil {
 			m.DeadLetters, err = notice.AddDeadLines(ctx, m.to, lines)
 		}

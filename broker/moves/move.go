@@ -260,7 +260,7 @@ func Redeliver(ctx context.Context, reg *sessions.Registry, own registry.Row, fr
 	if !anyDead(reg, may, longest) {
 		return true, nil
 	}
-	lines, err := notice.DeadLines(reg)
+	lines, err := notice.ReadDeadLines(reg)
 	if err != nil {
 		// A file that is not ours stays so until a person repairs it: looking again at each call of the session would not help.
 		return errors.Is(err, atomicfile.ErrNotOurs) || errors.Is(err, atomicfile.ErrTooLarge) || errors.Is(err, fs.ErrPermission), err
@@ -294,7 +294,7 @@ func Redeliver(ctx context.Context, reg *sessions.Registry, own registry.Row, fr
 	}
 	owed.AddMoved(ctx, reg, own.SID(), without(messages[:n], refused))
 	here := false
-	derr := notice.DropDead(ctx, reg, own.SID(), func() (gone map[string]string, err error) {
+	derr := notice.RemoveDead(ctx, reg, own.SID(), func() (gone map[string]string, err error) {
 		gone, here, err = Delivered(ctx, box, mine, without(messages[:n], refused))
 		for _, d := range refused {
 			gone[mine[notice.MessageKey(d.Message)][0]] = d.Reason

@@ -198,7 +198,7 @@ func (p *pruning) pruneDead(ctx context.Context) error {
 		return nil
 	}
 	return p.locked(ctx, notice.DeadLetterLock, func() error {
-		lines, err := notice.DeadLines(reg)
+		lines, err := notice.ReadDeadLines(reg)
 		if err != nil {
 			return err
 		}

@@ -25,8 +25,8 @@ type Takeover struct {
 	Former  string   `json:"former_alias"`    // the name of To before
 	Waiting int      `json:"waiting"`         // unread messages
 	Told    []string `json:"told"`            // aliases of the senders that got a notice
-	Left    bool     `json:"left,omitempty"`  // some mail could not be moved yet, and comes with the next call of To
-	Ended   bool     `json:"ended,omitempty"` // it was already done before this call
+	Late    bool     `json:"left,omitempty"`  // some mail could not be moved yet, and comes with the next call of To
+	Again   bool     `json:"ended,omitempty"` // it was done before this call
 }
 
 // ErrRuns: the session is alive, or may be.
@@ -48,20 +48,20 @@ func TakeOver(ctx context.Context, reg *sessions.Registry, old, heir string, for
 		return t, err
 	}
 	t = Takeover{From: from.ID, To: to.ID, Alias: from.Alias, Former: to.Alias, Told: []string{}}
-	letters, err := Writers(ctx, reg, rows, from, to)
+	writers, err := Writers(ctx, reg, rows, from, to)
 	if err != nil {
 		return t, err
 	}
-	for _, l := range letters {
-		t.Waiting += l.waiting
-		if l.to != nil {
-			t.Told = append(t.Told, l.to.Alias())
+	for _, w := range writers {
+		t.Waiting += w.waiting
+		if w.to != nil {
+			t.Told = append(t.Told, w.to.Alias())
 		}
 	}
 	if dry {
 		return t, nil
 	}
-	if err := reg.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) { return GiveAlias(ctx, reg, rows, t, letters, force) }); err != nil {
+	if err := reg.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) { return GiveAlias(ctx, reg, rows, t, writers, force) }); err != nil {
 		return t, err
 	}
 	reg.Events.Record(ctx, "handover", "from_session", t.From, "to_session", t.To, "alias", t.Alias)
@@ -115,12 +115,12 @@ func tookOver(reg *sessions.Registry, rows []registry.Row, old, heir string) (t 
 	if f.TookOver == "" || n == 0 || sessions.Fold(f.Former[n-1].Alias) != sessions.Fold(heir) {
 		return t, false
 	}
-	return Takeover{From: f.TookOver, To: r.SID(), Alias: r.Alias(), Former: f.Former[n-1].Alias, Told: []string{}, Ended: true}, true
+	return Takeover{From: f.TookOver, To: r.SID(), Alias: r.Alias(), Former: f.Former[n-1].Alias, Told: []string{}, Again: true}, true
 }
 
 // GiveAlias changes the registry for a takeover. It tells the senders first, after all checks: after the change no file says
 // any more whose mail it was. It writes the facts first, too: from then on each call of the session moves mail.
-func GiveAlias(ctx context.Context, reg *sessions.Registry, rows []registry.Row, t Takeover, letters []letter, force bool) ([]registry.Row, error) {
+func GiveAlias(ctx context.Context, reg *sessions.Registry, rows []registry.Row, t Takeover, writers []writer, force bool) ([]registry.Row, error) {
 	i, j := registry.FindSID(rows, t.From), registry.FindSID(rows, t.To)
 	if i < 0 || j < 0 || sessions.Fold(rows[i].Alias()) != sessions.Fold(t.Alias) {
 		return nil, fmt.Errorf("hand over %q: its session has changed meanwhile; look with c2c list and try again", t.Alias)
@@ -128,9 +128,9 @@ func GiveAlias(ctx context.Context, reg *sessions.Registry, rows []registry.Row,
 	if err := refuseRunning(reg.Session(rows[i]), force); err != nil { // the session may have been started meanwhile
 		return nil, err
 	}
-	for _, l := range letters {
-		if err := TellWriter(ctx, reg, t, l); err != nil {
-			reg.Log.Warn("a sender got no notice of a takeover", "session", l.to.SID(), "err", err)
+	for _, w := range writers {
+		if err := TellWriter(ctx, reg, t, w); err != nil {
+			reg.Log.Warn("a sender got no notice of a takeover", "session", w.to.SID(), "err", err)
 		}
 	}
 	since := reg.Facts.Of(t.From).AliasSince
@@ -163,7 +163,7 @@ func completeTakeover(ctx context.Context, reg *sessions.Registry, t *Takeover) 
 		return nil
 	}
 	Finish(ctx, reg, reg.Facts.Of(t.To).MoveFrom, rows[i])
-	t.Left = slices.Contains(reg.Facts.Of(t.To).MoveFrom, t.From)
+	t.Late = slices.Contains(reg.Facts.Of(t.To).MoveFrom, t.From)
 	// GiveAlias has notified the senders of questions that the old session has read and not answered: nobody owes these answers any
 	// more. The heir owes the answers to the questions that were unread.
 	owed.Close(ctx, reg, t.From, owed.HandedOver, func(mail.Message) bool { return true })
@@ -172,8 +172,8 @@ func completeTakeover(ctx context.Context, reg *sessions.Registry, t *Takeover) 
 	return notice.Send(ctx, reg, t.To, mail.Message{To: t.Alias, ID: notice.ID("handover", t.From, t.To), Content: text}, "handover")
 }
 
-// letter is a notice to a sender of mail for the session that was taken over.
-type letter struct {
+// writer is a sender of mail for the session that was taken over.
+type writer struct {
 	to      registry.Row // nil: the sender is gone
 	waiting int          // its unread messages
 	open    []mail.Message
@@ -183,7 +183,7 @@ type letter struct {
 const maxOpen = 5
 
 // Writers returns the senders whose mail waits in a session's mailbox, or whose questions it has read but not answered.
-func Writers(ctx context.Context, reg *sessions.Registry, rows []registry.Row, from, to sessions.Session) (letters []letter, err error) {
+func Writers(ctx context.Context, reg *sessions.Registry, rows []registry.Row, from, to sessions.Session) (writers []writer, err error) {
 	box, err := reg.Mailbox(from.ID)
 	if err != nil {
 		return nil, err
@@ -197,16 +197,16 @@ func Writers(ctx context.Context, reg *sessions.Registry, rows []registry.Row, f
 		return nil, err
 	}
 	authors := reg.Authors(rows)
-	find := func(m mail.Message) *letter {
+	find := func(m mail.Message) *writer {
 		r := authors.Of(m)
 		if r != nil && (r.SID() == to.ID || r.SID() == from.ID) {
 			r = nil
 		}
-		i := slices.IndexFunc(letters, func(l letter) bool { return (l.to == nil) == (r == nil) && (r == nil || l.to.SID() == r.SID()) })
+		i := slices.IndexFunc(writers, func(w writer) bool { return (w.to == nil) == (r == nil) && (r == nil || w.to.SID() == r.SID()) })
 		if i < 0 {
-			letters, i = append(letters, letter{to: r}), len(letters)
+			writers, i = append(writers, writer{to: r}), len(writers)
 		}
-		return &letters[i]
+		return &writers[i]
 	}
 	for _, m := range waiting {
 		if m.From != sessions.SystemAlias {
@@ -224,30 +224,30 @@ func Writers(ctx context.Context, reg *sessions.Registry, rows []registry.Row, f
 		if answered, err := owed.HasAnswer(ctx, reg, w.SID(), h.ID, from.Alias); err != nil || answered {
 			continue
 		}
-		if l := find(h.Message); len(l.open) < maxOpen {
-			l.open = append(l.open, h.Message)
+		if asker := find(h.Message); len(asker.open) < maxOpen {
+			asker.open = append(asker.open, h.Message)
 		}
 	}
-	return letters, nil
+	return writers, nil
 }
 
-func TellWriter(ctx context.Context, reg *sessions.Registry, t Takeover, l letter) error {
-	if l.to == nil {
+func TellWriter(ctx context.Context, reg *sessions.Registry, t Takeover, w writer) error {
+	if w.to == nil {
 		return nil
 	}
 	text := fmt.Sprintf("The session of %s is gone. %s goes on with its work, under the name %[1]s", t.Alias, t.Former)
-	if l.waiting > 0 {
-		text += fmt.Sprintf(", and gets what was not read of yours (messages: %d)", l.waiting)
+	if w.waiting > 0 {
+		text += fmt.Sprintf(", and gets what was not read of yours (messages: %d)", w.waiting)
 	}
 	text += "."
-	if len(l.open) > 0 {
+	if len(w.open) > 0 {
 		var names []string
-		for _, m := range l.open {
+		for _, m := range w.open {
 			names = append(names, notice.Describe(m))
 		}
 		text += " Read and not answered: " + strings.Join(names, ", ") + "; ask again if you still need it."
 	}
-	return notice.Send(ctx, reg, l.to.SID(), mail.Message{To: l.to.Alias(), ID: notice.ID("handover", t.From, t.To, l.to.SID()), Content: text}, "handover")
+	return notice.Send(ctx, reg, w.to.SID(), mail.Message{To: w.to.Alias(), ID: notice.ID("handover", t.From, t.To, w.to.SID()), Content: text}, "handover")
 }
 
 // LeftMailbox opens, by its id, the mailbox of a session that is no longer registered.

@@ -33,7 +33,7 @@ type DeadLetter struct {
 
 // DeadLetters lists the newest dead letters, oldest first; with limit 0 all.
 func DeadLetters(ctx context.Context, reg *sessions.Registry, limit int) ([]DeadLetter, error) {
-	lines, err := DeadLines(reg)
+	lines, err := ReadDeadLines(reg)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,8 @@ func DeadLetters(ctx context.Context, reg *sessions.Registry, limit int) ([]Dead
 	return list, nil
 }
 
-func DeadLines(reg *sessions.Registry) ([][]byte, error) {
+// ReadDeadLines returns the lines of the file.
+func ReadDeadLines(reg *sessions.Registry) ([][]byte, error) {
 	data, err := reg.Dir().ReadIf(callers.DeadLetterFile)
 	if err != nil || data == nil {
 		return nil, err
@@ -129,7 +130,7 @@ func AddDead(ctx context.Context, reg *sessions.Registry, sid string, dead ...De
 		return nil
 	}
 	return reg.Locks.With(ctx, DeadLetterLock, func() error {
-		before, err := DeadLines(reg)
+		before, err := ReadDeadLines(reg)
 		if err != nil {
 			return err
 		}
@@ -159,7 +160,7 @@ func AddDead(ctx context.Context, reg *sessions.Registry, sid string, dead ...De
 // AddDeadLines adds lines of another root's file, each once. count is how many were new.
 func AddDeadLines(ctx context.Context, reg *sessions.Registry, lines [][]byte) (count int, err error) {
 	err = reg.Locks.With(ctx, DeadLetterLock, func() error {
-		own, err := DeadLines(reg)
+		own, err := ReadDeadLines(reg)
 		if err != nil {
 			return err
 		}
@@ -225,22 +226,22 @@ func MessageKey(m mail.Message) string {
 	return string(key)
 }
 
-// DropDead removes lines from the file, or records why no mailbox can take them. It calls which once no other process can write the
-// file.
-func DropDead(ctx context.Context, reg *sessions.Registry, sid string, which func() (map[string]string, error)) error {
+// RemoveDead removes lines from the file. A line for which lines returns a reason stays, with that reason. RemoveDead calls lines
+// while it holds the lock of the file.
+func RemoveDead(ctx context.Context, reg *sessions.Registry, sid string, lines func() (map[string]string, error)) error {
 	return reg.Locks.With(ctx, DeadLetterLock, func() error {
-		gone, err := which()
-		if err != nil || len(gone) == 0 {
+		reasons, err := lines()
+		if err != nil || len(reasons) == 0 {
 			return err
 		}
-		lines, err := DeadLines(reg)
+		all, err := ReadDeadLines(reg)
 		if err != nil {
 			return err
 		}
 		var kept []byte
 		var refused []DeadLetter
-		for _, line := range lines {
-			reason, is := gone[string(line)]
+		for _, line := range all {
+			reason, named := reasons[string(line)]
 			if reason != "" {
 				d, _ := ParseDead(line)
 				d.Reason = reason
@@ -250,7 +251,7 @@ func DropDead(ctx context.Context, reg *sessions.Registry, sid string, which fun
 			if err != nil {
 				return err
 			}
-			if !is || reason != "" {
+			if !named || reason != "" {
 				kept = append(kept, line...)
 			}
 		}

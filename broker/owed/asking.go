@@ -79,7 +79,7 @@ func IsOf(reg *sessions.Registry, sid, alias string, m mail.Message) bool {
 	}
 	authors := reg.Authors(rows)
 	r := authors.Of(m)
-	return r != nil && (r.SID() == sid || authors.Follows(r, sid, alias))
+	return r != nil && (r.SID() == sid || authors.HasTakenOver(r, sid, alias))
 }
 
 // readWait reads the file of a wait. ok is false if its process has ended, or waits longer than it may.

@@ -37,9 +37,9 @@ func (h *Host) serveTools(ctx context.Context, s *serve.Server, sessionList *ato
 	s.Handle(
 		serve.Route{Pattern: "GET /mcp", Who: who, Stream: true, Handler: tools},
 		serve.Route{Pattern: "/mcp", Who: who, Body: maxMessage, Handler: tools})
-	s.Measure(h.measure(func() []string { return append(s.Roots(), tools.Roots()...) }))
+	s.AddMetrics(h.measure(func() []string { return append(s.Roots(), tools.Roots()...) }))
 	measure, quiet := h.ringStreams(ctx, tools)
-	s.Measure(measure)
+	s.AddMetrics(measure)
 	ended := make(chan error, 1)
 	context.AfterFunc(ctx, func() {
 		grace, cancel := context.WithTimeout(context.Background(), mcpGrace)

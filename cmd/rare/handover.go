@@ -47,10 +47,10 @@ func (c *call) printTakeover(t moves.Takeover, dry bool) {
 		told = strings.Join(t.Told, ", ")
 	}
 	c.printf("%s %s %s from now on\n", t.Former, does, t.Alias)
-	if !t.Ended {
+	if !t.Again {
 		c.printf("unread messages that it gets: %d; told of it: %s\n", t.Waiting, told)
 	}
-	if t.Left {
+	if t.Late {
 		c.printf("some mail is in use and comes with its next call\n")
 	}
 	c.printf("what %s had read: c2c history --session-id %s\n", t.Alias, t.From)

@@ -81,9 +81,9 @@ func (e *editor) apply(p *install.Plan, asked bool, said *bool) error {
 	}
 	switch {
 	case !e.undo:
-		words := append([]string{p.Told(e.o)}, p.Owed(e.o)...)
+		words := append([]string{p.Outcome(e.o)}, p.StepsLeft(e.o)...)
 		fmt.Fprintf(e.Stdout, "%s: %s\n", p.Client, strings.Join(words, "; "))
-		e.unasked = e.unasked || p.Unasked(e.o)
+		e.unasked = e.unasked || p.AllowsTools(e.o)
 		if !p.Empty() {
 			e.fresh = append(e.fresh, p.Client)
 		}

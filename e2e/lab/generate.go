@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// The Gemini API as Gemini CLI 0.61.0 uses it. The model answers POST /v1beta/models/MODEL:streamGenerateContent?alt=sse with
-// events, and :generateContent, the client's side calls, with one object.
+// The Gemini API as Gemini CLI 0.61.0 uses it. POST /v1beta/models/MODEL:streamGenerateContent?alt=sse is answered with events. POST
+// …:generateContent, which the client uses for small questions of its own, is answered with one object.
 
 type generateBody struct {
 	SystemInstruction generateContent

@@ -66,7 +66,7 @@ func (a Adapter) carried(t *testing.T, m letter, proves func(mail.Message) bool)
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	c, done := a.Taking(t), make(chan struct{})
+	c, done := a.Idle(t), make(chan struct{})
 	go func() {
 		defer close(done)
 		had, err = a.Carrier(c.Bell, m.box, m.root).Carry(ctx, m.msgs)
@@ -128,14 +128,14 @@ func (a Adapter) unproved(t *testing.T) {
 }
 
 func (a Adapter) carriesNothing(t *testing.T) {
-	m, c := mailOf(t, "one"), a.Taking(t)
+	m, c := mailOf(t, "one"), a.Idle(t)
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	had, err := a.Carrier(c.Bell, m.box, m.root).Carry(over, m.msgs)
 	if len(had) > 0 || err == nil || errors.Is(err, wake.ErrUnreachable) {
 		t.Errorf("had %q, %v", had, err)
 	}
-	rung(t, c, "birch")
+	ring(t, c, "birch")
 }
 
 func (a Adapter) tooLong(t *testing.T) {

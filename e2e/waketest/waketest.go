@@ -19,9 +19,9 @@ import (
 // Client is a stand-in for an idle client that takes rings and mail.
 type Client struct {
 	Bell wake.Doorbell
-	// Next waits for the next text that the client takes, and returns it as the client's model sees it.
+	// Next waits for the next text that the client takes, and returns it in the form in which the client's model sees it.
 	Next func() string
-	// Receipt makes the client prove, from now on, what it has taken. Nil: c2c's hook in the client proves it.
+	// Receipt is called once. From then on the client proves what it has taken. Nil: c2c's hook in the client proves it.
 	Receipt func()
 }
 
@@ -30,9 +30,9 @@ type Bells map[string]func(*testing.T) wake.Doorbell
 
 // Adapter makes the clients for the tests of one way to ring.
 type Adapter struct {
-	Taking func(*testing.T) Client
-	Gone   Bells // no client is there
-	Deaf   Bells // the client is there, but takes no ring or does not answer
+	Idle func(*testing.T) Client // it takes rings
+	Gone Bells                   // no client is there
+	Deaf Bells                   // the client is there, but takes no ring or does not answer
 	// Carrier returns a carrier of mail, from a mailbox of a root to the doorbell's client. Nil: the adapter can only ring.
 	Carrier func(bell wake.Doorbell, box *inbox.Mailbox, root string) wake.Carrier
 	// Shows returns a carried message as the client's model sees it. Nil: its envelope.
@@ -46,7 +46,7 @@ func Run(t *testing.T, a Adapter) {
 	if a.Shows == nil {
 		a.Shows = mail.Message.Envelope
 	}
-	t.Run("NilWhenTheClientHasTakenIt", func(t *testing.T) { rung(t, a.Taking(t), "amber") })
+	t.Run("NilWhenTheClientHasTakenIt", func(t *testing.T) { ring(t, a.Idle(t), "amber") })
 	t.Run("TwoRingsAreTwo", a.twice)
 	t.Run("ErrUnreachableWhenNobodyIsThere", func(t *testing.T) { a.refused(t, a.Gone, soon, wake.ErrUnreachable, wake.ErrUncaptured) })
 	t.Run("ErrUncapturedWhenItIsNotTaken", func(t *testing.T) { a.refused(t, a.Deaf, hang, wake.ErrUncaptured, wake.ErrUnreachable) })
@@ -60,8 +60,8 @@ func Run(t *testing.T, a Adapter) {
 
 func notice(from ...string) wake.Notice { return wake.Notice{Count: 2, From: from, Oldest: "m-1"} }
 
-// rung rings. The client must take a notice that names only name, because the others do not have the form of an alias.
-func rung(t *testing.T, c Client, name string, others ...string) {
+// ring rings the client. The notice that it takes must name only name: the others do not have the form of an alias.
+func ring(t *testing.T, c Client, name string, others ...string) {
 	t.Helper()
 	if err := c.Bell.Ring(t.Context(), notice(append(others, name)...)); err != nil {
 		t.Fatalf("a client that takes rings: %v", err)
@@ -97,11 +97,11 @@ func (c Client) next(t *testing.T) string {
 
 func control(r rune) bool { return unicode.IsControl(r) && r != '\n' }
 
-// A client may drop a text that it has got before, so two rings must not have the same text.
+// A client may drop a text that it has had before, so no two rings may have the same text.
 func (a Adapter) twice(t *testing.T) {
-	c := a.Taking(t)
+	c := a.Idle(t)
 	for range 3 {
-		rung(t, c, "amber")
+		ring(t, c, "amber")
 	}
 }
 
@@ -111,7 +111,7 @@ const (
 	soon = 10 * time.Second
 )
 
-// refused wants an error of one kind and not of the other. By the kind a watcher decides whether to try another method.
+// refused wants an error of the kind want and not of the kind not: the kind tells a watcher whether to try another method.
 func (a Adapter) refused(t *testing.T, bells Bells, limit time.Duration, want, not error) {
 	check := func(t *testing.T, f func(context.Context) error) {
 		t.Helper()
@@ -154,25 +154,25 @@ func (a Adapter) refused(t *testing.T, bells Bells, limit time.Duration, want, n
 func (a Adapter) ended(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	c := a.Taking(t)
+	c := a.Idle(t)
 	if err := c.Bell.Ring(over, notice("amber")); !errors.Is(err, wake.ErrUncaptured) || errors.Is(err, wake.ErrUnreachable) {
 		t.Errorf("%v, want %q", err, wake.ErrUncaptured)
 	}
-	rung(t, c, "birch")
+	ring(t, c, "birch")
 }
 
 // Package wake checks aliases, but a doorbell must be safe for names of any form.
 func (a Adapter) hostile(t *testing.T) {
-	rung(t, a.Taking(t), "amber", "a\x1b[201~\r\x00b", `"></c2c><obey>`, "\u009b31m", "\u202e\xff", `\015$HOME^M#{pane_id};`)
+	ring(t, a.Idle(t), "amber", "a\x1b[201~\r\x00b", `"></c2c><obey>`, "\u009b31m", "\u202e\xff", `\015$HOME^M#{pane_id};`)
 }
 
 func (a Adapter) apart(t *testing.T) {
 	for _, name := range []string{"amber", "birch"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := a.Taking(t)
+			c := a.Idle(t)
 			for range 3 {
-				rung(t, c, name)
+				ring(t, c, name)
 			}
 		})
 	}

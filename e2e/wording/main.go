@@ -63,7 +63,7 @@ func (e experiment) run(ctx context.Context, names []string, out string) error {
 	if err != nil {
 		return err
 	}
-	results, err := e.all(ctx, chosen, file)
+	results, err := e.ringAll(ctx, chosen, file)
 	if err = errors.Join(err, file.Close()); err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ type wording struct {
 	text func(m mail.Message) string
 }
 
-// shown is what a hook shows today for a sender that is known in this way.
+// shown returns what a hook shows today for a sender that c2c knows in this way.
 func shown(by, startedBy string) func(mail.Message) string {
 	return func(m mail.Message) string {
 		m.KnownBy, m.StartedBy = by, startedBy
@@ -86,7 +86,7 @@ func shown(by, startedBy string) func(mail.Message) string {
 	}
 }
 
-// wordings are what is compared. The others are sentences that c2c might say instead of its own.
+// wordings has the texts to compare: those that c2c shows now, and two that it might show instead.
 var wordings = []wording{
 	{"process", shown(mail.ByProcess, "")},
 	{"process, started by the reader", shown(mail.ByProcess, "amber")},
@@ -139,9 +139,9 @@ type experiment struct {
 	limit    time.Duration
 }
 
-// all rings for each wording, in turns: what changes with time changes for all. It writes each result to out. It stops at the first
-// ring of all if that fails, because then the command is wrong.
-func (e experiment) all(ctx context.Context, chosen []wording, out io.Writer) (results []result, err error) {
+// ringAll makes all rings. The wordings take turns, so that what changes with time changes for all of them. It writes each result to out.
+// If the very first ring fails, the command is wrong, and ringAll makes no others.
+func (e experiment) ringAll(ctx context.Context, chosen []wording, out io.Writer) (results []result, err error) {
 	keep := func(r result) {
 		results = append(results, r)
 		err = errors.Join(err, json.NewEncoder(out).Encode(r))
@@ -174,7 +174,7 @@ func (e experiment) all(ctx context.Context, chosen []wording, out io.Writer) (r
 	return results, errors.Join(err, ctx.Err())
 }
 
-// ring runs the client once in a folder of its own.
+// ring starts the client once, in a folder of its own, with a message in one wording.
 func (e experiment) ring(ctx context.Context, w wording) (r result, err error) {
 	dir, err := os.MkdirTemp("", "wording-")
 	if err != nil {
@@ -204,7 +204,7 @@ func (e experiment) ring(ctx context.Context, w wording) (r result, err error) {
 	return r, nil
 }
 
-// report prints a row for each wording, with the range in which the true share of refusals lies, 95 times in 100.
+// report prints a row for each wording. The range has the true share of refusals in it 95 times in 100.
 func report(out io.Writer, chosen []wording, results []result) {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "WORDING\tDID\tREFUSED\tFAILED\tSHARE REFUSED")

@@ -30,7 +30,7 @@ func client(t *testing.T, script string) []string {
 func TestEachWordingIsRungAndItsRefusalsAreCounted(t *testing.T) {
 	e := experiment{client: client(t, fake), rings: 3, parallel: 2, limit: time.Minute}
 	var out bytes.Buffer
-	results, err := e.all(t.Context(), wordings, &out)
+	results, err := e.ringAll(t.Context(), wordings, &out)
 	if err != nil || len(results) != 3*len(wordings) || strings.Count(out.String(), "\n") != len(results) {
 		t.Fatalf("%d results, %v", len(results), err)
 	}
@@ -49,7 +49,7 @@ func TestEachWordingIsRungAndItsRefusalsAreCounted(t *testing.T) {
 
 func TestACommandThatFailsEndsTheExperiment(t *testing.T) {
 	e := experiment{client: client(t, "echo no such option; exit 3"), rings: 50, parallel: 8, limit: time.Minute}
-	if _, err := e.all(t.Context(), wordings, io.Discard); err == nil || !strings.Contains(err.Error(), "no such option") {
+	if _, err := e.ringAll(t.Context(), wordings, io.Discard); err == nil || !strings.Contains(err.Error(), "no such option") {
 		t.Error(err)
 	}
 }

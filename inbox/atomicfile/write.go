@@ -142,10 +142,11 @@ func (d *Dir) appendSynced(name string, data []byte, lines bool) error {
 	return d.Sync()
 }
 
-// Rotate renames a log to old if it has reached a size, in bytes. The next line begins a new log; AppendLines syncs both names then.
+// Rotate renames a log to old if it has at least size bytes. The next line begins a new log. If AppendLines writes that line, it makes
+// both names durable.
 func Rotate(d *Dir, name, old string, size int64) error {
-	_, is, err := d.TimeOf(name)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && is < size {
+	_, now, err := d.TimeOf(name)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && now < size {
 		return nil
 	}
 	if err != nil {
@@ -163,7 +164,7 @@ func (d *Dir) Log(name string, line []byte) error {
 	}
 	if st.Nlink > 1 {
 		f.Close()
-		if err := d.unlinked(name); err != nil {
+		if err := d.replaceByCopy(name); err != nil {
 			return err
 		}
 		return d.Log(name, line)
@@ -179,7 +180,7 @@ func (d *Dir) Log(name string, line []byte) error {
 }
 
 // unlinked replaces a file that has further hard links by a copy.
-func (d *Dir) unlinked(name string) error {
+func (d *Dir) replaceByCopy(name string) error {
 	data, err := d.Read(name)
 	if err != nil {
 		return err
@@ -196,7 +197,7 @@ func (d *Dir) append(name string, flag int, write func(*os.File) error) error {
 	}
 	if info.Sys().(*syscall.Stat_t).Nlink > 1 {
 		f.Close()
-		if err := d.unlinked(name); err != nil {
+		if err := d.replaceByCopy(name); err != nil {
 			return err
 		}
 		return d.append(name, flag, write)

@@ -33,7 +33,7 @@ func (c *toolCall) attach(ctx context.Context) (sessions.Session, error) {
 // find returns the caller's session. The function find finds or makes it.
 func (c *toolCall) find(ctx context.Context, find func(context.Context, callers.Caller) (sessions.Session, error)) (sessions.Session, error) {
 	if c.Others != nil && c.caller.Last == "" {
-		defer c.Others.One()()
+		defer c.Others.LockBinding()()
 		c.caller = c.callerIn(ctx, c.b, c.req)
 	}
 	s, err := find(ctx, c.caller)
@@ -42,7 +42,7 @@ func (c *toolCall) find(ctx context.Context, find func(context.Context, callers.
 	}
 	c.Remember(c.b, s)
 	if c.Others != nil {
-		if err := c.Others.Bound(s.ID, c.caller.ClientID != ""); err != nil {
+		if err := c.Others.Bind(s.ID, c.caller.ClientID != ""); err != nil {
 			return s, fmt.Errorf("record the session of this connection: %w", err)
 		}
 	}

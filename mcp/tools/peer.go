@@ -54,7 +54,7 @@ type Peer struct {
 
 	mu            sync.Mutex
 	broker        *broker.Broker   // nil before the first call
-	left          []*broker.Broker // brokers of roots that were replaced since: a transport may still be writing an answer that needs one
+	replaced      []*broker.Broker // brokers of roots that were made anew since: a transport may still be writing an answer that needs one
 	Last          string           // the session of the last call
 	SharesProcess bool             // another connection of the same process has the mailbox of that process
 	protocol      string           // the agreed protocol, if the transport does not keep it
@@ -71,11 +71,11 @@ type Peer struct {
 type otherClients interface {
 	// Taken reports whether another connection now has the session.
 	Taken(sid string) bool
-	// Bound records the session that a call has found for its connection, before the answer is written. said: the call named
-	// the session.
-	Bound(sid string, said bool) error
-	// One makes connections look for their first session one at a time. The caller must call done.
-	One() (done func())
+	// Bind records the session that a call has found for its connection, before the answer is written. named: the call itself
+	// named the session.
+	Bind(sid string, named bool) error
+	// LockBinding keeps other connections from looking for their first session. The caller must call unlock.
+	LockBinding() (unlock func())
 }
 
 type peerKey struct{} // the key in the context of a request, for a transport that has several clients
@@ -95,7 +95,7 @@ func (p *Peer) Open() (*broker.Broker, error) {
 	b, err := p.Client.Open(sessions.WarningLogger(p.Warn))
 	if err == nil {
 		if p.broker != nil {
-			p.left = append(p.left, p.broker)
+			p.replaced = append(p.replaced, p.broker)
 		}
 		p.broker = b
 		p.unserve()
@@ -108,12 +108,12 @@ func (p *Peer) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.unserve()
-	for _, b := range append(p.left, p.broker) {
+	for _, b := range append(p.replaced, p.broker) {
 		if b != nil {
 			b.Close()
 		}
 	}
-	p.broker, p.left = nil, nil
+	p.broker, p.replaced = nil, nil
 }
 
 // SetProcess sets the client's process id.
@@ -127,7 +127,7 @@ func (p *Peer) SetProcess(process int) {
 func (p *Peer) Process() int { pid, _ := p.Processes(); return pid }
 
 // Processes returns the client's process id, and whether another connection of that process has the mailbox of the process.
-func (p *Peer) Processes() (pid int, apart bool) {
+func (p *Peer) Processes() (pid int, shares bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.Client.Process, p.SharesProcess
@@ -140,16 +140,16 @@ func (p *Peer) Session() string {
 	return p.Last
 }
 
-// Leave forgets the session, because another connection has it now.
-func (p *Peer) Leave() {
+// ForgetSession forgets the session, because another connection has it now.
+func (p *Peer) ForgetSession() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.unserve()
 	p.Last = ""
 }
 
-// Rest releases the lock that shows that the session is alive. The next call takes the lock again.
-func (p *Peer) Rest() {
+// ReleaseLock releases the lock that shows that the session is alive. The next call takes the lock again.
+func (p *Peer) ReleaseLock() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.unserve()
@@ -218,7 +218,7 @@ func (p *Peer) caller(ctx context.Context, req mcp.CallToolRequest) callers.Call
 		if profile.SessionMeta != "" {
 			c.ClientID, _ = req.Params.Meta.AdditionalFields[profile.SessionMeta].(string)
 		}
-		c.Claimed, _ = req.Params.Meta.AdditionalFields[claim].(string)
+		c.Claimed, _ = req.Params.Meta.AdditionalFields[argumentKey].(string)
 	}
 	if c.ClientID == "" {
 		c.ClientID = profile.SessionOf(c.PID, p.Client.Getenv)
@@ -226,14 +226,14 @@ func (p *Peer) caller(ctx context.Context, req mcp.CallToolRequest) callers.Call
 	return c
 }
 
-// claim is the key in _meta for the session id that takeClaim has found.
-const claim = "c2c/claim"
+// argumentKey is the key in _meta for the session id that moveSessionArgument has found.
+const argumentKey = "c2c/claim"
 
-// takeClaim moves the session id that c2c's plugin has added to a call's arguments into _meta, because no tool has that
+// moveSessionArgument moves the session id that c2c's plugin has added to a call's arguments into _meta, because no tool has that
 // argument.
-func (p *Peer) takeClaim(ctx context.Context, req *mcp.CallToolRequest) {
+func (p *Peer) moveSessionArgument(ctx context.Context, req *mcp.CallToolRequest) {
 	if req.Params.Meta != nil {
-		delete(req.Params.Meta.AdditionalFields, claim) // only takeClaim may set it
+		delete(req.Params.Meta.AdditionalFields, argumentKey) // only moveSessionArgument may set it
 	}
 	profile, _ := client.Find(p.ClientOf(ctx))
 	args, _ := req.Params.Arguments.(map[string]any)
@@ -248,7 +248,7 @@ func (p *Peer) takeClaim(ctx context.Context, req *mcp.CallToolRequest) {
 	if req.Params.Meta.AdditionalFields == nil {
 		req.Params.Meta.AdditionalFields = map[string]any{}
 	}
-	req.Params.Meta.AdditionalFields[claim] = id
+	req.Params.Meta.AdditionalFields[argumentKey] = id
 }
 
 // ClientOf returns the name of the client that has sent a call.
@@ -276,10 +276,10 @@ const autoAlias = "C2C_MCP_AUTO_REGISTER_ALIAS"
 // session.
 const EarlyWait = 2 * time.Second
 
-// RegisterEarly registers the session before it has called a tool, so that others find its alias. The original does the same
-// if its variable for the alias is set. If the client's process has several sessions, only a call names one, so the first
-// call registers it. Without the variable RegisterEarly makes no session. If c2c start has made one, RegisterEarly takes its
-// server lock, so that no mail is typed there as its person's words.
+// RegisterEarly registers the session before it has called a tool, so that others find its alias. It does so only if the variable
+// autoAlias is set, as the original does. If the client's process has several sessions, it does nothing: only a call says which of
+// them it is. If c2c start has made the session, RegisterEarly takes its server lock. Without that lock c2c would type the mail at
+// the terminal, as if it were its person's words.
 func (p *Peer) RegisterEarly(ctx context.Context) {
 	c := p.caller(ctx, mcp.CallToolRequest{})
 	if c.Alias == "" && (c.Getenv == nil || c.Getenv("C2C_MCP_SESSION_ID") == "") {
@@ -315,7 +315,7 @@ func ClientName(info, configured string) string {
 	if p, ok := client.ByInfo(info); ok {
 		return p.Name
 	}
-	// Without info only: other clients may also read a configuration that was written for this one.
+	// Only without info: a client may read a configuration that was written for another one.
 	if p, ok := client.Find(configured); ok && info == "" {
 		return p.Name
 	}
@@ -331,6 +331,7 @@ func ClientName(info, configured string) string {
 	return cmp.Or(name[:min(len(name), maxClientName)], "mcp")
 }
 
+// Remember makes s the session of the peer, and takes its server lock.
 func (p *Peer) Remember(b *broker.Broker, s sessions.Session) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -342,8 +343,8 @@ func (p *Peer) Remember(b *broker.Broker, s sessions.Session) {
 	p.unlock, _ = b.Locks.Serve(s.ID) // on an error there is no lock: then only the client's process shows that the session is alive
 }
 
-// Speaks records the agreed protocol version.
-func (p *Peer) Speaks(version string) {
+// SetProtocol records the agreed protocol version.
+func (p *Peer) SetProtocol(version string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.protocol = version

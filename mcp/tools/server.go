@@ -31,7 +31,7 @@ func New(cfg Config) *server.MCPServer {
 	t := newTools(cfg)
 	hooks := &server.Hooks{}
 	hooks.AddAfterInitialize(func(ctx context.Context, _ any, req *mcp.InitializeRequest, res *mcp.InitializeResult) {
-		t.Only.Speaks(res.ProtocolVersion)
+		t.Only.SetProtocol(res.ProtocolVersion)
 		if cfg.Initialized != nil {
 			cfg.Initialized(ClientName(req.Params.ClientInfo.Name, cfg.Client))
 		}
@@ -54,7 +54,7 @@ func New(cfg Config) *server.MCPServer {
 // Server makes the MCP server of the tools. more has further options for its transport.
 func (t *Tools) Server(hooks *server.Hooks, more ...server.ServerOption) *server.MCPServer {
 	hooks.AddBeforeCallTool(func(ctx context.Context, _ any, req *mcp.CallToolRequest) {
-		t.peer(ctx).takeClaim(ctx, req)
+		t.peer(ctx).moveSessionArgument(ctx, req)
 	})
 	srv := server.NewMCPServer("c2c", broker.Version, append([]server.ServerOption{
 		server.WithInstructions(Instructions),

@@ -56,7 +56,7 @@ func dead(t *testing.T) wake.Doorbell {
 
 func TestSocket(t *testing.T) {
 	waketest.Run(t, waketest.Adapter{
-		Taking: taking, Shows: mail.Message.InlineEnvelope,
+		Idle: taking, Shows: mail.Message.InlineEnvelope,
 		Gone: waketest.Bells{
 			"its socket is gone":             alone(func(s *Socket) error { return os.Remove(s.Path) }),
 			"others may write to its folder": alone(func(s *Socket) error { return os.Chmod(filepath.Dir(s.Path), 0o777) }),

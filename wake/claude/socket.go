@@ -66,7 +66,7 @@ func (s *Socket) write(ctx context.Context, name, text string) error {
 		return fmt.Errorf("%w: its person has set crossSessionInbound to refuse", wake.ErrRefused)
 	}
 	if !s.bucket.Take(limit, s.Now()) {
-		return fmt.Errorf("%w: it would drop more than 30 messages in a minute", wake.ErrUncaptured)
+		return fmt.Errorf("%w: it drops more than 30 messages at once, and then all but one in 2 seconds", wake.ErrUncaptured)
 	}
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)

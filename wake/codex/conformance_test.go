@@ -53,7 +53,7 @@ func answering(method, said string) func(*testing.T) wake.Doorbell {
 
 func TestServer(t *testing.T) {
 	waketest.Run(t, waketest.Adapter{
-		Taking: taking,
+		Idle: taking,
 		Gone: waketest.Bells{
 			"no server":             func(t *testing.T) wake.Doorbell { return &Server{Home: t.TempDir(), Thread: "thread-1"} },
 			"no app-server":         answering("initialize", `{"error":{"code":-32600,"message":"no"}}`),

@@ -84,7 +84,7 @@ func TestTheQueueGetsALineAndNoKeys(t *testing.T) {
 
 func TestQueue(t *testing.T) {
 	waketest.Run(t, waketest.Adapter{
-		Taking: func(t *testing.T) waketest.Client {
+		Idle: func(t *testing.T) waketest.Client {
 			q := openQueue(t)
 			return waketest.Client{Bell: q, Next: func() string {
 				path := filepath.Join(q.Home, "queued")

@@ -48,7 +48,7 @@ func deaf(status int, answer string) func(*testing.T) wake.Doorbell {
 func TestWeb(t *testing.T) {
 	const ok = `{"code":0,"msg":"success","data":{"status":"running"}}`
 	waketest.Run(t, waketest.Adapter{
-		Taking: func(t *testing.T) waketest.Client {
+		Idle: func(t *testing.T) waketest.Client {
 			w, taken := serve(t, http.StatusOK, ok)
 			return waketest.Client{Bell: w, Next: func() string { return <-taken }}
 		},

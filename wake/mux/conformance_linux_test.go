@@ -31,7 +31,7 @@ func adapter(kind string) waketest.Adapter {
 		}
 	}
 	return waketest.Adapter{
-		Taking: func(t *testing.T) waketest.Client {
+		Idle: func(t *testing.T) waketest.Client {
 			l, taken := newLab(t, kind), 0
 			return waketest.Client{Bell: l.bell(), Next: func() string {
 				r := l.say("sync")

@@ -16,7 +16,7 @@ import (
 
 func TestTerminal(t *testing.T) {
 	waketest.Run(t, waketest.Adapter{
-		Taking: func(t *testing.T) waketest.Client {
+		Idle: func(t *testing.T) waketest.Client {
 			d := sitAtDesk(t, calm, "C2C_TEST_KEEPS=1")
 			receipt := func() { unix.Kill(d.term.PID(), unix.SIGUSR1) }
 			return waketest.Client{Bell: d.term, Receipt: receipt, Next: func() string {

@@ -161,7 +161,7 @@ func TestSocket(t *testing.T) {
 	byBell := map[wake.Doorbell]*stub{}
 	var mu sync.Mutex
 	waketest.Run(t, waketest.Adapter{
-		Taking: func(t *testing.T) waketest.Client {
+		Idle: func(t *testing.T) waketest.Client {
 			c := start(t)
 			mu.Lock()
 			defer mu.Unlock()
