@@ -93,7 +93,7 @@ func TellSenders(ctx context.Context, reg *sessions.Registry, rows []registry.Ro
 	}
 	for _, to := range order {
 		if err := TellTogether(ctx, reg, to, bySender[to.SID()]); err != nil {
-			reg.Log.Warn("a sender got no notice that its messages are not handed over", "session", to.SID(), "err", err)
+			reg.Log.Warn("a sender got no notice about its messages", "session", to.SID(), "err", err)
 		}
 	}
 }
