@@ -52,6 +52,7 @@ async function picture(page, name) { if (shots) await page.screenshot({ path: sh
 
 // lint is axe on what is shown now. It reads the page from outside, so the policy of the page stays as it is.
 async function lint(page, what) {
+  await page.waitForFunction(() => document.getAnimations().length === 0); // what fades in has no colour yet
   const session = await page.context().newCDPSession(page);
   const run = (expression) => session.send('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true });
   await run(axe);
@@ -259,6 +260,7 @@ const parts = {
     check('who is in it is shown', (await page.textContent('#talk-facts')).includes('amber, birch'));
     await page.click('#room-join');
     await page.waitForSelector('#room-level-label:not([hidden])');
+    same('one who has joined writes there', await page.inputValue('#to'), '#review');
     // A post comes while the room is shown.
     await wish('post', { from: 'birch', text: '<script>window.pwned=1</script><img src=x onerror="window.pwned=2"> what do you think, @dana?' });
     await shown(page, 'what do you think').waitFor();

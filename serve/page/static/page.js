@@ -762,16 +762,18 @@
   let roomsTimer = 0;
   function roomsSoon(ms) {
     if (roomsTimer) return;
-    roomsTimer = setTimeout(async () => {
+    roomsTimer = setTimeout(() => {
       roomsTimer = 0;
-      if (stopped || document.hidden) return;
-      try {
-        const l = await ask('/api/rooms');
-        rooms = l.rooms;
-        if (l.note) note(l.note);
-        drawRooms();
-      } catch (e) { if (e.status) note(e.message); }
+      if (!stopped && !document.hidden) listRooms();
     }, ms);
+  }
+  async function listRooms() {
+    try {
+      const l = await ask('/api/rooms');
+      rooms = l.rooms;
+      if (l.note) note(l.note);
+      drawRooms();
+    } catch (e) { if (e.status) note(e.message); }
   }
 
   function aboutRoom(r) {
@@ -788,7 +790,7 @@
     const ul = $('rooms');
     $('rooms-title').hidden = ul.hidden = !rooms.length;
     const had = ul.contains(document.activeElement) ? document.activeElement.id : '';
-    ul.replaceChildren(...rooms.map((r) => make('li', {}, make('button', { type: 'button', id: 'r-' + r.name, class: 'session' + (r.mine ? '' : ' gone'), tabindex: -1, 'aria-pressed': String(view.kind === 'room' && view.room === r.name), onclick: () => openRoom(r.name) },
+    ul.replaceChildren(...rooms.map((r) => make('li', {}, make('button', { type: 'button', id: 'r-' + r.name, class: 'session' + (r.mine ? '' : ' gone'), tabindex: -1, 'aria-pressed': String(view.kind === 'room' && view.room === r.name), title: r.last ? 'Last post: ' + short(r.last * 1000) : null, onclick: () => openRoom(r.name) },
       make('span', { class: 'hash', 'aria-hidden': 'true' }, '#'),
       make('span', { class: 'name' }, make('bdi', {}, r.name)),
       r.new ? make('span', { class: 'badge' }, r.new + (r.more ? '+' : ''), make('span', { class: 'unseen' }, r.new === 1 ? ' new post' : ' new posts')) : make('span', {}),
@@ -814,7 +816,14 @@
       const done = await ask('/api/rooms/member', { room, do: what });
       note(done.note);
     } catch (e) { note(e.message); }
-    roomsSoon(0);
+    await listRooms();
+    writeTo(room);
+  }
+  // writeTo makes the room that is shown the receiver, unless the person has begun to write.
+  function writeTo(room) {
+    if ($('text').value || drafted || shownRoom()?.name !== room || !shownRoom().mine) return;
+    $('to').value = '#' + room;
+    costSoon();
   }
   $('room-join').addEventListener('click', () => setMember(shownRoom()?.mine ? 'leave' : 'join'));
   $('room-level').addEventListener('change', () => setMember($('room-level').value));
@@ -822,8 +831,7 @@
   async function openRoom(name) {
     await fetched(roomPath(name), (l) => {
       open({ kind: 'room', title: '#' + name, room: name, more: l.more, older: l.older, note: l.note || (l.mails.length ? '' : 'Nobody has posted here.') }, l.mails.reverse(), true);
-      if (!$('text').value && shownRoom()?.mine) $('to').value = '#' + name;
-      costSoon();
+      writeTo(name);
       seen(name, l.end);
     });
   }
