@@ -148,6 +148,16 @@ func (r *Room) LeaveFrom(ctx context.Context, host, sid string) error {
 	})
 }
 
+// AliasFrom corrects the alias of a member on another machine.
+func (r *Room) AliasFrom(ctx context.Context, sid, alias string) error {
+	return r.change(ctx, func(rows []registry.Row) []registry.Row {
+		if i := registry.FindSID(rows, sid); i >= 0 && rows[i].Alias() != alias {
+			rows[i].SetText("alias", alias)
+		}
+		return rows
+	})
+}
+
 // LevelFrom sets what of the room a member on another machine wants to see.
 func (r *Room) LevelFrom(ctx context.Context, sid string, level Level) error {
 	return r.changeOwn(ctx, func(o *own) {
@@ -172,7 +182,7 @@ func (r *Room) DropHost(ctx context.Context, host string) error {
 }
 
 // Stamp changes whenever the files of the room do.
-func (r *Room) Stamp() (stamp string) {
+func Stamp(r *Room) (stamp string) {
 	for _, name := range []string{historyName, membersName, metaName, ownName} {
 		at, size, _ := r.dir.TimeOf(name)
 		stamp += fmt.Sprintln(at, size)

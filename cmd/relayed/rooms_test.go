@@ -12,6 +12,8 @@ import (
 	"c2c/relay"
 	"c2c/rooms"
 	"c2c/rooms/talk"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 	"c2c/sessions/registry"
 )
 
@@ -48,11 +50,21 @@ func (m *machine) members(b *broker.Broker, room string) (aliases []string) {
 func (m *machine) post(b *broker.Broker, alias, room, text string, more mail.Message) talk.Receipt {
 	m.t.Helper()
 	more.Content = text
-	r, err := talk.Post(m.t.Context(), b, m.session(b, alias), talk.Draft{Room: room, Message: more})
+	r, err := talk.Post(m.t.Context(), b, m.of(b, alias), talk.Draft{Room: room, Message: more})
 	if err != nil {
 		m.t.Fatal(err)
 	}
 	return r
+}
+
+// of returns the session that has an alias.
+func (m *machine) of(b *broker.Broker, alias string) sessions.Session {
+	m.t.Helper()
+	rows, err := b.Rows(m.t.Context())
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return b.Session(b.Receiver(rows, alias))
 }
 
 // posts returns the texts in a room's history, each with its author.
@@ -272,6 +284,65 @@ func TestARefusedWishToJoinIsTold(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	laptop.joins(here, "cedar", "secret@devbox")
+}
+
+// What becomes of a mention is told to its author as of any message for another machine.
+func TestAMentionOnAnotherMachineHasAStatus(t *testing.T) {
+	laptop, devbox := twoMachines(t)
+	home, here := devbox.project("site", "amber"), laptop.project("site", "birch", "cedar")
+	laptop.run()
+	devbox.run()
+	devbox.joins(home, "amber", "review")
+	laptop.joins(here, "birch", "review@devbox")
+	laptop.joins(here, "cedar", "review@devbox")
+	one := devbox.post(home, "amber", "review", "@birch look", mail.Message{Kind: "question"})
+	both := devbox.post(home, "amber", "review", "@birch @cedar look", mail.Message{})
+	laptop.arrives(here, "birch", 2)
+	laptop.arrives(here, "cedar", 1)
+	laptop.reads(here, "birch")
+	devbox.until(home, "devbox knows that birch has read it", func() bool { return devbox.status(home, one.ID).State == sessions.Read })
+	if got := devbox.status(home, both.ID).State; got != sessions.Queued { // cedar has not read it
+		t.Errorf("what two sessions got is %q", got)
+	}
+	if _, err := here.Register(t.Context(), callers.Caller{Explicit: "s-birch", Client: "gem"}, "beech"); err != nil { // others see its name with its next post
+		t.Fatal(err)
+	}
+	answer := laptop.post(here, "beech", "review@devbox", "done", mail.Message{InReplyTo: one.ID})
+	laptop.until(here, "the answer is at its room", func() bool { return !laptop.status(here, answer.ID).StoredThere.IsZero() })
+	devbox.until(home, "the room has its new name", func() bool { return slices.Contains(devbox.members(home, "review"), "beech@laptop") })
+}
+
+func TestAPostThatDoesNotRingIsNoMessageToAnotherMachine(t *testing.T) {
+	laptop, devbox := twoMachines(t)
+	home, here := devbox.project("site", "amber", "elm"), laptop.project("site", "birch")
+	laptop.run()
+	devbox.run()
+	devbox.joins(home, "amber", "review")
+	devbox.joins(home, "elm", "review")
+	laptop.joins(here, "birch", "review@devbox")
+	devbox.post(home, "amber", "review", "@birch @elm later", mail.Message{Deferrable: true})
+	laptop.post(here, "birch", "review@devbox", "@amber later", mail.Message{Deferrable: true})
+	devbox.hasPosts(home, "review", "amber: @birch @elm later", "birch@laptop: @amber later")
+	laptop.hasPosts(here, "review@devbox", "amber@devbox: @birch @elm later", "birch: @amber later")
+	if got := laptop.waiting(here, "birch"); got != nil {
+		t.Errorf("%+v", got)
+	}
+	if got := devbox.waiting(home, "amber"); got != nil {
+		t.Errorf("%+v", got)
+	}
+	if got := devbox.waiting(home, "elm"); len(got) != 1 || !got[0].Deferrable {
+		t.Errorf("%+v", got)
+	}
+	for _, more := range []mail.Message{{AnswerBy: 1 << 40}, {TellAfter: 60}} {
+		more.Content = "@birch"
+		if _, err := talk.Post(t.Context(), home, devbox.session(home, "amber"), talk.Draft{Room: "review", Message: more}); err == nil {
+			t.Errorf("%+v: a deadline that nobody keeps is taken", more)
+		}
+		more.Content = "@amber"
+		if _, err := talk.Post(t.Context(), here, laptop.session(here, "birch"), talk.Draft{Room: "review@devbox", Message: more}); err == nil {
+			t.Errorf("%+v: a deadline that nobody keeps is taken", more)
+		}
+	}
 }
 
 // An older c2c does not know what #review means.

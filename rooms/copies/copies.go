@@ -22,7 +22,7 @@ import (
 
 // Receive does what the messages of a paired machine say about a room, in their order. A message of kind system comes from the home
 // of a room and is for the copy here; all messages are of that kind, or there is only one. mayJoin allows sessions of the machine to
-// join rooms here. With mayRepeat, some of it may be done already. wakes has the sessions that got a message.
+// join rooms here. With mayRepeat, some of it may be done already. wakes has the posts that one session here got as a message.
 //
 // An error that IsFinal reports is an answer: nothing was done, and it would be so again. After any other error the caller tries again.
 func Receive(ctx context.Context, b *broker.Broker, peer, room string, msgs []mail.Message, o Options) (wakes []Waken, err error) {
@@ -44,7 +44,7 @@ type Options struct {
 	Limit     int // see talk.LimitOf
 }
 
-// Waken is a session that got a post as a message.
+// Waken is a session that got a post as a message, and no other one here did.
 type Waken struct {
 	SID     string
 	Message mail.Message
@@ -95,7 +95,10 @@ func atHome(ctx context.Context, b *broker.Broker, peer, name string, m mail.Mes
 	case talk.DoLevel:
 		return lasting(r.LevelFrom(ctx, m.FromSession, op.Level))
 	case talk.DoPost:
-		return lasting(post(ctx, b, peer, name, m, op, o))
+		if err = r.AliasFrom(ctx, m.FromSession, m.From); err == nil {
+			err = post(ctx, b, peer, name, m, op, o)
+		}
+		return lasting(err)
 	}
 	return fmt.Errorf("%w: it knows no %.40q", ErrPost, op.Do)
 }

@@ -132,7 +132,10 @@ func addPosts(ctx context.Context, b *broker.Broker, peer, room string, posts []
 		return nil, err
 	}
 	for _, p := range posts {
-		wakes = append(wakes, c.give(ctx, p)...)
+		// What becomes of a message is told by its id: of several that get the post, one could be taken for another.
+		if got := c.give(ctx, p); len(got) == 1 {
+			wakes = append(wakes, got...)
+		}
 	}
 	return wakes, nil
 }

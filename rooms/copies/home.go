@@ -77,7 +77,7 @@ func (h *Home) mark(r *rooms.Room, paired func(host string) bool) (mark string) 
 		mark += fmt.Sprintln(s.Host, s.Read, paired(s.Host))
 	}
 	at, size, _ := h.b.Dir().TimeOf(registry.FileName)
-	return mark + fmt.Sprintln(at, size) + r.Stamp()
+	return mark + fmt.Sprintln(at, size) + rooms.Stamp(r)
 }
 
 func (h *Home) find(st rooms.Store) {
@@ -173,7 +173,7 @@ func (h *Home) sendPosts(ctx context.Context, r *rooms.Room, host string, posts 
 
 // copyOf makes the message with a post for the copy on a machine. It is the same at each call.
 func copyOf(p rooms.Post, room, host string) (mail.Message, error) {
-	op := talk.Op{Do: talk.DoCopy}
+	op, author := talk.Op{Do: talk.DoCopy}, p.Session
 	for _, sid := range p.To {
 		if own, there := rooms.SessionOn(host, sid); there {
 			op.NamesOwn = append(op.NamesOwn, own)
@@ -185,7 +185,7 @@ func copyOf(p rooms.Post, room, host string) (mail.Message, error) {
 	}
 	op.Post = p.JSON()
 	m, err := op.Message("#" + room + "@" + host)
-	m.ID, m.TS = p.ID, p.TS
+	m.ID, m.TS, m.FromSession = p.ID, p.TS, author
 	return m, err
 }
 

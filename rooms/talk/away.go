@@ -1,6 +1,7 @@
 package talk
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -172,7 +173,8 @@ func Archive(ctx context.Context, b *broker.Broker, name string) (path string, e
 	return path, nil
 }
 
-// ToCopies puts messages about a room of this machine into the outbox for another one.
+// ToCopies puts messages about a room of this machine into the outbox for another one. A message with a post has the session of its
+// author: status finds by it what the other machine tells of the post.
 func ToCopies(ctx context.Context, b *broker.Broker, host string, msgs ...mail.Message) error {
 	box, err := b.Mailbox(sessions.HostPrefix + host)
 	if err != nil {
@@ -180,7 +182,7 @@ func ToCopies(ctx context.Context, b *broker.Broker, host string, msgs ...mail.M
 	}
 	for i := range msgs {
 		m := &msgs[i]
-		m.From, m.FromSession, m.Kind = sessions.SystemAlias, sessions.SystemAlias, mail.KindSystem
+		m.From, m.FromSession, m.Kind = sessions.SystemAlias, cmp.Or(m.FromSession, sessions.SystemAlias), mail.KindSystem
 	}
 	_, err = box.Deliver(ctx, msgs...)
 	return err
@@ -223,6 +225,27 @@ func (p *posting) sendHome(ctx context.Context, host string) (Receipt, error) {
 	p.receipt.Host, p.receipt.ID, p.receipt.InReplyTo, p.receipt.TS = host, sent.ID, op.InReplyTo, sent.TS
 	p.receipt.Duplicate, p.receipt.Note, p.receipt.StoredFor, p.receipt.DeliveredTo = sent.Duplicate, sent.Note, 0, []string{}
 	return p.receipt, nil
+}
+
+// checkFar looks at the targets on other machines, or at all of them if the room is on another one. c2c keeps no deadline for them. A post
+// that does not ring is no message to them: it comes with their next turn all the same.
+func (p *posting) checkFar() error {
+	_, home := rooms.HostOf(p.room.Name)
+	far := func(m one) bool { return home != "" || isFar(m.SID, m.alias) }
+	m := p.draft.Message
+	if i := slices.IndexFunc(p.targets, far); i >= 0 && (m.AnswerBy != 0 || m.TellAfter > 0) {
+		return fmt.Errorf("answer-by and tell-after are for members on this machine, in a room of this machine: write to %s without the room", p.targets[i].alias)
+	}
+	if !m.Deferrable {
+		return nil
+	}
+	for _, one := range p.targets {
+		if far(one) {
+			p.receipt.Waits = append(p.receipt.Waits, one.alias)
+		}
+	}
+	p.targets = slices.DeleteFunc(p.targets, far)
+	return nil
 }
 
 // wantRelay starts the relay if the room has members on other machines: it sends them the post.

@@ -143,7 +143,15 @@ func Invite(ctx context.Context, b *broker.Broker, from sessions.Session, name, 
 	if len(sessions.Holders(rows, alias)) == 0 {
 		return broker.Receipt{}, &sessions.UnknownAliasError{Alias: alias, Closest: sessions.ClosestTo(rows, alias)}
 	}
-	if err := r.Invite(ctx, alias); err != nil {
+	meta, err := r.Meta()
+	_, host := rooms.HostOf(r.Name)
+	switch {
+	case host == "":
+		err = r.Invite(ctx, alias)
+	case err == nil && meta.Private:
+		err = fmt.Errorf("room %q: %w", r.Name, rooms.ErrElsewhere)
+	}
+	if err != nil {
 		return broker.Receipt{}, err
 	}
 	text := fmt.Sprintf("You are invited to the room %[1]s: join_room, or c2c rooms join %[1]s. Posts there wake you only when they name you.", r.Name)

@@ -238,6 +238,9 @@ func (p *posting) findTargets() error {
 			p.targets = append(p.targets, *m)
 		}
 	}
+	if err := p.checkFar(); err != nil {
+		return err
+	}
 	return p.findAtWork()
 }
 
