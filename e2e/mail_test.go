@@ -100,8 +100,8 @@ func TestCodexReceivesMailAndNeverAsDeveloper(t *testing.T) {
 	l.Run(c2c(), "register", "birch", "--session-id", "birch")
 	l.SeedCodex(model, "")
 	l.Run(c2c(), "install", "codex")
-	if n := l.TrustCodexHooks(); n != 4 {
-		t.Fatalf("Codex knows %d hooks, want 4", n)
+	if n := l.TrustCodexHooks(); n != 5 {
+		t.Fatalf("Codex knows %d hooks, want 5", n)
 	}
 	model.Script(
 		shell("printf 'word-%s' meanwhile | C2C_MCP_SESSION_ID=birch "+c2c()+" send-all - --json"),
