@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"sort"
-	"strings"
 
 	"c2c/broker/explain"
 	"c2c/broker/notice"
@@ -97,7 +96,7 @@ func (b *Broker) Search(ctx context.Context, s sessions.Session, words []string,
 	}
 	wanted := finder.Words(words)
 	has := func(m mail.Message) bool { return finder.HasAll(m.From+" "+m.To+" "+m.Content, wanted) }
-	received := inbox.Query{Holds: mayHaveWord(wanted), Match: has, Limit: limit}
+	received := inbox.Query{Holds: finder.MayHave(wanted), Match: has, Limit: limit}
 	sent := b.Authors(rows).WrittenBy(s, limit)
 	own, names := sent.Match, sent.Holds
 	sent.Match = func(m mail.Message) bool { return has(m) && own(m) }
@@ -110,17 +109,6 @@ func (b *Broker) Search(ctx context.Context, s sessions.Session, words []string,
 		return sent
 	}, found.add)
 	return found.newest(limit), err
-}
-
-// mayHaveWord searches for the longest word that every writer's JSON spells the same, except for case.
-func mayHaveWord(words []string) func(data []byte) bool {
-	longest := ""
-	for _, word := range words {
-		if strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789-_.") == "" && len(word) > len(longest) {
-			longest = word
-		}
-	}
-	return finder.AnyCase(longest).In
 }
 
 // maxThread bounds the messages of a conversation: any sender can send thousands of answers to one.

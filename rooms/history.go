@@ -145,6 +145,28 @@ func (r *Room) Last(n int, match func(Post) bool) (posts []Post, err error) {
 	return posts, err
 }
 
+// LastHolding is Last for posts in lines of which holds returns true: it sees a line before that is parsed.
+func LastHolding(r *Room, n int, holds func(line []byte) bool, match func(Post) bool) (posts []Post, err error) {
+	h, err := r.history()
+	if err != nil || h.file == nil {
+		return nil, err
+	}
+	defer h.Close()
+	if n <= 0 {
+		n = maxShown
+	}
+	err = h.back(max(0, h.size-maxRead), h.size, func(line []byte, _ int64) bool {
+		if holds(line) {
+			if p, err := parsePost(line); err == nil && match(p) {
+				posts = append(posts, p)
+			}
+		}
+		return len(posts) < min(n, maxShown)
+	})
+	slices.Reverse(posts)
+	return posts, err
+}
+
 // Part is a part of a history.
 type Part struct {
 	Posts []Post // newest first

@@ -15,3 +15,15 @@ func HasAll(text string, words []string) bool {
 	text = strings.ToLower(text)
 	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
 }
+
+// MayHave finds data that may have all words, which are in lower case: it searches for the longest word that every writer's JSON spells
+// the same, except for case.
+func MayHave(words []string) func(data []byte) bool {
+	longest := ""
+	for _, word := range words {
+		if strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789-_.") == "" && len(word) > len(longest) {
+			longest = word
+		}
+	}
+	return AnyCase(longest).In
+}

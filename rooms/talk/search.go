@@ -70,7 +70,13 @@ func SearchRoom(st rooms.Store, s sessions.Session, name string, words []string,
 	case err != nil:
 		return nil, fmt.Errorf("search room %q: %w", name, err)
 	}
-	return r.Last(limit, func(p rooms.Post) bool { return finder.HasAll(p.From+" #"+name+" "+p.Content, words) })
+	var inLine []string // the others are in the room's name
+	for _, word := range words {
+		if !finder.HasAll("#"+name, []string{word}) {
+			inLine = append(inLine, word)
+		}
+	}
+	return rooms.LastHolding(r, limit, finder.MayHave(inLine), func(p rooms.Post) bool { return finder.HasAll(p.From+" #"+name+" "+p.Content, words) })
 }
 
 // PostMessage returns a post as a message to its room. A line of a history may name any author.

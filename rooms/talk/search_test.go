@@ -83,11 +83,14 @@ func TestADamagedHistoryCostsTheSearchItsDamagedLines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.WriteString(`{"ts":"no","from_alias":"<b>\nx","content":"another build"}` + "\nbuild\n" + `{"from_alias":"amber"}` + "\n"); err != nil {
+	if _, err := f.WriteString(`{"ts":"no","from_alias":"<b>\nx","content":"another build, \u00c4rger"}` + "\nbuild\n" + `{"from_alias":"amber"}` + "\n"); err != nil {
 		t.Fatal(err)
 	}
 	f.Close()
-	if got, want := w.found(amber, 9, "build"), "amber to #review: one build (posted)\n(unknown) to #review: another build (posted)"; got != want {
+	if got, want := w.found(amber, 9, "build"), "amber to #review: one build (posted)\n(unknown) to #review: another build, Ärger (posted)"; got != want {
+		t.Errorf("%s", got)
+	}
+	if got, want := w.found(amber, 9, "ärger", "review", "build"), "(unknown) to #review: another build, Ärger (posted)"; got != want {
 		t.Errorf("%s", got)
 	}
 	// A room that is unreadable is named, and the others are searched.
