@@ -286,6 +286,29 @@ func TestARefusedWishToJoinIsTold(t *testing.T) {
 	laptop.joins(here, "cedar", "secret@devbox")
 }
 
+func TestAMachineThatMayReachOnlySomeSessionsJoinsOnlyTheRoomsInItsList(t *testing.T) {
+	laptop, devbox := twoMachines(t)
+	home, here := devbox.project("site", "amber"), laptop.project("site", "birch")
+	laptop.run()
+	devbox.run()
+	devbox.joins(home, "amber", "review")
+	allow := func(aliases ...string) {
+		t.Helper()
+		if _, err := devbox.r.Hosts(devbox.now).Allow(t.Context(), "laptop", nil, aliases); err != nil {
+			t.Fatal(err)
+		}
+	}
+	allow("amber")
+	if _, err := talk.Join(t.Context(), here, laptop.session(here, "birch"), "review@devbox", false); err != nil {
+		t.Fatal(err)
+	}
+	if got := laptop.arrives(here, "birch", 1)[0].Content; !strings.Contains(got, "c2c relay allow") {
+		t.Errorf("%q", got)
+	}
+	allow("amber", "#review")
+	laptop.joins(here, "birch", "review@devbox")
+}
+
 // What becomes of a mention is told to its author as of any message for another machine.
 func TestAMentionOnAnotherMachineHasAStatus(t *testing.T) {
 	laptop, devbox := twoMachines(t)
