@@ -161,6 +161,9 @@ func (st Store) Open(name string) (*Room, error) {
 
 // unknown makes the error for a room that is not there: it may have another name now, or be mistyped.
 func (st Store) unknown(name string) error {
+	if _, host := HostOf(name); host != "" {
+		return fmt.Errorf("%w %q: c2c rooms join asks %s to let you in", ErrNoRoom, name, host)
+	}
 	if now, _ := st.Renamed(name); now != "" {
 		return fmt.Errorf("%w %q: it is called %q now", ErrNoRoom, name, now)
 	}
