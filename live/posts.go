@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"c2c/inbox/mail"
 	"c2c/rooms"
 )
 
@@ -85,13 +84,7 @@ func (v *View) postsOf(name string, at int64) {
 		v.event(Event{What: Damaged, At: v.cfg.Now(), Why: err.Error()})
 	}
 	for _, p := range posts {
-		m := toRoom(p, name)
+		m := p.In(name)
 		v.event(Event{What: Posted, At: p.Time(), Fingerprint: m.Fingerprint(), Message: m})
 	}
-}
-
-func toRoom(p rooms.Post, name string) mail.Message {
-	m := p.Message()
-	m.From, m.To = rooms.SafeAlias(m.From), "#"+name // a line of the history may have any words
-	return m
 }

@@ -127,6 +127,11 @@ const (
 
 // Last returns the newest posts that match, oldest first: at most n. Nil matches all.
 func (r *Room) Last(n int, match func(Post) bool) (posts []Post, err error) {
+	return LastHolding(r, n, func([]byte) bool { return true }, match)
+}
+
+// LastHolding is Last, but parses only lines for which holds returns true.
+func LastHolding(r *Room, n int, holds func(line []byte) bool, match func(Post) bool) (posts []Post, err error) {
 	h, err := r.history()
 	if err != nil {
 		return nil, err
@@ -135,29 +140,10 @@ func (r *Room) Last(n int, match func(Post) bool) (posts []Post, err error) {
 	if n <= 0 {
 		n = maxShown
 	}
-	_, err = h.posts(max(0, h.size-maxRead), h.size, func(p Post) bool {
-		if match == nil || match(p) {
-			posts = append(posts, p)
-		}
-		return len(posts) < min(n, maxShown)
-	})
-	slices.Reverse(posts)
-	return posts, err
-}
-
-// LastHolding is Last for posts in lines of which holds returns true: it sees a line before that is parsed.
-func LastHolding(r *Room, n int, holds func(line []byte) bool, match func(Post) bool) (posts []Post, err error) {
-	h, err := r.history()
-	if err != nil || h.file == nil {
-		return nil, err
-	}
-	defer h.Close()
-	if n <= 0 {
-		n = maxShown
-	}
-	err = h.back(max(0, h.size-maxRead), h.size, func(line []byte, _ int64) bool {
+	err = h.back(max(0, h.size-maxRead), h.size, func(line []byte, at int64) bool {
 		if holds(line) {
-			if p, err := parsePost(line); err == nil && match(p) {
+			if p, err := parsePost(line); err == nil && (match == nil || match(p)) {
+				p.end = at
 				posts = append(posts, p)
 			}
 		}

@@ -54,6 +54,13 @@ func (p Post) Message() mail.Message {
 	return mail.Message{From: p.From, Content: p.Content, TS: p.TS, ID: p.ID, FromSession: p.Session, InReplyTo: p.InReplyTo, Kind: p.Kind, Tag: p.Tag, FromPerson: p.Person, KnownBy: p.KnownBy}
 }
 
+// In returns the post as a message to its room. A line of a history may name any author.
+func (p Post) In(room string) mail.Message {
+	m := p.Message()
+	m.From, m.To = SafeAlias(m.From), "#"+room
+	return m
+}
+
 // texts points to the optional texts, in the order of a line.
 func (p *Post) texts() []struct {
 	name string

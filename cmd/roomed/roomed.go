@@ -297,7 +297,7 @@ func (c *call) printPosts(s sessions.Session, room string, posts []rooms.Post) {
 
 func messages(posts []rooms.Post, room string) (all []mail.Message) {
 	for _, p := range posts {
-		all = append(all, talk.PostMessage(p, room))
+		all = append(all, p.In(room))
 	}
 	return all
 }

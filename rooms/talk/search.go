@@ -45,7 +45,7 @@ func searchRooms(reg *sessions.Registry, s sessions.Session, words []string, lim
 		posts, rerr := SearchRoom(st, s, name, words, limit)
 		err = errors.Join(err, rerr)
 		for _, p := range posts {
-			m := broker.Mail{Message: PostMessage(p, name)}
+			m := broker.Mail{Message: p.In(name)}
 			m.Status.State, m.Status.At = Posted, p.Time()
 			all = append(all, m)
 		}
@@ -77,11 +77,4 @@ func SearchRoom(st rooms.Store, s sessions.Session, name string, words []string,
 		}
 	}
 	return rooms.LastHolding(r, limit, finder.MayHave(inLine), func(p rooms.Post) bool { return finder.HasAll(p.From+" #"+name+" "+p.Content, words) })
-}
-
-// PostMessage returns a post as a message to its room. A line of a history may name any author.
-func PostMessage(p rooms.Post, room string) mail.Message {
-	m := p.Message()
-	m.From, m.To = rooms.SafeAlias(m.From), "#"+room
-	return m
 }

@@ -120,7 +120,7 @@ func (p *Page) room(c *call) (any, error) {
 		list.Note = visible(err.Error())
 	}
 	for _, post := range part.Posts {
-		list.Posts = append(list.Posts, postView{postOf(talk.PostMessage(post, r.Name)), isOld(post), isNew(post), visible(post.Reason)})
+		list.Posts = append(list.Posts, postView{postOf(post.In(r.Name)), isOld(post), isNew(post), visible(post.Reason)})
 	}
 	return list, nil
 }
