@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
 
 	"c2c/broker/explain"
 	"c2c/broker/notice"
@@ -95,7 +96,9 @@ func (b *Broker) Search(ctx context.Context, s sessions.Session, words []string,
 		return nil, err
 	}
 	wanted := finder.Words(words)
-	has := func(m mail.Message) bool { return finder.HasAll(m.From+" "+m.To+" "+m.Content, wanted) }
+	has := func(m mail.Message) bool {
+		return !isCopyOfPost(m) && finder.HasAll(m.From+" "+m.To+" "+m.Content, wanted)
+	}
 	received := inbox.Query{Holds: finder.MayHave(wanted), Match: has, Limit: limit}
 	sent := b.Authors(rows).WrittenBy(s, limit)
 	own, names := sent.Match, sent.Holds
@@ -109,6 +112,11 @@ func (b *Broker) Search(ctx context.Context, s sessions.Session, words []string,
 		return sent
 	}, found.add)
 	return found.newest(limit), err
+}
+
+// isCopyOfPost reports whether c2c sends the message to another machine for a room: search finds the post in its room.
+func isCopyOfPost(m mail.Message) bool {
+	return m.Kind == mail.KindSystem && strings.HasPrefix(m.To, "#")
 }
 
 // maxThread bounds the messages of a conversation: any sender can send thousands of answers to one.

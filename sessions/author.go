@@ -56,6 +56,9 @@ type lastAuthors struct {
 // Of returns the row of the session that sent a message, or nil. The message may name its session. If not, it is the session that had
 // the message's alias when it was sent, even if that session has another alias now; a session that chose the alias later did not write it.
 func (a Authors) Of(m mail.Message) registry.Row {
+	if m.From == SystemAlias {
+		return nil // a post for another machine has the session of its author all the same
+	}
 	if r := RemoteRow(m.From); r != nil && len(Holders(a.Rows, m.From)) == 0 {
 		return r // before FromSession: a session here may have the id that the relay has given to the sender on the other machine
 	}

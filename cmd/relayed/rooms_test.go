@@ -222,7 +222,7 @@ func TestAPostGoesOnceToEachMachine(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, one := range sent {
-			if op, err := talk.ParseOp(one.Message); err == nil && op.Do == talk.DoCopy {
+			if op, _, err := talk.ParseOp(one.Message); err == nil && op.Do == talk.DoCopy {
 				copies++
 			}
 		}
@@ -324,6 +324,9 @@ func TestAMentionOnAnotherMachineHasAStatus(t *testing.T) {
 	laptop.arrives(here, "cedar", 1)
 	laptop.reads(here, "birch")
 	devbox.until(home, "devbox knows that birch has read it", func() bool { return devbox.status(home, one.ID).State == sessions.Read })
+	if sent, err := home.Outbox(t.Context(), devbox.of(home, "amber"), 10); err != nil || len(sent) != 0 {
+		t.Errorf("what the relay sends is in the outbox of the author: %+v %v", sent, err)
+	}
 	if got := devbox.status(home, both.ID).State; got != sessions.Queued { // cedar has not read it
 		t.Errorf("what two sessions got is %q", got)
 	}

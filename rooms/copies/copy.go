@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -44,7 +43,7 @@ func fromHome(ctx context.Context, b *broker.Broker, peer, room string, msgs []m
 		return err
 	}
 	for _, m := range msgs {
-		op, err := talk.ParseOp(m)
+		op, _, err := talk.ParseOp(m)
 		if err != nil {
 			b.Log.Warn("a message about a room is left out", "room", room, "host", peer, "err", err)
 			continue
@@ -227,10 +226,10 @@ func (c *copied) isAtWork(p rooms.Post, sid string) bool {
 	return i >= 0 && !sessions.IsPersonID(sid) && c.b.Prober().Now(c.b.Session(c.rows[i]), false).Does == sessions.Busy
 }
 
-// Refused does what follows when the other machine refuses a message about a room for good. words are the text that the sender has
-// written, for a notice to it.
+// Refused does what follows when the other machine refuses a message about a room for good. words are what its sender has written, for a
+// notice to it.
 func Refused(ctx context.Context, b *broker.Broker, peer string, m mail.Message, isMember bool) (words string, err error) {
-	op, err := talk.ParseOp(m)
+	op, words, err := talk.ParseOp(m)
 	if err != nil {
 		return "", nil
 	}
@@ -247,7 +246,6 @@ func Refused(ctx context.Context, b *broker.Broker, peer string, m mail.Message,
 		}
 		return "", err
 	}
-	words = cmp.Or(op.Text, fmt.Sprintf("c2c rooms %s %s@%s", op.Do, room, peer))
 	if isMember && op.Do != talk.DoJoin {
 		return words, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"c2c/broker"
 	"c2c/inbox"
@@ -54,9 +55,11 @@ func (h *Home) Look(ctx context.Context, paired func(host string) bool) (dirs []
 			dirs = append(dirs, r.Path())
 			if mark := h.mark(r, paired); mark != seen {
 				h.known[name] = "" // and not a mark from behind sendNew, which may have missed a change
-				if err = h.sendNew(ctx, r, paired); err == nil {
+				limit, end := context.WithTimeout(ctx, lockTime)
+				if err = h.sendNew(limit, r, paired); err == nil {
 					h.known[name] = mark
 				}
+				end()
 			}
 			r.Close()
 		}
@@ -66,6 +69,9 @@ func (h *Home) Look(ctx context.Context, paired func(host string) bool) (dirs []
 	}
 	return dirs
 }
+
+// lockTime is how long Look waits for the locks of a room: a suspended process may hold one, and the mail of others must go on.
+const lockTime = 5 * time.Second
 
 // mark changes with all that sendNew depends on.
 func (h *Home) mark(r *rooms.Room, paired func(host string) bool) (mark string) {

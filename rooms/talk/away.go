@@ -16,15 +16,15 @@ import (
 	"c2c/sessions"
 )
 
-// Op is what two machines say to each other about a room that both have members in. It is the text of a message to #review@devbox,
-// from a member to the room's home, or from the home to a machine with a copy.
+// Op is what two machines say to each other about a room that both have members in. It is the last line of a message to
+// #review@devbox, from a member to the room's home, or from the home to a machine with a copy.
 type Op struct {
 	Do string `json:"do"`
 
 	// To the home.
 	Level     rooms.Level `json:"level,omitempty"`       // join, level
-	Text      string      `json:"text,omitempty"`        // post, as what follows
-	InReplyTo string      `json:"in_reply_to,omitempty"` //
+	Text      string      `json:"-"`                     // of a post; it stands before the JSON
+	InReplyTo string      `json:"in_reply_to,omitempty"` // post, as what follows
 	Kind      string      `json:"kind,omitempty"`
 	Tag       string      `json:"tag,omitempty"`
 	Reason    string      `json:"reason,omitempty"`
@@ -52,21 +52,33 @@ const (
 	DoClose = "close" // the room was archived
 )
 
-// Message makes the message of an op.
+// Message makes the message of an op. What a session wants of the home begins with words for people, because its outbox shows it.
 func (op Op) Message(to string) (m mail.Message, err error) {
 	var text strings.Builder
+	switch op.Do {
+	case DoPost:
+		text.WriteString(op.Text + "\n")
+		op.Text = ""
+	case DoJoin, DoLeave, DoLevel:
+		fmt.Fprintf(&text, "c2c rooms %s %s\n", op.Do, strings.TrimPrefix(to, "#"))
+	}
 	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
 	err = enc.Encode(op)
 	return mail.Message{To: to, Content: strings.TrimSuffix(text.String(), "\n"), TellAfter: -1, Due: owed.NotAsked}, err
 }
 
-// ParseOp reads the op of a message.
-func ParseOp(m mail.Message) (op Op, err error) {
-	if err = json.Unmarshal([]byte(m.Content), &op); err != nil {
-		return op, fmt.Errorf("a message about a room is damaged: %w", err)
+// ParseOp reads the op of a message. words are those for people.
+func ParseOp(m mail.Message) (op Op, words string, err error) {
+	words, line := "", m.Content
+	if i := strings.LastIndexByte(m.Content, '\n'); i >= 0 {
+		words, line = m.Content[:i], m.Content[i+1:]
 	}
-	return op, nil
+	if err = json.Unmarshal([]byte(line), &op); err != nil {
+		return op, words, fmt.Errorf("a message about a room is damaged: %w", err)
+	}
+	op.Text = words
+	return op, words, nil
 }
 
 // tellHome sends an op to the home of a room.
