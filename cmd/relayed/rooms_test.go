@@ -222,7 +222,7 @@ func TestAPostGoesOnceToEachMachine(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, one := range sent {
-			if op, _, err := talk.ParseOp(one.Message); err == nil && op.Do == talk.DoCopy {
+			if op, err := talk.ParseOp(one.Message); err == nil && op.Do == talk.DoCopy {
 				copies++
 			}
 		}

@@ -68,7 +68,7 @@ func IsFinal(err error) bool {
 
 // atHome does what a session of another machine wants of a room of this one.
 func atHome(ctx context.Context, b *broker.Broker, peer, name string, m mail.Message, o Options) error {
-	op, _, err := talk.ParseOp(m)
+	op, err := talk.ParseOp(m)
 	if err != nil {
 		return fmt.Errorf("%w: %v", ErrPost, err)
 	}

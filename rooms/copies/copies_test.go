@@ -198,7 +198,7 @@ func TestAKillBehindTheStoreOfACopyLosesNoMention(t *testing.T) {
 	devbox, laptop := two(t)
 	devbox.post("amber", "review", "@birch one")
 	msgs := devbox.outgoing()
-	op, _, err := talk.ParseOp(msgs[0])
+	op, err := talk.ParseOp(msgs[0])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func fromHome(ctx context.Context, b *broker.Broker, peer, room string, msgs []m
 		return err
 	}
 	for _, m := range msgs {
-		op, _, err := talk.ParseOp(m)
+		op, err := talk.ParseOp(m)
 		if err != nil {
 			b.Log.Warn("a message about a room is left out", "room", room, "host", peer, "err", err)
 			continue
@@ -229,7 +229,7 @@ func (c *copied) isAtWork(p rooms.Post, sid string) bool {
 // Refused does what follows when the other machine refuses a message about a room for good. words are what its sender has written, for a
 // notice to it.
 func Refused(ctx context.Context, b *broker.Broker, peer string, m mail.Message, isMember bool) (words string, err error) {
-	op, words, err := talk.ParseOp(m)
+	op, err := talk.ParseOp(m)
 	if err != nil {
 		return "", nil
 	}
@@ -246,6 +246,7 @@ func Refused(ctx context.Context, b *broker.Broker, peer string, m mail.Message,
 		}
 		return "", err
 	}
+	words = op.Text
 	if isMember && op.Do != talk.DoJoin {
 		return words, nil
 	}

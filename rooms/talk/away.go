@@ -23,7 +23,7 @@ type Op struct {
 
 	// To the home.
 	Level     rooms.Level `json:"level,omitempty"`       // join, level
-	Text      string      `json:"-"`                     // of a post; it stands before the JSON
+	Text      string      `json:"-"`                     // of a post, or words for people; it stands before the JSON
 	InReplyTo string      `json:"in_reply_to,omitempty"` // post, as what follows
 	Kind      string      `json:"kind,omitempty"`
 	Tag       string      `json:"tag,omitempty"`
@@ -58,7 +58,6 @@ func (op Op) Message(to string) (m mail.Message, err error) {
 	switch op.Do {
 	case DoPost:
 		text.WriteString(op.Text + "\n")
-		op.Text = ""
 	case DoJoin, DoLeave, DoLevel:
 		fmt.Fprintf(&text, "c2c rooms %s %s\n", op.Do, strings.TrimPrefix(to, "#"))
 	}
@@ -68,17 +67,17 @@ func (op Op) Message(to string) (m mail.Message, err error) {
 	return mail.Message{To: to, Content: strings.TrimSuffix(text.String(), "\n"), TellAfter: -1, Due: owed.NotAsked}, err
 }
 
-// ParseOp reads the op of a message. words are those for people.
-func ParseOp(m mail.Message) (op Op, words string, err error) {
-	words, line := "", m.Content
+// ParseOp reads the op of a message.
+func ParseOp(m mail.Message) (op Op, err error) {
+	text, line := "", m.Content
 	if i := strings.LastIndexByte(m.Content, '\n'); i >= 0 {
-		words, line = m.Content[:i], m.Content[i+1:]
+		text, line = m.Content[:i], m.Content[i+1:]
 	}
 	if err = json.Unmarshal([]byte(line), &op); err != nil {
-		return op, words, fmt.Errorf("a message about a room is damaged: %w", err)
+		return op, fmt.Errorf("a message about a room is damaged: %w", err)
 	}
-	op.Text = words
-	return op, words, nil
+	op.Text = text
+	return op, nil
 }
 
 // tellHome sends an op to the home of a room.
