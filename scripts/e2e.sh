@@ -24,7 +24,7 @@ scratch=$(mktemp -d "$(dirname "${first%%:*}")/run.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 
 say 'building c2c and c2cd'
-CGO_ENABLED=0 "${GO:-go}" build -trimpath -tags=nethttpomithttp2 -o "$scratch/bin/" ./cmd/c2c ./cmd/c2cd
+CGO_ENABLED=0 "${GO:-go}" build -trimpath -tags=nethttpomithttp2 -o "$scratch/bin/" ./cmd/c2c ./cmd/c2cd ./e2e/wording
 cp -r install/marketplace "$scratch/bin/"
 # A clone for the test that follows the README. It builds without the network, so all modules must be here already.
 mkdir "$scratch/source"
