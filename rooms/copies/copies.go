@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"syscall"
 
 	"c2c/broker"
@@ -117,10 +118,7 @@ func post(ctx context.Context, b *broker.Broker, peer, name string, m mail.Messa
 	if m.FromPerson {
 		from.State = sessions.Person
 	}
-	named := talk.Named{All: op.All}
-	for _, sid := range op.Names {
-		named.SIDs = append(named.SIDs, sid)
-	}
+	named := talk.Named{All: op.All, SIDs: slices.Clone(op.Names)}
 	for _, sid := range op.NamesOwn {
 		named.SIDs = append(named.SIDs, mail.RemoteSession(peer, sid, ""))
 	}
