@@ -24,6 +24,7 @@ func cursorGuide() Guide {
 		Last:    "the tool `poll_inbox`",
 		Receipt: "that the result was written",
 		Answer:  "nothing: mail counts as read when it was handed over",
+		Claimed: "nothing: its agent calls `claims`",
 		Sees:    "Not known: Cursor could not be run.",
 		SetUp: "An MCP server in `~/.cursor/mcp.json` and hooks in `~/.cursor/hooks.json`, for all projects. The files follow its " +
 			"documentation: we could not run Cursor. The CLI uses the server after `cursor-agent mcp enable c2c` in the project. `c2c install cursor --http` writes the URL and the token of the HTTP daemon (`c2c serve`) into `mcp.json` instead.",

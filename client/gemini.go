@@ -33,6 +33,7 @@ func geminiGuide() Guide {
 		Last:    "the hooks of the next prompt",
 		Receipt: "the hook's answer was written",
 		Answer:  "its hook after a tool call; its record, at the end of a turn",
+		Claimed: "warned with the result of the edit, with the reason of the holder; refused before the edit where the project asks for it. A subagent is refused and not warned",
 		Sees:    "In this recording c2c rings the idle session by a line in its prompt, and the dialog is answered. Mail at the end of a turn is shown whole, below `Agent execution blocked:`.",
 		SetUp:   "An MCP server and hooks in `~/.gemini/settings.json`, for all projects. In a folder that its person trusts, Gemini CLI does not ask before its model calls a tool of c2c, unless you install with `--ask`.",
 		Quirks: []string{

@@ -12,6 +12,7 @@ type Guide struct {
 	// if those ways are missing. Receipt is the proof that the client has the mail, Answer the proof that its model has
 	// answered.
 	Active, Idle, Last, Receipt, Answer string
+	Claimed                             string   // what happens when it edits a file that another session has claimed
 	Sees                                string   // what its person sees, in addition to the recorded screens (e2e/testdata/screens)
 	SetUp                               string   // what c2c install writes, and what the client asks its person
 	Quirks                              []string // what may surprise a person

@@ -81,6 +81,14 @@ can distinguish it from its session.
 
 `
 
+const claimedHead = `
+## Claimed files
+What happens when a session edits a file that another one has claimed (` + "`c2c claim`" + `). Where an edit is warned or refused, two sessions
+that edit the same unclaimed file are also told, once, in a project with claims. A shell command may change any file: no client says
+which.
+
+`
+
 const sightHead = `
 ## What the person sees
 The person sees each message once: who has written, and the first words. These are parts of the real screens, as the tests record
@@ -116,6 +124,10 @@ func clientsPage(t *testing.T) []byte {
 	for _, g := range Guides() {
 		tested := cmp.Or(g.Tested, "not run, after its documentation")
 		fmt.Fprintf(&b, "| %s | %s, %s | %s | %s | %s | %s | %s |\n", g.Title, tested, g.Date, g.Active, g.Idle, g.Last, g.Receipt, g.Answer)
+	}
+	b.WriteString(claimedHead)
+	for _, g := range Guides() {
+		fmt.Fprintf(&b, "- %s: %s.\n", g.Title, g.Claimed)
 	}
 	b.WriteString(sightHead)
 	for _, g := range Guides() {

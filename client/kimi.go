@@ -34,6 +34,7 @@ func kimiGuide() Guide {
 		Last:    "the hooks of the next prompt",
 		Receipt: "the hook's answer was written",
 		Answer:  "its hook at the end of a turn; its log",
+		Claimed: "nothing: its agent calls `claims`. Its model sees nothing of the hooks around a tool call",
 		Sees:    "In this recording c2c rings the idle session by a line in its prompt. Mail at the end of a turn, also after a declined dialog, is not shown: c2c asks the model to mention the mail, and with the next prompt, as in this recording, c2c shows the person a line about it.",
 		SetUp:   "An MCP server in `~/.kimi-code/mcp.json` and hooks in `~/.kimi-code/config.toml`, for all projects.",
 		Quirks: []string{

@@ -40,6 +40,7 @@ func qwenGuide() Guide {
 		Last:    "a line typed into an empty prompt (`c2c start`, tmux, screen)",
 		Receipt: "its own record of the session shows the message",
 		Answer:  "its hooks; its record, at the end of a turn",
+		Claimed: "warned with the result of the edit, with the reason of the holder; refused before the edit where the project asks for it. A subagent is refused and not warned",
 		Sees:    "It shows 120 characters of a message to an idle session. Mail that came in a turn or at a dialog is shown when the turn ends. Mail at the end of a turn is shown whole, below `Stop hook error:`.",
 		SetUp:   "An MCP server and hooks in `~/.qwen/settings.json`, for all projects. In a folder that its person trusts, Qwen Code does not ask before its model calls a tool of c2c, unless you install with `--ask`.",
 		Quirks: []string{

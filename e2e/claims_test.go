@@ -122,3 +122,88 @@ func TestCodexIsWarnedOfAFileThatClaudeHasClaimed(t *testing.T) {
 		t.Errorf("the file has %q, %v", data, err)
 	}
 }
+
+// A claimant is a live Claude Code that has claimed flags.go of the project.
+type claimant struct {
+	*lab.Lab
+	p    *lab.Proc
+	file string
+}
+
+func claimantAt(t *testing.T, l *lab.Lab) claimant {
+	t.Helper()
+	model, file := lab.NewModel(t), filepath.Join(l.Project, "flags.go")
+	p := claudeAt(t, l, model)
+	model.Script(lab.CallMCP(lab.Claude, "c2c", "claim", map[string]any{"paths": []string{file}, "why": "new flags"}), lab.Say("Claimed."))
+	p.Submit("please claim it")
+	p.WaitShown("Claimed.")
+	return claimant{l, p, file}
+}
+
+// isWarned has the client write the file three times: it is warned, then refused, and left alone when the holder was killed. write
+// has the client's model write a word into the file, and returns the last request of the turn.
+func (c claimant) isWarned(t *testing.T, write func(word, answer string) *lab.Request) {
+	t.Helper()
+	content := func(want string) {
+		t.Helper()
+		if data, err := os.ReadFile(c.file); err != nil || string(data) != want {
+			t.Errorf("the file has %q, %v; want %q", data, err, want)
+		}
+	}
+	const warning = "amber has claimed flags.go (new flags)"
+	if r := write("word-one", "Written one."); len(r.Find(warning)) != 1 {
+		t.Errorf("the model is not warned once:\n%s", r)
+	}
+	content("word-one")
+	c.WriteProject(".c2c/claims", "refuse\n")
+	if r := write("word-two", "Tried two."); len(r.Find("This project refuses edits")) != 1 {
+		t.Errorf("the edit is not refused:\n%s", r)
+	}
+	content("word-one")
+	c.p.Kill()
+	if r := write("word-three", "Written three."); len(r.Find(warning)) != 2 { // those of before
+		t.Errorf("a dead session warns:\n%s", r)
+	}
+	content("word-three")
+}
+
+// Gemini CLI and Qwen Code show their models nothing before a call, but refuse it; the warning comes with the call's result.
+func TestGeminiIsWarnedOfAFileThatClaudeHasClaimed(t *testing.T) {
+	t.Parallel()
+	l, model := newLab(t), lab.NewModel(t)
+	l.SeedClaude(nil)
+	l.SeedGemini(nil)
+	l.Run(c2c(), "install")
+	c := claimantAt(t, l)
+	p := geminiRegisters(l, model, "birch")
+	c.isWarned(t, func(word, answer string) *lab.Request {
+		model.Script(lab.Call("write_file", map[string]any{"file_path": c.file, "content": word}), lab.Say(answer))
+		p.Submit("please write " + word)
+		p.WaitShown(answer)
+		hooksSayIdle(l, "birch")
+		turns := model.Turns()
+		return turns[len(turns)-1]
+	})
+}
+
+func TestQwenIsWarnedOfAFileThatClaudeHasClaimed(t *testing.T) {
+	t.Parallel()
+	l, model := newLab(t), lab.NewModel(t)
+	l.SeedClaude(nil)
+	l.SeedQwen(nil)
+	l.Run(c2c(), "install")
+	c := claimantAt(t, l)
+	model.Script(qwenTool("register", map[string]any{"alias": "birch"}), lab.Say("Registered."))
+	p := l.QwenTUI(model)
+	p.Submit("prompt-of-birch")
+	p.WaitScreen(0, "Registered.")
+	hooksSayIdle(l, "birch")
+	c.isWarned(t, func(word, answer string) *lab.Request {
+		model.Script(lab.Call("write_file", map[string]any{"file_path": c.file, "content": word}), lab.Say(answer))
+		p.Submit("please write " + word)
+		p.WaitShown(answer)
+		hooksSayIdle(l, "birch")
+		turns := model.Turns()
+		return turns[len(turns)-1]
+	})
+}

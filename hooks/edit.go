@@ -3,6 +3,7 @@ package hooks
 import (
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -79,6 +80,31 @@ func patched(patch string) (names []string) {
 		}
 	}
 	return names
+}
+
+// Edits returns the file that the event's tool call changes, absolute, and whether the call is still to come; "" if it changes none
+// that the event names, or the client answers such events in another way.
+func (e Event) Edits() (path string, before bool) {
+	if !slices.Contains(e.protocol.editors, e.Tool) {
+		return "", false
+	}
+	path = e.Input.Path
+	if dir, ok := e.Cwd.(string); ok && path != "" && !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	before = e.Name == e.protocol.beforeTool
+	if !filepath.IsAbs(path) || !before && (!e.UsesTool() || bool(e.ToolFailed)) {
+		return "", false
+	}
+	return path, before
+}
+
+// RefuseEdit is the answer that refuses the tool call that the event announces, in JSON.
+func (e Event) RefuseEdit(reason string) ([]byte, error) {
+	if e.Name == "BeforeTool" {
+		return json.Marshal(map[string]string{"decision": "deny", "reason": reason})
+	}
+	return json.Marshal(EditAnswer(reason, true))
 }
 
 // EditAnswer is the answer to an Edit: a text for the model, or a refusal of the call with it.

@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -23,5 +24,28 @@ func TestAnEditNamesItsFiles(t *testing.T) {
 	}
 	if _, err := ParseEdit([]byte(`{"tool_input":[]}`)); err == nil {
 		t.Error("an event of another form is read")
+	}
+}
+
+// The answer to an event after a read has no warning, nor that of a client whose hooks answer such events in another way.
+func TestAnEventNamesTheFileThatItsToolChanges(t *testing.T) {
+	for _, c := range []struct {
+		client, event, path string
+		before              bool
+	}{
+		{"gemini", `{"hook_event_name":"BeforeTool","cwd":"/p","tool_name":"replace","tool_input":{"file_path":"a.go"}}`, "/p/a.go", true},
+		{"gemini", `{"hook_event_name":"AfterTool","cwd":"/p","tool_name":"write_file","tool_input":{"file_path":"/q/a.go"},"tool_response":{"llmContent":"x"}}`, "/q/a.go", false},
+		{"gemini", `{"hook_event_name":"AfterTool","tool_name":"write_file","tool_input":{"file_path":"/q/a.go"},"tool_response":{"error":{}}}`, "", false},
+		{"gemini", `{"hook_event_name":"AfterTool","tool_name":"read_file","tool_input":{"file_path":"/q/a.go"}}`, "", false},
+		{"gemini", `{"hook_event_name":"AfterTool","cwd":7,"tool_name":"replace","tool_input":{"file_path":"a.go"}}`, "", false},
+		{"qwen", `{"hook_event_name":"PreToolUse","tool_name":"edit","tool_input":{"file_path":"/q/a.go"}}`, "/q/a.go", true},
+		{"qwen", `{"hook_event_name":"PostToolUse","tool_name":"edit","tool_input":{"file_path":"/q/a.go"}}`, "/q/a.go", false},
+		{"qwen", `{"hook_event_name":"PostToolUse","agent_id":"a","tool_name":"edit","tool_input":{"file_path":"/q/a.go"}}`, "", false},
+		{"claude", `{"hook_event_name":"PostToolUse","tool_name":"Edit","tool_input":{"file_path":"/q/a.go"}}`, "", false},
+	} {
+		e, err := Parse(c.client, strings.NewReader(c.event))
+		if path, before := e.Edits(); err != nil || path != c.path || before != c.before {
+			t.Errorf("%s: %q, %v, %v", c.event, path, before, err)
+		}
 	}
 }

@@ -56,11 +56,13 @@ type protocol struct {
 	shown func(e Event) func(mail.Message) bool
 	// byProcess: events do not name the session. It is the session of the nearest ancestor process that has one.
 	byProcess      bool
-	tellsPersonAt  string // event whose answer can tell the person about mail that the model got earlier and the person has not seen; or empty
-	leavesMailAt   string // event whose answer the client would show as an error, so that a ringer brings the mail right after the event; or empty
-	carryingPrefix string // prefix of a prompt that comes from a ringer of c2c, and with which the client got mail; or empty
-	prompted       string // event that shows in which conversation of the process the person writes; or empty
-	script         bool   // the hooks run the script, which looks for the pointer
+	tellsPersonAt  string   // event whose answer can tell the person about mail that the model got earlier and the person has not seen; or empty
+	leavesMailAt   string   // event whose answer the client would show as an error, so that a ringer brings the mail right after the event; or empty
+	carryingPrefix string   // prefix of a prompt that comes from a ringer of c2c, and with which the client got mail; or empty
+	prompted       string   // event that shows in which conversation of the process the person writes; or empty
+	beforeTool     string   // event before a tool call, at which the client refuses the call if the answer says so; or empty
+	editors        []string // tools that change the file that their input names, if the answer to the event after them can warn the model
+	script         bool     // the hooks run the script, which looks for the pointer
 }
 
 // content is the part of the waiting mail that an answer to an event may contain.
@@ -94,6 +96,7 @@ type Event struct {
 	StopHookActive bool           `json:"stop_hook_active"`
 	Prompt         prompt         `json:"prompt"` // of UserPromptSubmit
 	Notification   string         `json:"notification_type"`
+	Cwd            any            `json:"cwd"`
 	Transcript     string         `json:"transcript_path"` // the client's record of the session
 	Tool           string         `json:"tool_name"`
 	Input          tool           `json:"tool_input"`

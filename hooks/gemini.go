@@ -65,7 +65,9 @@ func gemini() protocol {
 			}
 			return ""
 		},
-		often: []string{"AfterTool", "AfterAgent"},
+		beforeTool: "BeforeTool",
+		editors:    []string{"write_file", "replace"},
+		often:      []string{"AfterTool", "AfterAgent"},
 		answered: func(e Event, config string, now time.Time) time.Time {
 			if e.Name == "AfterAgent" {
 				return geminiAnswered(e.Transcript)

@@ -53,7 +53,9 @@ func qwen() protocol {
 			read := sync.OnceValue(func() []string { return client.QwenNotes(client.Tail(e.Transcript, maxTail)) })
 			return func(m mail.Message) bool { return client.QwenShows(read(), m.Envelope()) }
 		},
-		encode: blockOrContext,
+		encode:     blockOrContext,
+		beforeTool: "PreToolUse",
+		editors:    []string{"write_file", "edit"},
 		// A turn that began with another session's message may end with only the notification.
 		answered: func(e Event, config string, now time.Time) time.Time {
 			if e.AgentID == "" && e.Name == "Notification" && e.Notification == "idle_prompt" {

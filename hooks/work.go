@@ -13,6 +13,7 @@ import (
 type tool struct {
 	Command string // the command that a shell runs
 	Name    string // the name of the tool that this one calls
+	Path    string // the file that it reads or changes
 }
 
 func (t *tool) UnmarshalJSON(data []byte) error {
@@ -20,9 +21,10 @@ func (t *tool) UnmarshalJSON(data []byte) error {
 		Command any    `json:"command"`
 		Cmd     any    `json:"cmd"` // Codex's name for the command
 		Name    string `json:"name"`
+		Path    string `json:"file_path"`
 	}
 	json.Unmarshal(data, &input) // an input of another form has none of these
-	t.Name = input.Name
+	t.Name, t.Path = input.Name, input.Path
 	if input.Command == nil {
 		input.Command = input.Cmd
 	}

@@ -18,7 +18,8 @@ func gemini() setup {
 
 func geminiFiles(o Options) []target {
 	dir, _ := configDir(Gemini, o)
-	hooks := commandHooks(Gemini, o, at("SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "Notification"))
+	hooks := commandHooks(Gemini, o, append(at("SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "Notification"),
+		hookEvent{name: "BeforeTool", matcher: "write_file|replace"}))
 	hooks.name, hooks.milli = "c2c", true
 	return []target{{path: filepath.Join(dir, "settings.json"), editor: multiEditor{
 		mcpServer(Gemini, o, serverEntry{Trust: !o.Ask}),

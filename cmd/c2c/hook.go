@@ -10,6 +10,7 @@ import (
 	"c2c/cmd/hook"
 	"c2c/hooks"
 	"c2c/inbox/mail"
+	"c2c/process/child"
 	"c2c/sessions"
 )
 
@@ -27,7 +28,7 @@ func answerHook(c *call, f *cli.Flags) action {
 		limit, end := within(ctx, hookTime)
 		defer end()
 		return hook.Answer(limit, hook.Program{
-			Stdin: c.stdin, Stderr: c.stderr, Getenv: c.getenv, Cwd: c.cwd, Show: c.showHook,
+			Stdin: c.stdin, Stderr: c.stderr, Getenv: c.getenv, Cwd: c.cwd, Show: c.showHook, Claimed: claimed,
 			Open: func(cwd string) (*broker.Broker, error) {
 				c.cwd = cwd
 				return c.open()
@@ -47,6 +48,15 @@ func (a *app) warnOfClaims(client string) error {
 		return nil
 	}
 	return a.runC2cd([]string{"claims", "--hook", client})
+}
+
+// claimed asks c2cd who else than a session holds a file.
+func claimed(dir, client, sid, path string) (string, error) {
+	c2cd, err := findC2cd()
+	if err != nil {
+		return "", err
+	}
+	return child.Run(c2cd, dir, nil, "claims", "--hook", client, "--session-id", sid, path)
 }
 
 // showHook writes the answer to the stream that the client reads.

@@ -29,7 +29,7 @@ var layers = []layer{
 	{"cmd/c2c", "the verbs that must start as fast as an empty program: parse, call, print",
 		2530, "broker broker/deadlines broker/explain broker/loops broker/moves broker/notice broker/owed client cmd/cli cmd/hook format hooks inbox inbox/archive inbox/inotify inbox/mail process/child project rooms rooms/talk sessions sessions/callers sessions/processes wake"},
 	{"cmd/hook", "c2c hook: answers one hook event of a client, with the mail that waits",
-		500, "broker broker/moves client hooks inbox/atomicfile inbox/mail project rooms rooms/talk sessions sessions/callers sessions/processes sessions/registry sessions/turns wake"},
+		550, "broker broker/moves client hooks inbox/atomicfile inbox/mail project rooms rooms/talk sessions sessions/callers sessions/processes sessions/registry sessions/turns wake"},
 	{"cmd/c2cd", "the other verbs, which may link large libraries",
 		2900, "broker broker/merge broker/notify broker/owed claims client cmd/checkup cmd/cli cmd/httpd cmd/launch cmd/man cmd/monitor cmd/rare cmd/relayed cmd/roomed cmd/setup cmd/waking cmd/watch cmd/wired doctor format golang.org/x/sys hooks inbox inbox/atomicfile inbox/mail install install/selftest live mcp mcp/tools permission process/child process/desktop project ringer senders serve serve/page serve/webhook sessions sessions/callers sessions/processes sessions/turns wake wake/clients wake/daemon wake/mux wake/plugin wake/watch"},
 	{"cmd/setup", "c2c install and c2c uninstall: edits the clients' configuration, and says what is left to do",

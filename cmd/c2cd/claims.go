@@ -45,6 +45,7 @@ func (c *call) claim(ctx context.Context, verb string) error {
 	switch verb {
 	case "claims":
 		c.TextVar(&client, "hook")
+		c.TextVar(&from, "session-id")
 	case "claim":
 		c.TextVar(&k.want.Why, "why")
 		fallthrough
@@ -61,7 +62,7 @@ func (c *call) claim(ctx context.Context, verb string) error {
 		return fmt.Errorf("%w: which paths, or --task WORDS?", errUsage)
 	}
 	if client != "" {
-		return c.warnOfClaims(ctx, client)
+		return c.warnOfClaims(ctx, client, from, words)
 	}
 	if k.b, err = c.openThere(); err != nil {
 		return err
@@ -134,57 +135,77 @@ func said(h claims.Claim, path string, quotes bool) string {
 	return fmt.Sprintf("%s has claimed %s%s since %s. ", h.Alias, h.Shown(), claims.Reason(h), since)
 }
 
-// warnOfClaims answers the event before a tool call: who holds the files that the call would change. It never fails the call.
-func (c *call) warnOfClaims(ctx context.Context, name string) error {
-	data, err := io.ReadAll(io.LimitReader(c.stdin, maxEvent))
-	if err != nil {
-		return err
-	}
-	e, err := hooks.ParseEdit(data)
-	if err != nil || len(e.Paths) == 0 {
-		return err
+// warnOfClaims answers the event before a tool call, on standard input: who holds the files that the call would change. Or it says
+// that of paths, for the session sid, to c2c hook. It never fails the call.
+func (c *call) warnOfClaims(ctx context.Context, name, sid string, paths []string) error {
+	editor := callers.Caller{Explicit: sid, Getenv: c.getenv}
+	if sid == "" {
+		data, err := io.ReadAll(io.LimitReader(c.stdin, maxEvent))
+		if err != nil {
+			return err
+		}
+		e, err := hooks.ParseEdit(data)
+		if err != nil || len(e.Paths) == 0 {
+			return err
+		}
+		editor, paths = callers.Caller{Client: name, ClientID: e.SessionID, Getenv: c.getenv}, e.Paths
 	}
 	b, err := c.openThere()
 	if err != nil || !claims.There(b.Registry) {
 		return err
 	}
 	defer b.Close()
-	s, err := callers.Resolve(ctx, b.Registry, callers.Caller{Client: name, ClientID: e.SessionID, Getenv: c.getenv})
+	s, err := callers.Resolve(ctx, b.Registry, editor)
 	if err != nil && !errors.Is(err, sessions.ErrNoSession) {
 		return err
 	}
 	profile, known := client.Find(name)
-	text, refused := "", false
-	for _, path := range e.Paths {
+	text, refused, err := holders(ctx, b, s, paths, known && !profile.HooksCommand)
+	if err != nil || text == "" {
+		return err
+	}
+	const refuses = "This project refuses edits of what others have claimed: write to the holder with c2c, or work elsewhere."
+	text = "c2c: " + text
+	if sid != "" { // a line with the warning after the edit, and one with the refusal before it
+		_, err = fmt.Fprintln(c.stdout, text+"You have edited it: agree with the holder with c2c before you go on, unless your user wants it now.")
+		if refused {
+			_, err = fmt.Fprintln(c.stdout, text+refuses)
+		}
+		return err
+	}
+	if refused {
+		text += refuses
+	} else {
+		text += "Nothing stops you: agree with the holder with c2c first, unless your user wants it now."
+	}
+	out, err := json.Marshal(hooks.EditAnswer(text, refused))
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.stdout, "%s\n", out)
+	return err
+}
+
+// holders says who else holds the files that a session edits, and whether the project refuses that. It records the edits of files
+// that nobody holds.
+func holders(ctx context.Context, b *broker.Broker, s sessions.Session, paths []string, quotes bool) (text string, refused bool, err error) {
+	for _, path := range paths {
 		held, err := claims.Held(ctx, b.Registry, s.ID, path)
 		if err != nil {
-			return err
+			return "", false, err
 		}
 		if len(held) == 0 && s.ID != "" {
 			if err := notify.SawEdit(ctx, b.Registry, s, path); err != nil {
-				return err
+				return "", false, err
 			}
 		}
 		for i, h := range held {
 			// A work tree may have edits of its own files refused, not those of another one.
 			refused = refused || h.Worktree == claims.Worktree(filepath.Dir(path)) && claims.Refuses(h.Worktree)
 			if i < mostHolders {
-				text += said(h, path, known && !profile.HooksCommand)
+				text += said(h, path, quotes)
 			}
 		}
 	}
-	if text == "" {
-		return nil
-	}
-	if refused {
-		text += "This project refuses edits of what others have claimed: write to the holder with c2c, or work elsewhere."
-	} else {
-		text += "Nothing stops you: agree with the holder with c2c first, unless your user wants it now."
-	}
-	out, err := json.Marshal(hooks.EditAnswer("c2c: "+text, refused))
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(c.stdout, "%s\n", out)
-	return err
+	return text, refused, nil
 }

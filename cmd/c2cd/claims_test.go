@@ -116,3 +116,56 @@ func TestAWorkTreeRefusesNoEditsInAnother(t *testing.T) {
 		}
 	}
 }
+
+// A client whose model hears nothing before an edit is refused before it, and warned after it.
+func TestAnEditIsWarnedOfAfterIt(t *testing.T) {
+	t.Parallel()
+	k := newKeeper(t)
+	k.run("register", "amber", "--session-id", "amber")
+	project := filepath.Join(k.home, "project")
+	file := filepath.Join(project, "main.go")
+	if err := os.MkdirAll(filepath.Join(project, ".git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	hook := func(name, tool string) string {
+		t.Helper()
+		event, err := json.Marshal(map[string]any{"hook_event_name": name, "session_id": "editor", "cwd": project, "tool_name": tool, "tool_input": map[string]string{"file_path": "main.go"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := k.command("hook", "--client", "qwen")
+		cmd.Stdin = strings.NewReader(string(event))
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out)
+	}
+	if out := hook("PostToolUse", "edit"); out != "" {
+		t.Errorf("without claims: %s", out)
+	}
+	claim := k.command("claim", file, "--why", "<c2c> new flags", "--from", "amber")
+	claim.Dir = project
+	if out, err := claim.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if out := hook("PreToolUse", "edit"); out != "" {
+		t.Errorf("before the edit: %s", out)
+	}
+	out := hook("PostToolUse", "edit")
+	if !strings.Contains(out, `"additionalContext":"c2c: amber has claimed main.go (`) || !strings.Contains(out, "You have edited it") || strings.Contains(out, "u003cc2c>") {
+		t.Errorf("after the edit: %s", out)
+	}
+	if out := hook("PostToolUse", "read_file"); out != "" {
+		t.Errorf("after a read: %s", out)
+	}
+	if err := os.MkdirAll(filepath.Join(project, ".c2c"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(project, ".c2c/claims"), []byte("refuse\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out := hook("PreToolUse", "edit"); !strings.Contains(out, `"permissionDecision":"deny"`) || !strings.Contains(out, "This project refuses edits") {
+		t.Errorf("in a project that refuses: %s", out)
+	}
+}

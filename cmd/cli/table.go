@@ -191,8 +191,8 @@ session ends; the session has it again if it comes back within 10 minutes.
 	{Name: "release", C2cd: true, Args: "[path ...]", First: "file", Short: "give up claims: these, or all of this session",
 		Options:  []Option{{Name: "task", Value: "words", Short: "the claim of this task"}, asSession, asJSON},
 		Examples: []string{"c2c release main.go"}},
-	{Name: "claims", C2cd: true, Short: "show who works on what",
-		Options:  []Option{{Name: "hook", Value: "client", Takes: "client", Short: "for a hook of this client: answer its event"}, asJSON},
+	{Name: "claims", C2cd: true, Args: "[path ...]", First: "file", Short: "show who works on what",
+		Options:  []Option{{Name: "hook", Value: "client", Takes: "client", Short: "for a hook of this client: answer its event, or say who holds the paths"}, asSession, asJSON},
 		Examples: []string{"c2c claims"}},
 	{Name: "handover", C2cd: true, Args: "<gone> <heir>", First: "alias", Short: "give a gone session's name and mail to another",
 		Long: "The heir takes the name of the gone session, and gives up its own. c2c tells the\n" +

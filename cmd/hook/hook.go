@@ -40,6 +40,9 @@ type Program struct {
 	Open func(cwd string) (*broker.Broker, error)
 	// Show writes the answer to standard output, or to standard error, and returns when the client has it.
 	Show func(answer []byte, onStderr bool) error
+	// Claimed asks c2cd, in a directory, who else than a session holds a file. It returns a line with a warning, and one with a
+	// refusal if the project refuses such edits; or nothing.
+	Claimed func(dir, client, sid, path string) (string, error)
 }
 
 // ErrOnStderr reports that the answer is on standard error: the exit status must make the client read it there.
@@ -67,9 +70,9 @@ func Answer(ctx context.Context, p Program, name string) (err error) {
 		return err
 	}
 	if dir := p.Getenv(e.profile.ProjectEnv); filepath.IsAbs(dir) {
-		e.Cwd = dir
+		e.Program.Cwd = dir
 	}
-	if e.b, err = p.Open(e.Cwd); err != nil {
+	if e.b, err = p.Open(e.Program.Cwd); err != nil {
 		return e.showTrouble(err)
 	}
 	defer e.b.Close()
@@ -86,6 +89,9 @@ func Answer(ctx context.Context, p Program, name string) (err error) {
 // answer answers an event after findSession.
 func (e *event) answer(ctx context.Context) error {
 	if byPlugin, err := e.record(ctx); err != nil || byPlugin {
+		return err
+	}
+	if refused, err := e.sawEdit(); err != nil || refused {
 		return err
 	}
 	if e.LeavesMail() {
@@ -117,7 +123,8 @@ func (e *event) warn(err error) {
 
 // concernsUs reports whether c2c has anything to do at an event.
 func (e *event) concernsUs() bool {
-	return e.ShowsMail() || e.TellsLater() || e.Watches() || e.Changed() || e.Opened() || e.Prompted() || e.Works() || e.MayAnswer() ||
+	edits, _ := e.Edits()
+	return edits != "" || e.ShowsMail() || e.TellsLater() || e.Watches() || e.Changed() || e.Opened() || e.Prompted() || e.Works() || e.MayAnswer() ||
 		e.Failure() != "" || e.Does() != ""
 }
 

@@ -1,0 +1,33 @@
+package hook
+
+import (
+	"strings"
+
+	"c2c/sessions"
+)
+
+// sawEdit puts into the answer who else holds the file that a tool has changed, or refuses a call that is about to change it. It costs
+// a system call, and c2cd only where anybody has claimed anything. An error must not keep mail back.
+func (e *event) sawEdit() (refused bool, err error) {
+	path, before := e.Edits()
+	if path == "" {
+		return false, nil
+	}
+	if _, err := e.b.Dir().Stat(sessions.ClaimsFile); err != nil {
+		return false, nil
+	}
+	said, err := e.Claimed(e.Program.Cwd, e.profile.Name, e.s.ID, path)
+	e.warn(err)
+	warning, refusal, _ := strings.Cut(strings.TrimSpace(said), "\n")
+	switch {
+	case before && refusal != "":
+		out, err := e.RefuseEdit(refusal)
+		if err != nil {
+			return false, err
+		}
+		return true, e.Show(append(out, '\n'), false)
+	case !before && warning != "":
+		e.Note = strings.TrimPrefix(e.Note+"\n"+warning, "\n")
+	}
+	return false, nil
+}
