@@ -179,7 +179,7 @@ func (d *Dir) Log(name string, line []byte) error {
 	return d.fail("append to", name, errors.Join(err, f.Close()))
 }
 
-// unlinked replaces a file that has further hard links by a copy.
+// replaceByCopy replaces a file that has further hard links by a copy of it.
 func (d *Dir) replaceByCopy(name string) error {
 	data, err := d.Read(name)
 	if err != nil {
