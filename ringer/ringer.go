@@ -93,7 +93,7 @@ func (r *Ringer) ring(ctx context.Context) error {
 	}
 	changes := watch.NewChanges()
 	defer changes.Close()
-	defer r.Scope.tell(ctx, changes)()
+	defer r.Scope.forwardChanges(ctx, changes)()
 	w := &watchers{Ringer: r, b: b, changes: changes, running: map[wake.Session]*running{}}
 	defer w.stop(nil)
 	names := r.names(b)

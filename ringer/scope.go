@@ -27,7 +27,8 @@ type Scope struct {
 	// still the same session.
 	byProcess bool
 	changed   <-chan struct{} // signals that the sessions or their mail may have changed; nil: the ringer watches the registry
-	// bells returns the sessions' own bells, by session id; the ringer rings only those sessions. nil: there are none, and ways has all.
+	// bells, if set, returns a bell for each session that has one of its own, by session id. The ringer then rings only those sessions,
+	// and ways gets each session with its bell.
 	bells func() map[string]wake.Doorbell
 	// lockPerRing: it takes a session's ring lock for one ring at a time, so that the session's own server comes first.
 	lockPerRing bool
@@ -187,8 +188,8 @@ func Streams(list func() map[string]wake.Doorbell, changed <-chan struct{}) Scop
 	}
 }
 
-// tell passes signals of s.changed on to changes, until stop is called.
-func (s Scope) tell(ctx context.Context, changes *watch.Changes) (stop func()) {
+// forwardChanges makes changes look again at each signal of s.changed, until stop is called.
+func (s Scope) forwardChanges(ctx context.Context, changes *watch.Changes) (stop func()) {
 	if s.changed == nil {
 		return func() {}
 	}

@@ -40,27 +40,27 @@ type formerHolder struct {
 func (reg *Registry) Authors(rows []registry.Row) Authors {
 	reg.lastAuthors.mu.Lock()
 	defer reg.lastAuthors.mu.Unlock()
-	if last := reg.lastAuthors.of; len(rows) > 0 && len(last.Rows) == len(rows) && &last.Rows[0] == &rows[0] {
+	if last := reg.lastAuthors.cached; len(rows) > 0 && len(last.Rows) == len(rows) && &last.Rows[0] == &rows[0] {
 		return last
 	}
-	reg.lastAuthors.of = Authors{reg, rows, &known{holders: map[string]holder{}}}
-	return reg.lastAuthors.of
+	reg.lastAuthors.cached = Authors{reg, rows, &known{holders: map[string]holder{}}}
+	return reg.lastAuthors.cached
 }
 
-// lastAuthors has the Authors of the latest rows.
+// lastAuthors caches the Authors of the latest rows.
 type lastAuthors struct {
-	mu sync.Mutex
-	of Authors
+	mu     sync.Mutex
+	cached Authors
 }
 
 // Of returns the row of the session that sent a message, or nil. The message may name its session. If not, it is the session that had
 // the message's alias when it was sent, even if that session has another alias now; a session that chose the alias later did not write it.
 func (a Authors) Of(m mail.Message) registry.Row {
 	if m.From == SystemAlias {
-		return nil // a post for another machine has the session of its author all the same
+		return nil // c2c itself wrote it, even if it names a session: a post for another machine names its author
 	}
 	if r := RemoteRow(m.From); r != nil && len(Holders(a.Rows, m.From)) == 0 {
-		return r // before FromSession: a session here may have the id that the relay has given to the sender on the other machine
+		return r // checked before FromSession, because a session here may have the id that the relay gave to the sender on the other machine
 	}
 	if i := registry.FindSID(a.Rows, m.FromSession); m.FromSession != "" && i >= 0 {
 		return a.Rows[i]
