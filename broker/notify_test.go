@@ -172,7 +172,7 @@ func TestANoticeComesOnceOverAKill(t *testing.T) {
 	w := newTableWorld(t)
 	amber, birch, r := w.asks(notify.Idle)
 	text := "birch is idle."
-	if err := notice.Send(t.Context(), w.Registry, amber.ID, mail.Message{To: "amber", ID: r.Notice(), Content: text}, notice.Asked); err != nil {
+	if err := notice.Send(t.Context(), w.Registry, amber.ID, mail.Message{To: "amber", ID: r.NoticeID(), Content: text}, notice.Asked); err != nil {
 		t.Fatal(err)
 	}
 	w.turn(birch.ID, sessions.Idle, sessions.ByHook)

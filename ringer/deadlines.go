@@ -69,8 +69,8 @@ func look(ctx context.Context, b *broker.Broker, changes *watch.Changes, log *sl
 		}
 		if len(waiting) > 0 {
 			files = append(files, notify.Files(b.Registry, waiting)...)
-			if wait == 0 || wait > notify.Every {
-				wait = notify.Every
+			if wait == 0 || wait > notify.CheckEvery {
+				wait = notify.CheckEvery
 			}
 		}
 		return files, wait, err

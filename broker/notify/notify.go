@@ -44,7 +44,7 @@ const (
 // Whens lists the words for what a request waits for.
 func Whens() []string { return []string{Idle, Ended, Blocked, Done} }
 
-// What has become of a session besides Idle, Blocked and Done. Each of these ends every request about the session.
+// What else may become of a session. Each of these ends every request about the session.
 const (
 	Finished = "finished"      // its client has ended after a turn
 	Crashed  = "crashed"       // its client has ended in the middle of a turn
@@ -70,8 +70,8 @@ type Request struct {
 	Desktop  bool      `json:"desktop,omitempty"`   // also as a notification of the desktop
 }
 
-// Notice is the id of the message that tells what became of it.
-func (r Request) Notice() string { return notice.ID("notify", r.ID) }
+// NoticeID is the id of the notice that the request leads to.
+func (r Request) NoticeID() string { return notice.ID("notify", r.ID) }
 
 // News is what became of a session.
 type News struct {
@@ -82,8 +82,8 @@ type News struct {
 // ErrFull: too many requests wait.
 var ErrFull = errors.New("too many requests to be told wait in this project")
 
-// Ask stores a request of a session, or returns news at once: then nothing is stored. A request that is the same as an earlier one is
-// that one; with desktop, that one is shown on the desktop, too.
+// Ask stores a request of a session. If there is news already, it returns that and stores nothing. If the session has asked the same
+// before, it returns the earlier request, and adds desktop to it.
 func Ask(ctx context.Context, reg *sessions.Registry, by sessions.Session, alias, when string, desktop bool) (r Request, now *News, err error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
@@ -134,7 +134,7 @@ func Ask(ctx context.Context, reg *sessions.Registry, by sessions.Session, alias
 	return r, nil, err
 }
 
-// look returns what became of the session, and records what it does; nil: nothing that the request waits for.
+// look returns the news for which the request waits, or nil. It records what the session does now.
 func (r *Request) look(reg *sessions.Registry, rows []registry.Row) *News {
 	i := registry.FindSID(rows, r.SID)
 	if i < 0 {
@@ -194,7 +194,7 @@ func (r Request) ended(s sessions.Session, row registry.Row) *News {
 // Show shows a text as a notification of the desktop; nil shows none. The text has no words of a peer but an alias.
 type Show func(ctx context.Context, text string) error
 
-// SaidDone notifies the sessions that wait for it that a session has said that it is done.
+// SaidDone sends the notices for which others wait until the session says that it is done.
 func SaidDone(ctx context.Context, reg *sessions.Registry, sid string, show Show) error {
 	_, err := settle(ctx, reg, show, func(r *Request, _ []registry.Row) *News {
 		if r.SID != sid || r.When != Done {
@@ -216,7 +216,7 @@ func settle(ctx context.Context, reg *sessions.Registry, show Show, look func(*R
 	if _, err := reg.Dir().Stat(FileName); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	var failed error // the others are told all the same
+	var failed error // the other notices are sent all the same
 	var shown []string
 	err = change(ctx, reg, func(all []Request) ([]Request, error) {
 		rows, err := reg.Rows(ctx) // under the lock: a session that has registered and asked since must be in it
@@ -226,17 +226,17 @@ func settle(ctx context.Context, reg *sessions.Registry, show Show, look func(*R
 		for _, r := range all {
 			by := registry.FindSID(rows, r.By)
 			if by < 0 {
-				continue // nobody is there to be told
+				continue // the session that asked is gone
 			}
 			if i := registry.FindSID(rows, r.SID); i >= 0 {
-				r.Alias = rows[i].Alias() // it may have another one than then
+				r.Alias = rows[i].Alias() // it may have changed since
 			}
 			news := look(&r, rows)
 			if news == nil {
 				waiting = append(waiting, r)
 				continue
 			}
-			err := notice.Send(ctx, reg, r.By, mail.Message{To: rows[by].Alias(), ID: r.Notice(), Content: news.Text}, notice.Asked)
+			err := notice.Send(ctx, reg, r.By, mail.Message{To: rows[by].Alias(), ID: r.NoticeID(), Content: news.Text}, notice.Asked)
 			if err != nil {
 				failed, waiting = errors.Join(failed, err), append(waiting, r)
 			} else if r.Desktop {
@@ -279,7 +279,7 @@ func Cancel(ctx context.Context, reg *sessions.Registry, by sessions.Session, al
 	return cancel(ctx, reg, func(r Request) bool { return r.By == by.ID && sessions.Fold(r.Alias) == sessions.Fold(alias) })
 }
 
-// Withdraw removes a request, and none of its asker's others.
+// Withdraw removes one request.
 func Withdraw(ctx context.Context, reg *sessions.Registry, asked Request) error {
 	_, err := cancel(ctx, reg, func(r Request) bool { return r.ID == asked.ID })
 	return err
@@ -325,7 +325,7 @@ func change(ctx context.Context, reg *sessions.Registry, edit func([]Request) ([
 	})
 }
 
-// Files returns files of the root that are closed when something of these requests may have changed.
+// Files returns the files to watch for these requests: one of them is closed when there may be news.
 func Files(reg *sessions.Registry, waiting []Request) []string {
 	files := []string{filepath.Join(reg.Root(), LockName)}
 	for _, r := range waiting {
@@ -334,5 +334,5 @@ func Files(reg *sessions.Registry, waiting []Request) []string {
 	return files
 }
 
-// Every is how often to look while a request waits: nothing tells the end of a process.
-const Every = 2 * time.Second
+// CheckEvery is how often to look while a request waits, because nothing reports that a process has ended.
+const CheckEvery = 2 * time.Second

@@ -135,7 +135,7 @@ func (a asking) await(ctx context.Context, r notify.Request) error {
 		if told {
 			return nil, 0, errors.Join(errTold, err)
 		}
-		return append(notify.Files(a.b.Registry, waiting), lock), notify.Every / 4, err
+		return append(notify.Files(a.b.Registry, waiting), lock), notify.CheckEvery / 4, err
 	})
 	switch {
 	case errors.Is(err, errTold):
@@ -148,8 +148,8 @@ func (a asking) await(ctx context.Context, r notify.Request) error {
 
 // take prints the notice if it has come, and acknowledges it.
 func (a asking) take(ctx context.Context, box *inbox.Mailbox, r notify.Request) (told bool, err error) {
-	is := func(m mail.Message) bool { return m.ID == r.Notice() && m.IsNotice() }
-	l, err := box.LeaseOnly(ctx, "notify", is)
+	isNotice := func(m mail.Message) bool { return m.ID == r.NoticeID() && m.IsNotice() }
+	l, err := box.LeaseOnly(ctx, "notify", isNotice)
 	if err != nil {
 		return false, err
 	}
@@ -157,7 +157,7 @@ func (a asking) take(ctx context.Context, box *inbox.Mailbox, r notify.Request) 
 		if err := l.Release(); err != nil {
 			return false, err
 		}
-		found, err := box.Find(ctx, r.Notice())
+		found, err := box.Find(ctx, r.NoticeID())
 		if err != nil || len(found) == 0 || found[0].Where != inbox.Read {
 			return false, err
 		}

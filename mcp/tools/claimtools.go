@@ -69,5 +69,5 @@ func notifyWhen(c *toolCall, ctx context.Context) (any, error) {
 	if err != nil || now != nil {
 		return now, err
 	}
-	return map[string]string{"alias": r.Alias, "when": r.When, "notice_id": r.Notice()}, nil
+	return map[string]string{"alias": r.Alias, "when": r.When, "notice_id": r.NoticeID()}, nil
 }
