@@ -79,7 +79,7 @@ func Tidy(ctx context.Context, reg *sessions.Registry) (more bool, err error) {
 	errs := []error{t.locks(ctx, idle), new(archive.Pruned).Remove(reg.Dir(), loops.OldDirectory, false)}
 	sids, err := t.untidy(rows)
 	errs = append(errs, err)
-	if t.dead, err = notice.NamedByDead(reg, t.old); err != nil {
+	if t.dead, err = notice.NamesInDeadLetters(reg, t.old); err != nil {
 		return false, errors.Join(append(errs, err)...)
 	}
 	for _, sid := range sids {

@@ -49,7 +49,7 @@ func DeadLetters(ctx context.Context, reg *sessions.Registry, limit int) ([]Dead
 	return list, nil
 }
 
-// ReadDeadLines returns the lines of the file.
+// ReadDeadLines returns the lines of the file of dead letters.
 func ReadDeadLines(reg *sessions.Registry) ([][]byte, error) {
 	data, err := reg.Dir().ReadIf(callers.DeadLetterFile)
 	if err != nil || data == nil {
@@ -86,8 +86,8 @@ func EachDeadPiece(reg *sessions.Registry, overlap int, f func(piece []byte) (mo
 	}
 }
 
-// NamedByDead returns which of these names appear in quotes in a dead letter.
-func NamedByDead(reg *sessions.Registry, names map[string]bool) (named map[string]bool, err error) {
+// NamesInDeadLetters returns those of the names that stand in quotes in some dead letter.
+func NamesInDeadLetters(reg *sessions.Registry, names map[string]bool) (named map[string]bool, err error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
@@ -157,7 +157,7 @@ func AddDead(ctx context.Context, reg *sessions.Registry, sid string, dead ...De
 	})
 }
 
-// AddDeadLines adds lines of another root's file, each once. count is how many were new.
+// AddDeadLines adds lines of another root's file, without those that are there already. count is how many it added.
 func AddDeadLines(ctx context.Context, reg *sessions.Registry, lines [][]byte) (count int, err error) {
 	err = reg.Locks.With(ctx, DeadLetterLock, func() error {
 		own, err := ReadDeadLines(reg)
@@ -226,7 +226,7 @@ func MessageKey(m mail.Message) string {
 	return string(key)
 }
 
-// RemoveDead removes lines from the file. A line for which lines returns a reason stays, with that reason. RemoveDead calls lines
+// RemoveDead removes the lines that lines returns, except those with a reason: they stay, with that reason. RemoveDead calls lines
 // while it holds the lock of the file.
 func RemoveDead(ctx context.Context, reg *sessions.Registry, sid string, lines func() (map[string]string, error)) error {
 	return reg.Locks.With(ctx, DeadLetterLock, func() error {

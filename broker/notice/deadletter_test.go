@@ -23,7 +23,7 @@ func TestTheSessionsThatDeadLettersNameAreFoundInPieces(t *testing.T) {
 		if err := reg.Dir().Write(callers.DeadLetterFile, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
-		named, err := NamedByDead(reg, names)
+		named, err := NamesInDeadLetters(reg, names)
 		if err != nil || len(named) != 3 || named["part"] {
 			t.Fatalf("at %d: %v, %v", at, named, err)
 		}
@@ -34,7 +34,7 @@ func TestTheSessionsThatDeadLettersNameAreFoundInPieces(t *testing.T) {
 	if err := os.Truncate(filepath.Join(reg.Root(), callers.DeadLetterFile), 4<<30); err != nil { // a hole that takes no space
 		t.Fatal(err)
 	}
-	if named, err := NamedByDead(reg, nil); len(named) != 0 || err != nil { // no look, no cost
+	if named, err := NamesInDeadLetters(reg, nil); len(named) != 0 || err != nil { // without a name it reads nothing
 		t.Error(named, err)
 	}
 }
