@@ -50,7 +50,7 @@ func ReceiveFromRoom(ctx context.Context, b *Broker, alias, room string, msgs []
 		}
 		m.KnownBy, m.StartedBy = mail.ByHost, "" // what the other host says of its own sessions proves nothing here
 		owed.Announce(b.Registry, *m)
-		if err := loops.GoesOn(b.Registry, to.SID(), *m); err != nil { // before its notice wakes a reader of held mail
+		if err := loops.ResumeFromHost(b.Registry, to.SID(), *m); err != nil { // before its notice wakes a reader of held mail
 			b.Log.Warn("two sessions do not go on", "message_id", m.ID, "err", err)
 		}
 	}

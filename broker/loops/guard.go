@@ -66,30 +66,30 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// of returns the limit for a sender with this record of its work.
-func (l Limits) of(w turns.Work) int {
+// hopsFor returns the limit for a sender with this record of its work.
+func (l Limits) hopsFor(w turns.Work) int {
 	if w.Tools {
 		return l.Hops
 	}
 	return min(l.Hops, mostHops/blindTimes) * blindTimes
 }
 
-// Check counts a message, and holds it if its chain is open. note is for its sender. With ErrTooManyAnswers the message must not be
-// stored. Check does not count a person's mail.
+// Check counts a message, and marks it as held if its chain is open. note tells the sender that it is held. After ErrTooManyAnswers
+// the caller must not store the message. Check does not count a person's mail.
 func Check(ctx context.Context, reg *sessions.Registry, limits Limits, from sessions.Session, to registry.Row, box *inbox.Mailbox, m *mail.Message) (note string, err error) {
 	m.Held, m.NotBefore, m.GuardHops, m.GuardChain = "", 0, 0, ""
 	sid := to.SID()
 	if limits.Hops < 0 || sessions.IsPersonID(from.ID) || sessions.IsPersonID(sid) || !mail.ValidName(from.ID) {
 		return "", nil
 	}
-	did := turns.WorkOf(reg, from.ID)
+	work := turns.WorkOf(reg, from.ID)
 	// The time of the lock file is when mail last came to the sender. If the sender has worked since, its message begins a chain.
 	// Without the file, the archive shows when mail came.
-	if came, _, err := reg.Dir().TimeOf(from.ID + ".inbox.lock"); err == nil && did.Since(came) {
+	if came, _, err := reg.Dir().TimeOf(from.ID + ".inbox.lock"); err == nil && work.Since(came) {
 		return "", nil
 	}
-	limit := limits.of(did)
-	l, err := linkOf(reg, from, *m, did, limit)
+	limit := limits.hopsFor(work)
+	l, err := linkOf(reg, from, *m, work, limit)
 	if err != nil || l.hops == 0 {
 		return "", err
 	}
@@ -97,7 +97,7 @@ func Check(ctx context.Context, reg *sessions.Registry, limits Limits, from sess
 		return "", nil
 	}
 	m.GuardHops, m.GuardChain = float64(l.hops), l.chain
-	if l.hops <= limit || hasOf(ctx, box, from, m.ID) { // a repeated message is not stored again
+	if l.hops <= limit || hadBefore(ctx, box, from, m.ID) { // a repeated message is not stored again
 		return "", nil
 	}
 	return hold(ctx, reg, from, to, box, m)
@@ -108,7 +108,7 @@ func hold(ctx context.Context, reg *sessions.Registry, from sessions.Session, to
 	now := reg.Now()
 	why := fmt.Sprintf("you and %s have answered each other too often without any work in between", to.Alias())
 	then := fmt.Sprintf("Work first, or tell your user: c2c resume %s %s lets you go on", from.Alias, to.Alias())
-	held, err := heldOf(ctx, reg, from.ID, to.SID(), box)
+	held, err := heldFrom(ctx, reg, from.ID, to.SID(), box)
 	if err != nil {
 		return "", err
 	}
@@ -124,8 +124,8 @@ func hold(ctx context.Context, reg *sessions.Registry, from sessions.Session, to
 	return fmt.Sprintf("it is stored and held for %s, until %s: %s. %s", notice.Span(guardPause), opens.Format("15:04"), why, then), nil
 }
 
-// hasOf reports whether a mailbox has had the message that the sender gave this id.
-func hasOf(ctx context.Context, box *inbox.Mailbox, from sessions.Session, id string) bool {
+// hadBefore reports whether the sender has sent a message with this id to the mailbox before.
+func hadBefore(ctx context.Context, box *inbox.Mailbox, from sessions.Session, id string) bool {
 	if id == "" {
 		return false
 	}
@@ -133,8 +133,8 @@ func hasOf(ctx context.Context, box *inbox.Mailbox, from sessions.Session, id st
 	return err == nil && slices.ContainsFunc(found, func(f inbox.Found) bool { return f.Message.FromSession == from.ID })
 }
 
-// heldOf returns the messages from one session that are held in the mailbox of another.
-func heldOf(ctx context.Context, reg *sessions.Registry, from, to string, box *inbox.Mailbox) ([]mail.Message, error) {
+// heldFrom returns the messages from one session that are held in the mailbox of another.
+func heldFrom(ctx context.Context, reg *sessions.Registry, from, to string, box *inbox.Mailbox) ([]mail.Message, error) {
 	all, err := box.PeekAll(ctx)
 	return slices.DeleteFunc(all, func(m mail.Message) bool { return m.Held != from || !Holds(reg, to, m) }), err
 }
@@ -157,7 +157,7 @@ func OpensAt(reg *sessions.Registry, sid string, m mail.Message) time.Time {
 	return mail.FromSeconds(m.OpensAt())
 }
 
-// TellHeld is TellAll for the process that has sent the message. If that fails or is killed, a deadlines.Checker sends the notices.
+// TellHeld is TellAll for the process that has sent the message. It only logs errors: a deadlines.Checker sends what is missing.
 func TellHeld(ctx context.Context, reg *sessions.Registry, to string, m mail.Message) {
 	if err := TellAll(ctx, reg, to, m); err != nil {
 		reg.Log.Warn("notices about a held message were not sent", "message_id", m.ID, "err", err)
@@ -176,18 +176,20 @@ func TellAll(ctx context.Context, reg *sessions.Registry, to string, m mail.Mess
 		return nil
 	}
 	one, two := min(m.Held, to), max(m.Held, to)
-	a, c := rows[i].Alias(), m.To
+	fromAlias, toAlias := rows[i].Alias(), m.To
 	if !remote {
-		c = rows[j].Alias()
+		toAlias = rows[j].Alias()
 	}
 	person := sessions.PersonPrefix + strconv.Itoa(os.Getuid())
 	text := func(subject string) string {
 		return fmt.Sprintf("%s have answered each other too often without any work in between, so c2c lets one message through every %s until somebody works. c2c resume %s %s lets them go on now.",
-			subject, notice.Span(guardPause), a, c)
+			subject, notice.Span(guardPause), fromAlias, toAlias)
 	}
 	var errs []error
 	for _, n := range []struct{ sid, alias, text string }{
-		{rows[i].SID(), a, text("You and " + c)}, {to, c, text("You and " + a)}, {person, person, text(a + " and " + c)},
+		{rows[i].SID(), fromAlias, text("You and " + toAlias)},
+		{to, toAlias, text("You and " + fromAlias)},
+		{person, person, text(fromAlias + " and " + toAlias)},
 	} {
 		if remote && n.sid == to {
 			continue
@@ -199,7 +201,7 @@ func TellAll(ctx context.Context, reg *sessions.Registry, to string, m mail.Mess
 }
 
 // Resume lets two sessions go on, on a person's order: it counts as work of both. held is the number of messages that become ready
-// here. If one of the two is on another machine, the relay tells that machine, which does the same (see GoesOn).
+// here. If one of the two is on another machine, the relay tells that machine, which does the same (see ResumeFromHost).
 func Resume(ctx context.Context, reg *sessions.Registry, one, two string) (held int, err error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
@@ -224,7 +226,7 @@ func Resume(ctx context.Context, reg *sessions.Registry, one, two string) (held 
 		if boxes[i], err = reg.Mailbox(sid); err != nil {
 			return 0, err
 		}
-		msgs, err := heldOf(ctx, reg, sids[1-i], sid, boxes[i])
+		msgs, err := heldFrom(ctx, reg, sids[1-i], sid, boxes[i])
 		if err != nil {
 			return 0, err
 		}
@@ -272,9 +274,9 @@ func tellHost(ctx context.Context, reg *sessions.Registry, outbox *inbox.Mailbox
 	return err
 }
 
-// GoesOn does on this machine what Resume orders on another one: m is the message that came from there, for a session here. Any other
-// message changes nothing.
-func GoesOn(reg *sessions.Registry, to string, m mail.Message) error {
+// ResumeFromHost carries out, for the session to, a Resume that a person has ordered on another machine: m is the message that says
+// so. It ignores any other message.
+func ResumeFromHost(reg *sessions.Registry, to string, m mail.Message) error {
 	if m.Kind != mail.KindSystem || !m.FromPerson || !mail.ValidName(m.FromSession) {
 		return nil
 	}
