@@ -33,8 +33,8 @@ func (a *asker) add(sid string, d Record, now float64) {
 	a.since = min(a.since, d.TS, now)
 }
 
-// AnswersTo finds the answers to records, by session, in the mailboxes of the askers. It reads each mailbox once. A
-// mailbox that can't be searched is an error, and costs the other mailboxes nothing.
+// AnswersTo finds the answers to records, by session, in the mailboxes of the askers. It searches each mailbox once. After
+// an error it still searches the other mailboxes, and returns what it found there.
 func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []registry.Row, bySession map[string][]Record) (map[SessionKey]mail.Message, error) {
 	authors := reg.Authors(rows)
 	askers := map[string]*asker{}
@@ -50,13 +50,13 @@ func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []registry.Row,
 	}
 	answers, errs := map[SessionKey]mail.Message{}, []error(nil)
 	for sid, a := range askers {
-		plain := map[string][]mail.Message{} // by sender
+		implicit := map[string][]mail.Message{} // by sender
 		msgs, err := mayAnswer(ctx, reg, authors, sid, a)
 		errs = append(errs, err)
 		for _, m := range msgs {
 			if m.InReplyTo == "" {
 				if r := authors.Of(m); r != nil && a.bySession[r.SID()] != nil {
-					plain[r.SID()] = append(plain[r.SID()], m)
+					implicit[r.SID()] = append(implicit[r.SID()], m)
 				}
 				continue
 			}
@@ -66,8 +66,8 @@ func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []registry.Row,
 				}
 			}
 		}
-		for answerer, msgs := range plain {
-			plainAnswers(ctx, reg, answerer, a.bySession[answerer], msgs, answers)
+		for answerer, msgs := range implicit {
+			implicitAnswers(ctx, reg, answerer, a.bySession[answerer], msgs, answers)
 		}
 	}
 	return answers, errors.Join(errs...)
@@ -103,12 +103,12 @@ func mayAnswer(ctx context.Context, reg *sessions.Registry, authors sessions.Aut
 	return msgs, nil
 }
 
-// plainAnswers adds those answers of a session that do not name the message that they answer. msgs are its messages to the asker,
-// newest first.
-func plainAnswers(ctx context.Context, reg *sessions.Registry, answerer string, records map[Key]bool, msgs []mail.Message, answers map[SessionKey]mail.Message) {
+// implicitAnswers adds a session's answers that do not name the message that they answer. msgs are its messages to the asker, newest
+// first.
+func implicitAnswers(ctx context.Context, reg *sessions.Registry, answerer string, records map[Key]bool, msgs []mail.Message, answers map[SessionKey]mail.Message) {
 	open := map[string]bool{}
 	for key := range records {
-		if _, is := answers[SessionKey{answerer, key}]; !is {
+		if _, answered := answers[SessionKey{answerer, key}]; !answered {
 			open[key.ID] = true
 		}
 	}
@@ -116,7 +116,7 @@ func plainAnswers(ctx context.Context, reg *sessions.Registry, answerer string, 
 		return
 	}
 	for key, at := range Observed(ctx, reg, answerer, open) {
-		for _, m := range msgs { // the first one after the reading remains
+		for _, m := range msgs { // from new to old, so the first answer after the reading stays
 			if sent := m.Time(); records[key] && open[key.ID] && !sent.Before(at) && sent.Before(at.Add(answeredWithin)) {
 				answers[SessionKey{answerer, key}] = m
 			}
@@ -124,8 +124,8 @@ func plainAnswers(ctx context.Context, reg *sessions.Registry, answerer string, 
 	}
 }
 
-// HasAnswer reports whether the session sid has got an answer to its message id from the session that had an alias, leased and
-// read answers included. The session of the alias may be gone: AnswersTo finds nothing from it then.
+// HasAnswer reports whether the session sid has got an answer to its message id from alias, be it waiting, leased or read. Unlike
+// AnswersTo, it also finds the answers of a session that is gone.
 func HasAnswer(ctx context.Context, reg *sessions.Registry, sid, id, alias string) (bool, error) {
 	box, err := reg.Mailbox(sid)
 	if err != nil {

@@ -215,7 +215,7 @@ func AddFor(ctx context.Context, reg *sessions.Registry, to sessions.Session, m 
 		if err != nil {
 			return err
 		}
-		// After an error the answer is waited for: the checker looks again.
+		// After an error the record is added all the same: the checker looks for answers again.
 		if answers, _ := AnswersTo(ctx, reg, rows, map[string][]Record{to.ID: {d}}); len(answers) > 0 {
 			return nil
 		}
@@ -227,21 +227,21 @@ func AddFor(ctx context.Context, reg *sessions.Registry, to sessions.Session, m 
 // ClosedFile first, so after a kill it may be there twice. When edit drops a record, Change removes it and adds nothing to
 // ClosedFile.
 func Change(ctx context.Context, reg *sessions.Registry, dir *atomicfile.Dir, sid string, edit func(*Record) (changed, drop bool)) error {
-	var over []Record
+	var ended []Record
 	err := filelock.With(ctx, dir, sid+".lock", func() error {
 		records, err := Read(dir, sid)
 		if err != nil {
 			return err
 		}
 		var kept, closed []byte
-		any := false
+		edited := false
 		for _, d := range records {
 			changed, drop := false, false
 			if !d.Half {
 				changed, drop = edit(&d)
 			}
 			line := d.line
-			if any = any || changed || drop; changed && !drop {
+			if edited = edited || changed || drop; changed && !drop {
 				if d.How != "" {
 					d.Session, d.Content = sid, "" // the archive keeps the content, for as long as its user wants
 				}
@@ -252,12 +252,12 @@ func Change(ctx context.Context, reg *sessions.Registry, dir *atomicfile.Dir, si
 			switch {
 			case drop:
 			case d.How != "":
-				over, closed = append(over, d), append(closed, line...)
+				ended, closed = append(ended, d), append(closed, line...)
 			default:
 				kept = append(kept, line...)
 			}
 		}
-		if !any {
+		if !edited {
 			return nil
 		}
 		KeepClosed(reg, dir, closed)
@@ -269,7 +269,7 @@ func Change(ctx context.Context, reg *sessions.Registry, dir *atomicfile.Dir, si
 	if err != nil {
 		return err
 	}
-	for _, d := range over {
+	for _, d := range ended {
 		reg.Events.Record(ctx, "obligation_closed", "session_id", sid, "message_id", d.ID, "kind", d.Kind, "how", d.How)
 	}
 	return nil
@@ -316,11 +316,11 @@ func closedRecords(dir *atomicfile.Dir) (all map[SessionKey]Record, err error) {
 	return all, err
 }
 
-// All returns the open obligations by session, and with over also the closed ones. It returns each obligation once: after a
+// All returns the open obligations by session, and if withClosed is set also the closed ones. It returns each obligation once: after a
 // kill an answered one may still have an open record, and one that was closed without an answer is open again when its message
 // comes back. It reads the closed ones last, so that it does not miss one that closes meanwhile. With an error, it returns
 // those that it could read.
-func All(dir *atomicfile.Dir, over bool) (open map[string][]Record, closed map[SessionKey]Record, err error) {
+func All(dir *atomicfile.Dir, withClosed bool) (open map[string][]Record, closed map[SessionKey]Record, err error) {
 	open = map[string][]Record{}
 	sids, err := Sessions(dir)
 	for _, sid := range sids {
@@ -328,7 +328,7 @@ func All(dir *atomicfile.Dir, over bool) (open map[string][]Record, closed map[S
 		err = errors.Join(err, derr)
 		open[sid] = slices.DeleteFunc(records, func(d Record) bool { return d.Half || !d.Owes() })
 	}
-	if !over {
+	if !withClosed {
 		return open, nil, err
 	}
 	closed, cerr := closedRecords(dir)
@@ -345,7 +345,7 @@ func All(dir *atomicfile.Dir, over bool) (open map[string][]Record, closed map[S
 	return open, closed, errors.Join(err, cerr)
 }
 
-// withRecords calls f with the directory if the session has records. Most sessions have none; then it costs one look at a file.
+// withRecords calls f with the directory if the session has records. Most sessions have none, and a stat shows that.
 func withRecords(reg *sessions.Registry, sid string, f func(dir *atomicfile.Dir) error) error {
 	if !mail.ValidName(sid) {
 		return nil
