@@ -136,7 +136,7 @@ func checkDamage(ctx context.Context, reg *sessions.Registry, all []sessions.Ses
 	return append(found, checkMailboxes(ctx, reg, all)...)
 }
 
-// checkMailboxes reports mail that cannot be read, and files of others in a mailbox: whoever reads the mailbox skips both.
+// checkMailboxes reports mail that cannot be read, and files of others in a mailbox: a reader of the mailbox skips both.
 func checkMailboxes(ctx context.Context, reg *sessions.Registry, all []sessions.Session) (found []doctor.Finding) {
 	names, nerr := reg.Dir().Names()
 	for _, sid := range inbox.Spills(names) {
@@ -200,13 +200,13 @@ func checkSession(reg *sessions.Registry, s sessions.Session, waits []mail.Messa
 		f.Ring = &r
 	}
 	unread := slices.ContainsFunc(waits, r.IsFor)
-	lost, there := r.Outcome != "" && r.Outcome != wake.Rang, s.State != sessions.Absent
+	ringFailed, present := r.Outcome != "" && r.Outcome != wake.Rang, s.State != sessions.Absent
 	switch {
-	case lost:
+	case ringFailed:
 		f.Detail = r.String()
-	case unread && there && now.Sub(r.At) > answerTime:
+	case unread && present && now.Sub(r.At) > answerTime:
 		f.Detail = r.String() + ", and nobody has read since"
-	case !unread && len(waits) > 0 && there && s.State != sessions.Person && s.State != sessions.External && now.Sub(waits[0].Time()) > answerTime:
+	case !unread && len(waits) > 0 && present && s.State != sessions.Person && s.State != sessions.External && now.Sub(waits[0].Time()) > answerTime:
 		f.Detail, f.Ring, r = "mail waits since "+waits[0].Time().UTC().Format(time.RFC3339)+" and nobody has rung", nil, wake.Ring{}
 	case s.HasMailToMove():
 		f.Detail = "mail is still to be moved to it: its next call does that, or says what stops it"
@@ -219,9 +219,9 @@ func checkSession(reg *sessions.Registry, s sessions.Session, waits []mail.Messa
 		return f, false
 	}
 	switch {
-	case lost && !unread:
+	case ringFailed && !unread:
 		f.Detail += "; that mail has been read since"
-	case !there:
+	case !present:
 		f.Detail += "; it is not there: its mail waits for its return"
 	default:
 		f.Status = doctor.Warning
