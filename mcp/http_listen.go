@@ -50,7 +50,7 @@ func (s *httpSession) open(l *listener, lastEventID string) {
 	s.mu.Lock()
 	old := s.listener
 	name, after, ok := eventID(lastEventID)
-	if !ok || s.bells == nil || s.bells.name != name || !s.bells.has(after) {
+	if !ok || s.bells == nil || s.bells.name != name || !s.bells.hasAllAfter(after) {
 		s.bells, after = newStream(keptBells), 0
 	}
 	l.events, l.written, l.put = s.bells, after, after

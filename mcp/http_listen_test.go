@@ -179,7 +179,7 @@ func TestAStreamKeepsTheNewestEvents(t *testing.T) {
 	}
 	for after, want := range map[int]string{0: "", 1: "", 2: "345", 3: "45", 5: "", 6: ""} {
 		got := ""
-		if events, _ := st.after(after); st.has(after) {
+		if events, _ := st.after(after); st.hasAllAfter(after) {
 			for _, e := range events {
 				got += string(e)
 			}
@@ -188,7 +188,7 @@ func TestAStreamKeepsTheNewestEvents(t *testing.T) {
 			t.Errorf("behind %d: %q, want %q", after, got, want)
 		}
 	}
-	if st.has(1) || !st.has(2) || !st.has(5) || st.has(6) {
+	if st.hasAllAfter(1) || !st.hasAllAfter(2) || !st.hasAllAfter(5) || st.hasAllAfter(6) {
 		t.Error("it does not know what it has")
 	}
 }

@@ -18,8 +18,8 @@ const (
 
 // stream keeps the newest events of one stream of a session, for a client that has lost the connection.
 type stream struct {
-	name string
-	most int
+	name      string
+	maxEvents int
 
 	mu     sync.Mutex
 	first  int // number of the first kept event; numbers begin at 1
@@ -29,8 +29,8 @@ type stream struct {
 	more   chan struct{}
 }
 
-func newStream(most int) *stream {
-	return &stream{name: rand.Text(), most: most, first: 1, more: make(chan struct{})}
+func newStream(maxEvents int) *stream {
+	return &stream{name: rand.Text(), maxEvents: maxEvents, first: 1, more: make(chan struct{})}
 }
 
 // id returns the id of event n, for Last-Event-ID. Id 0 stands for the place before the first event.
@@ -41,7 +41,7 @@ func (st *stream) add(data []byte) (n int) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.events = append(st.events, data)
-	if len(st.events) > st.most {
+	if len(st.events) > st.maxEvents {
 		st.events[0] = nil
 		st.events = st.events[1:]
 		st.first++
@@ -69,8 +69,8 @@ func (st *stream) wake() {
 	st.more = make(chan struct{})
 }
 
-// has reports whether the stream still has all events after number n.
-func (st *stream) has(n int) bool {
+// hasAllAfter reports whether the stream still has all events after number n.
+func (st *stream) hasAllAfter(n int) bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	return n >= st.first-1 && n < st.first+len(st.events)
@@ -89,8 +89,8 @@ func (st *stream) after(n int) (events [][]byte, more <-chan struct{}) {
 	return events, more
 }
 
-// goneBy reports whether the stream ended before limit.
-func (st *stream) goneBy(limit time.Time) bool {
+// endedBefore reports whether the stream ended before limit.
+func (st *stream) endedBefore(limit time.Time) bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	return st.over && st.ended.Before(limit)
@@ -116,7 +116,7 @@ func (r *requestStreams) begin() *stream {
 func (r *requestStreams) forget(limit time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.all = slices.DeleteFunc(r.all, func(st *stream) bool { return st.goneBy(limit) })
+	r.all = slices.DeleteFunc(r.all, func(st *stream) bool { return st.endedBefore(limit) })
 }
 
 // find returns the stream that a client wants to resume, and the number of the last event that the client has seen.
@@ -128,7 +128,7 @@ func (r *requestStreams) find(lastEventID string) (st *stream, after int, ok boo
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, st := range r.all {
-		if st.name == name && st.has(after) {
+		if st.name == name && st.hasAllAfter(after) {
 			return st, after, true
 		}
 	}
