@@ -14,11 +14,10 @@ import (
 	"c2c/inbox/mail"
 )
 
-// record is the client's file of a session. The client appends the messages that it takes, so the new ones stand after the
-// offset from.
+// record is the client's file of a session. The client appends the messages that it takes, so the new ones stand after offset.
 type record struct {
-	path string // empty: the session has no file yet
-	from int64
+	path   string // empty: the session has no file yet
+	offset int64
 }
 
 // maxRecord bounds how many bytes of a record c2c reads, and maxRecordLine bounds one line. A line may hold a picture.
@@ -44,8 +43,8 @@ func recordOf(config string, process int) record {
 	return record{path, info.Size()}
 }
 
-// prompted returns the ids of the messages that the client has written into the record as prompts since recordOf. It checks
-// msgs in order and stops at the first message that is missing.
+// prompted returns the ids of those msgs that the client has written into the record as prompts since recordOf. It stops at the first
+// message that is missing.
 func (r record) prompted(msgs []mail.Message) (ids []string) {
 	if r.path == "" {
 		return nil
@@ -55,7 +54,7 @@ func (r record) prompted(msgs []mail.Message) (ids []string) {
 		return nil
 	}
 	defer f.Close()
-	if _, err := f.Seek(r.from, io.SeekStart); err != nil {
+	if _, err := f.Seek(r.offset, io.SeekStart); err != nil {
 		return nil
 	}
 	var prompts []string

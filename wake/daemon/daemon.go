@@ -77,7 +77,7 @@ func (d Daemon) Run(ctx context.Context, work func(context.Context)) (err error)
 			return err
 		}
 	}
-	if d.ExtraPIDFile != "" { // written first: whoever reads the daemon's own pid file may read this file next
+	if d.ExtraPIDFile != "" { // written first: a program that has read the daemon's own pid file may read this one next
 		if err := d.writeExtraPIDFile(); err != nil {
 			return err
 		}
@@ -112,11 +112,11 @@ func (d Daemon) Free() error {
 
 // errRuns returns the error that the daemon runs already. pid is 0 if it has just begun.
 func (d Daemon) errRuns(pid int) error {
-	which := ""
+	process := ""
 	if pid != 0 {
-		which = fmt.Sprintf(", process %d", pid)
+		process = fmt.Sprintf(", process %d", pid)
 	}
-	return fmt.Errorf("another %s runs already%s; c2c %s stop ends it", d.What, which, d.Verb)
+	return fmt.Errorf("another %s runs already%s; c2c %s stop ends it", d.What, process, d.Verb)
 }
 
 func pidLine() []byte { return append(strconv.AppendInt(nil, int64(os.Getpid()), 10), '\n') }
@@ -223,14 +223,14 @@ func (d Daemon) Start(ctx context.Context, dir string, env []string, args ...str
 	}
 }
 
-// whySince returns the error lines that the daemon has written to its log since offset place.
-func (d Daemon) whySince(place int64) string {
+// whySince returns the error lines that the daemon has written to its log after offset.
+func (d Daemon) whySince(offset int64) string {
 	log, err := d.Dir.Open(d.logFile(), os.O_RDONLY)
 	if err != nil {
 		return err.Error()
 	}
 	defer log.Close()
-	said, _ := io.ReadAll(io.NewSectionReader(log, place, maxLog))
+	said, _ := io.ReadAll(io.NewSectionReader(log, offset, maxLog))
 	var why []string
 	for line := range strings.Lines(string(said)) {
 		if text, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "c2c: "); ok {

@@ -143,7 +143,7 @@ func TestAPictureOfScreenHasNoControlCharacters(t *testing.T) {
 }
 
 func TestWhatScreenSaysOfAWindow(t *testing.T) {
-	want := state{row: 3, col: 11, height: 24, kept: 102}
+	want := state{row: 3, col: 11, height: 24, scrollback: 102}
 	for _, out := range []string{"(12,4)/(80,24)+102 +flow UTF-8 0(sh)", "Remove dead screens with 'screen -wipe'.\r\n(12,4)/(80,24)+102"} {
 		if got, err := parseInfo(out); err != nil || got != want {
 			t.Errorf("%q is %+v, %v", out, got, err)

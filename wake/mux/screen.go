@@ -29,11 +29,11 @@ import (
 //
 // A person who is attached to the session sees screen's answers in the message line for a moment.
 type gnuScreen struct {
-	cmd  command
-	pane Pane
-	pid  int // the client's process
-	dir  string
-	kept int // lines of scrollback, -1 before the first answer
+	cmd        command
+	pane       Pane
+	pid        int // the client's process
+	dir        string
+	scrollback int // in lines; -1 before the first answer
 }
 
 func newScreen(path, sockets string, p Pane, pid int) (*gnuScreen, error) {
@@ -56,27 +56,27 @@ func (s *gnuScreen) look(ctx context.Context) (v *screen.Screen, read time.Time,
 	if read, err = s.terminal(); err != nil {
 		return v, read, err
 	}
-	if s.kept < 0 {
+	if s.scrollback < 0 {
 		st, err := s.info(ctx)
 		if err != nil {
 			return v, read, err
 		}
-		s.kept = st.kept
+		s.scrollback = st.scrollback
 	}
 	if err := os.WriteFile(s.file(), nil, 0o600); err != nil {
 		return v, read, fmt.Errorf("make a file for screen's picture: %w", err)
 	}
-	if _, err := s.cmd.run(ctx, "-X", "eval", s.keep(s.kept+1), `@hardcopy "`+s.file()+`"`); err != nil {
+	if _, err := s.cmd.run(ctx, "-X", "eval", s.scrollbackCommand(s.scrollback+1), `@hardcopy "`+s.file()+`"`); err != nil {
 		return v, read, err
 	}
 	st, err := s.info(ctx) // screen answers in order, so it has written the hardcopy by now
-	if _, backErr := s.cmd.run(context.WithoutCancel(ctx), "-X", "eval", s.keep(s.kept)); err == nil {
+	if _, backErr := s.cmd.run(context.WithoutCancel(ctx), "-X", "eval", s.scrollbackCommand(s.scrollback)); err == nil {
 		err = backErr
 	}
 	if err != nil {
 		return v, read, err
 	}
-	if st.kept != s.kept+1 {
+	if st.scrollback != s.scrollback+1 {
 		return v, read, errors.New("its window is in copy mode")
 	}
 	lines, err := s.picture()
@@ -89,9 +89,9 @@ func (s *gnuScreen) look(ctx context.Context) (v *screen.Screen, read time.Time,
 	return screen.Captured(withSigns(lines), st.row, st.col), read, nil
 }
 
-// keep returns the command that sets the number of scrollback lines. The @ stops screen from showing a message; look would
-// have to wait a second until the message is gone.
-func (s *gnuScreen) keep(lines int) string { return "@scrollback " + strconv.Itoa(lines) }
+// scrollbackCommand returns the command that sets the number of scrollback lines. The @ stops screen from showing a message, which
+// would stay for a second, and look would have to wait for its end.
+func (s *gnuScreen) scrollbackCommand(lines int) string { return "@scrollback " + strconv.Itoa(lines) }
 
 // terminal checks that the client's terminal belongs to this session, and that the client is in its foreground.
 func (s *gnuScreen) terminal() (read time.Time, err error) {
@@ -116,7 +116,7 @@ func (s *gnuScreen) terminal() (read time.Time, err error) {
 
 // state is what screen reports about a window: `(3,1)/(80,24)+1024 +(+)flow UTF-8 0(title)`. The first pair is the cursor,
 // counted from 1; 1024 is the number of scrollback lines.
-type state struct{ row, col, height, kept int }
+type state struct{ row, col, height, scrollback int }
 
 func (s *gnuScreen) info(ctx context.Context) (state, error) {
 	out, err := s.cmd.run(ctx, "-Q", "info")
@@ -129,7 +129,7 @@ func (s *gnuScreen) info(ctx context.Context) (state, error) {
 // parseInfo parses an answer of screen. Other text may come before the answer: if a screen has died, each command reports it.
 func parseInfo(out string) (st state, err error) {
 	var width int
-	n, _ := fmt.Sscanf(out[max(0, strings.IndexByte(out, '(')):], "(%d,%d)/(%d,%d)+%d", &st.col, &st.row, &width, &st.height, &st.kept)
+	n, _ := fmt.Sscanf(out[max(0, strings.IndexByte(out, '(')):], "(%d,%d)/(%d,%d)+%d", &st.col, &st.row, &width, &st.height, &st.scrollback)
 	if n != 5 || st.row < 1 || st.col < 1 {
 		return state{}, fmt.Errorf("screen answers %.100q to the command info", out)
 	}

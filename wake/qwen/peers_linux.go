@@ -141,8 +141,8 @@ func procStart(boot string, s procstat.Stat) string {
 	return fmt.Sprintf("%s:%d", strings.TrimSpace(boot), s.Start)
 }
 
-// look returns which files the client's directory has, and which names the client's own sessions have. It removes what a
-// killed server of ours has left there.
+// look lists the records in the client's directory, and the names of the client's own sessions. It removes the records and sockets of
+// a killed server of ours.
 func (p *peers) look(dir *atomicfile.Dir) (files, theirs map[string]bool, err error) {
 	names, err := dir.Names()
 	files, theirs = map[string]bool{}, map[string]bool{}
@@ -151,11 +151,11 @@ func (p *peers) look(dir *atomicfile.Dir) (files, theirs map[string]bool, err er
 		if !ok {
 			continue
 		}
-		lives, here := p.lives(r)
+		lives, known := p.lives(r)
 		switch {
 		case r.Machine == "":
 			theirs[r.Name] = theirs[r.Name] || lives
-		case !lives && here:
+		case !lives && known:
 			dir.Remove(file)
 			removeSocket(r.IPCPath)
 			continue
@@ -165,9 +165,9 @@ func (p *peers) look(dir *atomicfile.Dir) (files, theirs map[string]bool, err er
 	return files, theirs, err
 }
 
-// lives reports whether the process that wrote a record still runs. here reports whether c2c can know that: it can for a
-// record of this machine from before the last boot, and for one from our PID namespace.
-func (p *peers) lives(r peerRecord) (lives, here bool) {
+// lives reports whether the process that wrote a record still runs. known is false if c2c cannot see that: the
+// record is from another machine, or since the last boot from another PID namespace.
+func (p *peers) lives(r peerRecord) (lives, known bool) {
 	boot, _, _ := strings.Cut(p.self.ProcStart, ":")
 	if theirs, _, _ := strings.Cut(r.ProcStart, ":"); boot != theirs {
 		return false, r.Machine == p.self.Machine
@@ -271,14 +271,14 @@ func removeSocket(path string) {
 // sweepSockets removes sockets on which no process listens. Their records may be gone, because the client may have removed
 // them.
 func sweepSockets() {
-	var left []string
+	var found []string
 	for _, parent := range parents() {
-		found, _ := fs.Glob(os.DirFS(parent), ownDir+"*/"+peerSocket) // DirFS, because a [ in the parent's path is no pattern
-		for _, name := range found {
-			left = append(left, filepath.Join(parent, name))
+		names, _ := fs.Glob(os.DirFS(parent), ownDir+"*/"+peerSocket) // with filepath.Glob a [ in the parent's path would be a pattern
+		for _, name := range names {
+			found = append(found, filepath.Join(parent, name))
 		}
 	}
-	for _, path := range left {
+	for _, path := range found {
 		if conn, err := net.Dial("unix", path); err == nil {
 			conn.Close()
 		} else if info, gone := os.Lstat(path); errors.Is(err, syscall.ECONNREFUSED) && gone == nil && time.Since(info.ModTime()) > time.Minute {

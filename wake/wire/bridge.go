@@ -69,7 +69,7 @@ type Bridge struct {
 // New makes a bridge. It does not start the agent yet.
 func New(cfg Config) *Bridge {
 	b := &Bridge{cfg: cfg}
-	b.tell(func(s *State) { s.Agent = Off })
+	b.setState(func(s *State) { s.Agent = Off })
 	return b
 }
 
@@ -78,7 +78,8 @@ func (b *Bridge) Method() wake.Method {
 	return wake.Method{Name: wake.ByWire, Carrier: b, Ready: b.Ready, Idempotent: true}
 }
 
-func (b *Bridge) tell(change func(*State)) {
+// setState changes the state and reports it.
+func (b *Bridge) setState(change func(*State)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.state.Cause = ""
@@ -109,7 +110,7 @@ func (b *Bridge) Carry(ctx context.Context, msgs []mail.Message) (had []string, 
 	if err := b.open(ctx); err != nil {
 		return nil, b.failed(ctx, err)
 	}
-	b.tell(func(s *State) { s.Agent = Working })
+	b.setState(func(s *State) { s.Agent = Working })
 	if err := b.agent.give(ctx, text(msgs)); err != nil {
 		return nil, b.failed(ctx, err)
 	}
@@ -131,10 +132,10 @@ func (b *Bridge) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil { // the caller gave up; the agent still works
 		return context.Cause(ctx)
 	}
-	if why := (refusal{}); !errors.As(err, &why) || !why.works {
+	if why := (refusal{}); !errors.As(err, &why) || !why.busy {
 		b.end()
 	}
-	b.tell(func(s *State) { s.Agent, s.Cause = Failed, err.Error() })
+	b.setState(func(s *State) { s.Agent, s.Cause = Failed, err.Error() })
 	return err
 }
 
@@ -148,8 +149,8 @@ func (b *Bridge) open(ctx context.Context) error {
 			return nil
 		}
 	}
-	b.tell(func(s *State) { s.Agent, s.Protocol = Starting, "" })
-	a, err := start(b.cfg.Argv, b.cfg.Env, b.cfg.Dir, b.answer, b.turned)
+	b.setState(func(s *State) { s.Agent, s.Protocol = Starting, "" })
+	a, err := start(b.cfg.Argv, b.cfg.Env, b.cfg.Dir, b.answer, b.turnEnded)
 	if err != nil {
 		return err
 	}
@@ -157,14 +158,14 @@ func (b *Bridge) open(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startTime, refusef("the agent did not answer within %v", startTime))
 	defer cancel()
 	if a.version, err = a.initialize(ctx, b.cfg.Version); err == nil {
-		b.tell(func(s *State) { s.Agent, s.Protocol = Idle, a.version.String() })
+		b.setState(func(s *State) { s.Agent, s.Protocol = Idle, a.version.String() })
 	}
 	return err
 }
 
-// turned reports the end of a turn; err is nil if the turn succeeded. The goroutine that reads from the agent calls it.
-func (b *Bridge) turned(err error) {
-	b.tell(func(s *State) {
+// turnEnded reports the end of a turn; err is nil if the turn succeeded. The goroutine that reads from the agent calls it.
+func (b *Bridge) turnEnded(err error) {
+	b.setState(func(s *State) {
 		if s.Agent = Idle; err != nil {
 			s.Cause = "its last turn: " + err.Error()
 		}
@@ -179,7 +180,7 @@ func (b *Bridge) Close(ctx context.Context) {
 	b.agent.idle(ctx)
 	b.end()
 	if !b.hasFailed() { // keep the state that says why the agent failed
-		b.tell(func(s *State) { s.Agent = Off })
+		b.setState(func(s *State) { s.Agent = Off })
 	}
 }
 
@@ -210,7 +211,7 @@ func (b *Bridge) answer(r request) (result any, known bool) {
 	if b.cfg.Approve {
 		said["response"] = "approve"
 	}
-	b.tell(func(s *State) {
+	b.setState(func(s *State) {
 		s.Approval = fmt.Sprintf("%s asked to %s (%s): %s", cut(p.Sender), cut(p.Action), cut(p.Description), said["response"])
 	})
 	return said, true
@@ -253,22 +254,22 @@ func (a *agent) initialize(ctx context.Context, ours string) (version, error) {
 	if r.Error != nil && r.Error.Code == methodNotFound {
 		return version{1, 0}, nil // before 1.1 there was no initialize
 	}
-	var is struct {
+	var answer struct {
 		Protocol string `json:"protocol_version"`
 	}
 	if err := r.problem(); err != nil {
 		return version{}, err
 	}
-	if err := json.Unmarshal(r.Result, &is); err != nil {
+	if err := json.Unmarshal(r.Result, &answer); err != nil {
 		return version{}, refusef("its answer to initialize cannot be read: %v", err)
 	}
-	return parseVersion(is.Protocol)
+	return parseVersion(answer.Protocol)
 }
 
 // refusal is the error of an agent that runs and did not take the mail.
 type refusal struct {
-	said  string
-	works bool // the agent is busy, and has taken nothing
+	said string
+	busy bool // a turn runs, so the agent has taken nothing
 }
 
 func (r refusal) Error() string { return r.said }
@@ -319,8 +320,8 @@ func (a *agent) give(ctx context.Context, text string) error {
 	return a.await(ctx, w)
 }
 
-// steer puts text into the running turn; over is true if that turn has already ended. If the turn ends without having taken
-// the text, steer returns an error: the next turn may still take it.
+// steer puts text into the running turn. over is true if the turn had ended before; the agent then has not got the text. If the turn
+// ends and has not taken the text, steer returns an error only: the next turn may still take it.
 func (a *agent) steer(ctx context.Context, input any) (over bool, err error) {
 	w := a.offer("SteerInput")
 	r, err := a.call(ctx, "steer", input)
@@ -368,10 +369,10 @@ func (a *agent) idle(ctx context.Context) error {
 func (a *agent) until(ctx context.Context, ready func() bool) error {
 	for ended := false; ; {
 		a.mu.Lock()
-		is, news := ready(), a.news
+		done, news := ready(), a.news
 		a.mu.Unlock()
 		switch {
-		case is:
+		case done:
 			return nil
 		case ended:
 			return a.err

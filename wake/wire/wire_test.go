@@ -388,7 +388,7 @@ func TestWhatAnAgentHasStartedEndsWithIt(t *testing.T) {
 func heard(t *testing.T, says io.Reader) (*agent, *words) {
 	t.Helper()
 	b := New(Config{OnState: func(State) {}})
-	a := &agent{in: nowhere{}, writing: make(chan struct{}, 1), onRequest: b.answer, onTurnEnd: b.turned, ended: make(chan struct{}),
+	a := &agent{in: nowhere{}, writing: make(chan struct{}, 1), onRequest: b.answer, onTurnEnd: b.turnEnded, ended: make(chan struct{}),
 		calls: map[string]chan reply{}, turn: &turn{id: "1"}, news: make(chan struct{})}
 	a.words = &words{event: "TurnBegin"}
 	out, in := io.Pipe()
