@@ -58,7 +58,7 @@ func readFile(path string) (*file, error) {
 	return f, nil
 }
 
-// dataAt returns the content of a settings file; nil if it is missing or cannot be read, which its editor reports.
+// dataAt returns the content of a settings file; nil if it is missing or cannot be read. Its editor reports the error.
 func dataAt(path string) []byte {
 	f, err := readFile(path)
 	if err != nil {
@@ -72,9 +72,9 @@ func absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// writable returns an error for a file that its owner made read-only. Managers of dotfiles do that with files that they
+// checkWritable returns an error for a file that its owner made read-only. Managers of dotfiles do that with files that they
 // generate. c2c could replace such a file, but the manager would undo it.
-func (f *file) writable() error {
+func (f *file) checkWritable() error {
 	if f.data != nil && f.mode&0o200 == 0 {
 		return fmt.Errorf("edit %s: the file is read-only; edit the file from which it is generated, or make it writable and run again", f.path)
 	}
@@ -107,7 +107,7 @@ func blank(data []byte) bool {
 	return text == "" || text[0] == '{' && strings.TrimSpace(text[1:]) == "}"
 }
 
-// missingDirs returns those of dir and its parents that do not exist, the outermost first.
+// missingDirs returns dir and its parents, the outermost first, without those that exist.
 func missingDirs(dir string) ([]string, error) {
 	_, err := os.Lstat(dir)
 	if !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
@@ -136,8 +136,7 @@ func hash(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// removeDirs removes those of dirs that are empty, innermost first. It returns those that still exist. A directory with files
-// in it stays.
+// removeDirs removes the empty ones of dirs, innermost first. It returns those that still exist.
 func removeDirs(dirs []string) (left []string, err error) {
 	for _, dir := range slices.Backward(mergeDirs(dirs, nil)) {
 		switch rerr := os.Remove(dir); {

@@ -130,7 +130,7 @@ func (p *Plan) add(t target, o Options) error {
 	if f.data != nil && bytes.Equal(after, f.data) && mode == f.mode {
 		return nil
 	}
-	if err := f.writable(); err != nil {
+	if err := f.checkWritable(); err != nil {
 		return err
 	}
 	r, err := nextRecord(p.journal.find(t.path), t, f)
@@ -243,7 +243,7 @@ func (p *Plan) remove(t target, f *file) (err error) {
 	if c.After != nil && bytes.Equal(c.After, f.data) && c.Mode == f.mode {
 		return nil
 	}
-	if err := f.writable(); err != nil {
+	if err := f.checkWritable(); err != nil {
 		return err
 	}
 	p.Changes = append(p.Changes, c)
