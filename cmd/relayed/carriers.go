@@ -108,8 +108,13 @@ func (w *oneWay) Link(peer string, up bool) {
 	}
 }
 
-// reload moves hosts to other carriers, after the list has changed.
+// reload has each carrier read the list of hosts again, and moves hosts to other carriers, after the list has changed.
 func (c *carriers) reload() {
+	for _, way := range c.ways {
+		if w, ok := way.(interface{ Reload() }); ok {
+			w.Reload()
+		}
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for peer, kinds := range c.up {

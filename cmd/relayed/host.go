@@ -113,10 +113,6 @@ func (h *Host) watch(ctx context.Context) {
 		list, err := h.list.All()
 		if err == nil {
 			if !same(list, last) {
-				h.ssh.Reload()
-				if h.nats != nil {
-					h.nats.Reload()
-				}
 				h.carrier.reload()
 			}
 			if !sameRights(list, last) {
