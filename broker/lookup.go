@@ -49,11 +49,11 @@ func (b *Broker) MessageID(ctx context.Context, typed string) (string, error) {
 	if all, err := b.idsShown(ctx, typed); err == nil && len(all) > 0 {
 		return oneOf(typed, all)
 	}
-	is := func(id string) bool {
+	matchesTyped := func(id string) bool {
 		part := len(typed) >= mail.ShortLen && (strings.HasPrefix(id, typed) || strings.HasSuffix(id, typed))
 		return part || id == typed
 	}
-	matches, err := b.idsLike(ctx, typed, is)
+	matches, err := b.idsLike(ctx, typed, matchesTyped)
 	if len(matches) == 0 && err != nil {
 		return "", fmt.Errorf("find message %q: %w", typed, err)
 	}

@@ -68,8 +68,8 @@ func (reg *Registry) forget(rows, before []registry.Row, size int) []registry.Ro
 			break
 		}
 		i := registry.FindSID(rows, one.SID)
-		is := func(old registry.Row) bool { return bytes.Equal(old, rows[i]) }
-		if i < 0 || !slices.ContainsFunc(before, is) || reg.HasMail(one.SID) {
+		unchanged := func(old registry.Row) bool { return bytes.Equal(old, rows[i]) }
+		if i < 0 || !slices.ContainsFunc(before, unchanged) || reg.HasMail(one.SID) {
 			continue
 		}
 		size -= len(rows[i]) + len(",\n")

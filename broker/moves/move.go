@@ -349,8 +349,8 @@ func mayInherit(reg *sessions.Registry, own registry.Row, from []string) (may fu
 		finders, longest = append(finders, finder.AnyCase(sessions.Fold(name))), max(longest, len(name))
 	}
 	return func(lines []byte) bool {
-		is := func(f *finder.Finder) bool { return f.In(lines) }
-		return bytes.Contains(lines, []byte(`\u`)) || slices.ContainsFunc(finders, is) // a name may have an escaped letter
+		hasName := func(f *finder.Finder) bool { return f.In(lines) }
+		return bytes.Contains(lines, []byte(`\u`)) || slices.ContainsFunc(finders, hasName) // a name may have an escaped letter
 	}, longest
 }
 
