@@ -99,7 +99,7 @@ func (m Message) RecordKey() Key {
 	return m.Key()
 }
 
-// RoomOf returns the room of which a message to this receiver is a post, or "": such a receiver is written as birch#review, or
+// RoomOf returns the room in the receiver of a post, or "" if the receiver names none. It stands after a #, as in birch#review, or
 // birch#review@devbox if the room is on another host.
 func RoomOf(to string) string {
 	if _, room, _ := strings.Cut(to, "#"); ValidRoom(room) {

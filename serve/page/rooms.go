@@ -42,7 +42,7 @@ type postView struct {
 	Reason string `json:"reason,omitempty"` // why it is for all
 }
 
-// reader returns the person's session. One who has none yet may read what all may read.
+// reader returns the person's session. Without one yet, the person may read what all may read.
 func (c *call) reader() sessions.Session {
 	me, err := c.me()
 	if err != nil {
