@@ -34,7 +34,7 @@ func copilotGuide() Guide {
 		Last:    "the tool `poll_inbox`",
 		Receipt: "its event `user.message` with the message's id, and then a request to the model",
 		Answer:  "its event `model.call_finished`",
-		Claimed: "nothing: its agent calls `claims`",
+		Claimed: "warned with the result of the edit, with the reason of the holder; refused before the edit where the project asks for it. A subagent is refused and not warned",
 		Sees:    "In this recording the dialog is open: the model gets the message when the dialog is answered.",
 		SetUp: "An MCP server in `~/.copilot/mcp-config.json`, an extension in `~/.copilot/extensions/c2c`, hooks in `~/.copilot/hooks/c2c.json`, and the flag " +
 			"`enabledFeatureFlags.EXTENSIONS` in `~/.copilot/settings.json`, unless the file sets it already. All are for all projects.",

@@ -207,3 +207,32 @@ func TestQwenIsWarnedOfAFileThatClaudeHasClaimed(t *testing.T) {
 		return turns[len(turns)-1]
 	})
 }
+
+// Copilot's extension runs, and brings the mail.
+func TestCopilotIsWarnedOfAFileThatClaudeHasClaimed(t *testing.T) {
+	t.Parallel()
+	l, model := newLab(t), lab.NewModel(t)
+	l.SeedClaude(nil)
+	l.SeedCopilot(nil)
+	l.Run(c2c(), "install")
+	c := claimantAt(t, l)
+	model.Script(copilotTool("register", map[string]any{"alias": "birch"}), lab.Say("Registered."))
+	p := l.CopilotTUI(model)
+	p.Submit("prompt-of-birch")
+	p.WaitShown("Registered.")
+	copilotIdle(p)
+	c.isWarned(t, func(word, answer string) *lab.Request {
+		old := "word-none"
+		if data, err := os.ReadFile(c.file); err == nil {
+			old = string(data)
+		} else {
+			l.WriteProject("flags.go", old)
+		}
+		model.Script(lab.Call("edit", map[string]any{"path": c.file, "old_str": old, "new_str": word}), lab.Say(answer))
+		p.Submit("please write " + word)
+		p.WaitShown(answer)
+		copilotIdle(p)
+		turns := model.Turns()
+		return turns[len(turns)-1]
+	})
+}

@@ -32,6 +32,8 @@ func copilot() protocol {
 			}
 			return ""
 		},
+		beforeTool: "PreToolUse",
+		editors:    []string{"Write", "Edit"}, // the names of create and edit in these events
 		encode: func(e Event, text, _ string) any {
 			if e.Name == "Stop" {
 				return map[string]string{"decision": "block", "reason": text}

@@ -41,6 +41,7 @@ func TestAnEventNamesTheFileThatItsToolChanges(t *testing.T) {
 		{"qwen", `{"hook_event_name":"PreToolUse","tool_name":"edit","tool_input":{"file_path":"/q/a.go"}}`, "/q/a.go", true},
 		{"qwen", `{"hook_event_name":"PostToolUse","tool_name":"edit","tool_input":{"file_path":"/q/a.go"}}`, "/q/a.go", false},
 		{"qwen", `{"hook_event_name":"PostToolUse","agent_id":"a","tool_name":"edit","tool_input":{"file_path":"/q/a.go"}}`, "", false},
+		{"copilot", `{"hook_event_name":"PreToolUse","tool_name":"Edit","tool_input":{"path":"/q/a.go"}}`, "/q/a.go", true},
 		{"claude", `{"hook_event_name":"PostToolUse","tool_name":"Edit","tool_input":{"file_path":"/q/a.go"}}`, "", false},
 	} {
 		e, err := Parse(c.client, strings.NewReader(c.event))

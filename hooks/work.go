@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"cmp"
 	"encoding/json"
 	"path"
 	"slices"
@@ -22,9 +23,10 @@ func (t *tool) UnmarshalJSON(data []byte) error {
 		Cmd     any    `json:"cmd"` // Codex's name for the command
 		Name    string `json:"name"`
 		Path    string `json:"file_path"`
+		File    string `json:"path"` // Copilot's name for the path
 	}
 	json.Unmarshal(data, &input) // an input of another form has none of these
-	t.Name, t.Path = input.Name, input.Path
+	t.Name, t.Path = input.Name, cmp.Or(input.Path, input.File)
 	if input.Command == nil {
 		input.Command = input.Cmd
 	}

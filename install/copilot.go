@@ -42,7 +42,8 @@ func copilotFiles(o Options) []target {
 	dir, _ := configDir(Copilot, o)
 	return []target{
 		{path: filepath.Join(dir, "extensions", "c2c", "extension.mjs"), mode: 0o644, editor: scriptEditor{part: "extension", content: runs(copilotExtension, o.Binary)}},
-		{path: filepath.Join(dir, "hooks", "c2c.json"), editor: commandHooks(Copilot, o, at("UserPromptSubmit", "PostToolUse", "Stop", "Notification"))},
+		{path: filepath.Join(dir, "hooks", "c2c.json"), editor: commandHooks(Copilot, o, append(at("UserPromptSubmit", "PostToolUse", "Stop", "Notification"),
+			hookEvent{name: "PreToolUse", matcher: "Write|Edit"}))},
 		{path: copilotSettings(o), editor: copilotFlag},
 		{path: filepath.Join(dir, "mcp-config.json"), editor: serverEditor{key: serversKey, entry: copilotEntry{
 			"local", o.Binary, []string{"mcp"}, map[string]string{"C2C_MCP_CLIENT_TYPE": Copilot}, []string{"*"}}, command: o.Binary}},

@@ -3,6 +3,7 @@ package hook
 import (
 	"strings"
 
+	"c2c/hooks"
 	"c2c/sessions"
 )
 
@@ -30,4 +31,16 @@ func (e *event) sawEdit() (refused bool, err error) {
 		e.Note = strings.TrimPrefix(e.Note+"\n"+warning, "\n")
 	}
 	return false, nil
+}
+
+// showNote answers with the note alone: the client's plugin brings the mail.
+func (e *event) showNote() error {
+	if e.Note == "" {
+		return nil
+	}
+	out, err := hooks.Render(e.Event, nil, false)
+	if err != nil {
+		return err
+	}
+	return e.Show(out.Output, false)
 }

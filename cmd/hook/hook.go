@@ -88,11 +88,15 @@ func Answer(ctx context.Context, p Program, name string) (err error) {
 
 // answer answers an event after findSession.
 func (e *event) answer(ctx context.Context) error {
-	if byPlugin, err := e.record(ctx); err != nil || byPlugin {
+	byPlugin, err := e.record(ctx)
+	if err != nil {
 		return err
 	}
 	if refused, err := e.sawEdit(); err != nil || refused {
 		return err
+	}
+	if byPlugin {
+		return e.showNote()
 	}
 	if e.LeavesMail() {
 		if left, err := moves.LeftToRinger(ctx, e.b.Registry, e.s); err != nil || left {
@@ -146,11 +150,7 @@ func (e *event) showTrouble(cause error) error {
 		return cause
 	}
 	e.Note = "c2c: " + says + " neither write to other agents nor read what they write: " + cause.Error() + ". Tell your user."
-	out, err := hooks.Render(e.Event, nil, false)
-	if err != nil {
-		return err
-	}
-	return e.Show(out.Output, false)
+	return e.showNote()
 }
 
 // clientProcess returns the client's process that runs the hook, 0 if c2c cannot find it.
