@@ -146,15 +146,15 @@ func (r *Ringer) config(name string) (dir string) {
 func turn(b *broker.Broker, now func() (sessions.Session, error)) func(context.Context, bool) error {
 	before := sessions.Idle
 	return func(ctx context.Context, runs bool) error {
-		is, err := now()
-		if err != nil || !is.ToldByHooks() {
+		current, err := now()
+		if err != nil || !current.ToldByHooks() {
 			return err
 		}
 		does := before
-		if before = is.Turn; runs {
+		if before = current.Turn; runs {
 			does = sessions.Busy
 		}
-		return b.SetTurn(ctx, is, does, sessions.ByRing)
+		return b.SetTurn(ctx, current, does, sessions.ByRing)
 	}
 }
 
@@ -191,8 +191,8 @@ func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) 
 	w := &watch.Watcher{
 		Box: box, Lock: lock, Methods: ways.Methods, Busy: ways.Busy, Now: time.Now, Gap: r.Gap,
 		Quiet: func() bool {
-			is, err := now()
-			return err == nil && (is.Quiet || processes.Uninstalled(r.Getenv, is.Client, is.Process))
+			current, err := now()
+			return err == nil && (current.Quiet || processes.Uninstalled(r.Getenv, current.Client, current.Process))
 		},
 		Record: p.Record,
 	}
@@ -202,8 +202,8 @@ func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) 
 	w.Report = r.reported(b, s.SID)
 	if w.Busy == nil { // then hooks may report turns, and bring the mail in them; a turn that the plugin reports does not stop the plugin from ringing
 		w.Busy = func(context.Context) bool {
-			is, err := now()
-			return err == nil && is.ToldByHooks() && (is.Turn == sessions.Busy || is.Turn == sessions.Waiting)
+			current, err := now()
+			return err == nil && current.ToldByHooks() && (current.Turn == sessions.Busy || current.Turn == sessions.Waiting)
 		}
 	}
 	if r.Scope.lockPerRing {
@@ -220,7 +220,7 @@ func (r *Ringer) borrow(b *broker.Broker, s wake.Session, now func() (sessions.S
 			return nil, false, err
 		}
 		// Check again with the right to ring: its user may have forbidden the ring meanwhile.
-		if is, err := now(); err != nil || r.session(is) != s {
+		if current, err := now(); err != nil || r.session(current) != s {
 			return nil, false, errors.Join(err, release())
 		}
 		return release, true, nil
@@ -249,9 +249,9 @@ func (r *Ringer) follower(b *broker.Broker, s wake.Session, ways wake.Ways) func
 	}
 	return func(ctx context.Context) {
 		ways.Follow(ctx, func(does string) {
-			is, err := callers.Resolve(ctx, b.Registry, callers.Caller{Explicit: s.SID})
+			current, err := callers.Resolve(ctx, b.Registry, callers.Caller{Explicit: s.SID})
 			if err == nil {
-				err = b.SetTurn(ctx, is, sessions.State(does), ways.By)
+				err = b.SetTurn(ctx, current, sessions.State(does), ways.By)
 			}
 			if err != nil && ctx.Err() == nil {
 				r.Log.Debug("a session's state was not recorded", "session", s.SID, "err", err)
