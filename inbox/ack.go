@@ -128,9 +128,9 @@ func (l *Lease) markRead(handed func(mail.Message) bool) error {
 	short := false
 	for _, mf := range l.files {
 		rest := slices.DeleteFunc(slices.Clone(mf.msgs), handed)
-		if is, err := l.dir.IsFile(mf.name(), mf.file); err != nil {
+		if same, err := l.dir.IsFile(mf.name(), mf.file); err != nil {
 			return err
-		} else if !is || len(rest) == len(mf.msgs) {
+		} else if !same || len(rest) == len(mf.msgs) {
 			continue
 		}
 		waits := map[int]bool{}

@@ -148,9 +148,9 @@ func (p *Plan) add(t target, o Options) error {
 // foreign returns a note for a server in a project's file that has our name: the client uses that server instead of ours.
 func foreign(t target, f *file) (notes []string) {
 	p, _ := t.editor.find(f)
-	for _, is := range p.findings(t, Options{Getenv: func(string) string { return "" }}) {
-		if is.Part == partServer && !p.ours {
-			notes = append(notes, fmt.Sprintf("%s (%s)", is.Detail, is.Path))
+	for _, finding := range p.findings(t, Options{Getenv: func(string) string { return "" }}) {
+		if finding.Part == partServer && !p.ours {
+			notes = append(notes, fmt.Sprintf("%s (%s)", finding.Detail, finding.Path))
 		}
 	}
 	return notes

@@ -81,12 +81,12 @@ func (p *Plan) Summary() string {
 		}
 	}
 	var said []string
-	for _, is := range []struct {
+	for _, count := range []struct {
 		n    int
 		what string
 	}{{made, "new"}, {changed, "changed"}, {gone, "removed"}} {
-		if is.n > 0 {
-			said = append(said, fmt.Sprintf("%d %s", is.n, is.what))
+		if count.n > 0 {
+			said = append(said, fmt.Sprintf("%d %s", count.n, count.what))
 		}
 	}
 	if said == nil {

@@ -23,17 +23,17 @@ func whoami(c *call, _ *cli.Flags) action {
 		if err != nil {
 			return err
 		}
-		is, err := c.b.Look(s)
+		shown, err := c.b.Look(s)
 		if err != nil {
 			return err
 		}
-		is.KnownBy, is.StartedBy = s.KnownBy, c.b.AliasOf(ctx, s.Facts.StartedBy)
-		return c.show(is, func() {
+		shown.KnownBy, shown.StartedBy = s.KnownBy, c.b.AliasOf(ctx, s.Facts.StartedBy)
+		return c.show(shown, func() {
 			c.printf("%s (session %s)\n", s.Alias, s.ID)
 			if s.State == sessions.Person {
 				c.printf("you, at a terminal; c2c register gives you another name\n")
 			}
-			for _, line := range is.Lines(time.Now()) {
+			for _, line := range shown.Lines(time.Now()) {
 				c.printf("%s\n", line)
 			}
 		})

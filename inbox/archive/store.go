@@ -193,8 +193,8 @@ func (a *snapshot) isCurrent(dir *atomicfile.Dir, name string) bool {
 		_, err := dir.Stat(name)
 		return errors.Is(err, fs.ErrNotExist)
 	}
-	is, err := dir.IsFile(name, a.newest)
-	return err == nil && is
+	same, err := dir.IsFile(name, a.newest)
+	return err == nil && same
 }
 
 func openSized(dir *atomicfile.Dir, name string) (*atomicfile.Handle, int64, error) {

@@ -88,8 +88,8 @@ func (l *Lock) try(kind int16) (bool, error) {
 
 // reopen opens the file anew if it was removed: a lock on a removed file does not exclude processes that come later.
 func (l *Lock) reopen() (removed bool, err error) {
-	is, err := l.dir.IsFile(l.name, l.f)
-	if err != nil || is {
+	same, err := l.dir.IsFile(l.name, l.f)
+	if err != nil || same {
 		return false, err
 	}
 	f, err := l.dir.OpenHandle(l.name, os.O_RDWR|os.O_CREATE)

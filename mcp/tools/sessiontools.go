@@ -50,9 +50,9 @@ func (c *toolCall) whoami(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	is, err := c.b.Look(s)
-	is.KnownBy, is.StartedBy = s.KnownBy, c.b.AliasOf(ctx, s.Facts.StartedBy)
-	return is, err
+	shown, err := c.b.Look(s)
+	shown.KnownBy, shown.StartedBy = s.KnownBy, c.b.AliasOf(ctx, s.Facts.StartedBy)
+	return shown, err
 }
 
 func (c *toolCall) list(ctx context.Context) (any, error) {
