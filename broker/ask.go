@@ -113,7 +113,7 @@ func (q *Question) find(ctx context.Context) ([]inbox.Found, error) {
 
 // isAnswer reports whether a message is the answer: it is from the asked session, and no notice of c2c.
 func (q *Question) isAnswer(m mail.Message) bool {
-	return m.InReplyTo == q.ID && m.Kind != notice.KindSystem && owed.IsOf(q.b.Registry, q.asked, q.To, m)
+	return m.InReplyTo == q.ID && m.Kind != notice.KindSystem && owed.IsWrittenBy(q.b.Registry, q.asked, q.To, m)
 }
 
 // Ack confirms that the answer was handed over, if err is nil; otherwise the answer waits again, as mail. Other messages in the

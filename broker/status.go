@@ -91,10 +91,10 @@ func (b *Broker) mailOf(ctx context.Context, sid string, found inbox.Found) Mail
 	if s != nil && found.Where == inbox.Read && turns.Unanswered(b.Registry, sid, found.By, found.At) {
 		turns.LookForAnswer(b.Registry, *s)
 	}
-	is := explain.Status(b.Registry, found.Message.ID, sid, found)
-	is = b.owed(ctx, found.Message, is)
-	explain.Tell(b.Registry, &is, found.Message, s)
-	return Mail{found.Message, is}
+	st := explain.Status(b.Registry, found.Message.ID, sid, found)
+	st = b.owed(ctx, found.Message, st)
+	explain.Tell(b.Registry, &st, found.Message, s)
+	return Mail{found.Message, st}
 }
 
 // sentLately finds a message by what send printed, in the one mailbox that the end of broker.log names. It is as cheap in a

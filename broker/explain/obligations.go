@@ -185,8 +185,8 @@ func (v view) tellWhy(ctx context.Context, open []Obligation) {
 func (v view) tellWhyOne(o *Obligation, found []inbox.Found) {
 	var s *sessions.Session
 	if i := registry.FindSID(v.rows, o.SessionID); i >= 0 {
-		is := v.reg.Session(v.rows[i])
-		s = &is
+		receiver := v.reg.Session(v.rows[i])
+		s = &receiver
 	}
 	i := slices.IndexFunc(found, func(f inbox.Found) bool {
 		w := v.authors.Of(f.Message)

@@ -53,8 +53,8 @@ func Tell(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessions
 		st.Way = append(st.Way, "read"+at(st.At)+byMethod(st.By))
 	case sessions.Handed:
 		st.Way = append(st.Way, handedWords(*st, at(st.At)+byMethod(st.By)))
-		if is := receiverNow(reg, st, s); is.Does == sessions.Busy || is.Does == sessions.Waiting {
-			st.Why = is.Says(s.Alias, now)
+		if receiver := receiverNow(reg, st, s); receiver.Does == sessions.Busy || receiver.Does == sessions.Waiting {
+			st.Why = receiver.Says(s.Alias, now)
 		}
 		if why, when := turns.Failure(reg, st.SessionID); st.shown && why != "" { // the receipt may come after the failure
 			st.Why = strings.TrimPrefix(st.Why+"; its model failed"+at(when)+": "+why, "; ")
@@ -92,12 +92,12 @@ func handedWords(st MessageStatus, how string) string {
 }
 
 // receiverNow adds to a status what its receiver does. s may be nil.
-func receiverNow(reg *sessions.Registry, st *MessageStatus, s *sessions.Session) (is sessions.Now) {
+func receiverNow(reg *sessions.Registry, st *MessageStatus, s *sessions.Session) (receiver sessions.Now) {
 	if s != nil {
-		is = reg.Prober().Now(*s, true)
-		st.Receiver = &is
+		receiver = reg.Prober().Now(*s, true)
+		st.Receiver = &receiver
 	}
-	return is
+	return receiver
 }
 
 // tellWhy adds why a waiting message is not read.
@@ -112,25 +112,25 @@ func tellWhy(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessi
 		st.Do = "c2c sweep turns it into a dead letter"
 		return
 	}
-	is := receiverNow(reg, st, s)
-	ring, says := st.LastRing, is.Says(s.Alias, reg.Now())
+	receiver := receiverNow(reg, st, s)
+	ring, says := st.LastRing, receiver.Says(s.Alias, reg.Now())
 	mayWake := len(wake.MayWake([]mail.Message{m})) > 0
 	switch {
 	case st.Held || !st.NotBefore.IsZero():
 		return // the caller explains what holds it back
-	case is.Does == sessions.Absent:
+	case receiver.Does == sessions.Absent:
 		st.Do = remedy(*s, wake.Ring{Outcome: wake.Failed}, true)
 	case reg.Uninstalled != nil && reg.Uninstalled(s.Client, s.Process):
 		st.Why, st.Do = says+"; c2c was taken out of its client while that ran, so nothing brings it mail", "c2c install brings it back"
 		return
-	case is.Does == sessions.Waiting:
+	case receiver.Does == sessions.Waiting:
 		st.Do = "answer the dialog in its terminal"
-	case is.Does == sessions.Away:
+	case receiver.Does == sessions.Away:
 		st.Do = remedy(*s, ring, true)
-	case is.Does == sessions.Person:
+	case receiver.Does == sessions.Person:
 		st.Why = s.PersonReads()
 		return
-	case is.Does == sessions.Busy, is.Does == sessions.External:
+	case receiver.Does == sessions.Busy, receiver.Does == sessions.External:
 	case ring.Outcome == wake.Refused || ring.Outcome == wake.Held || ring.Outcome == wake.Uncaptured || ring.Outcome == wake.Failed:
 		st.Why, st.Do = says, remedy(*s, ring, true)
 		return
@@ -142,7 +142,7 @@ func tellWhy(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessi
 	case ring.Outcome == wake.Rang:
 		st.Why, st.Do = sinceTheRing(reg, says, ring)
 		return
-	case is.Does == sessions.Unknown:
+	case receiver.Does == sessions.Unknown:
 		st.Why = says + "; its next call of c2c brings the message"
 		return
 	case reg.Locks.HasRinger(s.ID):
@@ -155,7 +155,7 @@ func tellWhy(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessi
 		st.Why, st.Do = says+"; nothing rings it: its next turn brings the message", "no server of c2c runs in it: c2c doctor tells why"
 		return
 	}
-	st.Why = strings.TrimSuffix(says+"; "+s.Outlook(is), "; ")
+	st.Why = strings.TrimSuffix(says+"; "+s.Outlook(receiver), "; ")
 }
 
 // sinceTheRing returns why a rung session has not read yet.

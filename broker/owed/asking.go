@@ -68,11 +68,11 @@ func Awaits(reg *sessions.Registry, sid string, m mail.Message) bool {
 	}
 	defer dir.Close()
 	w, ok := readWait(dir, m.InReplyTo, reg.Now())
-	return ok && w.Asks == sid && IsOf(reg, w.Asked, w.Alias, m)
+	return ok && w.Asks == sid && IsWrittenBy(reg, w.Asked, w.Alias, m)
 }
 
-// IsOf reports whether a message was written by a session, or by the session that continues its work under its alias.
-func IsOf(reg *sessions.Registry, sid, alias string, m mail.Message) bool {
+// IsWrittenBy reports whether a session wrote a message, or the session that has taken over from it.
+func IsWrittenBy(reg *sessions.Registry, sid, alias string, m mail.Message) bool {
 	rows, err := reg.ReadRegistry()
 	if err != nil {
 		return false
@@ -112,7 +112,7 @@ type Asking struct {
 	File *os.File
 }
 
-// StartWait begins a wait, unless the asked session waits for the asking one.
+// StartWait begins a wait. If the asked session already waits for the asking one, it returns a CircleError.
 func StartWait(ctx context.Context, reg *sessions.Registry, rows []registry.Row, w Wait) (a *Asking, err error) {
 	dir, err := reg.Dir().Sub(AskingDir, true)
 	if err != nil {
