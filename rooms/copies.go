@@ -90,9 +90,13 @@ func (r *Room) JoinFrom(ctx context.Context, host, sid, alias string, level Leve
 	}
 	err = r.changeOwn(ctx, func(o *own) {
 		o.set(sid, level)
-		if all := o.hosts(); !slices.ContainsFunc(all, func(s Sent) bool { return s.Host == host }) {
-			o.setHosts(append(all, Sent{Host: host, Name: r.Name, Read: begin}))
+		all := o.hosts()
+		if i := slices.IndexFunc(all, func(s Sent) bool { return s.Host == host }); i >= 0 {
+			all[i].List = "" // its copy may be a new one, because it has lost the other
+		} else {
+			all = append(all, Sent{Host: host, Name: r.Name, Read: begin})
 		}
+		o.setHosts(all)
 	})
 	if err == nil {
 		err = r.putRow(ctx, sid, alias, nil)
@@ -167,16 +171,19 @@ func (r *Room) LevelFrom(ctx context.Context, sid string, level Level) error {
 	})
 }
 
-// DropHost ends the memberships of all sessions of a machine.
-func (r *Room) DropHost(ctx context.Context, host string) error {
+// DropHost ends the memberships of the sessions of a machine that have joined before a time.
+func (r *Room) DropHost(ctx context.Context, host string, before float64) error {
 	rows, err := r.rows()
-	if err != nil {
-		return err
-	}
+	stays := err != nil
 	for _, row := range rows {
-		if IsOn(host, row.SID()) {
+		if IsOn(host, row.SID()) && row.Number("joined_at") <= before {
 			err = errors.Join(err, r.LeaveFrom(ctx, host, row.SID()))
+		} else {
+			stays = stays || IsOn(host, row.SID())
 		}
+	}
+	if stays {
+		return err
 	}
 	return errors.Join(err, r.changeOwn(ctx, func(o *own) { o.dropHost(host) }))
 }
@@ -251,7 +258,7 @@ func (p Post) SharedID(room string) string {
 }
 
 // Ask records in the copy of a room that a session has asked to join, and makes the copy if there is none. already means that the
-// session is a member.
+// session is a member. The copy is private until its home says otherwise: the posts come before that.
 func (st Store) Ask(ctx context.Context, name, sid, alias string) (already bool, err error) {
 	if _, host := HostOf(name); host == "" {
 		return false, fmt.Errorf("room %q is here", name)
@@ -261,7 +268,7 @@ func (st Store) Ask(ctx context.Context, name, sid, alias string) (already bool,
 	}
 	r, err := st.Open(name)
 	if errors.Is(err, ErrNoRoom) {
-		if r, err = st.create(ctx, name, alias, false); errors.Is(err, ErrExists) {
+		if r, err = st.create(ctx, name, alias, true); errors.Is(err, ErrExists) {
 			r, err = st.Open(name)
 		}
 	}

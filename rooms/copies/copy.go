@@ -242,7 +242,7 @@ func Refused(ctx context.Context, b *broker.Broker, peer string, m mail.Message,
 		}
 		if err == nil {
 			defer r.Close()
-			err = r.DropHost(ctx, peer)
+			err = r.DropHost(ctx, peer, m.TS) // one that has joined since has another copy
 		}
 		return "", err
 	}

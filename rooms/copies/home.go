@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -116,7 +117,7 @@ func (h *Home) sendNew(ctx context.Context, r *rooms.Room, paired func(host stri
 	var errs []error
 	for _, s := range hosts {
 		if !paired(s.Host) {
-			errs = append(errs, r.DropHost(ctx, s.Host))
+			errs = append(errs, r.DropHost(ctx, s.Host, math.MaxFloat64))
 			continue
 		}
 		errs = append(errs, h.sendTo(ctx, r, s))

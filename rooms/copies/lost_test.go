@@ -1,0 +1,124 @@
+package copies
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"testing"
+
+	"c2c/inbox/mail"
+	"c2c/rooms"
+	"c2c/rooms/talk"
+)
+
+// exchange carries all mail in both directions, from a machine first.
+func exchange(first, second *machine) {
+	for range 2 {
+		first.carry(second, false)
+		second.carry(first, false)
+	}
+}
+
+// The home sees no change then: its list of members is the same.
+func TestAMemberWhoseCopyIsLostMayJoinAgain(t *testing.T) {
+	t.Parallel()
+	devbox, laptop := two(t)
+	if err := os.RemoveAll(laptop.room("review@devbox").Path()); err != nil {
+		t.Fatal(err)
+	}
+	laptop.join("birch", "review@devbox")
+	exchange(laptop, devbox)
+	if got := laptop.members("review@devbox"); !slices.Contains(got, "birch") {
+		t.Errorf("members of the copy: %q", got)
+	}
+	devbox.post("amber", "review", "@birch one")
+	exchange(devbox, laptop)
+	if got := laptop.waiting("s-birch"); len(got) != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// The older posts come before the list, which says that the room is private.
+func TestACopyIsPrivateUntilItsHomeSaysOtherwise(t *testing.T) {
+	t.Parallel()
+	devbox, laptop := newMachine(t, "devbox", "laptop"), newMachine(t, "laptop", "devbox")
+	devbox.join("amber", "board")
+	r := devbox.room("board")
+	if err := r.ChangeMeta(t.Context(), func(m *rooms.Meta) { m.Private, m.Invited = true, []string{"birch@laptop"} }); err != nil {
+		t.Fatal(err)
+	}
+	devbox.post("amber", "board", "secret")
+	laptop.join("birch", "board@devbox")
+	laptop.carry(devbox, false)
+	msgs := devbox.outgoing()
+	if err := laptop.receive("devbox", msgs[0], false); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := laptop.room("board@devbox").Meta(); err != nil || !m.Private {
+		t.Errorf("%+v %v", m, err)
+	}
+}
+
+// A machine's last member leaves while a post is on its way there, and joins again before the refusal is back.
+func TestAnOldRefusalEndsNoNewMembership(t *testing.T) {
+	t.Parallel()
+	devbox, laptop := newMachine(t, "devbox", "laptop"), newMachine(t, "laptop", "devbox")
+	devbox.join("amber", "review")
+	laptop.join("birch", "review@devbox")
+	exchange(laptop, devbox)
+	devbox.post("amber", "review", "one")
+	late := devbox.outgoing()
+	devbox.carried += len(late)
+	if err := talk.Leave(t.Context(), laptop.Broker, laptop.session("birch"), "review@devbox"); err != nil {
+		t.Fatal(err)
+	}
+	if err := laptop.receive("devbox", late[0], false); !errors.Is(err, rooms.ErrNoRoom) {
+		t.Fatal(err)
+	}
+	laptop.join("birch", "review@devbox")
+	laptop.carry(devbox, false)
+	refused := late[0]
+	refused.To += "@laptop"
+	if _, err := Refused(t.Context(), devbox.Broker, "laptop", refused, false); err != nil {
+		t.Fatal(err)
+	}
+	exchange(devbox, laptop)
+	if got := devbox.members("review"); !slices.Contains(got, "birch@laptop") {
+		t.Errorf("members: %q", got)
+	}
+	if got := laptop.members("review@devbox"); !slices.Contains(got, "birch") {
+		t.Errorf("members of the copy: %q", got)
+	}
+}
+
+// Two agents that answer each other through a room stop, wherever they are.
+func TestTheLoopGuardCountsTheWakesOnAllMachines(t *testing.T) {
+	t.Parallel()
+	devbox, laptop := two(t)
+	limit := 6
+	for i := range 20 {
+		from, to := devbox, laptop
+		alias, text := "amber", "@birch go on"
+		if i%2 == 1 {
+			from, to, alias, text = laptop, devbox, "birch", "@amber go on"
+		}
+		room := "review"
+		if from == laptop {
+			room += "@devbox"
+		}
+		d := talk.Draft{Room: room, Limit: limit, Message: mail.Message{Content: text}}
+		if _, err := talk.Post(t.Context(), from.Broker, from.session(alias), d); err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range from.outgoing() {
+			from.carried++
+			if _, err := Receive(t.Context(), to.Broker, from.name, "review", []mail.Message{m}, Options{MayJoin: true, Limit: limit}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		devbox.carry(laptop, false)
+	}
+	if got := len(laptop.waiting("s-birch")) + len(devbox.waiting("s-amber")); got > limit+2 {
+		t.Errorf("%d wakes", got)
+	}
+}
