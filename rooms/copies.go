@@ -246,7 +246,7 @@ func (r *Room) After(place int64) (posts []Post, end int64, err error) {
 			return posts, end, nil
 		}
 	}
-	return nil, whole, nil // a line that is longer than any post
+	return nil, min(place+maxPart+2*maxLine, whole), nil // inside a line that is longer than any post
 }
 
 // SharedID returns the id of the post on all machines. A post of the original has none, so it gets one from its place.

@@ -122,3 +122,18 @@ func TestTheLoopGuardCountsTheWakesOnAllMachines(t *testing.T) {
 		t.Errorf("%d wakes", got)
 	}
 }
+
+// Damage costs the posts in it, and none behind it.
+func TestAPostBehindALineThatIsTooLongGoesOut(t *testing.T) {
+	t.Parallel()
+	devbox, laptop := two(t)
+	path := devbox.room("review").Path() + "/history.jsonl"
+	if err := os.WriteFile(path, append(make([]byte, 6<<20), '\n'), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	devbox.post("amber", "review", "one")
+	exchange(devbox, laptop)
+	if got := laptop.posts("review@devbox"); !slices.Equal(got, []string{"one"}) {
+		t.Errorf("posts of the copy: %q", got)
+	}
+}
