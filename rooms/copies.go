@@ -26,6 +26,9 @@ type Sent struct {
 	Name string // the room's name
 	Read int64  // up to this place in the history
 	List string // a hash of the list of members, as it was sent last; "": none
+	// Join is a word of the machine's last join, and Old the end of the history then: posts up to there may have gone to a former copy.
+	Join string
+	Old  int64
 }
 
 // Asked is a session that has asked the room's home to let it join.
@@ -55,10 +58,32 @@ func IsOn(host, sid string) bool { return strings.HasPrefix(sid, "r-"+host+".") 
 // SessionOn returns the id that a machine itself gives to a session on it, or a hash of a long one; false if it is on no such machine.
 func SessionOn(host, sid string) (string, bool) { return strings.CutPrefix(sid, "r-"+host+".") }
 
-// Hosts returns the machines with members. In a copy there are none.
-func (r *Room) Hosts() ([]Sent, error) {
+// Hosts returns the machines with members. In a copy there are none. The members say which they are: c2c.json may be lost, or a kill may
+// have come before it was changed. A machine that is not in it gets the newest posts.
+func (r *Room) Hosts() (all []Sent, err error) {
 	o, err := r.own()
-	return o.hosts(), err
+	if err != nil && !errors.Is(err, errDamaged) {
+		return nil, err
+	}
+	if _, home := HostOf(r.Name); home != "" {
+		return nil, nil
+	}
+	rows, err := r.rows()
+	for _, row := range rows {
+		_, host, far := mail.SplitAddress(row.Alias())
+		is := func(s Sent) bool { return s.Host == host }
+		if !far || !IsOn(host, row.SID()) || slices.ContainsFunc(all, is) {
+			continue
+		}
+		s := Sent{Host: host, Name: r.Name}
+		if k := slices.IndexFunc(o.hosts(), is); k >= 0 {
+			s = o.hosts()[k]
+		} else if s.Read, err = r.placeBefore(backlog); err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, err
 }
 
 // Asked returns the sessions that wait for an answer of the room's home.
@@ -88,13 +113,17 @@ func (r *Room) JoinFrom(ctx context.Context, host, sid, alias string, level Leve
 	if err != nil {
 		return err
 	}
+	end, err := endOf(r)
+	if err != nil {
+		return err
+	}
 	err = r.changeOwn(ctx, func(o *own) {
 		o.set(sid, level)
 		all := o.hosts()
 		if i := slices.IndexFunc(all, func(s Sent) bool { return s.Host == host }); i >= 0 {
 			all[i].List = "" // its copy may be a new one, because it has lost the other
 		} else {
-			all = append(all, Sent{Host: host, Name: r.Name, Read: begin})
+			all = append(all, Sent{Host: host, Name: r.Name, Read: begin, Join: mail.NewID(r.st.Now())[:13], Old: end})
 		}
 		o.setHosts(all)
 	})
@@ -126,6 +155,16 @@ func (r *Room) placeBefore(n int) (int64, error) {
 		place = from
 	}
 	return place, err
+}
+
+// endOf returns the place behind the last post of a room.
+func endOf(r *Room) (int64, error) {
+	h, err := r.history()
+	if err != nil {
+		return 0, err
+	}
+	defer h.Close()
+	return h.end()
 }
 
 // LeaveFrom ends the membership of a session of another machine. A machine without members is sent nothing more.
@@ -203,14 +242,19 @@ func (r *Room) RecordSent(ctx context.Context, s Sent) error {
 		all := o.hosts()
 		if i := slices.IndexFunc(all, func(one Sent) bool { return one.Host == s.Host }); i >= 0 {
 			all[i] = s
-			o.setHosts(all)
+		} else if rows, err := r.rows(); err == nil && slices.ContainsFunc(rows, func(row registry.Row) bool { return IsOn(s.Host, row.SID()) }) {
+			all = append(all, s) // c2c.json was lost
 		}
+		o.setHosts(all)
 	})
 }
 
 // Former returns the former names of the room.
 func (r *Room) Former() ([]string, error) {
 	o, err := r.own()
+	if errors.Is(err, errDamaged) {
+		return nil, nil
+	}
 	return o.former, err
 }
 
@@ -247,6 +291,16 @@ func (r *Room) After(place int64) (posts []Post, end int64, err error) {
 		}
 	}
 	return nil, min(place+maxPart+2*maxLine, whole), nil // inside a line that is longer than any post
+}
+
+// MessageID returns the id of the message with the post for a machine. Posts from before its join get others than at a former join, because
+// an outbox takes an id once.
+func (s Sent) MessageID(p Post, room string) string {
+	id := p.SharedID(room)
+	if p.end <= s.Old && s.Join != "" {
+		id = s.Join + "-" + mail.ShortSession(id)
+	}
+	return id
 }
 
 // SharedID returns the id of the post on all machines. A post of the original has none, so it gets one from its place.
@@ -511,6 +565,10 @@ func (o own) hosts() (all []Sent) {
 				s.List, err = fields.Text(value)
 			case "name":
 				s.Name, err = fields.Text(value)
+			case "join":
+				s.Join, err = fields.Text(value)
+			case "old":
+				s.Old, err = strconv.ParseInt(string(value), 10, 64)
 			}
 			return err
 		}) == nil && mail.CheckHost(host) == nil && s.Read >= 0 {
@@ -536,7 +594,9 @@ func (o *own) setHosts(all []Sent) {
 		b = append(fields.AppendText(append(b, '\n'), s.Host), `:{"read":`...)
 		b = append(strconv.AppendInt(b, s.Read, 10), `,"list":`...)
 		b = append(fields.AppendText(b, s.List), `,"name":`...)
-		b = append(fields.AppendText(b, s.Name), '}')
+		b = append(fields.AppendText(b, s.Name), `,"join":`...)
+		b = append(fields.AppendText(b, s.Join), `,"old":`...)
+		b = append(strconv.AppendInt(b, s.Old, 10), '}')
 	}
 	if b != nil {
 		b = append(b, '}')

@@ -16,6 +16,7 @@ import (
 	"c2c/format"
 	"c2c/inbox/mail"
 	"c2c/rooms"
+	"c2c/rooms/copies"
 	"c2c/rooms/talk"
 	"c2c/sessions"
 )
@@ -354,7 +355,7 @@ func (c *call) archive(ctx context.Context, s sessions.Session) error {
 	if err := c.onlyMember(s); err != nil {
 		return err
 	}
-	path, err := talk.Archive(ctx, c.b, c.words[0])
+	path, err := copies.Archive(ctx, c.b, c.words[0])
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ import (
 type Home struct {
 	b     *broker.Broker
 	known map[string]string // the rooms with members on other machines, and what Look saw of the files of each; "": look again
+	order []string          // these rooms; first those that have another name now: their copies must have it before a new room sends under the old one
 	stale atomic.Bool       // it is not known which rooms these are
 }
 
@@ -46,7 +47,8 @@ func (h *Home) Look(ctx context.Context, paired func(host string) bool) (dirs []
 	if h.stale.Swap(false) {
 		h.find(st)
 	}
-	for name, seen := range h.known {
+	for _, name := range h.order {
+		seen := h.known[name]
 		r, err := st.Open(name)
 		if errors.Is(err, rooms.ErrNoRoom) { // it was archived, or has another name now
 			h.find(st)
@@ -88,7 +90,7 @@ func (h *Home) mark(r *rooms.Room, paired func(host string) bool) (mark string) 
 }
 
 func (h *Home) find(st rooms.Store) {
-	h.known = map[string]string{}
+	h.known, h.order = map[string]string{}, nil
 	if !st.Any() {
 		return
 	}
@@ -102,7 +104,10 @@ func (h *Home) find(st rooms.Store) {
 			continue
 		}
 		if sent, err := r.Hosts(); err == nil && len(sent) > 0 {
-			h.known[name] = ""
+			h.known[name], h.order = "", append(h.order, name)
+			if slices.ContainsFunc(sent, func(s rooms.Sent) bool { return s.Name != name }) {
+				h.order = slices.Insert(h.order[:len(h.order)-1], 0, name)
+			}
 		}
 		r.Close()
 	}
@@ -140,7 +145,7 @@ func (h *Home) sendTo(ctx context.Context, r *rooms.Room, s rooms.Sent) error {
 			return err
 		}
 		for part := range slices.Chunk(posts, 128) {
-			if err := h.sendPosts(ctx, r, s.Host, part); err != nil {
+			if err := h.sendPosts(ctx, r, s, part); err != nil {
 				return err
 			}
 		}
@@ -153,22 +158,22 @@ func (h *Home) sendTo(ctx context.Context, r *rooms.Room, s rooms.Sent) error {
 
 // sendPosts puts posts into the outbox for a machine. Those that are there already, or were, are left out: a kill came before the
 // record.
-func (h *Home) sendPosts(ctx context.Context, r *rooms.Room, host string, posts []rooms.Post) error {
+func (h *Home) sendPosts(ctx context.Context, r *rooms.Room, s rooms.Sent, posts []rooms.Post) error {
 	msgs := make([]mail.Message, 0, len(posts))
 	for _, p := range posts {
-		m, err := copyOf(p, r.Name, host)
+		m, err := copyOf(p, r.Name, s)
 		if err != nil {
 			h.b.Log.Warn("a post is not sent to another machine", "room", r.Name, "message_id", p.ID, "err", err)
 			continue
 		}
 		msgs = append(msgs, m)
 	}
-	err := talk.ToCopies(ctx, h.b, host, msgs...)
+	err := talk.ToCopies(ctx, h.b, s.Host, msgs...)
 	if !errors.As(err, new(*inbox.IDTakenError)) && !errors.Is(err, mail.ErrTooLarge) && !errors.Is(err, mail.ErrBody) {
 		return err
 	}
 	for _, m := range msgs { // one of them cannot be sent: the others are
-		if err := talk.ToCopies(ctx, h.b, host, m); err != nil {
+		if err := talk.ToCopies(ctx, h.b, s.Host, m); err != nil {
 			if !errors.As(err, new(*inbox.IDTakenError)) && !errors.Is(err, mail.ErrTooLarge) && !errors.Is(err, mail.ErrBody) {
 				return err
 			}
@@ -179,8 +184,8 @@ func (h *Home) sendPosts(ctx context.Context, r *rooms.Room, host string, posts 
 }
 
 // copyOf makes the message with a post for the copy on a machine. It is the same at each call.
-func copyOf(p rooms.Post, room, host string) (mail.Message, error) {
-	op, author := talk.Op{Do: talk.DoCopy}, p.Session
+func copyOf(p rooms.Post, room string, s rooms.Sent) (mail.Message, error) {
+	op, author, host, id := talk.Op{Do: talk.DoCopy}, p.Session, s.Host, s.MessageID(p, room)
 	for _, sid := range p.To {
 		if own, there := rooms.SessionOn(host, sid); there {
 			op.NamesOwn = append(op.NamesOwn, own)
@@ -192,7 +197,7 @@ func copyOf(p rooms.Post, room, host string) (mail.Message, error) {
 	}
 	op.Post = p.JSON()
 	m, err := op.Message("#" + room + "@" + host)
-	m.ID, m.TS, m.FromSession = p.ID, p.TS, author
+	m.ID, m.TS, m.FromSession = id, p.TS, author
 	return m, err
 }
 
@@ -249,3 +254,9 @@ func (h *Home) list(ctx context.Context, r *rooms.Room, host string) (op talk.Op
 
 // maxList is less than a message may have.
 const maxList = 200 << 10
+
+// Archive closes a room of this machine, after the last posts are in the outboxes for the machines with members.
+func Archive(ctx context.Context, b *broker.Broker, name string) (path string, err error) {
+	NewHome(b).Look(ctx, func(host string) bool { return broker.CheckHost(b, host) == nil })
+	return talk.Archive(ctx, b, name)
+}

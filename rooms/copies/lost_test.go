@@ -3,6 +3,7 @@ package copies
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -134,6 +135,48 @@ func TestAPostBehindALineThatIsTooLongGoesOut(t *testing.T) {
 	devbox.post("amber", "review", "one")
 	exchange(devbox, laptop)
 	if got := laptop.posts("review@devbox"); !slices.Equal(got, []string{"one"}) {
+		t.Errorf("posts of the copy: %q", got)
+	}
+}
+
+func TestAHomeThatHasLostItsRecordSendsOn(t *testing.T) {
+	t.Parallel()
+	for _, damage := range []func(path string) error{os.Remove, func(path string) error { return os.WriteFile(path, []byte(`{"members":{`), 0o600) }} {
+		devbox, laptop := two(t)
+		devbox.post("amber", "review", "zero")
+		exchange(devbox, laptop)
+		if err := damage(filepath.Join(devbox.room("review").Path(), "c2c.json")); err != nil {
+			t.Fatal(err)
+		}
+		devbox.post("amber", "review", "@birch one")
+		laptop.post("birch", "review@devbox", "two")
+		exchange(laptop, devbox)
+		if got, want := laptop.posts("review@devbox"), devbox.posts("review"); !slices.Equal(got, want) || len(want) != 3 {
+			t.Errorf("posts of the copy: %q, of the home: %q", got, want)
+		}
+		if got := laptop.waiting("s-birch"); len(got) != 1 {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
+// The older posts had gone to the copy that was closed when the last member left.
+func TestWhoJoinsAgainHasTheOlderPostsAgain(t *testing.T) {
+	t.Parallel()
+	devbox, laptop := two(t)
+	devbox.post("amber", "review", "one")
+	exchange(devbox, laptop)
+	for _, alias := range []string{"birch", "cedar"} {
+		if err := talk.Leave(t.Context(), laptop.Broker, laptop.session(alias), "review@devbox"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exchange(laptop, devbox)
+	laptop.join("birch", "review@devbox")
+	exchange(laptop, devbox)
+	devbox.post("amber", "review", "two")
+	exchange(devbox, laptop)
+	if got := laptop.posts("review@devbox"); !slices.Equal(got, []string{"one", "two"}) {
 		t.Errorf("posts of the copy: %q", got)
 	}
 }
