@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -73,6 +74,45 @@ func TestAnAttachedPaneIsRungAtOnce(t *testing.T) {
 	defer r.Start(t.Context())()
 	<-looked // nobody may be rung yet
 	if err := b.SetPane(t.Context(), s.ID, "tmux:%0:/tmp/x"); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case n := <-rings:
+		if n.Oldest != "m-1" {
+			t.Errorf("notice %+v", n)
+		}
+	case <-time.After(30 * time.Second): // half of the time after which it looks in any case
+		t.Fatal("it is not rung")
+	}
+}
+
+// The mailbox does not change when its session may be rung again, so the Watcher would look only after a minute.
+func TestMailThatHasWaitedRingsAtOnceWhenDoNotDisturbEnds(t *testing.T) {
+	r, b, s, rings := typing(t)
+	if err := b.SetPane(t.Context(), s.ID, "tmux:%0:/tmp/x"); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.SetQuiet(t.Context(), s.ID, true); err != nil {
+		t.Fatal(err)
+	}
+	box, err := b.Mailbox(s.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := box.Deliver(t.Context(), mail.Message{From: "birch", To: "amber", Content: "x", ID: "m-1"}); err != nil {
+		t.Fatal(err)
+	}
+	defer r.Start(t.Context())()
+	looked := func() bool {
+		log, err := os.ReadFile(filepath.Join(b.Root(), "broker.log"))
+		return err == nil && strings.Contains(string(log), string(wake.Filtered))
+	}
+	for end := time.Now().Add(30 * time.Second); !looked(); runtime.Gosched() {
+		if time.Now().After(end) {
+			t.Fatal("the Watcher has not looked while nothing may ring")
+		}
+	}
+	if err := b.SetQuiet(t.Context(), s.ID, false); err != nil {
 		t.Fatal(err)
 	}
 	select {

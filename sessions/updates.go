@@ -107,7 +107,7 @@ func (reg *Registry) changePermission(ctx context.Context, sid string, edit func
 
 // SetQuiet turns a session's do-not-disturb on or off.
 func (reg *Registry) SetQuiet(ctx context.Context, sid string, quiet bool) error {
-	return reg.changeRow(ctx, sid, func(r *registry.Row) {
+	err := reg.changeRow(ctx, sid, func(r *registry.Row) {
 		for _, name := range []string{"dnd", "dnd_since", "dnd_until"} {
 			r.Set(name, nil)
 		}
@@ -116,6 +116,14 @@ func (reg *Registry) SetQuiet(ctx context.Context, sid string, quiet bool) error
 			r.SetTime("dnd_since", mail.Seconds(reg.Now()))
 		}
 	})
+	if err != nil || quiet {
+		return err
+	}
+	box, err := reg.Mailbox(sid)
+	if err == nil {
+		err = box.NotifyWatchers(ctx) // until now they have ignored what waits
+	}
+	return err
 }
 
 // changeRow edits the row of a session.
