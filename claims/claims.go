@@ -182,6 +182,13 @@ func List(ctx context.Context, reg *sessions.Registry) ([]Claim, error) {
 	return look(ctx, reg, all)
 }
 
+// On returns the claims that may be for one of the paths, which are as Resolve returns them. It edits all.
+func On(all []Claim, paths []string) []Claim {
+	return slices.DeleteFunc(all, func(c Claim) bool {
+		return !slices.ContainsFunc(paths, func(name string) bool { return overlap(c, Claim{Path: name}) })
+	})
+}
+
 // Held returns the claims of other live sessions on a file.
 func Held(ctx context.Context, reg *sessions.Registry, sid, path string) (held []Claim, err error) {
 	all, err := List(ctx, reg)

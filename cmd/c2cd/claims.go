@@ -108,6 +108,14 @@ func (k claiming) list(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	for i, name := range k.want.Paths {
+		if k.want.Paths[i], err = claims.Resolve(k.want.Dir, name); err != nil {
+			return err
+		}
+	}
+	if len(k.want.Paths) > 0 {
+		all = claims.On(all, k.want.Paths)
+	}
 	return k.print(all, func(c claims.Claim) string {
 		line := c.Alias + ": " + c.Shown() + claims.Reason(c)
 		if c.Worktree != "" {

@@ -91,6 +91,28 @@ func TestWhoEditsAClaimedFileIsWarned(t *testing.T) {
 	}
 }
 
+func TestClaimsOfPathsAreThoseThatHoldThem(t *testing.T) {
+	t.Parallel()
+	k := newKeeper(t)
+	k.run("register", "amber", "--session-id", "amber")
+	k.run("claim", "docs/**", "main.go", "--from", "amber")
+	k.run("claim", "--task", "docs", "--from", "amber")
+	for paths, want := range map[string]string{"docs/a/b.md": "docs/**", "docs": "docs/**", "main.go": "main.go"} {
+		if out := k.run("claims", paths); strings.Count(out, "\n") != 1 || !strings.Contains(out, want) {
+			t.Errorf("claims %s: %s", paths, out)
+		}
+	}
+	if out := k.run("claims", "main.go", "docs/a"); strings.Count(out, "\n") != 2 {
+		t.Errorf("claims of two paths: %s", out)
+	}
+	if out := k.run("claims", "other.go"); out != "(no claims)\n" {
+		t.Errorf("claims of another file: %s", out)
+	}
+	if out := k.run("claims", "other.go", "--json"); out != "[]\n" {
+		t.Errorf("claims of another file: %s", out)
+	}
+}
+
 // The setting of a work tree refuses edits of its own files alone: a claim can have any path.
 func TestAWorkTreeRefusesNoEditsInAnother(t *testing.T) {
 	t.Parallel()
