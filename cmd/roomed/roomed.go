@@ -45,23 +45,24 @@ type call struct {
 	private    bool
 }
 
-// verbs lists the words behind c2c rooms: what each does, and how many words it takes.
+// verbs lists the words behind c2c rooms: what each does, which words it takes, and how many at most.
 var verbs = map[string]struct {
-	least, most int
-	do          func(*call, context.Context, sessions.Session) error
+	takes string
+	most  int
+	do    func(*call, context.Context, sessions.Session) error
 }{
-	"create":  {1, 1, (*call).create},
-	"join":    {1, 1, (*call).join},
-	"leave":   {1, 1, (*call).leave},
-	"members": {1, 1, (*call).members},
-	"list":    {0, 0, (*call).list},
-	"history": {1, 1, (*call).history},
-	"search":  {1, 1 << 10, (*call).search},
-	"invite":  {2, 2, (*call).invite},
-	"level":   {2, 2, (*call).level},
-	"rename":  {2, 2, (*call).rename},
-	"archive": {1, 1, (*call).archive},
-	"send":    {1, 1 << 10, (*call).send},
+	"create":  {"ROOM", 1, (*call).create},
+	"join":    {"ROOM", 1, (*call).join},
+	"leave":   {"ROOM", 1, (*call).leave},
+	"members": {"ROOM", 1, (*call).members},
+	"list":    {"", 0, (*call).list},
+	"history": {"ROOM", 1, (*call).history},
+	"search":  {"WORDS", 1 << 10, (*call).search},
+	"invite":  {"ROOM ALIAS", 2, (*call).invite},
+	"level":   {"ROOM LEVEL", 2, (*call).level},
+	"rename":  {"ROOM NAME", 2, (*call).rename},
+	"archive": {"ROOM", 1, (*call).archive},
+	"send":    {"ROOM", 1 << 10, (*call).send},
 }
 
 // Run runs c2c rooms.
@@ -80,7 +81,8 @@ func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
 	}
 	verb, known := verbs[words[0]]
 	c.words, c.limit, c.old = words[1:], *limit, *old
-	for i, word := range c.words[:min(len(c.words), verb.least)] {
+	takes := strings.Fields(verb.takes)
+	for i, word := range c.words[:min(len(c.words), len(takes))] {
 		if i == 0 && words[0] != "search" || words[0] == "rename" {
 			c.words[i] = strings.TrimPrefix(word, "#")
 		}
@@ -88,8 +90,8 @@ func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
 	switch {
 	case !known:
 		return fmt.Errorf("%w: rooms has no verb %q", cli.ErrUsage, words[0])
-	case len(c.words) < verb.least:
-		return fmt.Errorf("%w: which room? c2c rooms %s NAME", cli.ErrUsage, words[0])
+	case len(c.words) < len(takes):
+		return fmt.Errorf("%w: which %s? c2c rooms %s %s", cli.ErrUsage, strings.ToLower(takes[len(c.words)]), words[0], verb.takes)
 	case len(c.words) > verb.most:
 		return fmt.Errorf("%w: unexpected %q", cli.ErrUsage, c.words[verb.most])
 	case c.limit < 0 || c.old < 0:
@@ -114,7 +116,7 @@ func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
 
 func hinted(err error) error {
 	switch {
-	case errors.Is(err, rooms.ErrNotMember):
+	case errors.Is(err, rooms.ErrNotMember), errors.Is(err, rooms.ErrExists):
 		return cli.WithHint(err, "c2c rooms join NAME joins it")
 	case errors.Is(err, rooms.ErrNoRoom):
 		return cli.WithHint(err, "c2c rooms list shows all; c2c rooms create NAME makes one")
