@@ -106,7 +106,7 @@ func (r *Room) JoinFrom(ctx context.Context, host, sid, alias string, level Leve
 	if err != nil {
 		return err
 	}
-	if registry.FindSID(rows, sid) < 0 && meta.Private && !meta.invites(alias) {
+	if registry.FindSID(rows, sid) < 0 && meta.Private && !meta.Invites(alias) {
 		return fmt.Errorf("join room %q: %w", r.Name, ErrPrivate)
 	}
 	begin, err := r.placeBefore(backlog)

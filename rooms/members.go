@@ -125,7 +125,7 @@ func (r *Room) Join(ctx context.Context, sid, alias string, left func(sid string
 		return false, err
 	}
 	already = registry.FindSID(rows, sid) >= 0
-	if meta.Private && !already && !meta.invites(alias) {
+	if meta.Private && !already && !meta.Invites(alias) {
 		return false, fmt.Errorf("join room %q: %w: ask a member for c2c rooms invite %s %s", r.Name, ErrPrivate, r.Name, alias)
 	}
 	err = r.enter(ctx, sid)
@@ -167,7 +167,7 @@ func (r *Room) putRow(ctx context.Context, sid, alias string, left func(sid stri
 // uninvite uses an invitation up: another session may have the alias later.
 func (r *Room) uninvite(ctx context.Context, alias string) error {
 	meta, err := r.Meta()
-	if err != nil || !meta.invites(alias) {
+	if err != nil || !meta.Invites(alias) {
 		return err
 	}
 	return r.ChangeMeta(ctx, func(m *Meta) {
@@ -224,7 +224,8 @@ type Meta struct {
 	extra   []mail.Field
 }
 
-func (m Meta) invites(alias string) bool {
+// Invites reports whether an alias may join the room, if it is private.
+func (m Meta) Invites(alias string) bool {
 	return slices.ContainsFunc(m.Invited, func(s string) bool { return strings.EqualFold(s, alias) })
 }
 
@@ -311,7 +312,7 @@ func (r *Room) ChangeMeta(ctx context.Context, edit func(*Meta)) error {
 // Invite lets an alias join.
 func (r *Room) Invite(ctx context.Context, alias string) error {
 	return r.ChangeMeta(ctx, func(m *Meta) {
-		if !m.invites(alias) {
+		if !m.Invites(alias) {
 			m.Invited = append(m.Invited, alias)
 		}
 	})

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"c2c/inbox/mail"
@@ -28,6 +29,7 @@ type Receipt struct {
 	Shows       []string `json:"shows,omitempty"`       // agents at work in the thread, which see it in their turn
 	Muted       []string `json:"muted,omitempty"`       // named, but they have muted the room
 	Strangers   []string `json:"not_members,omitempty"` // named, but they are not in the room: they do not get it
+	Invited     []string `json:"invited,omitempty"`     // those of them that are invited
 	InReplyTo   string   `json:"in_reply_to,omitempty"`
 	Duplicate   bool     `json:"duplicate,omitempty"`
 	Passed      bool     `json:"passed,omitempty"` // it said "pass": nothing was stored
@@ -65,8 +67,11 @@ func (r Receipt) String() string {
 	if len(r.Muted) > 0 {
 		text += "; muted by " + strings.Join(r.Muted, ", ")
 	}
-	if len(r.Strangers) > 0 {
-		text += fmt.Sprintf("; not in the room: %s (c2c rooms invite %s %s)", strings.Join(r.Strangers[:min(len(r.Strangers), 10)], ", "), r.Room, r.Strangers[0])
+	if len(r.Invited) > 0 {
+		text += "; invited, but not in the room: " + strings.Join(r.Invited[:min(len(r.Invited), 10)], ", ")
+	}
+	if left := slices.DeleteFunc(slices.Clone(r.Strangers), func(s string) bool { return slices.Contains(r.Invited, s) }); len(left) > 0 {
+		text += fmt.Sprintf("; not in the room: %s (c2c rooms invite %s %s)", strings.Join(left[:min(len(left), 10)], ", "), r.Room, left[0])
 	}
 	if len(r.Skipped) > 0 {
 		text += "; not told: " + strings.Join(r.Skipped, ", ")

@@ -265,6 +265,11 @@ func (p *posting) findStrangers() {
 	p.receipt.Strangers, _ = rooms.Mentions(p.draft.Message.Content, func(alias string) bool {
 		return p.member(alias) == nil && slices.ContainsFunc(p.rows, func(row registry.Row) bool { return strings.EqualFold(row.Alias(), alias) })
 	})
+	for _, alias := range p.receipt.Strangers { // there are few, and usually none
+		if meta, err := p.room.Meta(); err == nil && meta.Invites(alias) {
+			p.receipt.Invited = append(p.receipt.Invited, alias)
+		}
+	}
 }
 
 func (p *posting) isAuthor(m one, post rooms.Post) bool {

@@ -316,6 +316,16 @@ func TestAReceiptPromisesNoMoreWakesThanThereAre(t *testing.T) {
 	if n := len(w.waiting("ebony")); n != 0 {
 		t.Errorf("ebony has %d messages", n)
 	}
+	if _, err := Invite(t.Context(), w.Broker, amber, "review", "ebony"); err != nil {
+		t.Fatal(err)
+	}
+	w.session("flint")
+	if got := w.post(amber, "@ebony, your turn").String(); !strings.HasSuffix(got, "; invited, but not in the room: ebony") {
+		t.Error(got)
+	}
+	if got := w.post(amber, "@Ebony @flint, look").String(); !strings.HasSuffix(got, "; invited, but not in the room: Ebony; not in the room: flint (c2c rooms invite review flint)") {
+		t.Error(got)
+	}
 }
 
 func TestWhatCarriesAMentionSaysItsRoom(t *testing.T) {
