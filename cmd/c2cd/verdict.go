@@ -127,7 +127,7 @@ func (c *call) showAsking(ctx context.Context, store *permission.Store, asJSON b
 	}
 	all = slices.DeleteFunc(all, func(r permission.Request) bool { return r.State != permission.StateOpen })
 	if asJSON {
-		return cli.JSON(c.stdout, slices.Concat([]permission.Request{}, all))
+		return cli.JSON(c.stdout, append([]permission.Request{}, all...)) // slices.Concat makes nil of nothing
 	}
 	if len(all) == 0 {
 		fmt.Fprintln(c.stdout, "c2c knows of no session that waits for a permission")

@@ -155,6 +155,9 @@ func TestAPersonAllowsAndDenies(t *testing.T) {
 	if out := a.types("c2c allow"); !strings.Contains(out, "knows of no session that waits for a permission") || !strings.Contains(out, "c2c start --channel") {
 		t.Errorf("nothing is open: %s", out)
 	}
+	if out := a.types("c2c allow --json"); out != "[]\n" {
+		t.Errorf("nothing is open, as JSON: %s", out)
+	}
 	a.ask("abcde")
 	if out := a.types("c2c deny"); !strings.HasPrefix(out, "abcde  claude-") || !strings.Contains(out, "c2c allow ID lets it run") || !strings.Contains(out, " asks for Bash, for ") ||
 		!strings.Contains(out, "\n    show the date\\u001b[2J\n    command: date\n") {
