@@ -261,13 +261,18 @@ func (p Post) Line(most int, now time.Time) string {
 	return p.Head(now) + ": " + p.Message().FirstWords(most)
 }
 
-// Head returns the time, the author and the id of the post, and the reason why it is for all.
+// Head returns the time for a model, and Author.
 func (p Post) Head(now time.Time) string {
 	layout := "15:04Z"
 	if now.Sub(p.Time()) > 12*time.Hour {
 		layout = "2006-01-02T15:04Z"
 	}
-	line := p.Time().UTC().Format(layout) + " " + SafeAlias(p.From)
+	return p.Time().UTC().Format(layout) + " " + p.Author()
+}
+
+// Author returns the author and the id of the post, and the reason why it is for all.
+func (p Post) Author() string {
+	line := SafeAlias(p.From)
 	if by := mail.By(p.Message()); by != "" && by != mail.ByProcess {
 		line += " (" + by + ")"
 	}

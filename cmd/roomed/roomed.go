@@ -291,7 +291,7 @@ func (c *call) printPosts(s sessions.Session, room string, posts []rooms.Post) {
 			fmt.Fprintln(c.Stdout, messages([]rooms.Post{p}, room)[0].EnvelopeAt(time.Now()))
 			continue
 		}
-		c.printf("%s\n", p.Head(time.Now()))
+		c.printf("%s %s\n", format.Clock(p.Time(), time.Now()), p.Author())
 		for line := range strings.Lines(p.Content) {
 			c.printf("    %s\n", strings.TrimRight(line, "\r\n"))
 		}
