@@ -122,9 +122,10 @@ var wrongUses = []wrongUse{
 	{"c2c history --limit many", 2, "want a number", "c2c history --limit 5"},
 	{"c2c prune --older yesterday", 2, "such as 90d", "c2c prune --older 90d --dry-run"},
 	// Names.
-	{"c2c register 'my name'", 2, "may only have letters", "c2c register dune"},
+	{"c2c register 'my name'", 2, "may only have the letters A to Z", "c2c register dune"},
 	{"c2c register my name", 2, "one alias at most", ""},
-	{"c2c register @eve", 2, "may only have letters", ""},
+	{"c2c register @eve", 2, "may only have the letters A to Z", ""},
+	{"c2c register émile", 2, "may only have the letters A to Z", ""},
 	{"c2c register c2c", 2, "is reserved", ""},
 	{"c2c register all", 2, "is reserved", ""},
 	{"c2c register --alias eve", 2, "register has no option --alias", ""},
@@ -181,7 +182,7 @@ var wrongCalls = [][2]string{
 	{`history {"since":"1h"}`, "it takes no since, but limit"},
 	{`register {"name":"eve"}`, "it takes no name, but alias, "},
 	{`register {"alias":"amber"}`, `"amber-2" is free`},
-	{`register {"alias":"my name"}`, "may only have letters, digits"},
+	{`register {"alias":"my name"}`, "may only have the letters A to Z"},
 }
 
 func TestWrongCallsOfToolsAreAnsweredByWhatToDo(t *testing.T) {

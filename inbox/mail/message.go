@@ -186,7 +186,7 @@ func CheckAlias(s string) error {
 	}
 	for _, c := range []byte(s) {
 		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("._-", c) >= 0) {
-			return fmt.Errorf("alias %q may only have letters, digits, dot, underscore and hyphen", s)
+			return fmt.Errorf("alias %q may only have the letters A to Z, large or small, digits, dot, underscore and hyphen", s)
 		}
 	}
 	return nil
