@@ -120,7 +120,7 @@ func (h *Host) watch(ctx context.Context) {
 			}
 			last = list
 		}
-		files, again := h.roots.look(ctx, list)
+		files, again := h.roots.look(ctx, list, err == nil)
 		return append(files, filepath.Join(h.Dir.Path(), wantedFile), h.list.Changed()), again, nil
 	})
 }

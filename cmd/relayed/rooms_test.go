@@ -1,20 +1,26 @@
 package relayed
 
 import (
+	"context"
 	"errors"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"c2c/broker"
 	"c2c/inbox/mail"
+	"c2c/project"
 	"c2c/relay"
 	"c2c/rooms"
+	"c2c/rooms/copies"
 	"c2c/rooms/talk"
 	"c2c/sessions"
 	"c2c/sessions/callers"
 	"c2c/sessions/registry"
+	"c2c/wake/watch"
 )
 
 // joins makes a session a member of a room, and waits until it is one.
@@ -418,4 +424,66 @@ func TestPostsBeforeTheAnswerOfTheHomeFollow(t *testing.T) {
 	devbox.run()
 	devbox.hasPosts(home, "review", "birch@laptop: hello")
 	laptop.hasPosts(here, "review@devbox", "birch: hello")
+}
+
+// looks counts the looks of a relay that cannot read its list of hosts, and ends them behind the second one.
+type looks struct {
+	slog.Handler
+	host *Host
+	seen int
+	end  func()
+}
+
+func (l *looks) Enabled(context.Context, slog.Level) bool { return true }
+
+func (l *looks) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == "named projects are left out" {
+		if l.seen++; l.seen == 3 {
+			l.end()
+		}
+		l.host.changes.Recheck()
+	}
+	return nil
+}
+
+// A person may be about to edit the file, or repair it.
+func TestNobodyLosesAMembershipWhileTheListOfHostsCannotBeRead(t *testing.T) {
+	_, devbox := twoMachines(t)
+	state, repo := devbox.r.State, filepath.Join(project.ReposDir, "0123456789ab")
+	if err := errors.Join(os.MkdirAll(filepath.Join(state, repo), 0o700), os.MkdirAll(filepath.Join(state, project.ProjectsDir), 0o700),
+		os.Symlink(filepath.Join("..", repo), filepath.Join(state, project.ProjectsDir, "ba9876543210"))); err != nil {
+		t.Fatal(err)
+	}
+	b, err := broker.Open(broker.Config{Root: filepath.Join(state, repo, "broker"), Now: devbox.now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	devbox.joins(b, "amber", "review")
+	r, err := talk.StoreOf(b.Registry).Open("review")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if err := r.JoinFrom(t.Context(), "laptop", "r-laptop.s-birch", "birch@laptop", rooms.Quiet); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(devbox.r.Dir.Path(), "hosts.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	h := &Host{Relay: devbox.r, Getenv: devbox.getenv, Now: devbox.now, list: devbox.r.Hosts(devbox.now), changes: watch.NewChanges()}
+	defer h.changes.Close()
+	h.Log = slog.New(&looks{slog.DiscardHandler, h, 0, cancel})
+	arrived, err := follow(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer arrived.close()
+	open := &root{name: "ba9876543210", path: b.Root(), b: b, arrived: arrived, rooms: copies.NewHome(b), files: map[string]string{}}
+	h.roots = &roots{h: h, open: map[string]*root{open.name: open}, failed: map[string]bool{}}
+	h.watch(ctx)
+	if got := devbox.members(b, "review"); !slices.Equal(got, []string{"amber", "birch@laptop"}) {
+		t.Errorf("members: %q", got)
+	}
 }

@@ -84,8 +84,9 @@ const (
 )
 
 // look opens the roots in which mail waits for a host, and those that are in use, makes the relay look at the outboxes of all open
-// roots, and returns the files to watch for changes and when to look again; 0: not before one changes.
-func (r *roots) look(ctx context.Context, list []hosts.Host) (files []string, again time.Duration) {
+// roots, and returns the files to watch for changes and when to look again; 0: not before one changes. isKnown is false if the list
+// cannot be read: then no machine loses its members.
+func (r *roots) look(ctx context.Context, list []hosts.Host, isKnown bool) (files []string, again time.Duration) {
 	list = slices.DeleteFunc(slices.Clone(list), func(h hosts.Host) bool { return h.Revoked != 0 })
 	for _, here := range r.h.rootsHere() {
 		open := r.at(here.Name)
@@ -95,7 +96,7 @@ func (r *roots) look(ctx context.Context, list []hosts.Host) (files []string, ag
 			}
 			continue
 		}
-		if open != nil {
+		if open != nil && isKnown {
 			files = append(files, open.rooms.Look(ctx, isIn(list))...) // before the look for mail, which it may add to
 		}
 		var waits []string // hosts for which there is mail
