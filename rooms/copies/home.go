@@ -257,6 +257,9 @@ const maxList = 200 << 10
 
 // Archive closes a room of this machine, after the last posts are in the outboxes for the machines with members.
 func Archive(ctx context.Context, b *broker.Broker, name string) (path string, err error) {
-	NewHome(b).Look(ctx, func(host string) bool { return broker.CheckHost(b, host) == nil })
+	NewHome(b).Look(ctx, func(host string) bool {
+		unpaired := new(broker.UnknownHostError)
+		return !errors.As(broker.CheckHost(b, host), &unpaired) // after any other error it may be paired
+	})
 	return talk.Archive(ctx, b, name)
 }

@@ -6,7 +6,9 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
+	"c2c/broker"
 	"c2c/inbox/mail"
 	"c2c/rooms"
 	"c2c/rooms/talk"
@@ -178,5 +180,28 @@ func TestWhoJoinsAgainHasTheOlderPostsAgain(t *testing.T) {
 	exchange(devbox, laptop)
 	if got := laptop.posts("review@devbox"); !slices.Equal(got, []string{"one", "two"}) {
 		t.Errorf("posts of the copy: %q", got)
+	}
+}
+
+// The list of paired machines cannot be read then, or other machines do not know the project just now.
+func TestAnArchivedRoomIsClosedEverywhereThoughTheMachinesAreNotKnown(t *testing.T) {
+	t.Parallel()
+	devbox, laptop := two(t)
+	devbox.post("amber", "review", "last words")
+	b, err := broker.Open(broker.Config{Root: devbox.Root(), Now: time.Now, Hosts: func() ([]string, error) { return nil, errors.New("damaged") }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	r := laptop.room("review@devbox")
+	if _, err := Archive(t.Context(), b, "review"); err != nil {
+		t.Fatal(err)
+	}
+	devbox.carry(laptop, false)
+	if posts, err := r.Last(0, nil); err != nil || len(posts) != 1 {
+		t.Errorf("posts of the copy: %+v %v", posts, err)
+	}
+	if _, err := talk.StoreOf(laptop.Registry).Open("review@devbox"); !errors.Is(err, rooms.ErrNoRoom) {
+		t.Errorf("the copy: %v", err)
 	}
 }
