@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"c2c/broker"
+	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
 	"c2c/rooms"
 	"c2c/rooms/talk"
@@ -124,18 +125,21 @@ func post(ctx context.Context, b *broker.Broker, peer, name string, m mail.Messa
 	}
 	d := talk.Draft{Room: name, Wake: op.Wake, Reason: op.Reason, Limit: o.Limit, Named: &named,
 		Message: mail.Message{Content: op.Text, ID: m.ID, InReplyTo: op.InReplyTo, Kind: op.Kind, Tag: op.Tag}}
-	_, err := talk.Post(ctx, b, from, d)
+	r, err := talk.Post(ctx, b, from, d)
+	if err == nil && len(r.Skipped) > 0 { // the repetition tells those whom the end of the relay has cut off
+		err = ctx.Err()
+	}
 	return err
 }
 
-// lasting marks an error that is no trouble of this machine as an answer.
+// lasting marks an error that would come again as an answer.
 func lasting(err error) error {
 	var path *fs.PathError
 	var errno syscall.Errno
 	switch {
 	case err == nil || IsFinal(err):
 		return err
-	case errors.As(err, &path), errors.As(err, &errno), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, filelock.ErrTimeout), errors.As(err, &path), errors.As(err, &errno), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrPost, err)

@@ -132,7 +132,11 @@ func addPosts(ctx context.Context, b *broker.Broker, peer, room string, posts []
 	}
 	for _, p := range posts {
 		// What becomes of a message is told by its id: of several that get the post, one could be taken for another.
-		if got := c.give(ctx, p); len(got) == 1 {
+		got, err := c.give(ctx, p)
+		if err != nil {
+			return wakes, err
+		}
+		if len(got) == 1 {
 			wakes = append(wakes, got...)
 		}
 	}
@@ -190,9 +194,9 @@ func (c *copied) adopt(p *arrival) {
 	p.From = rooms.AliasAt(c.host, p.From)
 }
 
-// give gives a post to the sessions here that it names, and to those at work in its thread. If one of them does not get it, it stays
-// new in the room.
-func (c *copied) give(ctx context.Context, p arrival) (wakes []Waken) {
+// give gives a post to the sessions here that it names, and to those at work in its thread. If a mailbox does not take it, it stays
+// new in the room. After an error the caller tries again.
+func (c *copied) give(ctx context.Context, p arrival) (wakes []Waken, err error) {
 	for _, m := range c.members {
 		named := slices.Contains(p.To, m.SID)
 		if rooms.IsOn(c.host, m.SID) || m.SID == p.Session || m.Level == rooms.Muted || !named && !c.isAtWork(p.Post, m.SID) {
@@ -207,6 +211,9 @@ func (c *copied) give(ctx context.Context, p arrival) (wakes []Waken) {
 		}
 		msg.TellAfter, msg.Due = cmp.Or(msg.TellAfter, -1), owed.NotAsked
 		sid, err := broker.ReceiveFromRoom(ctx, c.b, talk.AliasOf(c.rows, &m), c.room.Name, []mail.Message{msg}, true)
+		if err = lasting(err); err != nil && !IsFinal(err) {
+			return wakes, err
+		}
 		if err != nil {
 			c.b.Log.Warn("a member is not told of a post that names it", "room", c.room.Name, "member", m.SID, "err", err)
 			continue
@@ -214,7 +221,7 @@ func (c *copied) give(ctx context.Context, p arrival) (wakes []Waken) {
 		wakes = append(wakes, Waken{sid, msg})
 		c.woken[p.Root()] = append(c.woken[p.Root()], m.SID)
 	}
-	return wakes
+	return wakes, nil
 }
 
 // isAtWork reports whether a session was woken in the thread of a post and is still at work.

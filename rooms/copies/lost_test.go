@@ -1,6 +1,7 @@
 package copies
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
 	"c2c/rooms"
 	"c2c/rooms/talk"
@@ -203,5 +205,83 @@ func TestAnArchivedRoomIsClosedEverywhereThoughTheMachinesAreNotKnown(t *testing
 	}
 	if _, err := talk.StoreOf(laptop.Registry).Open("review@devbox"); !errors.Is(err, rooms.ErrNoRoom) {
 		t.Errorf("the copy: %v", err)
+	}
+}
+
+// The relay is ended between the store of a post and the message to the session that it names.
+func TestAnEndOfTheRelayBehindTheStoreOfAPostLosesNoMention(t *testing.T) {
+	t.Parallel()
+	devbox, laptop := two(t)
+	for _, way := range []struct {
+		from, to          *machine
+		alias, room, text string
+		sid               string
+	}{
+		{devbox, laptop, "amber", "review", "@birch one", "s-birch"},
+		{laptop, devbox, "birch", "review@devbox", "@amber two", "s-amber"},
+	} {
+		way.from.post(way.alias, way.room, way.text)
+		msgs := way.from.outgoing()
+		way.from.carried += len(msgs)
+		lock, err := filelock.Acquire(t.Context(), way.to.Dir(), way.sid+".inbox.lock")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		o := Options{MayJoin: true}
+		if _, err := Receive(ctx, way.to.Broker, way.from.name, "review", msgs, o); err == nil || IsFinal(err) {
+			t.Errorf("to %s: %v", way.to.name, err)
+		}
+		if err := lock.Release(); err != nil {
+			t.Fatal(err)
+		}
+		o.MayRepeat = true
+		if _, err := Receive(t.Context(), way.to.Broker, way.from.name, "review", msgs, o); err != nil {
+			t.Fatal(err)
+		}
+		if got := way.to.waiting(way.sid); len(got) != 1 || got[0].Content != way.text {
+			t.Errorf("%s: %+v", way.sid, got)
+		}
+	}
+	if got := devbox.posts("review"); len(got) != 2 {
+		t.Errorf("posts of the home: %q", got)
+	}
+}
+
+// The relay is ended while it waits for the lock of a room.
+func TestAPostThatFindsTheLockTakenIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	devbox, laptop := two(t)
+	for _, way := range []struct {
+		from, to          *machine
+		alias, room, copy string
+	}{
+		{devbox, laptop, "amber", "review", "review@devbox"},
+		{laptop, devbox, "birch", "review@devbox", "review"},
+	} {
+		way.from.post(way.alias, way.room, "one")
+		msgs := way.from.outgoing()
+		dir, err := way.to.Dir().Sub(rooms.Directory, false)
+		if err == nil {
+			defer dir.Close()
+			dir, err = dir.Sub(way.copy, false)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer dir.Close()
+		lock, err := filelock.Acquire(t.Context(), dir, "history.lock")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		if _, err := Receive(ctx, way.to.Broker, way.from.name, "review", msgs, Options{MayJoin: true}); err == nil || IsFinal(err) {
+			t.Errorf("to %s: %v", way.to.name, err)
+		}
+		if err := lock.Release(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
