@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"c2c/broker"
+	"c2c/inbox"
 	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
 	"c2c/rooms"
@@ -132,13 +133,15 @@ func post(ctx context.Context, b *broker.Broker, peer, name string, m mail.Messa
 	return err
 }
 
-// lasting marks an error that would come again as an answer.
+// lasting marks an error that would come again as an answer. What a foreign file in the place of one of ours keeps back waits for a
+// person, and must not keep the machine's other mail back.
 func lasting(err error) error {
 	var path *fs.PathError
 	var errno syscall.Errno
 	switch {
 	case err == nil || IsFinal(err):
 		return err
+	case inbox.IsBlocked(err):
 	case errors.Is(err, filelock.ErrTimeout), errors.As(err, &path), errors.As(err, &errno), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	}

@@ -64,15 +64,20 @@ func fromHome(ctx context.Context, b *broker.Broker, peer, room string, msgs []m
 				_, err = st.Archive(ctx, room+"@"+peer)
 			}
 		}
-		if err = lasting(err); errors.Is(err, ErrPost) { // nothing that the home says may keep its other mail back
-			b.Log.Warn("a message about a room is left out", "room", room, "host", peer, "err", err)
-			err = nil
-		}
-		if err != nil {
+		if err = leaveOut(b, peer, room, err); err != nil {
 			return wakes, err
 		}
 	}
-	return wakes, add()
+	return wakes, leaveOut(b, peer, room, add())
+}
+
+// leaveOut logs an error that would come again, and returns any other: nothing that a machine says of a room may keep its other mail back.
+func leaveOut(b *broker.Broker, peer, room string, err error) error {
+	if err = lasting(err); errors.Is(err, ErrPost) {
+		b.Log.Warn("a message about a room is left out", "room", room, "host", peer, "err", err)
+		return nil
+	}
+	return err
 }
 
 // arrived reads a post. Its time is that of this machine's clock. A post that no member could have made is an error: members get it as
@@ -241,6 +246,7 @@ func Refused(ctx context.Context, b *broker.Broker, peer string, m mail.Message,
 		return "", nil
 	}
 	room, _ := rooms.HostOf(mail.RoomOf(m.To))
+	defer func() { err = leaveOut(b, peer, room, err) }()
 	st := talk.StoreOf(b.Registry)
 	if m.Kind == mail.KindSystem { // the copy there is gone
 		r, err := st.Open(room)

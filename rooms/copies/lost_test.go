@@ -285,3 +285,36 @@ func TestAPostThatFindsTheLockTakenIsTriedAgain(t *testing.T) {
 		}
 	}
 }
+
+// A foreign file in the place of a file of a room waits for a person. Meanwhile all else of the other machine must get through.
+func TestAForeignFileInARoomKeepsNoOtherMailBack(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"history.jsonl", "members.json", "history.lock"} {
+		devbox, laptop := two(t)
+		devbox.post("amber", "review", "one")
+		laptop.post("birch", "review@devbox", "two")
+		toCopy, toHome := devbox.outgoing(), laptop.outgoing()
+		for _, dir := range []string{devbox.room("review").Path(), laptop.room("review@devbox").Path()} {
+			path := filepath.Join(dir, name)
+			if err := errors.Join(os.RemoveAll(path), os.Mkdir(path, 0o700)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := laptop.receive("devbox", toCopy[0], false); err != nil {
+			t.Errorf("%s of the copy: %v", name, err)
+		}
+		if err := devbox.receive("laptop", toHome[0], false); err != nil && !IsFinal(err) {
+			t.Errorf("%s of the home: %v", name, err)
+		}
+		refused := toHome[0]
+		refused.To, refused.FromSession = "#review@devbox", "s-birch"
+		if _, err := Refused(t.Context(), laptop.Broker, "devbox", refused, false); err != nil {
+			t.Errorf("%s, a refusal to the copy: %v", name, err)
+		}
+		refused = toCopy[0]
+		refused.To = "#review@laptop"
+		if _, err := Refused(t.Context(), devbox.Broker, "laptop", refused, false); err != nil {
+			t.Errorf("%s, a refusal to the home: %v", name, err)
+		}
+	}
+}
