@@ -236,14 +236,17 @@ func Stamp(r *Room) (stamp string) {
 	return stamp
 }
 
-// RecordSent notes what a machine was sent. It does nothing if the machine has no members any more.
-func (r *Room) RecordSent(ctx context.Context, s Sent) error {
+// RecordSent changes the record of what a machine was sent, from was to now. It does nothing if the machine has no members any more, or
+// if a session there has joined since.
+func (r *Room) RecordSent(ctx context.Context, was, now Sent) error {
 	return r.changeOwn(ctx, func(o *own) {
 		all := o.hosts()
-		if i := slices.IndexFunc(all, func(one Sent) bool { return one.Host == s.Host }); i >= 0 {
-			all[i] = s
-		} else if rows, err := r.rows(); err == nil && slices.ContainsFunc(rows, func(row registry.Row) bool { return IsOn(s.Host, row.SID()) }) {
-			all = append(all, s) // c2c.json was lost
+		if i := slices.IndexFunc(all, func(one Sent) bool { return one.Host == now.Host }); i >= 0 {
+			if all[i] == was {
+				all[i] = now
+			}
+		} else if rows, err := r.rows(); err == nil && slices.ContainsFunc(rows, func(row registry.Row) bool { return IsOn(now.Host, row.SID()) }) {
+			all = append(all, now) // c2c.json was lost
 		}
 		o.setHosts(all)
 	})

@@ -172,7 +172,11 @@ func TestARepetitionChangesNothing(t *testing.T) {
 		t.Fatal(before, err)
 	}
 	devbox.look()
-	if err := r.RecordSent(t.Context(), before[0]); err != nil { // as if a kill had come before it
+	now, err := r.Hosts()
+	if err != nil || len(now) != 1 {
+		t.Fatal(now, err)
+	}
+	if err := r.RecordSent(t.Context(), now[0], before[0]); err != nil { // as if a kill had come before it
 		t.Fatal(err)
 	}
 	devbox.carry(laptop, true)

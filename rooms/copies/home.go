@@ -149,8 +149,9 @@ func (h *Home) sendTo(ctx context.Context, r *rooms.Room, s rooms.Sent) error {
 				return err
 			}
 		}
+		was := s
 		s.Read = end
-		if err := r.RecordSent(ctx, s); err != nil {
+		if err := r.RecordSent(ctx, was, s); err != nil {
 			return err
 		}
 	}
@@ -215,8 +216,9 @@ func (h *Home) sendList(ctx context.Context, r *rooms.Room, s *rooms.Sent) error
 	if text := hex.EncodeToString(sum[:8]); text != s.List || s.Name != r.Name {
 		m.ID = mail.NewID(h.b.Now())
 		if err = talk.ToCopies(ctx, h.b, s.Host, m); err == nil {
+			was := *s
 			s.List, s.Name = text, r.Name
-			err = r.RecordSent(ctx, *s)
+			err = r.RecordSent(ctx, was, *s)
 		}
 	}
 	return err

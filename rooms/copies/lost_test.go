@@ -318,3 +318,27 @@ func TestAForeignFileInARoomKeepsNoOtherMailBack(t *testing.T) {
 		}
 	}
 }
+
+// Home sends to a machine while a session there joins again, because its copy was lost.
+func TestASendUnderWayForgetsNoJoin(t *testing.T) {
+	t.Parallel()
+	devbox, laptop := two(t)
+	devbox.post("amber", "review", "one")
+	r := devbox.room("review")
+	before, err := r.Hosts()
+	if err != nil || len(before) != 1 {
+		t.Fatal(before, err)
+	}
+	if err := os.RemoveAll(laptop.room("review@devbox").Path()); err != nil {
+		t.Fatal(err)
+	}
+	laptop.join("birch", "review@devbox")
+	laptop.carry(devbox, false) // Home has read before, but has sent nothing yet
+	if err := devbox.home.sendTo(t.Context(), r, before[0]); err != nil {
+		t.Fatal(err)
+	}
+	exchange(devbox, laptop)
+	if got := laptop.members("review@devbox"); !slices.Contains(got, "birch") {
+		t.Errorf("members of the copy: %q", got)
+	}
+}
