@@ -109,6 +109,9 @@ func (r *Room) JoinFrom(ctx context.Context, host, sid, alias string, level Leve
 	if registry.FindSID(rows, sid) < 0 && meta.Private && !meta.Invites(alias) {
 		return fmt.Errorf("join room %q: %w", r.Name, ErrPrivate)
 	}
+	if more := append(slices.Clone(rows), newRow(sid, alias, mail.Seconds(r.st.Now()))); registry.FindSID(rows, sid) < 0 && len(registry.Format(more)) > maxMembers {
+		return errFull(r, len(rows)) // before c2c.json is changed: refused joins must not fill it
+	}
 	begin, err := r.placeBefore(backlog)
 	if err != nil {
 		return err

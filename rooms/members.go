@@ -103,10 +103,14 @@ func (r *Room) change(ctx context.Context, edit func([]registry.Row) []registry.
 		}
 		after := registry.Format(rows)
 		if len(after) > maxMembers && len(after) >= len(data) {
-			return fmt.Errorf("room %q is full: %d members", r.Name, len(before))
+			return errFull(r, len(before))
 		}
 		return r.dir.Replace(membersName, after)
 	})
+}
+
+func errFull(r *Room, count int) error {
+	return fmt.Errorf("room %q is full: %d members", r.Name, count)
 }
 
 // Join makes a session a member, and begins its place at the end of the history. already means that it was one before. Joining

@@ -1,11 +1,14 @@
 package copies
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -340,5 +343,28 @@ func TestASendUnderWayForgetsNoJoin(t *testing.T) {
 	exchange(devbox, laptop)
 	if got := laptop.members("review@devbox"); !slices.Contains(got, "birch") {
 		t.Errorf("members of the copy: %q", got)
+	}
+}
+
+// Otherwise the record would become too large to be read, and all that it has would be lost.
+func TestARefusedJoinLeavesNothingInTheRecordOfTheRoom(t *testing.T) {
+	t.Parallel()
+	devbox := newMachine(t, "devbox", "laptop")
+	devbox.join("amber", "review")
+	r := devbox.room("review")
+	full := fmt.Sprintf(`[{"alias":"amber","session_id":"s-amber","pad":%q}]`, strings.Repeat("x", 65450))
+	if err := os.WriteFile(filepath.Join(r.Path(), "members.json"), []byte(full), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	record := filepath.Join(r.Path(), "c2c.json")
+	before, err := os.ReadFile(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.JoinFrom(t.Context(), "laptop", "r-laptop.s-birch", "birch@laptop", rooms.Quiet); err == nil {
+		t.Fatal("the room takes any number of members")
+	}
+	if after, err := os.ReadFile(record); err != nil || !bytes.Equal(after, before) {
+		t.Errorf("the record was\n%s\nand is\n%s %v", before, after, err)
 	}
 }
