@@ -101,7 +101,7 @@ type Server struct {
 	roots        *openRoots
 	connections  *connLimiter
 	open         *streams
-	addedMetrics []func(context.Context, io.Writer) // what Measure has added
+	addedMetrics []func(context.Context, io.Writer) // what AddMetrics has added
 
 	listeners []net.Listener
 	port      int
