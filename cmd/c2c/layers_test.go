@@ -111,7 +111,7 @@ var layers = []layer{
 	{"install/confedit", "edits the text of other programs' JSON and TOML files, and keeps every other byte",
 		700, "github.com/creachadair/tomledit github.com/tailscale/hujson"},
 	{"rooms/copies", "rooms with members on several machines: sends their posts there, and keeps copies of those of other machines",
-		680, "broker broker/owed inbox inbox/digest inbox/mail rooms rooms/talk sessions sessions/registry"},
+		700, "broker broker/owed inbox inbox/digest inbox/filelock inbox/mail rooms rooms/talk sessions sessions/registry"},
 	{"rooms/talk", "posts to rooms, joins and leaves them: whom a post wakes, what it costs, and when a room is stopped",
 		1450, "broker broker/notice broker/owed inbox/finder inbox/mail rooms sessions sessions/facts sessions/registry"},
 	{"broker", "sends and answers messages, lists and finds them, says what became of them",
