@@ -14,6 +14,7 @@ import (
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions"
+	"c2c/sessions/registry"
 )
 
 // ErrBlocked reports that a mailbox cannot take mail until a person removes what stands in the place of its files.
@@ -24,11 +25,6 @@ var ErrBlocked = errors.New("the mailbox is blocked")
 // alias. With mayRepeat, the mailbox may have some of the messages: it finds these by their ids, and does not store them again.
 // Errors: *UnknownAliasError, ErrBlocked, and those of inbox.Mailbox.Deliver. When it returns nil the messages survive a power cut.
 func Receive(ctx context.Context, b *Broker, alias string, msgs []mail.Message, mayRepeat bool) (sid string, err error) {
-	return ReceiveFromRoom(ctx, b, alias, "", msgs, mayRepeat)
-}
-
-// ReceiveFromRoom is Receive for posts in a room of the other host.
-func ReceiveFromRoom(ctx context.Context, b *Broker, alias, room string, msgs []mail.Message, mayRepeat bool) (sid string, err error) {
 	rows, err := b.Rows(ctx)
 	if err != nil {
 		return "", err
@@ -37,9 +33,26 @@ func ReceiveFromRoom(ctx context.Context, b *Broker, alias, room string, msgs []
 	if to == nil || sessions.Fold(alias) == sessions.SystemAlias {
 		return "", &sessions.UnknownAliasError{Alias: alias, Closest: sessions.ClosestTo(rows, alias)}
 	}
+	return to.SID(), receive(ctx, b, to, "", msgs, mayRepeat)
+}
+
+// ReceiveFromRoom is Receive for a member of a room of the other host: for the session sid, see SendFromRoom.
+func ReceiveFromRoom(ctx context.Context, b *Broker, sid, room string, msgs []mail.Message, mayRepeat bool) error {
+	rows, err := b.Rows(ctx)
+	if err != nil {
+		return err
+	}
+	i := registry.FindSID(rows, sid)
+	if i < 0 {
+		return fmt.Errorf("session %q of a member: %w", sid, sessions.ErrNoSession)
+	}
+	return receive(ctx, b, rows[i], room, msgs, mayRepeat)
+}
+
+func receive(ctx context.Context, b *Broker, to registry.Row, room string, msgs []mail.Message, mayRepeat bool) error {
 	box, err := b.Mailbox(to.SID())
 	if err != nil {
-		return "", err
+		return err
 	}
 	reader := b.Session(to)
 	for i := range msgs {
@@ -64,7 +77,7 @@ func ReceiveFromRoom(ctx context.Context, b *Broker, alias, room string, msgs []
 		err = fmt.Errorf("%w: %w", ErrBlocked, err)
 	}
 	if err != nil {
-		return "", fmt.Errorf("store mail of another host for %q: %w", to.Alias(), err)
+		return fmt.Errorf("store mail of another host for %q: %w", to.Alias(), err)
 	}
 	for i, m := range stored.Messages {
 		owed.Announce(b.Registry, m)
@@ -72,7 +85,7 @@ func ReceiveFromRoom(ctx context.Context, b *Broker, alias, room string, msgs []
 		s.record(ctx, m.Held != "")
 	}
 	moves.Forward(ctx, b.Registry, to.SID(), to.Alias())
-	return to.SID(), nil
+	return nil
 }
 
 // TellRefused makes a dead letter of a message that another host refuses permanently, and tells its sender once why. After ErrBlocked

@@ -69,18 +69,18 @@ func (b *Broker) Send(ctx context.Context, from sessions.Session, m mail.Message
 	return b.deliver(ctx, from, to, "", m)
 }
 
-// SendFromRoom is Send for a post in a room that names the alias m.To. What the post answers is an id of the room, so nothing is
-// looked up for it.
-func SendFromRoom(ctx context.Context, b *Broker, from sessions.Session, room string, m mail.Message) (Receipt, error) {
+// SendFromRoom is Send to a member of a room: to the session sid, because another session may take the alias of one that has gone.
+// What the post answers is an id of the room, so nothing is looked up for it.
+func SendFromRoom(ctx context.Context, b *Broker, from sessions.Session, room, sid string, m mail.Message) (Receipt, error) {
 	rows, err := b.Rows(ctx)
 	if err != nil {
 		return Receipt{}, err
 	}
-	to := addressee(b.Registry, rows, m.To)
-	if to == nil {
-		return Receipt{}, &sessions.UnknownAliasError{Alias: m.To, Closest: sessions.ClosestTo(rows, m.To)}
+	i := registry.FindSID(rows, sid)
+	if i < 0 {
+		return Receipt{}, fmt.Errorf("session %q of a member: %w", sid, sessions.ErrNoSession)
 	}
-	return b.deliver(ctx, from, to, room, m)
+	return b.deliver(ctx, from, rows[i], room, m)
 }
 
 // CheckSender returns an error for a message that no session can send.

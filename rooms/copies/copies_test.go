@@ -3,6 +3,7 @@ package copies
 import (
 	"errors"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -214,6 +215,33 @@ func TestAKillBehindTheStoreOfACopyLosesNoMention(t *testing.T) {
 		t.Fatal(err)
 	}
 	devbox.carry(laptop, true)
+	if got := laptop.waiting("s-birch"); len(got) != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A session that takes the alias of a member that has gone gets none of the posts that name that member.
+func TestAnAliasIsNoMembershipOfACopy(t *testing.T) {
+	t.Parallel()
+	devbox, laptop := two(t)
+	client := exec.Command("sleep", "600")
+	if err := client.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := laptop.Register(t.Context(), callers.Caller{Explicit: "s-cedar", PID: client.Process.Pid, Client: "gem"}, "cedar")
+	client.Process.Kill()
+	client.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := laptop.Register(t.Context(), callers.Caller{Explicit: "s-other", Client: "gem"}, "cedar"); err != nil {
+		t.Fatal(err)
+	}
+	devbox.post("amber", "review", "@cedar and @birch, the key is 7.")
+	devbox.carry(laptop, false)
+	if got := laptop.waiting("s-other"); len(got) > 0 {
+		t.Errorf("%+v", got)
+	}
 	if got := laptop.waiting("s-birch"); len(got) != 1 {
 		t.Errorf("%+v", got)
 	}

@@ -215,7 +215,7 @@ func (c *copied) give(ctx context.Context, p arrival) (wakes []Waken, err error)
 			msg.Deferrable, msg.TellAfter = true, -1
 		}
 		msg.TellAfter, msg.Due = cmp.Or(msg.TellAfter, -1), owed.NotAsked
-		sid, err := broker.ReceiveFromRoom(ctx, c.b, talk.AliasOf(c.rows, &m), c.room.Name, []mail.Message{msg}, true)
+		err := broker.ReceiveFromRoom(ctx, c.b, m.SID, c.room.Name, []mail.Message{msg}, true)
 		if err = lasting(err); err != nil && !IsFinal(err) {
 			return wakes, err
 		}
@@ -223,7 +223,7 @@ func (c *copied) give(ctx context.Context, p arrival) (wakes []Waken, err error)
 			c.b.Log.Warn("a member is not told of a post that names it", "room", c.room.Name, "member", m.SID, "err", err)
 			continue
 		}
-		wakes = append(wakes, Waken{sid, msg})
+		wakes = append(wakes, Waken{m.SID, msg})
 		c.woken[p.Root()] = append(c.woken[p.Root()], m.SID)
 	}
 	return wakes, nil

@@ -163,7 +163,11 @@ func (p *posting) findMembers(ctx context.Context) (err error) {
 	}
 	in, err := p.hasAsked()
 	for _, m := range all {
-		p.members = append(p.members, one{m, AliasOf(p.rows, &m)})
+		alias := AliasOf(p.rows, &m)
+		// If the session has gone and another one has its alias, the alias means that one, which is no member.
+		if registry.FindSID(p.rows, m.SID) >= 0 || len(sessions.Holders(p.rows, alias)) == 0 {
+			p.members = append(p.members, one{m, alias})
+		}
 		in = in || m.SID == p.from.ID
 	}
 	if err != nil {
@@ -418,8 +422,7 @@ func (p *posting) deliver(ctx context.Context) {
 			p.add(to)
 			continue
 		}
-		one.To = to.alias
-		r, err := broker.SendFromRoom(ctx, p.b, p.from, p.room.Name, one)
+		r, err := broker.SendFromRoom(ctx, p.b, p.from, p.room.Name, to.SID, one)
 		if err != nil {
 			p.receipt.Skipped = append(p.receipt.Skipped, to.alias)
 			p.b.Log.Warn("a member is not told of a post that names it", "room", p.room.Name, "member", to.SID, "err", err)
@@ -475,9 +478,9 @@ func (p *posting) copies(ctx context.Context) {
 			continue
 		}
 		one := p.draft.Message
-		one.ID, one.TS, one.To, one.InReplyTo = p.post.ID, p.post.TS, m.alias, ""
+		one.ID, one.TS, one.InReplyTo = p.post.ID, p.post.TS, ""
 		one.Deferrable, one.TellAfter, one.Due = true, -1, owed.NotAsked
-		if _, err := broker.SendFromRoom(ctx, p.b, p.from, p.room.Name, one); err != nil {
+		if _, err := broker.SendFromRoom(ctx, p.b, p.from, p.room.Name, m.SID, one); err != nil {
 			p.b.Log.Warn("a member of a room got no copy of a post", "room", p.room.Name, "member", m.SID, "err", err)
 		}
 	}

@@ -145,6 +145,46 @@ func TestAFormerAliasIsNoMembership(t *testing.T) {
 	w.post(second, "And both may post.")
 }
 
+// A session that takes the alias of a member that has gone gets none of its room's posts before it has joined.
+func TestAnAliasIsNoMembershipOfAPrivateRoom(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	amber := w.session("amber")
+	r, err := StoreOf(w.Registry).Create(t.Context(), "review", amber.Alias, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	client := exec.Command("sleep", "600")
+	if err := client.Start(); err != nil {
+		t.Fatal(err)
+	}
+	gone, err := w.Register(t.Context(), callers.Caller{Explicit: "gone", PID: client.Process.Pid, Client: "claude"}, "cedar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, alias := range []string{"amber", "cedar"} {
+		if err := r.Invite(t.Context(), alias); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.join("review", amber, gone)
+	client.Process.Kill()
+	client.Wait()
+	other := w.session("other")
+	if other, err = w.Register(t.Context(), callers.Caller{Explicit: other.ID, PID: other.Process, Client: "claude"}, "cedar"); err != nil {
+		t.Fatal(err)
+	}
+	receipt := w.post(amber, "@cedar, the key is 7.")
+	if !slices.Equal(receipt.Strangers, []string{"cedar"}) || len(receipt.Skipped)+len(receipt.Wakes) > 0 {
+		t.Errorf("%+v", receipt)
+	}
+	w.refused(amber, Draft{Room: "review", To: "cedar", Message: mail.Message{Content: "The key is 7."}}, "not in the room")
+	if got := w.waiting(other.ID); len(got) > 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
 // An answer goes to the author of the post that it names, whatever ids others choose.
 func TestNoPostTakesTheIDOfAnother(t *testing.T) {
 	t.Parallel()
