@@ -40,8 +40,8 @@ var budgets = []struct {
 // Bytes of the programs as the Makefile builds them for amd64, and of the answer to tools/list, which the model of a
 // client reads in each session.
 const (
-	bytesOfC2C   = 4_560_000  // the hooks of Gemini CLI and Qwen Code around an edit: 8 kB, two pages; rooms: 116 kB of c2c (to be halved), 300 kB of c2cd; claims: 12 kB of c2c, 115 kB of c2cd; names of rooms on other machines: 2 kB, which cost a page of 4 kB; posts in c2c search: 12 kB, which cost five pages
-	bytesOfC2CD  = 15_980_000 // what the end of the relay cuts off in a room: a page of 4 kB; claims of a path, who is invited: 8 kB; what was lost of a room with members on several machines: 12 kB; what becomes of a mention on another machine: 8 kB; Codex before an edit: 4 kB; rooms on the page: 74 kB; rooms with members on several machines: 181 kB; see above; the checks of hostile claims and places: 5 kB; posts in c2c monitor: 12 kB
+	bytesOfC2C   = 4_560_000  // of it rooms 120 kB, posts in c2c search 20 kB, claims 20 kB
+	bytesOfC2CD  = 16_000_000 // of it rooms 300 kB, rooms with members on several machines 240 kB, claims 130 kB, rooms on the page 74 kB
 	bytesOfTools = 7_500      // 500: notify_when, done of reply, claim, release and claims
 	bytesOfRooms = 1_800      // more, where the root has rooms
 )
