@@ -9,7 +9,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"c2c/inbox"
+	"c2c/inbox/atomicfile"
 	"c2c/inbox/fields"
 	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
@@ -84,6 +87,26 @@ func (r *Room) Hosts() (all []Sent, err error) {
 		all = append(all, s)
 	}
 	return all, err
+}
+
+// AreShared reports whether a room of the root at a path has members on other machines, or may have.
+func AreShared(root string) bool {
+	dir, err := atomicfile.Open(root)
+	if err != nil {
+		return true
+	}
+	defer dir.Close()
+	st := Store{Root: dir, Now: time.Now, Log: inbox.NoLog}
+	names, err := st.Names()
+	return err != nil || slices.ContainsFunc(names, func(name string) bool {
+		r, err := st.Open(name)
+		if err != nil {
+			return true
+		}
+		defer r.Close()
+		hosts, err := r.Hosts()
+		return err != nil || len(hosts) > 0
+	})
 }
 
 // Asked returns the sessions that wait for an answer of the room's home.

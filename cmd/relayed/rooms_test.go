@@ -3,12 +3,14 @@ package relayed
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"c2c/broker"
 	"c2c/inbox/mail"
@@ -481,9 +483,68 @@ func TestNobodyLosesAMembershipWhileTheListOfHostsCannotBeRead(t *testing.T) {
 	}
 	defer arrived.close()
 	open := &root{name: "ba9876543210", path: b.Root(), b: b, arrived: arrived, rooms: copies.NewHome(b), files: map[string]string{}}
-	h.roots = &roots{h: h, open: map[string]*root{open.name: open}, failed: map[string]bool{}}
+	h.roots = &roots{h: h, open: map[string]*root{open.name: open}, failed: map[string]bool{}, alone: map[string]time.Time{}}
 	h.watch(ctx)
 	if got := devbox.members(b, "review"); !slices.Equal(got, []string{"amber", "birch@laptop"}) {
 		t.Errorf("members: %q", got)
+	}
+}
+
+// still returns a relay that looks at its roots only when the test says so, and has no links.
+func (m *machine) still() *Host {
+	m.t.Helper()
+	list := m.r.Hosts(m.now)
+	log := slog.New(slog.DiscardHandler)
+	h := &Host{Relay: m.r, Getenv: m.getenv, Now: m.now, Log: log, list: list, peers: relay.Paired(m.key(), list), changes: watch.NewChanges(),
+		carrier: &carriers{list: list, ways: map[string]relay.Carrier{}, log: log}}
+	h.roots = &roots{h: h, open: map[string]*root{}, failed: map[string]bool{}, alone: map[string]time.Time{}}
+	m.t.Cleanup(func() { h.roots.closeAll(); h.changes.Close() })
+	return h
+}
+
+func (h *Host) lookOnce(t *testing.T) {
+	t.Helper()
+	list, err := h.list.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.roots.look(t.Context(), list, true)
+}
+
+// A post changes no file that makes a root look used, and may be the first thing that happens there after a restart of the relay.
+func TestPostsGoOutFromARootThatTheRelayHasNotOpened(t *testing.T) {
+	for what, prepare := range map[string]func(h *Host, root string) error{
+		"one that is used now": func(*Host, string) error { return nil },
+		"one that was idle for weeks": func(h *Host, root string) error {
+			old := h.Now().Add(-2 * inUse)
+			return errors.Join(os.Chtimes(filepath.Join(root, registry.FileName), old, old), os.Chtimes(root, old, old))
+		},
+		"one too many": func(h *Host, _ string) error {
+			for i := range mostOpen {
+				h.roots.open[fmt.Sprint(i)] = nil
+			}
+			return nil
+		},
+	} {
+		_, devbox := twoMachines(t)
+		home := devbox.project("site", "amber")
+		devbox.joins(home, "amber", "review")
+		r, err := talk.StoreOf(home.Registry).Open("review")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		if err := r.JoinFrom(t.Context(), "laptop", "r-laptop.s-birch", "birch@laptop", rooms.Quiet); err != nil {
+			t.Fatal(err)
+		}
+		devbox.post(home, "amber", "review", "one", mail.Message{})
+		h := devbox.still()
+		if err := prepare(h, home.Root()); err != nil {
+			t.Fatal(err)
+		}
+		h.lookOnce(t)
+		if got := devbox.waitingFor(home, "laptop"); len(got) != 2 { // the post, and the list of members
+			t.Errorf("%s: %d messages go out", what, len(got))
+		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"c2c/project"
 	"c2c/relay"
 	"c2c/relay/hosts"
+	"c2c/rooms"
 	"c2c/rooms/copies"
 	"c2c/sessions"
 	"c2c/sessions/registry"
@@ -30,7 +31,8 @@ type roots struct {
 
 	opening sync.Mutex // held while a root is opened
 
-	failed map[string]bool // paths of roots that could not be opened; only look uses it
+	failed map[string]bool      // paths of roots that could not be opened; only look uses it
+	alone  map[string]time.Time // when the rooms of a root have changed, if none of them has members on other machines; only look uses it
 
 	mu   sync.Mutex
 	open map[string]*root // by the name of the project
@@ -66,6 +68,7 @@ func (r *roots) Packet(ctx context.Context, packet []byte) error {
 		if _, err := r.get(ctx, all[i]); err != nil {
 			return err
 		}
+		r.h.changes.Recheck() // posts may wait there
 	}
 	return r.relay.Packet(ctx, packet)
 }
@@ -83,9 +86,9 @@ const (
 	mostOpen = 32                  // roots that are open without mail
 )
 
-// look opens the roots in which mail waits for a host, and those that are in use, makes the relay look at the outboxes of all open
-// roots, and returns the files to watch for changes and when to look again; 0: not before one changes. isKnown is false if the list
-// cannot be read: then no machine loses its members.
+// look opens the roots in which mail waits for a host, those with members on other machines in a room, and those that are in use. It
+// makes the relay look at the rooms and outboxes of all open roots, and returns the files to watch for changes and when to look again;
+// 0: not before one changes. isKnown is false if the list cannot be read: then no machine loses its members.
 func (r *roots) look(ctx context.Context, list []hosts.Host, isKnown bool) (files []string, again time.Duration) {
 	list = slices.DeleteFunc(slices.Clone(list), func(h hosts.Host) bool { return h.Revoked != 0 })
 	for _, here := range r.h.rootsHere() {
@@ -96,16 +99,7 @@ func (r *roots) look(ctx context.Context, list []hosts.Host, isKnown bool) (file
 			}
 			continue
 		}
-		if open != nil && isKnown {
-			files = append(files, open.rooms.Look(ctx, isIn(list))...) // before the look for mail, which it may add to
-		}
-		var waits []string // hosts for which there is mail
-		for _, host := range list {
-			if mailWaits(here.Path, relay.Outbox(host.Name)) {
-				waits = append(waits, host.Name)
-			}
-		}
-		if open == nil && (len(waits) > 0 || r.mayOpen(here, list)) {
+		if open == nil && (len(waiting(here, list)) > 0 || r.mayOpen(here, list) || r.isShared(here)) {
 			var err error
 			if open, err = r.get(ctx, here); err != nil {
 				r.failed[here.Path] = true
@@ -115,10 +109,13 @@ func (r *roots) look(ctx context.Context, list []hosts.Host, isKnown bool) (file
 		if open == nil {
 			continue
 		}
+		if isKnown {
+			files = append(files, open.rooms.Look(ctx, isIn(list))...) // before the look for mail, which it may add to
+		}
 		for _, host := range list {
 			files = open.watched(files, relay.Outbox(host.Name)+".inbox.lock")
 		}
-		for _, name := range waits {
+		for _, name := range waiting(here, list) {
 			open.relay.Look(name)
 		}
 		if slices.ContainsFunc(list, func(h hosts.Host) bool { return open.relay.Linked(h.Name) }) {
@@ -156,6 +153,20 @@ func (r *roots) mayOpen(here project.Root, list []hosts.Host) bool {
 	})
 }
 
+// isShared reports whether a root that is not open has a room with members on other machines: posts may wait there. Nobody joins from
+// elsewhere without opening the root, so isShared looks again only when a room was made or archived.
+func (r *roots) isShared(here project.Root) bool {
+	info, err := os.Stat(filepath.Join(here.Path, rooms.Directory))
+	if err != nil || info.ModTime().Equal(r.alone[here.Path]) {
+		return false
+	}
+	if rooms.AreShared(here.Path) {
+		return true
+	}
+	r.alone[here.Path] = info.ModTime()
+	return false
+}
+
 // retell makes the relay tell all hosts of the sessions again: what they may reach has changed.
 func (r *roots) retell() {
 	r.mu.Lock()
@@ -191,6 +202,16 @@ func (o *root) report(ctx context.Context) (files []string) {
 		}
 	}
 	return files
+}
+
+// waiting returns the hosts for which there is mail in a root.
+func waiting(here project.Root, list []hosts.Host) (names []string) {
+	for _, host := range list {
+		if mailWaits(here.Path, relay.Outbox(host.Name)) {
+			names = append(names, host.Name)
+		}
+	}
+	return names
 }
 
 // mailWaits reports whether a mailbox has mail, or had some until a moment ago.
