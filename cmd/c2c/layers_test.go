@@ -47,7 +47,7 @@ var layers = []layer{
 	{"cmd/wired", "c2c wire-daemon: carries the mail of one session to an agent that it has started",
 		350, "broker client cmd/cli doctor inbox inbox/atomicfile ringer sessions sessions/callers wake wake/daemon wake/watch wake/wire"},
 	{"cmd/httpd", "c2c serve: the HTTP server with its paths, and the work for each root that it has open",
-		750, "broker broker/loops broker/owed inbox inbox/atomicfile mcp mcp/tools permission process/procstat process/survive project ringer senders serve serve/events serve/page serve/webhook sessions sessions/eventlog sessions/processes wake wake/daemon wake/watch"},
+		750, "broker broker/loops broker/owed inbox inbox/atomicfile mcp mcp/tools permission process/procstat process/survive project ringer rooms/talk senders serve serve/events serve/page serve/webhook sessions sessions/eventlog sessions/processes wake wake/daemon wake/watch"},
 	{"cmd/roomed", "c2c rooms: makes rooms, joins and leaves them, lists and shows them",
 		570, "broker broker/owed cmd/cli format inbox/finder inbox/mail rooms rooms/copies rooms/talk sessions sessions/callers"},
 	{"cmd/relayed", "what c2c relay runs: pairs machines, carries the mail of all roots to them and from them",

@@ -442,10 +442,12 @@ func TestDoctorTellsOfARelativeRoot(t *testing.T) {
 }
 
 func TestDoctorTellsOfALimitThatIsNoNumber(t *testing.T) {
-	s := shop{t: t, home: t.TempDir(), env: map[string]string{loops.HopsVariable: "many"}}
+	s := shop{t: t, home: t.TempDir(), env: map[string]string{loops.HopsVariable: "many", "C2C_ROOM_WAKES": "few"}}
 	_, out, _ := s.run("doctor", "--verbose")
-	if want := `warning  C2C_STORM_HOPS: "many" from the environment is not a number`; !strings.Contains(out, want) {
-		t.Errorf("no %q in\n%s", want, out)
+	for _, want := range []string{`warning  C2C_STORM_HOPS: "many" from the environment is not a number`, `warning  C2C_ROOM_WAKES: "few" from the environment is not a number`} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
 	}
 }
 

@@ -353,7 +353,7 @@ func TestAUnitForSystemdIsPrintedAndNothingIsDone(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := h.command("serve", "--unit")
-	cmd.Dir, cmd.Env = dir, append(cmd.Env, "C2C_STORM_HOPS=7")
+	cmd.Dir, cmd.Env = dir, append(cmd.Env, "C2C_STORM_HOPS=7", "C2C_ROOM_WAKES=0")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -362,7 +362,7 @@ func TestAUnitForSystemdIsPrintedAndNothingIsDone(t *testing.T) {
 		fmt.Sprintf("ExecStart=\"%s/c2c\" serve run\n", h.bin),
 		"WorkingDirectory=" + strings.ReplaceAll(dir, "%", "%%") + "\n", "Restart=on-failure\n",
 		fmt.Sprintf("Environment=\"C2C_MCP_BROKER_ROOT=%s\"\n", h.root()),
-		"Environment=\"C2C_STORM_HOPS=7\"\n",
+		"Environment=\"C2C_STORM_HOPS=7\"\n", "Environment=\"C2C_ROOM_WAKES=0\"\n",
 	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("no %s in\n%s", want, out)

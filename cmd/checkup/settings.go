@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"c2c/broker"
 	"c2c/broker/loops"
 	"c2c/client"
 	"c2c/doctor"
+	"c2c/rooms/talk"
 )
 
 // settings are the variables that c2c obeys, with their defaults. Some clients add one.
@@ -17,8 +19,8 @@ var settings = [][2]string{
 	{"C2C_MCP_BROKER_ROOT", "the repository decides"},
 	{"C2C_MCP_SESSION_ID", "the client says which session calls"},
 	{"C2C_MCP_AUTO_REGISTER_ALIAS", "a new session gets an alias made up"},
-	{loops.HopsVariable + ", " + "C2C_PERMISSION_TTL",
-		"agents answer each other 50 times in a row at most without any work in between; a permission request waits 10 minutes for a verdict"},
+	{loops.HopsVariable + ", " + talk.WakesVariable + ", " + "C2C_PERMISSION_TTL",
+		"agents answer each other 50 times in a row at most without any work in between; posts in a room wake 50 while no person speaks there; a permission request waits 10 minutes for a verdict"},
 	{"C2C_MCP_CLIENT_TYPE", "the MCP client says what it is"},
 	{"C2C_MCP_CHANNEL_DELIVERY", "no channel: the client is woken in another way"},
 	{"XDG_STATE_HOME", "~/.c2c for mail, ~/.local/state/c2c for undo records"},
@@ -43,7 +45,8 @@ func (c Checkup) checkSettings() []doctor.Finding {
 	}
 	report := []doctor.Finding{{Status: doctor.OK, Part: "version", Detail: broker.Version}}
 	limits := loops.LimitsOf(c.Getenv)
-	noNumber := map[string]bool{loops.HopsVariable: limits.Hops == 0}
+	_, err := strconv.Atoi(strings.TrimSpace(c.Getenv(talk.WakesVariable)))
+	noNumber := map[string]bool{loops.HopsVariable: limits.Hops == 0, talk.WakesVariable: err != nil}
 	for _, s := range all {
 		var unset []string // variables that share a line
 		for _, name := range strings.Split(s[0], ", ") {

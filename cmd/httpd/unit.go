@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"c2c/broker/loops"
+	"c2c/rooms/talk"
 )
 
 // PortVariable sets the daemon's port.
@@ -14,7 +15,7 @@ const PortVariable = "C2C_HTTP_PORT"
 
 // Settings are the variables that the daemon obeys.
 func Settings() []string {
-	return []string{"C2C_MCP_BROKER_ROOT", loops.HopsVariable}
+	return []string{"C2C_MCP_BROKER_ROOT", loops.HopsVariable, talk.WakesVariable}
 }
 
 // PrintUnit prints a systemd unit that runs a program in a directory. It writes no file: the person chooses where units are.

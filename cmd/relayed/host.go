@@ -16,6 +16,7 @@ import (
 	"c2c/relay/hosts"
 	"c2c/relay/nats"
 	"c2c/relay/ssh"
+	"c2c/rooms/talk"
 	"c2c/wake/watch"
 )
 
@@ -26,7 +27,7 @@ const lookGap = time.Millisecond
 
 // Settings are the variables that the relay obeys.
 func Settings() []string {
-	return []string{loops.HopsVariable, "SSH_AUTH_SOCK"}
+	return []string{loops.HopsVariable, talk.WakesVariable, "SSH_AUTH_SOCK"}
 }
 
 // Host is the running relay.

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode"
 
+	"c2c/broker/loops"
 	"c2c/cmd/cli"
 	"c2c/format"
 	"c2c/inbox"
@@ -18,6 +19,7 @@ import (
 	"c2c/relay"
 	"c2c/relay/cache"
 	"c2c/relay/hosts"
+	"c2c/rooms/talk"
 )
 
 // shown is a host in the output of list.
@@ -222,15 +224,17 @@ func (l Link) says(now time.Time) string {
 
 // printUnit prints a systemd unit that runs the relay.
 func (c *call) printUnit() error {
-	if strings.ContainsFunc(c.C2C+c.Getenv("XDG_STATE_HOME"), unicode.IsControl) {
-		return fmt.Errorf("a systemd unit cannot contain the path %q: it has a control character", c.C2C)
+	if strings.ContainsFunc(c.C2C+c.Getenv("XDG_STATE_HOME")+c.Getenv(loops.HopsVariable)+c.Getenv(talk.WakesVariable), unicode.IsControl) {
+		return fmt.Errorf("a systemd unit cannot contain a control character: the path %q or a variable has one", c.C2C)
 	}
 	word := func(s string) string {
 		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "%", "%%").Replace(s) + `"`
 	}
 	env := ""
-	if state := c.Getenv("XDG_STATE_HOME"); state != "" {
-		env = "Environment=" + word("XDG_STATE_HOME="+state) + "\n"
+	for _, name := range []string{"XDG_STATE_HOME", loops.HopsVariable, talk.WakesVariable} {
+		if v := c.Getenv(name); v != "" {
+			env += "Environment=" + word(name+"="+v) + "\n"
+		}
 	}
 	_, err := fmt.Fprintf(c.Stdout, "# systemctl --user edit --force --full c2c-relay.service    (paste this, save)\n"+
 		"# systemctl --user enable --now c2c-relay.service\n"+
