@@ -9,19 +9,17 @@ package claims
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
+	"c2c/inbox/records"
 	"c2c/sessions"
 	"c2c/sessions/registry"
 )
@@ -175,7 +173,7 @@ func There(reg *sessions.Registry) bool {
 
 // List returns the claims, as of now. It changes nothing.
 func List(ctx context.Context, reg *sessions.Registry) ([]Claim, error) {
-	all, err := read(reg)
+	all, err := file(reg).Read()
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
@@ -206,21 +204,9 @@ func Held(ctx context.Context, reg *sessions.Registry, sid, path string) (held [
 	return held, nil
 }
 
-func read(reg *sessions.Registry) ([]Claim, error) {
-	data, err := reg.Dir().ReadIf(FileName)
-	if err != nil || data == nil {
-		return nil, err
-	}
-	var all []Claim
-	if err := json.Unmarshal(data, &all); err != nil {
-		return nil, fmt.Errorf("read %s: %w", filepath.Join(reg.Root(), FileName), err)
-	}
-	for i := range all {
-		if !mail.IsAddress(all[i].Alias) {
-			all[i].Alias = "(unknown)"
-		}
-	}
-	return all, nil
+// file is the file of the claims.
+func file(reg *sessions.Registry) records.File[Claim] {
+	return records.File[Claim]{Dir: reg.Dir(), Name: FileName, Lock: LockName, Now: reg.Now, Log: reg.Log}
 }
 
 // look finds out which holders are gone and what their aliases are now, and drops the claims whose grace is over.
@@ -234,6 +220,8 @@ func look(ctx context.Context, reg *sessions.Registry, all []Claim) (kept []Clai
 		i := registry.FindSID(rows, c.SID)
 		if i >= 0 {
 			c.Alias = rows[i].Alias()
+		} else if !mail.IsAddress(c.Alias) {
+			c.Alias = "(unknown)"
 		}
 		if _, looked := gone[c.SID]; !looked {
 			gone[c.SID] = i < 0 || reg.Session(rows[i]).State == sessions.Absent
@@ -251,34 +239,13 @@ func look(ctx context.Context, reg *sessions.Registry, all []Claim) (kept []Clai
 	return kept, nil
 }
 
-// change edits the claims under their lock. A damaged file is set aside.
+// change edits the claims as of now, under their lock.
 func change(ctx context.Context, reg *sessions.Registry, edit func([]Claim) ([]Claim, error)) error {
-	dir := reg.Dir()
-	return filelock.With(ctx, dir, LockName, func() error {
-		before, err := read(reg)
-		if syntax := new(json.SyntaxError); errors.As(err, &syntax) || errors.As(err, new(*json.UnmarshalTypeError)) {
-			aside := fmt.Sprintf("%s.corrupt-%d", FileName, reg.Now().UnixMicro())
-			reg.Log.Error("claims were damaged", "kept_as", aside, "err", err)
-			err = dir.Rename(FileName, aside)
-		}
-		if err != nil {
-			return err
-		}
+	return file(reg).Change(ctx, func(before []Claim) ([]Claim, error) {
 		now, err := look(ctx, reg, before)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		after, err := edit(now)
-		switch {
-		case err != nil || slices.Equal(before, after):
-			return err
-		case len(after) == 0:
-			return dir.Remove(FileName)
-		}
-		data, err := json.MarshalIndent(after, "", "  ")
-		if err != nil {
-			return err
-		}
-		return dir.Replace(FileName, append(data, '\n'))
+		return edit(now)
 	})
 }

@@ -2,7 +2,6 @@ package notify
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -10,8 +9,8 @@ import (
 	"time"
 
 	"c2c/broker/notice"
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
+	"c2c/inbox/records"
 	"c2c/sessions"
 	"c2c/sessions/registry"
 )
@@ -40,15 +39,8 @@ func SawEdit(ctx context.Context, reg *sessions.Registry, s sessions.Session, pa
 	}
 	now := reg.Now().UTC()
 	var others []sessions.Session
-	err = filelock.With(ctx, reg.Dir(), LockName, func() error {
-		data, err := reg.Dir().ReadIf(EditsFile)
-		var all []edit
-		if err == nil && data != nil && json.Unmarshal(data, &all) != nil {
-			all = nil // it holds the last minutes alone
-		}
-		if err != nil {
-			return err
-		}
+	edits := records.File[edit]{Dir: reg.Dir(), Name: EditsFile, Lock: LockName, Now: reg.Now, Log: reg.Log}
+	err = edits.Change(ctx, func(all []edit) ([]edit, error) {
 		all = slices.DeleteFunc(all, func(e edit) bool {
 			return now.Sub(e.At) > editsKept || e.At.After(now) || e.SID == s.ID && e.Path == path
 		})
@@ -59,12 +51,7 @@ func SawEdit(ctx context.Context, reg *sessions.Registry, s sessions.Session, pa
 				}
 			}
 		}
-		all = append(all[max(0, len(all)-maxEdits):], edit{s.ID, path, now})
-		data, err = json.MarshalIndent(all, "", "  ")
-		if err != nil {
-			return err
-		}
-		return reg.Dir().Replace(EditsFile, append(data, '\n'))
+		return append(all[max(0, len(all)-maxEdits):], edit{s.ID, path, now}), nil
 	})
 	for _, other := range others {
 		err = errors.Join(err, tellEdited(ctx, reg, s, other, path), tellEdited(ctx, reg, other, s, path))

@@ -8,7 +8,6 @@ package notify
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,6 +18,7 @@ import (
 	"c2c/broker/notice"
 	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
+	"c2c/inbox/records"
 	"c2c/sessions"
 	"c2c/sessions/processes"
 	"c2c/sessions/registry"
@@ -115,7 +115,7 @@ func Ask(ctx context.Context, reg *sessions.Registry, by sessions.Session, alias
 	if news := r.look(reg, rows); news != nil {
 		return r, news, nil
 	}
-	err = change(ctx, reg, func(all []Request) ([]Request, error) {
+	err = file(reg).Change(ctx, func(all []Request) ([]Request, error) {
 		for i, other := range all {
 			if other.By == r.By && other.SID == r.SID && other.When == r.When {
 				all[i].Desktop = other.Desktop || desktop
@@ -218,7 +218,7 @@ func settle(ctx context.Context, reg *sessions.Registry, show Show, look func(*R
 	}
 	var failed error // the other notices are sent all the same
 	var shown []string
-	err = change(ctx, reg, func(all []Request) ([]Request, error) {
+	err = file(reg).Change(ctx, func(all []Request) ([]Request, error) {
 		rows, err := reg.Rows(ctx) // under the lock: a session that has registered and asked since must be in it
 		if err != nil {
 			return all, err
@@ -230,6 +230,8 @@ func settle(ctx context.Context, reg *sessions.Registry, show Show, look func(*R
 			}
 			if i := registry.FindSID(rows, r.SID); i >= 0 {
 				r.Alias = rows[i].Alias() // it may have changed since
+			} else {
+				r.Alias = shownAlias(r)
 			}
 			news := look(&r, rows)
 			if news == nil {
@@ -256,22 +258,26 @@ func settle(ctx context.Context, reg *sessions.Registry, show Show, look func(*R
 	return waiting, errors.Join(err, failed)
 }
 
+// file is the file of the requests.
+func file(reg *sessions.Registry) records.File[Request] {
+	return records.File[Request]{Dir: reg.Dir(), Name: FileName, Lock: LockName, Now: reg.Now, Log: reg.Log}
+}
+
 // List returns the requests that wait.
 func List(reg *sessions.Registry) ([]Request, error) {
-	data, err := reg.Dir().ReadIf(FileName)
-	if err != nil || data == nil {
-		return nil, err
-	}
-	var all []Request
-	if err := json.Unmarshal(data, &all); err != nil {
-		return nil, fmt.Errorf("read %s: %w", filepath.Join(reg.Root(), FileName), err)
-	}
+	all, err := file(reg).Read()
 	for i := range all {
-		if !mail.IsAddress(all[i].Alias) {
-			all[i].Alias = "(unknown)"
-		}
+		all[i].Alias = shownAlias(all[i])
 	}
-	return all, nil
+	return all, err
+}
+
+// shownAlias is the alias in a request, if it can be one: any process of the user may have written the file.
+func shownAlias(r Request) string {
+	if !mail.IsAddress(r.Alias) {
+		return "(unknown)"
+	}
+	return r.Alias
 }
 
 // Cancel removes the requests of a session about the one with this alias.
@@ -289,40 +295,12 @@ func cancel(ctx context.Context, reg *sessions.Registry, match func(Request) boo
 	if _, err := reg.Dir().Stat(FileName); errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
-	err = change(ctx, reg, func(all []Request) ([]Request, error) {
+	err = file(reg).Change(ctx, func(all []Request) ([]Request, error) {
 		kept := slices.DeleteFunc(slices.Clone(all), match)
 		removed = len(all) - len(kept)
 		return kept, nil
 	})
 	return removed, err
-}
-
-// change edits the file under its lock. A damaged file is set aside: the requests in it are lost.
-func change(ctx context.Context, reg *sessions.Registry, edit func([]Request) ([]Request, error)) error {
-	dir := reg.Dir()
-	return filelock.With(ctx, dir, LockName, func() error {
-		before, err := List(reg)
-		if syntax := new(json.SyntaxError); errors.As(err, &syntax) || errors.As(err, new(*json.UnmarshalTypeError)) {
-			aside := fmt.Sprintf("%s.corrupt-%d", FileName, reg.Now().UnixMicro())
-			reg.Log.Error("requests to be told were damaged", "kept_as", aside, "err", err)
-			err = dir.Rename(FileName, aside)
-		}
-		if err != nil {
-			return err
-		}
-		after, err := edit(slices.Clone(before))
-		switch {
-		case err != nil || slices.Equal(before, after):
-			return err
-		case len(after) == 0:
-			return dir.Remove(FileName)
-		}
-		data, err := json.MarshalIndent(after, "", "  ")
-		if err != nil {
-			return err
-		}
-		return dir.Replace(FileName, append(data, '\n'))
-	})
 }
 
 // Files returns the files to watch for these requests: one of them is closed when there may be news.

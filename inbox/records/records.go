@@ -1,0 +1,78 @@
+// Package records keeps a short list in a JSON file of a root. Processes change the list one at a time, under a lock file.
+package records
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
+)
+
+// Log takes the reports of damaged files.
+type Log interface {
+	Error(text string, args ...any)
+}
+
+// File is a file with a list. The file exists only while the list has an entry, so a root without entries costs one look for a file.
+type File[T comparable] struct {
+	Dir  *atomicfile.Dir
+	Name string
+	Lock string // the name of the lock file
+	Now  func() time.Time
+	Log  Log
+}
+
+// Read returns the list, without the lock.
+func (f File[T]) Read() (all []T, err error) {
+	data, err := f.Dir.ReadIf(f.Name)
+	if err == nil && data != nil {
+		err = json.Unmarshal(data, &all)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", filepath.Join(f.Dir.Path(), f.Name), err)
+	}
+	return all, nil
+}
+
+// Change edits the list. edit may change the entries that it gets. If the file is damaged, it gets another name, and edit gets an
+// empty list.
+func (f File[T]) Change(ctx context.Context, edit func([]T) ([]T, error)) error {
+	return filelock.With(ctx, f.Dir, f.Lock, func() error {
+		before, err := f.Read()
+		if isDamage(err) {
+			err = f.setAside(err)
+		}
+		if err != nil {
+			return err
+		}
+		after, err := edit(slices.Clone(before))
+		switch {
+		case err != nil || slices.Equal(before, after):
+			return err
+		case len(after) == 0:
+			return f.Dir.Remove(f.Name)
+		}
+		data, err := json.MarshalIndent(after, "", "  ")
+		if err != nil {
+			return err
+		}
+		return f.Dir.Replace(f.Name, append(data, '\n'))
+	})
+}
+
+// isDamage reports whether a file that could be read has no list of this kind.
+func isDamage(err error) bool {
+	return errors.As(err, new(*json.SyntaxError)) || errors.As(err, new(*json.UnmarshalTypeError)) || errors.As(err, new(*time.ParseError))
+}
+
+func (f File[T]) setAside(damage error) error {
+	aside := fmt.Sprintf("%s.corrupt-%d", f.Name, f.Now().UnixMicro())
+	f.Log.Error("a damaged file was set aside; its entries are lost", "kept_as", aside, "err", damage)
+	return f.Dir.Rename(f.Name, aside)
+}

@@ -1,0 +1,76 @@
+package records
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"c2c/inbox/atomicfile"
+)
+
+type entry struct {
+	Name string    `json:"name"`
+	At   time.Time `json:"at"`
+}
+
+func open(t *testing.T) (File[entry], string) {
+	t.Helper()
+	path := t.TempDir()
+	dir, err := atomicfile.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dir.Close() })
+	return File[entry]{dir, "list.json", "list.lock", time.Now, slog.New(slog.DiscardHandler)}, filepath.Join(path, "list.json")
+}
+
+func add(name string) func([]entry) ([]entry, error) {
+	return func(all []entry) ([]entry, error) { return append(all, entry{Name: name}), nil }
+}
+
+func TestTheFileExistsOnlyWhileThereIsAnEntry(t *testing.T) {
+	t.Parallel()
+	f, path := open(t)
+	for _, name := range []string{"a", "b"} {
+		if err := f.Change(t.Context(), add(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if all, err := f.Read(); err != nil || !slices.Equal(all, []entry{{Name: "a"}, {Name: "b"}}) {
+		t.Errorf("%v %v", all, err)
+	}
+	if err := f.Change(t.Context(), func([]entry) ([]entry, error) { return nil, nil }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Error(err)
+	}
+}
+
+func TestADamagedFileIsKeptAndTheNextEntryStored(t *testing.T) {
+	t.Parallel()
+	for _, damage := range []string{"{", `{"name":"a"}`, `[{"name":1}]`, `[{"name":"a","at":"yesterday"}]`, "\x00"} {
+		f, path := open(t)
+		if err := os.WriteFile(path, []byte(damage), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Read(); err == nil {
+			t.Errorf("%q is read", damage)
+		}
+		if err := f.Change(t.Context(), add("b")); err != nil {
+			t.Errorf("%q: %v", damage, err)
+		}
+		if all, err := f.Read(); err != nil || len(all) != 1 {
+			t.Errorf("%q: %v %v", damage, all, err)
+		}
+		kept, _ := filepath.Glob(path + ".corrupt-*")
+		if len(kept) != 1 {
+			t.Errorf("%q: %q", damage, kept)
+		} else if data, err := os.ReadFile(kept[0]); err != nil || string(data) != damage {
+			t.Errorf("%q: kept %q, %v", damage, data, err)
+		}
+	}
+}
