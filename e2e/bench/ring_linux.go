@@ -52,6 +52,14 @@ func withBells(w *world) error {
 	if err != nil {
 		return err
 	}
+	// A watcher whose lock file does not exist looks once a second.
+	lock, err := filelock.Acquire(context.Background(), dir, box.LockName())
+	if err != nil {
+		return err
+	}
+	if err := lock.Release(); err != nil {
+		return err
+	}
 	raw, err := newRawLimit(w.root, dir)
 	if err != nil {
 		return err
