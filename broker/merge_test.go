@@ -97,10 +97,22 @@ func (p *twoRoots) merge(dry bool) (merge.Merged, error) {
 // mergeVariable has the test binary merge a root into another one, and do nothing else.
 const mergeVariable = "C2C_TEST_MERGE"
 
-// TestMain merges, when a test has asked for it, on one thread: strace counts calls by threads.
+// TestMain runs the tests, or what they have asked for in a process of its own: the nursery, or a merge on one thread, because strace
+// counts calls by threads.
 func TestMain(m *testing.M) {
 	into, from, ok := strings.Cut(os.Getenv(mergeVariable), "\n")
-	if !ok {
+	switch {
+	case os.Getenv(nurseryVariable) != "":
+		if err := nurse(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	case !ok:
+		if err := openNursery(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 		os.Exit(m.Run())
 	}
 	runtime.LockOSThread()
@@ -140,21 +152,12 @@ func TestARootWithLiveSessionsIsNotMerged(t *testing.T) {
 // member registers a session whose client has ended.
 func (p *twoRoots) member(b *broker.Broker, sid, alias string) sessions.Session {
 	p.t.Helper()
-	client := exec.Command("cat")
-	hold, err := client.StdinPipe()
-	if err == nil {
-		err = client.Start()
-	}
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	s, err := b.Register(p.t.Context(), callers.Caller{Client: "claude", ClientID: "of-" + sid, PID: client.Process.Pid, Getenv: env("C2C_MCP_SESSION_ID", sid)}, alias)
+	pid := start(p.t, "")
+	s, err := b.Register(p.t.Context(), callers.Caller{Client: "claude", ClientID: "of-" + sid, PID: pid, Getenv: env("C2C_MCP_SESSION_ID", sid)}, alias)
 	if err != nil || s.ID != sid {
 		p.t.Fatalf("registered %+v, %v", s, err)
 	}
-	if err := errors.Join(hold.Close(), client.Wait()); err != nil {
-		p.t.Fatal(err)
-	}
+	end(p.t, pid)
 	return s
 }
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"testing"
@@ -22,10 +21,10 @@ type world struct {
 	cfg     broker.Config
 	t       testing.TB
 	clock   time.Time
-	procs   map[int]*exec.Cmd
-	ended   map[int]int // the ids of processes that have ended
-	threads map[int]*os.File
-	table   table // if it is not nil, the processes are only these, and a number is a process id
+	procs   map[int]int    // the ids of processes that run
+	ended   map[int]int    // the ids of processes that have ended
+	threads map[int]string // the paths of locks that processes have open
+	table   table          // if it is not nil, the processes are only these, and a number is a process id
 	started int
 }
 
@@ -34,16 +33,13 @@ func newWorld(t testing.TB) *world { return newWorldOf(t, broker.Config{}) }
 // newWorldOf gives a world whose broker has more in its configuration.
 func newWorldOf(t testing.TB, cfg broker.Config) *world {
 	t.Helper()
-	w := &world{t: t, clock: time.Now(), procs: map[int]*exec.Cmd{}, ended: map[int]int{}, threads: map[int]*os.File{}}
+	w := &world{t: t, clock: time.Now(), procs: map[int]int{}, ended: map[int]int{}, threads: map[int]string{}}
 	cfg.Root, cfg.Now = filepath.Join(t.TempDir(), "broker"), func() time.Time { return w.clock }
 	w.cfg = cfg
 	w.reopen()
 	t.Cleanup(func() {
 		for n := range w.procs {
 			w.ends(n)
-		}
-		for _, f := range w.threads {
-			f.Close()
 		}
 	})
 	return w
@@ -101,8 +97,8 @@ func (w *world) pid(n int) int {
 	if pid := w.ended[n]; pid != 0 {
 		return pid
 	}
-	if p := w.procs[n]; p != nil {
-		return p.Process.Pid
+	if pid := w.procs[n]; pid != 0 {
+		return pid
 	}
 	if n != 10 && n != 20 && n != 30 {
 		return noProcess + n
@@ -110,8 +106,7 @@ func (w *world) pid(n int) int {
 	return w.starts(n)
 }
 
-// starts starts a process, or another one in the place of one that has ended. It reads a pipe of ours, so it ends when the
-// test does, however that ends.
+// starts starts a process, or another one in the place of one that has ended.
 func (w *world) starts(n int) (pid int) {
 	w.t.Helper()
 	if w.table != nil {
@@ -119,26 +114,12 @@ func (w *world) starts(n int) (pid int) {
 		w.table[n] = processes.Process{PID: n, Parent: 1, Start: int64(1000 + w.started)}
 		return n
 	}
-	if w.procs[n] != nil {
+	if w.procs[n] != 0 {
 		w.ends(n)
 	}
 	delete(w.ended, n)
-	r, hold, err := os.Pipe()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer r.Close()
-	w.t.Cleanup(func() { hold.Close() })
-	cmd := exec.Command("cat")
-	cmd.Stdin, cmd.Env = r, []string{}
-	if f := w.threads[n]; f != nil {
-		cmd.ExtraFiles = []*os.File{f}
-	}
-	if err := cmd.Start(); err != nil {
-		w.t.Fatal(err)
-	}
-	w.procs[n] = cmd
-	return cmd.Process.Pid
+	w.procs[n] = start(w.t, w.threads[n])
+	return w.procs[n]
 }
 
 // process gives a process as a row of the registry tells it.
@@ -157,11 +138,8 @@ func (w *world) process(n int) string {
 func (w *world) opens(n int, thread string) {
 	w.t.Helper()
 	dir := filepath.Join(w.t.TempDir(), client.CodexLocks)
-	err := os.Mkdir(dir, 0o700)
-	if err == nil {
-		w.threads[n], err = os.Create(filepath.Join(dir, thread+".lock"))
-	}
-	if err != nil {
+	w.threads[n] = filepath.Join(dir, thread+".lock")
+	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(w.threads[n], nil, 0o600)); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -174,18 +152,10 @@ func (w *world) ends(numbers ...int) {
 			delete(w.table, n)
 			continue
 		}
-		pid := w.pid(n)
-		w.ended[n] = pid
-		cmd := w.procs[n]
-		if cmd == nil {
-			continue
-		}
-		delete(w.procs, n)
-		if err := cmd.Process.Kill(); err != nil {
-			w.t.Error(err)
-		}
-		if err := cmd.Wait(); err != nil && !errors.As(err, new(*exec.ExitError)) {
-			w.t.Errorf("process %d: %v", pid, err)
+		w.ended[n] = w.pid(n)
+		if pid := w.procs[n]; pid != 0 {
+			delete(w.procs, n)
+			end(w.t, pid)
 		}
 	}
 }
