@@ -6,6 +6,7 @@ import (
 
 	"c2c/inbox/mail"
 	"c2c/relay"
+	"c2c/relay/hosts"
 	"c2c/rooms"
 	"c2c/rooms/copies"
 	"c2c/rooms/talk"
@@ -14,6 +15,9 @@ import (
 // toRoom does what messages say about a room.
 func (p *post) toRoom(ctx context.Context, peer, room string, msgs []mail.Message, mayRepeat bool) (relay.Reason, error) {
 	host, err := p.h.list.ByName(peer)
+	if err != nil && !errors.Is(err, hosts.ErrUnknown) {
+		return relay.Stored, err
+	}
 	o := copies.Options{MayJoin: err == nil && host.MayReach(p.project, "#"+room), MayRepeat: mayRepeat, Limit: talk.LimitOf(p.h.Getenv)}
 	woken, err := copies.Receive(ctx, p.b, peer, room, msgs, o)
 	for _, w := range woken {

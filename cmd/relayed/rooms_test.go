@@ -548,3 +548,44 @@ func TestPostsGoOutFromARootThatTheRelayHasNotOpened(t *testing.T) {
 		}
 	}
 }
+
+// A wish to join that arrives while a person edits the list of hosts is no wish of a machine that may not join.
+func TestAWishToJoinWaitsWhileTheListOfHostsCannotBeRead(t *testing.T) {
+	_, devbox := twoMachines(t)
+	home := devbox.project("site", "amber")
+	devbox.joins(home, "amber", "review")
+	h := devbox.still()
+	open, err := h.roots.get(t.Context(), project.Root{Name: "site", Path: home.Root()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wish, err := talk.Op{Do: talk.DoJoin, Level: rooms.Quiet}.Message("#review")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &post{open.b, h, open.arrived, open.name, open.rooms}
+	arrive := func(peer string) (relay.Reason, error) {
+		wish.ID, wish.From, wish.FromSession = mail.NewID(h.Now()), "birch@"+peer, "r-"+peer+".s-birch"
+		return p.Deliver(t.Context(), peer, "#review", []mail.Message{wish}, false)
+	}
+	if why, err := arrive("tablet"); why != relay.Forbidden || err != nil {
+		t.Errorf("of a machine that is not in the list: %q %v", why, err)
+	}
+	file := filepath.Join(devbox.r.Dir.Path(), "hosts.json")
+	whole, err := os.ReadFile(file)
+	if err == nil {
+		err = os.WriteFile(file, []byte("{"), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if why, err := arrive("laptop"); why != relay.Stored || err == nil {
+		t.Errorf("while the list is damaged: %q %v", why, err)
+	}
+	if err := os.WriteFile(file, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if why, err := arrive("laptop"); why != relay.Stored || err != nil {
+		t.Errorf("behind that: %q %v", why, err)
+	}
+}
