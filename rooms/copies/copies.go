@@ -7,6 +7,7 @@
 package copies
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,12 +77,12 @@ func atHome(ctx context.Context, b *broker.Broker, peer, name string, m mail.Mes
 		return fmt.Errorf("%w: %v", ErrPost, err)
 	}
 	st := talk.StoreOf(b.Registry)
-	if now, _ := st.Renamed(name); now != "" && !exists(st, name) {
-		name = now
+	if name, err = present(st, name); err != nil {
+		return lasting(err)
 	}
 	r, err := st.Open(name)
 	if err != nil {
-		return err
+		return lasting(err)
 	}
 	defer r.Close()
 	switch op.Do {
@@ -106,12 +107,17 @@ func atHome(ctx context.Context, b *broker.Broker, peer, name string, m mail.Mes
 	return fmt.Errorf("%w: it knows no %.40q", ErrPost, op.Do)
 }
 
-func exists(st rooms.Store, name string) bool {
+// present returns the name that a room has now. If it may be a room that cannot be looked at, that is an error: the room is not gone.
+func present(st rooms.Store, name string) (string, error) {
 	r, err := st.Open(name)
 	if err == nil {
 		r.Close()
 	}
-	return !errors.Is(err, rooms.ErrNoRoom)
+	if !errors.Is(err, rooms.ErrNoRoom) {
+		return name, nil
+	}
+	now, err := st.Renamed(name)
+	return cmp.Or(now, name), err
 }
 
 // post makes the post of a member on another machine.

@@ -368,3 +368,27 @@ func TestARefusedJoinLeavesNothingInTheRecordOfTheRoom(t *testing.T) {
 		t.Errorf("the record was\n%s\nand is\n%s %v", before, after, err)
 	}
 }
+
+// A person may repair it. If the room were taken for gone, the member would leave its copy.
+func TestARenamedRoomThatCannotBeLookedAtIsNotGone(t *testing.T) {
+	t.Parallel()
+	devbox, laptop := two(t)
+	if err := talk.Rename(t.Context(), devbox.Registry, devbox.session("amber"), "review", "board"); err != nil {
+		t.Fatal(err)
+	}
+	path := devbox.room("board").Path()
+	laptop.post("birch", "review@devbox", "one")
+	post := laptop.outgoing()[0]
+	if err := os.Chmod(path, 0o777); err != nil { // c2c opens no such directory
+		t.Fatal(err)
+	}
+	if err := devbox.receive("laptop", post, false); !IsFinal(err) || errors.Is(err, rooms.ErrNoRoom) {
+		t.Error(err)
+	}
+	if err := os.Chmod(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := devbox.receive("laptop", post, false); err != nil || !slices.Equal(devbox.posts("board"), []string{"one"}) {
+		t.Errorf("%v: posts of the home: %q", err, devbox.posts("board"))
+	}
+}
