@@ -341,14 +341,23 @@ func (p Post) SharedID(room string) string {
 }
 
 // Ask records in the copy of a room that a session has asked to join, and makes the copy if there is none. already means that the
-// session is a member. The copy is private until its home says otherwise: the posts come before that.
-func (st Store) Ask(ctx context.Context, name, sid, alias string) (already bool, err error) {
+// session is a member, again that it waits for an answer. The copy is private until its home says otherwise: the posts come before that.
+func (st Store) Ask(ctx context.Context, name, sid, alias string) (already, again bool, err error) {
 	if _, host := HostOf(name); host == "" {
-		return false, fmt.Errorf("room %q is here", name)
+		return false, false, fmt.Errorf("room %q is here", name)
 	}
 	if err := CheckName(name); err != nil {
-		return false, err
+		return false, false, err
 	}
+	for range 3 { // a copy that goes to the archived rooms meanwhile is made anew
+		if already, again, err = st.ask(ctx, name, sid, alias); !errors.Is(err, ErrNoRoom) {
+			break
+		}
+	}
+	return already, again, err
+}
+
+func (st Store) ask(ctx context.Context, name, sid, alias string) (already, again bool, err error) {
 	r, err := st.Open(name)
 	if errors.Is(err, ErrNoRoom) {
 		if r, err = st.create(ctx, name, alias, true); errors.Is(err, ErrExists) {
@@ -356,30 +365,32 @@ func (st Store) Ask(ctx context.Context, name, sid, alias string) (already bool,
 		}
 	}
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	defer r.Close()
 	rows, err := r.rows()
 	if err != nil || registry.FindSID(rows, sid) >= 0 {
-		return err == nil, err
+		return err == nil, false, err
 	}
-	return false, r.changeOwn(ctx, func(o *own) {
+	err = r.changeOwn(ctx, func(o *own) {
+		again = slices.ContainsFunc(o.asked(), func(a Asked) bool { return a.SID == sid })
 		o.forget(sid)
 		o.setAsked(append(o.asked(), Asked{sid, alias}))
 	})
+	return false, again, err
 }
 
 // SetList makes the members of a copy those of the home's list. Sessions of this machine must be members, or have asked; they keep
-// the level that they have set here. empty means that no session of this machine is in the room or has asked.
-func (r *Room) SetList(ctx context.Context, private bool, list []Entry) (empty bool, err error) {
+// the level that they have set here. A copy that no session needs any more goes to the archived rooms.
+func (r *Room) SetList(ctx context.Context, private bool, list []Entry) error {
 	_, host := HostOf(r.Name)
 	o, err := r.own()
 	if err != nil && !errors.Is(err, errDamaged) {
-		return false, err
+		return err
 	}
 	before, err := r.rows()
 	if err != nil {
-		return false, err
+		return err
 	}
 	var rows []registry.Row
 	levels := map[string]Level{}
@@ -412,8 +423,10 @@ func (r *Room) SetList(ctx context.Context, private bool, list []Entry) (empty b
 			err = errors.Join(err, r.st.leave(ctx, sid, r.Name))
 		}
 	}
-	some := slices.ContainsFunc(rows, func(row registry.Row) bool { return here(row.SID()) })
-	return err == nil && !some && len(o.asked()) == 0, err
+	if err == nil {
+		err = r.archiveUnused(ctx)
+	}
+	return err
 }
 
 // onlyIn returns the sessions that are in a list of rows and not in another one.
@@ -472,23 +485,50 @@ func newRow(sid, alias string, now float64) registry.Row {
 	return row
 }
 
-// Withdraw ends what a session of this machine has in a copy. empty means that no session of this machine is left in it.
-func (r *Room) Withdraw(ctx context.Context, sid string) (empty bool, err error) {
-	_, host := HostOf(r.Name)
-	empty = true
-	err = r.change(ctx, func(rows []registry.Row) []registry.Row {
-		rows = slices.DeleteFunc(rows, func(row registry.Row) bool { return row.SID() == sid })
-		empty = !slices.ContainsFunc(rows, func(row registry.Row) bool { return !IsOn(host, row.SID()) })
-		return rows
+// Withdraw ends what a session of this machine has in a copy. A copy that no session needs any more goes to the archived rooms.
+func (r *Room) Withdraw(ctx context.Context, sid string) error {
+	err := r.change(ctx, func(rows []registry.Row) []registry.Row {
+		return slices.DeleteFunc(rows, func(row registry.Row) bool { return row.SID() == sid })
 	})
 	if err == nil {
 		err = r.changeOwn(ctx, func(o *own) {
 			o.leave(sid)
 			o.forget(sid)
-			empty = empty && len(o.asked()) == 0
 		})
 	}
-	return empty, errors.Join(err, r.st.leave(ctx, sid, r.Name))
+	if err = errors.Join(err, r.st.leave(ctx, sid, r.Name)); err == nil {
+		err = r.archiveUnused(ctx)
+	}
+	return err
+}
+
+// archiveUnused archives a copy if no session of this machine is in it or has asked. One that asks now waits for the lock, and then makes
+// a new copy.
+func (r *Room) archiveUnused(ctx context.Context) error {
+	if used, err := r.isUsed(); err != nil || used {
+		return err
+	}
+	return filelock.With(ctx, r.st.Root, LockName, func() error {
+		return filelock.With(ctx, r.dir, membersLock, func() error {
+			replaced, err := r.dir.Replaced()
+			if err != nil || replaced {
+				return err
+			}
+			if used, err := r.isUsed(); err != nil || used {
+				return err
+			}
+			_, err = r.st.archive(r.Name)
+			return err
+		})
+	})
+}
+
+// isUsed reports whether a session of this machine is in a copy or has asked.
+func (r *Room) isUsed() (bool, error) {
+	_, host := HostOf(r.Name)
+	rows, err := r.rows()
+	asked, aerr := r.Asked()
+	return len(asked) > 0 || slices.ContainsFunc(rows, func(row registry.Row) bool { return !IsOn(host, row.SID()) }), errors.Join(err, aerr)
 }
 
 // AddCopies appends posts of the home to a copy, in one commit. With mayRepeat some may be there already: those are left out.

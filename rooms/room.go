@@ -361,29 +361,34 @@ func (st Store) Archive(ctx context.Context, name string) (path string, err erro
 		return "", err
 	}
 	err = filelock.With(ctx, st.Root, LockName, func() error {
-		r, err := st.Open(name)
-		if err != nil {
-			return err
-		}
-		defer r.Close()
-		parent, err := st.parent(false)
-		if err != nil {
-			return err
-		}
-		defer parent.Close()
-		to, err := st.Root.Sub(archiveName, true)
-		if err != nil {
-			return err
-		}
-		defer to.Close()
-		kept := name + st.Now().UTC().Format("-20060102T150405.000000")
-		if err := parent.Move(name, to, kept); err != nil {
-			return fmt.Errorf("archive room %q: %w", name, err)
-		}
-		path = to.Path() + "/" + kept
-		return errors.Join(to.Sync(), parent.Sync())
+		path, err = st.archive(name)
+		return err
 	})
 	return path, err
+}
+
+// archive is Archive for a caller that holds rooms.lock.
+func (st Store) archive(name string) (path string, err error) {
+	r, err := st.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	parent, err := st.parent(false)
+	if err != nil {
+		return "", err
+	}
+	defer parent.Close()
+	to, err := st.Root.Sub(archiveName, true)
+	if err != nil {
+		return "", err
+	}
+	defer to.Close()
+	kept := name + st.Now().UTC().Format("-20060102T150405.000000")
+	if err := parent.Move(name, to, kept); err != nil {
+		return "", fmt.Errorf("archive room %q: %w", name, err)
+	}
+	return to.Path() + "/" + kept, errors.Join(to.Sync(), parent.Sync())
 }
 
 // gone returns ErrNoRoom if the room was renamed or archived since it was opened.

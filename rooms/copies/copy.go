@@ -106,11 +106,7 @@ func setList(ctx context.Context, b *broker.Broker, st rooms.Store, peer, room s
 		return err
 	}
 	defer r.Close()
-	empty, err := r.SetList(ctx, op.Private, op.Members)
-	if err == nil && empty {
-		_, err = st.Archive(ctx, r.Name)
-	}
-	return err
+	return r.SetList(ctx, op.Private, op.Members)
 }
 
 // addPosts appends posts to the copy, and then gives those that name sessions here to these. If a kill comes in between, the caller
@@ -271,9 +267,5 @@ func Refused(ctx context.Context, b *broker.Broker, peer string, m mail.Message,
 		return words, err
 	}
 	defer r.Close()
-	empty, err := r.Withdraw(ctx, m.FromSession)
-	if err == nil && empty {
-		_, err = st.Archive(ctx, r.Name)
-	}
-	return words, err
+	return words, r.Withdraw(ctx, m.FromSession)
 }

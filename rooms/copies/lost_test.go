@@ -392,3 +392,41 @@ func TestARenamedRoomThatCannotBeLookedAtIsNotGone(t *testing.T) {
 		t.Errorf("%v: posts of the home: %q", err, devbox.posts("board"))
 	}
 }
+
+// The home's list says that the last member has left. While the copy takes it over, another session asks to join.
+func TestAWishToJoinThatComesWhileACopyIsGivenUpIsKept(t *testing.T) {
+	t.Parallel()
+	_, laptop := two(t)
+	r := laptop.room("review@devbox")
+	lock, err := filelock.Acquire(t.Context(), laptop.Dir(), "s-cedar.rooms.lock") // SetList waits for it, behind all that it reads
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		list, err := talk.Op{Do: talk.DoList}.Message("#review")
+		list.Kind = mail.KindSystem
+		if err == nil {
+			err = laptop.receive("devbox", list, false)
+		}
+		ended <- err
+	}()
+	for len(laptop.members("review@devbox")) > 0 {
+		if len(ended) > 0 {
+			t.Fatal(<-ended)
+		}
+	}
+	laptop.join("elm", "review@devbox")
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	if asked, err := r.Asked(); err != nil || len(asked) != 1 || asked[0].SID != "s-elm" {
+		t.Errorf("%+v %v", asked, err)
+	}
+	if _, err := talk.StoreOf(laptop.Registry).Open("review@devbox"); err != nil {
+		t.Error(err)
+	}
+}

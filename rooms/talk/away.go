@@ -101,7 +101,7 @@ func joinAway(ctx context.Context, b *broker.Broker, s sessions.Session, name st
 	if err := setInRooms(ctx, b.Registry, s, true); err != nil {
 		return false, err
 	}
-	already, err = StoreOf(b.Registry).Ask(ctx, name, s.ID, s.Alias)
+	already, _, err = StoreOf(b.Registry).Ask(ctx, name, s.ID, s.Alias)
 	if err != nil || already {
 		return already, err
 	}
@@ -131,11 +131,7 @@ func leaveAway(ctx context.Context, b *broker.Broker, s sessions.Session, r *roo
 	if unpaired := new(broker.UnknownHostError); err != nil && !errors.As(err, &unpaired) {
 		return err
 	}
-	empty, err := r.Withdraw(ctx, s.ID)
-	if err == nil && empty {
-		_, err = StoreOf(b.Registry).Archive(ctx, r.Name)
-	}
-	return err
+	return r.Withdraw(ctx, s.ID)
 }
 
 // SetLevel sets what of a room comes to a member by itself.
