@@ -430,3 +430,33 @@ func TestAWishToJoinThatComesWhileACopyIsGivenUpIsKept(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Otherwise c2c rooms members would say that the session waits for an answer, which nobody will give.
+func TestAWishToJoinThatIsNotSentIsNotRecorded(t *testing.T) {
+	t.Parallel()
+	for _, before := range []bool{false, true} { // an earlier wish is on its way
+		laptop := newMachine(t, "laptop", "devbox")
+		birch := laptop.session("birch")
+		if before {
+			laptop.join("birch", "review@devbox")
+		}
+		path := filepath.Join(laptop.Root(), "host-devbox.inbox.json")
+		if err := errors.Join(os.RemoveAll(path), os.Mkdir(path, 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := talk.Join(t.Context(), laptop.Broker, birch, "review@devbox", false); err == nil {
+			t.Fatal("the wish is sent")
+		}
+		r, err := talk.StoreOf(laptop.Registry).Open("review@devbox")
+		if before != (err == nil) {
+			t.Errorf("the copy: %v", err)
+		}
+		if err != nil {
+			continue
+		}
+		defer r.Close()
+		if asked, err := r.Asked(); err != nil || len(asked) != 1 {
+			t.Errorf("%+v %v", asked, err)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"c2c/broker"
 	"c2c/broker/owed"
@@ -101,15 +102,30 @@ func joinAway(ctx context.Context, b *broker.Broker, s sessions.Session, name st
 	if err := setInRooms(ctx, b.Registry, s, true); err != nil {
 		return false, err
 	}
-	already, _, err = StoreOf(b.Registry).Ask(ctx, name, s.ID, s.Alias)
+	already, again, err := StoreOf(b.Registry).Ask(ctx, name, s.ID, s.Alias)
 	if err != nil || already {
 		return already, err
 	}
 	if _, err = tellHome(ctx, b, s, name, "", Op{Do: DoJoin, Level: rooms.Quiet}); err != nil {
+		if !again { // the home will not answer
+			err = errors.Join(err, withdraw(ctx, b, s, name))
+		}
 		return false, err
 	}
 	b.Events.Record(ctx, "room_join", "room_id", name, "alias", s.Alias)
 	return false, nil
+}
+
+// withdraw takes a wish to join back, also behind the end of ctx.
+func withdraw(ctx context.Context, b *broker.Broker, s sessions.Session, name string) error {
+	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer end()
+	r, err := StoreOf(b.Registry).Open(name)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return r.Withdraw(ctx, s.ID)
 }
 
 // inviteAway lets a session on another machine join a room of this one, and tells it by a message.
