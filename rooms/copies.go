@@ -143,8 +143,12 @@ func (r *Room) JoinFrom(ctx context.Context, host, sid, alias string, level Leve
 	if err != nil {
 		return err
 	}
+	first := !slices.ContainsFunc(rows, func(row registry.Row) bool { return IsOn(host, row.SID()) })
 	err = r.changeOwn(ctx, func(o *own) {
 		o.set(sid, level)
+		if first { // a kill may have left what a former member's machine was sent
+			o.dropHost(host)
+		}
 		all := o.hosts()
 		if i := slices.IndexFunc(all, func(s Sent) bool { return s.Host == host }); i >= 0 {
 			all[i].List = "" // its copy may be a new one, because it has lost the other

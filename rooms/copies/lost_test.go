@@ -460,3 +460,34 @@ func TestAWishToJoinThatIsNotSentIsNotRecorded(t *testing.T) {
 		}
 	}
 }
+
+// The relay is killed while it ends the membership of a machine: the record still says what that machine was sent. Its session that
+// joins later gets the newest posts, and none from between.
+func TestARecordThatAKillHasLeftIsNoPlaceOfALaterMember(t *testing.T) {
+	t.Parallel()
+	devbox, laptop := two(t)
+	devbox.post("amber", "review", "with birch")
+	exchange(devbox, laptop)
+	record := filepath.Join(devbox.room("review").Path(), "c2c.json")
+	left, err := os.ReadFile(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, alias := range []string{"birch", "cedar"} {
+		if err := talk.Leave(t.Context(), laptop.Broker, laptop.session(alias), "review@devbox"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exchange(laptop, devbox)
+	if err := os.WriteFile(record, left, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 150 {
+		devbox.post("amber", "review", fmt.Sprint(i))
+	}
+	laptop.join("birch", "review@devbox")
+	exchange(laptop, devbox)
+	if got := laptop.posts("review@devbox"); len(got) != 100 || got[0] != "50" {
+		t.Errorf("%d posts of the copy, the first is %.1q", len(got), got)
+	}
+}
