@@ -428,7 +428,7 @@ func (r *Room) SetList(ctx context.Context, private bool, list []Entry) error {
 		}
 	}
 	if err == nil {
-		err = r.archiveUnused(ctx)
+		err = archiveUnused(ctx, r)
 	}
 	return err
 }
@@ -501,15 +501,15 @@ func (r *Room) Withdraw(ctx context.Context, sid string) error {
 		})
 	}
 	if err = errors.Join(err, r.st.leave(ctx, sid, r.Name)); err == nil {
-		err = r.archiveUnused(ctx)
+		err = archiveUnused(ctx, r)
 	}
 	return err
 }
 
 // archiveUnused archives a copy if no session of this machine is in it or has asked. One that asks now waits for the lock, and then makes
 // a new copy.
-func (r *Room) archiveUnused(ctx context.Context) error {
-	if used, err := r.isUsed(); err != nil || used {
+func archiveUnused(ctx context.Context, r *Room) error {
+	if used, err := isUsed(r); err != nil || used {
 		return err
 	}
 	return filelock.With(ctx, r.st.Root, LockName, func() error {
@@ -518,7 +518,7 @@ func (r *Room) archiveUnused(ctx context.Context) error {
 			if err != nil || replaced {
 				return err
 			}
-			if used, err := r.isUsed(); err != nil || used {
+			if used, err := isUsed(r); err != nil || used {
 				return err
 			}
 			_, err = r.st.archive(r.Name)
@@ -528,7 +528,7 @@ func (r *Room) archiveUnused(ctx context.Context) error {
 }
 
 // isUsed reports whether a session of this machine is in a copy or has asked.
-func (r *Room) isUsed() (bool, error) {
+func isUsed(r *Room) (bool, error) {
 	_, host := HostOf(r.Name)
 	rows, err := r.rows()
 	asked, aerr := r.Asked()

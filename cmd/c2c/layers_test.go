@@ -113,7 +113,7 @@ var layers = []layer{
 	{"rooms/copies", "rooms with members on several machines: sends their posts there, and keeps copies of those of other machines",
 		760, "broker broker/owed inbox inbox/digest inbox/filelock inbox/mail rooms rooms/talk sessions sessions/registry"},
 	{"rooms/talk", "posts to rooms, joins and leaves them: whom a post wakes, what it costs, and when a room is stopped",
-		1450, "broker broker/notice broker/owed inbox/finder inbox/mail rooms sessions sessions/facts sessions/registry"},
+		1500, "broker broker/notice broker/owed inbox/finder inbox/mail rooms sessions sessions/facts sessions/registry"},
 	{"broker", "sends and answers messages, lists and finds them, says what became of them",
 		1950, "broker/explain broker/loops broker/moves broker/notice broker/owed golang.org/x/sys inbox inbox/archive inbox/digest inbox/fields inbox/finder inbox/mail process/child project relay/cache sessions sessions/callers sessions/eventlog sessions/processes sessions/registry sessions/turns"},
 	{"broker/deadlines", "acts when a time is over: lets messages expire, tells senders, reminds, tidies",
