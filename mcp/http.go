@@ -77,7 +77,7 @@ func waitIdle(ctx context.Context, all []*httpSession) error {
 // How often the transport forgets unused sessions, and sessions of ended clients.
 const (
 	sweepEvery = time.Minute
-	goneEvery  = 2 * time.Second // the transport notices at most this much later that a client has ended
+	goneEvery  = 2 * time.Second // at most so long after a client's end the transport notices it
 )
 
 // sweepNowAndThen forgets sessions that are idle for too long or whose client has ended. It returns after Close.
@@ -100,7 +100,7 @@ func (h *HTTP) sweepNowAndThen() {
 
 // ServeHTTP answers a request. The caller has checked that the sender may send requests.
 func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	// Clear the deadline: it stays with the connection, which may serve other requests.
+	// The deadline stays with the connection, which may serve other requests, so clear it.
 	defer http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	w.Header().Set("Cache-Control", "no-store")
 	switch {
@@ -113,7 +113,7 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
 	case rpc.IsStateless(r.Header.Get(mcp.HeaderProtocolVersion)):
 		w.Header().Set("Allow", "POST")
-		http.Error(w, "this revision of MCP has no sessions, so they have no streams: use POST", http.StatusMethodNotAllowed)
+		http.Error(w, "this revision of MCP has neither sessions nor streams: use POST", http.StatusMethodNotAllowed)
 	case !knowsVersion(w, r):
 	case r.Method == http.MethodGet:
 		h.get(w, r)
@@ -135,7 +135,7 @@ func knowsVersion(w http.ResponseWriter, r *http.Request) bool {
 
 func (h *HTTP) post(w http.ResponseWriter, r *http.Request) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		http.Error(w, "Content-Type is to be application/json", http.StatusUnsupportedMediaType)
+		http.Error(w, "Content-Type must be application/json", http.StatusUnsupportedMediaType)
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.limits.Body))
@@ -231,13 +231,13 @@ func (h *HTTP) get(w http.ResponseWriter, r *http.Request) {
 	s.listen(w, r)
 }
 
-// bellsByMailbox has one bell for each mailbox. Several connections may share a mailbox if their calls name it; then the newest
-// stream rings.
+// bellsByMailbox has one bell for each mailbox, by session id. Several connections may share a mailbox if their calls
+// name it. Then mail rings on the newest stream.
 type bellsByMailbox map[string]numberedBell
 
 type numberedBell interface {
 	wake.Doorbell
-	opened() uint64 // a number that is higher for a stream that was opened later
+	opened() uint64 // the number of the stream; later streams have higher numbers
 }
 
 func (b bellsByMailbox) add(sid string, bell numberedBell) {
@@ -267,7 +267,8 @@ func (h *HTTP) Streams(root string) map[string]wake.Doorbell {
 	return all
 }
 
-// Surfaces counts the clients that have a mailbox. full counts those with an open stream on which they answer pings.
+// Surfaces counts the clients that have a mailbox: full counts clients that answer pings on an open stream, degraded all
+// others.
 func (h *HTTP) Surfaces() (full, degraded int) {
 	count := func(rings bool) {
 		if rings {

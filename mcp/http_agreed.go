@@ -35,7 +35,7 @@ func (a *agreed) SetClientInfo(info mcp.Implementation) {
 	a.info = mcp.Implementation{Name: cut(info.Name), Version: cut(info.Version)} // c2c uses no other field
 }
 
-// GetClientCapabilities returns none: c2c uses none, and what it does not keep it need not bound.
+// GetClientCapabilities returns none: c2c uses none, and keeps none, so a client cannot fill the memory with them.
 func (a *agreed) GetClientCapabilities() mcp.ClientCapabilities { return mcp.ClientCapabilities{} }
 
 func (a *agreed) SetClientCapabilities(mcp.ClientCapabilities) {}
@@ -54,8 +54,8 @@ func (a *agreed) version() string {
 	return a.protocol
 }
 
-// startsWithEvent reports whether a stream begins with an empty event that has an id (SEP-1699). Clients of older revisions
-// would take that event for a broken message.
+// startsWithEvent reports whether a stream begins with an empty event that has an id (SEP-1699). A client of an older
+// revision would take the empty event for a broken message.
 func (a *agreed) startsWithEvent() bool {
 	return a.version() >= "2025-11-25"
 }

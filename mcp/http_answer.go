@@ -45,12 +45,12 @@ func (a *answer) json(status int, v any) error {
 	if _, err := a.w.Write(b); err != nil {
 		return fmt.Errorf("write answer: %w", err)
 	}
-	return out.Flush() // otherwise net/http keeps up to 4 KiB until the handler has returned, and the error of the write is lost
+	return out.Flush() // without this, net/http keeps up to 4 KiB until the handler has returned, and a write error is lost
 }
 
-// tell sends a notification; the first one begins the stream. If the client has hung up before the first, tell does nothing:
-// the client has no event of the stream, so it could not resume it.
-func (a *answer) tell(s *httpSession, n mcp.JSONRPCNotification) {
+// notify sends a notification; the first one begins the stream. If the client hangs up before the first, notify does
+// nothing: the client has no event id, so it could not resume the stream.
+func (a *answer) notify(s *httpSession, n mcp.JSONRPCNotification) {
 	b, err := json.Marshal(n)
 	if err != nil || a.events == nil && a.r.Context().Err() != nil {
 		return
@@ -88,20 +88,21 @@ func (a *answer) await(s *httpSession, all requests, notes <-chan mcp.JSONRPCNot
 	for {
 		select {
 		case n := <-notes:
-			a.tell(s, n)
+			a.notify(s, n)
 		case <-gone:
 			gone = nil
 			all.hangUp()
 		case <-done:
 			for len(notes) > 0 {
-				a.tell(s, <-notes)
+				a.notify(s, <-notes)
 			}
 			return
 		}
 	}
 }
 
-// write writes the answer. It returns nil when the client's kernel has the answer; what the client has read c2c cannot see.
+// write writes the answer. It returns nil when the client's kernel has the answer; c2c cannot see whether the client has
+// read it.
 func (a *answer) write(s *httpSession, all requests) error {
 	if a.events != nil {
 		return a.writeStream(s, all)
@@ -152,7 +153,7 @@ func (a *answer) writeStream(s *httpSession, all requests) error {
 	return errors.Join(err, rpc.ErrHungUp)
 }
 
-// take handles the messages of a POST. A notification may cancel a request before it in the same batch.
+// take handles the messages of a POST. A notification may cancel an earlier request of the same batch.
 func (s *httpSession) take(a *answer, all []rpc.Item, batch bool) {
 	asked := requests{batch: batch}
 	for _, it := range all {
@@ -203,7 +204,7 @@ func (s *httpSession) answer(a *answer, all requests) {
 		s.handle(all, notes, turn)
 	}()
 	a.await(s, all, notes, done)
-	defer turn.end() // deferred: after a panic net/http goes on, and the session's other calls wait for the turn
+	defer turn.end() // deferred: net/http survives a panic here, and the session's other calls still wait for the turn
 	all.reportWritten(a.write(s, all))
 }
 

@@ -17,23 +17,22 @@ import (
 	"c2c/wake"
 )
 
-// progress compares the bells that were put into a stream with the events that were written, so that Ring knows when to
-// return.
+// progress counts which of the notifications in a stream are written, so that Ring knows when to return.
 type progress struct {
 	gone chan struct{} // closed: the stream has ended
 
 	mu      sync.Mutex
-	put     int           // the number of the last bell
-	written int           // the number of the last event that is written
+	put     int           // the number of the last notification
+	written int           // the number of the last written event
 	moved   chan struct{} // closed and replaced when written changes
 }
 
 func newProgress() progress { return progress{gone: make(chan struct{}), moved: make(chan struct{})} }
 
-var errBusy = fmt.Errorf("%w: the ring before it is not written yet", wake.ErrUncaptured)
+var errBusy = fmt.Errorf("%w: the previous notification is not written yet", wake.ErrUncaptured)
 
-// add puts a bell into the stream, unless the previous bell is not written yet. put returns the new bell's number, or 0 if
-// the stream has no room.
+// add puts a notification into the stream; if the previous one still waits to be written, it returns errBusy. put returns
+// the new notification's number, or 0 if the stream has no room.
 func (p *progress) add(put func() int) (number int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,7 +51,7 @@ func (p *progress) add(put func() int) (number int, err error) {
 	return number, nil
 }
 
-// advance records the number of the last event that is written.
+// advance records the number of the last written event.
 func (p *progress) advance(written int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,7 +60,7 @@ func (p *progress) advance(written int) {
 	p.moved = make(chan struct{})
 }
 
-// await waits until the bell with this number is written.
+// await waits until the notification with this number is written.
 func (p *progress) await(ctx context.Context, number int) error {
 	for {
 		p.mu.Lock()
@@ -80,8 +79,8 @@ func (p *progress) await(ctx context.Context, number int) error {
 	}
 }
 
-// listener is a client that reads the open stream of its session. c2c sends pings there, and the client must answer them: a
-// connection may look open long after its other end has gone.
+// listener is the open stream of a session, and with it the session's bell. c2c sends pings there, and the client must
+// answer them: a connection may look open long after its other end has gone.
 type listener struct {
 	progress
 	name   string // part of the ids of its pings
@@ -104,7 +103,7 @@ func newListener(number uint64) *listener {
 
 func (l *listener) opened() uint64 { return l.number }
 
-// catchUp writes the events that are not written yet. more is closed when there is another event.
+// catchUp writes the events that still wait to be written. more is closed when another event comes.
 func (l *listener) catchUp(out *sse.Stream) (more <-chan struct{}, err error) {
 	n := l.written // no other goroutine changes it
 	events, more := l.events.after(n)
@@ -135,13 +134,13 @@ func (l *listener) ping(out *sse.Stream) error {
 	if err != nil {
 		return err
 	}
-	return out.Send(sse.Event{Data: b}) // without an id, so no client can ask for it again
+	return out.Send(sse.Event{Data: b}) // without an id, so no client can ask for the ping again
 }
 
 const pingName = "c2c-ping-"
 
-// pingAnswered records the client's answer with this id. first reports whether it is the first answer to a ping of this
-// stream.
+// pingAnswered records the client's answer with this id. first reports whether the client has answered no earlier ping of
+// this stream. An answer to anything else is ignored.
 func (l *listener) pingAnswered(id string) (first bool) {
 	if !strings.HasPrefix(id, pingName+l.name+"-") {
 		return false
@@ -160,7 +159,7 @@ func (l *listener) isAnswered() bool {
 }
 
 // Ring sends MCP's notification that the inbox has changed, without any text of a message. It returns nil when the client's
-// kernel has the notification. A client that has lost the stream gets it again.
+// kernel has the notification. A client that has lost the connection gets the notification when it reconnects.
 func (l *listener) Ring(ctx context.Context, n wake.Notice) error {
 	data, err := json.Marshal(tools.InboxChanged(n))
 	if err != nil {
@@ -173,7 +172,7 @@ func (l *listener) Ring(ctx context.Context, n wake.Notice) error {
 	return l.await(ctx, number)
 }
 
-// silence explains why mail cannot ring on the stream; "": it can ring.
+// silence explains why mail cannot ring on the stream; "" means that it can.
 func (l *listener) silence() string {
 	if l.isAnswered() {
 		return ""

@@ -20,12 +20,12 @@ import (
 	"c2c/sessions/processes"
 )
 
-// HTTPConfig is what the tools need over Streamable HTTP. They use only LockWait, Progress, Log and Uninstalled of Config: a
-// client's requests contain the rest.
+// HTTPConfig configures the tools over Streamable HTTP. Of the embedded Config they use only LockWait, Progress, Log and
+// Uninstalled: the requests of the clients say the rest.
 type HTTPConfig struct {
 	tools.Config
-	// Root returns the root for a request, and the reason for it in by. HTTP calls Root at a session's first tool call, and
-	// again if that root was removed.
+	// Root returns the root for a request; by says why it is this root. HTTP calls Root at a session's first tool call,
+	// and again if the root was removed.
 	Root func(*http.Request) (root, by string, err error)
 	URL  string // of this handler
 	// Open opens a root for one client. HTTP closes the broker.
@@ -45,10 +45,10 @@ type HTTPConfig struct {
 // fields.
 type HTTPLimits struct {
 	Body     int64         // bytes of one message; 2 MiB, since 256 KiB of text may be 1.5 MiB of JSON
-	Sessions int           // 256
+	Sessions int           // open sessions; 256
 	Calls    int           // tool calls of a session that may wait while one runs; 16
-	Requests int           // of a session at once; 64
-	Write    time.Duration // until the client's kernel has the written bytes; 10 s
+	Requests int           // requests of a session at the same time; 64
+	Write    time.Duration // how long the client's kernel may take to get the written bytes; 10 s
 	Ping     time.Duration // between two pings on a stream; 15 s
 	Idle     time.Duration // how long an unused session without a mailbox is kept; 30 min
 	Bound    time.Duration // how long an unused session with a mailbox is kept while its process lives; 24 h
@@ -72,7 +72,7 @@ type host struct {
 	ctx  context.Context // ends when Close is called
 	stop context.CancelCauseFunc
 
-	binding   sync.Mutex // held while a client without a mailbox looks for one: otherwise two clients of one process could find the same
+	binding   sync.Mutex // held while a connection looks for its mailbox, so that two connections of one process do not find the same
 	changes   changes
 	processes processes.Table
 	listeners atomic.Uint64 // number of streams opened so far
@@ -99,13 +99,13 @@ func (c *HTTPConfig) fillIn() {
 	}
 }
 
-// LockBinding keeps other clients from looking for their mailbox. The caller must call unlock.
+// LockBinding keeps other connections from looking for their mailbox. The caller must call unlock.
 func (h *host) LockBinding() (unlock func()) {
 	h.binding.Lock()
 	return h.binding.Unlock
 }
 
-// connection describes the connection to a client. noBell explains why mail cannot ring on it; "": it can ring.
+// connection describes the connection to a client. noBell explains why mail cannot ring there; "" means that it can.
 func (h *host) connection(noBell, rootBy, protocol string) tools.Connection {
 	return tools.Connection{Transport: sessions.TransportHTTP, Why: tools.HTTPWhy, Protocol: protocol, RootBy: rootBy, URL: h.cfg.URL, NoBell: noBell}
 }
@@ -121,12 +121,12 @@ func sayLater(w http.ResponseWriter, why string) {
 	http.Error(w, why, http.StatusServiceUnavailable)
 }
 
-// changes notifies ringers that the bells of a root may have changed. Each channel has room for one value: several changes
-// become one.
+// changes notifies ringers that the bells of a root may have changed. Each channel has room for one value, so several
+// changes may give only one value.
 type changes struct {
 	mu     sync.Mutex
 	byRoot map[string]chan struct{}
-	any    chan struct{} // of any root
+	any    chan struct{} // for changes of any root
 }
 
 func newChanges() changes {
@@ -142,15 +142,16 @@ func (c *changes) of(root string) chan struct{} {
 	return c.byRoot[root]
 }
 
-// tell notifies the ringers of a root that its bells have changed. If root is "", the client has no root yet, and so no bell.
-func (c *changes) tell(root string) {
+// notify informs the ringers of a root that its bells have changed. If root is "", it does nothing: a client without a
+// root has no bell.
+func (c *changes) notify(root string) {
 	if root == "" {
 		return
 	}
 	for _, changed := range []chan struct{}{c.of(root), c.any} {
 		select {
 		case changed <- struct{}{}:
-		default: // the ringer has not looked since the last change
+		default: // the ringer has not read the previous value yet
 		}
 	}
 }

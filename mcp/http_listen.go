@@ -10,7 +10,7 @@ import (
 	"c2c/sse"
 )
 
-// listen opens the stream of a session, and ends an older one: the client may have lost that without c2c having noticed.
+// listen opens the stream of a session and ends the previous stream, which the client may have lost without c2c noticing.
 func (s *httpSession) listen(w http.ResponseWriter, r *http.Request) {
 	l := newListener(s.host.listeners.Add(1))
 	s.open(l, r.Header.Get(mcp.HeaderLastEventID))
@@ -57,8 +57,8 @@ func (s *httpSession) open(l *listener, lastEventID string) {
 	s.listener, s.listened = l, true
 	s.mu.Unlock()
 	if old != nil {
-		old.end()                   // do not wait for its end: it may hang in a write
-		s.changes.tell(s.rootNow()) // the old bell no longer rings
+		old.end()                     // do not wait until it has ended: it may hang in a write
+		s.changes.notify(s.rootNow()) // the old bell no longer rings
 	}
 }
 
@@ -68,13 +68,13 @@ func (s *httpSession) closeListener(l *listener) {
 		s.listener = nil
 	}
 	s.mu.Unlock()
-	s.changes.tell(s.rootNow())
+	s.changes.notify(s.rootNow())
 }
 
 // pingAnswered takes the id of a response from the client. The response may answer a ping on the open stream.
 func (s *httpSession) pingAnswered(id string) {
 	if l := s.openListener(); l != nil && l.pingAnswered(id) {
-		s.changes.tell(s.rootNow())
+		s.changes.notify(s.rootNow())
 	}
 }
 
@@ -91,7 +91,7 @@ func answeredID(body []byte) string {
 	return id
 }
 
-// bell returns the listener on the open stream; nil: no stream is open, or its client has answered no ping.
+// bell returns the listener on the open stream; nil: no stream is open, or the client has answered no ping there.
 func (s *httpSession) bell() *listener {
 	l := s.openListener()
 	if l == nil || !l.isAnswered() {

@@ -15,8 +15,8 @@ import (
 	"c2c/sessions/processes"
 )
 
-// record is the file of an MCP session that has a mailbox. With it a client keeps its mailbox when the daemon restarts. Its
-// modification time is at most about touchEvery older than the time of the session's last request.
+// record is the file of an MCP session that has a mailbox. It lets the client keep its mailbox when the daemon restarts.
+// Its modification time is at most about touchEvery older than the time of the session's last request.
 type record struct {
 	ID            string `json:"id"`
 	Root          string `json:"root"`
@@ -70,7 +70,8 @@ const (
 	touchEvery   = time.Hour // how much older than the session's last request a record's time may be
 )
 
-// readRecord reads the record of a session that is not open. ok is false if there is no valid record, or it is too old.
+// readRecord reads the record of a session that is not open. ok is false if there is no valid record, or if the record is
+// too old.
 func (h *host) readRecord(id string) (k record, ok bool) {
 	if !isSessionID(id) {
 		return k, false
@@ -106,13 +107,13 @@ func (h *host) touchRecord(id string, used time.Time) {
 	name := id + recordSuffix
 	if info, err := h.cfg.Sessions.Stat(name); err == nil && used.Sub(info.ModTime()) > touchEvery {
 		if err := h.cfg.Sessions.Touch(name, used); err != nil {
-			h.cfg.Log.Warn("the time of an MCP session cannot be kept", "err", err)
+			h.cfg.Log.Warn("the last use of an MCP session is not recorded", "err", err)
 		}
 	}
 }
 
-// sweepRecords removes the records of sessions that are not open: those that are too old, and the oldest ones if there are
-// too many.
+// sweepRecords looks at the records of sessions that are not open. It removes those that are too old, and if there are
+// too many, also the oldest.
 func (h *host) sweepRecords(now time.Time, isOpen func(id string) bool) error {
 	names, err := h.cfg.Sessions.Names()
 	if err != nil {

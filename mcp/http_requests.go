@@ -54,19 +54,20 @@ func (q *httpRequest) needsRoot() bool {
 
 func (q *httpRequest) wantsReport() bool { return q.written.Done != nil }
 
-// requests are the requests of one POST: a single one, or all of a batch.
+// requests are the requests of one POST: a single request, or all requests of a batch.
 type requests struct {
 	list  []*httpRequest
 	batch bool
 }
 
-// answers returns the body of the HTTP answer: one answer, or an array with the answers of a batch. nil: there is none.
+// answers returns the body of the HTTP answer: one answer, or an array with the answers of a batch. nil: no request has
+// an answer.
 func (all requests) answers() any {
 	return all.each(func(q *httpRequest) mcp.JSONRPCMessage { return q.resp })
 }
 
-// notArrived returns the answers for a client that resumes a stream. In place of an answer with mail it has an error, because
-// c2c does not keep such answers.
+// notArrived returns the answers for a client that resumes a stream. Each answer with mail is replaced by an error,
+// because c2c does not keep such answers.
 func (all requests) notArrived() []byte {
 	b, _ := json.Marshal(all.each(func(q *httpRequest) mcp.JSONRPCMessage {
 		if q.resp != nil && !q.wantsReport() {
@@ -101,7 +102,7 @@ func (all requests) cancelled() bool {
 	return slices.ContainsFunc(all.list, func(q *httpRequest) bool { return errors.Is(q.err, rpc.ErrCancelled) })
 }
 
-// hangUp records for each request that the client no longer waits for its answer.
+// hangUp records for each request that the client no longer waits for the answer.
 func (all requests) hangUp() {
 	for _, q := range all.list {
 		if q.call != nil {
@@ -110,8 +111,8 @@ func (all requests) hangUp() {
 	}
 }
 
-// reportWritten reports to each handler whether the answers were written. They are written together, so either all were or
-// none.
+// reportWritten reports to each handler whether the answers were written. The answers of a POST are written together:
+// either all of them or none.
 func (all requests) reportWritten(err error) {
 	for _, q := range all.list {
 		q.written.Report(errors.Join(q.err, err))

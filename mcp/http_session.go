@@ -28,10 +28,10 @@ type httpSession struct {
 	stop  context.CancelCauseFunc
 	turns turns
 
-	pending sync.Map // the requests under way: from its id to a *pendingCall
+	pending sync.Map // the requests under way: id to *pendingCall
 
-	deciding sync.Mutex // held while decide works; not mu, because that may take a while
-	decided  bool       // root and the client's process are known
+	deciding sync.Mutex // held while decide runs, in place of mu: decide may take a while
+	decided  bool       // the root and the client's process are known
 
 	mu       sync.Mutex
 	root     string // "" before the first tool call
@@ -58,7 +58,7 @@ func newHTTPSession(h *host, id string) *httpSession {
 	return s
 }
 
-// oneRequest is the session as the handler of one request sees it. Its notifications go into the answer to that request.
+// oneRequest is the session as the handler of one request sees it: notifications go into the answer to that request.
 type oneRequest struct {
 	*httpSession
 	notes chan mcp.JSONRPCNotification
@@ -104,7 +104,7 @@ func isGone(root string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// enter counts a request as under way. If the session has ended or has too many requests, it does not.
+// enter counts a request as under way, unless the session has ended, or is full because too many requests are under way.
 func (s *httpSession) enter() (ended, full bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +153,7 @@ func (s *httpSession) end(why error) {
 	if idle {
 		s.peer.Close()
 	}
-	s.changes.tell(s.rootNow())
+	s.changes.notify(s.rootNow())
 }
 
 // hangUp ends the stream, and each tool call that waits for another session.
@@ -175,7 +175,7 @@ func (s *httpSession) openListener() *listener {
 }
 
 func (s *httpSession) cancelRequest(id string) {
-	if p, ok := s.pending.Load(id); ok { // if not, the request is answered already: some clients send a cancellation after each call
+	if p, ok := s.pending.Load(id); ok { // an answered request is no longer pending: some clients send a cancellation after each call
 		p.(*pendingCall).cancel(rpc.ErrCancelled)
 	}
 }
@@ -207,8 +207,8 @@ func (p *pendingCall) hangUp() {
 	}
 }
 
-// mayBeAskedBy reports whether the session accepts a request. It rejects one from another process while the process of its
-// client lives.
+// mayBeAskedBy reports whether the session accepts a request. While the process of its client lives, it rejects requests
+// of other processes.
 func (s *httpSession) mayBeAskedBy(r *http.Request) bool {
 	kept, _ := s.record()
 	if kept.PID == 0 || s.hasEnded(kept.process) {
@@ -247,7 +247,7 @@ func (s *httpSession) forgetMailbox() {
 		return
 	}
 	if err := s.removeRecord(s.id + recordSuffix); err != nil {
-		s.cfg.Log.Warn("an MCP session that has ended stays on disk", "err", err)
+		s.cfg.Log.Warn("the record of an ended MCP session stays on disk", "err", err)
 	}
 }
 
@@ -261,8 +261,8 @@ func (s *httpSession) mayGo() bool {
 // idleTaker is how long a client that opens no stream counts as present after its last call.
 const idleTaker = 10 * time.Minute
 
-// isThere reports whether the client uses this session. It does if a request is under way (an open stream is one), or if it
-// has never opened a stream and has called within idleTaker.
+// isThere reports whether the client uses this session. It does if a request is under way (an open stream is a request),
+// or if the client has never opened a stream and has called within idleTaker.
 func (s *httpSession) isThere() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

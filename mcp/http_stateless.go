@@ -16,8 +16,9 @@ import (
 	"c2c/serve/underway"
 )
 
-// stateless makes mcp-go answer requests of 2026-07-28 and later. These revisions have no session: c2c knows a caller only by
-// its process or by an id in the call. The bell is a subscriptions/listen, see subscription.
+// stateless answers requests of revision 2026-07-28 and later, by means of mcp-go. These revisions have no session: c2c
+// knows a caller only by its process or by an id in the call. The client's bell is an open request subscriptions/listen,
+// see subscription.
 type stateless struct {
 	*host
 	handler *server.StreamableHTTPServer
@@ -44,11 +45,11 @@ func newStateless(h *host, t *tools.Tools) *stateless {
 	return m
 }
 
-type seenKey struct{} // the key in the context of a request: true if c2c can see the caller's process
+type seenKey struct{} // context key of a bool: whether c2c can see the caller's process
 
-// hasSessions reports whether a client would begin with initialize if c2c refused this revision. Then the client would have a
-// session, and tests show that mail wakes it. All known clients do so. A client that c2c does not know may have only this
-// revision; its request does not show that.
+// hasSessions reports whether a client would fall back to initialize if c2c refused this revision. After initialize the
+// client has a session, and tests show that mail wakes such a client. All clients that c2c knows fall back. An unknown
+// client may support only this revision, and its request does not show whether it does.
 func hasSessions(ctx context.Context) bool {
 	info := server.RequestProtocolInfoFromContext(ctx)
 	if info == nil || info.ClientInfo == nil {
@@ -58,7 +59,7 @@ func hasSessions(ctx context.Context) bool {
 	return known
 }
 
-// noteFailure records in Written the error that an answer reports, because this transport does not see it otherwise.
+// noteFailure records in Written the error that an answer reports. The transport has no other means to see that error.
 func noteFailure(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		s, ok := ctx.Value(tools.WrittenKey{}).(*tools.Written)
@@ -120,7 +121,7 @@ func (m *stateless) serve(w http.ResponseWriter, r *http.Request, msg rpc.Messag
 	r = r.WithContext(ctx)
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	m.handler.ServeHTTP(out, r)
-	ended := ctx.Err() // if it has, mcp-go has written no answer, and reports no error
+	ended := ctx.Err() // if the context has ended, mcp-go has written no answer, and reports no error
 	if errors.Is(context.Cause(m.ctx), rpc.ErrStopping) && !out.wrote {
 		sayLater(out, rpc.ErrStopping.Error())
 	}

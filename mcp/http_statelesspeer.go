@@ -39,11 +39,11 @@ type statelessPeer struct {
 	active  int // its requests under way
 
 	mu        sync.Mutex
-	listening *subscription // the newest; nil: none is open
-	told      string        // the session for which the ringers were last notified
+	listening *subscription // the newest subscription; nil: none is open
+	told      string        // the session about which the ringers were last notified
 }
 
-// enter returns the peer of the calling process. It makes one if there is none. The peer stays open for the next call.
+// enter returns the peer of the calling process. It makes a peer if there is none. The peer stays open for the next call.
 func (t *statelessPeers) enter(r *http.Request) (*statelessPeer, error) {
 	pid := t.cfg.Process(r)
 	if pid == 0 {
@@ -112,7 +112,7 @@ func (t *statelessPeers) drop(key string) {
 	p := t.byKey[key]
 	delete(t.byKey, key)
 	p.Close()
-	t.changes.tell(p.root)
+	t.changes.notify(p.root)
 }
 
 // bound returns the peers that have a mailbox.
@@ -139,14 +139,14 @@ func (t *statelessPeers) close() {
 // Taken always returns false: a process has only one peer for each root.
 func (p *statelessPeer) Taken(string) bool { return false }
 
-// Bound notifies the ringers if the session has changed.
+// Bind notifies the ringers if the peer's session has changed.
 func (p *statelessPeer) Bind(sid string, _ bool) error {
 	p.mu.Lock()
 	known := p.told == sid
 	p.told = sid
 	p.mu.Unlock()
 	if !known {
-		p.table.changes.tell(p.root)
+		p.table.changes.notify(p.root)
 	}
 	return nil
 }
@@ -169,7 +169,7 @@ func (p *statelessPeer) findSession(ctx context.Context) {
 	}
 }
 
-// subscribe begins a subscription, and ends an older one: the client may have lost that without c2c having noticed.
+// subscribe begins a subscription and ends the previous one, which the client may have lost without c2c noticing.
 func (p *statelessPeer) subscribe(conn net.Conn, end func()) *subscription {
 	s := p.table.newSubscription(p.root, conn, end)
 	p.mu.Lock()
@@ -189,10 +189,10 @@ func (p *statelessPeer) unsubscribe(s *subscription) {
 		p.listening = nil
 	}
 	p.mu.Unlock()
-	p.table.changes.tell(p.root)
+	p.table.changes.notify(p.root)
 }
 
-// bell returns the subscription on which mail rings; nil: there is none.
+// bell returns the subscription on which mail rings; nil: mail cannot ring.
 func (p *statelessPeer) bell() *subscription {
 	p.mu.Lock()
 	s := p.listening
@@ -203,7 +203,7 @@ func (p *statelessPeer) bell() *subscription {
 	return s
 }
 
-// silence explains why mail does not ring; "": it rings.
+// silence explains why mail does not ring; "" means that it rings.
 func (p *statelessPeer) silence() string {
 	if p.bell() != nil {
 		return ""

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	keptBells    = 256 // events that a session's stream keeps for a client that reconnects
-	keptEvents   = 64  // events that the stream of a request keeps
-	keptRequests = 4   // streams of requests that a session keeps
-	retry        = time.Second
+	keptBells    = 256         // events that a session's stream keeps for a client that reconnects
+	keptEvents   = 64          // events that the stream of a request keeps
+	keptRequests = 4           // streams of requests that a session keeps
+	retry        = time.Second // how long a client waits before it reconnects
 )
 
-// stream keeps the newest events of one stream of a session, for a client that has lost the connection.
+// stream keeps the newest events of one stream, for a client that has lost the connection.
 type stream struct {
 	name      string
 	maxEvents int
@@ -36,7 +36,7 @@ func newStream(maxEvents int) *stream {
 // id returns the id of event n, for Last-Event-ID. Id 0 stands for the place before the first event.
 func (st *stream) id(n int) string { return st.name + "-" + strconv.Itoa(n) }
 
-// add appends an event, and wakes the goroutines that wait for one.
+// add appends an event, and wakes the goroutines that wait for events.
 func (st *stream) add(data []byte) (n int) {
 	st.mu.Lock()
 	defer st.mu.Unlock()

@@ -13,8 +13,9 @@ import (
 	"c2c/wake"
 )
 
-// subscription is an open subscriptions/listen (2026-07-28): the bell of a client without a session. mcp-go writes each
-// notification from notes and flushes it. The first flush is that of its own acknowledgement.
+// subscription is an open request subscriptions/listen (revision 2026-07-28): the bell of a client without a session.
+// mcp-go writes each notification from notes and flushes it. Its first flush is for its own acknowledgement of the
+// request.
 type subscription struct {
 	*host
 	progress
@@ -25,7 +26,7 @@ type subscription struct {
 	notes  chan<- mcp.JSONRPCNotification // nil: the client has not subscribed to the inbox
 }
 
-type subscriptionKey struct{} // the key in the context of a request
+type subscriptionKey struct{} // context key of the request's *subscription
 
 func (h *host) newSubscription(root string, conn net.Conn, end func()) *subscription {
 	s := &subscription{host: h, progress: newProgress(), root: root, number: h.listeners.Add(1), conn: conn, end: end}
@@ -50,7 +51,7 @@ func (s *subscription) onFlush(err error) {
 	}
 	s.advance(s.written + 1) // no other goroutine changes it
 	if s.written == 1 {
-		s.changes.tell(s.root)
+		s.changes.notify(s.root)
 	}
 }
 

@@ -17,7 +17,7 @@ var (
 	errFull      = errors.New("too many MCP sessions")
 	errNoSession = errors.New("the session was not made")
 	errEnded     = errors.New("the client has ended the session")
-	errIdle      = errors.New("the session was not used for long")
+	errIdle      = errors.New("the session was unused for too long")
 )
 
 // sessionTable holds the open sessions by id. A goroutine that holds the table's lock never takes a session's lock.
@@ -92,8 +92,9 @@ func refuseUnknown(w http.ResponseWriter) {
 	http.Error(w, "no such session: start with initialize", http.StatusNotFound)
 }
 
-// add puts a session into the table and returns it; if the table already has one with this id, it returns that. When the
-// table is full, add evicts the least recently used session without a mailbox; it returns nil if every session has a mailbox.
+// add puts a session into the table and returns it. If the table already has a session with this id, add returns that
+// session instead. When the table is full, add evicts the least recently used session without a mailbox; if every session
+// has a mailbox, it returns nil.
 func (t *sessionTable) add(s *httpSession) *httpSession {
 	for {
 		oldest := t.oldest()
@@ -146,13 +147,13 @@ func (t *sessionTable) revive(k record) *httpSession {
 	if there != s { // another request was faster, or the table is full
 		s.end(errNoSession)
 	} else {
-		t.changes.tell(k.Root)
+		t.changes.notify(k.Root)
 	}
 	return there
 }
 
-// dropEnded drops sessions whose client has ended. While such a session's peer holds the server lock, other processes believe
-// that the session lives.
+// dropEnded drops sessions whose client has ended. Until then the session's peer holds the server lock, so other
+// processes believe that the session lives.
 func (t *sessionTable) dropEnded() {
 	for _, s := range t.snapshot() {
 		if s.clientEnded() {
@@ -179,7 +180,7 @@ func (t *sessionTable) sweep() {
 		}
 	}
 	if err := t.sweepRecords(now, func(id string) bool { return t.known(id) != nil }); err != nil {
-		t.cfg.Log.Warn("old MCP sessions stay on disk", "err", err)
+		t.cfg.Log.Warn("old records of MCP sessions stay on disk", "err", err)
 	}
 }
 
@@ -189,8 +190,8 @@ type binder struct {
 	s *httpSession
 }
 
-// Taken reports whether another session has the mailbox and its client still uses it (isThere). A client that connects again
-// leaves its old session behind.
+// Taken reports whether another session has the mailbox, and is still used by its client (isThere). An unused session
+// does not count: a client that reconnects leaves its old session behind.
 func (b binder) Taken(sid string) bool {
 	return slices.ContainsFunc(b.others(sid), (*httpSession).isThere)
 }
@@ -200,8 +201,8 @@ func (b binder) others(sid string) []*httpSession {
 	return slices.DeleteFunc(b.snapshot(), func(other *httpSession) bool { return other == b.s || other.peer.Session() != sid })
 }
 
-// Bind writes the session's mailbox to its record, and takes the mailbox from an MCP session that its client has left. For a
-// client whose calls name their session it writes the record only once.
+// Bind writes the session's mailbox to its record, and takes the mailbox away from MCP sessions that their client has
+// left behind. If the calls name their session, Bind only writes the record, and only once.
 func (b binder) Bind(sid string, named bool) error {
 	s := b.s
 	s.mu.Lock()
@@ -232,6 +233,6 @@ func (b binder) Bind(sid string, named bool) error {
 	if ended { // the client has ended the session meanwhile
 		s.forgetMailbox()
 	}
-	b.changes.tell(root)
+	b.changes.notify(root)
 	return nil
 }

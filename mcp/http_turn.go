@@ -20,7 +20,7 @@ type turn struct {
 	has   bool
 }
 
-// wait adds a POST to those that wait. It returns nil if too many wait.
+// wait adds a POST to the waiting ones. It returns nil if too many wait already.
 func (t *turns) wait() *turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -37,8 +37,8 @@ func (t *turns) stopWaiting() {
 	t.waiting--
 }
 
-// take waits for the turn. The POST that has the turn gives it back when its handler ends, at the latest when the session
-// ends.
+// take waits for the turn. It always gets the turn in the end: the POST that has the turn returns it when its handler
+// ends, at the latest when the session ends.
 func (t *turn) take() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -18,9 +18,8 @@ import (
 	"c2c/mcp/tools"
 )
 
-// StdioLimits bound what a client can make the stdio transport keep in memory or
-// StdioLimits bounds what a client can make the stdio transport keep in memory or wait for. The comments name the values of
-// zero fields; only tests set others.
+// StdioLimits bounds what a client can make the stdio transport keep in memory or wait for. The comments name the values
+// of zero fields; only tests set other values.
 type StdioLimits struct {
 	Line  int           // bytes in one message from the client; 4 MiB
 	Write time.Duration // how long an answer waits for the client to read it; 10 s
@@ -75,7 +74,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, srv *server.MCPServ
 
 	work, stop := context.WithCancel(srv.WithContext(ctx, session))
 	defer stop()
-	// If c2c offers a client no later protocol, the client falls back to 2025-11-25, see Stateless.
+	// c2c offers no protocol later than 2025-11-25, so that the client falls back to it, see Stateless.
 	work = server.WithSupportedProtocolVersions(work, mcp.LegacyProtocolVersions())
 
 	ended := make(chan error, 1)
@@ -150,8 +149,8 @@ func (t *stdio) read(ctx context.Context, in io.Reader, limits StdioLimits) erro
 		}
 		switch m.Method {
 		case string(mcp.MethodToolsCall), string(mcp.MethodInitialize), string(mcp.MethodServerDiscover), string(mcp.MethodSubscriptionsListen), string(mcp.MethodResourcesRead):
-			// initialize and server/discover name the client, so they stay in order with the calls. The other two may take a
-			// while.
+			// initialize and server/discover name the client, so they stay in order with the calls. The other two methods
+			// may take a while.
 			if err := t.queue(ctx, r); err != nil {
 				return err
 			}
@@ -192,7 +191,7 @@ func (t *stdio) answerCalls(ctx context.Context) {
 	}
 }
 
-// runningCalls are the tool calls under way: the call that has the turn, and those that have yielded it.
+// runningCalls are the tool calls under way: the call that has the turn, and the calls that have yielded it.
 type runningCalls struct {
 	wait   sync.WaitGroup
 	hungUp chan struct{} // closed: the calls that have yielded must end
@@ -224,7 +223,8 @@ func (a *runningCalls) answer(t *stdio, r *request) {
 	})
 }
 
-// answer handles r, writes the answer, and reports the result to the handler if that has called OnWritten.
+// answer handles r and writes the answer. If the handler has called OnWritten, answer reports to it whether the answer
+// was written.
 func (t *stdio) answer(r *request) {
 	if r.isBatch {
 		t.answerBatch(r)

@@ -10,9 +10,9 @@ import (
 	"c2c/mcp/tools"
 )
 
-// readBatch makes one request of a batch, to be queued. It does not answer the batch at once: an initialize before the batch
-// may not be answered yet, and only its answer shows whether batches are allowed. It cancels at once the requests that the
-// batch cancels.
+// readBatch turns a batch into one request for the queue. It does not answer the batch at once: an earlier initialize may
+// still wait for its answer, and only that answer shows whether batches are allowed. Cancellations in the batch take
+// effect at once.
 func (t *stdio) readBatch(ctx context.Context, b []byte) *request {
 	all, refusal := rpc.ParseBatch(b)
 	if version := t.version(); refusal == nil && version != "" && version != rpc.BatchVersion {

@@ -35,15 +35,15 @@ func (t *stdio) version() string {
 	return ""
 }
 
-// A request is a message that waits for its answer, a notification, which gets no answer, or a batch of them.
+// A request is a message that waits for its answer, a notification (which gets no answer), or a batch of both.
 type request struct {
 	rpc.Message
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	srv     *server.MCPServer // the server that handles the request
-	refusal *mcp.JSONRPCError // the answer, if c2c refuses the request
+	refusal *mcp.JSONRPCError // the error answer; nil if c2c does not refuse the request
 	isBatch bool
-	batch   []*request // its requests and notifications
+	batch   []*request // the requests and notifications of the batch
 }
 
 func (t *stdio) cancelRequest(id string) {

@@ -17,12 +17,13 @@ import (
 	"c2c/wake"
 )
 
-// Stateless answers requests of revision 2026-07-28 over standard input and output, from clients that c2c does not know: they
-// may have no other revision. The clients that c2c knows begin with initialize, and Claude Code gives no channel to a server
-// with a later revision. Config and StdioLimits must name the same Stateless. The zero value is ready.
+// Stateless answers requests of revision 2026-07-28 over standard input and output, for clients that c2c does not know,
+// because they may support no other revision. The clients that c2c knows begin with initialize, and Claude Code accepts
+// no channel notifications from a server with a later revision. Config and StdioLimits must name the same Stateless. The
+// zero value is ready.
 type Stateless struct {
 	// Listens, if set, is called when the client subscribes to its inbox. bells returns the client's bell by session id;
-	// changed receives a value when the result of bells may have changed. nil: mail does not ring.
+	// changed receives a value when the result of bells may have changed. If Listens is nil, mail does not ring.
 	Listens func(bells func() map[string]wake.Doorbell, changed <-chan struct{})
 
 	t       *tools.Tools
@@ -76,8 +77,8 @@ func (m *Stateless) mcpServer() *server.MCPServer {
 	return m.srv
 }
 
-// begin does what c2c does at initialize for older revisions. server/discover and tools/list do not call it, because clients
-// start throw-away copies of their servers for those.
+// begin does the work that initialize causes in older revisions. server/discover and tools/list do not call begin:
+// clients start throw-away copies of their servers only to send these two.
 func (m *Stateless) begin(ctx context.Context) {
 	m.begun.Do(func() {
 		m.t.Only.SetProtocol(server.RequestProtocolVersion(ctx))
@@ -90,7 +91,7 @@ func (m *Stateless) begin(ctx context.Context) {
 func (m *Stateless) tell() {
 	select {
 	case m.changed <- struct{}{}:
-	default: // the ringer has not looked since the last change
+	default: // the ringer has not read the previous value yet
 	}
 }
 

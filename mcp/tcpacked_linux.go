@@ -13,13 +13,13 @@ import (
 )
 
 // isReset is the state of a socket after its other end has refused data (TCP_CLOSE in the kernel's tcp_states.h): the program
-// there has ended, or has closed the connection with unread data. A program that reads everything and then closes leaves
-// another state.
+// there has ended, or has closed the connection with unread data. If the program has read everything before it closes,
+// the socket has another state.
 const isReset = 7
 
-// tcpAcked waits until the kernel at the other end of a connection has acknowledged all written bytes. c2c cannot find out
-// more, because MCP has no receipt for an answer. If conn is nil or no socket, tcpAcked returns at once. It returns
-// ErrStalled after limit, and ErrHungUp if the other end has refused data.
+// tcpAcked waits until the kernel at the other end of a connection has acknowledged all written bytes. c2c cannot find
+// out more, because MCP has no receipt for an answer. If conn is nil or is not a socket, tcpAcked returns at once. It
+// returns ErrStalled after limit, and ErrHungUp if the other end has refused data.
 func tcpAcked(ctx context.Context, conn net.Conn, limit time.Duration) error {
 	socket, ok := conn.(syscall.Conn)
 	if !ok {

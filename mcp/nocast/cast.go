@@ -1,7 +1,8 @@
-// Package cast replaces the conversions that mcp-go links (go.mod names it). c2c checks arguments with Tool.Check, and the
-// real package brings html/template and text/template, which allocate at each start. This one has the functions that
-// mcp-go 1.2.1 calls. Those with an error result return an error: mcp-go calls them when it reads answers of other servers.
-// No code calls the others; they panic.
+// Package cast is a stub in place of github.com/spf13/cast, a module for conversions that mcp-go imports; go.mod replaces
+// the module by this stub. c2c checks arguments with Tool.Check instead. The real package brings html/template and
+// text/template, which allocate at each start. The stub has the functions that mcp-go 1.2.1 calls. mcp-go calls the
+// functions with an error result when it reads answers of other servers; they return an error. c2c's code reaches none of
+// the others; they panic.
 package cast
 
 import "errors"
@@ -19,7 +20,7 @@ func ToStringSlice(any) []string { return nil }
 
 func none[T any]() T { panic(errNone) }
 
-// mcp.ParseBoolean and the like call these; c2c does not use them.
+// mcp.ParseBoolean and similar functions of mcp-go call the following; c2c uses none of them.
 func ToBool(any) bool                { return none[bool]() }
 func ToFloat32(any) float32          { return none[float32]() }
 func ToFloat64(any) float64          { return none[float64]() }

@@ -1,5 +1,6 @@
-// Package uritemplate replaces the URI templates that mcp-go links (go.mod names it): c2c has no template. It has the functions
-// that mcp-go 1.2.1 calls; they return an error or panic.
+// Package uritemplate is a stub in place of github.com/yosida95/uritemplate, which mcp-go imports; go.mod replaces the
+// module by this stub. c2c uses no URI template. The stub has the functions that mcp-go 1.2.1 calls; they return an error
+// or panic.
 package uritemplate
 
 import (
@@ -21,13 +22,13 @@ type (
 // New returns an error.
 func New(string) (*Template, error) { return nil, errNone }
 
-// MustNew refuses.
+// MustNew panics.
 func MustNew(string) *Template { panic(errNone) }
 
 // Raw returns "".
 func (*Template) Raw() string { return "" }
 
-// Regexp matches nothing.
+// Regexp panics.
 func (*Template) Regexp() *regexp.Regexp { panic(errNone) }
 
 // Match returns nil.

@@ -19,7 +19,7 @@ const MaxBatch = 64
 type Item struct {
 	Message
 	Body    json.RawMessage   // as received
-	Refusal *mcp.JSONRPCError // the answer, if c2c refuses the message
+	Refusal *mcp.JSONRPCError // the error answer; nil if c2c does not refuse the message
 }
 
 func IsBatch(b []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(b, " \t\r\n"), []byte("[")) }
@@ -54,7 +54,7 @@ func parseItem(b json.RawMessage) Item {
 	return it
 }
 
-// RefuseBatch returns the answer to a batch under a revision that has none; version is "" before initialize.
+// RefuseBatch returns the error answer to a batch under a revision without batches; version is "" before initialize.
 func RefuseBatch(version string) *mcp.JSONRPCError {
 	if version == "" {
 		return Refuse(nil, mcp.INVALID_REQUEST, "invalid request: a batch before initialize")

@@ -1,2 +1,3 @@
-// Package rpc parses and writes JSON-RPC messages: lines, batches, and answers in an order that each client accepts.
+// Package rpc parses JSON-RPC messages and batches of them, and writes answers and notifications to a client's pipe in an
+// order that each client accepts.
 package rpc

@@ -51,7 +51,7 @@ type Message struct {
 	Method string
 }
 
-// Parse parses a message. If the message needs no handler, refusal is the answer to it. If the caller should ignore the
+// Parse parses a message. If the message is not valid, refusal is the error answer to it. If the caller should ignore the
 // message, both results are zero.
 func Parse(b []byte) (m Message, refusal *mcp.JSONRPCError) {
 	if !json.Valid(b) { // also false for nesting deeper than 10,000
@@ -83,7 +83,7 @@ func Parse(b []byte) (m Message, refusal *mcp.JSONRPCError) {
 			return m, nil
 		}
 	case head.Result != nil || head.Error != nil:
-		return m, nil // a response: of the transports only HTTP sends requests, and it reads the responses itself
+		return m, nil // a response: only the HTTP transport sends requests, and it reads the responses itself
 	case head.ID != nil && !isID(head.ID):
 		return m, Refuse(nil, mcp.INVALID_REQUEST, "invalid request: the id is neither a string nor a number")
 	case head.Method == "":
@@ -129,14 +129,14 @@ func (m Message) Version() (version string) {
 	return version
 }
 
-// ClientName returns the name that the client gives itself in the _meta of a message; "" if there is none.
+// ClientName returns the name that the client gives itself in the _meta of a message; "" if the message has no name.
 func (m Message) ClientName() string {
 	var info struct{ Name string }
 	m.meta(mcp.MetaKeyClientInfo, &info)
 	return info.Name
 }
 
-// meta reads a member of _meta into value. If there is none, or it has another form, value stays as it is.
+// meta reads a member of _meta into value. If the member is missing or has another type, value stays as it is.
 func (m Message) meta(key string, value any) {
 	var head struct {
 		Params struct {

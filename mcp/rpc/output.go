@@ -10,7 +10,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// Why an answer was not written, or a request ended.
+// The reasons why an answer was not written, or why a request ended early.
 var (
 	ErrStalled   = errors.New("client does not read its answers") // within the limit
 	ErrStopping  = errors.New("server is stopping")
@@ -18,24 +18,21 @@ var (
 	ErrHungUp    = errors.New("the client has hung up")
 )
 
-// An Output is the only writer of the client's pipe. One goroutine does all
-// writing, so lines never mix, and a handler's notifications go out before its
-// answer.
+// An Output is the only writer of the client's pipe. One goroutine does all writing, so lines never mix, and a handler's
+// notifications go out before its answer.
 //
-// A blocked write cannot be taken back: Write stops waiting, but Run completes
-// the line when the client reads again. So the client may still get an answer
-// late that Write has reported as not written. c2c then hands over the mail in it
-// a second time, with the same id.
-// a second time, with the same id.
+// A blocked write cannot be taken back: Write stops waiting, but Run completes the line when the client reads again. So an
+// answer that Write has reported as not written may still arrive late. Then the client gets the mail in that answer twice,
+// with the same id.
 type Output struct {
 	w             io.Writer
 	limit         time.Duration
-	notifications <-chan mcp.JSONRPCNotification // if it is full, mcp-go does not wait: it drops the notification and returns an error
+	notifications <-chan mcp.JSONRPCNotification // if the channel is full, mcp-go drops a notification and returns an error
 	Lines         chan line                      // unbuffered, so that a writer can withdraw a line that Run has not taken
 	Abort         chan struct{}                  // closed: writers stop waiting at once
 	Done          chan struct{}                  // closed when Run has returned
-	Broken        chan struct{}                  // closed at the pipe's first error
-	failed        error                          // that error
+	Broken        chan struct{}                  // closed when the pipe returns its first error
+	failed        error                          // the pipe's first error
 
 	busy atomic.Pointer[time.Time] // when the current write began; nil when idle
 }
@@ -78,7 +75,7 @@ func (o *Output) Run() {
 	}
 }
 
-// notify writes a notification. If that fails, the next answer reports the error.
+// notify writes a notification. If the write fails, the next answer reports the error.
 func (o *Output) notify(n mcp.JSONRPCNotification) {
 	if b, err := json.Marshal(n); err == nil {
 		_ = o.put(append(b, '\n'))
@@ -109,7 +106,7 @@ func (o *Output) Failure() error {
 
 // Write returns nil when b has been written whole, and an error if that takes longer than the limit. The limit includes the
 // time that the current write has already taken: if a client stops reading, all its requests together wait for one limit, not
-// one each. Each still waits a hundredth of it, because the client may just have begun to read again.
+// one each. Each request still waits a hundredth of the limit, because the client may just have begun to read again.
 func (o *Output) Write(b []byte) error {
 	wait := o.limit
 	if began := o.busy.Load(); began != nil {

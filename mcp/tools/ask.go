@@ -56,7 +56,7 @@ func (c *toolCall) ask(ctx context.Context) (any, error) {
 	return res, err
 }
 
-// askedAndWaited returns the result of ask. If the asked session is absent, it does not wait.
+// askedAndWaited returns the result of ask once the question is sent. If the asked session is absent, it does not wait.
 func (c *toolCall) askedAndWaited(ctx context.Context, sid string, q *broker.Question, wait time.Duration) (any, error) {
 	if q.Recipient == sessions.Absent {
 		return c.noAnswer(ctx, q, q.To+" is absent, and the question waits for it"), nil
@@ -71,7 +71,7 @@ func (c *toolCall) askedAndWaited(ctx context.Context, sid string, q *broker.Que
 	return c.noAnswer(ctx, q, err.Error()), nil
 }
 
-// await returns the answer, or nil when the time is over.
+// await waits for the answer. It returns nil when the limit is over.
 func (c *toolCall) await(ctx context.Context, q *broker.Question, limit time.Duration) (a *broker.Answer, err error) {
 	file, err := q.Changed()
 	if err != nil {
@@ -99,7 +99,7 @@ func (c *toolCall) await(ctx context.Context, q *broker.Question, limit time.Dur
 // keeps the newest notifications in memory.
 const maxToken = 256
 
-// tellProgress sends the client progress notifications until stop is called. It sends none unless the client has asked for
+// tellProgress sends the client progress notifications until stop is called. It sends none if the client has not asked for
 // them.
 func (c *toolCall) tellProgress(ctx context.Context, q *broker.Question) (stop func()) {
 	srv := server.ServerFromContext(ctx)
@@ -165,8 +165,8 @@ type outcome struct {
 	Note     string `json:"note"`
 }
 
-// noAnswer returns a result that is never an error, whatever the reason: the question was sent, and a model that sees an
-// error would send it again.
+// noAnswer returns the result of ask when no answer came. It is never an error: the question was sent, and a model that
+// sees an error would send it again.
 func (c *toolCall) noAnswer(ctx context.Context, q *broker.Question, why string) outcome {
 	var st explain.MessageStatus
 	c.limited(ctx, func(ctx context.Context) (err error) { // on an error the result has no state

@@ -30,13 +30,13 @@ func (c *toolCall) attach(ctx context.Context) (sessions.Session, error) {
 	return c.find(ctx, c.b.Attach)
 }
 
-// find returns the caller's session. The function find finds or makes it.
-func (c *toolCall) find(ctx context.Context, find func(context.Context, callers.Caller) (sessions.Session, error)) (sessions.Session, error) {
+// find returns the caller's session, which get finds or makes.
+func (c *toolCall) find(ctx context.Context, get func(context.Context, callers.Caller) (sessions.Session, error)) (sessions.Session, error) {
 	if c.Others != nil && c.caller.Last == "" {
 		defer c.Others.LockBinding()()
 		c.caller = c.callerIn(ctx, c.b, c.req)
 	}
-	s, err := find(ctx, c.caller)
+	s, err := get(ctx, c.caller)
 	if err != nil {
 		return s, err
 	}
@@ -69,10 +69,10 @@ func (c *toolCall) own(s sessions.Session) error {
 	return nil
 }
 
-// lockWait is the default of Config.LockWait. All tools but ask wait only for locks.
+// lockWait is the default of Config.LockWait. Only the tool ask waits for anything but locks.
 const lockWait = 10 * time.Second
 
-// limited calls do with a context that ends after the longest time that a call may wait for a lock.
+// limited calls do with a context that ends after LockWait.
 func (c *toolCall) limited(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.Cfg.LockWait, lockWait))
 	defer cancel()

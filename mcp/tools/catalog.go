@@ -113,7 +113,7 @@ func sessionTools() []Tool {
 			str("when", "").oneOf(notify.Whens()).must(),
 		),
 		entry("claim", Writes, makeClaims,
-			"Tell others what you work on; who edits it is warned.",
+			"Tell others what you work on; c2c warns those who edit it.",
 			list("paths", "Absolute; also folders, patterns."),
 			str("task", ""),
 			str("why", ""),
@@ -152,8 +152,8 @@ func tag() argument { return str("tag", "").oneOf(broker.Tags()) }
 
 func deferrable() argument { return boolean("deferrable", "Do not wake the receiver.") }
 
-// sessionID is the argument session_id, which prompts of the original give. It must be the caller's session. The tools find
-// the session without it.
+// sessionID is the argument session_id. The tools find the session without it, but prompts of the original give it. Its
+// value must be the caller's session.
 func sessionID() argument { return str("session_id", "").quiet() }
 
 func limit(description string) argument { return integer("limit", description, usualLimit).least(0) }

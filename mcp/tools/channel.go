@@ -28,12 +28,14 @@ type Channel struct {
 	Busy   func(context.Context) bool // reports whether the client is working; nil: never
 }
 
-// Ring sends a notification without any message body. The client then runs its UserPromptSubmit hook, which hands the mail over.
+// Ring sends a notification without any message body. The client then runs c2c's UserPromptSubmit hook, which hands the
+// mail over.
 func (c *Channel) Ring(ctx context.Context, n wake.Notice) error {
 	return c.push(ctx, n.Text(wake.Poll), map[string]any{"from": n.Senders()})
 }
 
-// Carry sends the messages, each in its envelope. The client's UserPromptSubmit hook then sees them, which is their receipt.
+// Carry sends the messages, each in its envelope. Then c2c's UserPromptSubmit hook in the client sees them and archives
+// them; the archive is their receipt. Carry returns the ids of the messages whose receipts came.
 func (c *Channel) Carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	return watch.Receipt{Box: c.Box, Busy: c.Busy}.Carry(ctx, msgs, func(msgs []mail.Message) (ids []string, err error) {
 		for _, m := range msgs {
@@ -46,8 +48,8 @@ func (c *Channel) Carry(ctx context.Context, msgs []mail.Message) (had []string,
 	}, c)
 }
 
-// Meta returns the attributes that the client writes into the tag around a message. It leaves out names that are no aliases,
-// because such a text could close the tag.
+// Meta returns the attributes that the client writes into the tag around a message. It leaves out a name that is not a
+// valid alias, because its text could close the tag.
 func Meta(m mail.Message) map[string]any {
 	meta := map[string]any{"ts": m.Time().UTC().Format("15:04")}
 	for key, name := range map[string]string{"from": m.From, "to": m.To, "from_alias": m.From, "to_alias": m.To} {
@@ -76,4 +78,4 @@ func (c *Channel) push(ctx context.Context, content string, meta map[string]any)
 	return nil
 }
 
-const StdioID = "stdio" // the id of the only client of a server process
+const StdioID = "stdio" // the MCP session id of the only client of a server process

@@ -11,7 +11,8 @@ import (
 	"c2c/sessions"
 )
 
-// wantedOf is what a call claims or releases. The paths are absolute: a server may not know the folder of its client.
+// wantedOf returns the claims that a call wants to make or release. The paths are absolute: a server may not know the
+// folder of its client.
 func wantedOf(c *toolCall) claims.Wanted {
 	w := claims.Wanted{Paths: c.req.GetStringSlice("paths", nil), Task: c.req.GetString("task", ""), Why: c.req.GetString("why", "")}
 	if len(w.Paths) > 0 {
@@ -46,7 +47,7 @@ func listClaims(c *toolCall, ctx context.Context) (any, error) {
 	return c.claims(all), err
 }
 
-// claims answers with the latest claims, as many as fit.
+// claims answers with the newest claims, as many as fit.
 func (c *toolCall) claims(all []claims.Claim) any {
 	first := c.lastThatFit(len(all), func(i int) int {
 		one, _ := ToJSON(all[i])
@@ -59,7 +60,8 @@ func (c *toolCall) claims(all []claims.Claim) any {
 	return answer
 }
 
-// notifyWhen stores a request of the session to be told something, or answers it at once.
+// notifyWhen stores the session's request for a notice about another session. If the other session is in the asked state
+// already, notifyWhen answers with the notice.
 func notifyWhen(c *toolCall, ctx context.Context) (any, error) {
 	s, err := c.attach(ctx)
 	if err != nil {

@@ -30,7 +30,8 @@ const (
 	HTTPWhy  = "the client sends its calls to the HTTP daemon (c2c serve), as its configuration says"
 )
 
-// fallback explains how a client over HTTP can do without the daemon. c2c install sets this up for a client that it knows.
+// fallback explains how a client can have the tools without the HTTP daemon. If c2c knows the client, c2c install sets that
+// up.
 func fallback(name string) string {
 	install := "c2c install --print mcp prints the entry that replaces it"
 	if profile, known := client.Find(name); known {

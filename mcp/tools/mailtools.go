@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	toolPollInbox = "poll_inbox" // also the name of this reader in leases and logs
+	toolPollInbox = "poll_inbox" // leases and logs also use this name for the reader of the mail
 	toolPeekInbox = "peek_inbox"
 )
 
@@ -41,7 +41,7 @@ func (c *toolCall) message() mail.Message {
 
 var (
 	errNoReceiver = errors.New("to_alias is missing; call list to see who is there")
-	errCannotTell = errors.New("this transport does not report when an answer was written, so it cannot hand over mail: run c2c poll-inbox")
+	errCannotTell = errors.New("this transport does not report whether an answer was written, so it cannot hand over mail: run c2c poll-inbox")
 )
 
 func (c *toolCall) send(ctx context.Context) (any, error) {
@@ -80,7 +80,7 @@ const maxFiles = 10
 // answer makes the message of a reply. The text may also be in the argument text, which the Channels reference names.
 func (c *toolCall) answer() (mail.Message, error) {
 	m := c.message()
-	m.ID = "" // message_id is the id of the other message
+	m.ID = "" // the argument message_id names the message that m answers
 	text := c.req.GetString("text", "")
 	if m.Content != "" && text != "" && m.Content != text {
 		return m, errors.New("reply: content and text have the same meaning, and their values differ: give only one")
@@ -167,8 +167,8 @@ func (c *toolCall) sendAll(ctx context.Context) (any, error) {
 	return map[string]any{"sent_to": to, "message_ids": ids, "skipped": append([]broker.Skipped{}, not...)}, nil
 }
 
-// progress counts the parts of a long message that a session has got. It is in memory only: after a restart the session gets
-// the message from its beginning.
+// progress counts how many parts of a long message a session has got. It is in memory only: after a restart the session
+// gets the message from its beginning.
 type progress struct {
 	message mail.Message
 	had     int // number of parts that were written to the client
@@ -184,9 +184,9 @@ func (p progress) isWith(m mail.Message) bool {
 	return p.had > 0 && p.message.ID == m.ID && p.message.From == m.From && p.message.Content == m.Content
 }
 
-// pollInbox hands over the messages that fit, and acknowledges them once the answer is written. A long message comes in
-// parts, one at each call. Between the calls the message waits like any other: it cannot get lost, and other readers can take
-// it. It counts as read when the last part is written.
+// pollInbox hands over the messages that fit, and acknowledges them once the answer is written. It hands over a long
+// message in parts, one part at each call. Between the calls the message waits like any other: it cannot get lost, and
+// other readers can take it. It counts as read when the last part is written.
 func (c *toolCall) pollInbox(ctx context.Context) (any, error) {
 	s, box, err := c.mailbox(ctx)
 	if err != nil {
@@ -217,7 +217,7 @@ func (c *toolCall) pollInbox(ctx context.Context) (any, error) {
 }
 
 // ackOnWritten acknowledges the first n messages of a lease once the answer is written, and releases the others. If the
-// client has not got the answer, or has got a part that is not the last one, it releases all.
+// client has not got the answer, or has got a part but not the last part, it releases all.
 func (c *toolCall) ackOnWritten(ctx context.Context, sid, by string, l *inbox.Lease, n int, piece part) error {
 	written := func(err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), ackTime)
@@ -253,7 +253,8 @@ func (c *toolCall) logFailure(ctx context.Context, sid, by string, err error) {
 	c.b.Events.Write(ctx, by, "session_id", sid, "error", err.Error())
 }
 
-// fillMail adds messages in order, whole, as many as fit. If not even the first fits, it adds the next part of that message.
+// fillMail adds as many whole messages as fit, in order. If even the first is too long, it adds the next part of that
+// message.
 func (c *toolCall) fillMail(p *page, sid string, msgs []mail.Message) (piece part, err error) {
 	for _, m := range msgs {
 		m.GuardHops, m.GuardChain = 0, "" // a model has no use for them
@@ -274,7 +275,7 @@ func (c *toolCall) fillMail(p *page, sid string, msgs []mail.Message) (piece par
 	return all[next], err
 }
 
-// sentence says which part of a long message p is, and how many messages wait: n, or at least n if more is set.
+// sentence says which part of a long message p is. It also says how many messages wait: n, or at least n if more is set.
 func (p part) sentence(n int, more bool) (s string) {
 	if p.Of > 1 {
 		s = fmt.Sprintf("This is part %d of %d of one long message. ", p.N, p.Of)

@@ -29,11 +29,10 @@ func WithTurn(ctx context.Context, yield func()) context.Context {
 	return context.WithValue(ctx, turnKey{}, yield)
 }
 
-// OnWritten makes the transport call done once. done gets nil after the whole answer
-// to the request of ctx was written, otherwise the reason why not: the client has
-// stalled, hung up or cancelled the request, the server shuts down, or the answer
-// reports an error. "Written" means handed to the operating system; about a pipe
-// c2c cannot find out more.
+// OnWritten makes the transport call done once. done gets nil if the whole answer to the request of ctx was written.
+// Otherwise it gets the reason: the client has stalled, hung up or cancelled the request, the server shuts down, or the
+// answer reports an error. "Written" means handed to the operating system: for a pipe, c2c cannot find out whether the
+// client reads it.
 //
 // done runs after the request's context has ended, and must be quick: the transport
 // waits for done before it ends, and before it starts the next tool call, unless
@@ -50,10 +49,10 @@ func OnWritten(ctx context.Context, done func(error)) bool {
 
 type WrittenKey struct{} // the key of a *Written in the context
 
-// Written carries to the handler of a request the report whether its answer was written.
+// Written tells the handler of a request whether the answer was written.
 type Written struct {
 	Done   func(error) // the argument of OnWritten; nil: the handler has not called it
-	Failed error       // the error that the answer reports; set only for a transport that does not see it otherwise
+	Failed error       // the error that the answer reports; set only for a transport that cannot see it in another way
 }
 
 // WithWritten returns ctx for a request whose transport calls Report.
@@ -69,8 +68,9 @@ func (s *Written) Report(err error) {
 	}
 }
 
-// Handle returns the answer, nil if the message gets none, and an error if the request failed or was cancelled. MCP forbids
-// an answer to a cancelled request. After a panic the answer omits the panic's text, which may contain mail.
+// Handle lets srv handle a message. It returns the answer, nil if the message gets none, and an error if the request failed
+// or was cancelled. MCP forbids an answer to a cancelled request. After a panic the answer omits the panic's text, which
+// may contain mail.
 func Handle(ctx context.Context, log *slog.Logger, srv *server.MCPServer, m rpc.Message, refusal *mcp.JSONRPCError) (resp mcp.JSONRPCMessage, err error) {
 	if refusal != nil {
 		return refusal, nil

@@ -20,7 +20,7 @@ const (
 	leastAnswer   = 2000 // the least size of an answer, in bytes: a smaller one would show nothing
 	reserve       = 500  // bytes of the answer for the sentences after the messages
 	usualLimit    = 50   // messages or lines in a listing by default
-	maxName       = 128  // in a message that is cut: the most bytes of JSON of any field but the content
+	maxName       = 128  // in a message that is cut: the most bytes of JSON for each field except the content
 	shortName     = 16   // the same limit if there is little room
 )
 
@@ -58,8 +58,8 @@ func (p part) MarshalJSON() ([]byte, error) {
 }
 
 // Parts cuts a message into pieces of at most room bytes each. It drops fields that c2c does not know. It shortens fields
-// that are too long, which only a file written by hand can have. If room is small, it shortens fields until a quarter of room
-// is left for the content.
+// that are too long; only a file written by hand can have such fields. If room is small, it shortens fields until a quarter
+// of room is left for the content.
 func Parts(m mail.Message, room int) []part {
 	m.Extra, m.GuardHops, m.GuardChain = nil, 0, ""
 	content := m.Content
@@ -136,7 +136,8 @@ func (p *page) result(sentences ...string) *mcp.CallToolResult {
 	return res
 }
 
-// lastThatFit returns the index from which on all of n entries fit into one answer. bytes returns the size of an entry.
+// lastThatFit returns the lowest index first for which the entries from first to n-1 fit into one answer. bytes returns the
+// size of an entry.
 func (c *toolCall) lastThatFit(n int, bytes func(i int) int) (first int) {
 	room := c.room() - len("[]")
 	for first = n; first > 0; first-- {
@@ -147,9 +148,9 @@ func (c *toolCall) lastThatFit(n int, bytes func(i int) int) (first int) {
 	return first
 }
 
-// listing answers with as many entries from the start of all as fit. The sentence left describes the rest; before is the
-// number of entries that the caller has left out. If message is set and an entry is longer than half the answer, listing
-// shows only the first part of its message, and adds the sentence cut.
+// listing answers with the first entries of all, as many as fit. The sentence left describes the entries that were left
+// out; before is how many of them the caller has left out. If message is set and an entry is longer than half the answer,
+// listing shows only the first part of its message, and adds the sentence cut.
 func listing[T any](c *toolCall, all []T, before int, left string, message func(T) mail.Message, cut string) (*mcp.CallToolResult, error) {
 	p, isCut, rest := page{room: c.room()}, "", ""
 	for _, v := range all {

@@ -21,7 +21,7 @@ import (
 type Client struct {
 	Configured string // the AI program that c2c's configuration names; see Config.Client
 	Process    int    // the client's process id; 0: not known
-	Remote     bool   // the client has not started this process, see callers.Caller
+	Remote     bool   // the client has not started the server process, see callers.Caller
 	Getenv     func(string) string
 	// Open opens the broker, see Config.Open.
 	Open func(log inbox.Log) (*broker.Broker, error)
@@ -29,7 +29,7 @@ type Client struct {
 
 // Connection is what a transport knows about the connection to a client.
 type Connection struct {
-	Transport string `json:"transport"` // broker.TransportHTTP or TransportStdio
+	Transport string `json:"transport"` // sessions.TransportHTTP or TransportStdio
 	Why       string `json:"transport_why"`
 	Protocol  string `json:"protocol,omitempty"`
 	Session   string `json:"mcp_session,omitempty"` // only its first characters: with the whole id another program could act as the client
@@ -41,20 +41,20 @@ type Connection struct {
 	Fallback  string `json:"fallback,omitempty"`         // over HTTP: how the client can have the tools without the daemon
 	Relay     string `json:"permission_relay,omitempty"` // for a client with a channel: whether c2c has asked it to report its dialogs
 
-	NoBell string `json:"-"` // why mail cannot ring on the connection; "": it can, or another part of c2c rings
+	NoBell string `json:"-"` // why mail cannot ring on the connection; "": it can ring, or another part of c2c rings
 }
 
-// Peer is one client as the tools see it, with the state that they keep between two calls.
+// Peer is one client as the tools see it, with the state that the tools keep between two calls.
 type Peer struct {
 	Cfg    *Config
 	Client Client
-	Others otherClients // nil: the transport has no other client
+	Others otherClients // nil: the transport has only one client
 	// Connection describes the transport; nil: the client has started this process as its server.
 	Connection func() Connection
 
 	mu            sync.Mutex
 	broker        *broker.Broker   // nil before the first call
-	replaced      []*broker.Broker // brokers of roots that were made anew since: a transport may still be writing an answer that needs one
+	replaced      []*broker.Broker // brokers of removed roots: a transport may still be writing an answer that needs one
 	Last          string           // the session of the last call
 	SharesProcess bool             // another connection of the same process has the mailbox of that process
 	protocol      string           // the agreed protocol, if the transport does not keep it
@@ -71,21 +71,21 @@ type Peer struct {
 type otherClients interface {
 	// Taken reports whether another connection now has the session.
 	Taken(sid string) bool
-	// Bind records the session that a call has found for its connection, before the answer is written. named: the call itself
-	// named the session.
+	// Bind records the session that a call has found for its connection, before the answer is written. named reports
+	// whether the call itself named the session.
 	Bind(sid string, named bool) error
 	// LockBinding keeps other connections from looking for their first session. The caller must call unlock.
 	LockBinding() (unlock func())
 }
 
-type peerKey struct{} // the key in the context of a request, for a transport that has several clients
+type peerKey struct{} // context key of a *Peer, for a transport that has several clients
 
 // WithPeer returns ctx for a request of p.
 func WithPeer(ctx context.Context, p *Peer) context.Context {
 	return context.WithValue(ctx, peerKey{}, p)
 }
 
-// Open returns the broker of the root. If the root was removed and made again, it opens a new one.
+// Open returns the broker of the root. If the root was removed and made again, it opens a new broker.
 func (p *Peer) Open() (*broker.Broker, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -163,7 +163,7 @@ func (p *Peer) unserve() {
 	}
 }
 
-// Warn keeps a warning for the next answer, unless one waits already. broker.log has all warnings.
+// Warn keeps a warning for the next answer, unless another warning waits already. broker.log has all warnings.
 func (p *Peer) Warn(sentence string) {
 	p.warnMu.Lock()
 	defer p.warnMu.Unlock()
@@ -195,8 +195,8 @@ func (p *Peer) callerIn(ctx context.Context, b *broker.Broker, req mcp.CallToolR
 	return c
 }
 
-// caller describes the caller of a tool. What the client says in this call takes precedence over the environment, which is as
-// old as this process.
+// caller describes the caller of a tool. Values in the call take precedence over the environment, which is as old as this
+// process.
 func (p *Peer) caller(ctx context.Context, req mcp.CallToolRequest) callers.Caller {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -226,7 +226,7 @@ func (p *Peer) caller(ctx context.Context, req mcp.CallToolRequest) callers.Call
 	return c
 }
 
-// argumentKey is the key in _meta for the session id that moveSessionArgument has found.
+// argumentKey is the key in _meta under which moveSessionArgument puts a session id.
 const argumentKey = "c2c/claim"
 
 // moveSessionArgument moves the session id that c2c's plugin has added to a call's arguments into _meta, because no tool has that
@@ -260,8 +260,8 @@ func (p *Peer) ClientOf(ctx context.Context) string {
 	return ClientName(info, p.Client.Configured)
 }
 
-// configured returns the client for which c2c was set up here. For a remote client, that is the name that the client gives
-// itself.
+// configured returns the client that c2c's configuration names. For a remote client it returns the name that the client
+// gives itself.
 func (p *Peer) configured(ctx context.Context) string {
 	if p.Client.Remote {
 		return p.ClientOf(ctx)
@@ -272,14 +272,14 @@ func (p *Peer) configured(ctx context.Context) string {
 // autoAlias is the original's variable for the alias of a session that has none yet.
 const autoAlias = "C2C_MCP_AUTO_REGISTER_ALIAS"
 
-// EarlyWait bounds RegisterEarly. It is short because the client waits. After that time the first tool call registers the
-// session.
+// EarlyWait bounds RegisterEarly. It is short because the client waits. If registration takes longer, the first tool call
+// registers the session.
 const EarlyWait = 2 * time.Second
 
 // RegisterEarly registers the session before it has called a tool, so that others find its alias. It does so only if the variable
-// autoAlias is set, as the original does. If the client's process has several sessions, it does nothing: only a call says which of
-// them it is. If c2c start has made the session, RegisterEarly takes its server lock. Without that lock c2c would type the mail at
-// the terminal, as if it were its person's words.
+// autoAlias is set, as the original does. If the client's process has several sessions, it does nothing: only a call names
+// its session. If c2c start has made the session, RegisterEarly takes its server lock. Without that lock c2c would type the
+// mail at the terminal, as if a person had typed it.
 func (p *Peer) RegisterEarly(ctx context.Context) {
 	c := p.caller(ctx, mcp.CallToolRequest{})
 	if c.Alias == "" && (c.Getenv == nil || c.Getenv("C2C_MCP_SESSION_ID") == "") {
@@ -315,7 +315,7 @@ func ClientName(info, configured string) string {
 	if p, ok := client.ByInfo(info); ok {
 		return p.Name
 	}
-	// Only without info: a client may read a configuration that was written for another one.
+	// Only without info: a client may read a configuration that was written for another client.
 	if p, ok := client.Find(configured); ok && info == "" {
 		return p.Name
 	}
@@ -340,7 +340,7 @@ func (p *Peer) Remember(b *broker.Broker, s sessions.Session) {
 	}
 	p.unserve()
 	p.Last = s.ID
-	p.unlock, _ = b.Locks.Serve(s.ID) // on an error there is no lock: then only the client's process shows that the session is alive
+	p.unlock, _ = b.Locks.Serve(s.ID) // without the lock, only the client's process shows that the session is alive
 }
 
 // SetProtocol records the agreed protocol version.
@@ -350,5 +350,5 @@ func (p *Peer) SetProtocol(version string) {
 	p.protocol = version
 }
 
-// maxWarning bounds what a warning adds to an answer, in bytes.
+// maxWarning bounds a warning in an answer, in bytes.
 const maxWarning = 300

@@ -27,13 +27,13 @@ const (
 	PermissionVerdict    = ChannelNotification + "/permission"
 )
 
-// Relay writes each permission dialog of a channel's client as a request of package permission, and sends the verdict to the
-// client. Meanwhile the dialog stays open, and a person can still answer there.
+// Relay forwards the permission dialogs of a client with a channel. It stores each dialog as a request of package
+// permission, and sends the verdict to the client. Meanwhile the dialog stays open, and a person can still answer there.
 //
-// The client never waits for Relay: a goroutine does the work until Close.
+// The client never waits for Relay: a goroutine of the relay does the work until Close.
 type Relay struct {
 	// Present reports whether a process runs that shows requests to a person. Relay calls it only when the client
-	// initializes, because the protocol has no later moment for it. It must leave no trace.
+	// initializes: later the protocol gives no chance to declare the relay. It must leave no trace.
 	Present  func() bool
 	Lifetime time.Duration // how long a request may be answered; zero: permission.Lifetime
 	Log      *slog.Logger  // for requests that cannot be relayed; nil discards
@@ -45,8 +45,8 @@ type Relay struct {
 	declared bool
 	queue    []asking // requests that the goroutine has not taken yet
 	runs     bool
-	changes  *watch.Changes // the goroutine's, while requests are open; else nil
-	came     chan struct{}  // has room for one value
+	changes  *watch.Changes // watches files for the goroutine; nil while no request is open
+	came     chan struct{}  // receives a value when a request comes; has room for one value
 	ctx      context.Context
 	stop     context.CancelFunc
 	done     sync.WaitGroup
@@ -58,9 +58,9 @@ const (
 	maxAsking      = 64 // requests that wait for the goroutine
 	relayGap       = 50 * time.Millisecond
 	relayRetry     = time.Second
-	closingTime    = 2 * time.Second // the time to record that the client has ended; without the record its free lock shows it
-	recordDelay    = 3 * time.Second // within this time the client has written its record
-	betweenDialogs = 1500 * time.Millisecond
+	closingTime    = 2 * time.Second         // for recording that the client has ended; without the record, its released lock shows it
+	recordDelay    = 3 * time.Second         // the client writes into its record within this time that it waits
+	betweenDialogs = 1500 * time.Millisecond // see answered
 )
 
 // asking is a request as the client has sent it.
@@ -187,7 +187,7 @@ func (r *Relay) follow(open []*asked) []*asked {
 				open = append(open, one)
 			}
 		}
-		open, files, wait = r.look(open)
+		open, files, wait = r.advanceAll(open)
 		if len(open) == 0 {
 			return nil, 0, errNone
 		}
@@ -219,7 +219,7 @@ func (r *Relay) ask(a asking) *asked {
 	}
 	s, err := b.Attach(ctx, a.caller)
 	if err != nil {
-		r.warn("permission request of no session", err)
+		r.warn("permission request without a session", err)
 		return nil
 	}
 	r.peer.Remember(b, s)
@@ -235,9 +235,9 @@ func (r *Relay) ask(a asking) *asked {
 	return &asked{Request: a.Request, store: store}
 }
 
-// look advances each request. It returns the requests that are still open, the files to watch, and the time after which to
-// call it again.
-func (r *Relay) look(open []*asked) (left []*asked, files []string, wait time.Duration) {
+// advanceAll advances each request. It returns the requests that are still open, the files to watch, and the time after
+// which it must be called again.
+func (r *Relay) advanceAll(open []*asked) (left []*asked, files []string, wait time.Duration) {
 	doing, dir := r.doing()
 	for _, a := range open {
 		over, again := r.advance(a, doing)
@@ -255,7 +255,8 @@ func (r *Relay) look(open []*asked) (left []*asked, files []string, wait time.Du
 	return left, files, wait
 }
 
-// doing reads the client's own record of what it does, and returns the directory in which to watch for changes of the record.
+// doing reads the client's own record of its state, such as waiting for its person. It also returns the directory to watch
+// for changes of that record.
 func (r *Relay) doing() (client.Doing, string) {
 	profile, _ := client.Find(r.client)
 	if profile.Doing == nil || r.peer.Client.Getenv == nil {
@@ -265,7 +266,8 @@ func (r *Relay) doing() (client.Doing, string) {
 	return profile.Doing(config, r.peer.Process(), ""), filepath.Join(config, profile.DoingDir)
 }
 
-// advance takes a request one step further. over: the request is finished; otherwise call advance again after the time again.
+// advance moves a request one step on. over reports that the request is finished. Otherwise the caller calls advance once
+// more after the duration again.
 func (r *Relay) advance(a *asked, doing client.Doing) (over bool, again time.Duration) {
 	ctx, cancel := context.WithTimeout(r.ctx, cmp.Or(r.peer.Cfg.LockWait, lockWait))
 	defer cancel()
@@ -276,7 +278,7 @@ func (r *Relay) advance(a *asked, doing client.Doing) (over bool, again time.Dur
 	case err != nil:
 		r.warn("read a permission request", err)
 		return false, relayRetry
-	case !now.Same(a.Request): // the person has been shown something that the client has not asked
+	case !now.Same(a.Request): // the person was shown another request than the client's
 		r.warn("a permission request was changed", errors.New(now.Name()))
 		how = permission.SettledForged
 	case now.State == permission.StateOpen:
@@ -304,8 +306,8 @@ func (r *Relay) advance(a *asked, doing client.Doing) (over bool, again time.Dur
 }
 
 // answered reports whether a person has answered in the client's dialog: the client has waited for its person, and then has
-// not waited for at least betweenDialogs. It also stops waiting for a moment between two dialogs. If answered cannot decide
-// yet, again is the time after which to call it again.
+// stopped waiting for at least betweenDialogs. A shorter stop may be the moment between two dialogs. If answered cannot
+// decide yet, again is the time after which to call it once more.
 func (a *asked) answered(doing client.Doing, now time.Time) (yes bool, again time.Duration) {
 	switch {
 	case doing.Word == "":
@@ -322,7 +324,7 @@ func (a *asked) answered(doing client.Doing, now time.Time) (yes bool, again tim
 	return again <= 0, max(again, 0)
 }
 
-// tell sends the client a verdict. There is no receipt: the client silently drops a verdict for which it does not wait.
+// tell sends the client a verdict. There is no receipt: the client silently drops a verdict that it does not wait for.
 func (r *Relay) tell(q permission.Request) error {
 	behavior := "deny"
 	if q.State == permission.StateAllowed {
@@ -341,7 +343,7 @@ func (r *Relay) leave(open []*asked) {
 	defer cancel()
 	for _, a := range open {
 		if err := a.store.Settle(ctx, a.Session, a.ID, permission.SettledGone); err != nil {
-			r.warn("write that the session of a permission request is gone", err)
+			r.warn("record that the session of a permission request is gone", err)
 		}
 	}
 }

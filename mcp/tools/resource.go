@@ -16,8 +16,8 @@ import (
 // InboxURI is the URI of the resource that changes when mail arrives.
 const InboxURI = "c2c://inbox"
 
-// AddInbox adds the resource that says how much mail waits, and from which senders. It has no text of the mail, because a
-// client may read the resource without showing it to a model.
+// AddInbox adds the resource that says how much mail waits, and from which senders. The resource has no text of the mail,
+// because a client may read it without showing it to a model.
 func (t *Tools) AddInbox(srv *server.MCPServer) {
 	resource := mcp.NewResource(InboxURI, "inbox", mcp.WithMIMEType("application/json"),
 		mcp.WithResourceDescription("How many messages wait for this session, and from whom. The tool poll_inbox hands them over."))
@@ -38,7 +38,7 @@ func WantsInbox(req *mcp.SubscriptionsListenRequest) bool {
 // traceKey is the member of _meta that identifies a ring, as in broker.log.
 const traceKey = "trace_id"
 
-// InboxChanged returns the notification by which mail rings. It has no text of the mail.
+// InboxChanged returns the notification that rings a client. It has no text of the mail.
 func InboxChanged(n wake.Notice) mcp.JSONRPCNotification {
 	params := mcp.NotificationParams{AdditionalFields: map[string]any{"uri": InboxURI}}
 	if n.RingID != "" {

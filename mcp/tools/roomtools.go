@@ -16,8 +16,8 @@ import (
 	"c2c/sessions"
 )
 
-// RoomTools lists the tools for rooms, with the names of the original. Only a root with rooms shows them: each model pays for the
-// words. They can be called in any root, and send posts to a room, too.
+// RoomTools lists the tools for rooms, with the names of the original. tools/list shows them only in a root with rooms,
+// because their texts fill the context of each model. They can be called in any root. The tool send also posts to rooms.
 func RoomTools() []Tool {
 	room := func() argument { return str("room_id", "").must().filled() }
 	return []Tool{
@@ -51,7 +51,7 @@ func RoomTools() []Tool {
 	}
 }
 
-// hidden tools can be called, and are in no list.
+// hidden returns a tool that can be called, but that no list shows.
 func hidden(t Tool) Tool { t.hidden = true; return t }
 
 // number is an argument with a number that may have a fraction, such as a time of the original.
@@ -59,16 +59,16 @@ func number(name, description string) argument {
 	return argument{name: name, shown: shown{Type: "number", Description: description}}
 }
 
-// showRooms leaves the tools for rooms out of a list, unless the root has rooms or the session joins some by itself.
+// showRooms removes the tools for rooms from a list, unless the root has rooms or talk.JoinVariable names rooms to join.
 func (t *Tools) showRooms(ctx context.Context, _ any, _ *mcp.ListToolsRequest, res *mcp.ListToolsResult) {
-	of := map[string]bool{} // whether a tool for rooms is listed
+	roomTools := map[string]bool{} // tool name: whether a list may show it
 	for _, tool := range RoomTools() {
-		of[tool.Name] = !tool.hidden
+		roomTools[tool.Name] = !tool.hidden
 	}
 	shown := t.peer(ctx).hasRooms()
 	res.Tools = slices.DeleteFunc(slices.Clone(res.Tools), func(tool mcp.Tool) bool {
-		listed, is := of[tool.Name]
-		return is && !(shown && listed)
+		listed, isRoomTool := roomTools[tool.Name]
+		return isRoomTool && !(shown && listed)
 	})
 }
 
@@ -86,7 +86,7 @@ func (p *Peer) hasRooms() bool {
 	return path != "" && rooms.Exist(path)
 }
 
-// autoJoin names the rooms that the session joins by itself.
+// autoJoin returns the value of talk.JoinVariable: the rooms that a session joins at its first call; "" for none.
 func (p *Peer) autoJoin() string {
 	if p.Client.Getenv == nil {
 		return ""
@@ -156,7 +156,7 @@ func roomHistory(c *toolCall, ctx context.Context) (any, error) {
 	}
 	all := talk.JSON(posts)
 	first := c.lastThatFit(len(all), func(i int) int { return min(len(all[i]), c.room()) })
-	if first == len(all) && first > 0 { // the newest is longer than an answer: its beginning
+	if first == len(all) && first > 0 { // the newest post is longer than an answer: show its beginning
 		first--
 		p := posts[first]
 		p.Content = strings.ToValidUTF8(p.Content[:min(len(p.Content), c.room()/4)], "") + "…"
@@ -258,8 +258,8 @@ func inviteToRoom(c *toolCall, ctx context.Context) (any, error) {
 	return map[string]any{"ok": true, "room_id": roomID(c), "invitee_alias": r.To}, nil
 }
 
-// replyInRoom posts the answer to a message from a room. is is false for other mail.
-func replyInRoom(c *toolCall, ctx context.Context, s sessions.Session, answered, m mail.Message) (r any, is bool, err error) {
+// replyInRoom posts the answer to a message from a room. If the answered message is not from a room, isPost is false.
+func replyInRoom(c *toolCall, ctx context.Context, s sessions.Session, answered, m mail.Message) (r any, isPost bool, err error) {
 	if mail.RoomOf(answered.To) == "" {
 		return nil, false, nil
 	}
@@ -267,17 +267,17 @@ func replyInRoom(c *toolCall, ctx context.Context, s sessions.Session, answered,
 	return r, true, err
 }
 
-// maxNews is how many bytes of what is new in rooms an answer of poll_inbox holds.
+// maxNews bounds the new posts of rooms in an answer of poll_inbox, in bytes.
 const maxNews = 3 << 10
 
-// addNews adds what is new in the session's rooms to an answer with mail, and records that once the answer is written.
+// addNews adds the new posts of the session's rooms to an answer, and records them as seen once the answer is written.
 func addNews(c *toolCall, ctx context.Context, s sessions.Session, res *mcp.CallToolResult, room int) {
 	w, ok := ctx.Value(WrittenKey{}).(*Written)
 	if !s.Facts.InRooms || !ok {
 		return
 	}
 	news, err := talk.News(ctx, c.b.Registry, s, false)
-	if err != nil { // the mail does not depend on it
+	if err != nil { // the answer goes on without the posts
 		c.logFailure(ctx, s.ID, toolPollInbox, err)
 	}
 	text := news.Text(min(maxNews, room))

@@ -137,8 +137,8 @@ func (t *Tools) answer(tool Tool) server.ToolHandlerFunc {
 	}
 }
 
-// uninstalled is the answer to each call of a client that still runs the server of an uninstalled c2c.
-const uninstalled = "c2c was uninstalled while this session ran: its mail waits. Tell your user that c2c install brings it back"
+// uninstalled answers each call of a client that still runs the server of an uninstalled c2c.
+const uninstalled = "c2c was uninstalled while this session ran: its mail waits. Tell your user that c2c install sets c2c up again"
 
 // isArray reports whether the first text of an answer is a JSON array.
 func isArray(res *mcp.CallToolResult) bool {
@@ -157,7 +157,7 @@ func result(v any) (*mcp.CallToolResult, error) {
 	return mcp.NewToolResultText(text), err
 }
 
-// advice returns the text of an error, with a hint what to do next.
+// advice returns the text of an error, followed by a hint what to do next.
 func advice(err error) string {
 	var unknown *sessions.UnknownAliasError
 	switch {

@@ -18,8 +18,8 @@ import (
 type Effect int
 
 const (
-	Reads   Effect = iota // changes nothing (mail in the answer does not count)
-	Writes                // adds something or hands it over, within this machine
+	Reads   Effect = iota // changes nothing (mail in its answer is no change)
+	Writes                // adds something, or hands something over, within this machine
 	Removes               // may remove something that a person or a session wants to keep
 )
 
@@ -59,13 +59,13 @@ func (t Tool) Listed() mcp.Tool {
 	return mcp.Tool{Name: t.Name, Description: t.description, Annotations: hints, RawInputSchema: schemaOf(t.arguments)}
 }
 
-// argument is one argument of a tool: what tools/list shows of it, and what Check demands of its value. That is a small part
-// of JSON Schema. c2c uses no general validator, because starting one took half of the server's time to its first answer.
+// argument is one argument of a tool: what tools/list shows of it, and what Check demands of its value. Check knows a small
+// part of JSON Schema. c2c uses no general validator, because its start took half of the server's time to the first answer.
 type argument struct {
 	name     string
 	required bool
-	instead  string // the name of an argument that a call may have in place of this one
-	unlisted bool   // accepted, but not shown: an old name
+	instead  string // the name of an argument that a call may have in place of this argument
+	unlisted bool   // Check accepts the argument, but tools/list does not show it: an old name
 	nonEmpty bool
 	shown
 }
@@ -169,7 +169,7 @@ func (t Tool) Check(arguments any) error {
 	return errors.New(t.Name + ": " + strings.Join(all, "; "))
 }
 
-// takes names the arguments that the tool lists; "" if there are none.
+// takes names the arguments that tools/list shows; "" if there are none.
 func (t Tool) takes() string {
 	var names []string
 	for _, a := range t.arguments {

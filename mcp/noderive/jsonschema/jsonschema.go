@@ -1,6 +1,6 @@
-// Package jsonschema replaces the package with which mcp-go derives schemas from Go types (go.mod names it). The schemas of c2c's
-// tools are in catalog.go, and the real package allocates 81 kB at each start. This one has the functions that mcp-go 1.2.1
-// calls; each returns an error.
+// Package jsonschema is a stub in place of github.com/google/jsonschema-go, with which mcp-go derives schemas from Go
+// types; go.mod replaces the module by this stub. c2c writes the schemas of its tools by hand in catalog.go, and the real
+// package allocates 81 kB at each start. The stub has the functions that mcp-go 1.2.1 calls; each returns an error.
 package jsonschema
 
 import (
@@ -10,7 +10,7 @@ import (
 
 var errNone = errors.New("c2c makes no JSON Schema of a type")
 
-// Schema is what mcp-go fills in.
+// Schema has the fields that mcp-go sets.
 type Schema struct {
 	Type                             string
 	Description                      string
