@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TellsAnswers reports whether the client's hooks show that the model has answered.
+// TellsAnswers reports whether this client has events that show that the model has answered.
 func (e Event) TellsAnswers() bool { return e.protocol.answered != nil }
 
 // Answered returns the time at which the session's model answered, if this event shows it; else zero. now is the time of the
@@ -20,7 +20,7 @@ func (e Event) Answered(config string, now time.Time) time.Time {
 // ScriptEnv is set by a hook script that starts c2c only to record an answer of the model.
 const ScriptEnv = "C2C_HOOK_ANSWERS"
 
-// RunsScript reports whether the client's hooks run the script, which starts c2c only if there may be something to do.
+// RunsScript reports whether the client's hooks run the hook script, which starts c2c only if c2c may have something to do.
 func (e Event) RunsScript() bool { return e.protocol.script }
 
 // MayAnswer reports whether Answered may return a time for this event.
@@ -49,9 +49,8 @@ func (e Event) Failure() string {
 	return strings.Join(parts, ": ")
 }
 
-// byTools returns the time of an answer that has called a tool or ended a turn. The answer came before the tool ran, so
-// byTools subtracts the tool's duration: if several tools run in parallel, the hook of one may bring mail before another one
-// ends.
+// byTools returns the time of an answer that has called a tool or ended a turn. The answer came before the tool ran, so byTools subtracts
+// the tool's duration. This matters for tools that run in parallel: the hook of one tool may bring mail before another tool ends.
 func byTools(e Event, _ string, now time.Time) time.Time {
 	if e.AgentID != "" && !e.agentUnknown {
 		return time.Time{}

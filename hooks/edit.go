@@ -13,8 +13,8 @@ type Edit struct {
 	Paths     []string // absolute
 }
 
-// ParseEdit reads the event before a tool call, in the form that Claude Code invented. Paths is empty if the tool changes no files that
-// the event names: a shell command may change any.
+// ParseEdit reads the event before a tool call, in the form that Claude Code invented. Paths is empty if the event names no file that the
+// tool changes. A shell command may change files that its event does not name.
 func ParseEdit(data []byte) (e Edit, err error) {
 	var event struct {
 		SessionID string `json:"session_id"`
@@ -82,8 +82,8 @@ func patched(patch string) (names []string) {
 	return names
 }
 
-// Edits returns the file that the event's tool call changes, absolute, and whether the call is still to come; "" if it changes none
-// that the event names, or the client answers such events in another way.
+// Edits returns the absolute path of the file that the event's tool call changes. before reports whether the call is still to come. path
+// is "" if the event names no such file, or if the client has another form of answer for such events.
 func (e Event) Edits() (path string, before bool) {
 	if !slices.Contains(e.protocol.editors, e.Tool) {
 		return "", false
@@ -99,7 +99,7 @@ func (e Event) Edits() (path string, before bool) {
 	return path, before
 }
 
-// RefuseEdit is the answer that refuses the tool call that the event announces, in JSON.
+// RefuseEdit returns the answer, in JSON, that refuses the tool call of this event.
 func (e Event) RefuseEdit(reason string) ([]byte, error) {
 	if e.Name == "BeforeTool" {
 		return json.Marshal(map[string]string{"decision": "deny", "reason": reason})
@@ -107,7 +107,7 @@ func (e Event) RefuseEdit(reason string) ([]byte, error) {
 	return json.Marshal(EditAnswer(reason, true))
 }
 
-// EditAnswer is the answer to an Edit: a text for the model, or a refusal of the call with it.
+// EditAnswer returns the answer to an Edit: text for the model, or with refuse a refusal of the call with text as the reason.
 func EditAnswer(text string, refuse bool) any {
 	own := map[string]string{"hookEventName": "PreToolUse"}
 	if refuse {

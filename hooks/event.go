@@ -25,44 +25,45 @@ const maxEvent = 16 << 20
 // protocol describes the hooks of one client.
 type protocol struct {
 	name   string
-	limit  int                   // the most that one answer can show, in units of length
+	limit  int                   // the most that one answer can show, as length counts
 	length func(text string) int // the length as the client counts it
 	shows  func(e Event) content
-	// encode makes the answer: c2c prints a string as it is, anything else as JSON. person is a text that only the person
-	// sees.
+	// encode makes the answer: c2c prints a string as it is, anything else as JSON. person is a text that the model does not
+	// see.
 	encode   func(e Event, text, person string) any
-	hides    func(e Event) bool // reports whether the client shows its person only the text person; nil: it always shows the whole answer
+	hides    func(e Event) bool // reports whether the client shows only the text person to its person; nil: it always shows the whole answer
 	hiddenAt string             // event whose answer the client does not show to its person at all; or empty
 	errors   string             // event whose answer must go to standard error, with exit status 2; or empty
-	// agent returns the agent of the session in which the event happened, "" for the session's own; nil: the event names the
-	// agent. It reads the client's logs, and may wait for them.
+	// agent returns the id of the agent in which the event happened, "" for the session's own agent. It reads the client's logs,
+	// and may wait for them. agent is nil if the event itself names the agent.
 	agent  func(e Event, config string) string
 	watch  string // event whose answer may name a file for the client to watch; or empty
 	change string // event that reports a change of that file; or empty
-	// inbound explains how the person limits messages of other sessions; "": not at all. Nil: the client has no such setting.
+	// inbound explains how the person limits messages of other sessions; "": there is no limit. Nil: the client has no such
+	// setting.
 	inbound func(config string, getenv func(string) string) string
 	opened  string // event that only reports which process has opened the session; or empty
-	// answered returns when the session's model answered, zero if the event does not show it; nil: no event shows it.
+	// answered returns when the session's model answered, zero if this event does not show it; nil: no event shows it.
 	answered func(e Event, config string, now time.Time) time.Time
-	does     func(e Event) string // what the session does according to the event: a word of package client, or ""; nil: no event shows it
+	does     func(e Event) string // returns what the session does, a word of package client, or "" if this event does not show it; nil: no event shows it
 	often    []string             // events that happen many times in a turn
-	// note returns a sentence of c2c for the model, or ""; nil: there is never one.
+	// note returns a sentence of c2c for the model, or ""; nil: there is never such a sentence.
 	note func(e Event) string
-	// dropped returns a function that matches messages that the client has removed from its record of the session; nil: the
-	// client removes none.
+	// dropped returns a function that reports whether the client has removed a message from its record of the session; nil: the
+	// client never removes messages.
 	dropped func(e Event) func(mail.Message) bool
-	// shown returns a function that matches messages in the client's record of the session; nil: c2c does not read the
+	// shown returns a function that reports whether the client's record of the session has a message; nil: c2c does not read the
 	// record.
 	shown func(e Event) func(mail.Message) bool
-	// byProcess: events do not name the session. It is the session of the nearest ancestor process that has one.
+	// byProcess: events do not name the session. The event belongs to the session of the nearest ancestor process that has one.
 	byProcess      bool
-	tellsPersonAt  string   // event whose answer can tell the person about mail that the model got earlier and the person has not seen; or empty
-	leavesMailAt   string   // event whose answer the client would show as an error, so that a ringer brings the mail right after the event; or empty
-	carryingPrefix string   // prefix of a prompt that comes from a ringer of c2c, and with which the client got mail; or empty
-	prompted       string   // event that shows in which conversation of the process the person writes; or empty
-	beforeTool     string   // event before a tool call, at which the client refuses the call if the answer says so; or empty
-	editors        []string // tools that change the file that their input names, if the answer to the event after them can warn the model
-	script         bool     // the hooks run the script, which looks for the pointer
+	tellsPersonAt  string   // event whose answer can show the person mail that only the model has seen so far; or empty
+	leavesMailAt   string   // event whose answer the client would show as an error, so a ringer brings the mail right after the event; or empty
+	carryingPrefix string   // prefix of a prompt with which a ringer of c2c gave mail to the client; or empty
+	prompted       string   // event that shows that the person writes in the event's conversation; or empty
+	beforeTool     string   // event before a tool call: the client refuses the call if the answer says so; or empty
+	editors        []string // tools that change the file named in their input; only if the answer to the event after the call can warn the model
+	script         bool     // the hooks run the hook script, which reads the pointer; see PointerPath
 }
 
 // content is the part of the waiting mail that an answer to an event may contain.
@@ -70,7 +71,7 @@ type content int
 
 const (
 	nothing content = iota
-	notice          // only that mail waits, because the client would present a peer's words as those of another author
+	notice          // only that mail waits: the client would present a peer's words as another author's
 	bodies
 )
 
@@ -109,10 +110,10 @@ type Event struct {
 	ErrorType      any            `json:"error_type"`
 	ErrorMessage   any            `json:"error_message"`
 	ErrorDetails   any            `json:"error_details"`
-	Note           string         `json:"-"` // a sentence of c2c for the answer
+	Note           string         `json:"-"` // a sentence of c2c for the model, to put into the answer
 	Watch          string         `json:"-"` // a file that the answer asks the client to watch
 	Now            time.Time      `json:"-"`
-	Carried        []mail.Message `json:"-"` // mail that the client got in another way, and does not show; see CarriesMail
+	Carried        []mail.Message `json:"-"` // mail that the client got with its prompt and does not show to its person; see CarriesMail
 
 	protocol     protocol
 	agentUnknown bool // see AgentUnknown
@@ -162,7 +163,7 @@ func Parse(client string, r io.Reader) (Event, error) {
 		return Event{}, fmt.Errorf("read hook event: %w", err)
 	}
 	if e.Host != nil && !e.protocol.byProcess {
-		// Host has a hook of c2c of its own, and its sessions do not belong to the client whose hook this is.
+		// The host has its own hook of c2c, and its sessions do not belong to the client of this hook.
 		e.protocol = protocol{name: e.protocol.name, shows: func(Event) content { return nothing }}
 	}
 	if e.agentUnknown = e.protocol.agent != nil; e.agentUnknown {
@@ -174,8 +175,8 @@ func Parse(client string, r io.Reader) (Event, error) {
 	return e, nil
 }
 
-// Holds returns a function that reports whether the client already has a message, because c2c has carried it in another way.
-// If so, the client's model has it. Nil: this event cannot show that.
+// Holds returns a function that reports whether the client already has a message, because c2c has given it to the client in
+// another way. Then the client's model has the message. Holds returns nil if this event cannot show that.
 func (e Event) Holds() func(mail.Message) bool {
 	prompt := string(e.Prompt)
 	switch {
@@ -189,8 +190,8 @@ func (e Event) Holds() func(mail.Message) bool {
 	return nil
 }
 
-// Dropped returns a function that reports whether the client has dropped a message that it had got, together with a request
-// that failed or was stopped. Nil: this event cannot show that.
+// Dropped returns a function that reports whether the client has dropped a message that it had got: it drops messages
+// together with a request that failed or was stopped. Dropped returns nil if this event cannot show that.
 func (e Event) Dropped() func(mail.Message) bool {
 	if e.protocol.dropped == nil || e.Name != "BeforeAgent" && e.Name != "AfterAgent" {
 		return nil
@@ -198,7 +199,7 @@ func (e Event) Dropped() func(mail.Message) bool {
 	return e.protocol.dropped(e)
 }
 
-// LeavesMail reports whether the hook should leave the mail to a ringer of the session, which brings it right after the
+// LeavesMail reports whether the hook should leave the mail to a ringer of the session. The ringer brings it right after the
 // event.
 func (e Event) LeavesMail() bool { return e.protocol.leavesMailAt == e.Name }
 
@@ -208,13 +209,12 @@ func (e Event) TellsLater() bool {
 	return e.protocol.tellsPersonAt == e.Name && (e.AgentID == "" || e.agentUnknown)
 }
 
-// Untold reports whether the client hides the mail in this answer from its person, so that a later event has to show it.
+// Untold reports whether the client hides the mail in this answer from its person. Then a later event has to show it.
 func (e Event) Untold() bool {
 	return e.protocol.tellsPersonAt != "" && e.protocol.tellsPersonAt != e.Name
 }
 
-// CarriesMail reports whether the event's prompt comes from c2c, and the client got mail with it that it does not show to its
-// person.
+// CarriesMail reports whether the event's prompt comes from c2c and brought mail that the client does not show to its person.
 func (e Event) CarriesMail() bool {
 	return e.protocol.carryingPrefix != "" && strings.HasPrefix(string(e.Prompt), e.protocol.carryingPrefix)
 }
@@ -225,7 +225,7 @@ func (e Event) Watches() bool { return e.protocol.watch == e.Name }
 // Changed reports whether the event reports a change of the watched file.
 func (e Event) Changed() bool { return e.protocol.change == e.Name }
 
-// Inbound explains how the client's person limits messages of other sessions; "": not at all.
+// Inbound explains how the client's person limits messages of other sessions; "": there is no limit.
 func (e Event) Inbound(config string, getenv func(string) string) string {
 	if e.protocol.inbound == nil {
 		return ""
@@ -239,8 +239,8 @@ func (e Event) Opened() bool { return e.protocol.opened == e.Name }
 // Prompted reports whether the event shows that the person writes in its conversation.
 func (e Event) Prompted() bool { return e.protocol.prompted == e.Name }
 
-// Within tells the event in which conversation of the process the person has written last ("" if not known). If the event is
-// from another conversation, its agent becomes unknown, because a subagent may work there.
+// Within gives the event the conversation of the process in which the person has written last ("" if not known). If the event
+// is from another conversation, its agent becomes unknown, because a subagent may work there.
 func (e *Event) Within(conversation string) {
 	if e.protocol.prompted != "" && (conversation == "" || e.Conversation != conversation) {
 		e.AgentID = unknownAgent
@@ -248,11 +248,11 @@ func (e *Event) Within(conversation string) {
 }
 
 // AgentUnknown reports whether the agent of the event is still unknown, so that ResolveAgent has to find it. Until then the
-// answer has only what any agent may see.
+// answer has only texts that any agent may see.
 func (e Event) AgentUnknown() bool { return e.agentUnknown }
 
-// ResolveAgent finds the agent in which the event happened, in the client's configuration. It may wait until the client has
-// written its logs, so callers should call it only if there is mail.
+// ResolveAgent finds the agent in which the event happened, by the client's logs below config. It may wait until the client
+// has written its logs, so callers should call it only if there is mail.
 func (e *Event) ResolveAgent(config string) {
 	if e.agentUnknown {
 		e.AgentID, e.agentUnknown = e.protocol.agent(*e, config), false
@@ -268,8 +268,8 @@ func (e Event) ShowsMail() bool {
 	return e.protocol.shows(e) != nothing
 }
 
-// TellsTrouble reports whether the answer may have a sentence of c2c without mail. It may only when the person has just
-// written, because at the end of a turn such a sentence would begin another turn.
+// TellsTrouble reports whether the answer may have a sentence of c2c without mail. It may do so only when the person has just
+// written: at the end of a turn such a sentence would begin another turn.
 func (e Event) TellsTrouble() bool {
 	return (e.Name == "UserPromptSubmit" || e.Name == "BeforeAgent") && e.ShowsMail()
 }
@@ -287,8 +287,8 @@ func (e Event) Often() bool {
 	return e.Name == "PostToolUse" || slices.Contains(e.protocol.often, e.Name)
 }
 
-// ByProcess reports whether events do not name the session. Then it is the session of the nearest ancestor process that has
-// one.
+// ByProcess reports whether events do not name the session. Then an event belongs to the session of the nearest ancestor
+// process that has one.
 func (e Event) ByProcess() bool { return e.protocol.byProcess }
 
 // OnError reports whether the client reads the answer from standard error, with exit status 2.

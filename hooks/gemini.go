@@ -15,12 +15,12 @@ import (
 )
 
 // gemini is Gemini CLI 0.61.0. The text of AfterTool comes at the end of the tool's result, and that of BeforeAgent after the
-// prompt, both in a tag that says that a hook wrote it. The reason of AfterAgent comes as a user message, and the turn goes
-// on, with a BeforeAgent of its own. If a shell's output and a hook's text are together longer than 40,000 characters, the
+// prompt. Both are in a tag that says that a hook wrote them. The reason of AfterAgent comes as a user message, and the turn
+// continues with another BeforeAgent. If a shell's output and a hook's text are together longer than 40,000 characters, the
 // client cuts the middle. If a tool has failed, the client ignores a hook's text. AfterTool also runs inside subagents, with
-// the id of the session and without a mark. AfterAgent also runs after Esc has ended the turn, and then its reason is lost.
-// After Esc while the model answers, the client forgets the whole turn. A notification reports that a dialog opens; only the
-// events after the tool show that it is closed.
+// the session's id and without a sign of the subagent. AfterAgent also runs after Esc has ended the turn; then its reason is
+// lost. After Esc during the model's answer, the client forgets the whole turn. A notification reports that a dialog opens;
+// only the events after the tool show that it is closed.
 func gemini() protocol {
 	return protocol{
 		name:  "gemini",
@@ -81,7 +81,7 @@ func gemini() protocol {
 // itself.
 const geminiEntities = "\nAbove, &lt; and &gt; stand for angle brackets."
 
-// geminiNote comes with the prompt that follows a turn with mail that the client has dropped because of Esc.
+// geminiNote comes with the next prompt after the client has dropped a turn with mail because of Esc.
 const geminiNote = "c2c: the turn before this one was interrupted, and you do not have it any more. Mail from other agents came in it: the history tool of c2c shows it."
 
 // geminiOwn is the tool that starts a subagent. A subagent has no such tool.
@@ -109,12 +109,12 @@ func geminiAgent(e Event, _ string) string {
 	return ""
 }
 
-// geminiLag is longer than a file's time can be behind the clock.
+// geminiLag is more than the time by which a file's time can be behind the clock.
 const geminiLag = time.Second
 
 // geminiWorks reports whether a subagent that has written since the turn began may still work. If it cannot read the logs, it
-// returns true. A session's subagents log in a directory with the session's id; those that gather skills have a directory of
-// their own.
+// returns true. A session's subagents log in a directory with the session's id. Subagents that extract skills have their own
+// directory.
 func geminiWorks(chats, session string, began time.Time) bool {
 	all, err := os.ReadDir(chats)
 	for _, dir := range all {
@@ -134,7 +134,7 @@ func geminiWorks(chats, session string, began time.Time) bool {
 	return err != nil
 }
 
-// geminiLine is the part of a line of a log that c2c reads. A line with $set replaces earlier lines.
+// geminiLine is the part of a log line that c2c reads. A line with $set replaces earlier lines.
 type geminiLine struct {
 	ID, Type  string
 	Timestamp time.Time
@@ -179,11 +179,11 @@ func geminiAnswered(log string) (at time.Time) {
 	return at
 }
 
-// maxConversation is how many bytes of a log c2c reads to find the remaining conversation, which may be in one line.
+// maxConversation is how many bytes of a log c2c reads to find the remaining conversation. All of it may be in one line.
 const maxConversation = 64 << 20
 
-// geminiDropped returns a function that reports whether a message was in a log and is not in the remaining conversation. The
-// function reads the log at its first call.
+// geminiDropped returns a function that reports whether the client has dropped a message: the log has it, and the remaining
+// conversation does not. The function reads the log at its first call.
 func geminiDropped(log string) func(mail.Message) bool {
 	read := sync.OnceValues(func() (all, left []byte) {
 		all = client.Tail(log, maxConversation)
@@ -203,8 +203,8 @@ func geminiDropped(log string) func(mail.Message) bool {
 	}
 }
 
-// geminiHas reports whether a log has a message. It looks for the beginning of the message's tag, up to the id, as it is and
-// with the brackets escaped as in a hook's text. No text of a message can look like that.
+// geminiHas reports whether a log has a message. It looks for the beginning of the message's tag, up to the id, both
+// unchanged and with the brackets escaped as in a hook's text. No text of a message can look like that.
 func geminiHas(log []byte, m mail.Message) bool {
 	id := ` id="` + mail.ShortID(m.ID) + `"`
 	tag, _, _ := strings.Cut(m.Envelope(), id)
@@ -229,7 +229,7 @@ func geminiForgot(log string) (forgot bool) {
 	return forgot
 }
 
-// geminiDone reports whether a subagent has returned its result: then its log ends with a summary. A subagent that has failed
+// geminiDone reports whether a subagent has returned its result; then its log ends with a summary. A subagent that has failed
 // writes no summary.
 func geminiDone(log string) (done bool) {
 	for _, r := range client.Records[geminiLine](log) {

@@ -11,8 +11,8 @@ import (
 
 // kimi is Kimi Code 2.1.0. The text of a Stop hook comes as a user message, once in a turn. The text of UserPromptSubmit
 // comes as a message before the prompt, in a tag that says that a hook wrote it. No other hook reaches the model. Stop also
-// runs in subagents, and both run in side questions (/btw), with the id of the session and without a mark. SessionStart runs
-// when a window or the server of `kimi web` makes or opens a session, before a prompt in it.
+// runs in subagents, and both hooks run in side questions (/btw); the events have the session's id and do not name the agent.
+// SessionStart runs when a window or the server of `kimi web` makes or opens a session, before its first prompt.
 func kimi() protocol {
 	return protocol{
 		name:   "kimi",
@@ -45,11 +45,11 @@ func kimi() protocol {
 	}
 }
 
-// kimiLate comes after the lines about mail that Stop has brought to the model.
+// kimiLate follows the lines about mail that an earlier Stop has given to the model.
 const kimiLate = "c2c: that came at the end of an earlier turn, where Kimi Code shows nothing."
 
-// The client writes a line of a log late, because it syncs each line to the disk: we measured 150 ms. If another agent may
-// run the hook, kimiAgent waits kimiLag for the log. It reads the logs every kimiLook until it finds an agent, at most
+// The client writes a line of a log late, because it syncs each line to the disk: we measured 150 ms. If the session has
+// other agents, kimiAgent waits kimiLag for the log. It reads the logs every kimiLook until it finds an agent, at most
 // kimiLooks times.
 const (
 	kimiLag   = 250 * time.Millisecond
@@ -58,8 +58,8 @@ const (
 )
 
 // kimiAgent finds the agent in which a hook runs, from the agents' logs, while the client waits for the hook. It returns ""
-// for the session's own agent, and unknownAgent if several agents may run the hook or none is found. A new prompt is in no
-// log yet, so for a prompt kimiAgent knows the agent only if the session has no other one.
+// for the session's own agent, and unknownAgent if it finds no agent, or several that may run the hook. No log has a new
+// prompt yet, so at a prompt kimiAgent knows the agent only if the session has no agent but its own.
 func kimiAgent(e Event, config string) string {
 	if !mail.ValidName(e.SessionID) {
 		return unknownAgent
@@ -93,8 +93,8 @@ func kimiAgent(e Event, config string) string {
 	return filepath.Base(stopping[0])
 }
 
-// kimiAnswered returns now at a Stop if the session has no other agent, because then its own agent's turn ends. In all other
-// cases, and after mail that Stop has brought, it reads the session's log.
+// kimiAnswered returns now at a Stop if the session has no agent but its own, because then that agent's turn ends. In all
+// other cases, and after mail that Stop has brought, it reads the session's log.
 func kimiAnswered(e Event, config string, now time.Time) time.Time {
 	if !mail.ValidName(e.SessionID) {
 		return time.Time{}

@@ -12,12 +12,12 @@ import (
 )
 
 // qwen is Qwen Code 0.24.4. It appends a hook's context to the tool's result, or puts it before the prompt, with angle
-// brackets escaped. It cuts a result with its context at 50,000 characters or 2,000 lines; the tool itself has at most 30,000
-// and 1,000 of these. UserPromptSubmit comes again at each step of a turn, with an empty prompt. The text of a SessionStart
-// hook would have the authority of the system. At the end of a turn, also after Esc, comes the notification that the client
-// waits for its user. If another session's message starts a turn, only the events of its tools show that the turn runs. A
-// notification reports that a dialog opens; a PreToolUse after it means that the person has allowed the tool. In a subagent
-// each event has agent_id.
+// brackets escaped. It cuts a result with its context at 50,000 characters or 2,000 lines. The tool's own result has at most
+// 30,000 characters and 1,000 lines. UserPromptSubmit comes again at each step of a turn, with an empty prompt. The text of a
+// SessionStart hook would have the authority of the system. At the end of a turn, also after Esc, a notification reports that
+// the client waits for its user. If another session's message starts a turn, only the events of its tools show that the turn
+// runs. Another notification reports that a dialog opens; a PreToolUse after it means that the person has allowed the tool.
+// In a subagent each event has agent_id.
 func qwen() protocol {
 	return protocol{
 		name:  "qwen",
@@ -48,7 +48,7 @@ func qwen() protocol {
 			}
 			return ""
 		},
-		// If the MCP server was killed, c2c has returned messages to the mailbox that the client still had in its queue.
+		// If the MCP server was killed, c2c has returned messages to the mailbox that the client still has in its queue.
 		shown: func(e Event) func(mail.Message) bool {
 			read := sync.OnceValue(func() []string { return client.QwenNotes(client.Tail(e.Transcript, maxTail)) })
 			return func(m mail.Message) bool { return client.QwenShows(read(), m.Envelope()) }

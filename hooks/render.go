@@ -15,7 +15,7 @@ const howRead = "Read it with the poll_inbox tool of c2c, or run: c2c poll-inbox
 // notShown asks the model to tell its person about the mail, because the client does not show it.
 const notShown = "c2c: your user is not shown this mail. Say in your answer who has written, and what."
 
-// Answer is the text that a hook prints, and the messages that this text hands over or announces. Shown and Announced are
+// Answer is the text that a hook prints, and which messages this text hands over or announces. Shown and Announced have
 // indexes into Render's msgs.
 type Answer struct {
 	Output    []byte // nil: print nothing
@@ -23,7 +23,7 @@ type Answer struct {
 	Announced []int  // messages that Output only mentions
 }
 
-// Render makes the answer to an event. msgs are waiting messages, oldest first; more: further messages wait after them.
+// Render makes the answer to an event. msgs are waiting messages, oldest first; more means that further messages wait.
 func Render(e Event, msgs []mail.Message, more bool) (a Answer, err error) {
 	text, shows := "", e.protocol.shows(e)
 	envelope := func(m mail.Message) string { return m.EnvelopeAt(e.Now) }
@@ -65,7 +65,7 @@ func Render(e Event, msgs []mail.Message, more bool) (a Answer, err error) {
 }
 
 // Shell makes the text that a command prints in a client's shell. The shell passes on at most limit bytes, and counts each
-// line as at least line bytes. print makes the text of one message. notes are the sentences of c2c in Output.
+// line as at least line bytes. print makes the text of one message. notes are c2c's own sentences in Output.
 func Shell(limit, line int, msgs []mail.Message, more bool, print func(mail.Message) string) (a Answer, notes []string) {
 	p := protocol{limit: limit, length: func(text string) (n int) {
 		for l := range strings.Lines(mail.Visible(text, "\n\t")) {
@@ -78,8 +78,8 @@ func Shell(limit, line int, msgs []mail.Message, more bool, print func(mail.Mess
 	return a, notes
 }
 
-// fill adds messages in order, whole, as many as fit. If a message would not fit even into an answer of its own, fill
-// announces it instead, and the message stays in the mailbox.
+// fill joins the first messages, as many as fit whole. If a message would not fit even alone, fill announces it instead, and
+// the message stays in the mailbox. notes are c2c's own sentences in text.
 func (p protocol) fill(a *Answer, msgs []mail.Message, more bool, print func(mail.Message) string) (text string, notes []string) {
 	const reserve = 300 // for leftOut and notShown
 	preface := mail.Preface(msgs)
@@ -109,8 +109,8 @@ func (p protocol) fill(a *Answer, msgs []mail.Message, more bool, print func(mai
 	return strings.Join(parts, "\n"), notes
 }
 
-// leftOut returns a sentence about n messages that were left out, and how to read them. more: there are others, not counted
-// in n.
+// leftOut returns a sentence about n messages that were left out, and how to read them. more means that others wait, which n
+// does not count.
 func leftOut(n int, more bool) string {
 	return mail.MoreWait(n, more) + ". " + howRead
 }
@@ -168,7 +168,7 @@ func context(e Event, text, person string) any {
 	return answer
 }
 
-// blockOrContext makes an answer that blocks the end of a turn with text as the reason; at any other event, one that adds
+// blockOrContext makes an answer that blocks the end of a turn with text as the reason. At any other event its answer adds
 // context.
 func blockOrContext(e Event, text, person string) any {
 	if e.Name != "Stop" {

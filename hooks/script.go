@@ -8,7 +8,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// script is the hook script, which looks for c2c on the PATH.
+// script is the hook script. It finds c2c through the PATH.
 //
 //go:embed c2c-inbox-check.sh
 var script []byte
@@ -19,9 +19,9 @@ func ScriptFor(binary string) []byte {
 	return []byte(strings.Replace(string(script), "\nc2c=c2c\n", "\nc2c="+quoted+"\n", 1))
 }
 
-// Pointers returns the directory in which `c2c hook` records where a session's mailbox is: a file named after the client's
-// session id, with one line "<root>/<sid>". The script reads that file without starting a program. state is broker.StateDir;
-// if state is empty, so is the result.
+// Pointers returns the directory in which `c2c hook` records where a session's mailbox is. Each session has a file named
+// after the client's session id, with one line "<root>/<sid>". The script reads that file without starting a program. state
+// is broker.StateDir; if state is empty, so is the result.
 func Pointers(state string) string {
 	if state == "" {
 		return ""

@@ -13,8 +13,8 @@ import (
 // tool is the part that c2c reads of a tool call's input. The input of each tool has another form.
 type tool struct {
 	Command string // the command that a shell runs
-	Name    string // the name of the tool that this one calls
-	Path    string // the file that it reads or changes
+	Name    string // the name of another tool that this tool calls
+	Path    string // the file that the tool reads or changes
 }
 
 func (t *tool) UnmarshalJSON(data []byte) error {
@@ -25,7 +25,7 @@ func (t *tool) UnmarshalJSON(data []byte) error {
 		Path    string `json:"file_path"`
 		File    string `json:"path"` // Copilot's name for the path
 	}
-	json.Unmarshal(data, &input) // an input of another form has none of these
+	json.Unmarshal(data, &input) // an input of another form has none of these fields
 	t.Name, t.Path = input.Name, cmp.Or(input.Path, input.File)
 	if input.Command == nil {
 		input.Command = input.Cmd
@@ -53,7 +53,7 @@ func (e Event) UsesTool() bool {
 }
 
 // Works reports whether the event proves that the session does more than answer its mail: it has called a tool that is not
-// c2c's, or a turn begins with a prompt that is not from c2c.
+// c2c's, or a turn begins with a prompt that does not come from c2c.
 func (e Event) Works() bool {
 	switch {
 	case e.UsesTool():
@@ -70,7 +70,7 @@ func byMail(prompt string) bool {
 }
 
 // ours reports whether a tool call is only about mail. Claude Code's SendMessage and ListAgents also reach the sessions of
-// c2c. Clients search for tools before they call those of c2c. Cursor does not name the MCP server of a tool.
+// c2c. Clients search for tools before they call c2c's tools. Cursor does not name the MCP server of a tool.
 func ours(name string, in tool) bool {
 	switch name {
 	case "SendMessage", "ListAgents", "ToolSearch", "tool_search":
@@ -84,8 +84,8 @@ func ours(name string, in tool) bool {
 // mailVerbs are the commands of c2c by which an agent reads and answers mail.
 var mailVerbs = []string{"send", "send-all", "reply", "ask", "poll-inbox", "peek-inbox", "history", "list", "whoami", "thread", "search", "status", "outbox", "obligations"}
 
-// callsC2C reports whether a shell command reads or writes mail. The command may also do other work: then the next call shows
-// that.
+// callsC2C reports whether a shell command reads or writes mail. The command may also do other work; then the next tool call
+// shows it.
 func callsC2C(command string) bool {
 	if !strings.Contains(command, "c2c") {
 		return false
