@@ -7,23 +7,24 @@ import (
 	"c2c/inbox"
 )
 
-// Client describes how c2c wakes one AI program. Each has a package below this one, and a line in package clients.
+// Client describes how c2c wakes one AI program. Each program has a package below this one, and a line in package clients.
 type Client struct {
 	Name string
-	// Dir returns the working directory of a session that has not called c2c yet. ok is false if no person sees the session.
-	// Nil: c2c cannot see such sessions.
+	// Dir returns the working directory of a session that has not called c2c yet. ok is false if no person sees the session. Dir is nil if
+	// c2c cannot see such sessions.
 	Dir func(ctx context.Context, config, session string) (dir string, ok bool, err error)
-	// Begin begins a session. It returns the client's id for the session, and the arguments that make the client show it.
-	// Nil: not needed, because the client's environment names the session.
+	// Begin makes the client begin a session. It returns the client's id for the session, and the arguments that make the client show it.
+	// Begin is nil if it is not needed, because the client's environment names the session.
 	Begin func(context.Context, Start) (id string, args []string, err error)
-	// NeedsNoServer means that c2c can reach a session without a server that the client has started.
+	// NeedsNoServer means that c2c can reach a session in which the client has started no server of c2c.
 	NeedsNoServer bool
 	Ways          func(RingContext, Session) (Ways, error)
-	// Peers lists c2c's aliases among the sessions to which the client's own tool can write; nil: the client has no such
-	// tool. It returns nil if the tool is off. store stores a message to an alias, or returns an error.
+	// Peers returns an object that shows c2c's aliases to the client's own tool for messages to other sessions. It returns nil
+	// if that tool is off; Peers itself is nil if the client has no such tool. store stores a message to an alias, or returns an
+	// error.
 	Peers func(getenv func(string) string, store func(context.Context, Sent) error) Peers
-	// Inject adds a message to the history of a session that is not running, and returns the path of the history. The client
-	// shows the message when a person resumes the session. Nil: c2c cannot write histories of this client.
+	// Inject adds a message to the history of a session that is not running, and returns the path of the history. The client shows the
+	// message when a person resumes the session. Inject is nil if c2c cannot write this client's histories.
 	Inject func(History) (path string, err error)
 }
 
@@ -39,7 +40,7 @@ type Start struct {
 
 // Peers shows c2c's aliases in a client's own list of sessions. Only one goroutine may use it.
 type Peers interface {
-	// Show makes the client show these names of one place instead of the earlier ones. Each name may occur once.
+	// Show makes the client list names as the sessions of place. They replace the names of the last call. Each name may occur once.
 	Show(place string, names []string) error
 	Close() error
 }
@@ -68,7 +69,7 @@ type RingContext struct {
 	Push   func(busy func(context.Context) bool) Method // the method of a server of ours inside the client; nil: there is none
 	Box    *inbox.Mailbox
 	Served func() bool // an MCP server or a plugin of ours runs in the client
-	// Failed returns why and when the session's model failed, if it has not answered since; nil: c2c cannot know.
+	// Failed returns why and when the session's model failed, or "" if it has answered since. Failed is nil if c2c cannot know.
 	Failed func() (why string, at time.Time)
 	// Record records a ring that is not finished yet.
 	Record func(context.Context, Ring)
@@ -83,14 +84,14 @@ type Session struct {
 	Pane       string // the pane in which its person lets c2c type
 	Hooked     bool   // our hooks have run in it
 	Unattended bool   // its person wants rings even if no terminal shows it
-	// Bell is the session's own doorbell, such as an event stream that its client has open; nil: it has none. When the client
-	// opens the stream again, Bell is another value.
+	// Bell is the session's own doorbell, such as an event stream that its client has open; nil: it has none. When the client opens the
+	// stream again, Bell gets a new value.
 	Bell Doorbell
 }
 
-// Ways are the methods that may reach a session, the best first. Busy reports whether the session works now; nil: c2c cannot
-// know. Follow calls tell whenever the session begins to do something else, until ctx ends; does is one of package client's
-// words, or "" if not known. Follow is nil if the client reports no changes. By is the method that Follow uses.
+// Ways are the methods that may reach a session, the best first. Busy reports whether the session works now; it is nil if c2c cannot
+// know. Follow calls tell whenever the session begins to do something else, until ctx ends. does is a word that package client defines,
+// or "" if not known. Follow is nil if the client reports no changes. By is the method that Follow uses.
 type Ways struct {
 	Methods []Method
 	Busy    func(context.Context) bool

@@ -5,7 +5,7 @@ import "errors"
 var (
 	// ErrUncaptured: the client runs, but did not take the ring; it may take a later one.
 	ErrUncaptured = errors.New("client does not take a ring now")
-	// ErrHeld is an ErrUncaptured for which c2c has sent nothing, because it should not disturb the client at the moment.
+	// ErrHeld is an ErrUncaptured: c2c has sent nothing, because it should not disturb the client now.
 	ErrHeld error = &heldError{"client does not take a ring now: held back", ErrUncaptured}
 	// ErrAway is an ErrHeld: no terminal shows the session, so no person would see what a ring starts.
 	ErrAway error = &heldError{"no terminal shows the session: its mail waits until one does", ErrHeld}

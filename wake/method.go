@@ -24,7 +24,8 @@ const (
 	ByStream   = "sse"    // a stream of events that a client of the HTTP daemon has open, or a subscription of MCP 2026-07-28
 )
 
-// Notice is what a doorbell may reveal: that mail waits, how much, and from whom. It never has a message's content.
+// Notice has the only facts that a doorbell may give to a client: that mail waits, how much, and from whom. It never has a message's
+// content.
 type Notice struct {
 	Count  int
 	From   []string // aliases, each once, at most maxNamed
@@ -81,11 +82,11 @@ type Doorbell interface {
 	Ring(ctx context.Context, n Notice) error
 }
 
-// A Carrier puts the messages themselves in front of an idle client.
+// A Carrier hands the messages themselves to an idle client.
 type Carrier interface {
-	// Carry hands over messages, oldest first; it may take only the first few. It returns, at the latest when ctx ends, the
-	// handles of the messages that the client provably has. The caller offers the others again. If it returns no handle and
-	// no error, it could carry nothing and has rung instead.
+	// Carry hands over messages, oldest first; it may take only the first few. It returns the handles of the messages that the client
+	// provably has, at the latest when ctx ends. The caller offers the other messages again. If Carry returns neither a handle nor an error,
+	// it could carry nothing and has rung instead.
 	Carry(ctx context.Context, msgs []mail.Message) (had []string, err error)
 }
 
@@ -94,14 +95,14 @@ type Method struct {
 	Name     string // the reader's name in the archive
 	Carrier  Carrier
 	Doorbell Doorbell
-	// Ready returns the error that the carrier would return, if the client can take nothing now. Callers call it before they
-	// lease messages, because no other reader sees a leased message.
+	// If the client can take nothing now, Ready returns the error that the carrier would return. Callers call Ready before they lease
+	// messages, because no other reader sees a leased message.
 	Ready func(context.Context) error
 	// Idempotent: the client recognizes messages that it already got, so a ringer may carry them again.
 	Idempotent bool
 	// Joins: the doorbell can put a ring into the running turn. So a ringer need not wait for the hooks of a busy session.
 	Joins bool
-	// Unproven: the client may miss the ring, and nothing shows it. If the first ring has no effect, a ringer changes to
-	// another method, if the session has one.
+	// Unproven: the client may miss the ring, and nothing shows it. If the first ring has no effect and the session has another method, a
+	// ringer changes to that method.
 	Unproven bool
 }

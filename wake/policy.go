@@ -10,15 +10,15 @@ import (
 const (
 	firstGap   = 15 * time.Second // the first time between two rings for the same message; it doubles
 	maxGap     = 10 * time.Minute
-	minGap     = time.Second / 2  // between any two rings, so that a burst of messages causes only a few
-	busyLook   = time.Second / 10 // the first time between two checks of a busy session with mail: its turn may just be ending
-	BusyLook   = 2 * time.Second  // the longest time between two checks; it doubles
-	RefusedGap = maxGap           // after a ring that a person's settings refuse or hold
-	busyLimit  = 5 * time.Minute  // ring a session even if it has been busy for longer than this
+	minGap     = time.Second / 2  // between any two rings, so that a burst of messages causes only a few rings
+	busyLook   = time.Second / 10 // the first time between two checks of a busy session with mail: its turn may end soon
+	BusyLook   = 2 * time.Second  // the longest time between two such checks: the time doubles from busyLook on
+	RefusedGap = maxGap           // the time after a ring that a person's settings refuse or hold
+	busyLimit  = 5 * time.Minute  // a session that has been busy for longer is rung all the same
 )
 
-// Policy remembers the message for which c2c has rung a session. If the oldest message is another one now, the session has
-// read the first: no caller has to report it.
+// Policy decides when to ring one session. It remembers the oldest message of the last decision. When another message is the oldest, the
+// session has read the former one, so no caller has to report that.
 type Policy struct {
 	oldest Ring          // names the oldest message at the last call of Decide
 	first  time.Time     // when Decide saw this message first
@@ -35,7 +35,7 @@ type Decision struct {
 	Again   time.Duration // when to decide again; 0: not before something changes
 }
 
-// MayWake returns those of msgs that may wake a session.
+// MayWake returns the messages in msgs that may wake a session.
 func MayWake(msgs []mail.Message) (out []mail.Message) {
 	for _, m := range msgs {
 		if m.Rings() {

@@ -1,9 +1,9 @@
-// Package wake decides when to ring a session, that is, to make its AI program look at new mail. It defines what a
-// ring is, the text of a notice, and what each way to reach a client promises. Its only state is Policy, and it links
+// Package wake decides when to ring a session, that is, to make its AI program look at new mail. A ringer is a process that does so. The
+// package defines rings, the text of a notice, and what each method to reach a client guarantees. Its only state is Policy, and it links
 // no library, because every hook links it.
 //
-// The packages below wake do the work: watch notices that a mailbox changed, and each client has a package with the
-// ways to reach it.
+// The packages below wake do the work: watch notices that a mailbox changed, and each client has a package with the methods that reach
+// it.
 package wake
 
 import (
@@ -15,8 +15,8 @@ import (
 // The recorded outcomes of a check of a mailbox.
 const (
 	Rang       = "rang"
-	Coalesced  = "coalesced"  // c2c has rung already, and the mail is still unread
-	Filtered   = "filtered"   // all of the mail may wait
+	Coalesced  = "coalesced"  // no ring now: c2c has rung already, and the mail is still unread
+	Filtered   = "filtered"   // no ring: all of the mail may wait
 	Uncaptured = "uncaptured" // the client did not take the ring
 	Away       = "away"       // no terminal shows the session
 	Refused    = "refused"    // the client's person does not let other sessions write to it

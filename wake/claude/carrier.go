@@ -14,8 +14,8 @@ import (
 	"c2c/wake/watch"
 )
 
-// Carrier carries messages over the socket. Its receipt is the session's
-// UserPromptSubmit hook, so it works only for sessions with our hooks.
+// Carrier carries messages over the socket. A message has arrived when the session's UserPromptSubmit hook has seen it, so
+// Carrier works only for sessions with our hooks.
 type Carrier struct {
 	Socket *Socket
 	Box    *inbox.Mailbox
@@ -25,8 +25,8 @@ type Carrier struct {
 	Process int
 }
 
-// Carry implements wake.Carrier. A client that has just reloaded its hooks may run none for this prompt. Carry then looks in
-// the client's record for the messages that it has taken, so that they do not come twice.
+// Carry implements wake.Carrier. A client that has just reloaded its hooks may run none for this prompt. So Carry then looks
+// in the client's record for the messages that the client has taken; otherwise they would come twice.
 func (c *Carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	record := recordOf(c.Config, c.Process)
 	had, err = c.carry(ctx, msgs)
@@ -76,8 +76,8 @@ func mayAlter(body string) bool {
 	return false
 }
 
-// pack takes messages in order, up to the first that the client may alter. The hooks bring that message: c2c would not
-// recognize it in the prompt, and so it would come twice.
+// pack takes messages in order, up to the first message that the client may alter. The hooks bring that message: c2c would
+// not recognize it in the prompt, and so it would come twice.
 func pack(msgs []mail.Message) (text string, names, ids []string) {
 	seen := map[string]bool{}
 	for _, m := range msgs {
@@ -101,7 +101,7 @@ func pack(msgs []mail.Message) (text string, names, ids []string) {
 // maxLabel is the longest sender name, in bytes, that the client accepts in a frame.
 const maxLabel = 64
 
-// label lists as many of the names as fit into maxLabel.
+// label lists the names, as many as fit into maxLabel.
 func label(names []string) string {
 	text := strings.Join(names, ", ")
 	if len(text) <= maxLabel {

@@ -10,16 +10,13 @@
 // silently drops messages above 30 at once, a text that it got in the last 30 s,
 // and every message if its person blocks messages of other sessions.
 //
-// The proof of arrival is the UserPromptSubmit hook. It runs once for each
-// line, before the request, even if several lines have waited. Its prompt is
-// the line's content byte for byte, without the words that the client puts
-// around it for the model. Slash commands, "@" and "!" do nothing there, and
-// blanks, invisible characters and compatibility forms stay. The client alters
-// only a character that looks like "<" in front of one of its own tags.
+// The proof of arrival is the UserPromptSubmit hook. It runs once for each line, before the request, even if several lines
+// have waited. Its prompt is the line's content byte for byte, without the words that the client puts around it for the
+// model. Slash commands, "@" and "!" do nothing in such a line, and blanks, invisible characters and compatibility forms
+// stay. The client alters only a character that looks like "<" in front of one of its own tags.
 //
-// In bypass-permissions mode the client asks its user before it takes messages of
-// unrelated processes. It takes those of its own descendants, such as its MCP
-// server, without asking. c2c claims no permission mode of its own.
+// In bypass-permissions mode the client asks its user before it takes messages of unrelated processes. It takes messages of
+// its own descendants, such as its MCP server, without asking. c2c claims no permission mode of its own.
 //
 // The client writes into <config>/sessions/<pid>.json whether it is idle, busy
 // (a turn runs) or waiting (a dialog is open), and removes the file at its end.

@@ -20,10 +20,10 @@ import (
 	"c2c/wake"
 )
 
-// sharedDir is a directory in the home in which people keep the histories of several configurations.
+// sharedDir is a directory in a person's home for the histories of several configurations.
 const sharedDir = ".claude-shared"
 
-// entry is a line of a history that belongs to the conversation, as version 2.1.329 writes it. Each entry names the one
+// entry is a line of a history that belongs to the conversation, as version 2.1.329 writes it. Each entry names the entry
 // before it. The client shows the chain of entries that ends in the last line.
 type entry struct {
 	ParentUUID  *string `json:"parentUuid"`
@@ -78,7 +78,7 @@ func findHistory(dirs []string, id string) (path string, err error) {
 		for _, p := range projects {
 			file := filepath.Join(dir, "projects", p.Name(), id+".jsonl")
 			info, err := os.Stat(file)
-			if err != nil || found != nil && os.SameFile(found, info) { // people link one directory to the other
+			if err != nil || found != nil && os.SameFile(found, info) { // the same file, because one directory is a link to the other
 				continue
 			}
 			if found != nil {
@@ -123,7 +123,7 @@ func appendTo(path string, h wake.History) (err error) {
 	}
 	var random [16]byte
 	rand.Read(random[:]) // it never fails
-	own := last          // keeps its directory and version
+	own := last          // copies the directory and version of the last entry
 	own.ParentUUID, own.Type, own.SessionID, own.UUID = &last.UUID, "user", h.ID, mail.UUIDOf(4, random)
 	own.Message, own.Timestamp = &said{"user", h.Text}, h.Now.UTC().Format("2006-01-02T15:04:05.000Z")
 	var line bytes.Buffer

@@ -14,7 +14,8 @@ import (
 	"c2c/inbox/mail"
 )
 
-// record is the client's file of a session. The client appends the messages that it takes, so the new ones stand after offset.
+// record is the client's file of a session. The client appends the messages that it takes, so new messages stand after
+// offset.
 type record struct {
 	path   string // empty: the session has no file yet
 	offset int64
@@ -43,8 +44,8 @@ func recordOf(config string, process int) record {
 	return record{path, info.Size()}
 }
 
-// prompted returns the ids of those msgs that the client has written into the record as prompts since recordOf. It stops at the first
-// message that is missing.
+// prompted returns the ids of the messages in msgs that the client has written into the record as prompts since recordOf. It
+// stops at the first message that is missing.
 func (r record) prompted(msgs []mail.Message) (ids []string) {
 	if r.path == "" {
 		return nil

@@ -39,7 +39,7 @@ func FromEnv(getenv func(string) string, now func() time.Time) (*Socket, error) 
 // Ring writes one line without any body. The line makes the client run its UserPromptSubmit hook, which hands the mail over
 // in the same request; without hooks the model polls.
 func (s *Socket) Ring(ctx context.Context, n wake.Notice) error {
-	s.rings++ // makes each text different: the client drops one that it got within 30 s, from any process
+	s.rings++ // makes each text different: the client drops a text that it got within the last 30 s, from any process
 	at := s.Now().UTC().Format("15:04:05")
 	err := s.write(ctx, "c2c", fmt.Sprintf("%s\n(ring %d, %s)", n.Text(wake.Poll), s.rings, at))
 	if err == nil && s.inbound() == client.ClaudeHolds {
@@ -59,14 +59,14 @@ func (s *Socket) inbound() string {
 // every two seconds.
 const sender = "c2c"
 
-// write puts text into the client's own frame for messages of other sessions. The text has no angle brackets but ours, so it
-// cannot close the frame.
+// write puts text into the client's own frame for messages of other sessions. c2c writes all angle brackets in the text, so
+// the text cannot close the frame.
 func (s *Socket) write(ctx context.Context, name, text string) error {
 	if s.inbound() == client.ClaudeRefuses {
 		return fmt.Errorf("%w: its person has set crossSessionInbound to refuse", wake.ErrRefused)
 	}
 	if !s.bucket.Take(limit, s.Now()) {
-		return fmt.Errorf("%w: it drops more than 30 messages at once, and then all but one in 2 seconds", wake.ErrUncaptured)
+		return fmt.Errorf("%w: the client would drop the message: it takes 30 at once, and then one in 2 seconds", wake.ErrUncaptured)
 	}
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
@@ -86,6 +86,6 @@ func (s *Socket) write(ctx context.Context, name, text string) error {
 	return socket.Write(ctx, s.Path, out.Bytes(), nil)
 }
 
-// limit stays below the client's own limit, because other senders may use our name too. Above 30 at once the client silently
-// drops messages.
+// limit stays below the client's own limit, because other senders may use our name too. The client silently drops messages
+// above 30 at once.
 var limit = ratelimit.Limit{Burst: 25, Interval: 2 * time.Second}

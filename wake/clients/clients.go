@@ -1,4 +1,4 @@
-// Package clients lists the AI programs that c2c can wake.
+// Package clients lists the AI programs that c2c can wake from outside, with the functions for each of them.
 package clients
 
 import (
@@ -14,7 +14,7 @@ func all() []wake.Client {
 	return []wake.Client{claude.Client(), codex.Client(), qwen.Client(), kimi.Client()}
 }
 
-// Find returns a client by its name. For an unknown name it returns a Client without any way to a session.
+// Find returns a client by its name. For an unknown name it returns a Client that has no method to reach a session.
 func Find(name string) (c wake.Client, known bool) {
 	for _, c := range all() {
 		if c.Name == name {

@@ -15,18 +15,18 @@ import (
 // daemonTime bounds the start of Codex's daemon. The first start copies the program.
 const daemonTime = time.Minute
 
-// embedded are options that keep a terminal from using the daemon, and commands that begin no new session (0.169.0).
+// embedded has the options with which a terminal does not use the daemon, and the commands that begin no new session (0.169.0).
 var embedded = map[string]bool{
 	"-c": true, "--config": true, "-p": true, "--profile": true, "--search": true, "--no-daemon": true, "--remote": true, "--dangerously-bypass-hook-trust": true,
 	"resume": true, "fork": true, "exec": true, "e": true, "review": true, "queue": true, "agents": true,
 }
 
 // Begin begins a thread in the daemon, and returns the thread's id and the arguments that show it. It starts the daemon if
-// none runs. A terminal can show only a thread with at least one item, so Begin adds an item that stays hidden and tells the
+// none runs. A terminal can show only a thread with at least one item. So Begin adds an item that stays hidden and gives the
 // model its alias.
 //
-// Begin does not let the terminal begin the thread and look for it afterwards: Codex does not report which thread a terminal
-// has begun, and two terminals may begin one at the same time.
+// Begin does not let the terminal begin the thread: then c2c could not find that thread. Codex does not report which thread a
+// terminal has begun, and two terminals may begin one at the same time.
 func Begin(ctx context.Context, s wake.Start) (id string, args []string, err error) {
 	for _, arg := range s.Args {
 		name, _, _ := strings.Cut(arg, "=")

@@ -19,7 +19,7 @@ import (
 
 const (
 	callTime = 5 * time.Second // limit for one request
-	maxFrame = 4 << 20         // bytes: a page of a thread's items may be large (a command's output is at most 64 KiB of it)
+	maxFrame = 4 << 20         // bytes: a page of a thread's items may be large (each command's output has up to 64 KiB)
 	maxHead  = 64 << 10        // bytes of the handshake's answer
 )
 
@@ -61,7 +61,7 @@ func dial(ctx context.Context, home string) (*conn, error) {
 				var d net.Dialer
 				return d.DialContext(ctx, "unix", path)
 			},
-			DisableKeepAlives:      true, // otherwise a server without WebSocket costs a connection at every ring
+			DisableKeepAlives:      true, // otherwise each ring of a server without WebSocket leaves a connection open
 			MaxResponseHeaderBytes: maxHead,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

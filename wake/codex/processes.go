@@ -5,15 +5,15 @@ import "time"
 // unloadTime is how long Codex keeps a thread after its terminal has ended: a minute and some seconds.
 const unloadTime = 75 * time.Second
 
-// openTime is the longest that a terminal takes to open the thread in its arguments. The terminal then ends that thread in
-// the daemon and begins it again, so a turn that has just begun there is lost (0.169.0).
+// openTime is the longest time that a terminal takes to open the thread in its arguments. The terminal then ends that thread
+// in the daemon and begins it again, so a turn that began in the daemon just before is lost (0.169.0).
 const openTime = 2 * time.Second
 
 // process is one of this user's processes that belongs to Codex.
 type process struct {
 	pid      int
-	threads  map[string]time.Time // the threads that it has open for writing, and since when: the daemon, `codex exec` and a terminal without daemon have some
-	client   bool                 // it is Codex with our CODEX_HOME, or has a database open there
+	threads  map[string]time.Time // the threads that it has open for writing, with the time of opening; the daemon, `codex exec` and a terminal without daemon have such threads
+	client   bool                 // it is a Codex program with our CODEX_HOME, or has a database there open
 	terminal bool                 // it runs on a terminal
 	args     []string             // its command line
 	age      time.Duration

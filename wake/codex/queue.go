@@ -13,13 +13,12 @@ import (
 // queueTime bounds `codex queue`.
 const queueTime = 10 * time.Second
 
-// queue is the doorbell of a terminal that runs without the daemon: Codex puts
-// the line into its own queue, which such a terminal reads about every nine
-// seconds (measured: 4.2 to 9.0).
+// queue is the doorbell of a terminal that runs without the daemon. Codex puts the line into its own queue, which such a
+// terminal reads about every nine seconds (measured: 4.2 to 9.0).
 type queue struct {
 	Home       string
 	Thread     string
-	Unattended bool // ring also without a terminal
+	Unattended bool // ring even if no terminal shows the thread
 	Getenv     func(string) string
 }
 
@@ -30,7 +29,7 @@ func (q *queue) Ring(ctx context.Context, n wake.Notice) error {
 	case !found:
 		return fmt.Errorf("%w: no process has thread %s open", wake.ErrUnreachable, q.Thread)
 	case slices.Contains(p.args, "exec"):
-		return fmt.Errorf("%w: it ends with its answer", wake.ErrUnreachable)
+		return fmt.Errorf("%w: `codex exec` ends with its answer", wake.ErrUnreachable)
 	case !p.terminal && !q.Unattended:
 		return wake.ErrAway
 	}

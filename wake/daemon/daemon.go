@@ -2,7 +2,8 @@
 // agents.
 //
 // The process that holds the lock on <name>.lock is the daemon. It writes its process id into <name>.pid and its reports into
-// <name>.log. After a crash these two files stay, and prove nothing. The daemon ends when somebody removes its pid file.
+// <name>.log. After a crash both files stay, so they do not prove that a daemon runs. The daemon ends when somebody removes
+// its pid file.
 package daemon
 
 import (
@@ -27,14 +28,14 @@ import (
 )
 
 const (
-	maxLog   = 1 << 20 // bytes: a daemon that starts empties a larger log
+	maxLog   = 1 << 20 // bytes: when the daemon starts, it empties a larger log
 	stopTime = 10 * time.Second
-	lookTime = 10 * time.Millisecond // between two checks whether the daemon runs
+	lookTime = 10 * time.Millisecond // the time between two checks whether the daemon runs
 )
 
 // Daemon is one background process.
 type Daemon struct {
-	Dir          *atomicfile.Dir // the directory of its files; nil if it does not exist: then no daemon runs
+	Dir          *atomicfile.Dir // the directory of its files; nil if the directory does not exist, so that no daemon runs
 	Name         string          // prefix of the files' names
 	What         string          // the daemon's name for people
 	Verb         string          // the command of c2c that has start and stop for it
@@ -56,8 +57,8 @@ func (d Daemon) logFile() string  { return d.Name + ".log" }
 // Log returns the path of the daemon's log.
 func (d Daemon) Log() string { return filepath.Join(d.Dir.Path(), d.logFile()) }
 
-// Run calls work as the daemon. It returns when work has returned; it cancels work's context when ctx ends or the pid file is
-// removed.
+// Run calls work as the daemon, and returns when work has returned. When ctx ends or the pid file is removed, Run cancels
+// work's context.
 func (d Daemon) Run(ctx context.Context, work func(context.Context)) (err error) {
 	lock, err := filelock.Open(d.Dir, d.lockFile())
 	if err != nil {
@@ -77,7 +78,7 @@ func (d Daemon) Run(ctx context.Context, work func(context.Context)) (err error)
 			return err
 		}
 	}
-	if d.ExtraPIDFile != "" { // written first: a program that has read the daemon's own pid file may read this one next
+	if d.ExtraPIDFile != "" { // written first: a program that has read the daemon's own pid file may read the extra file next
 		if err := d.writeExtraPIDFile(); err != nil {
 			return err
 		}
@@ -101,7 +102,7 @@ func (d Daemon) Run(ctx context.Context, work func(context.Context)) (err error)
 	return nil
 }
 
-// Free returns an error if the daemon runs.
+// Free returns nil if no daemon runs; otherwise the error says which process is the daemon.
 func (d Daemon) Free() error {
 	pid, err := d.PID()
 	if err == nil && pid != 0 {
@@ -110,7 +111,7 @@ func (d Daemon) Free() error {
 	return err
 }
 
-// errRuns returns the error that the daemon runs already. pid is 0 if it has just begun.
+// errRuns returns the error for a daemon that runs already. pid is 0 if the daemon has only just begun.
 func (d Daemon) errRuns(pid int) error {
 	process := ""
 	if pid != 0 {
@@ -135,7 +136,7 @@ func (d Daemon) removePID() error {
 }
 
 // Runs reports whether the daemon runs. It makes no lock file, and does not take the lock: otherwise a daemon that starts at
-// that moment would believe that another one runs.
+// that moment would take this check for another daemon.
 func (d Daemon) Runs() (bool, error) {
 	if d.Dir == nil {
 		return false, nil
@@ -184,8 +185,8 @@ func (d Daemon) PID() (pid int, err error) {
 	return pid, nil
 }
 
-// Start starts this program as the daemon, with args and env in the directory dir. It returns the process id when the daemon
-// has the lock.
+// Start starts this program as the daemon, with args and env in the directory dir. It returns the process id once the daemon
+// has the lock and its pid file.
 func (d Daemon) Start(ctx context.Context, dir string, env []string, args ...string) (pid int, err error) {
 	log, err := d.openLog()
 	if err != nil {
@@ -256,8 +257,8 @@ func (d Daemon) openLog() (*os.File, error) {
 	return log, nil
 }
 
-// SafeEnv returns those variables of env that are known to hold no secret, and those named in more. Any other variable may
-// hold a key, which would stay in the daemon's memory for weeks.
+// SafeEnv returns the variables in env that are known to hold no secret, and those named in more. Any other variable may hold
+// a key, which would stay in the daemon's memory for weeks.
 func SafeEnv(env, more []string) []string {
 	names := append([]string{"HOME", "PATH", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR", "XDG_STATE_HOME",
 		"XDG_RUNTIME_DIR", "TMUX_TMPDIR", "SCREENDIR"}, more...)
@@ -267,8 +268,8 @@ func SafeEnv(env, more []string) []string {
 	})
 }
 
-// Stop ends the daemon and returns when it has ended. It removes the pid file repeatedly, because a daemon that has just
-// begun may write it after the first time. ran is false if no daemon ran.
+// Stop ends the daemon and returns when it has ended. It removes the pid file repeatedly, because a daemon that is just
+// starting may write the file after the first removal. ran is false if no daemon ran.
 func (d Daemon) Stop(ctx context.Context) (ran bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, stopTime)
 	defer cancel()

@@ -13,9 +13,8 @@ import (
 // maxPIDLine is more than the length of a process id.
 const maxPIDLine = 32
 
-// writeExtraPIDFile writes the process id to the file that a person has named. It does not overwrite a file with other
-// content. Only a pid file that a killed daemon of ours has left is overwritten: then our own pid file still exists, with the
-// same content.
+// writeExtraPIDFile writes the process id to the file that a person has named. It overwrites only an empty file, or the file
+// that a killed daemon of ours has left. In that case our own pid file still exists, with the same content.
 func (d Daemon) writeExtraPIDFile() (err error) {
 	foreign := fmt.Errorf("%s is no pid file of the %s: name another one, or remove it", d.ExtraPIDFile, d.What)
 	f, err := os.OpenFile(d.ExtraPIDFile, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)

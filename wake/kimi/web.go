@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	tokenFile  = "server.token" // below the client's configuration; all its servers share it
+	tokenFile  = "server.token" // in the client's configuration directory; all servers of the client share it
 	maxToken   = 4 << 10
 	maxAnswer  = 64 << 10
 	answerTime = 5 * time.Second

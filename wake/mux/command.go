@@ -14,7 +14,7 @@ import (
 
 const (
 	commandTime = 2 * time.Second
-	maxOutput   = 1 << 20 // a screen of 500 by 200 characters of four bytes needs less than half
+	maxOutput   = 1 << 20 // bytes; a screen of 500 by 200 characters of four bytes needs less than half
 )
 
 // command is the program tmux or screen, with the arguments that every call has.
@@ -29,7 +29,7 @@ func (c *command) run(ctx context.Context, args ...string) (string, error) {
 	timed, cancel := context.WithTimeout(ctx, commandTime)
 	defer cancel()
 	cmd := exec.CommandContext(timed, c.path, append(c.args[:len(c.args):len(c.args)], args...)...)
-	cmd.Env, cmd.Dir = append([]string{}, c.env...), "/" // nil would be our own environment
+	cmd.Env, cmd.Dir = append([]string{}, c.env...), "/" // with nil, exec would use our own environment
 	cmd.WaitDelay = time.Second
 	var out, errs bounded
 	cmd.Stdout, cmd.Stderr = &out, &errs

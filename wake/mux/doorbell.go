@@ -14,8 +14,8 @@ import (
 
 const (
 	sinceKey = 2 * time.Second        // how long the person must have pressed no key
-	between  = 150 * time.Millisecond // between two looks at the screen; Gemini CLI loses an Enter within 100 ms after a paste
-	shown    = 10 * between           // time for a client to draw what was pasted
+	between  = 150 * time.Millisecond // between two checks of the screen; Gemini CLI loses an Enter within 100 ms after a paste
+	shown    = 10 * between           // time for a client to draw a paste
 )
 
 // Doorbell rings one client.
@@ -31,10 +31,10 @@ type Doorbell struct {
 	answer time.Duration // the time for the client to draw a paste; 0: shown
 }
 
-// terminal is a pane.
+// terminal is a pane of tmux, or a window of GNU screen.
 type terminal interface {
-	// look returns what the pane shows, and the latest time at which a person may have typed. It returns an error if a key
-	// would not reach the client.
+	// look reads what the pane shows, and the latest time at which a person may have typed. It returns an error if a key would
+	// not reach the client.
 	look(context.Context) (*screen.Screen, time.Time, error)
 	// Paste and Enter are those of screen.Terminal.
 	Paste(ctx context.Context, text string) error
@@ -48,7 +48,8 @@ type typist struct {
 	terminal
 }
 
-// Ring types the notice into the client's prompt; see screen.Type. After a key it may wait for ten seconds.
+// Ring types the notice into the client's prompt; see screen.Type. If a person has just pressed a key, Ring may wait for ten
+// seconds.
 func (b *Doorbell) Ring(ctx context.Context, n wake.Notice) (err error) {
 	if b.now == nil {
 		b.now = time.Now
@@ -85,7 +86,7 @@ func (b *Doorbell) open() (terminal, error) {
 // Idle implements screen.Terminal.
 func (t typist) Idle(ctx context.Context) error {
 	first, left, err := t.sample(ctx)
-	if err == nil && left > 0 { // wait once for the rest
+	if err == nil && left > 0 { // wait once for the rest of sinceKey
 		if err = t.wait(ctx, left); err == nil {
 			first, left, err = t.sample(ctx)
 		}

@@ -21,17 +21,17 @@ const (
 // Pane is a pane of tmux or a window of screen.
 type Pane struct {
 	Kind   string // Tmux or Screen
-	Socket string // the path of tmux's socket; the name of screen's session, <pid>.<name>
+	Socket string // tmux: the path of its socket; screen: the name of its session, <pid>.<name>
 	ID     string // tmux: %<number>; screen: the number of the window
 }
 
 // Types reports whether c2c knows how a client draws its prompt, and so can type a line for it.
 func Types(client string) bool { return screen.Knows(client) }
 
-// String returns the form that Parse reads: one line, the socket last.
+// String returns the form that Parse reads: one line, with the socket last.
 func (p Pane) String() string { return p.Kind + ":" + p.ID + ":" + p.Socket }
 
-// Parse reads only what String has written.
+// Parse returns the pane that String has written. For any other text it returns an error.
 func Parse(s string) (Pane, error) {
 	kind, rest, _ := strings.Cut(s, ":")
 	id, socket, _ := strings.Cut(rest, ":")

@@ -15,19 +15,19 @@ import (
 	"c2c/wake/screen"
 )
 
-// gnuScreen is a window of a GNU screen session (measured with 4.9.0). c2c reads it from screen's hardcopy, which does not
-// show:
+// gnuScreen is a window of a GNU screen session (measured with 4.9.0). c2c reads the window from screen's hardcopy, a file
+// with a copy of the window. The hardcopy does not show:
 //
-//   - The exact text: a hardcopy holds only the low byte of each character, so U+276F is an "o". mux takes the
-//     bytes for Latin-1, and those that are no Latin-1 character for the frames and blocks of U+25xx.
-//   - Colours: a suggestion in Codex's prompt looks like a draft, so mux types nothing.
+//   - The exact text. A hardcopy holds only the low byte of each character, so U+276F is an "o". mux takes a byte
+//     for a Latin-1 character, or for a frame or block of U+25xx if Latin-1 has no such character.
+//   - Colours. A suggestion in Codex's prompt looks like a draft, so mux types nothing.
 //   - Whether the client asked for bracketed paste. mux sends the brackets anyway.
-//   - Prompts and lists of screen itself over the window: these get the text that mux types. Then the line does
-//     not appear in the client's prompt, so mux does not press Enter.
-//   - When a person pressed keys: mux sees only when the client read some, and never sees keys for screen itself.
-//   - Renumbered windows: mux knows only the number with which the window began.
+//   - Prompts and lists that screen itself draws over the window. These get the text that mux types. Then the line
+//     does not appear in the client's prompt, so mux does not press Enter.
+//   - When a person pressed keys. mux sees only when the client read some, and never sees keys for screen itself.
+//   - Renumbered windows. mux knows only the number that the window had at its start.
 //
-// A person who is attached to the session sees screen's answers in the message line for a moment.
+// A person who is attached to the session sees screen's answers for a moment, in its message line.
 type gnuScreen struct {
 	cmd        command
 	pane       Pane
@@ -39,7 +39,7 @@ type gnuScreen struct {
 func newScreen(path, sockets string, p Pane, pid int) (*gnuScreen, error) {
 	dir, err := os.MkdirTemp("", "c2c-screen-") // 0700
 	if err != nil {
-		return nil, fmt.Errorf("make a folder for screen's picture: %w", err)
+		return nil, fmt.Errorf("make a directory for screen's hardcopy: %w", err)
 	}
 	s := &gnuScreen{command{path: path, args: []string{"-S", p.Socket, "-p", p.ID}}, p, pid, dir, -1}
 	if sockets != "" {
@@ -50,8 +50,8 @@ func newScreen(path, sockets string, p Pane, pid int) (*gnuScreen, error) {
 
 func (s *gnuScreen) close() error { return os.RemoveAll(s.dir) }
 
-// look implements terminal. In copy mode screen refuses to change the number of scrollback lines, and nothing else shows that
-// mode to c2c. So look asks for one line more, checks the number, and restores it.
+// look implements terminal. In copy mode screen refuses to change the number of scrollback lines, and c2c can detect that
+// mode in no other way. So look sets the number to one line more, checks it, and restores it.
 func (s *gnuScreen) look(ctx context.Context) (v *screen.Screen, read time.Time, err error) {
 	if read, err = s.terminal(); err != nil {
 		return v, read, err
@@ -64,7 +64,7 @@ func (s *gnuScreen) look(ctx context.Context) (v *screen.Screen, read time.Time,
 		s.scrollback = st.scrollback
 	}
 	if err := os.WriteFile(s.file(), nil, 0o600); err != nil {
-		return v, read, fmt.Errorf("make a file for screen's picture: %w", err)
+		return v, read, fmt.Errorf("make a file for screen's hardcopy: %w", err)
 	}
 	if _, err := s.cmd.run(ctx, "-X", "eval", s.scrollbackCommand(s.scrollback+1), `@hardcopy "`+s.file()+`"`); err != nil {
 		return v, read, err
@@ -79,9 +79,9 @@ func (s *gnuScreen) look(ctx context.Context) (v *screen.Screen, read time.Time,
 	if st.scrollback != s.scrollback+1 {
 		return v, read, errors.New("its window is in copy mode")
 	}
-	lines, err := s.picture()
+	lines, err := s.hardcopy()
 	if err == nil && (len(lines) != st.height || st.row >= len(lines)) { // a low byte can look like the end of a line
-		err = errors.New("screen's picture is not as high as its window")
+		err = errors.New("screen's hardcopy is not as high as its window")
 	}
 	if err != nil {
 		return v, read, err
@@ -89,8 +89,8 @@ func (s *gnuScreen) look(ctx context.Context) (v *screen.Screen, read time.Time,
 	return screen.Captured(withSigns(lines), st.row, st.col), read, nil
 }
 
-// scrollbackCommand returns the command that sets the number of scrollback lines. The @ stops screen from showing a message, which
-// would stay for a second, and look would have to wait for its end.
+// scrollbackCommand returns the command that sets the number of scrollback lines. The @ stops screen from showing a message.
+// The message would stay for a second, and look would have to wait for its end.
 func (s *gnuScreen) scrollbackCommand(lines int) string { return "@scrollback " + strconv.Itoa(lines) }
 
 // terminal checks that the client's terminal belongs to this session, and that the client is in its foreground.
@@ -114,8 +114,8 @@ func (s *gnuScreen) terminal() (read time.Time, err error) {
 	return foreground(p)
 }
 
-// state is what screen reports about a window: `(3,1)/(80,24)+1024 +(+)flow UTF-8 0(title)`. The first pair is the cursor,
-// counted from 1; 1024 is the number of scrollback lines.
+// state has what screen reports about a window. In `(3,1)/(80,24)+1024 +(+)flow UTF-8 0(title)` the first pair is the cursor,
+// counted from 1, and 1024 is the number of scrollback lines.
 type state struct{ row, col, height, scrollback int }
 
 func (s *gnuScreen) info(ctx context.Context) (state, error) {
@@ -126,7 +126,7 @@ func (s *gnuScreen) info(ctx context.Context) (state, error) {
 	return parseInfo(out)
 }
 
-// parseInfo parses an answer of screen. Other text may come before the answer: if a screen has died, each command reports it.
+// parseInfo parses an answer of screen. Other text may come before the answer: if any screen has died, each command says so.
 func parseInfo(out string) (st state, err error) {
 	var width int
 	n, _ := fmt.Sscanf(out[max(0, strings.IndexByte(out, '(')):], "(%d,%d)/(%d,%d)+%d", &st.col, &st.row, &width, &st.height, &st.scrollback)
@@ -137,28 +137,28 @@ func parseInfo(out string) (st state, err error) {
 	return st, nil
 }
 
-func (s *gnuScreen) file() string { return filepath.Join(s.dir, "picture") }
+func (s *gnuScreen) file() string { return filepath.Join(s.dir, "hardcopy") }
 
-func (s *gnuScreen) picture() ([]string, error) {
+func (s *gnuScreen) hardcopy() ([]string, error) {
 	f, err := os.Open(s.file())
 	if err != nil {
-		return nil, fmt.Errorf("read screen's picture: %w", err)
+		return nil, fmt.Errorf("read screen's hardcopy: %w", err)
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxOutput))
 	if err != nil {
-		return nil, fmt.Errorf("read screen's picture: %w", err)
+		return nil, fmt.Errorf("read screen's hardcopy: %w", err)
 	}
 	if len(data) == 0 {
-		return nil, errors.New("screen wrote no picture")
+		return nil, errors.New("screen wrote no hardcopy")
 	}
 	return readable(data), nil
 }
 
-// readable returns a hardcopy's lines without control characters: the low bytes of a hostile text could form a control
+// readable returns a hardcopy's lines without control characters. The low bytes of a hostile text could form a control
 // sequence that draws something else.
-func readable(picture []byte) []string {
-	lines := strings.Split(strings.TrimSuffix(string(picture), "\n"), "\n")
+func readable(hardcopy []byte) []string {
+	lines := strings.Split(strings.TrimSuffix(string(hardcopy), "\n"), "\n")
 	for i, line := range lines {
 		wide := make([]rune, len(line))
 		for j, b := range []byte(line) {

@@ -26,7 +26,7 @@ func newTmux(path string, p Pane, pid int) *tmux {
 	return &tmux{command{path: path, args: []string{"-u", "-S", p.Socket}}, p, pid}
 }
 
-// fields are the fields of a pane that look reads, in this order. They leave out the title, because the client chooses it.
+// fields are the fields of a pane that look reads, in this order. The title is not among them, because the client chooses it.
 const fields = "#{pane_id} #{pane_dead} #{pane_in_mode} #{pane_synchronized} #{pane_input_off} #{cursor_x} #{cursor_y} #{pane_tty}"
 
 // look implements terminal. The server answers for all fields at the same moment.
@@ -89,7 +89,7 @@ func (t *tmux) terminal(path string) (read time.Time, err error) {
 
 // typed returns the latest time at which a person may have typed. For each attached terminal tmux keeps the second of the
 // last key, of any kind. Terminals that show another pane do not count. tmux keeps no time for keys from `tmux send-keys` or
-// from a terminal in control mode: mux notices those only when the client reads them.
+// from a terminal in control mode: mux notices such keys only when the client reads them.
 func (t *tmux) typed(ctx context.Context) (last time.Time, err error) {
 	out, err := t.cmd.run(ctx, "list-clients", "-F", "#{client_activity} #{pane_id}")
 	if err != nil {

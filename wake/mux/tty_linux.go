@@ -24,9 +24,9 @@ func readProcess(pid int) (procstat.Stat, error) {
 	return p, nil
 }
 
-// foreground returns an error unless a key on the terminal would reach the client itself, and not a command that the client
-// runs there, such as an editor. read is the latest time at which the client may have read from the terminal. foreground does
-// not notice a command in the client's own process group; only the screen shows that.
+// foreground returns nil if a key on the terminal would reach the client itself. It returns an error if the key would reach a
+// command that the client runs there, such as an editor. read is the latest time at which the client may have read from the
+// terminal. foreground does not notice a command in the client's own process group; only the screen shows such a command.
 func foreground(p procstat.Stat) (read time.Time, err error) {
 	if p.Group != p.Foreground {
 		return read, errors.New("another program has its terminal")
@@ -48,8 +48,8 @@ func foreground(p procstat.Stat) (read time.Time, err error) {
 	if mode.Lflag&unix.ICANON != 0 {
 		return read, errors.New("it does not read single keys")
 	}
-	// So that it does not reveal the length of a password, the kernel keeps the time of a read only in steps of eight seconds
-	// (tty_update_time): the time of the first read in a step.
+	// The kernel keeps the time of a read only in steps of eight seconds (tty_update_time): the time of the first read in a
+	// step. So the time does not reveal the length of a password.
 	sec, _ := st.Atim.Unix()
 	return time.Unix(sec&^7+8, 0).Add(kernelTick), nil
 }
@@ -70,7 +70,7 @@ func device(path string) (uint64, error) {
 func environOf(pid int) (func(key string) string, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {
-		return nil, fmt.Errorf("%w: what process %d was started with: %v", wake.ErrUnreachable, pid, err)
+		return nil, fmt.Errorf("%w: read the environment of process %d: %v", wake.ErrUnreachable, pid, err)
 	}
 	return func(key string) string {
 		for entry := range strings.SplitSeq(string(data), "\x00") {

@@ -1,7 +1,7 @@
 // Package plugin carries mail through a plugin of ours. The plugin runs inside an AI program and has started this process.
-// They write lines of JSON to each other. The plugin reports its sessions, and which messages their models have; this process
-// offers messages to the plugin. The plugin remembers what it got: if this process offers a message again, the plugin does
-// not show it twice.
+// The plugin and this process write lines of JSON to each other. The plugin reports its sessions, and which messages their
+// models have; this process offers messages to the plugin. The plugin remembers the messages that it got: if this process
+// offers a message again, the plugin does not show it twice.
 package plugin
 
 import (
@@ -19,7 +19,7 @@ import (
 	"c2c/wake"
 )
 
-// maxLine bounds a line from the plugin, in bytes. Its lines name sessions and messages, and hold no message text.
+// maxLine bounds a line from the plugin, in bytes. Such lines name sessions and messages, and hold no message text.
 const maxLine = 1 << 20
 
 // fromPlugin is a line from the plugin.
@@ -37,12 +37,12 @@ type fromPlugin struct {
 // toPlugin is a line to the plugin.
 type toPlugin struct {
 	Session string     `json:"session,omitempty"`
-	SID     string     `json:"sid,omitempty"` // the session's mailbox, in answer to a line that names a session
+	SID     string     `json:"sid,omitempty"` // the session's mailbox; the answer to a line that names a session
 	Mail    []mailItem `json:"mail,omitempty"`
 	Begin   bool       `json:"begin,omitempty"` // mail waits, and the client has no session yet
 }
 
-// mailItem is one message. Its key is the same each time it is offered, and holds no text from the sender.
+// mailItem is one message. Its key is the same at each offer, and holds no text from the sender.
 type mailItem struct {
 	Key  string `json:"key"`
 	From string `json:"from,omitempty"` // an alias, or empty
@@ -54,11 +54,11 @@ type Link struct {
 	out       io.Writer
 	writing   chan struct{} // a lock on out: full during a write
 	mailboxOf func(ctx context.Context, session string) (sid string, err error)
-	// Run calls Worked, if set, when a session has called a tool (how is ByTool) or a tool or command of c2c (ByMail), or
-	// when its person has written (ByPrompt).
+	// Run calls Worked, if set, when a session has worked: it has called a tool (how is ByTool) or a tool or command of c2c
+	// (ByMail), or its person has written (ByPrompt).
 	Worked func(sid, how string)
-	// Run calls Answered, if set, when a session's model has answered (how is Answered) or gave no answer (failed says why),
-	// and once when the plugin announces that it will report the session's answers (WillAnswer).
+	// Run calls Answered, if set, when a session's model has answered (how is Answered) or gave no answer (failed says why). Run
+	// also calls it once when the plugin announces that it will report the session's answers (how is WillAnswer).
 	Answered func(ctx context.Context, sid, how, failed string)
 	moved    chan struct{} // gets a value when the client shows another session
 	named    chan struct{} // closed when the plugin has named a session
@@ -86,7 +86,7 @@ const (
 type session struct {
 	sid     string
 	does    string          // "" until the plugin has reported it
-	tells   int             // how often it has reported a value for does
+	tells   int             // how often the plugin has reported a value for does
 	has     map[string]bool // for each key of the last offer, whether the model has it
 	refused string
 	changed chan struct{} // closed and replaced at every change
@@ -200,7 +200,7 @@ func (l *Link) end() {
 	}
 }
 
-// tell writes a line to the plugin. When ctx ends, it returns and leaves a write that still blocks to its goroutine.
+// tell writes a line to the plugin. It also returns when ctx ends; a write that still blocks then is left to its goroutine.
 func (l *Link) tell(ctx context.Context, t toPlugin) error {
 	line, err := json.Marshal(t)
 	if err != nil {
@@ -242,8 +242,8 @@ func (l *Link) Shows(id string) bool {
 // Moved gets a value when the plugin has named a session.
 func (l *Link) Moved() <-chan struct{} { return l.moved }
 
-// Begin makes the client begin a session, and returns nil when the plugin has named a session with this id. If the new
-// session has another id, Begin waits until ctx ends.
+// Begin makes the client begin a session. It returns nil when the plugin has named a session with this id. If the new session
+// has another id, Begin waits until ctx ends.
 func (l *Link) Begin(ctx context.Context, id string) error {
 	if err := l.tell(ctx, toPlugin{Begin: true}); err != nil {
 		return err
@@ -299,8 +299,7 @@ type carrier struct {
 	id   string
 }
 
-// Carry implements wake.Carrier. While the client has the messages and its model does not, Carry waits: a busy model gets
-// them with its next step.
+// Carry implements wake.Carrier. It waits until the model has the messages: a model that works gets them with its next step.
 func (c carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -313,7 +312,7 @@ func (c carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string, 
 		return nil, fmt.Errorf("%w: %w", wake.ErrUnreachable, err)
 	}
 	for {
-		over := ctx.Err() != nil // read before state, so that all reports before the end count
+		over := ctx.Err() != nil // read before state, so that all reports before the end of ctx count
 		has, changed, err := c.link.state(c.id)
 		had = had[:0]
 		for i, m := range offer.Mail {
@@ -340,15 +339,15 @@ func offerOf(id string, msgs []mail.Message) toPlugin {
 		text := m.Envelope()
 		sum := sha256.Sum256([]byte(text))
 		if i == 0 {
-			text = mail.Preface(msgs) + "\n" + text // the client gives the text to its model as its user's words
+			text = mail.Preface(msgs) + "\n" + text // the client gives the text to its model as the user's words
 		}
 		offer.Mail = append(offer.Mail, mailItem{hex.EncodeToString(sum[:16]), m.Sender(), text})
 	}
 	return offer
 }
 
-// expect records an offer in place of the last one, and forgets earlier refusals of the client. It returns false if the link
-// has ended or the session is unknown.
+// expect records an offer in place of the last offer, and forgets earlier refusals of the client. It returns false if the
+// link has ended or the session is unknown.
 func (l *Link) expect(offer toPlugin) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -365,7 +364,7 @@ func (l *Link) expect(offer toPlugin) bool {
 }
 
 // state returns which messages of the last offer a session's model has, and a channel that is closed at the next change. An
-// error means that nothing more will come.
+// error means that the caller need not wait for more.
 func (l *Link) state(id string) (has map[string]bool, changed <-chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

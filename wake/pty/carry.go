@@ -10,19 +10,19 @@ import (
 )
 
 // Carry types the first message itself, where Ring types only a notice. It is for a client that has no tool of c2c. The only
-// proof that the client has the message: the line stood alone in the prompt, and is gone. If the prompt may not show the
-// whole message, Carry types a notice.
+// proof that the client has the message is that the line stood alone in the prompt, and is gone. If the prompt may not show
+// the whole message, Carry types a notice.
 func (t *Terminal) Carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	line, p := screen.Mail(t.client, msgs[0]), typist{t: t, enter: "\r"}
 	t.mu.Lock()
-	fits, stood := t.screen.Fits(line), t.stood == line
+	fits, stood := t.screen.Fits(line), t.pastedAlone == line
 	t.mu.Unlock()
 	if !fits {
 		return nil, t.typeLine(ctx, p, screen.Prompt, wake.NoticeOf(msgs).Text("run: c2c poll-inbox"))
 	}
 	gone := false
-	if stood { // Enter was late, or not pressed. If the line is gone, do not type it again: the client took it, or the person removed it.
-		if gone, err = p.without(ctx, line); err != nil {
+	if stood { // Enter came late or never. If the line is gone now, do not type it again: the client took it, or the person removed it.
+		if gone, err = p.isWithout(ctx, line); err != nil {
 			return nil, fmt.Errorf("%w: %w", wake.ErrHeld, err)
 		}
 	}
@@ -30,7 +30,7 @@ func (t *Terminal) Carry(ctx context.Context, msgs []mail.Message) (had []string
 		err = t.typeLine(ctx, p, func(client string, s *screen.Screen) (string, error) {
 			draft, err := screen.Prompt(client, s)
 			if err == nil && screen.Same(draft, line) {
-				t.stood = line // its lock is held by Look
+				t.pastedAlone = line // Look holds t.mu
 			}
 			return draft, err
 		}, line)
@@ -40,22 +40,22 @@ func (t *Terminal) Carry(ctx context.Context, msgs []mail.Message) (had []string
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.stood = "" // another message may have the same words and id
+	t.pastedAlone = "" // another message may have the same words and id
 	return []string{msgs[0].Handle()}, nil
 }
 
-// without reports whether the prompt waits for input and does not show line.
-func (p typist) without(ctx context.Context, line string) (is bool, err error) {
+// isWithout reports whether the prompt waits for input and does not show line.
+func (p typist) isWithout(ctx context.Context, line string) (without bool, err error) {
 	if err := p.Idle(ctx); err != nil {
 		return false, err
 	}
 	lerr := p.Look(ctx, func(s *screen.Screen) {
 		var draft string
 		draft, err = screen.Prompt(p.t.client, s)
-		is = err == nil && !screen.Same(draft, line)
+		without = err == nil && !screen.Same(draft, line)
 	})
 	if lerr != nil {
 		err = lerr
 	}
-	return is, err
+	return without, err
 }

@@ -78,7 +78,7 @@ func TestAMessageThatStandsInThePromptIsSentWithoutAnotherPaste(t *testing.T) {
 		line := screen.Mail("claude", m)
 		d.press("\x1b[200~"+line+"\x1b[201~", "x&#10;")
 		if seen {
-			d.term.stood = line
+			d.term.pastedAlone = line
 		}
 		d.carry(m, nil)
 		d.enters(line)

@@ -14,18 +14,18 @@ import (
 
 // limits are the times that Ring observes.
 type limits struct {
-	person time.Duration // how long no key may have been pressed
-	still  time.Duration // how long the client may have drawn nothing
+	person time.Duration // how long the person must have pressed no key
+	still  time.Duration // how long the client must have drawn nothing
 	settle time.Duration // how long a ring waits until the client is still
 	answer time.Duration // how long the client may take to show a paste, and to take Enter
 }
 
 var usual = limits{person: 3 * time.Second, still: 250 * time.Millisecond, settle: time.Second, answer: 2 * time.Second}
 
-// picture is a writer that updates the screen with all output of the client.
-type picture struct{ t *Terminal }
+// screenWriter updates the screen with all output of the client.
+type screenWriter struct{ t *Terminal }
 
-func (p picture) Write(b []byte) (int, error) {
+func (p screenWriter) Write(b []byte) (int, error) {
 	t := p.t
 	t.mu.Lock()
 	t.screen.Write(b)
@@ -38,7 +38,7 @@ func (p picture) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// keyboard is a writer that passes the person's keys to the client. While Ring types, they wait.
+// keyboard passes the person's keys to the client. While Ring types, the keys wait.
 type keyboard struct{ t *Terminal }
 
 func (k keyboard) Write(b []byte) (int, error) {
@@ -60,8 +60,8 @@ func (t *Terminal) Ring(ctx context.Context, n wake.Notice) error {
 	return t.typeLine(ctx, typist{t: t, enter: "\r"}, screen.Prompt, n.Text(n.What()))
 }
 
-// waitUntilStill waits a moment for a client that is drawing. Otherwise the ring would be held, and the next one come only
-// two seconds later.
+// waitUntilStill waits a moment for a client that is drawing. Otherwise c2c would hold the ring back, and try again only two
+// seconds later.
 func (t *Terminal) waitUntilStill(ctx context.Context) {
 	for end := time.Now().Add(t.limits.settle); ctx.Err() == nil && time.Now().Before(end); {
 		t.mu.Lock()
@@ -101,7 +101,7 @@ func (t *Terminal) Joins() bool { return screen.JoinKey(t.client) != "" }
 type typist struct {
 	t     *Terminal
 	enter string // the key that sends the line
-	joins bool   // the line joins a running turn; the client draws all the time then
+	joins bool   // the line joins a running turn, during which the client draws all the time
 }
 
 // Idle implements screen.Terminal.

@@ -1,6 +1,6 @@
-// Package pty runs a client in a terminal of its own, inside the person's. It passes
-// the person's keys to the client and the client's output to the person, byte for byte,
-// and also size, exit status, signals and suspension. It writes nothing to disk.
+// Package pty runs a client in a terminal of its own, inside the person's terminal. It passes the person's keys to the client
+// and the client's output to the person, byte for byte. It also passes on size, exit status, signals and suspension. It
+// writes nothing to disk.
 package pty
 
 import (
@@ -24,7 +24,7 @@ import (
 const (
 	// restTime is how long to wait for more output after the client has ended.
 	restTime = 200 * time.Millisecond
-	// stuckTime bounds the time to show that output: the person's terminal may block.
+	// stuckTime bounds the time to show this last output: the person's terminal may block.
 	stuckTime = 2 * time.Second
 )
 
@@ -33,7 +33,7 @@ type Config struct {
 	Argv    []string // the path of the program first
 	Env     []string
 	Dir     string
-	In, Out *os.File // the person's terminal
+	In, Out *os.File // the input and output of the person's terminal
 	// Client is the client's name, which tells package screen how the client draws its prompt.
 	Client string
 }
@@ -53,13 +53,13 @@ type Terminal struct {
 
 	keys chan struct{} // a lock on the client's input: full while c2c writes the person's keys, or types for Ring or Carry
 
-	mu      sync.Mutex // guards the fields below
-	screen  *screen.Screen
-	pressed time.Time     // when the person's last key came
-	drawn   time.Time     // when the client last drew
-	drew    chan struct{} // has room for one value: the client has drawn
-	ended   bool          // the client has ended
-	stood   string        // the last line that Carry has seen alone in the prompt
+	mu          sync.Mutex // guards the fields below
+	screen      *screen.Screen
+	pressed     time.Time     // when the person's last key came
+	drawn       time.Time     // when the client last drew
+	drew        chan struct{} // has room for one value: the client has drawn
+	ended       bool          // the client has ended
+	pastedAlone string        // the last line that Carry has seen alone in the prompt
 }
 
 // Start starts the client. The caller must then call Run or Abandon.
@@ -69,8 +69,8 @@ func Start(cfg Config) (*Terminal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ask the terminal for its size: %w", err)
 	}
-	// This comes before the start: the client would also ignore a signal that this process ignores, such as SIGHUP under
-	// nohup. It would then outlive its terminal.
+	// Notify comes before the start. Otherwise the client would also ignore a signal that this process ignores, such as SIGHUP
+	// under nohup. It would then outlive its terminal.
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGWINCH, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
 	master, err := pty.StartWithSize(cmd, size)
@@ -93,8 +93,8 @@ func (t *Terminal) PID() int { return t.pid }
 // Abandon ends the client, for a caller that will not call Run.
 func (t *Terminal) Abandon() { unix.Kill(-t.pid, unix.SIGHUP) }
 
-// Run shows the client to the person until it ends, and returns its exit status as a shell would: 128 plus the
-// signal if a signal ended it.
+// Run shows the client to the person until the client ends. It returns the client's exit status as a shell would: 128 plus
+// the signal if a signal ended the client.
 func (t *Terminal) Run() (status int, err error) {
 	if t.cooked, err = term.MakeRaw(int(t.in.Fd())); err != nil {
 		t.Abandon()
@@ -118,7 +118,7 @@ func pollable(f *os.File) (*os.File, error) {
 	return os.NewFile(uintptr(fd), f.Name()), nil
 }
 
-// resize sets the client's terminal to the size of the person's.
+// resize gives the client's terminal the size of the person's terminal.
 func (t *Terminal) resize() {
 	size, err := unix.IoctlGetWinsize(int(t.in.Fd()), unix.TIOCGWINSZ)
 	if err != nil {
@@ -132,14 +132,14 @@ func (t *Terminal) resize() {
 	}
 }
 
-// fd returns the client's terminal, valid until the client has ended. Fd leaves this file non-blocking, because os has not
-// opened it.
+// fd returns the client's terminal, valid until the client has ended. The Fd method of this file does not make it blocking,
+// because package os has not opened the file.
 func (t *Terminal) fd() int { return int(t.master.Fd()) }
 
 // relay moves bytes and signals until the client has ended.
 func (t *Terminal) relay() (status int, err error) {
 	defer func() {
-		signal.Stop(t.signals) // before the close: a signal for a closed channel ends the program
+		signal.Stop(t.signals) // before the close: a signal to a closed channel would end the program
 		close(t.signals)
 	}()
 	go func() {
@@ -151,7 +151,7 @@ func (t *Terminal) relay() (status int, err error) {
 	drawn := make(chan struct{})
 	go func() {
 		defer close(drawn)
-		io.Copy(t.out, io.TeeReader(drawing{t}, picture{t})) // ends with EIO when the last process has closed the terminal
+		io.Copy(t.out, io.TeeReader(drawing{t}, screenWriter{t})) // ends with EIO when the last process has closed the terminal
 	}()
 	// We cannot stop a read from the person's terminal; this goroutine ends with the program.
 	go io.Copy(keyboard{t}, t.in)
@@ -189,8 +189,8 @@ func (t *Terminal) forward(sig syscall.Signal) {
 	unix.Kill(-t.pid, sig)
 }
 
-// wait waits for the client's end. A client stops itself at Ctrl-Z. Then this process stops too, so that the person's shell
-// gets the terminal back, and continues later together with the client. (At that key the kernel does not stop the client,
+// wait waits for the client's end. At Ctrl-Z a client stops itself. Then this process stops too, so that the person's shell
+// gets the terminal back, and later continues together with the client. (The kernel does not stop the client at Ctrl-Z,
 // because a session leader's group counts as an orphan.)
 func (t *Terminal) wait() (status int, err error) {
 	for {
@@ -217,7 +217,7 @@ func (t *Terminal) suspend() {
 	defer signal.Stop(goOn)
 	term.Restore(int(t.in.Fd()), t.cooked)
 	unix.Kill(unix.Getpid(), unix.SIGSTOP)
-	<-goOn // this thread may run on for a moment after the kill
+	<-goOn // this thread may continue for a moment after the kill
 	term.MakeRaw(int(t.in.Fd()))
 	t.resize() // the window may have another size by now
 	unix.Kill(-t.pid, unix.SIGCONT)

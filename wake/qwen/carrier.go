@@ -16,12 +16,12 @@ import (
 // maxCarry bounds one message, in bytes. The client takes up to a megabyte, but a turn should not start with that much.
 const maxCarry = 64 << 10
 
-// Carrier carries messages over the socket. Its receipt is the client's record of the session.
+// Carrier carries messages over the socket. A message has arrived when the client's record of the session shows it.
 type Carrier struct {
 	Socket *Socket
 	Chats  string // the directory with the client's records of its sessions
-	// Carry calls Held when the client holds the messages until its person accepts them. Then no other reader may take them:
-	// if the person accepts later, the model would see them twice.
+	// Carry calls Held when the client holds the messages until its person accepts them. Held must keep the messages from other readers;
+	// otherwise the model would see them twice if the person accepts later.
 	Held func(context.Context, []mail.Message)
 	// Failed returns when the session's model last failed, or zero if it has answered since; nil: not known. After a failed
 	// turn the record may lack the messages that began the turn, although the client has them.
@@ -83,7 +83,7 @@ func (c *Carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string,
 // lookEvery is how often Carry reads the record. The kernel reports only closed files, and the client keeps this one open.
 const lookEvery = time.Second / 20
 
-// pack takes messages in order, whole, as many as fit into maxCarry. n is how many it took, and from names their senders.
+// pack joins the first messages into one text, as many as fit whole into maxCarry. n is their number; from names their senders.
 func pack(msgs []mail.Message) (text, from string, n int) {
 	var names []string
 	for _, m := range msgs {

@@ -47,12 +47,12 @@ func ways(p wake.RingContext, s wake.Session) (w wake.Ways, err error) {
 	return w, nil
 }
 
-// repeated begins the hook's name for an error of the model. After such an error the client (0.24.4) adds the text from its
-// socket to its history again and asks the model again, several times a second, until the model answers. It does so without
-// c2c, too.
+// repeated is the prefix of an error name in the client's hook. After an error of the model with this prefix, the client (0.24.4) again
+// adds the text from its socket to its history and asks the model. It does so several times a second, until the model answers, and also
+// without c2c.
 const repeated = "invalid_request"
 
-// pause is how long c2c then sends nothing more over the socket. A prompt of the person still brings the mail.
+// pause is the time after such an error in which c2c sends nothing over the socket. A prompt of the person still brings the mail.
 const pause = 15 * time.Minute
 
 // ready returns a function that returns an error while the client may repeat the text from its socket. failed is

@@ -3,16 +3,16 @@
 // Measured with version 0.24.4, which documents the protocol (users/features/cross-session-protocol): the client listens on
 // $QWEN_CODE_MESSAGING_SOCKET and takes two lines of JSON, a token and a message. c2c sends the token that the client gives
 // its children. The client then shows the message to the model as one from a process that the session has started, without
-// its user's authority. (With the token in the client's public record the client would ask the person first; with a
-// controller's token the words would count as the user's.) The message starts a turn, after the one that runs. Every "<" in
-// it becomes "&lt;". A half-typed draft and an open dialog stay. Each message is a turn of its own, and of 40 at once the
-// client drops 10, so c2c packs mail into one message.
+// its user's authority. (With the token in the client's public record the client would ask the person first; with a controller's token
+// the words would count as the user's.) The message starts a turn, after a turn that runs already. Every "<" in the message becomes
+// "&lt;". A half-typed draft and an open dialog stay. Each message starts its own turn, and the client drops 10 of 40 messages that come
+// at once, so c2c packs mail into one message.
 //
-// The message names an address. Over a connection to it the client reports what it did with the message: it has dropped,
-// refused or delivered (queued) the message, or holds it until its person accepts it (agents.crossSessionInbound). The proof
-// that the model got the message is the client's record in the session's file, <project>/chats/<session>.jsonl. The client
-// writes that 20 to 40 ms before it asks the model. A message names its session; after /clear the client drops a queued
-// message for the old session, and reports it. With -p, or agents.crossSessionMessaging off, there is no socket.
+// The message contains an address of c2c. The client connects there and reports what it did with the message: it has dropped, refused or
+// delivered (queued) the message, or holds it until its person accepts it (agents.crossSessionInbound). The proof that the model got the
+// message is the client's record of the session, <project>/chats/<session>.jsonl. The client writes the message there 20 to 40 ms before
+// it asks the model. A message names its session; after /clear the client drops a queued message for the old session, and reports that.
+// With -p, or with agents.crossSessionMessaging off, there is no socket.
 //
 // The client's own tool, send_message, finds other sessions by records in the client's configuration, and writes to their
 // sockets. c2c adds records for its own aliases (peers), and stores the messages that arrive for them (incoming).

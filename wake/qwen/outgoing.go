@@ -43,8 +43,7 @@ func newOutgoing() (*outgoing, error) {
 	return p, nil
 }
 
-// listen makes a socket in a directory of its own, which no other user may enter. closeSocket removes the socket and the
-// directory.
+// listen makes a socket in a new directory that no other user may enter. closeSocket removes the socket and the directory.
 func listen(name string) (l net.Listener, err error) {
 	for _, parent := range parents() {
 		dir, failed := os.MkdirTemp(parent, ownDir) // 0700
@@ -62,11 +61,10 @@ func listen(name string) (l net.Listener, err error) {
 	return nil, err
 }
 
-// parents returns the directories in which listen may make its own. The path of a socket must be short, so there is a second
-// one.
+// parents returns the directories in which listen may make its directory. The path of a socket must be short, so /tmp comes second.
 func parents() []string { return []string{os.TempDir(), "/tmp"} }
 
-// ownDir begins the name of a directory that listen makes.
+// ownDir is the beginning of the name of each directory that listen makes.
 const ownDir = "c2c-"
 
 func closeSocket(l net.Listener) {
@@ -119,7 +117,7 @@ func (p *outgoing) set(status string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if status == held && p.status == delivered {
-		return // this status is older than delivered: connections may overtake each other
+		return // held came before delivered, but connections may overtake each other
 	}
 	p.status = status
 	select {

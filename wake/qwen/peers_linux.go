@@ -26,10 +26,10 @@ import (
 	"c2c/wake/socket"
 )
 
-// peers shows aliases of c2c among the client's sessions. Each alias has a record beside the client's own records, and a
-// socket to which the client's send_message writes. The protocol is the client's (cross-session-protocol, sections 1 to 4).
-// No daemon is needed: the server of each window shows all aliases, an alias has the same session id in all windows, and of
-// several records with one id the client takes the newest.
+// peers shows aliases of c2c among the client's sessions. Each alias has a record beside the client's own records, and a socket to which
+// the client's send_message writes. The client defines the protocol (cross-session-protocol, sections 1 to 4). No daemon is needed,
+// because the server in each window shows all aliases. An alias has the same session id in all windows, and the client takes the newest
+// of several records with one id.
 type peers struct {
 	records string // the directory of the client's records
 	self    peerRecord
@@ -62,13 +62,13 @@ type peerRecord struct {
 	Machine       string `json:"c2cMachine,omitempty"`
 }
 
-// maxRecord is how many bytes of a record the client reads.
+// maxRecord is the number of bytes that the client reads of a record.
 const maxRecord = 64 << 10
 
 // servedAtOnce bounds the connections that peers reads at once; others wait to be accepted.
 const servedAtOnce = 16
 
-// newPeers returns nil if the client takes no messages of other sessions: with -p, or if its person has turned them off.
+// newPeers returns nil if the client takes no messages of other sessions: under -p, or if its person has turned them off.
 func newPeers(getenv func(string) string, store func(context.Context, wake.Sent) error) wake.Peers {
 	if getenv("QWEN_CODE_MESSAGING_SOCKET") == "" {
 		return nil
@@ -165,8 +165,8 @@ func (p *peers) look(dir *atomicfile.Dir) (files, theirs map[string]bool, err er
 	return files, theirs, err
 }
 
-// lives reports whether the process that wrote a record still runs. known is false if c2c cannot see that: the
-// record is from another machine, or since the last boot from another PID namespace.
+// lives reports whether the process that wrote a record still runs. known is false if c2c cannot find out: the record is from another
+// machine, or from another PID namespace since the last boot.
 func (p *peers) lives(r peerRecord) (lives, known bool) {
 	boot, _, _ := strings.Cut(p.self.ProcStart, ":")
 	if theirs, _, _ := strings.Cut(r.ProcStart, ":"); boot != theirs {
@@ -220,7 +220,7 @@ func (p *peers) hide(dir *atomicfile.Dir, n *peer) error {
 	closeSocket(n.listener)
 	delete(p.shown, n.name)
 	if dir == nil {
-		return nil // the directory with the record is gone
+		return nil // dir could not be opened, so the record is gone
 	}
 	if err := dir.Remove(n.file); !errors.Is(err, fs.ErrNotExist) {
 		return err

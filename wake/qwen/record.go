@@ -14,14 +14,13 @@ import (
 	"c2c/inbox/mail"
 )
 
-// record reads the client's file of its current session, from an offset on. The file has lines of JSON; each session has its
-// own.
+// record reads the client's file of its current session, from an offset on. The file has lines of JSON. Each session has its own file.
 type record struct {
 	dir     string
 	session func() string
 
 	path  string // the file to which place belongs
-	place int64  // the offset behind the last line that was read
+	place int64  // the offset after the last line that was read
 	there bool   // the file of the session is there
 }
 
@@ -56,7 +55,7 @@ func (r *record) open() (*os.File, error) {
 	return f, nil
 }
 
-// shows returns those of msgs that the client has given to its model since the last call.
+// shows returns the messages in msgs that the client has given to its model since the last call.
 func (r *record) shows(msgs []mail.Message) (shown []mail.Message, err error) {
 	f, err := r.open()
 	if f == nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // Captured returns the screen of a pane of a terminal multiplexer, with the cursor at row and col, counted from 0. It assumes
-// that the client wants brackets around a paste, because the multiplexer adds them only in that case.
+// that the client wants brackets around a paste: if it does not, the multiplexer adds none.
 func Captured(lines []string, row, col int) *Screen {
 	cols := col + 1
 	for _, line := range lines {
@@ -24,7 +24,7 @@ func Captured(lines []string, row, col int) *Screen {
 	return s
 }
 
-// drawable drops characters that could move the cursor. It keeps ESC, which begins colours.
+// drawable drops characters that could move the cursor. It keeps ESC, because colours begin with ESC.
 func drawable(r rune) rune {
 	if r < ' ' && r != '\x1b' {
 		return -1

@@ -4,10 +4,10 @@ import "strings"
 
 const claude = "claude"
 
-// claudeWord begins words such as ultrathink and ultracode, by which a person makes Claude Code 2.1.329 work harder.
+// claudeWord is the beginning of words such as ultrathink and ultracode, which make Claude Code 2.1.329 work harder.
 const claudeWord = "ultra"
 
-// claudePrompt reads the prompt of Claude Code 2.1.329: two horizontal rules, the prompt between them, the mode below.
+// claudePrompt reads the prompt of Claude Code 2.1.329. The prompt stands between two horizontal rules, with the mode below.
 func claudePrompt(s *Screen) (string, error) {
 	row, col, _ := s.Position()
 	top, bottom, ok := s.ruled(row)

@@ -4,7 +4,7 @@ import "strings"
 
 const codex = "codex"
 
-// codexPrompt reads the prompt of Codex 0.169.0: the prompt, an empty line, the model and the directory.
+// codexPrompt reads the prompt of Codex 0.169.0. Below the prompt are an empty line, the model and the directory.
 func codexPrompt(s *Screen) (string, error) {
 	row, col, visible := s.Position()
 	if !visible || col < 2 {

@@ -12,7 +12,7 @@ func (s *Screen) print(r rune) {
 		width = ansi.StringWidth(string(r))
 	}
 	if width == 0 {
-		return // it belongs to the character before
+		return // it combines with the character before
 	}
 	p := s.shown
 	if s.wraps || p.col+width > s.cols {
@@ -55,7 +55,7 @@ func (s *Screen) lineFeed() {
 	p.row = min(p.row+1, s.rows-1)
 }
 
-// scroll moves the lines from top to the end of the region up by n; a negative n moves them down.
+// scroll moves the lines from top to the end of the scrolling region up by n; a negative n moves them down.
 func (p *page) scroll(top, n int) {
 	region := p.cells[top:p.bottom]
 	n = max(-len(region), min(n, len(region)))

@@ -4,13 +4,13 @@ import "strings"
 
 const gemini = "gemini"
 
-// geminiHint is in an empty prompt, and looks like typed text.
+// geminiHint is the client's text in an empty prompt. It looks like text that a person has typed.
 const geminiHint = "Type your message or @path/to/file"
 
-// geminiPrompt reads the prompt of Gemini CLI 0.61.0. From the top: what runs, a rule, the mode, the edge of a box, the
-// prompt with a sign in the second column, the edge of the box, and perhaps a menu. The client draws a cursor of its own, and
-// the terminal's cursor is at the same place. If the client is slow and takes an Enter for a part of a paste, the cursor is
-// on an empty line.
+// geminiPrompt reads the prompt of Gemini CLI 0.61.0. From the top the screen shows: what runs, a rule, the mode, the edge of
+// a box, the prompt with a sign in the second column, the edge of the box, and perhaps a menu. The client draws a cursor of
+// its own, and the terminal's cursor is at the same place. A slow client may take an Enter for a part of a paste; then the
+// cursor is on an empty line.
 func geminiPrompt(s *Screen) (string, error) {
 	row, col, _ := s.Position()
 	last := row // the last row of the draft

@@ -7,8 +7,8 @@ import (
 )
 
 // Prompt returns the text that a person has typed into a client's prompt and not sent, without hints. It returns an error if
-// the screen shows anything but a prompt that waits, because a key could answer a dialog or join a turn. A client or a layout
-// that c2c does not know is an error too.
+// the screen shows anything but a prompt that waits, because then a key could answer a dialog or join a turn. It also returns
+// an error for a client or a layout that c2c does not know.
 func Prompt(client string, s *Screen) (draft string, err error) {
 	if !s.pasting {
 		return "", errors.New("it does not read from a prompt of its own")
@@ -39,7 +39,7 @@ func JoinKey(client string) string { return layouts()[client].join }
 
 // A layout describes how a client draws its prompt.
 type layout struct {
-	read func(*Screen) (string, error) // returns the text without hints; during a turn errTurn, and the text too if join is set
+	read func(*Screen) (string, error) // returns the text without hints; during a turn the error is errTurn, and if join is set, read also returns the text
 	join string                        // see JoinKey
 	word string                        // prefix of words that are commands anywhere in a prompt; "" if there are none
 }
@@ -59,13 +59,13 @@ var (
 	errNoPrompt = errors.New("no known prompt is at the cursor")
 	errTurn     = errors.New("a turn runs")
 	errMenu     = errors.New("a menu or a dialog is open")
-	errQueue    = errors.New("what its person has sent still waits for the end of the turn")
+	errQueue    = errors.New("a prompt of its person still waits for the end of the turn")
 )
 
 // running is the hint that Claude Code and Codex show near the prompt during a turn.
 const running = "esc to interrupt"
 
-// text returns the lines from..to, without line to, as text.
+// text returns the text of the lines from from to to-1.
 func (s *Screen) text(from, to int) string {
 	var b strings.Builder
 	for i := max(from, 0); i < min(to, s.Rows()); i++ {
@@ -74,8 +74,8 @@ func (s *Screen) text(from, to int) string {
 	return b.String()
 }
 
-// typed returns the text in the prompt's lines from..to, between the columns left and right, without hints. A full line
-// continues in the next one.
+// typed returns the text in the prompt's lines from from to to-1, between the columns left and right, without hints. The text
+// of a full line continues in the next line.
 func (s *Screen) typed(from, to, left, right int) string {
 	var lines []string
 	for i := from; i < to; i++ {

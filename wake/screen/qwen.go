@@ -4,11 +4,11 @@ import "strings"
 
 const qwen = "qwen"
 
-// qwenHint is in an empty prompt. The client draws it like typed text, but with more blanks before it.
+// qwenHint is the client's text in an empty prompt. The client draws it like typed text, but with more blanks before it.
 const qwenHint = "  Type your message or @path/to/file"
 
-// qwenPrompt reads the prompt of Qwen Code 0.24.4: two rules, the prompt between them, the directory and the mode below. A
-// suggestion for the next prompt counts as a draft, because Enter would accept it.
+// qwenPrompt reads the prompt of Qwen Code 0.24.4. The prompt stands between two rules, with the directory and the mode
+// below. A suggestion for the next prompt counts as a draft, because Enter would accept it.
 func qwenPrompt(s *Screen) (string, error) {
 	row, col, visible := s.Position()
 	top, bottom, ok := s.ruled(row)

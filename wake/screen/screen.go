@@ -1,12 +1,10 @@
 // Package screen keeps a copy of what a terminal shows, so that c2c can read a client's prompt before it types
 // there.
 //
-// It follows everything that the measured clients draw with: text, cursor movement,
-// erasing, scrolling, insertion and deletion, the alternate screen. A library
-// parses the sequences. The package ignores sequences that it does not know; if its
-// copy is wrong because of that, it finds no idle prompt there. The terminal of a
-// library (charmbracelet/x/vt, April 2026) drew 1 MB of text in a second, this one
-// draws 100. The package writes nothing to disk. One goroutine at a time may use a
+// It follows all output that the measured clients draw with: text, cursor movement, erasing, scrolling, insertion and
+// deletion, the alternate screen. A library parses the sequences. The package ignores sequences that it does not know. If its
+// copy is wrong because of that, it finds no idle prompt there. In a second it draws 100 MB of text; the terminal of a
+// library (charmbracelet/x/vt, April 2026) drew 1 MB. The package writes nothing to disk. One goroutine at a time may use a
 // Screen.
 package screen
 
@@ -15,10 +13,10 @@ import (
 	"github.com/charmbracelet/x/ansi/parser"
 )
 
-// Cell is one place on the screen.
+// Cell is the place of one character on the screen.
 type Cell struct {
 	Rune  rune // 0: the cell is empty, or the second half of a wide character
-	Faint bool // drawn dim, as a hint is
+	Faint bool // drawn dim, as clients draw hints
 }
 
 // Screen is a copy of what a terminal shows.
@@ -81,7 +79,7 @@ func (s *Screen) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Resize clears the picture: the client draws it again in the new size.
+// Resize clears the screen: the client draws it again in the new size.
 func (s *Screen) Resize(rows, cols int) {
 	on := s.shown == s.alt
 	s.clear(rows, cols)
@@ -90,18 +88,18 @@ func (s *Screen) Resize(rows, cols int) {
 	}
 }
 
-// Line returns one line of the picture, from 0.
+// Line returns one line of the screen, counted from 0.
 func (s *Screen) Line(row int) []Cell { return s.shown.cells[row] }
 
 // Rows returns the number of lines.
 func (s *Screen) Rows() int { return s.rows }
 
-// Position returns the place of the cursor, from 0, and whether the cursor is visible.
+// Position returns the place of the cursor, counted from 0, and whether the cursor is visible.
 func (s *Screen) Position() (row, col int, visible bool) {
 	return s.shown.row, s.shown.col, !s.hidden
 }
 
-// Text returns the text of a line without the blanks around it.
+// Text returns the text of a line without the blanks at its end.
 func Text(line []Cell) string {
 	text := make([]rune, 0, len(line))
 	for i, c := range line {

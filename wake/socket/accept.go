@@ -7,23 +7,24 @@ import (
 	"time"
 )
 
-// longestBackOff is the longest pause between two tries to accept. So Accept may notice a closed listener this much later.
+// longestBackOff is the longest pause between two tries to accept. So Accept may notice up to this much later that the listener is
+// closed.
 const longestBackOff = time.Second
 
-// Accept takes the next connection. If the process or the system has no free file descriptor, it tries again, as net/http
-// does. A server that gave up then would be gone for good.
+// Accept takes the next connection. If the process or the system has no free file descriptor, it tries again, as net/http does. Otherwise
+// a short lack of descriptors would end the server for good.
 func Accept(l net.Listener) (net.Conn, error) {
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, longestBackOff) {
 		conn, err := l.Accept()
-		if err == nil || !passes(err) {
+		if err == nil || !temporary(err) {
 			return conn, err
 		}
 		time.Sleep(pause)
 	}
 }
 
-// passes reports whether an error of accept(2) is temporary.
-func passes(err error) bool {
+// temporary reports whether an error of accept(2) may go away by itself.
+func temporary(err error) bool {
 	for _, one := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED} {
 		if errors.Is(err, one) {
 			return true

@@ -10,7 +10,8 @@ import (
 	"c2c/wake"
 )
 
-// OurPort returns an error unless a process of this user listens on a TCP port of 127.0.0.1. It works only on Linux.
+// OurPort returns nil if a process of this user listens on a TCP port of 127.0.0.1; otherwise the error says why not. It works only on
+// Linux.
 func OurPort(port int) error {
 	table, err := os.ReadFile("/proc/net/tcp")
 	if err != nil {

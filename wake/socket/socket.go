@@ -1,4 +1,4 @@
-// Package socket writes to the sockets of AI programs, and refuses a socket at which another user could listen.
+// Package socket writes to the Unix sockets of AI programs. It refuses a socket on which another user could listen.
 package socket
 
 import (
@@ -15,7 +15,7 @@ import (
 	"c2c/wake"
 )
 
-// Private returns an error unless path is a socket of this user in a directory in which no other user can replace it.
+// Private returns nil if path is a socket of this user that no other user can replace; otherwise the error says why not.
 func Private(path string) error {
 	dir := filepath.Dir(path)
 	info, err := owned(dir)
@@ -28,7 +28,7 @@ func Private(path string) error {
 	return Ours(path)
 }
 
-// Ours returns an error unless path is a socket of this user, and not a link.
+// Ours returns nil if path is a socket of this user, and not a link; otherwise the error says why not.
 func Ours(path string) error {
 	info, err := owned(path)
 	if err == nil && info.Mode().Type() != fs.ModeSocket {
@@ -43,7 +43,7 @@ func owned(path string) (fs.FileInfo, error) {
 		return nil, fmt.Errorf("%w: %q is gone", wake.ErrUnreachable, path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("look at the socket of the client: %w", err)
+		return nil, fmt.Errorf("check the client's socket: %w", err)
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Geteuid() {
 		return nil, fmt.Errorf("%w: %q is not ours", wake.ErrUnreachable, path)
@@ -54,7 +54,7 @@ func owned(path string) (fs.FileInfo, error) {
 // writeTime bounds a write to a client that does not read its socket.
 const writeTime = 2 * time.Second
 
-// Write connects to a client's socket and writes data. If then is set, it calls then with the connection.
+// Write connects to a client's socket and writes data. Then it calls then with the connection, if then is not nil.
 func Write(ctx context.Context, path string, data []byte, then func(*net.UnixConn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
@@ -62,7 +62,7 @@ func Write(ctx context.Context, path string, data []byte, then func(*net.UnixCon
 	conn, err := d.DialContext(ctx, "unix", path)
 	if err != nil {
 		kind := wake.ErrUnreachable
-		if ctx.Err() != nil || errors.Is(err, syscall.EAGAIN) { // EAGAIN (Linux): the client has not accepted connections for a while
+		if ctx.Err() != nil || errors.Is(err, syscall.EAGAIN) { // EAGAIN (Linux): too many connections wait for the client to accept them
 			kind = wake.ErrUncaptured
 		}
 		return fmt.Errorf("%w: %v", kind, err)

@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	pollEvery = time.Second // how often to check if the system has no watch left
-	// unlocked is how long after a lock file was closed its lock may still be held: the kernel reports the close before it
+	pollEvery = time.Second // the time between two checks if the system has no watch left
+	// unlocked is how long a lock may still be held after its lock file was closed: the kernel reports the close before it
 	// releases the lock.
 	unlocked = 100 * time.Millisecond
 )
 
-// Changes reports when a writer has closed a file. All watchers of a process share one Changes, because a user has only 128
-// of the kernel's watch instances; only a Receipt has its own while it waits.
+// Changes reports when a writer has closed a file. All watchers of a process share one Changes, because the kernel gives a
+// user only 128 watch instances. Only a Receipt uses a Changes of its own while it waits.
 type Changes struct {
 	source source
 
@@ -23,8 +23,8 @@ type Changes struct {
 	subs map[*subscription]bool
 }
 
-// source is the system's way to watch files; nil: the system has none. add returns a number that the events of this file
-// carry. take reads the events that have come so far.
+// source is the system's interface to watch files; nil: the system has none. add returns the number that the events of this
+// file have. take reads the events that have come so far.
 type source interface {
 	add(file string) (id int, err error)
 	addTimes(dir string) (id int, err error) // also reports files whose time was set
@@ -33,25 +33,25 @@ type source interface {
 }
 
 // notice is called for each event, with the number that add returned and, for a directory, the name of the file. A negative
-// number means that events were lost, so that any file may have changed.
+// number means that the system lost events, so any file may have changed.
 type notice = func(id int, name string)
 
 // subscription is one watcher of files.
 type subscription struct {
 	changed chan struct{} // has room for one value: many changes count as one
-	every   time.Duration // how often to check without an event
+	every   time.Duration // the time between two checks without an event
 	changes *Changes
 	ids     []int
 }
 
-// NewChanges starts to watch. If the system has no watch left, its subscribers check once a second.
+// NewChanges starts to watch. If the system has no watch left, the subscribers check once a second.
 func NewChanges() *Changes {
 	c := &Changes{subs: map[*subscription]bool{}}
 	c.source = newSource(func(id int, _ string) { c.notify(id) })
 	return c
 }
 
-// subscribe watches a file that exists, or no file yet if file is "". add adds more files.
+// subscribe watches a file that exists; if file is "", it watches no file yet. The method add of the result adds files.
 func (c *Changes) subscribe(file string) *subscription {
 	s := &subscription{changed: make(chan struct{}, 1), every: pollEvery, changes: c}
 	if file == "" && c.source != nil || file != "" && s.add(file) {
@@ -63,7 +63,7 @@ func (c *Changes) subscribe(file string) *subscription {
 	return s
 }
 
-// add also watches another file, or all files in a directory. It returns false if that is not possible now.
+// add makes s watch one more file, or all files in a directory. It returns false if that is not possible now.
 func (s *subscription) add(path string) bool {
 	c := s.changes
 	c.mu.Lock()
@@ -78,8 +78,8 @@ func (s *subscription) add(path string) bool {
 	return err == nil
 }
 
-// Until returns nil when ready returns true. It returns ready's error, or the cause when ctx ends. It calls ready at once,
-// after each change of the file, and from time to time. The file must exist.
+// Until calls ready at once, after each change of the file, and from time to time. It returns nil when ready returns true; it
+// returns ready's error, or the cause when ctx ends. The file must exist.
 func (c *Changes) Until(ctx context.Context, file string, ready func() (bool, error)) error {
 	s := c.subscribe(file)
 	defer s.Close()
@@ -91,7 +91,7 @@ func (s *subscription) until(ctx context.Context, ready func() (bool, error)) er
 	defer tick.Stop()
 	var again <-chan time.Time
 	for {
-		// ready is called after the watch is set, so that it misses no change.
+		// Call ready only after the watch is set, so that no change is missed.
 		if ok, err := ready(); ok || err != nil {
 			return err
 		}
@@ -106,8 +106,8 @@ func (s *subscription) until(ctx context.Context, ready func() (bool, error)) er
 	}
 }
 
-// Close ends the subscription. The kernel goes on watching the file, because another subscription may need it; at most three
-// files of each session stay watched.
+// Close ends the subscription. The kernel still watches the file, because another subscription may need the watch; at most
+// three files of each session stay watched.
 func (s *subscription) Close() {
 	s.changes.mu.Lock()
 	defer s.changes.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"c2c/inbox/inotify"
 )
 
-// recheck is how often to check without an event. So a lost event delays a message by no more than this.
+// recheck is the time between two checks without an event. So a lost event delays a message by at most this time.
 const recheck = time.Minute
 
 type closes struct{ w *inotify.Watch }

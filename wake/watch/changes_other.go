@@ -11,8 +11,8 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// recheck is as short as without any watch: kqueue reports changes, but no close without a change, such as that of the lease
-// file of a killed reader.
+// recheck is as short as without any watch. kqueue reports changes, but not that a file was closed unchanged, as the lease
+// file of a killed reader is.
 const recheck = time.Second
 
 // dirs watches directories. For a file it watches the file's directory, because the file may be replaced.
@@ -81,7 +81,7 @@ func (d *dirs) add(path string) (id int, err error) {
 	return id, nil
 }
 
-// addTimes is add, because dirs reports every change, also that of a time.
+// addTimes calls add, because dirs reports every change, even of a file's time.
 func (d *dirs) addTimes(dir string) (id int, err error) { return d.add(dir) }
 
 // take does nothing: dirs reports events at once.

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Each calls look at once, and again when a writer has closed one of the files that look returned, after wait (0: no limit),
-// and at least once a minute. If one of the files cannot be watched, it calls look every second. It waits at least gap
-// between two calls. The files should exist. Each returns look's error, or the cause when ctx ends.
+// Each calls look again and again. The next call comes when a writer has closed one of the files that look returned, or after
+// wait (0: no limit), and at least once a minute. If one of the files cannot be watched, Each calls look every second. It
+// waits at least gap between two calls. The files should exist. Each returns look's error, or the cause when ctx ends.
 func (c *Changes) Each(ctx context.Context, gap time.Duration, look func() (files []string, wait time.Duration, err error)) error {
 	s := c.subscribe("")
 	defer s.Close()
@@ -18,12 +18,12 @@ func (c *Changes) Each(ctx context.Context, gap time.Duration, look func() (file
 		}
 		before, every := len(s.ids), s.every
 		for _, file := range files {
-			if !s.add(file) { // add it each time: a removed file may exist again, as another file
+			if !s.add(file) { // add it each time: another file may have replaced it
 				every = pollEvery
 			}
 		}
 		switch {
-		case len(s.ids) > before: // changes before the watch was set are not reported, so look again soon
+		case len(s.ids) > before: // no event reports changes before the watch was set, so call look again soon
 			wait = gap
 		case wait == 0 || wait > every:
 			wait = every

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Files reports the names of files in some directories that a writer has closed, or whose time was set. Only one goroutine
-// may use it.
+// Files watches some directories. It reports the names of the files there that a writer has closed, or whose time was set.
+// Only one goroutine may use it.
 type Files struct {
 	source source
 	every  time.Duration
@@ -28,7 +28,7 @@ func NewFiles() *Files {
 	return f
 }
 
-// Watch adds a directory; adding one twice does no harm. If the system has no watch left, Every returns a short time.
+// Watch adds a directory; to add it twice does no harm. If the system has no watch left, Every returns a short time.
 func (f *Files) Watch(dir string) error {
 	if f.source == nil {
 		return nil
@@ -43,7 +43,7 @@ func (f *Files) Watch(dir string) error {
 	return nil
 }
 
-// Every returns how often the caller should check all files, even without a report.
+// Every returns the time after which the caller should check all files, even without a report.
 func (f *Files) Every() time.Duration { return f.every }
 
 // Poll makes Every return a short time, because the system cannot watch all files.

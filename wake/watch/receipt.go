@@ -30,8 +30,9 @@ type Receipt struct {
 // maxCarry bounds one hand-over, in bytes. Claude Code takes a megabyte, but a turn should not start with that much.
 const maxCarry = 64 << 10
 
-// Carry sends messages in order, up to the first that cannot have a receipt, and returns the ids of those whose receipts
-// came. send returns the ids of the messages that it sent. If send sends none and returns no error, Carry rings bell.
+// Carry sends messages in order, up to the first message that cannot have a receipt. It returns the ids of the messages whose
+// receipts came. send returns the ids of the messages that it sent. If send sends no message and returns no error, Carry
+// rings bell.
 func (r Receipt) Carry(ctx context.Context, msgs []mail.Message, send func([]mail.Message) (ids []string, err error), bell wake.Doorbell) (had []string, err error) {
 	mark, err := r.Box.Archive().Mark(ctx)
 	if err != nil {
@@ -40,8 +41,8 @@ func (r Receipt) Carry(ctx context.Context, msgs []mail.Message, send func([]mai
 	size := 0
 	end := slices.IndexFunc(msgs, func(m mail.Message) bool {
 		size += len(m.Envelope()) + 1
-		// An ephemeral message leaves no record of its arrival. A second message with the same id has a record that proves
-		// nothing.
+		// An ephemeral message leaves no record of its arrival. If two messages have one id, the record of the first proves nothing
+		// about the second.
 		return m.Ephemeral || m.Handle() != m.ID || size > maxCarry
 	})
 	if end < 0 {

@@ -8,7 +8,7 @@ import (
 	"c2c/wake"
 )
 
-// reported holds the waiting messages for which Watcher.Report was called, at most those of one look, and the last ring.
+// reported remembers for which waiting messages Watcher called Report, at most those of one check, and the last ring.
 type reported struct {
 	of     map[mailKey]bool
 	ringID string
@@ -20,7 +20,7 @@ type mailKey struct{ id, from string }
 
 func keyOf(m mail.Message) mailKey { return mailKey{m.ID, m.From} }
 
-// reportRing reports a ring for msgs: those that may wake a session with the outcome of the ring, the others as filtered.
+// reportRing reports a ring for msgs: messages that may wake a session with the outcome of the ring, the others as filtered.
 func (w *Watcher) reportRing(ctx context.Context, msgs []mail.Message, r wake.Ring) {
 	if w.Report == nil {
 		return
@@ -41,7 +41,7 @@ func (w *Watcher) reportUnrung(ctx context.Context, msgs []mail.Message, outcome
 	now := w.Now()
 	rung, others := split(msgs)
 	switch outcome {
-	case wake.Filtered: // all of them: the session wants no ring
+	case wake.Filtered: // Filtered applies to all messages: the session wants no ring
 		rung, others = nil, msgs
 	case wake.Coalesced:
 		w.tellNew(ctx, rung, wake.Ring{At: now, Outcome: wake.Coalesced, Method: w.reported.method, RingID: w.reported.ringID})
@@ -64,7 +64,7 @@ func split(msgs []mail.Message) (rung, others []mail.Message) {
 	return rung, others
 }
 
-// tellNew reports those of msgs that were not reported yet. If r has no ring id, they get one of their own.
+// tellNew reports the messages in msgs that were not reported yet. If r has no ring id, they get a new ring id.
 func (w *Watcher) tellNew(ctx context.Context, msgs []mail.Message, r wake.Ring) {
 	news := slices.DeleteFunc(slices.Clone(msgs), func(m mail.Message) bool { return w.reported.of[keyOf(m)] })
 	if len(news) == 0 {
@@ -76,7 +76,7 @@ func (w *Watcher) tellNew(ctx context.Context, msgs []mail.Message, r wake.Ring)
 	w.Report(ctx, news, r.For(news[0]))
 }
 
-// remember records msgs as reported, and forgets all others: the session has read those meanwhile.
+// remember records msgs as reported, and forgets all other messages: the session has read those.
 func (w *Watcher) remember(msgs []mail.Message) {
 	w.reported.of = make(map[mailKey]bool, len(msgs))
 	for _, m := range msgs {

@@ -1,15 +1,12 @@
 // Package watch notices that a mailbox changed and rings its session.
 //
-// On Linux it watches the mailbox's lock file: every writer closes that file, so
-// IN_CLOSE_WRITE fires for c2c, the original and its Python tools alike. The
-// file is never replaced, and a watch costs the senders nothing. A Watcher also
-// checks once a minute without an event, so a lost event delays a message but never
-// loses it. On other systems fsnotify watches the directories, and a Watcher checks
-// once a second.
+// On Linux it watches the mailbox's lock file. Every writer closes that file, so IN_CLOSE_WRITE comes for c2c, the original
+// and its Python tools alike. The file is never replaced, and a watch costs the senders nothing. A Watcher also checks once a
+// minute without an event, so a lost event delays a message but never loses it. On other systems fsnotify watches the
+// directories, and a Watcher checks once a second.
 //
-// A Watcher serves one session. wake.Policy decides when to ring, and a
-// wake.Method rings. The package writes nothing to disk: a Watcher remembers a ring
-// by the id of the oldest message that waited.
+// A Watcher serves one session. wake.Policy decides when to ring, and a wake.Method rings. The package writes nothing to
+// disk: a Watcher remembers a ring by the id of the oldest message that waited.
 package watch
 
 import (
@@ -34,18 +31,18 @@ type Watcher struct {
 	Methods []wake.Method              // the best first
 	Busy    func(context.Context) bool // nil: never
 	Quiet   func() bool                // the session wants no ring now; nil: never
-	// Borrow takes the right to ring, for one ring. ok is false while another process has the right. Nil: this process has
-	// the right already.
+	// Borrow takes the right to ring, for one ring. ok is false while another process has this right. Borrow is nil if this
+	// process has the right already.
 	Borrow func() (release func() error, ok bool, err error)
 	Record func(context.Context, wake.Ring)
-	// Report, if set, is called with the outcome of messages: at each ring with all messages that may wake a session, and
-	// once for each message that was coalesced or filtered. RingID and Method are those of the ring; for coalesced messages,
-	// those of the last ring.
+	// Report, if set, is called with the outcome of messages: at each ring for all messages that may wake a session, and once
+	// for each message that was coalesced or filtered. RingID and Method are those of the ring. A coalesced message has those of
+	// the last ring.
 	Report func(context.Context, []mail.Message, wake.Ring)
 	// Turn, if set, is called with true before a ring, and with false if the client did not take the ring.
 	Turn func(_ context.Context, runs bool) error
 	Now  func() time.Time
-	Gap  time.Duration // the first time between rings for the same message, it doubles; 0: 15 s
+	Gap  time.Duration // the first time between two rings for the same message; it doubles; 0 means 15 s
 
 	policy      wake.Policy
 	last        wake.Ring // the last recorded ring
@@ -53,7 +50,7 @@ type Watcher struct {
 	reported    reported
 }
 
-// Continue takes over what an earlier watcher of the session, which has ended, remembers of its rings.
+// Continue makes w remember the rings of an earlier watcher of the session, which has ended.
 func (w *Watcher) Continue(before *Watcher) {
 	w.policy, w.last, w.reported = before.policy, before.last, before.reported
 }
@@ -95,8 +92,8 @@ func (w *Watcher) subscribed(sub *subscription) (inbox.Stamp, error) {
 	return w.Box.Stamp()
 }
 
-// await returns when the mailbox has changed since the stamp before, limit has passed, or ctx has ended. A closed lock file
-// does not always mean a change: look closes it too.
+// await returns when the mailbox has changed since the stamp before, when limit has passed, or when ctx has ended. A closed
+// lock file does not always mean a change: look closes it too.
 func (w *Watcher) await(ctx context.Context, sub *subscription, before inbox.Stamp, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -110,12 +107,12 @@ func (w *Watcher) await(ctx context.Context, sub *subscription, before inbox.Sta
 	return err
 }
 
-// never means: do not look again until something changes.
+// never, as look's result, means: do not call look again until something changes.
 const never = time.Duration(0)
 
-// look rings if it is time, and returns when to look again.
+// look rings if it is time to do so, and returns when to call look again.
 func (w *Watcher) look(ctx context.Context) (again time.Duration, err error) {
-	// Look first without a lock: usually nothing waits.
+	// Check first without a lock: usually nothing waits.
 	if some, err := w.Box.Waiting(); err != nil || !some {
 		return never, err
 	}
@@ -155,8 +152,8 @@ func (w *Watcher) look(ctx context.Context) (again time.Duration, err error) {
 	return again, nil
 }
 
-// ringIfAllowed rings if this process has the right to ring, or can borrow it; if not, r has no outcome. cause is why the
-// client did not take the ring.
+// ringIfAllowed rings if this process has the right to ring, or can borrow it. If it cannot, r has no outcome. cause is why
+// the client did not take the ring.
 func (w *Watcher) ringIfAllowed(ctx context.Context, msgs []mail.Message, busy bool) (r wake.Ring, cause, err error) {
 	if w.Borrow != nil {
 		release, ok, berr := w.Borrow()
@@ -180,7 +177,7 @@ func (w *Watcher) ringIfAllowed(ctx context.Context, msgs []mail.Message, busy b
 	return r, cause, err
 }
 
-// record calls Record for a ring that differs from the last one. Without that there would be a line each second.
+// record calls Record for a ring that differs from the last ring. Otherwise Record would get the same ring each second.
 func (w *Watcher) record(ctx context.Context, r wake.Ring) {
 	if r.Outcome != wake.Rang && r.Outcome == w.last.Outcome && r.Method == w.last.Method && r.SameMail(w.last) {
 		return
@@ -225,8 +222,8 @@ func (w *Watcher) ring(ctx context.Context, msgs []mail.Message, busy bool) (r w
 	return r, cause
 }
 
-// HandOver leases messages, and acks those that a method's carrier has handed to the client. The lease ends
-// with this process, so after a crash in between another reader gets the messages again.
+// HandOver leases messages, and acks the messages that the carrier of m has handed to the client. The lease ends with this
+// process, so after a crash before the ack another reader gets the messages again.
 func HandOver(ctx context.Context, box *inbox.Mailbox, m wake.Method) error {
 	if m.Ready != nil {
 		if err := m.Ready(ctx); err != nil {
@@ -244,8 +241,8 @@ func HandOver(ctx context.Context, box *inbox.Mailbox, m wake.Method) error {
 	if len(had) == 0 {
 		return errors.Join(err, l.Release())
 	}
-	// The next ring offers the rest, so ignore the carrier's error. Ack the messages that the client has, even if ctx has
-	// ended meanwhile.
+	// The next ring offers the other messages, so ignore the carrier's error. Ack the messages that the client has, even if ctx
+	// has ended.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTime)
 	defer cancel()
 	return l.Ack(ctx, had...)

@@ -20,7 +20,7 @@ const (
 	maxLine   = 100 << 20       // the agent's own limit for a line, in bytes
 	maxTail   = 2 << 10         // how much of the agent's standard error c2c keeps, in bytes
 	closeTime = 3 * time.Second // how long the agent may take to end after its input was closed
-	pipeTime  = time.Second     // how long to read the agent's last output if its child process keeps the pipe open
+	pipeTime  = time.Second     // how long to read the agent's last output if a child process keeps the pipe open
 )
 
 // agent is one process that speaks Wire.
@@ -50,7 +50,7 @@ type turn struct {
 	err  error // why it failed
 }
 
-// words is a text that c2c has given to the agent, and how far the agent has got with it.
+// words is a text that c2c has given to the agent, and what the agent has done with it.
 type words struct {
 	event string // the event by which the agent shows that it has taken the text
 	taken bool
@@ -102,7 +102,7 @@ func start(argv, env []string, dir string, onRequest func(request) (any, bool), 
 		err := a.cmd.Wait()
 		a.kill() // at once, because another process group may soon get the same number
 		close(a.exited)
-		lines.CloseWithError(err) // nil is the end of the file
+		lines.CloseWithError(err) // with nil, the reader sees the end of the file
 	}()
 	go a.read(out, stderr)
 	return a, nil
@@ -134,7 +134,7 @@ func (a *agent) read(out *io.PipeReader, stderr *tail) {
 	close(a.ended)
 }
 
-// readLine returns the next line; at the end of the output it returns the last line with an error. It is faster than
+// readLine returns the next line. At the end of the output it returns the last line together with an error. It is faster than
 // bufio.Scanner, which searches a long line from its start after each read.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var text []byte
@@ -173,10 +173,10 @@ func (a *agent) answer(id string, r request) {
 	} else {
 		out["error"] = rpcError{methodNotFound, fmt.Sprintf("c2c answers no %.100q", r.Type)}
 	}
-	a.write(context.Background(), out) // fails only if the agent ends, which read reports anyway
+	a.write(context.Background(), out) // it fails only if the agent ends, and read reports that
 }
 
-// follow notes in words what an event of the agent shows.
+// follow records in a.words what an event of the agent shows.
 func (a *agent) follow(event string) {
 	a.update(func() {
 		w := a.words
@@ -246,7 +246,7 @@ func (a *agent) call(ctx context.Context, method string, params any) (reply, err
 	case <-a.ended:
 	}
 	select {
-	case r := <-answer: // it answered before it ended
+	case r := <-answer: // the agent answered before it ended
 		return r, nil
 	default:
 		return reply{}, a.err
@@ -268,7 +268,7 @@ func (a *agent) newID(answer chan reply) string {
 	return id
 }
 
-// write writes a line. When ctx or the agent ends, it returns and leaves a write that still blocks to its goroutine.
+// write writes a line. It also returns when ctx or the agent ends; a write that still blocks then is left to its goroutine.
 func (a *agent) write(ctx context.Context, message map[string]any) error {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)

@@ -34,7 +34,7 @@ const (
 	Starting = "starting"
 	Working  = "working"
 	Idle     = "idle"
-	Failed   = "failed" // Cause says why; the bridge tries waiting mail again
+	Failed   = "failed" // Cause says why; the bridge will try again with the waiting mail
 )
 
 // State is what the bridge knows about its agent.
@@ -88,7 +88,7 @@ func (b *Bridge) setState(change func(*State)) {
 	b.cfg.OnState(b.state)
 }
 
-// Ready returns wake.ErrHeld while the agent has a turn and its version of the protocol cannot add words to a turn.
+// Ready returns wake.ErrHeld while the agent has a turn, if c2c cannot add words to a turn in its version of the protocol.
 func (b *Bridge) Ready(context.Context) error {
 	if a := b.agent; a != nil && a.runs() && !a.version.steers() {
 		return wake.ErrHeld
@@ -117,7 +117,8 @@ func (b *Bridge) Carry(ctx context.Context, msgs []mail.Message) (had []string, 
 	return inbox.Handles(msgs), nil
 }
 
-// text returns the text that the agent passes to its model as its user's words. A text with a slash first would be a command.
+// text returns the text that the agent passes to its model as its user's words. If a text began with a slash, it would be a
+// command.
 func text(msgs []mail.Message) string {
 	var out strings.Builder
 	out.WriteString(mail.Preface(msgs))
@@ -197,7 +198,7 @@ func (b *Bridge) end() {
 	}
 }
 
-// answer answers the agent's requests. The only ones are requests for approval, because initialize told the agent that c2c
+// answer answers the agent's requests. They are all requests for approval, because initialize told the agent that c2c
 // supports no others.
 func (b *Bridge) answer(r request) (result any, known bool) {
 	if r.Type != "ApprovalRequest" {
@@ -227,7 +228,7 @@ type version struct{ major, minor int }
 
 func (v version) String() string { return fmt.Sprintf("%d.%d", v.major, v.minor) }
 
-// steers reports whether c2c can add words to a running turn and the agent reports when it has taken them.
+// steers reports whether c2c can add words to a running turn and the agent then reports that it has taken them.
 func (v version) steers() bool { return v.minor >= 5 }
 
 func parseVersion(text string) (v version, err error) {
@@ -266,7 +267,7 @@ func (a *agent) initialize(ctx context.Context, ours string) (version, error) {
 	return parseVersion(answer.Protocol)
 }
 
-// refusal is the error of an agent that runs and did not take the mail.
+// refusal is the error when the agent runs and did not take the mail.
 type refusal struct {
 	said string
 	busy bool // a turn runs, so the agent has taken nothing
@@ -279,7 +280,7 @@ func (refusal) Unwrap() error { return wake.ErrUncaptured }
 
 func refusef(format string, args ...any) error { return refusal{said: fmt.Sprintf(format, args...)} }
 
-// problem returns the error in an agent's answer, in words that say what to do.
+// problem returns the error in an agent's answer, in words that say what a person can do.
 func (r reply) problem() error {
 	if r.Error == nil {
 		return nil
@@ -300,7 +301,7 @@ func (r reply) problem() error {
 
 var errNotAsked error = refusal{said: "the agent ended its turn and did not ask its model"}
 
-// give gives text to the agent, in the running turn or in a new one, and returns when the model has answered.
+// give gives text to the agent, in the running turn or in a new turn. It returns when the model has answered.
 func (a *agent) give(ctx context.Context, text string) error {
 	input := map[string]string{"user_input": text}
 	if a.runs() && a.version.steers() {
@@ -320,8 +321,8 @@ func (a *agent) give(ctx context.Context, text string) error {
 	return a.await(ctx, w)
 }
 
-// steer puts text into the running turn. over is true if the turn had ended before; the agent then has not got the text. If the turn
-// ends and has not taken the text, steer returns an error only: the next turn may still take it.
+// steer puts text into the running turn. over is true if the turn had ended before; then the agent has not got the text. If
+// the turn ends without taking the text, over is false and err is set: the next turn may still take the text.
 func (a *agent) steer(ctx context.Context, input any) (over bool, err error) {
 	w := a.offer("SteerInput")
 	r, err := a.call(ctx, "steer", input)
@@ -334,7 +335,7 @@ func (a *agent) steer(ctx context.Context, input any) (over bool, err error) {
 	return false, a.await(ctx, w)
 }
 
-// offer records that a text is on its way to the agent. event is the event that will show that the agent has taken it.
+// offer records that a text is on its way to the agent. event is the event that will show that the agent has taken the text.
 func (a *agent) offer(event string) *words {
 	w := &words{event: event}
 	a.update(func() { a.words = w })
