@@ -117,8 +117,7 @@ func (b *Bridge) Carry(ctx context.Context, msgs []mail.Message) (had []string, 
 	return inbox.Handles(msgs), nil
 }
 
-// text returns the text that the agent passes to its model as its user's words. If a text began with a slash, it would be a
-// command.
+// text returns the text that the agent passes to its model as its user's words. If a text began with a slash, it would be a command.
 func text(msgs []mail.Message) string {
 	var out strings.Builder
 	out.WriteString(mail.Preface(msgs))
