@@ -376,12 +376,16 @@ func (st Store) ask(ctx context.Context, name, sid, alias string) (already, agai
 	if err != nil || registry.FindSID(rows, sid) >= 0 {
 		return err == nil, false, err
 	}
+	var gone error
 	err = r.changeOwn(ctx, func(o *own) {
+		if gone = r.gone(); gone != nil {
+			return
+		}
 		again = slices.ContainsFunc(o.asked(), func(a Asked) bool { return a.SID == sid })
 		o.forget(sid)
 		o.setAsked(append(o.asked(), Asked{sid, alias}))
 	})
-	return false, again, err
+	return false, again, errors.Join(err, gone)
 }
 
 // SetList makes the members of a copy those of the home's list. Sessions of this machine must be members, or have asked; they keep

@@ -408,9 +408,6 @@ func (o own) format() []byte {
 // changeOwn edits c2c.json. A damaged one is set aside: its members are quiet then.
 func (r *Room) changeOwn(ctx context.Context, edit func(*own)) error {
 	return filelock.With(ctx, r.dir, membersLock, func() error {
-		if err := r.gone(); err != nil {
-			return err
-		}
 		o, err := r.own()
 		if errors.Is(err, errDamaged) {
 			aside := ownName + ".corrupt-" + r.st.Now().UTC().Format("20060102T150405.000000")

@@ -192,10 +192,9 @@ func TestARoomHasMembersOnThreeMachines(t *testing.T) {
 	}
 	devbox.post(home, "amber", "board", "the room has another name", mail.Message{})
 	laptop.until(here, "the copy has the new name", func() bool { return len(laptop.posts(here, "board@devbox")) == 5 })
+	tablet.until(third, "the other copy has it, too", func() bool { return len(tablet.posts(third, "board@devbox")) == 5 })
 	if err := talk.Leave(t.Context(), third, tablet.session(third, "fir"), "board@devbox"); err != nil {
-		if err = talk.Leave(t.Context(), third, tablet.session(third, "fir"), "review@devbox"); err != nil {
-			t.Fatal(err)
-		}
+		t.Fatal(err)
 	}
 	devbox.until(home, "fir has left", func() bool { return !slices.Contains(devbox.members(home, "board"), "fir@tablet") })
 	if _, err := talk.Archive(t.Context(), home, "board"); err != nil {
@@ -315,6 +314,9 @@ func TestAMachineThatMayReachOnlySomeSessionsJoinsOnlyTheRoomsInItsList(t *testi
 	}
 	allow("amber", "#review")
 	laptop.joins(here, "birch", "review@devbox")
+	allow("amber")
+	devbox.until(home, "birch is no member", func() bool { return slices.Equal(devbox.members(home, "review"), []string{"amber"}) })
+	laptop.until(here, "its copy is closed", func() bool { return laptop.members(here, "review@devbox") == nil })
 }
 
 // What becomes of a mention is told to its author as of any message for another machine.

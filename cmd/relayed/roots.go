@@ -110,7 +110,7 @@ func (r *roots) look(ctx context.Context, list []hosts.Host, isKnown bool) (file
 			continue
 		}
 		if isKnown {
-			files = append(files, open.rooms.Look(ctx, isIn(list))...) // before the look for mail, which it may add to
+			files = append(files, open.rooms.Look(ctx, rights{list, open.name})...) // before the look for mail, which it may add to
 		}
 		for _, host := range list {
 			files = open.watched(files, relay.Outbox(host.Name)+".inbox.lock")
@@ -132,11 +132,30 @@ func (r *roots) look(ctx context.Context, list []hosts.Host, isKnown bool) (file
 	return files, again
 }
 
-// isIn returns a function that reports whether a host of this name is in a list.
-func isIn(list []hosts.Host) func(name string) bool {
-	return func(name string) bool {
-		return slices.ContainsFunc(list, func(h hosts.Host) bool { return h.Name == name })
+// rights are those of the hosts of a list in a project.
+type rights struct {
+	list    []hosts.Host
+	project string
+}
+
+func (r rights) of(name string) (host hosts.Host, ok bool) {
+	i := slices.IndexFunc(r.list, func(h hosts.Host) bool { return h.Name == name })
+	if i < 0 {
+		return host, false
 	}
+	return r.list[i], true
+}
+
+// Paired implements copies.Rights.
+func (r rights) Paired(name string) bool {
+	_, ok := r.of(name)
+	return ok
+}
+
+// MayReach implements copies.Rights.
+func (r rights) MayReach(name, room string) bool {
+	host, _ := r.of(name)
+	return host.MayReach(r.project, "#"+room)
 }
 
 // mayOpen reports whether a root without mail for other hosts is to be opened: its sessions may be of interest to one of them.

@@ -24,8 +24,12 @@ type machine struct {
 	t          *testing.T
 	name, peer string
 	home       *Home
-	carried    int // messages of its outbox that carry has taken
+	carried    int    // messages of its outbox that carry has taken
+	only       string // the only room in which sessions of the other machine may be; "": in all
 }
+
+func (m *machine) Paired(host string) bool         { return host == m.peer }
+func (m *machine) MayReach(host, room string) bool { return m.only == "" || m.only == room }
 
 // two makes devbox, with amber in the room review, and laptop, with birch and cedar in its copy.
 func two(t *testing.T) (devbox, laptop *machine) {
@@ -80,7 +84,7 @@ func (m *machine) post(alias, room, text string) talk.Receipt {
 func (m *machine) look() {
 	m.t.Helper()
 	m.home.Changed()
-	m.home.Look(m.t.Context(), func(host string) bool { return host == m.peer })
+	m.home.Look(m.t.Context(), m)
 }
 
 func (m *machine) waiting(sid string) []mail.Message {
@@ -377,5 +381,37 @@ func TestALongBacklogGoesInParts(t *testing.T) {
 	got := laptop.posts("review@devbox")
 	if len(got) != 150 || !slices.Equal(got, devbox.posts("review")) {
 		t.Errorf("%d posts", len(got))
+	}
+}
+
+func TestAMachineThatMayNotReachARoomAnyMoreLosesItsMembersThere(t *testing.T) {
+	t.Parallel()
+	devbox, laptop := two(t)
+	devbox.join("amber", "board")
+	laptop.join("birch", "board@devbox")
+	laptop.carry(devbox, false)
+	devbox.carry(laptop, false)
+	devbox.only = "review"
+	if err := talk.Rename(t.Context(), devbox.Registry, devbox.session("amber"), "review", "lounge"); err != nil { // it is the same room
+		t.Fatal(err)
+	}
+	devbox.post("amber", "board", "secret")
+	devbox.post("amber", "lounge", "hello")
+	devbox.carry(laptop, false)
+	if got := devbox.members("board"); !slices.Equal(got, []string{"amber"}) {
+		t.Errorf("members: %q", got)
+	}
+	if _, err := talk.StoreOf(laptop.Registry).Open("board@devbox"); !errors.Is(err, rooms.ErrNoRoom) {
+		t.Errorf("its copy: %v", err)
+	}
+	if got := laptop.posts("lounge@devbox"); !slices.Equal(got, []string{"hello"}) {
+		t.Errorf("posts of the other copy: %q", got)
+	}
+	devbox.only = ""
+	laptop.join("birch", "board@devbox")
+	laptop.carry(devbox, false)
+	devbox.carry(laptop, false)
+	if got := laptop.posts("board@devbox"); !slices.Equal(got, []string{"secret"}) {
+		t.Errorf("posts of the copy: %q", got)
 	}
 }

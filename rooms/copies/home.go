@@ -39,10 +39,15 @@ func NewHome(b *broker.Broker) *Home {
 // Changed makes the next Look find all rooms with members on other machines: one may have joined. Any goroutine may call it.
 func (h *Home) Changed() { h.stale.Store(true) }
 
-// Look puts what is new into the outboxes, and returns the directories to watch for more. paired reports whether a machine may be
-// sent anything; the members on one that may not lose their membership. It logs errors: what could not be put into an outbox goes there
-// at the next Look.
-func (h *Home) Look(ctx context.Context, paired func(host string) bool) (dirs []string) {
+// Rights are what other machines may do here.
+type Rights interface {
+	Paired(host string) bool         // it may be sent something
+	MayReach(host, room string) bool // its sessions may be in a room
+}
+
+// Look puts what is new into the outboxes, and returns the directories to watch for more. Members on machines without the right to
+// be in a room lose their membership. It logs errors: what could not be put into an outbox goes there at the next Look.
+func (h *Home) Look(ctx context.Context, rights Rights) (dirs []string) {
 	st := talk.StoreOf(h.b.Registry)
 	if h.stale.Swap(false) {
 		h.find(st)
@@ -52,14 +57,14 @@ func (h *Home) Look(ctx context.Context, paired func(host string) bool) (dirs []
 		r, err := st.Open(name)
 		if errors.Is(err, rooms.ErrNoRoom) { // it was archived, or has another name now
 			h.find(st)
-			return append(dirs, h.Look(ctx, paired)...)
+			return append(dirs, h.Look(ctx, rights)...)
 		}
 		if err == nil {
 			dirs = append(dirs, r.Path())
-			if mark := h.mark(r, paired); mark != seen {
+			if mark := h.mark(r, rights); mark != seen {
 				h.known[name] = "" // and not a mark from behind sendNew, which may have missed a change
 				limit, end := context.WithTimeout(ctx, lockTime)
-				if err = h.sendNew(limit, r, paired); err == nil {
+				if err = h.sendNew(limit, r, rights); err == nil {
 					h.known[name] = mark
 				}
 				end()
@@ -77,13 +82,13 @@ func (h *Home) Look(ctx context.Context, paired func(host string) bool) (dirs []
 const lockTime = 5 * time.Second
 
 // mark changes with all that sendNew depends on.
-func (h *Home) mark(r *rooms.Room, paired func(host string) bool) (mark string) {
+func (h *Home) mark(r *rooms.Room, rights Rights) (mark string) {
 	hosts, err := r.Hosts()
 	if err != nil {
 		return ""
 	}
 	for _, s := range hosts {
-		mark += fmt.Sprintln(s.Host, s.Read, paired(s.Host))
+		mark += fmt.Sprintln(s.Host, s.Read, rights.Paired(s.Host), mayBeIn(r, s.Host, rights))
 	}
 	at, size, _ := h.b.Dir().TimeOf(registry.FileName)
 	return mark + fmt.Sprintln(at, size) + rooms.Stamp(r)
@@ -114,20 +119,37 @@ func (h *Home) find(st rooms.Store) {
 }
 
 // sendNew sends each machine the posts and the list of members that it does not have.
-func (h *Home) sendNew(ctx context.Context, r *rooms.Room, paired func(host string) bool) error {
+func (h *Home) sendNew(ctx context.Context, r *rooms.Room, rights Rights) error {
 	hosts, err := r.Hosts()
 	if err != nil {
 		return err
 	}
 	var errs []error
 	for _, s := range hosts {
-		if !paired(s.Host) {
+		switch {
+		case !rights.Paired(s.Host):
 			errs = append(errs, r.DropHost(ctx, s.Host, math.MaxFloat64))
-			continue
+		case !mayBeIn(r, s.Host, rights):
+			err := talk.CloseCopy(ctx, h.b, r.Name, s.Host)
+			if err == nil {
+				err = r.DropHost(ctx, s.Host, math.MaxFloat64)
+			}
+			errs = append(errs, err)
+		default:
+			errs = append(errs, h.sendTo(ctx, r, s))
 		}
-		errs = append(errs, h.sendTo(ctx, r, s))
 	}
 	return errors.Join(errs...)
+}
+
+// mayBeIn reports whether sessions of a machine may be in a room, by its name or by one that it had.
+func mayBeIn(r *rooms.Room, host string, rights Rights) bool {
+	may := func(name string) bool { return rights.MayReach(host, name) }
+	if may(r.Name) {
+		return true
+	}
+	former, err := r.Former()
+	return err != nil || slices.ContainsFunc(former, may)
 }
 
 func (h *Home) sendTo(ctx context.Context, r *rooms.Room, s rooms.Sent) error {
@@ -259,9 +281,17 @@ const maxList = 200 << 10
 
 // Archive closes a room of this machine, after the last posts are in the outboxes for the machines with members.
 func Archive(ctx context.Context, b *broker.Broker, name string) (path string, err error) {
-	NewHome(b).Look(ctx, func(host string) bool {
-		unpaired := new(broker.UnknownHostError)
-		return !errors.As(broker.CheckHost(b, host), &unpaired) // after any other error it may be paired
-	})
+	NewHome(b).Look(ctx, known{b})
 	return talk.Archive(ctx, b, name)
 }
+
+// known has the Rights as far as they matter for the last posts of a room: members on a machine that may not reach it get none, because the
+// relay has ended their membership.
+type known struct{ b *broker.Broker }
+
+func (k known) Paired(host string) bool {
+	unpaired := new(broker.UnknownHostError)
+	return !errors.As(broker.CheckHost(k.b, host), &unpaired) // after any other error it may be paired
+}
+
+func (k known) MayReach(string, string) bool { return true }

@@ -181,12 +181,7 @@ func Archive(ctx context.Context, b *broker.Broker, name string) (path string, e
 		return "", err
 	}
 	for _, host := range hosts {
-		m, err := Op{Do: DoClose}.Message("#" + name + "@" + host.Host)
-		if err == nil {
-			m.ID = mail.NewID(b.Now())
-			err = ToCopies(ctx, b, host.Host, m)
-		}
-		if err != nil { // it learns that when a member there posts
+		if err := CloseCopy(ctx, b, name, host.Host); err != nil { // it learns that when a member there posts
 			b.Log.Warn("a machine is not told that a room is closed", "room", name, "host", host.Host, "err", err)
 		}
 	}
@@ -194,6 +189,16 @@ func Archive(ctx context.Context, b *broker.Broker, name string) (path string, e
 		broker.StartRelay(ctx, b)
 	}
 	return path, nil
+}
+
+// CloseCopy tells a machine that its sessions are in a room no more.
+func CloseCopy(ctx context.Context, b *broker.Broker, room, host string) error {
+	m, err := Op{Do: DoClose}.Message("#" + room + "@" + host)
+	if err != nil {
+		return err
+	}
+	m.ID = mail.NewID(b.Now())
+	return ToCopies(ctx, b, host, m)
 }
 
 // ToCopies puts messages about a room of this machine into the outbox for another one. A message with a post has the session of its
