@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"slices"
 	"syscall"
+	"time"
 
 	"c2c/broker"
 	"c2c/inbox"
@@ -30,6 +31,8 @@ import (
 //
 // An error that IsFinal reports is an answer: nothing was done, and it would be so again. After any other error the caller tries again.
 func Receive(ctx context.Context, b *broker.Broker, peer, room string, msgs []mail.Message, o Options) (wakes []Waken, err error) {
+	ctx, end := context.WithTimeout(ctx, cmp.Or(o.Patience, patience))
+	defer end()
 	if len(msgs) > 0 && msgs[0].Kind == mail.KindSystem {
 		return fromHome(ctx, b, peer, room, msgs, o.MayRepeat)
 	}
@@ -41,11 +44,16 @@ func Receive(ctx context.Context, b *broker.Broker, peer, room string, msgs []ma
 	return nil, nil
 }
 
+// patience is how long a message about a room may wait for locks: a suspended process may hold one, and all mail of the machine waits
+// behind it.
+const patience = 15 * time.Second
+
 // Options are the circumstances of Receive.
 type Options struct {
 	MayJoin   bool
 	MayRepeat bool
-	Limit     int // see talk.LimitOf
+	Limit     int           // see talk.LimitOf
+	Patience  time.Duration // how long Receive waits, mostly for locks; 0: the default
 }
 
 // Waken is a session that got a post as a message, and no other one here did.

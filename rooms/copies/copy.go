@@ -237,6 +237,8 @@ func (c *copied) isAtWork(p rooms.Post, sid string) bool {
 // Refused does what follows when the other machine refuses a message about a room for good. words are what its sender has written, for a
 // notice to it.
 func Refused(ctx context.Context, b *broker.Broker, peer string, m mail.Message, isMember bool) (words string, err error) {
+	ctx, end := context.WithTimeout(ctx, patience)
+	defer end()
 	op, err := talk.ParseOp(m)
 	if err != nil {
 		return "", nil
