@@ -1,6 +1,7 @@
 package rooms
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -576,9 +577,10 @@ func (r *Room) AddCopies(ctx context.Context, posts []Post, mayRepeat bool) erro
 	})
 }
 
-// ParsePost reads a post of another machine. Its line is not trusted.
-func ParsePost(line []byte) (Post, error) {
+// ParsePost reads a post of another machine. Its line is not trusted. If that has an empty text, text is the text of the post.
+func ParsePost(line []byte, text string) (Post, error) {
 	p, err := parsePost(line)
+	p.Content = cmp.Or(p.Content, text)
 	if err == nil {
 		err = p.Check()
 	}

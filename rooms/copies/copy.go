@@ -83,7 +83,7 @@ func leaveOut(b *broker.Broker, peer, room string, err error) error {
 // arrived reads a post. Its time is that of this machine's clock. A post that no member could have made is an error: members get it as
 // a message, so it must not look like a notice of c2c.
 func arrived(op talk.Op, m mail.Message) (arrival, error) {
-	p, err := rooms.ParsePost(op.Post)
+	p, err := rooms.ParsePost(op.Post, op.Text)
 	if err == nil {
 		err = broker.CheckSender(sessions.Session{ID: cmp.Or(p.Session, "none"), Alias: p.From}, p.Message())
 	}

@@ -220,6 +220,11 @@ func copyOf(p rooms.Post, room string, s rooms.Sent) (mail.Message, error) {
 	}
 	op.Post = p.JSON()
 	m, err := op.Message("#" + room + "@" + host)
+	if len(m.Content) > mail.MaxBody { // JSON makes a control character six times as long
+		op.Text, p.Content = p.Content, ""
+		op.Post = p.JSON()
+		m, err = op.Message(m.To)
+	}
 	m.ID, m.TS, m.FromSession = id, p.TS, author
 	return m, err
 }

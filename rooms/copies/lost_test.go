@@ -494,3 +494,22 @@ func TestARecordThatAKillHasLeftIsNoPlaceOfALaterMember(t *testing.T) {
 		t.Errorf("%d posts of the copy, the first is %.1q", len(got), got)
 	}
 }
+
+// JSON makes a control character six times as long: the line of such a post is longer than a message may be.
+func TestALongPostOfControlCharactersGoesOut(t *testing.T) {
+	t.Parallel()
+	devbox, laptop := two(t)
+	long := "@birch " + strings.Repeat("\x01\n", rooms.MaxPost/2-8) + "\n\n{}"
+	devbox.post("amber", "review", long)
+	devbox.post("amber", "review", strings.Repeat("<", rooms.MaxPost))
+	devbox.post("amber", "review", strings.Repeat("\x1b", rooms.MaxPost))
+	exchange(devbox, laptop)
+	laptop.post("birch", "review@devbox", long)
+	exchange(laptop, devbox)
+	if got, want := laptop.posts("review@devbox"), devbox.posts("review"); len(want) != 4 || !slices.Equal(got, want) {
+		t.Errorf("the copy has %d posts, the home %d", len(got), len(want))
+	}
+	if got := laptop.waiting("s-birch"); len(got) != 1 || got[0].Content != long {
+		t.Errorf("%d messages", len(got))
+	}
+}

@@ -24,7 +24,7 @@ type Op struct {
 
 	// To the home.
 	Level     rooms.Level `json:"level,omitempty"`       // join, level
-	Text      string      `json:"-"`                     // of a post, or words for people; it stands before the JSON
+	Text      string      `json:"-"`                     // of a post (in a copied one: if its line would be too long with it), or words for people; it stands before the JSON
 	InReplyTo string      `json:"in_reply_to,omitempty"` // post, as what follows
 	Kind      string      `json:"kind,omitempty"`
 	Tag       string      `json:"tag,omitempty"`
@@ -56,10 +56,10 @@ const (
 // Message makes the message of an op. What a session wants of the home begins with words for people, because its outbox shows it.
 func (op Op) Message(to string) (m mail.Message, err error) {
 	var text strings.Builder
-	switch op.Do {
-	case DoPost:
+	switch {
+	case op.Do == DoPost, op.Text != "":
 		text.WriteString(op.Text + "\n")
-	case DoJoin, DoLeave, DoLevel:
+	case op.Do == DoJoin, op.Do == DoLeave, op.Do == DoLevel:
 		fmt.Fprintf(&text, "c2c rooms %s %s\n", op.Do, strings.TrimPrefix(to, "#"))
 	}
 	enc := json.NewEncoder(&text)
