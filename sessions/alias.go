@@ -12,7 +12,7 @@ import (
 	"c2c/sessions/registry"
 )
 
-// UnknownAliasError: no session has the alias. Closest are the most similar aliases, three at most.
+// UnknownAliasError says that no session has the alias. Closest has up to three aliases that are similar.
 type UnknownAliasError struct {
 	Alias   string
 	Closest []string
@@ -35,7 +35,7 @@ func CheckAlias(s string) error {
 		return fmt.Errorf("alias %q is reserved for a sender outside", s)
 	}
 	switch Fold(s) {
-	case "all": // it would look like a send to all sessions
+	case "all": // a message to it would look like a message to all sessions
 		return fmt.Errorf("alias %q is reserved: c2c send-all writes to everybody", s)
 	case "c2c", SystemAlias, "broker": // senders of c2c's own messages
 		return fmt.Errorf("alias %q is reserved for c2c itself", s)
@@ -55,7 +55,8 @@ func NewAlias(rows []registry.Row, clientName string) string {
 	return FreeAlias(rows, prefix+"-"+word()+"-"+word())
 }
 
-// FreeAlias returns the alias if it is free, or else the alias with the lowest number that makes it free, such as birch-2.
+// FreeAlias returns the alias if no session has it. Otherwise it appends the lowest number that makes the alias free, as in
+// birch-2.
 func FreeAlias(rows []registry.Row, alias string) string {
 	free := alias
 	for n := 2; len(Holders(rows, free)) > 0; n++ {
@@ -77,7 +78,7 @@ func word() string {
 	return list[rand.IntN(len(list))]
 }
 
-// ClosestTo returns the aliases that are most similar to one.
+// ClosestTo returns up to three registered aliases that are similar to alias.
 func ClosestTo(rows []registry.Row, alias string) []string {
 	var all []string
 	for _, r := range rows {

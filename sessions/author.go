@@ -8,15 +8,15 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Authors finds the session that wrote a message. A message has the alias that its sender had then. It has the sender's session only if
-// the sender chose the message's id.
+// Authors finds the session that wrote a message. A message always has the alias that its sender had at that time. It has the id of
+// the sender's session only if the sender chose the message's id.
 type Authors struct {
 	reg  *Registry
 	Rows []registry.Row
 	*known
 }
 
-// known caches what was read.
+// known caches the aliases that were looked up.
 type known struct {
 	mu      sync.Mutex
 	holders map[string]holder         // by folded alias
@@ -27,7 +27,7 @@ type known struct {
 type holder struct {
 	own    registry.Row // nil: none or several
 	since  float64      // no other session has had the alias after this time
-	chosen float64      // own, or the session that it took over, chose the alias then: older messages are from others. 0: not known
+	chosen float64      // when own, or the session that own took over from, chose the alias: older messages are not from it. 0: not known
 }
 
 // formerHolder is a session that had an alias.
@@ -36,7 +36,8 @@ type formerHolder struct {
 	until float64 // it gave up the alias then
 }
 
-// Authors returns the authors for these rows. For the rows of the previous call it reuses what was read then.
+// Authors returns an Authors for these rows. A call with the same slice as the call before returns the same Authors, with its
+// cache.
 func (reg *Registry) Authors(rows []registry.Row) Authors {
 	reg.lastAuthors.mu.Lock()
 	defer reg.lastAuthors.mu.Unlock()
@@ -53,11 +54,12 @@ type lastAuthors struct {
 	cached Authors
 }
 
-// Of returns the row of the session that sent a message, or nil. The message may name its session. If not, it is the session that had
-// the message's alias when it was sent, even if that session has another alias now; a session that chose the alias later did not write it.
+// Of returns the row of the session that sent a message; nil: not known. The message may name its session. Otherwise the sender is
+// the session that had the message's alias when the message was sent, even if that session has another alias now. A session that
+// chose the alias later is not the sender.
 func (a Authors) Of(m mail.Message) registry.Row {
 	if m.From == SystemAlias {
-		return nil // c2c itself wrote it, even if it names a session: a post for another machine names its author
+		return nil // c2c itself wrote it, even if it names a session, as a post on its way to another machine does
 	}
 	if r := RemoteRow(m.From); r != nil && len(Holders(a.Rows, m.From)) == 0 {
 		return r // checked before FromSession, because a session here may have the id that the relay gave to the sender on the other machine
@@ -68,7 +70,7 @@ func (a Authors) Of(m mail.Message) registry.Row {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if h := a.holder(m.From); h.own != nil && h.since <= m.TS {
-		return h.own // reading the facts of all others could not change the answer
+		return h.own // the facts of all other sessions cannot change this answer, so they are not read
 	}
 	var best formerHolder
 	for _, p := range a.formerly(m.From) {
@@ -116,8 +118,8 @@ func (a Authors) formerly(alias string) []formerHolder {
 	return a.former[Fold(alias)]
 }
 
-// HasTakenOver reports whether the row's session has taken over from the session sid, which is gone: it has the alias, and both have
-// the same AliasSince.
+// HasTakenOver reports whether the session of row r has taken over from the session sid: sid has no row any more, r has the alias,
+// and the facts of both have the same AliasSince.
 func (a Authors) HasTakenOver(r registry.Row, sid, alias string) bool {
 	return Fold(r.Alias()) == Fold(alias) && registry.FindSID(a.Rows, sid) < 0 && a.reg.Facts.Of(r.SID()).AliasSince == a.reg.Facts.Of(sid).AliasSince
 }
@@ -128,7 +130,7 @@ func (a Authors) Wrote(sid string, m mail.Message) bool {
 	return r != nil && r.SID() == sid
 }
 
-// Names returns the aliases that a session has and had.
+// Names returns the alias of a session and its former aliases.
 func (a Authors) Names(s Session) (names []string) {
 	names = []string{s.Alias}
 	for _, f := range s.Facts.Former {

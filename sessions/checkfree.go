@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// AliasTakenError: another session has the alias, and is or may be alive.
+// AliasTakenError says that another session has the alias, and that this session is or may be alive.
 type AliasTakenError struct {
 	Alias     string // in its holder's spelling
 	Suggested string // free at this moment
@@ -16,9 +16,9 @@ func (e *AliasTakenError) Error() string {
 	return fmt.Sprintf("alias %q belongs to another session; %q is free", e.Alias, e.Suggested)
 }
 
-// CheckFree returns an *AliasTakenError unless a new session could have the alias. left is a session that has the alias and lives
-// in a process of its client, but in no window; nil: there is none. away asks the client whether a session is in no window: c2c
-// itself learns that only from a ring.
+// CheckFree returns an *AliasTakenError if a new session of the client cannot have the alias. left is a session that has the alias
+// and whose client lives, but that no window shows; nil: there is none. away asks the client whether no window shows a session: c2c
+// itself learns this only when it rings the session.
 func CheckFree(ctx context.Context, reg *Registry, alias, clientName string, away func(Session) bool) (left *Session, err error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {

@@ -1,9 +1,11 @@
-// Package sessions knows the sessions of a root: their ids, their aliases, the facts about each, and whether its
-// client lives. A session is one conversation with an AI program, and has one mailbox.
+// Package sessions keeps the AI sessions of one project: their ids, their aliases, facts about each, and whether the AI program,
+// its client, still runs. A session is one conversation with an AI program, and has one mailbox. A root is the directory with the
+// mail of one project. A Registry is an open root. Any goroutine may use it, and any number of processes may have the same root
+// open.
 //
 // On disk, under the root: registry.json, shared with the original c2c, with only the fields of the original; sessions/<sid>.json,
-// our own facts about a session; sessions/ids/<client>.<id>, which session a client's own id belongs to; broker.log. A Registry is
-// an open root. It may be used by any goroutine, and any number of processes may have the root open.
+// our own facts about a session; sessions/ids/<client>.<id>, the session to which a client's own id belongs; broker.log.
 //
-// The package knows nothing about obligations, held mail or moves: packages below broker do that, and call this one.
+// The package knows nothing about owed answers, about held mail, or about mail that moves to another mailbox. The packages in the
+// folder broker do that work, and call this package.
 package sessions

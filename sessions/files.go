@@ -24,8 +24,8 @@ const NotifyFile = "notify.json"
 // ClaimsFile is the file of package claims. It exists only while there is a claim.
 const ClaimsFile = "claims.json"
 
-// Mailboxes returns the ids of all sessions that have files of a mailbox, registered ones first. The lock file stays when the
-// mail is gone.
+// Mailboxes returns the ids of all sessions that have files of a mailbox, registered sessions first. A mailbox may have a lock file
+// only: that stays when the mail is gone.
 func (reg *Registry) Mailboxes(ctx context.Context) (sids []string, err error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
@@ -44,7 +44,7 @@ func (reg *Registry) Mailboxes(ctx context.Context) (sids []string, err error) {
 	return append(sids, slices.Sorted(maps.Keys(used))...), nil
 }
 
-// LastUsed returns when a session was last used, according to the registry and its files.
+// LastUsed returns when a session was last used, according to its row and its files.
 func (reg *Registry) LastUsed(r registry.Row) time.Time {
 	last := mail.FromSeconds(max(r.Number("registered_at"), r.Number("last_activity_ts"), r.Number("confirmed_at")))
 	if t := reg.LastChange(r.SID()); t.After(last) {
@@ -65,7 +65,7 @@ func (reg *Registry) LastChange(sid string) (last time.Time) {
 	return last
 }
 
-// SubIfThere opens a directory below the root; nil if there is none.
+// SubIfThere opens a directory below the root. If there is none, it returns nil and no error.
 func (reg *Registry) SubIfThere(name string) (*atomicfile.Dir, error) {
 	dir, err := reg.root.Sub(name, false)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// hiddenFor is how long an invisible session keeps its row in a full registry: each start of a container has its own PID
-	// namespace, and cannot see the sessions of the one before.
+	// hiddenFor is how long a session in another PID namespace keeps its row in a full registry. Each start of a container makes a
+	// new namespace, and c2c in it cannot see the sessions of the start before.
 	hiddenFor = 7 * 24 * time.Hour
 	// ForgetAfter is how long an ended session keeps its row while there is room; ForgetSoon is for a registry that is more than
 	// half full.
 	ForgetAfter = 30 * 24 * time.Hour
 	ForgetSoon  = 24 * time.Hour
-	// crowded is the size of a registry from which on ForgetSoon applies. c2c doctor warns later, at 70 %: the idle rows that are
-	// left then are those with mail.
+	// crowded is the size above which ForgetSoon applies. c2c doctor warns later, at 70 %: then the only idle rows that are left
+	// have mail.
 	crowded = registry.MaxBytes / 2
 )
 
@@ -28,8 +28,9 @@ type IdleRow struct {
 	Last time.Time // when the session was used last
 }
 
-// Idle returns the rows of sessions whose client is gone, or is in another PID namespace and was not seen for long, longest unused
-// first. A session with facts of ours but no known process, as over HTTP, is idle if it was unused for ForgetAfter.
+// Idle returns the rows of sessions that may be forgotten, longest unused first. A session is idle if its client is gone. If its
+// client is in another PID namespace, it is idle after hiddenFor without use. If c2c has facts about it but knows no process, as
+// over HTTP, it is idle after ForgetAfter without use.
 func (reg *Registry) Idle(rows []registry.Row) (all []IdleRow) {
 	now := reg.Now()
 	for _, r := range rows {
@@ -59,8 +60,8 @@ func (reg *Registry) HasMail(sid string) bool {
 	return err != nil || some
 }
 
-// forget makes room in a registry of size bytes, until it is three quarters full: it removes idle sessions without mail. Their
-// facts stay, as after a sweep, since the sessions may come back. Rows that are not in before are new, and stay.
+// forget removes idle sessions without mail from a registry of size bytes, until it is three quarters full. The facts of a removed
+// session stay, as after a sweep, since the session may come back. A row that is not in before is new, and stays.
 func (reg *Registry) forget(rows, before []registry.Row, size int) []registry.Row {
 	all := len(rows)
 	for _, one := range reg.Idle(rows) {

@@ -34,7 +34,7 @@ type Listed struct {
 	Surface    string    `json:"surface_support,omitempty"` // SurfaceFull or SurfaceDegraded, if it is alive
 	Claims     []string  `json:"claims,omitempty"`          // what it has claimed, see package claims
 	StartedBy  string    `json:"started_by,omitempty"`      // the alias of the session that has started its client
-	KnownBy    string    `json:"known_by,omitempty"`        // for whoami: the word that its mail gets, see mail.Message
+	KnownBy    string    `json:"known_by,omitempty"`        // for c2c whoami: the KnownBy that its messages get, see mail.Message
 	Error      string    `json:"error,omitempty"`           // why its mailbox cannot be read
 }
 
@@ -122,7 +122,7 @@ func (reg *Registry) Backlogs() (*inbox.Backlogs, error) {
 	return inbox.OpenBacklogs(reg.root, there)
 }
 
-// Lines describes a session: what it does, if that is known, and its waiting mail.
+// Lines describes a session to a person or a model: its state, if that is known, and its waiting mail.
 func (l Listed) Lines(now time.Time) (lines []string) {
 	if does := l.Now.Does; does != Alive && does != Unknown && does != Person && does != External {
 		lines = append(lines, l.Now.Says("it", now))

@@ -8,7 +8,7 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Fold makes aliases comparable; only ASCII is allowed in them.
+// Fold lowers the case of an alias, so that spellings can be compared. Aliases are ASCII.
 func Fold(s string) string { return strings.ToLower(s) }
 
 // Holders returns the rows with an alias, ignoring case.
@@ -52,8 +52,8 @@ const HostPrefix = "host-"
 // IsHostID reports whether a session id is reserved for another machine.
 func IsHostID(sid string) bool { return strings.HasPrefix(Fold(sid), HostPrefix) }
 
-// RemoteRow makes a row for a session or a room on another machine from its address, such as birch@devbox or #review@devbox; nil: it
-// is not such an address. No registry has this row.
+// RemoteRow makes a row for a session or a room on another machine from its address, such as birch@devbox or #review@devbox; nil:
+// it is no such address. The row is in no registry.
 func RemoteRow(address string) registry.Row {
 	name := strings.TrimPrefix(address, "#")
 	alias, host, ok := mail.SplitAddress(name)
@@ -66,8 +66,8 @@ func RemoteRow(address string) registry.Row {
 	return r
 }
 
-// CheckExternal returns an error for the session of a sender outside, and for the mailbox of another machine: no local session may
-// use them, because messages from them count as written by others.
+// CheckExternal returns an error for the session of a sender outside, and for the mailbox of another machine. No local session may
+// use these ids, because a message with such an id counts as written by that sender or machine.
 func CheckExternal(sid string) error {
 	if IsHostID(sid) {
 		return fmt.Errorf("session %q is the mail for another machine; nobody here may use it", sid)

@@ -15,7 +15,7 @@ type Now struct {
 	Dir string `json:"-"`
 }
 
-// followed reports whether a ringer gets the session's state from its client.
+// followed reports whether a process that rings the session follows its state through the client's server or plugin.
 func (s Session) followed() bool {
 	return s.Facts.TurnBy == wake.ByServer || s.Facts.TurnBy == wake.ByPlugin
 }

@@ -16,7 +16,7 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Config has the place of the root, the clock and the log.
+// Config has the path of the root, the clock and the log.
 type Config struct {
 	Root string
 	Now  func() time.Time // nil is time.Now
@@ -24,7 +24,8 @@ type Config struct {
 	// Uninstalled reports whether c2c was uninstalled from a client while its process ran; nil: it never was.
 	Uninstalled func(client string, pid int) bool
 
-	// What a mailbox hides from a session, see inbox.Config. nil hides nothing.
+	// Awaited and Held report the mail that a mailbox hides from its session, see inbox.Config. Only a Registry that opens no
+	// mailbox may leave them nil.
 	Awaited func(reg *Registry, sid string, m mail.Message) bool
 	Held    func(reg *Registry, sid string, m mail.Message) bool
 }
@@ -47,7 +48,7 @@ type Registry struct {
 	awaited func(reg *Registry, sid string, m mail.Message) bool
 	held    func(reg *Registry, sid string, m mail.Message) bool
 
-	Brief bool // only identify the session: do not test locks to tell whether a client lives
+	Brief bool // only identify sessions: do not test locks to find out whether a client lives
 
 	lastAuthors *lastAuthors
 }
@@ -83,11 +84,11 @@ func Open(cfg Config) (*Registry, error) {
 	return reg, nil
 }
 
-// Conditions a caller may test for with errors.Is.
+// Errors that callers may test for with errors.Is.
 var (
 	// ErrNoSession: the caller has no session, or none that is registered.
 	ErrNoSession = errors.New("no session")
-	// ErrNoCaller is ErrNoSession for a caller that nothing identifies.
+	// ErrNoCaller wraps ErrNoSession: nothing identifies the caller.
 	ErrNoCaller error = noCaller{}
 	// ErrAmbiguous: several sessions live in the caller's client process.
 	ErrAmbiguous = errors.New("more than one session in this process")
@@ -110,7 +111,7 @@ func (reg *Registry) Root() string { return reg.root.Path() }
 // Replaced reports whether the root was removed or replaced since it was opened. Then all writes to it are lost.
 func (reg *Registry) Replaced() bool {
 	yes, err := reg.root.Replaced()
-	return yes || err != nil // opening it again tells more
+	return yes || err != nil // the caller opens the root again, and gets the error from there
 }
 
 // Dir is the open root, for the packages that keep files of their own beneath it.

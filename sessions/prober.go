@@ -12,7 +12,7 @@ import (
 	"c2c/wake"
 )
 
-// Prober finds out whether clients live, and what they do. A list uses one for all its sessions.
+// Prober finds out whether the clients of sessions live, and what the sessions do. A list uses one Prober for all its sessions.
 type Prober struct {
 	brief     bool                   // see Registry
 	held      func(lock string) bool // reports whether a process holds a lock of the root
@@ -20,13 +20,13 @@ type Prober struct {
 	processes processes.Table
 }
 
-// Prober returns a prober that looks anew at each question.
+// Prober returns a prober that checks processes and locks anew for each question.
 func (reg *Registry) Prober() Prober {
 	return Prober{reg.Brief, reg.Locks.Held, reg.Processes.Opened, reg.Processes}
 }
 
-// probeOnce returns a prober that looks at each shared process only once. there has the names of the files in the root: a lock
-// that is not among them is not held.
+// probeOnce returns a prober that checks a process only once, though several sessions may share it. there has the names of all
+// files in the root: a lock without a file is not held.
 func (reg *Registry) probeOnce(there map[string]bool) Prober {
 	look := reg.Prober()
 	look.held = func(lock string) bool { return there[lock] && reg.Locks.Held(lock) }
@@ -46,8 +46,7 @@ func (reg *Registry) probeOnce(there map[string]bool) Prober {
 	return look
 }
 
-// Now finds out what a session does. waits means that mail waits for it: then the last ring counts, if that found the session
-// away.
+// Now finds out what a session does. If mail waits for the session (waits) and the last ring found it away, it counts as away.
 func (look Prober) Now(s Session, waits bool) Now {
 	if s.State != Alive {
 		return Now{Does: s.State, Known: knownBy(s.State)}
@@ -65,7 +64,7 @@ func (look Prober) Now(s Session, waits bool) Now {
 			return now
 		}
 	}
-	if s.Turn == "" || s.followed() && !look.held(locks.RingLock(s.ID)) { // the process that reports it has ended
+	if s.Turn == "" || s.followed() && !look.held(locks.RingLock(s.ID)) { // the process that reported s.Turn has ended
 		return Now{Does: Alive, Known: ByProcess}
 	}
 	return Now{Does: s.Turn, Since: s.Facts.TurnAt, Known: s.Facts.TurnBy}
@@ -78,15 +77,15 @@ func knownBy(s State) string {
 	return ""
 }
 
-// isElsewhere reports whether a row's process id belongs to another PID namespace. Only the facts have the namespace; for a row
-// of the original we assume ours.
+// isElsewhere reports whether a row's process id belongs to another PID namespace. Only our facts have the namespace; a row that
+// the original wrote counts as one of our namespace.
 func isElsewhere(r registry.Row, f facts.Facts, table processes.Table) bool {
 	return f.Namespace != "" && r.HasProcess(f.PID, f.StartTime) && !processes.SameNamespace(f.Namespace, table.Namespace())
 }
 
-// setState finds out whether the client of a session lives. A process id alone proves nothing, because another process may have it
-// by now. Its start time proves it, or a lock that the session's server holds. If many sessions share a process, which survives the
-// end of each, the session must also be open in it.
+// setState finds out whether the client of a session lives. A process id alone proves nothing, because another process may have the
+// id by now. The start time of the process is proof, and so is a lock that the session's server holds. Many sessions may share one
+// process, which outlives each of them: then the session must also be open in it.
 func (look Prober) setState(s *Session, r registry.Row) {
 	if IsPersonID(s.ID) || r.Text("client_type") == ClientHuman {
 		s.State = Person
@@ -118,7 +117,7 @@ func (look Prober) setState(s *Session, r registry.Row) {
 		s.State = Unknown
 	case visible && start == processes.NoStart:
 		s.State = Absent
-	case look.held(locks.ServerLock(s.ID)): // the process that started the server has ended, but not the server
+	case look.held(locks.ServerLock(s.ID)): // the process that started the server has ended, but the server lives
 		s.State = Alive
 	case gone:
 		s.State = Absent
@@ -129,8 +128,8 @@ func (look Prober) setState(s *Session, r registry.Row) {
 	}
 }
 
-// hasEnded reports whether a session is no longer open in its live process. If its server runs it is open; testing that first costs
-// less.
+// hasEnded reports whether a session is no longer open in its live process. A session whose server runs is open; this test comes
+// first because it costs less.
 func (look Prober) hasEnded(s *Session) bool {
 	p, _ := client.Find(s.Client)
 	if p.Open == nil || len(s.ClientIDs) == 0 || look.held(locks.ServerLock(s.ID)) {

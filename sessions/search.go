@@ -25,7 +25,7 @@ func (reg *Registry) SearchOne(ctx context.Context, sid string, q inbox.Query) (
 	if err != nil {
 		return nil, err
 	}
-	q.Wait = KeepWait // the holder of its lock may be stopped
+	q.Wait = KeepWait // a stopped process may hold its lock
 	return box.Search(ctx, q)
 }
 

@@ -7,7 +7,7 @@ import (
 	"c2c/wake"
 )
 
-// Session is a mailbox and its owner.
+// Session is the owner of a mailbox: a conversation with an AI program, a person, or a sender outside. See State.
 type Session struct {
 	ID    string
 	Alias string
@@ -26,7 +26,7 @@ type Session struct {
 	Pane       string    // the pane of a multiplexer into which its user lets c2c type, see wake/mux
 	Turn       State     // Busy, Idle or Waiting, as last reported; empty: not reported
 	Unattended bool      // its user wants it woken even if no terminal shows it
-	Started    bool      // c2c start has made it, and no session of its client has it yet
+	Started    bool      // c2c start has made it, and its client has not begun a session with it yet
 	LastRing   wake.Ring // zero if it was never rung
 
 	// KnownBy is how c2c knows that a caller has this session, see mail.Message. Only package callers sets it.
@@ -43,7 +43,7 @@ func (s Session) ClientID() string {
 	return ""
 }
 
-// Conversation returns the id of the conversation in which the session's user has written last; "" if its hooks do not report it.
+// Conversation returns the id of the conversation to which the session's user wrote last; "" if the hooks do not report it.
 func (s Session) Conversation() string { return s.Facts.Conversation }
 
 // HasMod reports whether a mod or plugin of ours was seen in the process that the session has now.
@@ -52,10 +52,10 @@ func (s Session) HasMod() bool {
 	return s.Process != 0 && s.Facts.ModStart != 0 && s.Facts.ModStart == s.Facts.StartTime
 }
 
-// Unseen returns the ids of messages that its client has given to the model, but not shown to its user yet.
+// Unseen returns the ids of messages that the client has given to the model, but not shown to the user yet.
 func (s Session) Unseen() []string { return s.Facts.Unseen }
 
-// HasMailToMove reports whether mail of another session, or a dead letter, must still be moved to it. Attach moves it.
+// HasMailToMove reports whether mail of another session, or a dead letter, must still be moved to this one. Broker.Attach moves it.
 func (s Session) HasMailToMove() bool { return len(s.Facts.MoveFrom) > 0 }
 
 // OverHTTP reports whether its client reaches c2c over HTTP.

@@ -8,7 +8,7 @@ import (
 	"c2c/format"
 )
 
-// says has the words for what a session does, which follow its name.
+// says has the words for each state. They follow the session's alias.
 var says = format.Pairs{
 	{string(Busy), "is in a turn"}, {string(Idle), "is idle"}, {string(Waiting), "waits for its person"}, {string(Away), "is shown in no terminal"},
 	{string(Absent), "is absent"}, {string(Person), "is a person"}, {string(External), "is outside"}, {string(Remote), "is on another machine"}, {string(Alive), "runs"}, {string(Unknown), "may run or not"},
@@ -23,8 +23,8 @@ func (n Now) Says(alias string, now time.Time) string {
 	return text
 }
 
-// Outlook describes what happens to a message that a session has not read yet; "" if nothing delays it. It claims no more than the
-// session's state tells.
+// Outlook describes what happens to a message that a session has not read yet; "" if nothing delays it. It promises no more than
+// the session's state shows.
 func (s Session) Outlook(n Now) string {
 	profile, _ := client.Find(s.Client)
 	switch {
@@ -46,10 +46,10 @@ func (s Session) Outlook(n Now) string {
 	return ""
 }
 
-// PersonReads tells how a person gets the message; nothing wakes a person.
+// PersonReads says how a person gets the message, since nothing wakes a person.
 func (s Session) PersonReads() string { return s.Alias + " reads it with c2c poll-inbox" }
 
-// Note is what c2c tells the sender of a message about its receiver; "" if that is idle, or its state is not known.
+// Note describes the receiver of a message to its sender; "" if the receiver is idle, or its state is not known.
 func (s Session) Note(n Now, now time.Time) string {
 	if n.Does == Unknown || (n.Does == Alive || n.Does == Idle) && !s.Quiet {
 		return ""

@@ -11,17 +11,18 @@ const (
 	SurfaceDegraded = "degraded" // mail waits for its next turn
 )
 
-// Surface returns whether mail wakes a session now, and why; "" for a session without a running client.
+// Surface returns whether mail wakes a session now, and why. Both are "" for a session without a running client.
 func (look Prober) Surface(s Session) (support, why string) {
 	last := s.LastRing
 	switch {
-	case s.State == Person || s.State == External || s.State == Remote || s.State == Absent || s.Client == "": // a mailbox that is read in a shell, or through the stream of events
+	// A mailbox without a client is read in a shell, or through the stream of events.
+	case s.State == Person || s.State == External || s.State == Remote || s.State == Absent || s.Client == "":
 		return "", ""
 	case look.held(locks.RingLock(s.ID)) && s.Facts.Transport == TransportHTTP:
 		return SurfaceFull, "its client has a stream of events open, and answers there"
 	case look.held(locks.RingLock(s.ID)):
 		return SurfaceFull, "a process of c2c that rings it runs beside its client"
-	// A process may borrow the right to ring for one ring at a time: then only the last ring shows whether it works.
+	// Some processes hold the ring lock only while they ring. Then only the last ring shows whether they reach the session.
 	case last.Outcome == wake.Rang && last.Method == wake.ByTerminal:
 		return SurfaceFull, "its terminal was rung last"
 	case last.Outcome == wake.Rang && (last.Method == wake.ByQueue || last.Method == wake.ByServer) && look.held(locks.WakeLock):

@@ -7,8 +7,8 @@ import (
 // ClockSlack is how far ahead a freshly written time may be.
 const ClockSlack = time.Minute
 
-// IsFuture reports whether a time was written by a clock that was ahead and is right now. Without this check a delay that counts
-// from it would last far too long, or forever.
+// IsFuture reports whether at is so far after now that a wrong clock must have written it. Without this check, a delay that counts
+// from at would last far too long.
 func IsFuture(at, now time.Time) bool { return at.After(now.Add(ClockSlack)) }
 
 // Earlier returns the earlier of two times; a zero time does not count.

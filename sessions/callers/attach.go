@@ -13,8 +13,8 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Attached returns the caller's session if there is nothing to record. Nearly every hook and tool call has nothing to record, and
-// need not wait for the registry's lock.
+// Attached returns the caller's session. ok is false if there is none, or if something about it must be recorded first. Nearly
+// every hook and tool call has nothing to record, and need not wait for the registry's lock.
 func Attached(reg *sessions.Registry, c Caller) (s sessions.Session, ok bool) {
 	rows, err := reg.ReadRegistry()
 	if err != nil {
@@ -34,7 +34,7 @@ func Attached(reg *sessions.Registry, c Caller) (s sessions.Session, ok bool) {
 	return s, same && s.Facts.OnDisk() && !s.HasMailToMove()
 }
 
-// Attachment is the state of one Attach, which holds the registry's lock.
+// Attachment is the state of one call of Arrive or BindRow, which works under the registry's lock.
 type Attachment struct {
 	Caller   Caller
 	Alias    string
@@ -53,7 +53,7 @@ type Attachment struct {
 	startedBy string // see facts.Facts
 }
 
-// Arrive finds or makes the session of the caller. due are sessions whose mail must still be moved to it.
+// Arrive finds or makes the session of the caller. due are the sessions whose mail must still be moved to the caller's session.
 func Arrive(ctx context.Context, reg *sessions.Registry, c Caller, alias string) (own registry.Row, due []string, err error) {
 	a := &Attachment{Caller: c, Alias: alias, client: c.Client, id: c.ClientID}
 	err = reg.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) {
@@ -66,9 +66,9 @@ func Arrive(ctx context.Context, reg *sessions.Registry, c Caller, alias string)
 	return own, a.moveFrom, err
 }
 
-// BindRow finds or makes the row, and binds the client to it. It writes the facts and the index of client ids; the caller writes
-// the registry after them. After a crash in between, the client's id leads to a session without a row, and the next Attach makes
-// that row.
+// BindRow finds or makes the row of the caller's session, and binds the client to it. It writes the facts and the index of client
+// ids; whoever calls it writes the registry afterwards. After a crash in between, the client's id leads to a session without a row,
+// and the next Attach makes this row.
 func BindRow(ctx context.Context, reg *sessions.Registry, rows []registry.Row, a *Attachment) ([]registry.Row, error) {
 	var err error
 	if a.sid, err = resolve(reg, rows, a.Caller); err != nil {
@@ -83,10 +83,10 @@ func BindRow(ctx context.Context, reg *sessions.Registry, rows []registry.Row, a
 	i := registry.FindSID(rows, a.sid)
 	a.created = a.sid == "" || i < 0
 	if a.Caller.serves && !a.created && reg.State(rows[i]) == sessions.Alive {
-		a.process = processes.Process{} // a window that has the session open keeps it: a person there would not see what the server does
+		a.process = processes.Process{} // a window that has the session open keeps it: its person would not see what the server does
 	}
 	if a.created && a.id == "" && a.Caller.Explicit == "" {
-		// Only for a new session that was not named: the environment may be that of another session.
+		// Only for a new session that the caller has not named: the environment may come from another session.
 		if ids := a.Caller.clientIDs(); len(ids) == 1 {
 			a.client, a.id = ids[0].client, ids[0].id
 		}
@@ -171,8 +171,8 @@ func bindRow(reg *sessions.Registry, rows []registry.Row, a *Attachment, former 
 	return rows, nil
 }
 
-// unbindOthers takes the process away from other sessions. A client that has one session at a time has left
-// them, for example by /resume.
+// unbindOthers takes the process away from other sessions. If a client has only one session at a time, it has left those sessions,
+// for example by /resume.
 func unbindOthers(reg *sessions.Registry, rows []registry.Row, a *Attachment) {
 	if p, known := client.Find(a.client); a.process.PID == 0 || !known || p.SharedProcess || a.Caller.serves {
 		return
@@ -184,8 +184,8 @@ func unbindOthers(reg *sessions.Registry, rows []registry.Row, a *Attachment) {
 	}
 }
 
-// claimAlias removes absent sessions that have the requested alias. If a session that may live has it, claimAlias gives up an
-// optional alias, and returns an *AliasTakenError for any other.
+// claimAlias removes absent sessions that have the requested alias. If a session that may live has the alias, claimAlias gives up
+// the alias if it is optional, and else returns an *AliasTakenError.
 func claimAlias(reg *sessions.Registry, rows []registry.Row, a *Attachment) ([]registry.Row, error) {
 	if a.Alias == "" {
 		return rows, nil
@@ -248,10 +248,11 @@ func bindFacts(ctx context.Context, reg *sessions.Registry, a *Attachment, alias
 	})
 }
 
-// DeadLetterFile has the dead letters, one line each.
+// DeadLetterFile has the dead letters, one per line: messages that were not read in time, or whose session is gone.
 const DeadLetterFile = "dead-letter.jsonl"
 
-// MayHaveDeadLetters reports whether there may be dead letters. If unsure it returns true: reading them returns the error.
+// MayHaveDeadLetters reports whether there may be dead letters. If the file cannot be checked it returns true, so that the caller
+// reads the file and gets the error.
 func MayHaveDeadLetters(reg *sessions.Registry) bool {
 	info, err := reg.Dir().Stat(DeadLetterFile)
 	return err == nil && (info.Size() > 0 || !info.Mode().IsRegular()) || err != nil && !errors.Is(err, fs.ErrNotExist)

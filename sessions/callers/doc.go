@@ -1,3 +1,4 @@
-// Package callers finds the session that a command, a hook or a tool call belongs to, or makes one. It identifies a caller by the
-// name that it gives, by its process and that process's ancestors, and by its client's variables.
+// Package callers finds the session to which a command, a hook or a tool call belongs, or makes a new session. It identifies a
+// caller by a name that the caller gives, by the caller's process and its ancestors, and by environment variables of the AI program
+// (the client).
 package callers

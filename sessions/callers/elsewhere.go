@@ -17,9 +17,9 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Elsewhere is for an alias or a session id that this project does not have. It returns a sentence: in which folder the session
-// runs, or that it has ended; "" if no other project has it. It searches the projects of the user (for root: of all users), and
-// reads all their registries, so call it only to explain an error.
+// Elsewhere searches the user's other projects for an alias or a session id that this project does not have. It returns a sentence
+// that names the session's folder, or says that the session has ended; "" if no other project has it. For the user root it searches
+// the projects of all users. It reads every registry, so call it only to explain an error.
 func Elsewhere(getenv func(string) string, root, alias string) string {
 	w := whereabouts{proc: &processes.System{}, home: getenv("HOME"), root: root, alias: alias, isOf: func(folder, root string) bool {
 		found, _, err := project.FindRoot(getenv, folder)
@@ -93,7 +93,7 @@ func (w *whereabouts) found(r registry.Row, root, owner string) {
 	}
 }
 
-// lookAsRoot looks at the homes of all other users. Only root may read them.
+// lookAsRoot searches the home directories of all other users. Only the user root may read them.
 func (w *whereabouts) lookAsRoot(passwd string) {
 	data, _ := os.ReadFile(passwd)
 	for line := range strings.Lines(string(data)) {

@@ -18,24 +18,25 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Caller is all that may identify the session for which a program of ours runs.
+// Caller has everything that may identify the session for which one of our programs runs.
 type Caller struct {
 	// Explicit is a session id or an alias that a user typed.
 	Explicit string
-	// Start is the alias that c2c start was given. It is for a session that has the alias and does not run, or for a new one.
+	// Start is the alias that c2c start was given. It means a session that has the alias and does not run, or else a new session.
 	Start string
-	// User is the person who calls if no agent does; nil if the caller cannot be a person.
+	// User is the person who calls, unless an agent calls; nil if the caller cannot be a person.
 	User *User
 	// Client is the AI program that called, "human" for a person who registers, or empty in a plain shell. It may have no profile.
 	Client string
 	// ClientID is the client's own session id as given in this very call: a hook's stdin, an MCP call's _meta. It never comes from
 	// the environment.
 	ClientID string
-	// Claimed is a client id that the model may have written. It counts only if the session was seen in this very process.
+	// Claimed is a client's session id that the model itself may have written. It counts only if c2c has seen that session in this
+	// very process.
 	Claimed string
 	// Getenv is the environment; nil is an empty one.
 	Getenv func(string) string
-	// PID is the client's process if the caller knows it, else zero: then Resolve searches the ancestors.
+	// PID is the client's process, if the caller knows it. If PID is zero, Resolve searches the ancestors.
 	PID int
 	// Last is the session that an earlier call of the same server found. Resolve uses it if nothing else identifies the session, as
 	// when the client's process cannot be seen.
@@ -45,20 +46,20 @@ type Caller struct {
 	Remote bool
 	// Transport is how the caller's tools reach us: TransportHTTP or TransportStdio; empty: it has called no tool.
 	Transport string
-	// Alias is for a session without a chosen alias. It is used if it is free.
+	// Alias becomes the alias of a session that has not chosen one, if it is free.
 	Alias string
-	// Proposed means that Alias comes from a project's file, which anybody may have written. Then an absent session keeps its alias
-	// and its mail.
+	// Proposed means that Alias comes from a project's file, which anybody may have written. Then an absent session that has this
+	// alias keeps it, and its mail.
 	Proposed bool
 
-	// Brief is for a caller in a plain shell that need not know whether the session's client lives. Then no locks are tested, and
-	// State is Unknown unless the client's process shows it.
+	// Brief is for a caller in a plain shell that need not know whether the session's client lives. Then no lock is tested, and the
+	// session's State is Unknown unless the client's process shows it.
 	Brief bool
 
 	serves bool // a file of the client shows that its process serves many sessions
 }
 
-// Looked returns c with what the client's files tell about its process. Call it before the registry is locked.
+// Looked returns c with serves set, from the client's files. Call it before the registry is locked.
 func (c Caller) Looked() Caller {
 	p, _ := client.Find(c.Client)
 	_, c.serves = p.Server(c.PID, c.Getenv)
@@ -72,19 +73,19 @@ func (c Caller) env(name string) string {
 	return strings.TrimSpace(c.Getenv(name))
 }
 
-// isNamedByEnvironment reports whether C2C_MCP_SESSION_ID names the session, and nothing shows that a client calls. Then the
-// variable may be mistyped; a client may name a session before its first call.
+// isNamedByEnvironment reports whether C2C_MCP_SESSION_ID names the session while nothing shows that a client calls. Then an
+// unknown session is an error: the variable may be mistyped. A client may set the variable before its session is registered.
 func (c Caller) isNamedByEnvironment(sid string) bool {
 	return c.Client == "" && c.PID == 0 && len(c.clientIDs()) == 0 && sid == c.env("C2C_MCP_SESSION_ID")
 }
 
-// maxAncestors bounds the walk towards init.
+// maxAncestors bounds the walk from a process towards init.
 const maxAncestors = 64
 
 // Resolve finds the caller's session and changes nothing. Callers may test for ErrNoSession and ErrAmbiguous.
 //
-// The order is that of docs/inside/sessions.md: what was typed, the client's id in this call, C2C_MCP_SESSION_ID, the client's
-// process, the client's variable if it can be trusted, the nearest registered ancestor.
+// It tries in this order, as docs/inside/sessions.md explains: the typed name, the client's id in this call, C2C_MCP_SESSION_ID,
+// the client's process, the client's variable if it can be trusted, the nearest ancestor that has a session.
 func Resolve(ctx context.Context, reg *sessions.Registry, c Caller) (sessions.Session, error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
@@ -137,7 +138,8 @@ func resolve(reg *sessions.Registry, rows []registry.Row, c Caller) (string, err
 		if sid != "" || err != nil {
 			return sid, err
 		}
-		// The rest depends on our process. Sessions may share it (Codex's daemon): then it does not show which of them calls.
+		// Everything below depends on the client's process. If several sessions share it (Codex's daemon), it does not show which
+		// of them calls.
 		if p, _ := client.Find(c.Client); p.SharedProcess || c.serves {
 			return sidOfStart(reg, c, p), nil
 		}
@@ -150,8 +152,8 @@ func resolve(reg *sessions.Registry, rows []registry.Row, c Caller) (string, err
 		return sid, errors.Join(checkSID(sid), checkPerson(reg, rows, sid, c))
 	}
 	if c.PID > 0 {
-		// Before the client's variable: /clear and /resume change Claude Code's session, but its MCP server keeps the environment
-		// of its start.
+		// The process comes before the client's variable: /clear and /resume change Claude Code's session, but its MCP server keeps
+		// the environment of its start.
 		if p, err := reg.Processes.Find(c.PID); err == nil {
 			if sid, err := sidOfProcess(reg, rows, p, c.Client); sid != "" || err != nil {
 				return sid, err
@@ -179,7 +181,7 @@ func resolve(reg *sessions.Registry, rows []registry.Row, c Caller) (string, err
 }
 
 // sidOfID returns the session of a client's id, or "" if there is none. A live window that continues with another conversation
-// (/clear) keeps its mailbox. If the old conversation is then opened elsewhere, it gets a mailbox of its own.
+// (/clear) keeps its mailbox. If the old conversation is then opened in another window, it gets a mailbox of its own.
 func sidOfID(reg *sessions.Registry, rows []registry.Row, c Caller, id clientID) (string, error) {
 	sid, err := reg.Facts.SidOf(id.client, id.id)
 	i := registry.FindSID(rows, sid)
@@ -193,8 +195,8 @@ func sidOfID(reg *sessions.Registry, rows []registry.Row, c Caller, id clientID)
 }
 
 // isInherited reports whether C2C_MCP_SESSION_ID belongs to another client than the caller's, or to a session that the caller's
-// client has left. c2c start sets it, and all programs below the client inherit it, such as another client in its shell, or in a
-// terminal that its shell has started.
+// client has left. c2c start sets the variable, and all programs below the client inherit it: for example another client in its
+// shell, or in a terminal that was opened from its shell.
 func isInherited(reg *sessions.Registry, rows []registry.Row, sid string, c Caller) bool {
 	i := registry.FindSID(rows, sid)
 	if i < 0 {
@@ -213,21 +215,21 @@ func isInherited(reg *sessions.Registry, rows []registry.Row, sid string, c Call
 	case c.PID > 0 && own == sid:
 		return false
 	case known && c.Client != "" && client.Name(c.Client) != s.Client && s.PID != 0 && s.State != sessions.Absent:
-		return true // also if the other process cannot be seen
+		return true // also if the process of the session's client cannot be seen
 	case slices.ContainsFunc(c.clientIDs(), func(id clientID) bool { return isBelow(reg, s, id) }):
 		return true
 	case own == sid || wasGiven(reg, s, c):
 		return false
 	case named && (s.Facts.Started || len(s.ClientIDs) > 0):
-		return true // the client may have resumed own after it was started with sid
-	case s.Process == 0 || s.Facts.Started && s.Client != ClientWire: // until its client names the session, the process may be a launcher above it
+		return true // the client was perhaps started with sid, and has resumed the session own since
+	case s.Process == 0 || s.Facts.Started && s.Client != ClientWire: // its process may be a launcher until its client names it
 		return false
 	}
 	return own != "" || c.PID > 0 && !DescendsFrom(reg, s, c.PID)
 }
 
-// wasGiven reports whether the caller's client has set the variable for the caller; otherwise the client itself was started with
-// it. A process that runs several sessions sets the variable for their servers. The session must have been in that process.
+// wasGiven reports whether the caller's client has set C2C_MCP_SESSION_ID for the caller, and was not itself started with it. A
+// client process that runs several sessions sets the variable for the server of each. The session must have been in that process.
 func wasGiven(reg *sessions.Registry, s sessions.Session, c Caller) bool {
 	if c.PID <= 0 || s.Facts.PID != c.PID {
 		return false
@@ -240,8 +242,8 @@ func wasGiven(reg *sessions.Registry, s sessions.Session, c Caller) bool {
 	return had != nil && !slices.Contains(had, "C2C_MCP_SESSION_ID="+s.ID)
 }
 
-// sidHere returns the session of the caller's process, or of the nearest ancestor that has one. named reports that its client has
-// named it, and has no other session at the same time.
+// sidHere returns the session of the caller's process, or of the nearest ancestor that has one. named reports whether the session's
+// client has given it an id, and has no other session at the same time.
 func sidHere(reg *sessions.Registry, rows []registry.Row, c Caller) (sid string, named bool) {
 	var err error
 	if c.PID == 0 {
@@ -258,8 +260,8 @@ func sidHere(reg *sessions.Registry, rows []registry.Row, c Caller) (sid string,
 	return sid, known && len(s.ClientIDs) > 0 && !p.SharedProcess && !c.serves
 }
 
-// sidOfStart returns the mailbox that the terminal of a client was started with, until a session of the client takes it. If only
-// the environment names the mailbox, it is for the client's first session.
+// sidOfStart returns the mailbox with which the terminal of a client was started; "" after a session of the client has taken it. If
+// nothing but the environment knows the mailbox, the client's first session gets it.
 func sidOfStart(reg *sessions.Registry, c Caller, p client.Profile) string {
 	sid := cmp.Or(c.env(client.StartEnv), c.env("C2C_MCP_SESSION_ID"))
 	if !p.Plugin || checkSID(sid) != nil || sessions.IsPersonID(sid) || sessions.CheckExternal(sid) != nil {
@@ -271,8 +273,8 @@ func sidOfStart(reg *sessions.Registry, c Caller, p client.Profile) string {
 	return sid
 }
 
-// claimed returns the session whose id the caller claims, if it was bound to the same process. The process alone could mean another
-// session.
+// claimed returns the session whose id the caller claims. It returns an error unless this session was bound to the caller's
+// process. The process alone is not enough, because it may have other sessions.
 func claimed(reg *sessions.Registry, c Caller) (string, error) {
 	if c.Claimed == "" {
 		return "", nil
@@ -288,8 +290,8 @@ func claimed(reg *sessions.Registry, c Caller) (string, error) {
 	return sid, nil
 }
 
-// sidToStart returns the session for a client that is started with an alias. A new session gets the alias as its id, which people
-// can read, if that id is free.
+// sidToStart returns the session for a client that is started with an alias. If no session has the alias, it returns the alias, so
+// that people can read the new session's id; "" if this id is not free.
 func sidToStart(reg *sessions.Registry, rows []registry.Row, c Caller) (string, error) {
 	if r := reg.Receiver(rows, c.Start); r != nil {
 		s := reg.Session(r)
@@ -302,7 +304,7 @@ func sidToStart(reg *sessions.Registry, rows []registry.Row, c Caller) (string, 
 		return "", nil
 	}
 	if f := reg.Facts.Of(c.Start); f.Alias != "" && sessions.Fold(f.Alias) != sessions.Fold(c.Start) {
-		return "", nil // it was swept under another name
+		return "", nil // a session with this id was swept when it had another alias
 	}
 	return c.Start, nil
 }
@@ -326,7 +328,7 @@ func SIDByName(rows []registry.Row, name string) (string, error) {
 }
 
 // fromEnv reads the session variables of clients whose environment can be trusted. near is the session of the nearest registered
-// ancestor: if that belongs to another client, the variable was inherited through it.
+// ancestor. If near belongs to another client, the variable was inherited through that client.
 func fromEnv(reg *sessions.Registry, rows []registry.Row, c Caller, near string) (string, error) {
 	var nearest sessions.Session
 	if i := registry.FindSID(rows, near); i >= 0 {
@@ -352,8 +354,9 @@ func fromEnv(reg *sessions.Registry, rows []registry.Row, c Caller, near string)
 	return found, nil
 }
 
-// isBelow reports whether a process below a session's client has put a client's id into our environment: the session's client was
-// started without the id. Then the client that has set it, whose process may be unknown, runs in a shell of the session's client.
+// isBelow reports whether the client with this id runs below the session's client, as in its shell. c2c may not know the process of
+// the client with the id. But if the session's client was started without the id, a process below it has put the id into our
+// environment.
 func isBelow(reg *sessions.Registry, s sessions.Session, id clientID) bool {
 	if s.Process == 0 || s.Client == id.client {
 		return false
@@ -377,13 +380,13 @@ func (c Caller) clientIDs() (ids []clientID) {
 	return ids
 }
 
-// sameClient reports whether two names may mean one client. A row without a name may belong to any.
+// sameClient reports whether two names may mean one client. An empty name, as in a row without a client, may mean any client.
 func sameClient(a, b string) bool {
 	return a == "" || b == "" || client.Name(a) == client.Name(b)
 }
 
 // sidOfProcess returns the session of a process, or "" if there is none. A server whose parent has ended becomes a child of process
-// 1, so for that process the client must be the same, too.
+// 1, so for process 1 the client must be the same, too.
 func sidOfProcess(reg *sessions.Registry, rows []registry.Row, p processes.Process, client string) (string, error) {
 	sid := ""
 	for _, r := range rows {
@@ -408,9 +411,9 @@ func DescendsFrom(reg *sessions.Registry, s sessions.Session, pid int) bool {
 	return false
 }
 
-// Starter returns the client's process that has started the leader of our session (setsid), or 0 if it cannot be seen. A client
-// may start the leader through further processes; isClient then reports which process is the client's. A nil isClient means that
-// there are none.
+// Starter returns the client's process that started the leader of our process session (setsid); 0 if it cannot be seen. If the
+// client starts the leader through other processes, isClient must report whether a process is the client's. A nil isClient means
+// that the client starts the leader itself.
 func Starter(reg *sessions.Registry, isClient func(pid int) bool) (starter int) {
 	sid, err := unix.Getsid(0)
 	if err != nil {
@@ -449,7 +452,7 @@ func nearestAncestor(reg *sessions.Registry, rows []registry.Row, c Caller) (str
 		}
 	}
 	if len(byPID) == 0 {
-		return "", nil // no session has a process, so none can be above ours
+		return "", nil // no session has a process, so none can be an ancestor of ours
 	}
 	for p := range ancestors(reg, self) {
 		if p.PID == self {
@@ -458,7 +461,7 @@ func nearestAncestor(reg *sessions.Registry, rows []registry.Row, c Caller) (str
 		own := byPID[int64(p.PID)]
 		sid, err := sidOfProcess(reg, own, p, "")
 		if errors.Is(err, sessions.ErrAmbiguous) {
-			for _, id := range c.clientIDs() { // the client tells its shells its id
+			for _, id := range c.clientIDs() { // the client puts its id into the environment of its shells
 				named, _ := reg.Facts.SidOf(id.client, id.id)
 				if i := registry.FindSID(own, named); i >= 0 && reg.IsBoundTo(own[i], p) {
 					return named, nil

@@ -10,12 +10,12 @@ import (
 	"c2c/sessions/registry"
 )
 
-// KnownBy returns how c2c knows that the caller is the session s: mail.ByProcess, ByPerson or ByClaim. It looks at no process unless
-// the session's own can be seen.
+// KnownBy returns how c2c knows that the caller is the session s: mail.ByProcess, ByPerson or ByClaim. It checks ancestors only if
+// the session's own process can be seen.
 func KnownBy(reg *sessions.Registry, rows []registry.Row, s sessions.Session, c Caller) string {
 	switch {
 	case sessions.IsPersonID(s.ID):
-		if c.User != nil && (c.Remote || c.User.HasTerminal() && isPersonsNamespace(reg, rows, s.ID)) { // a remote one has shown a login
+		if c.User != nil && (c.Remote || c.User.HasTerminal() && isPersonsNamespace(reg, rows, s.ID)) { // a remote person has logged in
 			return mail.ByPerson
 		}
 	case s.Process != 0 && isBelowOwn(reg, rows, s, c):
@@ -24,7 +24,7 @@ func KnownBy(reg *sessions.Registry, rows []registry.Row, s sessions.Session, c 
 	return mail.ByClaim
 }
 
-// isBelowOwn reports whether the caller is the session's process, or runs below it with no other session's process between.
+// isBelowOwn reports whether the caller is the session's process, or runs below it without another session's process in between.
 func isBelowOwn(reg *sessions.Registry, rows []registry.Row, s sessions.Session, c Caller) bool {
 	pid, child := c.PID, 0
 	if pid <= 0 {
@@ -48,7 +48,7 @@ func isBelowOwn(reg *sessions.Registry, rows []registry.Row, s sessions.Session,
 	return false
 }
 
-// boundTo reports whether a session, and whether another one, is bound to a process.
+// boundTo reports whether the session sid is bound to a process, and whether other sessions are.
 func boundTo(reg *sessions.Registry, rows []registry.Row, sid string, p processes.Process) (own, others bool) {
 	for _, r := range rows {
 		if r.Integer("pid") == int64(p.PID) && reg.IsBoundTo(r, p) {
@@ -58,9 +58,9 @@ func boundTo(reg *sessions.Registry, rows []registry.Row, sid string, p processe
 	return own, others
 }
 
-// isChosen reports whether the session is the caller's among those that may share its process. A client with such a process names
-// the session in the call, or in the variables of the shell that it has started: child is the process of that shell. A command in the
-// shell may have changed its own variables.
+// isChosen reports whether s is the caller's session, though others may share its process. A client with a shared process names the
+// session in the call, or in the environment of the shell that it starts. child is the process of this shell: a command in the
+// shell may have changed its own environment.
 func isChosen(reg *sessions.Registry, s sessions.Session, c Caller, child int, others bool) bool {
 	p, _ := client.Find(s.Client)
 	switch {
@@ -73,7 +73,8 @@ func isChosen(reg *sessions.Registry, s sessions.Session, c Caller, child int, o
 	return had == "" && !others || slices.Contains(s.ClientIDs, had)
 }
 
-// starter returns the session below whose client a process was started. A daemon serves terminals other than that of its start.
+// starter returns the session whose client is the nearest ancestor of a process; "" if there is none. A daemon has none, because it
+// serves other terminals than the one that started it.
 func starter(reg *sessions.Registry, rows []registry.Row, process processes.Process, of string) string {
 	if client.IsDaemon(of, process.PID) {
 		return ""

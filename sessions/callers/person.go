@@ -16,7 +16,7 @@ import (
 	"c2c/sessions/registry"
 )
 
-// User is a person at a terminal. In each root a person has a mailbox that no agent can get.
+// User is a person at a terminal. In each root a person has a mailbox that no agent can use.
 type User struct {
 	UID      int
 	Login    string // login name, see Name
@@ -24,7 +24,7 @@ type User struct {
 	Typing   bool   // its standard input is a terminal
 
 	look      func(*User) // sets Terminal and Typing; nil: they are known
-	mayLookUp bool        // Name may read the file of users if Login is empty
+	mayLookUp bool        // Name may read /etc/passwd if Login is empty
 }
 
 // looked returns u with Terminal and Typing set. Call it only if nothing else identifies the caller: it opens the terminal.
@@ -58,11 +58,11 @@ func UserHere(getenv func(string) string, stdin io.Reader) *User {
 	return u
 }
 
-// Name returns the login name, which is the first alias of the person's mailbox if it is free. It reads the file of users only if
-// the environment has no login name.
+// Name returns the login name, which is the first alias of the person's mailbox if it is free. It reads /etc/passwd only if the
+// environment has no login name.
 func (u *User) Name() string {
 	if u.Login == "" && u.mayLookUp {
-		// Not os/user: with cgo, the whole program would start with the C library's name services.
+		// Without os/user: with cgo it would link the C library's name services into the whole program.
 		data, _ := os.ReadFile("/etc/passwd")
 		for line := range strings.Lines(string(data)) {
 			if f := strings.Split(line, ":"); len(f) > 2 && f[2] == strconv.Itoa(u.UID) {
@@ -76,8 +76,8 @@ func (u *User) Name() string {
 
 func (u *User) sid() string { return sessions.PersonPrefix + strconv.Itoa(u.UID) }
 
-// ClientWire is the client of a session whose mail a wire daemon carries. The daemon is its process, and starts one agent after
-// another.
+// ClientWire is the client of a session whose mail a wire daemon carries. The daemon counts as the session's process, and starts
+// one agent after another.
 const ClientWire = "wire"
 
 // firstAlias is the alias that a person's new mailbox gets.
@@ -97,8 +97,9 @@ func (c Caller) IsPerson() bool {
 // isPerson reports whether the caller can only be the person: no agent has set a variable in the environment.
 func (c Caller) isPerson() bool { return c.User != nil && c.Client == "" && len(c.clientIDs()) == 0 }
 
-// personHere returns the person's session if the caller has a terminal in the person's PID namespace. That no agent is above the
-// caller proves too little: the same is true of an agent's process whose parents have ended, or that is in another PID namespace.
+// personHere returns the person's session if the caller has a terminal in the person's PID namespace. It is not enough that no
+// agent is an ancestor of the caller. None is, either, for an agent's process whose parents have ended, or that is in another PID
+// namespace.
 func personHere(reg *sessions.Registry, rows []registry.Row, u *User) (string, error) {
 	if !u.looked().Terminal || !isPersonsNamespace(reg, rows, u.sid()) {
 		return "", sessions.ErrNoCaller
@@ -106,9 +107,9 @@ func personHere(reg *sessions.Registry, rows []registry.Row, u *User) (string, e
 	return u.sid(), nil
 }
 
-// isPersonsNamespace reports whether a person's PID namespace is that of this process. It ignores a reboot. While the person's
-// namespace is not known, isPersonsNamespace returns false if this process may be in the sandbox of an agent: a session is alive in
-// another namespace, and that of this process is not the machine's first one.
+// isPersonsNamespace reports whether a person's PID namespace is that of this process. A reboot makes no difference. If the
+// person's namespace is not known, it returns false when this process may be in an agent's sandbox: that is when this process is
+// not in the machine's first namespace, and a session is alive in another namespace.
 func isPersonsNamespace(reg *sessions.Registry, rows []registry.Row, sid string) bool {
 	here, _, _ := strings.Cut(reg.Processes.Namespace(), " ")
 	there, _, _ := strings.Cut(reg.Facts.Of(sid).Namespace, " ")
@@ -124,8 +125,8 @@ func isPersonsNamespace(reg *sessions.Registry, rows []registry.Row, sid string)
 	})
 }
 
-// checkPerson refuses a person's session to every other caller, and a sender's session to every caller. C2C_MCP_SESSION_ID cannot
-// name a person's session, because agents inherit the variable.
+// checkPerson returns an error if sid is the session of a person who is not the caller, or of a sender outside. C2C_MCP_SESSION_ID
+// cannot name a person's session, because agents inherit the variable.
 func checkPerson(reg *sessions.Registry, rows []registry.Row, sid string, c Caller) error {
 	if !sessions.IsPersonID(sid) {
 		return sessions.CheckExternal(sid)

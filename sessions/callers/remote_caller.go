@@ -8,9 +8,9 @@ import (
 	"c2c/sessions/registry"
 )
 
-// sidOfRemote returns the session of a caller in another process, as over HTTP: the one that the call names; else that of an
-// earlier call of the same connection; else that of the client's process, if it has exactly one. Our own environment and ancestors
-// mean nothing for such a caller. If nothing identifies a session, the caller gets a new one.
+// sidOfRemote returns the session of a caller in another process, as over HTTP. It is the session that the call names, else the
+// session of an earlier call on the same connection, else the only session of the client's process. Our own environment and
+// ancestors mean nothing for such a caller. sidOfRemote returns "" if nothing identifies a session: then the caller gets a new one.
 func sidOfRemote(reg *sessions.Registry, rows []registry.Row, c Caller) (string, error) {
 	if c.User != nil {
 		return sidOfRemotePerson(reg, rows, c)
@@ -39,8 +39,8 @@ func sidOfRemote(reg *sessions.Registry, rows []registry.Row, c Caller) (string,
 	return sid, err
 }
 
-// sidOfRemotePerson returns the session of a person who has shown a login, as on the web page; the page's handler has checked it.
-// The session was made at a terminal, which must be in our PID namespace.
+// sidOfRemotePerson returns the session of a person who has logged in, as on the web page, whose handler has checked the login. The
+// session was made at a terminal, which must be in our PID namespace.
 func sidOfRemotePerson(reg *sessions.Registry, rows []registry.Row, c Caller) (string, error) {
 	sid := c.User.sid()
 	if c.Client != "" || c.ClientID != "" || c.Claimed != "" || c.Last != "" || c.Explicit != "" || c.PID != 0 {

@@ -13,12 +13,12 @@ import (
 	"c2c/sessions/processes"
 )
 
-// ErrTerminal: an agent may have opened the terminal of this process.
+// ErrTerminal says that an agent may have opened the terminal of this process.
 var ErrTerminal = errors.New("c2c cannot tell this terminal from one that an agent has opened")
 
-// terminal is the chain of processes behind the terminal of this process: the leader of its session, the process that started that,
+// terminal is the chain of processes behind the terminal of this process: the leader of the process session, the leader's parent,
 // and so on. An agent can open a terminal (script, tmux), leave its client's processes (setsid) and empty its environment. It
-// cannot open a terminal older than its client, nor one that another user's program opens, as for a login.
+// cannot open a terminal that is older than its client, or that another user's program opens, as at a login.
 type terminal []opener
 
 // pseudoTerminals is the major device number of pseudo-terminals on Linux.
@@ -32,9 +32,9 @@ type opener struct {
 	master bool // it is the program on the master side of the terminal
 }
 
-// ProveTerminal returns an error unless the processes show that no agent below the client of one of these sessions has opened the
-// terminal of this process. It cannot detect an agent that types into its user's terminal, that makes an existing program open a
-// window (tmux new-window), or that can log in.
+// ProveTerminal returns nil only if the processes show that no agent of these sessions has opened the terminal of this process. It
+// cannot detect an agent that types into its user's terminal, that makes an existing program open a window (tmux new-window), or
+// that can log in.
 func ProveTerminal(reg *sessions.Registry, sessionList ...sessions.Session) error {
 	t := terminalHere(reg)
 	for _, s := range sessionList {
@@ -49,8 +49,8 @@ func ProveTerminal(reg *sessions.Registry, sessionList ...sessions.Session) erro
 	return nil
 }
 
-// terminalHere returns nil for a process that is not below its session's leader: it was left in the background, maybe by an agent
-// in its user's own terminal.
+// terminalHere returns the chain for this process. It is nil if this process is not below its session's leader: then it was left in
+// the background, maybe by an agent in its user's own terminal.
 func terminalHere(reg *sessions.Registry) (t terminal) {
 	leader, err := unix.Getsid(0)
 	if err != nil {
@@ -71,8 +71,8 @@ func terminalHere(reg *sessions.Registry) (t terminal) {
 	return t
 }
 
-// isOlder reports whether the terminal existed before a process that started at then, or comes from outside. Init and a user's
-// systemd prove nothing: orphaned processes become their children.
+// isOlder reports whether the terminal existed before the time then, or was opened by another user or from outside this namespace.
+// Init and a user's systemd prove nothing: orphaned processes become their children.
 func (t terminal) isOlder(then int64) bool {
 	if len(t) == 0 {
 		return false

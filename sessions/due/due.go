@@ -11,21 +11,22 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
-// The file's time of change is when a process must next look at deadlines. A deadlines.Checker sets it after a look.
+// The modification time of the file says when a process must next check the deadlines. A deadlines.Checker sets it after each
+// check, which is called a look here.
 //
 //	missing, empty, or its time is over   a process must look
 //	a time ahead                          no process must, unless it is more than LookEvery ahead: then a clock was wrong
 //
-// Only a look makes the time later. It removes the file before it begins, and does not put it back if another process has made an
-// empty one meanwhile. A process that stores an earlier deadline removes the file, or makes an empty one if it is missing. So with
-// any order of these steps, and with a kill between any two, a process may look too early but never too late. Mail from an older
-// c2c, the original or a killed sender is noticed after LookEvery.
+// Only a look makes the time later. A look first removes the file. At its end it writes the file again, unless another process has
+// made an empty file meanwhile. A process that stores an earlier deadline removes the file, or makes an empty file if there is
+// none. So in any order of these steps, and with a kill between any two, a process may look too early but never too late. Mail from
+// an older c2c, from the original or from a killed sender is noticed after LookEvery at the latest.
 const (
 	FileName = "owed.due"
 	fileText = "The time of this file tells c2c when to check deadlines.\n"
 
-	// LookEvery bounds how far ahead the file's time may be. It is less than TellAfter, so a message without a deadline of its
-	// own never needs an earlier look.
+	// LookEvery bounds how far ahead the file's time may be. It is less than TellAfter, so no message without a deadline of its own
+	// needs an earlier look.
 	LookEvery = 10 * time.Minute
 )
 
@@ -51,7 +52,7 @@ func (f *File) UntilLook() time.Duration {
 	return ahead
 }
 
-// LookBy makes some process look at this time, or earlier. The caller has stored the deadline before.
+// LookBy makes some process look at this time, or earlier. Store the deadline first.
 func (f *File) LookBy(at time.Time) {
 	marked, size, err := f.root.TimeOf(FileName)
 	switch {
@@ -70,7 +71,7 @@ func (f *File) LookBy(at time.Time) {
 	}
 }
 
-// Look is one look at the deadlines of a root.
+// Look is one check of the deadlines in a root.
 type Look struct {
 	file    *File
 	began   time.Time
@@ -78,7 +79,7 @@ type Look struct {
 }
 
 // BeginLook removes the file, so that deadlines stored during the look are not missed. A long-lived process passes false for
-// always: then the file is removed only when half of its time is over.
+// always: then the file is removed only if less than half of LookEvery is left.
 func (f *File) BeginLook(always bool) Look {
 	l := Look{f, f.now(), always || f.UntilLook() < LookEvery/2}
 	if l.removed {

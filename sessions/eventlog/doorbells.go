@@ -10,7 +10,7 @@ import (
 	"c2c/wake"
 )
 
-// Results of one doorbell for one message, named as in SPEC-091 4.6.
+// Results of a doorbell, an attempt to wake a session, for one message. SPEC-091 4.6 has these names.
 const (
 	ResultRang       = "rang"
 	ResultCoalesced  = "coalesced"   // the session was rung before, and has not read its mail since
@@ -19,7 +19,7 @@ const (
 	ResultFailed     = "send-failed" // the client could not be reached
 )
 
-// doorbellEvent is the name in broker.log of the event that has such a result.
+// doorbellEvent is the name of the event in broker.log that records a doorbell.
 const doorbellEvent = "surface_doorbell_sent"
 
 // ResultOf returns the result for the outcome of a ring.
@@ -45,7 +45,7 @@ func (l *Log) Doorbell(ctx context.Context, sid string, msgs []mail.Message, r w
 	}
 }
 
-// Doorbells counts the results for one session since broker.log was last rotated, and has the latest ones.
+// Doorbells counts the results for one session since broker.log was last rotated. It also has the latest results.
 type Doorbells struct {
 	Rang       int        `json:"rang"`
 	Coalesced  int        `json:"coalesced"`

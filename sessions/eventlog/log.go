@@ -64,7 +64,7 @@ func (l *Log) Write(ctx context.Context, event string, facts ...any) error {
 	return l.root.Log(logFile, append(line, '}', '\n'))
 }
 
-// WriteTexts is Write for texts alone. Empty ones are left out.
+// WriteTexts is Write for texts alone. It leaves out empty texts.
 func (l *Log) WriteTexts(ctx context.Context, event string, pairs ...string) error {
 	var facts []any
 	for i := 0; i+1 < len(pairs); i += 2 {

@@ -13,7 +13,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// logLately is how much of the end of broker.log is read for a message that was sent lately: about 300 lines.
+// logLately is how many bytes at the end of broker.log SentLately reads: about 300 lines.
 const logLately = 64 << 10
 
 // Sent returns sender, receiver and time of a message that is not kept any more, if broker.log has them.
@@ -30,7 +30,7 @@ func (l *Log) Sent(id string) (found []mail.Message, err error) {
 	return found, err
 }
 
-// SentLately is Sent for the end of broker.log.
+// SentLately is Sent, but reads only the end of broker.log.
 func (l *Log) SentLately(id string) ([]mail.Message, error) {
 	f, err := l.root.Open(logFile, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {

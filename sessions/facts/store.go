@@ -19,7 +19,7 @@ import (
 
 const dirName = "sessions"
 
-// DamagedError: a file of facts is foreign or incomplete.
+// DamagedError says that a file of facts is damaged, or is not a private file of ours.
 type DamagedError struct{ err error }
 
 func (e *DamagedError) Error() string { return e.err.Error() }
@@ -46,7 +46,7 @@ func (st *Store) Glance() *Store {
 // Hold returns a store that keeps its directory open until Release, for the facts of many sessions.
 func (st *Store) Hold() *Store {
 	held := *st
-	held.dir, _ = st.Dir() // on an error it is opened each time, which logs the error
+	held.dir, _ = st.Dir() // after an error each read opens the directory again, and Of logs the error
 	return &held
 }
 
@@ -60,7 +60,7 @@ func (st *Store) Release() {
 // Dir opens the directory of the files.
 func (st *Store) Dir() (*atomicfile.Dir, error) { return st.root.Sub(dirName, true) }
 
-// Read reads the facts of a session; if it has none that is no error.
+// Read reads the facts of a session. It is no error if the session has none.
 func (st *Store) Read(sid string) (f Facts, err error) {
 	if st.dir != nil {
 		return ReadIn(st.dir, sid)
@@ -73,7 +73,8 @@ func (st *Store) Read(sid string) (f Facts, err error) {
 	return ReadIn(dir, sid)
 }
 
-// ReadIn reads the facts of a session from the directory that Dir has opened. It returns a *DamagedError also for a foreign file.
+// ReadIn reads the facts of a session from the directory that Dir has opened. It returns a *DamagedError if they are damaged, or if
+// the file is not ours.
 func ReadIn(dir *atomicfile.Dir, sid string) (f Facts, err error) {
 	data, err := dir.Read(sid + ".json")
 	switch {
@@ -116,7 +117,7 @@ func (st *Store) Change(ctx context.Context, sid string, edit func(*Facts)) erro
 	return filelock.With(ctx, dir, sid+".lock", func() error {
 		f, err := ReadIn(dir, sid)
 		if damaged := new(DamagedError); errors.As(err, &damaged) {
-			// The registry identifies the session. The next attach writes the facts anew.
+			// Facts may be lost: the registry identifies the session, and the next attach writes the facts anew.
 			aside := sid + ".json.corrupt-" + strconv.FormatInt(st.now().UnixMicro(), 10)
 			st.log.Error("facts of a session were damaged", "session", sid, "kept_as", aside, "err", err)
 			err = dir.Rename(sid+".json", aside)
@@ -137,7 +138,8 @@ func (st *Store) Change(ctx context.Context, sid string, edit func(*Facts)) erro
 	})
 }
 
-// openID opens the index of client ids and names the file of one.
+// openID opens the index of client ids, and returns the file name for one id. It returns an error if client and id make no valid
+// file name.
 func (st *Store) openID(client, id string) (ids *atomicfile.Dir, name string, err error) {
 	name = client + "." + id
 	if client == "" || !mail.ValidName(id) || !mail.ValidName(name) || atomicfile.IsTemp(name) {
@@ -156,7 +158,7 @@ func (st *Store) ids() (*atomicfile.Dir, error) {
 	return dir.Sub("ids", true)
 }
 
-// SidOf returns the session of a client's own id; "" if it was never seen.
+// SidOf returns the session of a client's own id; "" if the id was never seen.
 func (st *Store) SidOf(client, id string) (string, error) {
 	ids, name, err := st.openID(client, id)
 	if err != nil {

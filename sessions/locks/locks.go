@@ -1,5 +1,5 @@
-// Package locks has the locks of a root that show other processes whether some process rings a session, and whether some process
-// serves it.
+// Package locks has the locks of a root that show other processes whether a process rings a session (wakes its client when mail
+// comes), and whether a process serves it (runs its MCP server or plugin).
 package locks
 
 import (
@@ -12,7 +12,7 @@ import (
 	"c2c/inbox/filelock"
 )
 
-// Locks are the lock files of an open root. It does not close the root.
+// Locks takes and tests the lock files of an open root. It does not close the root.
 type Locks struct {
 	root *atomicfile.Dir
 	seen map[string]bool // cache of a glance; nil: each question tests the lock
@@ -38,20 +38,21 @@ func (l *Locks) Watchable(name string) (path string, err error) {
 	return filepath.Join(l.root.Path(), name), f.Close()
 }
 
-// RingLock is the file whose lock is the right to ring a session. One process has it at a time, and loses it when it ends.
+// RingLock is the file whose lock is the right to ring a session. One process at a time has this right, until it releases the lock
+// or ends.
 func RingLock(sid string) string { return sid + ".wake.lock" }
 
-// ServerLock is the file that the MCP servers of a session lock together. While it is locked the session is alive, even if the
-// process that started the server has ended.
+// ServerLock is the file on which all MCP servers of a session hold a shared lock. While it is locked the session is alive, even if
+// the process that started the server has ended.
 func ServerLock(sid string) string { return sid + ".server.lock" }
 
-// Serve marks this process as serving a session, until release is called.
+// Serve marks this process as serving a session, until release is called. release is nil if Serve did not get the lock.
 func (l *Locks) Serve(sid string) (release func() error, err error) {
 	lock, err := filelock.Open(l.root, ServerLock(sid))
 	if err != nil {
 		return nil, err
 	}
-	if ok, err := lock.Share(); err != nil || !ok { // prune holds it for a moment
+	if ok, err := lock.Share(); err != nil || !ok { // prune holds the lock for a moment
 		return nil, errors.Join(err, lock.Release())
 	}
 	return lock.Release, nil
@@ -80,7 +81,8 @@ func TryLock(lock *filelock.Lock, err error) (release func() error, ok bool, _ e
 // WakeLock is the lock of the wake daemon, see wake/daemon.
 const WakeLock = "wake.lock"
 
-// HasRinger reports whether a process has the right to ring the session. Usually that is its server, a child of its client.
+// HasRinger reports whether a process has the right to ring the session. Usually this is the session's server, a child of its
+// client.
 func (l *Locks) HasRinger(sid string) bool { return l.Held(RingLock(sid)) }
 
 // HasServer reports whether an MCP server or a plugin process of ours serves the session.

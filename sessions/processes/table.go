@@ -1,5 +1,5 @@
-// Package processes finds the processes that this machine runs, their start times and their variables. A session is bound to the
-// process of its client. The package also keeps the note for clients that still run after c2c was uninstalled.
+// Package processes finds the processes that this machine runs, with their start times and environment variables. c2c binds each
+// session to the process of its client. The package also keeps a note for clients that still run after c2c was uninstalled.
 package processes
 
 import (
@@ -9,7 +9,7 @@ import (
 	"c2c/client"
 )
 
-// ErrNoProcess: a process id is not in use.
+// ErrNoProcess says that a process id is not in use.
 var ErrNoProcess = errors.New("no such process")
 
 // A Process has an id and a start time, because a later process may get the same id. The start time is in ticks
@@ -20,13 +20,13 @@ type Process struct {
 	Start  int64
 }
 
-// NoStart is the start time in the row of a session that its client has left. No process has it, so the session is absent. A row
-// without a process id would make its state unknown.
+// NoStart is the start time in the row of a session that its client has left. No process has this start time, so the session is
+// absent. If its row had no process id, its state would be unknown.
 const NoStart = -1
 
 // Table finds processes. Tests use their own.
 type Table interface {
-	// Find returns ErrNoProcess if there is none; a zombie counts as none.
+	// Find returns ErrNoProcess if no process has the id. A zombie does not count.
 	Find(pid int) (Process, error)
 	Self() int
 	// Namespace returns the PID namespace of the ids: its inode, the boot, the machine.
@@ -41,8 +41,9 @@ type Table interface {
 // number.
 const FirstNamespace = "pid:[4026531836]"
 
-// SameNamespace compares two PID namespaces. The first namespace has the same inode on every machine, so the boot counts too. After
-// a reboot of the same machine they are the same: then Find does not find the old processes.
+// SameNamespace reports whether two PID namespaces are the same one. The first namespace has the same inode on every machine, so
+// the machine counts, too; if it has no id, the boot counts. A reboot of the same machine makes no difference: Find does not find
+// the old processes.
 func SameNamespace(one, other string) bool {
 	a, b := strings.Fields(one), strings.Fields(other)
 	return one == other || len(a) == 3 && len(b) == 3 && a[0] == b[0] && a[2] == b[2]

@@ -14,21 +14,21 @@ import (
 	"c2c/project"
 )
 
-// A client may still run when c2c is uninstalled, with our server, plugin and hooks in it. They must no longer wake it, type into
-// it or answer it, but nothing ends them. So uninstall leaves a note for them in the state directory:
+// A client may still run when c2c is uninstalled, with our server, plugin and hooks in it. These must no longer wake the client,
+// type into it or answer it, but nothing ends them. So uninstall leaves a note for them in the state directory:
 //
 //	uninstalled/<client>	"<boot> <start>": when uninstall ran, as the start of its process
 //	uninstalled/<client>	"<boot> <start> <directory>": the same, while another configuration of the client stays set up
 //
-// A client that was started later was set up by its user since, perhaps with a plugin, and is served.
+// A client that was started after the uninstall is served: its user has set it up again, perhaps with a plugin.
 
 const (
 	uninstalledDir = "uninstalled"
 	maxMark        = 8192 // bytes
 )
 
-// MarkUninstalled tells the running programs in a client that c2c was uninstalled from it. If c2c has never stored any state, there
-// are no sessions, and it writes nothing. config is the configuration directory, if only that one was changed.
+// MarkUninstalled leaves the note for our programs in a running client. It writes nothing if c2c has never stored any state,
+// because then there are no sessions. config is the client's configuration directory if only this one was changed, else "".
 func MarkUninstalled(getenv func(string) string, client, config string) error {
 	state, _ := project.StateDir(getenv)
 	if _, err := os.Stat(state); state == "" || errors.Is(err, fs.ErrNotExist) {
@@ -49,7 +49,8 @@ func MarkUninstalled(getenv func(string) string, client, config string) error {
 	return dir.Write(client, []byte(strings.TrimSpace(fmt.Sprintf("%s %d %s", boot(proc), self.Start, config))+"\n"))
 }
 
-// ClearUninstalled lets the running programs in a client serve it again.
+// ClearUninstalled removes the note, so that our programs in a running client serve it again. It keeps the note of another
+// configuration.
 func ClearUninstalled(getenv func(string) string, client string) error {
 	state, _ := project.StateDir(getenv)
 	if _, _, other := readMark(getenv, state, client); other {
@@ -63,8 +64,8 @@ func ClearUninstalled(getenv func(string) string, client string) error {
 	return nil
 }
 
-// Uninstalled reports whether c2c was uninstalled from a client while its process ran. A process that cannot be seen, or is not
-// known (0), counts as one that ran then.
+// Uninstalled reports whether c2c was uninstalled from a client while its process ran. It also returns true for a process that
+// cannot be seen, or is not known (0).
 func Uninstalled(getenv func(string) string, client string, pid int) bool {
 	state, _ := project.StateDir(getenv)
 	if state == "" || client == "" {
@@ -80,7 +81,7 @@ func Uninstalled(getenv func(string) string, client string, pid int) bool {
 }
 
 // readMark returns when c2c was uninstalled from a client: at is empty if it was not, or if the note is unreadable. other reports
-// that it was uninstalled from another configuration than that of the environment.
+// that c2c was uninstalled from another configuration than the one in the environment.
 func readMark(getenv func(string) string, state, name string) (at string, start int64, other bool) {
 	data, err := atomicfile.ReadForeign(filepath.Join(state, uninstalledDir, name), maxMark)
 	words := strings.SplitN(strings.TrimSpace(string(data)), " ", 3)

@@ -16,7 +16,7 @@ import (
 	"c2c/sessions/eventlog"
 )
 
-// LockName is the lock file in the root. When it is closed, the registry may have changed.
+// LockName is the lock file of the registry. When a process closes it, the registry may have changed.
 const LockName = "registry.json.lock"
 
 const (
@@ -29,7 +29,7 @@ const (
 // FullHint is advice for ErrFull.
 const FullHint = "c2c sweep makes room: it drops the sessions that have ended, and keeps their mail as dead letters"
 
-// ErrFull: the registry would become larger than MaxBytes.
+// ErrFull says that the registry would become larger than MaxBytes.
 var ErrFull = errors.New("registry is full")
 
 // File is registry.json of an open root. It does not close the root.
@@ -38,7 +38,7 @@ type File struct {
 	now    func() time.Time
 	log    inbox.Log
 	events *eventlog.Log
-	// Forget drops rows of idle sessions from a registry that would take size bytes, which is too large.
+	// Forget removes idle sessions from rows, which would take size bytes: too many. before are the rows in the file now.
 	Forget func(rows, before []Row, size int) []Row
 	last   lastRows
 }
@@ -82,7 +82,7 @@ func (f *File) Change(ctx context.Context, edit func(rows []Row) ([]Row, error))
 			rows = f.Forget(rows, before, len(data))
 			data = Format(rows)
 		}
-		// The original has written larger ones, which a sweep may make smaller step by step.
+		// The original may have written a larger file, which a sweep may make smaller step by step.
 		if len(data) > MaxBytes && len(data) >= len(Format(before)) {
 			return fmt.Errorf("write %s: %w: %d sessions take %d of %d bytes; %s",
 				FileName, ErrFull, len(rows), len(data), MaxBytes, FullHint)
@@ -95,13 +95,13 @@ type DamagedError struct{ err error }
 
 func (e *DamagedError) Error() string { return e.err.Error() }
 
-// ReadRegistry splits the file into rows. It does not parse a file in our own layout.
+// ReadRegistry reads the rows, or returns a *DamagedError. It splits a file in our own layout without parsing it.
 func (f *File) ReadRegistry() ([]Row, error) {
 	return f.last.read(f.root)
 }
 
-// lastRows caches the latest rows. A send asks for them three times, a server at each call, and the file is read again only when it
-// was replaced. Callers share the bytes of the rows, which never change in place; each gets its own slice.
+// lastRows caches the latest rows. A send needs the rows three times, and a server needs them at each call; the file is read again
+// only after it was replaced. Each caller gets its own slice, but shares the bytes of the rows, which never change in place.
 type lastRows struct {
 	mu      sync.Mutex
 	version atomicfile.Version
@@ -156,7 +156,7 @@ func (f *File) readOrRepair(ctx context.Context) ([]Row, error) {
 	return rows, f.root.Replace(FileName, Format(rows))
 }
 
-// FindSID returns the index of a session's row, or -1. Nearly every row begins with its id, so it parses few.
+// FindSID returns the index of a session's row, or -1. Nearly every row begins with its session id, so FindSID parses few rows.
 func FindSID(rows []Row, sid string) int {
 	begin, own := []byte(`{"session_id":"`), []byte(sid+`"`)
 	return slices.IndexFunc(rows, func(r Row) bool {

@@ -12,7 +12,7 @@ import (
 	"c2c/inbox/fields"
 )
 
-// A row is one session in registry.json: its JSON object on one line, without a blank between the members. It keeps every field,
+// A Row is one session in registry.json: its JSON object on one line, without a space between the members. It keeps every field,
 // known or not, in order and as written: the original and other versions of c2c have fields that we do not use. Its bytes are never
 // changed in place.
 type Row []byte
@@ -119,7 +119,7 @@ func (r *Row) SetInteger(name string, n int64) {
 
 func (r *Row) SetTime(name string, s float64) { r.Set(name, fields.AppendSeconds(nil, s)) }
 
-// ParseRow reads an object that encoding/json has found valid. It returns an error if there is no session or alias.
+// ParseRow reads an object that encoding/json has found valid. It returns an error if the object has no session id or no alias.
 func ParseRow(data []byte) (r Row, err error) {
 	err = Row(data).each(func(name string, value json.RawMessage) { r.add(name, value) })
 	if bytes.IndexByte(r, '\n') >= 0 {
@@ -133,10 +133,10 @@ func ParseRow(data []byte) (r Row, err error) {
 	return r, err
 }
 
-// ParseRegistry reads the whole file. An error tells what is damaged; rows has the intact ones.
+// ParseRegistry reads the whole file. An error says what is damaged; rows then has the intact rows.
 func ParseRegistry(data []byte) (rows []Row, err error) {
 	if !utf8.Valid(data) {
-		data = []byte(string([]rune(string(data)))) // as encoding/json reads it: U+FFFD for each such byte
+		data = []byte(string([]rune(string(data)))) // as encoding/json does: U+FFFD for each invalid byte
 	}
 	var raw []json.RawMessage
 	if err = json.Unmarshal(data, &raw); err == nil && raw == nil {
@@ -185,7 +185,7 @@ func splitRegistry(data []byte) (rows []Row, ok bool) {
 	return rows, true
 }
 
-// isLaidOutOtherwise reports whether a blank may be beside a colon, a comma or a brace, or whether a line may have two rows.
+// isLaidOutOtherwise reports whether a space may be beside a colon, a comma or a brace, or whether a line may have two rows.
 func isLaidOutOtherwise(data []byte) bool {
 	has := func(s string) bool { return bytes.Contains(data, []byte(s)) }
 	return has("\t") || has("\r") || has("},{") || has(" ") && slices.ContainsFunc([]string{`": `, `" :`, `, "`, ` ,"`, ` }`, `} `, ` {`}, has)

@@ -15,9 +15,9 @@ import (
 	"c2c/sessions/processes"
 )
 
-// The time of the empty file <sid>.answered is when c2c last saw the session's model answer. The file exists if some hook or
-// plugin reports answers: then mail counts as read when the model has answered since. c2c does not sync it: after a power cut
-// the next answer sets it again. AnswersEnd is the end of its name.
+// AnswersEnd is the end of the name of the empty file <sid>.answered. The file's time is when c2c last saw the session's model
+// answer. The file exists if some hook or plugin reports answers: then mail counts as read once the model has answered after it was
+// handed over. c2c does not sync the file: after a power cut, the next answer sets its time again.
 const AnswersEnd = ".answered"
 
 func AnsweredName(sid string) string { return sid + AnswersEnd }
@@ -25,18 +25,18 @@ func AnsweredName(sid string) string { return sid + AnswersEnd }
 // noAnswer is the file's time until the session answers.
 var noAnswer = time.Unix(1, 0)
 
-// AnswerTick is subtracted from the time of an answer: the hook script compares it with the time of an archive.
+// AnswerTick is subtracted from the time of an answer, because the hook script compares it with the time of the archive's file. The
+// kernel sets that time, and its clock may be this much behind.
 const AnswerTick = atomicfile.ClockTick
 
-// failureGap is the time within which the same failure is not recorded twice: some clients ask their model several times a
-// second.
+// Within failureGap the same failure is recorded only once: some clients ask their model several times a second.
 const failureGap = time.Second
 
 // maxFailure bounds the recorded reason of a failure, in bytes.
 const maxFailure = 200
 
-// ExpectAnswers records that a hook or plugin reports the answers of a session's model, and that the mail handed over now waits
-// for an answer. It moves the time of a very recent answer back, because the archive's time may be a little earlier.
+// ExpectAnswers records that a hook or plugin reports the answers of a session's model, and that the mail handed over now waits for
+// an answer. It moves the time of a very recent answer back by AnswerTick.
 func ExpectAnswers(reg *sessions.Registry, sid string) error {
 	name := AnsweredName(sid)
 	last, _, err := reg.Dir().TimeOf(name)
@@ -52,8 +52,8 @@ func ExpectAnswers(reg *sessions.Registry, sid string) error {
 	return reg.Dir().Touch(name, noAnswer)
 }
 
-// SawAnswer records that the model of a session answered at that time; zero is now. It does nothing if no answers are expected.
-// The recorded time never goes back, unless a wrong clock has set it to the future. With a zero time it makes one system call.
+// SawAnswer records that the model of a session answered at that time; zero is now. It does nothing if no answers are expected. The
+// recorded time never goes back, unless a wrong clock has set it to the future. With a zero time it costs one system call.
 func SawAnswer(reg *sessions.Registry, sid string, at time.Time) error {
 	now := reg.Now()
 	if at.IsZero() || at.After(now) {
@@ -77,7 +77,8 @@ func SawAnswer(reg *sessions.Registry, sid string, at time.Time) error {
 	return err
 }
 
-// SawFailure records why the model of a session gave no answer, in words of its client. A later answer makes it void.
+// SawFailure records why the model of a session gave no answer, in words of its client. After a later answer, Failure no longer
+// returns it.
 func SawFailure(ctx context.Context, reg *sessions.Registry, sid, why string) error {
 	why = mail.Visible(strings.Join(strings.Fields(why[:min(len(why), 4*maxFailure)]), " "), "")
 	if len(why) > maxFailure {
@@ -93,8 +94,8 @@ func SawFailure(ctx context.Context, reg *sessions.Registry, sid, why string) er
 	return reg.Facts.Change(ctx, sid, func(f *facts.Facts) { f.Failure, f.FailedAt = why, reg.Now().UTC() })
 }
 
-// SawAnswerSince is for a turn that began at that time, with mail. If an answer was seen since, it records the answer again as of
-// now, because c2c may have recorded the mail as handed over after the answer.
+// SawAnswerSince is for a turn that began with mail, at began. If an answer was seen since, it records an answer now: the mail may
+// have been recorded as handed over only after the first answer.
 func SawAnswerSince(reg *sessions.Registry, sid string, began time.Time) error {
 	if last, told := LastAnswer(reg, sid); !told || !last.After(began) {
 		return nil
@@ -127,8 +128,8 @@ func Failure(reg *sessions.Registry, sid string) (why string, at time.Time) {
 	return f.Failure, f.FailedAt
 }
 
-// Unanswered reports whether mail that the reader by handed over at that time still waits for an answer of the model. It is
-// false if nothing reports answers.
+// Unanswered reports whether mail still waits for an answer of the model. The reader by handed it over, at that time. It is false
+// if nothing reports answers.
 func Unanswered(reg *sessions.Registry, sid, by string, at time.Time) bool {
 	if sessions.AfterRead(by) != sessions.Read {
 		return false

@@ -9,14 +9,14 @@ import (
 	"c2c/sessions/facts"
 )
 
-// A client may drop messages that its model was given, when a request fails. Then only the archive has them: a hook hands them over
-// again, out of the archive, with the next prompt.
+// When a request fails, a client may drop messages that it had given to its model. Then only the archive has them, and a hook hands
+// them over again, from the archive, with the next prompt.
 
 // maxDropped bounds how many messages are checked and handed over again.
 const maxDropped = 50
 
-// SawDropped records which messages a session's client has dropped, of those that a hook has handed over and its model has not
-// answered. It returns all that must be handed over again, oldest first.
+// SawDropped records which messages the session's client has dropped. It asks dropped about each message that a hook has handed
+// over and the model has not answered. It returns all messages that must be handed over again, oldest first.
 func SawDropped(ctx context.Context, reg *sessions.Registry, s sessions.Session, dropped func(mail.Message) bool) (again []mail.Message, err error) {
 	if dropped == nil && len(s.Facts.Dropped) == 0 {
 		return nil, nil

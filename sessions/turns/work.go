@@ -8,8 +8,8 @@ import (
 	"c2c/sessions"
 )
 
-// The work of a session is <sid>.work: the file's time is when its client last reported work, and the file has a byte if the client
-// also reports each tool call. It is not synced: a power cut may lose the last work.
+// The file <sid>.work records when a session worked. Its time is when the session's client last reported work. It has one byte if
+// the client also reports each tool call. The file is not synced: a power cut may lose the last report.
 const (
 	WorkEnd  = ".work"
 	workTool = "t"
@@ -55,7 +55,7 @@ func SawWork(reg *sessions.Registry, sid string, byTool bool) error {
 	return reg.Dir().Touch(WorkName(sid), reg.Now())
 }
 
-// SeesTools records that a session's client reports tool calls. The call that was reported was no work.
+// SeesTools records that a session's client reports tool calls. The call that showed this does not count as work.
 func SeesTools(reg *sessions.Registry, sid string) error {
 	at, size, err := reg.Dir().TimeOf(WorkName(sid))
 	switch {
