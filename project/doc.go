@@ -1,3 +1,3 @@
-// Package project finds the root of a directory: the place where the mail of its project is kept. All clones of one
-// remote share a root, and so do all work trees of one repository.
+// Package project finds the project of a directory, and the project's root: the directory where c2c keeps the project's mail. All
+// clones of one remote share a root, and so do all work trees of one repository.
 package project

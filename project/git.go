@@ -12,7 +12,7 @@ import (
 // maxGitFile is far more than a config has, and still fast to parse at every command.
 const maxGitFile = 16 << 20
 
-// repository is what git knows about the directory that we are in. Outside of a repository all fields are empty.
+// repository has git's data about the current directory. Outside of a repository all fields are empty.
 type repository struct {
 	url string // URL of the remote "origin"
 	top string // top level of the work tree
@@ -41,8 +41,8 @@ func findRepository(cwd string) repository {
 	}
 }
 
-// gitDirAt follows a .git directory, or the .git file of a linked work tree or submodule, to the directory with the config. A
-// linked work tree shares that with its main one.
+// gitDirAt returns the directory with git's config, for a .git directory or for the .git file of a linked work tree or a submodule;
+// "" if path is neither. A linked work tree shares the config of its main work tree.
 func gitDirAt(path string) string {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -65,8 +65,8 @@ func gitDirAt(path string) string {
 	return path
 }
 
-// parseGitConfig returns remote.origin.url; like git it takes the last one. ok is false for rare content that only git reads right:
-// includes, values for one work tree, a top level elsewhere, and a value with quotes, escapes or a comment.
+// parseGitConfig returns remote.origin.url; like git it takes the last value. ok is false for rare content that only git itself
+// reads right: includes, values for one work tree, a top level elsewhere, and a value with quotes, escapes or a comment.
 func parseGitConfig(text string) (url string, ok bool) {
 	section := ""
 	moved := false // the top level is not beside .git

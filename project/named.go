@@ -9,12 +9,12 @@ import (
 // Root is the root of a project below a state directory.
 type Root struct {
 	Path string
-	// Name is the project's name; with a remote it is the same on all machines. It is "" for a root without a name, such as that of
-	// a directory without a repository.
+	// Name is the project's name. If the project has a remote, the name is the same on all machines. It is "" if the root has no
+	// name, as the root of a directory without a repository.
 	Name string
 }
 
-// RootsIn returns the roots below a state directory. A project that has had several remotes has the name of the latest.
+// RootsIn returns the roots below a state directory. A project that has had several remotes gets the name of the latest remote.
 func RootsIn(state string) (all []Root) {
 	names := map[string]string{} // keyed by the root's directory
 	since := map[string]time.Time{}

@@ -16,13 +16,13 @@ import (
 
 // Directories in the state directory.
 const (
-	ReposDir    = "repos"    // a root for each fingerprint, or a link to the root of another one
+	ReposDir    = "repos"    // a directory for each fingerprint: a root, or a link to the root of another fingerprint
 	ProjectsDir = "projects" // a link to a root for each project
 )
 
 // project has the names of a repository. The first two are hashes.
 type project struct {
-	own    string // the fingerprint that the original makes: of the URL as written, or, without a remote, of the top directory
+	own    string // the fingerprint that the original makes from the URL as written; without a remote, from the top directory
 	name   string // the same for all clones and work trees; empty if there is only own
 	remote string // the text from which name was made, if there is a remote
 	dir    string // git's own directory
@@ -54,10 +54,10 @@ func fingerprint(text string) string {
 	return fmt.Sprintf("%x", sum[:6])
 }
 
-// link is a name in the state directory for a root: a relative symbolic link.
+// link is a relative symbolic link in the state directory that leads to a root.
 type link struct{ dir, name, root string }
 
-// target is the text of the link. In repos the root is beside it.
+// target is the text of the link. A link in ReposDir is in the same directory as its root.
 func (l link) target() string {
 	if l.dir == ReposDir {
 		return l.root
@@ -65,8 +65,8 @@ func (l link) target() string {
 	return filepath.Join("..", ReposDir, l.root)
 }
 
-// linked returns the root to which a link of ours leads. there reports that the name exists. If it exists and root is "", the
-// name is not a link of ours, but a root.
+// linked returns the root to which a link of ours leads. there reports whether the name exists. If the name exists and root is "",
+// it is not a link of ours, but a root.
 func linked(state, dir, name string) (root string, there bool) {
 	text, err := os.Readlink(filepath.Join(state, dir, name))
 	if err != nil {
@@ -94,7 +94,7 @@ func follow(state, root string) string {
 	return root
 }
 
-// decide finds the root of a project that has a name, and sets p.links to the missing links. See FindRoot.
+// decide finds the root of a project that has a name, and adds the missing links to p.links. See FindRoot.
 func (p *place) decide() (root string) {
 	own, name := p.project.own, p.project.name
 	recorded, known := linked(p.state, ProjectsDir, name)
@@ -117,8 +117,8 @@ func (p *place) decide() (root string) {
 	default:
 		root = p.spelled()
 	}
-	// Record makes the links that were missing a moment ago. If another process has made one since, Record reports that, and the
-	// caller decides anew.
+	// Record makes the links that were missing a moment ago. If another process has made one of them meanwhile, Record reports
+	// this, and the caller decides anew.
 	if !known {
 		p.links = append(p.links, link{ProjectsDir, name, root})
 	}
@@ -128,7 +128,7 @@ func (p *place) decide() (root string) {
 	return root
 }
 
-// spelled returns an existing root for another spelling of the URL, or else the project's own.
+// spelled returns an existing root for another spelling of the URL, or else the project's own root.
 func (p *place) spelled() string {
 	for _, url := range spellings(p.project.remote) {
 		if fp := fingerprint(url); fp != p.project.own {
@@ -140,8 +140,8 @@ func (p *place) spelled() string {
 	return p.project.own
 }
 
-// Record makes the missing links. again reports that another process was first with one. Record returns no error: where no link can
-// be made the root cannot be made either, and then Open returns the reason; an existing root is used all the same.
+// Record makes the missing links. again reports that another process has made one of them first. Record returns no error. If no
+// link can be made, a new root cannot be made either, and Open returns the reason; an existing root is used without the link.
 func (p *place) Record() (again bool) {
 	for _, l := range p.links {
 		dir, err := atomicfile.Create(filepath.Join(p.state, l.dir))
@@ -160,12 +160,12 @@ func (p *place) Record() (again bool) {
 	return false
 }
 
-// TellRelay has a running relay look for new roots, if Record has made a link. Call it when the root exists.
+// TellRelay makes a running relay look for new roots, if Record has made a link. Call it after the root was made.
 func (p *place) TellRelay() {
 	if len(p.links) == 0 {
 		return
 	}
-	// The relay sees that the file is closed. Without the file no relay ever ran.
+	// The relay watches this file, and notices when a process closes it. If the file does not exist, no relay ever ran.
 	if f, err := os.OpenFile(filepath.Join(p.state, "relay", "wanted.lock"), os.O_WRONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0); err == nil {
 		f.Close()
 	}

@@ -11,14 +11,15 @@ import (
 // maxURL bounds the URL of a remote.
 const maxURL = 4096
 
-// defaultPorts are the schemes with which git reaches another machine, and their ports.
+// defaultPorts has the usual port of each URL scheme by which git reaches another machine.
 var defaultPorts = format.Pairs{
 	{"ssh", "22"}, {"git+ssh", "22"}, {"ssh+git", "22"}, {"http", "80"}, {"https", "443"}, {"git", "9418"}, {"ftp", "21"}, {"ftps", "990"},
 }
 
-// remoteName returns host/path of a remote. It is the same for all URLs of one repository: ssh, its short form (user@host:path),
-// https, with and without .git. The user counts only for a path in the user's home. ok is false for a remote on this machine (a
-// path, file://), for git's other helpers, and for text that is not a URL: then only equal texts mean the same repository.
+// remoteName returns the name of a remote: host/path. All URLs of one repository have the same name: with ssh, its short form
+// (user@host:path) or https, with or without .git. The user counts only for a path in the user's home. ok is false for a remote on
+// this machine (a path, file://), for git's other helpers, and for text that is not a URL. In these cases only equal texts mean the
+// same repository.
 func remoteName(url string) (name string, ok bool) {
 	if len(url) > maxURL || !utf8.ValidString(url) || strings.ContainsFunc(url, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return "", false
@@ -42,7 +43,7 @@ func remoteName(url string) (name string, ok bool) {
 	if inside, ok := strings.CutPrefix(at, "["); ok && !isURL && strings.Count(at, ":") == 1 { // [host:port]:path
 		at, port = strings.TrimSuffix(inside, "]"), defaultPorts.Of("ssh")
 	}
-	if strings.ContainsFunc(at, func(r rune) bool { return r >= utf8.RuneSelf }) { // lower case could make two hosts equal
+	if strings.ContainsFunc(at, func(r rune) bool { return r >= utf8.RuneSelf }) { // lowering their case could make two hosts equal
 		return "", false
 	}
 	host, ok := cutPort(strings.ToLower(at), port)
@@ -76,8 +77,8 @@ func cutPort(host, usual string) (string, bool) {
 	return name + ":" + port, true
 }
 
-// cutShort splits user@host:path. As in git, a slash before the colon makes it a path on this machine, and two colons call a
-// helper. A host in brackets may have colons, and a port behind them.
+// cutShort splits user@host:path; ok is false for other text. As in git, text with a slash before the colon is a path on this
+// machine, and two colons call a helper. A host in brackets may contain colons and a port.
 func cutShort(url string) (at, path string, ok bool) {
 	end := 0
 	if i := strings.IndexByte(url, '['); i == 0 || i > 0 && url[i-1] == '@' {
@@ -92,7 +93,7 @@ func cutShort(url string) (at, path string, ok bool) {
 	return url[:end+i], url[end+i+1:], true
 }
 
-// spellings returns the usual URLs of a remote: older versions and the original named their roots by them.
+// spellings returns the usual URLs of a remote: older versions and the original made the fingerprint of a root from one of these.
 func spellings(name string) (urls []string) {
 	host, path, _ := strings.Cut(name, "/")
 	if host == "" || strings.HasPrefix(path, "~") || strings.LastIndexByte(host, ':') > strings.LastIndexByte(host, ']') {

@@ -9,8 +9,8 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
-// Roots returns the root of the project around cwd, and others with mail of the same project. Older versions and the original have
-// made those: one for each spelling of the remote's URL, each work tree, and each state directory.
+// Roots returns the root of the project around cwd, and other roots with mail of the same project. Older versions and the original
+// made these others: one for each spelling of the remote's URL, for each work tree, and for each state directory.
 func Roots(getenv func(string) string, cwd string) (root string, others []string, err error) {
 	p, err := Find(getenv, cwd)
 	if err != nil || p.state == "" || p.project.own == "default" {
@@ -32,7 +32,7 @@ func Roots(getenv func(string) string, cwd string) (root string, others []string
 	isNew(filepath.Dir(root))
 	for _, state := range States(getenv) {
 		for _, fp := range p.project.fingerprints(state) {
-			if dir := filepath.Join(state, ReposDir, fp); isNew(dir) { // without broker: a merge was killed near its end
+			if dir := filepath.Join(state, ReposDir, fp); isNew(dir) { // even if it has no broker directory: then a merge was killed near its end
 				others = append(others, filepath.Join(dir, "broker"))
 			}
 		}
@@ -80,7 +80,8 @@ func (p project) fingerprints(state string) []string {
 	return all
 }
 
-// workTrees returns the top levels of all work trees: without a remote the original names its roots by them.
+// workTrees returns the top levels of all work trees: without a remote, the original makes the fingerprint of a root from one of
+// them.
 func (p project) workTrees() (tops []string) {
 	if filepath.Base(p.dir) == ".git" {
 		tops = append(tops, filepath.Dir(p.dir))
