@@ -19,9 +19,8 @@ import (
 //   - Else the root is the existing directory for another usual spelling of the URL.
 //   - Else the root will be repos/<fingerprint of this clone's own URL>.
 //
-// If the root is not the clone's own, OpenHere makes repos/<own fingerprint> a link to the root. The original and our older
-// versions follow this link. The link also keeps any program from making a directory there, which would separate this clone from
-// the others.
+// If the root is not the clone's own, OpenHere makes repos/<own fingerprint> a link to the root. The original and our older versions
+// follow this link. The link also keeps any program from making a directory there, which would separate this clone from the others.
 func FindRoot(getenv func(string) string, cwd string) (path, source string, err error) {
 	p, err := Find(getenv, cwd)
 	return p.Path, p.source, err

@@ -80,8 +80,7 @@ func (p project) fingerprints(state string) []string {
 	return all
 }
 
-// workTrees returns the top levels of all work trees: without a remote, the original makes the fingerprint of a root from one of
-// them.
+// workTrees returns the top levels of all work trees: without a remote, the original makes the fingerprint of a root from one of them.
 func (p project) workTrees() (tops []string) {
 	if filepath.Base(p.dir) == ".git" {
 		tops = append(tops, filepath.Dir(p.dir))

@@ -55,8 +55,7 @@ func NewAlias(rows []registry.Row, clientName string) string {
 	return FreeAlias(rows, prefix+"-"+word()+"-"+word())
 }
 
-// FreeAlias returns the alias if no session has it. Otherwise it appends the lowest number that makes the alias free, as in
-// birch-2.
+// FreeAlias returns the alias, if no session has it; else the alias with the lowest number that makes it free, such as birch-2.
 func FreeAlias(rows []registry.Row, alias string) string {
 	free := alias
 	for n := 2; len(Holders(rows, free)) > 0; n++ {

@@ -36,8 +36,7 @@ type formerHolder struct {
 	until float64 // it gave up the alias then
 }
 
-// Authors returns an Authors for these rows. A call with the same slice as the call before returns the same Authors, with its
-// cache.
+// Authors returns an Authors for these rows. A repeated call with the same slice returns the same Authors, with its cache.
 func (reg *Registry) Authors(rows []registry.Row) Authors {
 	reg.lastAuthors.mu.Lock()
 	defer reg.lastAuthors.mu.Unlock()

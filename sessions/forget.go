@@ -17,8 +17,7 @@ const (
 	// half full.
 	ForgetAfter = 30 * 24 * time.Hour
 	ForgetSoon  = 24 * time.Hour
-	// crowded is the size above which ForgetSoon applies. c2c doctor warns later, at 70 %: then the only idle rows that are left
-	// have mail.
+	// crowded is the size above which ForgetSoon applies. c2c doctor warns later, at 70 %: then the only idle rows that are left have mail.
 	crowded = registry.MaxBytes / 2
 )
 

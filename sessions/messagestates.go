@@ -15,8 +15,7 @@ const (
 	// notice.Expired is a state too: the message was not read in time, and is a dead letter.
 )
 
-// ByEvents is the reader that writes answers to the event stream of a sender outside c2c. Nothing shows whether the sender reads
-// them.
+// ByEvents is the reader that writes answers to the event stream of a sender outside c2c. Nothing shows whether the sender reads them.
 const ByEvents = "events"
 
 // AfterRead returns the state of a message once the receiver's model has answered. by is the reader that has handed over the whole

@@ -24,8 +24,7 @@ type Config struct {
 	// Uninstalled reports whether c2c was uninstalled from a client while its process ran; nil: it never was.
 	Uninstalled func(client string, pid int) bool
 
-	// Awaited and Held report the mail that a mailbox hides from its session, see inbox.Config. Only a Registry that opens no
-	// mailbox may leave them nil.
+	// Awaited and Held report mail that a mailbox hides, see inbox.Config. They may be nil only if no mailbox is opened.
 	Awaited func(reg *Registry, sid string, m mail.Message) bool
 	Held    func(reg *Registry, sid string, m mail.Message) bool
 }

@@ -15,8 +15,7 @@ const (
 func (look Prober) Surface(s Session) (support, why string) {
 	last := s.LastRing
 	switch {
-	// A mailbox without a client is read in a shell, or through the stream of events.
-	case s.State == Person || s.State == External || s.State == Remote || s.State == Absent || s.Client == "":
+	case s.State == Person || s.State == External || s.State == Remote || s.State == Absent || s.Client == "": // no client to wake
 		return "", ""
 	case look.held(locks.RingLock(s.ID)) && s.Facts.Transport == TransportHTTP:
 		return SurfaceFull, "its client has a stream of events open, and answers there"

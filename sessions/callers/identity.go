@@ -354,9 +354,8 @@ func fromEnv(reg *sessions.Registry, rows []registry.Row, c Caller, near string)
 	return found, nil
 }
 
-// isBelow reports whether the client with this id runs below the session's client, as in its shell. c2c may not know the process of
-// the client with the id. But if the session's client was started without the id, a process below it has put the id into our
-// environment.
+// isBelow reports whether the client with this id runs below the session's client, as in its shell. c2c may not know the process of the
+// client with the id. But if the session's client was started without the id, a process below it has put the id into our environment.
 func isBelow(reg *sessions.Registry, s sessions.Session, id clientID) bool {
 	if s.Process == 0 || s.Client == id.client {
 		return false

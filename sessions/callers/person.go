@@ -97,9 +97,8 @@ func (c Caller) IsPerson() bool {
 // isPerson reports whether the caller can only be the person: no agent has set a variable in the environment.
 func (c Caller) isPerson() bool { return c.User != nil && c.Client == "" && len(c.clientIDs()) == 0 }
 
-// personHere returns the person's session if the caller has a terminal in the person's PID namespace. It is not enough that no
-// agent is an ancestor of the caller. None is, either, for an agent's process whose parents have ended, or that is in another PID
-// namespace.
+// personHere returns the person's session if the caller has a terminal in the person's PID namespace. It is not enough that no agent is
+// an ancestor of the caller. None is, either, for an agent's process whose parents have ended, or that is in another PID namespace.
 func personHere(reg *sessions.Registry, rows []registry.Row, u *User) (string, error) {
 	if !u.looked().Terminal || !isPersonsNamespace(reg, rows, u.sid()) {
 		return "", sessions.ErrNoCaller

@@ -32,9 +32,8 @@ type opener struct {
 	master bool // it is the program on the master side of the terminal
 }
 
-// ProveTerminal returns nil only if the processes show that no agent of these sessions has opened the terminal of this process. It
-// cannot detect an agent that types into its user's terminal, that makes an existing program open a window (tmux new-window), or
-// that can log in.
+// ProveTerminal returns nil only if the processes show that no agent of these sessions has opened the terminal of this process. It cannot
+// detect an agent that types into its user's terminal, that makes an existing program open a window (tmux new-window), or that can log in.
 func ProveTerminal(reg *sessions.Registry, sessionList ...sessions.Session) error {
 	t := terminalHere(reg)
 	for _, s := range sessionList {

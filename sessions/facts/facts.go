@@ -50,9 +50,8 @@ type Facts struct {
 	Unseen []string `json:"unseen,omitempty"`
 	// Dropped are the ids of messages that the client has dropped with a failed request; c2c hands them over again.
 	Dropped []string `json:"dropped,omitempty"`
-	// MoveFrom are the sessions whose mail must be moved to this session; the session's own id stands for its dead letters.
-	// MoveFrom is written before the registry changes, and removed after the mail has moved: after a crash the next Attach moves
-	// the mail.
+	// MoveFrom are the sessions whose mail must be moved to this session; the session's own id stands for its dead letters. MoveFrom is
+	// written before the registry changes, and removed after the mail has moved: after a crash the next Attach moves the mail.
 	MoveFrom []string `json:"move_from,omitempty"`
 
 	// StartedBy is the session whose client has started the process PID; empty: none, or c2c has not seen it.

@@ -73,8 +73,7 @@ func (st *Store) Read(sid string) (f Facts, err error) {
 	return ReadIn(dir, sid)
 }
 
-// ReadIn reads the facts of a session from the directory that Dir has opened. It returns a *DamagedError if they are damaged, or if
-// the file is not ours.
+// ReadIn reads the facts of a session from the directory that Dir opened. A *DamagedError says that the file is damaged or not ours.
 func ReadIn(dir *atomicfile.Dir, sid string) (f Facts, err error) {
 	data, err := dir.Read(sid + ".json")
 	switch {
@@ -138,8 +137,7 @@ func (st *Store) Change(ctx context.Context, sid string, edit func(*Facts)) erro
 	})
 }
 
-// openID opens the index of client ids, and returns the file name for one id. It returns an error if client and id make no valid
-// file name.
+// openID opens the index of client ids, and returns the file name for one id. It returns an error if client and id make no valid file name.
 func (st *Store) openID(client, id string) (ids *atomicfile.Dir, name string, err error) {
 	name = client + "." + id
 	if client == "" || !mail.ValidName(id) || !mail.ValidName(name) || atomicfile.IsTemp(name) {

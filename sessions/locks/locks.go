@@ -38,8 +38,7 @@ func (l *Locks) Watchable(name string) (path string, err error) {
 	return filepath.Join(l.root.Path(), name), f.Close()
 }
 
-// RingLock is the file whose lock is the right to ring a session. One process at a time has this right, until it releases the lock
-// or ends.
+// RingLock is the file whose lock is the right to ring a session. One process at a time has this right, until it releases the lock or ends.
 func RingLock(sid string) string { return sid + ".wake.lock" }
 
 // ServerLock is the file on which all MCP servers of a session hold a shared lock. While it is locked the session is alive, even if
@@ -81,8 +80,7 @@ func TryLock(lock *filelock.Lock, err error) (release func() error, ok bool, _ e
 // WakeLock is the lock of the wake daemon, see wake/daemon.
 const WakeLock = "wake.lock"
 
-// HasRinger reports whether a process has the right to ring the session. Usually this is the session's server, a child of its
-// client.
+// HasRinger reports whether a process has the right to ring the session. Usually this is the session's server, a child of its client.
 func (l *Locks) HasRinger(sid string) bool { return l.Held(RingLock(sid)) }
 
 // HasServer reports whether an MCP server or a plugin process of ours serves the session.

@@ -49,8 +49,7 @@ func MarkUninstalled(getenv func(string) string, client, config string) error {
 	return dir.Write(client, []byte(strings.TrimSpace(fmt.Sprintf("%s %d %s", boot(proc), self.Start, config))+"\n"))
 }
 
-// ClearUninstalled removes the note, so that our programs in a running client serve it again. It keeps the note of another
-// configuration.
+// ClearUninstalled removes the note, so that our programs in a running client serve it again. It keeps the note of another configuration.
 func ClearUninstalled(getenv func(string) string, client string) error {
 	state, _ := project.StateDir(getenv)
 	if _, _, other := readMark(getenv, state, client); other {

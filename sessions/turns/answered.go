@@ -77,8 +77,7 @@ func SawAnswer(reg *sessions.Registry, sid string, at time.Time) error {
 	return err
 }
 
-// SawFailure records why the model of a session gave no answer, in words of its client. After a later answer, Failure no longer
-// returns it.
+// SawFailure records why the model of a session gave no answer, in words of its client. After a later answer, Failure no longer returns it.
 func SawFailure(ctx context.Context, reg *sessions.Registry, sid, why string) error {
 	why = mail.Visible(strings.Join(strings.Fields(why[:min(len(why), 4*maxFailure)]), " "), "")
 	if len(why) > maxFailure {
