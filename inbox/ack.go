@@ -10,15 +10,14 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Ack records that the caller has handed over the messages with these handles: they go to the archive. The others wait again, at
-// their old place. If the archive has no room for all of them, Ack records them in the names of the files, and a later Lease
-// archives them. After an error no message is lost, but those that Ack could not record may be handed over again. Ack ends the
-// lease.
+// Ack records that the caller has handed over the messages with these handles, and archives them. All other messages of the lease wait
+// again, at their old place. If the archive has no room, Ack records the read messages in the names of their files, and a later Lease
+// archives them. After an error no message is lost, but a message that Ack could not record may be handed over again. Ack ends the lease.
 func (l *Lease) Ack(ctx context.Context, handles ...string) error {
 	return l.ack(ctx, handles, nil)
 }
 
-// AckAndRemove acks some messages and removes others, in one step.
+// AckAndRemove does Ack for the handles in read, and Remove for the handles in removed, in one step.
 func (l *Lease) AckAndRemove(ctx context.Context, read, removed []string) error {
 	return l.ack(ctx, read, removed)
 }
@@ -70,8 +69,8 @@ func setOf(handles []string) map[string]bool {
 	return set
 }
 
-// settle removes the settled messages from the files. notArchived is the error of archiving the read ones, or nil. If there is
-// one, or if the files cannot be changed, settle records the read messages in the names of the files, which needs no disk space.
+// settle removes the settled messages from their files. notArchived is the error of archiving the read messages, or nil. If it is not
+// nil, or if the files cannot be changed, settle records the read messages in the names of the files, which needs no disk space.
 func (l *Lease) settle(ctx context.Context, settled func(mail.Message) bool, read map[string]bool, all bool, notArchived error) error {
 	if !all { // we rename files below, so no other process may look for them now
 		lk, err := l.box.lock(ctx)
@@ -103,7 +102,7 @@ func (l *Lease) drop(ctx context.Context, handed func(mail.Message) bool) error 
 	return errors.Join(l.dir.Sync(), l.box.root.Sync())
 }
 
-// since returns a place in the archive; records of the leased messages can only be behind it.
+// since returns a place in the archive. Records of the leased messages can only be after it.
 func (l *Lease) since() int64 {
 	return slices.MinFunc(l.files, func(a, b *mailFile) int { return cmp.Compare(a.archived, b.archived) }).archived
 }

@@ -14,7 +14,7 @@ import (
 // Backlog counts the waiting mail of a mailbox, and has the time when its session last read.
 type Backlog struct {
 	Count    int       // messages that no live reader has leased
-	Oldest   time.Time // when the first of them was sent; zero: not known
+	Oldest   time.Time // when the oldest of them was sent; zero: not known
 	LastRead time.Time // when mail was last handed over; zero: never, or not known
 }
 
@@ -47,8 +47,8 @@ func (b *Backlogs) Close() {
 // Of returns the backlog of a session. After an error it has the part that could be read.
 func (b *Backlogs) Of(sid string) (Backlog, error) { return b.of(sid, false) }
 
-// OfOutbox is Of for an outbox. It also counts the messages that a live reader has leased: the relay leases all that it sends, and
-// they wait until the other host has stored them.
+// OfOutbox is Of for an outbox. It also counts the messages that a live reader has leased: the relay leases all messages that it
+// sends, and they count as waiting until the other host has stored them.
 func (b *Backlogs) OfOutbox(sid string) (Backlog, error) { return b.of(sid, true) }
 
 func (b *Backlogs) of(sid string, leased bool) (found Backlog, err error) {

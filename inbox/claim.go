@@ -8,14 +8,14 @@ import (
 	"c2c/inbox/mail"
 )
 
-// batch is what one sender stores on behalf of others.
+// batch has the messages that one sender stores for other senders.
 type batch struct {
 	msgs  []mail.Message
-	files []*atomicfile.Handle // the senders' queued files, signed once stored
+	files []*atomicfile.Handle // the queued files of these senders
 }
 
-// claim takes messages that other senders have queued, to store them together with fresh. It leaves a message whose sender has
-// used the id before: that sender itself compares the two messages. The caller holds the lock.
+// claim takes messages that other senders have queued, to store them together with fresh. It does not take a message whose sender
+// has used the id before: that sender itself compares the two messages. The caller holds the lock.
 func (m *Mailbox) claim(dir *atomicfile.Dir, names []string, fresh []mail.Message) *batch {
 	offers, chosen := map[string][]mail.Message{}, map[string]bool{} // chosen has all ids, so that one search finds them
 	files := map[string]*atomicfile.Handle{}
@@ -58,7 +58,7 @@ func sizeOf(msgs []mail.Message) (size int64) {
 	return size
 }
 
-// close closes the claimed files, and signs them if stored. A sender that misses its signature searches for its messages.
+// close closes the claimed files, and signs them if stored. A sender whose file is not signed searches the mailbox for its messages.
 func (b *batch) close(stored bool) {
 	for _, f := range b.files {
 		if stored {

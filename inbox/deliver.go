@@ -12,20 +12,21 @@ import (
 )
 
 // Deliver stores messages in one commit. When it returns nil they survive a power cut. After an error none is stored, unless the
-// error says that they may be: when a directory could not be synced, or when the time was over while another sender was storing
-// them. An id that the caller chose belongs to its sender. If that sender delivers the same content again, it is not stored twice;
-// other content is an *IDTakenError.
+// error says that they may be stored: then a directory could not be synced, or ctx ended while another sender was storing them. An
+// id that the caller chose belongs to the sender. If the same sender delivers the same content with this id again, it is not stored
+// twice; for other content the error is an *IDTakenError.
 func (m *Mailbox) Deliver(ctx context.Context, msgs ...mail.Message) (Stored, error) {
 	return m.deliver(ctx, msgs, false, false)
 }
 
-// DeliverNew is Deliver for messages that the mailbox cannot have, even if their senders chose the ids. It does not look for them.
+// DeliverNew is Deliver for messages that the mailbox cannot have, even if their senders chose the ids. It does not search the mailbox for
+// them first.
 func DeliverNew(ctx context.Context, m *Mailbox, msgs ...mail.Message) (Stored, error) {
 	return m.deliver(ctx, msgs, false, true)
 }
 
-// IsBlocked reports whether an error of Deliver stays until a person acts: something that is no file of ours has the name of a file
-// of this mailbox.
+// IsBlocked reports whether an error of Deliver stays until a person acts, because a foreign file has the name of one of the
+// mailbox's files.
 func IsBlocked(err error) bool {
 	return errors.Is(err, atomicfile.ErrNotOurs) || errors.Is(err, atomicfile.ErrTooLarge)
 }
@@ -34,9 +35,9 @@ func IsBlocked(err error) bool {
 const ByMover = "broker"
 
 // Move is Deliver for messages from another mailbox. Their senders know already that they are stored. If an earlier move was
-// killed, this mailbox may have the same message (sender, id and content), and Move does not store it again. A different message
-// with its id is no error. An ephemeral message that was read may come twice. Messages that another mover has leased do not count:
-// that mover removes them.
+// killed, this mailbox may already have a message with the same sender, id and content: then Move does not store it again. A
+// different message with the same id is no error. An ephemeral message that was read may come twice. Messages that another mover
+// has leased here do not count, because that mover removes them.
 func (m *Mailbox) Move(ctx context.Context, msgs ...mail.Message) (Stored, error) {
 	return m.deliver(ctx, msgs, true, false)
 }
@@ -163,8 +164,8 @@ func (m *Mailbox) store(lease *atomicfile.Dir, names []string, msgs []mail.Messa
 	return lease.Replace(name, next)
 }
 
-// rotate moves the inbox into the lease directory, and then syncs that directory, while it holds the lock. Otherwise another process
-// could sync the root first: then a power cut could lose both names of the file, since POSIX keeps no order between directories.
+// rotate moves the inbox into the lease directory, and then syncs that directory. The caller holds the lock. Otherwise another process
+// could sync the root first, and then a power cut could lose both names of the file, since POSIX keeps no order between directories.
 func (r *row) rotate(lease *atomicfile.Dir, as mailFile) error {
 	name, err := as.newName()
 	if err == nil {
@@ -176,7 +177,7 @@ func (r *row) rotate(lease *atomicfile.Dir, as mailFile) error {
 	return err
 }
 
-// repair sets a damaged inbox aside. It returns a new one with the messages that are still readable, and their number.
+// repair sets a damaged inbox aside. It writes a new inbox with the messages that are still readable, and returns it and their number.
 func (r *row) repair(file []byte) ([]byte, int, error) {
 	msgs, damaged := decode(file)
 	if damaged {

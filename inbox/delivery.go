@@ -13,7 +13,7 @@ type Stored struct {
 	Already  []bool         // Already[i]: Messages[i] was there already, so it was not stored again
 }
 
-// IDTakenError: the sender has used this id before, for another message.
+// IDTakenError says that the sender has used this id before, for another message.
 type IDTakenError struct{ ID, From string }
 
 func (e *IDTakenError) Error() string {
@@ -46,8 +46,7 @@ func (m *Mailbox) newDelivery(msgs []mail.Message, areNew bool) (*delivery, erro
 	return d, nil
 }
 
-// mayBeStored tells the sender in the error that the message may be stored, and how to repeat it: with the same id it is stored
-// once.
+// mayBeStored adds to an error that the message may be stored all the same, and how to repeat it: with the same id it is stored only once.
 func (d *delivery) mayBeStored(err error) error {
 	if d.moved {
 		return err
@@ -82,8 +81,8 @@ func (m *Mailbox) fresh(d *delivery) (fresh []mail.Message, err error) {
 	return fresh, nil
 }
 
-// repeats searches there, which has messages with m's id, for m itself. It returns the stored one if it finds it, else m. In a
-// move, another message with the id is no error, and a record without content is no proof that its message is m.
+// repeats searches for m in there, the stored messages with m's id. It returns the stored message if it finds m, else m itself. In
+// a move, another message with the id is no error, and a record without content is no proof that its message is m.
 func repeats(m mail.Message, there []mail.Message, moved bool) (_ mail.Message, repeats bool, err error) {
 	for _, old := range there {
 		switch {

@@ -13,7 +13,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// encode writes a mailbox file: one message a line, and the bracket on a line of its own, so that a shell script can tell from the
+// encode formats a mailbox file: one message per line, and each bracket on a line of its own, so that a shell script sees in the
 // first line whether mail waits.
 func encode(msgs []mail.Message) []byte {
 	return fields.Array(len(msgs), func(b []byte, i int) []byte {
@@ -88,8 +88,8 @@ func decodeLines(file []byte) (msgs []mail.Message, ok bool) {
 	return msgs, true
 }
 
-// decodeSome is decode for some of the messages. holds reports whether a file, or a line of it, may have one of them; decodeSome
-// does not parse other lines. With a nil holds it decodes all.
+// decodeSome is decode for some of the messages. holds reports whether a file, or a line of it, may have one of these messages;
+// decodeSome does not parse other lines. A nil holds means all messages.
 func decodeSome(file []byte, holds func([]byte) bool) (msgs []mail.Message) {
 	if holds == nil {
 		msgs, _ = decode(file)
@@ -101,7 +101,7 @@ func decodeSome(file []byte, holds func([]byte) bool) (msgs []mail.Message) {
 	}
 	objects, ok := fields.Lines(file)
 	for _, line := range objects {
-		// nameLegacy counts equal messages without an id, so it needs all messages without one.
+		// nameLegacy counts equal messages without an id, so it needs all messages without an id.
 		if !holds(line) && bytes.Contains(line, idField) {
 			continue
 		}
@@ -118,7 +118,7 @@ func decodeSome(file []byte, holds func([]byte) bool) (msgs []mail.Message) {
 	return msgs
 }
 
-// firstOf reads the first message of a file that is not acked, and stops there. The file may have any layout.
+// firstOf reads the first message in a file that is not acked, and nothing after it. The file may have any layout.
 func firstOf(file io.Reader, acked positions) (msg mail.Message, err error) {
 	d := json.NewDecoder(io.LimitReader(file, maxRecord))
 	open, err := d.Token()
@@ -149,8 +149,8 @@ const (
 	maxVain   = 16 << 20 // how many bytes salvage parses in vain: a limit for hostile files
 )
 
-// salvage returns each message that it can read from some place where an object begins. In a JSON string the quote behind the brace
-// would be escaped, so no body can pose as a message.
+// salvage returns each message that it can still read. It tries every place where a JSON object may begin. No body can pose as a
+// message, because in a JSON string the quote after the brace would be escaped.
 func salvage(file []byte) (msgs []mail.Message) {
 	for vain := 0; vain < maxVain; {
 		i := objectIn(file)
@@ -187,8 +187,7 @@ func objectIn(file []byte) int {
 	}
 }
 
-// salvageLines reads the rest of a file after salvage has given up. It tries each line, because our own files have one message a
-// line.
+// salvageLines reads the rest of a file after salvage has given up. It tries each line, because our own files have one message per line.
 func salvageLines(file []byte) (msgs []mail.Message) {
 	for line := range bytes.Lines(file) {
 		var m mail.Message

@@ -10,8 +10,8 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Find returns where the messages with this id are: none if the mailbox never had it, several if several senders chose it. It
-// searches the archive from the newest record on, and stops at the first whose id c2c made.
+// Find returns the states of the messages with this id: none if the mailbox never had the id, several if several senders chose it.
+// It searches the archive from the newest record back, and stops at the first message whose id c2c made.
 func (r *row) Find(ctx context.Context, id string) ([]Found, error) {
 	return r.findLocked(ctx, func(st Found) bool { return !st.Message.HasChosenID() }, id)
 }
@@ -35,9 +35,9 @@ func (r *row) findLocked(ctx context.Context, enough func(Found) bool, ids ...st
 	return r.find(set, enough)
 }
 
-// find returns the states of all messages with these ids. It begins with the file that most likely has one, and stops after the
-// file in which enough accepts a state; with a nil enough it reads all. It searches waiting mail before the archive, so it may see
-// a message twice that is archived meanwhile; such a message counts as read. The caller holds the lock.
+// find returns the states of all messages with these ids. It begins with the files that most likely have one of them. It stops
+// after a file with a state that enough accepts; if enough is nil, it reads all files. It searches waiting mail before the archive.
+// So it may see a message twice if the message is archived meanwhile; such a message counts as read. The caller holds the lock.
 func (r *row) find(ids map[string]bool, enough func(Found) bool) (found []Found, err error) {
 	var waiting, read []Found
 	suffices := func(some []Found) bool { return enough != nil && slices.ContainsFunc(some, enough) }
@@ -62,7 +62,7 @@ func (r *row) find(ids map[string]bool, enough func(Found) bool) (found []Found,
 			}
 			some, rest := likely(files, ids)
 			more, err := r.peekEach(some, holds, see)
-			if more && enough != nil && len(rest) > 0 { // the archive has an index, which tells sooner
+			if more && enough != nil && len(rest) > 0 { // the archive comes first, because its index makes this search faster
 				read, err = r.findArchived(ids, enough)
 				more = !suffices(read)
 			}
@@ -78,7 +78,7 @@ func (r *row) find(ids map[string]bool, enough func(Found) bool) (found []Found,
 	return append(withoutRead(waiting, read), read...), err
 }
 
-// findArchived begins with the newest file of the archive, and stops after the file in which enough accepts a record.
+// findArchived is find for the archive, newest file first. It stops after a file with a state that enough accepts.
 func (r *row) findArchived(ids map[string]bool, enough func(Found) bool) (found []Found, err error) {
 	more := func() bool { return enough == nil || !slices.ContainsFunc(found, enough) }
 	err = r.archive.WithIDs(ids, more, func(r archive.Record) {
@@ -95,17 +95,18 @@ func (m *Mailbox) Peek(ctx context.Context) ([]mail.Message, error) {
 	return m.Head(ctx, math.MaxInt64)
 }
 
-// Head is Peek for the oldest messages: it stops after the file in which it reaches enough bytes.
+// Head is Peek for the oldest messages: it stops after the file with which it has enough bytes.
 func (m *Mailbox) Head(ctx context.Context, enough int64) ([]mail.Message, error) {
 	return m.head(ctx, enough, false)
 }
 
-// PeekAll is Peek that includes messages which are not offered now: expired ones, ones whose time has not come, and held ones.
+// PeekAll is Peek that also returns messages that are not offered now: those that have expired, those whose time has not come, and those
+// that are held.
 func (m *Mailbox) PeekAll(ctx context.Context) ([]mail.Message, error) {
 	return m.head(ctx, math.MaxInt64, true)
 }
 
-// HeadAll is PeekAll for the oldest messages: those that LeaseAll would take for so many bytes.
+// HeadAll is PeekAll for the oldest messages: those that LeaseAll would take with the same enough.
 func HeadAll(ctx context.Context, m *Mailbox, enough int64) ([]mail.Message, error) {
 	return m.head(ctx, enough, true)
 }
@@ -135,8 +136,8 @@ func (m *Mailbox) head(ctx context.Context, enough int64, hidden bool) ([]mail.M
 	return msgs, err
 }
 
-// withIDs returns all messages with these ids, archived ones too. With staying it leaves out those that a mover has leased. The
-// caller holds the lock.
+// withIDs returns all messages with these ids, archived ones too. If staying is set, it leaves out messages that a mover has
+// leased. The caller holds the lock.
 func (r *row) withIDs(ids map[string]bool, staying bool) (map[string][]mail.Message, error) {
 	there := map[string][]mail.Message{}
 	if len(ids) == 0 {

@@ -62,9 +62,9 @@ func withoutRead(waiting, read []Found) []Found {
 	return slices.DeleteFunc(waiting, func(st Found) bool { return archived[st.Message.RecordKey()] })
 }
 
-// peek reads a numbered file into *buf, which the caller reuses for the next file, and does not lock it. It skips files and lines
-// for which holds returns false; a nil holds skips none. The caller holds the lock of the mailbox, so no process can lease the file
-// meanwhile.
+// peek reads the messages of a numbered file into mf, and does not lock the file. *buf is memory that the caller reuses for the
+// next file. peek skips files and lines for which holds returns false; a nil holds skips none. The caller holds the lock of the
+// mailbox, so no process can lease the file meanwhile.
 func (r *row) peek(mf *mailFile, holds func([]byte) bool, buf *[]byte) (err error) {
 	if holds == nil || len(mf.acked) > 0 {
 		mf.free, err = r.load(mf, false)

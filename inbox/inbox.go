@@ -1,5 +1,5 @@
-// Package inbox keeps one session's mail on disk: deliver, peek, lease, ack,
-// history.
+// Package inbox keeps one session's mail on disk. Senders deliver messages. A reader leases the messages that wait, hands them over
+// to the session's client, and acks them; then they are in the archive.
 //
 // In the root, for a session <sid>:
 //
@@ -13,14 +13,12 @@
 // takes mail by renaming the inbox to the next number, and by locking the file. A sender renames the inbox in the same way when its
 // message does not fit, but does not lock it. These rules hold between any two system calls:
 //
-//   - A message is in one of these files, or in the archive. It is in both only
-//     while an ack is under way. The number that a reader put into the name of
-//     the file says where to look in the archive: messages behind that place were read.
+//   - A message is in one of these files, or in the archive. It is in both only while an ack is under way. A reader puts the size
+//     of the archive into the name of the file: a message that the archive has behind that place was read.
 //   - A reader has a file leased as long as it holds the file's own lock. That lock ends
 //     with its process, and then the messages wait again, in their place.
-//   - A name counts the messages that wait in its file. A sender reads no other file than the
-//     inbox, and a reader that gives back a part renames the file before it
-//     writes the file anew. A file never changes its number.
+//   - The name of a file says how many messages wait in it, because a sender reads no other file than the inbox. A reader that
+//     gives back a part renames the file before it writes the file anew. A file never changes its number.
 //   - A process that renames or removes a file holds the mailbox's lock. The exception is
 //     a reader that has handed over all messages that it leased: it removes their files
 //     without that lock.
@@ -28,7 +26,7 @@
 //     synced. A reader archives, and syncs that, before it removes anything.
 //
 // So after a kill or a power cut a message may be handed over twice, with the same id, but it is never lost. Any number of
-// processes may use a mailbox at once, also programs of the original c2c. Those use only the inbox.
+// processes may use a mailbox at once, also programs of the original c2c, which use only the inbox.
 package inbox
 
 import (
@@ -63,10 +61,9 @@ type Config struct {
 	Limits Limits           // only tests set them
 	Now    func() time.Time // nil: time.Now
 	Log    Log              // nil: nothing is logged
-	// Held is called for a message that the loop guard has held and whose time has not come. It reports whether the guard still
-	// holds the message. With nil it does.
+	// Held reports whether the loop guard still holds a message that it has held and whose time has not come. nil: it does.
 	Held func(mail.Message) bool
-	// Awaited reports whether a waiting question takes this message as its answer. With nil none does.
+	// Awaited reports whether a waiting question takes this message as its answer. nil: none does.
 	Awaited func(mail.Message) bool
 }
 

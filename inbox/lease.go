@@ -38,8 +38,8 @@ func (m *Mailbox) LeaseAll(ctx context.Context, by string, enough int64) (*Lease
 	return m.lease(ctx, by, enough, &Lease{box: m, all: true})
 }
 
-// LeaseOnly leases only messages that match, held ones included. Others stay where they are, but no other reader can lease those in
-// the same files meanwhile.
+// LeaseOnly leases only messages that match, held ones included. All other messages stay where they are, but no other reader can
+// lease those that share a file with a leased message.
 func (m *Mailbox) LeaseOnly(ctx context.Context, by string, matches func(mail.Message) bool) (*Lease, error) {
 	return m.lease(ctx, by, math.MaxInt64, &Lease{box: m, only: matches})
 }
@@ -68,8 +68,8 @@ func (m *Mailbox) lease(ctx context.Context, by string, enough int64, l *Lease) 
 	return l, nil
 }
 
-// Join adds later leases of the same mailbox to this one, in their order. Those have ended then. Their messages may get other
-// handles; Messages has them all, in their order.
+// Join adds later leases of the same mailbox to this lease, in their order, and ends them. Messages then has the messages of all
+// these leases, in order; some messages may have got another handle.
 func (l *Lease) Join(later ...*Lease) error {
 	var errs []error
 	for _, other := range later {
@@ -139,7 +139,7 @@ func (l *Lease) takeFile(ctx context.Context, mf *mailFile, as mailFile) (err er
 		return l.archiveDone(ctx, mf)
 	}
 	if len(mf.msgs) == 0 || len(mf.acked) > 0 {
-		switch err := l.box.keepRest(ctx, mf, nobody); {
+		switch err := l.box.keepRest(ctx, mf, noneHanded); {
 		case err == nil && len(mf.msgs) > 0: // keepRest has replaced the file
 			return l.takeFile(ctx, &mailFile{dir: l.dir, number: mf.number, count: mf.count, bytes: mf.bytes, archived: mf.archived, at: mf.at, by: mf.by}, as)
 		case err == nil || len(mf.acked) == 0 || errors.As(err, new(*atomicfile.SyncError)):
@@ -156,7 +156,7 @@ func (l *Lease) takeFile(ctx context.Context, mf *mailFile, as mailFile) (err er
 		return nil // the file stays as it is
 	}
 	err = mf.rename(func(next *mailFile) {
-		if !mf.read { // the archive has none of its messages yet, so it will have them behind this place
+		if !mf.read { // the archive has none of its messages yet: they will come after this place
 			next.archived = as.archived
 		}
 		if offers {
@@ -175,7 +175,7 @@ func (l *Lease) takeFile(ctx context.Context, mf *mailFile, as mailFile) (err er
 	return nil
 }
 
-// hideOthers marks the messages that are not offered now, and returns the size of the others. offers is false if all are marked.
+// hideOthers marks the messages that are not offered now, and returns the size of all others. offers is false if all are marked.
 func (l *Lease) hideOthers(msgs []mail.Message) (size int64, offers bool) {
 	for i := range msgs {
 		if msg := &msgs[i]; l.offers(*msg) {
@@ -220,7 +220,7 @@ func (l *Lease) takeInbox(ctx context.Context, as mailFile) error {
 	return l.takeFile(ctx, &mf, as)
 }
 
-// dropDoubles leaves a message that a crash left in two files only in the first one.
+// dropDoubles keeps only the first copy of a message that a crash left in two files.
 func (l *Lease) dropDoubles() {
 	seen := make(map[mail.Key]bool, l.count())
 	for _, mf := range l.files {
@@ -232,7 +232,7 @@ func (l *Lease) dropDoubles() {
 	}
 }
 
-// assignHandles puts the messages of all files into l.Messages.
+// assignHandles gives each message a handle, and puts the offered messages of all files into l.Messages.
 func (l *Lease) assignHandles() {
 	n := l.count()
 	l.Messages = make([]mail.Message, 0, n)
@@ -270,8 +270,8 @@ func (l *Lease) count() (n int) {
 	return n
 }
 
-// Release gives the messages back: they wait again, before any later ones. Like a delivery it changes and closes the lock file, so
-// that watchers look.
+// Release gives the messages back: they wait again, before all later messages. Like a delivery, Release changes and closes the lock
+// file, so that watchers notice.
 func (l *Lease) Release() error {
 	held := len(l.files) > 0
 	err := l.close()

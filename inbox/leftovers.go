@@ -28,8 +28,8 @@ func removeLeftovers(dir *atomicfile.Dir) ([]*mailFile, error) {
 	return mailFilesOf(dir, names), err
 }
 
-// takeOldLease gives a name of ours to a file of a dead reader of the old version (spill.go). It returns the new name, or the old
-// one if it could not rename the file.
+// takeOldLease renames a file that a dead reader of the old version left (spill.go) to a name of ours. It returns the new name, or
+// name itself if it did not rename the file.
 func takeOldLease(dir *atomicfile.Dir, name string) string {
 	stem, ok := strings.CutSuffix(name, ".jsonl")
 	if !ok {

@@ -16,17 +16,17 @@ import (
 	"c2c/inbox/mail"
 )
 
-// mailFile is a numbered file of messages in <sid>.lease/. Its name has all that a sender or a status needs, so they need not read
-// the file:
+// mailFile is a numbered file of messages in <sid>.lease/. Its name has everything that a sender or a status needs, so neither has
+// to read the file:
 //
 //	<number>-<count>-<bytes>.json                              as a sender made it
 //	<number>-<count>-<bytes>-<archived>-<unix ms>-<reader>.json  since a reader took it
 //
 // A reader with a full disk puts done- or part-<positions>- before the number (positions.go).
 //
-// count is how many of its messages wait. archived is the size of the archive when a reader took the file: messages of the file
-// that the archive has behind that place were handed over, and are not offered again. If none of them is there, the next reader
-// sets archived to the end of the archive. Only the lock on the file tells whether a reader still has it.
+// count is how many messages of the file wait. archived is the size of the archive when a reader took the file: messages of the file
+// that the archive has behind that place were handed over, and are not offered again. If the archive has no message of the file there,
+// the next reader sets archived to the end of the archive. Only the lock on the file shows whether a reader still has it.
 type mailFile struct {
 	dir      *atomicfile.Dir // its directory
 	number   int
@@ -42,7 +42,7 @@ type mailFile struct {
 	free    bool               // peek found that no reader has it leased
 	damaged bool
 	read    bool           // a dead reader has archived some of its messages
-	msgs    []mail.Message // the waiting ones
+	msgs    []mail.Message // the messages that wait
 	pending []mail.Message // acked, and perhaps not archived yet
 	total   int            // how many messages the file has
 }
@@ -145,7 +145,7 @@ func (r *row) numbered(yield func(*mailFile, error) bool) {
 	}
 }
 
-// errForeign: the name of a mail file belongs to something else: a directory, a FIFO, a link, another user's file, or a file that
+// errForeign says that something else has the name of a mail file: a directory, a FIFO, a link, another user's file, or a file that
 // is too large. It stays where it is, and we read the other files.
 var errForeign = errors.New("not a mail file of ours")
 
@@ -223,9 +223,9 @@ func (r *row) load(mf *mailFile, take bool) (free bool, err error) {
 	return free, r.dropRead(mf, free)
 }
 
-// loadSome is load without take, for some of the messages. holds reports whether a file, or a line of it, may have one of them;
-// loadSome does not parse other lines, and checks the lock only if the file may have one. It reads into buf, and returns buf for
-// the next file.
+// loadSome is load without take, for some of the messages. holds reports whether a file, or a line of it, may have one of these
+// messages. loadSome does not parse other lines, and checks the lock only if holds accepts the file. It reads into buf, and returns
+// buf for the next file.
 func (r *row) loadSome(mf *mailFile, holds func([]byte) bool, buf []byte) (free bool, _ []byte, err error) {
 	f, err := mf.open(os.O_RDONLY)
 	if err != nil {
@@ -280,7 +280,7 @@ func (mf *mailFile) splitRead() {
 // longestName is how long a file's name may be, in bytes.
 const longestName = 255
 
-// shorten removes the last read positions from the name until it is short enough. needed reports whether it was too long.
+// shorten removes the last read positions from the name until it is short enough. needed reports whether the name was too long.
 func (mf *mailFile) shorten() (needed bool) {
 	for len(mf.name()) > longestName && len(mf.acked) > 0 {
 		mf.acked, needed = mf.acked[:len(mf.acked)-2], true

@@ -31,11 +31,11 @@ type Step struct {
 	Why         string       // the reason, if Damaged; then there is no message
 }
 
-// Observer follows what happens in a mailbox. It takes no lock and changes nothing, so no process waits for it or wakes because
-// of it. Of a waiting message it remembers sender and receiver, but not the text.
+// Observer follows what happens in a mailbox. It takes no lock and changes nothing, so no process waits for it or wakes because of
+// it. It remembers sender and receiver of a waiting message, but not the text.
 type Observer struct {
 	m       *Mailbox
-	files   map[atomicfile.Version]fileSeen // those of the previous look
+	files   map[atomicfile.Version]fileSeen // the files that the previous look has read
 	waits   map[mail.Fingerprint]waiting
 	place   int64 // the archive was read up to here
 	started bool
@@ -47,7 +47,7 @@ const tick = 100 * time.Millisecond // much longer than the clock tick of any sy
 type fileSeen struct {
 	msgs    []waiting
 	damaged bool
-	sure    bool // it was read in a later tick than written
+	sure    bool // it was read in a later tick than it was written, so another version means other content
 }
 
 type waiting struct {

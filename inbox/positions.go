@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// On a full disk a reader cannot write: neither to the archive, nor a new file with the messages that it has not handed over. A
-// rename needs no space, so the reader puts the positions of the read messages into the name of the file:
+// On a full disk a reader can write neither to the archive, nor a new file with the messages that it has not handed over. A rename
+// needs no space, so the reader puts the positions of the read messages into the name of the file:
 //
 //	part-<positions>-<number>-<count>-<bytes>-<archived>-<unix ms>-<reader>.json
 //
-// The next reader that finds room archives these messages and writes the others into a new file, under a name without positions.
-// Until then the read ones stay in the file, but are not offered. A version that does not know such names skips the file.
+// The next reader that finds room archives these messages and writes the others into a new file, under a name without positions. Until
+// then the read messages stay in the file, but are not offered. A version of c2c that does not know such names skips the file.
 const partPrefix = "part-"
 
 // maxField bounds the numbers of a name.
 const maxField = 1 << 52
 
-// positions is a list of ranges of messages in their file: from, behind, from, behind, and so on, ascending. The first message has
-// position 0.
+// positions lists ranges of messages in a file, in ascending order: the first position of a range, the first position after it, and
+// so on. The first message has position 0.
 type positions []int
 
-// positionsWhere returns those of n positions that match.
+// positionsWhere returns the positions below n that match.
 func positionsWhere(n int, match func(position int) bool) (p positions) {
 	for i := range n {
 		if match(i) == (len(p)%2 == 0) { // a range begins or ends

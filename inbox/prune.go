@@ -14,7 +14,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// An Entry is the name of a file in a directory; either may be absent.
+// An Entry is the name of a file in a directory. The file and the directory may be absent.
 type Entry struct {
 	Dir  *atomicfile.Dir // nil: there is no such directory
 	Name string
@@ -55,9 +55,9 @@ func (m *Mailbox) Changed() (last time.Time, err error) {
 	return last, err
 }
 
-// Discard removes an empty mailbox with its archive and lock files, and also the session's files in more. It does nothing, and
-// returns gone as false, if mail waits or another process holds one of the locks; in more these are the names that end in .lock.
-// The caller makes sure that the session is gone and does not come back meanwhile. With dry it only counts.
+// Discard removes an empty mailbox with its archive and lock files, and also the session's files in more. If mail waits or another
+// process holds one of the locks, it removes nothing, and gone is false. Names in more that end in .lock are locks, too. The caller
+// must make sure that the session is gone and does not come back meanwhile. If dry is set, Discard only counts.
 func (m *Mailbox) Discard(dry bool, more ...Entry) (p archive.Pruned, gone bool, err error) {
 	if some, err := m.Used(); err != nil || dry && some {
 		return p, false, err
@@ -75,8 +75,8 @@ func (m *Mailbox) DiscardButArchive(more ...Entry) (gone bool, err error) {
 	return m.discard(func() error { return nil }, true, more...)
 }
 
-// MergeInto is Discard that first adds the archive to that of the same session in another root. After a kill in between both
-// archives have the records; the next merge adds none twice.
+// MergeInto is Discard that first adds the archive to the archive of the same session in another root. After a kill in between,
+// both archives have the records; the next merge adds no record twice.
 func (m *Mailbox) MergeInto(ctx context.Context, to *Mailbox, more ...Entry) (gone bool, err error) {
 	return m.discard(func() error { return to.archive.Take(ctx, m.archive) }, false, more...)
 }
@@ -106,7 +106,8 @@ func (m *Mailbox) discard(before func() error, keepArchive bool, more ...Entry) 
 	}, more...)
 }
 
-// lockAll tries to take all locks: the mailbox's and those in more. The caller must call release, which releases those that it got.
+// lockAll tries to take the mailbox's locks and the locks in more. The caller must always call release, which releases the locks that
+// lockAll got.
 func (m *Mailbox) lockAll(more ...Entry) (free bool, release func(), err error) {
 	var locks []*filelock.Lock
 	free = true

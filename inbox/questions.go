@@ -30,7 +30,7 @@ func (r *row) Waiting() (some bool, err error) {
 	return false, nil
 }
 
-// TakenBy reports whether a reader was the last to lease some of the mail that is not acked.
+// TakenBy reports whether some mail is not acked yet that this reader was the last to lease.
 func (r *row) TakenBy(reader string) (bool, error) {
 	for mf, err := range r.numbered {
 		if err != nil || mf.by == reader && !mf.done {
@@ -92,8 +92,8 @@ func (r *row) Empty(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// Stamp changes whenever the waiting mail changes. A watcher compares stamps, because its own look closes the lock file just as a
-// writer does.
+// Stamp changes whenever the waiting mail changes. A watcher compares stamps, because it closes the lock file itself when it checks
+// the mailbox, just as a writer does.
 type Stamp string
 
 // Stamp returns the current stamp. It takes no lock and reads no mail.
@@ -129,8 +129,8 @@ func (r *row) InHand() (count int, err error) {
 	return count, nil
 }
 
-// HoldsMail reports whether the mailbox has a message that c2c itself did not write, leased ones included. An unreadable file may
-// have one. It takes no lock: messages only go from the inbox to the numbered files, so in this order it misses none.
+// HoldsMail reports whether the mailbox has a message that c2c itself did not write, leased messages included. It also returns true if
+// a file is unreadable. It takes no lock: messages only go from the inbox to the numbered files, so it misses none in this order.
 func (r *row) HoldsMail() (some bool, err error) {
 	if some, err := r.Used(); err != nil || !some {
 		return some, err
@@ -161,7 +161,7 @@ func (r *row) HoldsMail() (some bool, err error) {
 	return some, err
 }
 
-// holdsMail is HoldsMail for one file; it parses one message at a time.
+// holdsMail is HoldsMail for one file.
 func holdsMail(file []byte) bool {
 	if len(bytes.Trim(file, "[], \t\r\n")) == 0 {
 		return false

@@ -15,23 +15,23 @@ import (
 )
 
 // Senders that find the mailbox locked combine their commits. Each queues its messages in a file of its own in the lease directory,
-// and the sender that gets the lock next stores them with its own in one write:
+// and the sender that gets the lock next stores all queued messages with its own in one write:
 //
 //	<sid>.lease/.queued-<unix ns>-<pid>   a mailbox file, locked by its sender
 //
-// A queued file is not synced, and no reader takes it for mail: its sender has not reported it as stored. It gets its name once it
-// is complete and locked. One without a lock was left by a dead sender or a power cut; the next process that has the lock of the
-// mailbox removes it.
+// A queued file is not synced, and no reader takes it for mail: its sender has not reported its messages as stored. The file gets
+// its name once it is complete and locked. A queued file without a lock was left by a dead sender or a power cut; the next process
+// that has the lock of the mailbox removes it.
 //
-// The sender that stores the messages first claims the file by removing its name. Only one process can remove it, and a sender that
-// gives up tries the same. Once the messages are durable, the storing sender signs the file, which the waiting sender still has
-// open. So the waiting sender knows from its own file what happened:
+// Before a sender stores the messages of another sender, it claims their file by removing its name. Only one process can remove the
+// name. A waiting sender that gives up tries to remove it, too. Once the messages are durable, the storing sender signs the file,
+// which the waiting sender still has open. So the waiting sender knows from its own file what happened:
 //
 //   - signed: stored
 //   - the name is there: no sender has claimed it
-//   - the name is gone, there is no signature, and the waiting sender has the lock: the one that
-//     claimed the file was killed, before or after its commit, or could not store it. The
-//     waiting one looks for its ids in the mailbox, and stores what is missing.
+//   - the name is gone, there is no signature, and the waiting sender has the lock: the sender that claimed the file was killed,
+//     before or after its commit, or could not store the messages. The waiting sender searches the mailbox for its ids, and stores
+//     the messages that are missing.
 //
 // The last case is why ephemeral messages are not queued: if one was stored, read and forgotten in between, the sender would not
 // find it and would store it again.
@@ -43,8 +43,8 @@ const queuedPrefix = ".queued-" // hidden: the hook script takes other names for
 const (
 	// maxBatch bounds the bytes that one sender stores for others.
 	maxBatch = 256 << 10
-	// patience is how long a sender whose time is over waits for the sender that has claimed its messages, which may have been
-	// stopped. A commit takes less.
+	// patience is how long a sender still waits after its time is over, if another sender has claimed its messages. A commit takes
+	// less, but that other sender may be stopped.
 	patience = 500 * time.Millisecond
 	// A waiting sender looks again after firstPause, then less and less often.
 	firstPause = 500 * time.Microsecond
@@ -58,8 +58,8 @@ type queued struct {
 	f    *atomicfile.Handle
 }
 
-// enqueue queues the messages. It returns nil if that failed, or if they must not be queued: ephemeral messages, and moved ones,
-// which are compared in another way.
+// enqueue queues the messages. It returns nil if this failed, or if the messages must not be queued: ephemeral messages, and moved
+// messages, which are compared in another way.
 func (m *Mailbox) enqueue(d *delivery) *queued {
 	data := encode(d.Messages)
 	if len(data) > maxBatch || d.moved {
@@ -101,10 +101,10 @@ func (q *queued) close() {
 	q.dir.Close()
 }
 
-// withdraw takes the messages back. It reports whether no sender had claimed them.
+// withdraw takes the messages back. It returns false if another sender has claimed them.
 func (q *queued) withdraw() bool { return q.dir.Remove(q.name) == nil }
 
-// signStored replaces the first byte of a queued file when its messages are stored. No mailbox file begins with it.
+// signStored replaces the first byte of a queued file when its messages are stored. No mailbox file begins with this byte.
 const signStored = '+'
 
 // signed reports whether the sender that claimed the messages has stored them.
@@ -158,7 +158,7 @@ func (q *queued) await(ctx context.Context, lk *filelock.Lock) (held bool, err e
 	return false, nil
 }
 
-// openQueued opens the file of a live sender. It removes that of a dead sender, and returns nil. The caller holds the lock.
+// openQueued opens the queued file of a live sender. It removes the file of a dead sender, and returns nil. The caller holds the lock.
 func openQueued(dir *atomicfile.Dir, name string) *atomicfile.Handle {
 	if !strings.HasPrefix(name, queuedPrefix) || atomicfile.IsTemp(name) {
 		return nil

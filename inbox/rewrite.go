@@ -9,10 +9,9 @@ import (
 	"c2c/inbox/mail"
 )
 
-// keepRest writes a file anew with the messages that still wait. It renames the file first. A crash before the new content is in
-// place does no harm: archived stays in the name, so messages that the archive has behind that place are not offered again.
-// keepRest first archives messages that were read earlier on a full disk. If it cannot write the new content, it restores the old
-// name.
+// keepRest writes a file anew with the messages that still wait. First it archives messages that were read earlier on a full disk. Then
+// it renames the file, and then it writes the new content. A crash in between does no harm: archived stays in the name, so messages
+// that the archive has behind that place are not offered again. If keepRest cannot write the new content, it restores the old name.
 func (m *Mailbox) keepRest(ctx context.Context, mf *mailFile, handed func(mail.Message) bool) error {
 	rest := slices.DeleteFunc(slices.Clone(mf.msgs), handed)
 	if len(rest) > 0 && len(rest) == len(mf.msgs) && len(mf.acked) == 0 {
@@ -41,10 +40,10 @@ func (m *Mailbox) keepRest(ctx context.Context, mf *mailFile, handed func(mail.M
 	return err
 }
 
-// nobody is the argument for keepRest when no more messages were handed over.
-func nobody(mail.Message) bool { return false }
+// noneHanded is the argument for keepRest when no more messages were handed over.
+func noneHanded(mail.Message) bool { return false }
 
-// remove deletes a numbered file. It moves a damaged one beside the inbox instead.
+// remove deletes a numbered file. It moves a damaged file beside the inbox instead.
 func (r *row) remove(mf *mailFile) error {
 	if mf.damaged {
 		return atomicfile.UnlessAbsent(mf.dir.Move(mf.name(), r.root, r.asideName()))

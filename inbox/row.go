@@ -23,7 +23,7 @@ type row struct {
 
 func (r *row) inboxName() string { return r.sid + ".inbox.json" }
 
-// LeaseName is the directory, below the root, of the numbered files. When a reader ends, its files there are closed.
+// LeaseName is the name of the directory in the root that has the numbered files. When a reader ends, its files there are closed.
 func (r *row) LeaseName() string { return r.sid + ".lease" }
 
 // LockName is the lock file. When a process closes it, a watcher knows that something changed.
@@ -49,7 +49,7 @@ func (r *row) asideName() string {
 	return name
 }
 
-// setAside gives a damaged file a second name, for a person to look at. The caller then replaces it under the first one.
+// setAside gives a damaged file a second name, for a person to look at. The caller then replaces the file under its first name.
 func (r *row) setAside(dir *atomicfile.Dir, name string) error {
 	if err := dir.Link(name, r.root, r.asideName()); err != nil {
 		return err
@@ -70,10 +70,10 @@ func (r *row) inLease(f func(*atomicfile.Dir) error) error {
 	return f(dir)
 }
 
-// notify changes the time of the lock file, so that its watchers see that mail waits, or waits again. Claude Code watches a file
-// for a session that has lost its server (FileChanged), and does not notice when a file is closed. Only the lock file keeps its
-// name. When a watched file was renamed, Claude Code 2.1.329 either loses it, or looks through the whole root at each change there
-// (10 ms of its time in a root of 300 sessions).
+// notify changes the time of the lock file, so that its watchers see that mail waits, or waits again. Claude Code watches this file
+// for a session that has lost its server (FileChanged), and does not notice when a file is closed. Of the mailbox's files only the
+// lock file keeps its name. After a watched file was renamed, Claude Code 2.1.329 either loses the file, or searches the whole root
+// at each change there (10 ms of its time in a root of 300 sessions).
 func (r *row) notify() {
 	if err := r.root.Touch(r.LockName(), r.now()); err != nil {
 		r.log.Warn("the lock file's time could not be changed", "session", r.sid, "err", err)

@@ -16,13 +16,13 @@ import (
 type Query struct {
 	// IDs are the ids to find, whole or as shown (ShortID); the archive has an index of them. Nil: any.
 	IDs map[string]bool
-	// Holds reports whether these bytes of a file may have a matching message; others are not parsed. Nil: any may.
+	// Holds reports whether these bytes of a file may have a matching message; other bytes are not parsed. Nil: any may.
 	Holds func(data []byte) bool
-	// MayBeOf reports whether a message of that time may match; others in the archive are not parsed. Nil: any may.
+	// MayBeOf reports whether a message that was sent then may match; other messages in the archive are not parsed. Nil: any may.
 	MayBeOf func(ts float64) bool
 	// Match reports whether a message matches.
 	Match func(mail.Message) bool
-	// Limit is how many waiting messages are returned at most, and how many archived ones: the newest.
+	// Limit is how many waiting messages, and how many archived messages, Search returns at most: the newest.
 	Limit int
 	// Since is a place in the archive: Search ignores what is before it.
 	Since archive.Mark
@@ -56,7 +56,7 @@ func timeOf(line []byte) (ts float64, ok bool) {
 }
 
 // Search returns the matching messages: waiting ones, then archived ones, each newest first. It takes the lock only for the waiting
-// ones, and searches those first, because messages only go from there to the archive.
+// messages, and searches them first, because messages only go from there to the archive.
 func (m *Mailbox) Search(ctx context.Context, q Query) ([]Found, error) {
 	if q.IDs != nil {
 		m.archive.Index(ctx)

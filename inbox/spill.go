@@ -10,7 +10,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// An old version (96fdd19) kept mail that did not fit into the inbox in <sid>.spill.jsonl, one record a line:
+// If mail did not fit into the inbox, an old version (96fdd19) kept it in <sid>.spill.jsonl, one record per line:
 //
 //	{"message":{…},"n":N}
 //
@@ -18,9 +18,8 @@ import (
 //
 //	<number>-<count>-<archived>-<unix ms>-<pid>-<reader>.jsonl
 //
-// A process of the old version may still run, and write such files again. It touches them only under the lock of the mailbox. We
-// give each file a name of ours under the same lock, with one rename, so a message is never in two places, even after a kill.
-// decode reads the format.
+// A process of the old version may still run, and write such files again. It touches them only under the lock of the mailbox. We rename
+// each file to a name of ours under the same lock, so a message is never in two places, even after a kill. decode reads the format.
 const spillEnd = ".spill.jsonl"
 
 func (r *row) spillName() string { return r.sid + spillEnd }
@@ -37,7 +36,7 @@ func Spills(names []string) (sids []string) {
 }
 
 // TakeSpill turns the mail that an old version kept beside a full inbox into a numbered file, and returns the number of messages.
-// The mail in the inbox is older, so TakeSpill makes that a numbered file first.
+// The mail in the inbox is older, so TakeSpill first makes the inbox a numbered file.
 func (m *Mailbox) TakeSpill(ctx context.Context) (n int, err error) {
 	lk, err := m.lock(ctx)
 	if err != nil {

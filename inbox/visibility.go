@@ -20,8 +20,8 @@ func (m *Mailbox) Ready(ctx context.Context) (bool, error) {
 	return len(msgs) > 0, err
 }
 
-// firstIsReady reports whether the oldest message is ready, if it is in a file that no reader ever took. It takes no lock: if a
-// reader takes the file now, it could as well do so a moment later.
+// firstIsReady reports whether the oldest message is in a file that no reader ever took, and can be handed over now. It takes no
+// lock: a reader that takes the file now could as well take it a moment later.
 func (m *Mailbox) firstIsReady() bool {
 	for mf, err := range m.numbered {
 		if err != nil || mf.by != "" || mf.done {
@@ -95,7 +95,7 @@ func (m *Mailbox) withdrawLeased(ctx context.Context, dir *atomicfile.Dir, gone 
 	return dir.Sync()
 }
 
-// NotifyWatchers makes watchers of the mailbox look again, when a message in it becomes ready.
+// NotifyWatchers makes watchers of the mailbox check it again. Call it when a message in it becomes ready.
 func (m *Mailbox) NotifyWatchers(ctx context.Context) error {
 	lk, err := m.lock(ctx)
 	if err != nil {
