@@ -231,7 +231,7 @@ func copyOf(p rooms.Post, room string, s rooms.Sent) (mail.Message, error) {
 
 // sendList sends a machine the members of a room, if they are others than it knows.
 func (h *Home) sendList(ctx context.Context, r *rooms.Room, s *rooms.Sent) error {
-	op, err := h.list(ctx, r, s.Host)
+	op, err := h.list(ctx, r, s)
 	if err != nil {
 		return err
 	}
@@ -252,7 +252,7 @@ func (h *Home) sendList(ctx context.Context, r *rooms.Room, s *rooms.Sent) error
 }
 
 // list makes the list of members for a machine.
-func (h *Home) list(ctx context.Context, r *rooms.Room, host string) (op talk.Op, err error) {
+func (h *Home) list(ctx context.Context, r *rooms.Room, s *rooms.Sent) (op talk.Op, err error) {
 	op = talk.Op{Do: talk.DoList}
 	meta, err := r.Meta()
 	op.Private = meta.Private
@@ -261,6 +261,9 @@ func (h *Home) list(ctx context.Context, r *rooms.Room, host string) (op talk.Op
 	}
 	if op.Former, err = r.Former(); err != nil {
 		return op, err
+	}
+	if s.Name != r.Name && !slices.Contains(op.Former, s.Name) { // another room has that name now, but the copy still has it, too
+		op.Former = append(op.Former, s.Name)
 	}
 	members, err := r.Members()
 	if err != nil {
@@ -272,7 +275,7 @@ func (h *Home) list(ctx context.Context, r *rooms.Room, host string) (op talk.Op
 	}
 	for _, m := range members {
 		e := rooms.Entry{Alias: talk.AliasOf(rows, &m), SID: m.SID, Level: m.Level}
-		e.SID, e.Own = rooms.SessionOn(host, m.SID)
+		e.SID, e.Own = rooms.SessionOn(s.Host, m.SID)
 		op.Members = append(op.Members, e)
 	}
 	if data, err := json.Marshal(op.Members); err == nil && len(data) > maxList {
