@@ -26,12 +26,13 @@ type Home struct {
 	b     *broker.Broker
 	known map[string]string // the rooms with members on other machines, and what Look saw of the files of each; "": look again
 	order []string          // these rooms; first those that have another name now: their copies must have it before a new room sends under the old one
+	said  map[string]string // the last error of a room that was logged: the next look may find the same
 	stale atomic.Bool       // it is not known which rooms these are
 }
 
 // NewHome returns the Home of a root.
 func NewHome(b *broker.Broker) *Home {
-	h := &Home{b: b}
+	h := &Home{b: b, said: map[string]string{}}
 	h.stale.Store(true)
 	return h
 }
@@ -66,12 +67,14 @@ func (h *Home) Look(ctx context.Context, rights Rights) (dirs []string) {
 				limit, end := context.WithTimeout(ctx, lockTime)
 				if err = h.sendNew(limit, r, rights); err == nil {
 					h.known[name] = mark
+					delete(h.said, name)
 				}
 				end()
 			}
 			r.Close()
 		}
-		if err != nil && ctx.Err() == nil {
+		if err != nil && ctx.Err() == nil && h.said[name] != err.Error() {
+			h.said[name] = err.Error()
 			h.b.Log.Warn("posts in a room wait here for other machines", "room", name, "err", err)
 		}
 	}
@@ -85,7 +88,7 @@ const lockTime = 5 * time.Second
 func (h *Home) mark(r *rooms.Room, rights Rights) (mark string) {
 	hosts, err := r.Hosts()
 	if err != nil {
-		return ""
+		return "unreadable"
 	}
 	for _, s := range hosts {
 		mark += fmt.Sprintln(s.Host, s.Read, rights.Paired(s.Host), mayBeIn(r, s.Host, rights))
@@ -102,20 +105,29 @@ func (h *Home) find(st rooms.Store) {
 	names, err := st.Names()
 	if err != nil {
 		h.b.Log.Warn("rooms cannot be listed", "err", err)
+		h.stale.Store(true)
 	}
 	for _, name := range names {
-		r, err := st.Open(name)
-		if err != nil {
-			continue
-		}
-		if sent, err := r.Hosts(); err == nil && len(sent) > 0 {
+		sent, err := hostsOf(st, name)
+		switch {
+		case errors.Is(err, rooms.ErrNoRoom):
+		case err != nil: // it may have members on other machines: Look sees when it can be read
 			h.known[name], h.order = "", append(h.order, name)
-			if slices.ContainsFunc(sent, func(s rooms.Sent) bool { return s.Name != name }) {
-				h.order = slices.Insert(h.order[:len(h.order)-1], 0, name)
-			}
+		case slices.ContainsFunc(sent, func(s rooms.Sent) bool { return s.Name != name }):
+			h.known[name], h.order = "", slices.Insert(h.order, 0, name)
+		case len(sent) > 0:
+			h.known[name], h.order = "", append(h.order, name)
 		}
-		r.Close()
 	}
+}
+
+func hostsOf(st rooms.Store, name string) ([]rooms.Sent, error) {
+	r, err := st.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return r.Hosts()
 }
 
 // sendNew sends each machine the posts and the list of members that it does not have.

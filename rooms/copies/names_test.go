@@ -1,6 +1,9 @@
 package copies
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -25,6 +28,31 @@ func TestACopyFollowsARoomWhoseNameAnotherRoomGotAtOnce(t *testing.T) {
 		t.Errorf("members of the home: %q", got)
 	}
 	if got := laptop.posts("board@devbox"); !slices.Equal(got, []string{"one", "@birch two"}) {
+		t.Errorf("posts of the copy: %q", got)
+	}
+}
+
+// The error may be one of a moment: no file could be opened.
+func TestPostsOfARoomThatCouldNotBeReadGoOutLater(t *testing.T) {
+	t.Parallel()
+	devbox, laptop := two(t)
+	path := filepath.Join(devbox.room("review").Path(), "members.json")
+	devbox.post("amber", "review", "one")
+	if err := errors.Join(os.Rename(path, path+".away"), os.Mkdir(path, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	devbox.look()
+	if err := errors.Join(os.Remove(path), os.Rename(path+".away", path)); err != nil {
+		t.Fatal(err)
+	}
+	devbox.home.Look(t.Context(), func(string) bool { return true })
+	for _, m := range devbox.waiting("host-laptop")[devbox.carried:] {
+		m.FromSession, m.To = "r-devbox.c2c", "#review"
+		if err := laptop.receive("devbox", m, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := laptop.posts("review@devbox"); !slices.Equal(got, []string{"one"}) {
 		t.Errorf("posts of the copy: %q", got)
 	}
 }
