@@ -51,10 +51,13 @@ type Entry struct {
 func AliasAt(host, alias string) string {
 	name := strings.Replace(alias, "@", ".", 1)
 	if mail.CheckAlias(name) != nil {
-		name = "session-" + mail.ShortSession(alias)[:8]
+		name = unknownAlias(alias)
 	}
 	return name + "@" + host
 }
+
+// unknownAlias names a session whose alias is not known, or cannot be one.
+func unknownAlias(id string) string { return "session-" + mail.ShortSession(id)[:8] }
 
 // IsOn reports whether a session id is that of a session on another machine.
 func IsOn(host, sid string) bool { return strings.HasPrefix(sid, "r-"+host+".") }
@@ -161,6 +164,9 @@ func (r *Room) JoinFrom(ctx context.Context, host, sid, alias string, level Leve
 	if err == nil {
 		err = r.putRow(ctx, sid, alias, nil)
 	}
+	if err == nil {
+		err = r.AliasFrom(ctx, sid, alias)
+	}
 	if err == nil && meta.Private {
 		err = r.uninvite(ctx, alias)
 	}
@@ -222,11 +228,20 @@ func (r *Room) LeaveFrom(ctx context.Context, host, sid string) error {
 	})
 }
 
-// AliasFrom corrects the alias of a member on another machine.
+// AliasFrom gives a member on another machine the alias that it has now. Another member that had it has gone, or tells its own alias with
+// its next message: a mention must not go to it.
 func (r *Room) AliasFrom(ctx context.Context, sid, alias string) error {
 	return r.change(ctx, func(rows []registry.Row) []registry.Row {
-		if i := registry.FindSID(rows, sid); i >= 0 && rows[i].Alias() != alias {
-			rows[i].SetText("alias", alias)
+		i := registry.FindSID(rows, sid)
+		for k := range rows {
+			switch {
+			case i < 0:
+			case k == i && rows[k].Alias() != alias:
+				rows[k].SetText("alias", alias)
+			case k != i && strings.EqualFold(rows[k].Alias(), alias):
+				_, host, _ := mail.SplitAddress(alias)
+				rows[k].SetText("alias", unknownAlias(rows[k].SID())+"@"+host)
+			}
 		}
 		return rows
 	})

@@ -93,6 +93,11 @@ func atHome(ctx context.Context, b *broker.Broker, peer, name string, m mail.Mes
 		return lasting(err)
 	}
 	defer r.Close()
+	if op.Do != talk.DoJoin {
+		if err := r.AliasFrom(ctx, m.FromSession, m.From); err != nil {
+			return lasting(err)
+		}
+	}
 	switch op.Do {
 	case talk.DoJoin:
 		if !o.MayJoin {
@@ -107,10 +112,7 @@ func atHome(ctx context.Context, b *broker.Broker, peer, name string, m mail.Mes
 	case talk.DoLevel:
 		return lasting(r.LevelFrom(ctx, m.FromSession, op.Level))
 	case talk.DoPost:
-		if err = r.AliasFrom(ctx, m.FromSession, m.From); err == nil {
-			err = post(ctx, b, peer, name, m, op, o)
-		}
-		return lasting(err)
+		return lasting(post(ctx, b, peer, name, m, op, o))
 	}
 	return fmt.Errorf("%w: it knows no %.40q", ErrPost, op.Do)
 }

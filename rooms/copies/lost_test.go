@@ -17,6 +17,8 @@ import (
 	"c2c/inbox/mail"
 	"c2c/rooms"
 	"c2c/rooms/talk"
+	"c2c/sessions"
+	"c2c/sessions/callers"
 )
 
 // exchange carries all mail in both directions, from a machine first.
@@ -511,5 +513,62 @@ func TestALongPostOfControlCharactersGoesOut(t *testing.T) {
 	}
 	if got := laptop.waiting("s-birch"); len(got) != 1 || got[0].Content != long {
 		t.Errorf("%d messages", len(got))
+	}
+}
+
+// A session there takes the alias of another one, which has a new alias now or has gone.
+func TestAMentionReachesTheSessionThatHasTheAliasNow(t *testing.T) {
+	t.Parallel()
+	devbox, laptop := two(t)
+	as := func(sid, alias string) sessions.Session {
+		t.Helper()
+		s, err := laptop.Register(t.Context(), callers.Caller{Explicit: sid, Client: "gem"}, alias)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	as("s-birch", "oak")
+	second := as("s-second", "birch")
+	if _, err := talk.Join(t.Context(), laptop.Broker, second, "review@devbox", false); err != nil {
+		t.Fatal(err)
+	}
+	exchange(laptop, devbox)
+	devbox.post("amber", "review", "@birch one")
+	exchange(devbox, laptop)
+	if _, err := talk.Post(t.Context(), laptop.Broker, as("s-birch", "oak"), talk.Draft{Room: "review@devbox", Message: mail.Message{Content: "oak is here"}}); err != nil {
+		t.Fatal(err)
+	}
+	exchange(laptop, devbox)
+	if got := devbox.members("review"); !slices.Equal(got, []string{"amber", "oak@laptop", "cedar@laptop", "birch@laptop"}) {
+		t.Errorf("members: %q", got)
+	}
+	devbox.post("amber", "review", "@oak two")
+	exchange(devbox, laptop)
+	for sid, want := range map[string]string{"s-second": "@birch one", "s-birch": "@oak two"} {
+		if got := laptop.waiting(sid); len(got) != 1 || got[0].Content != want {
+			t.Errorf("%s: %+v", sid, got)
+		}
+	}
+}
+
+// A member that has another alias now leaves a private room: it may come again, and nobody else who takes its former alias.
+func TestAFormerAliasIsNotInvited(t *testing.T) {
+	t.Parallel()
+	devbox, laptop := two(t)
+	r := devbox.room("review")
+	if err := r.ChangeMeta(t.Context(), func(m *rooms.Meta) { m.Private = true }); err != nil {
+		t.Fatal(err)
+	}
+	s, err := laptop.Register(t.Context(), callers.Caller{Explicit: "s-birch", Client: "gem"}, "oak")
+	if err == nil {
+		err = talk.Leave(t.Context(), laptop.Broker, s, "review@devbox")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	exchange(laptop, devbox)
+	if m, err := r.Meta(); err != nil || !slices.Equal(m.Invited, []string{"oak@laptop"}) {
+		t.Errorf("%+v %v", m, err)
 	}
 }
