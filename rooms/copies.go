@@ -205,9 +205,9 @@ func endOf(r *Room) (int64, error) {
 }
 
 // LeaveFrom ends the membership of a session of another machine. A machine without members is sent nothing more.
-func (r *Room) LeaveFrom(ctx context.Context, host, sid string) error {
+func (r *Room) LeaveFrom(ctx context.Context, host, sid, alias string) error {
 	if meta, err := r.Meta(); err == nil && meta.Private {
-		if err := r.inviteBack(ctx, sid); err != nil {
+		if err := r.inviteBack(ctx, sid, alias); err != nil {
 			return err
 		}
 	}
@@ -262,7 +262,7 @@ func (r *Room) DropHost(ctx context.Context, host string, before float64) error 
 	stays := err != nil
 	for _, row := range rows {
 		if IsOn(host, row.SID()) && row.Number("joined_at") <= before {
-			err = errors.Join(err, r.LeaveFrom(ctx, host, row.SID()))
+			err = errors.Join(err, r.LeaveFrom(ctx, host, row.SID(), row.Alias()))
 		} else {
 			stays = stays || IsOn(host, row.SID())
 		}

@@ -179,10 +179,10 @@ func (r *Room) uninvite(ctx context.Context, alias string) error {
 	})
 }
 
-// Leave ends a session's membership. It may join a private room again.
-func (r *Room) Leave(ctx context.Context, sid string) error {
+// Leave ends a session's membership. It may join a private room again by the alias that it has now.
+func (r *Room) Leave(ctx context.Context, sid, alias string) error {
 	if meta, err := r.Meta(); err == nil && meta.Private {
-		if err := r.inviteBack(ctx, sid); err != nil {
+		if err := r.inviteBack(ctx, sid, alias); err != nil {
 			return err
 		}
 	}
@@ -195,14 +195,13 @@ func (r *Room) Leave(ctx context.Context, sid string) error {
 	return errors.Join(err, r.st.leave(ctx, sid, r.Name))
 }
 
-// inviteBack invites a member that is about to leave.
-func (r *Room) inviteBack(ctx context.Context, sid string) error {
+// inviteBack invites a member that is about to leave. Its row may have an alias that another session has by now.
+func (r *Room) inviteBack(ctx context.Context, sid, alias string) error {
 	rows, err := r.rows()
-	i := registry.FindSID(rows, sid)
-	if err != nil || i < 0 {
+	if err != nil || registry.FindSID(rows, sid) < 0 {
 		return err
 	}
-	return r.Invite(ctx, rows[i].Alias())
+	return r.Invite(ctx, alias)
 }
 
 // SetLevel sets what of the room comes to a member by itself.

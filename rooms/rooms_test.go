@@ -102,7 +102,7 @@ func TestEachMemberHasEachPostOnce(t *testing.T) {
 			t.Errorf("%s has %q again", sid, again)
 		}
 	}
-	if err := r.Leave(t.Context(), "cedar"); err != nil {
+	if err := r.Leave(t.Context(), "cedar", "cedar"); err != nil {
 		t.Fatal(err)
 	}
 	r.post(t, "amber", "three")
@@ -236,10 +236,13 @@ func TestOnlyInvitedMembersJoinAPrivateRoom(t *testing.T) {
 			t.Errorf("%s joins by an invitation of another: %v", sid, err)
 		}
 	}
-	if err := r.Leave(t.Context(), "b1"); err != nil {
+	if err := r.Leave(t.Context(), "b1", "oak"); err != nil { // its alias by now
 		t.Fatal(err)
 	}
-	if _, err := r.Join(t.Context(), "b1", "birch", nil); err != nil {
+	if _, err := r.Join(t.Context(), "other-1", "birch", nil); !errors.Is(err, ErrPrivate) {
+		t.Errorf("another session that has the former alias of birch joins: %v", err)
+	}
+	if _, err := r.Join(t.Context(), "b1", "oak", nil); err != nil {
 		t.Errorf("birch does not come back: %v", err)
 	}
 	if err := r.ChangeMeta(t.Context(), func(m *Meta) { m.Invited = append(m.Invited, strings.Repeat("x", maxMembers)) }); err == nil {
@@ -336,7 +339,7 @@ func TestJoiningAndLeavingHideNoPost(t *testing.T) {
 		}
 		return posted.After(seen)
 	}
-	if err := two.Leave(t.Context(), "birch"); err != nil || !isNew() {
+	if err := two.Leave(t.Context(), "birch", "birch"); err != nil || !isNew() {
 		t.Errorf("the script does not see the post after birch has left another room; %v", err)
 	}
 	two.join(t, "birch")
@@ -559,7 +562,7 @@ func TestHostileFilesNeverHang(t *testing.T) {
 				r.Append(ctx, func([]Post) (*Post, error) { return &Post{From: "amber", Content: "x", ID: "m-1"}, nil })
 				r.SetLevel(ctx, "amber", Open)
 				st.News("birch", Ask{})
-				r.Leave(ctx, "birch")
+				r.Leave(ctx, "birch", "birch")
 				st.Names()
 			})
 		}

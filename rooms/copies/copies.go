@@ -108,7 +108,7 @@ func atHome(ctx context.Context, b *broker.Broker, peer, name string, m mail.Mes
 		}
 		return lasting(err)
 	case talk.DoLeave:
-		return lasting(r.LeaveFrom(ctx, peer, m.FromSession))
+		return lasting(r.LeaveFrom(ctx, peer, m.FromSession, m.From))
 	case talk.DoLevel:
 		return lasting(r.LevelFrom(ctx, m.FromSession, op.Level))
 	case talk.DoPost:

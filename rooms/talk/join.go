@@ -74,7 +74,7 @@ func Leave(ctx context.Context, b *broker.Broker, s sessions.Session, name strin
 	if _, host := rooms.HostOf(name); host != "" {
 		err = leaveAway(ctx, b, s, r)
 	} else {
-		err = r.Leave(ctx, s.ID)
+		err = r.Leave(ctx, s.ID, s.Alias)
 	}
 	if err != nil {
 		return err
