@@ -45,7 +45,7 @@ func TestPostsOfARoomThatCouldNotBeReadGoOutLater(t *testing.T) {
 	if err := errors.Join(os.Remove(path), os.Rename(path+".away", path)); err != nil {
 		t.Fatal(err)
 	}
-	devbox.home.Look(t.Context(), func(string) bool { return true })
+	devbox.home.Look(t.Context(), devbox)
 	for _, m := range devbox.waiting("host-laptop")[devbox.carried:] {
 		m.FromSession, m.To = "r-devbox.c2c", "#review"
 		if err := laptop.receive("devbox", m, false); err != nil {
