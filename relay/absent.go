@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// AnswerAbsent answers a packet for a project that this host does not have, unless it is a frame of no paired host. The sender keeps
-// its mail, and asks again every five minutes, and when it hears from the project.
+// AnswerAbsent answers a packet for a project that this host does not have; other packets than frames, and packets of unpaired hosts,
+// it ignores. The sender keeps its mail. It asks again every five minutes, and when it hears from the project.
 func AnswerAbsent(ctx context.Context, peers Peers, carrier Carrier, packet []byte) error {
 	from, h, _, err := check(peers, packet)
 	if err != nil || h.kind != Frame {

@@ -14,20 +14,20 @@ import (
 )
 
 const (
-	maxCount = 256       // messages of a frame
-	maxFrame = 800 << 10 // bytes of its messages, before they are sealed
-	maxMeta  = 16 << 10  // bytes of a message without its content
-	longest  = 10 * 366 * 24 * time.Hour
+	maxCount = 256                       // messages of a frame
+	maxFrame = 800 << 10                 // bytes of its messages, before they are sealed
+	maxMeta  = 16 << 10                  // bytes of a message without its content
+	longest  = 10 * 366 * 24 * time.Hour // the longest time span that a message may have
 )
 
-// meta is a message without its content, in a packet. Times are seconds from now, because the clocks of two hosts may differ.
-// The name of the sending host is missing: the receiver knows it by the key.
+// meta is a message without its content, in a packet. Times are seconds from now, because the clocks of two hosts may differ. The name
+// of the sending host is missing: the receiver knows the host by its key.
 type meta struct {
 	From         string  `json:"from"` // an alias of the sending host
 	Session      string  `json:"session,omitempty"`
 	To           string  `json:"to"` // an alias of the receiving host
 	ID           string  `json:"id"`
-	Age          float64 `json:"age,omitempty"` // since it was sent
+	Age          float64 `json:"age,omitempty"` // since the message was sent
 	Kind         string  `json:"kind,omitempty"`
 	InReplyTo    string  `json:"in_reply_to,omitempty"`
 	Tag          string  `json:"tag,omitempty"`
@@ -44,12 +44,12 @@ type meta struct {
 	Chain        string  `json:"chain,omitempty"`
 }
 
-// spans returns the fields that are times, in the message and in meta.
+// spans returns, for each field that is a time, its place in the message and in meta.
 func (w *meta) spans(m *mail.Message) [4]struct{ at, in *float64 } {
 	return [4]struct{ at, in *float64 }{{&m.ExpiresAt, &w.ExpiresIn}, {&m.AnswerBy, &w.AnswerWithin}, {&m.Due, &w.DueIn}, {&m.NotBefore, &w.NotBeforeIn}}
 }
 
-// justOver replaces a span of 0, which would mean that there is no time.
+// justOver replaces a span of 0, because 0 means that the message has no such time.
 const justOver = -1e-6
 
 // alias returns an address without its host: birch of birch@devbox.
@@ -79,8 +79,8 @@ type wire struct {
 	id      identity // as the receiver computes it
 }
 
-// wireOf converts a message. If another program has put something into the outbox that no mailbox can keep, wireOf gives an
-// empty message instead, which the receiver refuses.
+// wireOf converts a message. Another program may have put something into the outbox that no mailbox can keep. Instead of that, wireOf
+// returns an empty message, which the receiver refuses.
 func wireOf(m mail.Message, now time.Time) wire {
 	w := metaOf(m, now)
 	if data, err := json.Marshal(w); err == nil && len(data) <= maxMeta && m.Check() == nil {
@@ -89,7 +89,7 @@ func wireOf(m mail.Message, now time.Time) wire {
 	return wire{meta: []byte("{}")}
 }
 
-// size returns the greatest size of a message in a frame: its times change with each sending.
+// size returns a bound for the size of a message in a frame. The exact size varies, because the times change with each sending.
 func (w wire) size() int { return len(w.meta) + len(w.content) + 64 }
 
 // appendMessages writes the body of a frame: for each message the length of its meta, the meta in JSON, the length of its content,
@@ -103,14 +103,14 @@ func appendMessages(b []byte, msgs []mail.Message, now time.Time) []byte {
 	return b
 }
 
-// incoming is one message of a frame. A message with a reason is refused; it has an id only.
+// incoming is one message of a frame. If it has a reason (why), it is refused, and only its id counts.
 type incoming struct {
 	mail.Message
 	why Reason
 	key identity
 }
 
-// parseMessages parses the body of a frame. An invalid frame is an error; a message that no mailbox could keep is refused.
+// parseMessages parses the body of a frame. An invalid frame is an error; a message that no mailbox could keep counts as refused.
 func parseMessages(body []byte, count int, peer string, now time.Time) ([]incoming, error) {
 	msgs := make([]incoming, 0, min(count, maxCount))
 	piece := func(most int) ([]byte, bool) {
@@ -135,7 +135,7 @@ func parseMessages(body []byte, count int, peer string, now time.Time) ([]incomi
 		msgs = append(msgs, w.message(string(content), peer, now))
 	}
 	if len(body) > 0 {
-		return nil, fmt.Errorf("%w: it has more than its messages", errForeign)
+		return nil, fmt.Errorf("%w: data follows its last message", errForeign)
 	}
 	return msgs, nil
 }
@@ -183,7 +183,7 @@ func isReceiver(to string) bool {
 	return ok || mail.CheckAlias(to) == nil
 }
 
-// span bounds a span of time from a peer, so that adding it to a clock cannot overflow.
+// span bounds a span of time from a peer, so that a sum of the span and a clock cannot overflow.
 func span(seconds float64) time.Duration {
 	most := longest.Seconds()
 	return time.Duration(min(max(seconds, -most), most) * float64(time.Second))
@@ -207,7 +207,7 @@ func startOf(epoch uint64) link {
 	return link(sum[:16])
 }
 
-// next returns the link to the message after the one that l includes.
+// next returns the link after one more message: l is the link up to the message before, id is the message.
 func (l link) next(id identity) link {
 	b := l[:len(l):len(l)]
 	for _, s := range []string{id.Session, id.From, id.To, id.ID} {

@@ -14,29 +14,29 @@ import (
 	"c2c/relay/cache"
 )
 
-// Config is what a Relay needs.
+// Config configures a Relay.
 type Config struct {
 	Root    *atomicfile.Dir
-	Project string // its name, the same on all hosts
+	Project string // the name of the root's project, the same on all hosts
 	Peers   Peers
 	Carrier Carrier
 	Post    Post
-	Way     func(peer string) Way // how packets get to a peer; nil: the zero Way for all
+	Way     func(peer string) Way // how packets get to a peer; nil: the zero Way for all peers
 	Log     inbox.Log             // nil: no log
 	Now     func() time.Time      // nil: time.Now
-	// Fault is called at each step of a write to disk: a kill between two steps leaves different files. An error stops the relay
-	// there. Only tests set it.
+	// Fault is called at each step of a write to disk: a kill after another step would leave other files. If it returns an error, the
+	// relay stops there. Only tests set it.
 	Fault func(step string) error
 }
 
-// Way is how packets get to a peer, and what a link proves. The zero value is a link to the peer itself, whose end this host may
-// notice late.
+// Way describes how packets get to a peer, and what a link proves. The zero value means a direct link to the peer. This host may notice
+// late that such a link has ended.
 type Way struct {
-	Hub   bool // a hub takes the packets, even while the peer sleeps; a link is one to the hub
-	Dials bool // this host dials, so the carrier notices within a minute that the peer is gone
+	Hub   bool // a hub takes the packets, even while the peer sleeps; a link is a link to the hub
+	Dials bool // this host dials the peer, so the carrier notices within a minute that the peer is gone
 }
 
-// A Relay carries the mail of one root, to and from all paired hosts. Any number of goroutines may call its methods.
+// A Relay carries the mail of one root to all paired hosts and from them. Any number of goroutines may call its methods.
 type Relay struct {
 	Config
 	dir *atomicfile.Dir
@@ -47,10 +47,10 @@ type Relay struct {
 	started  chan struct{}
 	closed   bool
 	sessions []cache.Session
-	dropped  int // refused packets
+	dropped  int // number of packets that Packet has dropped
 }
 
-// Open opens a relay. Run must follow.
+// Open opens a relay. The caller must then call Run.
 func Open(cfg Config) (*Relay, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -129,13 +129,13 @@ type line struct {
 	}
 }
 
-// errElsewhere: another process numbers the mail of this root and peer. There can be only one such process.
+// errElsewhere means that another process numbers the mail of this root and peer. Only one process may do so.
 var errElsewhere = errors.New("another process relays for this host")
 
 // errClosed is the error of calls after Run has ended.
 var errClosed = errors.New("the relay has ended")
 
-// line returns the line of a peer. It opens the line if necessary.
+// line returns the line of a peer, and opens it if necessary.
 func (r *Relay) line(peer string) (*line, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -188,14 +188,14 @@ func (r *Relay) Link(peer string, up bool) {
 	}
 }
 
-// Look makes the relay look for mail in the outbox for a peer. It does not block.
+// Look makes the relay check the outbox for a peer for new mail. It does not block.
 func (r *Relay) Look(peer string) {
 	if l := r.lineOf(peer); l != nil {
 		l.out.look()
 	}
 }
 
-// lineOf is line for a paired host. It logs errors, and then returns nil.
+// lineOf returns the line of a paired host; nil if the host is not paired, or after an error, which it logs.
 func (r *Relay) lineOf(peer string) *line {
 	if _, ok := r.Peers.Peer(peer); !ok {
 		return nil
@@ -208,7 +208,7 @@ func (r *Relay) lineOf(peer string) *line {
 	return l
 }
 
-// Packet implements Handler, for a carrier. It drops hostile and damaged packets, and those for another host.
+// Packet implements Handler, for a carrier. It drops packets that are hostile, damaged or for another host.
 func (r *Relay) Packet(ctx context.Context, packet []byte) error {
 	err := r.packet(ctx, packet)
 	if !errors.Is(err, errForeign) {
@@ -216,7 +216,7 @@ func (r *Relay) Packet(ctx context.Context, packet []byte) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.dropped++; r.dropped&(r.dropped-1) == 0 { // a flood must not fill the log
+	if r.dropped++; r.dropped&(r.dropped-1) == 0 { // log ever fewer of them, because a flood must not fill the log
 		r.Log.Warn("packets were dropped", "count", r.dropped, "last", err)
 	}
 	return nil
@@ -261,10 +261,10 @@ func (r *Relay) packet(ctx context.Context, packet []byte) error {
 	}
 }
 
-// receipt names the frames of an epoch that the receiver has stored.
+// receipt says which messages of an epoch the receiver has stored.
 type receipt struct {
-	about   uint64 // the epoch of the frame that it answers
-	epoch   uint64 // of its own numbers
+	about   uint64 // the epoch of the frame that this receipt answers
+	epoch   uint64 // the epoch in which number counts
 	number  uint64 // the highest stored number
 	link    link   // up to number
 	attempt uint32
@@ -272,7 +272,7 @@ type receipt struct {
 	refused []refusal
 }
 
-// answer sends a receipt for a frame. If there is no link, that is no error: the sender asks again.
+// answer sends a receipt for a frame. A missing link is no error, because the sender will ask again.
 func (l *line) answer(ctx context.Context, to Peer, h header, rc receipt) error {
 	if err := l.fault("receipt"); err != nil {
 		return err
@@ -310,7 +310,8 @@ func (r *Relay) parseReceipt(h header, sealed []byte) (receipt, error) {
 	return rc, nil
 }
 
-// tell shows people trouble that the relay has repaired, but that they should know about. It shows the same words once an hour.
+// tell shows people a trouble that the relay has repaired and that they should know about. It shows the same words at most once an
+// hour.
 func (l *line) tell(words string) {
 	now := l.Now()
 	l.told.Lock()

@@ -11,36 +11,36 @@ import (
 	"c2c/inbox/mail"
 )
 
-// reader is the relay's name in the archive of an outbox: the peer has stored the messages that this reader has read.
+// reader is the relay's name in the archive of an outbox: the peer has stored the messages that reader has read.
 const reader = "relay"
 
-// leaseSize is how many bytes a lease takes at least, if so many wait: some files of the mailbox, and about two frames.
+// leaseSize is the least number of bytes that a lease takes, if so much mail waits: some files of the mailbox, and about two frames.
 const leaseSize = 128 << 10
 
-// outbox is the mail that waits for a peer, leased and numbered.
+// outbox is the mail that waits for a peer. Its first messages are leased and have numbers.
 type outbox struct {
 	l         *line
 	box       *inbox.Mailbox
 	head      head
 	recounted time.Time
-	checked   bool // the outbox has acknowledged what a kill between head and ack has left
+	checked   bool // repair has run, or is not needed
 
 	leases  []*leased         // in the order of their numbers
-	frames  []frame           // frames of these leases that are not fully stored
+	frames  []frame           // the frames of these leases that the peer has not stored whole
 	sent    int               // how many of the frames were sent
 	stored  uint64            // the highest number in the peer's receipts
-	at      link              // up to stored
-	refused map[uint64]Reason // numbers not below head.Next
+	at      link              // the link up to stored
+	refused map[uint64]Reason // refused numbers from head.Next on
 }
 
-// leased is a lease whose messages have numbers.
+// leased is a lease whose messages have numbers. last is the highest number, and after the link up to it.
 type leased struct {
 	*inbox.Lease
 	last  uint64
 	after link
 }
 
-// frame is the messages of one packet.
+// frame has the messages of one packet, the first number, and the links before and after the messages.
 type frame struct {
 	first         uint64
 	before, after link
@@ -72,13 +72,13 @@ func (o *outbox) open(l *line) (err error) {
 
 func (l *line) headName() string { return l.peer + ".head.json" }
 
-// begin makes the head of a new epoch. An earlier epoch may have sent any message that waits now.
+// begin makes the head of a new epoch. Any message that waits now may have been sent in an earlier epoch.
 func (o *outbox) begin(ctx context.Context, epoch uint64, why state) (head, error) {
 	waiting, err := o.box.PeekAll(ctx)
 	return head{Epoch: epoch, Next: 1, Link: startOf(epoch), MaybeStored: uint64(len(waiting)), Why: why}, err
 }
 
-// recount begins an epoch with a number above another one.
+// recount begins a new epoch, with a number above the number above.
 func (o *outbox) recount(ctx context.Context, why state, above uint64) error {
 	o.restart()
 	if !o.checked {
@@ -107,17 +107,17 @@ func (o *outbox) recount(ctx context.Context, why state, above uint64) error {
 	return nil
 }
 
-// release releases the leases. Their messages wait again, in their order.
+// release releases the leases, so that their messages wait again in the same order.
 func (o *outbox) release() {
 	for _, l := range o.leases {
 		if err := l.Release(); err != nil {
-			o.l.Log.Warn("an outbox was not given back", "host", o.l.peer, "err", err)
+			o.l.Log.Warn("leased mail of an outbox was not released", "host", o.l.peer, "err", err)
 		}
 	}
 	o.leases = nil
 }
 
-// restart forgets everything but head, like a new process.
+// restart forgets everything but head, so that o is like the outbox of a new process.
 func (o *outbox) restart() {
 	o.release()
 	o.frames, o.sent, o.refused, o.checked = nil, 0, map[uint64]Reason{}, o.head.Last == identity{}
@@ -132,8 +132,8 @@ func (o *outbox) numbered() (uint64, link) {
 	return o.head.Next - 1, o.head.Link
 }
 
-// lease leases more of the outbox and numbers it. It returns false if there is no more, or if enough is leased. It also leases
-// messages that are not due yet, or have expired: the receiver's host checks that, and so the numbers stay the same.
+// lease leases more of the outbox and gives it numbers. It returns false if no more mail waits, or if enough is leased. It also leases
+// messages that are not due yet, or have expired: the receiving host checks their times, and so the numbers stay the same.
 func (o *outbox) lease(ctx context.Context) (bool, error) {
 	if len(o.leases) >= window {
 		return false, nil
@@ -155,9 +155,9 @@ func (o *outbox) lease(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// ahead returns the first frame of mail that nobody has leased yet, so that it can be sent before take leases the mail: a lease costs a
-// sync. A kill between the two leaves what any kill leaves: the messages wait, and get the same numbers. ok is false if the mail must
-// be leased first, or there is none.
+// ahead returns the first frame of mail that is not leased yet. So the frame can be sent before take leases the mail, as a lease costs
+// a sync. A kill between the two does no more than any kill: the messages wait, and get the same numbers. ok is false if the mail must
+// be leased first, or if there is no mail.
 func (o *outbox) ahead(ctx context.Context) (f frame, ok bool, err error) {
 	if len(o.leases) > 0 || !o.checked {
 		return f, false, nil
@@ -170,10 +170,10 @@ func (o *outbox) ahead(ctx context.Context) (f frame, ok bool, err error) {
 	return o.framesOf(msgs, n, at, maxCount)[0], true, nil
 }
 
-// errTaken: another program has taken mail out of the outbox.
+// errTaken means that another program has taken mail out of the outbox.
 var errTaken = errors.New("mail was taken out of the outbox while it was sent")
 
-// take leases the messages of a frame that was sent ahead, and perhaps more.
+// take leases the messages of a frame that was sent ahead, and perhaps more messages.
 func (o *outbox) take(ctx context.Context, f frame) error {
 	l, err := o.box.LeaseAll(ctx, reader, leaseSize)
 	if err != nil {
@@ -190,8 +190,8 @@ func (o *outbox) take(ctx context.Context, f frame) error {
 	return nil
 }
 
-// repair acknowledges the messages up to head.Last, if a kill between head and ack has left them. They are in as many leases as one
-// receipt can complete. If head.Last is in none of these, repair numbers the messages.
+// repair completes an ack that a kill has prevented: it acknowledges the messages up to head.Last, if they are still there. It searches
+// as many leases as one receipt can complete. If head.Last is in none of them, repair gives the messages numbers.
 func (o *outbox) repair(ctx context.Context, l *inbox.Lease) (err error) {
 	o.checked = true
 	all := []*inbox.Lease{l}
@@ -224,7 +224,7 @@ func (o *outbox) repair(ctx context.Context, l *inbox.Lease) (err error) {
 	return err
 }
 
-// number makes frames from a lease. The first one has at most so many messages.
+// number makes frames from a lease. The first frame has at most most messages.
 func (o *outbox) number(l *inbox.Lease, most int) {
 	n, at := o.numbered()
 	o.frames = append(o.frames, o.framesOf(l.Messages, n, at, most)...)
@@ -232,7 +232,7 @@ func (o *outbox) number(l *inbox.Lease, most int) {
 	o.leases = append(o.leases, &leased{l, last.last(), last.after})
 }
 
-// framesOf makes frames of messages with the numbers after n. The first frame has at most so many messages.
+// framesOf makes frames of messages with the numbers after n. at is the link up to n. The first frame has at most most messages.
 func (o *outbox) framesOf(msgs []mail.Message, n uint64, at link, most int) (frames []frame) {
 	f, size := frame{first: n + 1, before: at}, 0
 	for i, m := range msgs {
@@ -250,8 +250,8 @@ func (o *outbox) framesOf(msgs []mail.Message, n uint64, at link, most int) (fra
 	return append(frames, f)
 }
 
-// linkAt returns the link up to a number that is not below stored. The peer may have stored messages that were sent before a kill:
-// so linkAt numbers more of the outbox first. ok is false if no message has the number.
+// linkAt returns the link up to a number that is not below stored. The peer may have stored messages that were sent before a kill, so
+// linkAt first leases more of the outbox. ok is false if no message has the number.
 func (o *outbox) linkAt(ctx context.Context, number uint64) (at link, ok bool, err error) {
 	for more := true; more && err == nil; {
 		if n, _ := o.numbered(); n >= number {
@@ -275,7 +275,7 @@ func (o *outbox) linkAt(ctx context.Context, number uint64) (at link, ok bool, e
 	return at, false, err
 }
 
-// progress notes that the peer has stored or refused the messages up to a number. It finishes leases that are complete.
+// progress records that the peer has stored or refused the messages up to a number. It finishes leases that are complete.
 func (o *outbox) progress(ctx context.Context, rc receipt) error {
 	o.stored, o.at = rc.number, rc.link
 	for _, r := range rc.refused {
@@ -295,7 +295,7 @@ func (o *outbox) progress(ctx context.Context, rc receipt) error {
 	switch {
 	case complete > 0:
 		return o.finishLeases(ctx, complete)
-	case len(o.refused) >= maxRefused/2 && o.stored >= o.head.Next: // the peer keeps no more than maxRefused until it hears that they are known
+	case len(o.refused) >= maxRefused/2 && o.stored >= o.head.Next: // the peer stores no mail while it keeps maxRefused refusals: it must learn that they are known
 		l := o.leases[0].Lease
 		if err := o.finish(ctx, l, l.Messages[:o.stored+1-o.head.Next], o.at); err != nil {
 			return err
@@ -305,7 +305,7 @@ func (o *outbox) progress(ctx context.Context, rc receipt) error {
 	return nil
 }
 
-// finishLeases acknowledges the first leases together: that costs as much as to acknowledge one.
+// finishLeases acknowledges the first count leases together, at the cost of one acknowledgement.
 func (o *outbox) finishLeases(ctx context.Context, count int) error {
 	var later []*inbox.Lease
 	for _, l := range o.leases[1:count] {
@@ -322,7 +322,7 @@ func (o *outbox) finishLeases(ctx context.Context, count int) error {
 	return nil
 }
 
-// finish acknowledges the first messages of a lease, after which the link is after. head.Next is the number of the first one.
+// finish acknowledges the first messages of a lease. The first of them has the number head.Next; after is the link up to the last.
 func (o *outbox) finish(ctx context.Context, l *inbox.Lease, msgs []mail.Message, after link) error {
 	var refused []uint64
 	for i, m := range msgs {
@@ -352,8 +352,8 @@ func (o *outbox) finish(ctx context.Context, l *inbox.Lease, msgs []mail.Message
 	return o.ack(ctx, l, msgs, h.Next-1, refused)
 }
 
-// ack takes messages out of the outbox, of which last is the highest number. refused is ascending. The archive gets only the stored
-// ones: each record there means that the peer has stored it.
+// ack takes messages out of the outbox; the last of them has the number last. refused is ascending. Only stored messages go into the
+// archive: each record there means that the peer has stored the message.
 func (o *outbox) ack(ctx context.Context, l *inbox.Lease, msgs []mail.Message, last uint64, refused []uint64) error {
 	var stored, gone []string
 	for i, m := range msgs {

@@ -10,14 +10,14 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Kind is the kind of a packet. A carrier may drop all hellos but the last.
+// Kind is the kind of a packet. A carrier may drop all hellos but the last hello.
 type Kind byte
 
 const (
-	Frame   Kind = 'f' // numbered messages; a frame without any asks for a receipt
-	Receipt Kind = 'r' // which messages are stored
+	Frame   Kind = 'f' // numbered messages; a frame without messages asks for a receipt
+	Receipt Kind = 'r' // says which messages are stored
 	Hello   Kind = 'h' // the present sessions
-	States  Kind = 's' // changes of messages' states after they were stored
+	States  Kind = 's' // what became of messages after they were stored
 )
 
 // header is the beginning of every packet. The carrier can read it. Numbers are big-endian.
@@ -25,30 +25,30 @@ type header struct {
 	kind        Kind
 	from, to    [ed25519.PublicKeySize]byte
 	project     string // at most 64 bytes; equal on all hosts
-	epoch       uint64 // of the sender's numbers; of a receipt: the epoch of the answered frame
-	number      uint64 // of a frame's first message; of a receipt: the highest stored; otherwise grows with each packet of the kind
-	link        link   // of a frame: up to the message before; of a receipt: up to number
-	acked       uint64 // of a frame: the first number without a receipt; of a receipt: the epoch of number
-	maybeStored uint64 // of a frame: the receiver may have stored messages up to here under another number
-	attempt     uint32 // how often the frame was sent since the last progress; of a receipt: that of the answered frame
-	count       uint16 // of messages, or of refusals
+	epoch       uint64 // in a frame: of the sender's numbers; in a receipt: the epoch of the answered frame
+	number      uint64 // in a frame: of its first message; in a receipt: the highest stored; in other kinds it grows with each packet
+	link        link   // in a frame: up to the message before number; in a receipt: up to number
+	acked       uint64 // in a frame: the first number without a receipt; in a receipt: the epoch of number
+	maybeStored uint64 // in a frame: messages up to this number may be stored under other numbers
+	attempt     uint32 // in a frame: counts the resends since the last progress; in a receipt: that of the answered frame
+	count       uint16 // in a frame: of messages; in a receipt: of refusals
 	state       state
 }
 
-// link is a running hash over the ids of all messages of an epoch: two hosts that agree on it have the same messages under the
-// same numbers.
+// link is a running hash over the ids of all messages of an epoch. If two hosts have the same link, they have the same messages under
+// the same numbers.
 type link [16]byte
 
-// state is, in a receipt, the result of the frame; in a frame, the reason why its epoch has begun.
+// state is, in a receipt, the result of the frame, and in a frame, the reason for its epoch.
 type state byte
 
 const (
-	fine      state = iota // stored; or, in a frame, the first epoch that this host knows
+	fine      state = iota // in a receipt: stored; in a frame: the first epoch that the sender knows
 	gap                    // earlier messages are missing: send from number+1
 	restored               // the receiver has stored less than it has confirmed
 	forked                 // the receiver has stored other messages under these numbers
 	newer                  // the receiver knows a higher epoch of the sender
-	anew                   // stored; and the receiver knows an earlier epoch of the sender
+	anew                   // stored, and the receiver knows an earlier epoch of the sender
 	revoked                // the receiver no longer accepts packets of this sender
 	noProject              // the receiver does not have the project
 	lastState
@@ -58,11 +58,11 @@ const (
 	magic       = "c2cr\x01"
 	fixedHeader = len(magic) + 1 + 2*ed25519.PublicKeySize + 1 + 8 + 8 + 16 + 8 + 8 + 4 + 2 + 1
 	maxProject  = 64
-	// maxNumber bounds epochs and numbers, so that sums do not overflow, and JSON keeps them exact.
+	// maxNumber bounds epochs and numbers, so that sums do not overflow, and JSON keeps the exact value.
 	maxNumber = 1 << 52
 )
 
-// errForeign marks a packet that is invalid, not for this host, or not from a paired one. The relay drops it.
+// errForeign marks a packet that is invalid, not for this host, or not from a paired host. The relay drops it.
 var errForeign = errors.New("packet is refused")
 
 func (h header) append(b []byte) []byte {
@@ -79,13 +79,13 @@ func (h header) append(b []byte) []byte {
 	return append(b, byte(h.state))
 }
 
-// parse parses a packet. sealed and signature share its memory.
+// parse parses a packet. sealed, signed and signature share its memory.
 func parse(packet []byte) (h header, sealed, signed, signature []byte, err error) {
 	bad := func(what string) (header, []byte, []byte, []byte, error) {
 		return header{}, nil, nil, nil, fmt.Errorf("%w: %s", errForeign, what)
 	}
 	if len(packet) > MaxPacket || len(packet) < fixedHeader+ed25519.SignatureSize || !bytes.HasPrefix(packet, []byte(magic)) {
-		return bad("its size, or its first bytes")
+		return bad("wrong size or first bytes")
 	}
 	rest := packet[len(magic):]
 	take := func(n int) (part []byte) {
@@ -97,7 +97,7 @@ func parse(packet []byte) (h header, sealed, signed, signature []byte, err error
 	copy(h.to[:], take(len(h.to)))
 	size := int(take(1)[0])
 	if size > maxProject || len(packet) < fixedHeader+size+ed25519.SignatureSize {
-		return bad("the length of its project")
+		return bad("wrong length of its project")
 	}
 	h.project = string(take(size))
 	h.epoch = binary.BigEndian.Uint64(take(8))
@@ -110,24 +110,24 @@ func parse(packet []byte) (h header, sealed, signed, signature []byte, err error
 	h.state = state(take(1)[0])
 	switch {
 	case bytes.IndexByte([]byte{byte(Frame), byte(Receipt), byte(Hello), byte(States)}, byte(h.kind)) < 0 || h.state >= lastState:
-		return bad("its kind")
+		return bad("unknown kind or state")
 	case max(h.epoch, h.number, h.acked, h.maybeStored) > maxNumber || h.count > maxCount:
 		return bad("one of its numbers is out of range")
 	case !mail.ValidName(h.project):
-		return bad("the name of its project")
+		return bad("invalid name of its project")
 	}
 	end := len(rest) - ed25519.SignatureSize
 	return h, rest[:end], packet[:len(packet)-ed25519.SignatureSize], rest[end:], nil
 }
 
-// Address returns the project and the kind of a packet, without any proof: use them only to route the packet.
+// Address returns the project and the kind of a packet. Neither is proved, so use them only to route the packet.
 func Address(packet []byte) (project string, kind Kind, err error) {
 	h, _, _, _, err := parse(packet)
 	return h.project, h.kind, err
 }
 
-// pack makes a packet: the header, the sealed body unless it is empty, and the signature of both. The body begins with the
-// sender's key, so that no other host can sign a body that this host has sealed, and pass it off as its own.
+// pack makes a packet: the header, the sealed body unless it is empty, and the signature of both. The body begins with the sender's
+// key, so that no other host can sign this sealed body and present it as its own.
 func pack(peers Peers, to Peer, h header, body []byte) ([]byte, error) {
 	copy(h.from[:], peers.Key())
 	copy(h.to[:], to.Key())
@@ -146,7 +146,7 @@ func pack(peers Peers, to Peer, h header, body []byte) ([]byte, error) {
 	return packet, nil
 }
 
-// check finds the paired host that has signed a packet for this one. It may be a revoked host.
+// check finds the paired host that has signed a packet for this host. The result may be a revoked host.
 func check(peers Peers, packet []byte) (from Peer, h header, sealed []byte, err error) {
 	h, sealed, signed, signature, err := parse(packet)
 	if err != nil {

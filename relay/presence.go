@@ -14,24 +14,24 @@ import (
 	"c2c/relay/cache"
 )
 
-// mostStates bounds the states in a packet, and those that wait for a link.
+// mostStates bounds the states in a packet, and the states that wait for a link.
 const mostStates = 1000
 
-// contactGap is how often the time of the last contact with a peer is written.
+// contactGap is the time between two writes of the last contact with a peer.
 const contactGap = time.Minute
 
-// inFlight is how old a packet may be that arrives: a state that was sent since may still be under way.
+// inFlight bounds how long a packet is under way. A state that was sent within this time may not have arrived yet.
 const inFlight = 5 * time.Second
 
-// hellos is what a sender sends besides mail. Packets of it may get lost: the receiver needs only the last hello. A carrier may
-// notice late that a link is dead, so on a new link the sender repeats the states after which it has not heard the peer.
+// hellos has what a sender sends besides mail. Such packets may get lost, because the receiver needs only the last hello. A carrier may
+// notice late that a link is dead. So on a new link the sender repeats the states that it sent after it had last heard the peer.
 type hellos struct {
-	serial   uint64 // of the last packet of this run
+	serial   uint64 // of the last packet since the relay was started
 	sessions []cache.Session
 	told     bool // these sessions were sent on this link
-	knows    bool // the peer was told of a session
+	knows    bool // the last hello named at least one session
 	states   []cache.State
-	unsure   []sentState // the sent ones, after which nothing was heard
+	unsure   []sentState // sent states after which the peer was not heard
 }
 
 type sentState struct {
@@ -39,14 +39,14 @@ type sentState struct {
 	cache.State
 }
 
-// contact is when a peer was last heard.
+// contact records when a peer was last heard.
 type contact struct {
 	mu        sync.Mutex
-	at, noted time.Time
-	asked     time.Time // the first question since then
+	at, noted time.Time // when it was last heard, and which time was last written
+	asked     time.Time // the time of the first question since then
 }
 
-// heard notes a packet of the peer. A hello writes the time itself.
+// heard records a packet of the peer. For a hello, the caller writes the time.
 func (l *line) heard(kind Kind) {
 	now := l.Now()
 	l.seen.mu.Lock()
@@ -59,27 +59,28 @@ func (l *line) heard(kind Kind) {
 	l.seen.mu.Unlock()
 	l.out.heard(now)
 	if !wasAsked.IsZero() {
-		l.out.look() // it may not be shown as linked
+		l.out.look() // the link may be shown as dead
 	}
 	if !due || kind == Hello {
 		return
 	}
 	if err := cache.Change(context.Background(), l.Root, l.peer, func(h *cache.Host) { h.Seen = mail.Seconds(now) }); err != nil {
-		l.Log.Warn("contact with a host is not shown", "host", l.peer, "err", err)
+		l.Log.Warn("the contact with a host was not recorded", "host", l.peer, "err", err)
 	}
 }
 
-// silentAfter is how long a peer may leave questions without an answer before its link is no longer shown.
+// silentAfter is how long a peer may leave questions without an answer. After that its link is not shown any more.
 const silentAfter = 45 * time.Second
 
-// isSilent reports whether a peer has left questions without an answer. Only ssh at its other end would notice when it sleeps.
+// isSilent reports whether a peer has left questions without an answer. When the peer sleeps, only ssh at the host that dials notices
+// it.
 func (l *line) isSilent() bool {
 	l.seen.mu.Lock()
 	defer l.seen.mu.Unlock()
 	return !l.seen.asked.IsZero() && l.Now().Sub(l.seen.asked) >= silentAfter
 }
 
-// hasAsked notes a question to the peer.
+// hasAsked records a question to the peer.
 func (l *line) hasAsked() {
 	l.seen.mu.Lock()
 	if l.seen.asked.IsZero() {
@@ -88,15 +89,15 @@ func (l *line) hasAsked() {
 	l.seen.mu.Unlock()
 }
 
-// lastHeard returns when a packet of the peer last came; zero: not since Open.
+// lastHeard returns when a packet of the peer last came; zero if none has come since Open.
 func (l *line) lastHeard() time.Time {
 	l.seen.mu.Lock()
 	defer l.seen.mu.Unlock()
 	return l.seen.at
 }
 
-// Announce sends the present sessions to all peers. Active is how many seconds ago each session was active. Call it on changes
-// only: each call with a change costs a packet for each peer.
+// Announce sends the present sessions to all peers. Active says how many seconds ago each session was active. Call it only when
+// something has changed: each call costs a packet for each peer.
 func (r *Relay) Announce(sessions []cache.Session) {
 	sessions = slices.Clone(sessions[:min(len(sessions), cache.MaxSessions)])
 	r.mu.Lock()
@@ -119,7 +120,7 @@ func (r *Relay) Linked(peer string) bool {
 	return l != nil && l.out.isUp()
 }
 
-// Report sends a peer the states of its messages. At is how many seconds ago. Without a link, the last ones wait.
+// Report sends a peer the states of its messages. At says how many seconds ago. Without a link, the newest mostStates wait for one.
 func (r *Relay) Report(peer string, states []cache.State) {
 	if l := r.lineOf(peer); l != nil {
 		l.out.report(states)
@@ -141,7 +142,7 @@ func (s *sender) report(states []cache.State) {
 	s.look()
 }
 
-// heard forgets the sent states that the peer has, as a packet of it shows.
+// heard forgets the sent states that the peer must have, because a packet of the peer came after them.
 func (s *sender) heard(now time.Time) {
 	s.mu.Lock()
 	s.unsure = slices.DeleteFunc(s.unsure, func(u sentState) bool { return now.Sub(u.at) > inFlight })
@@ -159,7 +160,7 @@ func (s *sender) repeat(now time.Time) {
 	s.states, s.unsure = again[max(len(again)-mostStates, 0):], nil
 }
 
-// sendBeside sends new sessions and states.
+// sendBeside sends new sessions and states, which go beside the mail.
 func (s *sender) sendBeside(ctx context.Context, peer Peer) error {
 	s.mu.Lock()
 	sessions, told, states := s.sessions, s.told || s.sessions == nil, s.states
@@ -191,7 +192,7 @@ func (s *sender) sendBeside(ctx context.Context, peer Peer) error {
 	return nil
 }
 
-// reachable returns the sessions that a peer may write to. It learns of no others.
+// reachable returns the sessions that a peer may write to. The peer learns of no other sessions.
 func (s *sender) reachable(peer Peer, all []cache.Session) []cache.Session {
 	some := []cache.Session{}
 	for _, one := range all {
@@ -253,7 +254,7 @@ func (l *line) states(h header, sealed []byte) error {
 	return cache.AddStates(l.Root, l.peer, states)
 }
 
-// ago returns the time that many seconds before now.
+// ago returns the time that was this number of seconds before now.
 func ago(now, seconds float64) float64 { return now - math.Min(math.Max(seconds, 0), now) }
 
 func (l *line) unsealJSON(h header, sealed []byte, into any) error {
@@ -267,10 +268,11 @@ func (l *line) unsealJSON(h header, sealed []byte, into any) error {
 	return nil
 }
 
-// deadAfter is how long ssh may keep a link whose other end is silent: three questions, 15 seconds apart, and 15 seconds for the last.
+// deadAfter is how long ssh may keep a link whose other end is silent: three probes, 15 seconds apart, and 15 seconds for the last
+// answer.
 const deadAfter = time.Minute
 
-// shownLink is what c2c list shows of a link.
+// shownLink has what c2c list shows of a link.
 type shownLink struct{ up, hub, dials bool }
 
 // noteLink records whether there is a link to a peer, for c2c list.
@@ -287,7 +289,7 @@ func (s *sender) noteLink(ctx context.Context, up bool) {
 	case up:
 		at = now
 	case way.Dials && now.Add(-deadAfter).After(at):
-		at = now.Add(-deadAfter) // the peer answered ssh until then; it may have been silent since
+		at = now.Add(-deadAfter) // the peer answered ssh at least until then
 	}
 	s.note(ctx, func(h *cache.Host) {
 		h.Linked, h.Hub, h.Dials = up, way.Hub, way.Dials
@@ -307,6 +309,6 @@ func (s *sender) noteAbsent(ctx context.Context, absent bool) {
 
 func (s *sender) note(ctx context.Context, change func(*cache.Host)) {
 	if err := cache.Change(ctx, s.l.Root, s.l.peer, change); err != nil && !errors.Is(err, context.Canceled) {
-		s.l.Log.Warn("the state of a host is not shown", "host", s.l.peer, "err", err)
+		s.l.Log.Warn("the state of a host was not recorded", "host", s.l.peer, "err", err)
 	}
 }

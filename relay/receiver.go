@@ -19,9 +19,9 @@ type receiver struct {
 	l *line
 
 	mu     sync.Mutex
-	hw     highWater // zero: nothing is stored of the peer
+	hw     highWater // zero: nothing of the peer is stored
 	closed bool
-	unsure uint64 // messages up to here may be stored already, because a kill or an error came before hw was written
+	unsure uint64 // messages up to this number may be stored already, because a kill or an error came before hw was written
 }
 
 func (in *receiver) open(l *line) (err error) {
@@ -31,10 +31,10 @@ func (in *receiver) open(l *line) (err error) {
 	return err
 }
 
-// frame stores a frame if it comes next, and returns the receipt. After an error, part of the frame may be stored.
+// frame stores a frame if its messages come next, and returns the receipt. After an error, a part of the frame may be stored.
 func (in *receiver) frame(ctx context.Context, from Peer, h header, sealed []byte) (receipt, error) {
 	if h.number == 0 || h.acked == 0 || h.epoch == 0 {
-		return receipt{}, fmt.Errorf("%w: a number of it is 0", errForeign)
+		return receipt{}, fmt.Errorf("%w: one of its numbers is 0", errForeign)
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -54,7 +54,7 @@ func (in *receiver) frame(ctx context.Context, from Peer, h header, sealed []byt
 	return rc, err
 }
 
-// judge compares a frame with the stored messages, and stores those that come next.
+// judge compares a frame with the stored messages, and stores those messages that come next.
 func (in *receiver) judge(ctx context.Context, from Peer, h header, sealed []byte) (state, error) {
 	hw := in.hw
 	if h.epoch > hw.Epoch { // a new epoch begins with nothing
@@ -71,7 +71,7 @@ func (in *receiver) judge(ctx context.Context, from Peer, h header, sealed []byt
 	case h.count == 0 && h.epoch > in.hw.Epoch:
 		return gap, nil
 	case h.number+uint64(h.count) <= hw.Number:
-		return fine, nil // at most a repetition
+		return fine, nil // it can only be a repetition
 	}
 	body, err := unseal(in.l.Peers, h, sealed)
 	if err != nil {
@@ -125,13 +125,13 @@ func (in *receiver) store(ctx context.Context, from Peer, h header, hw highWater
 		return errors.Join(failed, err)
 	}
 	if hw.Epoch > in.hw.Epoch {
-		before = min(before, maxCount) // more than one frame of this epoch was never stored without its numbers
+		before = min(before, maxCount) // in this epoch, the numbers of at most one frame are missing
 		if in.hw.Epoch > 0 {
 			in.l.tell("it " + whyAnew(h.state))
 		}
 	}
 	if in.hw = hw; failed == nil {
-		in.unsure = before // not 0: the frame that was cut off by the kill may have had more messages than this one
+		in.unsure = before // not 0: the frame that the kill interrupted may have had more messages than this frame
 	}
 	return errors.Join(failed, in.l.fault("noted"))
 }
@@ -148,9 +148,9 @@ func whyAnew(why state) string {
 	}
 }
 
-// deliver stores the messages that are not refused yet, for each alias in their order. It records the reason in those it refuses.
-// If it cannot store the mail of one alias, it goes on with the others, and returns the error. All messages before whole are stored
-// or refused; some behind it may be, too.
+// deliver stores the messages that are not refused yet, for each alias in their order. In each message that it refuses, it records the
+// reason. If it cannot store the mail of one alias, it goes on with the others, and then returns the error. All messages before whole
+// are stored or refused; some after it may be, too.
 func (in *receiver) deliver(ctx context.Context, from Peer, msgs []incoming, mayRepeat bool) (whole int, failed error) {
 	var aliases []string
 	first, byAlias := map[string]int{}, map[string][]*incoming{}
@@ -158,13 +158,13 @@ func (in *receiver) deliver(ctx context.Context, from Peer, msgs []incoming, may
 		m := &msgs[i]
 		to := strings.ToLower(m.To)
 		_, isRoom := IsRoom(m.To)
-		if isRoom { // the names of rooms have capitals
+		if isRoom { // names of rooms are case-sensitive
 			to = m.To
 		}
 		switch {
 		case m.why != Stored:
 			continue
-		case !isRoom && !from.MayReach(in.l.Project, m.To): // a room looks at its members
+		case !isRoom && !from.MayReach(in.l.Project, m.To): // a room checks its members itself
 			m.why = Forbidden
 			continue
 		case byAlias[to] == nil:
@@ -186,11 +186,11 @@ func (in *receiver) deliver(ctx context.Context, from Peer, msgs []incoming, may
 	return whole, failed
 }
 
-// deliverTo stores messages for one alias. If the mailbox refuses them together, deliverTo tries each half alone, so that it
-// refuses only those for which there is no room.
+// deliverTo stores messages for one alias. If the mailbox refuses them together, deliverTo tries each half alone. So it refuses only
+// the messages for which there is no room.
 func (in *receiver) deliverTo(ctx context.Context, alias string, msgs []*incoming, mayRepeat bool) error {
 	if _, isRoom := IsRoom(alias); isRoom && len(msgs) > 1 && slices.ContainsFunc(msgs, func(m *incoming) bool { return m.Kind != mail.KindSystem }) {
-		for i := range msgs { // each does something of its own, and may be refused
+		for i := range msgs { // each message to a room is an action of its own, and may be refused alone
 			if err := in.deliverTo(ctx, alias, msgs[i:i+1], mayRepeat); err != nil {
 				return err
 			}

@@ -1,14 +1,15 @@
-// Package relay carries mail to other machines: from an outbox here to mailboxes there, once and in order, by sequence numbers.
+// Package relay carries mail to other machines: from an outbox here to mailboxes there. Each message arrives once and in order, by
+// numbers.
 //
 // The outbox for a paired host is the mailbox host-<peer> of a root. The relay numbers the waiting messages, puts them into signed
-// packets that only their receiver can open, and passes these to a Carrier. The other host's relay stores the messages in their
-// order, durably, and answers with a receipt. Only then they leave the outbox. Below the root, in the directory relay:
+// packets that only the receiving host can open, and gives the packets to a Carrier. The other host's relay stores the messages durably
+// and in their order, and answers with a receipt. Only then the messages leave the outbox. Below the root, in the directory relay:
 //
 //	<peer>.head.json  which messages have a receipt; see head
 //	<peer>.hw.json    which messages of the peer are stored; see highWater
 //	<peer>.lock       held by the only process that relays for this root and peer
 //
-// docs/inside/relay.md has the packets, and what a kill between two steps leaves.
+// docs/inside/relay.md describes the packets, and the effects of a kill between two steps.
 package relay
 
 import (
@@ -22,40 +23,40 @@ import (
 // MaxPacket is the greatest size of a packet, in bytes. NATS takes 1 MiB, with its own headers.
 const MaxPacket = 900 << 10
 
-// ErrAway: there is no link to a peer now.
+// ErrAway means that there is no link to a peer now.
 var ErrAway = errors.New("no link to the host")
 
-// A Carrier moves packets between hosts. It may lose, repeat, reorder, reveal and damage them: the relay copes with all that. One
+// A Carrier moves packets between hosts. It may lose, repeat, reorder, reveal and damage packets: the relay copes with all that. One
 // carrier serves all roots of a process.
 type Carrier interface {
-	// Send passes a packet for the named host to the carrier. Nil does not prove that it arrives. The error is ErrAway if
-	// there is no link now; then the relay waits for Handler.Link. Any number of goroutines may call Send. The caller must
-	// not modify the packet afterwards.
+	// Send passes a packet for the named host to the carrier. A nil error does not prove that the packet arrives. The error is ErrAway
+	// if there is no link now; then the relay waits for Handler.Link. Any number of goroutines may call Send. The caller must not modify
+	// the packet afterwards.
 	Send(ctx context.Context, peer string, packet []byte) error
 
-	// Run receives until ctx ends.
+	// Run gives the packets that arrive to h, until ctx ends.
 	Run(ctx context.Context, h Handler) error
 }
 
 // A Handler takes a carrier's packets. *Relay and *Switch are handlers.
 type Handler interface {
-	// Packet takes a packet of any host: the packet itself proves its sender. Several goroutines may call it at once. After
-	// nil the carrier may forget the packet; after an error, a carrier that keeps packets offers it again.
+	// Packet takes a packet of any host; the packet itself proves its sender. Several goroutines may call it at once. After a nil error
+	// the carrier may forget the packet. After an error, a carrier that keeps packets offers it again.
 	Packet(ctx context.Context, packet []byte) error
 
-	// Link reports that there is a link to a peer from now on, or none. Before the first call there is none. For a link that
-	// was lost and is there again, a carrier may call it with up only. Link does not block.
+	// Link reports whether there is a link to a peer from now on. Before the first call there is no link. If a lost link is there again,
+	// a carrier may call it with up alone. Link does not block.
 	Link(peer string, up bool)
 }
 
-// Peers is what the relay must know about this host and the paired hosts. The relay calls it for each packet, so that a
-// revocation counts at once. Several goroutines may call it.
+// Peers has what the relay must know about this host and the paired hosts. The relay calls it for each packet, so that a revocation
+// counts at once. Several goroutines may call it.
 type Peers interface {
-	Key() ed25519.PublicKey             // this host's key, which names it in packets
-	Sign(data []byte) []byte            // as this host
+	Key() ed25519.PublicKey             // this host's public key, which names the host in packets
+	Sign(data []byte) []byte            // signs data as this host
 	Open(sealed []byte) ([]byte, error) // decrypts data that was sealed for this host
-	Names() []string                    // of all paired hosts, by their names here
-	Peer(name string) (Peer, bool)      // even a revoked one
+	Names() []string                    // the names of all paired hosts, as this host calls them
+	Peer(name string) (Peer, bool)      // finds a paired host by name, even if it is revoked
 	PeerOf(key ed25519.PublicKey) (Peer, bool)
 }
 
@@ -65,22 +66,21 @@ type Peer interface {
 	Key() ed25519.PublicKey
 	Seal(plain []byte) ([]byte, error)
 	Revoked() bool
-	// MayReach reports whether it may write to an alias of a project; with an empty alias, to at least one.
+	// MayReach reports whether the peer may write to an alias of a project; with an empty alias, to at least one alias.
 	MayReach(project, alias string) bool
 }
 
 // Post is the local end of the relay: it stores mail, and notifies senders.
 type Post interface {
-	// Deliver stores messages of a peer for one local alias, in this order and in one commit. They have the sender
-	// birch@peer, the session r-peer.<sid>, and times of this host's clock. If it returns Stored, they survive a power
-	// cut. Any other reason is final for all of them, and none is stored. With mayRepeat, some may be stored already,
-	// under their ids: Deliver must not store these twice. Without it, none is stored yet. After an error the relay
-	// tries again, with mayRepeat. An alias such as #review is a room: Deliver does what the message says about it, whether the
-	// peer may reach it or not.
+	// Deliver stores messages of a peer for one local alias, in this order and in one commit. They have the sender birch@peer, the
+	// session r-peer.<sid>, and times of this host's clock. If it returns Stored, they survive a power cut. Any other reason is final for
+	// all of them, and none is stored. If mayRepeat is set, some may be stored already, under their ids: Deliver must not store these
+	// twice. If it is not set, none is stored yet. After an error the relay tries again, with mayRepeat set. An alias such as #review is
+	// a room: Deliver does what the message says about the room, whether the peer may reach it or not.
 	Deliver(ctx context.Context, peer, alias string, msgs []mail.Message, mayRepeat bool) (Reason, error)
 
-	// Refused notifies the sender of a message, durably, that the peer has refused it for good. The relay may call it
-	// again for the same message.
+	// Refused tells the sender of a message, durably, that the peer has refused the message for good. The relay may call it again for
+	// the same message.
 	Refused(ctx context.Context, peer string, msg mail.Message, why Reason) error
 }
 
@@ -92,16 +92,16 @@ const (
 	Unknown   Reason = "unknown"   // no such alias
 	Forbidden Reason = "forbidden" // the sending host may not write to the alias
 	Full      Reason = "full"      // the mailbox is full
-	Invalid   Reason = "invalid"   // no mailbox could keep it
+	Invalid   Reason = "invalid"   // no mailbox could keep the message
 	Taken     Reason = "taken"     // the sender has used the id for another message
-	Expired   Reason = "expired"   // it had expired when it arrived
-	Blocked   Reason = "blocked"   // something that is no file of c2c stands in the place of the mailbox's files
+	Expired   Reason = "expired"   // the message had expired when it arrived
+	Blocked   Reason = "blocked"   // something else has the path of one of the mailbox's files
 	NoRoom    Reason = "no room"   // no such room
-	NoMember  Reason = "no member" // the sender is not in the room, or may not join it
+	NoMember  Reason = "no member" // the sender is not in the room, or may not join the room
 	NoPost    Reason = "no post"   // the room does not take this post
 )
 
-// known is r if it is one of these, otherwise Invalid: a peer may send any word.
+// known returns r if it is one of the reasons above, otherwise Invalid: a peer may send any word.
 func (r Reason) known() Reason {
 	switch r {
 	case Unknown, Forbidden, Full, Invalid, Taken, Expired, Blocked, NoRoom, NoMember, NoPost:

@@ -11,41 +11,42 @@ import (
 )
 
 const (
-	window      = 64              // frames without a receipt, and leases
-	quickMost   = 3               // immediate resends in a row after a gap
-	firstPause  = time.Second     // until the sender asks for a receipt
+	window      = 64              // the most frames without a receipt, and the most leases
+	quickMost   = 3               // the most immediate resends in a row after a gap
+	firstPause  = time.Second     // the first pause before the sender asks for a receipt
 	longestWait = 5 * time.Minute // the longest pause between two such questions
-	mostWaiting = 256             // receipts that wait for run
+	mostWaiting = 256             // the most receipts that wait for run
 )
 
-// sender sends the outbox of one peer. Any goroutine may set the fields under mu; only run uses the others.
+// sender sends the outbox of one peer. Any goroutine may set the fields below mu while it holds mu; only run uses the fields after
+// them.
 type sender struct {
 	l    *line
 	wake chan struct{}
 
 	mu       sync.Mutex
 	up       bool // there is a link
-	relinked bool // it is a new link
-	there    bool // the peer was heard from this project
+	relinked bool // a new link was made since the last step
+	there    bool // a hello of the peer for this project has come since the last step
 	receipts []receipt
 	hellos
 
 	outbox
-	noted   shownLink     // in c2c list
-	absent  bool          // the peer does not have this project: only ask now and then, until it is heard from it
+	noted   shownLink     // the last link that was recorded for c2c list
+	absent  bool          // the peer does not have this project: only ask now and then, until a hello for the project comes
 	attempt uint32        // see header
 	quick   int           // immediate resends since the last progress
 	pause   time.Duration // until the next question
-	asks    bool          // the pause is over, so ask
+	asks    bool          // the pause is over, so ask for a receipt
 	barred  bool          // the peer no longer accepts packets of this host
-	knocked stamp         // the outbox at the last knock
+	knocked stamp         // the state of the outbox at the last knock
 }
 
 func (s *sender) open(l *line) error {
 	s.l, s.wake, s.pause = l, make(chan struct{}, 1), firstPause
-	host, err := cache.Get(l.Root, l.peer) // after a kill it may say that there is a link
+	host, err := cache.Get(l.Root, l.peer) // after a kill, the cache may still say that there is a link
 	if err != nil {
-		l.Log.Warn("the state of a host cannot be read", "host", l.peer, "err", err)
+		l.Log.Warn("the state of a host was not read", "host", l.peer, "err", err)
 	}
 	s.noted, s.absent = shownLink{host.Linked, host.Hub, host.Dials}, host.Absent
 	return s.outbox.open(l)
@@ -62,7 +63,8 @@ func (s *sender) linked(up bool) {
 	s.look()
 }
 
-// isThere notes that the peer was heard from this project. If anew, it has begun to relay for it, and may not know the sessions here.
+// isThere records that a hello of the peer for this project has come. If anew, the peer's relay was restarted, and may not know our
+// sessions.
 func (s *sender) isThere(anew bool) {
 	s.mu.Lock()
 	s.there = true
@@ -88,7 +90,7 @@ func (s *sender) receipt(rc receipt) {
 	s.look()
 }
 
-// run sends until ctx ends. It returns an error only if a test stops the relay.
+// run sends mail until ctx ends. It returns an error only if a test stops the relay.
 func (s *sender) run(ctx context.Context) error {
 	timer := time.NewTimer(time.Hour)
 	timer.Stop()
@@ -107,7 +109,7 @@ func (s *sender) run(ctx context.Context) error {
 			timer.Reset(s.pause)
 		case s.sent > 0 && s.isUp() && !s.barred:
 			timer.Reset(s.pause)
-		default: // nothing is under way: only mail, a receipt or a link wakes the sender
+		default: // no receipt is awaited: only mail, a receipt or a link wakes the sender
 			timer.Stop()
 		}
 		select {
@@ -128,7 +130,7 @@ func (s *sender) isUp() bool {
 
 func (s *sender) slower() { s.pause = min(2*s.pause, longestWait) }
 
-// step handles new receipts and links, and sends what it can.
+// step handles new receipts and links, and sends as much as it may.
 func (s *sender) step(ctx context.Context) error {
 	s.mu.Lock()
 	receipts, up, relinked, there := s.receipts, s.up, s.relinked, s.there
@@ -181,7 +183,7 @@ func (s *sender) step(ctx context.Context) error {
 // settle handles a receipt.
 func (s *sender) settle(ctx context.Context, rc receipt) error {
 	if rc.about != s.head.Epoch {
-		return nil // of an earlier epoch, or a repetition
+		return nil // the receipt is of an earlier epoch, or a repetition
 	}
 	switch rc.state {
 	case revoked:
@@ -189,7 +191,7 @@ func (s *sender) settle(ctx context.Context, rc receipt) error {
 		s.l.tell("it takes no mail of this host any more")
 		return nil
 	case noProject:
-		if rc.attempt == s.attempt { // an older one may come late
+		if rc.attempt == s.attempt { // an older receipt may come late
 			s.noteAbsent(ctx, true)
 			s.pause = longestWait
 		}
@@ -236,7 +238,7 @@ func (s *sender) settle(ctx context.Context, rc receipt) error {
 // recount begins a new epoch, because the two hosts disagree about the stored messages.
 func (s *sender) recount(ctx context.Context, rc receipt) error {
 	if now := s.l.Now(); now.Sub(s.recounted) >= 0 && now.Sub(s.recounted) < firstPause {
-		return nil // ask the peer again later; so two hosts with one key do not keep each other busy
+		return nil // the peer is asked again later. Otherwise two hosts with one key would keep each other busy
 	} else {
 		s.recounted = now
 	}
@@ -248,7 +250,7 @@ func (s *sender) recount(ctx context.Context, rc receipt) error {
 	return s.outbox.recount(ctx, rc.state, rc.epoch)
 }
 
-// fill sends new frames, as far as the window allows.
+// fill sends new frames until the window is full.
 func (s *sender) fill(ctx context.Context, peer Peer) error {
 	f, ok, err := s.ahead(ctx)
 	if err == nil && ok {
@@ -279,7 +281,7 @@ func (s *sender) sendFrame(ctx context.Context, peer Peer, f frame) error {
 	return s.send(ctx, peer, header{number: f.first, link: f.before, count: uint16(len(f.msgs))}, body)
 }
 
-// ask asks the peer for a receipt, by a frame without messages.
+// ask asks the peer for a receipt, with a frame without messages.
 func (s *sender) ask(ctx context.Context, peer Peer) error {
 	next, at := s.stored+1, s.at
 	if s.sent > 0 {
@@ -289,8 +291,8 @@ func (s *sender) ask(ctx context.Context, peer Peer) error {
 	return s.send(ctx, peer, header{number: next, link: at}, nil)
 }
 
-// knock gives the carrier a packet without messages when new mail waits and there is no link: a carrier that pauses after a failure
-// tries again then.
+// knock is for new mail without a link. It gives the carrier a packet without messages: a carrier that pauses after a failure tries
+// again then.
 func (s *sender) knock(ctx context.Context, peer Peer) error {
 	at, size, err := s.l.Root.TimeOf(Outbox(s.l.peer) + ".inbox.json")
 	if now := (stamp{at, size}); err == nil && now != s.knocked {
@@ -305,7 +307,7 @@ func (s *sender) knock(ctx context.Context, peer Peer) error {
 	return nil
 }
 
-// stamp changes with a file.
+// stamp is the time and the size of a file, to notice changes.
 type stamp struct {
 	at   time.Time
 	size int64
@@ -326,7 +328,7 @@ func (s *sender) send(ctx context.Context, peer Peer, h header, body []byte) err
 	return nil
 }
 
-// stopped wraps an error of Config.Fault.
+// stopped wraps an error of Config.Fault, with which a test stops the relay.
 type stopped struct{ error }
 
 func (l *line) fault(step string) error {

@@ -12,29 +12,29 @@ import (
 // Outbox returns the name of the mailbox with the mail for a peer. No session can have that name.
 func Outbox(peer string) string { return "host-" + peer }
 
-// Directory is where the relay keeps its files, below a root.
+// Directory is the name of the directory below a root in which the relay keeps its files.
 const Directory = "relay"
 
-// head records which messages have a receipt. The relay replaces it before it acknowledges the messages' lease: after a kill
-// between the two, the messages up to Last are still in the outbox, and the relay acknowledges them instead of sending them again.
+// head records which messages have a receipt. The relay replaces it before it acknowledges the lease of the messages. After a kill
+// between the two, the messages up to Last are still in the outbox; then the relay acknowledges them instead of sending them again.
 type head struct {
 	Epoch       uint64   `json:"epoch"`
 	Next        uint64   `json:"next"`              // the first number without a receipt
-	Link        link     `json:"link"`              // up to the message before
-	MaybeStored uint64   `json:"doubt"`             // messages up to here may have been stored under a number of an earlier epoch
+	Link        link     `json:"link"`              // the link up to the message before Next
+	MaybeStored uint64   `json:"doubt"`             // messages up to this number may be stored under numbers of an earlier epoch
 	Why         state    `json:"why"`               // the reason for this epoch
-	Run         uint64   `json:"run"`               // of the process, to order the packets besides mail
+	Run         uint64   `json:"run"`               // grows with each start of the relay; it orders the packets that carry no mail
 	Last        identity `json:"last"`              // the message before Next
-	Refused     []uint64 `json:"refused,omitempty"` // refused numbers among those acknowledged with Last
+	Refused     []uint64 `json:"refused,omitempty"` // the refused numbers among the messages that are acknowledged together with Last
 }
 
-// highWater records which messages of a peer this host has stored. The relay writes it after storing them, before the receipt.
+// highWater records which messages of a peer this host has stored. The relay writes it after it has stored them, before the receipt.
 type highWater struct {
 	Epoch   uint64    `json:"epoch"`
 	Number  uint64    `json:"number"`
 	Link    link      `json:"link"`
-	Anew    bool      `json:"anew,omitempty"`    // the peer has begun a new epoch, and may not know yet that this host has noticed
-	Refused []refusal `json:"refused,omitempty"` // refusals that the peer may not know yet
+	Anew    bool      `json:"anew,omitempty"`    // the peer has begun a new epoch, and may not know yet that this host knows an earlier one
+	Refused []refusal `json:"refused,omitempty"` // refusals that the peer may not know of yet
 }
 
 // refusal is a message that this host has refused for good.
@@ -54,7 +54,7 @@ func (l *link) UnmarshalText(text []byte) error {
 
 const maxStateFile = 256 << 10
 
-// readState reads a state file. A damaged file counts as lost, and is set aside: the two hosts recover from that and show it.
+// readState reads a state file. It sets a damaged file aside, and treats it as lost: the two hosts recover from that and report it.
 func readState[T interface{ valid() bool }](dir *atomicfile.Dir, name string, log inbox.Log) (state T, there bool, err error) {
 	data, err := dir.ReadIf(name)
 	if err != nil || data == nil {

@@ -7,15 +7,15 @@ import (
 	"sync"
 )
 
-// A Switch passes the packets of one carrier to the relays of several roots. It remembers the linked peers for relays that are
-// added later.
+// A Switch passes the packets of one carrier to the relays of several roots. It remembers which peers have a link, to inform relays
+// that are added later.
 type Switch struct {
 	mu     sync.Mutex
 	relays map[string]*Relay // by project
 	up     map[string]bool
 }
 
-// Add makes the switch pass packets for the relay's project to the relay.
+// Add makes the switch pass packets to r if they are for r's project. It returns an error if the project has a relay already.
 func (s *Switch) Add(r *Relay) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,7 +41,7 @@ func (s *Switch) Remove(r *Relay) {
 	delete(s.relays, r.Project)
 }
 
-// ErrNoProject: no root here has the project of a packet.
+// ErrNoProject means that no root here has the project of a packet.
 var ErrNoProject = errors.New("no such project here")
 
 // Packet implements Handler, for a carrier.

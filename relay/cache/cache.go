@@ -1,5 +1,5 @@
-// Package cache keeps the last reports of other machines in small files of a root, for c2c list and c2c status. Package relay
-// writes them. c2c links this package, so it imports nothing large. In the directory relay below the root, for a peer:
+// Package cache keeps, in small files of a root, what other machines have last reported, for c2c list and c2c status. Package relay
+// writes the files. c2c links this package, so it imports nothing large. For each peer the directory relay below the root has:
 //
 //	<peer>.seen.json   a Host; replaced under <peer>.seen.lock
 //	<peer>.states.log  a line for each State; rotated to <peer>.states.old
@@ -36,16 +36,16 @@ const (
 // Host is what a paired host has last reported.
 type Host struct {
 	Name      string    `json:"-"`
-	Relayed   bool      `json:"-"`                    // a relay carries the mail between it and this root
-	Linked    bool      `json:"linked"`               // its carrier has a link to it; with Hub: the hub takes its packets
-	Hub       bool      `json:"hub,omitempty"`        // packets go through a hub
-	Dials     bool      `json:"dials,omitempty"`      // this host dials it, so ssh notices within a minute when it sleeps
-	Absent    bool      `json:"absent,omitempty"`     // it does not have this project
-	Seen      float64   `json:"seen"`                 // when it was last heard, at most a minute late; in Unix seconds of this host's clock
-	Run       uint64    `json:"run"`                  // of its last hello; older hellos are ignored
-	Serial    uint64    `json:"serial"`               // of its last hello
+	Relayed   bool      `json:"-"`                    // a relay of this root is running for this host
+	Linked    bool      `json:"linked"`               // the carrier has a link to the host; with Hub: the hub takes packets for it
+	Hub       bool      `json:"hub,omitempty"`        // packets to it go through a hub
+	Dials     bool      `json:"dials,omitempty"`      // this machine dials it, so ssh notices within a minute that it sleeps
+	Absent    bool      `json:"absent,omitempty"`     // the host does not have this project
+	Seen      float64   `json:"seen"`                 // when the host was last heard, up to a minute too early; in Unix seconds of this machine's clock
+	Run       uint64    `json:"run"`                  // of its last hello; see package relay
+	Serial    uint64    `json:"serial"`               // of its last hello; an older hello is ignored
 	Trouble   string    `json:"trouble,omitempty"`    // the last trouble that people should know about
-	TroubleAt float64   `json:"trouble_at,omitempty"` // when
+	TroubleAt float64   `json:"trouble_at,omitempty"` // the time of Trouble
 	Sessions  []Session `json:"sessions,omitempty"`
 }
 
@@ -54,12 +54,12 @@ type Session struct {
 	Alias  string  `json:"alias"`
 	Client string  `json:"client,omitempty"`
 	State  string  `json:"state,omitempty"`
-	Active float64 `json:"active,omitempty"` // time of its last activity; in a hello: how many seconds ago
+	Active float64 `json:"active,omitempty"` // when it was last active; in a hello: how many seconds ago that was
 }
 
 const directory = "relay"
 
-// Get reads the last report of a peer; it is empty for a peer that never sent one. A host is linked only while a relay runs.
+// Get reads the last report of a peer; the report is empty if the peer never sent one. A host is linked only while a relay runs.
 func Get(root *atomicfile.Dir, peer string) (Host, error) {
 	dir, err := root.Sub(directory, false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -78,8 +78,8 @@ func Get(root *atomicfile.Dir, peer string) (Host, error) {
 // maxHosts bounds the list of the paired hosts, see package relay/hosts.
 const maxHosts = 2 << 20
 
-// Paired returns the names of the paired hosts, and the roots of the named projects, from the list that package relay/hosts
-// keeps below a state directory. It does not check the hosts' keys: a name alone gives no rights.
+// Paired returns the names of the paired hosts, and the roots of the projects that a person has named. It reads the list that package
+// relay/hosts keeps below a state directory. It does not check the hosts' keys: a name alone gives no rights.
 func Paired(state string) (names, roots []string, err error) {
 	dir, err := atomicfile.Open(filepath.Join(state, directory))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -138,7 +138,7 @@ func get(dir *atomicfile.Dir, peer string) (Host, error) {
 	if err != nil && !errors.Is(err, atomicfile.ErrTooLarge) {
 		return h, err
 	}
-	if json.Unmarshal(data, &h) != nil { // only a cache: the next hello replaces it
+	if json.Unmarshal(data, &h) != nil { // the report is damaged: the next hello replaces it
 		return Host{Name: peer}, nil
 	}
 	h.tidy()
@@ -189,18 +189,18 @@ func Change(ctx context.Context, root *atomicfile.Dir, peer string, change func(
 // State is a change of a message's state after the peer has stored it.
 type State struct {
 	ID      string  `json:"id"`
-	Session string  `json:"session,omitempty"` // the sender's
+	Session string  `json:"session,omitempty"` // of the message's sender
 	What    string  `json:"what"`              // handed or read
 	By      string  `json:"by,omitempty"`      // the reader
-	At      float64 `json:"at"`                // time, in Unix seconds of this host's clock; in a packet: how many seconds ago
+	At      float64 `json:"at"`                // when, in Unix seconds of this machine's clock; in a packet: how many seconds ago
 }
 
-// Valid reports whether a state has valid values.
+// Valid reports whether all values of a state are well-formed.
 func (s State) Valid() bool {
 	return mail.ValidName(s.ID) && (s.Session == "" || mail.ValidName(s.Session)) && (s.What == "handed" || s.What == "read") && (s.By == "" || mail.ValidName(s.By))
 }
 
-// AddStates records states. A power cut may lose the last ones.
+// AddStates records states. A power cut may lose the last states.
 func AddStates(root *atomicfile.Dir, peer string, states []State) error {
 	dir, err := root.Sub(directory, true)
 	if err != nil {
@@ -227,8 +227,8 @@ func AddStates(root *atomicfile.Dir, peer string, states []State) error {
 	return dir.Log(name, lines)
 }
 
-// Reports are the states that a peer has reported.
-type Reports [][]byte // the content of the files, the older one first
+// Reports has the states that a peer has reported.
+type Reports [][]byte // the content of the two files, the older file first
 
 // ReadReports reads the states that a peer has reported, as far as the log still has them.
 func ReadReports(root *atomicfile.Dir, peer string) (all Reports, err error) {
@@ -276,7 +276,7 @@ func (r Reports) Of(id string) (found []State) {
 	return found
 }
 
-// SetTrouble records trouble that people should know about.
+// SetTrouble records a trouble that people should know about.
 func SetTrouble(ctx context.Context, root *atomicfile.Dir, peer, words string, now time.Time) error {
 	return Change(ctx, root, peer, func(h *Host) { h.Trouble, h.TroubleAt = words, mail.Seconds(now) })
 }

@@ -1,16 +1,16 @@
-// Package hosts keeps the machines with which this one exchanges mail: their keys, what each may reach, and the invitations with
-// which two machines pair.
+// Package hosts keeps the list of the machines with which this machine exchanges mail: their keys, which sessions each may reach, and
+// the invitations with which two machines pair.
 //
-// A key identifies a host. Its name, which follows the @ of an address, is local: another machine may have another name for it. A
-// host without a row has no rights, and with a row without aliases or projects it reaches no session.
+// A key identifies a host. Its name, which follows the @ of an address, is local: another machine may have another name for it. A host
+// that is not in the list has no rights. A host without aliases or projects reaches no session.
 //
-// All data is in files of <state directory>/relay; any number of processes may use them at once. Each call reads the list again
-// if it has changed: so the relay refuses a revoked host from the next packet on.
+// All data is in files of <state directory>/relay; any number of processes may use them at once. Each call reads the list again if it
+// has changed. So the relay refuses a revoked host from the next packet on.
 //
-//	key               the secret key of this host; made once, never written again
+//	key               the secret key of this host; written once, never changed
 //	hosts.json        the hosts, at most 2 MiB: a post-quantum key takes 2 KB, and a hub may have 500 hosts
 //	invitations.json  unanswered invitations of the last hour
-//	hosts.lock        held while a process changes one of these; its holder takes no other lock
+//	hosts.lock        held while a process changes one of these files; its holder takes no other lock
 package hosts
 
 import (
@@ -24,7 +24,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// The carriers.
+// The names of the carriers.
 const (
 	SSH  = "ssh"
 	NATS = "nats"
@@ -33,35 +33,35 @@ const (
 // Any means all aliases, or all projects, in a list.
 const Any = "*"
 
-// Host is a machine with which this one exchanges mail.
+// Host is a machine with which this machine exchanges mail.
 type Host struct {
 	Name     string   `json:"name"`
 	Carrier  string   `json:"carrier"`            // SSH or NATS
-	Dest     string   `json:"ssh,omitempty"`      // its ssh destination; "" for a host that connects to this one, such as a laptop
+	Dest     string   `json:"ssh,omitempty"`      // its ssh destination; "" for a host that connects to this machine, such as a laptop
 	Projects []string `json:"projects,omitempty"` // ids of the projects in which it may reach sessions, or Any
 	Aliases  []string `json:"aliases,omitempty"`  // aliases that it may reach, or Any
 	Added    float64  `json:"added"`
-	Revoked  float64  `json:"revoked,omitempty"` // time of Revoke; from then on the relay refuses its mail
+	Revoked  float64  `json:"revoked,omitempty"` // when it was revoked: since then the relay refuses its mail; 0: it is not revoked
 	Key      Public   `json:"key"`
 }
 
-// Project is a project without a remote, with a name from a person. The name is the same on all hosts with the project.
+// Project is a project without a remote, to which a person has given a name. All hosts that have the project use the same name.
 type Project struct {
 	Name string `json:"name"`
 	Root string `json:"root"` // absolute
 }
 
-// The errors of this package. Each method's doc names its own.
+// The errors of this package. The doc of each method names the errors that it returns.
 var (
 	ErrUnknown    = errors.New("no such host")
-	ErrExists     = errors.New("there is a host with this name")
-	ErrKeyChanged = errors.New("the host has another key than before: it was set up again, or it is another machine")
+	ErrExists     = errors.New("there is a host with this key already")
+	ErrKeyChanged = errors.New("the host has another key than before: it was set up again, or another machine uses its name")
 	ErrRevoked    = errors.New("the host is revoked")
 	ErrFull       = errors.New("the list of hosts is full")
 	ErrInvitation = errors.New("no such invitation; it may have expired, or a wrong answer has ended it")
 )
 
-// MayReach reports whether the host may write to an alias of a project; with an empty alias, to at least one.
+// MayReach reports whether the host may write to an alias of a project; with an empty alias, to at least one alias.
 func (h Host) MayReach(project, alias string) bool {
 	return h.MayReachProject(project) &&
 		(alias == "" || slices.Contains(h.Aliases, Any) || slices.ContainsFunc(h.Aliases, func(a string) bool { return strings.EqualFold(a, alias) }))
@@ -75,10 +75,10 @@ func (h Host) MayReachProject(project string) bool {
 // maxName is the limit of a DNS label.
 const maxName = 63
 
-// CheckName returns an error if a name cannot be that of a host.
+// CheckName returns an error if a name is no valid name of a host.
 func CheckName(name string) error { return mail.CheckHost(name) }
 
-// NameOf makes a host's name from a machine's own name: its first label, in lower case. It is "" if no valid name is left.
+// NameOf makes a name for a host from a machine's own name: the first label, in lower case. The result is "" if no valid name is left.
 func NameOf(machine string) string {
 	label, _, _ := strings.Cut(strings.ToLower(machine), ".")
 	name := strings.Map(func(c rune) rune {
@@ -91,7 +91,7 @@ func NameOf(machine string) string {
 	return strings.Trim(name[:min(len(name), maxName)], "-")
 }
 
-// CheckDest returns an error for text that ssh would not take for a destination, such as an option.
+// CheckDest returns an error for text that is no ssh destination, such as an option of ssh.
 func CheckDest(dest string) error {
 	if dest == "" || len(dest) > 255 || dest[0] == '-' || strings.ContainsFunc(dest, func(c rune) bool {
 		return c <= ' ' || c > '~' || strings.ContainsRune("'\"`$\\;&|<>(){}*?!#", c)
@@ -101,10 +101,10 @@ func CheckDest(dest string) error {
 	return nil
 }
 
-// maxAllowed bounds a host's list of aliases, and that of projects.
+// maxAllowed bounds a host's list of aliases, and its list of projects.
 const maxAllowed = 256
 
-// check returns an error if the list cannot have h as a row.
+// check returns an error if h cannot be a row of the list.
 func (h Host) check() error {
 	if err := CheckName(h.Name); err != nil {
 		return err
@@ -156,14 +156,14 @@ func (p Project) check() error {
 	return nil
 }
 
-// DamagedError: a file of this package is not usable. No host has rights until a person has repaired the file.
+// DamagedError means that a file of this package is not usable. No host has rights until a person has repaired the file.
 type DamagedError struct {
 	Path string
 	Err  error
 }
 
 func (e *DamagedError) Error() string {
-	return fmt.Sprintf("%s is damaged: %v; no mail goes to other machines, or comes from them, until it is put right", e.Path, e.Err)
+	return fmt.Sprintf("%s is damaged: %v; no mail goes to other machines, or comes from them, until a person repairs it", e.Path, e.Err)
 }
 func (e *DamagedError) Unwrap() error { return e.Err }
 

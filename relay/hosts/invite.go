@@ -21,8 +21,8 @@ import (
 
 const (
 	invitationFile  = "invitations.json"
-	maxInvitations  = 16 // open at once
-	invitationBytes = 20 // of its secret: 160 bits
+	maxInvitations  = 16 // that are open at the same time
+	invitationBytes = 20 // of an invitation's secret: 160 bits
 	invitationTag   = "c2c-invitation:"
 	answerTag       = "c2c-answer:"
 
@@ -32,15 +32,15 @@ const (
 	InvitationTime = time.Hour
 )
 
-// Invitation is a text that the person of one host passes to the person of another, in a way that both trust: with it, any host can
-// pair with the inviter. It works once, within an hour.
+// Invitation is a text that the person at one host gives to the person at another host, over a channel that both trust. Any host that
+// has the text can pair with the inviter. It works once, within an hour.
 type Invitation struct {
-	Number  string  `json:"number"` // identifies it among the inviter's invitations
+	Number  string  `json:"number"` // identifies the invitation among the inviter's invitations
 	Secret  []byte  `json:"secret"`
 	Expires float64 `json:"expires"` // by the inviter's clock; only the inviter checks it
 	Name    string  `json:"name"`    // the inviter's own name
 	Carrier string  `json:"carrier"`
-	Address string  `json:"address,omitempty"` // of the inviter for its carrier, see Host.Dest
+	Address string  `json:"address,omitempty"` // of the inviter, in the form of the carrier; see Host.Dest
 	Key     Public  `json:"key"`
 }
 
@@ -49,7 +49,7 @@ type Answer struct {
 	Number string `json:"number"`
 	Name   string `json:"name"` // the invited host's own name
 	Key    Public `json:"key"`
-	SSHKey string `json:"ssh_key,omitempty"` // with which it connects, if the carrier is ssh
+	SSHKey string `json:"ssh_key,omitempty"` // the key with which the host connects, if the carrier is ssh
 	Proof  []byte `json:"proof"`
 }
 
@@ -64,8 +64,8 @@ type kept struct {
 	Aliases  []string `json:"aliases,omitempty"`
 }
 
-// Invite makes an invitation and writes it to disk. The host that answers it gets h's name (or its own if that is empty), carrier
-// and rights; name is this host's own name. Errors: ErrFull.
+// Invite makes an invitation and writes it to disk. The host that answers it gets the name, carrier and rights of h; without a name in
+// h, the host's own name. name is the name of this host. Errors: ErrFull.
 func (l *List) Invite(ctx context.Context, key *Key, name, address string, h Host) (Invitation, error) {
 	i := Invitation{Number: strings.ToLower(rand.Text()[:16]), Secret: make([]byte, invitationBytes), Name: name, Carrier: h.Carrier,
 		Address: address, Expires: mail.Seconds(l.now().Add(InvitationTime)), Key: key.Public()}
@@ -73,7 +73,7 @@ func (l *List) Invite(ctx context.Context, key *Key, name, address string, h Hos
 	if err := i.check(); err != nil {
 		return Invitation{}, err
 	}
-	trial := h // the answer brings the key, and perhaps the name
+	trial := h // the answer will bring the key, and perhaps the name
 	trial.Key, trial.Name = key.Public(), cmp.Or(h.Name, name)
 	if err := trial.check(); err != nil {
 		return Invitation{}, err
@@ -119,7 +119,7 @@ func ParseInvitation(text string) (i Invitation, err error) {
 // IsAnswer reports whether a pasted text is the answer to an invitation.
 func IsAnswer(text string) bool { return strings.HasPrefix(strings.TrimSpace(text), answerTag) }
 
-// Answer answers an invitation. sshKey is this host's public ssh key, if the carrier is ssh. The caller must Add the inviter.
+// Answer answers an invitation. sshKey is this host's public ssh key, if the carrier is ssh. The caller must also Add the inviter.
 func (i Invitation) Answer(key *Key, name, sshKey string) (Answer, error) {
 	a := Answer{Number: i.Number, Name: name, Key: key.Public(), SSHKey: sshKey}
 	a.Proof = a.prove(i.Secret, i.Key)
@@ -155,7 +155,7 @@ func ParseAnswer(text string) (a Answer, err error) {
 }
 
 // Redeem adds the host that has answered an invitation of this host. It removes the invitation, even after a wrong answer. Errors:
-// ErrInvitation, and those of Add.
+// ErrInvitation, and the errors of Add.
 func (l *List) Redeem(ctx context.Context, key *Key, a Answer) (h Host, err error) {
 	if err := a.check(); err != nil {
 		return Host{}, err
@@ -171,12 +171,12 @@ func (l *List) Redeem(ctx context.Context, key *Key, a Answer) (h Host, err erro
 			return fmt.Errorf("pair with %q: %w", a.Name, ErrInvitation)
 		}
 		k = all[at]
-		// Before adding the host: after a kill in between, people need a new invitation; the other order allows two uses.
+		// Remove it before adding the host: a kill in between costs an invitation, while the other order would allow two uses.
 		if err := l.writeInvitations(slices.Delete(all, at, at+1)); err != nil {
 			return err
 		}
 		if !hmac.Equal(a.Proof, a.prove(k.Secret, key.Public())) {
-			return fmt.Errorf("pair with %q: its answer is wrong, so the invitation is no longer valid: make another one: %w", a.Name, ErrInvitation)
+			return fmt.Errorf("pair with %q: its answer is wrong, so the invitation is no longer valid; make a new one: %w", a.Name, ErrInvitation)
 		}
 		return nil
 	})
@@ -188,7 +188,7 @@ func (l *List) Redeem(ctx context.Context, key *Key, a Answer) (h Host, err erro
 	return h, err
 }
 
-// readInvitations returns the open invitations. A damaged file counts as empty: people make new invitations.
+// readInvitations returns the open invitations. It returns none if the file is damaged: then people make new invitations.
 func (l *List) readInvitations() (all []kept, err error) {
 	data, err := readPrivate(l.dir, invitationFile, maxList)
 	if errors.Is(err, fs.ErrNotExist) || errors.As(err, new(*DamagedError)) {
@@ -218,7 +218,7 @@ func (l *List) writeInvitations(all []kept) error {
 func pasted(tag string, v any) string {
 	data, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // impossible: check has checked that there is a key
+		panic(err) // impossible: it fails only without a key, and check requires one
 	}
 	return tag + base64.RawURLEncoding.EncodeToString(data)
 }

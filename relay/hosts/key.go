@@ -26,7 +26,7 @@ import (
 const (
 	keyFile = "key"
 	maxKey  = 4 << 10
-	signs   = "ed25519 " // before the seed, in the file
+	signs   = "ed25519 " // stands before the seed in the file
 )
 
 // Key is the secret key of this host. Any goroutine may use it.
@@ -36,11 +36,11 @@ type Key struct {
 	public Public
 }
 
-// ErrKeyLost: the key is gone, and paired hosts know this host by it.
-var ErrKeyLost = errors.New("the key of this machine is gone, and other machines know this one by it")
+// ErrKeyLost means that the key file is gone, and paired hosts know this host by that key.
+var ErrKeyLost = errors.New("the key of this machine is gone, and other machines know this machine by that key")
 
-// LoadKey reads the key of this host, and makes it the first time. A damaged key is an error, and so is a missing one when there are
-// paired hosts: a new key would mean another host.
+// LoadKey reads the key of this host. The first time, it makes the key. A damaged key is an error. A missing key is an error if there
+// are paired hosts: with a new key they would take this machine for another host.
 func LoadKey(ctx context.Context, dir *atomicfile.Dir) (*Key, error) {
 	k, err := ReadKey(dir)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -90,7 +90,7 @@ func (k *Key) text() []byte {
 		signs, base64.StdEncoding.EncodeToString(k.sign.Seed()), k.open)
 }
 
-// ReadKey is LoadKey, but makes no key.
+// ReadKey reads the key of this host as LoadKey does, but makes none: if there is no key, the error is fs.ErrNotExist.
 func ReadKey(dir *atomicfile.Dir) (*Key, error) {
 	data, err := readPrivate(dir, keyFile, maxKey)
 	if err != nil {
@@ -154,7 +154,7 @@ func readPrivate(dir *atomicfile.Dir, name string, most int64) ([]byte, error) {
 // Public returns the public half of the key.
 func (k *Key) Public() Public { return k.public }
 
-// Sign signs data. data must name its own purpose, because one key signs everything of this host.
+// Sign signs data. data must name its own purpose, because this host signs everything with one key.
 func (k *Key) Sign(data []byte) []byte { return ed25519.Sign(k.sign, data) }
 
 // Open decrypts data that was sealed for this host. most bounds the result, in bytes.
@@ -173,8 +173,8 @@ func (k *Key) Open(sealed []byte, most int64) ([]byte, error) {
 	return plain, nil
 }
 
-// Public is the public key of a host: it verifies the host's signatures, and seals data for the host only. The zero value is no
-// key.
+// Public is the public key of a host: it verifies the host's signatures, and seals data that only the host can open. The zero value is
+// no key.
 type Public struct {
 	sign ed25519.PublicKey
 	seal *age.HybridRecipient
@@ -193,7 +193,7 @@ var idCoding = base32.StdEncoding.WithPadding(base32.NoPadding)
 // ID returns a hash of both halves of the key, 32 letters and digits. It is unique for each host.
 func (p Public) ID() string { return p.id }
 
-// SigningKey returns the half that verifies signatures; packets name a host by it.
+// SigningKey returns the half of the key that verifies signatures. Packets name a host by this half.
 func (p Public) SigningKey() ed25519.PublicKey { return p.sign }
 
 // Fingerprint returns the ID in the form that people compare.
@@ -216,7 +216,7 @@ func (p Public) Verify(data, signature []byte) bool {
 	return len(p.sign) == ed25519.PublicKeySize && ed25519.Verify(p.sign, data, signature)
 }
 
-// Seal encrypts plain for the host only. The result does not prove who has sealed it.
+// Seal encrypts plain so that only the host can decrypt it. The result does not prove who has sealed it.
 func (p Public) Seal(plain []byte) ([]byte, error) {
 	if p.seal == nil {
 		return nil, errors.New("seal: there is no key")

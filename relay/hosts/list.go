@@ -42,7 +42,7 @@ type List struct {
 	now func() time.Time
 
 	mu   sync.Mutex
-	file fs.FileInfo // the last read version; nil: none
+	file fs.FileInfo // the version of hosts.json that last holds; nil: none
 	last content
 }
 
@@ -77,7 +77,7 @@ func (l *List) ByID(id string) (Host, error) {
 	return l.find(id, func(h Host) bool { return h.Key.id == id })
 }
 
-// BySigningKey is ByID for the signing half of the key, which is unique too.
+// BySigningKey is like ByID, for the signing half of the key, which is unique too.
 func (l *List) BySigningKey(key ed25519.PublicKey) (Host, error) {
 	return l.find(fmt.Sprintf("%x", key), func(h Host) bool { return h.Key.sign.Equal(key) })
 }
@@ -93,10 +93,10 @@ func (l *List) find(what string, match func(Host) bool) (Host, error) {
 	return Host{}, fmt.Errorf("host %.80q: %w", what, ErrUnknown)
 }
 
-// Changed returns the path of a file that each change of the list closes, for a file watcher.
+// Changed returns the path of a file for a file watcher: each change of the list closes this file.
 func (l *List) Changed() string { return l.dir.Path() + "/" + lockFile }
 
-// look reads the file if it has changed.
+// look returns the content of hosts.json; it reads the file only if it has changed.
 func (l *List) look() (content, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -141,7 +141,7 @@ func parseList(data []byte) (content, error) {
 	return c, c.check()
 }
 
-// check returns an error if a list has a name or a key twice.
+// check returns an error if a row is invalid, or if two rows have the same name or key.
 func (c content) check() error {
 	seen := map[string]bool{}
 	once := func(what, name string) error {
@@ -164,7 +164,7 @@ func (c content) check() error {
 	return nil
 }
 
-// Add adds a host. If the list has the same name and key, Add only updates how to reach the host, and added is false.
+// Add adds a host. If the list already has a host with this name and key, Add only updates how to reach the host, and added is false.
 // Errors: ErrExists (the key has another name), ErrKeyChanged (the name has another key), ErrRevoked, ErrFull.
 func (l *List) Add(ctx context.Context, h Host) (added bool, err error) {
 	h.Added, h.Revoked = mail.Seconds(l.now()), 0
@@ -175,7 +175,7 @@ func (l *List) Add(ctx context.Context, h Host) (added bool, err error) {
 		added = false
 		for i, there := range c.Hosts {
 			switch sameKey := there.Key.id == h.Key.id; {
-			case !sameKey && there.Key.sign.Equal(h.Key.sign): // half of a key is another key
+			case !sameKey && there.Key.sign.Equal(h.Key.sign): // a key of which only half is the same is another key
 				return fmt.Errorf("add host %q: %w (%q has half of its key)", h.Name, ErrKeyChanged, there.Name)
 			case there.Name != h.Name && !sameKey:
 				continue
@@ -213,8 +213,8 @@ func (l *List) Allow(ctx context.Context, name string, projects, aliases []strin
 	return after, err
 }
 
-// Revoke makes the relay refuse all mail from a host, and send it none. The row stays, so that the key stays revoked. Errors:
-// ErrUnknown.
+// Revoke makes the relay refuse all mail from a host, and send it none. The host stays in the list, so that its key stays revoked.
+// Errors: ErrUnknown.
 func (l *List) Revoke(ctx context.Context, name string) error {
 	return l.changeHost(ctx, name, func(h *Host) error {
 		if h.Revoked == 0 {
@@ -224,7 +224,7 @@ func (l *List) Revoke(ctx context.Context, name string) error {
 	})
 }
 
-// Remove forgets a host. Errors: ErrUnknown.
+// Remove removes a host from the list. Errors: ErrUnknown.
 func (l *List) Remove(ctx context.Context, name string) error {
 	return l.change(ctx, func(c *content) error {
 		n := len(c.Hosts)
@@ -235,8 +235,8 @@ func (l *List) Remove(ctx context.Context, name string) error {
 	})
 }
 
-// NameProject gives a project without a remote a name, by which other hosts know it. It replaces an older name of this root, and an
-// older root of this name.
+// NameProject gives a name to a project without a remote. Other hosts know the project by this name. It replaces an older name of this
+// root, and an older root of this name.
 func (l *List) NameProject(ctx context.Context, p Project) error {
 	if err := p.check(); err != nil {
 		return err

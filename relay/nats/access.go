@@ -20,11 +20,11 @@ import (
 // Access is what one host needs to use a hub. It is secret.
 type Access struct {
 	Fleet string   `json:"fleet"`
-	Host  string   `json:"host,omitempty"` // what the hub calls this host; "": it is the hub's owner
-	URL   string   `json:"url"`            // nats://host:port, or tls://; the nodes of a cluster with commas between them
-	CA    string   `json:"ca,omitempty"`   // certificates in PEM that prove the hub; "": those that the system trusts
+	Host  string   `json:"host,omitempty"` // the hub's name for this host; "": the Access is for the hub's owner
+	URL   string   `json:"url"`            // nats://host:port, or tls://; for a cluster, the addresses of its nodes with commas between them
+	CA    string   `json:"ca,omitempty"`   // certificates in PEM that prove the hub's identity; "": use the certificates that the system trusts
 	Hosts []string `json:"hosts"`          // the hosts of the fleet
-	Seed  string   `json:"seed"`           // of the nkey of this host
+	Seed  string   `json:"seed"`           // the secret half of this host's nkey
 }
 
 // MaxAccess is the greatest size of a file with an Access, in bytes.
@@ -55,7 +55,7 @@ func (a Access) check() error {
 	return err
 }
 
-// CheckURL returns an error unless text is the address of a hub, or the addresses of a cluster's nodes with commas between them.
+// CheckURL returns nil if text is the address of a hub, or the addresses of a cluster's nodes with commas between them.
 func CheckURL(text string) error {
 	for node := range strings.SplitSeq(text, ",") {
 		u, err := url.Parse(node)
@@ -66,7 +66,7 @@ func CheckURL(text string) error {
 	return nil
 }
 
-// Text writes an Access as ParseAccess reads it.
+// Text returns an Access in the form that ParseAccess reads.
 func (a Access) Text() ([]byte, error) {
 	data, err := json.MarshalIndent(a, "", " ")
 	return append(data, '\n'), err

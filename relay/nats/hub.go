@@ -28,7 +28,7 @@ func StreamName(host string) string { return "C2C_" + host }
 type Hub struct {
 	Fleet  string   `json:"fleet"`
 	Listen string   `json:"listen"` // host:port
-	URL    string   `json:"url"`    // by which hosts reach it
+	URL    string   `json:"url"`    // with which hosts reach the hub
 	CA     string   `json:"ca,omitempty"`
 	Owner  string   `json:"owner"` // the public nkey of the owner
 	Hosts  []Member `json:"hosts"`
@@ -40,7 +40,7 @@ type Member struct {
 	Key  string `json:"nkey"` // its public nkey
 }
 
-// Check returns an error if a hub cannot run with these values.
+// Check returns an error if no hub can run with these values.
 func (h Hub) Check() error {
 	if err := hosts.CheckName(h.Fleet); err != nil {
 		return fmt.Errorf("fleet: %w", err)
@@ -74,7 +74,7 @@ func (h Hub) Check() error {
 	return nil
 }
 
-// NewSeed makes the nkey of a host.
+// NewSeed makes a new nkey for a host, and returns its secret half and its public half.
 func NewSeed() (seed, public string, err error) {
 	pair, err := nkeys.CreateUser()
 	if err != nil {
@@ -87,7 +87,7 @@ func NewSeed() (seed, public string, err error) {
 	return string(secret), public, err
 }
 
-// Access returns the Access of a host with this seed; if host is "", the Access of the owner.
+// Access returns the Access for a host with this seed; if host is "", the Access for the owner.
 func (h Hub) Access(host, seed string) Access {
 	a := Access{Fleet: h.Fleet, Host: host, URL: h.URL, CA: h.CA, Seed: seed}
 	for _, m := range h.Hosts {
@@ -96,7 +96,7 @@ func (h Hub) Access(host, seed string) Access {
 	return a
 }
 
-// ServerConfig returns a configuration of nats-server. Its files are in a directory.
+// ServerConfig returns a configuration of nats-server. dir is the directory for the server's files.
 func (h Hub) ServerConfig(dir string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# The hub of the fleet %[1]s, for nats-server 2.10 or newer. c2c relay hub has written this, and writes it anew when a host is added.
@@ -141,13 +141,13 @@ func user(key string, publish []string, inbox string) string {
 	return fmt.Sprintf("{ nkey: %s, permissions: { publish: { allow: [%s] }, subscribe: { allow: [%q] } } }", key, strings.Join(allowed, ", "), inbox+".>")
 }
 
-// Stream is the stream of one host and its consumer, in the words of JetStream.
+// Stream has the stream of one host and its consumer, in JetStream's form.
 type Stream struct {
 	Config   StreamConfig   `json:"stream"`
 	Consumer ConsumerConfig `json:"consumer"`
 }
 
-// StreamConfig is JetStream's, as far as c2c uses it. Times are in nanoseconds.
+// StreamConfig is JetStream's configuration of a stream, as far as c2c uses it. Times are in nanoseconds.
 type StreamConfig struct {
 	Name        string        `json:"name"`
 	Subjects    []string      `json:"subjects"`
@@ -161,7 +161,7 @@ type StreamConfig struct {
 	AllowRollup bool          `json:"allow_rollup_hdrs"`
 }
 
-// ConsumerConfig is JetStream's, as far as c2c uses it. Times are in nanoseconds.
+// ConsumerConfig is JetStream's configuration of a consumer, as far as c2c uses it. Times are in nanoseconds.
 type ConsumerConfig struct {
 	Durable       string        `json:"durable_name"`
 	AckPolicy     string        `json:"ack_policy"`
@@ -175,7 +175,7 @@ type ConsumerConfig struct {
 // Streams returns the streams that the hub must have. The owner may change their sizes and times. If a stream is full, the mail waits
 // at its sender. If the hub drops a packet because it is too old, the sender still has the mail.
 func (h Hub) Streams() (all []Stream) {
-	// The server refuses a stream if its disk could not hold all streams when they are full. So all together get 16 GiB.
+	// The server refuses a stream if its disk could not hold all streams when they are full. So all streams together get 16 GiB.
 	most := min(max(16<<30/int64(max(len(h.Hosts), 1)), 16<<20), 256<<20)
 	for _, m := range h.Hosts {
 		all = append(all, Stream{
@@ -189,10 +189,10 @@ func (h Hub) Streams() (all []Stream) {
 	return all
 }
 
-// streamInUse is JetStream's code for a stream that is there with another configuration.
+// streamInUse is JetStream's error code if a stream exists already with another configuration.
 const streamInUse = 10058
 
-// MakeStreams makes streams at the hub, or changes those that are there. Only the owner may.
+// MakeStreams makes streams at the hub, or changes existing streams. Only the owner may do this.
 func MakeStreams(ctx context.Context, owner Access, all []Stream) error {
 	opts, err := owner.options()
 	if err != nil {

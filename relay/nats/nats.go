@@ -1,14 +1,15 @@
-// Package nats carries packets between hosts through a hub: a nats-server with JetStream, which keeps them while a host sleeps. Two
-// hosts that are never awake at the same time can exchange mail in this way.
+// Package nats carries packets between hosts through a hub: a nats-server with JetStream, which keeps the packets while a host sleeps.
+// So two hosts can exchange mail although they are never awake at the same time.
 //
-// Each host has a stream at the hub, C2C_<host>, which the hub's owner makes (see Hub), and reads it by one consumer. A packet is
-// published under c2c.<fleet>.<to>.m.<from>. A host publishes its list of sessions under c2c.<fleet>.<to>.p.<from>.<project>, where
-// the hub keeps only the last one. The hub proves only that a host has one of its keys. Each packet has a signature of its own.
+// Each host has a stream at the hub, C2C_<host>, which the hub's owner makes (see Hub). The host reads the stream by one consumer. A
+// packet is published under c2c.<fleet>.<to>.m.<from>. A host publishes its list of sessions under c2c.<fleet>.<to>.p.<from>.<project>,
+// where the hub keeps only the last list. The hub proves only that a host has some key of the fleet. So each packet has its own
+// signature.
 //
-// The package does not rely on JetStream for order, nor to drop repeated packets: JetStream may deliver a packet again, and it forgets
-// old ids. The numbers of package relay do both. A packet is acknowledged when its handler has taken it. The package sends nothing
-// twice. If the hub does not store a packet, the hub reports that or the connection ends; then the handler is told of a new link, and
-// the relay sends again.
+// The package does not rely on JetStream to keep the order or to drop repeated packets: JetStream may deliver a packet again, and it
+// forgets old ids. The numbers of package relay do both. A packet is acknowledged when its handler has taken it. The package sends
+// nothing twice. If the hub does not store a packet, the hub says so or the connection ends. Then the handler is told of a new link,
+// and the relay sends again.
 package nats
 
 import (
@@ -33,18 +34,18 @@ import (
 )
 
 const (
-	pingEvery  = 5 * time.Second // a dead connection is noticed after the second one without an answer
-	firstPause = time.Second     // until a failed attempt is repeated
+	pingEvery  = 5 * time.Second // a connection counts as dead after the second ping without an answer
+	firstPause = time.Second     // the pause before the first repetition of a failed attempt
 	lastPause  = 30 * time.Second
-	goodbye    = time.Second // for the last acknowledgements to leave
+	goodbye    = time.Second // the time for the last acknowledgements to leave
 
 	connectTime = 10 * time.Second
 )
 
-// Config is what a Carrier needs.
+// Config configures a Carrier.
 type Config struct {
 	Access  Access          // to the hub
-	Peers   func() []string // the hosts that it carries packets to, by their names at the hub; asked again by Reload
+	Peers   func() []string // returns the hosts to carry packets to, by their names at the hub; Reload calls it again
 	Changed func()          // if set, called when a Status has changed; it must not call the Carrier
 	Log     *slog.Logger
 	Now     func() time.Time
@@ -62,21 +63,21 @@ type Status struct {
 // Carrier carries packets through a hub. It is a relay.Carrier.
 type Carrier struct {
 	cfg     Config
-	changed chan struct{} // a field below has changed, which keep must see
+	changed chan struct{} // signals keep that a field below has changed
 
 	mu     sync.Mutex
-	conn   *client.Conn // nil: Run does not run
+	conn   *client.Conn // nil while Run does not run
 	up     bool
 	serial int // of the connection that is up
 	err    string
-	unread string // why nothing is received, though the connection is up
+	unread string // why nothing is received although the connection is up
 	ways   map[string]*way
 }
 
 // way is the link to one host. The Carrier's lock guards its fields.
 type way struct {
 	Status
-	serial int       // of the connection that was reported to the handler
+	serial int       // the connection that the handler was last told of
 	retry  time.Time // the link stays down until then
 	pause  time.Duration
 }
@@ -108,7 +109,7 @@ func (c *Carrier) Send(_ context.Context, peer string, packet []byte) error {
 	m := client.NewMsg(mailSubject(a.Fleet, peer, a.Host))
 	if project, kind, err := relay.Address(packet); err == nil && kind == relay.Hello {
 		m.Subject = presenceSubject(a.Fleet, peer, a.Host, project)
-		m.Header.Set("Nats-Rollup", "sub") // the hub keeps only the last one
+		m.Header.Set("Nats-Rollup", "sub") // the hub keeps only the last hello
 	}
 	m.Reply, m.Data = a.inbox()+".stored."+peer, packet
 	switch err := conn.PublishMsg(m); {
@@ -161,8 +162,8 @@ func (c *Carrier) Run(ctx context.Context, h relay.Handler) error {
 	return nil
 }
 
-// dialer connects to the hub. When ctx ends it gives up, unless the hub has let this host in: the client waits for the hub under its
-// own lock, and could not be closed.
+// dialer connects to the hub. When ctx ends, it gives up, unless the hub has accepted this host. It must: while the NATS client waits
+// for the hub, it holds its own lock, so it could not be closed.
 type dialer struct {
 	ctx context.Context
 	*Carrier
@@ -185,7 +186,7 @@ func (d *dialer) Dial(network, address string) (net.Conn, error) {
 // pauseOf returns the time until the next attempt to connect. It is random, so that hosts that have lost the hub together do not
 // all come back together.
 func (c *Carrier) pauseOf(attempts int) time.Duration {
-	poke(c.changed) // there was an attempt, and its error may be a new one
+	poke(c.changed) // an attempt has failed, perhaps with a new error
 	pause := min(firstPause<<min(max(attempts-1, 0), 8), lastPause)
 	return pause/2 + rand.N(pause/2)
 }
@@ -197,7 +198,7 @@ func why(err error) string {
 	return err.Error()
 }
 
-// linked notes that the hub is within reach, or why it is not.
+// linked records that the hub can be reached (err is ""), or why not.
 func (c *Carrier) linked(err string) {
 	c.mu.Lock()
 	c.up, c.err = err == "", err
@@ -228,11 +229,12 @@ func (c *Carrier) Status() (all []Status) {
 	return all
 }
 
-// whyNot returns the reason why there is no link to the hub. NATS has no callback for a hub that refuses this host.
+// whyNot returns the reason why there is no link to the hub. If the hub refuses this host, only LastError shows it: NATS has no
+// callback.
 func (c *Carrier) whyNot() string {
 	if c.conn != nil {
 		if err := c.conn.LastError(); errors.Is(err, client.ErrAuthorization) {
-			return "the hub does not let this host in: " + err.Error()
+			return "the hub does not accept this host: " + err.Error()
 		}
 	}
 	return c.err
@@ -257,7 +259,7 @@ func (c *Carrier) keep(ctx context.Context, h relay.Handler) {
 	}
 }
 
-// tell reports changed links to the handler, and returns the time after which to look again.
+// tell reports changed links to the handler. later is the time after which to call tell again; again is false if there is none.
 func (c *Carrier) tell(h relay.Handler) (later time.Duration, again bool) {
 	peers := c.cfg.Peers()
 	type news struct {
@@ -297,7 +299,7 @@ func (c *Carrier) tell(h relay.Handler) (later time.Duration, again bool) {
 	return later, again
 }
 
-// stored takes the hub's answer to a packet.
+// stored handles the hub's answer to a packet.
 func (c *Carrier) stored(m *client.Msg) {
 	peer := m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
 	var answer struct {
@@ -307,7 +309,7 @@ func (c *Carrier) stored(m *client.Msg) {
 	case m.Header.Get("Status") == "503":
 		c.failed(peer, "the hub has no stream for this host")
 	case json.Unmarshal(m.Data, &answer) != nil:
-		c.failed(peer, "the hub answers what this c2c does not know")
+		c.failed(peer, "the hub's answer has a form that this version of c2c does not know")
 	case answer.Error != nil:
 		c.failed(peer, "the hub does not store mail for it: "+answer.Error.Description)
 	default:
@@ -325,7 +327,7 @@ func (c *Carrier) stored(m *client.Msg) {
 	}
 }
 
-// failed notes that a packet for a host was not stored. There is no link then for some time.
+// failed records that a packet for a host was not stored. After that, there is no link to the host for some time.
 func (c *Carrier) failed(peer, err string) {
 	c.mu.Lock()
 	w, now := c.ways[peer], c.cfg.Now()
@@ -340,7 +342,7 @@ func (c *Carrier) failed(peer, err string) {
 	}
 }
 
-// complained handles an error of the hub that names no packet. Only in this way does the hub report a forbidden packet.
+// complained handles an error of the hub that names no packet. The hub reports a forbidden packet only in this way.
 func (c *Carrier) complained(err error) {
 	if text := err.Error(); errors.Is(err, client.ErrPermissionViolation) {
 		if _, to, ok := strings.Cut(text, subjectOf(c.cfg.Access.Fleet)); ok {

@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	batch      = 16              // packets that the hub may send without being asked again
-	batchBytes = 4 << 20         // and how large they are together
-	batchTime  = 5 * time.Minute // after this time the hub must be asked again
+	batch      = 16              // the number of packets in one request to the hub
+	batchBytes = 4 << 20         // the size of these packets together
+	batchTime  = 5 * time.Minute // how long a request is valid
 	beat       = 10 * time.Second
 	mostQueued = 256
 
-	lastDelay = 5 * time.Minute // until a packet that was not taken comes again
-	mostTries = 30              // then the hub drops it: its sender sends it again until it has a receipt
+	lastDelay = 5 * time.Minute // the longest time until a packet that was not taken comes again
+	mostTries = 30              // after so many tries the hub drops a packet; its sender repeats it until it has a receipt
 )
 
 // receiver takes the packets of this host from the hub, one by one.
@@ -30,14 +30,14 @@ type receiver struct {
 	fresh   chan struct{} // there is a new connection
 	msgs    chan *client.Msg
 
-	asked int // packets that the hub may still send
+	asked int // packets that the hub may still send for our requests
 	pause time.Duration
 }
 
 func (r *receiver) inbox() string { return r.cfg.Access.inbox() + ".mail" }
 
-// run takes packets until ctx ends. While the hub has none, it sends a heartbeat. Without a heartbeat it has forgotten the request, as
-// when the node of a cluster that had it has died.
+// run takes packets until ctx ends. While the hub has no packets, it sends heartbeats. If no heartbeat comes, the hub has forgotten the
+// request, as when the node of a cluster that had the request has died.
 func (r *receiver) run(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -66,7 +66,7 @@ func (r *receiver) run(ctx context.Context) {
 	}
 }
 
-// ask asks the hub for packets, so that as many are on their way as may be at once.
+// ask asks the hub for packets, so that batch packets are requested in total.
 func (r *receiver) ask() error {
 	want, err := json.Marshal(map[string]any{"batch": batch - r.asked, "max_bytes": batchBytes, "expires": batchTime, "idle_heartbeat": beat})
 	if err != nil {
@@ -76,8 +76,8 @@ func (r *receiver) ask() error {
 	return r.conn.PublishRequest("$JS.API.CONSUMER.MSG.NEXT."+StreamName(r.cfg.Access.Host)+"."+consumer, r.inbox(), want)
 }
 
-// take handles a packet, or a status of the hub. It returns false if the hub sends no mail to this host: then run waits before it asks
-// again.
+// take handles a packet, or a status message of the hub. It returns false if the hub sends no mail to this host; then run waits before
+// it asks again.
 func (r *receiver) take(ctx context.Context, m *client.Msg) bool {
 	status := m.Header.Get("Status")
 	if m.Reply != "" || status == "" {
@@ -105,7 +105,7 @@ func (r *receiver) take(ctx context.Context, m *client.Msg) bool {
 	return false
 }
 
-// readable notes why nothing is received.
+// readable records why nothing is received; "" means that packets can be received.
 func (r *receiver) readable(err string) {
 	r.mu.Lock()
 	news := r.unread != err
@@ -120,7 +120,7 @@ func (r *receiver) readable(err string) {
 	poke(r.changed)
 }
 
-// packet hands a packet on, and tells the hub whether it may forget it.
+// packet hands a packet to the handler, and tells the hub whether the hub may forget the packet.
 func (r *receiver) packet(ctx context.Context, m *client.Msg) {
 	err := r.handler.Packet(ctx, m.Data)
 	answer := "+ACK"
@@ -142,13 +142,13 @@ func (r *receiver) packet(ctx context.Context, m *client.Msg) {
 	}
 }
 
-// giveBack has the hub offer at once what was not looked at, when this host comes again.
+// giveBack makes the hub offer the packets that were not handled again as soon as this host is back.
 func (r *receiver) giveBack() {
 	for {
 		select {
 		case m := <-r.msgs:
 			if m.Reply != "" {
-				r.conn.Publish(m.Reply, []byte("-NAK")) // if it does not get there, the packet comes all the same, later
+				r.conn.Publish(m.Reply, []byte("-NAK")) // if this answer is lost, the packet also comes again, but later
 			}
 		default:
 			return

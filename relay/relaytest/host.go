@@ -1,4 +1,4 @@
-// Package relaytest helps tests of the relay and of its carriers: it has hosts with a root each, a suite that every carrier must
+// Package relaytest helps tests of the relay and of its carriers. It has hosts with one root each, a suite that every carrier must
 // pass, and a pipe that loses, repeats and reorders packets. No program imports it.
 package relaytest
 
@@ -22,7 +22,7 @@ import (
 	"c2c/relay/hosts"
 )
 
-// Project is the project of all hosts, unless a test names another.
+// Project is the project of each host, unless a test gives the host another project.
 const Project = "p-1"
 
 // Host is a machine with one root.
@@ -34,9 +34,9 @@ type Host struct {
 	Post    *Post
 	Home    string // a directory with all files of the host
 	Carrier relay.Carrier
-	Way     func(peer string) relay.Way // nil: as in relay.Config
+	Way     func(peer string) relay.Way // see relay.Config
 	Now     func() time.Time
-	Relay   *relay.Relay // while it runs
+	Relay   *relay.Relay // nil while the relay does not run
 
 	tb    testing.TB
 	state *atomicfile.Dir
@@ -45,7 +45,7 @@ type Host struct {
 
 	mu    sync.Mutex
 	left  int    // steps until the kill; negative: no kill
-	at    string // the step of the kill
+	at    string // the name of the step at which the relay is killed
 	dead  bool
 	steps map[string]int // how often each step was reached
 
@@ -78,7 +78,8 @@ func (h *Host) open() {
 	h.tb.Cleanup(func() { h.Stop(); h.state.Close(); h.root.Close() })
 }
 
-// Copy makes a host from a copy of h's files, like a backup, or a home directory copied to a second machine.
+// Copy makes a host from a copy of h's files. The copy stands for a backup, or for a home directory that was copied to a second
+// machine.
 func (h *Host) Copy() *Host {
 	h.tb.Helper()
 	home := filepath.Join(h.tb.TempDir(), h.Name)
@@ -109,7 +110,7 @@ func Pair(a, b *Host) {
 	b.Add(a, hosts.Any)
 }
 
-// Add lets another host reach some aliases of this one.
+// Add pairs h with another host, and lets that host reach some aliases of h.
 func (h *Host) Add(other *Host, aliases ...string) {
 	h.tb.Helper()
 	_, err := h.List.Add(context.Background(), hosts.Host{Name: other.Name, Carrier: hosts.SSH, Projects: []string{h.Project}, Aliases: aliases, Key: other.Key.Public()})
@@ -144,7 +145,7 @@ func (h *Host) Start() {
 	}
 }
 
-// Stop ends the relay like a kill: it writes nothing more.
+// Stop ends the relay. Like a killed relay, it writes nothing more.
 func (h *Host) Stop() {
 	if h.stop == nil {
 		return
@@ -157,7 +158,7 @@ func (h *Host) Stop() {
 
 var errKilled = errors.New("killed by the test")
 
-// KillAfter kills the relay after some steps of relay.Config.Fault.
+// KillAfter kills the relay after this number of steps; see relay.Config.Fault.
 func (h *Host) KillAfter(steps int) {
 	h.mu.Lock()
 	h.left = steps
@@ -238,16 +239,17 @@ func (h *Host) Drained(peer string) bool {
 // Root returns the directory of the host's project.
 func (h *Host) Root() *atomicfile.Dir { return h.root }
 
-// Post is a local end that keeps each message as often as the relay has stored it: it looks for a repeated id only with mayRepeat.
+// Post stores mail for a Host. If the relay delivers a message twice, Post keeps it twice: it checks for repeated ids only with
+// mayRepeat.
 type Post struct {
-	Boxes   bool // it keeps the mail in mailboxes, not in plain files
+	Boxes   bool // keep the mail in mailboxes, not in plain files
 	Aliases []string
 	Full    func(alias, id string) bool // reports whether the alias has no room for a message; nil: never
 	Fail    func(alias string) error    // if set, Deliver stores nothing when it returns an error
 
 	dir      *atomicfile.Dir
 	mu       sync.Mutex
-	Refusals map[string]relay.Reason // by id: the reasons of which senders of this host were notified
+	Refusals map[string]relay.Reason // by message id: the reasons that senders of this host were told
 }
 
 func mailName(alias string) string { return "mail-" + strings.ToLower(alias) }
@@ -297,7 +299,7 @@ func (p *Post) Deliver(_ context.Context, peer, alias string, msgs []mail.Messag
 	return relay.Stored, p.dir.Append(mailName(alias), lines)
 }
 
-// Box returns the mailbox of an alias. Nothing limits how much waits in it.
+// Box returns the mailbox of an alias. It has practically no size limit.
 func (p *Post) Box(alias string) (*inbox.Mailbox, error) {
 	return inbox.Open(p.dir, strings.ToLower(alias), inbox.Config{Limits: inbox.Limits{Messages: 1 << 30, Bytes: 1 << 40}})
 }
@@ -333,7 +335,7 @@ func (p *Post) Archive(alias string, count int) error {
 	return err
 }
 
-// Mail returns the stored messages of an alias, in order. Of a mailbox it gives those that wait.
+// Mail returns the stored messages of an alias, in order. With Boxes it returns only the messages that wait.
 func (p *Post) Mail(alias string) (msgs []mail.Message, err error) {
 	if p.Boxes {
 		box, err := p.Box(alias)
@@ -346,7 +348,7 @@ func (p *Post) Mail(alias string) (msgs []mail.Message, err error) {
 	if err != nil {
 		return nil, err
 	}
-	data = data[:bytes.LastIndexByte(data, '\n')+1] // the last line may be on its way
+	data = data[:bytes.LastIndexByte(data, '\n')+1] // the last line may be incomplete
 	for line := range strings.Lines(string(data)) {
 		var m mail.Message
 		if err := m.UnmarshalJSON([]byte(line)); err != nil {

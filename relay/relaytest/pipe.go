@@ -9,10 +9,10 @@ import (
 	"c2c/relay"
 )
 
-// Net joins hosts by pipes in memory. Its fields decide what happens to packets; set them before a host starts, or by Set.
+// Net joins hosts by pipes in memory. Its fields say what happens to packets. Set the fields before a host starts, or later by Set.
 type Net struct {
 	Lose, Repeat, Reorder float64                                       // the share of packets that are lost, repeated, reordered
-	Tamper                func(from, to string, packet []byte) [][]byte // gives what arrives instead of a packet; nil: the packet
+	Tamper                func(from, to string, packet []byte) [][]byte // returns the packets that arrive instead of a packet; nil: the packet itself arrives
 
 	mu    sync.Mutex
 	rand  *rand.Rand
@@ -60,7 +60,7 @@ func (n *Net) Cut(cut bool) {
 	n.tellAll()
 }
 
-// Serve makes a function take the packets for a host whose relay does not run; nil ends that.
+// Serve makes the function take get the packets for a host whose relay does not run; a nil take ends that.
 func (n *Net) Serve(h *Host, take func(packet []byte) error) {
 	p := n.ports[h.Name]
 	p.mu.Lock()
@@ -69,7 +69,7 @@ func (n *Net) Serve(h *Host, take func(packet []byte) error) {
 	n.tellAll()
 }
 
-// Sent is how many packets hosts have sent.
+// Sent returns how many packets the hosts have sent.
 func (n *Net) Sent() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -95,7 +95,7 @@ func (p *Port) running() relay.Handler {
 	return p.handler
 }
 
-// answers reports whether anything takes the port's packets.
+// answers reports whether the port's packets go to a relay, or to a function of Serve.
 func (p *Port) answers() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

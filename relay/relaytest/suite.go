@@ -9,8 +9,8 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Suite has the tests that every carrier must pass: two hosts exchange mail, whatever the carrier does to packets. join gives each
-// host a Carrier, which Start runs and Stop ends, several times.
+// Suite runs the tests that every carrier must pass: two hosts exchange mail, whatever the carrier does to packets. join gives each
+// host a Carrier. Start and Stop run and end the Carrier, several times.
 func Suite(t *testing.T, join func(t *testing.T, all ...*Host)) {
 	for name, test := range map[string]func(t *testing.T, a, b *Host){
 		"both ways": bothWays, "killed at any step": killedAtAnyStep, "one is away": oneIsAway, "large bodies": largeBodies,
@@ -100,7 +100,7 @@ func (h *Host) SendMany(peer, sender, to string, first, last int) {
 	h.Send(peer, msgs...)
 }
 
-// CheckOnce fails the test unless each message that a sender has sent by SendMany is there once, in order.
+// CheckOnce fails the test unless the alias has each message that sender has sent by SendMany once, in order.
 func (h *Host) CheckOnce(alias, sender string, count int) {
 	h.tb.Helper()
 	msgs, err := h.Post.Mail(alias)

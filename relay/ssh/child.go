@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// options are the options of ssh. BatchMode: no person is there to answer questions. ssh must not share an open connection of this
-// user, which has another key, and so other rights at the other end.
+// options are the options of ssh. BatchMode is on because no person is there to answer questions. ssh must not share an open connection
+// of this user: that connection has another key, and so other rights at the other end.
 var options = []string{"-T", "-e", "none", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=15",
 	"-o", "ServerAliveCountMax=3", "-o", "ClearAllForwardings=yes", "-o", "ControlMaster=no", "-o", "ControlPath=none", "-o", "LogLevel=ERROR"}
 
@@ -30,8 +30,8 @@ func Args(identity, dest string, command ...string) []string {
 	return append(append(args, "--", dest), command...)
 }
 
-// runSSH runs ssh to a host until the link ends, and then ends the child. If this process is killed, the child's input ends, and so
-// the child ends too.
+// runSSH runs ssh to a host until the link ends, and then ends ssh. If this process is killed, the input of ssh ends, and so ssh ends
+// too. stood reports whether a link was made.
 func (c *Carrier) runSSH(ctx context.Context, d Dial) (stood bool, err error) {
 	cmd := exec.Command(cmp.Or(c.cfg.Program, "ssh"), Args(c.cfg.Identity, d.Dest, RemoteCommand)...)
 	said := &tail{}
@@ -60,7 +60,7 @@ func (c *Carrier) runSSH(ctx context.Context, d Dial) (stood bool, err error) {
 	return stood, err
 }
 
-// childConn is the pipes of ssh.
+// childConn joins the two pipes of ssh to one connection.
 type childConn struct {
 	io.Reader
 	io.WriteCloser
@@ -96,7 +96,7 @@ func (t *tail) String() string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(string(t.text), "?")), " ")
 }
 
-// Stdio copies between conn, a connection to the local relay, and in and out, until either ends. ssh runs it at the other end.
+// Stdio copies from in to conn, a connection to the local relay, and from conn to out, until either ends. ssh runs it at the other end.
 func Stdio(conn net.Conn, in io.Reader, out io.Writer) error {
 	done := make(chan error, 2)
 	go func() { // it may stay blocked in a read of in until the process ends

@@ -29,8 +29,8 @@ type link struct {
 
 func (l *link) end() { l.once.Do(func() { close(l.over); l.conn.Close() }) }
 
-// serve runs a link until one of its ends closes it. want is the host that must be at the other end, "" for any paired host.
-// stood reports whether both have proved their keys.
+// serve runs a link until one of its ends closes it. want is the host that must be at the other end, "" for any paired host. stood
+// reports whether both ends have proved their keys.
 func (c *Carrier) serve(ctx context.Context, conn io.ReadWriteCloser, want string, dialed bool) (stood bool, err error) {
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
@@ -55,8 +55,8 @@ func (c *Carrier) serve(ctx context.Context, conn io.ReadWriteCloser, want strin
 	return true, c.read(ctx, r)
 }
 
-// begin makes a link carry the packets to its host. It ends an older link of the same direction: that is dead, or its host would
-// not have made another one. If both hosts dial, both links stay: otherwise each would end the other's again and again.
+// begin makes a link carry the packets to its host. It ends an older link of the same direction: the older link must be dead, because
+// its host has made a new one. If both hosts dial, both links stay: otherwise each host would end the other's link again and again.
 func (c *Carrier) begin(l *link) bool {
 	c.reports.Lock()
 	defer c.reports.Unlock()
@@ -93,7 +93,7 @@ func (c *Carrier) ended(l *link) {
 		w.status.Up, w.status.Since = false, c.cfg.Now()
 	}
 	c.mu.Unlock()
-	if lost { // otherwise another link has replaced it already
+	if lost { // otherwise another link had replaced it before
 		h.Link(l.peer, up)
 		c.cfg.Changed()
 	}
@@ -120,7 +120,7 @@ func (c *Carrier) read(ctx context.Context, r *bufio.Reader) error {
 		if err != nil {
 			return err
 		}
-		// After an error the packet comes again, because its sender gets no receipt.
+		// After an error the packet comes again: without a receipt, its sender repeats it.
 		if err := c.handler.Packet(ctx, packet); err != nil && ctx.Err() == nil {
 			c.cfg.Log.Warn("a packet was not taken", "err", err)
 		}
@@ -158,12 +158,12 @@ const (
 	signed    = "c2c relay over ssh, version 1: proof\x00"
 	nonceSize = 32
 	maxGreet  = 1 << 10
-	maxNoise  = 64 << 10 // that the shell there may print first: a greeting, or output of .bashrc
-	no        = "no: "   // before the reason of a refusal, instead of a proof
+	maxNoise  = 64 << 10 // what the remote shell may print before magic: a greeting, or output of .bashrc
+	no        = "no: "   // the prefix of a refusal, which is sent instead of a proof
 )
 
-// greet exchanges keys and random numbers with the other end. Then each end signs the other's number, and both keys: so a proof is
-// of no use on another link. greet returns the host at the other end.
+// greet exchanges keys and random numbers with the other end. Then each end signs the other's number, and both keys. So a proof is of
+// no use on another link. greet returns the name of the host at the other end.
 func (c *Carrier) greet(r *bufio.Reader, w io.Writer, want string) (peer string, err error) {
 	own := append([]byte(nil), c.cfg.Peers.Key()...)
 	nonce := make([]byte, nonceSize)
@@ -211,10 +211,10 @@ func proof(signer, checker, nonce []byte) []byte {
 	return slices.Concat([]byte(signed), signer, checker, nonce)
 }
 
-// known returns the paired host with a key, or the reason of a refusal.
+// known returns the name of the paired host with a key, or the reason for a refusal.
 func (c *Carrier) known(key ed25519.PublicKey, want string) (peer, refusal string) {
 	if key.Equal(c.cfg.Peers.Key()) {
-		return "", "it has the key of this very host"
+		return "", "both ends have the same key"
 	}
 	p, ok := c.cfg.Peers.PeerOf(key)
 	switch {
@@ -235,7 +235,7 @@ func hangUp(err error) error {
 	return err
 }
 
-// skipNoise reads up to and including the magic line.
+// skipNoise reads everything up to the end of the line magic.
 func skipNoise(r *bufio.Reader) error {
 	for n := 0; n < maxNoise; {
 		line, err := r.ReadSlice('\n')

@@ -1,14 +1,14 @@
-// Package ssh carries packets between hosts through ssh: only the machine's own sshd listens to the network, and one link serves
-// both directions.
+// Package ssh carries packets between hosts through ssh. So only the machine's own sshd listens to the network. One link serves both
+// directions.
 //
-// A host that can reach another one runs ssh, which runs `c2c relay --stdio` there; Stdio joins that to the socket of the relay
-// there. Both ends prove their keys at the beginning of a link (see greet), so with an ssh key alone no machine can pass for a
-// paired host. Then packets follow each other, each after its length in four bytes.
+// A host that can reach another host runs ssh, which runs `c2c relay --stdio` there. Stdio connects that command to the socket of the
+// relay there. Both ends prove their keys at the beginning of a link (see greet), so an ssh key alone does not make a machine a paired
+// host. Then packets follow, each after its length in four bytes.
 //
-// A Carrier keeps a link to each host that it can reach, even without mail to send: the other host may have mail, but may not be
-// able to connect, for example if this machine is a laptop. If ssh fails, the Carrier tries again after a second, then after longer
-// pauses of up to five minutes, and at once when there is a packet to send. While a link stands, it runs no timer; ssh itself
-// notices a dead link (ServerAliveInterval), after a minute.
+// A Carrier keeps a link to each host that it can reach, even if it has no mail to send: the other host may have mail, but may be
+// unable to connect, for example if this machine is a laptop. If ssh fails, the Carrier tries again after a second, then after longer
+// pauses of up to five minutes, and at once when there is a packet to send. While a link is up, the Carrier runs no timer; ssh itself
+// notices within a minute that a link is dead (ServerAliveInterval).
 package ssh
 
 import (
@@ -26,18 +26,18 @@ import (
 )
 
 const (
-	firstPause = time.Second // before the next run of ssh
+	firstPause = time.Second // the pause before the second run of ssh
 	lastPause  = 5 * time.Minute
-	greetTime  = 45 * time.Second // until both have proved their keys; ssh itself gives up after 15 s
-	queue      = 16               // packets that wait for a link; if there are more, Send waits
+	greetTime  = 45 * time.Second // how long both ends may take to prove their keys; ssh itself gives up after 15 s
+	queue      = 16               // the most packets that wait to be written to a link; then Send waits
 )
 
-// Config is what a Carrier needs.
+// Config configures a Carrier.
 type Config struct {
 	Peers    relay.Peers
 	Dials    func() []Dial // gives the hosts that ssh can reach from here; Reload calls it again
-	Program  string        // ssh; "": ssh in the PATH
-	Identity string        // the file of a key for ssh; "": ssh chooses
+	Program  string        // the path of ssh; "": ssh in the PATH
+	Identity string        // the file with the key for ssh; "": ssh chooses a key
 	Listener net.Listener  // the socket for incoming links; nil: none. Run closes it
 	Changed  func()        // if set, called when a Status has changed; it must not call the Carrier
 	Log      *slog.Logger
@@ -61,17 +61,17 @@ type Carrier struct {
 	cfg   Config
 	tasks sync.WaitGroup
 
-	// reports is held while a link is added or removed and the handler is told of that, so that the handler hears it in this order. It is
-	// taken before mu.
+	// reports is held while a link is added or removed and the handler is told of it. So the handler learns of changes in their order. It
+	// is taken before mu.
 	reports sync.Mutex
 
 	mu      sync.Mutex
-	ctx     context.Context // of Run; nil: Run does not run
+	ctx     context.Context // the context of Run; nil while Run does not run
 	handler relay.Handler
 	ways    map[string]*way // by the name of the host
 }
 
-// way is the connection to one host. The Carrier's lock guards its fields.
+// way has the connections to one host, and their state. The Carrier's lock guards its fields.
 type way struct {
 	links  []*link // at most one dialled and one accepted; the newest is last
 	status Status
@@ -149,7 +149,7 @@ func (c *Carrier) Run(ctx context.Context, h relay.Handler) error {
 	return nil
 }
 
-// Reload reads the hosts again: it begins to dial new ones, and ends the links of those that are removed or revoked.
+// Reload reads the hosts again. It begins to dial new hosts, and ends the links of hosts that are removed or revoked.
 func (c *Carrier) Reload() {
 	dials := c.cfg.Dials()
 	c.mu.Lock()
@@ -183,7 +183,7 @@ func (c *Carrier) Reload() {
 	}
 }
 
-// way returns the way to a host, and makes it if necessary. The caller holds the lock.
+// way returns the entry of ways for a host, and makes it if necessary. The caller holds the lock.
 func (c *Carrier) way(peer string) *way {
 	w := c.ways[peer]
 	if w == nil {
@@ -193,7 +193,7 @@ func (c *Carrier) way(peer string) *way {
 	return w
 }
 
-// Status returns the state of each host that this one dials, or that has connected, sorted by name.
+// Status returns the state of each host that this host dials, or that has connected, sorted by name.
 func (c *Carrier) Status() (all []Status) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -226,7 +226,7 @@ func (c *Carrier) dial(ctx context.Context, d Dial, kick <-chan struct{}) {
 	}
 }
 
-// wait returns when d is over or there is a packet to send. It returns false when ctx has ended.
+// wait waits until d is over or there is a packet to send. It returns false if ctx has ended.
 func wait(ctx context.Context, d time.Duration, kick <-chan struct{}) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
@@ -252,14 +252,14 @@ func (c *Carrier) failed(peer string, err error) {
 	c.cfg.Changed()
 }
 
-// accept accepts incoming links until the listener is closed. After another error, such as too many open files, it tries again.
+// accept accepts incoming links until the listener is closed. After any other error, such as too many open files, it tries again.
 func (c *Carrier) accept(ctx context.Context) {
 	pause := firstPause
 	for {
 		conn, err := c.cfg.Listener.Accept()
 		if err != nil {
 			if ctx.Err() == nil {
-				c.cfg.Log.Error("no links from elsewhere are taken", "err", err)
+				c.cfg.Log.Error("no link from another host was accepted", "err", err)
 			}
 			if errors.Is(err, net.ErrClosed) || !wait(ctx, pause, nil) {
 				return
@@ -270,7 +270,7 @@ func (c *Carrier) accept(ctx context.Context) {
 		pause = firstPause
 		c.tasks.Go(func() {
 			if _, err := c.serve(ctx, conn, "", false); err != nil && ctx.Err() == nil {
-				c.cfg.Log.Warn("a link from elsewhere ended", "err", err)
+				c.cfg.Log.Warn("a link from another host ended", "err", err)
 			}
 		})
 	}
