@@ -8,8 +8,8 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Append appends messages and syncs them. For an ephemeral one it writes no record, or one without content if its sender chose the
-// id. It skips messages that the archive has behind the place since.
+// Append appends messages and syncs them. An ephemeral message gets no record, or a record without content if its sender chose the
+// id. Append skips messages that the archive has after the place since.
 func (s *Store) Append(ctx context.Context, by string, msgs []mail.Message, since int64) error {
 	if !slices.ContainsFunc(msgs, mail.Message.IsRecorded) {
 		return nil
@@ -20,8 +20,8 @@ func (s *Store) Append(ctx context.Context, by string, msgs []mail.Message, sinc
 	})
 }
 
-// AppendLeased is Append for messages of a lease. One call does not read again what the calls before it have appended: no other
-// lease has those messages.
+// AppendLeased is Append for messages of a lease. It does not read again the records that earlier calls have appended, because no
+// other lease has their messages.
 func (s *Store) AppendLeased(ctx context.Context, by string, msgs []mail.Message, since int64) error {
 	if !slices.ContainsFunc(msgs, mail.Message.IsRecorded) {
 		return nil
@@ -44,7 +44,7 @@ func (s *Store) AppendLeased(ctx context.Context, by string, msgs []mail.Message
 	})
 }
 
-// span is a part of the archive, from one place up to another.
+// span is the part of the archive between two places.
 type span struct{ from, to int64 }
 
 func (s *Store) append(dir *atomicfile.Dir, by string, msgs []mail.Message, since int64) (added span, err error) {
@@ -63,7 +63,7 @@ func (s *Store) append(dir *atomicfile.Dir, by string, msgs []mail.Message, sinc
 		return added, nil
 	}
 	if a.size >= maxPart {
-		if err := s.rotate(dir, a); err != nil { // a long archive is better than mail that cannot be acked
+		if err := s.rotate(dir, a); err != nil { // better a long archive than mail that cannot be acked
 			s.log.Warn("archive is not rotated", "session", s.sid, "err", err)
 		}
 	}

@@ -21,8 +21,8 @@ type backReader struct {
 	size int // of a block; 0: blockSize
 }
 
-// read calls f with the lines of a file behind a place, the last block first, until f returns false. The bytes are valid only
-// during the call. f gets what readBehind returns, except for the newline between two blocks.
+// read calls f with the lines of a file after the place from, the last block first, until f returns false. The bytes are valid only
+// during the call. Together f gets the bytes that readBehind returns, except for the newline between two blocks.
 func (r *backReader) read(file *atomicfile.Handle, from int64, f func(lines []byte) (more bool)) (more bool, err error) {
 	end, err := file.SizeNow()
 	if err != nil {
@@ -63,8 +63,8 @@ func (r *backReader) read(file *atomicfile.Handle, from int64, f func(lines []by
 	return true, nil
 }
 
-// eachFile calls f with each file that has data behind a place, newest first, until f returns false. base is the place where the
-// file begins.
+// eachFile calls f with each file that has data after the place since, newest first, until f returns false. base is the place where
+// the file begins.
 func (a *snapshot) eachFile(since int64, f func(file *atomicfile.Handle, base int64) (more bool, err error)) error {
 	file, base, end := a.newest, a.base, a.end()
 	for i := len(a.bases) - 1; end > since; i-- {
@@ -83,15 +83,15 @@ func (a *snapshot) eachFile(since int64, f func(file *atomicfile.Handle, base in
 		base, end = a.bases[i], base
 		var err error
 		file, err = a.old.OpenHandle(partName(base), os.O_RDONLY)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // not if it was pruned meanwhile
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // unless it was pruned meanwhile
 			return err
 		}
 	}
 	return nil
 }
 
-// newestFirst calls f with the lines that each file has behind a place, newest file first, until f returns false. The bytes are
-// valid only during the call.
+// newestFirst calls f with the lines that each file has after the place since, newest file first, until f returns false. The bytes
+// are valid only during the call.
 func (a *snapshot) newestFirst(since int64, f func(lines []byte) (more bool)) error {
 	var lines []byte
 	return a.eachFile(since, func(file *atomicfile.Handle, base int64) (more bool, err error) {
@@ -102,7 +102,7 @@ func (a *snapshot) newestFirst(since int64, f func(lines []byte) (more bool)) er
 	})
 }
 
-// blocksNewestFirst is newestFirst by blocks, for searches.
+// blocksNewestFirst is newestFirst in blocks, for searches.
 func (a *snapshot) blocksNewestFirst(since int64, f func(lines []byte) (more bool)) error {
 	var r backReader
 	return a.eachFile(since, func(file *atomicfile.Handle, base int64) (bool, error) { return r.read(file, since-base, f) })

@@ -21,11 +21,11 @@ import (
 
 // The older files of an archive have indexes beside them (indexfile.go):
 //
-//	archive/<sid>.old/<from>-<to>.ids   the ids between the places from and to
+//	archive/<sid>.old/<from>-<to>.ids   the ids in the part between the places from and to
 //
-// An older file never changes, so an index stays valid as long as the file is there. A search for an id first makes missing
-// indexes, before it locks the mailbox. The newest file has no index: it is short, and is searched. A file whose index is missing
-// or damaged is searched too, so an archived message is always found. A place that is no longer in the archive was pruned.
+// An older file never changes, so an index stays valid as long as the file is there. A search for an id first makes missing indexes,
+// before it locks the mailbox. The newest file has no index: it is short, and is searched. A file whose index is missing or damaged is
+// searched, too, so an archived message is always found. An index may still have places that were pruned from the archive.
 type idFile struct{ from, to int64 }
 
 func (i idFile) name() string { return fmt.Sprintf("%016d-%016d.ids", i.from, i.to) }
@@ -39,8 +39,7 @@ func parseIDFile(name string) (i idFile, ok bool) {
 	return i, ok && ok2 && err == nil && err2 == nil && 0 <= i.from && i.from < i.to && i.name() == name
 }
 
-// maxIndexed is how much of an archive one index may cover. Two neighbouring indexes are joined as long as they cover less
-// together.
+// maxIndexed is how many bytes of an archive one index may cover. Neighbouring indexes are joined as long as they cover less together.
 const maxIndexed = 64 << 20
 
 // older returns the older files of the archive, as ranges of places.
@@ -50,7 +49,7 @@ func (a *snapshot) older() (all []idFile) {
 		if i+1 < len(a.bases) {
 			end = a.bases[i+1]
 		}
-		if base < end { // an empty file only shows where the next begins
+		if base < end { // an empty file only shows where the next file begins
 			all = append(all, idFile{base, end})
 		}
 	}
@@ -69,8 +68,8 @@ func (a *snapshot) indexOf(part idFile) (best idFile, ok bool) {
 	return best, ok
 }
 
-// WithIDs calls f for the records whose id is in ids, whole or as shown (ShortID). It takes the newest file first, and after each
-// file calls more, which reports whether to go on.
+// WithIDs calls f for the records whose id is in ids, whole or as shown (ShortID). It begins with the newest file. After each file
+// it calls more, and stops if more returns false.
 func (s *Store) WithIDs(ids map[string]bool, more func() bool, f func(Record)) error {
 	a, err := s.open()
 	if err != nil {
@@ -187,7 +186,7 @@ func hasKeyOf(line []byte, ids map[string]bool) (has bool) {
 	return has
 }
 
-// lineAt reads the line that begins at a place in one of the older files. It returns errIndex if none begins there.
+// lineAt reads the line that begins at a place in one of the older files. It returns errIndex if no line begins there.
 func (a *snapshot) lineAt(place int64) (line []byte, err error) {
 	i, there := slices.BinarySearch(a.bases, place)
 	if !there {
@@ -215,8 +214,8 @@ func (a *snapshot) lineAt(place int64) (line []byte, err error) {
 	return line, err
 }
 
-// Index makes the missing indexes of an archive. It only logs an error: without an index a search takes longer, but finds the same.
-// It holds no lock of the mailbox.
+// Index makes the missing indexes of an archive. It only logs an error: a search without an index takes longer, but finds the same
+// messages. It holds no lock of the mailbox.
 func (s *Store) Index(ctx context.Context) {
 	a, err := s.open()
 	if err == nil {
@@ -263,7 +262,7 @@ func (s *Store) indexMissing(ctx context.Context, a *snapshot) error {
 	return write()
 }
 
-// writeIndex writes an index. It joins neighbouring earlier indexes that are not much larger into it.
+// writeIndex writes an index. If the indexes before it are not much larger, it joins them into the new one.
 func (s *Store) writeIndex(ctx context.Context, a *snapshot, index idFile, entries []idAt) error {
 	var joined []string
 	for again := true; again; {

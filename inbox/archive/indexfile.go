@@ -12,9 +12,9 @@ import (
 	"c2c/inbox/mail"
 )
 
-// An index file has the places of the ids in some older files of the archive. It consists of blocks of idBlock bytes, each with its
-// checksum, sorted by key. So a search for one id takes a few reads, and each read checks its block. A missing or damaged index is
-// made anew from the archive.
+// An index file has the places of the ids in some older files of the archive. It consists of blocks of idBlock bytes, each with a
+// checksum. The entries are sorted by key, so a search for one id takes a few reads, and each read checks its block. A missing or
+// damaged index is made anew from the archive.
 const (
 	idBlock = 4096
 	idEntry = 16 // key and place
@@ -31,7 +31,7 @@ var (
 // mostPlaces bounds how many places of one id a search visits: with more, searching the files is faster.
 const mostPlaces = 64
 
-// idAt is an entry of an index: a message whose id has this key begins at this place in the archive.
+// idAt is an entry of an index: at this place in the archive begins a message, and its id has this key.
 type idAt struct {
 	key   uint64
 	place int64
@@ -43,9 +43,9 @@ func idKey(id string) uint64 {
 	return binary.BigEndian.Uint64(sum[:])
 }
 
-// encodeIDs writes an index file. It has a block even if there are no entries.
+// encodeIDs formats an index file. It has a block even if there are no entries.
 func encodeIDs(all []idAt) []byte {
-	sort.Slice(all, func(i, j int) bool { // slices.SortFunc would make the program larger, and the disk takes longer than both
+	sort.Slice(all, func(i, j int) bool { // slices.SortFunc would make the program larger; either is fast compared with the disk
 		return all[i].key < all[j].key || all[i].key == all[j].key && all[i].place < all[j].place
 	})
 	all = slices.Compact(all)
@@ -96,7 +96,7 @@ func decodeIDs(data []byte) (all []idAt, err error) {
 }
 
 // placesOfAll returns the places of all ids, in ascending order, from an index file of this size. It returns errOften if there are
-// so many that the index saves nothing.
+// so many places that the index saves nothing.
 func placesOfAll(f io.ReaderAt, size int64, ids map[string]bool) (places []int64, err error) {
 	keys := map[uint64]bool{}
 	for id := range ids {

@@ -11,8 +11,8 @@ import (
 	"c2c/inbox/digest"
 )
 
-// Take merges the records of another archive into this one by their times. It writes all records anew behind the present ones, so
-// a search behind an older place finds all that was archived since. Then it removes the old files.
+// Take merges the records of another archive into this one by their times. It writes all records anew after the present ones, so a
+// search from an older place finds every record that was archived since. Then it removes the old files.
 func (s *Store) Take(ctx context.Context, from *Store) error {
 	other, err := from.open()
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *Store) Take(ctx context.Context, from *Store) error {
 		}
 		var gone []string
 		for _, base := range own.bases {
-			if base == own.base { // an empty file, which the first new one has replaced
+			if base == own.base { // an empty file, which the first new file has replaced
 				continue
 			}
 			if err := own.old.Remove(partName(base)); err != nil {
@@ -56,7 +56,7 @@ func (s *Store) Take(ctx context.Context, from *Store) error {
 	})
 }
 
-// writeMerged writes the records of two archives into new files behind the present ones. The newest file was rotated before.
+// writeMerged writes the records of two archives into new files after the present ones. The caller has rotated the newest file.
 func (a *snapshot) writeMerged(other *snapshot) error {
 	var part []byte
 	base, seen := a.base, map[[digest.Size]byte]bool{}
@@ -83,7 +83,7 @@ func (a *snapshot) writeMerged(other *snapshot) error {
 			}
 		}
 	}
-	return write() // perhaps an empty file, which shows where the next begins
+	return write() // perhaps an empty file, which shows where the next file begins
 }
 
 // inTime merges the lines of two archives by their times. In each archive the lines are in that order already.
@@ -111,7 +111,7 @@ func inTime(a, b *snapshot) iter.Seq2[[]byte, error] {
 	}
 }
 
-// drainedAt returns the time of a record. It returns 0 if the line does not parse, so the line keeps its place before the next one.
+// drainedAt returns the time of a record. It returns 0 if the line does not parse, so that the line stays before the line that follows it.
 func drainedAt(line []byte) float64 {
 	var record struct {
 		At float64 `json:"drained_at"`

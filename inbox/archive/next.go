@@ -11,9 +11,9 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
-// Next returns the first message that the archive has behind a place, and the place behind that message. If there is none, ok is
-// false and behind is where the next one will be. Next skips unreadable and ephemeral records. If the archive ends before the
-// place, it is a new archive, and Next starts at its beginning.
+// Next returns the first message that the archive has after a place; behind is the place after this message. If there is none, ok
+// is false, and behind is where the next message will be. Next skips unreadable and ephemeral records. If the archive ends before
+// the place, it is a new archive, and Next starts at its beginning.
 func (s *Store) Next(place int64) (r Record, behind int64, ok bool, err error) {
 	a, err := s.open()
 	if err != nil {
@@ -55,11 +55,11 @@ func (s *Store) Next(place int64) (r Record, behind int64, ok bool, err error) {
 // maxNext is longer than any line of ours: content of 256 KiB may be six times as long in JSON.
 const maxNext = 8 << 20
 
-// firstIn looks into a file that begins at base. A last line without a newline may not be complete yet.
+// firstIn is Next for one file, which begins at base. It does not read a last line without a newline, which may not be complete yet.
 func firstIn(f io.ReaderAt, base, place int64) (r Record, behind int64, ok bool, err error) {
 	lines := bufio.NewReader(io.NewSectionReader(f, place-base, atomicfile.MaxFile))
 	var line []byte
-	size := 0 // the bytes of the line that were read
+	size := 0 // how many bytes of the line were read
 	for {
 		piece, err := lines.ReadSlice('\n')
 		if size += len(piece); size <= maxNext {

@@ -18,7 +18,7 @@ type Pruned struct {
 // Add counts one more file.
 func (p *Pruned) Add(bytes int64) { p.Count, p.Bytes = p.Count+1, p.Bytes+bytes }
 
-// Remove removes a file, or a directory with the files in it, and counts the files. With dry it only counts.
+// Remove removes a file, or a directory with the files in it, and counts the files. If dry is set, it only counts.
 func (p *Pruned) Remove(dir *atomicfile.Dir, name string, dry bool) error {
 	info, err := dir.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -50,8 +50,8 @@ func (p *Pruned) Remove(dir *atomicfile.Dir, name string, dry bool) error {
 	return dir.RemoveDir(name)
 }
 
-// Prune removes the parts of the archive that were last changed before a time, and their ids from the indexes. With dry it only
-// counts.
+// Prune removes the parts of the archive that were last changed before a time, and their ids from the indexes. If dry is set, it
+// only counts.
 func (s *Store) Prune(ctx context.Context, before time.Time, dry bool) (p Pruned, err error) {
 	if p, err = s.pruneParts(nil, before); err != nil || dry || p.Count == 0 {
 		return p, err

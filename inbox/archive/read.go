@@ -10,7 +10,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// End returns the place behind all that is archived. Places count bytes since the first message was archived, so they keep their
+// End returns the place after the last record. Places count all bytes since the first message was archived, so they keep their
 // meaning when older parts are pruned.
 func (s *Store) End() (int64, error) {
 	a, err := s.open()
@@ -21,7 +21,7 @@ func (s *Store) End() (int64, error) {
 	return a.end(), nil
 }
 
-// Since returns the keys of the messages behind a place.
+// Since returns the keys of the messages after a place.
 func (s *Store) Since(place int64) (map[mail.Key]bool, error) {
 	a, err := s.open()
 	if err != nil {
@@ -31,7 +31,7 @@ func (s *Store) Since(place int64) (map[mail.Key]bool, error) {
 	return a.since(place)
 }
 
-// since is Store.Since. If the archive ends before the place, it has lost its newest file, and since reads all that is left.
+// since is Store.Since. If the archive ends before the place, it has lost its newest file, and since reads everything that is left.
 func (a *snapshot) since(place int64) (map[mail.Key]bool, error) {
 	if place > a.end() {
 		place = 0
@@ -72,8 +72,8 @@ func (s *Store) History(ctx context.Context, limit int) (found []Record, err err
 	return found, err
 }
 
-// Behind returns the records behind a place, oldest first, and the place behind them. If another program has shortened the archive,
-// it returns none: the caller has seen those that are left.
+// Behind returns the records after a place, oldest first, and the place after them. If another program has shortened the archive,
+// it returns no records: the caller has seen the ones that are left.
 func (s *Store) Behind(place int64) (records []Record, behind int64, err error) {
 	a, err := s.open()
 	if err != nil {
@@ -97,8 +97,8 @@ func (s *Store) Behind(place int64) (records []Record, behind int64, err error) 
 	return slices.Concat(parts...), behind, err
 }
 
-// Newest calls f with the records behind a place, newest first, until f returns false or ctx ends. It skips blocks for which
-// mayHold returns false, and lines for which mayBe does, without parsing them.
+// Newest calls f with the records after a place, newest first, until f returns false or ctx ends. Without parsing, it skips blocks
+// for which mayHold returns false, and lines for which mayBe returns false.
 func (s *Store) Newest(ctx context.Context, since Mark, mayHold, mayBe func(lines []byte) bool, f func(Record) (more bool)) error {
 	a, err := s.open()
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 	"c2c/inbox/mail"
 )
 
-// How many bytes of an archive file Recent reads: first a few, which usually have the last message.
+// How many bytes at the end of an archive file Recent reads: first a few, which usually have the last message.
 const (
 	recentFirst = 8 << 10
 	recentMost  = 2 << 20 // enough for the largest body, escaped
 )
 
 // Recent calls f with the latest records, newest first, until f returns false. It reads only the end of the newest files, takes no
-// lock, and skips what it cannot read.
+// lock, and skips lines that it cannot read.
 func (s *Store) Recent(f func(Record) (more bool)) error {
 	dir, err := s.root.Sub(Dir, false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -55,7 +55,7 @@ func (s *Store) Recent(f func(Record) (more bool)) error {
 	return err
 }
 
-// recentIn reads one file. more reports that f asked for older records, and that this file has none.
+// recentIn reads one file. more reports whether f still wants older records, and this file has none.
 func recentIn(dir *atomicfile.Dir, name string, f func(Record) bool) (more bool, err error) {
 	file, size, err := openSized(dir, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -72,7 +72,7 @@ func recentIn(dir *atomicfile.Dir, name string, f func(Record) bool) (more bool,
 		if err != nil {
 			return false, err
 		}
-		first := end // where the oldest complete line begins
+		first := end // where the oldest complete line so far begins
 		stopped := false
 		eachBackwards(lines, func(line []byte) bool {
 			at := end - int64(len(line))

@@ -9,7 +9,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Record is a message that was handed over, in the archive.
+// Record is a message in the archive: it was handed over.
 type Record struct {
 	mail.Message
 	DrainedAt float64 // Unix seconds

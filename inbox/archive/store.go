@@ -1,8 +1,8 @@
-// Package archive keeps the messages that a session was given, one line each, and finds them again. In the root, for a session
-// <sid>, it has these files:
+// Package archive keeps the messages that were handed over to a session, one per line, and finds them again. In the root, for a
+// session <sid>, it has these files:
 //
-//	archive/<sid>.jsonl              the newest; the original reads and writes it
-//	archive/<sid>.old/<base>.jsonl   older ones, which do not change any more; their ids are in indexes (index.go)
+//	archive/<sid>.jsonl              the newest messages; the original reads and writes this file
+//	archive/<sid>.old/<base>.jsonl   older files, which do not change any more; their ids are in indexes (index.go)
 //
 // A place in the archive is the number of bytes that were archived before it, since the first message. base is the place where a
 // file begins. Places do not change when files are rotated or pruned.
@@ -54,7 +54,8 @@ func New(root *atomicfile.Dir, sid string, now func() time.Time, log Log) *Store
 	return &Store{root: root, sid: sid, now: now, log: log}
 }
 
-// Name is the newest file, LockName the archive's lock, and OldName the directory of the older files, all below Dir.
+// Name is the name of the newest file, LockName that of the archive's lock, and OldName that of the directory with the older files. All are
+// in Dir.
 func (s *Store) Name() string     { return s.sid + ".jsonl" }
 func (s *Store) LockName() string { return s.sid + ".lock" }
 func (s *Store) OldName() string  { return s.sid + ".old" }
@@ -85,7 +86,7 @@ func (s *Store) Mark(ctx context.Context) (mark Mark, err error) {
 	return mark, err
 }
 
-// IDsSince returns the ids of the messages that were archived behind a mark.
+// IDsSince returns the ids of the messages that were archived after a mark.
 func (s *Store) IDsSince(mark Mark) (map[string]bool, error) {
 	found, err := s.Since(int64(mark))
 	ids := map[string]bool{}
@@ -111,7 +112,7 @@ func newPartName(base int64) (string, error) {
 	return name, nil
 }
 
-// snapshot is the list of files at one moment. Reading it needs no lock.
+// snapshot lists the files of an archive at one moment. Reading them needs no lock.
 type snapshot struct {
 	old    *atomicfile.Dir    // nil: nothing was rotated yet
 	bases  []int64            // places of the older files, oldest first
@@ -205,8 +206,8 @@ func openSized(dir *atomicfile.Dir, name string) (*atomicfile.Handle, int64, err
 	return f, f.Size(), nil
 }
 
-// readBehind reads a file from a place to its end, into buf if that is large enough. Of a file larger than any of ours it reads
-// only the last part: a hostile file may be one large hole.
+// readBehind reads a file from a place to its end, into buf if buf is large enough. If the file is larger than any of ours, it
+// reads only the last part: a hostile file may be one large hole.
 func readBehind(f *atomicfile.Handle, from int64, buf []byte) ([]byte, error) {
 	size, err := f.SizeNow()
 	if err != nil {
@@ -221,8 +222,8 @@ func readBehind(f *atomicfile.Handle, from int64, buf []byte) ([]byte, error) {
 	return buf[:n], err
 }
 
-// rotate makes the newest file an older one, with one rename: after a crash the file has one of the two names. It syncs both
-// directories before any record is in the next file. The caller holds the archive's lock.
+// rotate makes the newest file an older file, with one rename: after a crash it has one of the two names. It syncs both directories
+// before any record is in the next file. The caller holds the archive's lock.
 func (s *Store) rotate(dir *atomicfile.Dir, a *snapshot) (err error) {
 	if a.old == nil {
 		if a.old, err = dir.Sub(s.OldName(), true); err != nil {

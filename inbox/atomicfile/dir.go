@@ -1,5 +1,4 @@
-// Package atomicfile keeps the files of a directory whole: a reader or a
-// power cut sees the old content or the new, never half of one.
+// Package atomicfile replaces files as a whole: a reader sees the old content or the new content, never a part, even after a power cut.
 //
 // A Dir is an open directory of ours. Every name given to it is a single path component, resolved beneath it and never through a
 // symbolic link, so a peer that may write there cannot lead us elsewhere. Any number of goroutines and processes may use the same
@@ -19,12 +18,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNotOurs is wrapped when a file or directory belongs to another user, when others may write to it, or when it has the wrong
-// type.
+// ErrNotOurs says that a file or directory belongs to another user, that others may write to it, or that it has the wrong type.
+// Errors wrap it.
 var ErrNotOurs = errors.New("not a private file or directory of ours")
 
-// ErrTooLarge is wrapped when a file is larger than any of ours can become. A hostile file may be one large hole, which takes no
-// room on the disk but would take all our memory.
+// ErrTooLarge says that a file is larger than any of ours can become. Errors wrap it. A hostile file may be one large hole, which
+// takes no room on the disk but would take all our memory.
 var ErrTooLarge = errors.New("too large to be a file of ours")
 
 // MaxFile is several times the size of the fullest mailbox.
@@ -123,7 +122,7 @@ func (d *Dir) Sync() error {
 	return nil
 }
 
-// SyncError: a change in a directory was made, but may not survive a power cut.
+// SyncError says that a change in a directory was made, but may not survive a power cut.
 type SyncError struct {
 	Path string
 	Err  error

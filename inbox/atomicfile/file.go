@@ -20,9 +20,9 @@ type beneath struct {
 	path string
 }
 
-// openBeneath opens a name in the directory. A name is one path component, so nothing else in the path can be a symbolic link,
-// and O_NOFOLLOW is enough. Every kernel and macOS have that flag, unlike openat2. (os.Root would follow a link that stays inside
-// the directory.)
+// openBeneath opens a name in the directory. A name is one path component, so nothing else in the path can be a symbolic link, and
+// O_NOFOLLOW is enough. Every Linux kernel and macOS have this flag, but not openat2. (os.Root would follow a link that stays
+// inside the directory.)
 func (d *beneath) openBeneath(name string, flag int) (*os.File, error) {
 	fd, err := d.descriptor(name, flag)
 	if err != nil {
@@ -58,8 +58,8 @@ func component(name string) error {
 	return nil
 }
 
-// fail adds the operation and the name to an error. It turns the errors of the kernel for a link, a FIFO and the like into
-// ErrNotOurs, just as our own checks return it.
+// fail adds the operation and the name to an error. It turns the kernel's errors for a link, a FIFO and the like into ErrNotOurs,
+// which our own checks return, too.
 func (d *beneath) fail(verb, name string, err error) error {
 	var pe *fs.PathError
 	if err != nil && errors.As(err, &pe) {
@@ -70,9 +70,9 @@ func (d *beneath) fail(verb, name string, err error) error {
 		return nil
 	case syscall.ELOOP:
 		err = fmt.Errorf("%w: it is a symbolic link; move it away", ErrNotOurs)
-	case syscall.EISDIR, syscall.ENOTDIR: // ENOTDIR is also for a link in the place of a directory
+	case syscall.EISDIR, syscall.ENOTDIR: // the kernel also returns ENOTDIR for a link in place of a directory
 		err = fmt.Errorf("%w: %w", ErrNotOurs, err)
-	case syscall.ENXIO: // for a FIFO without a reader, and for a socket
+	case syscall.ENXIO: // the error for a FIFO without a reader, and for a socket
 		err = fmt.Errorf("%w: it is a FIFO or a socket; move it away", ErrNotOurs)
 	}
 	return &nameError{verb, d.path, name, err}
@@ -102,7 +102,7 @@ func (e *nameError) Unwrap() error { return e.err }
 func IsInTheWay(err error) bool { return errors.Is(err, ErrNotOurs) && errors.As(err, new(*nameError)) }
 
 // Open opens a regular file of ours. With os.O_CREATE it makes a missing one, readable by us alone. The file may have further hard
-// links: backups are often made of them, and only we can link anything into a directory of ours.
+// links: backups often consist of them, and only we can link a file into a directory of ours.
 func (d *Dir) Open(name string, flag int) (*os.File, error) {
 	f, _, err := d.open(name, flag)
 	return f, err
@@ -157,8 +157,8 @@ func (d *Dir) ReadMost(name string, most int64) ([]byte, error) {
 	return data, err
 }
 
-// ReadVersion is Read that also returns the version. If the file is replaced in the same tick of the clock, both contents have
-// one version. So settled is true only if the file was older than a second when it was read, which is longer than any tick.
+// ReadVersion is Read that also returns the version. If the file is replaced in the same tick of the clock, both contents have the
+// same version. So settled is true only if the file was older than a second when it was read, which is longer than any tick.
 func (d *Dir) ReadVersion(name string) (data []byte, v Version, settled bool, err error) {
 	data, v, err = d.readVersion(name, MaxFile)
 	if err != nil {
@@ -229,7 +229,7 @@ func (d *Dir) ReadIf(name string) ([]byte, error) {
 // ReadAll reads the rest of an open file, unless it is too large.
 func ReadAll(f *Handle) ([]byte, error) { return readAll(f, f.Size(), MaxFile) }
 
-// readAll reads up to the size that the file had a moment ago in one call, because a send and a hook read many small files.
+// readAll reads in one call, up to the size that the file had a moment ago, because a send and a hook read many small files.
 func readAll(f io.Reader, size, most int64) ([]byte, error) {
 	if size > most {
 		return nil, fmt.Errorf("%w: %d bytes", ErrTooLarge, size)
@@ -242,7 +242,7 @@ func readAll(f io.Reader, size, most int64) ([]byte, error) {
 	return data[:n], err
 }
 
-// ReadInto reads an open file into buf if that is large enough, so that a search through many files need not allocate for each.
+// ReadInto reads an open file. If buf is large enough, it reads into buf, so that a search through many files need not allocate for each.
 func ReadInto(f *Handle, buf []byte) ([]byte, error) {
 	size := f.Size()
 	if size > MaxFile {
@@ -271,8 +271,8 @@ func (d *Dir) Stat(name string) (fs.FileInfo, error) {
 	return f.Stat()
 }
 
-// IsFile reports whether a name still belongs to an open file. The file's number of links cannot tell: a backup may be one more
-// link.
+// IsFile reports whether a name still belongs to an open file. The file's number of links does not show this: a backup may be one
+// more link.
 func (d *Dir) IsFile(name string, f interface{ Fd() uintptr }) (bool, error) {
 	if err := component(name); err != nil {
 		return false, err

@@ -2,7 +2,7 @@ package atomicfile
 
 import "golang.org/x/sys/unix"
 
-// lookOnly opens a name to describe it, a symbolic link and a FIFO too.
+// lookOnly is the flag that opens a file only to describe it, also a symbolic link or a FIFO.
 const lookOnly = unix.O_PATH
 
 func syncFD(fd int) error { return unix.Fsync(fd) }

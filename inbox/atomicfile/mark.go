@@ -19,7 +19,7 @@ func (d *Dir) TimeOf(name string) (changed time.Time, size int64, err error) {
 	return time.Unix(st.Mtim.Unix()), st.Size, nil
 }
 
-// Mark makes a file with this text and this time of last change. If the name is taken it returns fs.ErrExist. The file appears
+// Mark makes a file with this text and this modification time. If the name is taken it returns fs.ErrExist. The file appears
 // complete, and is not synced. All callers that mark the same file must hold one lock.
 func (d *Dir) Mark(name, text string, at time.Time) error {
 	tmp := lockedTemp(name)

@@ -13,21 +13,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tempMark stands in the name of a temporary file, behind the name of the file that it will replace. The original does the same.
+// tempMark is in the name of a temporary file, after the name of the file that it will replace. The original does the same.
 const tempMark = ".tmp."
 
-// TempName returns a name for the new content of a file, made from our process id.
+// TempName returns a name for a temporary file with the new content of a file. It has our process id.
 func TempName(name string) string {
 	return name + tempMark + strconv.Itoa(os.Getpid()) + "." + strconv.FormatInt(time.Now().UnixNano(), 36)
 }
 
-// IsTemp reports whether name is that of a temporary file, which has not replaced its file yet. A process that holds the lock of
-// the file and sees such a name knows that a dead process left it.
+// IsTemp reports whether name belongs to a temporary file, which has not replaced its file yet. If a process holds the lock of the
+// file and sees such a name, a dead process has left it.
 func IsTemp(name string) bool { return strings.Contains(name, tempMark) }
 
-// Write replaces the file. When it returns nil, the new content survives a power cut. With a *SyncError it is in place, but may not
-// survive one; after any other error the old content is still there. Any number of processes may write at once; the last one wins.
-// Write removes temporary files that dead writers left.
+// Write replaces the file. When it returns nil, the new content survives a power cut. After a *SyncError the new content is in
+// place, but may not survive a power cut; after any other error the old content is still there. Any number of processes may write
+// at once; the last one wins. Write removes temporary files that dead writers left.
 func (d *Dir) Write(name string, data []byte) error {
 	err := d.replace(name, TempName(name), data, nil)
 	if err == nil {
@@ -103,8 +103,8 @@ func (d *Dir) replace(name, tmp string, data []byte, prepare func(*Handle) error
 	return d.Sync()
 }
 
-// Append adds data to the end of the file and syncs it. The caller holds the lock. If it fails it truncates the file again, so a
-// full disk leaves no part of the data.
+// Append adds data to the end of the file and syncs it. The caller holds the lock. If Append fails, it truncates the file again, so
+// a full disk leaves no part of the data.
 func (d *Dir) Append(name string, data []byte) error { return d.appendSynced(name, data, false) }
 
 // AppendLines is Append for whole lines. If a power cut left half a line at the end, it ends that line first.
@@ -142,8 +142,8 @@ func (d *Dir) appendSynced(name string, data []byte, lines bool) error {
 	return d.Sync()
 }
 
-// Rotate renames a log to old if it has at least size bytes. The next line begins a new log. If AppendLines writes that line, it makes
-// both names durable.
+// Rotate renames a log to old if it has at least size bytes. The next line begins a new log. If AppendLines writes this line, it
+// makes both names durable.
 func Rotate(d *Dir, name, old string, size int64) error {
 	_, now, err := d.TimeOf(name)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && now < size {

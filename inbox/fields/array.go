@@ -2,8 +2,7 @@ package fields
 
 import "bytes"
 
-// Array writes a file that is an array of n objects, one object a line, with the brackets on lines of their own. add appends object
-// number i.
+// Array formats a file: an array of n objects, one object per line, with the brackets on lines of their own. add appends object number i.
 func Array(n int, add func(b []byte, i int) []byte) []byte {
 	if n == 0 {
 		return []byte("[]\n")

@@ -1,5 +1,5 @@
 // Package fields reads a JSON object field by field, in order, and keeps the fields that it does not know. The token decoder of
-// encoding/json keeps the order too, but with it a drain of many messages took three times as long. The package has no state.
+// encoding/json keeps the order, too, but with it reading many messages took three times as long. The package has no state.
 package fields
 
 import (
@@ -52,7 +52,7 @@ func Each(data []byte, f func(name string, value json.RawMessage) error) error {
 
 func begins(data []byte, c byte) bool { return len(data) > 0 && data[0] == c }
 
-// Text reads a JSON string, or returns an error if the value is none.
+// Text reads a JSON string, or returns an error if the value is no string.
 func Text(value json.RawMessage) (s string, err error) {
 	if n := len(value); n >= 2 && value[0] == '"' && value[n-1] == '"' && bytes.IndexByte(value, '\\') < 0 && utf8.Valid(value) {
 		return string(value[1 : n-1]), nil // nearly every string
@@ -140,7 +140,7 @@ func Span(data []byte) int {
 	return len(value)
 }
 
-// cut splits the first value off. value is empty if none begins there, and is all of data if it has no end.
+// cut splits the first value off. value is empty if data begins with no value, and is all of data if the value has no end.
 func cut(data []byte) (value json.RawMessage, rest []byte) {
 	depth := 0
 	for i := 0; i < len(data); i++ {

@@ -1,11 +1,11 @@
-// Package filelock excludes goroutines, processes and lockf peers from each
-// other while a mailbox is read and written back.
+// Package filelock locks files, so that only one goroutine or process at a time reads and writes the data that a lock file
+// protects. It also excludes programs that use lockf.
 //
 // The lock is an open-file-description record lock (F_OFD_SETLKW) on a file beside the data. flock(2) would not do: it does not
 // exclude the original's lockf. Plain POSIX locks would not either: they do not exclude goroutines and vanish when any descriptor
 // of the file is closed. The kernel releases the lock when its holder dies, so no crash leaves one behind. Only the holder of a
-// lock may remove its file; a process that gets the lock of a removed file opens the file anew. The original does not check that,
-// so never remove a lock file that it may use.
+// lock may remove its file; a process that gets the lock of a removed file opens the file anew. The original does not check whether
+// a file was removed, so never remove a lock file that the original may use.
 package filelock
 
 import (
@@ -20,7 +20,7 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
-// ErrTimeout is wrapped when the context ended before the lock was free.
+// ErrTimeout says that the context ended before the lock was free. Errors wrap it.
 var ErrTimeout = errors.New("lock is held by another process")
 
 // Lock is an open lock file. It is held after Try returned true or Wait returned nil. The zero Lock holds nothing.
@@ -39,7 +39,8 @@ func Open(d *atomicfile.Dir, name string) (*Lock, error) {
 	return &Lock{f, d, name}, nil
 }
 
-// Path returns the path of the lock file. The file is closed when its holder, or a process that gave up, is done with it.
+// Path returns the path of the lock file. When a process releases the lock or gives up waiting, it closes the file: a file watcher sees
+// this.
 func (l *Lock) Path() string { return filepath.Join(l.dir.Path(), l.name) }
 
 // Acquire waits for the lock until ctx ends.
@@ -106,7 +107,7 @@ func (l *Lock) Wait(ctx context.Context) error {
 	for {
 		if err := lock(ctx, l.f); err != nil {
 			l.f = nil
-			if errors.Is(context.Cause(ctx), context.DeadlineExceeded) { // a caller that cancels does not ask who holds the lock
+			if errors.Is(context.Cause(ctx), context.DeadlineExceeded) { // a caller that cancels does not need the name of the holder
 				err = fmt.Errorf("%w%s", err, holder(l.Path()))
 			}
 			return fmt.Errorf("lock %q: %w", l.Path(), err)
@@ -124,7 +125,7 @@ func (l *Lock) Wait(ctx context.Context) error {
 }
 
 // lock locks f, and closes it if it returns an error. Go cannot interrupt a blocked fcntl (the runtime installs its handlers with
-// SA_RESTART). So a waiter that gives up leaves a goroutine that releases the lock once it gets it.
+// SA_RESTART). So if ctx ends first, a goroutine stays, and releases the lock once it gets it.
 func lock(ctx context.Context, f *atomicfile.Handle) error {
 	ok, err := TryFile(f)
 	if ok {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Finder searches for a text in one of two ways, whichever is faster for the data. Neither looks at every byte by itself:
+// A Finder searches for a text in one of two ways, whichever is faster for the data. Neither compares byte by byte:
 //
 //   - Boyer, Moore and Horspool skip about the length of the text at a time, which is good for a long text.
 //   - bytes.IndexByte checks 32 bytes at a time for the byte of the text that is rarest in the data. That is several
@@ -15,13 +15,13 @@ import (
 type Finder struct {
 	Text    string // in lower case if case does not count
 	anyCase bool
-	skip    [256]uint8 // how far to move on, by the data's byte under the end of the text
+	skip    [256]uint8 // how far to move on, for each byte of data that may be under the text's last byte
 }
 
 // New looks for exactly this text.
 func New(text string) *Finder { return newFinder(text, false) }
 
-// AnyCase looks for a word of ASCII in any case. The word is in lower case.
+// AnyCase looks for a word of ASCII in any case. The word must be in lower case.
 func AnyCase(word string) *Finder { return newFinder(word, true) }
 
 func newFinder(text string, anyCase bool) *Finder {
@@ -60,10 +60,10 @@ func (f *Finder) hasFurtherLetters(data []byte) bool {
 		strings.Contains(f.Text, "i") && bytes.Contains(data, []byte("\u0130"))
 }
 
-// near is how many bytes Index searches before it takes a sample. To find a nearer match takes less time than the sample.
+// near is how many bytes Index searches before it takes a sample. Searching these bytes takes less time than the sample.
 const near = 1 << 10
 
-// Index returns where the text begins in data, or -1. Case counts as equal only for ASCII letters.
+// Index returns where the text begins in data, or -1. If case does not count, that holds for ASCII letters only.
 func (f *Finder) Index(data []byte) int {
 	if len(data) <= near || len(f.Text) > near {
 		return f.skipping(data, 0)
@@ -93,7 +93,7 @@ func (f *Finder) skipping(data []byte, from int) int {
 	return -1
 }
 
-// jumping is Index that compares only at places where data has the text's byte number at. If that byte is too frequent after all,
+// jumping is Index, but compares only at places where data has the text's byte number at. If that byte is too frequent after all,
 // jumping searches the rest by skips.
 func (f *Finder) jumping(data []byte, from, at int) int {
 	// If begins has the byte at an index, the text may begin there in data.

@@ -16,8 +16,8 @@ func HasAll(text string, words []string) bool {
 	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
 }
 
-// MayHave finds data that may have all words, which are in lower case: it searches for the longest word that every writer's JSON spells
-// the same, except for case.
+// MayHave makes a function that reports whether data may have all words, which are in lower case. It searches for the longest word
+// that all programs spell the same way in JSON, except for case.
 func MayHave(words []string) func(data []byte) bool {
 	longest := ""
 	for _, word := range words {

@@ -19,9 +19,8 @@ type Watch struct {
 	buf [4096]byte
 }
 
-// Open starts a watch. It returns nil if the system has none left. It calls tell for each event, with the number that Add
-// returned and, for a directory, the file's name. A negative number means an overflow: anything may have changed. tell must not
-// block.
+// Open starts a watch. It returns nil if the system allows no more watches. It calls tell for each event, with the number that Add
+// returned and, for a directory, the file's name. A negative number means an overflow: anything may have changed. tell must not block.
 func Open(tell func(id int, name string)) *Watch {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {

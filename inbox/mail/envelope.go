@@ -10,7 +10,7 @@ import (
 // PrefaceStart is how every Preface begins.
 const PrefaceStart = "Mail carried by c2c"
 
-// MoreWait returns a text that tells how many more messages wait: n, or at least n+1 if more is set. It returns "" if none waits.
+// MoreWait returns a text that says how many more messages wait: n, or at least n+1 if more is set. It returns "" if no message waits.
 func MoreWait(n int, more bool) string {
 	least := ""
 	if more {
@@ -25,8 +25,7 @@ func MoreWait(n int, more bool) string {
 	return fmt.Sprintf("%s%d more messages wait", least, n)
 }
 
-// Preface goes before envelopes that a client shows to its model without any introduction. It tells whose words follow, and how to
-// answer.
+// Preface goes before envelopes that a client shows to its model without any introduction. It says whose words follow, and how to answer.
 func Preface(msgs []Message) string {
 	var agents, person, outside, remote, process, claimed, unknown bool
 	for _, m := range msgs {
@@ -92,18 +91,18 @@ const EnvelopeStart = `<c2c event="message"`
 //	body
 //	</c2c>
 //
-// by= says how c2c knows the sender, see By. It, started_by, room, kind, tag and answer_by appear only when they are set. A message
-// from outside has what is known of its origin. The body is as it was sent, except for text that could pass for a tag of ours or of a
-// client: see escapeFrames.
+// by= says how c2c knows the sender, see By. The attributes by, started_by, room, kind, tag and answer_by appear only if they are
+// set. A message from outside also has its OriginAttributes. The body is as it was sent, except for text that could pass for a tag
+// of ours or of a client: see escapeFrames.
 func (m Message) Envelope() string { return m.envelope(escapeFrames, time.Time{}) }
 
-// InlineEnvelope is Envelope with the body's first words in its first line, for a client that shows only that to its user.
+// InlineEnvelope is Envelope with the body's first words in its first line, for a client that shows only this line to its user.
 func (m Message) InlineEnvelope() string {
 	tag, rest, _ := strings.Cut(m.Envelope(), "\n")
 	return tag + " " + strings.TrimLeft(rest, "\n")
 }
 
-// oldMail is the age from which on the envelope shows when a message was sent.
+// oldMail is the age at which EnvelopeAt begins to show when a message was sent.
 const oldMail = 10 * time.Minute
 
 // EnvelopeAt is Envelope, with the time of sending if the message is old at now.

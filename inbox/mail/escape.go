@@ -21,8 +21,8 @@ func escape(s string) string { return printable(escaper.Replace(s)) }
 
 var escaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
 
-// frames are the tags that no body may contain: our own, and those in which a client tells its model who is speaking. They are
-// listed by their letters and digits only. A slash limits the match to the closing tag, because the word itself is common in code.
+// frames are the tags that no body may contain: our own tag, and the tags by which a client tells its model who is speaking. The
+// list has only their letters and digits. A slash limits the match to the closing tag, because the word itself is common in code.
 var frames = []string{"c2c",
 	"crosssessionmessage", "teammatemessage", "agentmessage", "sessionauthority", "/channel", "/cited", // other sessions
 	"systemreminder", "systemnotification", "tasknotification", "subagentnotification", // the client itself
@@ -42,12 +42,12 @@ const likeBracket = "\u02c2\u1438\u16b2\u2039\u226a\u226e\u227a\u2280\u22d6\u22d
 func IsBracket(r rune) bool { return r == '<' || r >= 0x80 && strings.ContainsRune(likeBracket, r) }
 
 // escapeFrames changes a body so that no client and no model finds one of the frames in it, opening or closing, in any case, with
-// blanks and other signs anywhere in the tag. It writes the bracket before such a name as "&lt;".
+// blanks and other signs anywhere in the tag. It writes the bracket before the name of a frame as "&lt;".
 func escapeFrames(body string) string {
 	body = printable(body)
 	var b strings.Builder
 	written := 0
-	var before []int // the brackets behind which only signs came so far
+	var before []int // the brackets since the last letter or digit
 	for i, r := range body {
 		if IsBracket(r) {
 			before = append(before, i)

@@ -7,11 +7,11 @@ import (
 	"c2c/inbox/fields"
 )
 
-// LineRoom is about how many bytes of a line a message takes beside its content.
+// LineRoom is about how many bytes the line of a message has besides its content.
 const LineRoom = 320
 
-// Indented writes messages as an array that people can read, with two spaces a level. The result equals that of encoding/json, in a
-// third of the time: a mailbox may have 20,000 messages.
+// Indented writes messages as an array that people can read, with two spaces per level. The result equals that of encoding/json, in
+// a third of the time: a mailbox may have 20,000 messages.
 func Indented(msgs []Message) []byte {
 	if len(msgs) == 0 {
 		return []byte("[]\n")

@@ -45,8 +45,8 @@ type Message struct {
 	NotBefore float64 // Unix seconds: it is not handed over before; see OpensAt
 	Held      string  // its sender's session, if the loop guard holds it
 
-	// The loop guard of package broker counts messages in a row, each sent because of the one before, without other work between.
-	// GuardChain is the id of the first; empty: this message is the first.
+	// The loop guard of package broker counts messages in a row: each was sent because of the message before it, without other work
+	// in between. GuardHops is that count. GuardChain is the id of the first message in the row; empty: this message is the first.
 	GuardHops  float64
 	GuardChain string
 
@@ -71,8 +71,8 @@ type Message struct {
 // Handle names the message in its lease, for the ack. It is the id, except for a second message with the same id.
 func (m Message) Handle() string { return cmp.Or(m.LeaseHandle, m.ID) }
 
-// Key distinguishes messages. Two senders may use one id, so may two sessions that had one alias, and a foreign file may use an id
-// twice.
+// Key distinguishes messages. Their ids do not: two senders may use the same id, two sessions that had the same alias may, and a
+// foreign file may have an id twice.
 type Key struct {
 	Session, From, ID string
 	What              string // its content, or its time
@@ -82,7 +82,7 @@ type Key struct {
 // Key returns the key of the message.
 func (m Message) Key() Key { return Key{m.FromSession, m.From, m.ID, m.Content, abroad(m)} }
 
-// abroad returns the receiver if that is on another host, else "". A post in a room of another host, to birch#review@devbox, has its
+// abroad returns the receiver if it is on another host, else "". A post in a room of another host, to birch#review@devbox, has its
 // receiver here.
 func abroad(m Message) string {
 	if at := strings.IndexByte(m.To, '@'); at < 0 || strings.IndexByte(m.To[:at], '#') > 0 {
@@ -99,8 +99,8 @@ func (m Message) RecordKey() Key {
 	return m.Key()
 }
 
-// RoomOf returns the room in the receiver of a post, or "" if the receiver names none. It stands after a #, as in birch#review, or
-// birch#review@devbox if the room is on another host.
+// RoomOf returns the room in the receiver of a post, or "" if the receiver names none. The room stands after a #, as in
+// birch#review, or birch#review@devbox if the room is on another host.
 func RoomOf(to string) string {
 	if _, room, _ := strings.Cut(to, "#"); ValidRoom(room) {
 		return room
@@ -108,7 +108,7 @@ func RoomOf(to string) string {
 	return ""
 }
 
-// ValidRoom reports whether name may name a room, perhaps one on another host. The original allows the same characters.
+// ValidRoom reports whether name may name a room, perhaps on another host. The original allows the same characters.
 func ValidRoom(name string) bool {
 	room, host, far := strings.Cut(name, "@")
 	wrong := func(c rune) bool {
@@ -126,7 +126,7 @@ func (m Message) HasChosenID() bool { return m.FromSession != "" }
 // IsRecorded reports whether the archive gets a record of the message, perhaps without its content.
 func (m Message) IsRecorded() bool { return !m.Ephemeral || m.HasChosenID() }
 
-// SameReceiver reports whether two messages have the same receiver. In a mailbox all have, except in the outbox for another host.
+// SameReceiver reports whether two messages have the same receiver. All messages of a mailbox have, except in the outbox for another host.
 func SameReceiver(a, b Message) bool { return abroad(a) == abroad(b) }
 
 // SameSender reports whether the same sender gave two messages their ids.
@@ -176,7 +176,7 @@ func (m Message) Sender() string {
 	return m.From
 }
 
-// CheckAlias returns an error if s cannot be an alias. Some valid ones are reserved, see package broker.
+// CheckAlias returns an error if s cannot be an alias. Some valid aliases are reserved, see sessions.CheckAlias.
 func CheckAlias(s string) error {
 	if len(s) < 1 || len(s) > 64 {
 		return fmt.Errorf("alias %q must have 1 to 64 characters", s)
@@ -207,14 +207,14 @@ func IsAddress(name string) bool {
 	return remote || CheckAlias(name) == nil
 }
 
-// ShortSession is the name of a session on another machine, if its own id is too long there: a hash of the id.
+// ShortSession returns a hash of a session's id. It names the session on another machine if the id itself would be too long there.
 func ShortSession(sid string) string {
 	sum := digest.Sum256([]byte(sid))
 	return hex.EncodeToString(sum[:16])
 }
 
-// RemoteSession returns the id of another host's session. Without a session id it names one for each alias. No name of
-// a host has a dot, so two hosts never share one: dev with box-1, and dev-box with 1.
+// RemoteSession returns the id that the session of another host has here. If sid is empty, it makes the id from the alias. A host
+// name has no dot, so sessions of two hosts never share an id, such as box-1 on dev, and 1 on dev-box.
 func RemoteSession(peer, sid, alias string) string {
 	if sid == "" {
 		sid = "alias-" + strings.ToLower(alias)
@@ -295,7 +295,7 @@ func (m *Message) texts() [len(textNames)]*string {
 	return [...]*string{&m.From, &m.To, &m.Content, &m.ID, &m.Kind, &m.InReplyTo, &m.Tag, &m.FromSession, &m.Held, &m.GuardChain, &m.KnownBy, &m.StartedBy}
 }
 
-// AppendFields appends the members of the message to b, sep before the first and commas between them.
+// AppendFields appends the members of the message to b, with sep before the first and commas between them.
 func (m Message) AppendFields(b []byte, sep string) []byte {
 	for i, text := range m.texts() {
 		if i < required && !(m.ContentDropped && i == content) || *text != "" {
@@ -376,7 +376,7 @@ func (m *Message) Parse(data []byte) error {
 }
 
 // set stores one member: text number i, or another field if i is negative. It drops a known field whose value has another type, and
-// keeps an unknown one in Extra.
+// keeps an unknown field in Extra.
 func (m *Message) set(i int, name string, value json.RawMessage) (err error) {
 	if i >= 0 {
 		s, err := fields.Text(value)

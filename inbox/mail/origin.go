@@ -8,8 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// Origin is what a message from outside tells about its origin, and what an answer to it asks for there. It is the field "outside"
-// of a message. The sender chooses its words, so two senders may use one chat id.
+// Origin says where a message from outside comes from. In an answer to such a message, it says which earlier message the answer replaces,
+// and which files it sends. It is the field "outside" of a message. The sender chooses the words in it, so two senders may use the same
+// chat id.
 type Origin struct {
 	ChatID   string `json:"chat_id,omitempty"`
 	Identity string `json:"identity,omitempty"` // the writer, if the sender is a bridge for several
@@ -77,7 +78,7 @@ func (m Message) Origin() (o Origin, ok bool) {
 	return o, true
 }
 
-// OriginAttributes returns those words of Origin by which a reader distinguishes conversations, each with its name. They contain no
+// OriginAttributes returns the words of Origin by which a reader distinguishes conversations, each with its name. They contain no
 // character that could end a tag or an attribute.
 func (m Message) OriginAttributes() (all [][2]string) {
 	o, ok := m.Origin()

@@ -51,9 +51,9 @@ func nextText(data []byte, field *finder.Finder) (value, rest []byte) {
 	}
 }
 
-// EachLink calls f with two ids for each answer in a file: the answer's own, and that of the message that it answers. It does not
-// parse the messages, which takes a hundred times as long. others reports that some must be parsed: several are on one line, or not
-// in the spelling of c2c.
+// EachLink calls f for each answer in a file, with the id of the answer and the id of the message that it answers. It does not
+// parse the messages, which would take a hundred times as long. others reports whether some answers must be parsed: they share a
+// line, or are not in c2c's spelling.
 func EachLink(file []byte, f func(id, answers string)) (others bool) {
 	word, to, own := finder.New("in_reply_to"), finder.New(`"in_reply_to"`), finder.New(`"message_id"`)
 	for {
@@ -123,7 +123,7 @@ func mayHold(file []byte, ids map[string]bool) bool {
 // IsAmong reports whether ids has an id, or the short form of it.
 func IsAmong(id string, ids map[string]bool) bool { return ids[id] || ids[ShortID(id)] }
 
-// LinesWith returns where lines begin that may have one of the ids. Parsing them would take a hundred times as long.
+// LinesWith returns the offsets at which the lines begin that may have one of the ids. Parsing them would take a hundred times as long.
 func LinesWith(data []byte, ids map[string]bool) (starts []int) {
 	if len(ids) > fewIDs {
 		EachID(data, func(id string, start int) {

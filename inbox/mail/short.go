@@ -32,7 +32,7 @@ func isHex(s string) bool {
 }
 
 // FirstWords returns the beginning of the content as one line of at most so many characters, without control sequences for
-// terminals and without anything that looks like a tag in which a client tells its model who is speaking.
+// terminals and without anything that looks like a tag by which a client tells its model who is speaking.
 func (m Message) FirstWords(most int) string {
 	text := m.Content[:min(len(m.Content), 8*most)]
 	text = escapeFrames(Visible(strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " "), ""))

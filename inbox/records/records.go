@@ -1,4 +1,4 @@
-// Package records keeps a short list in a JSON file of a root. Processes change the list one at a time, under a lock file.
+// Package records keeps a short list in a JSON file. A lock file lets only one process at a time change the list.
 package records
 
 import (
@@ -19,7 +19,7 @@ type Log interface {
 	Error(text string, args ...any)
 }
 
-// File is a file with a list. The file exists only while the list has an entry, so a root without entries costs one look for a file.
+// File is a file with a list. The file exists only while the list has an entry, so a check of an empty list costs one system call.
 type File[T comparable] struct {
 	Dir  *atomicfile.Dir
 	Name string
@@ -40,8 +40,7 @@ func (f File[T]) Read() (all []T, err error) {
 	return all, nil
 }
 
-// Change edits the list. edit may change the entries that it gets. If the file is damaged, it gets another name, and edit gets an
-// empty list.
+// Change edits the list. edit may change the entries that it gets. A damaged file gets another name, and edit then gets an empty list.
 func (f File[T]) Change(ctx context.Context, edit func([]T) ([]T, error)) error {
 	return filelock.With(ctx, f.Dir, f.Lock, func() error {
 		before, err := f.Read()
@@ -66,7 +65,7 @@ func (f File[T]) Change(ctx context.Context, edit func([]T) ([]T, error)) error 
 	})
 }
 
-// isDamage reports whether a file that could be read has no list of this kind.
+// isDamage reports whether err says that the file could be read, but has no list of this kind.
 func isDamage(err error) bool {
 	return errors.As(err, new(*json.SyntaxError)) || errors.As(err, new(*json.UnmarshalTypeError)) || errors.As(err, new(*time.ParseError))
 }
