@@ -15,8 +15,8 @@ import (
 // maxChat bounds how many messages of one conversation are read to find its senders.
 const maxChat = 200
 
-// ReceivedInChat returns the newest message from outside that a session has with a chat id. If several senders use that id, the
-// error is a *SeveralError, because a sender may have chosen another's chat id.
+// ReceivedInChat returns the newest message from outside that a session has with a chat id. If several senders use this id, the
+// error is a *SeveralError, because a sender may choose the chat id of another sender.
 func (b *Broker) ReceivedInChat(ctx context.Context, s sessions.Session, chatID string) (mail.Message, error) {
 	if err := mail.CheckWord("chat id", chatID); err != nil {
 		return mail.Message{}, err

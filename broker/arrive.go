@@ -18,8 +18,8 @@ func (b *Broker) Attach(ctx context.Context, c callers.Caller) (sessions.Session
 	return b.arrive(ctx, c, "")
 }
 
-// Register is Attach that also gives the session the alias; "" keeps the present one. If an absent session has the alias, its mail
-// moves too. If that session is or may be alive, the error is an *AliasTakenError.
+// Register is Attach that also gives the session the alias; "" keeps the present one. If an absent session has the alias, the mail
+// of that session moves, too. If the session with the alias is or may be alive, the error is an *AliasTakenError.
 func (b *Broker) Register(ctx context.Context, c callers.Caller, alias string) (sessions.Session, error) {
 	if alias != "" {
 		if err := sessions.CheckAlias(alias); err != nil {

@@ -14,10 +14,10 @@ import (
 	"c2c/sessions"
 )
 
-// ByAsk is the reader of an answer that `ask` waited for.
+// ByAsk is the name of the reader that takes an answer for which `ask` waits.
 const ByAsk = "ask"
 
-// ErrNoAnswer: no answer came within the limit.
+// ErrNoAnswer says that no answer came within the limit.
 var ErrNoAnswer = errors.New("no answer yet")
 
 // Question is a message whose sender waits for the answer. One goroutine uses it.
@@ -32,8 +32,8 @@ type Question struct {
 	stamp inbox.Stamp
 }
 
-// Ask sends a question. Look takes the answer. While this process lives, and within the limit, no other reader gets it: hooks
-// and ringers of the session leave it alone. Errors are those of Send, and *CircleError.
+// Ask sends a question. Question.Look takes the answer. While this process lives, and within the limit, no other reader gets the
+// answer: hooks and ringers of the session leave it alone. Errors are those of Send, and *CircleError.
 func (b *Broker) Ask(ctx context.Context, from sessions.Session, m mail.Message, limit time.Duration) (*Question, error) {
 	rows, err := b.Rows(ctx)
 	if err != nil {
@@ -72,15 +72,15 @@ type Answer struct {
 	lease *inbox.Lease
 }
 
-// TakenError: another reader of the session has taken the answer.
+// TakenError says that another reader of the session has taken the answer.
 type TakenError struct{ ID, By string }
 
 func (e *TakenError) Error() string {
 	return fmt.Sprintf("the answer %s was handed over to this session by %s", mail.ShortID(e.ID), e.By)
 }
 
-// Look takes the answer; nil if it has not come. It is cheap while nothing has changed. It returns a *TakenError if another
-// reader has taken the answer.
+// Look takes the answer. It returns nil if the answer has not come. It is cheap while nothing has changed. It returns a *TakenError
+// if another reader has taken the answer.
 func (q *Question) Look(ctx context.Context) (*Answer, error) {
 	stamp, err := q.box.Stamp()
 	if err != nil || stamp == q.stamp {

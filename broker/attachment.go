@@ -16,8 +16,8 @@ import (
 // maxAttachment bounds the size of a file to which an answer refers. The file is read once, for its hash.
 const maxAttachment = 50 << 20
 
-// FileOf describes a file of this user to a program outside: its path, its size and its hash. The content is not sent.
-// The path is absolute, symbolic links in it are followed, and the file must be a regular one on a disk.
+// FileOf describes a file of this user to a program outside: its path, its size and its hash. The content is not sent. The path
+// must be absolute; symbolic links in it are followed. The file must be a regular file on a disk.
 func FileOf(ctx context.Context, path string) (File, error) {
 	fail := func(err error) (File, error) { return File{}, fmt.Errorf("attach %q: %w", path, err) }
 	if !filepath.IsAbs(path) {

@@ -1,5 +1,5 @@
-// Package broker sends messages between the sessions of a root, answers and lists them, and finds out what became of each. A root
-// is the directory with the mail of one project.
+// Package broker sends messages between the AI sessions of a project, answers and lists them, and finds out what became of each. A
+// session is one conversation with an AI program. A root is the directory with the mail of one project.
 //
 // Package sessions knows the sessions, package inbox keeps their mail on disk. The packages below broker do what follows from mail:
 // owed (answers that are due), deadlines (what to do when a time is over), loops (stops agents that only answer each other), moves
@@ -20,7 +20,7 @@ import (
 	"c2c/sessions/processes"
 )
 
-// Config has the place of the root, the clock and the log.
+// Config has the path of the root, the clock and the log.
 type Config struct {
 	Root   string
 	Now    func() time.Time // nil is time.Now
@@ -34,7 +34,7 @@ type Config struct {
 	WantRelay func() error
 }
 
-// ConfigOf returns a Config with the settings of the environment. It ignores invalid ones; c2c doctor reports them.
+// ConfigOf returns a Config with the settings of the environment. It ignores invalid settings; c2c doctor reports them.
 func ConfigOf(getenv func(string) string, root string, log inbox.Log) Config {
 	gone := func(client string, pid int) bool { return processes.Uninstalled(getenv, client, pid) }
 	return Config{Root: root, Log: log, Limits: loops.LimitsOf(getenv), Uninstalled: gone, Hosts: hostsOf(getenv, root), WantRelay: wantRelay}

@@ -10,13 +10,13 @@ import (
 )
 
 type (
-	// Origin is where a message from outside comes from, and what an answer asks for there.
+	// Origin says where a message from outside comes from, and what an answer replaces or attaches there.
 	Origin = mail.Origin
 	// File is a file on this machine to which a message refers.
 	File = mail.File
 )
 
-// ExternalSession returns the session external-<name> of a sender, and creates it if it is missing. Its client is
+// ExternalSession returns the session external-<name> of a sender outside, and creates it if it is missing. client is
 // ClientExternal, ClientSigned or ClientDenied.
 func (b *Broker) ExternalSession(ctx context.Context, name, client string) (sessions.Session, error) {
 	if err := mail.CheckSender(name); err != nil {
@@ -58,8 +58,8 @@ func (b *Broker) SendExternal(ctx context.Context, from sessions.Session, m mail
 	return b.Send(ctx, from, m)
 }
 
-// HasRoomFrom reports whether fewer than most messages of a sender wait in the mailbox of an alias. It reads the messages only
-// if at least that many wait at all.
+// HasRoomFrom reports whether fewer than most messages of a sender wait in the mailbox of an alias. It reads the messages only if
+// at least most messages wait there at all.
 func (b *Broker) HasRoomFrom(ctx context.Context, from sessions.Session, alias string, most int) (bool, error) {
 	rows, err := b.Rows(ctx)
 	if err != nil {

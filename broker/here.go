@@ -5,7 +5,7 @@ import "c2c/project"
 // OpenHere opens the root of the repository around cwd, and makes it if there is none. It uses only the clock and the log of cfg.
 func OpenHere(getenv func(string) string, cwd string, cfg Config) (*Broker, error) {
 	p, err := project.Find(getenv, cwd)
-	for err == nil && p.Record() { // another process has just made a link: look again
+	for err == nil && p.Record() { // another process has just made a link: try again
 		p, err = project.Find(getenv, cwd)
 	}
 	if err != nil {

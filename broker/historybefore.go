@@ -29,9 +29,9 @@ func (m Position) compare(other Position) int {
 	return cmp.Or(cmp.Compare(m.TS, other.TS), bytes.Compare(m.Fingerprint[:], other.Fingerprint[:]))
 }
 
-// HistoryBefore returns the newest messages before a position, newest first: read and waiting ones, of all sessions, or only those
-// that the session sid has sent and received. more means that there are older messages. The error names mailboxes that could not be
-// read; the messages of the others are returned all the same.
+// HistoryBefore returns the newest messages before a position, newest first: read and waiting messages, of all sessions, or only
+// those that the session sid has sent or received. more means that there are older messages. The error names mailboxes that could
+// not be read; the messages of all other mailboxes are returned all the same.
 func (b *Broker) HistoryBefore(ctx context.Context, sid string, before Position, limit int) (all []Mail, more bool, err error) {
 	rows, err := b.Rows(ctx)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"c2c/sessions"
 )
 
-// AmbiguousIDError: the typed text is a part of several ids.
+// AmbiguousIDError says that the typed text is a part of several ids.
 type AmbiguousIDError struct {
 	Part    string
 	Matches []mail.Message
@@ -76,8 +76,8 @@ func (b *Broker) idsShown(ctx context.Context, shown string) ([]mail.Message, er
 }
 
 // answered completes the id of the message that a session answers. Usually the message is in the session's own mailbox, and then no
-// other one is read. If the message is no longer kept, the log may have its id. A word that cannot be part of a UUID stays as it
-// is: the sender may have chosen it as an id.
+// other mailbox is read. If the message is no longer kept, the log may have its id. A word that cannot be part of a UUID stays as
+// it is: the sender may have chosen it as an id.
 func (b *Broker) answered(ctx context.Context, s sessions.Session, typed string) (string, error) {
 	if len(typed) < mail.ShortLen || mail.IsUUID(typed) || sessions.CheckID(typed) != nil {
 		return typed, nil
@@ -131,7 +131,7 @@ func (b *Broker) matches(ctx context.Context, part string, q inbox.Query, match 
 }
 
 // search searches all mailboxes and the dead letters, with a query for each, and calls f for each message found. The error lists
-// those that it could not search; it has searched the others.
+// the mailboxes that it could not search; it has searched all others.
 func (b *Broker) search(ctx context.Context, query func(sid string) inbox.Query, f func(sid string, found inbox.Found)) error {
 	sids, err := b.Mailboxes(ctx)
 	if err != nil {
@@ -149,7 +149,7 @@ func (b *Broker) search(ctx context.Context, query func(sid string) inbox.Query,
 		var found []inbox.Found
 		if err == nil {
 			q := query(sid)
-			q.Wait = sessions.KeepWait // the holder of its lock may have been stopped
+			q.Wait = sessions.KeepWait // a stopped process may hold its lock
 			found, err = box.Search(ctx, q)
 		}
 		unread = append(unread, err)

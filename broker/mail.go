@@ -23,7 +23,7 @@ type Mail struct {
 	Status explain.MessageStatus
 }
 
-// MarshalJSON writes the message with its state, the time of that, the reader, and the room that it came from.
+// MarshalJSON writes the message with its state, the time since which it has this state, the reader, and the room.
 func (m Mail) MarshalJSON() ([]byte, error) {
 	b, err := m.Message.MarshalJSON()
 	if err != nil {
@@ -64,8 +64,8 @@ func (c *collector) add(sid string, found inbox.Found) {
 	c.all = append(c.all, inMailbox{found, sid})
 }
 
-// newest returns at most limit messages, newest first. It finds out the state of these only, because that reads the facts of each
-// receiver.
+// newest returns at most limit messages, newest first. It finds out the states of only these messages, because this reads the facts
+// of each receiver.
 func (c *collector) newest(limit int) (all []Mail) {
 	sort.SliceStable(c.all, func(i, j int) bool { return c.all[i].Message.TS > c.all[j].Message.TS })
 	states := explain.NewLister(c.b.Registry)
@@ -75,8 +75,8 @@ func (c *collector) newest(limit int) (all []Mail) {
 	return all
 }
 
-// Outbox returns the newest kept messages that a session has sent, newest first: none that were ephemeral and read, or pruned. The
-// error lists what could not be read; the rest is returned all the same.
+// Outbox returns the newest messages that a session has sent, newest first. It cannot find messages that were pruned, and ephemeral
+// messages that were read. The error lists what could not be read; the rest is returned all the same.
 func (b *Broker) Outbox(ctx context.Context, s sessions.Session, limit int) ([]Mail, error) {
 	rows, err := b.Rows(ctx)
 	if err != nil {
@@ -88,8 +88,8 @@ func (b *Broker) Outbox(ctx context.Context, s sessions.Session, limit int) ([]M
 	return sent.newest(limit), err
 }
 
-// Search returns the newest messages that contain all these words, newest first: those that a session has sent and received, or for
-// a person all. A word may be an alias; case does not count.
+// Search returns the newest messages that contain all these words, newest first. For a person it searches all messages, else the
+// messages that the session has sent or received. A word may be an alias; case does not count.
 func (b *Broker) Search(ctx context.Context, s sessions.Session, words []string, limit int) ([]Mail, error) {
 	rows, err := b.Rows(ctx)
 	if err != nil {
@@ -103,7 +103,7 @@ func (b *Broker) Search(ctx context.Context, s sessions.Session, words []string,
 	sent := b.Authors(rows).WrittenBy(s, limit)
 	own, names := sent.Match, sent.Holds
 	sent.Match = func(m mail.Message) bool { return has(m) && own(m) }
-	sent.Holds = func(data []byte) bool { return received.Holds(data) && names(data) } // the word is rarer
+	sent.Holds = func(data []byte) bool { return received.Holds(data) && names(data) } // the words come first, because they are rarer
 	found := b.collector()
 	err = b.search(ctx, func(sid string) inbox.Query {
 		if sid == s.ID || s.State == sessions.Person {
@@ -114,17 +114,17 @@ func (b *Broker) Search(ctx context.Context, s sessions.Session, words []string,
 	return found.newest(limit), err
 }
 
-// isCopyOfPost reports whether c2c sends the message to another machine for a room: search finds the post in its room.
+// isCopyOfPost reports whether the message carries a post of a room to another machine: search finds the post itself in the room.
 func isCopyOfPost(m mail.Message) bool {
 	return m.Kind == mail.KindSystem && strings.HasPrefix(m.To, "#")
 }
 
-// maxThread bounds the messages of a conversation: any sender can send thousands of answers to one.
+// maxThread bounds the messages of a conversation: any sender can send thousands of answers to one message.
 const maxThread = 1000
 
 // Thread returns the conversation of a message, from all mailboxes, oldest first: the message that it answers, the answers to it,
-// the answers to those, and so on. more means that some are left out. typed is as in MessageID. The error lists what could not be
-// read; the rest is returned all the same.
+// the answers to these answers, and so on. more means that some messages are left out. typed is as in MessageID. The error lists
+// what could not be read; the rest is returned all the same.
 func (b *Broker) Thread(ctx context.Context, typed string) (all []Mail, more bool, err error) {
 	id, err := b.MessageID(ctx, typed)
 	if err != nil {
@@ -161,7 +161,7 @@ func (l links) link(id, answers string) {
 }
 
 // addLines records which messages the messages of a file answer, as far as it can without parsing them. others reports that some
-// must be parsed.
+// messages must be parsed.
 func (l links) addLines(file []byte) (others bool) { return mail.EachLink(file, l.link) }
 
 // around returns the ids linked with an id, the nearest ones if there are too many. It visits each id once: a hostile sender may

@@ -17,13 +17,13 @@ import (
 	"c2c/sessions/registry"
 )
 
-// ErrBlocked reports that a mailbox cannot take mail until a person removes what stands in the place of its files.
+// ErrBlocked says that a mailbox cannot take mail until a person removes a foreign file that has the name of one of its files.
 var ErrBlocked = errors.New("the mailbox is blocked")
 
-// Receive stores messages from sessions of another host for an alias of this root, in their order and in one commit. It believes
-// the sender and the hop count in the messages: the other host has proved its identity to the caller. sid is the session of the
-// alias. With mayRepeat, the mailbox may have some of the messages: it finds these by their ids, and does not store them again.
-// Errors: *UnknownAliasError, ErrBlocked, and those of inbox.Mailbox.Deliver. When it returns nil the messages survive a power cut.
+// Receive stores messages from sessions of another host for an alias of this root, in their order and in one commit. It believes the sender
+// and the hop count in the messages, because the other host has proved its identity to the caller. sid is the session of the alias.
+// mayRepeat says that the mailbox may have some of the messages: Receive finds these by their ids, and does not store them again. Errors:
+// *UnknownAliasError, ErrBlocked, and those of inbox.Mailbox.Deliver. When it returns nil the messages survive a power cut.
 func Receive(ctx context.Context, b *Broker, alias string, msgs []mail.Message, mayRepeat bool) (sid string, err error) {
 	rows, err := b.Rows(ctx)
 	if err != nil {
@@ -36,7 +36,8 @@ func Receive(ctx context.Context, b *Broker, alias string, msgs []mail.Message, 
 	return to.SID(), receive(ctx, b, to, "", msgs, mayRepeat)
 }
 
-// ReceiveFromRoom is Receive for a member of a room of the other host: for the session sid, see SendFromRoom.
+// ReceiveFromRoom is Receive for posts in a room of the other host. The member here is the session sid, whatever its alias: see
+// SendFromRoom.
 func ReceiveFromRoom(ctx context.Context, b *Broker, sid, room string, msgs []mail.Message, mayRepeat bool) error {
 	rows, err := b.Rows(ctx)
 	if err != nil {
@@ -88,8 +89,8 @@ func receive(ctx context.Context, b *Broker, to registry.Row, room string, msgs 
 	return nil
 }
 
-// TellRefused makes a dead letter of a message that another host refuses permanently, and tells its sender once why. After ErrBlocked
-// the dead letter is there, and the sender's mailbox cannot be written.
+// TellRefused makes a dead letter of a message that another host refuses permanently, and notifies the sender once of the reason.
+// If the error is ErrBlocked, the dead letter was made, but the sender's mailbox cannot take the notice.
 func TellRefused(ctx context.Context, b *Broker, m mail.Message, why string) error {
 	rows, err := b.Rows(ctx)
 	if err != nil {
@@ -104,7 +105,7 @@ func TellRefused(ctx context.Context, b *Broker, m mail.Message, why string) err
 		return nil // the sender is gone, and no session has its alias
 	}
 	if told, err := notice.ToldOf(ctx, b.Registry, rows, m); err == nil && slices.ContainsFunc(told, func(t notice.Told) bool { return t.Reason == notice.Expired }) {
-		return nil // while it waited here
+		return nil // the sender was told when the message expired here
 	}
 	err = notice.TellTogether(ctx, b.Registry, from, []notice.News{{Message: m, Reason: notice.NotStored, Why: why}})
 	if inbox.IsBlocked(err) {

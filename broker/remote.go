@@ -33,13 +33,13 @@ func (e *UnknownHostError) Error() string {
 	return fmt.Sprintf("no host %q is paired with this machine, only %s", e.Host, strings.Join(e.Paired, ", "))
 }
 
-// ErrNoProjectName: other machines cannot know to which project a root belongs.
+// ErrNoProjectName says that other machines cannot know to which project a root belongs.
 var ErrNoProjectName = errors.New("this project has no remote, so other machines do not know it")
 
 // ErrRelayStopped says that a person has stopped the relay, so that c2c does not start it.
 var ErrRelayStopped = errors.New("the relay was stopped")
 
-// SaysStopped is what "c2cd relay want" prints then.
+// "c2cd relay want" prints SaysStopped if a person has stopped the relay.
 const SaysStopped = "stopped\n"
 
 // hostsOf reads the names of the paired machines from the list of package relay/hosts. If other machines do not know the root's
@@ -72,7 +72,7 @@ func wantRelay() error {
 	return err
 }
 
-// addressee returns the row of a local alias, or of an address on another machine; nil: it is neither.
+// addressee returns the row of a local alias, or of an address on another machine; nil: to is neither.
 func addressee(reg *sessions.Registry, rows []registry.Row, to string) registry.Row {
 	if r := reg.Receiver(rows, to); r != nil {
 		return r
@@ -102,7 +102,7 @@ func (cfg Config) checkHost(sid string) error {
 // CheckHost returns an error if no machine with this name is paired with this one, or if other machines do not know the project.
 func CheckHost(b *Broker, host string) error { return b.cfg.checkHost(sessions.HostPrefix + host) }
 
-// StartRelay starts the relay if none runs for this root: rooms here have members on other machines. It logs errors.
+// StartRelay starts the relay if none runs for this root. It is for a root whose rooms have members on other machines. It logs errors.
 func StartRelay(ctx context.Context, b *Broker) {
 	hosts, err := b.Hosts(ctx)
 	if err == nil && b.cfg.WantRelay != nil && !slices.ContainsFunc(hosts, func(h Host) bool { return h.Relayed }) {
@@ -114,7 +114,7 @@ func StartRelay(ctx context.Context, b *Broker) {
 }
 
 // wantRelay writes into the receipt how a message gets to its machine, and starts the relay if none runs for this root. The message
-// waits even if that fails.
+// waits even if the relay cannot be started.
 func (b *Broker) wantRelay(ctx context.Context, r *Receipt) {
 	_, r.Host, _ = strings.Cut(r.To, "@")
 	host, err := cache.Get(b.Dir(), r.Host)
@@ -146,7 +146,7 @@ type Host struct {
 	cache.Host
 	Waiting int       `json:"waiting_count,omitempty"` // messages not stored there yet
 	Oldest  time.Time `json:"oldest_at,omitzero"`
-	Error   string    `json:"error,omitempty"` // why its outbox, or what was heard of it, cannot be read
+	Error   string    `json:"error,omitempty"` // why its outbox or its last report cannot be read
 }
 
 // Hosts returns the paired machines with what this root knows about each, and how many messages wait for each.
@@ -184,9 +184,9 @@ func (cfg Config) paired() (names []string, err error) {
 	return names, err
 }
 
-// RemoteSessions returns the sessions of the machines that are linked now, as a list shows them. They are as of each machine's last
-// report; what those behind a hub do is not known, because the hub is there though they are not. If no machine is paired, it reads
-// nothing of the root.
+// RemoteSessions returns the sessions of the machines that are linked now, as a list shows them. Their states come from each
+// machine's last report. Behind a hub the state is not known, because the hub is there even if the machine is off. If no machine is
+// paired, it reads nothing of the root.
 func (b *Broker) RemoteSessions() (all []sessions.Listed, err error) {
 	names, err := b.cfg.paired()
 	for _, name := range names {

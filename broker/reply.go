@@ -56,9 +56,8 @@ func addressExternal(m *mail.Message, answered mail.Message) error {
 	return m.SetOrigin(o)
 }
 
-// Received returns the message that a session wants to answer; typed is an id or a part of it, see MessageID. The message may be in
-// another mailbox: that of a session whose work this one has taken over. If the message was pruned, the log may still have its
-// sender.
+// Received returns the message that a session wants to answer; typed is an id or a part of it, see MessageID. The message may be in the
+// mailbox of another session whose work this session has taken over. If the message was pruned, the log may still have its sender.
 func (b *Broker) Received(ctx context.Context, s sessions.Session, typed string) (mail.Message, error) {
 	id, err := b.MessageID(ctx, typed)
 	if errors.Is(err, ErrNoMessage) {
@@ -85,8 +84,8 @@ func (b *Broker) Received(ctx context.Context, s sessions.Session, typed string)
 	return own[0], nil
 }
 
-// withID returns one message of each sender with this id: own are those in the session's mailbox that others wrote, others are
-// all the rest.
+// withID returns one message of each sender with this id. own are the messages in the session's mailbox that others wrote, and
+// others are all other messages.
 func (b *Broker) withID(ctx context.Context, s sessions.Session, id string) (own, others []mail.Message, err error) {
 	seen := map[string]bool{}
 	err = b.search(ctx, everywhere(sessions.WithIDs(map[string]bool{id: true})), func(sid string, found inbox.Found) {
@@ -103,7 +102,7 @@ func (b *Broker) withID(ctx context.Context, s sessions.Session, id string) (own
 	return own, others, err
 }
 
-// SeveralError: the answer must name one of these messages.
+// SeveralError says that several messages match, and that the answer must name one of them.
 type SeveralError struct {
 	What    string
 	Matches []mail.Message
@@ -113,8 +112,8 @@ func (e *SeveralError) Error() string {
 	return fmt.Sprintf("%d messages %s: %s", len(e.Matches), e.What, named(e.Matches, mail.ShortID))
 }
 
-// LastReceived returns the message that was last handed over to a session. If several from different senders came together, the
-// error is a *SeveralError.
+// LastReceived returns the message that was last handed over to a session. If messages of several senders were handed over
+// together, the error is a *SeveralError.
 func (b *Broker) LastReceived(ctx context.Context, s sessions.Session) (mail.Message, error) {
 	box, err := b.Mailbox(s.ID)
 	if err != nil {

@@ -39,7 +39,7 @@ func Kinds() []string {
 func Tags() []string { return []string{"fail", "blocking", "urgent"} }
 
 // Send puts a message into the mailbox of the alias m.To, ignoring case. Its kind is one of Kinds, its tag one of Tags, or "". A
-// chosen id makes a repeated send harmless: a mailbox takes an id of a sender once. m.InReplyTo may be a part of an id, see
+// chosen id makes a repeated send harmless: a mailbox takes each id of a sender only once. m.InReplyTo may be a part of an id, see
 // MessageID. Errors: *UnknownAliasError, *AmbiguousIDError, ErrSelfSend, and those of inbox.Mailbox.Deliver. When it returns nil
 // the message survives a power cut.
 func (b *Broker) Send(ctx context.Context, from sessions.Session, m mail.Message) (Receipt, error) {
@@ -69,8 +69,8 @@ func (b *Broker) Send(ctx context.Context, from sessions.Session, m mail.Message
 	return b.deliver(ctx, from, to, "", m)
 }
 
-// SendFromRoom is Send to a member of a room: to the session sid, because another session may take the alias of one that has gone.
-// What the post answers is an id of the room, so nothing is looked up for it.
+// SendFromRoom is Send to a member of a room. It names the member by the session sid, because another session may take the alias of
+// a member that has gone. m.InReplyTo is an id of the room, so SendFromRoom does not complete it.
 func SendFromRoom(ctx context.Context, b *Broker, from sessions.Session, room, sid string, m mail.Message) (Receipt, error) {
 	rows, err := b.Rows(ctx)
 	if err != nil {
@@ -135,7 +135,7 @@ type Skipped struct {
 }
 
 // SendAll sends a message to every session but the sender, the excluded aliases, absent sessions and senders outside. If a mailbox
-// refuses, or the time is over, it goes on: each session is in one of the results.
+// refuses the message, or ctx has ended, it goes on: each session is in one of the results.
 func (b *Broker) SendAll(ctx context.Context, from sessions.Session, m mail.Message, exclude ...string) ([]Receipt, []Skipped, error) {
 	if err := CheckSender(from, m); err != nil {
 		return nil, nil, err

@@ -22,7 +22,7 @@ type sending struct {
 	to      registry.Row
 	reader  sessions.Session // the session of to
 	box     *inbox.Mailbox
-	room    string       // the room of which the message is a post; "": none
+	room    string       // the room if the message is a post in a room, else ""
 	message mail.Message // after store: as it was stored
 	note    string       // from the loop guard, for the sender
 	again   bool         // the mailbox already had it
@@ -61,7 +61,7 @@ func (s *sending) count(ctx context.Context) (err error) {
 	return err
 }
 
-// store puts the message on disk. It announces the deadlines before and after that, see owed.Announce.
+// store puts the message on disk. It announces the deadlines before and after the write, see owed.Announce.
 func (s *sending) store(ctx context.Context) error {
 	owed.Announce(s.b.Registry, s.message)
 	stored, err := s.box.Deliver(ctx, s.message)

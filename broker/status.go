@@ -16,11 +16,11 @@ import (
 	"c2c/sessions/turns"
 )
 
-// ErrNoMessage: no mailbox, archive or dead letter has the id.
+// ErrNoMessage says that no mailbox, archive or dead letter has the id.
 var ErrNoMessage = errors.New("no such message")
 
-// Status finds a message by an id as in MessageID, or several if senders have chosen that id. It returns ErrNoMessage if there is
-// none: of an ephemeral message that was read, c2c only keeps an id that its sender chose.
+// Status finds a message; typed is as in MessageID. If several senders chose the same id, Others has their messages. It returns
+// ErrNoMessage if there is none: c2c does not keep the id of an ephemeral message that was read, unless the sender chose the id.
 func (b *Broker) Status(ctx context.Context, typed string) (explain.MessageStatus, error) {
 	if m, ok := b.sentLately(ctx, typed); ok {
 		return m.Status, nil
@@ -97,9 +97,9 @@ func (b *Broker) mailOf(ctx context.Context, sid string, found inbox.Found) Mail
 	return Mail{found.Message, st}
 }
 
-// sentLately finds a message by what send printed, in the one mailbox that the end of broker.log names. It is as cheap in a
-// root of many sessions as in an empty one. If it finds none, all mailboxes are searched: mail may have moved, and an id
-// that a sender chose may be in several mailboxes.
+// sentLately finds a message by the id that send printed, in the only mailbox that the end of broker.log names. It costs the same
+// in a root of many sessions as in an empty root. If it finds no message, its caller searches all mailboxes: mail may have moved,
+// and an id that a sender chose may be in several mailboxes.
 func (b *Broker) sentLately(ctx context.Context, typed string) (m Mail, ok bool) {
 	if !mail.IsUUID(typed) && (len(typed) != mail.ShortLen || !mail.LooksLikeID(typed)) {
 		return m, false

@@ -25,8 +25,8 @@ const (
 	// endedAfter is how long a session must be gone until it counts as ended: its client may be restarting.
 	endedAfter = time.Minute
 
-	// After a look at a mailbox with more than longMailbox messages, the Checker waits a millisecond for each: a look reads them
-	// all under the lock that senders and hooks need.
+	// If a mailbox has more than longMailbox messages, the Checker leaves it alone for a millisecond per message after it has read
+	// them: it reads all of them under the lock that senders and hooks need.
 	longMailbox = 1000
 	// retryAfter is the time until the next look at a mailbox after a failed one.
 	retryAfter = time.Minute
@@ -36,9 +36,9 @@ const (
 const LockName = "owed.lock"
 
 // Checker acts on the deadlines of messages: it notifies senders of messages that are not read in time, and takes expired messages
-// out of mailboxes. A waiting message itself has its deadlines. So a send writes nothing else for them, and nothing is lost with a
-// Checker: another one finds the same. One process of a root runs one at a time (LockName); two would do the same work, with the
-// effect of one.
+// out of mailboxes. The deadlines are in the waiting messages. So a send writes nothing else for them, and nothing is lost when a
+// Checker ends: another Checker finds the same deadlines. Only one process of a root runs a Checker at a time (LockName); two would
+// do the same work twice, with the same effect.
 type Checker struct {
 	reg    *sessions.Registry
 	boxes  map[string]*boxMemory
@@ -74,14 +74,14 @@ func NewChecker(reg *sessions.Registry) *Checker {
 		Clock: newClock()}
 }
 
-// onceLimit bounds how long a command looks, because a person waits for it.
+// onceLimit bounds how long CheckOnce works, because a person waits for the command.
 const onceLimit = time.Second
 
 // MayBeDue reports whether CheckOnce may have work. Usually it has none; the check is one system call.
 func MayBeDue(reg *sessions.Registry) bool { return reg.Due.UntilLook() == 0 }
 
-// CheckOnce acts on passed deadlines, unless a process of the root does so all the time. Usually none has passed, and it costs one
-// system call. What it cannot finish in time is done a minute later, or by the next long-lived process.
+// CheckOnce acts on passed deadlines, unless a long-lived process of the root does this. Usually no deadline has passed, and
+// CheckOnce costs one system call. If it cannot finish in time, the rest is done a minute later, or by the next long-lived process.
 func CheckOnce(ctx context.Context, reg *sessions.Registry) error {
 	if reg.Due.UntilLook() > 0 {
 		return nil
@@ -100,8 +100,8 @@ func CheckOnce(ctx context.Context, reg *sessions.Registry) error {
 	return errors.Join(err, lock())
 }
 
-// Look acts on each passed deadline, and returns how long it is to the next one; 0: none is known. If it cannot read one mailbox,
-// it goes on with the others.
+// Look checks all deadlines once. It acts on each deadline that has passed, and returns the time until the next one; 0: none is
+// known. If it cannot read one mailbox, it goes on with the others.
 func (c *Checker) Look(ctx context.Context) (wait time.Duration, err error) {
 	rows, err := c.reg.Rows(ctx)
 	if err != nil {
@@ -137,11 +137,11 @@ func (c *Checker) Look(ctx context.Context) (wait time.Duration, err error) {
 	return max(next.Sub(c.reg.Now()), time.Millisecond), ctx.Err()
 }
 
-// lookIntoAll looks into the mailboxes, and returns when the next look at one is due.
+// lookIntoAll checks the mailboxes, and returns when the next one must be checked.
 func (c *Checker) lookIntoAll(ctx context.Context, rows []registry.Row) (next time.Time) {
 	there := map[string]bool{}
 	first := 0
-	if c.Once && len(rows) > 0 { // there may not be time for all, so each command begins with another one
+	if c.Once && len(rows) > 0 { // there may not be time for all, so each command begins with another mailbox
 		first = int(uint64(c.reg.Now().UnixNano()) % uint64(len(rows)))
 	}
 	for i := range rows {
@@ -173,7 +173,7 @@ func (c *Checker) lookIntoAll(ctx context.Context, rows []registry.Row) (next ti
 	return next
 }
 
-// lookInto looks at one mailbox if it has changed, or a look is due.
+// lookInto checks one mailbox if it has changed, or if a check is due.
 func (c *Checker) lookInto(ctx context.Context, rows []registry.Row, r registry.Row, mem *boxMemory) error {
 	ctx, cancel := context.WithTimeout(ctx, sessions.KeepWait)
 	defer cancel()
@@ -181,7 +181,7 @@ func (c *Checker) lookInto(ctx context.Context, rows []registry.Row, r registry.
 	if err != nil {
 		return err
 	}
-	if mem.stamp == "" { // most of hundreds are empty: the single look of a command must be cheap
+	if mem.stamp == "" { // most mailboxes are empty: for a command, a check of hundreds must be cheap
 		if some, err := box.Used(); err != nil || !some {
 			mem.next = time.Time{}
 			return err
@@ -303,8 +303,8 @@ type deadline struct {
 	at     time.Time
 }
 
-// deadlines returns those of a waiting message, except its expiry. gone is since when its receiver was seen absent; zero if that
-// is not known, as in a command, which looks once.
+// deadlines returns the deadlines of a waiting message, except its expiry. gone is when its receiver was first seen absent; zero:
+// not known, as in a command, which looks only once.
 func deadlines(s sessions.Session, gone time.Time, m mail.Message, now time.Time) (all []deadline) {
 	unread := m.Time().Add(notice.UnreadAfter(s, m))
 	ended := m.Time().Add(notice.TellAfterOf(m))
@@ -326,8 +326,8 @@ func deadlines(s sessions.Session, gone time.Time, m mail.Message, now time.Time
 // maxTold bounds how many sent notices a Checker remembers.
 const maxTold = 10_000
 
-// wasTold reports whether a session is known to have a notice already. Without this check each command in a root without a server
-// would send all notices again, with two syncs each.
+// wasTold reports whether a session has got the notice with this id, as far as c2c knows. Without this check each command in a root
+// without a server would send all notices again, with two syncs each.
 func (c *Checker) wasTold(ctx context.Context, sid, id string) bool {
 	if len(c.told) > maxTold {
 		clear(c.told)
@@ -392,7 +392,7 @@ func (c *Checker) expire(ctx context.Context, rows []registry.Row, sid string, b
 	return err
 }
 
-// Files returns files that are closed when there may be work: mail came or went, a session was rung, or its client has ended.
+// Files returns files to watch: a process closes one of them when mail came or went, a session was rung, or its client has ended.
 func (c *Checker) Files() []string {
 	files := []string{filepath.Join(c.reg.Root(), registry.LockName)}
 	if len(c.owed) > 0 {
@@ -418,7 +418,7 @@ func OpenLock(reg *sessions.Registry) (*filelock.Lock, error) {
 	return filelock.Open(reg.Dir(), LockName)
 }
 
-// tryLock takes that right, if it is free.
+// tryLock takes the right to act on deadlines, if it is free.
 func tryLock(reg *sessions.Registry) (release func() error, ok bool, err error) {
 	return locks.TryLock(OpenLock(reg))
 }

@@ -29,12 +29,12 @@ func sentAt(m mail.Message, sent time.Time) mail.Message {
 	return m
 }
 
-// clock is what a Checker knows about the clock.
+// clock notices when the system's clock is set or wrong.
 type clock struct {
 	last   time.Time                      // the time of the last look
 	calm   time.Time                      // until then it does nothing
 	future map[mail.Fingerprint]time.Time // messages with a send time in the future, and when each was first seen
-	// Elapsed measures between two looks by a clock that is never set, and that stops while the machine sleeps.
+	// Elapsed returns the time between two looks, by a clock that is never set, and that stops while the machine sleeps.
 	Elapsed func(from, to time.Time) time.Duration
 }
 
@@ -42,8 +42,7 @@ func newClock() clock {
 	return clock{future: map[mail.Fingerprint]time.Time{}, Elapsed: func(from, to time.Time) time.Duration { return to.Sub(from) }}
 }
 
-// begin must be called with the time of each look. back means that the clock was set back, so that all remembered times are
-// wrong.
+// begin must be called with the time of each look. back means that the clock was set back: then all remembered times are wrong.
 func (c *clock) begin(now time.Time) (back bool) {
 	back = sessions.IsFuture(c.last, now)
 	switch {

@@ -12,7 +12,7 @@ import (
 	"c2c/sessions/registry"
 )
 
-// tellNews notifies senders of what the look has found. It returns when the next notices are due.
+// tellNews notifies the senders about whose messages the look has found news. It returns when the next notices are due.
 func (c *Checker) tellNews(ctx context.Context, rows []registry.Row) (next time.Time) {
 	bySender, order := map[string][]notice.News{}, []string{}
 	for _, n := range c.allNews(rows) {
@@ -57,7 +57,7 @@ func (c *Checker) tellNews(ctx context.Context, rows []registry.Row) (next time.
 	return next
 }
 
-// allNews returns the news from all mailboxes and records, in the order of the registry, and those from the outboxes.
+// allNews returns the news from all mailboxes and records, in the order of the registry, and then the news from the outboxes.
 func (c *Checker) allNews(rows []registry.Row) (all []notice.News) {
 	for _, r := range rows {
 		if mem := c.boxes[r.SID()]; mem != nil {
@@ -77,8 +77,8 @@ func (c *Checker) allNews(rows []registry.Row) (all []notice.News) {
 	return all
 }
 
-// isOld reports whether an earlier notice about the message makes this one needless: a sender that knows that its receiver
-// refuses mail, or has ended, knows why the message is unread.
+// isOld reports whether an earlier notice about the message makes this one needless. If the sender knows that the receiver refuses
+// mail, or has ended, it also knows why the message is unread.
 func (c *Checker) isOld(n notice.News) bool {
 	return n.Reason == notice.Unread && n.Message.TellAfter <= 0 && (c.told[notice.About(n.Message, notice.Refused)] || c.told[notice.About(n.Message, notice.Ended)])
 }

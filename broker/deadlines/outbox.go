@@ -14,9 +14,9 @@ import (
 // relayReader is the name under which the relay leases an outbox.
 const relayReader = "relay"
 
-// lookIntoOutboxes looks for messages to other machines that have expired, or that wait for long, and returns when to look again.
-// It notifies the senders of expired ones; tellNews tells of the others. The messages stay: that machine may have them, and their
-// receipts may be under way. The relay takes out expired ones once that machine has refused them.
+// lookIntoOutboxes looks for messages to other machines that have expired, or that have waited for long, and returns when to look again. It
+// notifies the senders of expired messages; tellNews notifies the senders of waiting ones. All messages stay in the outbox: the other
+// machine may have them, and its receipts may be under way. The relay removes an expired message once the other machine has refused it.
 func (c *Checker) lookIntoOutboxes(ctx context.Context, rows []registry.Row) (next time.Time) {
 	names, err := c.reg.Dir().Names()
 	if err != nil {

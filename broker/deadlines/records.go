@@ -34,8 +34,8 @@ func versionOf(dir *atomicfile.Dir, name string) (v atomicfile.Version, err erro
 	return v, err
 }
 
-// answers acts on the records: it tells a sender that its answer is late, closes answered records, reminds sessions of due
-// answers, and returns the next deadline.
+// answers acts on the records of owed answers: it notifies a sender whose answer is late, closes answered records, reminds sessions
+// of due answers, and returns the next deadline.
 func (c *Checker) answers(ctx context.Context, rows []registry.Row) (next time.Time, err error) {
 	dir, err := c.reg.SubIfThere(owed.Directory)
 	if err != nil || dir == nil {
@@ -134,9 +134,9 @@ type recordEdit struct {
 	observed  time.Time
 	told      bool // its sender knows that there was no answer by answer_by
 	reminders int
-	reminder  string // the id of the last one
+	reminder  string // the id of the last reminder
 	how       string
-	stale     *time.Time // when a look first found it overdue for too long
+	stale     *time.Time // when a look first found that it is overdue for too long
 	future    bool       // its times are in the future: a clock was wrong
 }
 

@@ -19,20 +19,19 @@ import (
 )
 
 const (
-	// How often c2c reminds a session of an answer that it owes: when the answer is due, then after twice as long each time. It
-	// reminds a session that cannot be rung only once.
+	// How often c2c reminds a session of an answer that it owes. The first reminder comes when the answer is due, and the time to
+	// each further one doubles. A session that cannot be rung gets only one reminder.
 	maxRemindersFull     = 3
 	maxRemindersDegraded = 1
 	// remindGap is the shortest time between two reminders to one session, however many answers are due.
 	remindGap = 30 * time.Minute
-	// readGrace is how long a session has for an answer once it has read the question, if its asker did not want it sooner.
+	// readGrace is how long a session has for an answer once it has read the question, unless the asker wants the answer sooner.
 	readGrace = 5 * time.Minute
 	// maxNamed bounds how many message ids a reminder has.
 	maxNamed = 5
 	// overdueLimit is how long an overdue obligation is kept.
 	overdueLimit = 30 * 24 * time.Hour
-	// giveUpAfter is how much longer it is kept, because the clock may be wrong: within that time somebody will have set it
-	// right.
+	// giveUpAfter is how much longer the obligation is kept, because the clock may be wrong: in this time somebody will have set it right.
 	giveUpAfter = 24 * time.Hour
 )
 
@@ -49,10 +48,10 @@ type lateAnswer struct {
 	n int
 }
 
-// nextReminder returns when the next reminder of an answer is due: first when the answer is, then after twice as long each time.
+// nextReminder returns when the next reminder of an answer is due.
 func (l *recordLook) nextReminder(d owed.Record) time.Time { return reminderAt(d, d.Reminders+1) }
 
-// reminderAt returns when reminder n is due, counted from 1.
+// reminderAt returns when reminder n is due. The first (1) is due when the answer is, and the time to each further one doubles.
 func reminderAt(d owed.Record, n int) time.Time {
 	due := mail.FromSeconds(d.Due)
 	within := max(due.Sub(d.Time()), time.Second)
@@ -60,7 +59,7 @@ func reminderAt(d owed.Record, n int) time.Time {
 }
 
 // overdue decides whether to remind a session of an overdue answer. If several reminders have become due since the last look, the
-// session gets one.
+// session gets only one.
 func (l *recordLook) overdue(ctx context.Context, d owed.Record, e *recordEdit) error {
 	b, now := l.c.reg, l.c.reg.Now()
 	due := mail.FromSeconds(d.Due)
@@ -72,9 +71,9 @@ func (l *recordLook) overdue(ctx context.Context, d owed.Record, e *recordEdit) 
 		return nil
 	}
 	if l.s == nil || l.s.State == sessions.External {
-		return nil // c2c sweep closes it; and a sender outside only gets answers
+		return nil // c2c sweep closes the record; a sender outside gets answers only
 	}
-	if l.s.State == sessions.Absent { // the session would not read it, and the asker can ask another one
+	if l.s.State == sessions.Absent { // the session would not read a reminder, and the asker can ask another session
 		l.absent = true
 		l.tellEnded(d)
 		return nil
@@ -92,8 +91,8 @@ func (l *recordLook) overdue(ctx context.Context, d owed.Record, e *recordEdit) 
 	return nil
 }
 
-// isStale reports whether to give up an obligation, now or soon. It must look too old at two looks: a clock that was ahead for a
-// time must not end it.
+// isStale reports whether to give up an obligation, now or soon. Two looks must find it too old, so that a clock that was ahead for
+// some time does not end it.
 func (l *recordLook) isStale(d owed.Record, e *recordEdit, forget time.Time) bool {
 	now := l.c.reg.Now()
 	if forget.After(now) {
@@ -147,7 +146,7 @@ func (l *recordLook) remindOf(ctx context.Context, records []owed.Record) error 
 		}
 	}
 	l.late = slices.DeleteFunc(l.late, func(d lateAnswer) bool {
-		f, kept := found[d.Key()] // an ephemeral one is not kept
+		f, kept := found[d.Key()] // an ephemeral question is not kept
 		if kept && f.Where != inbox.Read {
 			l.unread = true
 			return true

@@ -19,7 +19,7 @@ import (
 type MessageStatus struct {
 	ID        string        `json:"message_id"`
 	State     string        `json:"state"`        // Queued, Rung, Handed, Read, Dead or Expired
-	At        time.Time     `json:"at"`           // when it came into that state; UTC
+	At        time.Time     `json:"at"`           // since when it has this state; UTC
 	By        string        `json:"by,omitempty"` // the reader, or the method that rang
 	SessionID string        `json:"session_id"`   // the session in whose mailbox it is
 	From      string        `json:"from_alias"`
@@ -37,7 +37,7 @@ type MessageStatus struct {
 	dropped     bool            // the client has dropped it since
 	StoredAt    time.Time       `json:"stored_at,omitzero"`
 	Host        string          `json:"host,omitempty"`          // the machine of its receiver, if that is another one
-	StoredThere time.Time       `json:"stored_at_host,omitzero"` // when that machine had it on its disk
+	StoredThere time.Time       `json:"stored_at_host,omitzero"` // when that machine stored it
 	Way         []string        `json:"way,omitempty"`           // its history in sentences, with local times
 	Receiver    *sessions.Now   `json:"receiver_now,omitempty"`  // the receiver's present state, while the message waits
 	Why         string          `json:"why,omitempty"`           // a sentence why it is not read yet

@@ -34,7 +34,7 @@ func Check(ctx context.Context, reg *sessions.Registry, wakes func(client string
 		return []doctor.Finding{doctor.Failed("sessions", reg.Root(), err)}
 	}
 	found, damaged := []doctor.Finding{}, checkDamage(ctx, reg, all)
-	absent := 0 // sessions with mail
+	absent := 0 // absent sessions with mail
 	for _, s := range all {
 		if !mail.ValidName(s.ID) {
 			continue // the original allows any id; we open no such mailbox
@@ -67,7 +67,7 @@ func Check(ctx context.Context, reg *sessions.Registry, wakes func(client string
 	return append(append(damaged, checkSpace(reg, all)...), found...)
 }
 
-// warnFull is the percentage of the registry's size from which on Check warns.
+// warnFull is the percentage of the registry's size at which Check begins to warn.
 const warnFull = 70
 
 // checkSpace warns before the registry is full. c2c removes ended sessions by itself, unless mail waits for them.
@@ -136,7 +136,7 @@ func checkDamage(ctx context.Context, reg *sessions.Registry, all []sessions.Ses
 	return append(found, checkMailboxes(ctx, reg, all)...)
 }
 
-// checkMailboxes reports mail that cannot be read, and files of others in a mailbox: a reader of the mailbox skips both.
+// checkMailboxes reports mail that cannot be read, and foreign files in a mailbox: a reader of the mailbox skips both.
 func checkMailboxes(ctx context.Context, reg *sessions.Registry, all []sessions.Session) (found []doctor.Finding) {
 	names, nerr := reg.Dir().Names()
 	for _, sid := range inbox.Spills(names) {
@@ -174,7 +174,7 @@ func checkMailboxes(ctx context.Context, reg *sessions.Registry, all []sessions.
 	return found
 }
 
-// howToRead returns what a person can do so that a session reads its mail. Only an agent itself may take its mail.
+// howToRead returns what a person can do so that a session reads its mail. Nobody but an agent itself may take its mail.
 func howToRead(sid string, all []sessions.Session) string {
 	for _, s := range all {
 		switch {

@@ -19,7 +19,7 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Obligation is what a session owes for a question, a task or a review.
+// Obligation is an answer that a session owes for a question, a task or a review.
 type Obligation struct {
 	ID        string     `json:"message_id"`
 	Kind      string     `json:"kind"`
@@ -30,7 +30,7 @@ type Obligation struct {
 	Side      string     `json:"side"`              // SideOwe, SideOwed or SideOther
 	State     string     `json:"state"`             // StillOpen, Overdue, or how it has ended
 	Bucket    string     `json:"bucket"`            // blocking, urgent or normal
-	Surface   string     `json:"surface_support"`   // of its session when it was sent
+	Surface   string     `json:"surface_support"`   // of its session when the message was sent
 	Action    bool       `json:"action_required"`   // always
 	Answer    bool       `json:"reply_required"`    // always
 	Reply     string     `json:"reply,omitempty"`   // id of the answer
@@ -60,9 +60,9 @@ const (
 	maxClosed = 1000
 )
 
-// Obligations returns the answers that a session owes and those that others owe to it, ordered by deadline; for a person it
-// returns all obligations of the root. With all it adds the closed ones, the newest last. It takes no lock of the records and
-// changes nothing. With an error, it returns those that it could read.
+// Obligations returns the answers that a session owes and those that others owe to it, ordered by deadline; for a person it returns
+// all obligations of the root. If all is set, it adds the closed ones, the newest last. It takes no lock of the records and changes
+// nothing. With an error, it still returns the obligations that it could read.
 func Obligations(ctx context.Context, reg *sessions.Registry, s sessions.Session, all bool) ([]Obligation, error) {
 	dir, err := reg.SubIfThere(owed.Directory)
 	if err != nil || dir == nil {
@@ -228,8 +228,8 @@ func (v view) tellWhyOne(o *Obligation, found []inbox.Found) {
 	o.Why, o.Do = strings.TrimPrefix("not read yet; "+st.Why, "; "), st.Do
 }
 
-// tellWhyRemote is tellWhyOne for an answer that a session of another machine owes. When a message has left the outbox, it is
-// stored there, and perhaps not read.
+// tellWhyRemote is tellWhyOne for an answer that a session of another machine owes. A message that has left the outbox is stored on
+// the other machine, and perhaps not read.
 func (v view) tellWhyRemote(o *Obligation, f inbox.Found) {
 	st := Status(v.reg, o.ID, o.SessionID, f)
 	tellRemote(v.reg, &st)

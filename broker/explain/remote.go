@@ -73,8 +73,8 @@ func (l *Lister) remoteStatus(st *MessageStatus, found inbox.Found) {
 	progress := []string{sessions.Queued, sessions.Handed, sessions.Read} // in the order of a message's way
 	m := found.Message
 	for _, r := range l.reportsOf(st.Host).Of(st.ID) {
-		// A message names its session only if a person chose the id: another session may have chosen the same one. The other
-		// machine has made up a session for all others.
+		// A message names its session only if the sender chose the id, because another session may have chosen the same id. For all
+		// other messages the other machine has made up a session.
 		own := m.FromSession == "" || r.Session == m.FromSession || r.Session == mail.ShortSession(m.FromSession)
 		if own && slices.Index(progress, r.What) > slices.Index(progress, st.State) {
 			st.State, st.At, st.By = r.What, mail.FromSeconds(r.At).UTC(), r.By

@@ -1,3 +1,3 @@
-// Package loops stops agents that only answer each other: it counts the messages of a chain in which no agent has
-// done other work, and holds the message that is one too many.
+// Package loops stops agents that only answer each other. It counts messages in a row, each sent because of the one before, without
+// other work in between. It holds the message that is one too many.
 package loops

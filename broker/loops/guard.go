@@ -24,19 +24,19 @@ import (
 //
 //   - closed while agents work: the count of a chain starts anew at a sender that has worked since the message came;
 //   - open after too many hops without any work: the next answer in the chain is held;
-//   - half-open when the chain was silent for guardPause: then the held message is handed over. If work follows, the
-//     chain is closed. If not, the answer to it is held.
+//   - half-open when the chain was silent for guardPause: then the held message is handed over. If work follows, the chain is
+//     closed. If not, the answer to this message is held.
 //
-// The messages themselves have the count. The work of a session is recorded in a file of its own (work.go).
+// The count is in the messages themselves. Package turns records the work of a session, in a file of its own.
 
-// ErrTooManyAnswers: agents have answered each other too often without any work, and one message is held already.
+// ErrTooManyAnswers says that agents have answered each other too often without any work, and that one message is held already.
 var ErrTooManyAnswers = errors.New("too many answers")
 
 const (
 	defaultHops = 50
 	// blindTimes multiplies the limit for a client that does not report tool calls: c2c cannot see whether such an agent works.
 	blindTimes = 10
-	// guardPause is the silence that ends a chain: in so long a time some agent has worked or thought.
+	// guardPause is the silence that ends a chain: in this time some agent has worked or thought.
 	guardPause = mail.LongestHold
 	// mostHops bounds the count in a file.
 	mostHops = 1 << 20
@@ -47,7 +47,7 @@ type Limits struct {
 	Hops int // messages in a row; 0: 50; negative: no limit
 }
 
-// HopsVariable is the environment variable with the limit. There, 0 or less means no limit.
+// HopsVariable is the environment variable with the limit. A value of 0 or less means no limit.
 const HopsVariable = "C2C_STORM_HOPS"
 
 // LimitsOf reads the limit from the environment. It ignores a value that is not a number.
@@ -84,7 +84,7 @@ func Check(ctx context.Context, reg *sessions.Registry, limits Limits, from sess
 	}
 	work := turns.WorkOf(reg, from.ID)
 	// The time of the lock file is when mail last came to the sender. If the sender has worked since, its message begins a chain.
-	// Without the file, the archive shows when mail came.
+	// Without the file, linkOf searches the archive.
 	if came, _, err := reg.Dir().TimeOf(from.ID + ".inbox.lock"); err == nil && work.Since(came) {
 		return "", nil
 	}
@@ -103,7 +103,7 @@ func Check(ctx context.Context, reg *sessions.Registry, limits Limits, from sess
 	return hold(ctx, reg, from, to, box, m)
 }
 
-// hold marks a message as held, or refuses it if one from its sender is held already.
+// hold marks a message as held, or refuses it if another message from its sender is held already.
 func hold(ctx context.Context, reg *sessions.Registry, from sessions.Session, to registry.Row, box *inbox.Mailbox, m *mail.Message) (note string, err error) {
 	now := reg.Now()
 	why := fmt.Sprintf("you and %s have answered each other too often without any work in between", to.Alias())
@@ -157,7 +157,7 @@ func OpensAt(reg *sessions.Registry, sid string, m mail.Message) time.Time {
 	return mail.FromSeconds(m.OpensAt())
 }
 
-// TellHeld is TellAll for the process that has sent the message. It only logs errors: a deadlines.Checker sends what is missing.
+// TellHeld is TellAll for the process that has sent the message. It only logs errors: a deadlines.Checker sends the missing notices.
 func TellHeld(ctx context.Context, reg *sessions.Registry, to string, m mail.Message) {
 	if err := TellAll(ctx, reg, to, m); err != nil {
 		reg.Log.Warn("notices about a held message were not sent", "message_id", m.ID, "err", err)
@@ -200,8 +200,8 @@ func TellAll(ctx context.Context, reg *sessions.Registry, to string, m mail.Mess
 	return errors.Join(errs...)
 }
 
-// Resume lets two sessions go on, on a person's order: it counts as work of both. held is the number of messages that become ready
-// here. If one of the two is on another machine, the relay tells that machine, which does the same (see ResumeFromHost).
+// Resume carries out a person's order to let two sessions go on: it counts as work of both. held is the number of messages that become
+// ready here. If one of the two is on another machine, the relay tells that machine, which does the same (see ResumeFromHost).
 func Resume(ctx context.Context, reg *sessions.Registry, one, two string) (held int, err error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
@@ -242,7 +242,7 @@ func Resume(ctx context.Context, reg *sessions.Registry, one, two string) (held 
 			return 0, err
 		}
 	}
-	// When that directory is gone, a running reader of an older version hands over held mail.
+	// When this directory is gone, a running reader of an older version hands over held mail.
 	if err := new(archive.Pruned).Remove(reg.Dir(), OldDirectory, false); err != nil {
 		reg.Log.Warn("a running c2c of an older version may keep messages held", "err", err)
 	}
@@ -267,7 +267,7 @@ func remoteOf(reg *sessions.Registry, address string) registry.Row {
 	return r
 }
 
-// tellHost sends another machine that a person lets a session here and one there go on.
+// tellHost tells another machine that a person lets a session here and a session there go on.
 func tellHost(ctx context.Context, reg *sessions.Registry, outbox *inbox.Mailbox, sid, alias, to string) error {
 	_, err := outbox.Deliver(ctx, mail.Message{From: sessions.SystemAlias, FromSession: sid, To: to, ID: mail.NewID(reg.Now()), TS: mail.Seconds(reg.Now()),
 		Kind: mail.KindSystem, FromPerson: true, Content: fmt.Sprintf("The person of %s lets the two of you go on.", alias)})

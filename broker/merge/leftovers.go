@@ -75,7 +75,7 @@ func (m *merging) dropRegistry(ctx context.Context) error {
 	})
 }
 
-// eachRest removes the files that every root has, and calls keep for the others that are not mail. A mail file that is still here
+// eachRest removes the files that every root has, and calls keep for all other files except mail. A mail file that is still here
 // was made meanwhile, and stays. at is the path of the directory below the root.
 func (m *merging) eachRest(dir *atomicfile.Dir, at string, keep func(dir *atomicfile.Dir, name string) error) error {
 	names, err := dir.Names()

@@ -40,9 +40,9 @@ type Merged struct {
 type MergedSession struct {
 	ID       string `json:"session_id"`
 	Alias    string `json:"alias,omitempty"`
-	Former   string `json:"former_alias,omitempty"` // if a session in the other root has that alias
-	Messages int    `json:"messages"`               // waiting ones
-	Joined   bool   `json:"joined,omitempty"`       // the other root has the same session
+	Former   string `json:"former_alias,omitempty"` // its old alias, if another session in the new root has it
+	Messages int    `json:"messages"`               // messages that wait
+	Joined   bool   `json:"joined,omitempty"`       // the new root has the same session
 }
 
 // LiveError lists the sessions that run, or may run, so that their root cannot be merged.
@@ -62,10 +62,10 @@ type merging struct {
 
 // MergeRoot moves everything from another root into this one: sessions with their facts, mail, archives, dead letters. Ids stay. A
 // session that both roots have becomes one. A session whose alias is taken here gets another alias. A link to this root replaces
-// the other one. If a session runs there, nothing is moved, and the error is a *LiveError.
+// the other root. If a session runs in the other root, nothing is moved, and the error is a *LiveError.
 //
-// Sessions move one at a time, and the old row goes last. So after a kill at any point each message is in one of the roots, or in
-// both with one id, and the next merge goes on.
+// Sessions move one at a time, each first with its row and then with its mail. So after a kill at any point each message is in one
+// of the roots, or in both with the same id, and the next merge goes on.
 func MergeRoot(ctx context.Context, reg *sessions.Registry, path string, dry bool) (Merged, error) {
 	m := &merging{Merged: Merged{From: path, Into: reg.Root(), Sessions: []MergedSession{}}, to: reg, dry: dry}
 	if _, err := os.Stat(filepath.Dir(path)); err != nil {
@@ -210,7 +210,7 @@ func (m *merging) wouldMove(ctx context.Context, sid string, own registry.Row) (
 	return s, err
 }
 
-// place decides what becomes of a session, and returns its row for the new root; none if it has one there already.
+// place decides what becomes of a session, and returns its row for the new root; none if it has a row there already.
 func place(rows []registry.Row, sid string, own registry.Row) (s MergedSession, moved []registry.Row) {
 	s = MergedSession{ID: sid, Alias: own.Alias()}
 	if there := rowOf(rows, sid); there != nil {
@@ -279,7 +279,7 @@ func (m *merging) moveBox(ctx context.Context, sid string) (count int, err error
 	return count, errors.New("another program uses its mailbox: run this again when that has ended")
 }
 
-// owed moves the records of messages with a deadline for the answer. After a kill some closed ones are there twice, and count once.
+// owed moves the records of messages with a deadline for the answer. After a kill some closed records are there twice, but count once.
 func (m *merging) owed(ctx context.Context) error {
 	m.to.Due.LookBy(m.to.Now())
 	dir, err := m.from.SubIfThere(owed.Directory)
