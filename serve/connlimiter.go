@@ -13,10 +13,10 @@ import (
 	"c2c/process/procstat/sockets"
 )
 
-// connLimiter bounds the number of open connections. To make room for a new connection, it closes the oldest one that has
-// shown no key. If there is none, it closes the oldest one of a sender, or else the connection of this user that has been
-// idle for the longest time; clients must expect that of an idle connection. So incomplete requests and unused connections
-// never shut out a visitor with a key, and senders never shut out this user's own clients and page.
+// connLimiter bounds the number of open connections. To make room for a new connection, it closes the oldest connection that has shown no
+// key. If all have shown a key, it closes the oldest connection of a sender. If there is none, it closes the connection of this user that
+// has been idle for the longest time: clients must expect that an idle connection is closed. So incomplete requests and unused
+// connections never shut out a visitor with a key, and senders never shut out this user's own clients and page.
 type connLimiter struct {
 	max   int
 	mu    sync.Mutex
@@ -37,19 +37,19 @@ type conn struct {
 	uidOnce     sync.Once
 	uid         int
 	seen        bool
-	closed      bool // the other end closed the connection before c2c could find its user
+	closed      bool // the other end closed the connection before c2c could find that end's user
 	processOnce sync.Once
 	process     Process
 }
 
 // A connection's right to stay.
 const (
-	ofAnyone = iota // it has shown no key
+	ofAnyone = iota // no key shown
 	ofSender        // a sender's token or signature
 	ofUser          // the tool token, or a login
 )
 
-// add adds a connection. It returns nil if there is no room, because all others belong to this user and are busy.
+// add adds a connection. It returns nil if there is no room, because all other connections belong to this user and are busy.
 func (c *connLimiter) add(inner net.Conn) *conn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,7 +106,7 @@ func (c *connLimiter) remove(gone *conn) {
 	}
 }
 
-// size returns the number of open connections, and of those that were closed to make room.
+// size returns the number of open connections, and how many were closed to make room.
 func (c *connLimiter) size() (open, went int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,8 +118,8 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite closes only our direction. net/http calls it when the other end may still send, and closes the connection later.
-// So the other end reads the answer instead of a reset.
+// CloseWrite closes the connection only for writing. net/http calls it when the other end may still send, and closes the
+// rest later. So the other end reads the answer instead of a reset.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -179,9 +179,9 @@ func (c *conn) ends() (local, remote netip.AddrPort) {
 	return from.AddrPort(), to.AddrPort()
 }
 
-// stranger reports whether the other end belongs, or may belong, to a user other than root and this one. If a client has
-// already closed the connection, c2c cannot find its user, so it counts as a stranger. A client whose user c2c can never find
-// does not.
+// stranger reports whether the other end belongs, or may belong, to a user other than root and this one. A client that has
+// already closed the connection counts as a stranger, because c2c can no longer find its user. On a system where c2c can
+// never find the user of a connection, nobody counts as a stranger.
 func (c *conn) stranger() bool {
 	if c == nil {
 		return false
@@ -196,8 +196,8 @@ func (c *conn) stranger() bool {
 // Stranger reports whether a request comes from another user of this machine, root aside.
 func Stranger(r *http.Request) bool { return connOf(r).stranger() }
 
-// ConnOf returns the connection of a request, nil if it is not known. From it callers can find out how much of an answer the
-// client's kernel has acknowledged.
+// ConnOf returns the connection of a request, nil if it is not known. It shows callers how much of an answer the client's
+// kernel has acknowledged.
 func ConnOf(r *http.Request) net.Conn {
 	c := connOf(r)
 	if c == nil {

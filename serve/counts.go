@@ -10,11 +10,11 @@ import (
 type counts struct {
 	start time.Time
 	mu    sync.Mutex
-	by    map[string]int // number of refused requests, by the reason in c2c's own words
+	by    map[string]int // number of refused requests, by a word for the reason
 	all   map[answered]int
 }
 
-// answered is the key under which counts counts an answer.
+// answered says which answers are counted together: those of one route with one status.
 type answered struct {
 	route  string // the route's pattern; "": no route
 	status int
@@ -24,7 +24,7 @@ func newCounts(now time.Time) *counts {
 	return &counts{start: now, by: map[string]int{}, all: map[answered]int{}}
 }
 
-// answered counts an answer. Without a status the answer was never begun, and does not count.
+// answered counts an answer. Status 0 means that no answer was begun, and does not count.
 func (c *counts) answered(route string, status int) {
 	if status == 0 {
 		return

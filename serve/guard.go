@@ -29,8 +29,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() { s.counts.answered(r.Pattern, out.status) }()
 	defer s.recover(out, r)
 	if r.Body != nil && r.Body != http.NoBody {
-		// net/http removes this deadline at the end of a body. Without a body the deadline would stay, and cut off a long
-		// answer.
+		// Set the deadline only for a request with a body: net/http removes it at the end of the body. Otherwise it would
+		// stay, and cut off a long answer.
 		out.control.SetReadDeadline(time.Now().Add(s.limits.Body))
 	}
 	switch {
@@ -48,8 +48,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ownPage reports whether a request comes from c2c's own page, or not from a browser. Browsers report which page sends a
-// request; programs that are no browsers have no cookie of c2c.
+// ownPage reports whether a request is harmless by its origin: it comes from c2c's own page, or from a program that is no
+// browser. Browsers report which page sends a request. Other programs have no cookie of c2c, so no page can misuse them.
 func (s *Server) ownPage(r *http.Request) bool {
 	if origins, has := r.Header["Origin"]; has && (len(origins) != 1 || !s.origins[origins[0]]) {
 		return false
@@ -85,7 +85,7 @@ func (s *Server) guard(route Route) http.Handler {
 				why = "this path needs a token: send Authorization: Bearer <token>, with the token of a sender (c2c senders allow makes one) or the token in the file http-mcp-token"
 			}
 			if exposed, first := s.keys.isExposed(); exposed {
-				why = "other users may read the file http-mcp-token, so its token is not valid: c2c serve rotate-token makes a new one"
+				why = "other users may read the file http-mcp-token, so its token is not valid: c2c serve rotate-token makes a new token"
 				if first {
 					s.cfg.Log.Error("the tool token is not valid, because other users may read its file", "path", TokenFile(s.cfg.State))
 				}
@@ -124,11 +124,11 @@ func (s *Server) guard(route Route) http.Handler {
 	})
 }
 
-type countKey struct{} // the key in the context for the function that CountStream calls
+type countKey struct{} // context key of the function that CountStream calls
 
-// CountStream counts a request as a standing stream: one that only reports events. It is for a route without Stream whose answer
-// may be a stream, if only the body shows that. ctx ends when the daemon shuts down, or when the visitor's key is no longer
-// valid. The caller calls leave at the end; leave is nil if too many streams are open.
+// CountStream counts a request as a standing stream: a stream that only reports events. It is for a route without Stream,
+// if only the body of a request shows that its answer is a stream. ctx ends when the daemon shuts down, or when the
+// visitor's key is no longer valid. The caller calls leave at the end; leave is nil if too many streams are open.
 func CountStream(r *http.Request) (ctx context.Context, leave func()) {
 	count, ok := r.Context().Value(countKey{}).(func(*http.Request) (context.Context, func()))
 	if !ok {
@@ -137,8 +137,8 @@ func CountStream(r *http.Request) (ctx context.Context, leave func()) {
 	return count(r)
 }
 
-// fits reports whether a request respects the limits of the route; if not, it answers with an error. It also bounds how much
-// of the body the handler can read.
+// fits reports whether a request respects the limits of the route. If it does not, fits answers with an error. It also
+// bounds how much of the body the handler can read.
 func (s *Server) fits(w http.ResponseWriter, r *http.Request, route Route) bool {
 	server := w
 	if a, ok := w.(*answer); ok {
@@ -146,7 +146,7 @@ func (s *Server) fits(w http.ResponseWriter, r *http.Request, route Route) bool 
 	}
 	if r.ContentLength > route.Body || route.Body == 0 && r.ContentLength != 0 {
 		// Act as if the handler had read too much. Then the server waits a moment before it closes, so that a client that
-		// still sends reads the answer instead of a reset. Otherwise net/http does not wait for a client that has sent
+		// still sends reads the answer instead of a reset. Without this, net/http does not wait for a client that has sent
 		// Connection: close (Go 1.26).
 		http.MaxBytesReader(server, io.NopCloser(strings.NewReader("x")), 0).Read(make([]byte, 1))
 		s.refuse(w, http.StatusRequestEntityTooLarge, "size", fmt.Sprintf("the body may have at most %d bytes here", route.Body))
@@ -163,8 +163,8 @@ func (s *Server) fits(w http.ResponseWriter, r *http.Request, route Route) bool 
 	return true
 }
 
-// visitor finds the visitor by the request's key. A request with two keys counts as one without a key: no client of c2c sends
-// both.
+// visitor finds the visitor by the request's key. A request with both a token and a cookie counts as a request without a
+// key: no client of c2c sends both.
 func (s *Server) visitor(r *http.Request) (v Visitor, ok bool) {
 	token, has := bearer(r)
 	switch {
@@ -181,8 +181,8 @@ func (s *Server) visitor(r *http.Request) (v Visitor, ok bool) {
 	return v, true
 }
 
-// isStill reports whether the key of a request is still valid for the same visitor. It is not after the token was rotated,
-// the sender denied, or the login ended.
+// isStill reports whether the key of a request is still valid for the same visitor. The key is no longer valid when the
+// token was rotated, the sender denied, or the login ended.
 func (s *Server) isStill(r *http.Request, was Visitor) bool {
 	v, _ := s.visitor(r)
 	return v == was
@@ -198,7 +198,7 @@ func bearer(r *http.Request) (token string, ok bool) {
 	return token, ok && strings.EqualFold(scheme, "Bearer") && token != ""
 }
 
-// refuse answers with a sentence, counts the reason, and ends the connection, to make room for another.
+// refuse answers with a sentence and counts the reason. It ends the connection, to make room for other connections.
 func (s *Server) refuse(w http.ResponseWriter, status int, reason, why string) {
 	s.counts.refused(reason)
 	h := w.Header()
@@ -233,7 +233,7 @@ type answer struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	write   time.Duration
-	own     bool // the handler sets its own deadlines
+	own     bool // the handler sets deadlines itself
 	status  int  // 0: nothing was written
 }
 

@@ -15,7 +15,7 @@ import (
 
 // Special values of Config.Port.
 const (
-	LastPort = -1 // the port of the last run; at the first run 8788, or a free port if that is taken
+	LastPort = -1 // the port of the last run; at the first run 8788, or a free port if 8788 is taken
 	AnyPort  = 0  // a free port
 )
 
@@ -25,8 +25,8 @@ const (
 	tries     = 64 // how many ports to try
 )
 
-// The range in which c2c looks for a free port, below the ephemeral ports of Linux and macOS. An ephemeral port may be in use
-// when the daemon restarts, by a connection of any program, even of a client that checks whether the daemon is back.
+// The range in which c2c looks for a free port, below the ephemeral ports of Linux and macOS. When the daemon restarts, any program's
+// connection may be using an ephemeral port, even the connection of a client that checks whether the daemon is back.
 const firstFree, lastFree = 10_000, 32_767
 
 // TakenError reports that another program listens at the port.
@@ -36,8 +36,8 @@ func (e *TakenError) Error() string {
 	return fmt.Sprintf("port %d of this machine is taken by another program", e.Port)
 }
 
-// CheckHost returns an error for any host but this machine. c2c always listens on both loopback addresses, because a client
-// may resolve localhost to either.
+// CheckHost returns an error unless host is this machine. c2c always listens on both loopback addresses, 127.0.0.1 and ::1,
+// because a client may resolve localhost to either.
 func CheckHost(host string) error {
 	switch host {
 	case "", "localhost", "127.0.0.1", "::1", "[::1]":
@@ -77,8 +77,8 @@ func listenAny(ctx context.Context, each Limits) (all []net.Listener, port int, 
 	return nil, 0, fmt.Errorf("find a port that is free for both 127.0.0.1 and ::1: %w", err)
 }
 
-// listenAt opens both loopback addresses of a port. If another program had one of them, clients that use "localhost" could
-// send their token to that program.
+// listenAt opens both loopback addresses of a port. It returns an error if another program has one of them: clients that
+// use "localhost" could send their token to that program.
 func listenAt(ctx context.Context, port int, each Limits) ([]net.Listener, error) {
 	four, err := listenOn(ctx, "tcp4", "127.0.0.1", port, each)
 	if err != nil {
@@ -106,7 +106,7 @@ func listenOn(ctx context.Context, network, address string, port int, each Limit
 	return l, nil
 }
 
-// isMissing reports whether the error means that the machine has no IPv6, or no ::1.
+// isMissing reports whether err means that the machine has no IPv6, or no ::1.
 func isMissing(err error) bool {
 	return errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT)
 }

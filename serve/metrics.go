@@ -14,7 +14,7 @@ import (
 	"c2c/broker"
 )
 
-// health reports that the server runs, and nothing that a stranger could use.
+// health reports that the server runs. It reports nothing else, because it answers everybody.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
@@ -23,8 +23,8 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintf(w, "{\"ok\":true,\"version\":%q}\n", broker.Version)
 }
 
-// AddMetrics adds metrics of the caller. write must write lines in Prometheus' format, and stop when its context ends. Call AddMetrics
-// before Run.
+// AddMetrics adds metrics of the caller to those at /metrics. write must write lines in Prometheus' format, and stop when
+// its context ends. Call AddMetrics before Run.
 func (s *Server) AddMetrics(write func(context.Context, io.Writer)) {
 	s.addedMetrics = append(s.addedMetrics, write)
 }

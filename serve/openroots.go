@@ -18,16 +18,16 @@ import (
 	"c2c/process/survive"
 )
 
-// ErrBusy: as many roots are in use as the limit allows.
+// ErrBusy: no further root can be opened, because as many roots are in use as the limit allows.
 var ErrBusy = errors.New("too many projects are in use")
 
 // openRoots holds the open roots.
 type openRoots struct {
-	open func(root string) (*broker.Broker, error)
-	look func(context.Context, *broker.Broker) // if set, runs for each open root until it is closed
-	max  int
-	idle time.Duration
-	log  *slog.Logger
+	open      func(root string) (*broker.Broker, error)
+	whileOpen func(context.Context, *broker.Broker) // if set, runs for each open root until the root is closed
+	max       int
+	idle      time.Duration
+	log       *slog.Logger
 	// follow runs the hub of a root. It is a field so that a test can make it fail.
 	follow func(context.Context, *live.Hub) error
 
@@ -39,18 +39,18 @@ type openRoots struct {
 // OpenRoot is an open root that several requests share. Callers must not close its parts.
 type OpenRoot struct {
 	Broker     *broker.Broker
-	Live       *live.Hub         // follows the root from its first use on
-	Permission *permission.Store // the permission requests of its sessions
-	Requests   *Requests         // follows the same requests
+	Live       *live.Hub         // follows the changes in the root, from its first use on
+	Permission *permission.Store // the permission requests of the root's sessions
+	Requests   *Requests         // follows the requests in Permission
 }
 
 // usedRoot is an open root, with the number of requests that use it.
 type usedRoot struct {
 	OpenRoot
 	stop    context.CancelFunc // ends the workers
-	workers sync.WaitGroup     // Live, Requests, and look
+	workers sync.WaitGroup     // the goroutines that run Live, Requests, and whileOpen
 	users   int
-	since   time.Time   // when the last request was done
+	since   time.Time   // when the last request ended
 	timer   *time.Timer // closes the root; runs while no request uses it
 }
 
@@ -63,8 +63,8 @@ func (p *openRoots) newRoot(b *broker.Broker) *usedRoot {
 	}
 	work("follow permission requests", func() { one.Requests.follow(ctx) })
 	work("look at a root", func() { p.follow(ctx, one.Live) }) // the hub's followers get the error
-	if p.look != nil {
-		work("act on the deadlines of a root", func() { p.look(ctx, b) })
+	if p.whileOpen != nil {
+		work("act on the deadlines of a root", func() { p.whileOpen(ctx, b) })
 	}
 	return one
 }
@@ -82,8 +82,8 @@ func newOpenRoots(open func(string) (*broker.Broker, error), max int, idle time.
 
 var errEnds = errors.New("the daemon is about to end")
 
-// use returns an existing root, and opens it if necessary. The caller must call the returned function when it no longer needs
-// the root.
+// use returns a root that exists on disk, and opens it if necessary. The caller must call the returned function when it no
+// longer needs the root.
 func (p *openRoots) use(ctx context.Context, root string) (*OpenRoot, func(), error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
@@ -116,7 +116,7 @@ func (p *openRoots) use(ctx context.Context, root string) (*OpenRoot, func(), er
 	return &one.OpenRoot, func() { once.Do(func() { p.done(root, one) }) }, nil
 }
 
-// keep adds a root that the caller has just opened. If the root is already open, it closes b.
+// keep adds a root that the caller has just opened. If openRoots has the root already, it closes b.
 func (p *openRoots) keep(b *broker.Broker) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -131,9 +131,8 @@ func (p *openRoots) keep(b *broker.Broker) error {
 	return err
 }
 
-// current returns an open root, or nil. If the root was removed or made again since, writes to the old directory
-// would be lost. Then current takes it out of the list, and the last request that uses it closes it. The caller holds
-// the lock.
+// current returns an open root, or nil. If the root's directory was removed or made again, writes to the old directory would be lost.
+// Then current returns nil and drops the root, and the last request that uses it closes it. The caller holds the lock.
 func (p *openRoots) current(root string) *usedRoot {
 	one := p.all[root]
 	switch {
@@ -163,7 +162,7 @@ func (p *openRoots) add(root string, b *broker.Broker) (*usedRoot, error) {
 	return nil, errors.Join(err, b.Close())
 }
 
-// makeRoom closes the least recently used root. It returns false if all are in use. The caller holds the lock.
+// makeRoom closes the least recently used root. It returns false if all roots are in use. The caller holds the lock.
 func (p *openRoots) makeRoom() bool {
 	oldest := ""
 	for root, one := range p.all {
@@ -191,7 +190,7 @@ func (p *openRoots) done(root string, one *usedRoot) {
 	}
 }
 
-// closeLater closes an open root without users after p.idle. The caller holds the lock.
+// closeLater closes an open root that no request uses after p.idle. The caller holds the lock.
 func (p *openRoots) closeLater(root string, one *usedRoot) {
 	one.since = time.Now()
 	one.timer = time.AfterFunc(p.idle, func() {
@@ -203,7 +202,7 @@ func (p *openRoots) closeLater(root string, one *usedRoot) {
 	})
 }
 
-// close closes an open root without users. The caller holds the lock.
+// close closes an open root that no request uses. The caller holds the lock.
 func (p *openRoots) close(root string, one *usedRoot) {
 	if one.timer != nil {
 		one.timer.Stop()

@@ -19,7 +19,7 @@ import (
 
 const (
 	urlFile = "http-mcp.json"
-	urlLock = "http-mcp.lock" // in the directory FilesDir
+	urlLock = "http-mcp.lock" // this file is in FilesDir
 	// FilesDir is the directory of the daemon's own files, in the state directory.
 	FilesDir = "http"
 )
@@ -31,20 +31,20 @@ type At struct {
 	URL       string    `json:"url"`
 	Port      int       `json:"port"`
 	PID       int       `json:"pid"`
-	Start     int64     `json:"pid_start_time,omitempty"` // in clock ticks since boot
+	Start     int64     `json:"pid_start_time,omitempty"` // when the process started, in clock ticks since boot
 	Namespace string    `json:"pid_namespace,omitempty"`
 	Version   string    `json:"version"`
 	Build     string    `json:"build,omitempty"` // Go's build id of the program
 	Started   time.Time `json:"started_at"`
-	Root      string    `json:"root"` // the root of clients that name none
-	Dir       string    `json:"dir"`  // the project of that root
+	Root      string    `json:"root"` // the root for clients that name no root
+	Dir       string    `json:"dir"`  // the project's directory of that root
 }
 
-// url returns the URL of the tools. It contains an address instead of "localhost", because some clients try ::1 first for
-// that name.
+// url returns the URL of the tools. It contains an address instead of the name "localhost", because some clients first try
+// ::1 for that name.
 func url(port int) string { return "http://127.0.0.1:" + strconv.Itoa(port) + "/mcp" }
 
-// here describes this process as the daemon.
+// here returns the content of http-mcp.json for this process.
 func (s *Server) here() (At, error) {
 	root, _, err := project.FindRoot(s.cfg.Getenv, s.cfg.Dir)
 	if err != nil {
@@ -60,8 +60,8 @@ func (s *Server) here() (At, error) {
 	return at, nil
 }
 
-// ownBuild returns the build id of the running program. Without /proc it reads the program's file, which may have been
-// replaced. That is unlikely, because a daemon calls ownBuild when it starts.
+// ownBuild returns the build id of the running program. Without /proc it reads the program's file. A newer program may have
+// replaced that file, but hardly so soon: a daemon calls ownBuild when it starts.
 func ownBuild() string {
 	if id := procstat.BuildID("/proc/self/exe"); id != "" {
 		return id
@@ -120,7 +120,7 @@ func remove(state *atomicfile.Dir) error {
 	return nil
 }
 
-// ReadAt returns where a daemon listens, or listened before it was killed. The error is fs.ErrNotExist if there is no file.
+// ReadAt returns where a daemon listens, or listened before it was killed. The error is fs.ErrNotExist if http-mcp.json does not exist.
 func ReadAt(state *atomicfile.Dir) (at At, err error) {
 	data, err := state.ReadMost(urlFile, maxURLFile)
 	if err != nil {
@@ -132,8 +132,8 @@ func ReadAt(state *atomicfile.Dir) (at At, err error) {
 	return at, nil
 }
 
-// Reap removes http-mcp.json if it is left from a daemon that was killed. runs reports whether a daemon runs. Reap calls it
-// under the lock of the file, and so never removes the file of a daemon that has just started.
+// Reap removes http-mcp.json if it is left from a daemon that was killed. runs reports whether a daemon runs. Reap calls
+// runs while it holds the lock of the file, so it never removes the file of a daemon that has just started.
 func Reap(ctx context.Context, state *atomicfile.Dir, runs func() (bool, error)) (reaped bool, err error) {
 	if _, err := state.Stat(urlFile); errors.Is(err, fs.ErrNotExist) {
 		return false, nil

@@ -12,8 +12,8 @@ import (
 	"c2c/wake/watch"
 )
 
-// Requests follows the permission requests of an open root, for all streams that show them. It begins at the first call of
-// Now. Any goroutine may use it.
+// Requests reads the permission requests of an open root again at each change, once for all streams that show them. It
+// begins at the first call of Now. Any goroutine may use it.
 type Requests struct {
 	store *permission.Store
 	log   *slog.Logger
@@ -33,7 +33,7 @@ func newRequests(store *permission.Store, log *slog.Logger) *Requests {
 // list.
 func (q *Requests) Now() (all []permission.Request, changed <-chan struct{}) {
 	q.begin.Do(func() {
-		q.look(context.Background())
+		q.read(context.Background())
 		close(q.began)
 	})
 	q.mu.Lock()
@@ -54,16 +54,16 @@ func (q *Requests) follow(ctx context.Context) {
 	changes := watch.NewChanges()
 	defer changes.Close()
 	changes.Each(ctx, requestsGap, func() (files []string, wait time.Duration, err error) {
-		if next := q.look(ctx); !next.IsZero() {
+		if next := q.read(ctx); !next.IsZero() {
 			wait = max(time.Second, time.Until(next))
 		}
 		return []string{q.store.LockPath()}, wait, nil
 	})
 }
 
-// look reads the requests, and returns when the next one expires; zero: none will. On an error it keeps the last list and
-// returns the present time.
-func (q *Requests) look(ctx context.Context) (next time.Time) {
+// read reads the requests. It returns when the next request expires; zero: none will expire. On an error it keeps the last
+// list and returns the present time.
+func (q *Requests) read(ctx context.Context) (next time.Time) {
 	var all []permission.Request
 	err := survive.Call(q.log, "read permission requests", func() (err error) {
 		all, err = q.store.List(ctx)

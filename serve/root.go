@@ -17,18 +17,18 @@ const ProjectHeader = "X-C2C-Project"
 
 const maxPath = 4096
 
-// ErrProject: a request names a project that is not a directory.
+// ErrProject: the project that a request names is not a directory.
 var ErrProject = errors.New(ProjectHeader + " must be the absolute path of a directory")
 
-// The reasons for the choice of a root.
+// The reasons why RootFor chose a root.
 const (
 	ByHeader    = "header"    // the request names a directory
 	ByProcess   = "process"   // the directory in which the client runs
 	ByDirectory = "directory" // the directory in which the daemon was started
 )
 
-// RootFor finds the root of a request and opens it. It uses the first of these directories that is known: the one in the
-// header, the working directory of the client's process, the directory in which the daemon was started. by tells which one.
+// RootFor finds the root of a request and opens it. It takes the root of the first known directory: the directory in the header, the
+// working directory of the client's process, the directory in which the daemon was started. by says which of the three it is.
 //
 // If the header names a directory that does not exist, RootFor returns an error: mail in the wrong project is worse than no
 // mail.
@@ -51,7 +51,7 @@ func (s *Server) RootFor(r *http.Request) (root, by string, err error) {
 }
 
 // projectOf returns the directory that a request names, or "". Some clients expand ${…} in the header, others send it
-// unchanged; then the header names none.
+// unchanged. A header with ${…} names no directory.
 func projectOf(r *http.Request) (string, error) {
 	values := r.Header.Values(ProjectHeader)
 	if len(values) == 0 || len(values) == 1 && (values[0] == "" || strings.HasPrefix(values[0], "${")) {
@@ -79,8 +79,8 @@ func workingDirectory(pid int) string {
 	return dir
 }
 
-// isDefault reports whether a root is the one for all directories outside repositories. Graphical clients often run in / or
-// in the home directory, whatever project they show, so their working directory then proves nothing.
+// isDefault reports whether a root is the common root of all directories outside repositories. Graphical clients often run
+// in / or in the home directory, whatever project they show, so such a working directory proves nothing.
 func isDefault(root string) bool {
 	return filepath.Base(root) == "broker" && filepath.Base(filepath.Dir(root)) == "default"
 }

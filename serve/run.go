@@ -12,7 +12,7 @@ import (
 
 const keyTime = time.Second // between two checks of the keys of open streams
 
-// New makes a server that does not listen yet. It answers only the paths /healthz and /metrics; Handle adds others.
+// New makes a server that does not listen yet. At first it has only the paths /healthz and /metrics; Handle adds others.
 func New(cfg Config) *Server {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -24,15 +24,15 @@ func New(cfg Config) *Server {
 	s := &Server{cfg: cfg, limits: limits, mux: http.NewServeMux(), keys: &toolToken{dir: cfg.State}, counts: newCounts(cfg.Now()),
 		connections: newConnLimiter(limits.Connections), open: newStreams(limits.Streams)}
 	s.roots = newOpenRoots(cfg.Open, limits.OpenRoots, limits.RootIdle, cfg.Log)
-	s.roots.look = cfg.Keep
+	s.roots.whileOpen = cfg.Keep
 	s.Handle(
 		Route{Pattern: "GET /healthz", Who: []Kind{Anyone}, Handler: http.HandlerFunc(s.health)},
 		Route{Pattern: "GET /metrics", Who: []Kind{Tools}, Handler: http.HandlerFunc(s.metrics)})
 	return s
 }
 
-// Listen opens the port, makes the tool token if there is none, and publishes where the daemon listens. Requests are answered
-// only by Run.
+// Listen opens the port, makes the tool token if there is none, and publishes where the daemon listens. Requests wait until
+// Run answers them.
 func (s *Server) Listen(ctx context.Context) (err error) {
 	if err := MakeToken(s.cfg.State); err != nil {
 		return err
@@ -67,7 +67,7 @@ func (s *Server) closeListeners() (err error) {
 	return err
 }
 
-// Close ends a server after Listen, for a caller that will not call Run.
+// Close ends a server after Listen. It is for a caller that will not call Run.
 func (s *Server) Close() error {
 	if !s.waits {
 		return nil
@@ -108,11 +108,11 @@ func (s *Server) Run(ctx context.Context) error {
 		}
 	}
 	err = errors.Join(err, s.shutdown(server))
-	accepting.Wait() // a Serve that had not begun before Shutdown closes its listener only now, and the next daemon needs the port
+	accepting.Wait() // if a Serve begins after Shutdown, it closes its listener only now, and the next daemon needs the port
 	return err
 }
 
-// endUnkeyed ends the standing streams whose key is no longer valid. The check of a valid key costs only one stat.
+// endUnkeyed ends the standing streams whose key is no longer valid. For a key that is still valid, the check costs only one stat.
 func (s *Server) endUnkeyed() {
 	for _, one := range s.open.standing() {
 		if !one.still() {
@@ -139,7 +139,7 @@ func (s *Server) shutdown(server *http.Server) error {
 	select {
 	case <-done:
 	case <-time.After(s.limits.Grace):
-		err = errors.Join(err, errors.New("a request still runs after the end of the daemon"))
+		err = errors.Join(err, errors.New("a request still runs although the daemon ends"))
 	}
 	s.roots.end()
 	return err

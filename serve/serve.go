@@ -1,5 +1,6 @@
-// Package serve is the HTTP server of c2c: it listens only on this machine, checks each visitor's key, opens the roots that
-// requests need, and limits what a visitor can use. The caller adds the handler of each path (Handle).
+// Package serve is the HTTP server of c2c. It listens only on this machine, and checks the key of each visitor: of an
+// agent's client, of a program that sends mail, or of a person at the page. It opens the roots that requests need, and
+// limits how much a visitor can use. The caller adds the handler of each path (Handle).
 //
 // One daemon serves all roots of a user. No other part of c2c needs the daemon. It has these files, in the state directory:
 //
@@ -8,7 +9,7 @@
 //	http/port        the daemon's last port, because clients remember the URL
 //	http/http-mcp.lock  held while http-mcp.json is written or removed
 //
-// Any goroutine may use a Server. Only one may run for a user; a lock of the caller ensures that (package daemon).
+// Any goroutine may use a Server. Each user may run only one Server; the caller ensures that by a lock (package daemon).
 package serve
 
 import (
@@ -28,7 +29,7 @@ import (
 // Route is a path, its handler, and the visitors that may use it.
 type Route struct {
 	Pattern string // as in http.ServeMux; without a method the handler gets requests of all methods
-	Who     []Kind // with Anyone, a visitor needs no key; if it shows one, the handler sees its kind
+	Who     []Kind // with Anyone, a visitor needs no key; if it shows a key, the handler sees its kind
 	Body    int64  // the largest body, in bytes
 	// Stream: an answer may take any time. The answer to a GET ends when the daemon shuts down, or when the visitor's key is
 	// no longer valid.
@@ -48,16 +49,16 @@ type Persons interface {
 
 // Limits bounds what visitors can use. The comments name the values of zero fields.
 type Limits struct {
-	Connections int           // 512; for a further one, the server closes an old one: first those without a key, see connLimiter
-	Streams     int           // 256, of which one sender outside may have an eighth; for a further one, the visitor with the most streams loses its oldest
+	Connections int           // 512; for a further connection, the server closes an old one, see connLimiter
+	Streams     int           // 256, one sender outside at most an eighth; for a further stream, an old one ends, see makeRoom
 	OpenRoots   int           // 128
-	Header      time.Duration // 5 s for the header of a request
-	Body        time.Duration // 30 s for its body
-	Idle        time.Duration // 60 s between two requests of a connection
-	Write       time.Duration // 10 s for one write
-	Probe       time.Duration // 15 s between two probes of a silent connection
-	Grace       time.Duration // 5 s for answers when the daemon ends
-	RootIdle    time.Duration // 10 min until an unused root is closed
+	Header      time.Duration // 5 s; for the header of a request
+	Body        time.Duration // 30 s; for the body of a request
+	Idle        time.Duration // 60 s; between two requests of a connection
+	Write       time.Duration // 10 s; for one write
+	Probe       time.Duration // 15 s; between two probes of a silent connection
+	Grace       time.Duration // 5 s; for the answers under way when the daemon ends
+	RootIdle    time.Duration // 10 min; until an unused root is closed
 }
 
 const maxHeader = 16 << 10 // bytes
@@ -70,13 +71,13 @@ func (l Limits) withDefaults() Limits {
 	}
 }
 
-// Config is what a Server needs.
+// Config has the settings of a Server, and the functions that it calls.
 type Config struct {
 	State *atomicfile.Dir
 	// Port is where to listen. It may be AnyPort or LastPort.
 	Port   int
 	Getenv func(string) string
-	Dir    string // the project of requests that name none; absolute
+	Dir    string // the project for requests that name no project; absolute
 	Log    *slog.Logger
 	Now    func() time.Time
 
@@ -101,7 +102,7 @@ type Server struct {
 	roots        *openRoots
 	connections  *connLimiter
 	open         *streams
-	addedMetrics []func(context.Context, io.Writer) // what AddMetrics has added
+	addedMetrics []func(context.Context, io.Writer) // from AddMetrics
 
 	listeners []net.Listener
 	port      int
@@ -111,8 +112,8 @@ type Server struct {
 	busy      underway.Requests // counts requests whose handler runs
 }
 
-// OpenRoot opens a root, if it is not open yet. The root must exist: a request never makes one by its name. The root stays
-// open until the caller calls done.
+// OpenRoot opens a root, if it is not open yet. The root must exist on disk: a request never makes a root by naming it. The
+// root stays open until the caller calls done.
 func (s *Server) OpenRoot(ctx context.Context, root string) (open *OpenRoot, done func(), err error) {
 	return s.roots.use(ctx, root)
 }

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// streams holds the answers that may take long.
+// streams holds the answers under way on routes with Stream, and bounds their number.
 type streams struct {
 	max   int
 	mu    sync.Mutex
@@ -22,8 +22,8 @@ type stream struct {
 	cancel context.CancelFunc
 }
 
-// group is one visitor. All clients of this user show the same token, so each client process counts as a visitor of its own;
-// process is 0 if it is not known.
+// group is the visitor whose streams are counted together. All clients of this user show the same token, so each client
+// process counts as a visitor of its own; process is 0 if it is not known.
 type group struct {
 	who     Visitor
 	process int
@@ -34,8 +34,8 @@ func newStreams(max int) *streams { return &streams{max: max, all: map[*stream]b
 // share bounds one sender to 1/share of the streams, so that it does not shut out others.
 const share = 8
 
-// enter begins a stream; leave ends it. If there are too many streams, leave is nil. stands: the stream only reports events.
-// process finds the visitor's process, which takes a while.
+// enter begins a stream; leave ends it. If there are too many streams, leave is nil. stands means that the stream only
+// reports events. process finds the visitor's process; its search takes a while.
 func (s *streams) enter(r *http.Request, who Visitor, stands bool, process func() int, still func() bool) (ctx context.Context, leave func()) {
 	one := &stream{group: group{who: who}, still: still, stands: stands}
 	if who.Kind == Tools && (one.stands || s.size() >= s.max/2) { // while there are few streams, a short answer needs no process
@@ -58,8 +58,8 @@ func (s *streams) enter(r *http.Request, who Visitor, stands bool, process func(
 	}
 }
 
-// makeRoom ends the oldest standing stream of the group that has the most streams. It returns false unless the newcomer's
-// group has at least two fewer: otherwise two groups would end each other's streams forever. The caller holds the lock.
+// makeRoom ends the oldest standing stream of the group that has the most streams. It returns false unless the newcomer's group has at
+// least two streams fewer than that group: otherwise two groups would end each other's streams forever. The caller holds the lock.
 func (s *streams) makeRoom(newcomer group) bool {
 	standing, oldest := map[group]int{}, map[group]*stream{}
 	for one := range s.all {
@@ -85,7 +85,7 @@ func (s *streams) makeRoom(newcomer group) bool {
 	return true
 }
 
-// of returns how many streams a group has. The caller holds the lock.
+// of returns the number of a group's streams. The caller holds the lock.
 func (s *streams) of(g group) (n int) {
 	for one := range s.all {
 		if one.group == g {

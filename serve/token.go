@@ -20,7 +20,7 @@ const (
 	tokenLen  = 43 // 32 bytes as base64url
 )
 
-// ErrToken: the token's file has no token, or other users may read it.
+// ErrToken: the file of the token contains no token, or other users may read the file.
 var ErrToken = errors.New("no token that only this user knows")
 
 // MakeToken makes the tool token if there is no file for it. It returns ErrToken if the file cannot be used.
@@ -39,7 +39,7 @@ func MakeToken(state *atomicfile.Dir) error {
 	return err
 }
 
-// RotateToken makes a new tool token. The old token is no longer valid then.
+// RotateToken makes a new tool token, which makes the old token invalid.
 func RotateToken(state *atomicfile.Dir) error {
 	var key [32]byte
 	rand.Read(key[:]) // never fails
@@ -79,7 +79,7 @@ type toolToken struct {
 func (t *toolToken) matches(key [sha256.Size]byte) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.look()
+	t.refresh()
 	return t.has && subtle.ConstantTimeCompare(key[:], t.sum[:]) == 1
 }
 
@@ -93,8 +93,8 @@ func (t *toolToken) isExposed() (exposed, first bool) {
 	return t.exposed, first
 }
 
-// look reads the file if it has changed. Without a valid token no key matches.
-func (t *toolToken) look() {
+// refresh reads the file again if it has changed. Without a valid token no key matches.
+func (t *toolToken) refresh() {
 	info, err := t.dir.Stat(tokenFile)
 	if err == nil && info.Mode().Perm()&0o077 != 0 {
 		t.has, t.file = false, nil // other users may know the token; MakeToken, c2c doctor and refused requests report that

@@ -8,7 +8,7 @@ type Kind int
 const (
 	Anyone Kind = iota // no key
 	Tools              // the tool token: an agent's client
-	Sender             // the token of a sender
+	Sender             // the token of a sender outside
 	Person             // the login of the page
 )
 

@@ -1,7 +1,7 @@
 // Package sse writes one stream of server-sent events (the HTML standard, section 9.2) to one client.
 //
 // Each write has a deadline, so the stream ends if its client does not read. After the first error the stream is over. The
-// kernel may take bytes that the client never reads: a caller that must know needs an answer from the client.
+// kernel may take bytes that the client never reads. Only an answer from the client proves that it has read an event.
 package sse
 
 import (
@@ -17,10 +17,10 @@ import (
 
 // Event is one event of a stream. Send leaves out empty fields.
 type Event struct {
-	ID, Name string        // each a single line
-	Data     []byte        // a data field for each line; nil: no event, []byte{}: an event without text
+	ID, Name string        // one line each
+	Data     []byte        // each line becomes a data field; nil: no event, []byte{}: an event without text
 	Comment  string        // skipped by clients; it keeps a quiet stream open
-	Retry    time.Duration // after this time a client that has lost the stream connects again; 0: not sent
+	Retry    time.Duration // a client that has lost the stream reconnects after this time; 0: not sent
 }
 
 // Stream is an open stream. It ends when its client hangs up, a write fails, or the handler returns. Only one goroutine may
@@ -44,14 +44,14 @@ func Start(w http.ResponseWriter, r *http.Request, write time.Duration) (*Stream
 	return s, s.flush(nil)
 }
 
-// Send returns nil when the kernel has taken the event. After an error from the connection the stream is over.
+// Send writes an event. It returns nil when the kernel has taken the event. After a failed write the stream is over.
 func (s *Stream) Send(e Event) error {
 	if s.err != nil {
 		return s.err
 	}
 	text, err := e.bytes()
 	if err != nil {
-		return err // the caller's fault: the stream goes on
+		return err // the event is not valid: the stream goes on
 	}
 	if len(text) == 0 {
 		return nil
@@ -78,7 +78,7 @@ func (s *Stream) flush(text []byte) error {
 
 var errLine = errors.New("the id or the name of an event is more than one line")
 
-// bytes returns the event as it is sent.
+// bytes returns the event in the form in which it is sent.
 func (e Event) bytes() ([]byte, error) {
 	if strings.ContainsAny(e.ID, "\r\n\x00") || strings.ContainsAny(e.Name, "\r\n") {
 		return nil, errLine
@@ -105,8 +105,8 @@ func (e Event) bytes() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// writeLines writes a text as one field for each line. Clients end a line at CR LF, at LF and at CR. A line end that stayed in
-// the text would let its author begin another field.
+// writeLines writes a text as one field for each line. Clients end a line at CR LF, at LF and at CR. If writeLines left a
+// line end in the text, the author of the text could begin another field.
 func writeLines(b *bytes.Buffer, field string, text []byte) {
 	for {
 		i := bytes.IndexAny(text, "\r\n")

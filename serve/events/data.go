@@ -27,11 +27,11 @@ type (
 		From      string      `json:"from_alias"`
 		InReplyTo string      `json:"in_reply_to,omitempty"`
 		ChatID    string      `json:"chat_id,omitempty"`
-		Identity  string      `json:"identity,omitempty"` // the person behind a bridge to whom the answer goes
+		Identity  string      `json:"identity,omitempty"` // the answer is for this person behind a bridge
 		Kind      string      `json:"kind,omitempty"`
 		Tag       string      `json:"tag,omitempty"`
 		Text      string      `json:"text"`
-		Edits     string      `json:"edits,omitempty"` // the message that this one replaces
+		Edits     string      `json:"edits,omitempty"` // the id of the message that this one replaces
 		Files     []mail.File `json:"files,omitempty"`
 	}
 	requestData struct {
@@ -166,8 +166,8 @@ func requestText(r permission.Request) string {
 	return fmt.Sprintf("%s wants to run %s: %s\n\nReply \"yes %s\" or \"no %s\"", r.Alias, r.Tool, indented(does), r.ID, r.ID)
 }
 
-// indented indents all lines but the first. So no line of a foreign text begins at the left, where it could look like another
-// request or like the end of this one.
+// indented indents all lines but the first. Otherwise a line of a foreign text could look like another request, or like the
+// end of this request.
 func indented(words string) string { return strings.ReplaceAll(words, "\n", "\n    ") }
 
 // replyText returns the line of the Channels reference. The reference has no files; here they follow, one on each line.

@@ -1,24 +1,21 @@
-// Package events serves GET /events: a stream of server-sent events about what happens in a root, for every reader
-// with a key.
+// Package events serves GET /events: a stream of server-sent events that report what happens in a root, for every reader with a key.
 //
-// A sender outside gets the answers to its messages, their states, and, if it may decide, the permission requests of the
-// sessions to which it may write. A person who is logged in gets the states of all messages, the sessions and all
-// requests; the page has a stream of its own, see package page. A program with the tool token gets the states of the
-// sessions, and no text of any message.
+// A sender outside gets the answers to its messages, their states, and, if it may decide them, the permission requests of the sessions to
+// which it may write. A person who is logged in gets the states of all messages, the sessions and all requests. (The page has its own
+// stream, see package page.) A program with the tool token gets the states of the sessions, and no text of any message.
 //
-//	hello       the reader's name and rights. All open requests follow it
+//	hello the reader's name and rights; all open requests follow
 //	reply       an answer to the sender
-//	edit        an answer that replaces an earlier one, "edits"
+//	edit an answer that replaces the earlier answer named in "edits"
 //	permission  a tool call that waits for a person
 //	verdict     how a permission request has ended
 //	status      the state of a message, or of the sessions
 //
 // An answer is mail in the mailbox of the sender. The first stream that can take the answer writes it and puts it into the
-// archive, where all other streams read it. The id of an event shows how far its reader has come in the archive. So a reader
-// that
-// connects again and sends the id (Last-Event-ID) misses nothing:
+// archive, where all other streams read it. The id of an event shows how far its reader has come in the archive. So a
+// reader that reconnects and sends the id (Last-Event-ID) misses nothing:
 //
-//	<epoch of the hub>.<update of the hub>.<place in the archive>[.<id of a message after that place that the reader has>]
+//	<epoch of the hub>.<update of the hub>.<place in the archive>[.<id of a message that the reader has, although it is behind that place>]
 //
 // With ?format=text a stream has the form of the Channels reference, "Full example", for a terminal.
 package events
@@ -39,7 +36,7 @@ type Config struct {
 	OpenRoot func(ctx context.Context, root string) (*serve.OpenRoot, func(), error)
 	// Root returns the root for a program with the tool token.
 	Root func(*http.Request) (string, error)
-	// Decides returns the aliases for whose permission requests a sender may decide; nil: for none.
+	// Decides returns the aliases of the sessions whose permission requests a sender may decide; nil: none.
 	Decides func(sender string) (aliases []string)
 	Log     *slog.Logger // nil discards
 
@@ -106,8 +103,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.cfg.Log.Debug("a stream of events has ended", "visitor", v.Kind.String(), "err", err)
 }
 
-// refuse answers that the root cannot be read now. The cause goes only to the log: an error may name a path, and senders must
-// not see that.
+// refuse answers that the root cannot be read now. Only the log gets the cause: an error may name a path, and senders must not see paths.
 func (h *Handler) refuse(w http.ResponseWriter, err error) {
 	if !errors.Is(err, context.Canceled) {
 		h.cfg.Log.Warn("events are refused", "err", err)

@@ -18,7 +18,7 @@ import (
 	"c2c/sse"
 )
 
-// mailGap is how long a stream waits after it could not read a mailbox.
+// mailGap is how long a stream waits after a mailbox could not be read.
 const mailGap = 5 * time.Second
 
 // listener is one stream of events. One goroutine writes the stream; another one follows the hub.
@@ -30,12 +30,12 @@ type listener struct {
 	text bool
 
 	at      position
-	written string // the last event id that was written
-	fresh   bool   // the client has not got any update of the present hub
+	written string // the last written event id
+	fresh   bool   // the client has got no update of the present hub yet
 	start   live.Snapshot
 
 	sessions []byte            // the sessions as last written
-	asked    map[string]string // the last written state of each request, by session and id
+	asked    map[string]string // the last written state of each permission request, by session and id
 	post     *senderMail       // the mail of a sender outside; nil for others
 }
 
@@ -68,7 +68,7 @@ func (h *Handler) listen(r *http.Request, v serve.Visitor, open *serve.OpenRoot)
 	return l, nil
 }
 
-// news is the part of a hub's update that concerns one listener.
+// news holds the parts of a hub's update that concern one listener.
 type news struct {
 	n        uint64
 	sessions []live.Session
@@ -161,7 +161,7 @@ func (l *listener) beat() error {
 	return l.mark()
 }
 
-// mark writes the present position as an id if it differs from the last id. Browsers accept an id without an event.
+// mark writes an id without an event, if the position has changed since the last id. Browsers accept that.
 func (l *listener) mark() error {
 	id := l.at.String()
 	if l.text || id == l.written {
@@ -171,7 +171,7 @@ func (l *listener) mark() error {
 	return l.out.Send(sse.Event{ID: id})
 }
 
-// follow passes on updates as fast as the client takes them. The hub does not wait for a slow client: that one gets a
+// follow passes on updates as fast as the client takes them. The hub does not wait for a slow client: such a client gets a
 // snapshot of the present state instead of the updates that it has missed.
 func (l *listener) follow(ctx context.Context, next chan<- news) error {
 	give := func(n news) error {
@@ -214,7 +214,7 @@ func (l *listener) own(mails []live.Mail) (own []live.Mail) {
 }
 
 // isFrom reports whether a sender has written a message. A sender's alias is the id of its session, so no other session can
-// have it.
+// have that alias.
 func isFrom(m mail.Message, sid string) bool { return m.From == sid || m.FromSession == sid }
 
 // concerns reports whether events may have brought mail into the visitor's mailbox or archive.
@@ -224,7 +224,7 @@ func (l *listener) concerns(events []live.Event) bool {
 	})
 }
 
-// take writes the part of an update that the visitor may see.
+// take writes the parts of an update that the visitor may see.
 func (l *listener) take(n news) error {
 	l.at.n = n.n
 	for _, m := range n.mails {
@@ -266,7 +266,7 @@ func (l *listener) tellRequests(ctx context.Context, all []permission.Request) e
 	return nil
 }
 
-// mine returns the requests that the visitor may see: for a person all, for a sender those that it may decide.
+// mine returns the requests that the visitor may see: a person sees all, a sender those that it may decide.
 func (l *listener) mine(ctx context.Context, all []permission.Request) ([]permission.Request, error) {
 	if l.v.Kind == serve.Person || len(all) == 0 {
 		return all, nil

@@ -9,9 +9,9 @@ import (
 // mailTurns lets only one stream at a time hand over a sender's mail, so that all streams get the answers in the same order.
 type mailTurns struct {
 	mu     sync.Mutex
-	taken  map[mailbox]bool // the mailboxes whose mail a stream is handing over now; true: another stream waits for the turn
+	taken  map[mailbox]bool // the mailboxes with a stream that hands over their mail now; true: another stream waits for the turn
 	frees  int              // how often a stream has given up a turn
-	wanted chan struct{}    // closed and replaced when a stream gives up a turn that another one waits for
+	wanted chan struct{}    // closed and replaced when a stream gives up a turn for which another stream waits
 }
 
 // mailbox is the mailbox of a sender in a root.
@@ -24,15 +24,15 @@ func newMailTurns() *mailTurns {
 	return &mailTurns{taken: map[mailbox]bool{}, wanted: make(chan struct{})}
 }
 
-// wake returns a channel that is closed when a stream that take has refused should try again.
+// wake returns a channel for a stream that got no turn from take. It is closed when the stream should try again.
 func (t *mailTurns) wake() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.wanted
 }
 
-// take reports whether the caller may hand over the mail now; it must call free afterwards. If not, wake says when to try
-// again.
+// take reports whether the caller may hand over the mail now; if so, the caller must call free afterwards. If not, wake
+// says when to try again.
 func (t *mailTurns) take(box mailbox) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -50,7 +50,7 @@ func (t *mailTurns) freed() int {
 
 // isEmpty reports whether a mailbox that was empty when freed was read is still empty. It returns false if a stream has given
 // up a turn since then, because that stream may have put mail back: the caller must read the mailbox again. While another
-// stream has the turn, isEmpty returns true, and wake says when the turn is over.
+// stream has the turn, isEmpty returns true too, and wake says when the turn is over.
 func (t *mailTurns) isEmpty(box mailbox, freed int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -24,7 +24,7 @@ func (p position) String() string {
 	return id
 }
 
-// parsePosition parses a client's Last-Event-ID. ok is false if that is not a position.
+// parsePosition parses a client's Last-Event-ID. ok is false if id is not a position.
 func parsePosition(id string) (p position, ok bool) {
 	parts := strings.SplitN(id, ".", 4)
 	if len(id) > 300 || len(parts) < 3 || parts[0] == "" {

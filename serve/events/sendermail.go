@@ -20,8 +20,8 @@ type senderMail struct {
 	sid string
 	box *inbox.Mailbox
 
-	had  string                    // a message after the place that the client says it has; "": none
-	seen int                       // number of messages since that place
+	had  string                    // the id of a message behind the place that the client has, as it says; "": none
+	seen int                       // number of messages since the place
 	sent map[mail.Fingerprint]bool // messages that the stream has written before they came into the archive
 	wait time.Time                 // after an error: do not read the mailbox before this time
 }
@@ -34,7 +34,7 @@ func newSenderMail(l *listener, sid string) (*senderMail, error) {
 	return &senderMail{l: l, sid: sid, box: box, sent: map[mail.Fingerprint]bool{}}, nil
 }
 
-// deliver writes the mail that is there. It returns an error only if the stream cannot be written.
+// deliver writes all mail that waits for the sender or is new in its archive. It returns an error only if the stream cannot be written.
 func (p *senderMail) deliver(ctx context.Context) error {
 	if time.Now().Before(p.wait) {
 		return nil
@@ -62,10 +62,10 @@ func (p *senderMail) deliver(ctx context.Context) error {
 		if err != nil || n == 0 {
 			return err
 		}
-		if ok, err := p.fromArchive(); err != nil || !ok { // this moves the place behind the messages
+		if ok, err := p.fromArchive(); err != nil || !ok { // moves the place behind the messages
 			return err
 		}
-		if n > 1 { // the id of the last event names only one of them: without a mark, a client that connects again would get the others twice
+		if n > 1 { // the last event's id names only one of these messages: without a mark, a client that reconnects would get the others twice
 			if err := p.l.mark(); err != nil {
 				return err
 			}
@@ -73,7 +73,7 @@ func (p *senderMail) deliver(ctx context.Context) error {
 	}
 }
 
-// ready reports whether there is mail that the stream can hand over now. It takes the mailbox's lock only if mail waits.
+// ready reports whether mail waits that the stream can hand over now. It takes the mailbox's lock only if mail waits.
 func (p *senderMail) ready(ctx context.Context) (bool, error) {
 	if some, err := p.box.Waiting(); err != nil || !some {
 		return false, err
@@ -117,16 +117,16 @@ func (p *senderMail) fromArchive() (ok bool, err error) {
 	}
 }
 
-// count counts a message after the place. The message had can only be among the next few, so after batch messages count
-// forgets it.
+// count counts a message behind the place. Only one of the next few messages can be the message had, so after batch
+// messages count forgets had.
 func (p *senderMail) count() {
 	if p.seen++; p.seen > batch {
 		p.had = ""
 	}
 }
 
-// first writes a message that is not in the archive yet. It skips the message if the client has it already: then a daemon
-// ended after it had written the message and before it archived it.
+// first writes a message that is not in the archive yet. It skips the message if the client has it already: that happens
+// when a daemon ended after it had written the message and before it archived the message.
 func (p *senderMail) first(m mail.Message) error {
 	if p.had != "" && m.ID == p.had {
 		p.had = ""
@@ -139,8 +139,8 @@ func (p *senderMail) first(m mail.Message) error {
 	return p.l.reply(m)
 }
 
-// hand writes waiting mail, and acknowledges it, which puts it into the archive. If a write fails, all of this mail waits
-// again. The caller has the turn.
+// hand writes waiting mail and acknowledges it, which puts it into the archive. It returns the number of messages. If a
+// write fails, all of this mail waits again. The caller has the turn.
 func (p *senderMail) hand(ctx context.Context) (n int, err error) {
 	if ok, err := p.fromArchive(); err != nil || !ok {
 		return 0, err

@@ -118,7 +118,8 @@ func listed(all []broker.Mail, more bool, err error) (any, error) {
 	return l, nil
 }
 
-// history returns the messages of one session, or of all, newest first. With before, it begins behind that message.
+// history returns the messages of one session, or of all sessions, newest first. With the parameter before, it returns only
+// messages older than that position.
 func (p *Page) history(c *call) (any, error) {
 	q := c.r.URL.Query()
 	limit, err := strconv.Atoi(q.Get("limit"))
@@ -171,7 +172,7 @@ func (p *Page) thread(c *call) (any, error) {
 	return listed(all, more, err)
 }
 
-// whole is a message with its full text, and everything that c2c knows about its delivery.
+// whole is a message with its full text, and with all facts about its delivery.
 type whole struct {
 	mailView
 	Way   []string `json:"way"`
@@ -179,8 +180,8 @@ type whole struct {
 	Do    string   `json:"do,omitempty"`    // what the person can do to get it read
 }
 
-// found returns the message with this id and this key. Senders choose ids, so two messages may have the same one. The key
-// keeps found from returning another message when the one on the page is gone.
+// found returns the message with this id and this key. Senders choose ids, so two messages may have the same id. Without
+// the key, found could return another message when the one on the page is gone.
 func (c *call) found(id, key string) (m broker.Mail, err error) {
 	all, err := c.b().Mails(c, id)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"c2c/serve"
 )
 
-// ask is a tool call that waits for a person. Package permission has shortened its text and made control characters visible.
+// ask is a tool call that waits for a person. Package permission has already shortened its text and made control characters visible.
 type ask struct {
 	ID      string             `json:"id"`
 	Session string             `json:"session"`
@@ -26,14 +26,13 @@ type ask struct {
 	Until   int64              `json:"until"`
 }
 
-// followAsks calls tell with the open requests of a root: at once and after each change, until ctx ends or tell returns an
-// error.
-func followAsks(ctx context.Context, requests *serve.Requests, tell func([]ask) error) error {
+// followAsks calls show with the open requests of a root: at once and after each change, until ctx ends or show returns an error.
+func followAsks(ctx context.Context, requests *serve.Requests, show func([]ask) error) error {
 	var before []ask
 	for {
 		all, changed := requests.Now()
 		if open := openAsks(all); before == nil || !reflect.DeepEqual(open, before) {
-			if err := tell(open); err != nil {
+			if err := show(open); err != nil {
 				return err
 			}
 			before = open

@@ -19,10 +19,10 @@ const (
 	slow      = 10 * time.Second // how long the write of an event may take
 )
 
-// now is everything that the page shows at first, and again after it has missed updates.
+// now is the present state: the page gets it at first, and again after it has missed updates.
 type now struct {
 	Root     string     `json:"root"`
-	Dir      string     `json:"dir"` // the directory in which the link was made
+	Dir      string     `json:"dir"` // the directory in which c2c open made the link
 	Me       string     `json:"me"`  // the person's session
 	Alias    string     `json:"alias"`
 	Sessions []session  `json:"sessions"`
@@ -33,7 +33,7 @@ type now struct {
 type change struct {
 	Sessions []session  `json:"sessions,omitempty"` // all sessions, if one has changed
 	Mails    []mailView `json:"mails,omitempty"`    // messages that are new or have another state
-	Rooms    []string   `json:"rooms,omitempty"`    // rooms to which posts came
+	Rooms    []string   `json:"rooms,omitempty"`    // rooms that have new posts
 }
 
 // live streams the present state to the page, and then every change.

@@ -29,19 +29,19 @@ const (
 	loginTime = 12 * time.Hour // how long a login is valid: a working day
 
 	// KeyHeader carries the key of a browser tab. A cookie alone proves too little: browsers also send it to programs on
-	// other ports of this machine, and with requests of other pages.
+	// other ports of this machine, and when another page makes a request.
 	KeyHeader = "X-C2C-Key"
 
 	codesDir  = "login"
 	loginsDir = "page"
 
-	maxKeys   = 8       // browser tabs of one login; another tab ends the oldest
+	maxKeys   = 8       // browser tabs of one login; a further tab logs out the oldest
 	maxFile   = 8 << 10 // bytes
 	maxKey    = 64      // characters
-	maxLogins = 64      // a further login ends the one that would expire first
+	maxLogins = 64      // a further login ends the login that would expire first
 )
 
-// Who is the person for whom a link is made, and the root that the page shows.
+// Who says for which person a link is, and which root the page shows.
 type Who struct {
 	Root  string `json:"root"`
 	Dir   string `json:"dir,omitempty"` // the project's directory, which the page shows
@@ -56,7 +56,7 @@ type Who struct {
 type grant struct {
 	Who
 	Expires time.Time `json:"expires"`
-	Keys    []string  `json:"keys,omitempty"` // only of a login: the SHA-256 of each tab's key, the newest last
+	Keys    []string  `json:"keys,omitempty"` // only in a login: the SHA-256 of each tab's key, the newest last
 }
 
 // NewCode makes the code of a link. The link opens the page once, within codeTime. files is the directory serve.FilesDir.
@@ -80,7 +80,7 @@ func newKey(size int) string {
 	return base64.RawURLEncoding.EncodeToString(key)
 }
 
-// hash returns the form of a key on disk, from which nobody can learn the key.
+// hash returns the form in which a key is on disk; nobody can compute the key from it.
 func hash(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:])
@@ -96,7 +96,7 @@ func write(dir *atomicfile.Dir, key string, g grant) error {
 	return dir.Write(hash(key)+suffix, append(text, '\n'))
 }
 
-// read reads the grant of a key. ok is false if there is none, or it is not valid.
+// read reads the grant of a key. ok is false if there is no grant, or if it is not valid.
 func read(dir *atomicfile.Dir, key string, now time.Time) (g grant, ok bool) {
 	if len(key) < 16 || len(key) > maxKey {
 		return g, false
@@ -113,13 +113,13 @@ func readFile(dir *atomicfile.Dir, name string) (g grant, err error) {
 	return g, json.Unmarshal(data, &g)
 }
 
-// holds reports whether a grant is for this user and valid now. A grant that ends later than any new grant would is not
-// valid: then the clock was set back.
+// holds reports whether a grant is for this user and valid now. A grant that ends later than a new grant would end is not
+// valid: its clock was set back since.
 func (g grant) holds(now time.Time) bool {
 	return g.UID == os.Geteuid() && filepath.IsAbs(g.Root) && now.Before(g.Expires) && !g.Expires.After(now.Add(loginTime))
 }
 
-// sweep removes expired grants. If there is still no room for one more, it removes those that expire first.
+// sweep removes expired grants. If there is still no room for one more grant, it removes those that expire first.
 func sweep(dir *atomicfile.Dir, now time.Time) error {
 	names, err := dir.Names()
 	if err != nil {
@@ -150,7 +150,7 @@ func sweep(dir *atomicfile.Dir, now time.Time) error {
 	return nil
 }
 
-// remove removes a file. If another request has removed it before, that is no error.
+// remove removes a file. It is no error if another request has removed the file before.
 func remove(dir *atomicfile.Dir, name string) error {
 	if err := dir.Remove(name); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -228,7 +228,7 @@ func (g grant) hasKey(key string) (has bool) {
 	return has
 }
 
-const maxCookies = 16 // how many cookies find tries
+const maxCookies = 16 // find tries no more cookies
 
 // cookies returns the values of cookies that may belong to a login. A browser sends the cookies of all roots to each port.
 func (p *Page) cookies(r *http.Request) (values []string) {
@@ -250,7 +250,7 @@ func (p *Page) cookiePrefix(r *http.Request) string {
 	return "c2c-" + port + "-"
 }
 
-// cookieName returns another name for each root, so that the pages of two projects do not end each other's login.
+// cookieName returns a different name for each root, so that the pages of two projects do not end each other's login.
 func (p *Page) cookieName(r *http.Request, root string) string {
 	return p.cookiePrefix(r) + hash(root)[:8]
 }
@@ -325,7 +325,7 @@ func (p *Page) enter(r *http.Request, who Who) (cookie, key string, err error) {
 	for _, old := range p.cookies(r) {
 		if was, ok := read(dir, old, now); ok && was.Root == who.Root {
 			g.Keys, cookie = was.Keys, old
-			g.Unproven = g.Unproven && was.Unproven // this browser may have proved before that a person uses it
+			g.Unproven = g.Unproven && was.Unproven // in this browser a person may have proved the presence before
 		}
 	}
 	cookie, key = cmp.Or(cookie, newKey(32)), newKey(32)
@@ -355,7 +355,7 @@ func (p *Page) logout(w http.ResponseWriter, r *http.Request) {
 	answer(w, map[string]bool{"ended": true})
 }
 
-// personOf returns the session in which a visitor of the page acts: the person's own.
+// personOf returns the person's own session, in which a visitor of the page acts.
 func personOf(r *http.Request, v serve.Visitor, b *broker.Broker) (sessions.Session, error) {
 	return callers.Resolve(r.Context(), b.Registry, callers.Caller{Remote: true, User: &callers.User{UID: os.Geteuid(), Login: v.Name}})
 }

@@ -11,8 +11,8 @@ import (
 	"c2c/rooms/talk"
 )
 
-// mailView is a message as the page shows it. Its text contains no control characters, and none that reverse the order of a
-// line.
+// mailView is a message as the page shows it. Its text contains no control characters, and no characters that reverse the
+// order of a line.
 type mailView struct {
 	Key     string  `json:"key"` // stays the same when the message moves
 	ID      string  `json:"id"`
@@ -32,7 +32,7 @@ type mailView struct {
 	Starter string  `json:"started_by,omitempty"`
 	Held    bool    `json:"held,omitempty"` // the message waits until a person lets the conversation go on
 
-	Room  string `json:"room,omitempty"` // it is a post there, and in no mailbox
+	Room  string `json:"room,omitempty"` // the message is a post in this room, and in no mailbox
 	State string `json:"state"`
 	Since int64  `json:"since,omitempty"` // when the message came into that state
 	By    string `json:"by,omitempty"`
@@ -70,7 +70,7 @@ func milli(t time.Time) int64 {
 
 func keyOf(t mail.Fingerprint) string { return hex.EncodeToString(t[:]) }
 
-// liveMail returns a message from the hub, which may have shortened its text already.
+// liveMail returns a view of a message from the hub. The hub may have shortened the text already.
 func liveMail(m live.Mail) mailView {
 	one := mailOf(m.Message, maxText)
 	if m.Cut {
@@ -81,7 +81,7 @@ func liveMail(m live.Mail) mailView {
 	return one
 }
 
-// foundMail returns a message from a search or from the history.
+// foundMail returns a view of a message from a search or from the history.
 func foundMail(m broker.Mail, most int) mailView {
 	if m.Status.State == talk.Posted {
 		return postOf(m.Message)

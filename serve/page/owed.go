@@ -8,10 +8,10 @@ import (
 	"c2c/inbox/mail"
 )
 
-// maxOwed bounds how many answers the page shows. It shows those that are due first.
+// maxOwed bounds how many owed answers the page shows: those that are due first.
 const maxOwed = 100
 
-// owedItem is an answer that somebody waits for.
+// owedItem is an answer that a session waits for.
 type owedItem struct {
 	ID        string `json:"id"`
 	Short     string `json:"short"`
@@ -28,13 +28,13 @@ type owedItem struct {
 	Reminders int    `json:"reminders,omitempty"`
 }
 
-// owedList lists the answers that are owed. Those that are due first come first.
+// owedList lists the owed answers; the one that is due first comes first.
 type owedList struct {
 	Owed []owedItem `json:"owed"`
 	More int        `json:"more,omitempty"`
 }
 
-// owed returns the answers that are owed, of all sessions.
+// owed returns the answers that any session owes.
 func (p *Page) owed(c *call) (any, error) {
 	me, err := c.me()
 	if err != nil {

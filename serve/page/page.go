@@ -1,12 +1,12 @@
-// Package page is the page of c2c in a browser. It shows the sessions of a root and their mail as it comes, and a person can
-// read, write and decide there.
+// Package page serves the page of c2c to a browser. It shows the sessions of a root and their mail as it comes. There a
+// person can read and write mail, and decide permission requests.
 //
-// c2c open prints a link that works once, within a minute. The code in the link follows the #, so it is in no URL of a
-// request and in no log; the page posts it. The answer is a cookie, which scripts cannot read, and a key, which the page
-// keeps for its tab and sends with each request. Neither works without the other. On disk there are only hashes:
+// c2c open prints a link that works once, within a minute. The code in the link follows the #, so it is in no URL of a request and in no
+// log; the page posts it. The answer contains a cookie, which scripts cannot read, and a key, which the page keeps for its tab and sends
+// with each request. A request needs both. The disk has only hashes of codes, cookies and keys:
 //
 //	http/login/<hash>.json  an unused code: for which root and user, until when
-//	http/page/<hash>.json   a login: the same, and the hashes of the keys of its tabs
+//	http/page/<hash>.json a login: the same, and the hashes of the tabs' keys
 //
 // The page's files are part of the program. The page loads nothing from other servers, and shows mail only as plain text.
 package page
@@ -167,7 +167,7 @@ func fail(w http.ResponseWriter, status int, why string) {
 	json.NewEncoder(w).Encode(map[string]string{"error": mail.Visible(why, "")})
 }
 
-// fails logs an error and answers with status 500: the daemon is at fault, and not the browser.
+// fails logs an error and answers with status 500: the fault is in the daemon, and not in the browser.
 func (p *Page) fails(w http.ResponseWriter, what string, err error) {
 	p.log.Error("page: "+what, "err", err)
 	fail(w, http.StatusInternalServerError, fmt.Sprintf("%s: %v", what, err))

@@ -21,12 +21,12 @@ type roomView struct {
 	Members []memberView `json:"members"`
 	Private bool         `json:"private,omitempty"`
 	Mine    bool         `json:"mine,omitempty"`  // the person is a member
-	Asked   bool         `json:"asked,omitempty"` // the person has asked another machine to become one
-	Level   rooms.Level  `json:"level,omitempty"` // what the person wants to see of it
+	Asked   bool         `json:"asked,omitempty"` // the person has asked another machine to make them a member
+	Level   rooms.Level  `json:"level,omitempty"` // which posts the person wants to see
 	New     int          `json:"new,omitempty"`   // posts that the person has not seen
-	More    bool         `json:"more,omitempty"`  // there are more than New
+	More    bool         `json:"more,omitempty"`  // there are more new posts than New says
 	Last    float64      `json:"last,omitempty"`  // when the newest post was made, in seconds
-	Error   string       `json:"error,omitempty"` // what of it could not be read
+	Error   string       `json:"error,omitempty"` // why a part of the room could not be read
 }
 
 type memberView struct {
@@ -37,12 +37,12 @@ type memberView struct {
 // postView is a post as the page shows it.
 type postView struct {
 	mailView
-	Old    bool   `json:"old,omitempty"`    // it is from before the person joined
-	New    bool   `json:"new,omitempty"`    // the person has not seen it
-	Reason string `json:"reason,omitempty"` // why it is for all
+	Old    bool   `json:"old,omitempty"`    // the post is from before the person joined
+	New    bool   `json:"new,omitempty"`    // the person has not seen the post
+	Reason string `json:"reason,omitempty"` // why the post wakes all members
 }
 
-// reader returns the person's session. Without one yet, the person may read what all may read.
+// reader returns the person's session. If there is none yet, it returns a stand-in, which may read only what everybody may read.
 func (c *call) reader() sessions.Session {
 	me, err := c.me()
 	if err != nil {
@@ -51,7 +51,7 @@ func (c *call) reader() sessions.Session {
 	return me
 }
 
-// rooms lists the rooms, with what is new to the person.
+// rooms lists the rooms, with the number of posts that are new to the person.
 func (p *Page) rooms(c *call) (any, error) {
 	me := c.reader()
 	all, err := talk.List(c, c.b().Registry, me, false)
@@ -82,10 +82,11 @@ func (p *Page) rooms(c *call) (any, error) {
 	return list, nil
 }
 
-// maxPosts is how many posts of a room one answer has.
+// maxPosts bounds the posts of a room in one answer.
 const maxPosts = 50
 
-// room returns the newest posts of a room, newest first. With before, it begins in front of that place in the history.
+// room returns the newest posts of a room, newest first. With the parameter before, it returns the posts in front of that
+// place in the history.
 func (p *Page) room(c *call) (any, error) {
 	q := c.r.URL.Query()
 	place := int64(0)
@@ -112,8 +113,8 @@ func (p *Page) room(c *call) (any, error) {
 	list := struct {
 		Posts []postView `json:"mails"`
 		More  bool       `json:"more"`
-		Older int64      `json:"older,omitempty"` // the place before which the next ones are
-		End   int64      `json:"end"`             // the place behind the newest of these
+		Older int64      `json:"older,omitempty"` // the value of before for the next older posts
+		End   int64      `json:"end"`             // the place behind the newest of these posts
 		Note  string     `json:"note,omitempty"`
 	}{Posts: []postView{}, More: part.Older > 0, Older: part.Older, End: part.End}
 	if err != nil {
@@ -125,7 +126,7 @@ func (p *Page) room(c *call) (any, error) {
 	return list, nil
 }
 
-// marks tells which posts of a room are from before the person joined, and which it has not seen.
+// marks returns two functions: isOld reports whether a post is from before the person joined, isNew whether the person has not seen it.
 func (c *call) marks(r *rooms.Room, me sessions.Session) (isOld, isNew func(rooms.Post) bool, err error) {
 	members, err := r.Members()
 	i := slices.IndexFunc(members, func(m rooms.Member) bool { return m.SID == me.ID })
@@ -140,7 +141,8 @@ func (c *call) marks(r *rooms.Room, me sessions.Session) (isOld, isNew func(room
 	return isOld, func(post rooms.Post) bool { return unseen[post.ID] }, errors.Join(err, nerr)
 }
 
-// postOf returns a post for the page. It is never requested again as a whole, so only what no post may have is cut.
+// postOf returns a view of a post. The page never requests the whole post again, so postOf cuts only a text that is too
+// long for any post.
 func postOf(m mail.Message) mailView {
 	one := mailOf(m, rooms.MaxPost)
 	if one.Cut > 0 {
@@ -170,7 +172,7 @@ func (p *Page) seen(c *call) (any, error) {
 	return struct{}{}, err
 }
 
-// member lets the person join or leave a room, or sets what it wants to see of it.
+// member lets the person join or leave a room, or sets the level at which the person sees its posts.
 func (p *Page) member(c *call) (any, error) {
 	var asked struct {
 		Room string `json:"room"`
@@ -205,7 +207,7 @@ func (p *Page) member(c *call) (any, error) {
 	return map[string]string{"note": visible(note)}, err
 }
 
-// post posts to a room. If the post that it answers has come to the person as a message, too, that counts as read.
+// post posts to a room. If the answered post has also come to the person as a message, that message then counts as read.
 func (p *Page) post(c *call) (any, error) {
 	d, me, err := c.draft()
 	if err != nil {
@@ -220,7 +222,7 @@ func (p *Page) post(c *call) (any, error) {
 	return receipt{ID: r.ID, To: "#" + r.Room, Note: visible(r.String()), Again: r.Duplicate}, err
 }
 
-// cost returns what a post would say in its receipt, and posts nothing.
+// cost returns the receipt that a post would get, and posts nothing.
 func (p *Page) cost(c *call) (any, error) {
 	d, me, err := c.draft()
 	if err != nil {
@@ -247,7 +249,7 @@ func roomStatus(err error) int {
 	return 0
 }
 
-// roomsOf names the rooms to which posts have come.
+// roomsOf returns the names of the rooms that have new posts.
 func roomsOf(events []live.Event) (names []string) {
 	for _, e := range events {
 		if name := mail.RoomOf(e.Message.To); e.What == live.Posted && !slices.Contains(names, name) {

@@ -14,16 +14,16 @@ import (
 )
 
 // draft is a message that the person has written. The page chooses ID. So if it gets no answer and sends the draft again,
-// that stays one message.
+// c2c still stores only one message.
 type draft struct {
 	ID      string `json:"id"`
 	To      string `json:"to"`      // the receiver's alias; empty for an answer
-	Answers string `json:"answers"` // the id of the message that this one answers; Key is the key of that message
+	Answers string `json:"answers"` // the id of the answered message; Key is the key of the same message
 	Key     string `json:"key"`
 	Text    string `json:"text"`
 	Kind    string `json:"kind"`
 	Tag     string `json:"tag"`
-	Room    string `json:"room"` // for a post; Answers is then the id of a post
+	Room    string `json:"room"` // only for a post; then Answers is the id of a post
 	Wake    bool   `json:"wake"` // the post wakes all members
 }
 
@@ -71,8 +71,8 @@ func (p *Page) send(c *call) (any, error) {
 	return receiptOf(c.b().Send(c, me, d.message()))
 }
 
-// reply answers a message. The answer goes to the session that wrote the message, even if that has another alias now, or to the room
-// from which the message came. The message then counts as read.
+// reply answers a message. The answer goes to the session that wrote the message, even if the session has another alias
+// now. If the message came from a room, the answer goes to the room. The message then counts as read.
 func (p *Page) reply(c *call) (any, error) {
 	d, me, err := c.draft()
 	if err != nil {
@@ -91,7 +91,7 @@ func (p *Page) reply(c *call) (any, error) {
 	return receiptOf(r, err)
 }
 
-// answer sends m as the answer to a message. What came from a room is answered there.
+// answer sends m as the answer to a message. If the message came from a room, answer posts m there.
 func (c *call) answer(me sessions.Session, answered, m mail.Message) (broker.Receipt, error) {
 	room := mail.RoomOf(answered.To)
 	if room == "" {
@@ -101,8 +101,8 @@ func (c *call) answer(me sessions.Session, answered, m mail.Message) (broker.Rec
 	return broker.Receipt{ID: r.ID, To: "#" + r.Room, Note: r.String(), Duplicate: r.Duplicate}, err
 }
 
-// notify arranges one message to the person when a session is idle, blocked, done or has ended. If the session is in that state now,
-// the answer contains the news, and no message comes.
+// notify makes c2c send the person one message when a session is idle, blocked, done or has ended. If the session is in the
+// asked state already, the answer contains the news, and no message comes.
 func (p *Page) notify(c *call) (any, error) {
 	var asked struct {
 		Alias string `json:"alias"`
@@ -122,7 +122,7 @@ func (p *Page) notify(c *call) (any, error) {
 	return map[string]string{"became": now.Became, "text": visible(now.Text)}, err
 }
 
-// read marks those of the person's own messages as read that the page has shown. Newer messages go on waiting.
+// read marks the person's own messages as read, but only those that the page has shown. Newer messages go on waiting.
 func (p *Page) read(c *call) (any, error) {
 	var asked struct {
 		Keys []string `json:"keys"`
@@ -138,7 +138,7 @@ func (p *Page) read(c *call) (any, error) {
 	return map[string]int{"read": n}, err
 }
 
-// take marks the person's waiting messages with these keys as read, and returns how many it has marked.
+// take marks the person's waiting messages with these keys as read, and returns their number.
 func (c *call) take(me sessions.Session, keys ...string) (n int, err error) {
 	return c.takeThose(me, func(m mail.Message) bool { return slices.Contains(keys, keyOf(m.Fingerprint())) })
 }

@@ -1,5 +1,5 @@
-// Package underway counts running requests, so that a server can wait for the last of them before it ends. A
-// sync.WaitGroup alone would panic when a request begins during that wait.
+// Package underway counts running requests, so that a server can wait for all of them before it ends. A sync.WaitGroup
+// alone would panic if a request began while the server waits.
 package underway
 
 import "sync"
@@ -11,8 +11,8 @@ type Requests struct {
 	over    bool
 }
 
-// Begin adds a request; the caller calls Done at the request's end. After End it returns false: the caller must not serve the
-// request.
+// Begin adds a request; the caller calls Done at the request's end. After End, Begin returns false, and the caller must not
+// serve the request.
 func (r *Requests) Begin() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -22,8 +22,8 @@ type letter struct {
 	broker.Origin
 }
 
-// letter makes a message from a request. A body is text, unless it is a JSON object and c2c knows all its members: then these
-// are the message's fields. c2c keeps any other object as text, because it may say more than the fields can.
+// letter makes a message from a request. If the body is a JSON object and c2c knows all its members, they are the message's fields. Any
+// other body is the text of the message, even another JSON object, because its members may say more than the fields can.
 func (q *request) letter() (l letter, err error) {
 	l.To, l.Kind, l.ChatID = q.to, q.query["kind"], q.query["chat_id"]
 	l.Path, l.Method, l.Identity = q.path, http.MethodPost, q.identity
@@ -34,8 +34,8 @@ func (q *request) letter() (l letter, err error) {
 	if q.sender.Scheme == senders.GitHub {
 		body, err = q.payload()
 	} else if q.media == jsonMedia || q.media != "text/plain" && !q.sender.Bridge {
-		// A bridge passes on text that a person has typed. Typed JSON could name another chat, so parse it only if the bridge
-		// declares it as JSON.
+		// A bridge passes on text that a person has typed. JSON that a person has typed could name another chat, so parse
+		// it only if the bridge declares the body as JSON.
 		err = l.members(body)
 	}
 	if err != nil {
@@ -56,8 +56,8 @@ func (q *request) letter() (l letter, err error) {
 
 const jsonMedia = "application/json"
 
-// members parses a message from a JSON object. It leaves the letter as it is if the body is not an object, or has members
-// that c2c does not know.
+// members sets the letter's fields from a JSON object. If the body is not an object, or has members that c2c does not know,
+// it leaves the letter as it is.
 func (l *letter) members(body []byte) error {
 	if text := bytes.TrimLeft(body, " \t\r\n"); len(text) == 0 || text[0] != '{' || !json.Valid(body) {
 		return nil
@@ -91,17 +91,17 @@ func (l *letter) members(body []byte) error {
 	return nil
 }
 
-// errOther ends the reading of an object with members that c2c does not know. No sender sees it.
+// errOther ends the reading of an object with members that c2c does not know. No sender sees this error.
 var errOther = refuse(http.StatusBadRequest, "another object")
 
-// payload returns the JSON of a request from GitHub, which sends it plain or in a form.
+// payload returns the JSON of a request from GitHub. GitHub sends it plain or in a form.
 func (q *request) payload() ([]byte, error) {
 	if q.media != "application/x-www-form-urlencoded" {
 		return q.body, nil
 	}
 	form, err := url.ParseQuery(string(q.body))
 	if err != nil || len(form["payload"]) != 1 {
-		return nil, refuse(http.StatusBadRequest, "the form has no field payload, or several")
+		return nil, refuse(http.StatusBadRequest, "the form must have one field payload")
 	}
 	return []byte(form["payload"][0]), nil
 }

@@ -15,7 +15,7 @@ var (
 	badKeys   = ratelimit.Limit{Burst: 20, Interval: time.Second / 20} // for requests without a valid key, of all senders together
 )
 
-// rates bounds how often each sender writes. The counts are only in memory, so a restarted daemon begins anew.
+// rates bounds how often each sender writes. The counts are only in memory, so they begin anew when the daemon restarts.
 type rates struct {
 	now func() time.Time
 
@@ -28,7 +28,7 @@ func newRates(now func() time.Time) *rates {
 	return &rates{now: now, all: map[string]ratelimit.Bucket{}}
 }
 
-// take takes a token from the bucket of a name. It returns 0, or the number of seconds until there is a token.
+// take takes a token from the bucket of a name. It returns 0, or if the bucket is empty the number of seconds until the next token.
 func (r *rates) take(name string) (wait int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -45,14 +45,14 @@ func (r *rates) take(name string) (wait int) {
 	return max(1, int(math.Ceil(b.Wait(perSender, now).Seconds())))
 }
 
-// takeBad takes a token from the one bucket of all requests without a valid key.
+// takeBad takes a token from the common bucket of all requests without a valid key.
 func (r *rates) takeBad() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.bad.Take(badKeys, r.now())
 }
 
-// forget drops buckets that are full again, when there are many. The caller holds the lock.
+// forget drops full buckets when there are many buckets: a new bucket is full anyway. The caller holds the lock.
 func (r *rates) forget(now time.Time) {
 	if len(r.all) < maxBuckets {
 		return

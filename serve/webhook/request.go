@@ -13,18 +13,18 @@ import (
 	"c2c/serve"
 )
 
-// senderHeader names the person behind a bridge who has written. It must not name a room, because then everybody in the room
-// could write.
+// senderHeader names the person behind a bridge who has written. It must not name a chat room, because then everybody in
+// the room could write.
 const senderHeader = "X-Sender"
 
 // request is a request whose sender is known.
 type request struct {
 	sender   senders.Sender
 	identity string // the person behind a bridge
-	unknown  bool   // that person is not allowed yet; if so, c2c has not read the body
-	to       string // the receiver's alias, as the list of senders has it
+	unknown  bool   // the person is not allowed yet, so c2c has not read the body
+	to       string // the receiver's alias, as it is in the list of senders
 	first    bool   // the request is POST /, so the receiver is the sender's first alias
-	proof    string // identifies a signed request; "" if the sender has shown a token
+	proof    string // identifies a signed request; "": the sender has shown a token
 	event    string // GitHub's name of the event
 	media    string
 	body     []byte
@@ -54,7 +54,7 @@ func (h *Hooks) read(w http.ResponseWriter, r *http.Request) (*request, error) {
 	return q, nil
 }
 
-// identify finds the sender by its token or its signature. If neither is valid, the answer reveals nothing more.
+// identify finds the sender by its token or its signature. If neither is valid, the error does not reveal why.
 func (h *Hooks) identify(w http.ResponseWriter, r *http.Request, q *request) error {
 	v := serve.VisitorOf(r)
 	switch v.Kind {
@@ -93,8 +93,8 @@ func (q *request) address(r *http.Request) error {
 	return nil
 }
 
-// admit checks the person behind a bridge, and the rate. All unknown people share one bucket, so they never slow down a known
-// person.
+// admit checks the person behind a bridge, and the rate. All unknown people of a bridge share one bucket, so they never
+// slow down a known person.
 func (h *Hooks) admit(q *request) error {
 	names := q.header.Values(senderHeader)
 	if len(names) > 1 {
@@ -121,7 +121,7 @@ func (h *Hooks) admit(q *request) error {
 	return nil
 }
 
-// nobody refuses a request whose sender is unknown, always with the same words. Of many such requests it logs only some.
+// nobody refuses a request of an unknown sender, always with the same words. If many such requests come, it logs only some.
 func (h *Hooks) nobody() error {
 	if !h.rates.takeBad() {
 		return &refusal{http.StatusTooManyRequests, "too many requests without a key", 1}

@@ -11,11 +11,11 @@ import (
 	"c2c/senders"
 )
 
-// seen remembers the signed requests that were accepted. A mailbox recognizes a repeated id by itself. But a repeated request
-// may go to another mailbox, because the alias has moved, and the mailbox may have been pruned.
+// seen remembers the signed requests that were accepted. A mailbox recognizes a repeated id by itself. But a repeated
+// request may go to another mailbox, if the alias has moved, and the first mailbox may have been pruned.
 //
 // Each sender has a file seen/<name>.log with a line for each request: a hash of its signature or id, and a hash of its body.
-// A file that is long is renamed to .old and replaces the previous one, so some thousands of requests are remembered.
+// A long file is renamed to .old, in place of the previous .old, so some thousands of requests are remembered.
 type seen struct {
 	dir *atomicfile.Dir
 	mu  sync.Mutex
@@ -28,13 +28,13 @@ const (
 	maxSeen  = 256 << 10
 )
 
-// errOtherBody: c2c has accepted a signed request with the same id and another body before.
+// errOtherBody: c2c has accepted a signed request with the same id before, and its body was different.
 var errOtherBody = errors.New("another request with this id was accepted before")
 
-// once runs store if the request is new, and remembers the request if store succeeds. again is true for a repeated request;
-// its sender has not read our answer, so it must not get an error. After a kill between store and the end of once, the
-// mailbox has the message and recognizes its id. once handles only one request of a sender at a time, so only one of two
-// equal requests is stored.
+// once runs store if the request is new, and remembers the request if store succeeds. again is true for a repeated request.
+// Its sender has not read our first answer, so it must not get an error. If the daemon is killed between store and the end
+// of once, the mailbox has the message and recognizes its id. once handles the requests of a sender one after another, so
+// only one of two equal requests is stored.
 func (s *seen) once(from senders.Sender, proof string, body []byte, store func() error) (again bool, err error) {
 	own := s.lockOf(from.Name)
 	own.Lock()
@@ -69,10 +69,10 @@ func (s *seen) once(from senders.Sender, proof string, body []byte, store func()
 	return false, dir.AppendLines(name, []byte(id+" "+said+"\n"))
 }
 
-// find searches the lines for a request, and returns the hash of its body. A line of an older version (66ed395), or one that
-// was cut off, has no such hash. Then the request counts as repeated: senders far more often repeat a request because our
-// answer was lost than they reuse an id. And a service stops calling an endpoint that keeps refusing.
-func find(lines []byte, id string) (said string, is bool) {
+// find searches the lines for a request, and returns the hash of its body. A line of an older version (66ed395), or a line
+// that was cut off, has no hash of the body. Then the request counts as repeated: a sender is far more likely to repeat a
+// request whose answer was lost than to reuse an id. And a service stops calling an endpoint that keeps refusing.
+func find(lines []byte, id string) (said string, found bool) {
 	for line := range bytes.Lines(lines) {
 		if rest, is := bytes.CutPrefix(line, []byte(id)); is {
 			return string(bytes.TrimSpace(rest)), true

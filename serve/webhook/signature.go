@@ -29,7 +29,7 @@ const (
 	maxSignatures = 32              // in one request: a sender that changes its secret signs with both secrets
 )
 
-// verify checks the signature of the sender that a request names. For this it reads the body, but does not interpret it.
+// verify checks the signature of the sender that a request names. It reads the body for that, but does not interpret it.
 func (h *Hooks) verify(w http.ResponseWriter, r *http.Request, q *request) error {
 	s, ok := h.cfg.Senders.ByName(q.query["from"])
 	if !ok || s.Scheme == "" || len(r.Header.Values("Authorization")) > 0 {
@@ -77,7 +77,7 @@ func ofGitHub(key []byte, h http.Header, body []byte) (proof string, ok bool) {
 func ofStandard(key []byte, h http.Header, body []byte, now time.Time) (proof string, ok bool) {
 	id, at := h.Get(hookID), h.Get(hookTime)
 	if id == "" || len(id) > 256 || strings.Contains(id, ".") || len(key) == 0 {
-		return "", false // a dot in the id would allow two ways to split the signed text into id and time
+		return "", false // with a dot in the id, the signed text could be split into id and time in two ways
 	}
 	seconds, err := strconv.ParseUint(at, 10, 40)
 	if err != nil || time.Unix(int64(seconds), 0).Sub(now).Abs() > maxSkew {
@@ -107,14 +107,14 @@ func idOf(s senders.Sender, proof string) string {
 	return mail.UUIDOf(8, [16]byte(sum[:16]))
 }
 
-// sumOf identifies a request by a hash. The hash includes the time at which the sender was added, so a later sender with the
-// same name has other hashes.
+// sumOf identifies a request by a hash. The hash includes the time at which the sender was added, so the requests of a
+// later sender with the same name have other hashes.
 func sumOf(s senders.Sender, proof string) [sha256.Size]byte {
 	return sha256.Sum256([]byte("webhook\x00" + s.Name + "\x00" + strconv.FormatFloat(s.Created, 'f', -1, 64) + "\x00" + proof))
 }
 
-// unproven holds the requests whose bodies verify reads before it knows the sender. They take memory, so only a few are
-// allowed, and a new one ends the oldest. So a client that only begins requests shuts out no other client.
+// unproven holds the requests whose bodies verify reads before it knows the sender. They take memory, so only a few are allowed. When
+// there are too many, a new request ends the oldest. So a client that begins requests and does not end them shuts out no other client.
 type unproven struct {
 	mu  sync.Mutex
 	all []*reading

@@ -1,14 +1,13 @@
-// Package webhook takes mail from outside over HTTP: from programs that have a token, from services that sign their requests
-// (GitHub, Standard Webhooks), and from people behind a bridge, each of whom a person of this machine has approved.
+// Package webhook takes mail from outside over HTTP: from programs that have a token, from services that sign their requests (GitHub,
+// Standard Webhooks), and from people behind a bridge. A person of this machine must have allowed each of them.
 //
 //	POST /in/<alias>   to one of the aliases to which the sender may write
-//	POST /             to the first of them, as in the Channels reference
+//	POST / to the first of these aliases, as in the Channels reference
 //
 // The answer comes when the message is in the receiver's mailbox on disk. A text like "yes abcde" is not mail, but a verdict
 // on a permission request. An unknown sender learns nothing; an unknown person behind a bridge gets a code, once.
 //
-// The package checks, in this order, the sender, the rate, the size of the body and the signature. Only then it interprets
-// the body.
+// The package checks the sender, the rate, the size of the body and the signature, in this order. Only then does it interpret the body.
 package webhook
 
 import (
@@ -42,7 +41,7 @@ const (
 	storeTime = 8 * time.Second
 )
 
-// Config is what Hooks needs.
+// Config has the settings of Hooks.
 type Config struct {
 	Senders *senders.List
 	// OpenRoot opens a root, see serve.Server.OpenRoot.
@@ -53,7 +52,7 @@ type Config struct {
 	Now   func() time.Time
 }
 
-// Hooks answers requests at the paths above. Any goroutine may use it.
+// Hooks answers requests at the two paths of the package. Any goroutine may use it.
 type Hooks struct {
 	cfg      Config
 	rates    *rates
@@ -72,7 +71,7 @@ func New(cfg Config) *Hooks {
 	return &Hooks{cfg: cfg, rates: newRates(cfg.Now), unproven: &unproven{}, seen: &seen{dir: cfg.Files, all: map[string]*sync.Mutex{}}}
 }
 
-// Routes returns the routes of Hooks. They let requests without a token pass, because these may have a signature.
+// Routes returns the routes of Hooks. They let requests without a token pass, because a request may have a signature instead.
 func (h *Hooks) Routes() []serve.Route {
 	who := []serve.Kind{serve.Sender, serve.Anyone}
 	return []serve.Route{
@@ -218,8 +217,8 @@ func (h *Hooks) deliver(ctx context.Context, b *broker.Broker, q *request, l let
 	return said{http.StatusOK, string(data) + "\n", true}, err
 }
 
-// wrote returns an error unless the message with this id was sent to the sender, who must not learn which other messages
-// exist.
+// wrote returns an error unless the message with this id was sent to the sender. The error is the same whether or not the
+// message exists, because the sender must not learn about the mail of others.
 func wrote(ctx context.Context, b *broker.Broker, s sessions.Session, id string) error {
 	box, err := b.Mailbox(s.ID)
 	if err != nil {
@@ -232,7 +231,7 @@ func wrote(ctx context.Context, b *broker.Broker, s sessions.Session, id string)
 	return err
 }
 
-// refusalOf turns an error into an answer to the sender. The answer has only facts that the sender needs.
+// refusalOf turns an error into an answer to the sender. The answer contains only facts that the sender needs.
 func (h *Hooks) refusalOf(err error) *refusal {
 	var no *refusal
 	var unknown *sessions.UnknownAliasError
@@ -256,5 +255,5 @@ func (h *Hooks) refusalOf(err error) *refusal {
 		return &refusal{http.StatusInsufficientStorage, "the mailbox is full: send again later", 60}
 	}
 	h.cfg.Log.Error("mail from outside is not stored", "err", err)
-	return &refusal{http.StatusInternalServerError, "this message may be stored or not: send it again with the same message_id", 0}
+	return &refusal{http.StatusInternalServerError, "this message may or may not be stored: send it again with the same message_id", 0}
 }
