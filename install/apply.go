@@ -16,9 +16,9 @@ import (
 // ErrChanged: a file has changed since the plan was made.
 var ErrChanged = errors.New("changed meanwhile, run again")
 
-// Apply carries out the plan. Before it writes the first file, it compares all files with the content for which the plan was
-// made, and it compares each file again right before it writes it. On an error it restores the files that it has written.
-// Callers may test for ErrChanged. If another plan was applied after this one was made, Apply first makes the plan again.
+// Apply carries out the plan. If another plan was applied after this plan was made, Apply first makes the plan again. Before it writes
+// the first file, it checks that every file still has the content for which the plan was made; it checks each file again right before it
+// writes the file. On an error it restores the files that it has written. Callers may test for ErrChanged.
 func (p *Plan) Apply() error {
 	unlock, err := p.lock()
 	if err != nil {
@@ -64,7 +64,7 @@ func (p *Plan) apply() error {
 		if err = p.do(c); err == nil {
 			continue
 		}
-		for _, done := range slices.Backward(steps[:i+1]) { // also the last one, which may be written and not yet synced
+		for _, done := range slices.Backward(steps[:i+1]) { // also the last step, which may be written and not yet synced
 			err = errors.Join(err, p.undo(done))
 		}
 		removeDirs(dirs)
@@ -73,8 +73,8 @@ func (p *Plan) apply() error {
 	return p.finish()
 }
 
-// removeTemps removes the temporary files that a crash has left in the directories of the plan. If the crash came before the
-// edit, only an undo record names the directory.
+// removeTemps removes the temporary files that a crash has left in the directories of the plan. If the crash came before the edit, only
+// an undo record names the directory of its file.
 func (p *Plan) removeTemps(steps []Change) {
 	atomicfile.Sweep(p.journal.file.target)
 	for _, c := range steps {
@@ -87,8 +87,8 @@ func (p *Plan) removeTemps(steps []Change) {
 	}
 }
 
-// steps returns the edits, with that of the journal before those that it can undo. It also returns the directories that the
-// edits need and that are missing. The journal lists these before c2c makes them, except those that lock has already made.
+// steps returns the edits; the edit of the journal comes before the edits that the journal can undo. steps also returns the missing
+// directories that the edits need. The journal lists them before c2c makes them, except the directories that lock has already made.
 func (p *Plan) steps() (steps []Change, dirs []string, err error) {
 	steps, dirs = slices.Clone(p.Changes), p.made
 	if p.recorded {
@@ -113,9 +113,8 @@ func (p *Plan) steps() (steps []Change, dirs []string, err error) {
 	return steps, dirs, nil
 }
 
-// missingDirs returns the directories to make. If c2c runs as root, it returns an error instead of directories that the owner
-// of the parent could not use: directories that sudo leaves in a user's home would lock the client out of its own
-// configuration.
+// missingDirs returns the directories to make. As root it returns an error if the owner of the parent could not use such a directory:
+// directories that sudo makes in a user's home would lock the client out of its own configuration.
 func (c Change) missingDirs() ([]string, error) {
 	missing, err := missingDirs(filepath.Dir(c.target))
 	switch {
@@ -193,8 +192,8 @@ func (p *Plan) makeDirs(dir string) error {
 	return nil
 }
 
-// finish drops the records of edits that were undone, and removes those directories that c2c has made and that are empty
-// again. When nothing is left to undo, it removes the journal and the directories above it.
+// finish drops the records of undone edits, and removes the directories that c2c has made if they are empty again. When nothing is left
+// to undo, it removes the journal and the directories above it.
 func (p *Plan) finish() error {
 	j, err := readJournal(p.stateDir)
 	if err != nil {
@@ -218,8 +217,8 @@ func (p *Plan) finish() error {
 	return err
 }
 
-// unlisted returns our own directories in the home if there was no journal. c2c may have been killed before it wrote the
-// journal, or after it removed it; then nothing else records that c2c has made these directories.
+// unlisted returns our own directories in the home if there was no journal. c2c may have been killed before it wrote the journal, or
+// after it removed the journal. Then nothing else records that c2c has made these directories.
 func (p *Plan) unlisted() (dirs []string) {
 	if p.journal.file.data == nil {
 		for dir := p.stateDir; strings.HasPrefix(dir, p.home+"/"); dir = filepath.Dir(dir) {

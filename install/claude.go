@@ -21,15 +21,15 @@ func claude() setup {
 		event: `{"hook_event_name":"PostToolUse","session_id":"doctor"}`}
 }
 
-// claudeScript is the name of our hook script, by which a hook entry is ours. The original c2c uses the same name, so install
-// replaces the original's entry and adds no second one.
+// claudeScript is the name of our hook script. A hook entry is ours if its command runs a script of this name. The original c2c uses the
+// same name, so install replaces the original's entry and adds no second entry.
 const claudeScript = "c2c-inbox-check.sh"
 
 //go:embed claude.js
 var claudeMod []byte
 
-// skill tells a model when to write, ask, answer and stay silent: docs/for-agents.md, with a header. Claude Code and Codex
-// give only the description in the header to their models. A model reads the rest when it needs it.
+// skill is docs/for-agents.md with a header: it says when a model should write, ask, answer and stay silent. Claude Code and Codex give
+// only the description in the header to their models. A model reads the rest when it needs it.
 //
 //go:embed marketplace/claude/skills/c2c/SKILL.md
 var skill []byte
@@ -40,11 +40,11 @@ func skillFile(dir string) target {
 
 const (
 	claudePlugin  = `{"name": "c2c", "version": "1.0.0", "description": "Mail between coding sessions"}` + "\n"
-	claudeModules = `{"modules": ["./c2c.js"], "hooks": {}}` + "\n" // "hooks" must be there: a client that does not know mods reports an error without it
+	claudeModules = `{"modules": ["./c2c.js"], "hooks": {}}` + "\n" // without "hooks", a client that does not know mods reports an error
 )
 
-// claudeModFiles returns the files of our mod: a plugin in the user's skills directory, which Claude Code (2.1.305 and later)
-// loads by itself. The module is written before the file that names it.
+// claudeModFiles returns the files of our mod. A mod is a plugin in the user's skills directory; Claude Code (2.1.305 and later) loads it
+// by itself. The module comes before the file that names it.
 func claudeModFiles(o Options, dir string) []target {
 	plugin := filepath.Join(dir, "skills", "c2c")
 	module := constant(runs(claudeMod, o.Binary), "sessions", filepath.Join(dir, "sessions"))
@@ -63,7 +63,7 @@ func claudeModFiles(o Options, dir string) []target {
 func claudeFiles(o Options) []target {
 	dir, _ := configDir(Claude, o)
 	script := filepath.Join(dir, "hooks", claudeScript)
-	// Without AlwaysLoad the model sees our tools only after it has looked for them with ToolSearch.
+	// Without AlwaysLoad the model sees our tools only after it has searched for them with ToolSearch.
 	server := mcpServer(Claude, o, serverEntry{Type: "stdio", AlwaysLoad: true})
 	return append([]target{
 		{path: script, mode: 0o755, editor: scriptEditor{part: "hook script", content: o.HookScript}},
@@ -76,7 +76,7 @@ func claudeFiles(o Options) []target {
 // claudeSettings edits our hooks, and the rule by which the model may call the tools of our server without asking (2.1.329).
 type claudeSettings struct {
 	hookEditor
-	ask bool // there must be no rule
+	ask bool // the client must ask the person, so add removes the rule
 }
 
 const claudeRule = "mcp__c2c"
@@ -108,8 +108,8 @@ func (e claudeSettings) add(path string, data []byte) ([]byte, error) {
 	})
 }
 
-// settled reports whether our hooks were written by a version of c2c that also writes the rule. Earlier versions wrote hooks
-// with another command.
+// settled reports whether data has hooks from a version of c2c that also writes the rule. Earlier versions wrote another command into the
+// hooks.
 func (e claudeSettings) settled(data []byte) bool {
 	return slices.ContainsFunc(e.events, func(event hookEvent) bool {
 		return slices.ContainsFunc(e.entries(confedit.Member(data, hooksKey, event.name)), func(r entryRef) bool {
@@ -118,8 +118,8 @@ func (e claudeSettings) settled(data []byte) bool {
 	})
 }
 
-// strip does not remove a rule that the person has written. If the original content of the file is not known, it counts a
-// rule beside our hooks as ours.
+// strip keeps a rule that the person has written. If the original content of the file is not known, strip takes a rule beside our hooks
+// for ours.
 func (e claudeSettings) strip(path string, data, original []byte) (_ []byte, err error) {
 	if original != nil || hasOurs(e, data) {
 		if data, err = e.withoutRule(path, data, original); err != nil {
@@ -155,7 +155,7 @@ func claudeAllows(o Options) bool {
 func claudeHooks(script string) hookEditor {
 	quoted := shellQuote(script)
 	return hookEditor{
-		// A session keeps the entries while it runs. Without the test for the script it would show an error at each event
+		// A session keeps the hook entries as long as it runs. Without the test for the script, it would show an error at each event
 		// after c2c was uninstalled.
 		command: "[ ! -x " + quoted + " ] || exec " + quoted,
 		events: []hookEvent{
@@ -174,11 +174,11 @@ func claudeHooks(script string) hookEditor {
 	}
 }
 
-// claudeConsent looks for settings that stop an installed c2c. Claude Code (2.1.329) asks the person at its next start
-// whether to use the project's server, and after a "no" never again. The person, the project or an administrator may also
-// have turned c2c or its parts off.
+// claudeConsent looks for settings that keep an installed c2c from working. At its next start Claude Code (2.1.329) asks the person
+// whether to use the project's server; after a "no" it never asks again. The person, the project or an administrator may also have turned
+// c2c or its parts off.
 func claudeConsent(o Options) (found []doctor.Finding) {
-	asks := "" // the project's file with our server; about a server for all projects the client does not ask
+	asks := "" // the project's file with our server; the client asks only about a server of a project
 	for _, dir := range claudeProjects(o) {
 		path := filepath.Join(dir, ".mcp.json")
 		if confedit.Member(dataAt(path), serversKey, serverName) != nil {
@@ -213,8 +213,8 @@ func claudeConsent(o Options) (found []doctor.Finding) {
 	return found
 }
 
-// claudeSwitches reports what a settings file turns off; each switch was measured with 2.1.329. managed: an administrator has
-// written the file.
+// claudeSwitches reports which parts of c2c a settings file turns off; each switch was measured with 2.1.329. managed means that an
+// administrator has written the file.
 func claudeSwitches(path string, data []byte, managed bool, o Options) (found []doctor.Finding) {
 	say := func(part, detail string) {
 		found = append(found, problem(Claude, part, path, detail+"; remove that from the file"))
@@ -239,8 +239,8 @@ func claudeSwitches(path string, data []byte, managed bool, o Options) (found []
 
 // claudeLists reports whether a list of MCP servers contains ours, by its name or by its command.
 func claudeLists(list *hujson.Value, o Options) bool {
-	return slices.ContainsFunc(confedit.Elements(list), func(is *hujson.Value) bool {
-		return confedit.Text(is.Find("/serverName")) == serverName || slices.Equal(confedit.Texts(is.Find("/serverCommand")), []string{o.Binary, "mcp"})
+	return slices.ContainsFunc(confedit.Elements(list), func(v *hujson.Value) bool {
+		return confedit.Text(v.Find("/serverName")) == serverName || slices.Equal(confedit.Texts(v.Find("/serverCommand")), []string{o.Binary, "mcp"})
 	})
 }
 
@@ -266,7 +266,7 @@ func claudeManaged() (paths []string) {
 	return paths
 }
 
-// claudeState returns the path of the file with the servers for all projects, and with the person's answers in each project.
+// claudeState returns the path of the file that holds the servers for all projects, and the person's answers in each project.
 func claudeState(o Options) string {
 	dir, set := configDir(Claude, o)
 	if set {

@@ -21,8 +21,8 @@ func Clients() (names []string) {
 	return names
 }
 
-// HookEvents yields the clients whose hook finds its session by a variable of the environment. For each it yields an event at
-// which that hook answers with the session's mail.
+// HookEvents yields the clients whose hook finds its session by a variable of the environment. With each client it yields an event at
+// which the hook answers with the session's mail.
 func HookEvents() iter.Seq2[string, string] {
 	return func(yield func(client, event string) bool) {
 		for _, s := range setups() {

@@ -20,8 +20,8 @@ func codex() setup {
 	return setup{name: Codex, files: codexFiles, allows: codexAllows, inspect: codexTrust, plugin: codexPluginOn}
 }
 
-// codexFiles returns hooks.json before config.toml. Uninstall removes Codex's records about our hooks from config.toml, and
-// must do that while hooks.json still shows which hooks are ours.
+// codexFiles returns hooks.json before config.toml. Uninstall removes Codex's records about our hooks from config.toml. It must do that
+// while hooks.json still shows which hooks are ours.
 func codexFiles(o Options) []target {
 	dir, _ := configDir(Codex, o)
 	// The command of a hook must never change: Codex trusts a hook by the hash of its definition, and skips a changed hook
@@ -47,7 +47,7 @@ func codexAllows(o Options) bool {
 	return mode == "approve"
 }
 
-// codexDoc reads config.toml. Errors in that file are reported by its editor, too.
+// codexDoc reads config.toml. Its editor reports errors in the file, too.
 func codexDoc(o Options) (tomlDoc, error) {
 	config, err := readFile(codexFiles(o)[1].path)
 	if err != nil {
@@ -78,8 +78,7 @@ func (e codexConfig) noted(data []byte) (keys map[string][]string) {
 	return keys
 }
 
-// isNote reports whether a statement belongs to the record of the hook with this key. Codex may write another path of the
-// same file.
+// isNote reports whether a statement belongs to the record of the hook with this key. Codex may name the same file by another path.
 func isNote(s confedit.Statement, key string) bool {
 	if len(s.Key) < 3 || s.Key[0] != "hooks" || s.Key[1] != "state" {
 		return false
@@ -92,7 +91,7 @@ func isNote(s confedit.Statement, key string) bool {
 	return s.Key[2] == key
 }
 
-// strip also removes the records about our hooks, and their heading if Codex has added it.
+// strip also removes Codex's records about our hooks, and their heading if Codex has added the heading.
 func (e codexConfig) strip(path string, data, original []byte) ([]byte, error) {
 	data, err := e.tomlEditor.strip(path, data, original)
 	if err != nil {
@@ -147,8 +146,8 @@ func codexServer(o Options) tomlEditor {
 		{"command", confedit.QuoteTOML(o.Binary)},
 		{"args", `["mcp"]`},
 		{"env", `{ C2C_MCP_CLIENT_TYPE = "codex" }`},
-		// Codex passes only these variables to the server. They name where the mail is. They do not identify the session,
-		// because a shared daemon has the environment of the terminal that started it: each call must name its session.
+		// Codex passes only these variables to the server. They say where the mail is. They do not identify the session, because a shared
+		// daemon has the environment of the terminal that started the daemon: each call must name its session.
 		{"env_vars", `["C2C_MCP_BROKER_ROOT", "C2C_STORM_HOPS", "CODEX_HOME", "XDG_STATE_HOME"]`},
 		{codexApproval, `"approve"`},
 		{"startup_timeout_sec", "20"},
@@ -161,8 +160,8 @@ func codexServer(o Options) tomlEditor {
 }
 
 // codexTrust looks for Codex's record that the user has reviewed our hooks: [hooks.state."PATH:EVENT:GROUP:INDEX"] in
-// config.toml (0.169.0). The hash in the record is not documented, so the record proves nothing; but without one Codex runs
-// no hook.
+// config.toml (0.169.0). The hash in the record is not documented, so a record does not prove that Codex runs the hook. But without a
+// record Codex does not run it.
 func codexTrust(o Options) []doctor.Finding {
 	files := codexFiles(o)
 	hooks, herr := readFile(files[0].path)

@@ -12,8 +12,8 @@ import (
 // Copilot is Copilot CLI's name in package client.
 const Copilot = "copilot"
 
-// copilot configures GitHub Copilot CLI. Its extensions are experimental, and off without a flag. If the person has turned
-// them off, only the hooks bring mail, and only while Copilot works.
+// copilot configures GitHub Copilot CLI. Copilot's extensions are experimental, and off without a flag. If the person has turned the flag
+// off, only the hooks bring mail, and only while Copilot works.
 func copilot() setup {
 	return setup{name: Copilot, files: copilotFiles, notes: copilotNotes}
 }

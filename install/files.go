@@ -17,7 +17,7 @@ import (
 // maxConfig is the largest file that c2c reads, in bytes: the parsers keep several copies in memory.
 const maxConfig = 64 << 20
 
-// A file is the present state of a path.
+// A file is the present state of the file at a path.
 type file struct {
 	path   string
 	target string // the path of the content: path itself, or the target of the link at path
@@ -25,12 +25,12 @@ type file struct {
 	mode   fs.FileMode
 }
 
-// change returns the Change that gives f the content after and the mode mode.
+// change returns the Change that gives f the content `after` and the mode `mode`.
 func (f *file) change(after []byte, mode fs.FileMode) Change {
 	return Change{Path: f.path, target: f.target, Before: f.data, BeforeMode: f.mode, After: after, Mode: mode}
 }
 
-// readFile reads the regular file at path. If there is no file, that is no error, and data is nil.
+// readFile reads the regular file at path. If there is no file, it returns no error, and data is nil.
 func readFile(path string) (*file, error) {
 	target, err := followLink(path)
 	if err != nil {
@@ -58,7 +58,7 @@ func readFile(path string) (*file, error) {
 	return f, nil
 }
 
-// dataAt returns the content of a settings file; nil if it is missing or cannot be read. Its editor reports the error.
+// dataAt returns the content of a settings file; nil if it is missing or cannot be read. The file's editor reports the error.
 func dataAt(path string) []byte {
 	f, err := readFile(path)
 	if err != nil {
@@ -67,13 +67,13 @@ func dataAt(path string) []byte {
 	return f.data
 }
 
-// absent reports whether an error means that the file is missing, or that a parent of it is not a directory.
+// absent reports whether err means that a file is missing, or that one of its parents is not a directory.
 func absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// checkWritable returns an error for a file that its owner made read-only. Managers of dotfiles do that with files that they
-// generate. c2c could replace such a file, but the manager would undo it.
+// checkWritable returns an error for a file that its owner made read-only. Managers of dotfiles make the files that they generate
+// read-only. c2c could replace such a file, but the manager would undo the edit.
 func (f *file) checkWritable() error {
 	if f.data != nil && f.mode&0o200 == 0 {
 		return fmt.Errorf("edit %s: the file is read-only; edit the file from which it is generated, or make it writable and run again", f.path)
@@ -81,13 +81,13 @@ func (f *file) checkWritable() error {
 	return nil
 }
 
-// followLink returns the target of the link at path, or path itself. The target need not exist; filepath.EvalSymlinks would
-// return an error then.
+// followLink returns the target of the link at path, or path itself. Unlike filepath.EvalSymlinks, it returns no error if the target does
+// not exist.
 func followLink(path string) (string, error) {
 	for target, hops := path, 0; ; hops++ {
 		link, err := os.Readlink(target)
 		switch {
-		case absent(err), errors.Is(err, syscall.EINVAL): // there is nothing, or it is not a link
+		case absent(err), errors.Is(err, syscall.EINVAL): // nothing is there, or something that is not a link
 			return target, nil
 		case err != nil:
 			return "", err
@@ -101,13 +101,13 @@ func followLink(path string) (string, error) {
 	}
 }
 
-// blank reports whether data has no content: it has only white space, or an empty object without a comment.
+// blank reports whether data holds only white space, or an empty object without a comment.
 func blank(data []byte) bool {
 	text := string(bytes.TrimSpace(data))
 	return text == "" || text[0] == '{' && strings.TrimSpace(text[1:]) == "}"
 }
 
-// missingDirs returns dir and its parents, the outermost first, without those that exist.
+// missingDirs returns those of dir and its parents that do not exist, the outermost first.
 func missingDirs(dir string) ([]string, error) {
 	_, err := os.Lstat(dir)
 	if !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
@@ -122,8 +122,8 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// A Change is the content of a file before and after an edit. If Before is nil, there is no file yet; if After is nil, Apply
-// removes the file.
+// A Change is an edit of a file: its content before and after. If Before is nil, there is no file yet. If After is nil, Apply removes the
+// file.
 type Change struct {
 	Path             string // as the client names it; may be a symbolic link
 	Before, After    []byte
@@ -136,7 +136,7 @@ func hash(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// removeDirs removes the empty ones of dirs, innermost first. It returns those that still exist.
+// removeDirs removes those of dirs that are empty, innermost first. It returns those that still exist.
 func removeDirs(dirs []string) (left []string, err error) {
 	for _, dir := range slices.Backward(mergeDirs(dirs, nil)) {
 		switch rerr := os.Remove(dir); {
@@ -150,7 +150,7 @@ func removeDirs(dirs []string) (left []string, err error) {
 	return left, err
 }
 
-// mergeDirs returns the union of a and b, sorted: so a directory comes before those in it.
+// mergeDirs returns the union of a and b, sorted, so that a directory comes before the directories in it.
 func mergeDirs(a, b []string) []string {
 	all := slices.Concat(a, b)
 	slices.Sort(all)

@@ -22,12 +22,12 @@ func (t target) part() string {
 	return t.editor.kind()
 }
 
-// broken returns a problem that another c2c install repairs.
+// broken returns a problem that a further c2c install repairs.
 func (t target) broken(part, what string) doctor.Finding {
 	return problem(t.client, part, t.path, what+"; c2c install "+strings.TrimSpace(t.client+" "+t.with)+" repairs it")
 }
 
-// good returns the finding that our part is in place.
+// good returns a finding that our part is in place.
 func (t target) good(part, detail string) doctor.Finding {
 	return doctor.Finding{Client: t.client, Status: doctor.OK, Part: part, Path: t.path, Detail: detail}
 }
@@ -46,13 +46,13 @@ func (t target) inspectServer(ours bool, command string, o Options) doctor.Findi
 	return t.good(partServer, command)
 }
 
-// server is the entry called c2c among a client's MCP servers.
+// server is the entry with the name c2c among a client's MCP servers.
 type server struct {
 	ours    bool   // this c2c wrote it
 	command string // the program that the entry starts
 	url     string // of the HTTP daemon, if the entry names it
 	key     string // the Authorization header for the daemon, if the file has it
-	off     string // why the client does not start the server; "": it does
+	off     string // why the client does not start the server; "": the client starts it
 }
 
 func (s server) part(f *file) part {
@@ -68,8 +68,7 @@ func (s server) part(f *file) part {
 	}}
 }
 
-// problem returns a finding about the file at path that an install does not repair, for example because a person has turned
-// c2c off.
+// problem returns a finding about the file at path. No install repairs it, for example because a person has turned c2c off there.
 func problem(client, part, path, detail string) doctor.Finding {
 	return doctor.Finding{Client: client, Status: doctor.Problem, Part: part, Path: path, Detail: detail}
 }

@@ -14,17 +14,17 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// hookTimeout is in seconds. The script stops itself after 5; this limit is for a script that hangs.
+// hookTimeout is the client's time limit for a hook, in seconds. The script stops itself after 5; this limit is for a script that hangs.
 const hookTimeout = 10
 
-// hookEditor puts one command under several events of a hooks object, in the format that Claude Code's settings.json and
-// Codex's hooks.json share:
+// hookEditor puts one command under several events of an object of hooks. The format is that of Claude Code's settings.json and of
+// Codex's hooks.json:
 //
 //	{"hooks": {EVENT: [{"matcher": M, "hooks": [{"type": "command", …}]}]}}
 type hookEditor struct {
 	command string
 	name    string // what the client shows while the hook runs, if it can
-	milli   bool   // the client counts the time limit in milliseconds
+	milli   bool   // the client wants the time limit in milliseconds
 	flat    bool   // the commands are directly below the event, without groups
 	events  []hookEvent
 	ours    func(command string) bool
@@ -32,10 +32,10 @@ type hookEditor struct {
 
 type hookEvent struct {
 	name    string
-	matcher string   // "" leaves it out
+	matcher string   // for which tools; "": the entry has no matcher
 	legacy  []string // matchers of the original c2c, to be replaced
 	args    string   // text to append to the command
-	rewake  bool     // the hook runs in the background, and its exit status 2 wakes the session
+	rewake  bool     // the hook runs in the background, and wakes the session by exit status 2
 	loops   int      // how often the hook may make a turn go on; 0: the client has no such limit
 }
 
@@ -60,7 +60,7 @@ type flatHook struct {
 
 const hooksKey = "hooks"
 
-// at returns events with these names and without options.
+// at returns events that have these names, and no options.
 func at(names ...string) (events []hookEvent) {
 	for _, name := range names {
 		events = append(events, hookEvent{name: name})
@@ -78,7 +78,7 @@ func commandHooks(client string, o Options, events []hookEvent) hookEditor {
 	}}
 }
 
-// editArg tells c2c hook that the event comes before a tool call that may change a file.
+// editArg informs c2c hook that the event comes before a tool call that may change a file.
 const editArg = " --edit"
 
 // beforeEdit returns an event that comes before the calls of some tools.
@@ -111,8 +111,8 @@ func (e hookEditor) addAll(d *confedit.JSON) error {
 	return nil
 }
 
-// addTo makes sure that event has our command exactly once. In an entry that is already there it updates only the command,
-// because people may have changed its matcher and time limit.
+// addTo makes sure that event has our command exactly once. In an existing entry it updates only the command, because people may have
+// changed the matcher and the time limit.
 func (e hookEditor) addTo(d *confedit.JSON, event hookEvent) error {
 	groups, err := d.Array(hooksKey, event.name)
 	if err != nil {
@@ -123,7 +123,7 @@ func (e hookEditor) addTo(d *confedit.JSON, event hookEvent) error {
 	}
 	refs := e.entries(groups)
 	keep := slices.IndexFunc(refs, func(r entryRef) bool { return !r.legacy(event) })
-	for i, ref := range slices.Backward(refs) { // backwards: a removal does not move the entries before it
+	for i, ref := range slices.Backward(refs) { // backwards, because a removal does not move the entries in front of it
 		if i != keep {
 			ref.remove(d)
 		} else if err := d.Replace(ref.command, e.command+event.args); err != nil {
@@ -171,7 +171,7 @@ func (e hookEditor) find(f *file) (part, error) {
 	}), nil
 }
 
-// A hookFound is an entry of ours at an event. legacy: the original c2c wrote it.
+// A hookFound is an entry of ours at an event. legacy means that the original c2c wrote the entry.
 type hookFound struct {
 	command string
 	legacy  bool
@@ -189,15 +189,15 @@ func (e hookEditor) partOf(entries func(hookEvent) []hookFound) (p part) {
 	return p
 }
 
-// report makes a finding for each event with a wrong entry. Before these comes one finding for all events whose entries are
-// right. entries holds our entries by event.
+// report makes one finding for all events with a right entry, followed by one finding for each event with a wrong entry. entries holds
+// our entries by event.
 func (e hookEditor) report(entries [][]hookFound, t target, o Options) (found []doctor.Finding) {
 	var good []string
 	command := "" // of any entry of ours
 	for i, event := range e.events {
 		wrong := "no entry"
 		for k, entry := range entries[i] {
-			command = cmp.Or(command, entry.command) // the first event's: the commands of other events may have one more word
+			command = cmp.Or(command, entry.command) // take that of the first event: the commands of other events may have one more word
 			_, err := child.LookPath(firstWord(hookLine(entry.command)), o.Getenv)
 			switch wrong = ""; {
 			case k > 0:
@@ -220,7 +220,7 @@ func (e hookEditor) report(entries [][]hookFound, t target, o Options) (found []
 	return found
 }
 
-// An entryRef is one hook command of ours: an element of the hooks of a group, or, without groups, an element of the event.
+// An entryRef is a hook entry with our command: an element of the hooks of a group, or, without groups, an element of the event.
 type entryRef struct {
 	groups, group, hooks, entry *hujson.Value
 	command                     *hujson.Value
@@ -228,7 +228,7 @@ type entryRef struct {
 	place                       string // "GROUP:ENTRY", counted from 0
 }
 
-// entries finds our commands among groups, which may be nil. It skips anything of another form, which cannot be ours.
+// entries finds our commands among groups, which may be nil. It skips entries of another form, which cannot be ours.
 func (e hookEditor) entries(groups *hujson.Value) (refs []entryRef) {
 	for g, group := range confedit.Elements(groups) {
 		if e.flat {
@@ -249,7 +249,7 @@ func (e hookEditor) entries(groups *hujson.Value) (refs []entryRef) {
 
 func (r entryRef) legacy(event hookEvent) bool { return slices.Contains(event.legacy, r.matcher) }
 
-// remove removes the entry. If its group would then be empty, it removes the group.
+// remove removes the entry. If the entry is the only one of its group, remove removes the group.
 func (r entryRef) remove(d *confedit.JSON) {
 	if len(confedit.Elements(r.hooks)) > 1 {
 		d.Remove(r.hooks, r.entry)

@@ -16,8 +16,8 @@ import (
 
 const (
 	projectHeader = "X-C2C-Project" // as in package serve
-	// windowProject is replaced by the directory that a window shows. Some clients do not replace it; the daemon ignores the
-	// text that these send.
+	// A client replaces windowProject by the directory that its window shows. Some clients send the text as it is; the daemon ignores it
+	// then.
 	windowProject = "${workspaceFolder}"
 	keyHeader     = "Authorization"
 	bearer        = "Bearer "
@@ -29,7 +29,7 @@ type remoteEntry struct {
 	Headers map[string]string `json:"headers"`
 }
 
-// isRemote reports whether an entry is c2c's over HTTP: its URL is on this machine, and it has a header that only c2c uses.
+// isRemote reports whether an entry leads to c2c over HTTP: its URL is on this machine, and it has a header that only c2c uses.
 func isRemote(v *hujson.Value) bool {
 	return isDaemon(remoteURL(v)) && v.Find("/headers/"+projectHeader) != nil
 }
@@ -39,7 +39,7 @@ func remoteURL(v *hujson.Value) string {
 	return cmp.Or(confedit.Text(v.Find("/url")), confedit.Text(v.Find("/httpUrl")))
 }
 
-// isDaemon reports whether a URL may be that of c2c serve.
+// isDaemon reports whether a URL may belong to c2c serve.
 func isDaemon(s string) bool {
 	at, err := url.Parse(s)
 	if err != nil || at.Scheme != "http" || at.Path != "/mcp" {
@@ -49,8 +49,7 @@ func isDaemon(s string) bool {
 	return host == "127.0.0.1" || host == "localhost" || host == "::1"
 }
 
-// inspectHTTP checks that an entry names the daemon. key is the entry's Authorization header, "" if the file does not have
-// it.
+// inspectHTTP checks that an entry names the daemon. key is the entry's Authorization header, "" if the file has no such header.
 func (t target) inspectHTTP(at, key string, f *file, daemon *HTTP) doctor.Finding {
 	again := "c2c install " + t.client + " --http repairs it"
 	stdio := "c2c install " + t.client + " --http, which then sets up stdio"
@@ -61,7 +60,7 @@ func (t target) inspectHTTP(at, key string, f *file, daemon *HTTP) doctor.Findin
 		private = "chmod 600 " + t.path
 	}
 	wrong := func(detail string) doctor.Finding { return problem(t.client, partServer, t.path, detail) }
-	elsewhere := key == "" || strings.Contains(key, "$") // the file names a variable for the key, or none
+	elsewhere := key == "" || strings.Contains(key, "$") // the file has a variable in place of the key, or no key
 	switch {
 	case daemon == nil || !daemon.Runs:
 		return wrong("its tools are at " + at + ", and no HTTP daemon answers: c2c serve start; or " + stdio)

@@ -6,9 +6,9 @@ import (
 	"c2c/doctor"
 )
 
-// Inspect reports, without changing anything, whether each part of c2c is in place for client and can work. If no part is
-// there, it returns one finding: a warning, because a client need not have mail, or a problem if c2c was installed for the
-// client and not uninstalled.
+// Inspect reports whether each part of c2c is in place for client and can work. It changes nothing. If no part is there, it returns one
+// finding. That is a problem if c2c was installed for the client and not uninstalled. Otherwise it is a warning, because a client need
+// not have mail.
 func Inspect(client string, o Options) ([]doctor.Finding, error) {
 	s, targets, err := findSetup(client, o)
 	if err != nil {
@@ -19,7 +19,7 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 		j = &journal{} // InspectJournal reports the error
 	}
 	var servers, others []doctor.Finding
-	var server *target   // the file into which install would put the server; if there is none, the last file that may have it
+	var server *target   // the file into which install would put the server; if there is none, the last file that may have the server
 	var missing []target // the other files that install would edit and that lack our part
 	for _, t := range slices.Backward(targets) {
 		p, err := t.find()
@@ -50,7 +50,7 @@ func Inspect(client string, o Options) ([]doctor.Finding, error) {
 	if servers == nil && server != nil {
 		servers = []doctor.Finding{noServer(*server, j)}
 	}
-	// If a person has set up only the tools, by hand over HTTP, the other parts are not missing.
+	// A person who has set up the tools by hand over HTTP needs no other part, so the other parts are not missing.
 	if others == nil && HTTPByHand(client, o) {
 		missing = nil
 	}

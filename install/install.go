@@ -1,19 +1,17 @@
 // Package install plans, shows, applies and undoes the edits that c2c makes to
 // the configuration of AI programs.
 //
-// A plan comes first, and changes nothing. It can be shown as a diff and then
-// applied. c2c finds its own parts by the command that they run, never by position,
-// and keeps every byte around them: comments, order, indentation, line endings.
+// A caller first makes a plan, which changes nothing. It can show the plan as a diff, and then apply it. c2c finds its own parts by the
+// command that they run, never by position. It keeps every byte around them: comments, order, indentation, line endings.
 //
 // On disk, in Options.StateDir: undo.json, with the content of each edited file before
 // the edit, the hash of the content after it, and the directories that c2c has made.
-// Uninstall restores a file byte for byte if no other program has edited it since. If
-// one has, Uninstall removes only the parts that are ours. A file that it cannot parse
-// stays as it is, and so does its record. When nothing is left to undo, Uninstall
-// removes the records too.
+// If no other program has edited a file since, uninstall restores it byte for byte; otherwise uninstall removes only the parts that are
+// ours. A file that it cannot parse stays as it is, and so does its record. When nothing is left to undo, uninstall removes the records
+// too.
 //
-// A lock lets only one process at a time apply a plan, and only while every file is
-// still as it was when the plan was made. The package prints nothing.
+// A lock lets only one process at a time apply a plan. A plan is applied only if every file is still as it was when the plan was made.
+// The package prints nothing.
 package install
 
 import (
@@ -81,8 +79,8 @@ func PlanInstall(client string, o Options) (*Plan, error) {
 	return p, err
 }
 
-// takeOver plans to remove c2c from the files of single projects, into which an earlier install has put it: otherwise those
-// projects would have c2c twice. If a file cannot be edited, takeOver adds a note and goes on.
+// takeOver plans to remove c2c from the files of single projects, where an earlier install has put it: otherwise these projects would
+// have c2c twice. If a file cannot be edited, takeOver adds a note and goes on.
 func (p *Plan) takeOver(targets []target) {
 	for _, t := range targets {
 		if !t.other {
@@ -145,7 +143,8 @@ func (p *Plan) add(t target, o Options) error {
 	return nil
 }
 
-// foreign returns a note for a server in a project's file that has our name: the client uses that server instead of ours.
+// foreign returns notes about a server in a project's file that is not ours but has our name: the client uses that server instead of
+// ours.
 func foreign(t target, f *file) (notes []string) {
 	p, _ := t.editor.find(f)
 	for _, finding := range p.findings(t, Options{Getenv: func(string) string { return "" }}) {
@@ -156,8 +155,8 @@ func foreign(t target, f *file) (notes []string) {
 	return notes
 }
 
-// PlanUninstall plans to remove c2c from every file into which it was put for this client, also in other projects, and from
-// the files that PlanInstall would edit.
+// PlanUninstall plans to remove c2c from every file that an install for this client has edited, also in other projects, and from the
+// files that PlanInstall would edit.
 func PlanUninstall(client string, o Options) (*Plan, error) {
 	_, targets, p, err := begin(client, o)
 	if err != nil {
@@ -195,14 +194,14 @@ func begin(client string, o Options) (setup, []target, *Plan, error) {
 		return s, nil, nil, err
 	}
 	j, err := readJournal(o.StateDir)
-	// isLocked must come after readJournal: an install that has the lock now may edit the files that this plan reads next.
+	// Call isLocked after readJournal: an install that holds the lock now may edit files that this plan reads later.
 	p := &Plan{Client: client, home: filepath.Clean(o.Home), stateDir: o.StateDir, journal: j, overlaps: isLocked(o.StateDir)}
 	p.config, _ = configDir(client, o)
 	return s, targets, p, err
 }
 
-// withRecorded adds the files that only the undo records name, such as the .mcp.json of another project. It returns all in
-// the opposite order of installing, so that the hook entries are removed before the script that they name.
+// withRecorded adds the files that only the undo records name, such as the .mcp.json of another project. It returns all files in the
+// opposite order of an install, so that an uninstall removes the hook entries before the script that they name.
 func (p *Plan) withRecorded(targets []target) ([]target, error) {
 	for _, r := range p.journal.Files {
 		if r.Client != p.Client || p.isOther(r) || slices.ContainsFunc(targets, func(t target) bool { return t.path == r.Path }) {
@@ -229,7 +228,7 @@ func (p *Plan) remove(t target, f *file) (err error) {
 	c := f.change(nil, f.mode)
 	if r != nil && hash(f.data) == r.AfterSHA256 {
 		c.After = r.original()
-		if f.mode == r.AfterMode { // keep a mode that a person has changed since
+		if f.mode == r.AfterMode { // a mode that a person has changed since stays
 			c.Mode = r.Mode
 		}
 	} else if c.After, err = stripped(t, f.data, r); errors.Is(err, errEdited) {
@@ -250,8 +249,8 @@ func (p *Plan) remove(t target, f *file) (err error) {
 	return nil
 }
 
-// stripped returns data, which was edited after c2c wrote it, without our part. It returns nil if nothing else is in the file
-// and the file did not exist before c2c.
+// stripped returns data without our part, for a file that somebody has edited after c2c. It returns nil if the file would be empty and
+// did not exist before c2c.
 func stripped(t target, data []byte, r *record) ([]byte, error) {
 	after, err := t.editor.strip(t.path, data, r.known())
 	if err == nil && !bytes.Equal(after, data) && blank(after) && (r == nil || !r.Existed) {

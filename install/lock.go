@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// lockTime is the longest wait for another install, which takes milliseconds.
+// lockTime is the longest wait for another install. An install takes milliseconds.
 const lockTime = 10 * time.Second
 
-// lock keeps other installs and uninstalls out until unlock is called. It locks the directory of the journal, which is
-// private, so that no lock file is left over. If another process removes the directory meanwhile, lock makes it again.
+// lock keeps other installs and uninstalls out until unlock is called. It locks the private directory of the journal, so that no lock
+// file is left over. If another process removes the directory meanwhile, lock makes it again.
 func (p *Plan) lock() (unlock func(), err error) {
 	if !p.recorded && p.journal.file.data == nil {
 		return func() {}, nil // there is no journal to lose
@@ -61,7 +61,7 @@ func isLocked(stateDir string) bool {
 // replaced.
 func lockDir(f *os.File) (bool, error) {
 	switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err {
-	case nil, syscall.EBADF, syscall.ENOTSUP: // NFS cannot lock a directory: there only the comparison of each file guards against other processes
+	case nil, syscall.EBADF, syscall.ENOTSUP: // NFS cannot lock a directory: there only the check of each file guards against other processes
 	case syscall.EWOULDBLOCK, syscall.EINTR:
 		return false, nil
 	default:

@@ -35,7 +35,7 @@ func (all multiEditor) strip(path string, data, original []byte) (_ []byte, err 
 	return data, nil
 }
 
-// find makes a report that also names each part that is missing while others are there.
+// find describes all parts together. If some parts are there and others are missing, its report also names the missing ones.
 func (all multiEditor) find(f *file) (whole part, err error) {
 	parts := make([]part, len(all))
 	for i, e := range all {

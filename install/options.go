@@ -5,16 +5,16 @@ type Options struct {
 	Home         string
 	Getenv       func(string) string // looks up the clients' variables and PATH
 	Project      string              // the person's current directory
-	InProject    bool                // set the client up only for this project, instead of for all
+	InProject    bool                // set the client up only for this project, instead of for all projects
 	Ask          bool                // leave out the rule that lets the model call c2c's tools without asking
 	SharedPlugin bool                // with InProject: put the plugin into the files for all projects
 	Binary       string              // the c2c to put into configurations
 	HookScript   []byte              // content of c2c-inbox-check.sh
 	StateDir     string              // the directory of the undo records
-	HTTP         *HTTP               // the daemon that serves the tools over HTTP; nil: the client starts a server itself
+	HTTP         *HTTP               // the daemon that serves the tools over HTTP; nil: the client starts an MCP server itself
 }
 
-// HTTP is the daemon of c2c serve, with the values that a client's configuration needs.
+// HTTP has the values of the HTTP daemon (c2c serve) that a client's configuration needs.
 type HTTP struct {
 	URL, Token string
 	Runs       bool // the daemon answers, and accepts the token

@@ -9,7 +9,7 @@ import (
 	"c2c/process/child"
 )
 
-// Outcome says in one line what an applied install has done.
+// Outcome describes in one line the result of an applied install.
 func (p *Plan) Outcome(o Options) string {
 	s, _, err := findSetup(p.Client, o)
 	if err != nil || p.byPlugin {
@@ -32,7 +32,7 @@ func (p *Plan) Outcome(o Options) string {
 		said = append(said, "its tools stay over HTTP, as it was set up by hand")
 	}
 	switch {
-	case s.allows == nil, s.allows(o): // the model may call the tools without asking: c2c install says so once, for all clients
+	case s.allows == nil, s.allows(o): // c2c install says once, for all clients, that the model may call the tools without asking
 	case o.Ask || byHand: // a second install would change nothing
 		said = append(said, "it asks before the model calls a tool of c2c")
 	default:
@@ -50,7 +50,7 @@ func (p *Plan) AllowsTools(o Options) bool {
 	return err == nil && !p.byPlugin && s.allows != nil && s.allows(o)
 }
 
-// StepsLeft returns what the person must still do after an applied install, each step in a few words. c2c doctor explains them.
+// StepsLeft returns the steps that the person must still take after an applied install, each in a few words. c2c doctor explains them.
 func (p *Plan) StepsLeft(o Options) (all []string) {
 	if s, _, err := findSetup(p.Client, o); err == nil && s.inspect != nil {
 		for _, f := range s.inspect(o) {

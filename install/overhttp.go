@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// OverHTTP returns the clients that reach c2c's tools over HTTP.
+// OverHTTP returns the names of the clients that reach c2c's tools over HTTP.
 func OverHTTP(o Options) (names []string) {
 	for _, name := range Clients() {
 		_, targets, err := findSetup(name, o)

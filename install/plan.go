@@ -14,22 +14,21 @@ type Plan struct {
 	Changes []Change
 	Notes   []string // what the person should know afterwards
 	Moved   []string // files of single projects from which an install for all projects removes c2c
-	Left    []error  // an uninstall's errors: the files that it cannot edit
+	Left    []error  // only of an uninstall: an error for each file that it cannot edit
 
 	home     string
 	config   string // the client's configuration directory
 	stateDir string
 	journal  *journal
 	recorded bool                  // the plan has added records to the journal
-	finished []string              // files whose undo records are no longer needed
+	finished []string              // the files for which Apply can drop the undo record
 	again    func() (*Plan, error) // makes the plan again
 	made     []string              // directories that lock has made
-	byPlugin bool                  // a marketplace plugin already does the same
-	overlaps bool                  // another plan may have been applied while this one was made
+	byPlugin bool                  // a marketplace plugin already sets up the same
+	overlaps bool                  // another plan may have been applied while this plan was made
 }
 
-// Empty reports whether Apply would edit no file. Apply accepts an empty plan, and then only drops undo records that are no
-// longer needed.
+// Empty reports whether the plan edits no file. Apply accepts an empty plan: it then only drops undo records that are no longer needed.
 func (p *Plan) Empty() bool { return len(p.Changes) == 0 }
 
 // Diff returns all changes as one unified diff, "" if there are none.
@@ -55,10 +54,10 @@ func (p *Plan) Diff() string {
 	return out.String()
 }
 
-// isOther reports whether r belongs to another configuration of the client, which this plan leaves alone.
+// isOther reports whether r belongs to another configuration directory of the client. This plan leaves such a directory alone.
 func (p *Plan) isOther(r *record) bool { return r.Config != "" && r.Config != p.config }
 
-// OneOf returns the plan's configuration directory if c2c is also set up in another directory of the same client; otherwise
+// OneOf returns the plan's configuration directory if c2c is also set up in another configuration directory of the same client; otherwise
 // "".
 func (p *Plan) OneOf() string {
 	if slices.ContainsFunc(p.journal.Files, func(r *record) bool { return r.Client == p.Client && p.isOther(r) }) {

@@ -18,7 +18,7 @@ func qwen() setup {
 
 func qwenFiles(o Options) []target {
 	dir, _ := configDir(Qwen, o)
-	notification := hookEvent{name: "Notification", matcher: "idle_prompt|permission_prompt", legacy: []string{"idle_prompt"}} // idle_prompt alone is from earlier versions of c2c
+	notification := hookEvent{name: "Notification", matcher: "idle_prompt|permission_prompt", legacy: []string{"idle_prompt"}} // c2c once wrote idle_prompt alone
 	events := append(at("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "StopFailure"), notification)
 	return []target{{path: filepath.Join(dir, "settings.json"), editor: multiEditor{
 		mcpServer(Qwen, o, serverEntry{Trust: !o.Ask}),
@@ -26,8 +26,8 @@ func qwenFiles(o Options) []target {
 	}}}
 }
 
-// qwenTrust checks what the person has turned off. It also checks whether the folder is trusted, if the person has told Qwen
-// Code to ask about trust.
+// qwenTrust looks for settings with which the person has turned parts of c2c off. If the person has told Qwen Code to ask about trust, it
+// also checks whether the folder is trusted.
 func qwenTrust(o Options) (found []doctor.Finding) {
 	paths := []string{qwenFiles(o)[0].path, filepath.Join(o.Project, ".qwen", "settings.json")}
 	for _, path := range paths {

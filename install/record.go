@@ -11,10 +11,10 @@ import (
 )
 
 // A journal holds the data to undo our edits. c2c writes it before the edits, so that after a crash it can undo every edit.
-// If an edit never happened, its record matches no hash, and an undo ignores the record.
+// If c2c crashes before an edit, the file does not match the hash in the record, and an undo ignores the record.
 type journal struct {
 	Version int       `json:"version"`
-	Dirs    []string  `json:"dirs"` // directories that c2c has made and not removed
+	Dirs    []string  `json:"dirs"` // directories that c2c has made and not removed yet
 	Files   []*record `json:"files"`
 
 	file *file // the file of the journal as it was read
@@ -49,7 +49,7 @@ func readJournal(stateDir string) (*journal, error) {
 		return nil, fmt.Errorf("read %s: %w; move it away, then run again", j.file.path, err)
 	}
 	if j.Version != 1 {
-		return nil, fmt.Errorf("read %s: version %d is from a newer c2c; use that one", j.file.path, j.Version)
+		return nil, fmt.Errorf("read %s: version %d is from a newer c2c; run the newer c2c", j.file.path, j.Version)
 	}
 	return j, nil
 }
@@ -78,8 +78,7 @@ func (j *journal) forget(paths ...string) {
 	j.Files = slices.DeleteFunc(j.Files, func(r *record) bool { return slices.Contains(paths, r.Path) })
 }
 
-// original returns the bytes that an undo restores. It returns nil if there was no file, or if r is nil, so that nothing is
-// known.
+// original returns the bytes that an undo restores. It returns nil if there was no file, or if r is nil and so nothing is known.
 func (r *record) original() []byte {
 	if r == nil || !r.Existed {
 		return nil
@@ -87,7 +86,7 @@ func (r *record) original() []byte {
 	return append([]byte{}, r.Original...)
 }
 
-// known returns the file's content before our edit: empty if there was no file, nil if r is nil.
+// known returns the file's content before our edit. It returns an empty slice if there was no file, and nil if r is nil.
 func (r *record) known() []byte {
 	if r == nil {
 		return nil
@@ -107,8 +106,7 @@ func nextRecord(old *record, t target, f *file) (*record, error) {
 	case f.data == nil:
 		return r, nil
 	case old != nil && (hash(f.data) == old.AfterSHA256 || old.untouched(f.data) || r.Kind == kindScript):
-		// Only c2c has edited the file, or c2c crashed before its edit, or a person has edited a script, which is ours as a
-		// whole.
+		// Only c2c has edited the file, or c2c crashed before its edit, or a person has edited a script; the whole script is ours.
 		r.Existed, r.Mode, r.Original = old.Existed, old.Mode, old.Original
 		return r, nil
 	}

@@ -9,10 +9,10 @@ import (
 	"c2c/doctor"
 )
 
-// errEdited: a file that is ours as a whole has changed since we wrote it.
+// errEdited: a file that is ours as a whole has changed since c2c wrote it.
 var errEdited = errors.New("edited since")
 
-// scriptEditor edits a file that is ours as a whole.
+// scriptEditor writes and removes a file that is ours as a whole.
 type scriptEditor struct {
 	part    string // what findings call the file
 	content []byte
@@ -51,11 +51,11 @@ func (e scriptEditor) find(f *file) (part, error) {
 	return p, nil
 }
 
-// runs returns a script of ours with the path of the program c2c filled in.
+// runs returns a script of ours with the path of the program c2c in it.
 func runs(script []byte, binary string) []byte { return constant(script, "c2c", binary) }
 
-// constant returns a script of ours with another value for one constant. In the script each constant has its own name as its
-// value.
+// constant returns a script of ours with another value for one constant. In the unchanged script, the value of each such constant is its
+// own name.
 func constant(script []byte, name, value string) []byte {
 	text, _ := json.Marshal(value)
 	return bytes.Replace(script, fmt.Appendf(nil, "const %s = %q", name, name), fmt.Appendf(nil, "const %s = %s", name, text), 1)

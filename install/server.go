@@ -19,12 +19,11 @@ type serverEntry struct {
 	Args       []string          `json:"args"`
 	Env        map[string]string `json:"env"`
 	AlwaysLoad bool              `json:"alwaysLoad,omitempty"`
-	Trust      bool              `json:"trust,omitempty"` // its tools run without asking
+	Trust      bool              `json:"trust,omitempty"` // the client runs the server's tools without asking
 }
 
-// ServerEntry returns our MCP server's entry in JSON, in the usual form, for a client that PlanInstall does not know. Many
-// clients start a server with another environment than this one, so the entry holds the variables that determine where the
-// mail is.
+// ServerEntry returns our MCP server's entry in JSON, in the usual form, for a client that PlanInstall does not know. Many clients start
+// a server with another environment than that of this process, so the entry holds the variables that determine where the mail is.
 func ServerEntry(o Options) ([]byte, error) {
 	env := map[string]string{}
 	for _, name := range []string{"C2C_MCP_BROKER_ROOT", "XDG_STATE_HOME"} {
@@ -46,7 +45,7 @@ type serverEditor struct {
 	entry   any
 	command any    // the value of the entry's member command
 	without string // a member that add removes from our entry; "": none
-	http    *HTTP  // the daemon, if install may set the tools up over HTTP; nil: it leaves an entry over HTTP as it is
+	http    *HTTP  // the daemon, if install may set the tools up over HTTP; nil: add leaves an entry over HTTP as it is
 }
 
 // trustKey is the member that lets some clients call a server's tools without asking.
@@ -54,8 +53,8 @@ const trustKey = "trust"
 
 const serversKey = "mcpServers"
 
-// mcpServer returns an editor for our MCP server where most clients have their servers. more has the members that only this
-// client needs.
+// mcpServer returns an editor that puts our MCP server where most clients have their servers. more has the members that only this client
+// needs.
 func mcpServer(client string, o Options, more serverEntry) serverEditor {
 	more.Command, more.Args, more.Env = o.Binary, []string{"mcp"}, map[string]string{"C2C_MCP_CLIENT_TYPE": client}
 	e := serverEditor{key: serversKey, entry: more, command: o.Binary}
@@ -92,8 +91,8 @@ func (e serverEditor) add(path string, data []byte) ([]byte, error) {
 	})
 }
 
-// strip does not remove an entry that a person has written, and restores one that add has replaced. If the original content
-// is not known, an entry counts as ours if it names its client.
+// strip keeps an entry that a person has written, and restores an entry that add has replaced. If the original content is not known, an
+// entry counts as ours if it names its client.
 func (e serverEditor) strip(path string, data, original []byte) ([]byte, error) {
 	return confedit.EditJSON(path, data, func(d *confedit.JSON) error {
 		v, there, err := d.Find(e.key, serverName)
@@ -137,7 +136,7 @@ func isOurServer(v *hujson.Value) bool {
 	return len(words) == 2 && words[1] == "mcp" || isRemote(v)
 }
 
-// namesClient distinguishes an entry that add has written from one that a person has pasted (ServerEntry).
+// namesClient reports whether add has written the entry: an entry that a person has pasted (ServerEntry) does not name its client.
 func namesClient(v *hujson.Value) bool {
 	return confedit.Text(v.Find("/headers/"+projectHeader)) == windowProject || v.Find("/env/C2C_MCP_CLIENT_TYPE") != nil || v.Find("/environment/C2C_MCP_CLIENT_TYPE") != nil
 }

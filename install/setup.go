@@ -16,22 +16,22 @@ type setup struct {
 	// files returns the files that may hold a part of ours, in the order in which c2c writes them: a script comes before the
 	// hook entry that names it.
 	files func(o Options) []target
-	// inProject: files respects Options.InProject.
+	// inProject means that files respects Options.InProject.
 	inProject bool
-	// overHTTP: files respects Options.HTTP.
+	// overHTTP means that files respects Options.HTTP.
 	overHTTP bool
-	// notes returns notes for the person after an install that has changed files; nil: there are none.
+	// notes returns notes for the person after an install that has changed files; nil: the client needs none.
 	notes func(o Options) []string
-	// allows reports whether the model may call c2c's tools without asking the person, because of a rule that install has
-	// written; nil: the client has no such rule.
+	// allows reports whether a rule from c2c install lets the model call c2c's tools without asking the person; nil: the client has no
+	// such rule.
 	allows func(o Options) bool
-	// inspect checks settings that the editors do not check; nil: there are none.
+	// inspect checks settings that the editors do not check; nil: the client has no such settings.
 	inspect func(o Options) []doctor.Finding
 	// plugin returns the file in which the person has turned our marketplace plugin on, or ""; nil: the client has no such
 	// plugin. inspect checks the plugin too.
 	plugin func(o Options) string
-	// event is an event at which the hook answers with the mail of the session that the environment names; "": the
-	// environment names none.
+	// event is an event at which the hook answers with the mail of its session, which a variable of the environment names; "": no
+	// variable names the session.
 	event string
 }
 
@@ -41,8 +41,8 @@ type target struct {
 	overDaemon bool // install can set the client up over HTTP
 	path       string
 	mode       fs.FileMode // the mode of a new file; 0: 0600
-	private    bool        // only the owner may read it, whatever its mode was
-	other      bool        // the file belongs to another scope than the requested one: c2c writes nothing into it, but checks it and removes our part
+	private    bool        // only the owner may read the file, whatever its mode was
+	other      bool        // the file belongs to a scope that was not requested: c2c only checks it, and removes our part
 	with       string      // the option of c2c install for this scope, or empty
 	editor     editor
 }
@@ -54,8 +54,8 @@ type editor interface {
 	kind() string
 	// add returns data with our part; data is nil if there is no file.
 	add(path string, data []byte) ([]byte, error)
-	// strip returns data without our part, and without containers that are then empty, except those that original has.
-	// original is the content before c2c, nil if not known.
+	// strip returns data without our part, and without containers that are then empty, except those that original has. original is the
+	// content before the first edit by c2c, nil if it is not known.
 	strip(path string, data, original []byte) ([]byte, error)
 	// find looks for our part in the present content of a file.
 	find(f *file) (part, error)
@@ -83,7 +83,7 @@ func hasOurs(e editor, data []byte) bool {
 	return err == nil && p.ours
 }
 
-// kindOfServers begins the kind of every file that may hold the MCP server.
+// kindOfServers is the prefix in the kind of every file that may hold the MCP server.
 const kindOfServers = "mcp-"
 
 // kindScript is the kind of a file that is ours as a whole, including its mode.
@@ -142,7 +142,7 @@ func shellQuote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// pluginName is the clients' name for our plugin: the plugin's name, then the marketplace's.
+// pluginName is the clients' name for our plugin: PLUGIN@MARKETPLACE.
 const pluginName = "c2c@c2c"
 
 // find looks for our part in the file at t.path.
@@ -154,7 +154,7 @@ func (t target) find() (part, error) {
 	return t.editor.find(f)
 }
 
-// held reports whether the file has a part that this c2c has written.
+// held reports whether the file has a part that this c2c (not the original) has written.
 func (t target) held() bool {
 	p, err := t.find()
 	return err == nil && p.ours

@@ -19,7 +19,7 @@ type tomlEditor struct {
 	without string     // a key that add removes from our table; "": none
 }
 
-// isOurs reports whether s is the table mcp_servers.c2c or a part of it, in any of TOML's notations.
+// isOurs reports whether s is the table mcp_servers.c2c or a part of this table, in any of TOML's notations.
 func isOurs(s confedit.Statement) bool {
 	return parser.Key{"mcp_servers", serverName}.IsPrefixOf(s.Key)
 }
@@ -47,7 +47,7 @@ func (e tomlEditor) add(path string, data []byte) ([]byte, error) {
 		return nil, err
 	}
 	if d.isRemote() {
-		return data, nil // the person has set the tools up over HTTP, and an update does not change that
+		return data, nil // the person has set the tools up over HTTP, and a later install leaves them so
 	}
 	if d.isOurTable() {
 		want := e.lines[0].value
@@ -89,8 +89,8 @@ func (e tomlEditor) table(data []byte) string {
 	return strings.ReplaceAll(table, "\n", confedit.LineEnd(data))
 }
 
-// withCommand returns the text with another command in our table. It changes nothing else, because people may have changed
-// the rest of the table. It returns nil if the command is not on a line of its own.
+// withCommand returns the text with another command in our table. It leaves the rest of the table as it is, because people may have
+// changed it. It returns nil if the command is not on its own line.
 func (d tomlDoc) withCommand(value string) []byte {
 	for _, s := range d.All {
 		if s.Heading || !s.Key.Equals(parser.Key{"mcp_servers", serverName, "command"}) {
@@ -117,8 +117,7 @@ func (d tomlDoc) withoutOurs() []byte {
 	return d.Without(ours)
 }
 
-// strip does not remove a table that a person has written. If the original content is not known, a table with env counts as
-// ours.
+// strip keeps a table that a person has written. If the original content is not known, a table with env counts as ours.
 func (e tomlEditor) strip(path string, data, original []byte) ([]byte, error) {
 	d, err := parseTOML(path, data)
 	if err != nil {
@@ -151,7 +150,7 @@ func (e tomlEditor) find(f *file) (part, error) {
 	return s.part(f), nil
 }
 
-// isOurTable distinguishes our table from that of the original c2c, which has no arguments.
+// isOurTable reports whether the table is ours. The command in the original's table has no arguments.
 func (d tomlDoc) isOurTable() bool {
 	args, _ := d.value("args").(parser.Array)
 	if len(args) != 1 {

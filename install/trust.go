@@ -13,8 +13,8 @@ import (
 )
 
 // folderTrust looks in trustedFolders.json for the person's answer to the client's question whether to trust the project:
-// {FOLDER: "TRUST_FOLDER" | "TRUST_PARENT" | "DO_NOT_TRUST"}. The answer for the nearest folder counts. In a folder that is
-// not trusted the client starts no MCP server at all, and after a "no" it does not ask again.
+// {FOLDER: "TRUST_FOLDER" | "TRUST_PARENT" | "DO_NOT_TRUST"}. The answer for the nearest folder around the project counts. In an
+// untrusted folder the client starts no MCP server, and after a "no" it does not ask again.
 func folderTrust(client string, o Options) []doctor.Finding {
 	dir, _ := configDir(client, o)
 	path := filepath.Join(dir, "trustedFolders.json")
@@ -52,7 +52,7 @@ func folderTrust(client string, o Options) []doctor.Finding {
 	return []doctor.Finding{finding}
 }
 
-// inbound reports a setting crossSessionInbound by which the person has forbidden other sessions to wake this client.
+// inbound reports a setting crossSessionInbound with which the person has forbidden other sessions to wake this client.
 func inbound(client, path string, set *hujson.Value) []doctor.Finding {
 	detail := ""
 	switch confedit.Text(set) {

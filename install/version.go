@@ -17,8 +17,8 @@ import (
 	"c2c/process/child"
 )
 
-// Program reports which version of a client is on the PATH, and whether c2c was tested with it. The finding is at worst a
-// warning, because an editor may run a client that is not on the PATH.
+// Program reports which version of a client is on the PATH, and whether c2c was tested with it. The finding is a warning at worst,
+// because an editor may run another copy of the client that is not on the PATH.
 func Program(ctx context.Context, name string, o Options) doctor.Finding {
 	path, err := child.LookPath(client.ProgramOf(name), o.Getenv)
 	f := doctor.Finding{Client: name, Status: doctor.Warning, Part: "program", Path: path}
@@ -46,11 +46,11 @@ func Program(ctx context.Context, name string, o Options) doctor.Finding {
 	return f
 }
 
-// versionNumber is compiled at its first use, because an MCP server, which each session starts, never needs it.
+// versionNumber is compiled at its first use: each session starts an MCP server, which never needs it.
 var versionNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d+\.\d+\.\d+[-+.\w]{0,40}`) })
 
-// installedVersion finds the version in files beside the program; "" if it finds none. It does not run the client, because
-// that would leave files in the person's home, even with --version.
+// installedVersion finds the version in files beside the program; "" if it finds none. It does not run the client, because even with
+// --version the client would leave files in the person's home.
 func installedVersion(path, name string) string {
 	program, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -66,9 +66,9 @@ func installedVersion(path, name string) string {
 			continue
 		}
 		if !strings.Contains(pkg.Name, name) {
-			return "" // the file of another package, which only includes the program
+			return "" // the package.json of another package, which only includes the program
 		}
-		version, _, _ := strings.Cut(pkg.Version, "-linux-") // such a suffix names npm's package for one system
+		version, _, _ := strings.Cut(pkg.Version, "-linux-") // npm adds such a suffix for one system's package
 		version, _, _ = strings.Cut(version, "-darwin-")
 		return versionNumber().FindString(version)
 	}
@@ -78,7 +78,7 @@ func installedVersion(path, name string) string {
 // versionTime bounds `<client> --version`.
 const versionTime = 10 * time.Second
 
-// askVersion runs the client with --version, in a scratch home that it then removes.
+// askVersion runs the client with --version, in a scratch home directory that it then removes.
 func askVersion(ctx context.Context, path string, o Options) (version string, err error) {
 	home, err := os.MkdirTemp("", "c2c-doctor-")
 	if err != nil {

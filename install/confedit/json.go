@@ -10,9 +10,9 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// A JSON is the text of a JSON file, perhaps with comments, as hujson parses it: each value with the white space and the
-// comments around it. Text outside an edit stays as it is. hujson's own Patch would also remove the comments before a member,
-// and would not format the text that it inserts.
+// A JSON is a parsed JSON file, perhaps with comments. hujson keeps the white space and the comments around each value. Text outside an
+// edit stays as it is. c2c does not use hujson's Patch, which also removes the comments before a member, and does not format the text
+// that it inserts.
 type JSON struct {
 	path    string // for errors
 	src     []byte // the text as it was read, without the byte order mark
@@ -47,7 +47,7 @@ func ParseJSON(path string, data []byte) (d *JSON, err error) {
 	return d, nil
 }
 
-// parseWhole is hujson.Parse, but it also accepts a final comment without a line break.
+// parseWhole does the same as hujson.Parse, but also accepts a final comment without a line break.
 func parseWhole(data []byte) (hujson.Value, error) {
 	v, err := hujson.Parse(bytes.Clone(data))
 	if err == nil {
@@ -84,9 +84,9 @@ func (d *JSON) errorAt(v *hujson.Value, problem string) error {
 	return fmt.Errorf("parse %s: line %d: %s; correct the file or move it away, then run again", d.path, line, problem)
 }
 
-// Find follows the path of names as far as it exists. It returns the last value that it has found, and how many names lead to
-// that value. Each value but the last must be an object. Two members with the same name are an error, because clients
-// disagree about which of them counts.
+// Find follows the path of names as far as it exists. It returns the last value on the path, and how many names lead to that value. Each
+// value before the last must be an object. Two members with the same name are an error, because clients disagree about which of them
+// counts.
 func (d *JSON) Find(names ...string) (v *hujson.Value, there int, err error) {
 	v = &d.Root
 	for ; there < len(names); there++ {
@@ -113,7 +113,7 @@ func (d *JSON) Find(names ...string) (v *hujson.Value, there int, err error) {
 	return v, there, nil
 }
 
-// Array returns the array at the path of names, or nil if there is none.
+// Array returns the array at the path of names, or nil if the path does not exist.
 func (d *JSON) Array(names ...string) (*hujson.Value, error) {
 	v, there, err := d.Find(names...)
 	if err != nil || there < len(names) {
@@ -151,8 +151,8 @@ func (d *JSON) Replace(old *hujson.Value, value any) error {
 	return nil
 }
 
-// Insert adds value at the end of v. If v is an object, value becomes the member name. A comment after the last element stays
-// there. If v had a trailing comma, it has one again.
+// Insert adds value at the end of v. If v is an object, value becomes the member name. A comment after the previous last element stays
+// there. If v had a trailing comma, it has a trailing comma again.
 func (d *JSON) Insert(v *hujson.Value, name string, value any) error {
 	before, kids := children(v)
 	n := len(kids)
@@ -199,7 +199,7 @@ func (d *JSON) Insert(v *hujson.Value, name string, value any) error {
 	return nil
 }
 
-// Remove removes from v the member with the value kid, or the element kid. Comments around it stay.
+// Remove removes kid from v: the member with this value, or this element. Comments around kid stay.
 func (d *JSON) Remove(v, kid *hujson.Value) {
 	before, kids := children(v)
 	i, last := slices.Index(kids, kid), len(kids)-1
@@ -207,7 +207,7 @@ func (d *JSON) Remove(v, kid *hujson.Value) {
 	if i == last && i > 0 {
 		prev := &kids[i-1].AfterExtra
 		if kid.AfterExtra != nil {
-			*prev = append(hujson.Extra{}, *prev...) // the comma after prev is now the trailing one
+			*prev = append(hujson.Extra{}, *prev...) // the comma after prev is now a trailing comma
 		} else {
 			comments, *prev = slices.Concat(*prev, comments), nil
 		}
@@ -228,8 +228,8 @@ func (d *JSON) Remove(v, kid *hujson.Value) {
 	}
 }
 
-// RemoveEmpty removes the container at the path of names if it is empty, and then each parent that is empty by then. It keeps
-// every container that original had.
+// RemoveEmpty removes the container at the path of names if it is empty, and then each parent that has become empty. It keeps every
+// container that original had.
 func (d *JSON) RemoveEmpty(original []byte, names ...string) {
 	for n := len(names); n > 0; n-- {
 		v := d.Root.Find(pointer(names[:n]))
@@ -240,7 +240,7 @@ func (d *JSON) RemoveEmpty(original []byte, names ...string) {
 	}
 }
 
-// render formats v in the style of this document. If multi is set, each element gets a line of its own.
+// render formats v in the style of this document. If multi is set, each element gets its own line.
 func (d *JSON) render(v any, indent string, multi bool) (hujson.Value, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -334,7 +334,7 @@ func Lists(data []byte, text string, names ...string) bool {
 // On reports whether the value at the path of names in data is true.
 func On(data []byte, names ...string) bool { return IsTrue(Member(data, names...)) }
 
-// Off reports whether there is a value at the path of names in data, and it is not true.
+// Off reports whether data has a value at the path of names that is not true.
 func Off(data []byte, names ...string) bool {
 	v := Member(data, names...)
 	return v != nil && !IsTrue(v)
@@ -343,7 +343,7 @@ func Off(data []byte, names ...string) bool {
 // At returns the value at the path of names, or nil.
 func (d *JSON) At(names ...string) *hujson.Value { return d.Root.Find(pointer(names)) }
 
-// Restore replaces the value of v by one from another text, with its formatting there.
+// Restore replaces the value of v by a value from another text, with the formatting of that text.
 func (d *JSON) Restore(v, original *hujson.Value) { v.Value, d.changed = original.Value, true }
 
 // Size returns the number of members or elements of v.

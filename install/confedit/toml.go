@@ -22,22 +22,23 @@ type Statement struct {
 	line    int          // index in TOML.lines
 }
 
-// A TOML is the text of a TOML file. tomledit parses it, and an edit removes and inserts whole lines. tomledit's own
-// formatter would change the spacing of the whole file.
+// A TOML is the text of a TOML file, as tomledit parses it. Edits remove and insert whole lines: tomledit's own formatter would change
+// the spacing of the whole file.
 type TOML struct {
 	*tomledit.Document
-	lines []string // with their line ends; a value over several lines is part of the line of its key
+	lines []string // with their line ends; a value over several lines is in one element with its key
 	All   []Statement
 }
 
-// ParseTOML parses data. refuse returns why it rejects a statement, or ""; again means that the same key occurred before.
+// ParseTOML parses data. It calls refuse for each statement; if refuse returns a text, ParseTOML returns this text as an error. again
+// means that the same key occurred before.
 func ParseTOML(path string, data []byte, refuse func(s Statement, again bool) string) (*TOML, error) {
 	d := &TOML{lines: tomlLines(data)}
 	wrong := func(line int, problem string) error {
 		n := 1 + strings.Count(strings.Join(d.lines[:line], ""), "\n")
 		return fmt.Errorf("parse %s: line %d, column %d: %s; correct the file or move it away, then run again", path, n, column(d.lines[line]), problem)
 	}
-	// The line end is needed: without it the parser takes an unfinished statement for the end of the file.
+	// Without the line end the parser takes an unfinished statement for the end of the file.
 	parse := func(lines int) (*tomledit.Document, error) {
 		return tomledit.Parse(strings.NewReader(strings.Join(d.lines[:lines], "") + "\n"))
 	}
@@ -84,8 +85,8 @@ func ParseTOML(path string, data []byte, refuse func(s Statement, again bool) st
 	return d, err
 }
 
-// column returns the column, counted from 1, at which line stops being valid, if the parser names it. If not, it returns the
-// column at which the text begins.
+// column returns the column at which line stops being valid, counted from 1. If the parser does not name it, column returns the column at
+// which the text begins.
 func column(line string) int {
 	begin := 1 + len(line) - len(strings.TrimLeft(line, " \t"))
 	_, err := tomledit.Parse(strings.NewReader(line + "\n"))
@@ -102,7 +103,7 @@ func column(line string) int {
 	return begin
 }
 
-// tomlLines splits data into lines, which keep their line ends. A value over several lines stays in one piece.
+// tomlLines splits data into lines that keep their line ends. A value over several lines stays in one piece.
 func tomlLines(data []byte) (lines []string) {
 	sc, start, depth := scanner.New(bytes.NewReader(data)), 0, 0
 	for sc.Next() == nil {
@@ -133,7 +134,7 @@ func AppendTable(data []byte, table string) []byte {
 	return append(out, table...)
 }
 
-// SetValue replaces the value in the line of a key, and keeps the comment after it.
+// SetValue replaces the value of a key, and keeps the comment after the value.
 func (d *TOML) SetValue(s Statement, value string) {
 	key, old, _ := strings.Cut(d.lines[s.line], "=")
 	if token, ok := s.Value.(parser.Token); ok {
@@ -147,8 +148,8 @@ func (d *TOML) SetValue(s Statement, value string) {
 // A Span stands for the statements TOML.All[First:Behind].
 type Span struct{ First, Behind int }
 
-// Without returns the text without the spans. It removes their statements, the comments and blank lines between these, and
-// the blank lines after each span.
+// Without returns the text without the spans. It removes the statements of each span, the comments and blank lines between them, and the
+// blank lines after the span.
 func (d *TOML) Without(spans []Span) []byte {
 	blank := func(i int) bool { return strings.TrimSpace(d.lines[i]) == "" }
 	out, next := []byte{}, 0 // the first line that is not yet copied
@@ -161,7 +162,7 @@ func (d *TOML) Without(spans []Span) []byte {
 			}
 			spans = spans[1:]
 		}
-		// At the end of the file remove the blank line before our statements, elsewhere the blank lines after them.
+		// At the end of the file, remove the blank line before our statements. Elsewhere, remove the blank lines after them.
 		if end == len(d.lines) && first > next && blank(first-1) {
 			first--
 		}

@@ -1,5 +1,5 @@
-// Package selftest sends mail to itself for c2c doctor. It plays both ends of a conversation in a scratch root, with the
-// programs and the protocol that clients use, and then removes the root.
+// Package selftest tests for c2c doctor whether mail works. It makes a scratch root, and sends and reads messages there with the programs
+// and the protocol that clients use. Then it removes the root.
 package selftest
 
 import (
@@ -22,11 +22,11 @@ const runTime = 20 * time.Second
 
 // A scratch is a home directory with a scratch root in it.
 type scratch struct {
-	o    install.Options // selftest uses only the program and the PATH
+	o    install.Options // selftest uses only Binary, and PATH from Getenv
 	home string
 }
 
-// Run sends messages and takes each one in another way: one by each hook that can bring mail, and one by poll_inbox.
+// Run sends messages and reads each of them in a different way: one with each hook that can bring mail, and one with poll_inbox.
 func Run(ctx context.Context, o install.Options) doctor.Finding {
 	ctx, cancel := context.WithTimeout(ctx, runTime)
 	defer cancel()
@@ -51,8 +51,8 @@ func Run(ctx context.Context, o install.Options) doctor.Finding {
 	return doctor.Finding{Status: doctor.OK, Part: part, Detail: "c2c in a scratch root: messages were sent, handed over by the hook and by poll_inbox, and read"}
 }
 
-// send sends a message with this id to a session of the same name, calls take to get it, and checks that its status is read.
-// Each message has a session of its own, because a client's program must not use the session of another client.
+// send sends a message with this id to a session of the same name, calls take to get the message, and checks that its status is read.
+// Each message has its own session, because a client's program must not use the session of another client.
 func (t scratch) send(ctx context.Context, id string, take func() (string, error)) error {
 	if _, err := t.tool(ctx, id, "register", fmt.Sprintf(`{"alias":%q}`, id)); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (t scratch) send(ctx context.Context, id string, take func() (string, error
 	if !strings.Contains(got, "round trip "+id) {
 		return fmt.Errorf("round trip %s: the message did not arrive, but %q", id, got)
 	}
-	if _, err := take(); err != nil { // the second call counts as an answer of the model, so the message counts as read
+	if _, err := take(); err != nil { // the second call of take counts as an answer of the model, so the message counts as read
 		return err
 	}
 	status, err := t.tool(ctx, "here", "message_status", fmt.Sprintf(`{"message_id":%q}`, id))
@@ -94,7 +94,7 @@ func (t scratch) run(ctx context.Context, session, input string, argv ...string)
 	return string(out), nil
 }
 
-// tool calls one tool of a new MCP server. The server answers all requests before it ends.
+// tool starts an MCP server and calls one tool. The server answers all requests before it ends.
 func (t scratch) tool(ctx context.Context, session, name, args string) (string, error) {
 	input := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"doctor","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
