@@ -12,38 +12,37 @@ import (
 	"c2c/process/survive"
 )
 
-// ErrBehind: the hub no longer has the update that a follower needs next. The follower must call Now again, and follow from
-// there.
-var ErrBehind = errors.New("the next updates are not kept any more")
+// ErrBehind: the hub has dropped the update that a follower needs next. The follower must call Now again, and follow from that snapshot.
+var ErrBehind = errors.New("the next updates are no longer kept")
 
-// Limits of what a Hub keeps for its followers.
+// The limits of the data that a Hub keeps for its followers.
 const (
 	hubMails   = 500      // newest messages
-	hubContent = 16 << 10 // bytes of the content of each
-	hubRing    = 1024     // updates
+	hubContent = 16 << 10 // bytes of the content of each message
+	hubUpdates = 1024     // updates
 	hubBytes   = 8 << 20  // about the bytes of all updates
 
-	hubAgain = time.Second // time until the next look after a failed one
+	hubAgain = time.Second // pause after the View has failed
 )
 
-// Numbered is an update with its number. Its events have no contents: Mails has them.
+// Numbered is an update with its number. The messages in its events have no content; Mails has it.
 type Numbered struct {
 	N uint64
 	Update
-	Mails []Mail // new messages, and those with a new state
+	Mails []Mail // messages that are new or have a new state
 }
 
 // Snapshot is the state after update N of an epoch.
 type Snapshot struct {
-	Epoch    string // another hub has another epoch, and its numbers do not apply
+	Epoch    string // identifies the hub: numbers of another hub mean nothing here
 	N        uint64
 	Sessions []Session
 	Mails    []Mail // oldest first
 }
 
-// Hub shares one View among many followers. It looks at the root from the first call on. Any goroutine may use it.
+// Hub shares one View among many followers. It begins to read the root at the first call. Any goroutine may use it.
 //
-// It keeps a bounded number of updates. It does not wait for a follower: one that is too slow gets ErrBehind.
+// It keeps a bounded number of updates. It does not wait for its followers: a follower that is too slow gets ErrBehind.
 type Hub struct {
 	cfg    Config
 	epoch  string
@@ -52,17 +51,17 @@ type Hub struct {
 
 	mu       sync.Mutex
 	turn     chan struct{} // closed and replaced when one of the fields below has changed
-	n        uint64        // number of the last update; 0: no look yet
-	began    bool          // the View has made its first look
+	n        uint64        // number of the last update; 0: there is none yet
+	began    bool          // the View has reported its first update
 	sessions []Session
 	mails    *Mails
-	ring     []Numbered // the last one has number n, unless a View has just begun
-	size     int        // about the bytes of ring
-	failed   error      // why there are no looks at present
-	ended    error      // why there will be no looks any more
+	kept     []Numbered // the last update has number n; empty if a View has just begun
+	size     int        // about the bytes of kept
+	failed   error      // why the View does not run at present
+	ended    error      // why the View will never run again
 }
 
-// NewHub makes a hub. It ignores cfg.Backlog: the hub begins with as many messages as it keeps.
+// NewHub makes a hub. It ignores cfg.Backlog: the hub begins with as many messages as it can keep.
 func NewHub(cfg Config) *Hub {
 	cfg.Backlog = hubMails
 	return &Hub{cfg: cfg, epoch: rand.Text(), wanted: make(chan struct{}), turn: make(chan struct{}), mails: NewMails(hubMails, hubContent)}
@@ -70,8 +69,8 @@ func NewHub(cfg Config) *Hub {
 
 var errEnded = errors.New("the view of the root has ended")
 
-// Run looks at the root until ctx ends, or until the root is replaced, which returns ErrReplaced. If it panics, all calls return an
-// error until it is run again.
+// Run follows the root until ctx ends. If the root is replaced, it returns ErrReplaced. If it panics, all calls return an error until Run
+// is called again.
 func (h *Hub) Run(ctx context.Context) error {
 	defer func() {
 		if p := recover(); p != nil {
@@ -106,7 +105,7 @@ func (h *Hub) Run(ctx context.Context) error {
 	}
 }
 
-// change runs do under the lock, and wakes the waiting followers.
+// change calls do under the lock, and wakes the waiting followers.
 func (h *Hub) change(do func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -115,19 +114,19 @@ func (h *Hub) change(do func()) {
 	h.turn = make(chan struct{})
 }
 
-// take keeps an update. The first one of a View is the whole state: followers of an older View must take a Snapshot.
+// take keeps an update. The first update of a View is the whole state, so followers of an older View must take a Snapshot.
 func (h *Hub) take(u Update) {
 	h.n++
 	if u.Sessions != nil {
 		h.sessions = u.Sessions
-		for i := range h.ring { // a follower needs only the newest list
-			h.size -= len(h.ring[i].Sessions) * sessionSize
-			h.ring[i].Sessions = nil
+		for i := range h.kept { // a follower needs only the newest list
+			h.size -= len(h.kept[i].Sessions) * sessionSize
+			h.kept[i].Sessions = nil
 		}
 	}
 	if !h.began {
 		h.began, h.failed = true, nil
-		h.mails, h.ring, h.size = NewMails(hubMails, hubContent), nil, 0
+		h.mails, h.kept, h.size = NewMails(hubMails, hubContent), nil, 0
 		h.mails.Add(u.Events)
 		return
 	}
@@ -139,15 +138,15 @@ func (h *Hub) take(u Update) {
 	for i := range one.Events {
 		one.Events[i].Message.Content, one.Events[i].Message.Extra = "", nil
 	}
-	h.ring = append(h.ring, one)
+	h.kept = append(h.kept, one)
 	h.size += one.size()
-	for len(h.ring) > hubRing || h.size > hubBytes {
-		h.size -= h.ring[0].size()
-		h.ring = slices.Delete(h.ring, 0, 1)
+	for len(h.kept) > hubUpdates || h.size > hubBytes {
+		h.size -= h.kept[0].size()
+		h.kept = slices.Delete(h.kept, 0, 1)
 	}
 }
 
-// About how many bytes a session, an event, and a message without content take.
+// The approximate sizes of a session, of an event, and of a message without content, in bytes.
 const (
 	sessionSize = 1 << 10
 	eventSize   = 512
@@ -162,7 +161,8 @@ func (n Numbered) size() int {
 	return sum
 }
 
-// Now returns the state, after the first look. If there are no looks at present it returns the reason; a later call may succeed.
+// Now returns the state; it waits for the View's first update. If the View does not run at present, it returns the reason as an error; a
+// later call may succeed.
 func (h *Hub) Now(ctx context.Context) (Snapshot, error) {
 	h.want()
 	for {
@@ -193,12 +193,13 @@ func (h *Hub) snapshot() Snapshot {
 	return s
 }
 
-// Follow calls tell with each update after a number, in order, until ctx ends or tell fails. It returns ErrBehind if the next one
-// is not kept, and ErrReplaced if the root was replaced. tell must not change its argument, which is shared.
-func (h *Hub) Follow(ctx context.Context, after uint64, tell func(Numbered) error) error {
+// Follow calls report with each update after number `after`, in order, until ctx ends or report returns an error. It returns ErrBehind if
+// the hub has dropped the next update, and ErrReplaced if the root was replaced. report must not change its argument, because all
+// followers share it.
+func (h *Hub) Follow(ctx context.Context, after uint64, report func(Numbered) error) error {
 	h.want()
 	for {
-		next, turn, err := h.behind(after)
+		next, turn, err := h.next(after)
 		if err != nil {
 			return err
 		}
@@ -206,7 +207,7 @@ func (h *Hub) Follow(ctx context.Context, after uint64, tell func(Numbered) erro
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if err := tell(next); err != nil {
+			if err := report(next); err != nil {
 				return err
 			}
 			after = next.N
@@ -220,8 +221,8 @@ func (h *Hub) Follow(ctx context.Context, after uint64, tell func(Numbered) erro
 	}
 }
 
-// behind returns the next update, or else a channel to wait for.
-func (h *Hub) behind(after uint64) (next Numbered, turn chan struct{}, err error) {
+// next returns the update after a number. If there is none yet, it returns a channel that is closed when there may be one.
+func (h *Hub) next(after uint64) (next Numbered, turn chan struct{}, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
@@ -229,10 +230,10 @@ func (h *Hub) behind(after uint64) (next Numbered, turn chan struct{}, err error
 		return next, nil, h.ended
 	case after == h.n:
 		return next, h.turn, nil
-	case after > h.n || len(h.ring) == 0 || after+1 < h.ring[0].N:
+	case after > h.n || len(h.kept) == 0 || after+1 < h.kept[0].N:
 		return next, nil, ErrBehind
 	}
-	return h.ring[after+1-h.ring[0].N], nil, nil
+	return h.kept[after+1-h.kept[0].N], nil, nil
 }
 
 func (h *Hub) want() { h.asked.Do(func() { close(h.wanted) }) }

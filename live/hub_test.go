@@ -131,21 +131,21 @@ func TestAFollowerThatIsTooSlowIsToldSo(t *testing.T) {
 	t.Parallel()
 	h := NewHub(Config{})
 	h.take(Update{}) // the first one is all that there is
-	for i := range hubRing + 5 {
+	for i := range hubUpdates + 5 {
 		h.take(Update{Events: []Event{letter(fmt.Sprint("m-", i), "x")}, Sessions: make([]Session, 100)})
 	}
 	told := 0
 	stop := func(Numbered) error { told++; return errEnough }
-	for after, want := range map[uint64]error{0: ErrBehind, 1: ErrBehind, 5: ErrBehind, 6: errEnough, hubRing + 5: errEnough, hubRing + 7: ErrBehind} {
+	for after, want := range map[uint64]error{0: ErrBehind, 1: ErrBehind, 5: ErrBehind, 6: errEnough, hubUpdates + 5: errEnough, hubUpdates + 7: ErrBehind} {
 		if err := h.Follow(t.Context(), after, stop); err != want {
 			t.Errorf("after %d of %d: %v, want %v", after, h.n, err, want)
 		}
 	}
-	if told != 2 || len(h.ring) != hubRing || len(h.mails.All()) != hubMails {
-		t.Errorf("told %d times; %d updates and %d messages are kept", told, len(h.ring), len(h.mails.All()))
+	if told != 2 || len(h.kept) != hubUpdates || len(h.mails.All()) != hubMails {
+		t.Errorf("told %d times; %d updates and %d messages are kept", told, len(h.kept), len(h.mails.All()))
 	}
 	lists, size := 0, 0
-	for _, one := range h.ring {
+	for _, one := range h.kept {
 		if one.Sessions != nil {
 			lists++
 		}
@@ -166,16 +166,16 @@ func TestWhatAHubKeepsIsBoundedInBytes(t *testing.T) {
 			t.Fatalf("%d bytes after %d updates", h.size, i)
 		}
 	}
-	if len(h.ring) < 100 {
-		t.Errorf("%d updates are kept", len(h.ring))
+	if len(h.kept) < 100 {
+		t.Errorf("%d updates are kept", len(h.kept))
 	}
 	var burst []Event
 	for i := range 2 * hubBytes / hubContent {
 		burst = append(burst, letter(fmt.Sprint("b-", i), strings.Repeat("x", 200<<10)))
 	}
 	h.take(Update{Events: burst})
-	if len(h.ring) != 0 || h.size != 0 {
-		t.Errorf("%d updates and %d bytes after a burst", len(h.ring), h.size)
+	if len(h.kept) != 0 || h.size != 0 {
+		t.Errorf("%d updates and %d bytes after a burst", len(h.kept), h.size)
 	}
 	if err := h.Follow(t.Context(), h.n-1, nil); err != ErrBehind {
 		t.Error(err)

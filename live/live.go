@@ -1,10 +1,11 @@
-// Package live shows a root as it changes: its sessions, their waiting mail, and what becomes of each message.
+// Package live reports the changes in a root as events: its sessions, their waiting mail, and the states of each message. A View follows
+// a root for one caller; a Hub shares a View.
 //
-// It reads files only, with one kernel watch, and sleeps while nothing changes. It takes no lock and writes nothing, so watching
-// neither hands a message over nor marks it as read. If the system has no watch left, it polls once a second.
+// It only reads files. It sleeps until the kernel reports a change; if the system has no file watch left, it polls once a second. It
+// takes no lock and writes nothing, so it neither hands a message over nor marks it as read.
 //
-// Each message appears once as Stored, in the order in which its sender sent it, even if it was read before this package could
-// look. The exception is an ephemeral message that was read that fast: then no file has it.
+// Each message is reported once as Stored, and the messages of a sender are reported in the order of sending. That holds even for a
+// message that was read before this package saw it. The exception is an ephemeral message that was read so fast: no file has it any more.
 package live
 
 import (
@@ -29,87 +30,87 @@ import (
 	"c2c/wake/watch"
 )
 
-// ErrReplaced: the root was removed or replaced. Make a new View.
-var ErrReplaced = errors.New("the root was made anew")
+// ErrReplaced: the root was removed or replaced. The caller must make a new View.
+var ErrReplaced = errors.New("the root was removed or replaced")
 
 // Kinds of events.
 const (
 	Stored  = "stored"  // a message is on the disk
-	Handed  = "handed"  // a reader has leased it
-	Back    = "back"    // its reader released it, or has ended: it waits again
-	Read    = "read"    // it was handed over
+	Handed  = "handed"  // a reader has leased the message
+	Back    = "back"    // the reader has released the message, or has ended: the message waits again
+	Read    = "read"    // the message was handed over
 	Answers = "answers" // the model of a session has answered
-	Dead    = "dead"    // it is a dead letter now
+	Dead    = "dead"    // the message is a dead letter now
 	Drained = "drained" // no mail waits in a mailbox any more
 	Rung    = "rung"    // a session was woken
-	NotRung = "unrung"  // a session was not woken; see Ring
+	NotRung = "unrung"  // a try to wake a session has failed; see Ring
 	Came    = "came"    // a session is registered, or its client is back
 	Went    = "went"    // a session is not registered any more, or its client has ended
 	Changed = "changed" // something else about a session has changed, see Session
 	Removed = "removed" // a mailbox was removed
-	Posted  = "posted"  // a post came to a room: Message goes to #name
-	Damaged = "damaged" // a file is unreadable, or a part of it; see Why
+	Posted  = "posted"  // a post came to a room: Message.To is #name
+	Damaged = "damaged" // a file cannot be read, or a part of a file; see Why
 )
 
-// Event is one event.
+// Event is one change in a root.
 type Event struct {
 	What      string
 	At        time.Time
-	SessionID string // the owner of the mailbox, or the session that came, went, was rung
-	Alias     string // of that session
-	Before    bool   // it happened before the view began
+	SessionID string // the owner of the mailbox, or the session that the event is about
+	Alias     string // the alias of SessionID
+	Before    bool   // the change happened before the view began
 
 	Fingerprint mail.Fingerprint // identifies the message
-	Message     mail.Message     // has its content if Stored, Read or Dead
+	Message     mail.Message     // the content is set only in Stored, Read and Dead
 	By          string           // the reader
-	Awaits      bool             // for Read: the model has not answered since; an Answers event will follow
+	Awaits      bool             // for Read: the model has not answered yet; an Answers event will follow
 	Ring        wake.Ring
 	Why         string
 }
 
-// Session is one session. Count and LastRead are as new as the events.
+// Session is a session with facts about its mail. Its Count and LastRead are as recent as the events.
 type Session struct {
 	sessions.Listed
 	Handed int // messages that readers have leased
 }
 
-// Update is one step of changes.
+// Update holds the changes that View has found at one time.
 type Update struct {
 	Events   []Event
-	Sessions []Session // all of them, in the order of the registry; nil: no change
+	Sessions []Session // all sessions, in the order of the registry; nil: none has changed
 }
 
-// Config is what the caller of New passes in.
+// Config has the settings of a View.
 type Config struct {
 	Broker *broker.Broker
-	// Backlog is how many of the newest earlier messages are reported first.
+	// Backlog is how many earlier messages, the newest, are reported first.
 	Backlog int
 	Now     func() time.Time // nil: time.Now
 }
 
-// The list of sessions may be out of date for listGap, or listShare times as long as it takes to make, because that reads the files
-// of all.
+// A new list of the sessions is made at most every listGap, and with a pause of listShare times the time that a list takes: a list reads
+// the files of all sessions.
 const (
 	listGap   = 200 * time.Millisecond
 	listShare = 10
 )
 
-// maxDone bounds how many messages that have left the mailboxes are remembered.
+// maxDone bounds the number of fingerprints in View.done.
 const maxDone = 8192
 
-// View follows a root. One goroutine uses it.
+// View follows the changes in a root. Only one goroutine may use it.
 type View struct {
 	cfg   Config
 	b     *broker.Broker
 	files *watch.Files
 
 	boxes    map[string]*inbox.Observer
-	rooms    map[string]int64   // how far the history of each room was read
-	awaits   map[string]awaited // by session
+	rooms    map[string]int64   // up to which place the history of each room was read
+	awaits   map[string]awaited // by session id
 	sessions []Session
 	nextList time.Time // earliest time of the next list
 	stale    bool      // the list is out of date
-	soon     bool      // a directory was removed; the root may be next, and while we have the root open no event reports its removal
+	soon     bool      // look again soon: a directory was removed, so the root may be next, and no event reports the removal of an open root
 	dead     map[mail.Fingerprint]bool
 	begun    bool
 
@@ -118,13 +119,13 @@ type View struct {
 	pending []pending
 }
 
-// pending is an event that was not reported yet.
+// pending is an event that still has to be reported.
 type pending struct {
 	Event
 	held bool // the previous look held it back
 }
 
-// New makes a view of a root from now on.
+// New makes a View. Its first update has the present state and the backlog.
 func New(cfg Config) *View {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -132,8 +133,9 @@ func New(cfg Config) *View {
 	return &View{cfg: cfg, b: cfg.Broker, boxes: map[string]*inbox.Observer{}, rooms: map[string]int64{}, awaits: map[string]awaited{}, dead: map[mail.Fingerprint]bool{}, done: map[mail.Fingerprint]bool{}}
 }
 
-// Run reports the present state and then the changes, until ctx ends or tell fails. It calls tell at once with the first update.
-func (v *View) Run(ctx context.Context, tell func(Update) error) error {
+// Run reports the present state and then the changes, until ctx ends or report returns an error. It calls report at once with the first
+// update.
+func (v *View) Run(ctx context.Context, report func(Update) error) error {
 	v.files = watch.NewFiles()
 	defer v.files.Close()
 	if err := v.files.Watch(v.b.Root()); err != nil {
@@ -148,7 +150,7 @@ func (v *View) Run(ctx context.Context, tell func(Update) error) error {
 			return err
 		}
 		if len(update.Events) > 0 || update.Sessions != nil {
-			if err := tell(update); err != nil {
+			if err := report(update); err != nil {
 				return err
 			}
 		}
@@ -158,7 +160,7 @@ func (v *View) Run(ctx context.Context, tell func(Update) error) error {
 	}
 }
 
-// wait returns when there may be a change. all means that it is time to look at everything.
+// wait returns when there may be a change. all means that look must read all files.
 func (v *View) wait(ctx context.Context) (all bool, err error) {
 	if len(v.pending) > 0 {
 		return false, nil
@@ -204,7 +206,7 @@ func (v *View) look(ctx context.Context, all bool) (u Update, err error) {
 		list, dead, v.soon = true, true, false
 		answers = slices.Collect(maps.Keys(v.awaits))
 	}
-	// The list goes first: events of a mailbox have its alias.
+	// Make the list first: events of a mailbox contain the alias of its session.
 	v.stale = v.stale || list
 	before := slices.Clone(v.sessions)
 	if v.stale && (!v.begun || all || !time.Now().Before(v.nextList)) {
@@ -246,7 +248,7 @@ func (v *View) watch(dir string) {
 	}
 }
 
-// sort groups the closed files by what they belong to.
+// sort groups the files that programs have closed: by mailboxes, clients' own files, the list of sessions and the dead letters.
 func (v *View) sort(changed map[string]bool) (boxes map[string]bool, answers []string, list, dead bool) {
 	boxes = map[string]bool{}
 	for path := range changed {
@@ -266,7 +268,7 @@ func (v *View) sort(changed map[string]bool) (boxes map[string]bool, answers []s
 			}
 		case dir == v.b.Root(), dir == filepath.Join(v.b.Root(), "sessions"):
 			list = true
-		case !strings.HasPrefix(dir, v.b.Root()+"/"): // a client's file, which the client may not have renamed into place yet
+		case !strings.HasPrefix(dir, v.b.Root()+"/"): // a client's file; the client may rename it into place only later
 			list, v.nextList = true, later(v.nextList, time.Now().Add(listGap))
 		case filepath.Base(dir) == "archive":
 			if sid, ok := cut(name, ".lock", ".jsonl"); ok {
@@ -281,7 +283,8 @@ func (v *View) sort(changed map[string]bool) (boxes map[string]bool, answers []s
 	return boxes, answers, list, dead
 }
 
-// awaited has the time of the latest mail that a session's model must still answer, and the latest answer that was reported.
+// awaited has two times of a session: when the latest mail was handed over that its model must still answer, and when the model gave the
+// latest answer that was reported.
 type awaited struct{ handed, told time.Time }
 
 // answers reports sessions whose model has answered their mail.
@@ -305,7 +308,7 @@ func (v *View) answers(sids []string) {
 	}
 }
 
-// read turns e into the event that a message was handed over at that time.
+// read turns e into the event that its message was handed over at time `at`.
 func (v *View) read(e Event, at time.Time) Event {
 	e.What, e.At = Read, at
 	if e.Awaits = turns.Unanswered(v.b.Registry, e.SessionID, e.By, at); e.Awaits {
@@ -322,7 +325,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// cut removes one of the suffixes.
+// cut removes the suffix with which name ends; ok is false if it ends with none of them.
 func cut(name string, suffixes ...string) (stem string, ok bool) {
 	for _, suffix := range suffixes {
 		if stem, ok = strings.CutSuffix(name, suffix); ok {
@@ -332,7 +335,7 @@ func cut(name string, suffixes ...string) (stem string, ok bool) {
 	return "", false
 }
 
-// mailboxes lists the mailboxes that have files, and forgets the others.
+// mailboxes lists the mailboxes that have files, and forgets all other mailboxes.
 func (v *View) mailboxes() (map[string]bool, error) {
 	there, err := inbox.Sessions(v.b.Dir())
 	if err != nil {
@@ -347,7 +350,7 @@ func (v *View) mailboxes() (map[string]bool, error) {
 	return there, nil
 }
 
-// lookInto reads the changes in a mailbox. It reports one that it cannot read, and the caller goes on with the others.
+// lookInto reads the changes in a mailbox. If it cannot read the mailbox, it reports a Damaged event.
 func (v *View) lookInto(sid string) {
 	box, known := v.boxes[sid]
 	if !known {
@@ -370,7 +373,7 @@ func (v *View) lookInto(sid string) {
 	}
 	if now, inHand, _ := box.Counts(); queued+handed > 0 && now+inHand == 0 {
 		v.event(Event{What: Drained, SessionID: sid, At: v.cfg.Now()})
-		v.stale = true // the list shows whether mail must still be moved there
+		v.stale = true // the list shows whether old mail must still be moved there
 	}
 }
 
@@ -391,7 +394,7 @@ func (v *View) step(sid string, s inbox.Step) {
 		}
 		v.event(stored)
 	}
-	if sessions.IsHostID(sid) { // what the relay does with an outbox tells nothing about the receiver, which is on another machine
+	if sessions.IsHostID(sid) { // an outbox of the relay: its reader is not the receiver, which is on another machine
 		if s.What == inbox.Read || s.What == inbox.Gone {
 			v.markDone(s.Fingerprint)
 		}
@@ -411,7 +414,7 @@ func (v *View) step(sid string, s inbox.Step) {
 			return
 		}
 		e.At = v.cfg.Now()
-	case inbox.Gone: // moved or swept: the other mailbox or the dead letters report it
+	case inbox.Gone: // the message was moved or swept: the other mailbox or the dead letters report it
 		v.markDone(s.Fingerprint)
 		if e.What, e.At = Read, v.cfg.Now(); !s.Message.Ephemeral || moved {
 			return
@@ -420,7 +423,8 @@ func (v *View) step(sid string, s inbox.Step) {
 	v.event(e)
 }
 
-// isElsewhere reports whether the message was reported before, from another mailbox. A message without an id may be reported twice.
+// isElsewhere reports whether the message was reported before, in another mailbox. It returns false for a message without an id, which
+// may therefore be reported twice.
 func (v *View) isElsewhere(sid string, s inbox.Step) bool {
 	if s.Message.IsUnnamed() {
 		return false
@@ -436,7 +440,7 @@ func (v *View) isElsewhere(sid string, s inbox.Step) bool {
 	return false
 }
 
-// markDone records a message that has left the mailboxes. For a while v.done has the message, so that it is not reported again.
+// markDone records a message that has left a mailbox, so that it is not reported again. v.done keeps only the last maxDone messages.
 func (v *View) markDone(t mail.Fingerprint) {
 	if v.done[t] {
 		return
@@ -450,8 +454,8 @@ func (v *View) markDone(t mail.Fingerprint) {
 
 func (v *View) event(e Event) { v.pending = append(v.pending, pending{Event: e}) }
 
-// due returns the events to report now. A message that was sent since the look began waits for the next look, which begins at once:
-// an earlier message from its sender may have come to a mailbox after we looked there.
+// due returns the events to report now. A message that was sent after the look began waits for the next look, which begins at once: an
+// earlier message of the same sender may have come to a mailbox after look had read that mailbox.
 func (v *View) due(began time.Time) (due []Event) {
 	var later []pending
 	held := map[mail.Fingerprint]bool{}
@@ -473,7 +477,7 @@ func (v *View) due(began time.Time) (due []Event) {
 	return due
 }
 
-// inOrder puts the messages first, in the order of sending, and keeps the order of the rest.
+// inOrder moves the Stored events to the front, in the order of sending, and keeps the order of the rest.
 func inOrder(events []Event) {
 	var messages []Event
 	for _, e := range events {

@@ -11,8 +11,8 @@ import (
 // Mail is a message and its state.
 type Mail struct {
 	mail.Message        // with only the beginning of a long content, and no large fields of other programs
-	Cut          bool   // its content was cut
-	SessionID    string // the owner of the mailbox in which it is
+	Cut          bool   // the content was cut
+	SessionID    string // the owner of the mailbox in which the message is
 	Key          mail.Fingerprint
 
 	State string // Queued, Rung, Handed, Read or Dead of package broker; or Posted
@@ -31,7 +31,7 @@ type Mails struct {
 	byKey      map[mail.Fingerprint]*Mail
 }
 
-// NewMails makes a Mails for this number of messages, with this many bytes of the content of each.
+// NewMails makes a Mails that keeps most messages, and room bytes of the content of each.
 func NewMails(most, room int) *Mails {
 	return &Mails{most: most, room: room, byKey: map[mail.Fingerprint]*Mail{}}
 }
@@ -39,13 +39,13 @@ func NewMails(most, room int) *Mails {
 // All returns the messages, in the order of their events.
 func (m *Mails) All() []*Mail { return m.all }
 
-// Known returns the message with that key, or nil.
+// Known returns the message with this key, or nil.
 func (m *Mails) Known(key mail.Fingerprint) *Mail { return m.byKey[key] }
 
-// stateOf has the state of a message after an event.
+// stateOf has the state that a message has after an event.
 var stateOf = map[string]string{Handed: sessions.Handed, Back: sessions.Queued, Dead: sessions.Dead}
 
-// Add takes events in order, and returns the messages that are new or have a new state, each of them once.
+// Add takes events in their order. It returns the messages that are new or have a new state, each of them once.
 func (m *Mails) Add(events []Event) (changed []*Mail) {
 	seen := map[*Mail]bool{}
 	change := func(one *Mail) {
@@ -115,8 +115,8 @@ func (m *Mails) store(e Event) *Mail {
 	return one
 }
 
-// ringsAt reports whether a ring at that time may have been for the message: not if the message was sent later, or was still held
-// back.
+// ringsAt reports whether a ring at this time may have been for the message. If the message was sent later, or was still held back, the
+// ring was for other mail.
 func (m *Mail) ringsAt(at time.Time) bool {
 	return !at.Before(m.Time()) && !at.Before(mail.FromSeconds(m.OpensAt()))
 }

@@ -9,8 +9,8 @@ import (
 	"c2c/rooms"
 )
 
-// changedRooms takes the files of rooms out of the closed files, and returns the names of these rooms. list means that rooms may have
-// come or gone.
+// changedRooms removes the files of rooms from changed, and returns the names of these rooms. list means that rooms may have come or
+// gone.
 func (v *View) changedRooms(changed map[string]bool) (names map[string]bool, list bool) {
 	names = map[string]bool{}
 	for path := range changed {
@@ -24,7 +24,7 @@ func (v *View) changedRooms(changed map[string]bool) (names map[string]bool, lis
 	return names, list
 }
 
-// posts reports the posts that came to rooms. With list it looks for new rooms first.
+// posts reports the new posts of these rooms. If list is set, it first looks for new rooms.
 func (v *View) posts(names map[string]bool, list bool) {
 	if list {
 		v.listRooms(names)
@@ -36,7 +36,7 @@ func (v *View) posts(names map[string]bool, list bool) {
 	}
 }
 
-// listRooms finds the rooms, and adds the names of all to names. A renamed room goes on where it was.
+// listRooms finds the rooms, and adds all their names to names. A renamed room keeps its place in the history.
 func (v *View) listRooms(names map[string]bool) {
 	store := rooms.Store{Root: v.b.Dir()}
 	all, err := store.Names()
@@ -64,7 +64,7 @@ func (v *View) listRooms(names map[string]bool) {
 		if _, known := v.rooms[name]; !known && v.begun {
 			v.rooms[name] = 0
 		} else if !known {
-			v.rooms[name] = math.MaxInt64 // its end: what came before the view is not reported
+			v.rooms[name] = math.MaxInt64 // the end of its history: older posts are not reported
 		}
 	}
 }
@@ -73,7 +73,7 @@ func (v *View) listRooms(names map[string]bool) {
 func (v *View) postsOf(name string, at int64) {
 	r, err := rooms.Store{Root: v.b.Dir()}.Open(name)
 	if errors.Is(err, rooms.ErrNoRoom) {
-		return // it was archived or renamed: the lock of all rooms is closed next
+		return // the room was archived or renamed: then the lock of all rooms is closed next, and causes a new list
 	}
 	var posts []rooms.Post
 	if err == nil {

@@ -15,7 +15,7 @@ import (
 	"c2c/wake"
 )
 
-// list reads all sessions anew, and reports which came, went, were rung or have changed.
+// list reads all sessions again. It reports the sessions that came, went, were rung or have changed.
 func (v *View) list(ctx context.Context) error {
 	began := time.Now()
 	rows, err := v.b.List(ctx)
@@ -53,7 +53,7 @@ func (v *View) list(ctx context.Context) error {
 
 // change returns the event for a change in a session, or "" if nothing has changed.
 func change(old, now sessions.Listed, known bool) string {
-	for _, l := range []*sessions.Listed{&old, &now} { // mail has events of its own
+	for _, l := range []*sessions.Listed{&old, &now} { // changes of mail have their own events
 		l.Waiting, l.Count, l.Oldest, l.LastRead, l.LastRing = false, 0, time.Time{}, time.Time{}, wake.Ring{}
 	}
 	switch {
@@ -78,7 +78,7 @@ func (v *View) ring(row sessions.Listed) {
 	v.event(e)
 }
 
-// count sets for each session how much mail it has.
+// count sets the number of messages of each session.
 func (v *View) count() {
 	for i := range v.sessions {
 		if box := v.boxes[v.sessions[i].ID]; box != nil {
@@ -103,13 +103,13 @@ func (v *View) deadLetters(ctx context.Context) error {
 			continue
 		}
 		v.event(Event{What: Dead, At: mail.FromSeconds(d.DeletedAt), SessionID: d.SessionID,
-			Alias:       cmp.Or(v.alias(d.SessionID), d.Message.To), // its row may be gone by now
+			Alias:       cmp.Or(v.alias(d.SessionID), d.Message.To), // its row in the registry may be gone
 			Fingerprint: t, Message: d.Message, Why: d.Reason})
 	}
 	return nil
 }
 
-// backlog keeps only the newest of the earlier messages, read ones included.
+// backlog keeps only the newest earlier messages, and includes messages that were read already.
 func (v *View) backlog(ctx context.Context) error {
 	events := map[mail.Fingerprint][]Event{}
 	var found, kept []Event // found: Stored events; kept: all other events
@@ -130,7 +130,7 @@ func (v *View) backlog(ctx context.Context) error {
 		if err := v.history(ctx, func(sid string, r archive.Record) {
 			e := Event{What: Stored, At: r.Time(), SessionID: sid, Before: true, Fingerprint: r.Fingerprint(), Message: r.Message}
 			if events[e.Fingerprint] != nil {
-				return // it is reported already; messages without an id may look the same
+				return // the message is reported already; messages without an id may look the same
 			}
 			add(e)
 			e.By = r.DrainedBy
@@ -151,8 +151,8 @@ func (v *View) backlog(ctx context.Context) error {
 	return nil
 }
 
-// history returns the newest messages that were read. It begins with the mailbox that has changed last, and stops when the
-// remaining ones cannot have newer ones.
+// history calls f with the newest messages that were read. It begins with the mailbox that has changed last, and stops when the remaining
+// mailboxes cannot have newer messages.
 func (v *View) history(ctx context.Context, f func(sid string, r archive.Record)) error {
 	type used struct {
 		sid  string
@@ -169,7 +169,7 @@ func (v *View) history(ctx context.Context, f func(sid string, r archive.Record)
 	sort.Slice(boxes, func(i, j int) bool {
 		return cmp.Or(boxes[j].last.Compare(boxes[i].last), cmp.Compare(boxes[i].sid, boxes[j].sid)) < 0
 	})
-	var newest []float64 // the times when they were read
+	var newest []float64 // the times at which the newest messages were read
 	for _, box := range boxes {
 		if len(newest) == v.cfg.Backlog && mail.Seconds(box.last) < newest[0] {
 			break

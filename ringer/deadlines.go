@@ -16,14 +16,15 @@ import (
 )
 
 const (
-	// checkGap is the shortest time between two checks of a root's deadlines.
+	// checkGap is the shortest time between two checks of the deadlines of a root: answers that are due, messages that expire, and
+	// others.
 	checkGap = time.Second
-	// tryLockAgain is how often a process that does not ring tries the lock of the process that checks.
+	// tryLockAgain is the pause of a process that does not ring between two tries to take the lock.
 	tryLockAgain = 30 * time.Second
 )
 
-// checkDeadlines checks the root's deadlines until stop is called. Every process that rings calls it; the first that gets the lock
-// does the work.
+// checkDeadlines checks the root's deadlines until stop is called. Every process that rings calls it; the process that gets the lock does
+// the work for all.
 func (r *Ringer) checkDeadlines(ctx context.Context, b *broker.Broker, changes *watch.Changes) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -47,11 +48,11 @@ func (r *Ringer) checkWhenLocked(ctx context.Context, b *broker.Broker, changes 
 	if err := changes.Until(ctx, lock.Path(), lock.Try); err != nil {
 		return err
 	}
-	return look(ctx, b, changes, r.Log, r.Getenv)
+	return check(ctx, b, changes, r.Log, r.Getenv)
 }
 
-// look acts on each deadline until ctx ends or the root is gone. The caller holds the lock.
-func look(ctx context.Context, b *broker.Broker, changes *watch.Changes, log *slog.Logger, getenv func(string) string) error {
+// check acts on each deadline until ctx ends or the root is gone. The caller holds the lock.
+func check(ctx context.Context, b *broker.Broker, changes *watch.Changes, log *slog.Logger, getenv func(string) string) error {
 	checker := deadlines.NewChecker(b.Registry)
 	return changes.Each(ctx, checkGap, func() (files []string, wait time.Duration, err error) {
 		if b.Replaced() {
@@ -65,7 +66,7 @@ func look(ctx context.Context, b *broker.Broker, changes *watch.Changes, log *sl
 		files = checker.Files()
 		waiting, nerr := notify.Check(ctx, b.Registry, func(ctx context.Context, text string) error { return desktop.Show(ctx, getenv, text) })
 		if nerr != nil && ctx.Err() == nil {
-			log.Warn("what others have asked to be told is looked at later", "err", nerr)
+			log.Warn("requests for notices are checked later", "err", nerr)
 		}
 		if len(waiting) > 0 {
 			files = append(files, notify.Files(b.Registry, waiting)...)
@@ -89,11 +90,11 @@ func CheckDeadlines(ctx context.Context, b *broker.Broker, log *slog.Logger, get
 	}
 	changes := watch.NewChanges()
 	defer changes.Close()
-	return look(ctx, b, changes, log, getenv)
+	return check(ctx, b, changes, log, getenv)
 }
 
-// await takes the lock once it is free. It uses no file watch: a user has few of them, and most of these processes never get the
-// lock.
+// await takes the lock once it is free. It polls instead of using a file watch: the system gives a user only few watches, and most of
+// these processes never get the lock.
 func await(ctx context.Context, b *broker.Broker, lock *filelock.Lock) error {
 	tick := time.NewTicker(tryLockAgain)
 	defer tick.Stop()
@@ -112,7 +113,7 @@ func await(ctx context.Context, b *broker.Broker, lock *filelock.Lock) error {
 	}
 }
 
-// StartChecking is Start for a process that does not ring: it only checks deadlines.
+// StartChecking checks deadlines until stop is called. It is for a process that does not ring, in place of Start.
 func (r *Ringer) StartChecking(ctx context.Context) (stop func()) {
 	return r.start(ctx, "keep", func(ctx context.Context) error {
 		b, err := r.open()

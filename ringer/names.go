@@ -16,11 +16,11 @@ import (
 // maxNames bounds how many sessions are published to a client: each takes a file and a socket.
 const maxNames = 64
 
-// names publishes our sessions to a client whose own tool can write to other sessions, and stores the messages that it sends to
-// them. For other clients it does nothing.
+// names publishes the sessions of c2c to a client whose own tool can write to other sessions. It stores the messages that the client
+// sends to them. For other clients it does nothing.
 type names struct {
 	b     *broker.Broker
-	own   int // the client's process; it is left out
+	own   int // the client's process; its own sessions are not published
 	log   *slog.Logger
 	peers wake.Peers
 	off   func() bool // reports whether c2c was uninstalled from the client
@@ -41,14 +41,14 @@ func (r *Ringer) names(b *broker.Broker) *names {
 	return n
 }
 
-// show publishes the current sessions. If that fails, it tries again after a minute, or when the registry changes.
+// show publishes the current sessions. If that fails, its caller tries again after a minute, or when the registry changes.
 func (n *names) show(ctx context.Context) {
 	if n.peers == nil {
 		return
 	}
 	sessionList, err := n.b.Sessions(ctx)
 	if err != nil {
-		return // the ringer reports this error
+		return // the ringer reports the error
 	}
 	var there []string
 	if n.off() {
@@ -73,7 +73,7 @@ func (n *names) close() {
 	}
 }
 
-// store stores a message for the named session, sent by the session that process m.Process has in this root.
+// store stores a message to the named session. Its sender is the session that process m.Process has in this root.
 func store(ctx context.Context, b *broker.Broker, client string, m wake.Sent) error {
 	from, err := callers.Resolve(ctx, b.Registry, callers.Caller{Client: client, ClientID: m.Session, PID: m.Process})
 	if err == nil && (from.Process != m.Process || from.Client != client) {

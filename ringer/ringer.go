@@ -1,5 +1,6 @@
-// Package ringer wakes the sessions of a root for as long as its process lives: an MCP server, the terminal around a client, or the
-// wake daemon. It combines the broker's facts about sessions with the ways to reach them.
+// Package ringer wakes idle sessions of a root when mail waits for them (it rings them), as long as its process lives. The process is an
+// MCP server, the terminal around a client, or the wake daemon. The package takes the facts about sessions from the broker, and the ways
+// to reach them from package wake and the packages below it.
 //
 // One process at a time has the right to ring a session: the one that holds <sid>.wake.lock.
 package ringer
@@ -25,27 +26,27 @@ import (
 	"c2c/wake/watch"
 )
 
-// rootLook bounds the time between two looks for a root that does not exist yet.
+// The first and the longest pause between two checks whether a missing root exists by now.
 const (
 	rootLook     = time.Second
 	rootLookMost = 30 * time.Second
 )
 
-// errRootGone: the root was removed or replaced.
+// errRootGone: the root was removed or replaced while the ringer worked.
 var errRootGone = errors.New("root was replaced")
 
-// Ringer rings the sessions of a root from this process.
+// Ringer rings sessions of a root from this process.
 type Ringer struct {
 	// Root finds the root. The ringer opens it only once it exists: clients start throw-away copies of their servers, which must
 	// leave no trace.
 	Root func() (string, error)
-	// Scope chooses the sessions to ring, and the ways.
+	// Scope chooses the sessions to ring, and the ways to reach them.
 	Scope  Scope
 	Getenv func(string) string
-	// Hooked reports whether our hooks have run in a session, given by the client's own id; nil: not known.
+	// Hooked reports whether our hooks have run in the session with this client's id; nil: not known.
 	Hooked func(clientID string) bool
-	Gap    time.Duration // the shortest time between two rings for the same message, doubled after each; zero: the default of wake/watch
-	// Counted, if set, is called with an outcome and its number of messages, for sessions with a stream.
+	Gap    time.Duration // the shortest time between two rings for a message, doubled after each ring; zero: the default of wake/watch
+	// Counted, if set, is called after a ring on a stream, with the outcome and the number of messages.
 	Counted func(outcome string, messages int)
 	Log     *slog.Logger
 }
@@ -53,7 +54,8 @@ type Ringer struct {
 // Start rings until stop is called.
 func (r *Ringer) Start(ctx context.Context) (stop func()) { return r.start(ctx, "ring", r.ring) }
 
-// start runs do with the root until stop is called, and again when the root is replaced. what is the name of the work in the log.
+// start runs do until stop is called. If the root is replaced, it runs do again with the new root. what is the name of the work in the
+// log.
 func (r *Ringer) start(ctx context.Context, what string, do func(context.Context) error) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -123,7 +125,7 @@ func (r *Ringer) sessions(ctx context.Context, b *broker.Broker) (all []wake.Ses
 	return all, err
 }
 
-// session returns the part of a session that package wake needs. Its Process is 0 unless c2c knows the client's process.
+// session returns the facts about a session that package wake needs. Process is 0 if c2c does not know the client's process.
 func (r *Ringer) session(s sessions.Session) wake.Session {
 	out := wake.Session{SID: s.ID, Client: s.Client, Process: s.Process, Pane: s.Pane, Unattended: s.Unattended}
 	if p, _ := client.Find(s.Client); !r.Scope.byProcess || p.Shared(s.Process, r.Getenv) {
@@ -141,8 +143,8 @@ func (r *Ringer) config(name string) (dir string) {
 	return dir
 }
 
-// turn makes a function that records the turn which a ring begins, because no hook reports its begin. After a ring that was not
-// taken, the function restores the earlier state.
+// turn makes a function that records the turn that a ring begins, because no hook reports that. If the client did not take the ring, the
+// function restores the earlier state.
 func turn(b *broker.Broker, now func() (sessions.Session, error)) func(context.Context, bool) error {
 	before := sessions.Idle
 	return func(ctx context.Context, runs bool) error {
@@ -158,8 +160,8 @@ func turn(b *broker.Broker, now func() (sessions.Session, error)) func(context.C
 	}
 }
 
-// watcher makes a session's watcher, and a function that follows what the session does; that is nil if its client does not report
-// it.
+// watcher makes a session's watcher, and a function that records what the session does. The function is nil if the client does not report
+// what it does.
 func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) (*watch.Watcher, func(context.Context), error) {
 	box, err := b.Mailbox(s.SID)
 	if err != nil {
@@ -200,7 +202,7 @@ func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) 
 		w.Turn = turn(b, now)
 	}
 	w.Report = r.reported(b, s.SID)
-	if w.Busy == nil { // then hooks may report turns, and bring the mail in them; a turn that the plugin reports does not stop the plugin from ringing
+	if w.Busy == nil { // without Busy, hooks may report turns and bring the mail in them; the plugin rings also in a turn
 		w.Busy = func(context.Context) bool {
 			current, err := now()
 			return err == nil && current.ToldByHooks() && (current.Turn == sessions.Busy || current.Turn == sessions.Waiting)
@@ -212,14 +214,14 @@ func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) 
 	return w, r.follower(b, s, ways), nil
 }
 
-// borrow makes a function that takes the right to ring for one ring.
+// borrow makes a function that takes the session's ring lock for a single ring.
 func (r *Ringer) borrow(b *broker.Broker, s wake.Session, now func() (sessions.Session, error)) func() (func() error, bool, error) {
 	return func() (func() error, bool, error) {
 		release, ok, err := b.Locks.BorrowRinging(s.SID)
 		if err != nil || !ok {
 			return nil, false, err
 		}
-		// Check again with the right to ring: its user may have forbidden the ring meanwhile.
+		// Check the session again now that we hold the lock: its user may have forbidden the ring meanwhile.
 		if current, err := now(); err != nil || r.session(current) != s {
 			return nil, false, errors.Join(err, release())
 		}

@@ -19,26 +19,28 @@ import (
 	"c2c/wake/watch"
 )
 
-// Scope chooses the sessions that a ringer rings, and the ways.
+// Scope chooses the sessions that a ringer rings, and the ways to reach them.
 type Scope struct {
 	sessions func(context.Context, *Ringer, *broker.Broker) ([]sessions.Session, error)
 	ways     func(wake.RingContext, wake.Session) (wake.Ways, error)
-	// byProcess: only the process identifies the session. The client's own id may change while a message is on its way; it is
-	// still the same session.
+	// byProcess means that only the process identifies the session: the session stays the same even if the client's own id changes while
+	// a message is on its way.
 	byProcess bool
 	changed   <-chan struct{} // signals that the sessions or their mail may have changed; nil: the ringer watches the registry
-	// bells, if set, returns a bell for each session that has one of its own, by session id. The ringer then rings only those sessions,
-	// and ways gets each session with its bell.
+	// bells, if set, returns the bells of the sessions that have one, by session id. The ringer then rings only these sessions, and ways
+	// gets each session with its bell.
 	bells func() map[string]wake.Doorbell
-	// lockPerRing: it takes a session's ring lock for one ring at a time, so that the session's own server comes first.
+	// lockPerRing means that the ringer takes a session's ring lock only for the time of a ring. So the session's own server takes
+	// precedence.
 	lockPerRing bool
-	// client started this server, and process is its process: for Peers, and to notice an uninstall.
+	// client is the client that has started this server, and process its process. The ringer needs them for Peers, and to notice an
+	// uninstall.
 	client  wake.Client
 	process int
 }
 
-// Server is an MCP server that a client has started, as process pid. Push makes the server's own method, which is tried first;
-// nil: it has none. ok is false if c2c has no way to wake the client.
+// Server is for an MCP server that the client with process pid has started. push makes the server's own method, which is tried first;
+// nil: the server has none. ok is false if c2c has no way to wake the client.
 func Server(name string, pid int, push func(_ *inbox.Mailbox, busy func(context.Context) bool) wake.Method) (scope Scope, ok bool) {
 	c, ok := clients.Find(name)
 	profile, _ := client.Find(name)
@@ -73,8 +75,8 @@ func Server(name string, pid int, push func(_ *inbox.Mailbox, busy func(context.
 	return scope, ok
 }
 
-// Terminal is a terminal of ours, in which a client runs as process pid. bell types a ring into it; joins means that it can do so
-// while a turn runs. mail types the mail itself, which is done only while no server of ours runs in the client; nil: no mail is typed.
+// Terminal is for a terminal of ours in which a client runs as process pid. bell types a ring into the terminal; joins means that it can
+// type while a turn runs. mail types the mail itself, if no server of ours runs in the client; nil: no mail is typed.
 func Terminal(pid int, bell wake.Doorbell, joins bool, mail wake.Carrier) Scope {
 	return Scope{
 		lockPerRing: true,
@@ -105,7 +107,7 @@ func Terminal(pid int, bell wake.Doorbell, joins bool, mail wake.Carrier) Scope 
 	}
 }
 
-// bellInTerminal tells the client in its ring whether it has our tools: it has none if no server of ours runs in it.
+// bellInTerminal types a ring whose text depends on whether the client has our tools. It has none if no server of ours runs in it.
 type bellInTerminal struct {
 	wake.Doorbell
 	served func() bool
@@ -116,16 +118,15 @@ func (d bellInTerminal) Ring(ctx context.Context, n wake.Notice) error {
 	return d.Doorbell.Ring(ctx, n)
 }
 
-// isNested reports whether a session runs in the shell of another session: then the terminal shows the prompt of the outer
-// session.
+// isNested reports whether a session runs in the shell of another session. Then the terminal may show the prompt of the outer session.
 func isNested(b *broker.Broker, all []sessions.Session, s sessions.Session) bool {
 	return slices.ContainsFunc(all, func(outer sessions.Session) bool {
 		return outer.Process != 0 && outer.Process != s.Process && callers.DescendsFrom(b.Registry, s, outer.Process)
 	})
 }
 
-// Plugin is our plugin inside the client called name. It reports the client's sessions and takes their mail. started is the mailbox
-// that c2c start has given to the client's first session, or empty.
+// Plugin is for our plugin inside the client called name. The plugin reports the client's sessions and takes their mail. started is the
+// id of the session that c2c start has made for the client, or empty.
 func Plugin(name, started string, link *plugin.Link) Scope {
 	return Scope{
 		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) ([]sessions.Session, error) {
@@ -136,7 +137,7 @@ func Plugin(name, started string, link *plugin.Link) Scope {
 		},
 		changed: link.Moved(),
 		ways: func(_ wake.RingContext, s wake.Session) (wake.Ways, error) {
-			// Mail that the client has taken stays with it, even if its user changes to another session.
+			// Check before the mail is given: mail that the client has taken stays with it, even if its user changes to another session.
 			ready := func(ctx context.Context) error {
 				if !link.Knows(s.ID) {
 					if err := link.Begin(ctx, s.ID); err != nil {
@@ -153,7 +154,7 @@ func Plugin(name, started string, link *plugin.Link) Scope {
 	}
 }
 
-// Agent is a program that c2c has started for one session; m carries the mail to it.
+// Agent is for a program that c2c has started for one session; m carries the mail to it.
 func Agent(sid string, m wake.Method) Scope {
 	return Scope{
 		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) ([]sessions.Session, error) {
@@ -161,7 +162,7 @@ func Agent(sid string, m wake.Method) Scope {
 			if errors.Is(err, sessions.ErrNoSession) {
 				return nil, nil
 			}
-			// Its process may change while a message is on its way; it is still the same session.
+			// Only the id: the process may change while a message is on its way, and the session is still the same.
 			return []sessions.Session{{ID: s.ID}}, err
 		},
 		ways: func(wake.RingContext, wake.Session) (wake.Ways, error) {
@@ -170,15 +171,15 @@ func Agent(sid string, m wake.Method) Scope {
 	}
 }
 
-// Streams are sessions whose clients have a stream of events open at this process. list returns a bell for each, by session id.
-// changed signals that its result may have changed.
+// Streams is for sessions whose clients have a stream of events open at this process. list returns a bell for each session, by session
+// id. changed signals that the result of list may have changed.
 func Streams(list func() map[string]wake.Doorbell, changed <-chan struct{}) Scope {
 	return Scope{
 		bells: list, changed: changed,
 		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) (all []sessions.Session, err error) {
 			sessionList, err := b.Sessions(ctx)
 			for _, s := range sessionList {
-				all = append(all, sessions.Session{ID: s.ID, Client: s.Client}) // the rest may change during a ring
+				all = append(all, sessions.Session{ID: s.ID, Client: s.Client}) // the other facts may change during a ring
 			}
 			return all, err
 		},
@@ -188,7 +189,7 @@ func Streams(list func() map[string]wake.Doorbell, changed <-chan struct{}) Scop
 	}
 }
 
-// forwardChanges makes changes look again at each signal of s.changed, until stop is called.
+// forwardChanges wakes the waiter of changes at each signal of s.changed, until stop is called.
 func (s Scope) forwardChanges(ctx context.Context, changes *watch.Changes) (stop func()) {
 	if s.changed == nil {
 		return func() {}
@@ -226,7 +227,7 @@ func ByDaemon() Scope {
 				return w, err
 			}
 			if s.Process == 0 {
-				return w, fmt.Errorf("%w: its process is gone, so c2c cannot tell which pane is its own", wake.ErrUnreachable)
+				return w, fmt.Errorf("%w: its process is gone, so c2c does not know which pane shows the session", wake.ErrUnreachable)
 			}
 			bell := &mux.Doorbell{Pane: pane, Client: s.Client, Process: s.Process, Getenv: p.Getenv}
 			w.Methods = append(w.Methods, wake.Method{Name: wake.ByTerminal, Doorbell: bell})
@@ -241,7 +242,7 @@ func DaemonMayRing(s sessions.Session) bool {
 	return s.Pane != "" || c.NeedsNoServer && len(s.ClientIDs) > 0
 }
 
-// openIn returns the clients' own ids of the sessions that a process has open, for any client.
+// openIn returns the ids of the sessions that a process of any client has open. They are the client's own ids.
 func openIn(pid int) map[string]bool {
 	open := map[string]bool{}
 	for _, p := range client.All() {

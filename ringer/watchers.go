@@ -12,8 +12,8 @@ import (
 	"c2c/wake/watch"
 )
 
-// watchers has the sessions that are rung, each by its own goroutine. wake.Session is the key: when a part of it changes, the old
-// watcher ends and a new one starts.
+// watchers runs a goroutine for each session to ring. The key is the wake.Session with all its facts: when one of them changes, the old
+// watcher ends and a new watcher starts.
 type watchers struct {
 	*Ringer
 	b       *broker.Broker
@@ -24,7 +24,7 @@ type watchers struct {
 type running struct {
 	stop    context.CancelFunc
 	done    chan struct{}
-	watcher *watch.Watcher // nil, or the one that rang; read it once done is closed
+	watcher *watch.Watcher // nil until the session may be rung; read it only after done is closed
 }
 
 // update starts and stops watchers, so that each session to ring has one.
@@ -43,8 +43,8 @@ func (w *watchers) update(ctx context.Context) error {
 	return nil
 }
 
-// unbegun returns the watcher of the session from before its client began a conversation, or nil. Our ring may have made the client
-// begin it.
+// unbegun returns the earlier watcher of a session from the time before its client began a conversation, or nil. A ring of that watcher
+// may have made the client begin the conversation.
 func unbegun(before map[wake.Session]*running, s wake.Session) *running {
 	if s.ID == "" {
 		return nil
@@ -53,13 +53,13 @@ func unbegun(before map[wake.Session]*running, s wake.Session) *running {
 	return before[s]
 }
 
-// stop stops all watchers but these, and forgets those that have ended.
-func (w *watchers) stop(but []wake.Session) {
+// stop stops all watchers except those of the sessions in keep, and forgets those that have ended.
+func (w *watchers) stop(keep []wake.Session) {
 	for s, r := range w.running {
 		select {
 		case <-r.done:
 		default:
-			if slices.Contains(but, s) {
+			if slices.Contains(keep, s) {
 				continue
 			}
 		}
@@ -78,7 +78,7 @@ func (w *watchers) start(ctx context.Context, s wake.Session, before *running) *
 		var err error
 		survive.Loop(ctx, w.Log, "watch a session", func() { err = w.watch(ctx, s, r, before) })
 		if errors.Is(err, wake.ErrUnreachable) {
-			w.Log.Debug("session cannot be reached from here", "session", s.SID)
+			w.Log.Debug("this process cannot reach the session", "session", s.SID)
 		} else if err != nil && ctx.Err() == nil {
 			w.Log.Warn("session is not watched", "session", s.SID, "err", err)
 		}
@@ -86,7 +86,7 @@ func (w *watchers) start(ctx context.Context, s wake.Session, before *running) *
 	return r
 }
 
-// watch rings a session until ctx ends, once it has the right to.
+// watch waits for the right to ring, and then rings the session until ctx ends.
 func (w *watchers) watch(ctx context.Context, s wake.Session, r, before *running) error {
 	if !w.Scope.lockPerRing {
 		lock, err := w.b.Locks.Ringing(s.SID)
@@ -94,8 +94,8 @@ func (w *watchers) watch(ctx context.Context, s wake.Session, r, before *running
 			return err
 		}
 		defer lock.Release()
-		// Poll instead of blocking in the kernel: such a wait cannot be ended, and each change of a session would leave one behind,
-		// with its thread, for as long as the holder of the lock lives.
+		// Poll instead of blocking in the kernel: nothing can end such a wait. Each change of a session would leave a waiting thread
+		// behind, for as long as the holder of the lock lives.
 		if err := w.changes.Until(ctx, lock.Path(), lock.Try); err != nil {
 			return err
 		}
