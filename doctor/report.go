@@ -11,7 +11,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// severity is the order of a printed report: problems come last, where a person looks first.
+// severity is the order of a printed report: problems come last, because in a terminal a person first looks at the end.
 var severity = []Status{OK, Warning, Problem}
 
 // maxSessions is how many sessions a report names.
@@ -27,8 +27,8 @@ func Problems(report []Finding) (n int) {
 	return n
 }
 
-// OfNobody turns the problems of a client into warnings. It is for a client that is not on the PATH and has no session:
-// probably nobody uses it. The findings stay in the report, because an editor may still run the client.
+// OfNobody turns the problems of a client that probably nobody uses into warnings: a client that is not on the PATH and has no session.
+// The findings stay in the report, because an editor may still run the client.
 func OfNobody(found []Finding) []Finding {
 	for i := range found {
 		if found[i].Status == Problem {
@@ -71,7 +71,7 @@ func shorten(report []Finding) (lines []Finding) {
 	for _, f := range report {
 		if f.Session != "" {
 			if sessions++; sessions == maxSessions+1 {
-				f.Part, f.Detail = "more sessions", "c2c doctor --json shows all"
+				f.Part, f.Detail = "more sessions", "c2c doctor --json shows all of them"
 			} else if sessions > maxSessions {
 				continue
 			}

@@ -10,11 +10,11 @@ import (
 // Field is an argument of a tool.
 type Field struct {
 	Name  string `json:"name"`
-	Value string `json:"value"` // the argument's text; of any other type, its JSON
+	Value string `json:"value"` // the text of a string, the JSON of any other value
 }
 
-// Fields parses the shown input into its fields, if it is one whole JSON object; otherwise it returns nil. No shown text is
-// missing: it is in a field or in the description.
+// Fields parses the shown input into its fields. It returns nil if the input is not one whole JSON object. It leaves out only a field
+// that repeats the description.
 func (r Request) Fields() (fields []Field) {
 	if r.Partial {
 		return nil
@@ -36,7 +36,7 @@ func (r Request) Fields() (fields []Field) {
 		if json.Unmarshal(raw, &value) != nil || string(raw) == "null" {
 			value = string(raw)
 		}
-		// JSON may escape a character by its number, so only now can Visible see it.
+		// Visible must see the text once more: JSON may have escaped a character by its number.
 		f := Field{mail.Visible(name, ""), mail.Visible(value, "\n\t")}
 		if f.Name != "description" || f.Value != r.Description {
 			fields = append(fields, f)

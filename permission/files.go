@@ -19,15 +19,15 @@ import (
 	"c2c/inbox/mail"
 )
 
-// files is the open directory of the requests. Inside change the caller holds the lock.
+// files is the open directory of the requests. In a function that change calls, the lock is held.
 type files struct {
 	*Store
 	dir   *atomicfile.Dir
-	lines [][]string // lines of the audit that must still go to the log
+	lines [][]string // lines of the audit that change has not passed to the log yet
 	given []given    // see forged
 }
 
-// open opens the directory. It returns nil if there is none and create is false.
+// open opens the directory. If the directory does not exist and create is false, it returns nil.
 func (s *Store) open(create bool) (*files, error) {
 	dir, err := s.root.Sub(dirName, create)
 	if errors.Is(err, fs.ErrNotExist) && !create {
@@ -45,19 +45,19 @@ func (s *Store) change(ctx context.Context, do func(*files) error) error {
 		return err
 	}
 	defer d.dir.Close()
-	ctx, cancel := context.WithTimeout(ctx, s.wait) // a stopped process may hold the lock
+	ctx, cancel := context.WithTimeout(ctx, s.wait) // a suspended process may hold the lock
 	defer cancel()
 	err = filelock.With(ctx, d.dir, lockFile, func() error { return do(d) })
 	for _, pairs := range d.lines {
-		// After the lock is released, because a log may have a lock of its own. The audit has the line already, so an error
-		// of the log changes nothing.
+		// Pass the lines on after the lock is released, because a log may have its own lock. Ignore an error of the log: the audit
+		// already has the line.
 		_ = s.log(ctx, "permission", pairs...)
 	}
 	return err
 }
 
-// LockPath returns the path of the lock file, which each change closes, so that a file watcher notices. LockPath makes the file
-// if it is missing. Later calls close nothing, so a watcher does not wake itself.
+// LockPath returns the path of the lock file. Each change closes this file, so a file watcher notices the change. LockPath makes the file
+// if it is missing. Later calls do not close it, so a watcher that calls LockPath does not wake itself.
 func (s *Store) LockPath() string {
 	if d, err := s.open(true); err == nil {
 		defer d.dir.Close()
@@ -118,8 +118,8 @@ func (s State) known() bool {
 	return slices.Contains([]State{StateOpen, StateAllowed, StateDenied, StateTerminal, StateExpired, StateGone, StateForged}, s)
 }
 
-// current returns a request with its present state: its file may not show yet that the request has expired or is forged, or that
-// its server has ended.
+// current returns a request with its present state. The file may not yet show that the request has expired or is forged, or that its
+// server has ended.
 func (d *files) current(r Request) Request {
 	if r.decided() && d.forged(r) {
 		r.State, r.At = StateForged, mail.Seconds(d.now())
@@ -140,14 +140,15 @@ func (d *files) current(r Request) Request {
 func (d *files) attended(file string) bool {
 	f, err := d.dir.Open(file+".lock", os.O_RDWR)
 	if err != nil {
-		return !errors.Is(err, fs.ErrNotExist) // on any other error a verdict may still reach the client
+		return !errors.Is(err, fs.ErrNotExist) // any other error proves nothing: a verdict may still reach the client
 	}
 	defer f.Close()
 	free, err := filelock.FreeFile(f)
 	return err != nil || !free
 }
 
-// tidy records which requests have ended by themselves, removes those that ended long ago, and returns the others.
+// tidy records which requests have ended without a verdict, removes requests that ended long ago, or that are too many, and returns the
+// others.
 func (d *files) tidy(ctx context.Context) ([]Request, error) {
 	all, err := d.list(ctx)
 	if err != nil {
@@ -194,7 +195,7 @@ func (d *files) removeLocks(known map[string]bool) error {
 	return nil
 }
 
-// begin takes the lock of a new request before it writes the request: a request whose lock is free counts as over.
+// begin takes the lock of a new request, and then writes the request: a request with a free lock counts as ended.
 func (d *files) begin(r Request) error {
 	file := fileOf(r.Session, r.ID)
 	lock, err := filelock.Open(d.dir, file+".lock")
@@ -216,7 +217,7 @@ func (d *files) begin(r Request) error {
 	return nil
 }
 
-// end records how a request ended, in the audit first: so the audit has every verdict that counts.
+// end records how a request ended. It writes the audit first, so that the audit has every verdict that counts.
 func (d *files) end(r Request, verdict string) error {
 	l := line{Request: r, verdict: verdict, by: r.By, via: r.Via, proof: r.Proof, result: string(r.State)}
 	if verdict != "" {
@@ -268,7 +269,7 @@ func (s *Store) Present() bool {
 	return err == nil && !free
 }
 
-// Attend makes Present report true, because the caller can show requests to a person, until it calls leave or its process ends.
+// Attend declares that the caller can show requests to a person: Present returns true until the caller calls leave or its process ends.
 func (s *Store) Attend() (leave func() error, err error) {
 	d, err := s.open(true)
 	if err != nil {
@@ -281,7 +282,7 @@ func (s *Store) Attend() (leave func() error, err error) {
 	}
 	if ok, err := lock.Share(); err != nil || !ok {
 		if err == nil {
-			err = fmt.Errorf("lock %q: another program holds the lock for itself alone: end that program", lock.Path())
+			err = fmt.Errorf("lock %q: another program holds this lock, which must be shared: end that program", lock.Path())
 		}
 		return nil, errors.Join(err, lock.Release())
 	}

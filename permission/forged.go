@@ -8,10 +8,10 @@ import (
 	"c2c/inbox/mail"
 )
 
-// recorded is the result field in the audit for a verdict that counts.
+// recorded is the value of the field result in the audit if a verdict counts.
 const recorded = "recorded"
 
-// given is a verdict in the audit.
+// given is a line of the audit about a verdict.
 type given struct {
 	At      float64 `json:"ts"`
 	ID      string  `json:"id"`
@@ -29,8 +29,8 @@ func (r Request) decided() bool { return r.State == StateAllowed || r.State == S
 // auditSlack is the largest difference between the times of a verdict and of its line in the audit, in seconds.
 const auditSlack = 5
 
-// forged reports whether the audit lacks the verdict of a request: then another program has written the request's file. forged
-// cannot detect a forgery of both.
+// forged reports whether the audit lacks the verdict of a request: then another program has written the request's file. If a program
+// forges the audit too, forged cannot detect that.
 func (d *files) forged(r Request) bool {
 	if d.given == nil {
 		d.given = d.verdicts()
@@ -49,7 +49,7 @@ func (d *files) forged(r Request) bool {
 func (d *files) verdicts() []given {
 	all := []given{}
 	for _, name := range []string{auditFile + ".old", auditFile} {
-		data, _ := d.dir.ReadMost(name, 2*maxAudit) // an unreadable file has none
+		data, _ := d.dir.ReadMost(name, 2*maxAudit) // an unreadable file counts as empty
 		for line := range bytes.Lines(data) {
 			var g given
 			if bytes.Contains(line, []byte(`"`+recorded+`"`)) && json.Unmarshal(line, &g) == nil && g.Result == recorded {
@@ -60,5 +60,5 @@ func (d *files) verdicts() []given {
 	return all
 }
 
-// auditText is the form of a text in the audit.
+// auditText returns a text in the form that it has in the audit.
 func auditText(text string) string { return cut(mail.Visible(text, ""), 2*maxName) }

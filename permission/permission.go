@@ -1,15 +1,15 @@
-// Package permission keeps permission requests: a client asks whether it may use a tool, and a person answers elsewhere
-// than in the client's own dialog. See the Channels reference, "Relay permission prompts".
+// Package permission keeps permission requests. A client asks whether its model may use a tool; a person may answer not only in the
+// client's own dialog, but also elsewhere. See the Channels reference, "Relay permission prompts".
 //
-// The server of the asking session writes a request (Ask). A person decides (Decide): at a terminal, on the page, or
-// through a sender with that right. The server sends the verdict to the client, and records that (Settle). The first
-// answer wins, even one in the client's own dialog. There is no default verdict: a request may expire without one.
+// The server of the asking session writes a request (Ask). A person decides (Decide) at a terminal, on the page, or through a program
+// that may give verdicts (package senders). The server sends the verdict to the client, and records that it did (Settle). The first
+// answer wins, also if it comes in the client's own dialog. There is no default verdict: a request may expire without one.
 //
 // All data is in files, in <root>/permission. Any number of processes may use them at once:
 //
-//	<id>.<session>.json  a request and what became of it, for an hour after its end
-//	<id>.<session>.lock  held by the asking server until Settle: if the lock is free, the server has ended
-//	lock                 held while a process changes any of these; its holder waits for no other lock
+//	<id>.<session>.json a request and its state, until an hour after its end
+//	<id>.<session>.lock held by the asking server until Settle; free after the server has ended
+//	lock held while a process changes any of these files; its holder waits for no other lock
 //	approver.lock        shared by the processes that can show requests to a person
 //	audit.jsonl, .old    a line for each request, verdict and end; at 4 MiB the file becomes .old
 package permission
@@ -29,7 +29,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// State is what became of a request.
+// State is the state of a request.
 type State string
 
 // The states. A request leaves StateOpen once.
@@ -37,17 +37,17 @@ const (
 	StateOpen     State = "open"
 	StateAllowed  State = "allowed"
 	StateDenied   State = "denied"
-	StateTerminal State = "terminal" // its person has answered in the client's own dialog
+	StateTerminal State = "terminal" // a person has answered in the client's own dialog
 	StateExpired  State = "expired"
-	StateGone     State = "gone"   // the client, or its server, has ended
-	StateForged   State = "forged" // another program has changed its file, see Request.Same and files.forged
+	StateGone     State = "gone"   // the client or its MCP server has ended
+	StateForged   State = "forged" // another program has changed the file, see Request.Same and files.forged
 )
 
-// Request is a tool call that waits for a person. The client's texts are cut, and made visible by mail.Visible.
+// Request is a tool call that waits for a person. The client's texts are cut, and their control characters made visible by mail.Visible.
 type Request struct {
 	ID          string  `json:"request_id"` // five of a-z without l
 	Session     string  `json:"session_id"`
-	Alias       string  `json:"alias"` // of the session at the time of Ask
+	Alias       string  `json:"alias"` // the session's alias at the time of Ask
 	Tool        string  `json:"tool_name"`
 	Description string  `json:"description"`
 	Input       string  `json:"input_preview"`     // the part of the input that the client shows
@@ -56,22 +56,22 @@ type Request struct {
 	AskedAt     float64 `json:"asked_at"` // in seconds, like all times
 	ExpiresAt   float64 `json:"expires_at"`
 	By          string  `json:"by,omitempty"`      // who decided
-	Via         string  `json:"via,omitempty"`     // and where
+	Via         string  `json:"via,omitempty"`     // where that was
 	Proof       string  `json:"proof,omitempty"`   // evidence that a person decided, see Verdict
-	At          float64 `json:"at,omitempty"`      // when it ended
+	At          float64 `json:"at,omitempty"`      // when the request ended
 	SentAt      float64 `json:"sent_at,omitempty"` // when the server sent the verdict; the client sends no receipt
 }
 
-// Name is unique even if requests of two sessions have the same id.
+// Name returns alias and id. It is unique even if requests of two sessions have the same id.
 func (r Request) Name() string { return r.Alias + "/" + r.ID }
 
 // Verdict is a person's answer.
 type Verdict struct {
 	Allow    bool
-	Partial  bool     // it counts even if the request is shown in part only
+	Partial  bool     // the verdict counts even if only a part of the request was shown
 	By, Via  string   // for example "max", "page"
-	Proof    string   // evidence that a person gave it, for example "older terminal"
-	Sessions []string // ids of the sessions for which it counts; nil: all
+	Proof    string   // evidence that a person gave the verdict, for example "older terminal"
+	Sessions []string // ids of the sessions for which the verdict counts; nil: all
 }
 
 func (v Verdict) word() string {
@@ -86,7 +86,7 @@ var (
 	ErrUnknown = errors.New("no permission request has this id")
 	ErrNoRight = errors.New("no right to decide this permission request")
 	ErrNoProof = errors.New("nothing shows that a person decides this permission request")
-	ErrTaken   = errors.New("the id is that of another request")
+	ErrTaken   = errors.New("another request has this id")
 	ErrFull    = errors.New("too many permission requests are open")
 )
 
@@ -113,7 +113,7 @@ func (e *ExpiredError) Error() string {
 	return fmt.Sprintf("permission request %s has expired; answer it in the session's own dialog", e.Request.Name())
 }
 
-// PartialError reports that a request is not shown in full: the person has not seen all that the verdict would allow.
+// PartialError reports that a request is not shown in full: the verdict would allow more than the person has seen.
 type PartialError struct{ Request Request }
 
 func (e *PartialError) Error() string {
@@ -123,7 +123,7 @@ func (e *PartialError) Error() string {
 // AmbiguousError reports that requests of several sessions have the same id.
 type AmbiguousError struct {
 	ID    string
-	Names []string // of these requests, see Request.Name
+	Names []string // the names of these requests, see Request.Name
 }
 
 func (e *AmbiguousError) Error() string {
@@ -132,16 +132,16 @@ func (e *AmbiguousError) Error() string {
 
 // The bounds.
 const (
-	Lifetime = 10 * time.Minute // of a request without ExpiresAt
+	Lifetime = 10 * time.Minute // of a request whose ExpiresAt is not set
 
 	lockWait   = 10 * time.Second
-	kept       = time.Hour // after its end, so that the error of a late verdict can say why
+	kept       = time.Hour // how long an ended request is kept, so that the error of a late verdict can say why
 	maxText    = 4 << 10   // bytes of each text of a request
 	maxName    = 64        // bytes of a tool's or a person's name
 	maxFile    = 64 << 10
 	maxSession = 32 // open requests of one session
 	maxAll     = 512
-	maxOver    = 256 // requests that have ended
+	maxOver    = 256 // ended requests
 	maxAudit   = 4 << 20
 )
 
@@ -156,11 +156,11 @@ const (
 type Store struct {
 	root *atomicfile.Dir
 	now  func() time.Time
-	wait time.Duration // for the lock; only tests change it
+	wait time.Duration // how long to wait for the lock; only tests change it
 	log  func(ctx context.Context, event string, pairs ...string) error
 
 	mu   sync.Mutex
-	held map[string]*filelock.Lock // locks of the requests of this store's Ask, by file name
+	held map[string]*filelock.Lock // the locks that Ask has taken, by file name
 }
 
 // Open returns the requests of a root. The caller closes root. now is the clock.
@@ -174,8 +174,8 @@ func (s *Store) LogTo(log func(ctx context.Context, event string, pairs ...strin
 	return s
 }
 
-// Ask writes an open request, and takes its lock. A repetition changes nothing. If ExpiresAt is zero, Ask sets it from
-// Lifetime.
+// Ask takes the lock of a new request and writes the request. A second call with the same request changes nothing. If ExpiresAt is zero,
+// Ask sets it from Lifetime.
 func (s *Store) Ask(ctx context.Context, r Request) error {
 	if err := check(r); err != nil {
 		return err
@@ -216,7 +216,7 @@ func check(r Request) error {
 	return mail.CheckAlias(r.Alias)
 }
 
-// shown cuts the texts of the client and of the deciding person, and makes them visible.
+// shown cuts the texts of the client and of the deciding person, and makes their control characters visible.
 func (r Request) shown() Request {
 	r.Tool, r.By, r.Via, r.Proof = short(r.Tool), short(r.By), short(r.Via), short(r.Proof)
 	description, input := mail.Visible(r.Description, "\n\t"), mail.Visible(r.Input, "\n\t")
@@ -227,7 +227,8 @@ func (r Request) shown() Request {
 
 func short(text string) string { return cut(mail.Visible(text, ""), maxName) }
 
-// elided reports whether the client has left out a part of the text. It looks for the marks that Claude Code 2.1.329 puts there.
+// elided reports whether the client has left out a part of the text. It looks for the marks that Claude Code 2.1.329 puts in the place of
+// that part.
 func elided(text string) bool {
 	return slices.ContainsFunc([]string{"⋯", "(value unserializable)", "(unserializable)", "(value hidden:"}, func(mark string) bool { return strings.Contains(text, mark) })
 }
@@ -248,9 +249,9 @@ func countOf(all []Request, session string) (n int) {
 	return n
 }
 
-// Decide records a person's verdict on an open request. id is the request's id, in any case, or its name if several
-// sessions use the id. When Decide returns, the verdict is on disk and in the audit, but the client does not have it yet. If
-// the verdict does not count, the error and the audit say why.
+// Decide records a person's verdict on an open request. id is the request's id in upper or lower case; if several sessions use the id, it
+// must be the request's name. When Decide returns, the verdict is on disk and in the audit, but has not reached the client yet. If the
+// verdict does not count, the error and the audit say why.
 func (s *Store) Decide(ctx context.Context, id string, v Verdict) (r Request, err error) {
 	err = s.change(ctx, func(d *files) error {
 		all, err := d.tidy(ctx)
@@ -321,16 +322,17 @@ func find(all []Request, id string, v Verdict) (Request, error) {
 	return r, &DecidedError{r}
 }
 
-// How a request ended: the values for Settle.
+// The values of how for Settle: how a request ended.
 const (
-	SettledTerminal = "terminal" // its person has answered in the client's own dialog
+	SettledTerminal = "terminal" // a person has answered in the client's own dialog
 	SettledGone     = "gone"     // the client has ended
 	SettledSent     = "sent"     // the server has sent the verdict to the client
 	SettledForged   = "forged"   // another program has changed the file
 )
 
-// Settle records how a request ended, and releases its lock; the asking server calls it. If the client has ended, Settle releases
-// the lock even if it cannot write: a free lock means the same. It changes no verdict; for a verdict it only records the sending.
+// Settle records how a request ended, and releases its lock. The asking server calls it. If the request has a verdict, Settle only
+// records that the verdict was sent, or that the request was forged. If the client has ended, Settle releases the lock even if it cannot
+// write, because a free lock also shows that.
 func (s *Store) Settle(ctx context.Context, session, id, how string) error {
 	open := false
 	err := s.change(ctx, func(d *files) error {
@@ -374,7 +376,7 @@ func (s *Store) Find(ctx context.Context, id string) (Request, error) {
 	return find(all, id, Verdict{})
 }
 
-// List returns the requests, oldest first, with those that ended in the last hour. It changes nothing.
+// List returns the open requests and those that ended in the last hour, oldest first. It changes nothing.
 func (s *Store) List(ctx context.Context) ([]Request, error) {
 	d, err := s.open(false)
 	if d == nil || err != nil {

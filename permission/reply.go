@@ -9,8 +9,8 @@ import (
 //
 //	/^\s*(y|yes|n|no)\s+([a-km-z]{5})\s*$/i
 //
-// It returns the id in lower case. Any other text is no verdict. It uses no regexp: here \s and /i mean what they mean in
-// JavaScript.
+// It returns the id in lower case. For any other text, ok is false. ParseReply uses no regexp, because \s and /i have the meaning of
+// JavaScript here.
 func ParseReply(text string) (id string, allow, ok bool) {
 	word, rest := cutAtSpace(strings.TrimFunc(text, isSpace))
 	id = lower(strings.TrimFunc(rest, isSpace))
@@ -34,7 +34,7 @@ func cutAtSpace(text string) (word, rest string) {
 	return text[:i], text[i:]
 }
 
-// lower changes ASCII only: strings.ToLower would make a k of the Kelvin sign.
+// lower changes only ASCII letters: strings.ToLower would turn the Kelvin sign into a k.
 func lower(text string) string {
 	if len(text) > 5 {
 		return text
@@ -48,7 +48,7 @@ func lower(text string) string {
 	return string(b)
 }
 
-// isSpace reports whether JavaScript's \s matches.
+// isSpace reports whether \s matches r in JavaScript.
 func isSpace(r rune) bool {
 	switch r {
 	case '\t', '\n', '\v', '\f', '\r', ' ', 0xa0, 0x1680, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000, 0xfeff:

@@ -25,7 +25,7 @@ const (
 	maxList  = 64 << 10
 )
 
-// List is the senders of a user. Any goroutine may use it.
+// List holds the senders of a user. Any goroutine may use it.
 type List struct {
 	dir *atomicfile.Dir
 	now func() time.Time
@@ -42,14 +42,14 @@ func Open(dir *atomicfile.Dir, now func() time.Time) *List { return &List{dir: d
 func (l *List) All() ([]Sender, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.look(); err != nil {
+	if err := l.refresh(); err != nil {
 		return nil, err
 	}
 	return slices.Clone(l.all), nil
 }
 
-// look reads the file if it has changed. If it cannot be read, no sender may write.
-func (l *List) look() error {
+// refresh reads the file again if it has changed. If the file cannot be read, no sender may write.
+func (l *List) refresh() error {
 	info, err := l.dir.Stat(listFile)
 	if err == nil && l.file != nil && os.SameFile(info, l.file) && info.ModTime().Equal(l.file.ModTime()) &&
 		info.Size() == l.file.Size() && info.Mode() == l.file.Mode() {
@@ -83,7 +83,7 @@ func (l *List) read() ([]Sender, error) {
 	case err != nil:
 		return nil, err
 	case info.Mode().Perm()&0o077 != 0:
-		return nil, l.damaged(fmt.Errorf("it may be read by others (mode %04o)", info.Mode().Perm()))
+		return nil, l.damaged(fmt.Errorf("other users may read it (mode %04o)", info.Mode().Perm()))
 	case info.Size() > maxList:
 		return nil, l.damaged(fmt.Errorf("it has %d bytes; at most %d are allowed", info.Size(), maxList))
 	}
@@ -119,7 +119,7 @@ func (e *DamagedError) Unwrap() error { return e.Err }
 
 func (l *List) damaged(err error) error { return &DamagedError{l.dir.Path() + "/" + listFile, err} }
 
-// ByToken returns the sender that has a token. How long the call takes reveals nothing about any token.
+// ByToken returns the sender with this token. The duration of the call reveals nothing about any token.
 func (l *List) ByToken(token string) (found Sender, ok bool) {
 	sum := []byte(sumOf(token))
 	all, err := l.All()
@@ -134,7 +134,7 @@ func (l *List) ByToken(token string) (found Sender, ok bool) {
 	return found, ok
 }
 
-// ByName returns the sender with a name.
+// ByName returns the sender with this name.
 func (l *List) ByName(name string) (Sender, bool) {
 	all, err := l.All()
 	if i := indexOf(all, name); err == nil && i >= 0 {
@@ -147,8 +147,8 @@ func indexOf(all []Sender, name string) int {
 	return slices.IndexFunc(all, func(s Sender) bool { return s.Name == name })
 }
 
-// Allow adds a sender, writes the list, and returns the sender's token, or the secret of its signature. c2c cannot show that
-// a second time. Errors: ErrExists, ErrFull.
+// Allow adds a sender, writes the list, and returns the sender's token, or the secret of its signature. c2c cannot show the token or the
+// secret a second time. Errors: ErrExists, ErrFull.
 func (l *List) Allow(ctx context.Context, s Sender) (token string, err error) {
 	if err := s.check(); err != nil {
 		return "", err
@@ -174,7 +174,8 @@ func (l *List) Deny(ctx context.Context, name string) error {
 		if i < 0 {
 			return nil, fmt.Errorf("deny %q: %w", name, ErrUnknown)
 		}
-		// The codes first: a kill in between leaves a sender without codes, and no code for another sender of that name.
+		// Drop the codes first: a kill in between leaves a sender without codes. In the other order, a later sender of the same name
+		// could get the codes.
 		if err := l.dropCodes(func(c code) bool { return c.Bridge == name }); err != nil {
 			return nil, err
 		}
@@ -182,7 +183,7 @@ func (l *List) Deny(ctx context.Context, name string) error {
 	})
 }
 
-// Used records the day on which a sender has last written. It writes the file at most once a day.
+// Used records today as the day on which a sender has last written. It writes the file at most once a day.
 func (l *List) Used(ctx context.Context, name string) error {
 	today := l.now().UTC().Format(time.DateOnly)
 	if s, ok := l.ByName(name); !ok || s.LastUsed == today {

@@ -7,7 +7,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Listed is a sender as a list shows it, without its key or secret.
+// Listed is a sender as c2c shows it to a person, without its key or secret.
 type Listed struct {
 	Name       string    `json:"name"`
 	Root       string    `json:"root"`
@@ -21,7 +21,7 @@ type Listed struct {
 	Waiting    []Knocked `json:"waiting,omitempty"` // codes that wait for a person's approval
 }
 
-// Listed returns the senders as a list shows them, in the order of their Allow calls.
+// Listed returns the senders as c2c shows them, in the order of their Allow calls.
 func (l *List) Listed() (rows []Listed, err error) {
 	all, err := l.All()
 	if err != nil {

@@ -21,14 +21,14 @@ const (
 	pairingFile = "pairing.json"
 
 	maxCodes = 3         // open codes of one bridge
-	codeTime = time.Hour // how long a code is open
+	codeTime = time.Hour // how long a code is open, that is, waits for approval
 	codeLen  = 8
 
-	maxGuesses = 5 // wrong codes within guessTime
+	maxGuesses = 5 // allowed wrong codes within guessTime
 	guessTime  = time.Minute
 )
 
-// codeLetters are the letters of a code, without those that look alike.
+// codeLetters are the letters and digits of a code. Those that look alike are missing.
 const codeLetters = "abcdefghjkmnpqrstuvwxyz23456789"
 
 // pairing is the content of pairing.json.
@@ -45,16 +45,17 @@ type code struct {
 	Expires  float64 `json:"expires"`
 }
 
-// Knocked is a pairing that waits for approval, as a list shows it. It leaves out the code: the person who approves must get it
-// from the person behind the bridge.
+// Knocked is a pairing that waits for approval, as c2c shows it. It has no code: the person who approves must get the code from the
+// person behind the bridge.
 type Knocked struct {
 	Bridge   string  `json:"bridge"`
 	Identity string  `json:"identity"`
 	Expires  float64 `json:"expires"`
 }
 
-// Knock handles an unknown identity that writes through a bridge. The first time it makes a code for the identity. While that code
-// or three others of the bridge are open, it makes none, and first is false. Errors: ErrUnknown.
+// Knock handles an unknown identity that writes through a bridge. The first time it makes a code for the identity, and first is true.
+// While this code or maxCodes other codes of the bridge are open, it makes no code: shown is empty, and first is false. Errors:
+// ErrUnknown.
 func (l *List) Knock(ctx context.Context, bridge Sender, identity string) (shown string, first bool, err error) {
 	if err := CheckIdentity(identity); err != nil {
 		return "", false, err
@@ -124,7 +125,7 @@ func (l *List) Pair(ctx context.Context, typed string) (bridge Sender, identity 
 			p.Wrong = append(p.Wrong, mail.Seconds(l.now()))
 			return nil, errors.Join(ErrCode, l.writePairing(p))
 		}
-		// The code stays until it expires: a kill after this changes nothing, and Knock gives no code to a known identity.
+		// The code stays until it expires. That does no harm: Knock gives no code to a known identity.
 		bridge, identity = all[j], p.Codes[i].Identity
 		if !bridge.Knows(identity) {
 			bridge.Identities = append(slices.Clone(bridge.Identities), identity)
@@ -175,7 +176,7 @@ func (l *List) dropCodes(match func(code) bool) error {
 	return l.writePairing(p)
 }
 
-// readPairing returns the open codes. A file that it cannot read counts as empty: the identities in it get new codes.
+// readPairing returns the open codes. A file that it cannot parse counts as empty: the identities in it get new codes.
 func (l *List) readPairing() (p pairing, err error) {
 	data, err := l.dir.ReadMost(pairingFile, maxList)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, atomicfile.ErrTooLarge) {

@@ -1,16 +1,15 @@
-// Package senders keeps the list of outside programs and services that may write to sessions, with the key of
-// each.
+// Package senders keeps the list of programs and services outside c2c that may write to sessions over HTTP, with the key of each.
 //
-// A sender shows a token, or signs its requests. A bridge is a program that passes on the messages of many people.
-// Its token proves the bridge only; a list of identities says which people behind it may write. A new person behind
-// a bridge gets a code once, and a person of this machine approves it (Pair).
+// A sender shows a token, or signs its requests. A bridge is a sender that passes on the messages of many people, for example from a
+// chat. Its token proves only the bridge; a list of identities says which people behind it may write. A new person behind a bridge gets a
+// code once, and a person of this machine approves it (Pair).
 //
 // Everything is in files below http in the state directory. Any number of processes may use them at once; the daemon
 // sees a change at the next request.
 //
 //	senders.json       the list, at most 64 KiB: a token as its hash only, the secret of a signature in full
 //	pairing.json       codes that wait for approval, and the times of wrong codes
-//	senders.json.lock  held while a process changes either; its holder takes no other lock
+//	senders.json.lock held while a process changes one of the two; its holder takes no other lock
 package senders
 
 import (
@@ -37,10 +36,10 @@ const (
 type Sender struct {
 	Name       string   `json:"name"`
 	Root       string   `json:"root"` // absolute
-	To         []string `json:"to"`   // aliases to which it may write; the first is for requests that name none
+	To         []string `json:"to"`   // aliases to which it may write; a request that names no alias goes to the first
 	TokenSum   string   `json:"token_sha256,omitempty"`
-	Secret     string   `json:"secret,omitempty"` // of its signature, as configured at the service
-	Scheme     string   `json:"scheme,omitempty"` // GitHub, Standard, or "": it shows a token
+	Secret     string   `json:"secret,omitempty"` // the secret of the signature, as configured at the service
+	Scheme     string   `json:"scheme,omitempty"` // GitHub or Standard; "": the sender shows a token
 	Bridge     bool     `json:"bridge,omitempty"`
 	Identities []string `json:"identities,omitempty"` // people who may write through the bridge
 	Verdicts   bool     `json:"verdicts,omitempty"`   // it may answer permission requests
@@ -48,7 +47,7 @@ type Sender struct {
 	LastUsed   string   `json:"last_used_day,omitempty"` // in the form 2006-01-02, UTC
 }
 
-// The errors of a List. Each method's doc names its own.
+// The errors of a List. The doc of each method names the errors that it may return.
 var (
 	ErrUnknown = errors.New("no such sender")
 	ErrExists  = errors.New("there is a sender with this name")
@@ -60,7 +59,7 @@ var (
 // MayWrite reports whether the sender may write to an alias, ignoring case, and returns the alias in the list's spelling.
 func (s Sender) MayWrite(alias string) (to string, ok bool) {
 	if mail.CheckAlias(alias) != nil {
-		return "", false // some other characters equal an ASCII letter if case is ignored
+		return "", false // some characters that are not ASCII equal an ASCII letter if case is ignored
 	}
 	i := slices.IndexFunc(s.To, func(to string) bool { return strings.EqualFold(to, alias) })
 	if i < 0 {
@@ -91,7 +90,7 @@ func (s Sender) Key() []byte {
 	return nil
 }
 
-// minKey is the least size of a signature's key, in bytes.
+// minKey is the smallest allowed size of a signature's key, in bytes.
 const minKey = 24
 
 // maxTo bounds the number of a sender's aliases.
@@ -113,7 +112,7 @@ func (s Sender) check() error {
 			return err
 		}
 		if strings.HasPrefix(strings.ToLower(to), mail.ExternalPrefix) {
-			return fmt.Errorf("alias %q belongs to another sender outside, which reads no such mail", to)
+			return fmt.Errorf("alias %q belongs to another sender outside, which cannot read mail from a sender", to)
 		}
 	}
 	switch s.Scheme {
@@ -122,13 +121,13 @@ func (s Sender) check() error {
 		return fmt.Errorf("sender %q: scheme %q is none of %q", s.Name, s.Scheme, []string{GitHub, Standard})
 	}
 	if s.Scheme != "" && s.Bridge {
-		return fmt.Errorf("sender %q: a signature does not cover X-Sender, so a bridge shows a token", s.Name)
+		return fmt.Errorf("sender %q: a signature does not cover X-Sender, so a bridge must show a token", s.Name)
 	}
 	if s.Scheme != "" && len(s.To) > 1 {
-		return fmt.Errorf("sender %q: a signature does not cover the path, so it may write to one alias", s.Name)
+		return fmt.Errorf("sender %q: a signature does not cover the path, so a sender that signs may write to only one alias", s.Name)
 	}
 	if s.Verdicts && s.Scheme != "" {
-		return fmt.Errorf("sender %q: permission requests are read with a token, so a sender that decides shows one", s.Name)
+		return fmt.Errorf("sender %q: only a sender with a token can read permission requests, so only such a sender can decide them", s.Name)
 	}
 	for _, id := range s.Identities {
 		if err := CheckIdentity(id); err != nil {

@@ -1,5 +1,5 @@
-// Package child runs a program and waits for it. Package os/exec does this too, but every hook would load its 170 kB,
-// although few commands of c2c start a program.
+// Package child runs a program and waits for its end. It replaces os/exec, because every hook would load the 170 kB of that package, and
+// few commands of c2c start a program.
 package child
 
 import (
@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// MaxSays is how much of a program's output Run reads, in bytes. c2c expects less: a URL, a path.
+// MaxSays bounds a program's output, in bytes. c2c expects less: a URL or a path.
 const MaxSays = 64 << 10
 
-// MaxTime is how long a program may run. Git and c2cd take milliseconds for what c2c asks; a suspended program never ends.
+// MaxTime is how long a program may run. Git and c2cd need milliseconds, but a suspended program never ends.
 const MaxTime = 5 * time.Second
 
-// Run returns what a program prints. The program runs in dir, has no input, and writes errors to errs; nil drops them. Run
-// stops it when it has printed more than MaxSays, and after MaxTime.
+// Run runs a program in dir, without input, and returns its output. Its errors go to errs; nil drops them. Run stops a program that
+// prints more than MaxSays, or that runs longer than MaxTime.
 func Run(program, dir string, errs *os.File, args ...string) (said string, err error) {
 	return run(MaxTime, program, dir, errs, args...)
 }
@@ -40,7 +40,7 @@ func run(most time.Duration, program, dir string, errs *os.File, args ...string)
 		return "", err
 	}
 	defer r.Close()
-	// The inherited PWD names the old directory, and git may trust it.
+	// The inherited PWD names the directory of this process, and git may trust it.
 	env := slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "PWD=") })
 	pid, err := syscall.ForkExec(program, append([]string{filepath.Base(program)}, args...), &syscall.ProcAttr{
 		Dir: dir, Env: append(env, "PWD="+dir), Files: []uintptr{nothing.Fd(), w.Fd(), errs.Fd()}})

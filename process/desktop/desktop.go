@@ -1,5 +1,5 @@
-// Package desktop shows notifications through the session's bus (the Desktop Notifications Specification of freedesktop.org), with a
-// program that is installed there.
+// Package desktop shows notifications on the user's desktop. It runs a program that is installed there, which speaks to the session bus
+// (Desktop Notifications Specification of freedesktop.org).
 package desktop
 
 import (
@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// ErrNone: no notification can be shown from here.
-var ErrNone = errors.New("no notification of the desktop from here")
+// ErrNone: this process cannot show a notification.
+var ErrNone = errors.New("cannot show a notification of the desktop")
 
-// shownWithin bounds the program that shows a notification.
+// shownWithin is how long the program that shows a notification may run.
 const shownWithin = 5 * time.Second
 
-// Check returns an error that says why no notification can be shown from here.
+// Check returns nil if this process can show notifications, and otherwise an error with the reason.
 func Check(getenv func(string) string) error {
 	_, _, err := command(getenv, "")
 	return err
@@ -29,7 +29,7 @@ func Check(getenv func(string) string) error {
 // command returns a program that shows a text, with its arguments, and the address of the bus.
 func command(getenv func(string) string, text string) (words []string, bus string, err error) {
 	bus = getenv("DBUS_SESSION_BUS_ADDRESS")
-	if bus == "" { // of a process that was not started below the desktop
+	if bus == "" { // the process was not started from the desktop
 		path := filepath.Join("/run/user", strconv.Itoa(os.Getuid()), "bus")
 		if _, err := os.Stat(path); err != nil {
 			return nil, "", fmt.Errorf("%w: there is no session bus", ErrNone)
@@ -48,7 +48,7 @@ func command(getenv func(string) string, text string) (words []string, bus strin
 		"--method", "org.freedesktop.Notifications.Notify", "'c2c'", "uint32 0", "''", "'c2c'", quoted, "@as []", "@a{sv} {}", "int32 -1"}, bus, nil
 }
 
-// Show shows a text. The caller leaves out what others have written.
+// Show shows a text. The text must not contain words of other sessions: the caller leaves them out.
 func Show(ctx context.Context, getenv func(string) string, text string) error {
 	words, bus, err := command(getenv, text)
 	if err != nil {

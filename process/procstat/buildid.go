@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// maxHead is how much of a program BuildID reads, in bytes. Go's linker puts the id near the beginning.
+// maxHead is how many bytes BuildID reads of a program. Go's linker puts the id near the beginning.
 const maxHead = 64 << 10
 
-// BuildID returns the id that Go gave to a build of a program; "" if there is none, or the file cannot be read. On Linux
-// /proc/<pid>/exe is the program of a process, even if its file was replaced or removed since.
+// BuildID returns the id that Go gave to a build of a program; "" if there is no id, or if the file cannot be read. On Linux the path may
+// be /proc/<pid>/exe: it leads to the program of a process even if the program's file was replaced or removed.
 //
-// The package debug/buildinfo would link readers for all formats of programs.
+// BuildID does not use debug/buildinfo, which would link readers for all formats of programs.
 func BuildID(path string) string {
 	f, err := os.Open(path)
 	if err != nil {
@@ -29,8 +29,8 @@ func BuildID(path string) string {
 	return buildIDIn(head[:n])
 }
 
-// buildIDIn finds the id as cmd/internal/buildid does: in an ELF note, with the sizes of its name and of the id, the type 4
-// and the name "Go", or else behind a mark at the beginning of the code.
+// buildIDIn finds the id as cmd/internal/buildid does: in an ELF note (which has the sizes of its name and of the id, the type 4, and the
+// name "Go"), or else behind a mark at the beginning of the code.
 func buildIDIn(head []byte) string {
 	name := []byte("\x04\x00\x00\x00Go\x00\x00")
 	for at := 0; ; {

@@ -6,11 +6,11 @@ import (
 	"os"
 )
 
-// Listens reports whether a process listens on a TCP port. For another user's process, which it may not inspect, it is false.
+// Listens reports whether a process listens on a TCP port. It returns false for a process of another user, which it cannot inspect.
 func Listens(pid, port int) bool {
 	listening := map[string]bool{}
 	for _, name := range []string{"tcp", "tcp6"} {
-		table, _ := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", pid, name)) // the process's network namespace
+		table, _ := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", pid, name)) // the table of the process's network namespace
 		for s := range TCPSockets(bytes.NewReader(table), port) {
 			listening[s.Link()] = s.State == Listening
 		}

@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// Owner returns the user that a process belongs to, and its program's name as the kernel has it; ok is false if it has ended.
+// Owner returns the user of a process, and the kernel's name of its program. ok is false if the process has ended.
 func Owner(pid int) (uid int, name string, ok bool) {
-	info, err := os.Stat(fmt.Sprintf("/proc/%d/stat", pid)) // /proc/<pid> itself is root's if the process hides its memory
+	info, err := os.Stat(fmt.Sprintf("/proc/%d/stat", pid)) // /proc/<pid> itself belongs to root if the process hides its memory
 	data, nerr := ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil || nerr != nil {
 		return 0, "", false
@@ -28,8 +28,8 @@ func Owner(pid int) (uid int, name string, ok bool) {
 	return uid, name, true
 }
 
-// HasTerminal reports whether a process is the program behind the terminal /dev/pts/<number>, such as its emulator: it has
-// the terminal's master open. Linux shows this only for the user's own processes.
+// HasTerminal reports whether a process has the master of the terminal /dev/pts/<number> open: then it is the program behind the
+// terminal, such as its emulator. Linux shows this only for the user's own processes.
 func HasTerminal(pid, number int) bool {
 	files, _ := Files(pid)
 	for link, path := range files {

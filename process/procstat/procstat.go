@@ -11,22 +11,22 @@ import (
 	"syscall"
 )
 
-// ErrNone means that no process has this id, or that it has ended and waits for its parent.
+// ErrNone means that no process has this id, or that the process has ended and is a zombie.
 var ErrNone = errors.New("no such process")
 
 // Stat holds facts about a process. See proc(5).
 type Stat struct {
 	Parent, Group, Session int
-	Terminal               uint64 // device number of its controlling terminal; 0: it has none
-	Foreground             int    // foreground process group of this terminal
-	Start                  int64  // in ticks since boot
+	Terminal               uint64 // device number of the controlling terminal; 0: the process has none
+	Foreground             int    // foreground process group of the controlling terminal
+	Start                  int64  // when the process started, in clock ticks since boot
 }
 
 // Read reads /proc/<pid>/stat.
 func Read(pid int) (Stat, error) {
 	data, err := ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ESRCH): // it ended between open and read
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ESRCH): // ESRCH: the process ended between open and read
 		return Stat{}, ErrNone
 	case err != nil:
 		return Stat{}, err
@@ -38,8 +38,8 @@ func Read(pid int) (Stat, error) {
 	return s, err
 }
 
-// ReadFile reads the beginning of a file below /proc, which the kernel returns in one piece. os.ReadFile makes three times
-// as many system calls, and a command may read a file for each of its ancestors.
+// ReadFile reads the beginning of a file below /proc; the kernel returns it in one piece. os.ReadFile makes three times as many system
+// calls, and a command may read such a file for each of its ancestors.
 func ReadFile(path string) ([]byte, error) {
 	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
@@ -54,8 +54,8 @@ func ReadFile(path string) ([]byte, error) {
 	return data[:n], nil
 }
 
-// hasThreads reports whether a process whose first thread has ended has other threads. That is so for a moment when another
-// thread calls execve, as in Go programs.
+// hasThreads reports whether a process still has threads although its first thread has ended. For a moment this is so when another thread
+// calls execve, as in Go programs.
 func hasThreads(pid int) bool {
 	dir, err := os.Open(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {
@@ -66,7 +66,7 @@ func hasThreads(pid int) bool {
 	return len(names) > 1
 }
 
-// parse reads the fields behind the command's name, which may itself hold spaces and parentheses.
+// parse reads the fields behind the command's name. The name itself may contain spaces and parentheses.
 func parse(pid int, stat string) (s Stat, err error) {
 	f := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
 	if len(f) < 20 {

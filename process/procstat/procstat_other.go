@@ -12,17 +12,17 @@ func Files(int) (files iter.Seq2[string, string], seen bool) {
 	return func(func(string, string) bool) {}, false
 }
 
-// Listens returns true: c2c cannot find out on this system.
+// Listens returns true: on this system c2c cannot find out whether a process listens.
 func Listens(int, int) bool { return true }
 
-// Owner returns this user: c2c cannot find out on this system.
+// Owner returns this user: on this system c2c cannot find out the owner.
 func Owner(int) (uid int, name string, ok bool) { return os.Getuid(), "", true }
 
-// HasTerminal returns true: c2c cannot find out on this system.
+// HasTerminal returns true: on this system c2c cannot find out which process has a terminal.
 func HasTerminal(int, int) bool { return true }
 
-// Programs returns nothing: this system does not show them.
+// Programs returns nothing: this system does not show processes to c2c.
 func Programs(string) []Program { return nil }
 
-// Terminals returns nothing: this system does not show them.
+// Terminals returns nothing: this system does not show processes to c2c.
 func Terminals() []Terminal { return nil }

@@ -2,18 +2,18 @@ package procstat
 
 import "os"
 
-// Program is a process and what it runs.
+// Program is a process with its program, arguments and environment.
 type Program struct {
 	PID, Parent int
 	Args        []string
 	Env         []string
-	File        os.FileInfo // its program's file, which may be renamed or removed by now
+	File        os.FileInfo // the program's file; it may have been renamed or removed since the start
 }
 
-// Terminal is a process with a terminal, and its current directory.
+// Terminal is a process that has a terminal.
 type Terminal struct {
 	PID, Parent int
-	Args        []string // at least one
+	Args        []string // at least one element
 	Folder      string
 	Env         []string
 }

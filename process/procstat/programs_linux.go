@@ -21,7 +21,7 @@ func Programs(name string) (all []Program) {
 		stat, serr := Read(pid)
 		env, eerr := os.ReadFile(dir + "/environ") // readable only for our own processes
 		args, aerr := os.ReadFile(dir + "/cmdline")
-		if cmp.Or(err, serr, eerr, aerr) == nil { // if not, it has just ended
+		if cmp.Or(err, serr, eerr, aerr) == nil { // on an error the process has just ended
 			all = append(all, Program{PID: pid, Parent: stat.Parent, File: file, Args: words(args), Env: words(env)})
 		}
 	}
@@ -60,7 +60,7 @@ func processes() iter.Seq2[string, int] {
 	}
 }
 
-// isOurs reports whether a process belongs to this user. Root could read the processes of all users, so it must check.
+// isOurs reports whether a process belongs to this user. The check is for root, who can read the processes of all users.
 func isOurs(dir string) bool {
 	info, err := os.Stat(dir)
 	return err == nil && int(info.Sys().(*syscall.Stat_t).Uid) == os.Geteuid()

@@ -14,7 +14,7 @@ type TCPSocket struct {
 	Local, Remote string // address and port, in hex digits
 	State         string // Listening, for example
 	UID           int
-	Inode         string // NoInode: its program has closed the socket, and UID is 0
+	Inode         string // NoInode: the program has closed the socket, and UID is 0
 }
 
 // Fields of a TCPSocket.
@@ -26,14 +26,14 @@ const (
 // Link returns the socket's name in the links of /proc/<pid>/fd.
 func (s TCPSocket) Link() string { return "socket:[" + s.Inode + "]" }
 
-// TCPSockets yields the lines of a table whose local port is port. It reads no further than its caller looks: under a flood of
-// connections a table has megabytes.
+// TCPSockets yields the lines of a table that have this local port. It reads only until the caller stops: when there are very many
+// connections, a table has megabytes.
 func TCPSockets(table io.Reader, port int) iter.Seq[TCPSocket] {
 	return func(yield func(TCPSocket) bool) {
 		suffix := fmt.Sprintf(":%04X", port)
 		for lines := bufio.NewScanner(table); lines.Scan(); {
 			line := lines.Text()
-			if !strings.Contains(line, suffix) { // most have another port
+			if !strings.Contains(line, suffix) { // most lines have another port
 				continue
 			}
 			f := strings.Fields(line)

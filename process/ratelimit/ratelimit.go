@@ -3,15 +3,15 @@ package ratelimit
 
 import "time"
 
-// Limit allows Burst turns at once, and then one more in each Interval.
+// Limit allows Burst turns at once, and one further turn in each Interval.
 type Limit struct {
 	Burst    float64
 	Interval time.Duration
 }
 
-// Bucket counts turns against a Limit, which must be the same at every call. The zero value has its whole burst left.
+// Bucket counts turns against a Limit. The Limit must be the same at every call. The zero value has its whole burst left.
 type Bucket struct {
-	used float64 // turns that were taken and have not come back
+	used float64 // turns that were taken and have not come back yet
 	at   time.Time
 }
 

@@ -1,6 +1,5 @@
-// Package survive recovers a panic in a goroutine, so that a bug of ours in one root does not end a process that
-// serves many. net/http recovers the panic of a handler, but not the panic of a goroutine that a handler or the
-// daemon has started.
+// Package survive recovers panics in goroutines, so that a bug in the work for one root does not end a process that serves many roots.
+// net/http recovers the panic of a handler, but not the panic of a goroutine that a handler or the daemon has started.
 package survive
 
 import (
@@ -12,17 +11,18 @@ import (
 	"time"
 )
 
-// ErrPanic means that the work panicked. The log says where.
+// ErrPanic means that the work panicked. The log has the stack.
 var ErrPanic = errors.New("c2c made a mistake; its log says where")
 
-// Loop's first and longest pause before it tries again. So the log gets at most one stack in a minute.
+// The first and the longest pause of Loop before it begins the work again. If the work panics at once each time, the log gets only one
+// stack in a minute.
 const (
 	firstPause = time.Second
 	longPause  = time.Minute
 )
 
-// Call does some work, for a goroutine of its own or for one root of several. It logs a panic with its stack, and returns
-// ErrPanic. The panic's value may hold a message's words, so Call logs the value only if the runtime made it.
+// Call calls work. If work panics, Call logs the stack and returns ErrPanic. The value of the panic may contain the text of a message, so
+// Call logs the value only if it comes from the Go runtime.
 func Call(log *slog.Logger, what string, work func() error) (err error) {
 	defer func() {
 		p := recover()
@@ -39,7 +39,7 @@ func Call(log *slog.Logger, what string, work func() error) (err error) {
 	return work()
 }
 
-// Loop does some work until it returns. After a panic it begins the work again, after a pause that doubles, until ctx ends.
+// Loop calls work until work returns or ctx ends. After a panic it calls work again, after a pause that doubles each time.
 func Loop(ctx context.Context, log *slog.Logger, what string, work func()) {
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
 		err := Call(log, what, func() error { work(); return nil })

@@ -1,5 +1,5 @@
-// Package sockets finds the process at the other end of a TCP connection, on Linux. It is not part of procstat, because
-// c2c links procstat, has no connections, and would pay for these imports at every start.
+// Package sockets finds the process and the user at the other end of a TCP connection, on Linux. It is not part of procstat: the program
+// c2c links procstat, never needs this, and would pay for the imports at every start.
 package sockets
 
 import (
@@ -14,10 +14,9 @@ import (
 	"c2c/process/procstat"
 )
 
-// Owner returns the process that holds one end of a TCP connection on this machine: local is that end's address, remote the
-// other end's. If a process shares the socket with its children, Owner returns the parent. If the process belongs to another
-// user or PID namespace, pid is 0. ok is false if the connection is not visible, or its end was
-// closed.
+// Owner returns the process, and its user, that holds one end of a TCP connection on this machine. local is the address of that end,
+// remote the address of the other end. If a process shares the socket with its children, Owner returns the parent. If the process belongs
+// to another user or PID namespace, pid is 0. ok is false if the connection is not visible, or if that end was closed.
 func Owner(local, remote netip.AddrPort) (pid, uid int, ok bool) {
 	s, ok := find(local, remote)
 	if !ok || s.Inode == procstat.NoInode {
@@ -46,8 +45,8 @@ func holds(pid int, socket string) bool {
 	return false
 }
 
-// eldest returns the process from which pid has inherited a socket: between fork and exec a child has its parent's sockets.
-// ok is false if the process has ended.
+// eldest returns the process from which pid has inherited a socket: between fork and exec, a child has its parent's sockets. ok is false
+// if pid has ended.
 func eldest(pid int, socket string) (_ int, ok bool) {
 	for {
 		p, err := procstat.Read(pid)
@@ -61,8 +60,8 @@ func eldest(pid int, socket string) (_ int, ok bool) {
 	}
 }
 
-// OwnerUID returns the user of one end of a TCP connection. It inspects no process. ok is false if that end is not visible.
-// closed means that its program has closed it, so that the kernel no longer shows whose it was.
+// OwnerUID returns the user of one end of a TCP connection. It inspects no process. ok is false if that end is not visible. closed means
+// that the program has closed that end, so that the kernel no longer shows its user.
 func OwnerUID(local, remote netip.AddrPort) (uid int, ok, closed bool) {
 	s, ok := find(local, remote)
 	if s.Inode == procstat.NoInode {
@@ -71,7 +70,7 @@ func OwnerUID(local, remote netip.AddrPort) (uid int, ok, closed bool) {
 	return s.UID, ok, false
 }
 
-// find searches both tables: a program may use an IPv6 socket for an IPv4 address.
+// find searches the tables of IPv4 and IPv6: a program may use an IPv6 socket for an IPv4 address.
 func find(local, remote netip.AddrPort) (s procstat.TCPSocket, ok bool) {
 	local, remote = unmap(local), unmap(remote)
 	for _, path := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
@@ -97,7 +96,7 @@ func findIn(table io.Reader, local, remote netip.AddrPort) (s procstat.TCPSocket
 	return s, false
 }
 
-// parseEnd parses an address: 32-bit words in this machine's byte order, each as 8 hex digits, and the port.
+// parseEnd parses an address and a port. The address has 32-bit words in this machine's byte order, 8 hex digits each.
 func parseEnd(text string) (end netip.AddrPort) {
 	words, port, _ := strings.Cut(text, ":")
 	var raw []byte
@@ -116,7 +115,7 @@ func parseEnd(text string) (end netip.AddrPort) {
 	return netip.AddrPortFrom(addr.Unmap(), uint16(n))
 }
 
-// unmap also drops the zone, which the tables do not have.
+// unmap turns an IPv4 address in IPv6 form into IPv4. It also drops the zone, which the tables do not have.
 func unmap(a netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(a.Addr().Unmap().WithZone(""), a.Port())
 }
