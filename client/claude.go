@@ -8,9 +8,9 @@ import (
 // ChannelCapability is the MCP capability of a server that pushes messages into Claude Code's sessions.
 const ChannelCapability = "claude/channel"
 
-// claude is Claude Code. It sets SessionEnv for hooks and for the shells of tools at each call, so there the variable is
-// right. Its MCP server keeps the value with which it was started, and after /clear or /resume that value is out of date. So
-// the broker first looks for a mailbox that is bound to the client's process, and reads the variable only if there is none.
+// claude is Claude Code. It sets SessionEnv anew for each hook and each shell of a tool, so the variable is right there. Its MCP server
+// keeps the value from its start, which is out of date after /clear or /resume. So the broker first looks for a mailbox that is bound to
+// the client's process, and reads the variable only if there is no such mailbox.
 func claude() Profile {
 	return Profile{
 		Name:           "claude",
@@ -27,11 +27,11 @@ func claude() Profile {
 		Doing:          ClaudeDoing,
 		DoingDir:       "sessions",
 		Inherited:      []string{"CLAUDECODE", "CLAUDE_CODE_MESSAGING_SOCKET", "CLAUDE_CODE_MESSAGING_TOKEN"},
-		// Measured with 2.1.329: if the texts of an answer have together 50,000 UTF-16 units or more, the model gets a file
-		// name and 2 KB. The limit of 25,000 tokens, of four characters each, is higher.
+		// Measured with 2.1.329: if the texts of an answer together have 50,000 UTF-16 units or more, the model gets a file name and 2
+		// KB. A second limit of 25,000 tokens (of about four characters each) is higher.
 		Answer:       40_000,
 		AnswerTokens: "MAX_MCP_OUTPUT_TOKENS",
-		// Measured with 2.1.329: of more than 30,000 bytes the model gets a file name and the beginning.
+		// Measured with 2.1.329: if the output has more than 30,000 bytes, the model gets a file name and the beginning.
 		Shell:       28_000,
 		ShellMax:    "BASH_MAX_OUTPUT_LENGTH",
 		ConfigEnv:   "CLAUDE_CONFIG_DIR",
@@ -52,7 +52,7 @@ type ClaudeRecord struct {
 	StatusUpdatedAt int64 // in milliseconds
 }
 
-// ReadClaudeRecord reads such a file. ok is false if it is missing or damaged.
+// ReadClaudeRecord reads a ClaudeRecord. ok is false if it is missing or damaged.
 func ReadClaudeRecord(path string) (r ClaudeRecord, ok bool) {
 	ok = readJSON(path, &r)
 	return r, ok
@@ -65,7 +65,7 @@ func ClaudeDoing(config string, pid int, _ string) (d Doing) {
 		return d
 	}
 	if d.Word = r.Status; d.Word != Idle && d.Word != Waiting {
-		d.Word = Busy // Claude Code has several other words, all for a running turn
+		d.Word = Busy // Claude Code has several other words; each means that a turn runs
 	}
 	d.Since = millis(r.StatusUpdatedAt)
 	return d

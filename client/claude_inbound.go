@@ -7,17 +7,17 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
-// The values of Claude Code's setting for messages from other sessions (crossSessionInbound) by which a person limits them.
+// The values of Claude Code's setting crossSessionInbound with which a person limits messages from other sessions.
 const (
-	ClaudeHolds   = "hold" // until the person accepts the message
+	ClaudeHolds   = "hold" // a message waits until the person accepts it
 	ClaudeRefuses = "refuse"
 )
 
 // maxSettings bounds a settings file, in bytes.
 const maxSettings = 1 << 20
 
-// ClaudeInbound returns ClaudeHolds, ClaudeRefuses, or "" if the client takes messages of other sessions. Of several settings
-// files the strictest counts, because a project may only tighten the person's setting (2.1.329).
+// ClaudeInbound returns ClaudeHolds, ClaudeRefuses, or "" if the client takes messages of other sessions. If several settings files have
+// the setting, the strictest value counts, because a project may only tighten the person's setting (2.1.329).
 func ClaudeInbound(config string, getenv func(string) string) (inbound string) {
 	files := []string{filepath.Join(config, "settings.json"), "/etc/claude-code/managed-settings.json",
 		"/Library/Application Support/ClaudeCode/managed-settings.json"}

@@ -1,5 +1,6 @@
-// Package client holds the facts that c2c knows about each AI program (Claude Code, Codex and others), as data in one file
-// per program. It writes nothing to disk, and its data never changes, so any goroutine may call every function at any time.
+// Package client holds the facts that c2c knows about each client, as data in one file per client. A client is an AI program in which
+// sessions run: Claude Code, Codex and others. It writes nothing to disk, and its data never changes, so any goroutine may call every
+// function at any time.
 package client
 
 import (
@@ -25,88 +26,90 @@ type Profile struct {
 
 	// SessionEnv is the variable that holds the client's session id in its child processes, or empty.
 	SessionEnv string
-	// TrustEnv: SessionEnv in our environment names the session in which we run.
+	// TrustEnv means that SessionEnv in our environment names the session in which c2c runs.
 	TrustEnv bool
-	// ShellEnv: the same is true in a shell that the client has started, even if not in its MCP server and hooks.
+	// ShellEnv means that SessionEnv is right in a shell that the client has started, even if it is not in the client's MCP server and
+	// hooks.
 	ShellEnv bool
-	// SessionServer: each session has an MCP server of its own, so SessionEnv is right in that server.
+	// SessionServer means that each session has its own MCP server, so SessionEnv is right in that server.
 	SessionServer bool
 	// SessionMeta is the key in _meta of an MCP tools/call under which the client sends its session id, or empty.
 	SessionMeta string
 	// SessionArgument is the argument of each MCP tools/call in which a plugin of ours passes the client's session id.
 	// Without the plugin the model could write that argument, so it counts only for a session that the plugin has named.
 	SessionArgument string
-	// SessionFile is a file below the client's configuration in which a process of the client names its session: %d stands
-	// for the process id, and the file has JSON with pid and sessionId. It is as reliable as SessionMeta.
+	// SessionFile is a file below the client's configuration in which a process of the client names its session, as reliably as
+	// SessionMeta. %d stands for the process id; the file has JSON with pid and sessionId.
 	SessionFile string
 	// ProjectFile is a file in a project whose JSON proposes an alias: {"alias": …}.
 	ProjectFile string
-	// Doing returns what a process's session does, from files below the client's configuration; nil: there are no such files.
+	// Doing reads from files below the client's configuration whether a process's session works; nil: there are no such files.
 	Doing func(config string, pid int, session string) Doing
 	// DoingDir is the directory of the files that Doing reads, below the client's configuration.
 	DoingDir string
-	// Open returns the client's ids of the sessions that one of its processes has open. known is false if the system does not
-	// show them. It is for a client whose process may have many sessions; nil: c2c does not check.
+	// Open returns the client's ids of the sessions that one of its processes has open. known is false if the system does not show them.
+	// Open is for a client whose process may have many sessions; nil: c2c does not check.
 	Open func(pid int) (ids map[string]bool, known bool)
-	// InTurn tells people how mail reaches the model while a turn runs.
+	// InTurn is a text for people: how mail reaches the model while a turn runs.
 	InTurn string
 	// Servers is a directory below the client's configuration. Each process of the client that serves many sessions over HTTP
 	// has a file there: JSON with pid and port.
 	Servers string
 	// ProcessEnv is the variable that holds the client's process id in its hooks, or empty.
 	ProcessEnv string
-	// DetachedHooks: a hook runs in a session (setsid) of its own, and the leader of that session is the client's child.
+	// DetachedHooks means that a hook runs in its own session of processes (setsid), whose leader is the client's child.
 	DetachedHooks bool
-	// ReadsHooksAnew: a running session uses newly installed hooks from its next prompt on.
+	// ReadsHooksAnew means that a running session uses newly installed hooks from its next prompt on.
 	ReadsHooksAnew bool
-	// HooksCommand: the model takes the text of a hook for an order of its developer, so a peer's words must not be in it.
+	// HooksCommand means that the model takes the text of a hook for an order of its developer, so that text must not contain a peer's
+	// words.
 	HooksCommand bool
-	// ChildHooks: a hook is the client's child.
+	// ChildHooks means that the process of a hook is the client's child.
 	ChildHooks bool
-	// ProjectEnv is the variable of a hook that names the project, if the client runs its hooks in another directory.
+	// ProjectEnv is the variable that names the project for a hook, if the client runs its hooks in another directory.
 	ProjectEnv string
-	// SharedProcess: one process of the client serves many sessions, so the process does not identify a session. The
+	// SharedProcess means that one process of the client serves many sessions, so the process does not identify a session. The
 	// environment identifies it only with SessionServer, or in a shell with ShellEnv.
 	SharedProcess bool
-	// Daemon is an argument by which c2c recognizes such a process that runs without a window and begins turns when asked.
+	// Daemon is an argument by which c2c recognizes a shared process that runs without a window, and that begins turns when a program
+	// asks for it.
 	Daemon string
-	// Plugin: a plugin of ours runs in the client, and its sessions have the environment of their own terminal.
+	// Plugin means that a plugin of ours runs in the client, and that its sessions have the environment of their own terminal.
 	Plugin bool
-	// Mod: a mod of ours may run in the client. It carries no mail.
+	// Mod means that a mod of ours may run in the client. A mod carries no mail.
 	Mod bool
 	// Inherited are other variables that a client inside this one would inherit and take for its own.
 	Inherited []string
 
-	// Answer is a size in bytes: an MCP tool answer up to that size reaches every model of the client whole; 0: not known.
-	// AnswerTokens is the variable with which a person sets such a limit, in tokens.
+	// Answer is the size up to which an MCP tool's answer reaches every model of the client whole, in bytes; 0: not known. AnswerTokens
+	// is the variable with which a person sets such a limit, in tokens.
 	Answer       int
 	AnswerTokens string
-	// NoArrays: the client rejects a tool answer that begins with the text of a JSON array.
+	// NoArrays means that the client rejects a tool's answer if its first text is a JSON array.
 	NoArrays bool
 
-	// ResultMail: the result of any tool of ours also brings mail. That is right if a call names its session, so that a
-	// subagent gets none, and if nothing else shows mail before the model goes on. A client without a profile gets its mail
-	// this way, too.
+	// ResultMail means that the result of any tool of ours also brings mail. It requires that a call names its session, so that a
+	// subagent gets no mail, and that nothing else shows mail before the model goes on. A client without a profile gets mail in this way,
+	// too.
 	ResultMail bool
 
-	// Shell is how many bytes of output the client's shell tool always passes to every model; 0: not known. ShellLine is for
-	// a tool that limits lines, too: the least number of bytes that a line counts. ShellMax is the variable with which a
-	// person sets such a limit, in characters.
+	// Shell is how many bytes of output the client's shell tool always passes to every model; 0: not known. ShellLine is for a shell tool
+	// that also limits the lines: a shorter line counts as so many bytes. ShellMax is the variable with which a person sets such a limit,
+	// in characters.
 	Shell, ShellLine int
 	ShellMax         string
 
 	// ConfigEnv is the variable that names the directory of the client's configuration; without it, the directory is
 	// ConfigDir in the home directory. ConfigParentEnv is the variable that names the parent of that directory.
 	ConfigEnv, ConfigParentEnv, ConfigDir string
-	// OneShot are arguments with which the client ends after its answer to one prompt, unless it also has one of the
-	// arguments Stream.
+	// OneShot are arguments that make the client end after its answer to one prompt, unless one of the arguments Stream is there too.
 	OneShot, Stream []string
-	// Resume is the command that opens a session again, to be followed by the session's id; empty: there is none.
+	// Resume is the command that opens a session again; the session's id follows it. Empty: there is no such command.
 	Resume string
-	// Wire is the command that starts an agent with the Wire protocol; empty: there is none.
+	// Wire is the command that starts an agent with the Wire protocol; empty: there is no such command.
 	Wire []string
-	// Channel is the client's MCP capability for messages that a server pushes; empty: there is none. With ChannelArgs the
-	// client accepts those of c2c.
+	// Channel is the client's MCP capability for messages that a server pushes; empty: there is none. With the arguments ChannelArgs the
+	// client accepts such messages from c2c.
 	Channel     string
 	ChannelArgs []string
 }
@@ -151,7 +154,7 @@ func Wire() []string {
 	return nil
 }
 
-// ByInfo returns the profile of the client that calls itself info in its clientInfo.
+// ByInfo returns the profile of the client that gives itself the name info in its clientInfo.
 func ByInfo(info string) (Profile, bool) {
 	for _, p := range All() {
 		if p.Info != "" && strings.HasPrefix(info, p.Info) {
@@ -169,11 +172,11 @@ func Names() (names []string) {
 	return names
 }
 
-// ShellRoom returns two numbers of bytes: how much output the client's shell in which we run always passes to its model, and
-// the least that a line counts. Both are 0 if we run in no client's shell. If one client runs in the shell of another, the
-// smaller limit applies.
+// ShellRoom is for a command in a client's shell. room is how many bytes of output the shell always passes to the model; a shorter line
+// than `line` bytes counts as `line` bytes. Both are 0 if c2c does not run in a client's shell. If a client runs in the shell of another
+// client, the smaller limit applies.
 //
-// above is the client of the session that runs us. It matters for clients without a SessionEnv.
+// above is the client of the session that runs c2c. It matters for clients without a SessionEnv.
 func ShellRoom(getenv func(string) string, above string) (room, line int) {
 	for _, p := range All() {
 		if here := p.ShellEnv && getenv(p.SessionEnv) != "" || p.SessionEnv == "" && p.Name == above; !here || p.Shell == 0 {
@@ -207,7 +210,8 @@ func (p Profile) Config(getenv func(string) string) (dir string, set bool) {
 	return filepath.Join(getenv("HOME"), p.ConfigDir), false
 }
 
-// ChannelEnv turns channel notifications on: with doorbell (or 1) without the bodies of messages, with content with them.
+// ChannelEnv turns channel notifications on. The value doorbell (or 1) sends them without the bodies of messages, the value content with
+// the bodies.
 const (
 	ChannelEnv      = "C2C_MCP_CHANNEL_DELIVERY"
 	ChannelDoorbell = "doorbell"
@@ -220,8 +224,8 @@ const ModEnv = "C2C_MOD"
 // session.
 const StartEnv = "C2C_START_SESSION_ID"
 
-// Clean removes the variables of an outer session from an environment. Otherwise a client that is started with the
-// environment, or c2c inside that client, would take them for its own.
+// Clean removes the variables of an outer session from an environment. A client that is started with the environment, or c2c inside that
+// client, would take such variables for its own.
 func Clean(env []string) (kept []string) {
 	inherited := []string{"C2C_MCP_SESSION_ID", StartEnv, "C2C_MCP_CLIENT_TYPE"}
 	for _, p := range All() {

@@ -10,9 +10,8 @@ import (
 	"c2c/process/procstat"
 )
 
-// codex is Codex. Its threads share a daemon, which has the environment of the terminal that started it, so the variable may
-// name another thread. Only the thread id in the call itself counts. In the shells of its tools Codex sets the variable at
-// each call.
+// codex is Codex. Its threads (sessions) share a daemon, which has the environment of the terminal that started it. So the variable may
+// name another thread, and only the thread id in a call counts. In the shells of its tools Codex sets the variable at each call.
 func codex() Profile {
 	return Profile{
 		Name:          "codex",
@@ -27,11 +26,11 @@ func codex() Profile {
 		Daemon:        "app-server",
 		Open:          codexOpen,
 		Inherited:     []string{"CODEX_SESSION_ID"},
-		// Measured with 0.169.0: if the texts of an answer have together 12,000 bytes or more, Codex cuts out the middle for
-		// a model whose metadata it does not have; for gpt-5.5 the limit is 48,000.
+		// Measured with 0.169.0: if the texts of an answer together have 12,000 bytes or more, Codex cuts out the middle for a model that
+		// it does not know; for gpt-5.5 the limit is 48,000.
 		Answer:     9500,
 		ResultMail: true, // its hook would only announce mail
-		// Of more than 10,000 bytes Codex passes on only a part to a model that it does not know; for gpt-5.5 the limit is
+		// If the output has more than 10,000 bytes, Codex passes only a part to a model that it does not know; for gpt-5.5 the limit is
 		// 40,000.
 		Shell:     9000,
 		ConfigEnv: "CODEX_HOME",
@@ -40,8 +39,8 @@ func codex() Profile {
 	}
 }
 
-// CodexLine begins the line with which a ringer starts a turn. Together with that line the model gets mail that Codex does
-// not show to its person.
+// CodexLine is the beginning of the line with which a ringer starts a turn. The model gets the mail together with that line; Codex shows
+// the person only the line.
 const CodexLine = "c2c: mail from "
 
 // CodexLocks is the directory in which Codex keeps a lock file for each thread, as long as the thread is open:

@@ -1,18 +1,17 @@
 package client
 
-// Guide holds what people need to know about a client before they use it with c2c. docs/clients.md is made from the guides.
-// c2c links none of them: only c2cd and the tests call Guides.
+// Guide holds the facts that people need about a client before they use it with c2c. docs/clients.md is made from the guides. The program
+// c2c does not link them: only c2cd and the tests call Guides.
 type Guide struct {
 	Client string // Profile.Name
 	Title  string // the name that its maker uses
 	// Package is the client's npm package, Tested the version that the tests run, Date the day of the measurements. If
 	// Package and Tested are empty, we could not run the client, and all facts are from its documentation.
 	Package, Tested, Date string
-	// Active tells how mail reaches a session that works, Idle a session that waits for its person, and Last either of them
-	// if those ways are missing. Receipt is the proof that the client has the mail, Answer the proof that its model has
-	// answered.
+	// Active says how mail reaches a session that works. Idle says the same for a session that waits for its person, and Last for both if
+	// these ways are missing. Receipt is the proof that the client has the mail, Answer the proof that its model has answered.
 	Active, Idle, Last, Receipt, Answer string
-	Claimed                             string   // what happens when it edits a file that another session has claimed
+	Claimed                             string   // what happens when the client edits a file that another session has claimed
 	Sees                                string   // what its person sees, in addition to the recorded screens (e2e/testdata/screens)
 	SetUp                               string   // what c2c install writes, and what the client asks its person
 	Quirks                              []string // what may surprise a person
@@ -23,7 +22,7 @@ func Guides() []Guide {
 	return []Guide{claudeGuide(), codexGuide(), opencodeGuide(), copilotGuide(), qwenGuide(), kimiGuide(), geminiGuide(), cursorGuide()}
 }
 
-// FindGuide returns the guide of a client; the guide is empty if there is none.
+// FindGuide returns the guide of a client. For an unknown client the guide is empty.
 func FindGuide(name string) (found Guide) {
 	for _, g := range Guides() {
 		if g.Client == name {

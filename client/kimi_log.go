@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Each agent of a session has a directory below the session's directory. The directory has the agent's id as its name, and
-// holds the agent's log.
+// Each agent of a session has a directory below the session's directory. The name of the directory is the agent's id; the directory holds
+// the agent's log.
 const (
 	KimiOwn = "main" // the session's own agent
 	KimiLog = "wire.jsonl"
@@ -20,7 +20,7 @@ func KimiAgents(config, session string) (dirs []string) {
 	projects, _ := os.ReadDir(sessions)
 	for _, project := range projects {
 		dir := filepath.Join(sessions, project.Name(), session, "agents")
-		agents, _ := os.ReadDir(dir) // only one of the projects has the session
+		agents, _ := os.ReadDir(dir) // on an error go on: only one of the projects has the session
 		for _, agent := range agents {
 			dirs = append(dirs, filepath.Join(dir, agent.Name()))
 		}
@@ -51,11 +51,11 @@ func kimiDoing(config string, _ int, session string) (d Doing) {
 // KimiAnswered returns the time of the last answer of a session's model, from the log of the session's own agent.
 func KimiAnswered(config, session string) time.Time { return kimiDoing(config, 0, session).Answered }
 
-// kimiLogged returns what an agent does, from its log. A request opens a dialog; any other interaction, or a line of the
-// turn, closes it.
+// kimiLogged returns the activity of an agent, from its log. A request opens a dialog; any other interaction, or a line of the turn,
+// closes the dialog.
 func kimiLogged(log string) (d Doing) {
 	var turn, answered time.Time
-	d.Word = Idle // c2c learns of a session at its first prompt; before that no turn runs
+	d.Word = Idle // an empty log means that no turn runs: c2c learns of a session at its first prompt
 	for _, r := range Records[kimiLine](log) {
 		at := millis(r.Time)
 		if r.Event.Type == "content.part" || r.Type == "turn.ended" && r.Reason == "completed" {
@@ -77,8 +77,8 @@ func kimiLogged(log string) (d Doing) {
 	return d
 }
 
-// KimiTurn reports, from an agent's log, whether a turn runs (runs), and whether a Stop hook may run now (stops): the model
-// has answered and calls no tool, and the turn is not over.
+// KimiTurn reads an agent's log. runs reports whether a turn runs. stops reports whether a Stop hook may run now: the model has answered
+// and calls no tool, and the turn is not over.
 func KimiTurn(log string) (runs, stops bool) {
 	for _, r := range Records[kimiLine](log) {
 		switch r.Type {

@@ -12,20 +12,19 @@ import (
 // LogTail is how much of a log Records reads, in bytes.
 const LogTail = 1 << 20
 
-// Records reads the end of a log of JSON lines. For each line it yields the line and its record. It skips lines of another
-// form.
+// Records reads the end of a log of JSON lines. It yields each line with its record, and skips lines of another form.
 func Records[T any](log string) iter.Seq2[[]byte, T] {
 	return func(yield func([]byte, T) bool) {
 		for line := range bytes.Lines(Tail(log, LogTail)) {
 			var r T
-			if json.Unmarshal(line, &r) == nil && !yield(line, r) { // an error: the first line may be incomplete
+			if json.Unmarshal(line, &r) == nil && !yield(line, r) { // skip a line with an error: the first line may be incomplete
 				return
 			}
 		}
 	}
 }
 
-// Tail returns the last bytes of a client's log, at most most; nil if it cannot read the file. The first line may be
+// Tail returns the last bytes of a client's log, at most `most` bytes. It returns nil if it cannot read the file. The first line may be
 // incomplete.
 func Tail(path string, most int64) []byte {
 	f, size, err := atomicfile.OpenForeign(path)

@@ -7,15 +7,14 @@ import (
 	"strings"
 )
 
-// OneShot reports whether a client's process answers one prompt and then ends. Its hooks bring waiting mail with that prompt;
-// a line that a ringer sends later might never be answered. Without /proc it returns false.
+// OneShot reports whether a client's process answers one prompt and then ends. Its hooks bring waiting mail with the prompt. The model
+// might never answer a line that a ringer sends later. Without /proc it returns false.
 func OneShot(client string, pid int) bool {
 	p, _ := Find(client)
 	return p.isOneShot(argsOf(pid))
 }
 
-// IsDaemon reports whether a client's process is the daemon that its windows share and that begins turns when asked. Without
-// /proc it returns false.
+// IsDaemon reports whether a client's process is the daemon that its windows share, see Profile.Daemon. Without /proc it returns false.
 func IsDaemon(client string, pid int) bool {
 	p, _ := Find(client)
 	return p.Daemon != "" && slices.Contains(argsOf(pid), p.Daemon)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// QwenNotes returns the texts of messages from other sessions in lines of a session's record.
+// QwenNotes finds the messages of other sessions in lines of a session's record, and returns their texts.
 func QwenNotes(lines []byte) (texts []string) {
 	for line := range bytes.Lines(lines) {
 		if !bytes.Contains(line, []byte(`"notification"`)) {
@@ -27,7 +27,7 @@ func QwenNotes(lines []byte) (texts []string) {
 	return texts
 }
 
-// QwenShows reports whether one of these texts contains a message with this envelope. In the texts the client has replaced
+// QwenShows reports whether one of the texts from QwenNotes contains a message with this envelope. In these texts the client has replaced
 // each "<" by "&lt;".
 func QwenShows(texts []string, envelope string) bool {
 	part := strings.ReplaceAll(envelope, "<", "&lt;")

@@ -13,14 +13,14 @@ import (
 // maxFile bounds a file that readJSON reads, in bytes.
 const maxFile = 64 << 10
 
-// processFile is the part that c2c reads of a file in which a process of a client describes itself.
+// processFile has the fields that c2c reads of a file in which a process of a client describes itself.
 type processFile struct {
 	PID, Port int
 	SessionID string
 }
 
-// SessionOf returns the id of the session that a process of the client has now, from the client's own file; "" if the file
-// does not name it.
+// SessionOf returns the id of the session that a process of the client has now, from the file SessionFile. It returns "" if the file does
+// not name a session.
 func (p Profile) SessionOf(pid int, getenv func(string) string) string {
 	if p.SessionFile == "" || pid <= 0 || getenv == nil {
 		return ""
@@ -42,15 +42,15 @@ func (p Profile) ProposedAlias(dir string) string {
 	return said.Alias
 }
 
-// readJSON parses a file of another program into into. It returns false if that fails.
+// readJSON parses a file of another program. It returns false if the file is missing or is not such JSON.
 func readJSON(path string, into any) bool {
 	data, err := atomicfile.ReadForeign(path, maxFile)
 	return err == nil && json.Unmarshal(data, into) == nil
 }
 
-// Server returns the port on which a process of the client serves many sessions to programs of this machine, from the
-// client's own file. ok is false if there is none. The file may be old, or from another container, so Server checks that the
-// process listens on the port.
+// Server returns the port on which a process of the client serves many sessions to programs of this machine, from the process's file in
+// Servers. ok is false if there is no such port. The file may be old, or from another container, so Server checks that the process
+// listens on the port.
 func (p Profile) Server(pid int, getenv func(string) string) (port int, ok bool) {
 	if p.Servers == "" || pid <= 0 || getenv == nil {
 		return 0, false
