@@ -1,5 +1,5 @@
 // Package permission keeps permission requests. A client asks whether its model may use a tool; a person may answer not only in the
-// client's own dialog, but also elsewhere. See the Channels reference, "Relay permission prompts".
+// client's own dialog, but also elsewhere. See Claude Code's Channels reference, "Relay permission prompts".
 //
 // The server of the asking session writes a request (Ask). A person decides (Decide) at a terminal, on the page, or through a program
 // that may give verdicts (package senders). The server sends the verdict to the client, and records that it did (Settle). The first
@@ -7,9 +7,9 @@
 //
 // All data is in files, in <root>/permission. Any number of processes may use them at once:
 //
-//	<id>.<session>.json a request and its state, until an hour after its end
-//	<id>.<session>.lock held by the asking server until Settle; free after the server has ended
-//	lock held while a process changes any of these files; its holder waits for no other lock
+//	<id>.<session>.json  a request and its state, until an hour after its end
+//	<id>.<session>.lock  held by the asking server until Settle; free after the server has ended
+//	lock                 held while a process changes any of these files; its holder waits for no other lock
 //	approver.lock        shared by the processes that can show requests to a person
 //	audit.jsonl, .old    a line for each request, verdict and end; at 4 MiB the file becomes .old
 package permission

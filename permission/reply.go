@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// ParseReply parses a verdict in the form of the Channels reference ("Add relay to a chat bridge"):
+// ParseReply parses a verdict in the form of Claude Code's Channels reference ("Add relay to a chat bridge"):
 //
 //	/^\s*(y|yes|n|no)\s+([a-km-z]{5})\s*$/i
 //

@@ -9,7 +9,7 @@
 //
 //	senders.json       the list, at most 64 KiB: a token as its hash only, the secret of a signature in full
 //	pairing.json       codes that wait for approval, and the times of wrong codes
-//	senders.json.lock held while a process changes one of the two; its holder takes no other lock
+//	senders.json.lock  held while a process changes one of the two; its holder takes no other lock
 package senders
 
 import (

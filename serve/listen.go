@@ -20,7 +20,7 @@ const (
 )
 
 const (
-	UsualPort = 8788 // the port in the Channels reference
+	UsualPort = 8788 // the port in Claude Code's Channels reference
 	portFile  = "port"
 	tries     = 64 // how many ports to try
 )

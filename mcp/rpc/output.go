@@ -104,9 +104,9 @@ func (o *Output) Failure() error {
 	}
 }
 
-// Write returns nil when b has been written whole, and an error if that takes longer than the limit. The limit includes the
-// time that the current write has already taken: if a client stops reading, all its requests together wait for one limit, not
-// one each. Each request still waits a hundredth of the limit, because the client may just have begun to read again.
+// Write returns nil when b has been written whole, and an error if that takes longer than the limit. The time that the current write has
+// already taken counts, so if a client stops reading, all its requests together wait for the time of one limit. Each request still waits
+// a hundredth of the limit, because the client may just have begun to read again.
 func (o *Output) Write(b []byte) error {
 	wait := o.limit
 	if began := o.busy.Load(); began != nil {

@@ -14,7 +14,7 @@ import (
 	"c2c/wake/watch"
 )
 
-// The names in the contract of Claude Code's channels (Channels reference, "Notification format").
+// The names in the contract of Claude Code's channels (its Channels reference, "Notification format").
 const (
 	channelCapability   = client.ChannelCapability
 	ChannelNotification = "notifications/" + client.ChannelCapability

@@ -77,7 +77,7 @@ func (c *toolCall) send(ctx context.Context) (any, error) {
 // maxFiles is how many files a reply may name.
 const maxFiles = 10
 
-// answer makes the message of a reply. The text may also be in the argument text, which the Channels reference names.
+// answer makes the message of a reply. The text may also be in the argument text, as in Claude Code's Channels reference.
 func (c *toolCall) answer() (mail.Message, error) {
 	m := c.message()
 	m.ID = "" // the argument message_id names the message that m answers

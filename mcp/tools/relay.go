@@ -20,7 +20,7 @@ import (
 	"c2c/wake/watch"
 )
 
-// The names in the contract of the permission relay (Channels reference, "Relay permission prompts").
+// The names in the contract of the permission relay (Claude Code's Channels reference, "Relay permission prompts").
 const (
 	permissionCapability = client.ChannelCapability + "/permission"
 	PermissionRequest    = ChannelNotification + "/permission_request"

@@ -4,9 +4,9 @@
 // which it may write. A person who is logged in gets the states of all messages, the sessions and all requests. (The page has its own
 // stream, see package page.) A program with the tool token gets the states of the sessions, and no text of any message.
 //
-//	hello the reader's name and rights; all open requests follow
+//	hello       the reader's name and rights; all open requests follow
 //	reply       an answer to the sender
-//	edit an answer that replaces the earlier answer named in "edits"
+//	edit        an answer that replaces the earlier answer named in "edits"
 //	permission  a tool call that waits for a person
 //	verdict     how a permission request has ended
 //	status      the state of a message, or of the sessions
@@ -17,7 +17,7 @@
 //
 //	<epoch of the hub>.<update of the hub>.<place in the archive>[.<id of a message that the reader has, although it is behind that place>]
 //
-// With ?format=text a stream has the form of the Channels reference, "Full example", for a terminal.
+// With ?format=text a stream is for a terminal. It has the form of Claude Code's Channels reference, "Full example".
 package events
 
 import (

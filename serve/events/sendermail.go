@@ -20,8 +20,8 @@ type senderMail struct {
 	sid string
 	box *inbox.Mailbox
 
-	had  string                    // the id of a message behind the place that the client has, as it says; "": none
-	seen int                       // number of messages since the place
+	had  string                    // see position.had; "" once the message was met
+	seen int                       // number of messages written since the client's position
 	sent map[mail.Fingerprint]bool // messages that the stream has written before they came into the archive
 	wait time.Time                 // after an error: do not read the mailbox before this time
 }
@@ -62,7 +62,7 @@ func (p *senderMail) deliver(ctx context.Context) error {
 		if err != nil || n == 0 {
 			return err
 		}
-		if ok, err := p.fromArchive(); err != nil || !ok { // moves the place behind the messages
+		if ok, err := p.fromArchive(); err != nil || !ok { // moves the position behind the messages
 			return err
 		}
 		if n > 1 { // the last event's id names only one of these messages: without a mark, a client that reconnects would get the others twice
@@ -117,8 +117,7 @@ func (p *senderMail) fromArchive() (ok bool, err error) {
 	}
 }
 
-// count counts a message behind the place. Only one of the next few messages can be the message had, so after batch
-// messages count forgets had.
+// count counts a written message. Only one of the first few messages can be the message had, so after batch messages count forgets had.
 func (p *senderMail) count() {
 	if p.seen++; p.seen > batch {
 		p.had = ""

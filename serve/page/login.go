@@ -113,8 +113,8 @@ func readFile(dir *atomicfile.Dir, name string) (g grant, err error) {
 	return g, json.Unmarshal(data, &g)
 }
 
-// holds reports whether a grant is for this user and valid now. A grant that ends later than a new grant would end is not
-// valid: its clock was set back since.
+// holds reports whether a grant is for this user and valid now. A grant that ends later than a new grant would end is not valid: the
+// clock was set back since it was made.
 func (g grant) holds(now time.Time) bool {
 	return g.UID == os.Geteuid() && filepath.IsAbs(g.Root) && now.Before(g.Expires) && !g.Expires.After(now.Add(loginTime))
 }
@@ -325,7 +325,7 @@ func (p *Page) enter(r *http.Request, who Who) (cookie, key string, err error) {
 	for _, old := range p.cookies(r) {
 		if was, ok := read(dir, old, now); ok && was.Root == who.Root {
 			g.Keys, cookie = was.Keys, old
-			g.Unproven = g.Unproven && was.Unproven // in this browser a person may have proved the presence before
+			g.Unproven = g.Unproven && was.Unproven // a person may already have proved to use this browser
 		}
 	}
 	cookie, key = cmp.Or(cookie, newKey(32)), newKey(32)

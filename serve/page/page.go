@@ -6,7 +6,7 @@
 // with each request. A request needs both. The disk has only hashes of codes, cookies and keys:
 //
 //	http/login/<hash>.json  an unused code: for which root and user, until when
-//	http/page/<hash>.json a login: the same, and the hashes of the tabs' keys
+//	http/page/<hash>.json   a login: the same, and the hashes of the tabs' keys
 //
 // The page's files are part of the program. The page loads nothing from other servers, and shows mail only as plain text.
 package page

@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// knock answers a person behind a bridge whom nobody here has allowed yet. The person's first message gets a code as the
-// answer. knock does not read the message.
+// knock answers a message of a person behind a bridge whom nobody here has allowed yet. The first answer contains a code. knock does not
+// read the message.
 func (h *Hooks) knock(ctx context.Context, q *request) (said, error) {
 	code, first, err := h.cfg.Senders.Knock(ctx, q.sender, q.identity)
 	if err != nil {

@@ -2,7 +2,7 @@
 // Standard Webhooks), and from people behind a bridge. A person of this machine must have allowed each of them.
 //
 //	POST /in/<alias>   to one of the aliases to which the sender may write
-//	POST / to the first of these aliases, as in the Channels reference
+//	POST /             to the first of these aliases, as in Claude Code's Channels reference
 //
 // The answer comes when the message is in the receiver's mailbox on disk. A text like "yes abcde" is not mail, but a verdict
 // on a permission request. An unknown sender learns nothing; an unknown person behind a bridge gets a code, once.
