@@ -115,7 +115,7 @@ func (a *answer) write(s *httpSession, all requests) error {
 	case resp == nil && s.ctx.Err() != nil:
 		http.Error(a.w, context.Cause(s.ctx).Error(), http.StatusNotFound)
 		return context.Cause(s.ctx)
-	case resp == nil: // cancelled: MCP forbids an answer, and HTTP needs one, so it has no body
+	case resp == nil: // cancelled: MCP forbids an answer, and HTTP demands one, so send it without a body
 		a.w.WriteHeader(http.StatusAccepted)
 		return rpc.ErrCancelled
 	case a.r.Context().Err() != nil:
@@ -128,8 +128,8 @@ func (a *answer) write(s *httpSession, all requests) error {
 	return err
 }
 
-// writeStream is write for an answer that has become a stream. The stream keeps the answer for a client that resumes, unless
-// the answer contains mail.
+// writeStream writes an answer that has become a stream. The stream keeps the answer for a client that resumes it, unless the answer
+// contains mail.
 func (a *answer) writeStream(s *httpSession, all requests) error {
 	defer func() { a.events.end(s.cfg.Now()) }()
 	resp := all.answers()

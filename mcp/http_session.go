@@ -207,9 +207,8 @@ func (p *pendingCall) hangUp() {
 	}
 }
 
-// mayBeAskedBy reports whether the session accepts a request. While the process of its client lives, it rejects requests
-// of other processes.
-func (s *httpSession) mayBeAskedBy(r *http.Request) bool {
+// accepts reports whether the session accepts a request. While the process of its client lives, it rejects requests of other processes.
+func (s *httpSession) accepts(r *http.Request) bool {
 	kept, _ := s.record()
 	if kept.PID == 0 || s.hasEnded(kept.process) {
 		return true
@@ -251,22 +250,22 @@ func (s *httpSession) forgetMailbox() {
 	}
 }
 
-// mayGo reports whether the session can be evicted: it has no mailbox, and no request is under way.
-func (s *httpSession) mayGo() bool {
+// canEvict reports whether the session can be evicted: it has no mailbox, and no request is under way.
+func (s *httpSession) canEvict() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.underWay == 0 && s.kept.ID == ""
 }
 
-// idleTaker is how long a client that opens no stream counts as present after its last call.
-const idleTaker = 10 * time.Minute
+// presentAfterCall is how long a client without a stream counts as present after its last call.
+const presentAfterCall = 10 * time.Minute
 
 // isThere reports whether the client uses this session. It does if a request is under way (an open stream is a request),
-// or if the client has never opened a stream and has called within idleTaker.
+// or if the client has never opened a stream and has called within presentAfterCall.
 func (s *httpSession) isThere() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.underWay > 0 || !s.listened && s.cfg.Now().Sub(s.used) < idleTaker
+	return s.underWay > 0 || !s.listened && s.cfg.Now().Sub(s.used) < presentAfterCall
 }
 
 // clientEnded reports whether the client's process has ended. c2c knows the process only if the session has a mailbox.

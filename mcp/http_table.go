@@ -63,7 +63,7 @@ func (t *sessionTable) find(w http.ResponseWriter, r *http.Request) *httpSession
 			}
 		}
 	}
-	if s == nil || !s.mayBeAskedBy(r) {
+	if s == nil || !s.accepts(r) {
 		refuseUnknown(w)
 		return nil
 	}
@@ -115,7 +115,7 @@ func (t *sessionTable) add(s *httpSession) *httpSession {
 // oldest returns the least recently used session that can be evicted; nil: there is none.
 func (t *sessionTable) oldest() (oldest *httpSession) {
 	for _, s := range t.snapshot() {
-		if s.mayGo() && (oldest == nil || s.lastUse().Before(oldest.lastUse())) {
+		if s.canEvict() && (oldest == nil || s.lastUse().Before(oldest.lastUse())) {
 			oldest = s
 		}
 	}
