@@ -1,5 +1,5 @@
-// Package live reports the changes in a root as events: its sessions, their waiting mail, and the states of each message. A View follows
-// a root for one caller; a Hub shares a View.
+// Package live reports the changes in a root, the directory with the mail of one project, as events. The events are about sessions, their
+// waiting mail, and the states of each message. A View follows a root for one caller; a Hub shares a View.
 //
 // It only reads files. It sleeps until the kernel reports a change; if the system has no file watch left, it polls once a second. It
 // takes no lock and writes nothing, so it neither hands a message over nor marks it as read.

@@ -1,6 +1,6 @@
-// Package ringer wakes idle sessions of a root when mail waits for them (it rings them), as long as its process lives. The process is an
-// MCP server, the terminal around a client, or the wake daemon. The package takes the facts about sessions from the broker, and the ways
-// to reach them from package wake and the packages below it.
+// Package ringer wakes idle sessions of a root when mail waits for them (it rings them), as long as its process lives. A root is the
+// directory with the mail of one project. The process is an MCP server, the terminal around a client, or the wake daemon. The package
+// takes the facts about sessions from the broker, and the ways to reach them from package wake and the packages below it.
 //
 // One process at a time has the right to ring a session: the one that holds <sid>.wake.lock.
 package ringer

@@ -62,7 +62,7 @@ func (p *openRoots) newRoot(b *broker.Broker) *usedRoot {
 		one.workers.Go(func() { survive.Loop(ctx, log, what, do) })
 	}
 	work("follow permission requests", func() { one.Requests.follow(ctx) })
-	work("look at a root", func() { p.follow(ctx, one.Live) }) // the hub's followers get the error
+	work("follow a root", func() { p.follow(ctx, one.Live) }) // the hub's followers get the error
 	if p.whileOpen != nil {
 		work("act on the deadlines of a root", func() { p.whileOpen(ctx, b) })
 	}
@@ -190,7 +190,7 @@ func (p *openRoots) done(root string, one *usedRoot) {
 	}
 }
 
-// closeLater closes an open root that no request uses after p.idle. The caller holds the lock.
+// closeLater makes an open root close after p.idle, unless a request uses it before. The caller holds the lock.
 func (p *openRoots) closeLater(root string, one *usedRoot) {
 	one.since = time.Now()
 	one.timer = time.AfterFunc(p.idle, func() {

@@ -1,6 +1,6 @@
 // Package serve is the HTTP server of c2c. It listens only on this machine, and checks the key of each visitor: of an
-// agent's client, of a program that sends mail, or of a person at the page. It opens the roots that requests need, and
-// limits how much a visitor can use. The caller adds the handler of each path (Handle).
+// agent's client, of a program that sends mail, or of a person at the page. It opens the roots that requests need (a root is the
+// directory with the mail of one project), and limits how much a visitor can use. The caller adds the handler of each path (Handle).
 //
 // One daemon serves all roots of a user. No other part of c2c needs the daemon. It has these files, in the state directory:
 //

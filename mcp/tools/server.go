@@ -176,7 +176,7 @@ func advice(err error) string {
 	case errors.Is(err, sessions.ErrNoSession):
 		return err.Error() + "; call register first"
 	case errors.Is(err, broker.ErrNoMessage):
-		return err.Error() + "; check the id, or it was ephemeral and has been read"
+		return err.Error() + "; check the id; an ephemeral message is gone once it was read"
 	case errors.Is(err, inbox.ErrFull):
 		return err.Error() + "; nothing was stored, send again later"
 	case errors.Is(err, filelock.ErrTimeout):
