@@ -1,9 +1,9 @@
 // Package install plans, shows, applies and undoes the edits that c2c makes to
 // the configuration of AI programs.
 //
-// A caller first makes a plan, which changes nothing. It can show the plan as a diff, and then apply it. c2c finds its own parts by the
-// command that they run, never by position. It keeps every byte around them: comments, order, indentation, line endings. An install replaces the
-// parts that "the original", the older c2c, has written.
+// A caller first makes a plan, which changes nothing. It can show the plan as a diff, and then apply it. c2c finds its own parts
+// by the command that they run, never by position. It keeps every byte around them: comments, order, indentation, line endings.
+// An install replaces the parts that "the original", the older c2c, has written.
 //
 // On disk, in Options.StateDir: undo.json, with the content of each edited file before
 // the edit, the hash of the content after it, and the directories that c2c has made.
