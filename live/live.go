@@ -88,8 +88,8 @@ type Config struct {
 	Now     func() time.Time // nil: time.Now
 }
 
-// A new list of the sessions is made at most every listGap, and with a pause of listShare times the time that a list takes: a list reads
-// the files of all sessions.
+// listGap is the shortest time between two lists of the sessions. A list reads the files of all sessions, so the pause after it is also
+// at least listShare times as long as the list took.
 const (
 	listGap   = 200 * time.Millisecond
 	listShare = 10
@@ -283,8 +283,8 @@ func (v *View) sort(changed map[string]bool) (boxes map[string]bool, answers []s
 	return boxes, answers, list, dead
 }
 
-// awaited has two times of a session: when the latest mail was handed over that its model must still answer, and when the model gave the
-// latest answer that was reported.
+// awaited has two times of a session. At handed, the latest mail was handed over that its model must still answer. At told, the model
+// gave the latest answer that was reported.
 type awaited struct{ handed, told time.Time }
 
 // answers reports sessions whose model has answered their mail.

@@ -15,7 +15,7 @@ type checkedWriter struct {
 	err     error
 	wrote   bool // at least a part of an answer was written
 
-	randomID, id []byte // of the request: what replaceID has put in place of its id (nil: nothing), and the id
+	randomID, id []byte // randomID stands in the request in place of id, see replaceID; nil: nothing was replaced
 
 	flushed func(error) // if set, called after each flush with err
 }
