@@ -180,8 +180,8 @@ func (c *conn) ends() (local, remote netip.AddrPort) {
 }
 
 // stranger reports whether the other end belongs, or may belong, to a user other than root and this one. A client that has
-// already closed the connection counts as a stranger, because c2c can no longer find its user. On a system where c2c can
-// never find the user of a connection, nobody counts as a stranger.
+// already closed the connection counts as a stranger, because c2c can no longer find its user. If c2c cannot find the user of an open
+// connection, the client does not count as a stranger.
 func (c *conn) stranger() bool {
 	if c == nil {
 		return false

@@ -59,7 +59,7 @@ const (
 	relayGap       = 50 * time.Millisecond
 	relayRetry     = time.Second
 	closingTime    = 2 * time.Second         // for recording that the client has ended; without the record, its released lock shows it
-	recordDelay    = 3 * time.Second         // the client writes into its record within this time that it waits
+	recordDelay    = 3 * time.Second         // within this time the client records that it waits
 	betweenDialogs = 1500 * time.Millisecond // see answered
 )
 
