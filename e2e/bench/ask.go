@@ -78,7 +78,7 @@ func (w *world) answer(ctx context.Context) error {
 		if err := w.mailbox("amber", func(ctx context.Context, box *inbox.Mailbox) error {
 			msgs, err := box.Head(ctx, 1)
 			if err == nil && len(msgs) == 0 {
-				err = errors.New("no question is there")
+				err = errors.New("the mailbox has no question")
 			}
 			if err == nil {
 				id = msgs[0].ID

@@ -19,7 +19,7 @@ import (
 const (
 	nearlyFull = "19,400 waiting" // for cedar; c2c allows 20,000
 	full       = "19,900 waiting"
-	some       = "10,000 waiting" // for dune
+	some       = "10,000 waiting" // for the session dune
 	old        = "100,000 archived"
 	long       = "60 MB archived" // for cedar
 	crowd      = "392 sessions"
@@ -52,7 +52,8 @@ func (w *world) fill(template string) error {
 			return err
 		}
 	}
-	if _, err := w.time(w.program("c2c"), "hook"); err != nil { // leaves the pointer by which the script finds birch's mailbox
+	// The hook makes the file from which the hook script learns where birch's mailbox is.
+	if _, err := w.time(w.program("c2c"), "hook"); err != nil {
 		return err
 	}
 	switch template {
@@ -84,7 +85,7 @@ func message(size int) mail.Message {
 	return mail.Message{From: "birch", To: "somebody", Content: strings.Repeat("words ", size/6+1)[:size]}
 }
 
-// named returns a message, and records its id under this name, so that rows can use it.
+// named returns a new message of this size. It records the message's id under the name what, so that rows can use the id.
 func (w *world) named(what string, size int) mail.Message {
 	m := message(size)
 	m.ID = mail.NewID(time.Now())
@@ -92,7 +93,7 @@ func (w *world) named(what string, size int) mail.Message {
 	return m
 }
 
-// store puts n messages of this size into a mailbox, and then those in last.
+// store puts n messages of this size into a mailbox, and then the messages in last.
 func (w *world) store(sid string, n, size int, last ...mail.Message) error {
 	return w.mailbox(sid, func(ctx context.Context, box *inbox.Mailbox) error {
 		for ; n > 0; n -= atOnce {

@@ -70,7 +70,8 @@ func (f *face) stop() error {
 	return err
 }
 
-// http measures a tool call over HTTP: first alone, then with many streams open, then also during requests that are refused.
+// http measures a tool call over HTTP: first alone, then with many streams open, then also while the daemon refuses other
+// requests.
 func (w *world) http() (table string, err error) {
 	if err := w.renew(""); err != nil {
 		return "", err

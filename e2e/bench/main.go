@@ -42,7 +42,7 @@ func main() {
 // bench holds the programs to measure. Each has a world of its own.
 type bench struct {
 	now    *world
-	before *world // nil: nothing to compare with
+	before *world // nil: no older programs to compare with
 	beside *beside
 	end    time.Time // when the rows should be done
 	left   int       // number of rows that are left, with this one

@@ -9,9 +9,10 @@ import (
 	"time"
 )
 
-// bench measures each row in rounds. A round measures the figure, its limit and the other sides one after the other, so that
-// load on the machine affects all of them; every second round measures them in the opposite order. The load of other programs
-// adds about the same to all times, and so moves every ratio towards 1. So bench compares the lower quartiles.
+// bench measures each row in rounds. A round measures the row's action, its limit and the other sides one after the
+// other, so that load on the machine affects all of them; every second round measures them in the opposite order. The
+// load of other programs adds about the same to all times, and so moves every ratio towards 1. So bench compares the
+// lower quartiles.
 const (
 	warmUps   = 2
 	fewest    = 15                // rounds
@@ -21,8 +22,8 @@ const (
 	usual     = 5 * time.Second   // time for a row without a clear verdict
 	certainty = 3                 // standard deviations: 99.7 %
 	resamples = 200
-	block     = 4    // consecutive rounds to draw together, because a load lasts
-	slowdown  = 1.05 // a row is slower than before above this ratio
+	block     = 4    // consecutive rounds to draw together, because load lasts for several rounds
+	slowdown  = 1.05 // above this ratio a row counts as slower than before
 )
 
 // action does the measured work in a world, and returns its figures: milliseconds, unless the row has another unit.
@@ -32,14 +33,14 @@ type action func(*world) ([]float64, error)
 type row struct {
 	name    string
 	do      action
-	limit   string // describes against; "" if the aim is for the figure itself
-	against action
-	aim     float64 // for the ratio, or for the figure
+	limit   string  // describes against; "" if the aim is for the figure itself
+	against action  // nil: the row has no limit
+	aim     float64 // the highest allowed ratio to the limit, or the highest allowed figure; 0: none
 	reason  string  // why the row is above its aim
 
 	unit string // "" is ms
 	root string // the template of the mail at the beginning, see fill
-	anew int    // renew that mail after this many rounds; 0: never
+	anew int    // make that mail again after this many rounds; 0: never
 	most int    // rounds; 0: as many as are useful
 	// patience is how long to measure without a clear verdict; 0: usual
 	patience time.Duration

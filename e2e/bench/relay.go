@@ -28,13 +28,13 @@ const (
 	relayProject = "bench"
 	relayBody    = 300
 	relayMany    = 10_000
-	relayBatch   = 100 // as many as about one file of an outbox takes
+	relayBatch   = 100 // about as many messages as fit into one file of an outbox
 	relayTimeout = time.Minute
 	bareWords    = "the bare carrier, and one durable file"
 )
 
-// relayRows measure mail between two machines, which are two relays in this process with a root each. They leave out the carriers
-// for which a program is missing.
+// relayRows measure mail between two machines. Both machines are in this process: each is a relay with a root. Carriers
+// for which a program is missing are left out.
 func relayRows() (all []row) {
 	for _, way := range ways() {
 		if way.missing != "" {
@@ -50,11 +50,11 @@ func relayRows() (all []row) {
 	return all
 }
 
-// way is a kind of carrier.
+// way is a kind of carrier. missing says why it cannot be used; "" if it can.
 type way struct {
 	name, missing string
 	aim           float64
-	join          func(w *world, laptop, devbox *machine) (end func() error, err error) // gives each its carrier
+	join          func(w *world, laptop, devbox *machine) (end func() error, err error) // sets the carrier of both machines
 }
 
 func ways() []way {
@@ -65,12 +65,12 @@ func ways() []way {
 	}
 }
 
-// relays are two machines that exchange mail.
+// relays holds two machines that exchange mail.
 type relays struct {
 	laptop, devbox *machine
 	outbox, inbox  *inbox.Mailbox
 	sent           int
-	frame          []byte // one of the relay's packets, which the bare carrier carries
+	frame          []byte // a packet as large as the relay's, for relayBare
 }
 
 // machine is a host with one root, and its relay.
@@ -82,9 +82,9 @@ type machine struct {
 	carrier relay.Carrier
 	relay   *relay.Relay
 
-	stored atomic.Int64  // messages that its mailboxes have
-	poke   chan struct{} // stored has changed, or a bare packet is durable
-	last   atomic.Value  // the last frame that it has sent, []byte
+	stored atomic.Int64  // number of messages that its relay has stored
+	poke   chan struct{} // receives when stored has changed or a bare packet is durable
+	last   atomic.Value  // the last frame that it has sent, a []byte
 }
 
 func (w *world) startRelays(way way) (err error) {
@@ -124,7 +124,7 @@ func (w *world) startRelays(way way) (err error) {
 	return err
 }
 
-// machine makes a host with the session birch.
+// machine makes a machine with the session birch.
 func (w *world) machine(dir, name string) (*machine, error) {
 	m := &machine{name: name, poke: make(chan struct{}, 1)}
 	maker := *w
@@ -164,7 +164,8 @@ func (w *world) runRelay(m *machine) (err error) {
 	return nil
 }
 
-// Send implements relay.Carrier for the machine's relay. It keeps the last frame.
+// Send implements relay.Carrier for the machine's relay: it records the last frame, and passes the packet on to the real
+// carrier.
 func (m *machine) Send(ctx context.Context, peer string, packet []byte) error {
 	if _, kind, err := relay.Address(packet); err == nil && kind == relay.Frame {
 		m.last.Store(packet)
@@ -172,10 +173,10 @@ func (m *machine) Send(ctx context.Context, peer string, packet []byte) error {
 	return m.carrier.Send(ctx, peer, packet)
 }
 
-// Run implements relay.Carrier. runRelay runs the carrier itself.
+// Run implements relay.Carrier. It does nothing, because runRelay runs the real carrier.
 func (m *machine) Run(context.Context, relay.Handler) error { return nil }
 
-// bareMark is the end of a packet that is not for the relay.
+// bareMark is the end of a packet that relayBare has sent, and that is not for the relay.
 var bareMark = []byte("bare")
 
 // Packet implements relay.Handler.
@@ -219,7 +220,7 @@ func (m *machine) await(so func() bool) error {
 		select {
 		case <-m.poke:
 		case <-late:
-			return fmt.Errorf("%s: nothing has come for %s", m.name, relayTimeout)
+			return fmt.Errorf("%s: received nothing for %s", m.name, relayTimeout)
 		}
 	}
 	return nil
@@ -236,13 +237,13 @@ func (r *relays) put(count int) error {
 	return err
 }
 
-// arrived waits until the other machine has stored all mail. Look comes first.
+// arrived makes the relay read the outbox, and waits until the other machine has stored all mail.
 func (r *relays) arrived() error {
 	r.laptop.relay.Look("devbox")
 	return r.devbox.await(func() bool { return r.devbox.stored.Load() >= int64(r.sent) })
 }
 
-// settled waits until the outbox is empty: nothing tells when.
+// settled polls until the outbox is empty, because nothing reports that.
 func (r *relays) settled() error {
 	for late := time.Now().Add(relayTimeout); ; time.Sleep(200 * time.Microsecond) {
 		used, err := r.outbox.Used()
@@ -250,12 +251,12 @@ func (r *relays) settled() error {
 			return err
 		}
 		if time.Now().After(late) {
-			return errors.New("the outbox does not become empty")
+			return errors.New("the outbox did not become empty in time")
 		}
 	}
 }
 
-// empty takes the mail out of the other machine's mailbox.
+// empty removes all mail from the other machine's mailbox.
 func (r *relays) empty() error {
 	ctx := context.Background()
 	l, err := r.inbox.Lease(ctx, "bench", 1<<40)
@@ -265,7 +266,8 @@ func (r *relays) empty() error {
 	return l.Remove(ctx, inbox.Handles(l.Messages)...)
 }
 
-// relayOne takes one message from the outbox to the mailbox there, while nothing else is under way.
+// relayOne measures how long one message takes from the outbox to the mailbox on the other machine, while no other mail
+// is under way.
 func relayOne(w *world) ([]float64, error) {
 	r := w.relays
 	start := time.Now()
@@ -283,7 +285,8 @@ func relayOne(w *world) ([]float64, error) {
 	return one(took, err)
 }
 
-// relayBare carries a packet of the same size, which the other machine writes to a file.
+// relayBare is the limit of relayOne: the carrier carries a packet of the same size, and the other machine writes it to a
+// file.
 func relayBare(w *world) ([]float64, error) {
 	r := w.relays
 	if r.frame == nil {
@@ -304,7 +307,8 @@ func relayBare(w *world) ([]float64, error) {
 	return one(since(start), err)
 }
 
-// relayAll measures the seconds until the other machine has stored many messages, and this one has all receipts.
+// relayAll measures how many seconds it takes until the other machine has stored many messages and this machine has all
+// receipts.
 func relayAll(w *world) ([]float64, error) {
 	r := w.relays
 	for range relayMany / relayBatch {
@@ -318,7 +322,7 @@ func relayAll(w *world) ([]float64, error) {
 	return one(took, errors.Join(err, r.empty()))
 }
 
-// joinByPipe joins two machines by two pipes of the kernel.
+// joinByPipe connects two machines by two pipes of the kernel.
 func joinByPipe(_ *world, laptop, devbox *machine) (end func() error, err error) {
 	toDevbox, fromLaptop, err := os.Pipe()
 	if err != nil {

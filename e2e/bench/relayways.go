@@ -17,7 +17,7 @@ import (
 
 const sshd = "/usr/sbin/sshd"
 
-// sshMissing is why no sshd can be started here; "" if it can.
+// sshMissing returns why no sshd can be started on this machine, "" if one can.
 func sshMissing() string {
 	for _, tool := range []string{sshd, "ssh", "ssh-keygen"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -30,8 +30,8 @@ func sshMissing() string {
 	return ""
 }
 
-// joinBySSH starts an sshd on loopback. The laptop dials, and the sshd there runs this program, which joins ssh to the carrier of
-// devbox (see stdio).
+// joinBySSH connects two machines by an sshd on loopback. laptop runs ssh. The sshd runs this program again, which
+// connects ssh to the carrier of devbox (see stdio).
 func joinBySSH(w *world, laptop, devbox *machine) (end func() error, err error) {
 	dir, err := os.MkdirTemp(w.home, "ssh")
 	if err != nil {
@@ -100,10 +100,10 @@ func joinBySSH(w *world, laptop, devbox *machine) (end func() error, err error) 
 	return end, nil
 }
 
-// stdioWord is the argument with which sshd runs this program.
+// stdioWord is the argument with which sshd runs this program, so that it calls stdio.
 const stdioWord = "--stdio"
 
-// stdio joins ssh to a socket.
+// stdio copies standard input to a socket, and the socket to standard output.
 func stdio(socket string) error {
 	conn, err := net.Dial("unix", socket)
 	if err != nil {
@@ -112,7 +112,7 @@ func stdio(socket string) error {
 	return ssh.Stdio(conn, os.Stdin, os.Stdout)
 }
 
-// natsServer finds the program that scripts/e2e-install.sh has built.
+// natsServer returns the path of the program that scripts/e2e-install.sh has built, "" if there is none.
 func natsServer() string {
 	places := filepath.SplitList(os.Getenv("C2C_E2E_TOOLS"))
 	if cache, err := os.UserCacheDir(); err == nil {
@@ -135,7 +135,7 @@ func natsMissing() string {
 	return ""
 }
 
-// joinByNATS starts a nats-server on loopback, with the configuration that c2c relay hub writes.
+// joinByNATS connects two machines by a nats-server on loopback, with the configuration that c2c relay hub writes.
 func joinByNATS(w *world, laptop, devbox *machine) (end func() error, err error) {
 	all := []*machine{laptop, devbox}
 	dir, err := os.MkdirTemp(w.home, "hub")

@@ -90,7 +90,8 @@ func (r result) line() string {
 	return line + "\n"
 }
 
-// value returns the figure as the table shows it. For the unit msg/s that is how many fit into a second.
+// value returns the figure as the table shows it. For the unit msg/s it turns milliseconds for a message into messages in
+// a second.
 func (r row) value(figure float64) float64 {
 	if r.unit == "msg/s" {
 		return 1000 / figure

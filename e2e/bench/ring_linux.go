@@ -18,7 +18,7 @@ import (
 	"c2c/wake/watch"
 )
 
-// bell records when a watcher has rung it.
+// bell is a doorbell that receives the time of each ring.
 type bell chan time.Time
 
 func (b bell) Ring(context.Context, wake.Notice) error {
@@ -144,7 +144,7 @@ func newRawLimit(root string, dir *atomicfile.Dir) (*rawLimit, error) {
 				return
 			}
 			at := time.Now()
-			if _, err := unix.Read(fd, buf); err != nil { // look causes an event, too
+			if _, err := unix.Read(fd, buf); err != nil { // look itself also causes an event
 				return
 			}
 			r.read <- at

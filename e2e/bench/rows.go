@@ -41,7 +41,7 @@ func startRows() []row {
 		{name: "c2c send, CPU time", do: emptied("amber", cpuOf("c2c", "send", "amber", "hello")), limit: "of one durable replace",
 			against: func(w *world) ([]float64, error) { return cpuOf("replace", w.root)(w) }, aim: 1.54, patience: 15 * time.Second},
 		{name: "c2c send, undrained mailbox", do: c2c("send", "amber", "hello"), limit: replaceWords, against: replace, aim: 1.2,
-			reason: "an inbox of up to 60 KiB is written anew with each message, and c2c starts slower than the program beside it"},
+			reason: "c2c writes an inbox of up to 60 KiB anew with each message, and it starts more slowly than the small program"},
 		{name: "c2c send --id", do: emptied("amber", withID("amber")), limit: replaceWords, against: replace, aim: 1.4},
 		{name: "c2c reply", anew: beforeLoop, do: reply, limit: replaceWords, against: replace, aim: 1.4},
 		{name: "c2c poll-inbox --check", do: emptied("amber", check("amber")), limit: emptyWords, against: empty, aim: 1.5},
@@ -59,9 +59,9 @@ func waitingRows() []row {
 	return []row{
 		{name: "c2c send, 19,900 waiting", root: full, anew: 40, do: send, limit: "the same, 0 waiting", against: inZero("cedar", send), aim: 1.1,
 			beside: otherSend,
-			reason: "half of it is the inbox, which is written anew with each message that nobody reads, and in the other root is empty; the rest are the names of 133 files"},
+			reason: "half of the time is for the inbox, which is written anew with each unread message and is empty in the other root; the other half is for the names of 133 files"},
 		{name: "c2c send, 19,900 waiting", root: full, anew: 40, do: send, limit: replaceWords, against: replace, aim: 1.3,
-			reason: "as a send to an undrained mailbox, and it lists the names of 133 files"},
+			reason: "the same as for a send to an undrained mailbox; it also lists the names of 133 files"},
 		{name: "c2c list, 19,400 waiting", root: nearlyFull, do: c2c("list"), limit: emptyWords, against: empty, aim: 2.5},
 		{name: "c2c status, 19,400 waiting", root: nearlyFull, do: lookAt, limit: emptyWords, against: empty, aim: 2.5},
 		{name: "c2c outbox, 19,400 waiting", root: nearlyFull, do: c2c("outbox"), limit: emptyWords, against: empty, aim: 4},
@@ -74,7 +74,7 @@ func waitingRows() []row {
 			limit: "one of 32 x replace", against: atOnceAll(32, replaces), aim: 2},
 		{name: "c2c poll-inbox, 10,000 waiting", root: some, anew: 1, most: 15, do: c2c("poll-inbox", "--session-id", "dune", "--json"),
 			limit: "JSON decode, archive, 2 fsync", against: plainDrain, aim: 1.5,
-			reason: "at the edge: two of three runs of the day were below"},
+			reason: "it is close to its aim: two of three runs on one day were below"},
 	}
 }
 
@@ -117,7 +117,7 @@ func crowdRows() (all []row) {
 		name := fmt.Sprintf("%d senders, one message after the other, 0 lost", c.senders)
 		all = append(all, row{name: name, unit: "msg/s", do: stream(c.senders, true), limit: "as many loops of replace",
 			against: stream(c.senders, false), aim: c.aim, beside: otherStream(c.senders), patience: 12 * time.Second,
-			reason: "a c2c that does nothing starts slower than the limit does all, and the mailbox fills meanwhile: see the two rows of send"})
+			reason: "to start c2c alone takes longer than the whole work of the limit, and the mailbox fills meanwhile: see the two rows of send"})
 	}
 	for _, n := range []int{8, 32, 100} {
 		do, limit := emptied("amber", atOnceAll(n, sends)), atOnceAll(n, replaces)
@@ -127,7 +127,7 @@ func crowdRows() (all []row) {
 	}
 	return append(all, row{name: "the slowest of 32 x c2c send at once", do: slowest(emptied("amber", atOnceAll(32, sends))),
 		limit: "of 32 x empty, and one replace", aim: 1.6,
-		reason: "they combine their commits into 6 to 13; with the commit switched off they took 1.4 to 1.6 times the limit",
+		reason: "the 32 senders combine their commits into 6 to 13; without any commit they took 1.4 to 1.6 times the limit",
 		against: func(w *world) ([]float64, error) {
 			all, err := slowest(atOnceAll(32, func(w *world, _ int) []string { return []string{w.program("empty")} }))(w)
 			if err != nil {
@@ -290,8 +290,8 @@ func slowest(do action) action {
 	}
 }
 
-// together runs n commands at once, and each of them the given number of times. It returns how many milliseconds the last run
-// of each took.
+// together runs n commands at once, and repeats each so that it runs the given number of times. It returns for each
+// command how many milliseconds its last run took.
 func (w *world) together(n, times int, argv func(i int) []string) ([]float64, error) {
 	took, errs := make([]float64, n), make([]error, n)
 	begin := make(chan struct{})

@@ -17,8 +17,8 @@ import (
 
 const event = `{"hook_event_name":"PostToolUse","session_id":"bench"}`
 
-// world is a scratch HOME with programs and their mail. The mail is in two roots: that of the row, and an empty one, zero,
-// for rows whose limit is the same command in a small root.
+// world is a scratch HOME with programs and their mail. It has two roots: the root of the row, and the root zero without
+// mail, for rows whose limit is the same command in a small root.
 type world struct {
 	bin, home, root string
 	made            map[string]bool   // the templates that were made
@@ -51,7 +51,7 @@ func newWorld(bin string) (*world, error) {
 
 func (w *world) close() error { return os.RemoveAll(w.home) }
 
-// zero returns the same world with the empty root.
+// zero returns the same world with the root zero.
 func (w *world) zero() *world {
 	other := *w
 	other.root = filepath.Join(w.home, "zero")

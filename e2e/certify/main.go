@@ -86,7 +86,8 @@ func rowOf(page []byte, title string) string {
 	return ""
 }
 
-// try returns a client's row of the table. It prints to standard error which tests fail only with the other version.
+// try runs the tests of a client with a version ("" means the newest), and returns the client's row of the table and
+// whether a test has failed. It prints the failed tests to standard error.
 func try(g client.Guide, version string) (row string, failed bool, err error) {
 	if version == "" {
 		out, err := exec.Command("npm", "view", g.Package, "version").Output()
@@ -159,7 +160,7 @@ func run(instead string, tests []string) (passed int, failures []failure, err er
 		return 0, nil, err
 	}
 	passed, failures, err = results(out)
-	ended := cmd.Wait() // its status says the same as the failures
+	ended := cmd.Wait() // no error by itself, because failures says the same
 	if err == nil && passed+len(failures) < len(tests) {
 		err = fmt.Errorf("of %d tests %d were run: %v", len(tests), passed+len(failures), ended)
 	}

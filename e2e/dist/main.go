@@ -135,7 +135,8 @@ func (r *release) compile(t target, dir string) (programs []file, err error) {
 	return programs, err
 }
 
-// share lets the programs of this machine write the man pages and the completions.
+// share fills r.shared: it runs programs built for this machine, which write the man pages and the completions, and adds
+// the documents.
 func (r *release) share(scratch string) error {
 	dir := filepath.Join(scratch, "here")
 	if _, err := r.compile(target{runtime.GOOS, runtime.GOARCH}, dir); err != nil {

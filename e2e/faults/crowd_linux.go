@@ -56,7 +56,7 @@ func crowds() []*scenario {
 	return []*scenario{s}
 }
 
-// checkCrowd checks that the second sender's message is stored once, whatever happens to the first sender's.
+// checkCrowd checks that the second sender's message is stored once, whatever happens to the first sender's message.
 func (s *scenario) checkCrowd(v *verdict) {
 	if v.run.beside != nil {
 		v.wrong("the other sender: %v", v.run.beside)

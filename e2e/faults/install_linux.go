@@ -66,7 +66,7 @@ func installs() (all []*scenario) {
 	return sorted(all)
 }
 
-// clientFiles returns the files without c2c's own, which are undo records.
+// clientFiles leaves out c2c's own files, which are undo records, the directories, and leftovers of killed writers.
 func clientFiles(all files) files {
 	all = maps.Clone(all)
 	maps.DeleteFunc(all, func(name string, _ file) bool {
@@ -75,8 +75,8 @@ func clientFiles(all files) files {
 	return all
 }
 
-// checkEdits checks that each file is either the old one or the new one, that the same command completes the edit when it is
-// run again, and that an uninstall restores everything.
+// checkEdits checks three things: each file has either its old or its new content; the command, run again, completes the
+// edit; and an uninstall restores everything.
 func (s *scenario) checkEdits(v *verdict, again, back []string) {
 	after := v.tree()
 	old, edited := clientFiles(v.home()), clientFiles(v.edited)
@@ -103,7 +103,8 @@ func (s *scenario) checkEdits(v *verdict, again, back []string) {
 			v.must("", back...)
 		}
 		all := v.tree()
-		if v.run.killed || v.run.code != 0 { // these directories were made before anything of ours was in them, so the retry takes them for the person's
+		// A run that ended early has made these directories and put nothing into them, so the retry takes them for the person's.
+		if v.run.killed || v.run.code != 0 {
 			delete(all, "home/.local/")
 			delete(all, "home/.local/state/")
 		}
@@ -131,7 +132,7 @@ func (v *verdict) restoreRun(after files) error {
 	return v.restore(tree)
 }
 
-// home returns the part of the state before the command that the commands may edit.
+// home returns the files from before the command that the command may edit.
 func (v *verdict) home() files {
 	all := maps.Clone(v.before)
 	maps.DeleteFunc(all, func(name string, _ file) bool {

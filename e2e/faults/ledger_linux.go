@@ -14,7 +14,7 @@ type letter struct {
 	Content string `json:"content"`
 }
 
-// verdict checks the state after a run, with ordinary commands, and collects the faults that it finds.
+// verdict checks the state after a run, with ordinary commands, and collects the problems that it finds.
 type verdict struct {
 	*place
 	fault fault
@@ -101,7 +101,7 @@ func ids(list []letter) string {
 	return fmt.Sprintf("%d %v", len(list), all)
 }
 
-// clean looks for files that a successful write should have removed.
+// clean reports files that a successful write should have removed, except those whose name contains a text in but.
 func (v *verdict) clean(damaged bool, but ...string) {
 	tree, err := v.read("root", "home", "project")
 	if err != nil {

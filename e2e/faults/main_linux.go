@@ -1,10 +1,10 @@
-// Command faults runs c2c many times, and each time makes another system call fail, or kills c2c there: the first openat, the
-// second, and so on to the last fsync. Then it checks, with ordinary commands, whether anything is lost, doubled, half
-// written, or has failed without an error message:
+// Command faults runs c2c many times. In each run it makes another system call fail, or kills c2c at that call: the first
+// openat, the second, and so on to the last fsync. After each run it checks, with ordinary commands, that nothing is
+// lost, doubled or half written, and that each failure had an error message:
 //
 //	faults [-only scenario] [-fault fsync:error=EIO:when=2] [-j 2] <directory of c2c and c2cd>
 //
-// With -fault it shows that run in full. It needs strace.
+// With -fault it makes only runs with that fault, and shows them in full. It needs strace.
 package main
 
 import (

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// inRoom makes the state in which amber and birch are in the room review, where a post waits for birch, and coral is not.
+// inRoom makes the state in which amber and birch are in the room review, but not coral. A post in the room is new to
+// birch. Then inRoom runs more commands.
 func inRoom(more ...string) func(*place) error {
 	return func(p *place) error {
 		return errors.Join(p.pair(), p.steps(append([]string{
@@ -16,7 +17,7 @@ func inRoom(more ...string) func(*place) error {
 	}
 }
 
-// rooms are scenarios with rooms, claims and their files. A command that failed is run again, and has to complete what it began.
+// rooms are scenarios with rooms, claims and notices. A command that failed is run again, and has to complete its work.
 func rooms() (all []*scenario) {
 	add := func(name, as, command string, prepare func(*place) error, check func(*verdict)) {
 		s := &scenario{name: name, as: as, command: strings.Fields(command), prepare: prepare, check: check}
@@ -28,7 +29,7 @@ func rooms() (all []*scenario) {
 		v.news("coral")
 	})
 	add("rooms leave", "birch", "c2c rooms leave review", inRoom(), func(v *verdict) {
-		v.place.run("birch", "c2c", "rooms", "leave", "review") // it may have left already
+		v.place.run("birch", "c2c", "rooms", "leave", "review") // fails if birch has left already
 		v.room("review", []string{"amber"}, "old")
 		v.must("birch", "c2c", "rooms", "join", "review")
 		v.news("birch")
@@ -37,7 +38,7 @@ func rooms() (all []*scenario) {
 		if _, err := v.place.run("coral", "c2c", "rooms", "join", "board"); err == nil {
 			v.wrong("coral is in a private room")
 		}
-		v.place.run("amber", "c2c", "rooms", "create", "board", "--private") // it may be there
+		v.place.run("amber", "c2c", "rooms", "create", "board", "--private") // fails if the room exists already
 		v.must("amber", "c2c", "rooms", "join", "board")
 		v.room("board", []string{"amber"})
 	})
@@ -49,7 +50,7 @@ func rooms() (all []*scenario) {
 		v.news("birch", "old", "new")
 	})
 	add("rooms rename", "amber", "c2c rooms rename review board", inRoom(), func(v *verdict) {
-		v.place.run("amber", "c2c", "rooms", "rename", "review", "board") // it may be called so already
+		v.place.run("amber", "c2c", "rooms", "rename", "review", "board") // fails if the room has this name already
 		v.room("board", []string{"amber", "birch"}, "old")
 		v.news("birch", "old")
 	})
@@ -96,7 +97,7 @@ func rooms() (all []*scenario) {
 		v.clean(false)
 	})
 	add("reply --done", "birch", "c2c reply task --done ready", inRoom("amber: c2c notify birch --when done", "amber: c2c send birch --id task --kind task work", "birch: c2c poll-inbox"), func(v *verdict) {
-		v.place.run("birch", "c2c", "reply", "task", "--done", "ready") // it may be answered
+		v.place.run("birch", "c2c", "reply", "task", "--done", "ready") // may fail if the task is answered already
 		v.must("birch", "c2c", "reply", "task", "--done", "ready")
 		v.must("birch", "c2c", "reply", "task", "--done", "ready")
 		if out := v.must("amber", "c2c", "poll-inbox"); strings.Count(out, "says that it is done") != 1 {
@@ -107,7 +108,7 @@ func rooms() (all []*scenario) {
 	return all
 }
 
-// room checks the members and the posts of a room.
+// room checks that a room has exactly these members and posts.
 func (v *verdict) room(room string, members []string, posts ...string) {
 	var names []string
 	for line := range strings.Lines(v.must("amber", "c2c", "rooms", "members", room)) {
@@ -129,7 +130,7 @@ func (v *verdict) posts(room string) (ids []string) {
 	return ids
 }
 
-// news checks what of the rooms is new to a session: each post comes once.
+// news checks that poll-inbox shows a session these posts as new, and that a second poll-inbox shows none.
 func (v *verdict) news(sid string, want ...string) {
 	for _, want := range [][]string{want, nil} {
 		out := v.must(sid, "c2c", "poll-inbox")

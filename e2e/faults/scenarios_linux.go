@@ -23,11 +23,11 @@ type scenario struct {
 	beside  func(*place) (wait func() error, err error) // starts another process that works at the same time; nil: none
 	check   func(*verdict)
 
-	shows func(stdout, id string) bool // for a reader: reports whether the output shows the message
-	reads func(mail []letter) int      // how many messages a run without a fault reads
+	shows func(stdout, id string) bool // for commands that read mail: reports whether the output shows the message
+	reads func(mail []letter) int      // for commands that read mail: how many messages a run without a fault reads
 }
 
-// newBody is long enough to exceed what an inbox that is nearly full can take.
+// newBody is so long that a nearly full inbox has no room for it.
 var newBody = strings.Repeat("new ", 1500)
 
 func scenarios() []*scenario {
@@ -155,11 +155,11 @@ func sorted(all []*scenario) []*scenario {
 	return all
 }
 
-// everything returns the number of messages that poll-inbox reads: all.
+// everything is the reads of poll-inbox, which reads all messages.
 func everything(mail []letter) int { return len(mail) }
 
 func polls() (all []*scenario) {
-	// If printing fails, poll-inbox returns the mail to the mailbox, into the lease directory.
+	// If it cannot print the mail, poll-inbox gives the mail back to the mailbox, as a file in the lease directory.
 	give := func(p *place) error {
 		cmd := p.command(context.Background(), "amber", "", "sh", "-c", p.bin+"/c2c poll-inbox >/dev/full; c2c send --from birch amber --id late late")
 		return cmd.Run()

@@ -95,7 +95,8 @@ func registers() []*scenario {
 	return []*scenario{fresh, takeover, both, back}
 }
 
-// checkRegistered checks that no other session leaves the registry, and that a second try registers the session completely.
+// checkRegistered checks that the other sessions stay in the registry, and that a second try registers the session
+// completely.
 func (s *scenario) checkRegistered(v *verdict, others ...string) {
 	who := s.command[slices.Index(s.command, "--session-id")+1]
 	own := who + " coral"
@@ -118,8 +119,9 @@ func (s *scenario) checkRegistered(v *verdict, others ...string) {
 	v.clean(false, ".lease/") // the leases hold waiting mail
 }
 
-// stillOwed reports whether the fault hit mail that moves to the session, and c2c has told the session that this mail is
-// still to come. Such mail stays in its old mailbox until it is safe in the new one, so nothing was acknowledged too early.
+// stillOwed reports whether the fault hit a move of mail to the session, and c2c has told the session that this mail is
+// still to come. Such mail stays in its old mailbox until it is safe in the new one, so nothing was acknowledged too
+// early.
 func (v *verdict) stillOwed() bool {
 	told := strings.Contains(v.run.stderr, "still to come") || strings.Contains(v.run.stderr, "what was moved is not recorded")
 	return told && strings.Contains(v.run.stderr, v.fault.words())

@@ -17,8 +17,9 @@ import (
 var changes = []string{"openat", "mkdirat", "unlinkat", "renameat", "renameat2", "linkat", "write", "pwrite64", "fsync",
 	"fdatasync", "ftruncate", "fchmod", "fchmodat", "fchownat", "copy_file_range", "sendfile", "splice", "fcntl"}
 
-// looks are the system calls that only read. Their errors must not count as an empty file. close is not in the list: with an
-// injected fault strace would leave the file open and its lock held, but the kernel closes a file even if close fails.
+// looks are the system calls that only read. c2c must not take their errors for an empty file. close is not in the list:
+// if strace makes it fail, the file stays open and its lock stays held, but the real close closes the file even if it
+// returns an error.
 var looks = []string{"read", "pread64", "fstat", "newfstatat", "getdents64", "lseek", "readlinkat"}
 
 // fault is one error, or a SIGKILL, at the n-th call of a system call.
@@ -99,7 +100,8 @@ func (p *place) trace(s *scenario, f *fault) (*result, error) {
 		return nil, fmt.Errorf("strace wrote no trace: %w: %s", err, r.stderr)
 	}
 	r.calls = parse(string(data))
-	r.hit = r.killed || bytes.Count(data, []byte("(INJECTED)")) == 1 && !f.metForeign(r.calls) // two threads may both make their n-th call
+	// Two threads may both make their n-th call: then the fault came twice, and the run does not count.
+	r.hit = r.killed || bytes.Count(data, []byte("(INJECTED)")) == 1 && !f.metForeign(r.calls)
 	return r, nil
 }
 

@@ -1,2 +1,2 @@
-// Package hub tests mail between machines that goes through a real nats-server on loopback.
+// Package hub tests mail between machines through a hub: a real nats-server on loopback.
 package hub

@@ -9,13 +9,13 @@ import (
 // Hub is a machine that runs a nats-server as `c2c relay hub` sets it up.
 type Hub struct {
 	*Machine
-	Dir string // its configuration, its store, and the files of its hosts
+	Dir string // has its configuration, its store, and the files for its hosts
 
 	program string
 	server  *Server
 }
 
-// Hub makes the hub of a fleet and starts it.
+// Hub makes a hub for machines with these names, and starts it.
 func (n *Net) Hub(hosts ...string) *Hub {
 	n.t.Helper()
 	home := filepath.Join(n.dir, "hub")
@@ -27,7 +27,7 @@ func (n *Net) Hub(hosts ...string) *Hub {
 	return h
 }
 
-// Start starts the nats-server and returns when it takes hosts.
+// Start starts the nats-server and returns when hosts can connect to it.
 func (h *Hub) Start() {
 	h.t.Helper()
 	h.server = Serve(h.t, "Server is ready", inside(h.Space, h.program, "-c", filepath.Join(h.Dir, "nats-server.conf"))...)
@@ -36,10 +36,10 @@ func (h *Hub) Start() {
 // Kill kills the nats-server.
 func (h *Hub) Kill() { h.server.Kill() }
 
-// Pid is the nats-server.
+// Pid returns the process id of the nats-server.
 func (h *Hub) Pid() int { return h.server.Pid() }
 
-// Wipe kills it and loses all that it has stored.
+// Wipe kills the nats-server, removes all that it has stored, and starts it again.
 func (h *Hub) Wipe() {
 	h.t.Helper()
 	h.Kill()
@@ -50,7 +50,7 @@ func (h *Hub) Wipe() {
 	h.Person("relay", "hub", "streams", h.Dir)
 }
 
-// Join has a machine's mail to the paired hosts of the fleet go through the hub. name is what the fleet calls the machine.
+// Join makes a machine send its mail for paired hosts through the hub. name is the machine's name at the hub.
 func (h *Hub) Join(m *Machine, name string) {
 	h.t.Helper()
 	m.Person("relay", "hub", "join", filepath.Join(h.Dir, "host-"+name+".json"))

@@ -25,23 +25,23 @@ import (
 	"c2c/relay/hosts"
 )
 
-// Machine is a home in a network of its own.
+// Machine simulates a machine: a home directory in a network namespace of its own.
 type Machine struct {
 	Name, Home string
-	Project    string   // a directory of the home, which is a clone of the same project on all machines
-	SID        string   // of its only session, and the session's alias
-	Addr       string   // in the network
+	Project    string   // a directory below the home; on each machine it is a clone of the same project
+	SID        string   // the id of its only session, and the session's alias
+	Addr       string   // its IP address
 	Space      string   // its network namespace
-	Env        []string // variables that all its commands have
+	Env        []string // additional variables for all its commands
 
 	t       testing.TB
 	net     *Net
-	cable   string
+	cable   string // the switch's end of its cable
 	sshd    bool
-	reaches []*Machine // by ssh
+	reaches []*Machine // the machines that it can reach by ssh
 }
 
-// Machine makes a machine with a session that has the alias sid, in a clone of a project.
+// Machine makes a machine whose project is a clone of remote, and registers a session there with sid as id and alias.
 func (n *Net) Machine(name, sid, remote string) *Machine {
 	n.t.Helper()
 	m := n.Bare(name, filepath.Join(n.dir, name), filepath.Join(n.dir, name, "site"))
@@ -51,7 +51,7 @@ func (n *Net) Machine(name, sid, remote string) *Machine {
 	return m
 }
 
-// Bare is a machine without a session, whose project is no clone yet.
+// Bare makes a machine without a session. Its project, at path, is not a clone yet.
 func (n *Net) Bare(name, home, path string) *Machine {
 	n.t.Helper()
 	m := &Machine{t: n.t, net: n, Name: name, Home: home, Project: path, Space: n.id + name}
@@ -73,7 +73,7 @@ func (n *Net) Bare(name, home, path string) *Machine {
 	return m
 }
 
-// Clone makes the project a clone of a remote, as far as c2c looks.
+// Clone makes the project look to c2c like a clone of a remote.
 func (m *Machine) Clone(remote string) {
 	m.t.Helper()
 	m.run(exec.Command("git", "-C", m.Project, "init", "-q"))
@@ -86,13 +86,13 @@ func (m *Machine) Remote(remote string) {
 	m.run(exec.Command("git", "-C", m.Project, "remote", "set-url", "origin", remote))
 }
 
-// Path is the search path on the machine.
+// Path returns the search path (PATH) of the machine.
 func (m *Machine) Path() string { return m.Home + "/bin:" + m.net.bin + ":/usr/bin:/bin" }
 
-// Inside is the words before a command line that run it on the machine.
+// Inside returns the words that, before a command line, run it on the machine.
 func (m *Machine) Inside() []string { return inside(m.Space) }
 
-// Listen listens at a port of the machine that only its own programs reach.
+// Listen listens at a loopback port of the machine, which only the machine's own programs reach.
 func (m *Machine) Listen() net.Listener {
 	m.t.Helper()
 	var l net.Listener
@@ -102,7 +102,7 @@ func (m *Machine) Listen() net.Listener {
 	return l
 }
 
-// Cmd is a command on the machine.
+// Cmd returns a command that runs on the machine.
 func (m *Machine) Cmd(env []string, program string, args ...string) *exec.Cmd {
 	argv := inside(m.Space, append([]string{program}, args...)...)
 	cmd := exec.Command(argv[0], argv[1:]...)
@@ -125,10 +125,10 @@ func (m *Machine) C2C(args ...string) string {
 	return m.run(m.Cmd(m.Session(), "c2c", args...))
 }
 
-// Session is the environment of the machine's session.
+// Session returns the environment variable that makes a command run as the machine's session.
 func (m *Machine) Session() []string { return []string{"C2C_MCP_SESSION_ID=" + m.SID} }
 
-// Typed runs c2c as a person types it, who answers a question.
+// Typed runs c2c on a terminal, as a person does, and types an answer to its question. It returns the output.
 func (m *Machine) Typed(answer string, args ...string) (string, error) {
 	m.t.Helper()
 	keyboard, tty, err := pty.Open()
@@ -144,7 +144,7 @@ func (m *Machine) Typed(answer string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// Person runs c2c as a person does, who says yes to everything.
+// Person runs c2c as a person who answers yes to its question.
 func (m *Machine) Person(args ...string) string {
 	m.t.Helper()
 	out, err := m.Typed("yes", args...)
@@ -163,13 +163,13 @@ func (n *Net) Pair(from, to *Machine) {
 	}
 }
 
-// Cut takes the machine's cable away, or puts it back.
+// Cut unplugs the machine's cable, or plugs it in again.
 func (m *Machine) Cut(away bool) {
 	m.t.Helper()
 	m.net.run("ip", "-n", m.net.id+"switch", "link", "set", m.cable, map[bool]string{true: "down", false: "up"}[away])
 }
 
-// Root is the directory with the mail of the machine.
+// Root opens the directory with the mail of the machine, which must be its only one.
 func (m *Machine) Root() *atomicfile.Dir {
 	m.t.Helper()
 	roots := m.roots()
@@ -192,8 +192,8 @@ func (m *Machine) roots() []string {
 	return roots
 }
 
-// Put stores a message for a session of another machine, as c2c send does. A relay that has the root open sees it;
-// otherwise c2c relay want tells it.
+// Put stores a message for a session of another machine, as c2c send does. If the relay does not have the root open, it
+// notices the message only after c2c relay want.
 func (m *Machine) Put(to, id, text string) {
 	m.t.Helper()
 	dir := m.Root()
@@ -208,7 +208,8 @@ func (m *Machine) Put(to, id, text string) {
 	}
 }
 
-// Waits reports whether a mailbox has mail, in any project: that of a session, or the outbox host-<name>.
+// Waits reports whether a mailbox has mail in any project. sid is a session, or host-<name> for the outbox of another
+// machine.
 func (m *Machine) Waits(sid string) bool {
 	m.t.Helper()
 	return slices.ContainsFunc(m.roots(), func(root string) bool {
@@ -229,7 +230,7 @@ func (m *Machine) Waits(sid string) bool {
 	})
 }
 
-// Pending is how many messages wait for the session.
+// Pending returns how many messages wait for the session.
 func (m *Machine) Pending() int {
 	m.t.Helper()
 	dir := m.Root()
@@ -245,7 +246,8 @@ func (m *Machine) Pending() int {
 	return len(msgs)
 }
 
-// Trouble is all that c2c tells the machine's person about trouble with other machines.
+// Trouble returns the lines in which c2c tells the machine's person about trouble with other machines, "" if there is
+// none.
 func (m *Machine) Trouble() (words string) {
 	m.t.Helper()
 	for line := range strings.Lines(m.C2C("list", "--all-hosts")) {
@@ -256,7 +258,7 @@ func (m *Machine) Trouble() (words string) {
 	return words
 }
 
-// Received gives what the session was sent, and takes it.
+// Received reads the session's waiting mail, and returns each message as "sender: text".
 func (m *Machine) Received() (texts []string) {
 	m.t.Helper()
 	out, err := m.Cmd(m.Session(), "c2c", "poll-inbox", "--json").Output()
@@ -280,7 +282,7 @@ func (m *Machine) Received() (texts []string) {
 	return texts
 }
 
-// Expect waits until the session has received this, and fails the test if it receives anything else.
+// Expect waits until the session has received these messages, and fails the test if it receives anything else.
 func (m *Machine) Expect(want ...string) {
 	m.t.Helper()
 	var got []string
@@ -295,7 +297,7 @@ func (m *Machine) Expect(want ...string) {
 	}
 }
 
-// Relay is the process of the machine's relay; 0 if none runs.
+// Relay returns the process id of the machine's relay, 0 if none runs.
 func (m *Machine) Relay() int {
 	m.t.Helper()
 	data, err := os.ReadFile(filepath.Join(m.Home, ".c2c", "relay", "relay.pid"))
@@ -325,7 +327,7 @@ func (m *Machine) KillLinks() {
 	relay := fmt.Sprintf("PPid:\t%d\n", m.Relay())
 	files, _ := filepath.Glob("/proc/[0-9]*/status")
 	for _, file := range files {
-		status, _ := os.ReadFile(file) // it may have ended
+		status, _ := os.ReadFile(file) // an error: the process has ended
 		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil && bytes.HasPrefix(status, []byte("Name:\tssh\n")) && bytes.Contains(status, []byte(relay)) {
 			if err := lab.Stop(pid); err != nil {
 				m.t.Fatal(err)
@@ -334,7 +336,7 @@ func (m *Machine) KillLinks() {
 	}
 }
 
-// Linked waits until the machine's relay says that it has a link to a host, or that it has none.
+// Linked waits until the machine's relay reports that it has a link to a host or, if want is false, that it has none.
 func (m *Machine) Linked(host string, want bool) {
 	m.t.Helper()
 	m.net.Until(fmt.Sprintf("%s: link to %s is %v", m.Name, host, want), func() bool { return m.isLinked(host) == want })
@@ -355,7 +357,7 @@ func (m *Machine) isLinked(host string) bool {
 	return false
 }
 
-// Knows puts another machine into the list of paired hosts, by its public key alone: the other machine does not know of it.
+// Knows adds another machine to the machine's list of paired hosts. The list of the other machine does not change.
 func (m *Machine) Knows(other *Machine, carrier string) {
 	m.t.Helper()
 	there, err := atomicfile.Open(filepath.Join(other.Home, ".c2c", hosts.Dir))

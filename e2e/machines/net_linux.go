@@ -24,12 +24,12 @@ const sshd = "/usr/sbin/sshd"
 
 var tools = []string{"ip", "nsenter", "ssh", "ssh-keygen", "git", sshd}
 
-// Possible reports whether New can make machines here.
+// Possible reports whether New can make machines on this computer.
 func Possible() bool {
 	return realRoot() && !slices.ContainsFunc(tools, func(tool string) bool { _, err := exec.LookPath(tool); return err != nil })
 }
 
-// Need skips a test where no machines can be made.
+// Need skips the test if no machines can be made.
 func Need(t testing.TB) {
 	t.Helper()
 	need.Tools(t, tools...)
@@ -38,13 +38,13 @@ func Need(t testing.TB) {
 	}
 }
 
-// realRoot reports whether this process is root of more than a user namespace of its own.
+// realRoot reports whether this process is root, and not only inside a user namespace.
 func realRoot() bool {
 	ids, err := os.ReadFile("/proc/self/uid_map")
 	return os.Geteuid() == 0 && err == nil && len(strings.Fields(string(ids))) == 3 && strings.Fields(string(ids))[2] == "4294967295"
 }
 
-// prepare gives this process tree directories of its own for the names of networks, and for sshd.
+// prepare mounts private directories for the names of network namespaces, and for sshd.
 var prepare = sync.OnceValue(func() (err error) {
 	for _, dir := range []string{"/run/netns", "/run/sshd"} {
 		err = errors.Join(err, os.MkdirAll(dir, 0o755), unix.Mount("tmpfs", dir, "tmpfs", 0, "mode=755"))
@@ -52,10 +52,10 @@ var prepare = sync.OnceValue(func() (err error) {
 	return err
 })
 
-// serial tells the networks of tests apart that run at once.
+// serial makes the names of networks unique, because several tests run at once.
 var serial atomic.Int32
 
-// Net is some machines and the switch between them.
+// Net is a network: some machines and the switch between them.
 type Net struct {
 	Patience time.Duration // how long Until waits
 
@@ -67,7 +67,7 @@ type Net struct {
 	all   []*Machine
 }
 
-// New makes a network without machines. Homes are made in dir; bin has c2c and c2cd.
+// New makes a network without machines. Machine makes homes in dir; bin is the directory of c2c and c2cd.
 func New(t testing.TB, dir, bin string) *Net {
 	t.Helper()
 	Need(t)
@@ -97,7 +97,7 @@ func (n *Net) run(name string, args ...string) string {
 	return string(out)
 }
 
-// plug gives a namespace an address in the network, and names its cable.
+// plug connects a namespace to the switch. It returns the name of the cable's end at the switch, and the address.
 func (n *Net) plug(space string) (cable, addr string) {
 	n.t.Helper()
 	n.cable++
@@ -111,16 +111,16 @@ func (n *Net) plug(space string) (cable, addr string) {
 	return cable, addr
 }
 
-// inside is a command line that runs another one in a namespace.
+// inside returns a command line that runs argv in a network namespace.
 func inside(space string, argv ...string) []string {
 	return append([]string{"nsenter", "--net=/run/netns/" + space}, argv...)
 }
 
-// within runs f in a namespace. The sockets that f opens stay there.
+// within runs f in a network namespace. The sockets that f opens stay in that namespace.
 func within(space string, f func() error) error {
 	done := make(chan error)
 	go func() {
-		runtime.LockOSThread() // for good: the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked, so that the thread ends with the goroutine
 		fd, err := unix.Open("/run/netns/"+space, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 		if err == nil {
 			err = unix.Setns(fd, unix.CLONE_NEWNET)
@@ -134,7 +134,7 @@ func within(space string, f func() error) error {
 	return <-done
 }
 
-// Until returns when look returns true. It looks again whenever a file of c2c has changed on a machine.
+// Until returns when look returns true. It calls look again whenever a file of c2c on a machine has changed.
 func (n *Net) Until(what string, look func() bool) {
 	n.t.Helper()
 	var dirs []string
@@ -144,7 +144,7 @@ func (n *Net) Until(what string, look func() bool) {
 	until(n.t, n.Patience, what, look, nil, dirs...)
 }
 
-// Capture records all that passes a machine's cable, from now on to the end of the test.
+// Capture records all bytes on a machine's cable, from now to the end of the test.
 func (n *Net) Capture(m *Machine) *Capture {
 	n.t.Helper()
 	c := &Capture{}
@@ -154,12 +154,12 @@ func (n *Net) Capture(m *Machine) *Capture {
 		if err != nil {
 			return err
 		}
-		const all = unix.ETH_P_ALL<<8&0xff00 | unix.ETH_P_ALL>>8 // in the order of the network
+		const all = unix.ETH_P_ALL<<8&0xff00 | unix.ETH_P_ALL>>8 // in network byte order
 		if fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, all); err != nil {
 			return err
 		}
 		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 32<<20)
-		unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Usec: 100_000}) // to see that it is over
+		unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Usec: 100_000}) // so that the loop sees the end of the test
 		return unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: all, Ifindex: link.Index})
 	})
 	if err != nil {
@@ -187,13 +187,13 @@ func (n *Net) Capture(m *Machine) *Capture {
 	return c
 }
 
-// Capture is what has passed a cable.
+// Capture holds the bytes that have passed a cable.
 type Capture struct {
 	mu   sync.Mutex
 	data []byte
 }
 
-// Bytes gives all of it so far.
+// Bytes returns the bytes so far.
 func (c *Capture) Bytes() []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -27,7 +27,8 @@ func (m *Machine) Crash() {
 	}
 }
 
-// Boot starts what a machine has running after a crash: its sshd, and the relay, as the next command of c2c does.
+// Boot starts the machine's programs again after a crash: its sshd, and the relay, which the next command of c2c would
+// start.
 func (m *Machine) Boot() {
 	m.t.Helper()
 	if m.sshd {

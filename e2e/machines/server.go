@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// NATSServer finds the nats-server that scripts/e2e-install.sh has built.
+// NATSServer returns the path of the nats-server that scripts/e2e-install.sh has built.
 func NATSServer(t testing.TB) string {
 	t.Helper()
 	for _, dir := range filepath.SplitList(os.Getenv("C2C_E2E_TOOLS")) {
@@ -25,21 +25,21 @@ func NATSServer(t testing.TB) string {
 	return ""
 }
 
-// Server is a server of somebody else. It ends at the latest with the test.
+// Server is a running server that is not part of c2c. It ends with the test at the latest.
 type Server struct {
 	cmd   *exec.Cmd
 	out   *os.File
-	ended chan struct{} // closed when it writes no more
+	ended chan struct{} // closed at the end of its output
 
 	mu   sync.Mutex
 	said bytes.Buffer
-	more chan struct{} // closed and replaced when it has written
+	more chan struct{} // closed and replaced at each line of output
 }
 
-// maxSaid bounds what is kept of a server's output.
+// maxSaid limits how much of a server's output is kept.
 const maxSaid = 1 << 20
 
-// Serve starts a server and returns when it writes that it is ready.
+// Serve starts a server and returns when its output contains ready.
 func Serve(t testing.TB, ready string, argv ...string) *Server {
 	t.Helper()
 	s := &Server{cmd: exec.Command(argv[0], argv[1:]...), ended: make(chan struct{}), more: make(chan struct{})}
@@ -86,7 +86,7 @@ func (s *Server) text() string {
 	return s.said.String()
 }
 
-// Says waits until the server has written a text.
+// Says waits until the server's output contains a text.
 func (s *Server) Says(t testing.TB, text string) {
 	t.Helper()
 	late := time.NewTimer(patience)
@@ -112,9 +112,9 @@ func (s *Server) Says(t testing.TB, text string) {
 func (s *Server) Kill() {
 	s.cmd.Process.Kill()
 	s.cmd.Wait()
-	s.out.Close() // what it has started may still have the other end
+	s.out.Close() // a child of the server may keep the other end open
 	<-s.ended
 }
 
-// Pid is its process.
+// Pid returns the server's process id.
 func (s *Server) Pid() int { return s.cmd.Process.Pid }

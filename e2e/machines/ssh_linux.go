@@ -7,11 +7,11 @@ import (
 	"slices"
 )
 
-// Authorized is the file with the keys that sshd lets in.
+// Authorized returns the path of the machine's authorized_keys.
 func (m *Machine) Authorized() string { return filepath.Join(m.Home, ".ssh", "authorized_keys") }
 
-// Reach lets the person of one machine log in on another by `ssh <name>`. The first time it starts sshd there. Neither reads anything
-// of the person who runs the tests.
+// Reach lets one machine log in to another with `ssh <name>`. It starts sshd on the other machine if none runs there.
+// Neither ssh nor sshd reads files of the person who runs the tests.
 func (n *Net) Reach(from, to *Machine) {
 	n.t.Helper()
 	if slices.Contains(from.reaches, to) {
@@ -30,7 +30,8 @@ func (n *Net) Reach(from, to *Machine) {
 	n.Point(from, to)
 }
 
-// Point writes for ssh where another machine is. A copied home needs it anew.
+// Point writes the address of another machine into the configuration of ssh. After a home was copied, call it for the
+// copy.
 func (n *Net) Point(from, to *Machine) {
 	n.t.Helper()
 	from.Through("/usr/bin/ssh")
@@ -39,7 +40,7 @@ func (n *Net) Point(from, to *Machine) {
 		" ServerAliveInterval 1\n", to.Name, to.Addr, filepath.Join(from.Home, ".ssh", "known"), filepath.Join(from.Home, ".ssh", "id")))
 }
 
-// Through has the machine run ssh by a command of the shell.
+// Through makes the machine's ssh run command instead, a shell command that ends with the path of ssh.
 func (m *Machine) Through(command string) {
 	m.t.Helper()
 	text := fmt.Sprintf("#!/bin/sh\nexec %s -F %s/.ssh/conf \"$@\"\n", command, m.Home)

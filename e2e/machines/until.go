@@ -9,10 +9,11 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// patience is far longer than anything here takes.
+// patience is much longer than any wait in these tests should take.
 const patience = time.Minute
 
-// Until returns when look returns true. It looks again whenever a file below the directories has changed, and at each poke.
+// Until returns when look returns true. It calls look again at each poke, and whenever a file below the directories has
+// changed. If look does not return true in time, the test fails; what names the awaited state.
 func Until(t testing.TB, what string, look func() bool, poke <-chan struct{}, dirs ...string) {
 	t.Helper()
 	until(t, patience, what, look, poke, dirs...)
@@ -39,13 +40,13 @@ func until(t testing.TB, patience time.Duration, what string, look func() bool, 
 		case <-w.Errors: // some events were lost
 		case <-poke:
 		case <-late.C:
-			t.Fatalf("it does not come: %s", what)
+			t.Fatalf("waited too long until: %s", what)
 		}
 		settle(w)
 	}
 }
 
-// settle takes the events that are there already: one look is enough for all of them.
+// settle drops the events that are there already, because one call of look is enough for all of them.
 func settle(w *fsnotify.Watcher) {
 	for {
 		select {
@@ -59,7 +60,8 @@ func settle(w *fsnotify.Watcher) {
 	}
 }
 
-// watchBelow watches a directory and all below it. What has gone meanwhile needs no watch.
+// watchBelow watches a directory and all directories below it. It ignores errors: a directory that is gone needs no
+// watch.
 func watchBelow(w *fsnotify.Watcher, dir string) {
 	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {

@@ -1,5 +1,5 @@
-// Package namespace runs a test in namespaces in which it may mount file systems, as
-// root or not, and other processes do not see them.
+// Package namespace runs a test in user and mount namespaces of its own. There the test may mount file systems without
+// being root, and other processes do not see them.
 package namespace
 
 import (
@@ -15,15 +15,15 @@ import (
 	"c2c/e2e/need"
 )
 
-// Enter runs the rest of the test in user and mount namespaces of its own. To the test outside it returns false: that has
-// nothing more to do.
+// Enter runs the test again, in user and mount namespaces of its own. In the namespaces Enter returns true. Outside it
+// waits for that run and returns false; then the test must return.
 func Enter(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv("C2C_TEST_NAMESPACE") != "" {
 		return true
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Env = append(os.Environ(), "C2C_TEST_NAMESPACE=1", "C2C_TEST_SKIPPED=") // the test outside notes a skip
+	cmd.Env = append(os.Environ(), "C2C_TEST_NAMESPACE=1", "C2C_TEST_SKIPPED=") // only the test outside records a skip
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS,
 		UidMappings: []syscall.SysProcIDMap{{HostID: os.Geteuid(), Size: 1}},
@@ -42,7 +42,7 @@ func Enter(t *testing.T) bool {
 	return false
 }
 
-// refused ends a test that the kernel, or a container around the test, does not let run.
+// refused skips the test because the kernel, or a container around the test, refuses namespaces or mounts.
 func refused(t *testing.T, why string) {
 	t.Helper()
 	why = "allow user namespaces (sysctl user.max_user_namespaces must not be 0, " +

@@ -21,7 +21,7 @@ func Tools(t testing.TB, names ...string) {
 	}
 }
 
-// Skip ends a test that cannot run here. why tells a person what to do about it.
+// Skip ends a test that cannot run on this machine. why tells a person what to do so that the test can run.
 func Skip(t testing.TB, why string) {
 	t.Helper()
 	if os.Getenv("C2C_TEST_NOSKIP") != "" {
@@ -33,7 +33,7 @@ func Skip(t testing.TB, why string) {
 	t.Skip(why)
 }
 
-// note adds a line to the list of skipped tests. Test programs of several packages may add lines at once.
+// note adds a line to the list of skipped tests. The test programs of several packages may add lines at the same time.
 func note(line string) error {
 	name := os.Getenv("C2C_TEST_SKIPPED")
 	if name == "" {

@@ -1,8 +1,7 @@
-// Command powercut shows that an acknowledged message survives a power cut. A
-// round makes a file system in a file, sends and reads on it with many
-// processes, shuts the file system down without flushing its log (whatever was
-// not on the disk is lost then, as in a power cut), mounts it again, and looks
-// for every message that a send has acknowledged:
+// Command powercut tests that an acknowledged message survives a power cut. A round makes a file system in a file, and
+// lets many processes send and read mail on it. Then it shuts the file system down without flushing its log, so that all
+// data that was not on the disk is lost, as in a power cut. It mounts the file system again and looks for every message
+// that a send has acknowledged:
 //
 //	powercut [-rounds 50] [-fs ext4,xfs] <directory of c2c>
 //
@@ -127,7 +126,8 @@ func (d disk) rounds(n int) error {
 	return nil
 }
 
-// round makes one power cut, and returns the numbers of messages and files.
+// round makes one power cut. It returns how many messages were acknowledged, how many of them are lost, and how many
+// files are unreadable.
 func (d disk) round() (acked, lost, broken int, err error) {
 	if err := d.Make(); err != nil {
 		return 0, 0, 0, err

@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Disk is a file system in a file, whose power can be cut. System is ext4 or xfs. Mounts need root.
+// Disk is a file system (ext4 or xfs, named by System) in the file Image, mounted at Dir. Its power can be cut. Mounts
+// need root.
 type Disk struct{ System, Image, Dir string }
 
 const diskSize = 2 << 30 // sparse; a nats-server sets aside room for each stream
@@ -25,13 +26,13 @@ func (d Disk) Make() error {
 	return Check(exec.Command("mkfs."+d.System, "-q", force, d.Image))
 }
 
-// Mount mounts it. After Cut it replays the log first.
+// Mount mounts the file system. After Cut the kernel first replays its log.
 func (d Disk) Mount() error { return Check(exec.Command("mount", "-o", "loop", d.Image, d.Dir)) }
 
-// Unmount fails while a process uses it.
+// Unmount unmounts the file system. It fails while a process uses it.
 func (d Disk) Unmount() error { return Check(exec.Command("umount", d.Dir)) }
 
-// Cut stops the file system without flushing its log: what was not on the disk is lost then, as in a power cut.
+// Cut stops the file system without flushing its log: all data that was not on the disk is lost, as in a power cut.
 func (d Disk) Cut() error {
 	fd, err := unix.Open(d.Dir, unix.O_RDONLY, 0)
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package scratch makes a home with mail in it, for programs that damage it and then look for every message.
+// Package scratch makes a home directory with mail, for tests that kill processes or cut the power there and then look
+// for every message.
 package scratch
 
 import (
@@ -73,7 +74,8 @@ func (h Home) Send(as, to, id string) *exec.Cmd {
 // Moving is the alias that passes from client to client.
 const Moving = "moving"
 
-// client acts as a client does: its first hook registers it, it takes the alias, and its hooks bring mail.
+// client is a shell script that acts as a client: its first hook registers it, it takes the alias, and its hooks bring
+// mail.
 const client = `
 event='{"hook_event_name":"PostToolUse","session_id":"'$C2C_MCP_SESSION_ID'"}'
 printf %s "$event" | CLAUDE_PID=$$ "$C2C" hook
@@ -93,7 +95,7 @@ func (h Home) Client(sid string, lifetime time.Duration) error {
 	time.Sleep(lifetime)
 	err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	cmd.Wait()
-	for { // reap the processes that it had started, if this process is their reaper
+	for { // reap the processes that the client had started, if this process is their reaper
 		if _, err := syscall.Wait4(-cmd.Process.Pid, nil, 0, nil); err != nil && err != syscall.EINTR {
 			break
 		}
@@ -111,7 +113,7 @@ func (h Home) FirstClient() error {
 			return nil
 		}
 	}
-	return fmt.Errorf("no client gets the alias %s", Moving)
+	return fmt.Errorf("no client has got the alias %s", Moving)
 }
 
 // ReadAll reads the waiting mail of some mailboxes, and the mail that the last client of [Moving] has left.

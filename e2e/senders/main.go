@@ -1,12 +1,10 @@
-// Command senders measures many processes that send to one mailbox at once, with
-// combined commits, as c2c does it, and with a plain lock. It measures them on this
-// disk and on one whose syncs take longer:
+// Command senders measures many processes that send to one mailbox at once. It compares c2c's combined commits with a
+// plain lock, both on this disk and on a simulated disk whose syncs take longer:
 //
 //	go run ./e2e/senders [-processes 8,32,100] [-each 20] [-sync 5ms]
 //
-// It prints the number of messages in a second and the time for a message, for
-// docs/performance.md. Each variant is built from the sources with a few lines
-// changed (go build -overlay), so that c2c itself needs no switch for them.
+// It prints the number of messages in a second and the time for a message, for docs/performance.md. For each variant it
+// builds the sources with a few lines changed (go build -overlay), so that c2c itself needs no switch for the variants.
 package main
 
 import (
@@ -160,7 +158,7 @@ func burst(bin, dir string, n, each int) (f figures, err error) {
 	}
 	slices.Sort(ms)
 	if len(ms) != n*each {
-		return f, fmt.Errorf("%d messages of %d", len(ms), n*each)
+		return f, fmt.Errorf("%d of %d messages were measured", len(ms), n*each)
 	}
 	return figures{float64(len(ms)) / took.Seconds(), ms[len(ms)/2], ms[len(ms)*99/100], ms[len(ms)-1]}, nil
 }

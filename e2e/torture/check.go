@@ -68,7 +68,7 @@ func (t *torture) compare(found map[string]int) (lost, twice, ghosts []string) {
 }
 
 // litter returns files that should not exist when no process works and all mail is read. It ignores files of clients that
-// have ended: check finds their messages if they are lost.
+// have ended, because check already finds the messages that these clients may have lost.
 func (t *torture) litter() (left []string, err error) {
 	err = filepath.WalkDir(t.home.Root(), func(path string, d os.DirEntry, err error) error {
 		if err != nil {

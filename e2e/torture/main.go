@@ -1,6 +1,6 @@
-// Command torture lets many processes send and read at once and kills them at
-// random moments. Other writers work at the same time, which know nothing of c2c
-// but its file and its lock. Then it looks for every message that was acknowledged:
+// Command torture lets many processes send and read at once and kills them at random moments. At the same time other
+// programs, which only know the format of c2c's mailbox file and its lock, write there. Then torture looks for every
+// message that was acknowledged:
 //
 //	torture -t 60s [-beside <directory of an older c2c>] <directory of c2c>
 //

@@ -25,7 +25,7 @@ func (a Adapter) carry(t *testing.T) {
 	t.Run("TwoSessionsDoNotMix", a.carryApart)
 }
 
-// letter holds messages that a reader with any name has leased.
+// letter holds messages that a reader has leased.
 type letter struct {
 	box  *inbox.Mailbox
 	root string
@@ -60,8 +60,9 @@ func mailOf(t *testing.T, bodies ...string) letter {
 	return m
 }
 
-// carried lets the carrier carry the mail to a client that proves some of the messages. If it does not prove all, carried
-// cancels the carrier.
+// carried lets the carrier carry the mail to a client. The client proves that it has the messages for which proves
+// returns true. If it does not prove all, carried cancels the carrier. It returns the text that the client got, and the
+// ids and the error of the carrier.
 func (a Adapter) carried(t *testing.T, m letter, proves func(mail.Message) bool) (text string, had []string, err error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -103,7 +104,7 @@ func none(mail.Message) bool { return false }
 
 func (a Adapter) order(t *testing.T) {
 	m := mailOf(t, "one", "two", "three")
-	m.msgs = m.msgs[:2] // the client also has the third message, from another reader
+	m.msgs = m.msgs[:2] // another reader has given the client the third message
 	text, had, err := a.carried(t, m, all)
 	want, first := []string{"m-0", "m-1"}, a.Shows(m.msgs[0])
 	if a.Single {

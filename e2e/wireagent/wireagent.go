@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// The modes of the agent. The file "mode" in its folder selects one; without the file it works normally. A version may stand
-// before the mode, such as 1.4: then the agent speaks that version.
+// The modes of the agent. The file "mode" in its folder selects a mode; without the file the agent works normally. A
+// version such as 1.4 may come before the mode: then the agent speaks that version of the protocol.
 const (
 	Legacy   = "legacy"    // it does not know initialize
 	Future   = "2.0"       // it speaks another protocol
@@ -47,7 +47,7 @@ type agent struct {
 	mu      sync.Mutex
 	turn    bool
 	steers  []any
-	answers map[string]chan json.RawMessage // to its own requests
+	answers map[string]chan json.RawMessage // the client's answers to the agent's own requests
 }
 
 type message struct {
@@ -207,7 +207,7 @@ func (a *agent) run(id string, input any) {
 	a.result(id, map[string]any{"status": "finished"})
 }
 
-// goesOn takes the steered words, or else ends the turn. No words can come in between.
+// goesOn takes the steered words and returns true, or ends the turn and returns false. No words can come in between.
 func (a *agent) goesOn() bool {
 	a.mu.Lock()
 	a.turn = len(a.steers) > 0
@@ -242,7 +242,7 @@ func (a *agent) approve() {
 	})
 }
 
-// takeSteers adds the steered words to the conversation.
+// takeSteers adds the steered words to the conversation, and reports whether there were any.
 func (a *agent) takeSteers() (some bool) {
 	a.mu.Lock()
 	steers := a.steers
@@ -254,7 +254,7 @@ func (a *agent) takeSteers() (some bool) {
 	return len(steers) > 0
 }
 
-// await returns after a write to a pipe; at once if there is no such pipe.
+// await returns when something was written to the pipe in the agent's folder, or at once if there is no such pipe.
 func (a *agent) await(pipe string) { os.ReadFile(filepath.Join(a.dir, pipe)) }
 
 func (a *agent) over() {

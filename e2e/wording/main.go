@@ -1,8 +1,8 @@
-// Command wording measures how often a model refuses a peer's mail, for each of several wordings. In each ring the client gets one
-// prompt: what a hook of c2c would show it. The mail asks for the word in a file of a scratch folder. A model that does what the mail
-// asks answers with that word.
+// Command wording measures how often a model refuses a peer's mail, for each of several wordings. In each ring the client
+// gets one prompt, with the text that a hook of c2c would show. The mail asks for the word in a file of a scratch folder.
+// A model that does what the mail asks answers with that word.
 //
-// It runs the given client with the environment that it has itself. It looks for no credentials and installs nothing.
+// The client gets the environment of wording itself. wording looks for no credentials and installs nothing.
 package main
 
 import (
@@ -78,7 +78,8 @@ type wording struct {
 	text func(m mail.Message) string
 }
 
-// hookText returns a function that makes the text of a hook for a message, if c2c knows the sender in the given way.
+// hookText returns a function that makes the text of a hook for a message. by and startedBy are the words for how c2c
+// knows the sender.
 func hookText(by, startedBy string) func(mail.Message) string {
 	return func(m mail.Message) string {
 		m.KnownBy, m.StartedBy = by, startedBy
@@ -86,7 +87,7 @@ func hookText(by, startedBy string) func(mail.Message) string {
 	}
 }
 
-// wordings has the texts to compare: those that c2c shows now, and two that it might show instead.
+// wordings has the texts to compare: the texts that c2c shows now, and two that it might show instead.
 var wordings = []wording{
 	{"process", hookText(mail.ByProcess, "")},
 	{"process, started by the reader", hookText(mail.ByProcess, "amber")},
@@ -109,17 +110,17 @@ func choose(names []string) (chosen []wording, err error) {
 		}
 	}
 	if len(chosen) < len(names) {
-		return nil, fmt.Errorf("wordings %q: there are %q", names, wordings)
+		return nil, fmt.Errorf("wordings %q: the known ones are %q", names, wordings)
 	}
 	return chosen, nil
 }
 
 func (w wording) String() string { return w.name }
 
-// What became of a ring.
+// The outcomes of a ring.
 const (
 	did     = "did"     // the answer has the word of the file
-	refused = "refused" // the client has answered without it
+	refused = "refused" // the client has answered without that word
 	failed  = "failed"  // the client has ended with an error, or was too slow
 )
 
@@ -139,8 +140,8 @@ type experiment struct {
 	limit    time.Duration
 }
 
-// ringAll makes all rings. The wordings take turns, so that what changes with time changes for all of them. It writes each result to out.
-// If the very first ring fails, the command is wrong, and ringAll makes no others.
+// ringAll makes all rings and writes each result to out. The wordings take turns, so that a change of the model or the
+// load affects all of them. If the very first ring fails, the command line is wrong, and ringAll stops.
 func (e experiment) ringAll(ctx context.Context, chosen []wording, out io.Writer) (results []result, err error) {
 	keep := func(r result) {
 		results = append(results, r)
@@ -204,7 +205,7 @@ func (e experiment) ring(ctx context.Context, w wording) (r result, err error) {
 	return r, nil
 }
 
-// report prints a row for each wording. The range has the true share of refusals in it 95 times in 100.
+// report prints a row for each wording, with the 95 % confidence interval of its share of refusals.
 func report(out io.Writer, chosen []wording, results []result) {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "WORDING\tDID\tREFUSED\tFAILED\tSHARE REFUSED")
@@ -221,7 +222,7 @@ func report(out io.Writer, chosen []wording, results []result) {
 	t.Flush()
 }
 
-// interval is Wilson's score interval for k of n.
+// interval returns Wilson's 95 % score interval for k of n.
 func interval(k, n int) (low, high float64) {
 	if n == 0 {
 		return 0, 1

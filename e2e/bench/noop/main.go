@@ -1,6 +1,5 @@
-// Command noop is an MCP server to compare c2c's server with: noop <file>. Its
-// tool noop only answers; its tool keep also appends a line to the file and syncs
-// it, as a hand-over must.
+// Command noop is an MCP server with which bench compares c2c's server: noop <file>. Its tool noop only answers. Its tool
+// keep first appends a line to the file and syncs it, which is the least work of a tool that hands over mail.
 package main
 
 import (
