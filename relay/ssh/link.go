@@ -214,7 +214,7 @@ func proof(signer, checker, nonce []byte) []byte {
 // known returns the name of the paired host with a key, or the reason for a refusal.
 func (c *Carrier) known(key ed25519.PublicKey, want string) (peer, refusal string) {
 	if key.Equal(c.cfg.Peers.Key()) {
-		return "", "both ends have the same key"
+		return "", "it has the key of this very host"
 	}
 	p, ok := c.cfg.Peers.PeerOf(key)
 	switch {
