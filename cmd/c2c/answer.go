@@ -11,8 +11,8 @@ import (
 	"c2c/inbox/mail"
 )
 
-// answer is the standard output. It buffers what a command prints until flush,
-// so that the command learns whether its answer was written.
+// answer is the standard output. It keeps the text that a command prints until flush writes it. So the command learns whether its
+// answer was written.
 type answer struct {
 	to   io.Writer
 	text []byte
@@ -37,9 +37,8 @@ func (a *app) flush() error {
 	return nil
 }
 
-// handOver is flush for an answer with mail. The caller archives the mail after
-// it, so handOver syncs a file, and returns an error if the standard output was
-// closed.
+// handOver is flush for an answer with mail. The caller archives the mail after handOver. So handOver also syncs a file, and returns an
+// error if the standard output was closed.
 func (a *app) handOver() error {
 	f, ok := a.stdout.(*answer).to.(*os.File)
 	if ok && closed(f) {
@@ -54,8 +53,8 @@ func (a *app) handOver() error {
 	return nil
 }
 
-// shellRoom is how many bytes of c2c's output a client's shell passes on to its model; a shorter line counts as line bytes. It
-// is 0 if no client's shell reads the output, or if the shell passes on everything. Claude Code's shell uses one file for
+// shellRoom returns how many bytes of c2c's output a client's shell passes on to its model. The shell counts a shorter line as line
+// bytes. room is 0 if no client's shell reads the output, or if the shell passes on everything. Claude Code's shell uses one file for
 // standard output and standard error. above is the client of the session in which this process runs.
 func (a *app) shellRoom(above string) (room, line int) {
 	out, ok := a.stdout.(*answer).to.(*os.File)
@@ -78,9 +77,9 @@ func (a *app) shellRoom(above string) (room, line int) {
 	return client.ShellRoom(a.getenv, above)
 }
 
-// closed reports whether a standard stream was closed when this process started: the Go runtime then opens /dev/null for reading
-// and writing in its place. A parent that discards the answer may have opened /dev/null in the same way (Python, Node). So only a
-// command that hands over mail fails then.
+// closed reports whether a standard stream was closed when this process started. In its place the Go runtime opens /dev/null for
+// reading and writing. A parent that discards the answer may have opened /dev/null in the same way (Python, Node). So only a command
+// that hands over mail fails because of closed.
 func closed(f *os.File) bool {
 	info, err := f.Stat()
 	null, nerr := os.Stat(os.DevNull)

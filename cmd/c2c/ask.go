@@ -43,7 +43,7 @@ func ask(c *call, f *cli.Flags) action {
 			if q.Note != "" {
 				note = "; " + q.Note
 			}
-			fmt.Fprintf(c.stderr, "c2c: asked %s as %s, and wait %v at most%s\n", q.To, mail.ShortID(q.ID), *wait, note)
+			fmt.Fprintf(c.stderr, "c2c: asked %s as %s, waiting at most %v%s\n", q.To, mail.ShortID(q.ID), *wait, note)
 		}
 		err = c.awaitAnswer(ctx, from, q, *wait)
 		return errors.Join(err, c.limited(ctx, q.Close))
@@ -101,5 +101,5 @@ func (c *call) late(ctx context.Context, q *broker.Question, limit time.Duration
 }
 
 func noAnswer(why string) error {
-	return cli.WithHint(fmt.Errorf("%s; %w", why, broker.ErrNoAnswer), "a later answer comes as mail and says what it answers; do not ask again")
+	return cli.WithHint(fmt.Errorf("%s; %w", why, broker.ErrNoAnswer), "a later answer comes as mail, and names this question; do not ask again")
 }

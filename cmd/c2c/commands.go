@@ -19,13 +19,13 @@ import (
 	"c2c/sessions/callers"
 )
 
-// errNothing is the result of --check if no mail waits: exit status 3 and no text.
+// errNothing is the result of --check if no mail waits. c2c then prints nothing and exits with 3.
 var errNothing = errors.New("nothing waits")
 
 // lockWait is how long a command waits for another command's lock.
 const lockWait = 10 * time.Second
 
-// commands lists the verbs of c2c itself. Package cli has their arguments and help.
+// commands lists the verbs that c2c runs itself. Package cli has their arguments and help.
 func commands() []command {
 	return []command{
 		{"send", patient, send},
@@ -52,7 +52,7 @@ func commands() []command {
 	}
 }
 
-// commandOf returns the command of a verb in the table.
+// commandOf returns the command for a verb, which must be in commands.
 func commandOf(name string) command {
 	all := commands()
 	return all[slices.IndexFunc(all, func(c command) bool { return c.name == name })]
@@ -64,21 +64,21 @@ func (a *app) open() (*broker.Broker, error) {
 	})})
 }
 
-// caller names the session for which a command acts. A typed name takes precedence.
+// caller describes on whose behalf a command acts. A name that the person has typed (explicit) takes precedence.
 func (a *app) caller(explicit string) callers.Caller {
 	return callers.Caller{Explicit: explicit, Getenv: a.getenv, User: callers.UserHere(a.getenv, a.stdin)}
 }
 
-// acting is attach for a verb that does not print the session.
+// acting returns the session for which the command acts, for a verb that does not print the session.
 func (c *call) acting(ctx context.Context) (sessions.Session, error) {
 	caller := c.caller(c.session)
 	caller.Brief = true
 	return c.attachAs(ctx, caller)
 }
 
-// attach finds the caller's session, or makes one: for a person at a terminal, so that an answer can reach them, or for an agent
-// whose hooks and server have not called yet. It also moves the mail that must still come to the session, because a person has no
-// hooks and no server that would.
+// attach finds the caller's session, or makes one: for a person at a terminal, so that an answer can reach them, or for an agent whose
+// hooks and server have not called yet. If mail must still be moved to the session, attach moves it, because a person has no hooks and
+// no server to do that.
 func (c *call) attach(ctx context.Context, explicit string) (sessions.Session, error) {
 	return c.attachAs(ctx, c.caller(explicit))
 }
@@ -98,7 +98,7 @@ func (c *call) attachAs(ctx context.Context, caller callers.Caller) (sessions.Se
 	if err != nil || s.State != sessions.Person || c.json || c.silent {
 		return s, err
 	}
-	// Print this once, when the mailbox is made: c2c whoami shows it at any time.
+	// Print the name only when the mailbox is made: c2c whoami shows it at any time.
 	if s.Alias == caller.User.Name() {
 		fmt.Fprintf(c.stderr, "c2c: as %s\n", mail.Visible(s.Alias, ""))
 	} else {
@@ -107,7 +107,7 @@ func (c *call) attachAs(ctx context.Context, caller callers.Caller) (sessions.Se
 	return s, nil
 }
 
-// adviseRegister adds to an error a hint how to make the named session.
+// adviseRegister adds to an error the hint how to register the session that the caller has named.
 func adviseRegister(name string, err *sessions.UnknownAliasError) error {
 	switch {
 	case name == "":
@@ -120,7 +120,7 @@ func adviseRegister(name string, err *sessions.UnknownAliasError) error {
 	return cli.WithHint(err, fmt.Sprintf("c2c register --session-id %[1]s %[1]s makes it, once; c2c list shows all of this project", name))
 }
 
-// findC2cd returns the path of the c2cd beside this program.
+// findC2cd returns the path of c2cd, which is in the same directory as this program.
 func findC2cd() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -142,10 +142,10 @@ func (a *app) runC2cd(args []string) error {
 	return fmt.Errorf("run %q: %w; c2c and c2cd must be in one directory", path, err)
 }
 
-// built is what c2c version prints.
+// built is the answer of c2c version.
 type built struct {
 	Version  string `json:"version"`
-	Commit   string `json:"commit"`             // of git, "" if not built in a clone
+	Commit   string `json:"commit"`             // the git commit; "" if c2c was not built in a clone
 	Modified bool   `json:"modified,omitempty"` // the sources differed from the commit
 	Go       string `json:"go"`
 	System   string `json:"system"`

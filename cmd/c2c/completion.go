@@ -26,20 +26,20 @@ func completion(c *call, _ *cli.Flags) action {
 	}
 }
 
-// completeVerb is the verb that these scripts call at each Tab.
+// completeVerb is the verb that the completion scripts call at each Tab.
 const completeVerb = "__complete"
 
-// complete answers completeVerb. It prints no error, because that would get into the line that the person is typing.
+// complete answers completeVerb. It prints no error, because an error would get into the line that the person is typing.
 func (a *app) complete(ctx context.Context, words []string) {
 	choices, files := cli.Complete(words, func(what string) []cli.Choice { return a.offer(ctx, what) })
 	fmt.Fprint(a.stdout, cli.Lines(choices, files))
 }
 
-// offerTime bounds the wait at a Tab. When it is over, c2c offers what it has found.
+// offerTime bounds the wait at a Tab. When the time is over, c2c offers the words that it has found.
 const offerTime = 500 * time.Millisecond
 
-// offer lists aliases, rooms or message ids of the root for the line that is being typed. Other sessions chose these words, so offer leaves
-// out a word that cannot be an alias: it might mean something to the shell.
+// offer lists aliases, rooms or message ids of the root for the line that the person is typing. Other sessions chose these words. So
+// offer leaves out a word that cannot be an alias: it might mean something to the shell.
 func (a *app) offer(ctx context.Context, what string) (choices []cli.Choice) {
 	if a.needRoot() != nil {
 		return nil
@@ -78,7 +78,7 @@ func roomList(b *broker.Broker) (choices []cli.Choice) {
 	return choices
 }
 
-// messages offers the last messages that the caller has received, or sent.
+// messages offers the last messages that the caller has received; unless received is set, also those that the caller has sent.
 func messages(ctx context.Context, b *broker.Broker, caller callers.Caller, received bool) (choices []cli.Choice) {
 	const most = 10
 	add := func(m mail.Message, says string) {

@@ -36,7 +36,7 @@ func (c *call) lister(f *cli.Flags, find func(context.Context, sessions.Session,
 	}
 }
 
-// outbox shows what a session has sent.
+// outbox shows the messages that a session has sent.
 func outbox(c *call, f *cli.Flags) action {
 	return c.lister(f, c.outbox, func(_ context.Context, sent []broker.Mail) {
 		c.table(sent, func(m broker.Mail) []string {
@@ -49,7 +49,7 @@ func (c *call) outbox(ctx context.Context, s sessions.Session, limit int) ([]bro
 	return c.b.Outbox(ctx, s, limit)
 }
 
-// search finds the messages with some words among those that a session has sent and received, and the posts of rooms.
+// search finds the messages with the given words, among those that a session has sent or received, and among the posts of its rooms.
 func search(c *call, f *cli.Flags) action {
 	find := func(ctx context.Context, s sessions.Session, limit int) ([]broker.Mail, error) {
 		return talk.Search(ctx, c.b, s, c.words, limit)
@@ -82,7 +82,7 @@ func thread(c *call, _ *cli.Flags) action {
 		}
 		told := c.show(all, func() { c.printThread(ctx, all) })
 		if more {
-			fmt.Fprintf(c.stderr, "c2c: the conversation is longer: these are %d messages of it\n", len(all))
+			fmt.Fprintf(c.stderr, "c2c: the conversation is longer than these %d messages\n", len(all))
 		}
 		return errors.Join(told, err)
 	}
@@ -115,8 +115,8 @@ func preface(all []broker.Mail) string {
 	return mail.Preface(msgs)
 }
 
-// nameOf returns an alias for display outside an envelope, and "?" instead of text that cannot be an alias: a peer may have
-// chosen it.
+// nameOf returns an alias for display outside an envelope. It returns "?" for text that is no valid address, because a peer may have
+// chosen the text.
 func nameOf(alias string) string {
 	if !mail.IsAddress(alias) {
 		return "?"
@@ -134,7 +134,7 @@ func (c *call) printOf(m broker.Mail) {
 	c.printText(text)
 }
 
-// printLetter prints a message for its receiver, a person.
+// printLetter prints a message for its receiver, who is a person.
 func (c *call) printLetter(m mail.Message) {
 	c.printf("%s, %s (%s):\n", m.From, clock(m.Time()), notesOf(m))
 	c.printText(m.Content)
@@ -198,7 +198,7 @@ func became(m broker.Mail) string { return m.Status.Became(time.Now()) }
 
 func clock(at time.Time) string { return format.Clock(at, time.Now()) }
 
-// around returns one line of a message's text, around the first match of the words.
+// around returns one line of a message's text: the part around the first match of one of the words.
 func around(m mail.Message, words []string) string {
 	const before, most = 15, 45
 	text := strings.ToLower(m.Content)

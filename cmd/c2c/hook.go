@@ -14,10 +14,10 @@ import (
 	"c2c/sessions"
 )
 
-// hookTime bounds a hook below the 5 s of the script: a tool call must not hang because of c2c.
+// hookTime bounds the time of a hook. It is less than the 5 s of the hook script: a tool call must not hang because of c2c.
 const hookTime = 4 * time.Second
 
-// answerHook answers an event of a client. main prints its errors, but exits with 0: a client may take the exit status for a
+// answerHook answers an event of a client. main prints its errors, but exits with 0: a client may take another exit status for a
 // verdict on the tool call.
 func answerHook(c *call, f *cli.Flags) action {
 	name, edit := f.Text("client"), f.Bool("edit")
@@ -37,7 +37,7 @@ func answerHook(c *call, f *cli.Flags) action {
 	}
 }
 
-// warnOfClaims leaves the event before an edit to c2cd, if anybody here has claimed anything.
+// warnOfClaims gives the event before an edit to c2cd, but only if a session of this root has claimed something.
 func (a *app) warnOfClaims(client string) error {
 	b, err := a.open()
 	if err != nil {
@@ -50,7 +50,7 @@ func (a *app) warnOfClaims(client string) error {
 	return a.runC2cd([]string{"claims", "--hook", client})
 }
 
-// claimed asks c2cd who else than a session holds a file.
+// claimed asks c2cd which other sessions have claimed a file. It returns c2cd's answer, "" if there are none.
 func claimed(dir, client, sid, path string) (string, error) {
 	c2cd, err := findC2cd()
 	if err != nil {
@@ -59,7 +59,7 @@ func claimed(dir, client, sid, path string) (string, error) {
 	return child.Run(c2cd, dir, nil, "claims", "--hook", client, "--session-id", sid, path)
 }
 
-// showHook writes the answer to the stream that the client reads.
+// showHook writes the answer of a hook to the stream that the client reads.
 func (a *app) showHook(text []byte, onStderr bool) error {
 	out := a.stdout.(*answer)
 	if onStderr {

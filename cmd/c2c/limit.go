@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// limit is like context.WithTimeout, but it starts no timer until a caller waits for Done. A timer starts the runtime's poller,
-// which costs a thread and five system calls, and hardly any command waits.
+// limit is like context.WithTimeout, but it starts no timer until a caller waits for Done. A timer starts the runtime's poller, which
+// costs a thread and five system calls. Few commands ever wait.
 type limit struct {
 	context.Context
 	at time.Time
 
 	mu     sync.Mutex
-	waited context.Context // with the timer; nil: no caller has waited yet
+	waited context.Context // the context with the timer; nil: no caller has waited yet
 	cancel context.CancelFunc
 }
 
@@ -31,7 +31,7 @@ func (l *limit) end() {
 	}
 }
 
-// timed is the context with the timer. It makes the timer if wanted; otherwise it may return nil.
+// timed returns the context with the timer. If no such context exists yet, it makes one if wanted is set; otherwise it returns nil.
 func (l *limit) timed(wanted bool) context.Context {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -58,12 +58,12 @@ func (l *limit) Err() error {
 		return err
 	}
 	if !time.Now().Before(l.at) {
-		return l.timed(true).Err() // which has ended as it began
+		return l.timed(true).Err() // its deadline has passed, so this context has ended already
 	}
 	return nil
 }
 
-// Value also serves package context, which looks up the cause with it.
+// Value passes every key to the context with the timer, if there is one: package context finds the cause of the end in this way.
 func (l *limit) Value(key any) any {
 	if c := l.timed(false); c != nil {
 		return c.Value(key)

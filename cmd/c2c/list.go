@@ -29,7 +29,7 @@ func list(c *call, f *cli.Flags) action {
 		var broken []error // mailboxes that could not be read
 		for _, r := range rows {
 			if r.Error != "" {
-				broken = append(broken, fmt.Errorf("look into the mailbox of %s: %s", r.Alias, r.Error))
+				broken = append(broken, fmt.Errorf("read the mailbox of %s: %s", r.Alias, r.Error))
 			}
 		}
 		if *allHosts {
@@ -41,7 +41,7 @@ func list(c *call, f *cli.Flags) action {
 	}
 }
 
-// printList leaves out ended sessions and ids, unless all is true: then lines may be long.
+// printList prints the list of sessions. Unless all is true, it leaves out ended sessions and ids. With all, lines may be long.
 func (c *call) printList(rows []sessions.Listed, all bool, now time.Time) {
 	t := table{{"ALIAS", "NOW", "FOR", "MAIL", "OLDEST", "READ", "CLIENT", "ROLE"}}
 	ended, withMail := 0, 0
@@ -107,7 +107,7 @@ func (t *table) add(r sessions.Listed, now time.Time) *[]string {
 	return &(*t)[len(*t)-1]
 }
 
-// text aligns the cells. Unless wide is true, each line fits: text puts an alias that is too long on a line of its own, and
+// text aligns the cells. Unless wide is true, each line has at most lineWidth columns: text puts a long alias on a line of its own, and
 // cuts the role.
 func (t table) text(wide bool) string {
 	const gap, role = 2, 7
@@ -161,7 +161,7 @@ func cut(line string, most int) string {
 	return line
 }
 
-// columns is how many columns of a terminal a line takes.
+// columns returns how many columns of a terminal a line takes.
 func columns(line string) (n int) {
 	for _, r := range line {
 		n += width(r)

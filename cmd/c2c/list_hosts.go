@@ -11,12 +11,12 @@ import (
 	"c2c/sessions"
 )
 
-// showHosts prints the list, with what c2c knows about the sessions on other machines.
+// showHosts prints the list of sessions, and after it what c2c knows of the sessions on other machines.
 func (c *call) showHosts(rows []sessions.Listed, hosts []broker.Host, all bool) error {
 	var broken []error // outboxes that could not be read
 	for _, h := range hosts {
 		if h.Error != "" {
-			broken = append(broken, fmt.Errorf("look into the outbox for %s: %s", h.Name, h.Error))
+			broken = append(broken, fmt.Errorf("read the outbox for %s: %s", h.Name, h.Error))
 		}
 	}
 	answer := struct {
@@ -33,7 +33,7 @@ func (c *call) showHosts(rows []sessions.Listed, hosts []broker.Host, all bool) 
 			c.printHost(h, now)
 		}
 		if len(hosts) == 0 {
-			c.printf("(no paired machines; c2c help relay tells how to pair one)\n")
+			c.printf("(no paired machines; c2c help relay says how to pair one)\n")
 		}
 	}))...)
 }
@@ -41,9 +41,9 @@ func (c *call) showHosts(rows []sessions.Listed, hosts []broker.Host, all bool) 
 // hostRow is a machine in the list, for programs.
 type hostRow struct {
 	Name     string      `json:"host"`
-	Linked   bool        `json:"linked"` // with ByHub: the hub takes mail for it
+	Linked   bool        `json:"linked"` // there is a link to the machine; with ByHub: the hub takes mail for it
 	ByHub    bool        `json:"by_hub,omitempty"`
-	Absent   bool        `json:"project_absent,omitempty"` // nobody has used c2c in this project there
+	Absent   bool        `json:"project_absent,omitempty"` // nobody on that machine has used c2c in this project
 	SeenAt   time.Time   `json:"last_seen_at,omitzero"`
 	Waiting  int         `json:"waiting_count,omitempty"`
 	OldestAt time.Time   `json:"oldest_at,omitzero"`
@@ -52,7 +52,7 @@ type hostRow struct {
 }
 
 type remoteRow struct {
-	Alias  string `json:"alias"` // in the form to write to
+	Alias  string `json:"alias"` // alias@host, the form to write to
 	Client string `json:"client,omitempty"`
 	Now    string `json:"now,omitempty"` // as that machine has last reported
 }
@@ -68,7 +68,7 @@ func rowOf(h broker.Host) hostRow {
 	return row
 }
 
-// printHost prints a line for a machine, and one for each of its sessions.
+// printHost prints a line for a machine, and a line for each of its sessions.
 func (c *call) printHost(h broker.Host, now time.Time) {
 	line := explain.Host(h.Host, now)
 	switch {

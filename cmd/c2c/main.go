@@ -1,8 +1,7 @@
 // Command c2c carries mail between coding agents.
 //
-// It is kept small on purpose: a hook runs it on every tool call and scripts
-// call send, so it must start like an empty program. Verbs that need a large
-// library are in c2cd, which c2c runs for them.
+// It is kept small on purpose: clients run it as a hook on every tool call, and scripts call send. So it must start as fast as an empty
+// program. Verbs that need a large library are in c2cd, which c2c runs for them.
 package main
 
 import (
@@ -30,8 +29,8 @@ const (
 	exitLocked  = cli.Locked
 )
 
-// exitOnStderr is the exit status at which a client shows its model c2c's standard error: for a ring, and for answers that its
-// protocol wants there.
+// exitOnStderr is the exit status at which a client shows c2c's standard error to its model. c2c uses it for a ring, and for answers
+// that the client's protocol wants on standard error.
 const exitOnStderr = 2
 
 // app has the program's input, output and environment. A test makes its own.
@@ -43,7 +42,7 @@ type app struct {
 	lockWait       time.Duration // how long to wait for another process's lock
 }
 
-// command is one verb; its row is in the table of package cli. setup binds its options, and returns its action.
+// command is one verb. The table of package cli has a row for it. setup binds the verb's options, and returns its action.
 type command struct {
 	name  string
 	takes traits
@@ -56,8 +55,8 @@ type action = func(ctx context.Context) error
 type traits int
 
 const (
-	patient traits = 1 << iota // may wait for something else than a lock
-	alone                      // needs no broker, or opens it itself
+	patient traits = 1 << iota // may wait for other things than a lock
+	alone                      // needs no broker, or opens the broker itself
 )
 
 // call is one run of a command.
@@ -65,9 +64,9 @@ type call struct {
 	*app
 	b       *broker.Broker
 	args    []string // all arguments
-	words   []string // those that are no options
+	words   []string // the arguments that are no options
 	json    bool
-	session string // the named session, or ""
+	session string // the session that the caller has named, or ""
 	silent  bool   // only errors go to standard error
 }
 
@@ -77,7 +76,7 @@ func main() {
 	widen(-1)
 	cwd, _ := os.Getwd() // without a working directory, only an absolute root works
 	a := &app{os.Stdin, os.Stdout, os.Stderr, os.Getenv, cwd, lockWait}
-	// There is no signal handler: a kill at any point loses nothing, and a
+	// There is no signal handler: a kill at any time loses nothing, and a
 	// handler would slow down the start of every hook.
 	os.Exit(a.main(context.Background(), os.Args[1:]))
 }
@@ -112,7 +111,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 	}
 	code := a.report(args, err)
 	if name == "hook" {
-		return exitDone // a client may take anything else for a verdict on the tool call
+		return exitDone // a client may take another status for a verdict on the tool call
 	}
 	return code
 }

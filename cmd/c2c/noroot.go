@@ -9,10 +9,11 @@ import (
 	"c2c/sessions"
 )
 
-// A verb that only reads makes no root: otherwise it would make directories for a mistyped name, and answer as if the name were
-// right.
+// A verb that only reads makes no root. Otherwise it would make directories for a mistyped name, and its answer would look as if the
+// name were right.
 
-// emptyAnswer is the answer of such a verb if there is no root: the value that it prints with --json, or its error.
+// emptyAnswer returns the answer of such a verb if there is no root: the value that it prints with --json, or its error. looks is false
+// for a verb that may make a root.
 func (c *call) emptyAnswer(verb string, f *cli.Flags) (answer any, looks bool) {
 	switch {
 	case verb != "poll-inbox":
@@ -34,7 +35,7 @@ func (c *call) emptyAnswer(verb string, f *cli.Flags) (answer any, looks bool) {
 	return &sessions.UnknownAliasError{Alias: c.session}, c.session != "" // a named session must exist
 }
 
-// needRoot returns an error that wraps fs.ErrNotExist if there is no root.
+// needRoot returns an error that matches fs.ErrNotExist if there is no root.
 func (a *app) needRoot() error {
 	root, source, err := project.FindRoot(a.getenv, a.cwd)
 	if err != nil {
@@ -43,7 +44,7 @@ func (a *app) needRoot() error {
 	return cli.NeedRoot(root, source)
 }
 
-// showEmpty prints on standard error that there is no root. The verb still succeeds, because the first session makes the root.
+// showEmpty prints on standard error that there is no root. The verb still succeeds, unless answer is an error.
 func (c *call) showEmpty(missing error, answer any) error {
 	if answer == errNothing {
 		return errNothing

@@ -14,7 +14,7 @@ import (
 	"c2c/sessions"
 )
 
-// obligations shows the answers that a session owes, and those that others owe to it.
+// obligations shows the answers that a session owes, and the answers that others owe to it.
 func obligations(c *call, f *cli.Flags) action {
 	all := f.Bool("all")
 	return func(ctx context.Context) error {
@@ -29,14 +29,14 @@ func obligations(c *call, f *cli.Flags) action {
 		}
 		for i := range list {
 			if list[i].Side != explain.SideOwed && s.State != sessions.Person {
-				list[i].Words = "" // an agent may see text of others only in an envelope
+				list[i].Words = "" // an agent may see the text of others only in an envelope
 			}
 		}
 		return errors.Join(err, c.show(append([]explain.Obligation{}, list...), func() { c.printObligations(list, time.Now()) }))
 	}
 }
 
-// printObligations prints the two sides one after the other, the earliest deadline first.
+// printObligations prints one side after the other, each with the earliest deadline first.
 func (c *call) printObligations(list []explain.Obligation, now time.Time) {
 	if len(list) == 0 {
 		c.printf("(no obligations)\n")

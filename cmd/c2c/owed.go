@@ -16,8 +16,8 @@ import (
 	"c2c/sessions/callers"
 )
 
-// meetDeadlines runs c2cd to act on due deadlines of the root, unless a server does so. It is rarely necessary. It prints an error,
-// and the command goes on.
+// meetDeadlines runs c2cd to act on due deadlines of the root, unless a server does that. It is rarely necessary. It prints an error
+// instead of returning it, so that the command continues.
 func (c *call) meetDeadlines() {
 	if !deadlines.MayBeDue(c.b.Registry) {
 		return
@@ -41,7 +41,7 @@ func (c *call) printOwed(s explain.MessageStatus) {
 	}
 	switch {
 	case s.Held:
-		c.printf("  it is held until %s: the two have answered each other too often without any work in between; c2c resume %s %s lets them go on now\n",
+		c.printf("  it is held until %s: these two sessions have answered each other too often without any work in between; c2c resume %s %s lets them go on now\n",
 			clock(s.NotBefore), s.From, s.To)
 	case !s.NotBefore.IsZero():
 		c.printf("  it is not handed over before %s\n", clock(s.NotBefore))
@@ -54,8 +54,8 @@ func (c *call) printOwed(s explain.MessageStatus) {
 	}
 }
 
-// resume lets two agents go on after the loop guard has stopped them. Only a person may do that: a model that was told to go on
-// would run this command, too.
+// resume lets two agents continue after the loop guard has stopped them. Only a person may do this: if its text told a model how to
+// continue, the model would run this command, too.
 func resume(c *call, _ *cli.Flags) action {
 	return func(ctx context.Context) error {
 		if len(c.words) != 2 {

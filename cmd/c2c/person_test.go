@@ -93,11 +93,11 @@ func TestWhoLooksMakesNoRoot(t *testing.T) {
 	root := filepath.Join(parent, "mistyped", "root")
 	for args, want := range map[string]string{"list": "", "list --json": "[]\n", "history --json": "[]\n", "outbox": "", "poll-inbox --peek": "", "search word --json": "[]\n", "peek-inbox": "", "dead-letter --json": "[]\n", "sweep --dry-run": "", "prune --older 90d --dry-run": ""} {
 		out, errs, code := run(t, root, "", strings.Fields(args)...)
-		if code != exitDone || out != want || errs != `c2c: C2C_MCP_BROKER_ROOT names "`+root+`", which is not there`+"\nc2c: hint: the first session makes it; if it is mistyped, set it right\n" {
+		if code != exitDone || out != want || errs != `c2c: C2C_MCP_BROKER_ROOT names "`+root+`", which is not there`+"\nc2c: hint: the first session makes it; if the path is mistyped, correct it\n" {
 			t.Errorf("%s: exit %d, %q, %s", args, code, out, errs)
 		}
 	}
-	want := "c2c: nobody has used c2c in this project yet\nc2c: hint: c2c start --alias amber claude begins a session; c2c doctor tells what is wrong\n"
+	want := "c2c: nobody has used c2c in this project yet\nc2c: hint: c2c start --alias amber claude begins a session; c2c doctor shows problems\n"
 	var errs bytes.Buffer
 	a := &app{strings.NewReader(""), io.Discard, &errs, func(name string) string { return map[string]string{"HOME": parent}[name] }, parent, 0}
 	if code := a.main(t.Context(), []string{"list"}); code != exitDone || errs.String() != want {

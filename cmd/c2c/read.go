@@ -31,8 +31,8 @@ func (c *call) printMail(ctx context.Context, msgs []mail.Message) error {
 	return nil
 }
 
-// printAll prints messages: as letters for a person at a terminal, otherwise in envelopes, because text without an envelope
-// could mislead an agent.
+// printAll prints messages: as letters for a person at a terminal, otherwise in envelopes. Text without an envelope could mislead an
+// agent.
 func (c *call) printAll(ctx context.Context, msgs []mail.Message) {
 	if len(msgs) == 0 {
 		c.printf("(no messages)\n")
@@ -50,8 +50,8 @@ func (c *call) printAll(ctx context.Context, msgs []mail.Message) {
 	}
 }
 
-// forPerson reports whether the answer goes to a terminal at which a person has typed the command. An agent's shell may have
-// a terminal, too.
+// forPerson reports whether the answer goes to a terminal at which a person has typed the command. A terminal alone proves nothing,
+// because an agent's shell may have one, too.
 func (c *call) forPerson(ctx context.Context) bool {
 	out, ok := c.stdout.(*answer).to.(*os.File)
 	if !ok {
@@ -87,7 +87,7 @@ func pollInbox(c *call, f *cli.Flags) action {
 		if caller := c.caller(c.session); *check && caller.IsPerson() {
 			_, err := callers.Resolve(ctx, c.b.Registry, caller)
 			if errors.Is(err, sessions.ErrNoSession) && !errors.Is(err, sessions.ErrNoCaller) {
-				return errNothing // a shell calls this at each prompt, and must not make a mailbox in each directory
+				return errNothing // a shell may run this at each prompt; that must not make a mailbox in each directory
 			}
 		}
 		s, m, err := c.mailbox(ctx)
@@ -101,7 +101,7 @@ func pollInbox(c *call, f *cli.Flags) action {
 			return c.limited(ctx, func(ctx context.Context) error { return c.check(ctx, s, m) })
 		}
 		return c.limited(ctx, func(ctx context.Context) error {
-			if s.State == sessions.Person { // no server does this for a person
+			if s.State == sessions.Person { // a person has no server that does this
 				c.meetDeadlines()
 			}
 			if *peek {
@@ -115,10 +115,10 @@ func pollInbox(c *call, f *cli.Flags) action {
 	}
 }
 
-// maxCounted bounds how much of a backlog check reads to count the messages, in bytes.
+// maxCounted bounds how many bytes of waiting mail check reads to count the messages.
 const maxCounted = 1 << 20
 
-// check reports by the exit status whether mail waits; with --json it also prints how many messages, and their senders.
+// check reports by the exit status whether mail waits. With --json it also prints how many messages wait, and from whom.
 func (c *call) check(ctx context.Context, s sessions.Session, m *inbox.Mailbox) error {
 	some, err := m.Ready(ctx)
 	if err != nil {
@@ -129,7 +129,7 @@ func (c *call) check(ctx context.Context, s sessions.Session, m *inbox.Mailbox) 
 			return errNothing
 		}
 		if err := c.b.SetMod(ctx, s); err != nil {
-			fmt.Fprintf(c.stderr, "c2c: %v\n", err) // only doctor treats it as an error
+			fmt.Fprintf(c.stderr, "c2c: %v\n", err) // only c2c doctor treats this as an error
 		}
 	}
 	if c.json {
@@ -179,7 +179,7 @@ func (c *call) peek(ctx context.Context, m *inbox.Mailbox) error {
 	return c.printMail(ctx, msgs)
 }
 
-// reader makes a Reader for all waiting mail, or for as much as the client's shell around this process passes on.
+// reader makes a Reader for all waiting mail, or for as much of it as the client's shell around this process passes on.
 func (c *call) reader(ctx context.Context, s sessions.Session) moves.Reader {
 	above := s.Client
 	if c.session != "" {
@@ -231,7 +231,7 @@ func (c *call) reader(ctx context.Context, s sessions.Session) moves.Reader {
 	}
 }
 
-// indented is a message's JSON in the list that --json prints.
+// indented returns a message's JSON as it stands in the list that --json prints.
 func indented(m mail.Message) string {
 	text, err := json.MarshalIndent(m, "  ", "  ")
 	if err != nil {

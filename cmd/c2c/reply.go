@@ -21,7 +21,7 @@ func reply(c *call, f *cli.Flags) action {
 		var from sessions.Session
 		var answered mail.Message
 		words := c.words
-		// Find the answered message before reading the text: meanwhile c2c may hand over other mail.
+		// Find the answered message before reading the text: while c2c reads the text, other mail may be handed over.
 		err := c.limited(ctx, func(ctx context.Context) (err error) {
 			if from, err = c.acting(ctx); err == nil {
 				answered, words, err = c.toAnswer(ctx, from, words, d.file != "")
@@ -53,7 +53,7 @@ func reply(c *call, f *cli.Flags) action {
 	}
 }
 
-// sayDone runs c2cd to tell the sessions that wait until this one is done. Usually none waits.
+// sayDone runs c2cd to inform the sessions that wait until this session is done. Usually none waits.
 func (c *call) sayDone(s sessions.Session) error {
 	if _, err := c.b.Dir().Stat(sessions.NotifyFile); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -63,14 +63,14 @@ func (c *call) sayDone(s sessions.Session) error {
 		_, err = child.Run(path, c.b.Root(), os.Stderr, "keep", "--done", s.ID, c.b.Root())
 	}
 	if err != nil {
-		err = fmt.Errorf("the answer is sent, but the sessions that wait until this one is done were not told: %w", err)
+		err = fmt.Errorf("the answer is sent, but the sessions that wait until this session is done were not informed: %w", err)
 	}
 	return err
 }
 
-// toAnswer returns the message that the first word names, and the other words. A single word is the text, and answers the message
-// that was handed over last, unless the word looks like an id. text means that the text of the answer comes from a file, not from
-// the words.
+// toAnswer returns the message to answer, and the words of the answer. If there is one word, and it does not look like an id, the word
+// is the text, and answers the message that was handed over last. Otherwise the first word names the message. text means that the text
+// comes from a file, not from the words.
 func (c *call) toAnswer(ctx context.Context, s sessions.Session, words []string, text bool) (mail.Message, []string, error) {
 	if more := text || len(words) > 1; len(words) > 0 && (more || mail.LooksLikeID(words[0])) {
 		m, err := c.b.Received(ctx, s, words[0])
@@ -80,13 +80,13 @@ func (c *call) toAnswer(ctx context.Context, s sessions.Session, words []string,
 			}
 		}
 		if errors.Is(err, broker.ErrNoMessage) || err != nil && sessions.CheckID(words[0]) != nil {
-			err = cli.WithHint(fmt.Errorf("message %q: %w", words[0], broker.ErrNoMessage), idAlone("c2c reply %s 'text'", words[0], "c2c reply ID 'text' answers the message with that id; c2c reply 'text', in quotes, the last one"))
+			err = cli.WithHint(fmt.Errorf("message %q: %w", words[0], broker.ErrNoMessage), idAlone("c2c reply %s 'text'", words[0], "c2c reply ID 'text' answers the message with that id; c2c reply 'text', in quotes, answers the last message"))
 		}
 		return m, words[1:], several(err)
 	}
 	m, err := c.b.LastReceived(ctx, s)
 	if errors.Is(err, broker.ErrNoMessage) {
-		err = cli.WithHint(err, "c2c poll-inbox takes what waits; c2c reply ID text answers any message")
+		err = cli.WithHint(err, "c2c poll-inbox takes the mail that waits; c2c reply ID text answers any message")
 	}
 	return m, words, several(err)
 }
@@ -95,12 +95,12 @@ func (c *call) toAnswer(ctx context.Context, s sessions.Session, words []string,
 func several(err error) error {
 	var which *broker.SeveralError
 	if errors.As(err, &which) {
-		return cli.WithHint(err, "c2c reply ID text says which; c2c send --reply-to ID says to whom, too")
+		return cli.WithHint(err, "c2c reply ID text names the message; c2c send --reply-to ID also names the receiver")
 	}
 	return err
 }
 
-// words40 returns the first words of a message, or a note that they are not kept.
+// words40 returns the first words of a message, or a note that c2c does not keep its words.
 func words40(m mail.Message) string {
 	if m.Content == "" {
 		return "(its words are not kept)"

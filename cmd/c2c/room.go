@@ -14,7 +14,7 @@ import (
 	"c2c/sessions"
 )
 
-// room is what the options of send say for a post in a room.
+// room has the options of send that are for a post in a room.
 type room struct {
 	wake   bool
 	reason string
@@ -27,7 +27,7 @@ func newRoom(f *cli.Flags) *room {
 	return r
 }
 
-// send posts to a room. A post that may wake somebody is left to c2cd, so that hooks do not load what that needs.
+// send posts to a room. It leaves a post that may wake somebody to c2cd, so that hooks do not load the code for that.
 func (r *room) send(ctx context.Context, c *call, d *draft, alias, name string) error {
 	words, m := c.words[1:], d.message
 	if alias != "" || r.wake || r.reason != "" || d.file != "" || m.ID != "" || m.InReplyTo != "" || len(words) == 0 || words[0] == "-" ||
@@ -40,9 +40,9 @@ func (r *room) send(ctx context.Context, c *call, d *draft, alias, name string) 
 		case err == nil && !done:
 			return postByC2cd(c)
 		case errors.Is(err, rooms.ErrNotMember):
-			return cli.WithHint(err, "c2c rooms join NAME joins it; c2c rooms list shows all")
+			return cli.WithHint(err, "c2c rooms join NAME joins it; c2c rooms list shows all rooms")
 		case errors.Is(err, rooms.ErrNoRoom):
-			return cli.WithHint(err, "c2c rooms list shows all; c2c rooms create NAME makes one")
+			return cli.WithHint(err, "c2c rooms list shows all rooms; c2c rooms create NAME makes one")
 		case err != nil:
 			return err
 		}
@@ -50,15 +50,15 @@ func (r *room) send(ctx context.Context, c *call, d *draft, alias, name string) 
 	})
 }
 
-// postByC2cd has c2cd make the post, with the same arguments.
+// postByC2cd runs c2cd, which makes the post with the same arguments.
 func postByC2cd(c *call, more ...string) error {
 	return c.runC2cd(slices.Concat([]string{"post"}, more, c.args))
 }
 
-// maxNews is how many bytes of what is new in rooms follow the mail.
+// maxNews is how many bytes about new posts in rooms may follow the mail.
 const maxNews = 4 << 10
 
-// showNews prints what is new in the rooms of a session, behind its mail, and records that the session has it.
+// showNews prints the new posts in the rooms of a session, after its mail, and records that the session has seen them.
 func showNews(ctx context.Context, c *call, s sessions.Session) error {
 	if c.json { // a program reads the list of messages
 		return nil
@@ -83,7 +83,7 @@ func showNews(ctx context.Context, c *call, s sessions.Session) error {
 		if text == "" {
 			return nil
 		}
-		fmt.Fprintln(c.stdout, text) // it has lines, and no text of a post breaks them
+		fmt.Fprintln(c.stdout, text) // not c.printf: the text has several lines, and a post cannot break them
 	}
 	if err := c.handOver(); err != nil {
 		return err

@@ -110,8 +110,8 @@ func send(c *call, f *cli.Flags) action {
 	}
 }
 
-// meantToSend returns a hint for a first word that is not an alias: what to type instead. It returns "" if it has no special
-// advice.
+// meantToSend returns a hint for a first word that is not an alias: the command that the person may have meant. It returns "" if it has
+// no special advice.
 func (c *call) meantToSend(ctx context.Context) string {
 	to := c.words[0]
 	several := strings.ContainsAny(strings.Trim(to, " ,;"), " ,;")
@@ -126,7 +126,7 @@ func (c *call) meantToSend(ctx context.Context) string {
 	return ""
 }
 
-// aliasOf returns the alias in its session's spelling, "" if no session has it.
+// aliasOf returns an alias in the spelling of its session, "" if no session has this alias.
 func (c *call) aliasOf(ctx context.Context, word string) string {
 	if s, err := callers.Resolve(ctx, c.b.Registry, callers.Caller{Explicit: word}); err == nil && strings.EqualFold(s.Alias, word) {
 		return s.Alias

@@ -25,7 +25,7 @@ func status(c *call, _ *cli.Flags) action {
 		c.meetDeadlines()
 		found, err := c.b.Status(ctx, id)
 		if errors.Is(err, broker.ErrNoMessage) {
-			err = cli.WithHint(err, idAlone("c2c status %s", id, "c2c outbox shows the ids of what you have sent"))
+			err = cli.WithHint(err, idAlone("c2c status %s", id, "c2c outbox shows the ids of your sent messages"))
 		}
 		if err != nil {
 			return err
@@ -61,8 +61,7 @@ func (c *call) messageID(verb string) (string, error) {
 	return c.words[0], nil
 }
 
-// idAlone returns a hint for an id that was copied with more text, such as a full stop. In any other case it returns the hint
-// other.
+// idAlone returns a hint for an id that was copied with more text, such as a full stop. For any other word it returns the hint other.
 func idAlone(line, word, other string) string {
 	id := strings.Trim(word[strings.IndexByte(word, ':')+1:], "#.,:;\"'`()[]<>")
 	if id == word || sessions.CheckID(id) != nil {

@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// lookAgain is how often a wait looks even if no writer has closed the lock file: held mail comes due without a writer, and a
+	// lookAgain is the time between two checks of a wait if no writer closes the lock file: held mail comes due without a writer, and a
 	// killed reader closes no lock.
 	lookAgain = time.Second
-	// unwatchedLook is how often a wait looks if the system cannot watch files.
+	// unwatchedLook is the time between two checks of a wait if the system cannot watch files.
 	unwatchedLook = 100 * time.Millisecond
 )
 
@@ -37,7 +37,7 @@ func (c *call) await(ctx context.Context, m *inbox.Mailbox, wait cli.Wait) error
 	return err
 }
 
-// until returns when ready returns true or an error, or when ctx ends. It calls ready at once, now and then, and when a writer has
+// until returns when ready returns true or an error, or when ctx ends. It calls ready at once, from time to time, and when a writer has
 // closed the lock file and the mailbox's stamp has changed. ready closes that file too, but does not change the stamp.
 func (c *call) until(ctx context.Context, lock string, stamp func() (inbox.Stamp, error), ready func() (bool, error)) error {
 	told, watched, stop := c.closes(lock)
@@ -51,10 +51,10 @@ func (c *call) until(ctx context.Context, lock string, stamp func() (inbox.Stamp
 	return untilTold(ctx, told, tick.C, stamp, ready)
 }
 
-// closes sends on told when a writer closes a lock file of the root, until stop is called. watched is false if the system
-// cannot report that.
+// closes sends on told when a writer closes a lock file of the root, until stop is called. watched is false if the system cannot report
+// that a file was closed.
 func (c *call) closes(lock string) (told <-chan struct{}, watched bool, stop func()) {
-	one := make(chan struct{}, 1) // several closes become one
+	one := make(chan struct{}, 1) // several closes count as one
 	watch := inotify.Open(func(int, string) {
 		select {
 		case one <- struct{}{}:

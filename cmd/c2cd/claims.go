@@ -29,7 +29,7 @@ type claiming struct {
 	json bool
 }
 
-// agree runs a verb with which sessions agree on who does what, and when.
+// agree runs the verbs by which sessions agree who does what, and when: notify, claim, release and claims.
 func (c *call) agree(ctx context.Context, verb string) error {
 	if verb == "notify" {
 		return c.notify(ctx)
@@ -37,7 +37,7 @@ func (c *call) agree(ctx context.Context, verb string) error {
 	return c.claim(ctx, verb)
 }
 
-// claim runs one of the three verbs.
+// claim runs claim, release or claims.
 func (c *call) claim(ctx context.Context, verb string) error {
 	k := claiming{call: c}
 	c.BoolVar(&k.json, "json")
@@ -81,7 +81,7 @@ func (c *call) claim(ctx context.Context, verb string) error {
 	}
 	all, err := do(ctx, k.b.Registry, k.s, k.want)
 	if held := new(claims.HeldError); errors.As(err, &held) {
-		return cli.WithHint(err, fmt.Sprintf("c2c send %s asks for it; it is free when %[1]s ends", held.Claim.Alias))
+		return cli.WithHint(err, fmt.Sprintf("c2c send %s asks for it; it becomes free when %[1]s ends", held.Claim.Alias))
 	}
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (c *call) claim(ctx context.Context, verb string) error {
 	return k.print(all, func(one claims.Claim) string { return says + " " + one.Shown() }, "nothing "+says)
 }
 
-// print prints claims as JSON, or a line for each.
+// print prints claims as JSON, or a line for each claim.
 func (k claiming) print(all []claims.Claim, line func(claims.Claim) string, none string) error {
 	if k.json {
 		return cli.JSON(k.stdout, append([]claims.Claim{}, all...))
@@ -119,10 +119,10 @@ func (k claiming) list(ctx context.Context) error {
 	return k.print(all, func(c claims.Claim) string {
 		line := c.Alias + ": " + c.Shown() + claims.Reason(c)
 		if c.Worktree != "" {
-			line += ", in " + mail.Message{Content: c.Worktree}.FirstWords(200) // a folder can have any name
+			line += ", in " + mail.Message{Content: c.Worktree}.FirstWords(200) // a directory can have any name
 		}
 		if c.Free() {
-			line += ", free: its session is gone, and has it again if it comes back by " + c.Gone.Add(claims.Grace).Local().Format(time.TimeOnly)
+			line += ", free: its session is gone; if the session comes back, it has the claim again until " + c.Gone.Add(claims.Grace).Local().Format(time.TimeOnly)
 		}
 		return line
 	}, "no claims")
@@ -131,10 +131,10 @@ func (k claiming) list(ctx context.Context) error {
 // maxEvent bounds an event of a hook, in bytes.
 const maxEvent = 16 << 20
 
-// mostHolders bounds how many claims on one file a model is told of.
+// mostHolders bounds the claims on one file that a model is told of.
 const mostHolders = 3
 
-// said tells who has claimed a file. Without quotes, it leaves out what the holder has written.
+// said returns a sentence that says who has claimed a file. Without quotes, the sentence has no words of the holder.
 func said(h claims.Claim, path string, quotes bool) string {
 	since := h.At.Local().Format("15:04")
 	if !quotes {
@@ -143,8 +143,8 @@ func said(h claims.Claim, path string, quotes bool) string {
 	return fmt.Sprintf("%s has claimed %s%s since %s. ", h.Alias, h.Shown(), claims.Reason(h), since)
 }
 
-// warnOfClaims answers the event before a tool call, on standard input: who holds the files that the call would change. Or it says
-// that of paths, for the session sid, to c2c hook. It never fails the call.
+// warnOfClaims answers an event before a tool call, which comes on standard input: it says who holds the files that the call would
+// change. With sid it instead tells c2c hook who holds paths, for that session. It never fails the call.
 func (c *call) warnOfClaims(ctx context.Context, name, sid string, paths []string) error {
 	editor := callers.Caller{Explicit: sid, Getenv: c.getenv}
 	if sid == "" {
@@ -172,7 +172,7 @@ func (c *call) warnOfClaims(ctx context.Context, name, sid string, paths []strin
 	if err != nil || text == "" {
 		return err
 	}
-	const refuses = "This project refuses edits of what others have claimed: write to the holder with c2c, or work elsewhere."
+	const refuses = "This project refuses edits of files that others have claimed: write to the holder with c2c, or work elsewhere."
 	text = "c2c: " + text
 	if sid != "" { // a line with the warning after the edit, and one with the refusal before it
 		_, err = fmt.Fprintln(c.stdout, text+"You have edited it: agree with the holder with c2c before you go on, unless your user wants it now.")
@@ -194,8 +194,8 @@ func (c *call) warnOfClaims(ctx context.Context, name, sid string, paths []strin
 	return err
 }
 
-// holders says who else holds the files that a session edits, and whether the project refuses that. It records the edits of files
-// that nobody holds.
+// holders says which other sessions hold the files that a session edits, and whether the project refuses the edit. It records edits of
+// files that nobody holds.
 func holders(ctx context.Context, b *broker.Broker, s sessions.Session, paths []string, quotes bool) (text string, refused bool, err error) {
 	for _, path := range paths {
 		held, err := claims.Held(ctx, b.Registry, s.ID, path)
@@ -208,7 +208,7 @@ func holders(ctx context.Context, b *broker.Broker, s sessions.Session, paths []
 			}
 		}
 		for i, h := range held {
-			// A work tree may have edits of its own files refused, not those of another one.
+			// A work tree may refuse edits of its own files, but not of the files of another work tree.
 			refused = refused || h.Worktree == claims.Worktree(filepath.Dir(path)) && claims.Refuses(h.Worktree)
 			if i < mostHolders {
 				text += said(h, path, quotes)

@@ -14,14 +14,14 @@ import (
 	"c2c/wake/daemon"
 )
 
-// background is the daemon of c2c wake, c2c serve or c2c wire-daemon, with the verbs that all three have.
+// background is the daemon of c2c wake, c2c serve or c2c wire-daemon, with the verbs that these three have in common.
 type background interface {
 	run(ctx context.Context) error
 	start(ctx context.Context) error
 	stop(ctx context.Context) error
 	// status describes the daemon's state. up is false if it does not run or does not answer.
 	status(ctx context.Context) (st printer, up bool, err error)
-	// reuse makes a restart use the settings of the running daemon, except those that were typed.
+	// reuse makes a restart use the settings of the running daemon, except settings that were typed.
 	reuse() error
 }
 
@@ -54,10 +54,10 @@ func (a *app) daemonVerb(ctx context.Context, d background, verb string, asJSON 
 	return nil // the table has no other verb
 }
 
-// errDown reports that a daemon does not run, or does not answer. It is not printed, because the status shows it already.
+// errDown means that a daemon does not run, or does not answer. c2cd does not print it, because the status shows it already.
 var errDown = errors.New("no daemon")
 
-// printStatus prints the status of a daemon. It returns errDown unless the daemon is up, so that the exit status tells a script.
+// printStatus prints the status of a daemon. It returns errDown unless the daemon is up, so that a script sees it by the exit status.
 func (a *app) printStatus(st printer, up, asJSON bool) error {
 	if asJSON {
 		if err := cli.JSON(a.stdout, st); err != nil {
@@ -72,7 +72,7 @@ func (a *app) printStatus(st printer, up, asJSON bool) error {
 	return nil
 }
 
-// startDaemon starts a daemon and prints that it did.
+// startDaemon starts a daemon and prints that it runs.
 func (a *app) startDaemon(ctx context.Context, d daemon.Daemon, dir string, env []string, args ...string) error {
 	pid, err := d.Start(ctx, dir, env, args...)
 	if err == nil {
@@ -81,7 +81,7 @@ func (a *app) startDaemon(ctx context.Context, d daemon.Daemon, dir string, env 
 	return err
 }
 
-// stopDaemon stops a daemon and prints that it did.
+// stopDaemon stops a daemon and prints whether one ran.
 func (a *app) stopDaemon(ctx context.Context, d daemon.Daemon) error {
 	ran, err := d.Stop(ctx)
 	switch {
@@ -94,7 +94,7 @@ func (a *app) stopDaemon(ctx context.Context, d daemon.Daemon) error {
 	return err
 }
 
-// daemonEnv is the environment of a daemon: the variables that name directories, and those in more.
+// daemonEnv returns the environment for a daemon: the variables that name directories, and the variables named in more.
 func daemonEnv(more ...string) []string {
 	for _, p := range client.All() {
 		more = append(more, p.ConfigEnv)

@@ -432,7 +432,7 @@ func TestDoctorTellsOfWhatIsNoMailbox(t *testing.T) {
 func TestDoctorTellsOfARelativeRoot(t *testing.T) {
 	s := shop{t: t, home: t.TempDir(), env: map[string]string{"C2C_MCP_BROKER_ROOT": "mail"}}
 	code, out, _ := s.run("doctor", "--verbose")
-	if code != 1 || !strings.Contains(out, `problem  root: C2C_MCP_BROKER_ROOT is "mail", so each directory has a root of its own: set it to an absolute path`) {
+	if code != 1 || !strings.Contains(out, `problem  root: C2C_MCP_BROKER_ROOT is "mail", so each directory has its own root: set it to an absolute path`) {
 		t.Errorf("exit %d, %s", code, out)
 	}
 	s.env["C2C_MCP_BROKER_ROOT"] = filepath.Join(s.home, "mail")

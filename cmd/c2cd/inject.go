@@ -23,7 +23,7 @@ func (a *call) inject(ctx context.Context) error {
 		return err
 	}
 	if *method != "history" {
-		return fmt.Errorf("%w: by which way? --method history is the only one", errUsage)
+		return fmt.Errorf("%w: --method history is the only method", errUsage)
 	}
 	if len(words) < 2 {
 		return fmt.Errorf("%w: an alias, and the text, or - for standard input", errUsage)
@@ -66,7 +66,7 @@ func (a *app) injectInto(ctx context.Context, b *broker.Broker, m mail.Message) 
 	if s.State != sessions.Absent {
 		return fmt.Errorf("session %q is %s: %w", s.Alias, s.State, wake.ErrLives)
 	}
-	// One after another: each names the message before it.
+	// Inject one message after another, because each entry of a history names the entry before it.
 	release, ok, err := b.Locks.BorrowRinging(s.ID)
 	if err != nil {
 		return err

@@ -129,7 +129,7 @@ Tools of c2c run without asking (--ask: they ask). Try: /opt/c2c start --alias a
 	if code, out, _ := s.run("uninstall"); code != 0 || out != "claude: taken out; a session that still runs gets no mail\nthe mail stays in "+s.home+"/.c2c until you delete that directory\n" {
 		t.Errorf("uninstall: exit %d, %s", code, out)
 	}
-	if code, out, _ := s.run("uninstall"); code != 0 || out != "c2c is set up in no client: nothing to take out\nthe mail stays in "+s.home+"/.c2c until you delete that directory\n" {
+	if code, out, _ := s.run("uninstall"); code != 0 || out != "c2c is set up in no client: there is nothing to take out\nthe mail stays in "+s.home+"/.c2c until you delete that directory\n" {
 		t.Errorf("uninstall again: exit %d, %s", code, out)
 	}
 	relay := filepath.Join(s.home, ".c2c", "relay")
@@ -350,7 +350,7 @@ func TestClientsThatAreNotThereAreTold(t *testing.T) {
 		t.Errorf("start: %s", errs)
 	}
 	s.write(".claude/settings.json", "{}")
-	if code, out, _ := s.run("doctor", "--verbose"); code != 1 || !strings.Contains(out, "warning  claude c2c: not set up: c2c install claude sets it up\n") || !strings.Contains(out, "problem  clients: none of these is set up: c2c install\n") || strings.Contains(out, "hook") || strings.Contains(out, "claude program") {
+	if code, out, _ := s.run("doctor", "--verbose"); code != 1 || !strings.Contains(out, "warning  claude c2c: not set up: c2c install claude sets it up\n") || !strings.Contains(out, "problem  clients: c2c is set up in none of these: run c2c install\n") || strings.Contains(out, "hook") || strings.Contains(out, "claude program") {
 		t.Errorf("doctor: exit %d, %s", code, out)
 	}
 }

@@ -1,7 +1,7 @@
-// Command c2cd is the second half of c2c: it has every verb that may link a large library. It serves the tools, runs the daemons,
-// sets clients up, diagnoses, and draws the screen. People type c2c, which starts c2cd.
+// Command c2cd is the second half of c2c: it has every verb that may link a large library. It serves the tools, runs the daemons, sets
+// clients up, diagnoses problems, and draws the screen. People type c2c, which starts c2cd.
 //
-// Most files have one verb: it reads the words and options, opens the root, calls a package, and prints.
+// Most files have one verb. The verb reads the words and options, opens the root, calls a package, and prints the result.
 package main
 
 import (
@@ -38,7 +38,7 @@ type app struct {
 	stdout, stderr io.Writer
 	getenv         func(string) string
 	cwd            string
-	c2c            string // the program in the clients' configurations
+	c2c            string // the path of c2c for the clients' configurations
 	log            *slog.Logger
 }
 
@@ -51,8 +51,8 @@ func main() {
 	os.Exit(a.main(ctx, os.Args[1:]))
 }
 
-// findC2C returns the c2c in the directory of this program. If a link in the PATH leads there (/usr/local/bin/c2c), it returns
-// the link: clients keep the path, and the directory may be that of one version.
+// findC2C returns the path of c2c in the directory of this program. If a link in the PATH leads there (/usr/local/bin/c2c), it returns
+// the link: clients keep the path, and the directory may belong to one version of c2c.
 func findC2C() string {
 	self, err := os.Executable()
 	if err != nil {
@@ -71,7 +71,7 @@ func findC2C() string {
 
 func (a *app) main(ctx context.Context, args []string) int {
 	out := &mail.VisibleWriter{W: a.stdout}
-	if len(args) > 0 && args[0] != "mcp" && args[0] != "start" && args[0] != "plugin" && args[0] != "monitor" { // these write lines of their own, or pass on what a client writes
+	if len(args) > 0 && args[0] != "mcp" && args[0] != "start" && args[0] != "plugin" && args[0] != "monitor" { // these verbs write lines of a protocol, or pass on a client's output
 		a.stdout, a.stderr = out, &mail.VisibleWriter{W: a.stderr}
 	}
 	err := fmt.Errorf("%w: c2cd <verb>; people type c2c, which runs it", errUsage)
@@ -179,7 +179,7 @@ func (a *app) root() (string, error) {
 	return root, err
 }
 
-// rootPath is root for a caller whose next call reports the error.
+// rootPath is like root, but ignores the error: the caller's next call reports it.
 func (a *app) rootPath() string {
 	root, _ := a.root()
 	return root
@@ -197,7 +197,7 @@ func (a *app) openThere() (*broker.Broker, error) {
 	return a.open(a.log)
 }
 
-// openIfThere is openThere for a verb that only shows something: if there is no root, it returns nil and prints a line.
+// openIfThere is like openThere, for a verb that only shows something. If there is no root, it prints a line and returns nil.
 func (a *app) openIfThere() (*broker.Broker, error) {
 	b, err := a.openThere()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -207,12 +207,12 @@ func (a *app) openIfThere() (*broker.Broker, error) {
 	return b, err
 }
 
-// awaitRoot returns when a process has created the root, or ctx ends. It calls tell before it begins to wait.
+// awaitRoot returns nil when a process has created the root, or an error when ctx ends. It calls tell before it begins to wait.
 func (a *app) awaitRoot(ctx context.Context, tell func(missing error)) error {
 	tick := time.NewTicker(rootLook)
 	defer tick.Stop()
 	for waits := false; ; waits = true {
-		root, source, err := project.FindRoot(a.getenv, a.cwd) // look again: another clone of the project may have created one
+		root, source, err := project.FindRoot(a.getenv, a.cwd) // find the root again: another clone of the project may have created one
 		if err != nil {
 			return err
 		}
@@ -231,10 +231,10 @@ func (a *app) awaitRoot(ctx context.Context, tell func(missing error)) error {
 	}
 }
 
-// rootLook is how often awaitRoot looks: no file exists yet that it could watch.
+// rootLook is the time between two checks of awaitRoot. It checks because there is no file yet that it could watch.
 const rootLook = time.Second
 
-// tellWait prints that awaitRoot waits.
+// tellWait prints that the command waits until there is a root.
 func (a *app) tellWait(missing error) {
 	fmt.Fprintf(a.stderr, "c2c: %v; waiting for the first session\n", missing)
 }

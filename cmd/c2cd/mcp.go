@@ -76,7 +76,7 @@ func (a *call) mcp(ctx context.Context) error {
 			once.Do(func() {
 				if scope, known := ringer.Server(name, parent, push); known {
 					stop = a.startRinging(ctx, scope)
-				} else { // the server stays, so no command needs to act on the deadlines
+				} else { // this server runs for long, so it acts on the deadlines, and no command has to
 					stop = a.ringer(scope).StartChecking(ctx)
 				}
 			})
@@ -98,13 +98,13 @@ func (a *call) mcp(ctx context.Context) error {
 	return err
 }
 
-// pushBy returns a function that makes the method which sends a mailbox's mail by channel notifications; nil if there is no
-// channel. srv is set later.
+// pushBy returns a function that makes the method by which mail of a mailbox is sent as channel notifications. It returns nil if there
+// is no channel. srv is set later.
 func pushBy(channel string, srv **tools.Server) func(*inbox.Mailbox, func(context.Context) bool) wake.Method {
 	if channel == channelOff {
 		return nil
 	}
-	// Nothing shows whether the client was started with the channel.
+	// The method is Unproven, because nothing shows whether the client was started with the channel.
 	return func(box *inbox.Mailbox, busy func(context.Context) bool) wake.Method {
 		c := &tools.Channel{Server: *srv, Box: box, Busy: busy}
 		m := wake.Method{Name: wake.ByChannel, Doorbell: c, Unproven: true}
@@ -115,7 +115,8 @@ func pushBy(channel string, srv **tools.Server) func(*inbox.Mailbox, func(contex
 	}
 }
 
-// stateless answers clients that have only MCP 2026-07-28, and rings those that have subscribed until stop is called.
+// stateless returns what answers clients that have only MCP 2026-07-28. Until stop is called, it also rings clients that have
+// subscribed.
 func (a *app) stateless(ctx context.Context) (m *mcp.Stateless, stop func()) {
 	var once sync.Once
 	hush := func() {}

@@ -9,8 +9,8 @@ import (
 	"c2c/sessions"
 )
 
-// meantBy has a line for each verb: the verb, then words for it in other programs (-: words for ending a session, for which
-// there is no verb). No two lines have the same word.
+// meantBy has a line for each verb: the verb, and then words that other programs use for it. The line with - has words for ending a
+// session, for which there is no verb. No two lines have the same word.
 const meantBy = `poll-inbox read inbox messages message mail mails check get recv receive fetch new unread wait listen pull next
 list ls ps who sessions agents peers users
 outbox sent
@@ -32,8 +32,8 @@ doctor debug diagnose
 - stop kill end quit exit logout leave unregister
 dead-letter lost`
 
-// noVerb returns an error for a command line that does not begin with a verb, with a hint what to type instead. If the person
-// asked for help, its first word is help.
+// noVerb returns an error for a command line that does not begin with a verb, with a hint what to type instead. args begins with help
+// if the person asked for help.
 func noVerb(args []string) error {
 	if args[0] == "help" && len(args) > 1 {
 		return noTopic(args[1])
@@ -51,7 +51,7 @@ func noVerb(args []string) error {
 	case topic:
 		return cli.WithHint(err, "c2c help "+name+" shows that topic")
 	case at > 0 && strings.HasPrefix(name, "-"):
-		return cli.WithHint(err, "options stand behind the verb: c2c "+strings.Join(slices.Concat(args[at:at+1], args[:at], args[at+1:]), " "))
+		return cli.WithHint(err, "options come after the verb: c2c "+strings.Join(slices.Concat(args[at:at+1], args[:at], args[at+1:]), " "))
 	case len(args) > 1 && sessions.CheckAlias(name) == nil && cli.DidYouMean(name, cli.VerbNames()) == "":
 		return cli.WithHint(err, "to write to a session: c2c send "+name+" 'text'; c2c help all lists the verbs")
 	}

@@ -16,7 +16,7 @@ import (
 	"c2c/ringer"
 )
 
-// errGone reports that no program reads the lines any longer.
+// errGone means that no program reads the lines any longer.
 var errGone = errors.New("nobody reads any more")
 
 func (c *call) monitor(ctx context.Context) error {
@@ -43,7 +43,7 @@ func (c *call) monitor(ctx context.Context) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	if out, ok := c.stdout.(*os.File); ok {
-		go func() { // ends with the program: nothing else wakes it
+		go func() { // this goroutine may run until the program ends
 			if hungUp(out) {
 				stop(errGone)
 			}
@@ -64,7 +64,7 @@ func (c *call) monitor(ctx context.Context) error {
 	}
 }
 
-// follow waits for the root and prints its events, until the root is removed or made again.
+// follow waits for the root and prints its events, until the root is removed or replaced.
 func (c *call) follow(ctx context.Context, m *monitor.Lines) error {
 	if err := c.awaitRoot(ctx, c.tellWait); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (c *call) follow(ctx context.Context, m *monitor.Lines) error {
 	})
 }
 
-// hungUp waits until no program reads from the pipe, and returns true. It returns false if it cannot find out.
+// hungUp waits until no program reads from the pipe any more, and returns true. It returns false if it cannot find out.
 func hungUp(out *os.File) bool {
 	if info, err := out.Stat(); err != nil || info.Mode().IsRegular() {
 		return false

@@ -33,7 +33,7 @@ func (c *call) notify(ctx context.Context) error {
 		return err
 	}
 	if len(words) > 1 || len(words) == 1 && *when == "" && !*off || len(words) == 0 && (*when != "" || *off) {
-		return fmt.Errorf("%w: an alias and --when, an alias and --off, or nothing to see what waits", errUsage)
+		return fmt.Errorf("%w: give an alias and --when, an alias and --off, or nothing to see the requests", errUsage)
 	}
 	b, err := c.openThere()
 	if err != nil {
@@ -51,10 +51,10 @@ func (c *call) notify(ctx context.Context) error {
 	if *off {
 		return a.cancel(ctx, words[0])
 	}
-	ends := *bubble // also if there is no desktop
+	ends := *bubble // even if there is no desktop
 	if *bubble {
 		if err := desktop.Check(c.getenv); err != nil {
-			fmt.Fprintf(c.stderr, "c2c: %v: the notice comes as mail alone\n", err)
+			fmt.Fprintf(c.stderr, "c2c: %v: the notice comes only as mail\n", err)
 			*bubble = false
 		}
 	}
@@ -107,7 +107,7 @@ func (a asking) cancel(ctx context.Context, alias string) error {
 	return a.show(map[string]int{"cancelled": n}, fmt.Sprintf("no notice about %s any more", alias))
 }
 
-// lookGap is the shortest time between two looks of a command that waits.
+// lookGap is the shortest time between two checks of a command that waits.
 const lookGap = 100 * time.Millisecond
 
 // await waits for the notice, takes it and prints it. If this process is killed, the notice stays mail.
@@ -161,7 +161,7 @@ func (a asking) take(ctx context.Context, box *inbox.Mailbox, r notify.Request) 
 		if err != nil || len(found) == 0 || found[0].Where != inbox.Read {
 			return false, err
 		}
-		return true, a.tell(notify.News{Text: found[0].Message.Content}) // another reader of this session has it, too
+		return true, a.tell(notify.News{Text: found[0].Message.Content}) // another reader of this session has taken it
 	}
 	if err := a.tell(notify.News{Text: l.Messages[0].Content}); err != nil {
 		return false, errors.Join(err, l.Release())

@@ -16,7 +16,7 @@ import (
 	"c2c/sessions/callers"
 )
 
-// openPage makes a link that opens this project's page once, and passes it to the browser.
+// openPage makes a link that opens this project's page once, and gives the link to the browser.
 func (c *call) openPage(ctx context.Context) error {
 	onlyPrint := c.Bool("print")
 	if words, err := c.words(); err != nil {
@@ -63,7 +63,7 @@ func (c *call) openPage(ctx context.Context) error {
 	return err
 }
 
-// running returns where the daemon listens.
+// running returns the address at which the daemon listens; an error if it does not run.
 func (d *httpDaemon) running() (at serve.At, err error) {
 	pid := 0
 	if d.Dir != nil {
@@ -84,15 +84,15 @@ func (d *httpDaemon) running() (at serve.At, err error) {
 // browsers lists the programs that open a link, by operating system.
 var browsers = map[string][]string{"darwin": {"open"}, "linux": {"xdg-open", "sensible-browser", "wslview"}}
 
-// browseTime is how long such a program may take to fail. Most become the browser itself and go on.
+// browseTime is how long c2c waits for such a program to fail. Most of them become the browser and keep running.
 const browseTime = 3 * time.Second
 
-// browse passes a link to the person's browser. Other users of this machine may see the link among its arguments, but the
-// page accepts it from this user only.
+// browse gives a link to the person's browser. Other users of this machine may see the link among the program's arguments, but the page
+// accepts it only from this user.
 func (a *app) browse(ctx context.Context, link string) error {
 	screen := func(name string) bool { return a.getenv(name) != "" }
 	if runtime.GOOS == "linux" && !slices.ContainsFunc([]string{"DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "WSL_DISTRO_NAME"}, screen) {
-		return errors.New("this terminal has no screen to show one on")
+		return errors.New("this terminal has no screen for a browser")
 	}
 	for _, name := range browsers[runtime.GOOS] {
 		path, err := exec.LookPath(name)

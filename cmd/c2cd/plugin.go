@@ -44,7 +44,7 @@ type pluginSessions struct {
 	app    *app
 	client string
 	pid    int    // the client's process
-	alias  string // proposed by the project, or empty
+	alias  string // the alias that the project proposes, or empty
 
 	b      *broker.Broker
 	served map[string]func() error // by session id: releases its server lock
@@ -77,13 +77,13 @@ func (p *pluginSessions) meet(ctx context.Context, id string) (sid string, err e
 		return s.ID, err
 	}
 	release, err := b.Locks.Serve(s.ID)
-	if release != nil { // nil: prune holds the lock for a moment; the plugin's next line tries again
+	if release != nil { // if nil, prune holds the lock for a moment; the plugin's next line tries again
 		p.served[s.ID] = release
 	}
 	return s.ID, err
 }
 
-// worked records for the loop guard what a session has done.
+// worked records what a session has done, for the loop guard.
 func (p *pluginSessions) worked(sid, how string) {
 	b, err := p.open()
 	if err != nil {
@@ -96,11 +96,11 @@ func (p *pluginSessions) worked(sid, how string) {
 		err = turns.SeesTools(b.Registry, sid)
 	}
 	if err != nil {
-		p.app.log.Warn("the work of a session is not recorded", "session", sid, "err", err)
+		p.app.log.Warn("the work of a session was not recorded", "session", sid, "err", err)
 	}
 }
 
-// answered records what the plugin reports about a session's model.
+// answered records what the plugin reports about the answers of a session's model.
 func (p *pluginSessions) answered(ctx context.Context, sid, how, failed string) {
 	b, err := p.open()
 	if err != nil {
@@ -115,7 +115,7 @@ func (p *pluginSessions) answered(ctx context.Context, sid, how, failed string) 
 		err = turns.ExpectAnswers(b.Registry, sid)
 	}
 	if err != nil {
-		p.app.log.Warn("what a session's model did is not recorded", "session", sid, "err", err)
+		p.app.log.Warn("the answer of a session's model was not recorded", "session", sid, "err", err)
 	}
 }
 

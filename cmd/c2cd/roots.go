@@ -15,7 +15,7 @@ import (
 	"c2c/project"
 )
 
-// migrateRoot merges the other roots of the project into its own.
+// migrateRoot merges the other roots of a project into the project's present root.
 func (a *call) migrateRoot(ctx context.Context) error {
 	dry, asJSON := a.Bool("dry-run"), a.Bool("json")
 	words, err := a.words()
@@ -55,14 +55,14 @@ func (a *call) migrateRoot(ctx context.Context) error {
 }
 
 func (a *call) mergeRoot(ctx context.Context, root, other string, dry bool) (merge.Merged, error) {
-	if filepath.Base(other) != "broker" { // the words name the directory above
+	if filepath.Base(other) != "broker" { // the word names the directory above the root
 		other = filepath.Join(other, "broker")
 	}
 	if !filepath.IsAbs(other) {
 		other = filepath.Join(a.cwd, other)
 	}
 	if _, err := os.Stat(other); err != nil { // a mistyped path must not make a root
-		return merge.Merged{From: other, Into: root}, cli.WithHint(err, "c2c doctor tells which other roots a project has")
+		return merge.Merged{From: other, Into: root}, cli.WithHint(err, "c2c doctor shows the other roots of a project")
 	}
 	b, err := broker.Open(broker.Config{Root: root, Log: a.log})
 	if err != nil {
@@ -81,7 +81,7 @@ func (a *call) printMerged(m merge.Merged, dry bool) {
 	for _, s := range m.Sessions {
 		var words []string
 		if s.Former != "" {
-			words = append(words, "was "+s.Former+", which another session is called there")
+			words = append(words, "was "+s.Former+", a name that another session has there")
 		}
 		if s.Joined {
 			words = append(words, "joins the same session there")

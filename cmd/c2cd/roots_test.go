@@ -72,7 +72,7 @@ func TestDoctorTellsOfASecondRootAndMigrateRootMergesIt(t *testing.T) {
 	}
 	dry := run("web", 0, "migrate-root", "--dry-run")
 	done := run("web", 0, "migrate-root")
-	if strings.Replace(dry, "would move", "moved", 1) != done || !strings.Contains(done, "amber-2          was amber, which another session is called there; 1 message waits\n") {
+	if strings.Replace(dry, "would move", "moved", 1) != done || !strings.Contains(done, "amber-2          was amber, a name that another session has there; 1 message waits\n") {
 		t.Errorf("dry run:\n%s\nand then:\n%s", dry, done)
 	}
 	if out := run("web", 1, "doctor", "--verbose"); strings.Contains(out, "second root") || !strings.Contains(out, roots["ssh"].Root()) {

@@ -20,7 +20,7 @@ import (
 	"c2c/sessions"
 )
 
-// senders runs the verbs that manage the senders outside.
+// senders runs the verbs that manage senders outside: programs and people that may write over HTTP.
 func (c *call) senders(ctx context.Context) error {
 	err := c.sendersVerb(ctx)
 	if errors.As(err, new(*senders.DamagedError)) {
@@ -40,7 +40,7 @@ func (c *call) sendersVerb(ctx context.Context) error {
 	}
 	verb := strings.Join(words[:min(1, len(words))], "")
 	most := map[string]int{"list": 1, "allow": 2, "deny": 2, "pair": 2}[verb]
-	one := verb == "deny" && len(words) == 3 // a person behind a bridge
+	one := verb == "deny" && len(words) == 3 // it names a person behind a bridge
 	if most == 0 || len(words) != most && !one {
 		return fmt.Errorf("%w: one of list, allow NAME --to ALIAS, deny NAME [WRITER], and pair CODE", errUsage)
 	}
@@ -88,7 +88,7 @@ func (c *call) sendersVerb(ctx context.Context) error {
 	return c.pairSender(ctx, l, words[1], *asJSON)
 }
 
-// schemeOf returns the form of a sender's signature; "" if it shows a token.
+// schemeOf returns the form of a sender's signature; "" if the sender uses a token.
 func schemeOf(github, standard bool) (scheme string, err error) {
 	switch {
 	case github && standard:
@@ -101,7 +101,7 @@ func schemeOf(github, standard bool) (scheme string, err error) {
 	return "", nil
 }
 
-// allowed is a new sender with its key, which senders allow prints once.
+// allowed is a new sender with its key. senders allow prints the key this once.
 type allowed struct {
 	Name   string   `json:"name"`
 	To     []string `json:"to"`
@@ -193,8 +193,8 @@ func (c *call) denySender(ctx context.Context, l *senders.List, names []string, 
 	return nil
 }
 
-// tellReads records whether a program reads the answers to a sender outside, so that c2c can tell sessions that write to it.
-// The sender's rights do not depend on it.
+// tellReads records whether a program reads the answers to a sender outside. So c2c can inform sessions that write to this sender. The
+// sender's rights do not depend on this record.
 func (c *call) tellReads(ctx context.Context, s senders.Sender, client string) {
 	err := func() error {
 		b, err := broker.Open(broker.ConfigOf(c.getenv, s.Root, c.log))
@@ -216,7 +216,7 @@ func (c *call) tellReads(ctx context.Context, s senders.Sender, client string) {
 func (c *call) pairSender(ctx context.Context, l *senders.List, code string, asJSON bool) error {
 	s, identity, err := l.Pair(ctx, code)
 	if errors.Is(err, senders.ErrCode) {
-		return cli.WithHint(err, "if the code has expired, the writer gets another one with the next message through the bridge")
+		return cli.WithHint(err, "if the code has expired, the writer gets a new code with the next message through the bridge")
 	}
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 type httpDaemon struct {
 	*httpd.Daemon
 	a   *app
-	dir string // where it is started; its root is for clients that name no directory
+	dir string // the directory in which the daemon is started: its root is for clients that name no directory
 }
 
 // serve runs the verbs of c2c serve.
@@ -63,7 +63,7 @@ func (a *call) serve(ctx context.Context) error {
 	return err
 }
 
-// httpPort returns the port in the option or the variable, or serve.LastPort.
+// httpPort returns the port of the option or of the variable; serve.LastPort if neither is set.
 func (a *app) httpPort(option string) (int, error) {
 	for _, from := range [][2]string{{"--port", option}, {httpd.PortVariable, a.getenv(httpd.PortVariable)}} {
 		if from[1] == "" {
@@ -78,7 +78,7 @@ func (a *app) httpPort(option string) (int, error) {
 	return serve.LastPort, nil
 }
 
-// httpDaemon opens the files of the daemon, and makes missing ones if create is set.
+// httpDaemon opens the files of the daemon. If create is set, it makes missing files.
 func (a *app) httpDaemon(create bool) (*httpDaemon, error) {
 	d, err := httpd.Open(a.getenv, create)
 	return &httpDaemon{d, a, a.cwd}, err
@@ -93,10 +93,10 @@ func (d *httpDaemon) run(ctx context.Context) error {
 	})
 }
 
-// explainPort adds a hint to the errors of a taken port and of an invalid token.
+// explainPort adds a hint to the errors for a port in use and for an invalid token.
 func explainPort(err error) error {
 	if taken := new(serve.TakenError); errors.As(err, &taken) {
-		return cli.WithHint(err, fmt.Sprintf("ss -ltnp 'sport = :%d' shows it; clients keep the URL, so c2c takes another port only when it is told: c2c serve start --port 0", taken.Port))
+		return cli.WithHint(err, fmt.Sprintf("ss -ltnp 'sport = :%d' shows it; clients keep the URL, so c2c takes another port only if you say so: c2c serve start --port 0", taken.Port))
 	}
 	if errors.Is(err, serve.ErrToken) {
 		return cli.WithHint(err, "c2c serve rotate-token makes a new one")
@@ -155,7 +155,7 @@ func (d *httpDaemon) status(ctx context.Context) (printer, bool, error) {
 	return st, st.Answers, err
 }
 
-// reuse takes over the directory of the daemon that runs, or was killed.
+// reuse takes over the directory of the daemon that runs, or that was killed.
 func (d *httpDaemon) reuse() error {
 	if at, err := serve.ReadAt(d.State); err == nil && filepath.IsAbs(at.Dir) {
 		if info, err := os.Stat(at.Dir); err == nil && info.IsDir() {

@@ -20,7 +20,7 @@ import (
 	"c2c/wake/mux"
 )
 
-// start runs a client as a session with a name of its own, the same mailbox each time.
+// start runs a client as a session. With --alias, the session has this name, and the same mailbox each time.
 func (a *call) start(ctx context.Context) (status int, err error) {
 	alias, channel, full, unattended := a.Text("alias"), a.Bool("channel"), a.Bool("full-delivery"), a.Bool("unattended")
 	var theirs []string
@@ -33,14 +33,14 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 		return 0, err
 	}
 	if len(names) != 1 {
-		err := fmt.Errorf("%w: which client? one, and its own arguments behind --", errUsage)
+		err := fmt.Errorf("%w: which client? give one, and its own arguments after --", errUsage)
 		return 0, cli.WithHint(err, "c2c start --alias amber "+client.All()[0].Name)
 	}
 	name := names[0]
 	profile, known := client.Find(name)
 	if !known && dashes < 0 && !strings.ContainsRune(name, os.PathSeparator) {
 		return 0, cli.WithHint(fmt.Errorf("%w: no such client %q", errUsage, name), strings.TrimSpace(fmt.Sprintf(
-			"%s c2c start knows %s\nanother program is started with: c2c start %s --", cli.DidYouMean(name, client.Names()), strings.Join(client.Names(), ", "), name)))
+			"%s c2c start knows %s\nto start another program: c2c start %s --", cli.DidYouMean(name, client.Names()), strings.Join(client.Names(), ", "), name)))
 	}
 	if *alias != "" {
 		if err := sessions.CheckAlias(*alias); err != nil {
@@ -53,7 +53,7 @@ func (a *call) start(ctx context.Context) (status int, err error) {
 		}
 	}
 	if *unattended {
-		// A terminal may show one thread after another, and Codex tells no process which one.
+		// A terminal may show several threads, one after another, and Codex tells no process which thread it shows.
 		return 0, fmt.Errorf("%w: which session a terminal will show is not known when it starts: call c2c register --unattended in the session", errUsage)
 	}
 	path, err := a.programOf(name)
@@ -105,7 +105,7 @@ func (a *app) checkFull(name, alias string) error {
 	case err == nil && install.HasServer(name, o):
 		return fmt.Errorf("c2c is set up in %s and brings its mail: leave --full-delivery out", name)
 	case alias == "":
-		return errors.New("--full-delivery is for a client that c2c is not set up in: name its session with --alias")
+		return errors.New("--full-delivery is for a client in which c2c is not set up: name its session with --alias")
 	}
 	return nil
 }

@@ -97,7 +97,7 @@ func latencyText(l owed.Latency) string {
 	}
 	var parts []string
 	for _, seconds := range []float64{l.P50, l.P95, l.Max} {
-		d := time.Duration(min(seconds, 1e9) * float64(time.Second)) // the writer's clock may be wrong
+		d := time.Duration(min(seconds, 1e9) * float64(time.Second)) // the time may be huge if the writer's clock was wrong
 		if d < time.Minute {
 			parts = append(parts, d.Round(10*time.Millisecond).String())
 		} else {

@@ -19,7 +19,7 @@ import (
 	"c2c/wake/watch"
 )
 
-// lifetimeVariable sets how long a permission request waits for a verdict.
+// lifetimeVariable is the variable that says how long a permission request waits for a verdict.
 const lifetimeVariable = "C2C_PERMISSION_TTL"
 
 func permissionLifetime(value string) (time.Duration, error) {
@@ -95,7 +95,8 @@ func (c *call) verdict(ctx context.Context, allow bool) error {
 	return c.showSent(ctx, store, r, *asJSON)
 }
 
-// proven returns an error unless this terminal is older than the clients of these (or all) sessions, see callers.ProveTerminal.
+// proven returns nil if this terminal is older than the clients of these sessions (without sids: of all sessions); see
+// callers.ProveTerminal.
 func (c *call) proven(ctx context.Context, b *broker.Broker, sids ...string) error {
 	all, err := b.Sessions(ctx)
 	if err != nil {
@@ -107,8 +108,9 @@ func (c *call) proven(ctx context.Context, b *broker.Broker, sids ...string) err
 	return callers.ProveTerminal(b.Registry, all...)
 }
 
-// onlyPerson returns the session of the person at this terminal. does is what only a person may do, for the error, such as "opens
-// the page". With an error, it returns the session of the agent whose shell this is, if c2c knows that.
+// onlyPerson returns the session of the person at this terminal, or an error if no person has run the command. does says, in the error,
+// what only a person may do, such as "opens the page". With an error, it returns the session of the agent whose shell this is, if c2c
+// knows it.
 func (c *call) onlyPerson(ctx context.Context, b *broker.Broker, does string) (sessions.Session, error) {
 	s, err := b.Attach(ctx, callers.Caller{Getenv: c.getenv, User: callers.UserHere(c.getenv, c.stdin)})
 	if err == nil && s.State != sessions.Person {
@@ -127,11 +129,11 @@ func (c *call) showAsking(ctx context.Context, store *permission.Store, asJSON b
 	}
 	all = slices.DeleteFunc(all, func(r permission.Request) bool { return r.State != permission.StateOpen })
 	if asJSON {
-		return cli.JSON(c.stdout, append([]permission.Request{}, all...)) // slices.Concat makes nil of nothing
+		return cli.JSON(c.stdout, append([]permission.Request{}, all...)) // for no requests, the answer is [] and not null
 	}
 	if len(all) == 0 {
 		fmt.Fprintln(c.stdout, "c2c knows of no session that waits for a permission")
-		fmt.Fprintln(c.stderr, "c2c: hint: a client tells of its dialogs if it was started with c2c start --channel, while the page was open or a sender could decide")
+		fmt.Fprintln(c.stderr, "c2c: hint: a client reports its dialogs if it was started with c2c start --channel while the page was open or a sender could decide")
 	}
 	for _, r := range all {
 		name := r.ID
@@ -167,11 +169,11 @@ func textsOf(r permission.Request) (texts []string) {
 	return texts
 }
 
-// sentWait is how long showSent waits until the session's server has taken the verdict. The server looks at once, but a machine
-// may be slow.
+// sentWait bounds the wait of showSent for the session's server to take the verdict. The server checks at once, but a machine may be
+// slow.
 const sentWait = 5 * time.Second
 
-// showSent prints that c2c gave the verdict to the client. The client does not report whether it took the verdict.
+// showSent prints that c2c has given the verdict to the client. The client does not report whether it took the verdict.
 func (c *call) showSent(ctx context.Context, store *permission.Store, r permission.Request, asJSON bool) error {
 	changes := watch.NewChanges()
 	defer changes.Close()

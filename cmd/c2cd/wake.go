@@ -59,7 +59,7 @@ func (a *call) wake(ctx context.Context) error {
 type wakeDaemon struct {
 	*waking.Daemon
 	a   *app
-	gap time.Duration // between the first two rings for a message
+	gap time.Duration // the time between the first two rings for a message
 }
 
 func (d *wakeDaemon) run(ctx context.Context) error {
@@ -94,7 +94,7 @@ func (d *wakeDaemon) status(ctx context.Context) (printer, bool, error) {
 	return st, st.PID != 0, err
 }
 
-// setPane records into which pane c2c may type for a session, or that it may type into none.
+// setPane records the pane in which c2c may type for a session; with an empty pane, that it may not type for the session.
 func (d *wakeDaemon) setPane(ctx context.Context, name, pane string) error {
 	ctx, cancel := context.WithTimeout(ctx, attachTime)
 	defer cancel()
@@ -106,16 +106,16 @@ func (d *wakeDaemon) setPane(ctx context.Context, name, pane string) error {
 		return fmt.Errorf("%w; name one with --session-id", err)
 	}
 	if pane != "" && !mux.Types(s.Client) {
-		return fmt.Errorf("session %q is one of %s, whose prompt c2c does not know: nothing would be typed there", s.Alias, cmp.Or(s.Client, "an unknown client"))
+		return fmt.Errorf("session %q runs in %s, whose prompt c2c does not know, so c2c would type nothing there", s.Alias, cmp.Or(s.Client, "an unknown client"))
 	}
 	if pane != "" && s.Process == 0 {
-		return fmt.Errorf("session %q has no process that c2c knows of, so c2c could not tell which pane is its own", s.Alias)
+		return fmt.Errorf("session %q has no process that c2c knows of, so c2c cannot find out which pane belongs to it", s.Alias)
 	}
 	if err := d.Broker.SetPane(ctx, s.ID, pane); err != nil {
 		return err
 	}
 	if pane == "" {
-		said := "is not typed to any more"
+		said := "gets no typed rings any more"
 		if s.Pane == "" {
 			said = "was not attached"
 		}

@@ -180,14 +180,14 @@ func TestWakeAttachSaysWhereToRunIt(t *testing.T) {
 		}
 	}
 	c.session("opencode", "coral", os.Getpid())
-	if out := run("wake", "attach", "--session-id", "coral"); !strings.Contains(out, `"coral" is one of opencode, whose prompt c2c does not know`) {
+	if out := run("wake", "attach", "--session-id", "coral"); !strings.Contains(out, `"coral" runs in opencode, whose prompt c2c does not know`) {
 		t.Errorf("a client that c2c does not type to: %s", out)
 	}
 	id, _ := c.session("claude", "amber", os.Getpid())
 	if err := c.b.SetPane(t.Context(), id, "tmux:%0:/tmp/none"); err != nil {
 		t.Fatal(err)
 	}
-	if out := run("wake", "detach", "--session-id", "amber"); out != "amber is not typed to any more\n" {
+	if out := run("wake", "detach", "--session-id", "amber"); out != "amber gets no typed rings any more\n" {
 		t.Errorf("detach: %s", out)
 	}
 	if out := run("wake", "detach", "--session-id", "amber"); out != "amber was not attached\n" {

@@ -202,7 +202,7 @@ func TestABridgeKilledBetweenDrainAndPromptDeliversOnceAfterwards(t *testing.T) 
 		t.Fatal(err)
 	}
 	p.until("it is gone", func() bool { return p.status().PID == 0 })
-	if out := p.run("doctor", "--verbose"); !strings.Contains(out, "wire daemon of amber: it was killed, and mail waits (1): c2c wire-daemon --alias amber restart") {
+	if out := p.run("doctor", "--verbose"); !strings.Contains(out, "wire daemon of amber: the daemon was killed, and mail waits (1): c2c wire-daemon --alias amber restart") {
 		t.Errorf("doctor:\n%s", out)
 	}
 	if st, m := p.status(), p.message("m-1"); st.Waiting != 1 || st.Handed != 0 || st.State.Agent != wire.Off || m.State != "queued" && m.State != "rung" {

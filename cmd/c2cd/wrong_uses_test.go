@@ -42,10 +42,10 @@ var wrongUses = []wrongUse{
 	{"c2c help read", 2, "use c2c help poll-inbox", "c2c help poll-inbox"},
 	{"c2c help nonsense", 2, "no verb or topic", "c2c help all"},
 	{"c2c ''", 2, "no such verb", "c2c help all"},
-	{"c2c -- list", 2, "options stand behind the verb", ""},
+	{"c2c -- list", 2, "options come after the verb", ""},
 	// Options before the verb, or of other programs.
-	{"c2c --json list", 2, "options stand behind the verb", "c2c list --json"},
-	{"c2c --from amber send birch 'hi there'", 2, "options stand behind the verb: c2c send --from amber birch hi there", "c2c send --from amber birch hi there"},
+	{"c2c --json list", 2, "options come after the verb", "c2c list --json"},
+	{"c2c --from amber send birch 'hi there'", 2, "options come after the verb: c2c send --from amber birch hi there", "c2c send --from amber birch hi there"},
 	{"c2c send --to amber hi", 2, "no option --to", "c2c send amber 'The build is green again.'"},
 	{"c2c send amber -m hi", 2, "no option -m", "c2c send amber 'The build is green again.'"},
 	{"c2c send amber --file letter.txt", 2, "did you mean -F?", "c2c send amber -F letter.txt"},
@@ -150,12 +150,12 @@ var wrongUses = []wrongUse{
 	{"c2c open", 1, "only a person opens the page", ""},
 	{"c2c watch amber", 2, "takes no words", ""},
 	{"c2c man", 2, "into which directory?", ""},
-	{"env -u C2C_MCP_BROKER_ROOT c2c migrate-root $HOME/nowhere", 1, "c2c doctor tells which other roots", ""},
+	{"env -u C2C_MCP_BROKER_ROOT c2c migrate-root $HOME/nowhere", 1, "c2c doctor shows the other roots", ""},
 	// Where it is run.
 	{"env -u HOME -u C2C_MCP_BROKER_ROOT c2c send amber hi", 1, "set HOME to your home directory", ""},
 	{"env -u HOME c2c install codex", 1, "HOME is not set: set it", ""},
 	{"mkdir gone; cd gone; rmdir ../gone; env -u C2C_MCP_BROKER_ROOT c2c send amber hi", 1, "go to the project's directory", ""},
-	{"C2C_MCP_BROKER_ROOT=nowhere c2c poll-inbox --session-id amber", 4, "if it is mistyped, set it right", ""},
+	{"C2C_MCP_BROKER_ROOT=nowhere c2c poll-inbox --session-id amber", 4, "if the path is mistyped, correct it", ""},
 	{"mkdir -p .claude; echo '{ bad' > .claude/settings.json; c2c install claude", 1, "correct the file or move it away, then run again", ""},
 }
 

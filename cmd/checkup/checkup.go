@@ -1,4 +1,4 @@
-// Package checkup finds problems of c2c on this machine, for c2c doctor: in the settings, the root, the daemons, the clients and
+// Package checkup finds problems with c2c on this machine, for c2c doctor: in the settings, the root, the daemons, the clients and
 // their sessions. It changes nothing.
 package checkup
 
@@ -13,11 +13,11 @@ import (
 	"c2c/project"
 )
 
-// Checkup checks this machine for one directory. It has a method for each part.
+// Checkup checks this machine, as seen from one directory. It has a method for each part.
 type Checkup struct {
 	Getenv  func(string) string
 	Cwd     string
-	Program string // the installed c2c
+	Program string // the path of the installed c2c
 	Install install.Options
 }
 

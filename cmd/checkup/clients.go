@@ -18,8 +18,8 @@ import (
 	"c2c/sessions/processes"
 )
 
-// checkClients checks each installed client. It reports a problem if none can get mail, unless a client that c2c does not
-// set up has sessions.
+// checkClients checks each installed client. It reports a problem if c2c is set up in no client; only a warning if the root has
+// sessions of some client.
 func (c Checkup) checkClients(ctx context.Context) (report []doctor.Finding, err error) {
 	o := c.Install
 	none := doctor.Finding{Status: doctor.Problem, Part: "clients"}
@@ -39,7 +39,7 @@ func (c Checkup) checkClients(ctx context.Context) (report []doctor.Finding, err
 		if _, err := child.LookPath(client.ProgramOf(name), o.Getenv); err != nil && !c.hasSessions(ctx, name) {
 			found = doctor.OfNobody(found)
 		}
-		if len(found) > 1 || found[0].Status == doctor.OK { // otherwise c2c is not set up in it
+		if len(found) > 1 || found[0].Status == doctor.OK { // otherwise c2c is not set up in the client
 			set = true
 			report = append(report, install.Program(ctx, name, o))
 		}
@@ -50,7 +50,7 @@ func (c Checkup) checkClients(ctx context.Context) (report []doctor.Finding, err
 		}
 	}
 	if !set {
-		none.Detail = "none of these is set up: c2c install"
+		none.Detail = "c2c is set up in none of these: run c2c install"
 		report = append(report, none)
 	}
 	return append(report, c.checkRunning(ctx, present)...), nil
@@ -91,7 +91,7 @@ func (c Checkup) hasSessions(ctx context.Context, name string) bool {
 	})
 }
 
-// NoClient returns a sentence: that there is no client, and where c2c has looked.
+// NoClient returns a sentence that says that there is no client, and where c2c has searched.
 func NoClient(o install.Options) string {
 	var programs, dirs []string
 	for _, name := range install.Clients() {

@@ -49,13 +49,13 @@ func (c Checkup) checkServe(ctx context.Context) []doctor.Finding {
 		f.Detail = fmt.Sprintf("runs, process %d, %s", st.PID, st.URL)
 	}
 	if damage != nil {
-		return []doctor.Finding{f, {Status: doctor.Problem, Part: "senders", Detail: fmt.Sprintf("%v; nobody outside is let in: %s", damage, RepairSenders)}}
+		return []doctor.Finding{f, {Status: doctor.Problem, Part: "senders", Detail: fmt.Sprintf("%v; nobody may write from outside: %s", damage, RepairSenders)}}
 	}
 	return []doctor.Finding{f}
 }
 
-// checkPrograms reports processes that run another build of c2c than the installed one: they were started before an update, or
-// belong to another installation. It compares builds without an id by their files. checkServe checks the HTTP daemon.
+// checkPrograms reports processes that run another build of c2c than the installed build. They were started before an update, or belong
+// to another installation. It compares builds without an id by their files. checkServe does this for the HTTP daemon.
 func (c Checkup) checkPrograms() (found []doctor.Finding) {
 	own, err := os.Stat(c.Program + "d")
 	if err != nil {

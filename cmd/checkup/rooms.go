@@ -9,7 +9,7 @@ import (
 	"c2c/rooms/talk"
 )
 
-// checkRooms reports rooms of which c2c cannot read a part.
+// checkRooms reports rooms with a part that c2c cannot read.
 func checkRooms(b *broker.Broker) (found []doctor.Finding) {
 	st := talk.StoreOf(b.Registry)
 	warn := func(name, detail string) {
@@ -32,10 +32,10 @@ func checkRooms(b *broker.Broker) (found []doctor.Finding) {
 		case err != nil:
 			warn(name, err.Error())
 		case n > 0:
-			warn(name, fmt.Sprintf("lines of its history that are no posts: %d; c2c leaves them out, and the other posts do not depend on them", n))
+			warn(name, fmt.Sprintf("lines of its history that are no posts: %d; c2c leaves these lines out and shows the other posts", n))
 		}
 		if _, err := r.Meta(); err != nil {
-			warn(name, err.Error()+"; until it is mended nobody new may join")
+			warn(name, err.Error()+"; nobody new may join until it is repaired")
 		}
 		r.Close()
 	}

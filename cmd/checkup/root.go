@@ -21,7 +21,7 @@ import (
 	"c2c/wake/daemon"
 )
 
-// rootTime bounds the check of a root: other processes may hold its locks.
+// rootTime bounds the check of a root, because other processes may hold its locks.
 const rootTime = 10 * time.Second
 
 // checkRoot checks the root, its sessions and the daemons.
@@ -33,7 +33,7 @@ func (c Checkup) checkRoot(ctx context.Context) []doctor.Finding {
 	f := doctor.Finding{Status: doctor.OK, Part: "root", Path: root, Detail: "private and ours; decided by " + source}
 	if v := c.Getenv(source); v != "" && !filepath.IsAbs(v) {
 		return []doctor.Finding{{Status: doctor.Problem, Part: "root", Path: root,
-			Detail: fmt.Sprintf("%s is %q, so each directory has a root of its own: set it to an absolute path, or not at all", source, v)}}
+			Detail: fmt.Sprintf("%s is %q, so each directory has its own root: set it to an absolute path, or unset it", source, v)}}
 	}
 	if _, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
 		f.Detail = "not there yet; the first session makes it; decided by " + source

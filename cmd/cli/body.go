@@ -12,7 +12,7 @@ import (
 // maxBody bounds how much Body reads. The mailbox has a smaller limit, and returns an error above it.
 const maxBody = 1 << 20
 
-const ofFile = "-F takes the path of a text file; a text itself stands behind the alias, in quotes"
+const ofFile = "-F takes the path of a text file; a text itself comes after the alias, in quotes"
 
 // Body reads the text of a message: from the words, from standard input (-), or from a file.
 func Body(stdin io.Reader, file string, words []string) (string, error) {
@@ -46,7 +46,7 @@ func Body(stdin io.Reader, file string, words []string) (string, error) {
 		}
 		text = string(data)
 	}
-	if strings.TrimSpace(text) == "" { // for example, the command before a pipe has failed
+	if strings.TrimSpace(text) == "" { // for example, because the command before a pipe has failed
 		return "", fmt.Errorf("%w: the body is empty", ErrUsage)
 	}
 	return text, nil

@@ -10,8 +10,8 @@ import (
 // Choice is a possible completion, with its meaning.
 type Choice struct{ Word, Says string }
 
-// Complete lists the completions of the last word. words are the words after c2c. If files is true, the shell offers files.
-// Complete calls find if the word may be an alias, a message, a received message, or a room.
+// Complete lists the completions of the last word. words are the words after c2c. If files is true, the shell completes file names
+// instead. Complete calls find if the last word may be an alias, a message, a received message or a room.
 func Complete(words []string, find func(what string) []Choice) (choices []Choice, files bool) {
 	if len(words) == 0 {
 		words = []string{""}
@@ -60,7 +60,7 @@ func Complete(words []string, find func(what string) []Choice) (choices []Choice
 	return slices.DeleteFunc(choices, func(c Choice) bool { return !strings.HasPrefix(c.Word, last) }), false
 }
 
-// joined joins --option=value again, which bash splits into three words.
+// joined joins the parts of --option=value, which bash splits into three words.
 func joined(words []string) (out []string) {
 	for i, word := range words {
 		n := len(out)
@@ -75,8 +75,8 @@ func joined(words []string) (out []string) {
 	return out
 }
 
-// expected returns the kind of the last word: a kind of Verb.First, or verb, topic or option. before is a fixed first part of the
-// word, such as --kind=.
+// expected returns the kind of the last word: a kind as in Verb.First, or verb, topic or option. before is the beginning of the word
+// that completion keeps, such as --kind=.
 func expected(words []string) (what, before string) {
 	last, rest := words[len(words)-1], words[:len(words)-1]
 	if len(rest) == 0 {
@@ -90,7 +90,7 @@ func expected(words []string) (what, before string) {
 		return "", ""
 	}
 	v, rest = v.Of(rest[1:])
-	taken := 0 // words before it
+	taken := 0 // words before the last word
 	for i := 0; i < len(rest); i++ {
 		word := rest[i]
 		o, isOption := v.option(word)

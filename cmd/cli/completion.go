@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Each script calls c2c at every Tab: so all shells offer the same words, and no alias becomes part of a script.
+// Each script calls c2c at every Tab. So all shells offer the same words, and no alias becomes part of a script.
 var (
 	//go:embed completion.bash
 	bash string
@@ -21,7 +21,7 @@ func CompletionScript(shell string) (script string, ok bool) {
 	return script, ok
 }
 
-// Lines formats choices for the scripts: a word, a tab and its meaning. A line with a colon makes the shell offer files.
+// Lines formats choices for the scripts: a word, a tab and its meaning. A line with only a colon makes the shell offer files.
 func Lines(choices []Choice, files bool) string {
 	var out strings.Builder
 	for _, c := range choices {

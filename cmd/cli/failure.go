@@ -32,10 +32,10 @@ const (
 	Locked
 )
 
-// ErrUsage marks a mistake in the command line. c2c does not print its text.
+// ErrUsage marks a mistake in the command line. c2c does not print the text of ErrUsage itself.
 var ErrUsage = errors.New("usage")
 
-// hinted is an error with a hint what to do about it.
+// hinted is an error with a hint that says what to do about it.
 type hinted struct {
 	error
 	hint string
@@ -43,7 +43,7 @@ type hinted struct {
 
 func (h hinted) Unwrap() error { return h.error }
 
-// WithHint adds to an error a hint what to do about it.
+// WithHint adds to an error a hint that says what to do about it. It returns a nil error, or an error without a hint, unchanged.
 func WithHint(err error, hint string) error {
 	if err == nil || hint == "" {
 		return err
@@ -51,7 +51,7 @@ func WithHint(err error, hint string) error {
 	return hinted{err, hint}
 }
 
-// Failure is an error in the form for printing: with a hint, and the exit status.
+// Failure is an error in the form in which c2c prints it, with a hint and the exit status.
 type Failure struct {
 	Message string `json:"error"`
 	Hint    string `json:"hint,omitempty"`
@@ -72,9 +72,9 @@ func FailureOf(verb string, err error) Failure {
 			f.Hint = fmt.Sprintf("did you mean %q? %s", unknown.Closest[0], f.Hint)
 		}
 	case errors.As(err, &noHost):
-		f.Exit, f.Hint = NoAlias, "c2c relay add user@"+noHost.Host+" pairs it, where ssh reaches it"
+		f.Exit, f.Hint = NoAlias, "c2c relay add user@"+noHost.Host+" pairs with it, if ssh reaches it"
 	case errors.Is(err, broker.ErrNoProjectName):
-		f.Hint = "c2c relay project NAME gives it a name; give it the same name there"
+		f.Hint = "c2c relay project NAME gives the project a name; give it the same name on the other machine"
 	case errors.Is(err, broker.ErrNoMessage):
 		f.Hint = "c2c history and c2c outbox show ids"
 	case errors.Is(err, sessions.ErrSelfSend):
@@ -86,13 +86,13 @@ func FailureOf(verb string, err error) Failure {
 	case errors.Is(err, filelock.ErrTimeout):
 		f.Exit, f.Hint = Locked, "another process holds the mailbox; try again, or look for a stopped c2c process"
 	case atomicfile.IsInTheWay(err):
-		f.Hint = "c2c uses only files and folders of this user that nobody else may write, and no links: look at what stands there, and move it away"
+		f.Hint = "c2c uses only files and folders of this user that nobody else may write, and no links: check what is at this path, and move it away"
 	case errors.Is(err, atomicfile.ErrTooLarge):
-		f.Hint = "c2c makes no file that large: look at it, and move it away"
+		f.Hint = "c2c makes no file that large: check the file, and move it away"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		f.Hint = "HOME, or C2C_MCP_BROKER_ROOT, must name a folder in which this user may write"
 	case errors.Is(err, sessions.ErrNoCaller):
-		f.Message, f.Hint = "for whom? add --session-id NAME", "c2c register --session-id NAME NAME makes that name, once; an agent's own shell needs none"
+		f.Message, f.Hint = "for whom? add --session-id NAME", "c2c register --session-id NAME NAME makes that session, once; an agent's own shell needs no name"
 		if slices.Contains([]string{"send", "send-all", "reply", "ask", "inject"}, verb) {
 			f.Message = "who sends? add --from NAME"
 		}
@@ -106,7 +106,7 @@ func FailureOf(verb string, err error) Failure {
 	return f
 }
 
-// example returns a command line of a verb that works as it stands, or "".
+// example returns a command line of a verb that works as it is, or "" if the verb has no such example.
 func example(verb string) string {
 	if v, _ := Find(verb); len(v.Examples) > 0 && !strings.Contains(v.Examples[0], " < ") {
 		return "such as: " + fill(v.Examples[0]) + "; "
@@ -114,7 +114,7 @@ func example(verb string) string {
 	return ""
 }
 
-// Elsewhere adds to the error of an unknown alias the name of another project that has the alias.
+// Elsewhere adds to the error for an unknown alias which other project has this alias.
 func (f Failure) Elsewhere(err error, getenv func(string) string, cwd string) Failure {
 	var unknown *sessions.UnknownAliasError
 	if !errors.As(err, &unknown) {
@@ -130,25 +130,25 @@ func (f Failure) Elsewhere(err error, getenv func(string) string, cwd string) Fa
 	return f
 }
 
-// noRoot reports that there is no root. It matches fs.ErrNotExist.
+// noRoot is the error if there is no root. It matches fs.ErrNotExist.
 type noRoot string
 
 func (e noRoot) Error() string        { return string(e) }
 func (e noRoot) Is(target error) bool { return target == fs.ErrNotExist }
 
-// NeedRoot returns an error if there is no root: a person may have mistyped its name, or no session has run there yet.
+// NeedRoot returns an error if there is no root. Either a person has mistyped its name, or no session has run there yet.
 func NeedRoot(root, source string) error {
 	if _, err := os.Stat(root); !errors.Is(err, fs.ErrNotExist) {
 		return nil // opening the root reports any other error
 	}
 	if source == "C2C_MCP_BROKER_ROOT" {
-		return WithHint(noRoot(fmt.Sprintf("%s names %q, which is not there", source, root)), "the first session makes it; if it is mistyped, set it right")
+		return WithHint(noRoot(fmt.Sprintf("%s names %q, which is not there", source, root)), "the first session makes it; if the path is mistyped, correct it")
 	}
-	return WithHint(noRoot("nobody has used c2c in this project yet"), fill("c2c start --alias amber {client} begins a session; c2c doctor tells what is wrong"))
+	return WithHint(noRoot("nobody has used c2c in this project yet"), fill("c2c start --alias amber {client} begins a session; c2c doctor shows problems"))
 }
 
-// Report writes a failure for a person; each line begins with the name of the program. With --json among the arguments,
-// it writes one line of JSON instead.
+// Report writes a failure for a person; each line begins with the name of the program. If args contain --json, it writes one line of
+// JSON instead.
 func Report(w io.Writer, f Failure, args []string) {
 	if wantsJSON(args) {
 		enc := json.NewEncoder(w)
@@ -163,7 +163,7 @@ func Report(w io.Writer, f Failure, args []string) {
 	fmt.Fprintf(w, "c2c: %s\n", strings.ReplaceAll(words, "\n", "\nc2c: "))
 }
 
-// wantsJSON searches the raw arguments: the mistake may stand before --json.
+// wantsJSON searches the arguments before they are parsed, because the mistake may stand before --json.
 func wantsJSON(args []string) bool {
 	if i := slices.Index(args, "--"); i >= 0 {
 		args = args[:i]

@@ -10,18 +10,18 @@ import (
 	"c2c/sessions"
 )
 
-// ErrHelp reports that the command line asks for help.
+// ErrHelp means that the command line asks for help.
 var ErrHelp = errors.New("help was asked for")
 
-// Flags parses the options of a verb by its row of the table. Package flag does not fit: it takes one dash for two, ends at
-// the first word, and has no optional values.
+// Flags parses the options of a verb by its row of the table. Package flag does not fit: it treats one dash like two, stops at the
+// first word, and has no optional values.
 type Flags struct {
 	verb  Verb
 	bound map[string]Value
 	given map[string]bool
 }
 
-// NewFlags makes the Flags of a verb. The caller then binds each of its options to a variable by one of the methods.
+// NewFlags makes the Flags of a verb. The caller must then bind each option of the verb to a variable by one of the methods.
 func NewFlags(v Verb) *Flags {
 	return &Flags{v, map[string]Value{}, map[string]bool{}}
 }
@@ -32,11 +32,10 @@ func (f *Flags) Has(name string) bool {
 	return ok
 }
 
-// Given reports, after Parse, whether the command line has an option without a value.
+// Given reports, after Parse, whether the command line sets an option that takes no value.
 func (f *Flags) Given(name string) bool { return f.given[name] }
 
-// Parse sets the options, which may stand before, between and after the words, and returns the words. After -- there
-// are only words.
+// Parse sets the options, and returns the words. Options may stand before, between and after the words. After -- there are only words.
 func (f *Flags) Parse(args []string) (words []string, err error) {
 	for _, o := range f.verb.Options {
 		if f.bound[o.Name] == nil {
@@ -89,7 +88,7 @@ func (f *Flags) Parse(args []string) (words []string, err error) {
 	return words, f.verb.check(words)
 }
 
-// several explains how an option takes several values, if it does.
+// several returns a hint how to give an option several values; "" if it takes only one.
 func (o Option) several() string {
 	if strings.Contains(o.Short, "with commas") {
 		return ", with commas"
@@ -108,7 +107,7 @@ func (v Verb) check(words []string) error {
 	return oneOf(v.Name, words[0], v.First)
 }
 
-// oneOf returns an error if the word is none of words. If words is a single word, it is a kind: alias, client, file.
+// oneOf returns an error if word is not in words. A single word in words is a kind (alias, client, file), which allows any word.
 func oneOf(what, word, words string) error {
 	known := strings.Fields(words)
 	last := len(known) - 1
@@ -129,7 +128,7 @@ func wrong(o Option, name, value string, err error) string {
 	switch {
 	case o.Value == "":
 		says = "want true or false"
-	case strings.Contains(says, strconv.Quote(value)): // the other check's error names the value already
+	case strings.Contains(says, strconv.Quote(value)): // the error of Set names the value already
 		return name + ": " + says
 	case !errors.Is(err, errValue):
 	case o.Value == "duration":
@@ -152,7 +151,7 @@ func (f *Flags) unknown(name string, words []string) error {
 	var names []string
 	for _, o := range f.verb.Options {
 		for _, n := range []string{o.Name, o.Also} {
-			if len(n) > 1 && len(word) > 1 || n != "" && strings.EqualFold(n, word) { // --force is no misspelt -F
+			if len(n) > 1 && len(word) > 1 || n != "" && strings.EqualFold(n, word) { // so --force is not taken for a misspelt -F
 				names = append(names, n)
 			}
 		}

@@ -11,10 +11,10 @@ import (
 // Width is the greatest width of help, in columns.
 const Width = 80
 
-// exits explains the exit status of a verb that has no text of its own.
+// exits explains the exit status of a verb whose row has no text for it.
 const exits = "0 done, 1 failed, 2 usage, more: c2c help exit-codes"
 
-// Overview writes the help that fits on a screen: the everyday verbs, and the names of the others.
+// Overview writes the help that fits on a screen: the everyday verbs, and the names of most other verbs.
 func Overview(w io.Writer) {
 	fmt.Fprint(w, "usage: c2c <verb> [options] [words]        mail between coding agents\n\n")
 	more := ""
@@ -69,7 +69,7 @@ func (v Verb) Usage() string {
 	return strings.TrimSpace(usage + " " + v.Args)
 }
 
-// Help writes a verb's description, options and examples. It fits on a screen of 24 lines.
+// Help writes a verb's description, options and examples. They fit on a screen of 24 lines.
 func (v Verb) Help(w io.Writer) {
 	fmt.Fprintf(w, "usage: %s\n\n%s\n%s", v.Usage(), v.Does(), v.Text())
 	column := 0
@@ -98,13 +98,13 @@ func (v Verb) Shows() (lines []string) {
 // Text returns the long description.
 func (v Verb) Text() string { return fill(v.Long) }
 
-// ExitStatus explains the exit status.
+// ExitStatus returns the text that explains the exit status.
 func (v Verb) ExitStatus() string { return cmp.Or(v.Exit, exits) }
 
 // Does returns the short description as a sentence.
 func (v Verb) Does() string { return strings.ToUpper(v.Short[:1]) + v.Short[1:] + "." }
 
-// Usage returns an option in the form to type.
+// Usage returns an option as a person types it.
 func (o Option) Usage() string {
 	name := typed(o.Name)
 	if o.Also != "" {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Pages returns the pages of docs/commands by file name. c2cd makes the man pages from the same parts.
+// Pages returns the pages of docs/commands by file name. Package man makes the man pages from the same parts.
 func Pages() map[string][]byte {
 	const made = "<!-- made by `make docs` from the table in cmd/cli -->\n"
 	all := map[string][]byte{"README.md": []byte(made + "# The verbs of c2c\n\nMail between coding agents.\n\n" + OverviewPage(inDocs, "[%s](%[1]s.md)"))}
@@ -35,7 +35,7 @@ func OverviewPage(heading func(string) string, link string) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// Page is the text about a verb that both kinds of pages share.
+// Page returns the text about a verb that the pages of docs/commands and the man pages share.
 func (v Verb) Page(heading func(string) string) string {
 	out := v.page(heading)
 	for _, own := range v.Verbs {
@@ -53,7 +53,7 @@ func (v Verb) page(heading func(string) string) string {
 		}
 		out += "\n"
 	}
-	if exit := heading("Exit status"); exit != "" || v.Exit != "" { // a verb's own verb seldom has one of its own
+	if exit := heading("Exit status"); exit != "" || v.Exit != "" { // a verb below another verb seldom has its own exit status
 		out += cmp.Or(exit, "Exit status: ") + v.ExitStatus() + "\n\n"
 	}
 	return out + heading("Examples") + Indented(strings.Join(v.Shows(), "\n"))
@@ -74,12 +74,12 @@ func paragraphs(text string) (out string) {
 	return out + "\n"
 }
 
-// escaped returns a text so that Markdown shows it unchanged.
+// escaped escapes a text so that Markdown shows it unchanged.
 func escaped(text string) string {
 	return strings.NewReplacer("<", `\<`, "*", `\*`, "`", "\\`").Replace(text)
 }
 
-// Indented returns a text whose lines stay as they are.
+// Indented indents the lines of a text, so that Markdown shows them as they are.
 func Indented(text string) (out string) {
 	for line := range strings.Lines(strings.TrimSuffix(text, "\n") + "\n") {
 		if line != "\n" {

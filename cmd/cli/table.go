@@ -8,23 +8,23 @@ var writing = []Verb{
 		Options: []Option{
 			textFile, asSession, kind, urgent, blocking, fail, deferrable, ephemeral, ttl, tellAfter, answerBy,
 			{Name: "id", Value: "id", Short: "your own id; sending it again does no harm"},
-			{Name: "reply-to", Value: "id", Takes: "received", Short: "the message that this one answers"},
+			{Name: "reply-to", Value: "id", Takes: "received", Short: "the message that this message answers"},
 			{Name: "wake", Short: "to a room: wake all members; only a person may", Aside: true},
 			{Name: "reason", Value: "words", Short: "to a room: why @all, shown to all", Aside: true},
 			asJSON,
 		},
 		Examples: []string{"c2c send amber 'The build is green again.'"}},
 	{Name: "reply", Everyday: true, Args: "[message-id] [text | -]", First: "received", Short: "answer a message",
-		Long: "It goes to the session that wrote the message, or to its room. Without an id it\n" +
-			"answers what was handed over last. A text of several words needs quotes.\n",
+		Long: "The answer goes to the session that wrote the message, or to its room. Without\n" +
+			"an id it answers the last handed-over message. Put several words into quotes.\n",
 		Options: []Option{
 			textFile, asSession, kind, urgent, blocking, fail, deferrable, ephemeral, ttl, tellAfter,
 			{Name: "done", Short: "say that your task is done, for c2c notify"}, asJSON,
 		},
 		Examples: []string{"c2c reply 099a8057 'Yes.'"}},
 	{Name: "ask", Everyday: true, Args: "<alias> [text | -]", First: "alias", Short: "ask a question and wait for the answer",
-		Long: "The answer is what the other session sends with reply. After --wait it comes as\n" +
-			"mail. c2c does not wait for a session that has ended, or that waits for you.\n" +
+		Long: "The other session answers with reply. An answer after --wait comes as mail.\n" +
+			"c2c does not wait for a session that has ended, or that waits for you.\n" +
 			"Keep --wait below the time limit of your client's shell.\n",
 		Options: []Option{
 			{Name: "wait", Value: "duration", Default: "90s", Short: "how long to wait"},
@@ -68,7 +68,7 @@ var reading = []Verb{
 	{Name: "status", Everyday: true, Args: "<message-id>", First: "message", Short: "tell what became of a message",
 		Options: []Option{asJSON}, Examples: []string{"c2c status 099a8057"}},
 	{Name: "outbox", Short: "show what was sent, newest first, and what became of it",
-		Long:    "Ephemeral messages that were read are not kept, nor what c2c prune has removed.\n",
+		Long:    "It leaves out ephemeral messages that were read, and what c2c prune removed.\n",
 		Options: []Option{limit, asSession, asJSON}, Examples: []string{"c2c outbox --limit 5"}},
 	{Name: "obligations", Short: "show which answers are due, from which session and when",
 		Long: `A question, a task or a review is to be answered in time: within 10 minutes if
@@ -77,10 +77,10 @@ sets another time. An answer ends the obligation, unless it is a status, an ack
 or a question; so does reply --fail. c2c reminds the receiver when the answer is
 due. A person at a terminal sees the obligations of all sessions.
 `,
-		Options:  []Option{{Name: "all", Short: "also show those that are over"}, asSession, asJSON},
+		Options:  []Option{{Name: "all", Short: "also show obligations that are over"}, asSession, asJSON},
 		Examples: []string{"c2c obligations"}},
 	{Name: "thread", Args: "<message-id>", First: "message", Short: "show a whole conversation, oldest message first",
-		Long:    "What the message answers, the answers to it, and so on, whoever wrote them.\n",
+		Long:    "The message, the message that it answers, the answers to it, and so on.\n",
 		Options: []Option{asJSON}, Examples: []string{"c2c thread 099a8057"}},
 	{Name: "search", Args: "<words>", Short: "look for words in mail and in rooms",
 		Long: "Finds messages that have all the words, in their text or as an alias, and posts\n" +
@@ -107,7 +107,7 @@ each message changes.
 			{Name: "alias", Value: "name", Takes: "alias", Short: "only mail for this session or alias"},
 			{Name: "all", Short: "with --alias: other mail, too"},
 			{Name: "from", Value: "alias", Takes: "alias", Short: "only mail of this sender"},
-			{Name: "include-self", Short: "with --alias: also what that session has sent"},
+			{Name: "include-self", Short: "with --alias: also mail that it has sent"},
 			{Name: "archive", Short: "show a message when it is read, not when it is stored"},
 			{Name: "full-body", Also: "body", Short: "the whole text, not the first 80 bytes of it"},
 			{Name: "drains", Short: "show when a mailbox becomes empty"},
@@ -139,8 +139,8 @@ yours: SECURITY.md tells what c2c does about that.
 		},
 		Exit:     "once the client runs, its own; else 1 failed, 2 usage",
 		Examples: []string{"c2c start --alias amber {client} -- --resume"}},
-	{Name: "list", Everyday: true, Short: "list the sessions", Long: `NOW is what a session does, and FOR how long; c2c help states tells the words.
-MAIL waits there, OLDEST for how long; READ is how long ago mail was read.
+	{Name: "list", Everyday: true, Short: "list the sessions", Long: `NOW is what a session does, and FOR how long; c2c help states lists the words.
+MAIL: how many messages wait; OLDEST: how long; READ: how long ago it read mail.
 `,
 		Options: []Option{
 			{Name: "all", Short: "ended sessions and session ids, too"},
@@ -161,11 +161,11 @@ MAIL waits there, OLDEST for how long; READ is how long ago mail was read.
 		Long:    "The next turn of the session shows the mail.\n",
 		Options: []Option{asSession, asJSON}, Examples: []string{"c2c dnd on"}},
 	{Name: "notify", C2cd: true, Args: "[alias]", First: "alias", Short: "tell me once when a session is idle, blocked, done or ended",
-		Long: `At a terminal it waits, and prints one line. For an agent, and with --desktop,
-it ends at once: the notice is one message of c2c, which wakes an agent. If the
-session ends in any other way first, that is the notice: it says whether it
-crashed, was closed after its turn, was cleared, or never started. done is what
-the agent says itself, with reply --done. Without an alias it lists what waits.
+		Long: `At a terminal the command waits, and prints one line. For an agent, and with
+--desktop, it ends at once, and the notice is a message, which wakes an agent.
+If the session ends before that, the notice says how: it crashed, was closed
+after its turn, was cleared, or never started. An agent itself says that it is
+done, with reply --done. Without an alias it lists the requests.
 `,
 		Options: []Option{
 			{Name: "when", Value: "word", Takes: "idle ended blocked done", Short: "idle, ended, blocked (waits for its person) or done"},
@@ -177,14 +177,14 @@ the agent says itself, with reply --done. Without an alias it lists what waits.
 		Examples: []string{"c2c notify birch --when idle"}},
 	{Name: "claim", C2cd: true, Args: "[path ...]", First: "file", Short: "tell others which files or which task this session works on",
 		Long: `A path may be a folder, or a pattern in quotes: 'src/**/*.go'. A claim is
-advice: hooks that run before an edit warn who edits a claimed file. They refuse
-the edit only if .c2c/claims in the project has the word refuse. Agents of
-clients without such a hook call c2c claims. A claim is free at once when its
-session ends; the session has it again if it comes back within 10 minutes.
+advice: a hook warns a session before it edits a claimed file. Hooks refuse the
+edit only if .c2c/claims in the project has the word refuse. Agents of clients
+without such a hook call c2c claims. A claim is free at once when its session
+ends; the session has it again if it comes back within 10 minutes.
 `,
 		Options: []Option{
 			{Name: "task", Value: "words", Short: "claim a task, not files"},
-			{Name: "why", Value: "words", Short: "what for, for those who are warned"},
+			{Name: "why", Value: "words", Short: "the reason, shown to sessions that are warned"},
 			asSession, asJSON,
 		},
 		Examples: []string{"c2c claim main.go --why 'new flags'"}},
@@ -195,24 +195,24 @@ session ends; the session has it again if it comes back within 10 minutes.
 		Options:  []Option{{Name: "hook", Value: "client", Takes: "client", Short: "for a hook of this client: answer its event, or say who holds the paths"}, asSession, asJSON},
 		Examples: []string{"c2c claims"}},
 	{Name: "handover", C2cd: true, Args: "<gone> <heir>", First: "alias", Short: "give a gone session's name and mail to another",
-		Long: "The heir takes the name of the gone session, and gives up its own. c2c tells the\n" +
-			"sessions that wrote to it. The mail that it had read stays where it is.\n",
+		Long: "The heir takes the name of the gone session, and gives up its own. c2c informs\n" +
+			"the sessions that wrote to the gone session. Mail that it had read stays there.\n",
 		Options: []Option{
 			{Name: "force", Short: "even if it may still run"},
 			dryRun, asJSON,
 		},
 		Examples: []string{"c2c handover birch coral --dry-run"}},
 	{Name: "resume", Args: "<alias> <alias>", First: "alias", Short: "let two agents that c2c has stopped go on",
-		Long: "When agents only answer each other, and none works in between, c2c lets one\n" +
-			"message through every 15 minutes until one works. This hands over the held mail\n" +
-			"and lets them go on now. Only a person can do it.\n",
+		Long: "When agents only answer each other, and none works in between, c2c lets only one\n" +
+			"message through every 15 minutes, until an agent works. resume hands over the\n" +
+			"held mail, and lets the agents continue now. Only a person can do it.\n",
 		Options: []Option{asJSON}, Examples: []string{"c2c resume amber birch"}},
 }
 
 var together = []Verb{
 	{Name: "rooms", C2cd: true, Everyday: true, Args: "[verb] [room]", First: "create join leave members list history search invite level rename archive send", Second: "room", Short: "rooms, in which several sessions read and write",
-		Long: `A post, c2c send '#NAME' TEXT, wakes only those whom it names (@birch); a reply
-wakes whom it answers. All else comes in one digest with a member's next turn.
+		Long: `A post (c2c send '#NAME' TEXT) wakes only members that it names (@birch); a
+reply wakes the author. All else comes in a digest with a member's next turn.
 
   create, join, leave NAME   NAME@HOST is a room of a paired machine
   list; members, history NAME   all rooms; who is in one, and its posts
@@ -255,11 +255,11 @@ c2c could ring it when it was asked, and degraded if not.
 		Examples: []string{"c2c stats"}},
 	{Name: "migrate-root", C2cd: true, Args: "[directory]", First: "file", Short: "bring a project's mail into one root",
 		Long: `Clones of one remote share a root. Older versions, and the original c2c, made
-one for each spelling of the remote's URL: c2c doctor tells when a project has
-several. This moves all mail, archives and sessions into the project's root.
-Ids stay. A session whose alias is taken there gets another. Sessions of the
-other root must have ended. Without a directory it moves every other known
-root of this project.
+a root for each spelling of the remote's URL; c2c doctor says if a project has
+several roots. This moves all mail, archives and sessions into the project's
+root. Ids stay. A session gets a new alias if its alias is in use there. All
+sessions of the other root must have ended. Without a directory it moves every
+other known root of this project.
 `,
 		Options:  []Option{dryRun, asJSON},
 		Examples: []string{"c2c migrate-root --dry-run"}},

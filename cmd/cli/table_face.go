@@ -86,11 +86,11 @@ that sleeps waits here, and arrives in its order, once.
   list             the paired machines, and what each may write to
   status           the relay, and the way to each machine; exit 3: it is down
   revoke HOST      refuse its mail from now on; remove HOST forgets it
-  project NAME     the name that a project without a remote has there
-  hub FLEET        make what a nats-server needs; hub streams DIR, hub join FILE
+  project NAME     name a project without a remote for other machines
+  hub FLEET        make files for a nats-server; hub streams DIR, hub join FILE
   start, stop, restart, run   the relay; it starts by itself if there is mail
 
-"c2c relay VERB --help" tells of each.
+"c2c relay VERB --help" explains each.
 `,
 		Options:  []Option{{Name: "unit", Short: "print a unit for systemd --user, and do nothing"}, asJSON},
 		Examples: []string{"c2c relay add me@devbox"},
@@ -100,15 +100,15 @@ that sleeps waits here, and arrives in its order, once.
 var (
 	hostAs   = Option{Name: "as", Value: "name", Short: "what the other machine is called here"}
 	hostName = Option{Name: "name", Value: "name", Short: "what this machine is called there"}
-	aliases  = Option{Name: "aliases", Value: "aliases", Takes: "alias", Short: "that it may write to, with commas; * all, - none"}
-	projects = Option{Name: "projects", Value: "names", Short: "in which, with commas; this, * all, - none"}
+	aliases  = Option{Name: "aliases", Value: "aliases", Takes: "alias", Short: "aliases it may write to, with commas; * all, - none"}
+	projects = Option{Name: "projects", Value: "names", Short: "projects it may write in, with commas; this, * all, - none"}
 	yes      = Option{Name: "yes", Short: "do not ask"}
 )
 
 var relayVerbs = []Verb{
 	{Name: "relay add", Args: "<user@host>", Short: "pair with a machine that ssh reaches",
 		Long: `Goes there with your own ssh, shows what it will change on both machines, and
-asks once. A line in ~/.ssh/authorized_keys there lets a key of c2c alone start
+asks once. A line in ~/.ssh/authorized_keys there lets a key of c2c start
 "c2cd relay --stdio", and nothing else. Each machine may then write to all
 sessions of the other one; --aliases and --projects allow less here.
 `,
@@ -120,7 +120,7 @@ sessions of the other one; --aliases and --projects allow less here.
 other machine gives it to "c2c relay pair", which prints an answer; that goes
 to "c2c relay pair" here. With - it reads the text that you paste. Compare the
 keys that both show. Until --aliases and --projects say so, it may write to
-nobody. Without --ssh the way is a hub.
+nobody. Without --ssh, mail goes through a hub.
 `,
 		Options: []Option{hostAs, hostName, aliases, projects,
 			{Name: "ssh", Value: "user@host", Short: "where the other machine reaches this one"}, yes, dryRun, asJSON},
@@ -132,31 +132,31 @@ nobody. Without --ssh the way is a hub.
 	{Name: "relay list", Short: "show the paired machines, and what each may write to",
 		Options: []Option{asJSON}, Examples: []string{"c2c relay list"}},
 	{Name: "relay status", Short: "show the relay, and the way to each machine",
-		Long: `With what ssh or the hub said when there is no way, when each machine was last
-heard, and how much waits for it, in all projects.
+		Long: `For each machine it shows whether there is a link, or what ssh or the hub said;
+when it was last heard; and how much mail waits for it, in all projects.
 `,
 		Exit:    "0 it runs, 3 it does not, 1 failed, 2 usage",
 		Options: []Option{asJSON}, Examples: []string{"c2c relay status"}},
 	{Name: "relay revoke", Args: "<host>", Short: "refuse the mail of a machine from now on",
-		Long:    "Its key is remembered for that. Its line in authorized_keys goes.\n",
+		Long:    "c2c remembers its key for that, and removes its line from authorized_keys.\n",
 		Options: []Option{dryRun, asJSON}, Examples: []string{"c2c relay revoke devbox"}},
 	{Name: "relay remove", Args: "<host>", Short: "forget a machine",
-		Long:    "Its line in authorized_keys goes. The other machine keeps its own list.\n",
+		Long:    "c2c removes its line from authorized_keys. That machine keeps its own list.\n",
 		Options: []Option{dryRun, asJSON}, Examples: []string{"c2c relay remove devbox"}},
 	{Name: "relay project", Args: "<name>", Short: "name a project without a remote for other machines",
-		Long:    "Say it in the directory of the project, with the same name on each machine.\n",
+		Long:    "Run it in the directory of the project, with the same name on each machine.\n",
 		Options: []Option{asJSON}, Examples: []string{"c2c relay project notes"}},
 	{Name: "relay hub", Args: "<fleet> | streams <dir> | join <file>", Short: "have mail go through a nats-server",
 		Long: `hub FLEET writes ./c2c-hub-FLEET: the server's configuration, and a file for
-each host; again with more hosts it adds these. hub streams makes the streams at
-the running server. hub join has this machine use it, with the file of its host.
-c2c starts no server.
+each host; run it again with more hosts to add them. hub streams makes the
+streams at the running server. hub join makes this machine use the hub, with the
+file of this host. c2c starts no server.
 `,
 		Options: []Option{
 			{Name: "hosts", Value: "names", Short: "the hosts of the fleet, with commas"},
 			{Name: "listen", Value: "address", Short: "where it listens; default 127.0.0.1:4222"},
-			{Name: "url", Value: "url", Short: "where hosts find it, if that is elsewhere"},
-			{Name: "ca", Value: "file", Short: "certificates of your own, by which hosts know it"}, yes, dryRun, asJSON},
+			{Name: "url", Value: "url", Short: "the address for the hosts, if it is another one"},
+			{Name: "ca", Value: "file", Short: "your own certificates, by which hosts know the hub"}, yes, dryRun, asJSON},
 		Examples: []string{"c2c relay hub team --hosts laptop,devbox", "c2c relay hub streams c2c-hub-team", "c2c relay hub join host-laptop.json"}},
 	{Name: "relay start", Short: "start the relay", Examples: []string{"c2c relay start"}},
 	{Name: "relay stop", Short: "end the relay; mail waits until c2c relay start", Examples: []string{"c2c relay stop"}},

@@ -2,7 +2,7 @@ package cli
 
 import _ "embed"
 
-// The pages of the help that are not about one verb.
+// The topics: pages of the help that are not about one verb.
 var (
 	//go:embed topics/environment.txt
 	environment string
@@ -14,10 +14,10 @@ var (
 	states string
 )
 
-// TopicNames lists the names of these pages.
+// TopicNames lists the names of the topics.
 func TopicNames() []string { return []string{"environment", "exit-codes", "scripting", "states"} }
 
-// Topic returns the page with that name.
+// Topic returns the page of a topic; ok is false if there is no such topic.
 func Topic(name string) (text string, ok bool) {
 	switch name {
 	case "environment":

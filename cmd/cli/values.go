@@ -9,7 +9,7 @@ import (
 // Value parses the typed value of an option. An option without a value gets "true".
 type Value interface{ Set(string) error }
 
-// Var binds an option to the caller's value.
+// Var binds an option to v, which gets the option's default and later its typed value.
 func (f *Flags) Var(name string, v Value) {
 	o, ok := f.verb.option(typed(name))
 	if !ok {
@@ -30,7 +30,7 @@ type setter func(string) error
 
 func (f setter) Set(s string) error { return f(s) }
 
-// errValue reports that a value is not valid. The option's row in the table lists the valid ones.
+// errValue means that a value is not valid. The option's row in the table says which values are valid.
 var errValue = errors.New("not such a value")
 
 // BoolVar and TextVar bind an option to a variable.
@@ -93,7 +93,7 @@ func parseDuration(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// Wait is an option whose duration may be missing.
+// Wait is the value of an option whose duration may be missing.
 type Wait struct {
 	Given   bool
 	ForEver bool // the option has no duration

@@ -7,27 +7,27 @@ import (
 	"c2c/sessions"
 )
 
-// Verb is one command, of c2c or of c2cd. A new one needs a row in the table of its group, a line in the list of its
-// program (cmd/c2c/commands.go, cmd/c2cd/main.go), and a file with its code.
+// Verb is one command, of c2c or of c2cd. A new verb needs a row in the table of its group, a line in the list of its program
+// (cmd/c2c/commands.go, cmd/c2cd/main.go), and a file with its code.
 //
-// In its texts {client} stands for the name of a client, {clients} for all, and {wire} for the agent that speaks Wire.
+// In the texts of a Verb, {client} stands for the name of a client, {clients} for all names, and {wire} for the agent that speaks Wire.
 type Verb struct {
 	Name     string
-	Everyday bool   // the short help describes it
-	C2cd     bool   // it is in c2cd
+	Everyday bool   // Overview describes the verb
+	C2cd     bool   // the verb is in c2cd
 	Args     string // its arguments, as help shows them; "" for none
 	First    string // the kind of the first word: alias, client, file, message, received (a message); or a list of the possible words
 	Second   string // the kind of the second word: room
 	Short    string // its description, in a few words
 	Long     string // its long description, in lines of at most 80 columns, each with a line end
 	Options  []Option
-	Exit     string // its exit status, if not the usual one
+	Exit     string // its exit status, if it is not the usual one
 	Examples []string
-	Verbs    []Verb // its own verbs, each with its own help; their names begin with its name
+	Verbs    []Verb // verbs below it, each with its own help; their names begin with this verb's name
 }
 
-// Of splits the arguments of a verb that has verbs of its own into the one that they name, and the arguments of that. Without such a
-// name it returns v and args.
+// Of finds which of the verbs below v the arguments name, and returns this verb and the other arguments. If they name none, it returns
+// v and args.
 func (v Verb) Of(args []string) (Verb, []string) {
 	for i, arg := range args {
 		if isOption(arg) {
@@ -43,16 +43,16 @@ func (v Verb) Of(args []string) (Verb, []string) {
 	return v, args
 }
 
-// Option is one option of a verb. One letter has one dash: -F.
+// Option is one option of a verb. A name of one letter has one dash, as in -F.
 type Option struct {
 	Name     string
 	Also     string // another name
 	Value    string // the name of its value; "" for none
-	Optional bool   // the value may be missing; if given, it follows =, or is the next word of a verb without arguments
+	Optional bool   // the value may be missing; it stands after =, or as the next word if the verb takes no words
 	Default  string
 	Takes    string // the kind of the value, as in Verb.First
 	Short    string
-	Aside    bool // only the pages show it: the help has no more lines
+	Aside    bool // only the pages show it, because the help has no room for more lines
 }
 
 // The options that several verbs have.
@@ -63,7 +63,7 @@ var (
 	limit     = Option{Name: "limit", Value: "number", Default: "50", Short: "at most so many, 0 for all"}
 )
 
-// Group is a heading of the help and its verbs.
+// Group is a group of verbs in the help, with its heading.
 type Group struct {
 	Title string
 	Verbs []Verb
@@ -92,7 +92,7 @@ func VerbNames() (names []string) {
 	return names
 }
 
-// Find returns a verb by its name. It makes no list, because every hook calls it.
+// Find returns a verb by its name. It must not build a list first, because every hook calls it.
 func Find(name string) (Verb, bool) {
 	for i := range table {
 		for j := range table[i].Verbs {
@@ -121,7 +121,7 @@ func (v Verb) option(typedAs string) (Option, bool) {
 	return Option{}, false
 }
 
-// fill puts the clients' names into a text.
+// fill replaces {client}, {clients} and {wire} in a text.
 func fill(text string) string {
 	if !strings.Contains(text, "{") {
 		return text
@@ -130,7 +130,7 @@ func fill(text string) string {
 	return strings.NewReplacer("{client}", names[0], "{clients}", strings.Join(names, ", "), "{wire}", strings.Join(client.Wire(), " ")).Replace(text)
 }
 
-// DidYouMean returns a hint for a word that is none of words; "" if it resembles none of them.
+// DidYouMean returns a hint that names the most similar word in words; "" if none is similar.
 func DidYouMean(word string, words []string) string {
 	near := sessions.Closest(word, words)
 	if len(near) == 0 {

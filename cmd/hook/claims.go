@@ -7,8 +7,9 @@ import (
 	"c2c/sessions"
 )
 
-// sawEdit puts into the answer who else holds the file that a tool has changed, or refuses a call that is about to change it. It costs
-// a system call, and c2cd only where anybody has claimed anything. An error must not keep mail back.
+// sawEdit handles an event of a tool that edits a file. After the call it adds a warning to the answer that says who else holds the
+// file; before the call it may refuse the call. It costs a system call, and starts c2cd only if a session has claimed something. An
+// error must not keep mail back.
 func (e *event) sawEdit() (refused bool, err error) {
 	path, before := e.Edits()
 	if path == "" {
@@ -33,7 +34,7 @@ func (e *event) sawEdit() (refused bool, err error) {
 	return false, nil
 }
 
-// showNote answers with the note alone: the client's plugin brings the mail.
+// showNote answers with the note alone, because the client's plugin brings the mail.
 func (e *event) showNote() error {
 	if e.Note == "" {
 		return nil

@@ -40,12 +40,12 @@ type Program struct {
 	Open func(cwd string) (*broker.Broker, error)
 	// Show writes the answer to standard output, or to standard error, and returns when the client has it.
 	Show func(answer []byte, onStderr bool) error
-	// Claimed asks c2cd, in a directory, who else than a session holds a file. It returns a line with a warning, and one with a
-	// refusal if the project refuses such edits; or nothing.
+	// Claimed asks c2cd, in a directory, which other sessions hold a file. It returns a line with a warning, and a second line with a
+	// refusal if the project refuses such edits; "" if there are none.
 	Claimed func(dir, client, sid, path string) (string, error)
 }
 
-// ErrOnStderr reports that the answer is on standard error: the exit status must make the client read it there.
+// ErrOnStderr means that the answer is on standard error, and the exit status must make the client read it there.
 var ErrOnStderr = errors.New("the client reads the answer from standard error")
 
 // event is the event that Answer handles, with its session.
@@ -86,7 +86,7 @@ func Answer(ctx context.Context, p Program, name string) (err error) {
 	return e.answer(ctx)
 }
 
-// answer answers an event after findSession.
+// answer answers the event, once its session is known.
 func (e *event) answer(ctx context.Context) error {
 	byPlugin, err := e.record(ctx)
 	if err != nil {
@@ -108,7 +108,7 @@ func (e *event) answer(ctx context.Context) error {
 		return e.ringByFile(ctx)
 	}
 	dropped, err := turns.SawDropped(ctx, e.b.Registry, e.s, e.Dropped())
-	e.warn(err) // other mail does not depend on it
+	e.warn(err) // other mail does not depend on dropped mail
 	if shows, err := e.findAgent(len(dropped) > 0); err != nil || !shows {
 		return err
 	}
@@ -125,18 +125,18 @@ func (e *event) warn(err error) {
 	}
 }
 
-// concernsUs reports whether c2c has anything to do at an event.
+// concernsUs reports whether c2c has something to do at this event.
 func (e *event) concernsUs() bool {
 	edits, _ := e.Edits()
 	return edits != "" || e.ShowsMail() || e.TellsLater() || e.Watches() || e.Changed() || e.Opened() || e.Prompted() || e.Works() || e.MayAnswer() ||
 		e.Failure() != "" || e.Does() != ""
 }
 
-// lasting are the errors that stay until a person repairs their cause.
+// lasting has the errors that stay until a person removes their cause.
 var lasting = []error{atomicfile.ErrNotOurs, atomicfile.ErrTooLarge, fs.ErrPermission, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS}
 
-// showTrouble makes the client show an error that a person has to repair, at events whose answer may contain such a text: nobody
-// sees a hook's standard error. It returns other errors.
+// showTrouble shows the client an error that a person has to repair, because nobody sees a hook's standard error. It can do this only
+// at events whose answer may contain such a text. Any other error it returns.
 func (e *event) showTrouble(cause error) error {
 	says := ""
 	switch {
@@ -168,7 +168,7 @@ func (e *event) clientProcess() int {
 	return pid
 }
 
-// findSession finds the session of the event. The session's id is empty if the event may belong to none, or needs no more work.
+// findSession finds the session of the event. The session's id is empty if the event belongs to no session, or needs no more work.
 func (e *event) findSession(ctx context.Context) (err error) {
 	c := callers.Caller{Client: e.profile.Name, ClientID: e.SessionID, PID: e.pid, Getenv: e.Getenv}
 	if !e.ByProcess() {
@@ -187,7 +187,7 @@ func (e *event) findSession(ctx context.Context) (err error) {
 	return err
 }
 
-// findAgent finds the agent of the event. That may take time, so it does nothing if there is nothing to show.
+// findAgent finds the agent of the event. This may take time, so it does nothing if there is nothing to show; then shows is false.
 func (e *event) findAgent(dropped bool) (shows bool, err error) {
 	if !e.AgentUnknown() || !e.ShowsMail() {
 		return true, nil
@@ -203,10 +203,10 @@ func (e *event) findAgent(dropped bool) (shows bool, err error) {
 	return true, nil
 }
 
-// tellsUnseen reports whether the answer shows the client's person mail that so far only the model has seen.
+// tellsUnseen reports whether the answer shows the person mail that only the model has seen so far.
 func (e *event) tellsUnseen() bool { return e.TellsLater() && len(e.s.Unseen()) > 0 }
 
-// ringByFile rings the session whose client's file watcher has run this hook, if no other process rings it.
+// ringByFile rings the session, unless another process rings it. The client's file watcher has run this hook.
 func (e *event) ringByFile(ctx context.Context) error {
 	if client.OneShot(e.s.Client, e.pid) {
 		return nil
@@ -215,7 +215,7 @@ func (e *event) ringByFile(ctx context.Context) error {
 		if said := e.Inbound(e.config, e.Getenv); said != "" {
 			return fmt.Errorf("%w: %s", wake.ErrRefused, said)
 		}
-		_, err := fmt.Fprintln(e.Stderr, n.Text("it is shown beside this; if not, run: c2c poll-inbox"))
+		_, err := fmt.Fprintln(e.Stderr, n.Text("the mail is shown beside this; if not, run: c2c poll-inbox"))
 		return err
 	})
 	if !rang {
@@ -225,8 +225,8 @@ func (e *event) ringByFile(ctx context.Context) error {
 	return ErrOnStderr
 }
 
-// writePointer writes the mailbox's path for the hook script, which then starts no c2c while the mailbox is empty. Some clients run
-// no script.
+// writePointer writes the mailbox's path for the hook script. With it, the script starts no c2c while the mailbox is empty. It does
+// nothing for clients that run no script.
 func (e *event) writePointer() error {
 	state, _ := project.StateDir(e.Getenv)
 	path, box := e.Pointer(state), filepath.Join(e.b.Root(), e.s.ID)

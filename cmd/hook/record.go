@@ -12,8 +12,8 @@ import (
 	"c2c/wake"
 )
 
-// record records what the event says about its session: its work, its answers, its turn. byPlugin is true if c2c's plugin in
-// the client does the rest.
+// record records what the event says about its session: its work, its answers, its turn. byPlugin is true if c2c's plugin in the client
+// does everything else.
 func (e *event) record(ctx context.Context) (byPlugin bool, err error) {
 	e.warn(errors.Join(e.sawWork(), e.sawAnswer(ctx)))
 	does := sessions.State(e.Does())
@@ -41,7 +41,7 @@ func (e *event) sawWork() error {
 	return nil
 }
 
-// sawAnswer records what the event says about the session's model. It runs before the hook hands over mail.
+// sawAnswer records what the event says about answers of the session's model. It runs before the hook hands over mail.
 func (e *event) sawAnswer(ctx context.Context) error {
 	if why := e.Failure(); why != "" {
 		return turns.SawFailure(ctx, e.b.Registry, e.s.ID, why)
@@ -57,8 +57,8 @@ func (e *event) sawAnswer(ctx context.Context) error {
 	return nil
 }
 
-// expectAnswers records that the handed-over mail waits for an answer of the model. c2c's older hook script does not call c2c
-// when the model answers: with it, expectAnswers records nothing, and the mail counts as read at once.
+// expectAnswers records that the handed-over mail waits for an answer of the model. It does nothing under an older hook script, which
+// does not call c2c when the model answers: then the mail counts as read at once.
 func (e *event) expectAnswers() {
 	if e.TellsAnswers() && (!e.RunsScript() || e.Getenv(hooks.ScriptEnv) != "") {
 		e.warn(turns.ExpectAnswers(e.b.Registry, e.s.ID))

@@ -8,16 +8,16 @@ import (
 	"c2c/rooms/talk"
 )
 
-// maxNews is how many bytes of what is new in rooms an answer holds.
+// maxNews is how many bytes about new posts in rooms an answer may have.
 const maxNews = 2 << 10
 
-// mayHaveNews reports whether the answer may hold what is new in rooms.
+// mayHaveNews reports whether the answer may have new posts of rooms.
 func (e *event) mayHaveNews() bool {
 	return e.s.Facts.InRooms && (e.TellsTrouble() || e.Often() && e.ShowsMail())
 }
 
-// addNews puts what is new in the session's rooms into the answer: at the begin of a turn, and within a turn what it is open to. At
-// the end of a turn it adds nothing, because the client would ask its model again.
+// addNews puts the new posts of the session's rooms into the answer. At the beginning of a turn these are all rooms; within a turn,
+// only rooms to which the session is open. At the end of a turn it adds nothing, because the client would ask its model again.
 func (e *event) addNews(ctx context.Context) (rooms.News, error) {
 	if !e.mayHaveNews() {
 		return rooms.News{}, nil
@@ -27,12 +27,12 @@ func (e *event) addNews(ctx context.Context) (rooms.News, error) {
 		return rooms.News{}, nil
 	}
 	news, err := talk.News(ctx, e.b.Registry, e.s, !begins)
-	e.warn(err) // the mail does not depend on it
+	e.warn(err) // the mail does not depend on the posts
 	text := news.Text(min(maxNews, e.Limit()/4))
 	if text != "" {
 		e.Note = strings.TrimPrefix(e.Note+"\n"+text, "\n")
 	}
-	if text == "" && len(news.Rooms) > 0 { // no room for it: it stays new
+	if text == "" && len(news.Rooms) > 0 { // there is no space for the posts, so they stay new
 		return rooms.News{}, nil
 	}
 	return news, nil

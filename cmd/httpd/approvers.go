@@ -11,24 +11,24 @@ import (
 	"c2c/wake/watch"
 )
 
-// approvers calls Store.Attend in each root with a sender that may decide, so that clients report their permission dialogs there.
-// An open page calls Attend itself.
+// approvers calls Store.Attend in each root with a sender that may decide. So clients report their permission dialogs there. An open
+// page calls Attend itself.
 type approvers struct {
 	h    *Host
 	list *senders.List
 	held map[string]attending // by root
 }
 
-// attending is a root in which approvers attends, see permission.Store.Attend.
+// attending is a root in which Attend was called. leave ends that; see permission.Store.Attend.
 type attending struct {
 	dir   *atomicfile.Dir
 	leave func() error
 }
 
-// approversGap is the shortest time between two reads of the list.
+// approversGap is the shortest time between two reads of the list of senders.
 const approversGap = 200 * time.Millisecond
 
-// attendForSenders attends until ctx ends; wait returns when it has left all roots.
+// attendForSenders attends until ctx ends. wait returns when it has left all roots.
 func (h *Host) attendForSenders(ctx context.Context, list *senders.List) (wait func()) {
 	p := &approvers{h: h, list: list, held: map[string]attending{}}
 	done := make(chan struct{})
@@ -48,7 +48,7 @@ func (h *Host) attendForSenders(ctx context.Context, list *senders.List) (wait f
 	return func() { <-done }
 }
 
-// update attends in the roots with a sender that may decide, and leaves the others.
+// update attends in the roots with a sender that may decide, and leaves all other roots.
 func (p *approvers) update() {
 	all, err := p.list.All()
 	if err != nil {
@@ -65,13 +65,13 @@ func (p *approvers) update() {
 		if _, there := p.held[root]; there {
 			continue
 		}
-		dir, err := atomicfile.Open(root) // do not make a missing root: it may come back
+		dir, err := atomicfile.Open(root) // do not make a missing root; it may appear again
 		if err != nil {
 			continue
 		}
 		leave, err := permission.Open(dir, time.Now).Attend()
 		if err != nil {
-			p.h.Log.Warn("clients are not asked for their permission dialogs", "root", root, "err", err)
+			p.h.Log.Warn("clients do not report their permission dialogs", "root", root, "err", err)
 			dir.Close()
 			continue
 		}
@@ -79,7 +79,7 @@ func (p *approvers) update() {
 	}
 }
 
-// keep leaves all roots except the wanted ones, and leaves those that were made again.
+// keep leaves all roots except those in wanted. It also leaves a root that was removed and made again.
 func (p *approvers) keep(wanted map[string]bool) {
 	for root, one := range p.held {
 		if replaced, err := one.dir.Replaced(); wanted[root] && !replaced && err == nil {

@@ -14,18 +14,18 @@ import (
 	"c2c/wake"
 )
 
-// bells rings sessions with an open stream, with one ringer for each root in which a client over HTTP has a mailbox. Even without
-// an open stream, a ringer acts on the deadlines of its root, as the server of a client over stdio does.
+// bells rings sessions that have an open stream. It has one ringer for each root in which a client over HTTP has a mailbox. Even
+// without an open stream, the ringer acts on the deadlines of its root, as the server of a client over stdio does.
 type bells struct {
 	h       *Host
 	tools   *mcp.HTTP
 	running map[string]func() // by root: stops its ringer
 
 	mu      sync.Mutex
-	results map[string]int // messages by the outcome of their rings
+	results map[string]int // the number of messages for each outcome of their rings
 }
 
-// ringStreams rings until ctx ends; wait waits for the end of the ringers. measure writes the outcomes of the rings, for /metrics.
+// ringStreams rings until ctx ends. wait waits until all ringers have ended. measure writes the outcomes of the rings, for /metrics.
 func (h *Host) ringStreams(ctx context.Context, tools *mcp.HTTP) (measure func(context.Context, io.Writer), wait func()) {
 	b := &bells{h: h, tools: tools, running: map[string]func(){}, results: map[string]int{}}
 	done := make(chan struct{})
@@ -48,7 +48,8 @@ func (b *bells) follow(ctx context.Context) {
 	}
 }
 
-// update starts a ringer for each root with mailboxes, and ends the others: each holds one of the user's few inotify watches.
+// update starts a ringer for each root with mailboxes, and ends the ringers of other roots, because each ringer holds one of the user's
+// few inotify watches.
 func (b *bells) update(ctx context.Context) {
 	open := map[string]bool{}
 	for _, root := range b.tools.Roots() {
@@ -72,7 +73,7 @@ func (b *bells) start(ctx context.Context, root string) (stop func()) {
 	return r.Start(ctx)
 }
 
-// stop ends the ringers of all roots but these.
+// stop ends all ringers, except those of the roots in but.
 func (b *bells) stop(but map[string]bool) {
 	for root, stop := range b.running {
 		if !but[root] {
@@ -88,7 +89,7 @@ func (b *bells) count(outcome string, messages int) {
 	b.results[eventlog.ResultOf(outcome)] += messages
 }
 
-// measure writes in Prometheus' format. It writes each result from the start, even at 0: otherwise the first would be no increase.
+// measure writes in Prometheus' format. It writes each result from the start, even at 0: otherwise the first ring would be no increase.
 func (b *bells) measure(_ context.Context, w io.Writer) {
 	full, degraded := b.tools.Surfaces()
 	fmt.Fprintf(w, "# HELP c2c_mcp_sessions MCP sessions over HTTP that have a mailbox.\n# TYPE c2c_mcp_sessions gauge\n"+

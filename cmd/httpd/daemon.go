@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	lookAgain = 50 * time.Millisecond // between two looks, while the daemon begins or ends
+	lookAgain = 50 * time.Millisecond // between two checks while the daemon begins or ends
 	reapTime  = 10 * time.Second      // how long Reap waits for another process's lock
 )
 
@@ -26,7 +26,7 @@ type Daemon struct {
 	Port  int
 }
 
-// Open opens the daemon's files. If create is true, it makes the missing ones.
+// Open opens the daemon's files. If create is true, it makes missing files.
 func Open(getenv func(string) string, create bool) (*Daemon, error) {
 	path, source := project.StateDir(getenv)
 	if path == "" || !filepath.IsAbs(path) {
@@ -62,8 +62,8 @@ func (d *Daemon) Close() {
 	}
 }
 
-// Settled returns the daemon's process, 0 if none runs, and whether it answers. A killed daemon holds its lock for a moment more,
-// and a new one does not answer yet: so Settled looks again until answerTime is over.
+// Settled returns the daemon's process, 0 if none runs, and whether it answers. A killed daemon still holds its lock for a moment, and
+// a new daemon does not answer yet. So Settled checks again and again until answerTime is over.
 func (d *Daemon) Settled(ctx context.Context) (pid int, up bool, err error) {
 	late := time.After(answerTime)
 	for {
@@ -83,7 +83,7 @@ func (d *Daemon) Settled(ctx context.Context) (pid int, up bool, err error) {
 	}
 }
 
-// Reap removes the file that a killed daemon has left.
+// Reap removes the port file that a killed daemon has left, and reports whether there was one.
 func (d *Daemon) Reap(ctx context.Context) (bool, error) {
 	if d.Dir == nil {
 		return false, nil

@@ -8,7 +8,7 @@ import (
 	"c2c/serve/events"
 )
 
-// serveEvents adds the path of the event streams.
+// serveEvents adds the path for the streams of events.
 func (h *Host) serveEvents(s *serve.Server, list *senders.List) {
 	streams := events.New(events.Config{
 		OpenRoot: s.OpenRoot, Log: h.Log,

@@ -22,14 +22,14 @@ import (
 // Host is the daemon, with its environment.
 type Host struct {
 	State  *atomicfile.Dir // c2c's state directory
-	Files  *atomicfile.Dir // the daemon's own directory, in State
+	Files  *atomicfile.Dir // the daemon's own directory, below State
 	Port   int
 	Getenv func(string) string
 	Cwd    string
 	Log    *slog.Logger
 }
 
-// Run serves until ctx ends. within calls prepare, takes the daemon's lock, so that only one process serves, and calls run.
+// Run serves until ctx ends. within calls prepare, takes the daemon's lock, so that only one process serves, and then calls run.
 func (h *Host) Run(ctx context.Context, within func(prepare func() error, run func(context.Context)) error) error {
 	list := senders.Open(h.Files, time.Now)
 	shown := page.New(page.Config{Files: h.Files, Log: h.Log})
@@ -54,7 +54,7 @@ func (h *Host) Run(ctx context.Context, within func(prepare func() error, run fu
 	}
 	err = within(func() error { return s.Listen(ctx) }, func(ctx context.Context) {
 		h.Log.Info("HTTP daemon runs", "process", os.Getpid(), "url", s.URL())
-		ctx, stop := context.WithCancel(ctx) // the listener may fail
+		ctx, stop := context.WithCancel(ctx) // end this context also if the listener fails
 		wait := h.serveTools(ctx, s, sessions)
 		left := h.attendForSenders(ctx, list)
 		h.serveHooks(s, list)
@@ -72,7 +72,7 @@ func (h *Host) open(root string, log inbox.Log) (*broker.Broker, error) {
 	return broker.Open(broker.ConfigOf(h.Getenv, root, log))
 }
 
-// keepAgain is how long keep waits after an error.
+// keepAgain is the pause of keep after an error.
 const keepAgain = time.Minute
 
 // keep acts on the deadlines of an open root until ctx ends or the root is gone. After an error it tries again.

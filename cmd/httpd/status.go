@@ -39,7 +39,7 @@ type Status struct {
 	Private  bool      `json:"token_private,omitempty"` // only this user may read the token
 }
 
-// Look finds the daemon's state; installed is the installed program.
+// Look finds the daemon's state. installed is the path of the installed program, for comparison of the builds.
 func (d *Daemon) Look(ctx context.Context, installed string) (st Status, err error) {
 	if d.Dir == nil {
 		return st, nil
@@ -101,7 +101,7 @@ func Answers(ctx context.Context, port int) bool {
 	return ok && strings.HasPrefix(said, `{"ok":true,`)
 }
 
-// Ask requests a path, with a token or without one. It returns the beginning of the answer; ok reports success. It uses no proxy,
+// Ask requests a path, with a token unless it is "". It returns the beginning of the answer; ok reports success. It uses no proxy,
 // because the port is on this machine.
 func Ask(ctx context.Context, port int, path, token string) (said string, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
@@ -136,10 +136,10 @@ func (st Status) Print(w io.Writer) {
 	}
 	fmt.Fprintf(w, "HTTP daemon runs, process %d, version %s\nurl %s\nroot %s, of %s\ntoken in %s\n", st.PID, st.Version, st.URL, st.Root, st.Dir, st.Token)
 	if st.Other {
-		fmt.Fprintln(w, "it is another build of c2c than the one that is installed: c2c serve restart starts this one")
+		fmt.Fprintln(w, "it runs another build of c2c than the installed one: c2c serve restart starts the installed one")
 	}
 	if !st.Answers {
-		fmt.Fprintln(w, "it does not answer; c2c serve restart starts another")
+		fmt.Fprintln(w, "it does not answer; c2c serve restart starts a new one")
 	}
 }
 

@@ -32,7 +32,7 @@ type Launcher struct {
 // startTime bounds the registration of a new session.
 const startTime = 10 * time.Second
 
-// Begin starts a session of a client and gives it the alias, before a window shows it.
+// Begin starts a session of a client and gives it the alias. Only after that, a window shows the session.
 func (l Launcher) Begin(ctx context.Context, c wake.Client, s wake.Start) (args []string, err error) {
 	b, err := l.Open()
 	if err != nil {
@@ -44,7 +44,7 @@ func (l Launcher) Begin(ctx context.Context, c wake.Client, s wake.Start) (args 
 	away := func(old sessions.Session) bool {
 		return isAway(ctx, c, wake.RingContext{Config: s.Config, Getenv: l.Getenv}, old)
 	}
-	left, err := sessions.CheckFree(ctx, b.Registry, s.Alias, c.Name, away) // check first: otherwise the new session would be useless
+	left, err := sessions.CheckFree(ctx, b.Registry, s.Alias, c.Name, away) // check first: a new session without its alias would be useless
 	if err != nil {
 		return nil, isTaken(err)
 	}
@@ -76,16 +76,16 @@ func isAway(ctx context.Context, c wake.Client, p wake.RingContext, s sessions.S
 	})
 }
 
-// isTaken returns err, or, if another session has the alias, an error that tells what to do.
+// isTaken turns the error that another session has the alias into an error that says what to do. It returns any other error unchanged.
 func isTaken(err error) error {
 	if taken := new(sessions.AliasTakenError); errors.As(err, &taken) {
-		return fmt.Errorf("session %q is alive already, or may be: give this one another --alias; %q is free", taken.Alias, taken.Suggested)
+		return fmt.Errorf("session %q is alive already, or may be: choose another --alias; %q is free", taken.Alias, taken.Suggested)
 	}
 	return err
 }
 
-// Run runs a client until it ends, and returns its exit status. With an alias, its session is registered by that. With full, c2c
-// types whole messages.
+// Run runs a client until it ends, and returns its exit status. With an alias, it first registers the session under this alias. With
+// full, c2c types whole messages.
 func (l Launcher) Run(ctx context.Context, name, alias string, argv, env []string, full bool) (status int, err error) {
 	sid := ""
 	if alias != "" {
@@ -100,7 +100,7 @@ func (l Launcher) Run(ctx context.Context, name, alias string, argv, env []strin
 		env = append(env, variable+"="+sid)
 	}
 	if !pty.IsTerminal(os.Stdin) || !pty.IsTerminal(os.Stdout) {
-		// Without a terminal, this process has nothing to type into: it becomes the client.
+		// Without a terminal, this process can type nowhere, so it becomes the client.
 		return 0, fmt.Errorf("run %s: %w", argv[0], syscall.Exec(argv[0], argv, env))
 	}
 	t, err := pty.Start(pty.Config{Argv: argv, Env: env, Dir: l.Cwd, In: os.Stdin, Out: os.Stdout, Client: name})
@@ -118,7 +118,7 @@ func (l Launcher) Run(ctx context.Context, name, alias string, argv, env []strin
 		return &ringer.Ringer{Scope: scope, Getenv: l.Getenv, Log: slog.New(slog.DiscardHandler), Root: l.Root}
 	}
 	ctx = context.WithoutCancel(ctx) // signals go to the client: if it survives one, its ringer must survive, too
-	if t.Types() {                   // otherwise each look would report an unrelated draft or dialog
+	if t.Types() {                   // otherwise each check would report an unrelated draft or dialog
 		var words wake.Carrier
 		if full {
 			words = t
@@ -130,7 +130,7 @@ func (l Launcher) Run(ctx context.Context, name, alias string, argv, env []strin
 	return t.Run()
 }
 
-// Register registers the session of a client's process, with an alias if one is given.
+// Register registers the session of a client's process, under an alias unless it is "".
 func (l Launcher) Register(ctx context.Context, c callers.Caller, alias string) (sid string, err error) {
 	b, err := l.Open()
 	if err != nil {

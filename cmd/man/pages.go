@@ -25,7 +25,7 @@ func Write(dir string) (n int, err error) {
 	return len(all), nil
 }
 
-// pages are the man pages by their names.
+// pages returns the man pages by their file names.
 func pages() map[string][]byte {
 	render := func(name, short, text string) []byte {
 		head := fmt.Sprintf(".nh\n.TH %s 1 \"\" \"c2c %s\" \"c2c\"\n.SH NAME\n%s \\- %s\n", strings.ToUpper(name), broker.Version, name, short)

@@ -2,9 +2,8 @@ package man
 
 import "strings"
 
-// roff converts the Markdown of the help's pages to a man page: headings, paragraphs, lists, literal lines (indented by
-// four), words between backquotes, and characters after a backslash. With a library for that, each start of c2cd allocated
-// 214 kB more.
+// roff converts the Markdown of the help's pages to a man page. It knows headings, paragraphs, lists, literal lines (indented by four),
+// words between backquotes, and characters after a backslash. With a library for that, each start of c2cd allocated 214 kB more.
 func roff(markdown string) string {
 	var out strings.Builder
 	first, gap, literal := false, false, false // the previous line is a heading; is empty; lines are literal

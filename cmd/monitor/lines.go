@@ -1,5 +1,4 @@
-// Package monitor prints what happens in a root, one line for each event, for programs to read. The lines are those
-// of the original's monitor.
+// Package monitor prints what happens in a root, for programs to read: one line for each event, in the form of the original's monitor.
 package monitor
 
 import (
@@ -17,15 +16,15 @@ import (
 	"c2c/wake"
 )
 
-// Lines prints a line for each event.
+// Lines prints events. Its fields are the options of c2c monitor.
 type Lines struct {
 	Out  io.Writer
 	JSON bool
 
-	Alias  string // whose mail is shown; "" for all
+	Alias  string // print only the mail of this session; "": print all mail
 	All    bool
 	From   string
-	Self   bool // also what Alias has sent
+	Self   bool // also print mail that Alias has sent
 	Full   bool
 	Read   bool // print messages when they are read, not when they are stored
 	Drains bool
@@ -34,7 +33,7 @@ type Lines struct {
 	id string // the session of Alias, if it has one
 }
 
-// Find finds the session of Alias, which may also be its id. It returns false if Alias is set and no session has it.
+// Find finds the session of Alias; Alias may also be the id of a session. It returns false if Alias is set and no session has it.
 func (m *Lines) Find(sessions []live.Session) bool {
 	for _, s := range sessions {
 		if m.Alias != "" && (s.ID == m.Alias || s.ID == m.id || strings.EqualFold(s.Alias, m.Alias)) {
@@ -45,10 +44,11 @@ func (m *Lines) Find(sessions []live.Session) bool {
 	return m.Alias == ""
 }
 
-// Ready prints that Lines prints all events from now on.
+// Ready prints an event which says that Lines prints all events from now on.
 func (m *Lines) Ready() error { return m.event("monitor.ready", "") }
 
-// isMine reports whether a message is for the session of Alias. A mailbox may have no session in the list.
+// isMine reports whether a message is for the session of Alias. It also compares names, because the mailbox may belong to no session in
+// the list.
 func (m *Lines) isMine(e live.Event) bool {
 	return m.Alias == "" || e.SessionID == cmp.Or(m.id, m.Alias) || strings.EqualFold(e.Message.To, m.Alias)
 }
@@ -59,7 +59,7 @@ func (m *Lines) wants(e live.Event) bool {
 		(m.Self || m.Alias == "" || !strings.EqualFold(e.Message.From, m.Alias))
 }
 
-// Tell prints an event, if the options want it.
+// Tell prints an event, if the options ask for it.
 func (m *Lines) Tell(e live.Event) error {
 	switch e.What {
 	case live.Stored, live.Read, live.Handed, live.Back, live.Dead:
@@ -97,8 +97,8 @@ func (m *Lines) Tell(e live.Event) error {
 	return nil
 }
 
-// mail prints a message's change of state. An agent that follows the mail of one session does not need to know
-// what that session does with it.
+// mail prints a message's change of state. An agent that follows the mail of one session sees only new messages: it does not need to
+// know how the session handles them.
 func (m *Lines) mail(e live.Event) error {
 	told := live.Stored
 	if m.Read {
@@ -135,10 +135,10 @@ func (m *Lines) session(kind, text string, e live.Event) error {
 	return m.event(kind, text, "alias", m.name(e), "session_id", e.SessionID, "reason", cmp.Or(e.Why, e.Ring.Cause), "by", e.Ring.Method)
 }
 
-// snippet is how many bytes of a body a line has.
+// snippet is how many bytes of a body a line shows.
 const snippet = 80
 
-// message prints a message, or a post. The original's plugin looks for these signs.
+// message prints a message, or a post. The original's plugin searches for these signs.
 func (m *Lines) message(e live.Event) error {
 	kind, isRead := "message", m.Read
 	if e.What == live.Posted {
@@ -192,10 +192,10 @@ func (m *Lines) head(kind string) []byte {
 	return fmt.Appendf(nil, `{"event_type":%q,"monitor_ts":"%d.%03d"`, kind, now.Unix(), now.Nanosecond()/1e6)
 }
 
-// event prints one line: the text, or JSON with the pairs of names and values, without empty values.
+// event prints one line: the text, or with JSON the pairs of names and values. It leaves out empty values.
 func (m *Lines) event(kind, text string, pairs ...string) error {
 	if !m.JSON {
-		// One event is one line, even if the body has several.
+		// One event is one line, even if the body has several lines.
 		text = strings.NewReplacer("\r\n", `\n`, "\n", `\n`, "\r", `\n`).Replace(text)
 		return m.write([]byte(time.Now().Format("[15:04:05] ") + mail.Visible(text, "\t")))
 	}

@@ -17,7 +17,7 @@ func (c *call) handover() verb {
 	force, dry := c.Bool("force"), c.Bool("dry-run")
 	check := func() error {
 		if len(c.words) != 2 {
-			return fmt.Errorf("%w: which session is gone, and which one goes on with its work?", cli.ErrUsage)
+			return fmt.Errorf("%w: which session is gone, and which session continues its work?", cli.ErrUsage)
 		}
 		return nil
 	}
@@ -27,7 +27,7 @@ func (c *call) handover() verb {
 		}
 		t, err := moves.TakeOver(ctx, c.b.Registry, c.words[0], c.words[1], *force, *dry)
 		if errors.Is(err, moves.ErrRuns) {
-			return cli.WithHint(err, "end it first; --force takes its name and its mail all the same")
+			return cli.WithHint(err, "end it first; --force takes its name and its mail even so")
 		}
 		if err != nil {
 			return err

@@ -15,11 +15,11 @@ import (
 	"c2c/process/desktop"
 )
 
-// notifyAgain is the time until the next command checks the requests for a notice (package notify), in a root without a lasting
-// process.
+// notifyAgain is the time after which the next command checks again for notices that sessions wait for (package notify). It counts in a
+// root without a lasting process.
 const notifyAgain = 10 * time.Second
 
-// keep acts on due deadlines in a root, unless a server does so.
+// keep acts on due deadlines in a root, unless a server does that.
 func (c *call) keep(ctx context.Context, args []string) error {
 	done := c.Text("done")
 	words, err := c.Parse(args)

@@ -16,7 +16,7 @@ import (
 
 var errAge = errors.New("want an age such as 90d or 2160h")
 
-// parseAge parses a duration, which may be in days: 90d.
+// parseAge parses a duration. Unlike time.ParseDuration it also takes days: 90d.
 func parseAge(s string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(s, "d"); ok {
 		n, err := strconv.ParseUint(days, 10, 16)

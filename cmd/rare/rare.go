@@ -1,5 +1,5 @@
-// Package rare has the verbs of c2cd that need no large library but that people seldom type, and the work on
-// deadlines. They are not in c2c, because every hook would have to load them.
+// Package rare has verbs of c2cd that people seldom type, and that need no large library, and the work on deadlines. They are not in
+// c2c, because then every hook would have to load them.
 package rare
 
 import (
@@ -34,7 +34,7 @@ type call struct {
 	json  bool
 }
 
-// verb has the action of a verb in an open root, and its answer or error if there is no root.
+// verb has the action of a verb in an open root, and the verb's answer or error if there is no root.
 type verb struct {
 	do      func(context.Context) error
 	missing func() (answer any, err error)
@@ -71,8 +71,8 @@ func (c *call) log() inbox.Log {
 	return sessions.WarningLogger(func(sentence string) { fmt.Fprintf(c.Stderr, "c2c: %s\n", sentence) })
 }
 
-// withoutRoot answers if there is no root. A verb that must not make one prints on standard error that it is missing: otherwise
-// it would make directories for a mistyped name, and answer as if the name were right.
+// withoutRoot answers if there is no root; then done is true. Such a verb must not make a root: it would make directories for a
+// mistyped name, and its answer would look as if the name were right. So withoutRoot prints on standard error that the root is missing.
 func (c *call) withoutRoot(v verb) (done bool, err error) {
 	root, source, err := project.FindRoot(c.Getenv, c.Cwd)
 	if err != nil {

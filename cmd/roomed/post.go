@@ -17,11 +17,11 @@ import (
 	"c2c/sessions/callers"
 )
 
-// draft is what the options of c2c post, which are those of c2c send, say of a post.
+// draft has the options of c2c post, which are the options of c2c send.
 type draft struct {
 	talk.Draft
 	file   string
-	answer string // ROOM/ID of the answered message: then the words are those of c2c reply
+	answer string // ROOM/ID of the answered message; if set, the words are those of c2c reply
 	tags   map[string]*bool
 }
 
@@ -52,7 +52,7 @@ func newDraft(f *cli.Flags) *draft {
 	return d
 }
 
-// Post runs c2c post, to which c2c send and c2c reply leave what may wake somebody.
+// Post runs c2c post. c2c send and c2c reply leave each post to it that may wake somebody.
 func Post(ctx context.Context, p Program, v cli.Verb, args []string) error {
 	c := &call{Program: p, Flags: cli.NewFlags(v)}
 	c.BoolVar(&c.json, "json")
@@ -103,7 +103,7 @@ func (d *draft) address(words []string) (text []string, err error) {
 		d.To, d.Room, ok = rooms.Address(words[0])
 	}
 	if !ok {
-		return nil, fmt.Errorf("%w: to which room? '#NAME'", cli.ErrUsage)
+		return nil, fmt.Errorf("%w: name the room: '#NAME'", cli.ErrUsage)
 	}
 	return words[1:], nil
 }

@@ -1,4 +1,4 @@
-// Package roomed is c2c rooms: it makes rooms, joins and leaves them, lists and shows them. c2c send posts to them.
+// Package roomed runs c2c rooms: it makes rooms, joins and leaves them, lists and shows them. To post to a room, people use c2c send.
 package roomed
 
 import (
@@ -31,7 +31,7 @@ type Program struct {
 	Wait   time.Duration                  // how long to wait for another process's lock
 }
 
-// call is one run.
+// call is one run of the verb.
 type call struct {
 	Program
 	*cli.Flags
@@ -45,7 +45,7 @@ type call struct {
 	private    bool
 }
 
-// verbs lists the words behind c2c rooms: what each does, which words it takes, and how many at most.
+// verbs lists the verbs below c2c rooms: the words that each takes, the greatest number of words, and the function.
 var verbs = map[string]struct {
 	takes string
 	most  int
@@ -106,7 +106,7 @@ func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
 	defer cancel()
 	s, err := c.acting(ctx)
 	if errors.Is(err, sessions.ErrNoCaller) && slices.Contains([]string{"list", "members", "history", "search"}, words[0]) {
-		err = nil // to look, nobody needs a session
+		err = nil // nobody needs a session to read
 	}
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ func hinted(err error) error {
 	case errors.Is(err, rooms.ErrNotMember), errors.Is(err, rooms.ErrExists):
 		return cli.WithHint(err, "c2c rooms join NAME joins it")
 	case errors.Is(err, rooms.ErrNoRoom):
-		return cli.WithHint(err, "c2c rooms list shows all; c2c rooms create NAME makes one")
+		return cli.WithHint(err, "c2c rooms list shows all rooms; c2c rooms create NAME makes one")
 	}
 	return err
 }
@@ -147,7 +147,7 @@ func (c *call) create(ctx context.Context, s sessions.Session) error {
 	return c.join(ctx, s)
 }
 
-// joined is the answer of join, as that of the original's tool.
+// joined is the answer of join, in the form of the original's tool.
 type joined struct {
 	Room    string            `json:"room_id"`
 	Members []string          `json:"members"`
@@ -176,7 +176,7 @@ func (c *call) join(ctx context.Context, s sessions.Session) error {
 	}
 	return c.show(joined{r.Name, about.Members, talk.Old(old)}, func() {
 		if _, host := rooms.HostOf(r.Name); host != "" && !already {
-			c.printf("asked %s to let %s into %s: c2c rooms members %[3]s shows when it is in; what you post meanwhile follows\n", host, s.Alias, r.Name)
+			c.printf("asked %s to let %s into %s: c2c rooms members %[3]s shows when %[2]s is in; your posts until then follow\n", host, s.Alias, r.Name)
 			return
 		}
 		does := "joined"
@@ -185,7 +185,7 @@ func (c *call) join(ctx context.Context, s sessions.Session) error {
 		}
 		c.printf("%s %s as %s; members: %s\n", does, r.Name, s.Alias, strings.Join(about.Members, ", "))
 		if s.State != sessions.Person {
-			c.printf("what names you wakes you; all else comes in one digest with your next turn\n")
+			c.printf("a post that names you wakes you; all else comes in one digest with your next turn\n")
 		}
 		if len(old) > 0 {
 			c.printf("old posts, from before you joined: nobody waits for an answer\n")
@@ -281,7 +281,7 @@ func (c *call) history(ctx context.Context, s sessions.Session) error {
 	})
 }
 
-// printPosts prints posts, oldest first: to an agent in envelopes.
+// printPosts prints posts, oldest first. It prints them in envelopes for an agent.
 func (c *call) printPosts(s sessions.Session, room string, posts []rooms.Post) {
 	if s.State != sessions.Person && len(posts) > 0 {
 		fmt.Fprintln(c.Stdout, mail.Preface(messages(posts, room)))
@@ -340,7 +340,7 @@ func (c *call) rename(ctx context.Context, s sessions.Session) error {
 	return c.show(map[string]any{"ok": true, "room_id": c.words[1], "was": c.words[0]}, func() { c.printf("%s is called %s now\n", c.words[0], c.words[1]) })
 }
 
-// onlyMember returns an error if an agent is not in the room; a person may tidy any room.
+// onlyMember returns an error if an agent is not in the room. A person may change any room.
 func (c *call) onlyMember(s sessions.Session) error {
 	r, err := c.open()
 	if err != nil {
@@ -365,7 +365,7 @@ func (c *call) archive(ctx context.Context, s sessions.Session) error {
 	return c.show(map[string]any{"ok": true, "room_id": c.words[0], "path": path}, func() { c.printf("archived %s: its files are in %s\n", c.words[0], path) })
 }
 
-// send is the original's c2c rooms send.
+// send posts to a room, as the original's c2c rooms send does.
 func (c *call) send(ctx context.Context, s sessions.Session) error {
 	text, err := cli.Body(c.Stdin, "", c.words[1:])
 	if err != nil {

@@ -10,15 +10,15 @@ import (
 	"c2c/sessions"
 )
 
-// found is the posts of one room.
+// found has the posts that were found in one room.
 type found struct {
 	Room  string `json:"room_id"`
 	Posts any    `json:"posts"`
 	posts []rooms.Post
 }
 
-// search finds the posts with all words, in their text or as their author, in the rooms that the session may read: of each room the
-// newest ones, as far as its history is read.
+// search finds the posts that have all the words, in their text or as their author, in the rooms that the session may read. Of each
+// room it shows the newest such posts, as far back as c2c reads a history.
 func (c *call) search(_ context.Context, s sessions.Session) error {
 	names, err := c.st.Names()
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"c2c/project"
 )
 
-// Client is a client in a terminal that was started before c2c was set up in it.
+// Client is a client that runs in a terminal, and was started before c2c was set up in it.
 type Client struct {
 	Client string
 	PID    int
@@ -36,9 +36,9 @@ func (r Client) Sentence(home string) string {
 	return fmt.Sprintf("%s runs in %s already (pid %d): %s", r.Client, mail.Visible(folder, ""), r.PID, do)
 }
 
-// Unknown lists the clients of this user that run in a terminal without a session.
+// Unknown lists this user's clients that run in a terminal and have no session.
 func Unknown(ctx context.Context, getenv func(string) string, names []string) (all []Client) {
-	known := map[string][]int{} // by folder
+	known := map[string][]int{} // by directory
 	for _, t := range procstat.Terminals() {
 		i := slices.IndexFunc(names, func(name string) bool { return runs(t, client.ProgramOf(name)) })
 		if i < 0 || !slices.Contains(t.Env, "HOME="+getenv("HOME")) { // with another HOME the client reads other settings
@@ -56,7 +56,7 @@ func Unknown(ctx context.Context, getenv func(string) string, names []string) (a
 	return all
 }
 
-// runs reports whether a process runs a program: its file has that name, or an interpreter runs a script of that name.
+// runs reports whether a process runs a program: its file has the program's name, or an interpreter runs a script with that name.
 func runs(t procstat.Terminal, program string) bool {
 	if filepath.Base(t.Args[0]) == program {
 		return true
@@ -65,7 +65,7 @@ func runs(t procstat.Terminal, program string) bool {
 	return interpreter && len(t.Args) > 1 && strings.TrimSuffix(filepath.Base(t.Args[1]), ".js") == program
 }
 
-// sessionsOf returns the processes of the sessions in a folder's project.
+// sessionsOf returns the processes of all sessions in the project of a directory.
 func sessionsOf(ctx context.Context, getenv func(string) string, folder string) (pids []int) {
 	root, _, err := project.FindRoot(getenv, folder)
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"c2c/sessions/processes"
 )
 
-// maxPlans is how often edit makes a new plan because a file has changed meanwhile.
+// maxPlans bounds how often edit makes a new plan because a file has changed since the last plan.
 const maxPlans = 5
 
-// editor is one run of install or uninstall, which differ in the plan.
+// editor is one run of install or uninstall. The two differ in the plan.
 type editor struct {
 	Setup
 	o            install.Options
@@ -20,14 +20,13 @@ type editor struct {
 	undo         bool // uninstall
 	dry, verbose bool
 
-	diffs   strings.Builder // of --dry-run, printed after the summary
-	unasked bool            // the client calls c2c's tools without asking
+	diffs   strings.Builder // the diffs of --dry-run, printed after the summary
+	unasked bool            // a client's model may call c2c's tools without asking
 	fresh   []string        // clients whose configuration was changed
 }
 
-// edit plans and applies the edits of each client, and returns the clients for which that succeeded. A client with damaged files
-// does not stop the others. asked means that the person has named the clients: then edit prints a line for each, even if nothing
-// changes.
+// edit plans and applies the edits of each client, and returns the clients for which that succeeded. A client with damaged files does
+// not stop the other clients. With asked, edit prints a line for each client, even if nothing changes.
 func (e *editor) edit(names []string, asked bool) (done []string, failed error) {
 	said := false
 	for _, name := range names {
@@ -51,7 +50,7 @@ func (e *editor) edit(names []string, asked bool) (done []string, failed error) 
 		}
 	}
 	if !said && failed == nil {
-		fmt.Fprintln(e.Stdout, "c2c is set up in no client: nothing to take out")
+		fmt.Fprintln(e.Stdout, "c2c is set up in no client: there is nothing to take out")
 	}
 	if e.dry && said {
 		fmt.Fprintln(e.Stdout, "nothing was changed (--dry-run)")
@@ -100,8 +99,8 @@ func (e *editor) apply(p *install.Plan, asked bool, said *bool) error {
 	return nil
 }
 
-// carryOut applies a plan. Before an uninstall it marks the client, so that c2c's running programs do not wake it half way
-// through.
+// carryOut applies a plan. Before an uninstall it marks the client, so that c2c's running programs do not wake the client in the middle
+// of the uninstall.
 func (e *editor) carryOut(p *install.Plan) error {
 	marks := e.undo && !p.Empty()
 	if marks {
@@ -109,7 +108,7 @@ func (e *editor) carryOut(p *install.Plan) error {
 			return err
 		}
 	}
-	// Even if nothing changes: Apply drops undo records that are no longer of use.
+	// Call Apply even if nothing changes: it drops undo records that are of no use any more.
 	err := p.Apply()
 	if !e.undo && err == nil || marks && err != nil { // the client is set up, or still is
 		err = errors.Join(err, processes.ClearUninstalled(e.Getenv, p.Client))

@@ -26,7 +26,7 @@ func (s Setup) forHTTP(ctx context.Context, named []string) (*install.HTTP, erro
 	return s.OverHTTP(ctx)
 }
 
-// OverHTTP describes the daemon for a client's configuration. Runs is false if no daemon answers and accepts its token.
+// OverHTTP describes the daemon for a client's configuration. Runs is true only if the daemon answers and accepts its token.
 func (s Setup) OverHTTP(ctx context.Context) (*install.HTTP, error) {
 	d, err := httpd.Open(s.Getenv, false)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s Setup) OverHTTP(ctx context.Context) (*install.HTTP, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Ask only if our daemon holds its lock: another program at the port would get the token.
+	// Ask only if our daemon holds its lock: otherwise another program at the port could get the token.
 	return &install.HTTP{URL: at.URL, Token: token, Runs: runs && takes(ctx, at.Port, token)}, nil
 }
 
@@ -67,8 +67,8 @@ func takes(ctx context.Context, port int, token string) bool {
 	return ok
 }
 
-// checkNotInGit returns an error if install would write the token into a file that git tracks, because some people keep their
-// configuration in git: everybody with the repository would have the token.
+// checkNotInGit returns an error if install would write the token into a file that git tracks: everybody with the repository would have
+// the token. Some people keep their configuration in git.
 func checkNotInGit(ctx context.Context, named []string, o install.Options) error {
 	for _, name := range named {
 		paths, err := install.KeyFiles(name, o)
@@ -97,8 +97,8 @@ func isTracked(ctx context.Context, path string) bool {
 	return cmd.Run() == nil
 }
 
-// TellOverHTTP prints what a change of the daemon means for clients that get their tools from it. cure is a format with one verb,
-// for the client's name: what c2c install can do about it.
+// TellOverHTTP prints, for each client that gets its tools from the daemon, what a change of the daemon means. cure is a format that
+// gets the client's name, and says what c2c install can do about it.
 func (s Setup) TellOverHTTP(means, cure string) {
 	o, err := s.Options()
 	if err != nil {

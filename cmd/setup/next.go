@@ -11,7 +11,7 @@ import (
 	"c2c/process/child"
 )
 
-// tellNext ends an install with a command that works here, if a client can be started. unasked means that the clients call c2c's
+// tellNext ends an install with a command to try, one that works here if a client can be started. unasked means that models call c2c's
 // tools without asking.
 func (s Setup) tellNext(clients []string, unasked bool) {
 	c2c := "c2c"
@@ -49,8 +49,8 @@ func sameFile(one, other string) bool {
 	return aerr == nil && berr == nil && os.SameFile(a, b)
 }
 
-// launches reports whether script is npm's launcher in the PATH that starts program. It looks for program's package in each
-// node_modules above the script.
+// launches reports whether script is a launcher in the PATH, made by npm, that starts program. It searches for program's package in
+// each node_modules above the script.
 func launches(script, program string) bool {
 	real, err := filepath.EvalSymlinks(script)
 	if own, perr := filepath.EvalSymlinks(program); perr == nil {
@@ -68,7 +68,7 @@ func launches(script, program string) bool {
 	return false
 }
 
-// tellRunning names clients that ran before they were set up: they have no session.
+// tellRunning names clients that have run since before they were set up, and so have no session.
 func (s Setup) tellRunning(ctx context.Context, names []string) {
 	const most = 3
 	found := running.Unknown(ctx, s.Getenv, names)
@@ -76,6 +76,6 @@ func (s Setup) tellRunning(ctx context.Context, names []string) {
 		fmt.Fprintf(s.Stdout, "%s\n", r.Sentence(s.Getenv("HOME")))
 	}
 	if more := len(found) - most; more > 0 {
-		fmt.Fprintf(s.Stdout, "%d more run that were started before this: restart them\n", more)
+		fmt.Fprintf(s.Stdout, "%d more clients were started before this: restart them\n", more)
 	}
 }

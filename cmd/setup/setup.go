@@ -1,5 +1,5 @@
-// Package setup runs c2c install and c2c uninstall: it edits the clients' configuration as package install plans it, and prints what
-// that means and what is left to do.
+// Package setup runs c2c install and c2c uninstall. It edits the clients' configuration as package install plans it, and prints the
+// result and what is left to do.
 package setup
 
 import (
@@ -29,8 +29,8 @@ type Setup struct {
 	Stdout io.Writer
 	Getenv func(string) string
 	Cwd    string
-	C2C    string                         // the program in the clients' configurations
-	Open   func() (*broker.Broker, error) // opens the root, and makes none: fs.ErrNotExist
+	C2C    string                         // the path of c2c for the clients' configurations
+	Open   func() (*broker.Broker, error) // opens the root; if there is none, the error is fs.ErrNotExist
 }
 
 // Options describes this machine for package install.
@@ -50,9 +50,9 @@ func (s Setup) Options() (install.Options, error) {
 	}, nil
 }
 
-// Request is what the person has typed.
+// Request has the options and words that the person has typed.
 type Request struct {
-	Clients         []string // none: those that are found
+	Clients         []string // empty: all clients that are found
 	HTTP, Channel   bool
 	DryRun, Verbose bool
 }
@@ -80,7 +80,7 @@ func (s Setup) Install(ctx context.Context, o install.Options, r Request) (err e
 		s.tellChannels(done)
 	}
 	if r.HTTP && !o.HTTP.Runs {
-		fmt.Fprintf(s.Stdout, "no HTTP daemon answers, so the tools of %s are over stdio now: c2c serve start, then run this again\n", strings.Join(done, ", "))
+		fmt.Fprintf(s.Stdout, "no HTTP daemon answers, so the tools of %s use stdio now: run c2c serve start, and then this again\n", strings.Join(done, ", "))
 	}
 	if !r.DryRun {
 		s.tellRunning(ctx, e.fresh)
@@ -89,12 +89,12 @@ func (s Setup) Install(ctx context.Context, o install.Options, r Request) (err e
 	return failed
 }
 
-// Uninstall takes c2c out of clients, or out of all.
+// Uninstall takes c2c out of the named clients, or out of all clients.
 func (s Setup) Uninstall(o install.Options, r Request) error {
 	named := r.Clients
 	clients := named
 	if len(named) == 0 {
-		clients = install.Clients() // a removed client may have left its part in projects
+		clients = install.Clients() // c2c may still be in the projects of a client that was removed
 	}
 	clients, err := chosen(clients, o)
 	if err != nil {
@@ -141,7 +141,7 @@ func (s Setup) tellChannels(clients []string) {
 	}
 }
 
-// freeAlias is an alias that no session of this root has, empty if all are taken. It makes no root.
+// freeAlias returns an alias that no session of this root has; "" if all are taken. It makes no root.
 func (s Setup) freeAlias() string {
 	names := []string{"amber", "birch", "coral", "dune"}
 	b, err := s.Open()

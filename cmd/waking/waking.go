@@ -1,4 +1,4 @@
-// Package waking runs c2c wake, the daemon that wakes the sessions of a root from outside, and describes its state.
+// Package waking runs c2c wake: the daemon that wakes the sessions of a root from outside. It also describes the daemon's state.
 package waking
 
 import (
@@ -56,7 +56,7 @@ type Target struct {
 	LastRing   wake.Ring `json:"last_ring,omitzero"` // by the daemon or by another ringer
 }
 
-// Look finds whether the daemon of a root runs, and which sessions it may ring.
+// Look finds out whether the daemon of a root runs, and which sessions it may ring.
 func (d *Daemon) Look(ctx context.Context, root string) (st Status, err error) {
 	st = Status{Root: root, Sessions: []Target{}}
 	if st.PID, err = d.PID(); err != nil || d.Broker == nil {

@@ -21,7 +21,7 @@ import (
 // patience is how long an action may wait for a lock.
 const patience = 10 * time.Second
 
-// job runs do in the background, and then shows the sentence says and calls then.
+// job runs do in the background. Then it shows the sentence says and calls then.
 func (a *app) job(do func(context.Context, *broker.Broker) (says string, then func(), err error)) {
 	b := a.b
 	a.background(func() func() {
@@ -39,7 +39,7 @@ func (a *app) job(do func(context.Context, *broker.Broker) (says string, then fu
 	})
 }
 
-// status returns the text above the last line of the screen: the last answer, in at most most lines, or else the selection.
+// status returns the text above the last line of the screen: the last answer, in at most most lines, or the selection if there is none.
 func (a *app) status(columns, most int) []string {
 	if a.says != "" {
 		lines := wrap(word(a.says), columns)
@@ -81,7 +81,7 @@ func (a *app) selection() string {
 	return word(text)
 }
 
-// compose opens the editor for a message to the picked session, or to the sender of the selected message.
+// compose opens the editor for a message to the selected session, or to the sender of the selected message.
 func (a *app) compose() {
 	to := ""
 	if s := a.session(); s != nil {
@@ -96,7 +96,7 @@ func (a *app) compose() {
 	a.writeTo(to)
 }
 
-// composeTo opens the editor for a message to a typed name, or for a post to #room. The beginning of a name is enough.
+// composeTo opens the editor for a message to a typed name, or for a post to #room. The beginning of a name is enough if it is unique.
 func (a *app) composeTo(name string) {
 	if room := mail.RoomOf(name); room != "" && strings.HasPrefix(name, "#") {
 		a.edit("to #"+room, func(ctx context.Context, b *broker.Broker, from sessions.Session, text string) (string, error) {
@@ -134,7 +134,7 @@ func (a *app) writeTo(to string) {
 	})
 }
 
-// queued describes a message that was sent.
+// queued returns a sentence about a message that was sent.
 func queued(r broker.Receipt, err error) (says string, _ error) {
 	says = fmt.Sprintf("queued for %s as %s", r.To, mail.ShortID(r.ID))
 	if r.Note != "" {
@@ -145,7 +145,7 @@ func queued(r broker.Receipt, err error) (says string, _ error) {
 
 func posted(r talk.Receipt, err error) (says string, _ error) { return r.String(), err }
 
-// reply opens the editor for an answer to the selected message. What came from a room is answered there.
+// reply opens the editor for an answer to the selected message. An answer to a post goes to its room.
 func (a *app) reply() {
 	m := a.pane().message()
 	if m == nil {
@@ -160,7 +160,7 @@ func (a *app) reply() {
 	})
 }
 
-// edit opens the editor, and sends the text as the person's.
+// edit opens the editor. When the person has finished the text, send sends it from the person's session.
 func (a *app) edit(title string, send func(context.Context, *broker.Broker, sessions.Session, string) (says string, err error)) {
 	text := a.drafts[title]
 	a.typing = &editor{title: title, text: text, at: len(text), done: func(text string) {
@@ -179,7 +179,8 @@ func (a *app) edit(title string, send func(context.Context, *broker.Broker, sess
 	}}
 }
 
-// keep puts a text into the editor with that title, before its other text, now or when it is next opened.
+// keep puts back a text that was not sent. It stands before other text in the editor with that title, now or when this editor is next
+// opened.
 func (a *app) keep(title, text string) {
 	kept := []rune(text)
 	if e := a.typing; e != nil && e.title == title {
@@ -192,7 +193,7 @@ func (a *app) keep(title, text string) {
 	a.drafts[title] = kept
 }
 
-// tellDrafts prints the typed texts that were not sent: they would be lost with the screen.
+// tellDrafts prints the texts that were typed and not sent. Otherwise they would be lost with the screen.
 func (a *app) tellDrafts(out io.Writer) {
 	if e := a.typing; e != nil && !e.one {
 		a.drafts[e.title] = e.text
@@ -204,7 +205,7 @@ func (a *app) tellDrafts(out io.Writer) {
 	}
 }
 
-// finish closes the editor and uses its text.
+// finish closes the editor, and passes its text on.
 func (a *app) finish() {
 	e := a.typing
 	text := strings.TrimSpace(string(e.text))
@@ -249,7 +250,7 @@ func (a *app) search() {
 	}}
 }
 
-// open shows messages in front of the flow, and selects the message with the id.
+// open shows messages in front of the flow, and selects the message with this id.
 func (a *app) open(title string, all []broker.Mail, id string) {
 	p := &pane{title: word(title), whole: true}
 	for _, found := range all {
@@ -280,7 +281,7 @@ func (a *app) why() {
 		var lines []string
 		for _, s := range append([]explain.MessageStatus{st}, st.Others...) {
 			lines = append(lines, fmt.Sprintf("%s, from %s to %s: %s", mail.ShortID(s.ID), s.From, s.To, s.State), "")
-			for _, more := range []string{s.Why, s.Do} { // what to do comes before the lines that a small screen cuts off
+			for _, more := range []string{s.Why, s.Do} { // s.Do comes first, because a small screen cuts off the last lines
 				if more != "" {
 					lines = append(lines, more, "")
 				}
@@ -302,11 +303,11 @@ func cleanAll(lines []string) []string {
 	return lines
 }
 
-// toggleQuiet changes whether mail wakes the session.
+// toggleQuiet changes whether mail wakes the picked session.
 func (a *app) toggleQuiet() {
 	s := a.session()
 	if s == nil {
-		a.says = "pick a session first: whose do-not-disturb?"
+		a.says = "pick a session first"
 		return
 	}
 	id, alias, quiet := s.ID, s.Alias, !s.Quiet
@@ -321,7 +322,7 @@ func (a *app) toggleQuiet() {
 	})
 }
 
-// takeMine marks the person's own mail in the flow as read. Newer mail waits.
+// takeMine marks the person's own mail as read, as far as it is in the flow. Newer mail waits.
 func (a *app) takeMine() {
 	seen := map[mail.Fingerprint]bool{}
 	for _, m := range a.mails {

@@ -8,11 +8,11 @@ import (
 	"c2c/sessions"
 )
 
-// palette has the colours of names, readable on a dark and on a light background. If a terminal has fewer colours, the
-// library takes the nearest; with NO_COLOR it uses none.
+// palette has the colours for names. They can be read on a dark and on a light background. If a terminal has fewer colours, the library
+// takes the nearest ones; with NO_COLOR it uses none.
 var palette = []int{33, 37, 64, 136, 166, 125, 61, 30, 94, 97, 131, 71, 172, 68, 133, 107}
 
-// colourOf gives a name its colour: always the same one, unless another name on this screen has it; then another one.
+// colourOf returns a name's colour. It is always the same colour, unless another name on this screen has it.
 func (c *canvas) colourOf(name string) tcell.Style {
 	i, known := c.colours[name]
 	if !known {
@@ -31,7 +31,7 @@ func (c *canvas) colourOf(name string) tcell.Style {
 	return bold.Foreground(tcell.PaletteColor(palette[i]))
 }
 
-// sign shows a state: a mark before the name, and the colour of both.
+// sign shows the state of a session: a mark before its name, and the colour of both.
 type sign struct {
 	mark  string
 	style tcell.Style

@@ -25,13 +25,13 @@ type area struct{ x, y, w, h int }
 
 func (r area) has(x, y int) bool { return x >= r.x && x < r.x+r.w && y >= r.y && y < r.y+r.h }
 
-// hit is an area in which a click means a key.
+// hit is an area in which a click acts like a key.
 type hit struct {
 	area
 	key rune
 }
 
-// line is one line of a shown message: 0 is its head, the others are its body.
+// line is one line of a message on the screen. Line 0 is the head of the message, the other lines are its body.
 type line struct {
 	mailView *mailView
 	n        int
@@ -48,7 +48,7 @@ type canvas struct {
 	colours map[string]int // colours of the drawn names, as indexes into palette
 }
 
-// put draws a text in at most most columns, and returns how many it took.
+// put draws a text in at most most columns, and returns how many columns the text takes.
 func (c *canvas) put(x, y, most int, text string, style tcell.Style) (used int) {
 	cells(cut(text, most), func(char string, w int) bool {
 		c.screen.Put(x+used, y, char, style)
@@ -58,7 +58,7 @@ func (c *canvas) put(x, y, most int, text string, style tcell.Style) (used int) 
 	return used
 }
 
-// fill draws a text, and blanks in the rest of the area.
+// fill draws a text, and fills the rest of the area with blanks.
 func (c *canvas) fill(r area, text string, style tcell.Style) {
 	for n := c.put(r.x, r.y, r.w, text, style); n < r.w; n++ {
 		c.screen.Put(r.x+n, r.y, " ", style)
@@ -184,7 +184,7 @@ func (c *canvas) parts(l line, columns int, whole bool) []part {
 func (a *app) drawMail() {
 	p := a.pane()
 	view := area{a.right.x, a.right.y + 1, a.right.w, a.right.h - 1}
-	columns := view.w - 2 // without the mark of the selection, and the scroll bar
+	columns := view.w - 2 // leave out the mark of the selection, and the scroll bar
 	a.lines = mailLines(p, columns)
 	if len(a.lines) == 0 {
 		a.drawTitle(a.right, p.title, "")
@@ -211,7 +211,7 @@ func (a *app) drawMail() {
 	}
 }
 
-// position describes the position of a pane's view.
+// position describes which part of a pane is visible.
 func (p *pane) position(lines, height int) string {
 	switch {
 	case p.whole && lines > height:
@@ -224,7 +224,7 @@ func (p *pane) position(lines, height int) string {
 	return fmt.Sprintf("%d of %d", slices.Index(p.mails, p.selected)+1, len(p.mails))
 }
 
-// drawTitle draws the first line of an area: its title, and the position of its view.
+// drawTitle draws the first line of an area: its title, and at the right which part of it is visible.
 func (c *canvas) drawTitle(r area, title, position string) {
 	room := r.w - width(position) - 3
 	c.fill(area{r.x, r.y, r.w, 1}, " "+cut(title, room)+strings.Repeat(" ", max(1, room-width(cut(title, room))+1))+position, plain.Underline(true))
@@ -246,7 +246,7 @@ func (c *canvas) drawBar(r area, top, lines int, between string) {
 	}
 }
 
-// show moves the view so that it contains the newly selected message, or as much of it as fits.
+// show moves the view so that it contains the selected message, if the selection has changed, or as much of the message as fits.
 func (p *pane) show(lines []line, view area) {
 	last := max(0, len(lines)-view.h)
 	if p.selected == nil {

@@ -9,12 +9,12 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// editor is a text that the person types.
+// editor holds a text that the person types.
 type editor struct {
 	title string
 	text  []rune
-	at    int  // the cursor, in runes: always between two characters
-	one   bool // one line: a search
+	at    int  // the place of the cursor, in runes; it is always between two characters
+	one   bool // the text is one line, as for a search
 	done  func(text string)
 
 	changed func(text string) // if set, called after each key
@@ -69,8 +69,8 @@ func (e *editor) key(k *tcell.EventKey, pasting bool) bool {
 	return true
 }
 
-// around returns the start of the character before the cursor, and the end of the one after it, in runes. It counts characters as
-// people see them: the cursor never stands before an accent or within a joined picture.
+// around returns the start of the character before the cursor, and the end of the character after it, in runes. It counts characters as
+// people see them: the cursor never stands before an accent or within a joined emoji.
 func (e *editor) around() (before, behind int) {
 	rest, state := string(e.text), -1
 	for rest != "" && behind <= e.at {
@@ -97,8 +97,8 @@ func (e *editor) newLine() {
 	e.insert('\n')
 }
 
-// layout breaks the text into lines of at most columns columns, and returns the cursor's position. It breaks within words, so
-// that text before the cursor does not move because of text after it.
+// layout breaks the text into lines of at most columns columns, and returns the cursor's position. It also breaks within words, so that
+// text before the cursor does not move because of text after the cursor.
 func (e *editor) layout(columns int) (lines []string, row, col int) {
 	line, used, at := "", 0, 0
 	text, state := string(e.text), -1

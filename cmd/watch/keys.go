@@ -6,7 +6,7 @@ import (
 	"github.com/gdamore/tcell/v2"
 )
 
-// Names in the help for keys that are no characters.
+// Names, in the help, for keys that are no characters.
 const (
 	tab   = '\t'
 	enter = '\r'
@@ -20,7 +20,7 @@ type binding struct {
 	do   func()
 }
 
-// help returns the keys that do something now, the most useful first: a narrow screen shows only the first ones.
+// help returns the keys that do something now, the most useful first, because a narrow screen shows only the first keys.
 func (a *app) help() []binding {
 	switch {
 	case a.box != nil && len(a.hidden) > 0:
@@ -43,25 +43,25 @@ func (a *app) help() []binding {
 	return keys
 }
 
-// helpText is the box of the key ?.
+// helpText is the text of the key ?.
 var helpText = []string{
 	"Tab        the sessions, or the messages",
-	"Up, Down   the next one; also j and k, Page Up, Page Down; Home and End, of a thread to its first and last line",
-	"Enter      of a session its mail; of a message the whole thread",
+	"Up, Down   the next one; also j and k, Page Up, Page Down; Home and End, in a thread its first and last line",
+	"Enter      on a session: its mail; on a message: its thread",
 	"c          write to the session, or to the sender of the message, or to a name that you type",
 	"r          answer the message",
 	"w          why the message was not read yet",
 	"/          search in all mail that is kept",
-	"f          show only the sessions with these words in their name, client, role or state",
+	"f          show only sessions that have your words in their name, client, role or state",
 	"d          do not disturb: mail wakes the session, or does not",
-	"m          mark my own mail as read, as far as it is on the screen: it is taken then",
+	"m          mark my own mail as read, as far as the screen has shown it",
 	"Esc        back",
 	"q          leave",
 	"",
 	"The mouse picks, scrolls, and presses the keys of the last line. Nothing is taken or marked because you look at it.",
 }
 
-// back closes the view in front.
+// back closes the view that is in front.
 func (a *app) back() {
 	switch {
 	case a.box != nil:
@@ -92,7 +92,7 @@ func (a *app) event(e tcell.Event, pasting bool) {
 	case *tcell.EventMouse:
 		a.mouse(e)
 	case *tcell.EventKey:
-		if a.typing == nil { // while the person types, the bar keeps the result of the last action
+		if a.typing == nil { // while the person types, keep the result of the last action
 			a.says = ""
 		}
 		if e.Key() == tcell.KeyCtrlC && !pasting {
@@ -132,13 +132,13 @@ func (a *app) key(e *tcell.EventKey) {
 	}
 	switch {
 	case a.box != nil:
-		a.box = a.hidden // the next part; nil closes the box when all of it was shown
+		a.box = a.hidden // the next part; nil, which closes the box, when all was shown
 	case a.typing != nil || !a.move(e.Key(), key):
 		a.press(key)
 	}
 }
 
-// press runs the present action of a key.
+// press runs the action that a key has now.
 func (a *app) press(key rune) {
 	if key == enter && a.onList && a.box == nil && a.typing == nil {
 		a.onList = false
@@ -187,7 +187,7 @@ func (a *app) move(k tcell.Key, r rune) bool {
 	return true
 }
 
-// pick shows the mail of the session at a line of the list; 0 is all sessions.
+// pick shows the mail of the session at line i of the list; line 0 means all sessions.
 func (a *app) pick(i int) {
 	a.picked = ""
 	if i > 0 {
@@ -196,7 +196,7 @@ func (a *app) pick(i int) {
 	a.found, a.flow.selected = nil, nil
 }
 
-// selectAt selects message i. In the flow the last message clears the selection, and the view follows new mail.
+// selectAt selects message i. In the flow, to select the last message is to clear the selection; then the view follows new mail.
 func (p *pane) selectAt(i int) {
 	switch {
 	case len(p.mails) == 0 || i >= len(p.mails)-1 && !p.whole:
@@ -206,7 +206,8 @@ func (p *pane) selectAt(i int) {
 	}
 }
 
-// scroll moves the view, of height lines, by n. It selects the first message that begins there; if none does, the one that fills it.
+// scroll moves the view, of height lines, by n. It selects the first message that begins in the view, or the message that fills the
+// view.
 func (p *pane) scroll(lines []line, n, height int) {
 	last := max(0, len(lines)-height)
 	top := max(0, min(p.top+n, last))
@@ -221,10 +222,10 @@ func (p *pane) scroll(lines []line, n, height int) {
 			break
 		}
 	}
-	p.shown.selected = p.selected // so the next draw does not scroll to the selection
+	p.shown.selected = p.selected // otherwise the next draw would scroll to the selection
 }
 
-// toEnd moves the view of a pane with whole bodies to its first line, or with n to its last.
+// toEnd moves the view of a pane with whole bodies: to its last line if n is positive, otherwise to its first line.
 func (p *pane) toEnd(n int) {
 	if len(p.mails) == 0 {
 		return
@@ -272,7 +273,7 @@ func (a *app) click(x, y int) {
 	}
 	switch {
 	case a.box != nil:
-		a.box = a.hidden // the next part; nil closes the box when all of it was shown
+		a.box = a.hidden // the next part; nil, which closes the box, when all was shown
 	case a.typing != nil:
 	case a.list.has(x, y):
 		if i := a.listTop + y - a.list.y; i <= len(a.sessions) {

@@ -7,21 +7,21 @@ import (
 	"github.com/gdamore/tcell/v2"
 )
 
-// textLine is a line of a body in the form for drawing.
+// textLine is a line of a body, with its style.
 type textLine struct {
 	text  string
 	style tcell.Style
 }
 
-// The lines of Markdown that layout treats in another way than running text. It keeps their marks, and adds none.
+// The lines of Markdown that layout treats differently from running text. layout keeps their marks, and adds none.
 var (
 	heading = regexp.MustCompile(`^#{1,6} `)
 	item    = regexp.MustCompile(`^ *(?:[-*+]|\d{1,3}[.)]|>) +`)
 	code    = plain.Foreground(tcell.PaletteColor(37))
 )
 
-// layout breaks a body into lines of at most columns columns. It keeps the spaces of code blocks and tables, and does not
-// break them between words; a further line of a list item begins below the item's text.
+// layout breaks a body into lines of at most columns columns. It keeps the spaces of code blocks and tables, and breaks their lines at
+// any character. In a list item, further lines begin below the text of the item.
 func layout(text string, columns int) (lines []textLine) {
 	add := func(style tcell.Style, texts ...string) {
 		for _, t := range texts {
@@ -68,7 +68,7 @@ func hard(row string, columns int) (lines []string) {
 	return append(lines, strings.TrimRight(line, " "))
 }
 
-// hanging breaks a line between words. It indents further lines as far as the line's text.
+// hanging breaks a line between words. It indents further lines by the indentation of the text.
 func hanging(row string, columns int) []string {
 	begin := item.FindString(row)
 	if begin == "" {

@@ -12,18 +12,18 @@ import (
 
 // roster is the list of sessions, with its filter and view.
 type roster struct {
-	all      []live.Session // sessions that need their person first
-	sessions []live.Session // those that match the filter
+	all      []live.Session // all sessions; sessions that need their person come first
+	sessions []live.Session // the sessions that match the filter
 	filter   string
-	picked   string // id of the session whose mail is shown; "": all
+	picked   string // id of the session whose mail is shown; "": the mail of all
 	listTop  int    // the first visible line
 	listed   listed
 }
 
-// listed is the picked line and the height for which the last drawing has scrolled the list.
+// listed is the picked line and the height at the last time when the list was scrolled to the picked line.
 type listed struct{ at, height int }
 
-// order sorts and keeps the sessions: first those that need their person, last those whose client has ended.
+// order sorts and stores the sessions: first sessions that need their person, last sessions whose client has ended.
 func (l *roster) order(all []live.Session) {
 	l.all = all
 	sort.SliceStable(l.all, func(i, j int) bool { return rank(l.all[i]) < rank(l.all[j]) })
@@ -40,7 +40,7 @@ func rank(s live.Session) int {
 	return 1
 }
 
-// choose keeps the sessions in the list that have the filter's words in their name, client, role or state.
+// choose puts the sessions into the list that have all words of the filter in their name, client, role or state.
 func (l *roster) choose() {
 	words := strings.Fields(strings.ToLower(l.filter))
 	l.sessions = nil
@@ -56,7 +56,7 @@ func (l *roster) choose() {
 	}
 }
 
-// filterList opens the editor for the filter, and applies it at each letter.
+// filterList opens the editor for the filter, and applies the filter after each key.
 func (a *app) filterList() {
 	a.onList = true
 	a.typing = &editor{title: "show sessions with", one: true, text: []rune(a.filter), at: len([]rune(a.filter)), done: a.setFilter, changed: a.setFilter, left: func() { a.setFilter("") }}
@@ -67,7 +67,7 @@ func (l *roster) setFilter(text string) {
 	l.choose()
 }
 
-// at is the picked line of the list.
+// at returns the line of the picked session in the list; 0 if none is picked.
 func (l *roster) at() int {
 	for i := range l.sessions {
 		if l.sessions[i].ID == l.picked {
@@ -77,7 +77,7 @@ func (l *roster) at() int {
 	return 0
 }
 
-// session is the picked session, or nil.
+// session returns the picked session, or nil.
 func (l *roster) session() *live.Session {
 	for i := range l.all {
 		if l.all[i].ID == l.picked {

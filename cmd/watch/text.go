@@ -9,16 +9,16 @@ import (
 	"c2c/inbox/mail"
 )
 
-// clean makes a foreign text safe to draw: without control sequences and characters that reverse a line.
+// clean makes a foreign text safe to draw: it removes control sequences, and characters that reverse the direction of a line.
 func clean(text string) string {
 	return strings.ReplaceAll(mail.Visible(strings.ReplaceAll(text, "\r\n", "\n"), "\n\t"), "\t", "    ")
 }
 
-// word is clean for text within a line.
+// word is like clean, for text within a line.
 func word(text string) string { return mail.Visible(text, "") }
 
-// cells calls f with each character of a line and its width in columns. Terminals disagree on the width of a character of
-// several parts: so cells drops all parts of a joined or coloured picture but the first, and keeps the accents of a letter.
+// cells calls f with each character of a line and its width in columns, until f returns false. Terminals disagree on the width of a
+// character that has several parts. So cells keeps only the first part of a joined or coloured emoji, but all accents of a letter.
 func cells(line string, f func(char string, width int) (more bool)) {
 	state := -1
 	for line != "" {
@@ -36,13 +36,13 @@ func cells(line string, f func(char string, width int) (more bool)) {
 	}
 }
 
-// width is how many columns a line takes.
+// width returns how many columns a line takes.
 func width(line string) (n int) {
 	cells(line, func(_ string, w int) bool { n += w; return true })
 	return n
 }
 
-// cut shortens a line to most columns, and marks the cut with ….
+// cut shortens a line to at most most columns, and marks the cut with ….
 func cut(line string, most int) string {
 	if most <= 0 {
 		return ""

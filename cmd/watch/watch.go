@@ -1,8 +1,8 @@
-// Package watch is the full-screen view of c2c watch: it shows the sessions of a root and their mail as it flows, and
-// lets a person read and write. It takes only the person's own mail, and only when the person says so.
+// Package watch is the screen of c2c watch: it shows the sessions of a root and their mail as it arrives, and lets a person read and
+// write. It takes only the person's own mail, and only when the person asks for that.
 //
-// One goroutine draws and answers keys. It sleeps until something happens, and writes only changes to the terminal. It
-// cleans all foreign text, so that no foreign control sequence reaches the terminal.
+// One goroutine draws and handles keys. It sleeps until something happens, and writes only changes to the terminal. It cleans all
+// foreign text, so that no foreign control sequence reaches the terminal.
 package watch
 
 import (
@@ -21,16 +21,17 @@ import (
 	"c2c/sessions"
 )
 
-// Config is what the screen needs.
+// Config configures the screen.
 type Config struct {
-	Open func(context.Context) (*broker.Broker, error) // opens the root, when it exists
+	Open func(context.Context) (*broker.Broker, error) // opens the root; it waits until the root exists
 	// Who returns the session of the person at the screen.
 	Who func(context.Context, *broker.Broker) (sessions.Session, error)
 	// Left gets the typed texts that were not sent, when the screen is closed.
 	Left io.Writer
 }
 
-// backlog is how many messages the screen begins with, maxMails how many it keeps, maxFlow how many bytes of each.
+// backlog is the number of messages that the screen shows at first; maxMails how many it keeps; maxFlow how many bytes it keeps of
+// each.
 const (
 	backlog  = 300
 	maxMails = 2000
@@ -47,7 +48,7 @@ type app struct {
 	known *live.Mails
 	mails []*mailView // the kept messages
 
-	onList bool // the keys move in the list of sessions, not among the messages
+	onList bool // the keys select a session of the list, not a message
 	flow   pane
 	found  *pane // a thread, or the result of a search, in front of the flow
 	typing *editor
@@ -64,19 +65,19 @@ type app struct {
 	lines      []line
 }
 
-// worker runs slow work beside the drawing goroutine, and passes the results to it.
+// worker runs slow work outside the drawing goroutine, and passes the results to it.
 type worker struct {
 	ctx     context.Context
 	jobs    sync.WaitGroup
 	results chan func()
 }
 
-// mailView is a shown message. The flow and the pane in front share it, so its state is the same in both.
+// mailView is a message on the screen. The flow and the pane in front share it, so its state is the same in both.
 type mailView struct {
 	mail.Message
 	fate *live.Mail
 
-	wrapped  []textLine // the body, as last wrapped
+	wrapped  []textLine // the lines of the body, from the last wrapping
 	wrapping wrapping
 }
 
@@ -91,7 +92,7 @@ type pane struct {
 	thread   bool // new answers join it
 }
 
-// shown is the selection and the area for which the last drawing has scrolled a pane.
+// shown is the selection and the area at the last time when show has moved a pane's view to the selection.
 type shown struct {
 	selected *mailView
 	view     area
@@ -166,8 +167,8 @@ func (a *app) run(ctx context.Context) (err error) {
 	return failed
 }
 
-// background runs do in a goroutine of its own, and its result in the drawing goroutine. It passes on a panic to the
-// drawing goroutine, which restores the terminal.
+// background runs do in a new goroutine, and then do's result in the drawing goroutine. It also passes a panic to the drawing
+// goroutine, which restores the terminal.
 func (w *worker) background(do func() func()) {
 	w.jobs.Go(func() {
 		var then func()
@@ -190,7 +191,7 @@ func (w *worker) then(f func()) {
 	}
 }
 
-// follow follows the root until the screen is closed. If the root is made again, follow begins again.
+// follow follows the root until the screen is closed. If the root is removed and made again, follow starts again.
 func (a *app) follow() error {
 	b := a.b
 	for {
@@ -207,7 +208,7 @@ func (a *app) follow() error {
 		a.then(func() {
 			a.b.Close()
 			a.b, a.all, a.sessions, a.mails, a.known = b, nil, nil, nil, newMails()
-			a.found, a.flow, a.picked, a.says = nil, pane{}, "", "the root was removed or made anew"
+			a.found, a.flow, a.picked, a.says = nil, pane{}, "", "the root was removed or made again"
 		})
 	}
 }
@@ -231,11 +232,11 @@ func (a *app) update(u live.Update) {
 	a.mails = a.mails[max(0, len(a.mails)-maxMails):]
 }
 
-// stored adds a new message. The flow keeps only the part of a body that it may show, because it has many messages.
+// stored adds a new message. The flow keeps only the first part of a long body, because it has many messages.
 func (a *app) stored(e live.Event) {
 	known := a.known.Known(e.Fingerprint)
 	if known == nil {
-		return // more messages came at once than the flow keeps
+		return // so many messages came at once that the flow has dropped this message
 	}
 	if t := a.found; t != nil && t.thread && e.Message.InReplyTo != "" && slices.ContainsFunc(t.mails, func(o *mailView) bool { return o.ID == e.Message.InReplyTo }) {
 		t.mails = append(t.mails, &mailView{Message: e.Message, fate: known})
@@ -243,7 +244,7 @@ func (a *app) stored(e live.Event) {
 	a.mails = append(a.mails, &mailView{Message: known.Message, fate: known})
 }
 
-// pane is the list in front.
+// pane returns the list of messages that is in front.
 func (a *app) pane() *pane {
 	if a.found != nil {
 		return a.found
@@ -260,7 +261,7 @@ func (a *app) pane() *pane {
 	return &a.flow
 }
 
-// message is the selected message, or nil.
+// message returns the selected message; the newest if none is selected; nil if there are no messages.
 func (p *pane) message() *mailView {
 	if p.selected == nil && len(p.mails) > 0 {
 		return p.mails[len(p.mails)-1]

@@ -20,7 +20,7 @@ import (
 	"c2c/wake/wire"
 )
 
-// Kept is the content of a daemon's file: its options, and its agent's state.
+// Kept is the content of a daemon's file: the daemon's options, and its agent's state.
 type Kept struct {
 	Options
 	State wire.State `json:"state,omitzero"`
@@ -32,7 +32,7 @@ func (d *Daemon) tell(s wire.State) {
 		err = d.Dir.Replace(d.Name+suffix, append(text, '\n'))
 	}
 	if err != nil {
-		d.Logger.Warn("state is not kept", "err", err)
+		d.Logger.Warn("the agent's state was not recorded", "err", err)
 	}
 	d.Logger.Info("agent", "state", s.Agent, "cause", s.Cause, "approval", s.Approval)
 }
@@ -59,8 +59,8 @@ type Status struct {
 	Alias string `json:"alias"`
 	PID   int    `json:"pid,omitempty"` // 0: it does not run
 	Kept
-	Waiting  int       `json:"waiting"` // messages
-	Handed   int       `json:"handed"`  // messages that its model has not answered yet
+	Waiting  int       `json:"waiting"` // number of messages
+	Handed   int       `json:"handed"`  // number of messages that its model has not answered yet
 	LastRing wake.Ring `json:"last_ring,omitzero"`
 }
 
@@ -74,7 +74,7 @@ func (d *Daemon) Look(ctx context.Context) (st Status, err error) {
 		st.State.Cause = err.Error() // a damaged file must not hide the other daemons
 	}
 	if st.PID == 0 && st.State.Agent != wire.Failed {
-		st.State.Agent = wire.Off // the file may be that of a killed daemon
+		st.State.Agent = wire.Off // the file may have been left by a killed daemon
 	}
 	if d.Broker == nil {
 		return st, nil
@@ -160,7 +160,7 @@ func Check(ctx context.Context, b *broker.Broker) (found []doctor.Finding) {
 		d := New(b, dir, st.Alias)
 		if killed, err := d.Killed(); err == nil && killed && st.Waiting > 0 {
 			found = append(found, doctor.Finding{Status: doctor.Warning, Part: d.What, Path: d.Log(),
-				Detail: fmt.Sprintf("it was killed, and mail waits (%d): c2c %s restart", st.Waiting, d.Verb)})
+				Detail: fmt.Sprintf("the daemon was killed, and mail waits (%d): c2c %s restart", st.Waiting, d.Verb)})
 		}
 	}
 	return found

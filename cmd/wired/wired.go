@@ -1,4 +1,4 @@
-// Package wired runs c2c wire-daemon: it starts an agent, and delivers the mail of one session to it.
+// Package wired runs c2c wire-daemon: a daemon that starts an agent, and delivers the mail of one session to the agent.
 package wired
 
 import (
@@ -24,10 +24,10 @@ import (
 	"c2c/wake/wire"
 )
 
-// Dir is where the files of these daemons are, below the root.
+// Dir is the directory of the daemons' files, below the root.
 const Dir = "wire"
 
-// Options are the options of a daemon. It keeps them in its file, for restart.
+// Options are the options of a daemon. The daemon keeps them in its file, for restart.
 type Options struct {
 	Agent   []string `json:"agent"`
 	In      string   `json:"dir"`
@@ -41,7 +41,7 @@ type Daemon struct {
 	Options
 	Alias  string
 	Broker *broker.Broker // nil: there is no root
-	Once   bool           // end when no mail waits
+	Once   bool           // end as soon as no mail waits
 	Getenv func(string) string
 	Logger *slog.Logger
 }
@@ -61,7 +61,7 @@ func Open(b *broker.Broker, create bool) (*atomicfile.Dir, error) {
 	return dir, err
 }
 
-// RunAgent delivers mail until ctx ends or a command stops the daemon. register gives the alias a session.
+// RunAgent delivers mail until ctx ends or a command stops the daemon. register makes a session with the alias.
 func (d *Daemon) RunAgent(ctx context.Context, register func(context.Context, callers.Caller, string) (sid string, err error)) error {
 	if len(d.Agent) == 0 {
 		d.Agent = client.Wire()
@@ -69,9 +69,9 @@ func (d *Daemon) RunAgent(ctx context.Context, register func(context.Context, ca
 	if err := d.Free(); err != nil {
 		return err
 	}
-	if !d.Once { // a command that starts the daemon in the background can still print the error
+	if !d.Once { // here, the command that starts the daemon in the background can still print an error
 		if err := d.bridge(func(wire.State) {}).Check(ctx); err != nil {
-			return cli.WithHint(err, fmt.Sprintf("%q must be an agent that speaks Wire; name another one after --", strings.Join(d.Agent, " ")))
+			return cli.WithHint(err, fmt.Sprintf("%q must be an agent that speaks Wire; name another agent after --", strings.Join(d.Agent, " ")))
 		}
 	}
 	// Register before reporting that the daemon runs: another session may have the alias.
@@ -93,7 +93,7 @@ func (d *Daemon) bridge(tell func(wire.State), env ...string) *wire.Bridge {
 
 // work delivers mail. Its caller holds the daemon's lock.
 func (d *Daemon) work(ctx context.Context, sid string) error {
-	// To processes that cannot see this one, the lock shows that the session is alive.
+	// For processes that cannot see this process, the lock shows that the session is alive.
 	release, err := d.Broker.Locks.Serve(sid)
 	if err != nil {
 		return err
