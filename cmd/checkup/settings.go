@@ -14,13 +14,13 @@ import (
 	"c2c/rooms/talk"
 )
 
-// settings are the variables that c2c obeys, with their defaults. Some clients add one.
+// settings are the variables that c2c obeys, each with a text about its default. Some clients add more variables.
 var settings = [][2]string{
 	{"C2C_MCP_BROKER_ROOT", "the repository decides"},
 	{"C2C_MCP_SESSION_ID", "the client says which session calls"},
 	{"C2C_MCP_AUTO_REGISTER_ALIAS", "a new session gets an alias made up"},
 	{loops.HopsVariable + ", " + talk.WakesVariable + ", " + "C2C_PERMISSION_TTL",
-		"agents answer each other 50 times in a row at most without any work in between; posts in a room wake 50 while no person speaks there; a permission request waits 10 minutes for a verdict"},
+		"agents answer each other at most 50 times in a row without any work in between; posts in a room wake at most 50 agents while no person posts there; a permission request waits 10 minutes for a verdict"},
 	{"C2C_MCP_CLIENT_TYPE", "the MCP client says what it is"},
 	{"C2C_MCP_CHANNEL_DELIVERY", "no channel: the client is woken in another way"},
 	{"XDG_STATE_HOME", "~/.c2c for mail, ~/.local/state/c2c for undo records"},

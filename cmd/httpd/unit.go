@@ -10,7 +10,7 @@ import (
 	"c2c/rooms/talk"
 )
 
-// PortVariable sets the daemon's port.
+// PortVariable is the variable that sets the daemon's port.
 const PortVariable = "C2C_HTTP_PORT"
 
 // Settings are the variables that the daemon obeys.
@@ -27,7 +27,7 @@ func PrintUnit(out io.Writer, program, dir string, getenv func(string) string) e
 	if _, err := unitWord(dir); err != nil {
 		return err
 	}
-	dir = strings.ReplaceAll(dir, "%", "%%") // in the unit this is a path up to the end of the line, not a word
+	dir = strings.ReplaceAll(dir, "%", "%%") // in the unit, this value is a path up to the end of the line, so it is not quoted
 	_, err = io.WriteString(out, "# systemctl --user edit --force --full c2c-serve.service    (paste this, save)\n"+
 		"# systemctl --user enable --now c2c-serve.service\n"+
 		"[Unit]\nDescription=c2c over HTTP, on this machine alone\n\n"+
@@ -49,11 +49,11 @@ func PrintUnit(out io.Writer, program, dir string, getenv func(string) string) e
 	return err
 }
 
-// unitWord writes a word by systemd.syntax(7): quoted, with % doubled, because systemd expands %. It does not expand $
-// in the path of a program, nor in Environment=.
+// unitWord returns a word in the form of systemd.syntax(7): quoted, with % doubled, because systemd expands %. systemd does not expand
+// $ in the path of a program, nor in Environment=.
 func unitWord(word string) (string, error) {
 	if strings.ContainsFunc(word, unicode.IsControl) {
-		return "", fmt.Errorf("%q cannot stand in a unit", word)
+		return "", fmt.Errorf("%q has a control character, which a systemd unit cannot contain", word)
 	}
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "%", "%%").Replace(word) + `"`, nil
 }

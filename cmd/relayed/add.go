@@ -16,18 +16,20 @@ import (
 	"c2c/relay/hosts"
 )
 
-// remoteExchange runs c2c on the other host. The PATH of a shell that ssh starts may lack the directories of a person's programs.
+// remoteExchange is the command that runs c2c on the other host. The PATH of a shell that ssh starts may lack the directories of a
+// person's programs.
 const remoteExchange = `sh -c 'PATH="$PATH:$HOME/.local/bin:$HOME/bin:$HOME/go/bin:/usr/local/bin:/opt/homebrew/bin"; export PATH; exec c2c relay exchange'`
 
 const (
-	exchangeTime = 5 * time.Minute  // for ssh to ask for a password, and for the other host to answer
-	answerTime   = 30 * time.Second // for this host to answer another one
+	exchangeTime = 5 * time.Minute  // how long ssh may ask for a password, and the other host may take to answer
+	answerTime   = 30 * time.Second // how long this host may take to answer another host
 )
 
-// linkWait is how long add waits to print the first link. The pairing does not depend on it.
+// linkWait is how long add waits for the first link, to print it. The pairing does not depend on that link.
 const linkWait = 10 * time.Second
 
-// add pairs this machine with one that ssh reaches. It connects once, by the person's own ssh keys, and exchanges the hosts' keys.
+// add pairs this machine with a machine that ssh reaches. It connects once, with the person's own ssh keys, and exchanges the hosts'
+// keys.
 func (c *call) add(ctx context.Context, dest string) error {
 	if err := hosts.CheckDest(dest); err != nil {
 		return fmt.Errorf("%w: %w", cli.ErrUsage, err)
@@ -145,7 +147,7 @@ func (c *call) showPlan(h hosts.Host, e Exchange, there Exchanged) {
 	fmt.Fprintf(out, "here: %s may write to %s\n", h.Name, reaches(h.Projects, h.Aliases))
 }
 
-// finishPrint ends add --print, after which a person edits authorized_keys: it prints the line, and does the rest.
+// finishPrint ends add --print. It prints the line for authorized_keys, which a person then adds, and does everything else.
 func (c *call) finishPrint(ctx context.Context, dest string, e Exchange, h hosts.Host, there Exchanged) error {
 	fmt.Fprintf(c.Stdout, "\nput this line into ~/.ssh/authorized_keys on %s:\n%s\n", h.Name, there.Line)
 	if *c.dry {
@@ -191,7 +193,7 @@ func (c *call) exchange(ctx context.Context, dest string, e Exchange) (a Exchang
 		text = text[i+1:]
 	}
 	if err := json.Unmarshal([]byte(text), &a); err != nil || a.Key == nil || hosts.CheckName(a.Name) != nil || checkLine(a.Line) != nil {
-		return a, cli.WithHint(fmt.Errorf("pair through ssh %s: the answer is not that of a c2c of this version: %.200q", dest, text), "install the same version of c2c on both machines")
+		return a, cli.WithHint(fmt.Errorf("pair through ssh %s: the answer is not from c2c of this version: %.200q", dest, text), "install the same version of c2c on both machines")
 	}
 	return a, nil
 }
@@ -204,7 +206,7 @@ func checkLine(line string) error {
 	return nil
 }
 
-// pair makes an invitation, accepts one, or accepts the answer to one.
+// pair makes an invitation, accepts an invitation, or accepts the answer to one.
 func (c *call) pair(ctx context.Context, text string) error {
 	key, err := hosts.LoadKey(ctx, c.r.Dir)
 	if err != nil {
@@ -296,7 +298,7 @@ func (c *call) takeInvitation(ctx context.Context, key *hosts.Key, text string) 
 	if _, err := c.hosts().Add(ctx, h); err != nil {
 		return err
 	}
-	if _, _, err := c.r.Start(ctx, c.Environ); err != nil { // it tries to connect until the inviter has accepted the answer
+	if _, _, err := c.r.Start(ctx, c.Environ); err != nil { // the relay tries to connect until the inviter has accepted the answer
 		return fmt.Errorf("start the relay: %w", err)
 	}
 	if *c.asJSON {
@@ -324,7 +326,7 @@ func (c *call) takeAnswer(ctx context.Context, key *hosts.Key, text string) erro
 		return nil
 	}
 	if ok, err := c.confirm("Does its person see the same key?"); err != nil || !ok {
-		return errors.Join(err, errors.New("nothing was changed, and the answer can still be used"))
+		return errors.Join(err, errors.New("nothing was changed; the answer can still be used"))
 	}
 	h, err := c.hosts().Redeem(ctx, key, a)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"c2c/relay/ssh"
 )
 
-// hubFile contains a nats.Access: the address of this host's hub, and the key to use it.
+// hubFile is a file with a nats.Access: the address of this host's hub, and the key to use it.
 const hubFile = "hub.json"
 
 // Link is the state of the link to one host, for c2c relay status.
@@ -23,14 +23,14 @@ type Link struct {
 	ssh.Status
 	Hub string `json:"hub,omitempty"` // the hub's address, for a host that is reached through a hub
 
-	// Only status has these, from all projects.
+	// Only c2c relay status has the following fields. They are from all projects.
 	SeenAt    time.Time `json:"last_seen_at,omitzero"`
 	Waiting   int       `json:"waiting_count,omitempty"`
-	Trouble   string    `json:"trouble,omitempty"` // the last that a person should know about
+	Trouble   string    `json:"trouble,omitempty"` // the last trouble that a person should know about
 	TroubleAt time.Time `json:"trouble_at,omitzero"`
 }
 
-// carriers holds one carrier for each kind: ssh and NATS. Mail goes to a host by the carrier that the list of hosts names for it. Mail
+// carriers holds one carrier for each kind: ssh and NATS. Mail to a host goes by the carrier that the list of hosts names for it. Mail
 // from a host is accepted from every carrier, so a host may change its carrier at any time.
 type carriers struct {
 	list *hosts.List
@@ -52,7 +52,7 @@ func (c *carriers) kind(peer string) string {
 	return h.Carrier
 }
 
-// way is that of relay.Config.
+// way is the function Way of relay.Config.
 func (c *carriers) way(peer string) relay.Way {
 	h, err := c.list.ByName(peer)
 	return relay.Way{Hub: err == nil && h.Carrier == hosts.NATS, Dials: err == nil && h.Dest != ""}
@@ -108,7 +108,8 @@ func (w *oneWay) Link(peer string, up bool) {
 	}
 }
 
-// reload has each carrier read the list of hosts again, and moves hosts to other carriers, after the list has changed.
+// reload makes each carrier read the list of hosts again, and moves hosts to their present carriers. Call it after the list has
+// changed.
 func (c *carriers) reload() {
 	for _, way := range c.ways {
 		if w, ok := way.(interface{ Reload() }); ok {
@@ -142,14 +143,14 @@ func (h *Host) openHub(changed func()) *nats.Carrier {
 	a, err := h.hub()
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
-			h.Log.Error("the hub is not used", "file", hubFile, "err", err)
+			h.Log.Error("the hub cannot be used", "file", hubFile, "err", err)
 		}
 		return nil
 	}
 	return nats.New(nats.Config{Access: a, Log: h.Log, Now: h.Now, Changed: changed, Peers: func() (names []string) {
 		all, _ := h.list.All()
 		for _, host := range all {
-			if host.Carrier == hosts.NATS && slices.Contains(a.Hosts, host.Name) { // revoked hosts, too: the relay informs them that they are revoked
+			if host.Carrier == hosts.NATS && slices.Contains(a.Hosts, host.Name) { // revoked hosts are included, because the relay tells them that they are revoked
 				names = append(names, host.Name)
 			}
 		}

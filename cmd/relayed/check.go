@@ -19,7 +19,7 @@ import (
 
 const part = "relay"
 
-// Check reports, for c2c doctor, problems of the mail to other machines. If no machine was ever paired, it reports nothing.
+// Check reports, for c2c doctor, problems with the mail to other machines. It reports nothing if no machine was ever paired.
 func Check(getenv func(string) string, now time.Time) []doctor.Finding {
 	r, err := Open(getenv, false)
 	if r == nil {
@@ -33,13 +33,13 @@ func Check(getenv func(string) string, now time.Time) []doctor.Finding {
 		err = errors.New("it is a link that leads nowhere")
 	}
 	if err != nil {
-		return []doctor.Finding{{Status: doctor.Problem, Part: part, Path: path, Detail: fmt.Sprintf("%v: no mail goes to other machines, or comes from them; move it away, or put it right", err)}}
+		return []doctor.Finding{{Status: doctor.Problem, Part: part, Path: path, Detail: fmt.Sprintf("%v: no mail goes to other machines, or comes from them; move it away, or correct it", err)}}
 	}
 	defer r.Close()
 	found := r.checkFiles()
 	damaged := func(err error) []doctor.Finding {
 		if slices.ContainsFunc(found, func(f doctor.Finding) bool { return f.Status == doctor.Problem }) {
-			return found // it has the reason already
+			return found // found has the reason already
 		}
 		f := doctor.Failed(part, path, err)
 		if errors.As(err, new(*hosts.DamagedError)) {
@@ -58,7 +58,7 @@ func Check(getenv func(string) string, now time.Time) []doctor.Finding {
 		return damaged(err)
 	}
 	if _, err := r.hub(); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		found = append(found, doctor.Failed(part, filepath.Join(path, hubFile), fmt.Errorf("%w: mail does not go through the hub; c2c relay hub join takes the file anew", err)))
+		found = append(found, doctor.Failed(part, filepath.Join(path, hubFile), fmt.Errorf("%w: mail does not go through the hub; c2c relay hub join reads the file of this host again", err)))
 	}
 	found = append(found, r.checkRuns(doctor.Finding{Status: doctor.OK, Part: part, Path: path}))
 	links, err := r.Links()
@@ -91,10 +91,10 @@ func checkLink(l Link, now time.Time) doctor.Finding {
 	return f
 }
 
-// secret are the files that nobody else may read.
+// secret has the names of the files that nobody else may read.
 var secret = []string{"key", "hosts.json", "invitations.json", hubFile, sshKeyFile}
 
-// checkFiles looks for files of another kind, owner or mode than c2c gives them. It opens none.
+// checkFiles finds files whose kind, owner or mode c2c has not set. It opens none of them.
 func (r *Relay) checkFiles() (found []doctor.Finding) {
 	dir := r.Dir.Path()
 	bad := func(name, what string) {
@@ -107,7 +107,7 @@ func (r *Relay) checkFiles() (found []doctor.Finding) {
 	for _, e := range entries {
 		info, err := e.Info()
 		if err != nil || e.IsDir() && !isOurs(e.Name()) {
-			continue // it is gone, or a person's
+			continue // it is gone, or it is not c2c's
 		}
 		want, what := fs.FileMode(0), "a file"
 		if e.Name() == socketFile {
@@ -117,7 +117,7 @@ func (r *Relay) checkFiles() (found []doctor.Finding) {
 		case mode.Type() != want:
 			bad(e.Name(), fmt.Sprintf("it is no %s (%s): move it away", strings.TrimPrefix(what, "a "), mode))
 		case uint32(os.Geteuid()) != info.Sys().(*syscall.Stat_t).Uid:
-			bad(e.Name(), "it belongs to another user: move it away, or chown it to this one")
+			bad(e.Name(), "it belongs to another user: move it away, or chown it to this user")
 		case mode.Perm()&0o077 != 0 && slices.Contains(secret, e.Name()):
 			bad(e.Name(), fmt.Sprintf("others may read it, or write to it (mode %04o): chmod 600 it", mode.Perm()))
 		}
@@ -139,15 +139,15 @@ func (r *Relay) checkRuns(f doctor.Finding) doctor.Finding {
 	case err != nil:
 		return doctor.Failed(f.Part, f.Path, err)
 	case noSSH != nil:
-		f.Status, f.Detail = doctor.Warning, "there is no ssh in the PATH: no other machine is reached from here"
+		f.Status, f.Detail = doctor.Warning, "there is no ssh in the PATH: this machine reaches no other machine"
 	case pid != 0 && !isThere(filepath.Join(r.Dir.Path(), socketFile)):
-		f.Status, f.Detail = doctor.Problem, "its socket is gone, so no other machine gets in: c2c relay restart"
+		f.Status, f.Detail = doctor.Problem, "its socket is gone, so no other machine can connect: c2c relay restart"
 	case pid != 0:
 		f.Detail = fmt.Sprintf("runs, process %d", pid)
 	case stopped == nil:
-		f.Status, f.Detail = doctor.Warning, "was stopped, so mail for other machines waits, and none comes: c2c relay start"
+		f.Status, f.Detail = doctor.Warning, "was stopped, so mail for other machines waits, and no mail comes from them: c2c relay start"
 	default:
-		f.Detail = "does not run; it starts when mail goes to another machine, or one comes"
+		f.Detail = "does not run; it starts when mail goes to another machine, or when one connects"
 	}
 	return f
 }

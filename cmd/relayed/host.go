@@ -22,7 +22,7 @@ import (
 
 type clock = func() time.Time
 
-// lookGap is the shortest time between two looks for changes: one look covers senders that write at the same time.
+// lookGap is the shortest time between two checks for changes: one check serves all senders that write at the same time.
 const lookGap = time.Millisecond
 
 // Settings are the variables that the relay obeys.
@@ -34,7 +34,7 @@ func Settings() []string {
 type Host struct {
 	*Relay
 	Getenv func(string) string
-	SSH    string // the program; "": ssh in the PATH
+	SSH    string // the path of ssh; "": ssh in the PATH
 	Log    *slog.Logger
 	Now    clock
 
@@ -93,11 +93,11 @@ func (h *Host) Run(ctx context.Context) error {
 	})
 }
 
-// dials returns the hosts to which ssh connects from here; none while the list is damaged.
+// dials returns the hosts that ssh connects to from here; none if the list is damaged.
 func (h *Host) dials() (all []ssh.Dial) {
 	list, err := h.list.All()
 	if err != nil {
-		h.Log.Error("no host is reached", "err", err)
+		h.Log.Error("this machine connects to no host", "err", err)
 	}
 	for _, host := range list {
 		if host.Carrier == hosts.SSH && host.Dest != "" && host.Revoked == 0 {
@@ -107,7 +107,7 @@ func (h *Host) dials() (all []ssh.Dial) {
 	return all
 }
 
-// watch looks at the list, the roots and their outboxes, now and whenever one of them changes.
+// watch checks the list, the roots and their outboxes, now and whenever one of them changes.
 func (h *Host) watch(ctx context.Context) {
 	var last []hosts.Host
 	h.changes.Each(ctx, lookGap, func() ([]string, time.Duration, error) {
@@ -139,7 +139,7 @@ func same(a, b []hosts.Host) bool {
 	return true
 }
 
-// sameRights reports whether the hosts of two lists with the same hosts may reach the same.
+// sameRights reports whether two lists have the same hosts with the same rights.
 func sameRights(a, b []hosts.Host) bool {
 	return slices.EqualFunc(a, b, func(a, b hosts.Host) bool {
 		return a.Name == b.Name && slices.Equal(a.Aliases, b.Aliases) && slices.Equal(a.Projects, b.Projects)
@@ -154,7 +154,7 @@ func (h *Host) keepLinks(ctx context.Context, changed <-chan struct{}) {
 			err = h.Dir.Write(linksFile, append(data, '\n'))
 		}
 		if err != nil {
-			h.Log.Warn("the links are not shown", "err", err)
+			h.Log.Warn("the state of the links was not recorded", "err", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -180,7 +180,7 @@ func (h *Host) rootsHere() []project.Root {
 	return all
 }
 
-// rootsOf returns the roots below the state directory, and the roots of named projects. After an error only the former.
+// rootsOf returns the roots below the state directory, and the roots of named projects. After an error it returns only the former.
 func (r *Relay) rootsOf(list *hosts.List) (all []project.Root, err error) {
 	named, err := list.Projects()
 	names := map[string]string{}

@@ -19,7 +19,7 @@ import (
 	"c2c/relay/nats"
 )
 
-// The files of a hub's owner, in a directory of its own.
+// The files of a hub's owner. The owner has a directory for each hub.
 const (
 	hubConfig  = "nats-server.conf"
 	hubStreams = "streams.json"
@@ -48,7 +48,8 @@ func (c *call) path(name string) string {
 	return filepath.Join(c.Cwd, name)
 }
 
-// writeHub writes what a nats-server needs to be the hub of a fleet, and a file for each host. Called again it adds hosts.
+// writeHub writes the files that a nats-server needs to be the hub of a fleet, and a file for each host. If the hub exists, it adds
+// hosts.
 func (c *call) writeHub(fleet string) error {
 	path := c.path("c2c-hub-" + fleet)
 	if err := hosts.CheckName(fleet); err != nil {
@@ -67,7 +68,7 @@ func (c *call) writeHub(fleet string) error {
 		fmt.Fprint(c.Stdout, hub.ServerConfig(path))
 		return nil
 	}
-	// The secrets come first: a host without its file could not be let in.
+	// Write the secrets first: the hub could never accept a host whose secret is lost.
 	for name, seed := range seeds {
 		text, err := hub.Access(name, seed).Text()
 		file := hubOwner
@@ -111,12 +112,12 @@ func (c *call) printHub(path string, hub nats.Hub) error {
 		fmt.Fprintf(c.Stdout, "  c2c relay hub join %s\n", hubHost(m.Name))
 	}
 	if host, _, _ := net.SplitHostPort(hub.Listen); !net.ParseIP(host).IsLoopback() && strings.HasPrefix(hub.URL, "nats:") {
-		fmt.Fprintf(c.Stderr, "c2c: hint: without TLS others on the way see which hosts write to each other; %s says where a certificate goes\n", hubConfig)
+		fmt.Fprintf(c.Stderr, "c2c: hint: without TLS, others in the network see which hosts write to each other; %s says where a certificate goes\n", hubConfig)
 	}
 	return nil
 }
 
-// planHub is the hub as it will be, with the seeds that are known.
+// planHub returns the hub as it will be, and the known seeds by host; the owner's seed has the key "".
 func (c *call) planHub(dir *atomicfile.Dir, fleet string) (hub nats.Hub, seeds map[string]string, err error) {
 	seeds = map[string]string{}
 	data, err := dir.ReadIf(hubFile)
@@ -143,10 +144,10 @@ func (c *call) planHub(dir *atomicfile.Dir, fleet string) (hub nats.Hub, seeds m
 			return hub, nil, err
 		}
 	}
-	if a, err := readAccess(dir, hubOwner); err == nil && seeds[""] == "" { // its file says where the hub is, too
+	if a, err := readAccess(dir, hubOwner); err == nil && seeds[""] == "" { // write the owner's file again, because it has the hub's address
 		seeds[""] = a.Seed
 	}
-	for _, m := range hub.Hosts { // a file that was given away and deleted stays so
+	for _, m := range hub.Hosts { // do not write a host's file again if the owner has deleted it
 		if a, err := readAccess(dir, hubHost(m.Name)); err == nil {
 			seeds[m.Name] = a.Seed
 		}
@@ -184,7 +185,7 @@ func readAccess(dir *atomicfile.Dir, name string) (nats.Access, error) {
 	return a, nil
 }
 
-// mergeStreams adds the streams of new hosts to those that are written, in which the owner may have changed sizes.
+// mergeStreams returns the streams in the file, in which the owner may have changed sizes, and the streams of new hosts.
 func mergeStreams(dir *atomicfile.Dir, all []nats.Stream) ([]nats.Stream, error) {
 	there, err := readStreams(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -209,7 +210,7 @@ func readStreams(dir *atomicfile.Dir) (all []nats.Stream, err error) {
 	return all, nil
 }
 
-// makeStreams makes the streams at a hub that runs.
+// makeStreams makes the streams at a running hub.
 func (c *call) makeStreams(ctx context.Context, path string) error {
 	dir, err := atomicfile.Open(path)
 	if err != nil {
@@ -240,8 +241,8 @@ func (c *call) makeStreams(ctx context.Context, path string) error {
 	return nil
 }
 
-// restart has the relay read its files anew. It starts one that did not run, too: nobody else starts it when mail waits at a hub.
-// Errors: ErrStopped.
+// restart makes the relay read its files again. It also starts a relay that did not run: nothing else starts it when mail waits at a
+// hub. Errors: ErrStopped.
 func (r *Relay) restart(ctx context.Context, env []string) error {
 	if _, err := r.Daemon.Stop(ctx); err != nil {
 		return err
@@ -249,7 +250,7 @@ func (r *Relay) restart(ctx context.Context, env []string) error {
 	return r.Ensure(ctx, env)
 }
 
-// joinHub has mail for the paired hosts of a fleet go through its hub.
+// joinHub makes mail for the paired hosts of a fleet go through the fleet's hub.
 func (c *call) joinHub(ctx context.Context, path string) error {
 	from, err := atomicfile.Open(filepath.Dir(path))
 	if err != nil {
@@ -299,11 +300,11 @@ func (c *call) joinHub(ctx context.Context, path string) error {
 	if err := c.r.restart(ctx, c.Environ); errors.Is(err, ErrStopped) {
 		fmt.Fprintf(c.Stderr, "c2c: hint: %v\n", err)
 	} else if err != nil {
-		return fmt.Errorf("the hub is stored, but the relay does not start: %w", err)
+		return fmt.Errorf("the hub is recorded, but the relay does not start: %w", err)
 	}
 	if *c.asJSON {
 		return cli.JSON(c.Stdout, map[string]any{"hub": a.URL, "fleet": a.Fleet, "host": a.Host, "hosts": names})
 	}
-	fmt.Fprintln(c.Stdout, "done; c2c relay status shows the way to each host")
+	fmt.Fprintln(c.Stdout, "done; c2c relay status shows the link to each host")
 	return nil
 }

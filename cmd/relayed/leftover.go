@@ -11,7 +11,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Leftovers returns, in lines for a person, what c2c uninstall leaves of the mail between machines, and how to remove it.
+// Leftovers returns lines for a person: which parts of the mail between machines c2c uninstall leaves, and how to remove them.
 func Leftovers(getenv func(string) string) (lines []string) {
 	say := func(format string, args ...any) {
 		lines = append(lines, mail.Visible(fmt.Sprintf(format, args...), ""))
@@ -33,7 +33,7 @@ func Leftovers(getenv func(string) string) (lines []string) {
 	if err != nil {
 		say("the list of paired machines cannot be read, and stays: %v", err)
 	} else if len(names) > 0 {
-		say("paired machines stay, with the keys and the mail for them: %s; c2c relay remove NAME forgets one, here and in authorized_keys", strings.Join(names, ", "))
+		say("paired machines stay, with the keys and the mail for them: %s; c2c relay remove NAME forgets a machine, and removes its line from authorized_keys", strings.Join(names, ", "))
 	}
 	path := AuthorizedKeys(getenv)
 	data, err := atomicfile.ReadForeign(path, maxAuthKey)

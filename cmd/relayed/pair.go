@@ -22,11 +22,11 @@ const (
 	sshKeyLock = "ssh_key.lock"
 	maxAuthKey = 4 << 20 // limit for authorized_keys, in bytes
 
-	keyTime = 30 * time.Second // to make a key
+	keyTime = 30 * time.Second // how long ssh-keygen may take
 )
 
-// SSHKey returns the relay's public ssh key, as a line. It makes the key at the first call. The relay needs a key of its own: it runs
-// without an ssh agent for a person's key, and at the other end its own key gives access to the relay only.
+// SSHKey returns the relay's public ssh key, as a line. It makes the key at the first call. The relay needs its own key: it runs
+// without an ssh agent that has a person's key, and its own key gives access only to the relay at the other end.
 func (r *Relay) SSHKey(ctx context.Context) (line string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, keyTime)
 	defer cancel()
@@ -49,7 +49,7 @@ func (r *Relay) SSHKey(ctx context.Context) (line string, err error) {
 	return line, checkSSHKey(line)
 }
 
-// checkSSHKey returns an error unless line, which another host has sent, is one public ssh key on one line.
+// checkSSHKey returns an error unless line is one public ssh key. Another host has sent the line.
 func checkSSHKey(line string) error {
 	words := strings.Fields(line)
 	bad := strings.ContainsFunc(line, func(c rune) bool { return c < ' ' || c > '~' || c == '"' || c == '\\' })
@@ -62,7 +62,7 @@ func checkSSHKey(line string) error {
 // mark returns the end of c2c's line for a host in authorized_keys. id is the id of the host's key.
 func mark(id string) string { return "c2c-relay:" + id }
 
-// AuthorizedLine returns the line of authorized_keys that gives a host access to the relay here, and to nothing else.
+// AuthorizedLine returns a line for authorized_keys. It gives a host access to the relay here, and to nothing else.
 func AuthorizedLine(program string, key string, host hosts.Public) (string, error) {
 	if err := checkSSHKey(key); err != nil {
 		return "", err
@@ -106,7 +106,7 @@ func without(lines []string, id string) (left []string) {
 	return left
 }
 
-// editAuthorized edits the lines of the file. It writes the file only if they change.
+// editAuthorized edits the lines of authorized_keys. It writes the file only if they have changed.
 func editAuthorized(path string, edit func(lines []string) []string) error {
 	data, err := atomicfile.ReadForeign(path, maxAuthKey)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -138,20 +138,20 @@ type Exchange struct {
 	SSHKey   string        `json:"ssh_key,omitempty"`
 	Projects []string      `json:"projects,omitempty"` // projects of the answering host to which the sending host may write
 	Aliases  []string      `json:"aliases,omitempty"`
-	Print    bool          `json:"print,omitempty"` // do not edit authorized_keys: a person does
+	Print    bool          `json:"print,omitempty"` // do not edit authorized_keys, because a person will
 }
 
 // Exchanged is the answer to an Exchange.
 type Exchanged struct {
 	Name    string        `json:"name"` // the host's own name
 	Key     *hosts.Public `json:"key"`
-	Known   string        `json:"known,omitempty"` // its present name for the sending host
-	Line    string        `json:"line"`            // for its authorized_keys
+	Known   string        `json:"known,omitempty"` // the present name of the sending host on the answering host
+	Line    string        `json:"line"`            // the line for authorized_keys of the answering host
 	Version string        `json:"version"`
 }
 
-// Answer carries out an Exchange that another host has sent through ssh. It trusts it like this user, because only a caller with
-// this user's shell gets here. program is c2cd.
+// Answer carries out an Exchange that another host has sent through ssh. It trusts the Exchange like this user, because only a caller
+// with this user's shell gets here. program is the path of c2cd.
 func (r *Relay) Answer(ctx context.Context, e Exchange, program, name string, getenv func(string) string, now clock) (a Exchanged, err error) {
 	if e.Key == nil {
 		return a, errors.New("the other host has sent no key")

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// announceGap is how late other hosts may learn that a session has ended: no file changes when its process ends.
+	// announceGap is the longest delay until other hosts learn that a session has ended. No file changes when its process ends.
 	announceGap = 30 * time.Second
 	// listGap is the shortest time between two lists of the sessions, because listing all sessions is slow.
 	listGap = time.Second
 )
 
-// announce sends the sessions of a root to the other hosts, if they have changed. later is when to call it again; 0: not before
-// something changes.
+// announce sends the sessions of a root to the other hosts, if the sessions have changed. later is the time after which to call it
+// again; 0: not before something changes.
 func (r *roots) announce(ctx context.Context, one *root) (later time.Duration) {
 	mark, now := markOf(one.path, registry.FileName, "sessions"), r.h.Now()
 	since := now.Sub(one.looked).Abs()
@@ -33,7 +33,7 @@ func (r *roots) announce(ctx context.Context, one *root) (later time.Duration) {
 	one.mark, one.looked = mark, now
 	all, err := one.b.Sessions(ctx)
 	if err != nil {
-		r.h.Log.Warn("other hosts are not told of the sessions here", "root", one.path, "err", err)
+		r.h.Log.Warn("the sessions here were not sent to other hosts", "root", one.path, "err", err)
 		return 0
 	}
 	shown := []cache.Session{}

@@ -1,15 +1,15 @@
-// Package relayed runs c2c relay: one process for all roots and all paired hosts of a user, which carries mail to other machines
-// and from them. It also has the commands that start, stop and query that process, and that pair hosts.
+// Package relayed runs c2c relay: one process that carries mail to other machines and from them, for all roots and all paired hosts of
+// a user. It also has the commands that start, stop and query this process, and that pair hosts.
 //
 // Beside the files of package hosts, <state directory>/relay has:
 //
 //	relay.lock, .pid, .log  see package daemon
-//	relay.sock              where `c2c relay --stdio` finds the relay
-//	links.json              the last state of the link to each host; without meaning while no relay runs
-//	wanted.lock             closed by a process that wants the relay to look at a root
-//	stopped                 a person has stopped the relay: only c2c relay start starts it again
+//	relay.sock              the socket over which `c2c relay --stdio` reaches the relay
+//	links.json              the last state of the link to each host; it means nothing while no relay runs
+//	wanted.lock             a process closes it to make the relay check the roots
+//	stopped                 exists if a person has stopped the relay: then only c2c relay start starts it
 //	hub.json                how this host reaches its hub; secret
-//	ssh_key, ssh_key.pub    the relay's ssh key; at other hosts it gives access to the relay only
+//	ssh_key, ssh_key.pub    the relay's ssh key; at other hosts it gives access only to the relay
 package relayed
 
 import (
@@ -40,8 +40,8 @@ const (
 	stoppedFile = "stopped"
 	maxLinks    = 1 << 20
 
-	startTime = 30 * time.Second // for the relay to start
-	dialTime  = 15 * time.Second // for the relay to take a link; one that is stopped takes none
+	startTime = 30 * time.Second // how long the relay may take to start
+	dialTime  = 15 * time.Second // how long the relay may take to accept a link; a suspended relay accepts none
 )
 
 // Relay is the relay of this user. Commands start, stop and query it through this type.
@@ -50,7 +50,7 @@ type Relay struct {
 	State         string // the state directory
 }
 
-// Open opens the relay's files. If create is true, it makes the missing ones.
+// Open opens the relay's files. If create is true, it makes missing files. Without create, Dir stays nil if there is no directory.
 func Open(getenv func(string) string, create bool) (*Relay, error) {
 	path, source := project.StateDir(getenv)
 	if path == "" || !filepath.IsAbs(path) {
@@ -76,7 +76,7 @@ func (r *Relay) Close() {
 	}
 }
 
-// Start starts the relay, unless it runs. env is its environment.
+// Start starts the relay, unless it runs already. env is the environment from which it gets the variables that it needs.
 func (r *Relay) Start(ctx context.Context, env []string) (pid int, started bool, err error) {
 	if pid, err := r.PID(); err != nil || pid != 0 {
 		return pid, false, err
@@ -93,10 +93,10 @@ func (r *Relay) Start(ctx context.Context, env []string) (pid int, started bool,
 	return pid, err == nil, err
 }
 
-// ErrStopped: a person has stopped the relay.
+// ErrStopped means that a person has stopped the relay.
 var ErrStopped = errors.New("the relay was stopped: c2c relay start lets mail go to other machines again")
 
-// Ensure is Start for callers that need the relay, but returns ErrStopped if a person has stopped it. After an error, mail waits.
+// Ensure is Start for callers that need the relay. It returns ErrStopped if a person has stopped the relay. After an error, mail waits.
 func (r *Relay) Ensure(ctx context.Context, env []string) error {
 	if runs, err := r.Runs(); err != nil || runs {
 		return err
@@ -108,8 +108,8 @@ func (r *Relay) Ensure(ctx context.Context, env []string) error {
 	return err
 }
 
-// Want makes the relay look for mail in roots that it has not open, and starts the relay if necessary. Call it after putting mail
-// into an outbox, unless the relay has that root open.
+// Want makes the relay check roots that it has not opened for mail, and starts the relay if necessary. Call it after putting mail into
+// an outbox, unless the relay has that root open.
 func (r *Relay) Want(ctx context.Context, env []string) error {
 	f, err := r.Dir.OpenHandle(wantedFile, os.O_RDWR|os.O_CREATE)
 	if err != nil {
@@ -150,7 +150,7 @@ func (r *Relay) Links() (all []Link, err error) {
 	return all, nil
 }
 
-// maxSocketPath is below the system's limit for the path of a socket: 104 bytes on macOS.
+// maxSocketPath is below every system's limit for the path of a socket, which is 104 bytes on macOS.
 const maxSocketPath = 100
 
 // socket returns a short path of the relay's socket, valid until release is called.
@@ -160,7 +160,7 @@ func (r *Relay) socket() (path string, release func(), err error) {
 		return path, func() {}, nil
 	}
 	if runtime.GOOS != "linux" {
-		return "", nil, fmt.Errorf("the path %s is too long for a socket: set XDG_STATE_HOME to a shorter one", path)
+		return "", nil, fmt.Errorf("the path %s is too long for a socket: set XDG_STATE_HOME to a shorter path", path)
 	}
 	dir, err := os.Open(r.Dir.Path())
 	if err != nil {
@@ -169,7 +169,7 @@ func (r *Relay) socket() (path string, release func(), err error) {
 	return filepath.Join("/proc/self/fd", strconv.Itoa(int(dir.Fd())), socketFile), func() { dir.Close() }, nil
 }
 
-// listen opens the socket for links from ssh. The caller holds the daemon's lock, so an existing socket is that of a dead process.
+// listen opens the socket for links from ssh. The caller holds the daemon's lock, so an existing socket was left by a dead process.
 func (r *Relay) listen() (net.Listener, error) {
 	if err := r.Dir.Remove(socketFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -183,11 +183,11 @@ func (r *Relay) listen() (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for other machines: %w", err)
 	}
-	l.(*net.UnixListener).SetUnlinkOnClose(false) // the path may be a short one
+	l.(*net.UnixListener).SetUnlinkOnClose(false) // the path may be below /proc/self/fd, and not valid any more
 	return l, nil
 }
 
-// Stdio joins in and out to the relay, and starts the relay if necessary. ssh runs it when another host connects.
+// Stdio copies between in, out and the relay, and starts the relay if necessary. ssh runs it when another host connects.
 func (r *Relay) Stdio(ctx context.Context, env []string, in *os.File, out *os.File) error {
 	if err := r.Ensure(ctx, env); err != nil {
 		return err

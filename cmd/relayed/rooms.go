@@ -12,7 +12,7 @@ import (
 	"c2c/rooms/talk"
 )
 
-// toRoom does what messages say about a room.
+// toRoom carries out messages about a room.
 func (p *post) toRoom(ctx context.Context, peer, room string, msgs []mail.Message, mayRepeat bool) (relay.Reason, error) {
 	host, err := p.h.list.ByName(peer)
 	if err != nil && !errors.Is(err, hosts.ErrUnknown) {
@@ -24,7 +24,7 @@ func (p *post) toRoom(ctx context.Context, peer, room string, msgs []mail.Messag
 		p.arrived.add(peer, w.SID, []mail.Message{w.Message})
 	}
 	p.rooms.Changed()
-	p.h.changes.Recheck() // watch the mailboxes, and send what the other machines with members do not have
+	p.h.changes.Recheck() // watch the mailboxes of the woken sessions, and send the news of the room to other machines
 	switch {
 	case err == nil:
 		return relay.Stored, nil

@@ -120,7 +120,7 @@ func (c *call) status() error {
 	return nil
 }
 
-// addFacts adds what the roots have of each host: its newest trouble, when it was last heard, and how much waits for it.
+// addFacts adds facts from all roots about each host: its newest trouble, when it was last heard, and how much mail waits for it.
 func (c *call) addFacts(links []Link) error {
 	roots, err := c.r.rootsOf(c.hosts())
 	if err != nil {
@@ -135,7 +135,7 @@ func (c *call) addFacts(links []Link) error {
 			err = errors.Join(addFactsOf(dir, links), dir.Close())
 		}
 		if err != nil {
-			return fmt.Errorf("read what is known of other machines in %s: %w", root.Path, err)
+			return fmt.Errorf("read the facts about other machines in %s: %w", root.Path, err)
 		}
 	}
 	return nil
@@ -195,12 +195,12 @@ func (st status) print(w io.Writer, now time.Time) {
 	}
 }
 
-// says describes the way to a host, and what waits for it.
+// says describes the link to a host, and how much mail waits for it.
 func (l Link) says(now time.Time) string {
 	text, up, down := "it connects to this machine by ssh", "linked", "not linked"
 	if l.Dest != "" {
 		text = "ssh " + l.Dest
-	} else if l.Hub != "" { // the hub does not know if the host is on
+	} else if l.Hub != "" { // the hub does not know whether the host is running
 		text, up, down = "by the hub "+l.Hub, "the hub takes mail for it", "the hub takes no mail for it"
 	}
 	switch ago := format.Age(now.Sub(l.Since)); {

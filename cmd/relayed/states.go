@@ -21,40 +21,41 @@ import (
 )
 
 const (
-	// mostFollowed bounds the messages of other hosts that a root follows until they are read. The relay reports no more states of
-	// older ones.
+	// mostFollowed bounds the messages of other hosts that a root follows until they are read. The relay reports no states of older
+	// messages any more.
 	mostFollowed = 2000
-	// followedFile has a line for each followed message, and one for each that is not followed any more. It is in the relay's
-	// directory of the root. A power cut may lose its last lines.
+	// followedFile has a line for each followed message, and another line for each message that is not followed any more. It is in the
+	// root's directory of the relay. A power cut may lose its last lines.
 	followedFile = "followed.log"
 	maxFollowed  = 4 << 20
 )
 
-// followed holds the messages of other hosts that a root has stored, and that were unread at the last look. It survives a restart.
+// followed holds messages of other hosts that this root has stored, and that were unread at the last call of look. It survives a
+// restart.
 type followed struct {
 	b   *broker.Broker
 	dir *atomicfile.Dir
 
 	mu   sync.Mutex
 	all  []*arrived
-	size int // of the file, in lines
+	size int // number of lines in the file
 }
 
 // arrived is one followed message.
 type arrived struct {
 	Peer string `json:"host"`
-	SID  string `json:"sid"` // the session whose mailbox has it
+	SID  string `json:"sid"` // the session whose mailbox has the message
 	From string `json:"from_session"`
 	ID   string `json:"id"`
-	Over bool   `json:"over,omitempty"` // it is not followed any more
+	Over bool   `json:"over,omitempty"` // the message is not followed any more
 
-	state string // the last reported one, or ""
-	mark  string // the state of the session's files when it was last looked at; "": look again
+	state string // the last reported state, or ""
+	mark  string // the state of the session's files at the last check; "": check again
 }
 
 func (a *arrived) key() string { return strings.Join([]string{a.Peer, a.SID, a.From, a.ID}, "\x00") }
 
-// follow goes on with the messages that an earlier relay has followed.
+// follow returns the messages that an earlier relay has followed, to follow them further.
 func follow(b *broker.Broker) (*followed, error) {
 	dir, err := b.Dir().Sub(relay.Directory, true)
 	if err != nil {
@@ -62,7 +63,7 @@ func follow(b *broker.Broker) (*followed, error) {
 	}
 	f := &followed{b: b, dir: dir}
 	data, err := dir.ReadMost(followedFile, maxFollowed)
-	if err = atomicfile.UnlessAbsent(err); err != nil { // only a damaged file or a foreign one: begin anew
+	if err = atomicfile.UnlessAbsent(err); err != nil { // the file is damaged or not ours: begin with no messages
 		b.Log.Warn("messages of other hosts are not followed any more", "err", err)
 		data = nil
 	}
@@ -100,7 +101,7 @@ func (f *followed) add(peer, sid string, msgs []mail.Message) {
 	f.shorten()
 }
 
-// write adds lines to the file. Without them the messages are followed until the relay ends.
+// write adds lines to the file. After an error, the relay follows these messages only until it ends.
 func (f *followed) write(some []*arrived) {
 	if len(some) == 0 {
 		return
@@ -123,21 +124,21 @@ func (f *followed) lines(some []*arrived) (lines []byte) {
 	return lines
 }
 
-// shorten forgets the oldest messages if there are too many, and writes the file anew when most of it is of no use.
+// shorten forgets the oldest messages if there are too many. It writes the file again when most of its lines are of no use.
 func (f *followed) shorten() {
 	f.all = slices.Clone(f.all[max(len(f.all)-mostFollowed, 0):])
 	if f.size <= 2*len(f.all)+mostFollowed {
 		return
 	}
 	if err := f.dir.Write(followedFile, f.lines(f.all)); err != nil {
-		f.b.Log.Warn("a file is not shortened", "file", followedFile, "err", err)
+		f.b.Log.Warn("a file was not shortened", "file", followedFile, "err", err)
 		return
 	}
 	f.size = len(f.all)
 }
 
-// look returns the messages' changes of state since the last look, by host, and the sessions to watch for more. It leaves out hosts
-// that are not linked: the relay keeps nothing for them.
+// look returns the messages' changes of state since the last call, by host, and the sessions to watch for more. It leaves out hosts
+// that have no link, because the relay keeps nothing for them.
 func (f *followed) look(ctx context.Context, linked func(peer string) bool) (news map[string][]cache.State, sids []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -151,9 +152,9 @@ func (f *followed) look(ctx context.Context, linked func(peer string) bool) (new
 		found, err := f.find(ctx, sid, some)
 		if err != nil {
 			for _, a := range some {
-				a.mark = "" // so the next look reads it again, even if no file changes
+				a.mark = "" // so the next call reads it again, even if no file changes
 			}
-			f.b.Log.Warn("states of messages cannot be read", "session_id", sid, "err", err)
+			f.b.Log.Warn("the states of messages could not be read", "session_id", sid, "err", err)
 			continue
 		}
 		for i, a := range some {
@@ -176,7 +177,8 @@ func (f *followed) look(ctx context.Context, linked func(peer string) bool) (new
 	return news, sids
 }
 
-// changed returns all sessions with followed messages, and those messages of linked hosts whose session's files have changed.
+// changed returns all sessions with followed messages, each with the messages of linked hosts to check because the session's files have
+// changed.
 func (f *followed) changed(linked func(peer string) bool) map[string][]*arrived {
 	all, marks, up := map[string][]*arrived{}, map[string]string{}, map[string]bool{}
 	for _, a := range f.all {
@@ -195,7 +197,7 @@ func (f *followed) changed(linked func(peer string) bool) map[string][]*arrived 
 	return all
 }
 
-// find returns the states of some messages in the mailbox of a session; the zero status for one that is not there.
+// find returns the states of some messages in the mailbox of a session. A message that is not there has the zero state.
 func (f *followed) find(ctx context.Context, sid string, some []*arrived) ([]explain.MessageStatus, error) {
 	box, err := f.b.Mailbox(sid)
 	if err != nil {
@@ -219,7 +221,7 @@ func (f *followed) find(ctx context.Context, sid string, some []*arrived) ([]exp
 	return all, nil
 }
 
-// localSession is the sending host's own id of the session, or a hash if that was too long.
+// localSession returns the sending host's own id for the session, or a hash if this id was too long.
 func localSession(peer, from string) string {
 	sid, _ := strings.CutPrefix(from, "r-"+peer+".")
 	return sid

@@ -27,16 +27,16 @@ type Program struct {
 	Getenv         func(string) string
 	Environ        []string
 	Cwd            string
-	C2C            string // path of the c2c beside this program
+	C2C            string // path of the c2c in the directory of this program
 	Log            *slog.Logger
-	// Person returns an error unless a person has typed the command; does says what only a person may do.
+	// Person returns nil if a person has typed the command. does says, in the error, what only a person may do.
 	Person func(ctx context.Context, does string) error
 }
 
-// ErrDown: no relay runs. The command has printed that already.
+// ErrDown means that no relay runs. The command has printed this already.
 var ErrDown = errors.New("no relay runs")
 
-// mendHosts is the hint for files that cannot be read.
+// mendHosts is the hint for damaged files.
 const mendHosts = "repair the file (its mode must be 0600), or move it away and pair each host again"
 
 // call is one run of the verb.
@@ -50,7 +50,7 @@ type call struct {
 	print, yes, dry, unit, asJSON    *bool
 }
 
-// Run runs c2c relay. args are the words and options after it.
+// Run runs c2c relay. args are the words and options that follow relay.
 func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
 	if done, err := p.inside(ctx, args); done {
 		return err
@@ -86,14 +86,14 @@ func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
 	case errors.As(err, new(*hosts.DamagedError)):
 		return cli.WithHint(err, mendHosts)
 	case errors.Is(err, hosts.ErrKeyLost):
-		return cli.WithHint(err, "put the file back; or c2c relay remove each of them, here and there, and pair anew")
+		return cli.WithHint(err, "put the file back; or remove each machine with c2c relay remove, here and there, and pair again")
 	case errors.Is(err, hosts.ErrUnknown):
-		return cli.WithHint(err, "c2c relay list shows all")
+		return cli.WithHint(err, "c2c relay list shows all hosts")
 	}
 	return err
 }
 
-// bind makes a call of a verb. Options that the verb does not have stay empty.
+// bind makes a call of a verb. A variable whose option the verb does not have stays empty.
 func (p Program) bind(own cli.Verb) *call {
 	f := cli.NewFlags(own)
 	text := func(name string) *string {
@@ -144,7 +144,7 @@ func (p Program) inside(ctx context.Context, args []string) (done bool, err erro
 	return true, json.NewEncoder(p.Stdout).Encode(a)
 }
 
-// readExchange reads what another host asks for. After an error a goroutine may still read, until the process ends.
+// readExchange reads the request of another host. After an error a goroutine may still read, until the process ends.
 func readExchange(ctx context.Context, r io.Reader) (Exchange, error) {
 	read := make(chan Exchange, 1)
 	failed := make(chan error, 1)
@@ -173,19 +173,19 @@ func (p Program) c2cd() string {
 	return filepath.Join(filepath.Dir(p.C2C), "c2cd")
 }
 
-// machineName returns the name that this machine gives itself.
+// machineName returns the name of this machine, as a valid name of a host.
 func machineName() string {
 	name, _ := os.Hostname()
 	return cmp.Or(hosts.NameOf(name), "host")
 }
 
-// personTime bounds the check that a person has typed a command: other processes may hold the locks of the root.
+// personTime bounds the check that a person has typed a command. Other processes may hold the locks of the root.
 const personTime = 30 * time.Second
 
 func (c *call) checkPerson(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, personTime)
 	defer cancel()
-	return c.Person(ctx, "decides which machines mail goes to and comes from")
+	return c.Person(ctx, "decides with which machines c2c exchanges mail")
 }
 
 func (c *call) do(ctx context.Context, verb, word string) error {
@@ -254,7 +254,7 @@ func (c *call) stop(ctx context.Context) error {
 	return nil
 }
 
-// allowed returns the lists of --projects and --aliases; nil if an option is missing.
+// allowed returns the lists in --projects and --aliases; a list is nil if its option is missing.
 func (c *call) allowed(ctx context.Context) (projects, aliases []string, err error) {
 	list := func(text string) (all []string) {
 		for _, word := range strings.Split(text, ",") {
@@ -281,7 +281,7 @@ func (c *call) allowed(ctx context.Context) (projects, aliases []string, err err
 	return projects, aliases, nil
 }
 
-// projectHere returns the name by which other hosts know this directory's project.
+// projectHere returns the name that other hosts use for this directory's project.
 func (c *call) projectHere() (string, error) {
 	path, _, err := project.FindRoot(c.Getenv, c.Cwd)
 	if err != nil {
@@ -301,7 +301,7 @@ func (c *call) projectHere() (string, error) {
 			return r.Name, nil
 		}
 	}
-	return "", cli.WithHint(errors.New("this project has no name that other machines know"), "c2c relay project NAME, the same on both")
+	return "", cli.WithHint(errors.New("this project has no name that other machines know"), "run c2c relay project NAME, with the same name on both machines")
 }
 
 func (c *call) allow(ctx context.Context, host string) error {
@@ -331,7 +331,7 @@ func none(all []string) []string {
 	return all
 }
 
-// reaches returns, for a person, the sessions to which a host may write.
+// reaches describes, for a person, the sessions to which a host may write.
 func reaches(projects, aliases []string) string {
 	if len(projects) == 0 || len(aliases) == 0 {
 		return "no session"
@@ -380,7 +380,7 @@ func (c *call) leave(ctx context.Context, remove bool, name string) error {
 		fmt.Fprintf(c.Stdout, "%s would be %s here, and its line removed from %s\n", name, does, path)
 		return nil
 	}
-	if err := change(ctx, name); err != nil { // first, because from then on the relay refuses the host
+	if err := change(ctx, name); err != nil { // change the list first: from then on the relay refuses the host
 		return err
 	}
 	was, err := Unauthorize(path, h.Key.ID())
@@ -390,7 +390,7 @@ func (c *call) leave(ctx context.Context, remove bool, name string) error {
 	if *c.asJSON {
 		return cli.JSON(c.Stdout, map[string]any{does: name, "authorized_keys": was})
 	}
-	fmt.Fprintf(c.Stdout, "%s is %s: its mail is refused, and none is sent to it\n", name, does)
+	fmt.Fprintf(c.Stdout, "%s is %s: c2c refuses its mail, and sends it none\n", name, does)
 	if was {
 		fmt.Fprintf(c.Stdout, "its line is removed from %s\n", path)
 	}
