@@ -13,8 +13,8 @@ func isAll(name string) bool {
 	return false
 }
 
-// Mentions returns the members that a text names with @, each once, and whether it names all. isMember reports whether an alias is
-// that of a member. What stands in code or in a quote names nobody: agents show each other code, and quote each other.
+// Mentions returns the members that a text names with @, each once, and whether it names all members. isMember reports whether a member
+// has this alias. An @ in code or in a quote names nobody, because agents show each other code, and quote each other.
 func Mentions(text string, isMember func(alias string) bool) (aliases []string, all bool) {
 	seen := map[string]bool{}
 	text = prose(text)
@@ -35,7 +35,7 @@ func Mentions(text string, isMember func(alias string) bool) (aliases []string, 
 			name = ""
 		}
 		for name != "" && !isMember(name) && strings.IndexByte("._-", name[len(name)-1]) >= 0 {
-			name = name[:len(name)-1] // the end of a sentence
+			name = name[:len(name)-1] // drop the end of a sentence
 		}
 		switch key := strings.ToLower(name); {
 		case name == "" || seen[key]:
@@ -50,7 +50,7 @@ func Mentions(text string, isMember func(alias string) bool) (aliases []string, 
 	return aliases, all
 }
 
-// maxAlias is how long an alias may be.
+// maxAlias is the greatest length of an alias.
 const maxAlias = 64
 
 func inAlias(c byte) bool {
@@ -62,7 +62,7 @@ func joined(c byte) bool {
 	return inAlias(c) || c == '@' || c == '/' || c == '\\' || c == '+' || c >= 0x80
 }
 
-// prose returns a Markdown text without its code and its quotes. It takes more for code than Markdown does, never less.
+// prose returns a Markdown text without its code and its quotes. It may take more text for code than Markdown does, never less.
 func prose(text string) string {
 	var out, paragraph strings.Builder
 	flush := func() {
@@ -121,7 +121,7 @@ func unlisted(s string) string {
 	}
 }
 
-// fenceOf returns the marks that begin a block of code, or "".
+// fenceOf returns the marks in a line that begins a block of code; "" for any other line.
 func fenceOf(line string) string {
 	for _, mark := range []string{"`", "~"} {
 		rest := strings.TrimLeft(line, mark)
@@ -145,7 +145,7 @@ func withoutSpans(s string) string {
 
 func withoutTicks(s string) string {
 	var b strings.Builder
-	none := map[int]bool{} // numbers of backticks in a row that do not come again in the rest of s
+	none := map[int]bool{} // lengths of runs of backticks that do not occur in the rest of s
 	for i := 0; i < len(s); {
 		if s[i] == '\\' && i+1 < len(s) && s[i+1] == '`' {
 			b.WriteString("\\ ")

@@ -14,44 +14,45 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Ask says what of the rooms' news a caller wants.
+// Ask says which news of its rooms a session wants.
 type Ask struct {
-	// OnlyOpen leaves out the rooms to which the session is not open.
+	// OnlyOpen leaves out rooms to which the session is not open; see Level.
 	OnlyOpen bool
-	// Had reports whether the session got this post as a message. It is asked only about posts that name the session.
+	// Had reports whether the session got this post as a message. News calls it only for posts that name the session.
 	Had func(id string) bool
 }
 
-// News is what is new to a session in its rooms.
+// News has the posts that are new to a session, in all of its rooms.
 type News struct {
-	Rooms []RoomNews // those with something new
+	Rooms []RoomNews // rooms with new posts
 
 	st     Store
 	sid    string
 	looked time.Time
 	moved  []moved
-	part   bool // it left out rooms
+	part   bool // some rooms were left out
 }
 
 // RoomNews has what is new in one room.
 type RoomNews struct {
 	Room  string
-	Posts []Post // newest first; not all of Count
+	Posts []Post // newest first; at most maxNews of the Count posts
 	Count int
-	More  bool // there are more than Count
+	More  bool // there are more new posts than Count
 }
 
-// moved is a new place in a room. now is its present name, "" if the session is not in it any more.
+// moved is a change of the session's place in a room, to read. now is the room's present name, "" if the session is not in it any more.
 type moved struct {
 	was, now string
 	read     int64
 }
 
-// maxNews is how many posts of a room News returns.
+// maxNews is the number of posts of a room that News returns.
 const maxNews = 50
 
-// News finds what is new to a session: not its own posts, not those that it got as messages, and nothing of a room that it has
-// muted. Posts of the original are left out: it puts a copy into each mailbox. Seen records that it was shown.
+// News finds the posts that are new to a session. It leaves out the session's own posts, posts that it got as messages, and rooms that
+// it has muted. It also leaves out posts of the original, which puts a copy into each mailbox. Seen records that the session has seen
+// the posts.
 func (st Store) News(sid string, ask Ask) (News, error) {
 	n := News{st: st, sid: sid, looked: st.Now(), part: ask.OnlyOpen}
 	all, err := st.places(sid)
@@ -60,7 +61,7 @@ func (st Store) News(sid string, ask Ask) (News, error) {
 	}
 	var errs []error
 	for _, p := range all {
-		if err := n.look(p, ask); err != nil { // the other rooms do not depend on it
+		if err := n.look(p, ask); err != nil { // after an error, go on with the other rooms
 			errs = append(errs, err)
 		}
 	}
@@ -86,7 +87,7 @@ func (n *News) look(p place, ask Ask) error {
 	if err != nil {
 		return err
 	}
-	if registry.FindSID(rows, n.sid) < 0 { // the original has removed it
+	if registry.FindSID(rows, n.sid) < 0 { // the original has removed the session
 		n.moved = append(n.moved, moved{was: p.room})
 		return nil
 	}
@@ -99,7 +100,7 @@ func (n *News) look(p place, ask Ask) error {
 	if err != nil {
 		return err
 	}
-	if p.read > end { // the history was made anew
+	if p.read > end { // the history was replaced by a new one
 		p.read = end
 	}
 	n.moved = append(n.moved, moved{p.room, name, end})
@@ -120,7 +121,7 @@ func (n *News) look(p place, ask Ask) error {
 	return err
 }
 
-// open opens the room that has or had a name. If it is gone, open returns nil and drops the place in it.
+// open opens the room that has a name, or had it. If the room is gone, open returns nil and drops the place in it.
 func (n *News) open(was string) (*Room, error) {
 	r, err := n.st.Open(was)
 	if !errors.Is(err, ErrNoRoom) {
@@ -147,7 +148,7 @@ func (n *News) isNew(p Post, ask Ask) bool {
 	return true
 }
 
-// Until returns the news of one room, up to a place in its history: Seen then records that these were shown.
+// Until returns the news of one room, up to a place in its history. Seen then records only these posts.
 func (n News) Until(room string, place int64) News {
 	n.part = true
 	n.Rooms = slices.DeleteFunc(slices.Clone(n.Rooms), func(r RoomNews) bool { return r.Room != room })
@@ -158,14 +159,14 @@ func (n News) Until(room string, place int64) News {
 	return n
 }
 
-// Seen records that the session has what News found. It never goes back.
+// Seen records that the session has seen the posts that News found. It never moves a place back, except in a history that is new.
 func (n News) Seen(ctx context.Context) error {
 	if n.st.Root == nil {
 		return nil
 	}
 	at := n.looked.Add(-2 * atomicfile.ClockTick)
 	if n.part {
-		at = time.Unix(1, 0) // the hook script must see that c2c has to look again
+		at = time.Unix(1, 0) // an old time makes the hook script call c2c again
 	}
 	all, err := n.st.places(n.sid)
 	if err != nil {
@@ -198,7 +199,7 @@ func (n News) edit(all []place) []place {
 	return all
 }
 
-// anew reports whether a room's history has become shorter than a place in it.
+// anew reports whether a room's history is no longer than a place in it, so that it must be a new history.
 func (n News) anew(m moved) bool {
 	r, err := n.st.Open(m.now)
 	if err != nil {
@@ -213,10 +214,10 @@ func (n News) anew(m moved) bool {
 	return h.size <= m.read
 }
 
-// words is how many characters of a post the digest shows.
+// words is the number of characters of a post that the digest shows.
 const words = 280
 
-// Text is the digest for a model, of at most this many bytes; "" if nothing is new, or if there is no space.
+// Text returns the digest for a model, of at most most bytes; "" if nothing is new, or if there is no space.
 func (n News) Text(most int) string {
 	var parts []string
 	for i, room := range n.Rooms {
@@ -256,12 +257,12 @@ func (r RoomNews) text(most int, now time.Time) string {
 	return head + body + foot
 }
 
-// Line is the post as one line, with at most so many characters of its text.
+// Line returns the post as one line, with at most most characters of its text.
 func (p Post) Line(most int, now time.Time) string {
 	return p.Head(now) + ": " + p.Message().FirstWords(most)
 }
 
-// Head returns the time for a model, and Author.
+// Head returns the post's time in a form for a model, and its Author.
 func (p Post) Head(now time.Time) string {
 	layout := "15:04Z"
 	if now.Sub(p.Time()) > 12*time.Hour {
@@ -270,7 +271,7 @@ func (p Post) Head(now time.Time) string {
 	return p.Time().UTC().Format(layout) + " " + p.Author()
 }
 
-// Author returns the author and the id of the post, and the reason why it is for all.
+// Author returns the post's author and id, and the reason if it is for all members.
 func (p Post) Author() string {
 	line := SafeAlias(p.From)
 	if by := mail.By(p.Message()); by != "" && by != mail.ByProcess {

@@ -22,10 +22,10 @@ import (
 // place is how far a member has read a room.
 type place struct {
 	room string
-	read int64 // bytes of the history
+	read int64 // the end of the last read post, in bytes from the start of the history
 }
 
-// places reads a session's file: a room a line. It leaves out damaged lines: their rooms are joined anew when the session does.
+// places reads a session's file, which has a line for each room. It leaves out damaged lines: the session must join those rooms again.
 func (st Store) places(sid string) (all []place, err error) {
 	if !mail.ValidName(sid) {
 		return nil, nil
@@ -57,7 +57,7 @@ func (st Store) places(sid string) (all []place, err error) {
 	return all, nil
 }
 
-// IsOpen reports whether a session is open to a room.
+// IsOpen reports whether a session is open to any room; see Level.
 func (st Store) IsOpen(sid string) bool {
 	_, err := st.Root.Stat(facts.RoomOpen(sid))
 	return err == nil
@@ -72,8 +72,8 @@ func (st Store) Of(sid string) (names []string, err error) {
 	return names, err
 }
 
-// changePlaces edits a session's file under its lock. at becomes its time of change; if it is zero, the file keeps its time: what was
-// new before the edit must stay new to the hook script.
+// changePlaces edits a session's file under its lock. at becomes the file's time. If at is zero, the file keeps its time: posts that
+// were new before the edit must stay new to the hook script.
 func (st Store) changePlaces(ctx context.Context, sid string, at time.Time, edit func([]place) []place) error {
 	return filelock.With(ctx, st.Root, facts.RoomPlacesLock(sid), func() error {
 		all, err := st.places(sid)
@@ -99,8 +99,8 @@ func (st Store) changePlaces(ctx context.Context, sid string, at time.Time, edit
 	})
 }
 
-// enter begins a session's place in a room, unless it is a member that has one. Without that check it would go on at the place that
-// it had in an archived room of this name.
+// enter begins a session's place at the end of a room's history, unless the session is a member and has a place. Without the check of
+// the members, the session would continue at a place that it had in an archived room of this name.
 func (r *Room) enter(ctx context.Context, sid string) error {
 	in := func(p place) bool { return p.room == r.Name }
 	isMember := func() bool {
@@ -129,14 +129,14 @@ func (r *Room) enter(ctx context.Context, sid string) error {
 		switch {
 		case i < 0:
 			return append(all, place{r.Name, end})
-		case !isMember(): // if another join of this session was faster, its place counts
+		case !isMember(): // if another join of this session was faster, keep the place of that join
 			all[i].read = end
 		}
 		return all
 	})
 }
 
-// settle gives the members of a renamed room their places under its present name, so that another room can get the old one.
+// settle gives the members of a renamed room their places under its present name. Then another room can get the old name.
 func (st Store) settle(ctx context.Context, old string) error {
 	name, err := st.Renamed(old)
 	if name == "" {
@@ -177,7 +177,7 @@ func (st Store) leave(ctx context.Context, sid, room string) error {
 	return errors.Join(err, st.markOpen(ctx, sid))
 }
 
-// markOpen makes or removes the file that says that a session is open to a room.
+// markOpen makes the file that says that a session is open to a room, or removes it.
 func (st Store) markOpen(ctx context.Context, sid string) error {
 	names, err := st.Of(sid)
 	if err != nil {

@@ -13,31 +13,31 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Receipt confirms that a post is stored. The first three fields are those of the original.
+// Receipt confirms that a post is stored. Its first three fields are the fields of the original's receipt.
 type Receipt struct {
 	DeliveredTo []string `json:"delivered_to"` // the aliases of the other members
-	Skipped     []string `json:"skipped"`      // those who were to be told, and were not
+	Skipped     []string `json:"skipped"`      // members that should have got it as a message, and did not
 	TS          float64  `json:"ts"`
 	Room        string   `json:"room_id"`
 	From        string   `json:"from_alias"`
 	ID          string   `json:"message_id,omitempty"`
-	StoredFor   int      `json:"stored_for"`      // how many other members there are
+	StoredFor   int      `json:"stored_for"`      // the number of other members
 	Wakes       []string `json:"wakes"`           // the agents that it wakes
-	Waits       []string `json:"waits,omitempty"` // agents that it names and that nothing can wake now: it waits for their next turn
+	Waits       []string `json:"waits,omitempty"` // agents that it names and that nothing can wake now: the post waits for their next turn
 	Tells       []string `json:"tells,omitempty"`
-	Sends       []string `json:"sends,omitempty"`       // members on other machines that it names: it is on its way to them
-	Shows       []string `json:"shows,omitempty"`       // agents at work in the thread, which see it in their turn
+	Sends       []string `json:"sends,omitempty"`       // members on other machines that it names: the post is on its way to them
+	Shows       []string `json:"shows,omitempty"`       // agents at work in its thread, which see it during their turn
 	Muted       []string `json:"muted,omitempty"`       // named, but they have muted the room
-	Strangers   []string `json:"not_members,omitempty"` // named, but they are not in the room: they do not get it
-	Invited     []string `json:"invited,omitempty"`     // those of them that are invited
+	Strangers   []string `json:"not_members,omitempty"` // named, but not in the room, so they do not get it
+	Invited     []string `json:"invited,omitempty"`     // the Strangers that are invited
 	InReplyTo   string   `json:"in_reply_to,omitempty"`
 	Duplicate   bool     `json:"duplicate,omitempty"`
-	Passed      bool     `json:"passed,omitempty"` // it said "pass": nothing was stored
-	Host        string   `json:"host,omitempty"`   // the machine of the room, to which the post is on its way: it is not in the room yet
+	Passed      bool     `json:"passed,omitempty"` // the text was "pass", so nothing was stored
+	Host        string   `json:"host,omitempty"`   // the machine of the room, if it is another one: the post is on its way there
 	Note        string   `json:"note,omitempty"`
 }
 
-// String says what the post costs.
+// String says whom the post wakes and whom else it reaches.
 func (r Receipt) String() string {
 	if r.Passed {
 		return "passed: nothing was posted, and nobody is woken"
@@ -99,7 +99,7 @@ func StoreOf(reg *sessions.Registry) rooms.Store {
 	return rooms.Store{Root: reg.Dir(), Now: reg.Now, Log: reg.Log}
 }
 
-// AliasOf is the present alias of a member.
+// AliasOf returns the present alias of a member.
 func AliasOf(rows []registry.Row, m *rooms.Member) string {
 	if i := registry.FindSID(rows, m.SID); i >= 0 {
 		return rows[i].Alias()
@@ -107,13 +107,13 @@ func AliasOf(rows []registry.Row, m *rooms.Member) string {
 	return rooms.SafeAlias(m.Alias)
 }
 
-// Passes reports whether an agent only says that it has nothing to say.
+// Passes reports whether an agent says only "pass", that is, that it has nothing to say.
 func Passes(from sessions.Session, text string) bool {
 	return from.State != sessions.Person && strings.EqualFold(strings.Trim(text, " \t\r\n.!*_`[]()\"'"), "pass")
 }
 
-// Ambient makes a post that wakes nobody, which is all that the program c2c does itself. done is false if the post may be more than
-// that: then nothing was stored, and Post does it.
+// Ambient makes a post that wakes nobody. The program c2c itself makes only such posts. done is false if the post may do more than
+// that; then nothing was stored, and the caller must use Post.
 func Ambient(ctx context.Context, reg *sessions.Registry, from sessions.Session, name string, m mail.Message) (r Receipt, done bool, err error) {
 	if _, host := rooms.HostOf(name); host != "" {
 		return r, false, nil
@@ -138,7 +138,7 @@ func Ambient(ctx context.Context, reg *sessions.Registry, from sessions.Session,
 			in = true
 			continue
 		}
-		ours = ours && members[i].Ours && !strings.Contains(members[i].Alias, "@") // what goes to another machine is for the larger program
+		ours = ours && members[i].Ours && !strings.Contains(members[i].Alias, "@") // a post to another machine is left to c2cd
 		r.DeliveredTo = append(r.DeliveredTo, AliasOf(rows, &members[i]))
 	}
 	if !in {

@@ -16,19 +16,19 @@ import (
 	"c2c/sessions"
 )
 
-// The loop guard of a room counts the agents that posts have woken since a person last spoke there: a post that wakes five counts
-// five. When a post would pass the limit, it is stored and wakes nobody. A post of a person sets the count to zero. After guardPause
-// without a wake, a post may wake one agent again. The history itself has the count.
+// The loop guard of a room counts the agents that posts have woken since a person last posted there: a post that wakes five agents
+// counts five. A post that would exceed the limit is stored and wakes nobody. A person's post sets the count to zero. After guardPause
+// without a wake, a post may wake one agent again. The count is in the lines of the history.
 
 const (
 	defaultWakes = 50
 	guardPause   = 15 * time.Minute
 )
 
-// WakesVariable sets how many wakes a room may cost while no person speaks; 0: no limit.
+// WakesVariable is the variable that says how many wakes a room may cost while no person posts; 0: no limit.
 const WakesVariable = "C2C_ROOM_WAKES"
 
-// LimitOf reads the limit from the environment. It ignores a value that is no number. A negative limit is none.
+// LimitOf reads the limit from the environment. It returns the default for a value that is no number, and -1 if there is no limit.
 func LimitOf(getenv func(string) string) int {
 	n, err := strconv.Atoi(strings.TrimSpace(getenv(WakesVariable)))
 	switch {
@@ -40,7 +40,7 @@ func LimitOf(getenv func(string) string) int {
 	return n
 }
 
-// guard counts the wakes of the post, and takes them from it if there were too many before.
+// guard counts the wakes of the post. If the room has had too many, it removes the agents from the post's targets.
 func (p *posting) guard(last []rooms.Post) {
 	if p.post.Person {
 		return
@@ -59,11 +59,12 @@ func (p *posting) guard(last []rooms.Post) {
 	}
 	p.stopped, p.post.Stopped = true, cmp.Or(stopped, p.post.ID)
 	p.targets = slices.DeleteFunc(p.targets, func(m one) bool { return !isPerson(m.SID) })
-	p.receipt.Note = fmt.Sprintf("it wakes no agent: posts have woken %d in %q since a person last spoke there, and the limit is %d. Tell your user: a post of theirs lets the room go on",
+	p.receipt.Note = fmt.Sprintf("it wakes no agent: posts have woken %d in %q since a person last spoke there, and the limit is %d. Tell your user: a post of your user lets the agents continue",
 		before, p.room.Name, limit)
 }
 
-// count returns how many wakes a room has cost since a person spoke, at which post it was stopped, and when an agent was last woken.
+// count returns how many wakes a room has cost since a person last posted, the post at which it was stopped, and when an agent was last
+// woken.
 func count(last []rooms.Post) (wakes int, stopped string, woke time.Time) {
 	counted := false
 	for _, p := range last {
@@ -71,7 +72,7 @@ func count(last []rooms.Post) (wakes int, stopped string, woke time.Time) {
 			break
 		}
 		if p.ID == "" {
-			continue // the original counts nothing
+			continue // a post of the original has no count
 		}
 		if !counted {
 			wakes, stopped, counted = p.Wakes, p.Stopped, true
@@ -83,7 +84,7 @@ func count(last []rooms.Post) (wakes int, stopped string, woke time.Time) {
 	return wakes, stopped, woke
 }
 
-// tellStopped tells the person of this user, once for each time that the room was stopped.
+// tellStopped informs the person of this user that the room was stopped, once for each time.
 func (p *posting) tellStopped(ctx context.Context) {
 	person := sessions.PersonPrefix + strconv.Itoa(os.Getuid())
 	text := fmt.Sprintf("The agents in room %[1]s have woken each other %[2]d times since a person last spoke there, so their posts wake nobody now. Post there to let them go on: c2c send '#%[1]s' 'Go on.'",

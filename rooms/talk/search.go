@@ -13,11 +13,11 @@ import (
 	"c2c/sessions"
 )
 
-// Posted is the state of a post among messages.
+// Posted is the state of a post, where a list also has messages and their states.
 const Posted = "posted"
 
-// Search is broker.Search, and also finds the posts of the rooms that the session may read. A post comes once, though those that it
-// names have it as a message, too.
+// Search is like broker.Search, and also finds posts of the rooms that the session may read. It lists a post once, although the members
+// that it names have it as a message, too.
 func Search(ctx context.Context, b *broker.Broker, s sessions.Session, words []string, limit int) ([]broker.Mail, error) {
 	all, err := b.Search(ctx, s, words, limit)
 	posts, perr := searchRooms(b.Registry, s, finder.Words(words), limit)
@@ -37,7 +37,7 @@ func Search(ctx context.Context, b *broker.Broker, s sessions.Session, words []s
 	return all, errors.Join(err, perr)
 }
 
-// searchRooms finds the newest posts of each room, as far back as its history is read.
+// searchRooms finds the newest matching posts of each room, as far back as c2c reads a history.
 func searchRooms(reg *sessions.Registry, s sessions.Session, words []string, limit int) (all []broker.Mail, err error) {
 	st := StoreOf(reg)
 	names, err := st.Names()
@@ -53,8 +53,8 @@ func searchRooms(reg *sessions.Registry, s sessions.Session, words []string, lim
 	return all, err
 }
 
-// SearchRoom finds the newest posts of a room with all words, which are in lower case: in their text, or as their author or room. There
-// are none if the session may not read the room.
+// SearchRoom finds the newest posts of a room that have all words in their text, their author or the room's name. The words must be in
+// lower case. It finds none if the session may not read the room.
 func SearchRoom(st rooms.Store, s sessions.Session, name string, words []string, limit int) ([]rooms.Post, error) {
 	r, err := st.Open(name)
 	if errors.Is(err, rooms.ErrNoRoom) { // it was renamed just now
@@ -70,7 +70,7 @@ func SearchRoom(st rooms.Store, s sessions.Session, name string, words []string,
 	case err != nil:
 		return nil, fmt.Errorf("search room %q: %w", name, err)
 	}
-	var inLine []string // the others are in the room's name
+	var inLine []string // the words that are not in the room's name
 	for _, word := range words {
 		if !finder.HasAll("#"+name, []string{word}) {
 			inLine = append(inLine, word)

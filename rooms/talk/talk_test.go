@@ -597,7 +597,7 @@ func TestARingOfAgentsIsStoppedAndThePersonIsToldOnce(t *testing.T) {
 	woken := 0
 	for i := range 60 {
 		r = answer(i, r.ID)
-		if woken += len(r.Wakes); len(r.Wakes) == 0 && !strings.Contains(r.Note, "a post of theirs lets the room go on") {
+		if woken += len(r.Wakes); len(r.Wakes) == 0 && !strings.Contains(r.Note, "a post of your user lets the agents continue") {
 			t.Fatalf("%+v", r)
 		}
 	}
