@@ -12,7 +12,7 @@ import (
 // message to a Maildir and syncs the file, but not its directory.
 const besideWords = "mdeliver of mblaze, which delivers a message to a Maildir and syncs the file, not its directory"
 
-// beside is that program; missing is the reason why there is none.
+// beside is that program. missing says why it is not used; nil if it is.
 type beside struct{ missing error }
 
 func newBeside(w *world) *beside {

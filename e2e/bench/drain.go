@@ -11,7 +11,7 @@ import (
 
 const drained = 10_000
 
-// plain is a message without any of c2c's code, for encoding/json alone.
+// plain is a message for encoding/json, without any of c2c's code.
 type plain struct {
 	DrainedAt  float64 `json:"drained_at"`
 	DrainedBy  string  `json:"drained_by"`
@@ -24,7 +24,8 @@ type plain struct {
 	Deferrable bool    `json:"deferrable"`
 }
 
-// plainDrain does to a plain file what c2c does to a mailbox when it hands over all messages: decode, archive, remove.
+// plainDrain does with a plain file the same as c2c with a mailbox when it hands over all messages: it decodes the file,
+// archives the messages and removes the file.
 func plainDrain(w *world) ([]float64, error) {
 	waiting := filepath.Join(w.home, "waiting")
 	line, err := json.Marshal(plain{From: "birch", To: "dune", Content: strings.Repeat("x", waitingBody), TS: 1763712345.5,

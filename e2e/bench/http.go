@@ -26,17 +26,17 @@ const (
 	httpPeers    = 20
 )
 
-// face is the HTTP daemon that serves a world.
-type face struct {
+// httpDaemon is a running HTTP daemon of c2c.
+type httpDaemon struct {
 	w           *world
 	host, token string
 	pid         int
 	table       string // the measured figures
 }
 
-// guest is an MCP session with a connection of its own.
-type guest struct {
-	*face
+// mcpClient is a client with an MCP session and a connection of its own.
+type mcpClient struct {
+	*httpDaemon
 	id   string
 	http *http.Transport
 }
@@ -45,7 +45,7 @@ type guest struct {
 func httpRow() row {
 	n := 0
 	return row{name: "send over HTTP", limit: replaceWords, against: replace, aim: 1.2, with: func(w *world) error {
-		f, err := w.startFace()
+		f, err := w.startDaemon()
 		if err != nil {
 			return err
 		}
@@ -65,7 +65,7 @@ func httpRow() row {
 	}}
 }
 
-func (f *face) stop() error {
+func (f *httpDaemon) stop() error {
 	_, err := f.w.time(f.w.program("c2c"), "serve", "stop")
 	return err
 }
@@ -76,7 +76,7 @@ func (w *world) http() (table string, err error) {
 	if err := w.renew(""); err != nil {
 		return "", err
 	}
-	f, err := w.startFace()
+	f, err := w.startDaemon()
 	if err != nil {
 		return "", err
 	}
@@ -87,7 +87,7 @@ func (w *world) http() (table string, err error) {
 	if err != nil {
 		return "", err
 	}
-	var all []*guest
+	var all []*mcpClient
 	for i := range streamsOpen {
 		g, err := f.dial("http-" + strconv.Itoa(i))
 		if err != nil {
@@ -107,7 +107,7 @@ func (w *world) http() (table string, err error) {
 		}
 		defer end()
 	}
-	if err := birch.report(fmt.Sprintf("%d streams are open, of which %d are not read", streamsOpen, slowOnes), calls(quietCalls)); err != nil {
+	if err := birch.report(fmt.Sprintf("%d streams are open, and %d of them are not read", streamsOpen, slowOnes), calls(quietCalls)); err != nil {
 		return "", err
 	}
 	end, err := f.hold()
@@ -116,7 +116,7 @@ func (w *world) http() (table string, err error) {
 	}
 	defer end()
 	done := f.attack()
-	err = birch.report(fmt.Sprintf("and %d bad requests, %d at once, with %d half ones held", badRequests, badAtOnce, halfRequests),
+	err = birch.report(fmt.Sprintf("and %d bad requests, %d at once, beside %d incomplete requests", badRequests, badAtOnce, halfRequests),
 		func(int) bool { return !ended(done) })
 	return f.table, err
 }
@@ -132,7 +132,7 @@ func ended(done <-chan struct{}) bool {
 	}
 }
 
-func (w *world) startFace() (*face, error) {
+func (w *world) startDaemon() (*httpDaemon, error) {
 	if _, err := w.time(w.program("c2c"), "serve", "start", "--port", "0"); err != nil {
 		return nil, err
 	}
@@ -147,12 +147,12 @@ func (w *world) startFace() (*face, error) {
 	}
 	var at struct{ Port, PID int }
 	err = json.Unmarshal(data, &at)
-	return &face{w: w, host: "127.0.0.1:" + strconv.Itoa(at.Port), token: strings.TrimSpace(string(token)), pid: at.PID}, err
+	return &httpDaemon{w: w, host: "127.0.0.1:" + strconv.Itoa(at.Port), token: strings.TrimSpace(string(token)), pid: at.PID}, err
 }
 
 // dial begins an MCP session and gives it an alias.
-func (f *face) dial(alias string) (*guest, error) {
-	g := &guest{face: f, http: &http.Transport{}}
+func (f *httpDaemon) dial(alias string) (*mcpClient, error) {
+	g := &mcpClient{httpDaemon: f, http: &http.Transport{}}
 	resp, err := g.send("POST", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}`)
 	if err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func (f *face) dial(alias string) (*guest, error) {
 	return g, err
 }
 
-func (g *guest) send(method, body string) (*http.Response, error) {
+func (g *mcpClient) send(method, body string) (*http.Response, error) {
 	req, err := http.NewRequest(method, "http://"+g.host+"/mcp", strings.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -179,7 +179,7 @@ func (g *guest) send(method, body string) (*http.Response, error) {
 }
 
 // call calls a tool and returns how long that took, in milliseconds.
-func (g *guest) call(tool, arguments string) (float64, error) {
+func (g *mcpClient) call(tool, arguments string) (float64, error) {
 	start := time.Now()
 	resp, err := g.send("POST", request(tool, arguments))
 	if err != nil {
@@ -194,8 +194,8 @@ func (g *guest) call(tool, arguments string) (float64, error) {
 	return took, err
 }
 
-// report makes calls as long as more returns true, and adds a row to the table.
-func (g *guest) report(meanwhile string, more func(i int) bool) error {
+// report makes calls as long as more returns true, and adds a row with their times to the table.
+func (g *mcpClient) report(meanwhile string, more func(i int) bool) error {
 	var took []float64
 	for i := 0; more(i); i++ {
 		ms, err := g.call("send", fmt.Sprintf(`{"to_alias":"http-%d","content":"hello"}`, i%streamsOpen))
@@ -210,7 +210,7 @@ func (g *guest) report(meanwhile string, more func(i int) bool) error {
 }
 
 // memory returns the peak memory of the daemon, in MB.
-func (f *face) memory() (float64, error) {
+func (f *httpDaemon) memory() (float64, error) {
 	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(f.pid), "status"))
 	if err != nil {
 		return 0, err
@@ -220,8 +220,9 @@ func (f *face) memory() (float64, error) {
 	return kib / 1000 * 1.024, err
 }
 
-// listen opens the stream of the session. If reads is true, it reads the stream and answers the pings.
-func (g *guest) listen(reads bool, open *sync.WaitGroup) (end func(), err error) {
+// listen opens the stream of the session. If reads is true, it also reads the stream and answers the pings. end closes
+// the stream.
+func (g *mcpClient) listen(reads bool, open *sync.WaitGroup) (end func(), err error) {
 	resp, err := g.send("GET", "")
 	if err != nil {
 		return nil, err
@@ -248,7 +249,7 @@ func (g *guest) listen(reads bool, open *sync.WaitGroup) (end func(), err error)
 }
 
 // hold opens many connections and sends half a request on each.
-func (f *face) hold() (end func(), err error) {
+func (f *httpDaemon) hold() (end func(), err error) {
 	var all []net.Conn
 	end = func() {
 		for _, c := range all {
@@ -266,8 +267,9 @@ func (f *face) hold() (end func(), err error) {
 	return end, nil
 }
 
-// attack sends requests that the daemon must refuse, and waits for all answers. done is closed at the end.
-func (f *face) attack() (done <-chan struct{}) {
+// attack sends requests that the daemon must refuse, and waits for all answers, in the background. done is closed at the
+// end.
+func (f *httpDaemon) attack() (done <-chan struct{}) {
 	key := "Authorization: Bearer " + f.token + "\r\n"
 	bad := []string{
 		"POST /mcp HTTP/1.1\r\nHost: " + f.host + "\r\nAuthorization: Bearer wrong\r\nContent-Length: 2\r\n\r\n{}",

@@ -26,7 +26,7 @@ type idler struct {
 	pid   int // the server's process id
 }
 
-// idleRows measure what idle sessions cost, and what they cost a sender.
+// idleRows measure what idle sessions cost the machine, and how much they slow down a sender.
 func idleRows() []row {
 	figure := func(i int) action {
 		return func(w *world) ([]float64, error) { return []float64{w.idle[i]}, nil }
@@ -59,7 +59,7 @@ func withIdlers(w *world) error {
 	return nil
 }
 
-// measureIdlers records the figures of one session, when a row needs them for the first time.
+// measureIdlers measures the idle sessions when a row first needs the figures, and records them for one session.
 func measureIdlers(w *world) error {
 	if w.idle != nil {
 		return nil
@@ -67,7 +67,7 @@ func measureIdlers(w *world) error {
 	if err := withIdlers(w); err != nil {
 		return err
 	}
-	time.Sleep(3 * time.Second) // until nothing happens any more
+	time.Sleep(3 * time.Second) // until the work of the start is over
 	cpu, wakes, kib := usages(w.idlers)
 	time.Sleep(idleTime)
 	cpuAfter, wakesAfter, _ := usages(w.idlers)
@@ -107,7 +107,7 @@ func (w *world) startIdler(name string) (one idler, err error) {
 		`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"claude-code","version":"0"}}}`+"\n"); err != nil {
 		return one, err
 	}
-	if _, err := out.Read(make([]byte, 4096)); err != nil { // the server runs when it has written
+	if _, err := out.Read(make([]byte, 4096)); err != nil { // the first output shows that the server runs
 		return one, fmt.Errorf("start an idle session: %w", err)
 	}
 	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", one.shell.Process.Pid))

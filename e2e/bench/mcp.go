@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// talk is an MCP server on pipes.
+// talk is a running MCP server and the pipes to it.
 type talk struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
 	out *bufio.Reader
 }
 
-// mcpRows compare c2c's tools with a tool that does nothing, and with one that writes a line and syncs it.
+// mcpRows compare c2c's tools with a tool that does nothing, and with a tool that writes a line and syncs it.
 func mcpRows() []row {
 	start := func(w *world) ([]float64, error) { // until the answer to initialize
 		start := time.Now()
@@ -65,7 +65,7 @@ func limitOf(tool string) action {
 	return func(w *world) ([]float64, error) { return one(w.plain.call(tool, "{}")) }
 }
 
-// withServers starts an MCP server of c2c for dune, and one whose tools do nothing.
+// withServers starts an MCP server of c2c for the session dune, and a server whose tools do nothing (noop).
 func withServers(w *world) (err error) {
 	if w.server, err = w.serve("dune", w.program("c2cd"), "mcp"); err != nil {
 		return err

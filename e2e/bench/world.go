@@ -30,7 +30,7 @@ type world struct {
 	bells         *bells
 	idlers        []int // the process ids of the idlers' servers
 	idle          []float64
-	caller        *guest
+	caller        *mcpClient
 	relays        *relays
 	used          *atomic.Int64  // number of ids that fresh has made
 	running       []func() error // functions that end the programs

@@ -1,6 +1,5 @@
-// Command demo shows the way of a message: two sessions with real MCP servers use a
-// scratch root, and demo prints the files on disk and the message's status at each
-// step. Run it with the directory of the built programs: demo bin
+// Command demo shows the way of a message. Two sessions with real MCP servers use a scratch root, and demo prints the
+// files on disk and the message's status at each step. Run it with the directory of the built programs: demo bin
 package main
 
 import (
@@ -158,7 +157,7 @@ type server struct {
 
 func (d demo) start(name string) (*server, error) {
 	argv := []string{filepath.Join(d.bin, "c2cd"), "mcp"}
-	if name != "amber" { // demo itself is amber's client, and runs its hook; each other session gets a client of its own
+	if name != "amber" { // demo itself is amber's client and runs amber's hook; each other session gets a client of its own
 		argv = append([]string{"sh", "-c", `"$@"; :`, "client"}, argv...)
 	}
 	cmd := exec.Command(argv[0], argv[1:]...)

@@ -23,8 +23,8 @@ with open(sys.argv[1] + "/amber.inbox.lock", "a") as lock:
 // otherBody is the text of the second sender's message. That sender gets no fault.
 const otherBody = "other"
 
-// crowds are scenarios with a second sender besides the one that gets the fault. Either of them may store the messages of
-// both.
+// crowds are scenarios in which a second sender works beside the sender that gets the fault. Either of them may store the
+// messages of both.
 func crowds() []*scenario {
 	s := &scenario{name: "send, beside another", as: "birch", command: []string{"c2c", "send", "amber", "--id", "new", newBody},
 		prepare: waits(2, 100)}

@@ -16,7 +16,7 @@ import (
 type place struct {
 	bin, dir string
 	mail     []letter // the mail that waited before the command, for the session of the scenario
-	gone     []letter // the mail that this session had read
+	gone     []letter // the mail that this session had read before the command
 	person   files    // the person's files before c2c was installed
 	before   files    // all files before the command
 	edited   files    // the person's files after a run without a fault
@@ -34,7 +34,7 @@ func newPlace(bin, dir string) (*place, error) {
 
 func (p *place) path(name string) string { return filepath.Join(p.dir, name) }
 
-// patience is far longer than any command takes: a command that needs it hangs.
+// patience is much longer than any command takes. A command that takes longer counts as hung.
 const patience = 30 * time.Second
 
 // command runs c2c or c2cd as a session. The first word is the program.
@@ -146,7 +146,7 @@ func (p *place) restore(tree files) error {
 	return nil
 }
 
-// litter returns the files that a writer that has died may leave, and that a later writer must remove.
+// litter returns the files that a killed writer may leave, and that a later writer must remove.
 func litter(tree files, damaged bool) (left []string) {
 	for name := range tree {
 		inLease := strings.HasSuffix(filepath.Dir(name), ".lease") && !strings.HasSuffix(name, "/")
