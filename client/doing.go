@@ -2,16 +2,16 @@ package client
 
 import "time"
 
-// The words for what a session does now. c2c records what hooks, a plugin or the client's server report, and reads files that
-// the client itself writes.
+// The words for the present activity of a session. They come from reports of hooks, of a plugin or of the client's server, and from files
+// that the client itself writes.
 const (
 	Busy    = "busy"    // a turn runs
 	Idle    = "idle"    // no turn runs
 	Waiting = "waiting" // a dialog is open: the person has to answer
 )
 
-// Doing is what a session does according to the client's own files. Word is Busy, Idle or Waiting, or "" if the files do not
-// show it.
+// Doing is the activity of a session according to the client's own files. Word is Busy, Idle or Waiting, or "" if the files do not show
+// it.
 type Doing struct {
 	Word  string
 	Since time.Time // zero: not known

@@ -27,7 +27,7 @@ type Client struct {
 	Open func(log inbox.Log) (*broker.Broker, error)
 }
 
-// Connection is what a transport knows about the connection to a client.
+// Connection holds the facts that a transport knows about the connection to a client.
 type Connection struct {
 	Transport string `json:"transport"` // sessions.TransportHTTP or TransportStdio
 	Why       string `json:"transport_why"`

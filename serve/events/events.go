@@ -12,8 +12,8 @@
 //	status      the state of a message, or of the sessions
 //
 // An answer is mail in the mailbox of the sender. The first stream that can take the answer writes it and puts it into the
-// archive, where all other streams read it. The id of an event shows how far its reader has come in the archive. So a
-// reader that reconnects and sends the id (Last-Event-ID) misses nothing:
+// archive, where all other streams read it. The id of an event shows how far its reader has come in the archive, and in the updates of
+// the root's hub (live.Hub). So a reader that reconnects and sends the id (Last-Event-ID) misses nothing:
 //
 //	<epoch of the hub>.<update of the hub>.<place in the archive>[.<id of a message that the reader has, although it is behind that place>]
 //
@@ -31,7 +31,7 @@ import (
 	"c2c/sse"
 )
 
-// Config is what a Handler needs.
+// Config has the settings of a Handler.
 type Config struct {
 	OpenRoot func(ctx context.Context, root string) (*serve.OpenRoot, func(), error)
 	// Root returns the root for a program with the tool token.

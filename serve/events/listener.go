@@ -21,7 +21,7 @@ import (
 // mailGap is how long a stream waits after a mailbox could not be read.
 const mailGap = 5 * time.Second
 
-// listener is one stream of events. One goroutine writes the stream; another one follows the hub.
+// listener is one stream of events. One goroutine writes the stream; another goroutine follows the hub of the root (live.Hub).
 type listener struct {
 	h    *Handler
 	v    serve.Visitor

@@ -39,7 +39,7 @@ type Roots interface {
 	OpenRoot(ctx context.Context, root string) (open *serve.OpenRoot, done func(), err error)
 }
 
-// Config is what New needs. Files is the directory serve.FilesDir.
+// Config has the settings of a Page. Files is the directory serve.FilesDir.
 type Config struct {
 	Files *atomicfile.Dir
 	Now   func() time.Time // nil: time.Now
