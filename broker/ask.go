@@ -54,7 +54,7 @@ func (b *Broker) Ask(ctx context.Context, from sessions.Session, m mail.Message,
 	}
 	if q.Receipt, err = b.Send(ctx, from, m); err == nil {
 		if err = q.wait.Begins(q.ID, b.Now().Add(limit)); err != nil {
-			err = fmt.Errorf("message %s was sent, and its answer will be mail: %w", mail.ShortID(q.ID), err)
+			err = fmt.Errorf("message %s was sent, and its answer will come as mail: %w", mail.ShortID(q.ID), err)
 		}
 	}
 	if err != nil {

@@ -31,7 +31,7 @@ func TestANewSessionDoesNotLookAmongTheDead(t *testing.T) {
 		t.Errorf("it has looked: %s", out)
 	}
 	w.register("amber", callers.Caller{Client: "codex", ClientID: "u2", PID: w.pid(20)})
-	if !strings.Contains(out.String(), "dead letters are still to come") {
+	if !strings.Contains(out.String(), "dead letters were not moved yet") {
 		t.Errorf("who has chosen an alias has not looked: %s", out)
 	}
 }

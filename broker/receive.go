@@ -65,7 +65,7 @@ func receive(ctx context.Context, b *Broker, to registry.Row, room string, msgs 
 		m.KnownBy, m.StartedBy = mail.ByHost, "" // what the other host says of its own sessions proves nothing here
 		owed.Announce(b.Registry, *m)
 		if err := loops.ResumeFromHost(b.Registry, to.SID(), *m); err != nil { // before its notice wakes a reader of held mail
-			b.Log.Warn("two sessions do not go on", "message_id", m.ID, "err", err)
+			b.Log.Warn("two sessions are still held, though a person has let them go on", "message_id", m.ID, "err", err)
 		}
 	}
 	var stored inbox.Stored

@@ -1,10 +1,10 @@
-// Package claims keeps which session works on which files or tasks. A claim is advice: c2c warns a session that edits a claimed
-// file, and refuses the edit only in a project that asks for that.
+// Package claims records which session works on which files or tasks. A claim is advice: c2c warns another session that edits a
+// claimed file, and refuses the edit only in a project that asks for this.
 //
-// claims.json in the root has the claims, under claims.lock. It exists only while there is a claim, so a project without claims pays
-// nothing. A claim holds while its session lives: its client's process, or the kernel's lock of its server, shows that. So a claim is
-// free at once when its holder is killed. The entry stays for Grace: a session that comes back within it has its claim again, unless
-// another one has taken it. Any process may call this package at any time.
+// The claims are in claims.json in the root, under claims.lock. The file exists only while there is a claim, so a project without
+// claims pays nothing. A claim holds while its session lives. The client's process shows this, or a kernel lock that the session's
+// server holds, so a claim is free at once when its holder is killed. The entry stays for Grace: a session that comes back within
+// Grace has its claim again, unless another session has taken it. Any process may call this package at any time.
 package claims
 
 import (
@@ -40,16 +40,16 @@ const (
 type Claim struct {
 	SID      string    `json:"session_id"`
 	Alias    string    `json:"alias"`
-	Path     string    `json:"path,omitempty"` // absolute, without links; it may have the signs of a pattern: * ? [ **
+	Path     string    `json:"path,omitempty"` // absolute, without links; it may be a pattern, with * ? [ or **
 	File     string    `json:"file,omitempty"` // device and inode of a claimed file, which a rename does not change
 	Task     string    `json:"task,omitempty"`
 	Why      string    `json:"why,omitempty"`
 	Worktree string    `json:"worktree,omitempty"`
 	At       time.Time `json:"at"`
-	Gone     time.Time `json:"gone,omitzero"` // since when its session was seen to be gone
+	Gone     time.Time `json:"gone,omitzero"` // when its session was first seen to be gone
 }
 
-// What returns the claimed path, below its worktree, or the task.
+// What returns the claimed path, relative to its worktree, or the task.
 func (c Claim) What() string {
 	if c.Path == "" {
 		return c.Task
@@ -60,20 +60,20 @@ func (c Claim) What() string {
 	return c.Path
 }
 
-// Shown is What as a short line, made safe for a model and a terminal: a pattern can hold any words.
+// Shown returns What as a short line that is safe for a model and a terminal, because a pattern can contain any words.
 func (c Claim) Shown() string { return mail.Message{Content: c.What()}.FirstWords(maxWords) }
 
-// Free reports whether its session is gone: then anybody may claim it.
+// Free reports whether the claim's session is gone: then any session may claim the same.
 func (c Claim) Free() bool { return !c.Gone.IsZero() }
 
-// HeldError: another live session has a claim.
+// HeldError says that another live session has a claim.
 type HeldError struct{ Claim Claim }
 
 func (e *HeldError) Error() string {
 	return fmt.Sprintf("%s has claimed %s%s", e.Claim.Alias, e.Claim.Shown(), Reason(e.Claim))
 }
 
-// Reason is why a session has claimed something, in brackets, made safe for a model and a terminal; "": it has not said.
+// Reason returns why a session has claimed something, in brackets, safe for a model and a terminal; "": it gave no reason.
 func Reason(c Claim) string {
 	if c.Why == "" {
 		return ""
@@ -81,7 +81,7 @@ func Reason(c Claim) string {
 	return " (" + mail.Message{Content: c.Why}.FirstWords(maxWords) + ")"
 }
 
-// Wanted is what a session claims.
+// Wanted says what a session claims or releases.
 type Wanted struct {
 	Paths    []string // relative to Dir, or absolute
 	Task     string
@@ -90,7 +90,8 @@ type Wanted struct {
 	Worktree string // "" if Dir is in none
 }
 
-// Make claims what a session wants: all of it, or with a *HeldError nothing.
+// Make claims everything that a session wants. If another live session has one of these claims, it claims nothing, and the error is a
+// *HeldError.
 func Make(ctx context.Context, reg *sessions.Registry, s sessions.Session, w Wanted) (made []Claim, err error) {
 	for _, words := range []string{w.Task, w.Why} {
 		if len(words) > maxWords || !utf8.ValidString(words) || strings.ContainsFunc(words, unicode.IsControl) {
@@ -126,7 +127,7 @@ func Make(ctx context.Context, reg *sessions.Registry, s sessions.Session, w Wan
 			}
 			all = slices.DeleteFunc(all, func(other Claim) bool { return (other.SID == s.ID || other.Free()) && same(c, other) })
 		}
-		if len(all)+len(made) > maxClaims { // nobody may be locked out by those that are gone
+		if len(all)+len(made) > maxClaims { // sessions that are gone must not keep others from claiming
 			all = slices.DeleteFunc(all, Claim.Free)
 		}
 		if len(all)+len(made) > maxClaims {
@@ -139,7 +140,7 @@ func Make(ctx context.Context, reg *sessions.Registry, s sessions.Session, w Wan
 
 var errTooMany = fmt.Errorf("a project has at most %d claims", maxClaims)
 
-// Release gives up claims of a session: those with these paths, or this task, or without any word all.
+// Release gives up claims of a session: those with one of these paths or with this task, or all if w names neither.
 func Release(ctx context.Context, reg *sessions.Registry, s sessions.Session, w Wanted) (released []Claim, err error) {
 	var paths []string
 	for _, path := range w.Paths {
@@ -177,10 +178,10 @@ func List(ctx context.Context, reg *sessions.Registry) ([]Claim, error) {
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
-	return look(ctx, reg, all)
+	return refresh(ctx, reg, all)
 }
 
-// On returns the claims that may be for one of the paths, which are as Resolve returns them. It edits all.
+// On returns the claims that may be for one of the paths. The paths must come from Resolve. On changes the slice all.
 func On(all []Claim, paths []string) []Claim {
 	return slices.DeleteFunc(all, func(c Claim) bool {
 		return !slices.ContainsFunc(paths, func(name string) bool { return overlap(c, Claim{Path: name}) })
@@ -204,13 +205,13 @@ func Held(ctx context.Context, reg *sessions.Registry, sid, path string) (held [
 	return held, nil
 }
 
-// file is the file of the claims.
+// file returns the file of the claims.
 func file(reg *sessions.Registry) records.File[Claim] {
 	return records.File[Claim]{Dir: reg.Dir(), Name: FileName, Lock: LockName, Now: reg.Now, Log: reg.Log}
 }
 
-// look finds out which holders are gone and what their aliases are now, and drops the claims whose grace is over.
-func look(ctx context.Context, reg *sessions.Registry, all []Claim) (kept []Claim, err error) {
+// refresh finds out which holders are gone, and which aliases they have now. It drops claims whose Grace is over.
+func refresh(ctx context.Context, reg *sessions.Registry, all []Claim) (kept []Claim, err error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
 		return nil, err
@@ -242,7 +243,7 @@ func look(ctx context.Context, reg *sessions.Registry, all []Claim) (kept []Clai
 // change edits the claims as of now, under their lock.
 func change(ctx context.Context, reg *sessions.Registry, edit func([]Claim) ([]Claim, error)) error {
 	return file(reg).Change(ctx, func(before []Claim) ([]Claim, error) {
-		now, err := look(ctx, reg, before)
+		now, err := refresh(ctx, reg, before)
 		if err != nil {
 			return nil, err
 		}

@@ -12,15 +12,15 @@ import (
 	"syscall"
 )
 
-// Resolve makes a path absolute, and follows the links in the part of it that exists. A pattern begins at the first name with one
-// of * ? [.
+// Resolve makes a path absolute, and follows the symbolic links in the part that exists. From the first name with one of * ? [ on,
+// it is a pattern.
 func Resolve(dir, name string) (string, error) {
 	if name == "" {
 		return "", errors.New("an empty path")
 	}
 	if !filepath.IsAbs(name) {
 		if !filepath.IsAbs(dir) {
-			return "", fmt.Errorf("path %q: want an absolute one", name)
+			return "", fmt.Errorf("path %q: want an absolute path", name)
 		}
 		name = filepath.Join(dir, name)
 	}
@@ -42,7 +42,7 @@ func Resolve(dir, name string) (string, error) {
 
 func isPattern(name string) bool { return strings.ContainsAny(name, "*?[") }
 
-// fileOf names a file by its device and inode; "": it is no plain file, or several names may mean it.
+// fileOf returns the device and inode of a file; "": it is no regular file, or cannot be checked.
 func fileOf(name string) string {
 	info, err := os.Stat(name)
 	if err != nil || !info.Mode().IsRegular() {
@@ -55,7 +55,7 @@ func fileOf(name string) string {
 	return fmt.Sprintf("%d:%d", st.Dev, st.Ino)
 }
 
-// foldsCase: the file systems of this system usually ignore case.
+// foldsCase says that file systems of this operating system usually ignore case.
 const foldsCase = runtime.GOOS == "darwin"
 
 func fold(name string) string {
@@ -65,8 +65,8 @@ func fold(name string) string {
 	return name
 }
 
-// covers reports whether the claim is for a file: for its path, for a folder above it, for a pattern that matches one of these, or for
-// the same file under an earlier name.
+// covers reports whether the claim is for a file: for its path, for a folder above it, for a pattern that matches either of these,
+// or for the same file under an earlier name.
 func (c Claim) covers(name string) bool {
 	if c.Path == "" {
 		return false
@@ -91,10 +91,10 @@ func isSame(one, other string) bool {
 	return err == nil && berr == nil && os.SameFile(a, b)
 }
 
-// matches reports whether a pattern matches a path, or a folder above it. ** stands for any number of names. If a name does not match,
-// only the last ** takes one name more: trying all of them would let a pattern with many keep every edit waiting.
+// matches reports whether a pattern matches a path, or a folder above it. ** stands for any number of names. If a name does not
+// match, only the last ** takes one name more. With each ** tried, a pattern with many of them would make every edit wait.
 func matches(pattern, names []string) bool {
-	last, from := -1, 0 // the last **, and the first name behind those that it stands for
+	last, from := -1, 0 // the last **, and the first name after the names that it stands for
 	for i, n := 0, 0; i < len(pattern); {
 		switch {
 		case pattern[i] == "**":
@@ -128,7 +128,7 @@ func overlap(a, b Claim) bool {
 	return same(a, b) || a.Path != "" && b.Path != "" && (a.covers(b.Path) || b.covers(a.Path))
 }
 
-// Worktree returns the top folder of the work tree of a folder; "": it is in none.
+// Worktree returns the top folder of the work tree that a folder is in; "": it is in none.
 func Worktree(dir string) string {
 	dir, err := Resolve("/", dir)
 	if err != nil {
@@ -142,10 +142,11 @@ func Worktree(dir string) string {
 	return ""
 }
 
-// maxSetting bounds the file of Refuses.
+// maxSetting bounds the file that Refuses reads.
 const maxSetting = 4096
 
-// Refuses reports whether the project of a work tree has claimed files refused to others: .c2c/claims there has the word refuse.
+// Refuses reports whether c2c must refuse edits of files that another session has claimed: the file .c2c/claims in the work tree has the
+// word refuse.
 func Refuses(worktree string) bool {
 	if worktree == "" {
 		return false

@@ -195,7 +195,7 @@ func TestAModelThatOpensATerminalAllowsItselfNothing(t *testing.T) {
 		text = string(data)
 		return strings.Contains(text, "\nforged")
 	})
-	if strings.Count(text, "cannot tell this terminal from one that an agent has opened: no process of it is older than the session amber") != 2 ||
+	if strings.Count(text, "an agent may have opened this terminal: none of its processes is older than the session amber") != 2 ||
 		!strings.Contains(text, "shows permission requests and answers none") {
 		t.Errorf("the forgery sees %s", text)
 	}

@@ -31,7 +31,7 @@ func (reg *Registry) Rang(ctx context.Context, sid string, ring wake.Ring) (err 
 			f.LastRing = ring
 		})
 	}
-	if ring.Outcome == wake.Refused { // its senders must get a notice
+	if ring.Outcome == wake.Refused { // the senders of the mail must get a notice
 		reg.Due.LookBy(reg.Now())
 	}
 	reg.Events.Record(ctx, "ring", "session_id", sid, "method", ring.Method, "outcome", ring.Outcome,
@@ -52,7 +52,7 @@ func (reg *Registry) SetTurn(ctx context.Context, s Session, does State, by stri
 // SetMod records that a mod or plugin of ours runs in a session's process.
 func (reg *Registry) SetMod(ctx context.Context, s Session) error {
 	if s.Facts.ModStart == s.Facts.StartTime {
-		return nil // the mod reports this at each look
+		return nil // the mod reports this each time it looks for mail
 	}
 	return reg.Facts.Change(ctx, s.ID, func(f *facts.Facts) { f.ModStart = f.StartTime })
 }
@@ -76,8 +76,8 @@ func (reg *Registry) Describe(ctx context.Context, sid, role string) error {
 	return reg.changeRow(ctx, sid, func(r *registry.Row) { r.SetText("role", role) })
 }
 
-// SetPane lets c2c type into a pane to wake a session. "" ends that: when SetPane returns, c2c types there no more. Ringers
-// notice at once.
+// SetPane lets c2c type into a pane to wake a session. "" ends this: when SetPane returns, c2c types there no more. Ringers notice
+// the change at once.
 func (reg *Registry) SetPane(ctx context.Context, sid, pane string) error {
 	if err := reg.changePermission(ctx, sid, func(f *facts.Facts) { f.Pane = pane }); err != nil || pane != "" {
 		return err
@@ -86,7 +86,7 @@ func (reg *Registry) SetPane(ctx context.Context, sid, pane string) error {
 	defer cancel()
 	err := reg.Locks.With(ctx, locks.RingLock(sid), func() error { return nil })
 	if errors.Is(err, filelock.ErrTimeout) {
-		return nil // the session's own server has the right to ring, and does not type
+		return nil // the session's own server holds the lock, and does not type
 	}
 	return err
 }
@@ -94,13 +94,13 @@ func (reg *Registry) SetPane(ctx context.Context, sid, pane string) error {
 // ringTime is how long a ring by typing may take.
 const ringTime = 8 * time.Second
 
-// SetUnattended allows, or forbids, to wake a session that no terminal shows.
+// SetUnattended lets c2c wake a session that no terminal shows, or forbids it.
 func (reg *Registry) SetUnattended(ctx context.Context, sid string, on bool) error {
 	return reg.changePermission(ctx, sid, func(f *facts.Facts) { f.Unattended = on })
 }
 
-// changePermission edits the facts that record what a person allows. It holds the registry's lock, whose release wakes the
-// ringers.
+// changePermission edits the facts that record what a person allows. It holds the registry's lock, because ringers check the
+// session again when the lock is released.
 func (reg *Registry) changePermission(ctx context.Context, sid string, edit func(*facts.Facts)) error {
 	return reg.Locks.With(ctx, registry.LockName, func() error { return reg.Facts.Change(ctx, sid, edit) })
 }
@@ -121,7 +121,7 @@ func (reg *Registry) SetQuiet(ctx context.Context, sid string, quiet bool) error
 	}
 	box, err := reg.Mailbox(sid)
 	if err == nil {
-		err = box.NotifyWatchers(ctx) // until now they have ignored what waits
+		err = box.NotifyWatchers(ctx) // until now they have ignored the waiting mail
 	}
 	return err
 }

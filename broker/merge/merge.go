@@ -276,7 +276,7 @@ func (m *merging) moveBox(ctx context.Context, sid string) (count int, err error
 			return count, err
 		}
 	}
-	return count, errors.New("another program uses its mailbox: run this again when that has ended")
+	return count, errors.New("another program uses its mailbox: run this again when that program has ended")
 }
 
 // owed moves the records of messages with a deadline for the answer. After a kill some closed records are there twice, but count once.

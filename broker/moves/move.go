@@ -23,7 +23,7 @@ import (
 const (
 	// mover is the reader's name while messages leave a mailbox unread.
 	mover = inbox.ByMover
-	// moveWait is how long a move waits for a mailbox that another process has locked. The rest comes later.
+	// moveWait is how long a move waits for a mailbox that another process has locked. Mail that is left moves later.
 	moveWait = 200 * time.Millisecond
 	// moveBytes bounds how much one commit moves. A commit makes one file, and even a hook that shows little has to read all of
 	// it.
@@ -32,8 +32,8 @@ const (
 	MaxMoves = 3
 )
 
-// Finish moves the mail of some sessions to another one. Mail that cannot move now stays recorded in the facts. Finish only
-// logs that, because every hook and every tool call of the session begins here.
+// Finish moves the mail of the sessions in from to the session own. Mail that cannot move now stays recorded in the facts. Finish
+// only logs errors, because every hook and every tool call of the session begins here.
 func Finish(ctx context.Context, reg *sessions.Registry, from []string, own registry.Row) {
 	if len(from) == 0 {
 		return
@@ -50,13 +50,13 @@ func Finish(ctx context.Context, reg *sessions.Registry, from []string, own regi
 			err = MoveMail(ctx, reg, sid, own.SID())
 		}
 		if err != nil {
-			reg.Log.Warn("mail is still to come", "to", own.SID(), "from", sid, "err", err)
+			reg.Log.Warn("mail was not moved yet", "to", own.SID(), "from", sid, "err", err)
 			stuck = append(stuck, sid)
 		}
 	}
 	done, err := Redeliver(ctx, reg, own, from) // a sweep may have turned that mail into dead letters
 	if err != nil {
-		reg.Log.Warn("dead letters are still to come", "to", own.SID(), "err", err)
+		reg.Log.Warn("dead letters were not moved yet", "to", own.SID(), "err", err)
 	}
 	err = reg.Facts.Change(ctx, own.SID(), func(f *facts.Facts) {
 		f.MoveFrom = facts.AddMissing(f.MoveFrom, from...)
@@ -69,7 +69,7 @@ func Finish(ctx context.Context, reg *sessions.Registry, from []string, own regi
 		}
 	})
 	if err != nil {
-		reg.Log.Warn("what was moved is not recorded", "to", own.SID(), "err", err)
+		reg.Log.Warn("the record of mail to move was not changed", "to", own.SID(), "err", err)
 	}
 }
 
@@ -79,8 +79,8 @@ func isGone(reg *sessions.Registry, sid string) (bool, error) {
 	return err == nil && registry.FindSID(rows, sid) < 0 && mail.ValidName(sid), err
 }
 
-// hasMore reports whether a mailbox still has mail to move, or a reader has some of it. That mail may have come after the move,
-// from a sender that had read the registry before. The caller holds the lock of the facts, in which the sender records it.
+// hasMore reports whether a mailbox still has mail to move, or a reader has leased some. Such mail may have come after the move, from a
+// sender that had read the registry before it. The caller holds the lock of the facts, where such a sender records that mail must move.
 func hasMore(ctx context.Context, reg *sessions.Registry, sid string) bool {
 	if gone, err := isGone(reg, sid); err == nil && !gone {
 		return false
@@ -95,9 +95,8 @@ func hasMore(ctx context.Context, reg *sessions.Registry, sid string) bool {
 	return err != nil || !empty
 }
 
-// Forward moves on mail that was delivered to a mailbox while its alias went to another session: the new
-// holder may have emptied that mailbox already, and would not look there again. An error is only logged: the
-// message is stored.
+// Forward moves mail on that was delivered to the mailbox of sid while its alias went to another session. The new holder may have
+// emptied this mailbox already, and would not look there again. Forward only logs errors, because the message is stored.
 func Forward(ctx context.Context, reg *sessions.Registry, sid, alias string) {
 	for range MaxMoves {
 		rows, err := reg.Rows(ctx)
@@ -115,7 +114,7 @@ func Forward(ctx context.Context, reg *sessions.Registry, sid, alias string) {
 			err = MoveMail(ctx, reg, sid, holder)
 		}
 		if err != nil {
-			reg.Log.Warn("a message does not follow its alias yet", "alias", alias, "in", sid, "err", err)
+			reg.Log.Warn("a message was not moved to the new session of its alias yet", "alias", alias, "in", sid, "err", err)
 			return
 		}
 		sid = holder
@@ -152,9 +151,9 @@ func MoveMail(ctx context.Context, reg *sessions.Registry, from, to string) erro
 	})
 }
 
-// Transfer moves the waiting mail of a session into the mailbox of another session, or of the same one in another root. The ids
-// stay: after a kill the next transfer delivers again, and the mailbox knows those messages already. A message that the mailbox can
-// never take becomes a dead letter there. moved is called after each commit, with the refused messages among the others.
+// Transfer moves the waiting mail of a session into the mailbox of another session, or of the same one in another root. The ids stay: after
+// a kill the next transfer delivers again, and the mailbox knows those messages already. A message that the mailbox can never take becomes
+// a dead letter there. moved is called after each commit, with all its messages; refused are those of them that became dead letters.
 func Transfer(ctx context.Context, fromRoot *sessions.Registry, from string, toRoot *sessions.Registry, to string, moved func(messages []mail.Message, refused []notice.DeadLetter)) error {
 	box, err := toRoot.Mailbox(to)
 	if err != nil {
@@ -221,7 +220,8 @@ func deliverSome(ctx context.Context, box *inbox.Mailbox, messages []mail.Messag
 	return append(refused, more...), n + rest, err
 }
 
-// EmptyMailbox calls put with the waiting mail of a mailbox. put stores the first n messages elsewhere; those are removed here.
+// EmptyMailbox calls put with the waiting mail of a mailbox. put stores the first n messages elsewhere, and EmptyMailbox then removes these
+// n messages here.
 func EmptyMailbox(ctx context.Context, reg *sessions.Registry, sid string, put func([]mail.Message) (n int, err error)) error {
 	box, err := reg.Mailbox(sid)
 	if err != nil {
@@ -252,9 +252,9 @@ func emptySome(ctx context.Context, box *inbox.Mailbox, put func([]mail.Message)
 	return lease.More && err == nil, errors.Join(err, lease.Remove(again, inbox.Handles(lease.Messages[:n])...))
 }
 
-// Redeliver delivers to a session its dead letters, and those of the sessions whose mail moves to it; done means that none is
-// left. The lock is not held while they are delivered (the original takes it after an inbox's); the ids make a second delivery
-// harmless. A dead letter that can never be delivered stays, with the reason.
+// Redeliver delivers to the session own its dead letters, and those of the sessions in from, whose mail moves to own; done means that
+// none is left. It does not hold the lock of the dead letters while it delivers them, because the original takes this lock after the
+// lock of an inbox. The ids make a second delivery harmless. A dead letter that can never be delivered stays, with the reason.
 func Redeliver(ctx context.Context, reg *sessions.Registry, own registry.Row, from []string) (done bool, err error) {
 	may, longest := mayInherit(reg, own, from)
 	if !anyDead(reg, may, longest) {
@@ -262,7 +262,7 @@ func Redeliver(ctx context.Context, reg *sessions.Registry, own registry.Row, fr
 	}
 	lines, err := notice.ReadDeadLines(reg)
 	if err != nil {
-		// A file that is not ours stays so until a person repairs it: looking again at each call of the session would not help.
+		// A file that is not ours stays so until a person repairs it: a new try at each call of the session would not help.
 		return errors.Is(err, atomicfile.ErrNotOurs) || errors.Is(err, atomicfile.ErrTooLarge) || errors.Is(err, fs.ErrPermission), err
 	}
 	mine := map[string][]string{} // lines by message: a killed sweep may have written one twice
@@ -304,9 +304,9 @@ func Redeliver(ctx context.Context, reg *sessions.Registry, own registry.Row, fr
 	return here && n == len(messages), errors.Join(err, derr)
 }
 
-// Delivered returns those of the given dead letters whose messages the session has in its mailbox or has read; all means that
-// no message is missing. A sweep may have leased or removed the others: it has seen that they are dead letters already, and
-// adds no second ones.
+// Delivered returns those of the given dead letters whose messages the session has in its mailbox or has read; all means that no
+// message is missing. A sweep may have leased or removed a missing message: it has seen that this message is a dead letter already,
+// and adds no second one.
 func Delivered(ctx context.Context, box *inbox.Mailbox, mine map[string][]string, messages []mail.Message) (gone map[string]string, all bool, err error) {
 	gone, all = map[string]string{}, true
 	if len(messages) == 0 {
@@ -364,9 +364,9 @@ func anyDead(reg *sessions.Registry, may func([]byte) bool, overlap int) (found 
 	return found || err != nil
 }
 
-// inherits reports whether a session gets a dead letter: its own, those of the sessions in from, and, as in the original, those
-// that were sent to an alias that the session has chosen (an alias from a project's file does not count). It does not get the
-// letters of a session that may come back: one that c2c knew by more than its process.
+// inherits reports whether a session gets a dead letter. It gets its own, and those of the sessions in from. As in the original, it
+// also gets letters to an alias that it has chosen (an alias from a project's file does not count), but not if the session of the
+// letter may come back: then c2c knew that session by more than its process.
 func inherits(reg *sessions.Registry, own registry.Row, from []string, d notice.DeadLetter) bool {
 	if d.SessionID == own.SID() || slices.Contains(from, d.SessionID) {
 		return true

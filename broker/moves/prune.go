@@ -33,9 +33,9 @@ type Pruned struct {
 	Pointers    archive.Pruned `json:"pointers"`     // hook scripts' pointers to such sessions
 }
 
-// Prune removes data that is older than a duration and useless: parts of archives, dead letters, and all files of sessions that are
-// not registered, have no mail, and were not used for so long. In the directory of pointers, which other roots use too, it removes
-// the files for sessions that this root does not know. With dry it only counts. After an error it goes on with the rest.
+// Prune removes data that is older than a duration and useless: parts of archives, dead letters, and all files of sessions that are not
+// registered, have no mail, and were not used for that duration. In the directory of pointers, which other roots use, too, it removes
+// the files for sessions that this root does not know. If dry is set, it only counts. After an error it goes on with the rest.
 func Prune(ctx context.Context, reg *sessions.Registry, older time.Duration, pointers string, dry bool) (Pruned, error) {
 	p := &pruning{reg: reg, before: reg.Now().Add(-older), dry: dry, gone: map[string]bool{}}
 	err := p.pruneDead(ctx)
@@ -99,8 +99,8 @@ func (p *pruning) locked(ctx context.Context, name string, f func() error) error
 	return p.reg.Locks.With(ctx, name, f)
 }
 
-// pruneSession holds the registry's lock: so the session cannot register meanwhile, and the original, which does not notice that a
-// lock file is removed, sends nothing to it.
+// pruneSession prunes one session. It holds the registry's lock, so the session cannot register meanwhile, and the original sends
+// nothing to it: the original does not notice that a lock file was removed.
 func (p *pruning) pruneSession(ctx context.Context, sid string) error {
 	reg := p.reg
 	box, err := reg.Mailbox(sid)
@@ -138,7 +138,7 @@ func (p *pruning) pruneSession(ctx context.Context, sid string) error {
 	return err
 }
 
-// isGone reports whether an unregistered session has no facts either.
+// isGone reports whether an unregistered session has no facts, either.
 func (p *pruning) isGone(sid string) bool {
 	if p.gone[sid] || p.facts == nil {
 		return true
@@ -147,9 +147,8 @@ func (p *pruning) isGone(sid string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// pruneNames removes the files of a directory that point to a session that is gone; their names are a prefix and a session id.
-// openErr is why the directory is not open. The caller holds the registry's lock: a session is registered before the first file
-// points to it.
+// pruneNames removes the files of a directory that point to a session that is gone; their content is a prefix and a session id. openErr is
+// why the directory is not open. pruneNames holds the registry's lock, because a session is registered before the first file points to it.
 func (p *pruning) pruneNames(ctx context.Context, count *archive.Pruned, dir *atomicfile.Dir, openErr error, prefix string) error {
 	if errors.Is(openErr, fs.ErrNotExist) {
 		return nil

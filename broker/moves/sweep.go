@@ -28,14 +28,14 @@ type SweptSession struct {
 	Alias string `json:"alias"`
 }
 
-// SweptMailbox is a mailbox without a session in which there was mail, or that could not be emptied.
+// SweptMailbox is a mailbox without a session that had mail, or that could not be emptied.
 type SweptMailbox struct {
 	SessionID string `json:"session_id"`
 	Messages  int    `json:"messages"`        // messages that are dead letters now
 	Error     string `json:"error,omitempty"` // why some mail is still there
 }
 
-// Err returns an error for all that could not be swept.
+// Err returns an error for everything that could not be swept.
 func (s Swept) Err() error {
 	var errs []error
 	if s.Error != "" {
@@ -50,9 +50,9 @@ func (s Swept) Err() error {
 }
 
 // Sweep drops sessions that were unused for the grace period and whose client is gone, or has no known process. Their waiting mail
-// becomes dead letters, and so does the mail in a mailbox without a session. People at a terminal stay. The facts of a session stay
-// too: when it comes back it gets its alias, if still free, and its dead letters. If a mailbox cannot be emptied, Swept has the
-// error, and the sweep goes on.
+// becomes dead letters, and so does the mail in a mailbox without a session. People at a terminal stay. The facts of a session
+// stay, too: when it comes back, it gets its alias, if that is still free, and its dead letters. If a mailbox cannot be emptied,
+// Swept has the error, and the sweep goes on.
 func Sweep(ctx context.Context, reg *sessions.Registry, grace time.Duration) (Swept, error) {
 	var swept Swept
 	err := reg.Change(ctx, func(rows []registry.Row) (kept []registry.Row, err error) {

@@ -29,11 +29,11 @@ type Takeover struct {
 	Again   bool     `json:"ended,omitempty"` // it was done before this call
 }
 
-// ErrRuns: the session is alive, or may be.
+// ErrRuns says that the session is alive, or may be.
 var ErrRuns = errors.New("it may still run")
 
-// TakeOver gives the alias and the waiting mail of a session to another one, which goes on with its work, and notifies the
-// senders. The archive stays where it is. A session that may still run is refused, unless force is set. After a kill the
+// TakeOver gives the alias and the waiting mail of the session old to the session heir, which goes on with its work, and notifies
+// the senders. The archive stays where it is. If old may still run, the error is ErrRuns, unless force is set. After a kill the
 // same call completes the takeover, and so does the heir's next call.
 func TakeOver(ctx context.Context, reg *sessions.Registry, old, heir string, force, dry bool) (t Takeover, err error) {
 	rows, err := reg.Rows(ctx)
@@ -118,8 +118,8 @@ func tookOver(reg *sessions.Registry, rows []registry.Row, old, heir string) (t 
 	return Takeover{From: f.TookOver, To: r.SID(), Alias: r.Alias(), Former: f.Former[n-1].Alias, Told: []string{}, Again: true}, true
 }
 
-// GiveAlias changes the registry for a takeover. It tells the senders first, after all checks: after the change no file says
-// any more whose mail it was. It writes the facts first, too: from then on each call of the session moves mail.
+// GiveAlias changes the registry for a takeover. After all checks it first notifies the senders, because after the change no file says
+// any more whose mail it was. Then it writes the facts: from then on each call of the heir moves mail. The registry comes last.
 func GiveAlias(ctx context.Context, reg *sessions.Registry, rows []registry.Row, t Takeover, writers []writer, force bool) ([]registry.Row, error) {
 	i, j := registry.FindSID(rows, t.From), registry.FindSID(rows, t.To)
 	if i < 0 || j < 0 || sessions.Fold(rows[i].Alias()) != sessions.Fold(t.Alias) {
@@ -175,7 +175,7 @@ func completeTakeover(ctx context.Context, reg *sessions.Registry, t *Takeover) 
 // writer is a sender of mail for the session that was taken over.
 type writer struct {
 	to      registry.Row // nil: the sender is gone
-	waiting int          // its unread messages
+	waiting int          // how many of its messages are unread
 	open    []mail.Message
 }
 

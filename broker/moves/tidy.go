@@ -25,15 +25,14 @@ import (
 
 // The process that acts on deadlines also tidies the root, once a day. Commands and hooks do not.
 //
-// It removes only files without use: rows of sessions that were not used for long (forget.go), the locks and empty mailboxes of
-// sessions without a row, and at last their facts and the client ids that lead to them. Everything that a person may look for
-// stays until c2c prune: archives, dead letters, and all mail that a peer wrote.
+// It removes only useless data: rows of sessions that were not used for long (sessions/forget.go), the locks and empty mailboxes of
+// sessions without a row, and at last their facts and the client ids that lead to them. Everything that a person may look for stays
+// until c2c prune: archives, dead letters, and all mail that a peer wrote.
 //
 // It removes a lock file by the rules of docs/retention.md. It holds the registry's lock, so no process registers the session
-// meanwhile, and the original sends nothing to it (the original does not notice that a lock file was removed). It first takes
-// each lock of the session, without waiting; if another process has one, all files stay. A process that waits for such a lock,
-// or has opened its file and not locked it yet, notices in package filelock that the file has no name any more, and opens the
-// new one.
+// meanwhile, and the original sends nothing to it (the original does not notice that a lock file was removed). It first takes each lock
+// of the session, without waiting; if another process has one, all files stay. A process that waits for such a lock, or has opened its
+// file and not locked it yet, finds out, in package filelock, that the file has no name any more, and opens the new file.
 const (
 	TidyEvery = 24 * time.Hour
 	TidyAgain = 10 * time.Minute // if there is more to tidy, or a lock was taken
@@ -49,7 +48,7 @@ type tidying struct {
 	archive     *atomicfile.Dir
 	facts, owed *atomicfile.Dir // nil: there is none
 	old         map[string]bool // sessions with facts that are older than factsAfter
-	dead        map[string]bool // those of them that appear in dead letters
+	dead        map[string]bool // the sessions in old that appear in dead letters
 	left        int             // how many sessions this run may still tidy
 }
 
@@ -113,8 +112,8 @@ func (t *tidying) locks(ctx context.Context, idle []sessions.IdleRow) error {
 	return errors.Join(errs...)
 }
 
-// marks lists the files of a session that record only a time. The file of its answers stays while the model has not answered
-// some mail: without the file that mail would count as read.
+// marks lists the files of a session that record only a time. The file of its answers stays while the model has not answered some
+// mail: without the file this mail would count as read.
 func (t *tidying) marks(ctx context.Context, sid string) []inbox.Entry {
 	all := []inbox.Entry{{Dir: t.reg.Dir(), Name: turns.WorkName(sid)}}
 	if turns.Settled(ctx, t.reg, sid) {
@@ -223,7 +222,7 @@ func (t *tidying) empty(ctx context.Context, sid string, box *inbox.Mailbox) err
 // files lists the other files of a session to remove, besides those of its mailbox.
 func (t *tidying) files(ctx context.Context, sid string, unused time.Duration) []inbox.Entry {
 	all := append(t.ownLocks(sid), t.marks(ctx, sid)...)
-	if t.old[sid] && unused > factsAfter && !t.dead[sid] { // dead letters need them if the session comes back
+	if t.old[sid] && unused > factsAfter && !t.dead[sid] { // dead letters need these facts if the session comes back
 		all = append(all, inbox.Entry{Dir: t.facts, Name: sid + ".json"})
 	}
 	return all

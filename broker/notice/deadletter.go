@@ -20,13 +20,13 @@ import (
 	"c2c/sessions/registry"
 )
 
-// DeadLetterLock is a lock file in the root. When it is closed, the dead letters may have changed.
+// DeadLetterLock is a lock file in the root. When a process closes it, the dead letters may have changed.
 const DeadLetterLock = callers.DeadLetterFile + ".lock"
 
 // DeadLetter is a message whose session was swept before it was read, or that no mailbox can take.
 type DeadLetter struct {
 	DeletedAt float64      `json:"deleted_at"`
-	SessionID string       `json:"from_session_id"`  // the owner of the mailbox in which it was
+	SessionID string       `json:"from_session_id"`  // the session whose mailbox had the message
 	Reason    string       `json:"reason,omitempty"` // why no mailbox can take it; empty if its session was swept
 	Message   mail.Message `json:"message"`
 }
@@ -59,7 +59,7 @@ func ReadDeadLines(reg *sessions.Registry) ([][]byte, error) {
 }
 
 // EachDeadPiece calls f with the dead letters, piece by piece, until f returns false: 200,000 letters are 50 MB. Each piece begins
-// with the last overlap bytes of the one before, so a text that is no longer than that is whole in one of them.
+// with the last overlap bytes of the piece before, so a text of at most overlap bytes is whole in one of the pieces.
 func EachDeadPiece(reg *sessions.Registry, overlap int, f func(piece []byte) (more bool)) error {
 	file, err := reg.Dir().Open(callers.DeadLetterFile, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -110,7 +110,7 @@ func NamesInDeadLetters(reg *sessions.Registry, names map[string]bool) (named ma
 }
 
 // ParseDead reads a line. A line that does not parse stays in the file and is skipped. A message of the original without an id gets
-// one from its line, so that it is not redelivered twice.
+// an id made from its line, so that it is not redelivered twice.
 func ParseDead(line []byte) (d DeadLetter, ok bool) {
 	if len(bytes.TrimSpace(line)) == 0 || json.Unmarshal(line, &d) != nil {
 		return d, false
@@ -122,7 +122,7 @@ func ParseDead(line []byte) (d DeadLetter, ok bool) {
 	return d, true
 }
 
-// AddDead appends dead letters of a mailbox. It skips those that are there already: an earlier sweep or move was killed before it
+// AddDead appends dead letters of a mailbox. It skips letters that are there already: an earlier sweep or move was killed before it
 // had emptied the mailbox. It also skips notices, which would only cause further notices.
 func AddDead(ctx context.Context, reg *sessions.Registry, sid string, dead ...DeadLetter) error {
 	dead = slices.DeleteFunc(slices.Clone(dead), func(d DeadLetter) bool { return d.Message.IsNotice() })
@@ -157,7 +157,7 @@ func AddDead(ctx context.Context, reg *sessions.Registry, sid string, dead ...De
 	})
 }
 
-// AddDeadLines adds lines of another root's file, without those that are there already. count is how many it added.
+// AddDeadLines adds lines of another root's file, except lines that are there already. count is how many it added.
 func AddDeadLines(ctx context.Context, reg *sessions.Registry, lines [][]byte) (count int, err error) {
 	err = reg.Locks.With(ctx, DeadLetterLock, func() error {
 		own, err := ReadDeadLines(reg)
@@ -226,8 +226,8 @@ func MessageKey(m mail.Message) string {
 	return string(key)
 }
 
-// RemoveDead removes the lines that lines returns, except those with a reason: they stay, with that reason. RemoveDead calls lines
-// while it holds the lock of the file.
+// RemoveDead removes the lines that lines returns. A line for which lines also returns a reason stays, with this reason. RemoveDead
+// calls lines while it holds the lock of the file.
 func RemoveDead(ctx context.Context, reg *sessions.Registry, sid string, lines func() (map[string]string, error)) error {
 	return reg.Locks.With(ctx, DeadLetterLock, func() error {
 		reasons, err := lines()

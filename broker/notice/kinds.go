@@ -22,13 +22,13 @@ const (
 // Reasons of the notices that ring.
 const (
 	Reminder = "reminder" // to a session that owes an answer
-	Asked    = "asked"    // what the session has asked to be told, see package notify
+	Asked    = "asked"    // news for which the session has asked, see package notify
 )
 
 // kind is what c2c knows of the notices with one reason.
 type kind struct {
 	reason string
-	status string // the reason in the words that status uses; the id of the notice is made from it
+	status string // the reason as c2c status shows it; the id of the notice is made from it
 	atOnce bool   // the sender gets the notice even if it just got another one
 	rings  bool   // the notice is not deferrable
 	text   texts
@@ -36,11 +36,11 @@ type kind struct {
 	why    texts // instead of text, if the news says why; or empty
 }
 
-// texts are the words about one message, and about several with the same receiver. Function sentence fills in what stands in braces.
+// texts are the words about one message, and about several messages with the same receiver. Function sentence replaces the names in braces.
 type texts struct{ one, several string }
 
-// kinds has a row for each reason. A row without texts is for notices whose sender brings the text. A reason without a row
-// can be sent like one of these; it does not ring.
+// kinds has a row for each reason. A row without texts is for notices whose caller brings the text. So does the caller of a notice
+// whose reason has no row; such a notice does not ring.
 var kinds = [...]kind{
 	{reason: Unread, status: Unread, text: texts{
 		"{to} has not read your message {what} for {unread}.{state} It still waits; c2c status {id} tells more.",

@@ -13,9 +13,9 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Notices to a sender are collected: one notice names several messages, to several receivers. For TellGap, or longer (GapOf), the
-// sender gets no further one, unless it has set a time itself, or a receiver has ended. A message that was read by then is left
-// out. An absent sender gets its notice when it is back.
+// Notices to a sender are collected: one notice names several messages, to several receivers. After a notice, the sender gets no
+// further one for TellGap, or longer (GapOf), unless it has set a time itself, or a receiver has ended. A message that is read
+// meanwhile is left out. An absent sender gets its notice when it is back.
 const (
 	TellGap = 2 * time.Hour
 	// MaxNews is how many messages one notice names at most.
@@ -32,16 +32,15 @@ type News struct {
 	Why     string // why it is a dead letter, or was not stored
 }
 
-// Notice returns the id of a notice about this news alone. It is the same for a receiver that ended without answering and for
-// one that ended without reading.
+// Notice returns the id of a notice about this news alone. It is the same whether the receiver ended without answering or without reading.
 func (n News) Notice() string { return About(n.Message, n.statusReason()) }
 
 // AtOnce reports whether the sender gets the notice even if it just got another one: it has set a time itself, or it has to ask
 // another session.
 func (n News) AtOnce() bool { return n.Message.TellAfter > 0 || kindOf(n.Reason).atOnce }
 
-// GapOf returns how long after its last notice a sender gets the one with these news. If all are about unread messages that ask
-// for no answer, the time is twice as long: their sender waits for nothing.
+// GapOf returns how long after its last notice a sender gets a notice with these news. If all news are about unread messages that
+// ask for no answer, the time is twice as long, because the sender waits for nothing.
 func GapOf(all []News) time.Duration {
 	if slices.ContainsFunc(all, func(n News) bool { return n.Reason != Unread || n.Message.Owes() || n.Message.AnswerBy != 0 }) {
 		return TellGap
@@ -49,7 +48,7 @@ func GapOf(all []News) time.Duration {
 	return 2 * TellGap
 }
 
-// TellTogether puts one notice about all of these into a mailbox, once.
+// TellTogether puts one notice about all these news into a mailbox, once.
 func TellTogether(ctx context.Context, reg *sessions.Registry, to registry.Row, all []News) error {
 	if len(all) == 0 {
 		return nil
@@ -99,7 +98,7 @@ func NoticesIn(m mail.Message) []string {
 	return ids
 }
 
-// textOf returns the text about all of them: one sentence for each receiver and reason.
+// textOf returns the text about all news: one sentence for each receiver and reason.
 func textOf(all []News) string {
 	type kind struct{ to, reason, why string }
 	groups, order := map[kind][]News{}, []kind{}

@@ -26,7 +26,7 @@ type Told struct {
 	At     time.Time `json:"at"` // UTC
 }
 
-// ID makes the id of a notice about a message for a reason. A mailbox takes an id from a sender only once: so a second try, after a
+// ID makes the id of a notice about a message for a reason. A mailbox takes each id of a sender only once. So a second try, after a
 // kill or at the same moment, has no effect.
 func ID(reason string, parts ...string) string {
 	sum := digest.Sum256([]byte(reason + "\x00" + strings.Join(parts, "\x00")))
@@ -57,7 +57,7 @@ const maxTold = 5
 // Quota counts, by folded alias, the notices to each sender about messages in one mailbox.
 type Quota map[string]int
 
-// Take reports whether to notify the sender of a message, and counts that. It does not count messages whose senders want no notice.
+// Take reports whether to notify the sender of a message, and counts the notice. It does not count messages whose senders want no notice.
 func (q Quota) Take(m mail.Message) bool {
 	if !wantsNotice(m) {
 		return false
@@ -66,8 +66,8 @@ func (q Quota) Take(m mail.Message) bool {
 	return q[sessions.Fold(m.From)] <= maxTold
 }
 
-// TellDead notifies the senders of dead letters of one mailbox, before those are removed from it: after a kill in between it is
-// done again. It only logs errors.
+// TellDead notifies the senders of dead letters of one mailbox. Call it before the messages are removed from the mailbox: after a
+// kill in between, it is done again. It only logs errors.
 func TellDead(ctx context.Context, reg *sessions.Registry, rows []registry.Row, told Quota, dead ...DeadLetter) {
 	var all []News
 	for _, d := range dead {
@@ -107,7 +107,7 @@ func Send(ctx context.Context, reg *sessions.Registry, sid string, m mail.Messag
 	m.From, m.FromSession, m.Kind, m.Deferrable = sessions.SystemAlias, sessions.SystemAlias, KindSystem, !kindOf(reason).rings
 	stored, err := box.Deliver(ctx, m)
 	if taken := new(inbox.IDTakenError); errors.As(err, &taken) {
-		return nil // it was sent at another time, with other words
+		return nil // the notice was sent before, with other words
 	}
 	if err != nil {
 		return fmt.Errorf("tell session %q: %w", sid, err)
@@ -170,7 +170,7 @@ func Describe(m mail.Message) string {
 	return fmt.Sprintf("%q (%s)", mail.Visible(string(words), ""), mail.ShortID(m.ID))
 }
 
-// Span writes a duration to the minute, or below two minutes to the second.
+// Span writes a duration: below two minutes to the second, else to the minute.
 func Span(d time.Duration) string {
 	if d < 2*time.Minute {
 		return fmt.Sprintf("%d s", max(0, d.Round(time.Second)/time.Second))

@@ -1,8 +1,8 @@
 // Package notify sends a session or a person one notice when another session is idle, blocked, done or has ended.
 //
-// notify.json in the root has the requests. It exists only while somebody waits for a notice, so a root without requests pays
-// nothing. A Checker of package deadlines looks at all requests, and a terminal that waits looks at its own. The notice is a message
-// of c2c. Its id is made from the request, and a mailbox takes an id once: so a kill at any moment causes no second notice. Any
+// notify.json in the root has the requests. The file exists only while somebody waits for a notice, so a root without requests pays
+// nothing. The process that acts on deadlines checks all requests, and so does a terminal that waits. The notice is a message of
+// c2c. Its id is made from the request, and a mailbox takes each id only once: so a kill at any moment causes no second notice. Any
 // process may call this package at any time.
 package notify
 
@@ -63,14 +63,14 @@ type Request struct {
 	Alias    string    `json:"alias"`
 	When     string    `json:"when"`
 	At       time.Time `json:"at"`
-	PID      int       `json:"pid,omitempty"` // the process of the session then, with its start
+	PID      int       `json:"pid,omitempty"` // the session's process at that time, with its start
 	Start    int64     `json:"pid_start_time,omitempty"`
-	ClientID string    `json:"client_id,omitempty"` // the conversation of the session then
+	ClientID string    `json:"client_id,omitempty"` // the session's conversation at that time
 	Does     string    `json:"does,omitempty"`      // what it was last seen doing
 	Desktop  bool      `json:"desktop,omitempty"`   // also as a notification of the desktop
 }
 
-// NoticeID is the id of the notice that the request leads to.
+// NoticeID returns the id of the notice that answers the request.
 func (r Request) NoticeID() string { return notice.ID("notify", r.ID) }
 
 // News is what became of a session.
@@ -79,11 +79,11 @@ type News struct {
 	Text   string `json:"text"`
 }
 
-// ErrFull: too many requests wait.
-var ErrFull = errors.New("too many requests to be told wait in this project")
+// ErrFull says that too many requests wait.
+var ErrFull = errors.New("too many requests for a notice wait in this project")
 
-// Ask stores a request of a session. If there is news already, it returns that and stores nothing. If the session has asked the same
-// before, it returns the earlier request, and adds desktop to it.
+// Ask stores a request of a session. If there is news already, it returns the news and stores nothing. If the session has made the
+// same request before, it returns the earlier request, and adds desktop to it.
 func Ask(ctx context.Context, reg *sessions.Registry, by sessions.Session, alias, when string, desktop bool) (r Request, now *News, err error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
@@ -106,7 +106,7 @@ func Ask(ctx context.Context, reg *sessions.Registry, by sessions.Session, alias
 	case s.State == sessions.Person || s.State == sessions.External:
 		return r, nil, fmt.Errorf("%q is no session of a client: c2c cannot see what it does", s.Alias)
 	case s.Client == "" && s.Process == 0 && when != Done:
-		return r, nil, fmt.Errorf("%q was made in a shell: c2c sees no process of it, only when it says done (--when done)", s.Alias)
+		return r, nil, fmt.Errorf("%q was made in a shell and has no process: c2c can see only that it says done (--when done)", s.Alias)
 	}
 	r = Request{ID: mail.NewID(reg.Now()), By: by.ID, SID: s.ID, Alias: s.Alias, When: when, At: reg.Now().UTC(), ClientID: s.ClientID(), Desktop: desktop}
 	if s.Process != 0 {
@@ -210,8 +210,8 @@ func Check(ctx context.Context, reg *sessions.Registry, show Show) (waiting []Re
 	return settle(ctx, reg, show, func(r *Request, rows []registry.Row) *News { return r.look(reg, rows) })
 }
 
-// settle sends a notice for each request that has news, and then removes the request: after a kill in between the notice is sent
-// again, and its id makes that harmless.
+// settle sends a notice for each request that has news, and then removes the request: after a kill in between, the notice is sent
+// again, which its id makes harmless.
 func settle(ctx context.Context, reg *sessions.Registry, show Show, look func(*Request, []registry.Row) *News) (waiting []Request, err error) {
 	if _, err := reg.Dir().Stat(FileName); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -219,7 +219,7 @@ func settle(ctx context.Context, reg *sessions.Registry, show Show, look func(*R
 	var failed error // the other notices are sent all the same
 	var shown []string
 	err = file(reg).Change(ctx, func(all []Request) ([]Request, error) {
-		rows, err := reg.Rows(ctx) // under the lock: a session that has registered and asked since must be in it
+		rows, err := reg.Rows(ctx) // under the lock: a session that has just registered and asked must be in the rows
 		if err != nil {
 			return all, err
 		}
@@ -280,7 +280,7 @@ func shownAlias(r Request) string {
 	return r.Alias
 }
 
-// Cancel removes the requests of a session about the one with this alias.
+// Cancel removes the requests of a session about the session with this alias.
 func Cancel(ctx context.Context, reg *sessions.Registry, by sessions.Session, alias string) (removed int, err error) {
 	return cancel(ctx, reg, func(r Request) bool { return r.By == by.ID && sessions.Fold(r.Alias) == sessions.Fold(alias) })
 }
@@ -303,7 +303,7 @@ func cancel(ctx context.Context, reg *sessions.Registry, match func(Request) boo
 	return removed, err
 }
 
-// Files returns the files to watch for these requests: one of them is closed when there may be news.
+// Files returns the files to watch for these requests: a process closes one of them when there may be news.
 func Files(reg *sessions.Registry, waiting []Request) []string {
 	files := []string{filepath.Join(reg.Root(), LockName)}
 	for _, r := range waiting {
@@ -312,5 +312,5 @@ func Files(reg *sessions.Registry, waiting []Request) []string {
 	return files
 }
 
-// CheckEvery is how often to look while a request waits, because nothing reports that a process has ended.
+// CheckEvery is how often to call Check while a request waits, because nothing reports that a process has ended.
 const CheckEvery = 2 * time.Second

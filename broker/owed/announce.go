@@ -10,7 +10,7 @@ import (
 )
 
 // Announce makes sure that some process looks at a message's deadlines in time. Call it before the message is stored, because the
-// sender may be killed right after that, and again when it is stored, because a process may have looked in between. It costs
+// sender may be killed right after the write. Call it again afterwards, because a process may have looked in between. It costs
 // nothing if the message has no deadline within LookEvery.
 func Announce(reg *sessions.Registry, m mail.Message) {
 	now := reg.Now()

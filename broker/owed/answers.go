@@ -13,8 +13,8 @@ import (
 	"c2c/sessions/registry"
 )
 
-// answeredWithin is how soon after it reads a question a session must write to the asker so that any message counts as the answer.
-// Models often answer with send.
+// If a session writes to the asker within answeredWithin after it has read the question, any message counts as the answer. Models
+// often answer with send.
 const answeredWithin = 30 * time.Minute
 
 // asker is a session that waits for answers.
@@ -73,8 +73,8 @@ func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []registry.Row,
 	return answers, errors.Join(errs...)
 }
 
-// mayAnswer returns the messages that may be answers, newest first: those that name the message that they answer, and those that
-// name none, from sessions that owe an answer.
+// mayAnswer returns the messages that may be answers, newest first: messages that name one of the questions, and messages of
+// sessions that owe an answer that name no question.
 func mayAnswer(ctx context.Context, reg *sessions.Registry, authors sessions.Authors, sid string, a *asker) (msgs []mail.Message, err error) {
 	ids := map[string]bool{}
 	for id := range a.byID {
@@ -124,8 +124,8 @@ func implicitAnswers(ctx context.Context, reg *sessions.Registry, answerer strin
 	}
 }
 
-// HasAnswer reports whether the session sid has got an answer to its message id from alias, be it waiting, leased or read. Unlike
-// AnswersTo, it also finds the answers of a session that is gone.
+// HasAnswer reports whether the session sid has got an answer to its message id from alias, whether the answer waits, is leased or
+// is read. Unlike AnswersTo, it also finds the answers of a session that is gone.
 func HasAnswer(ctx context.Context, reg *sessions.Registry, sid, id, alias string) (bool, error) {
 	box, err := reg.Mailbox(sid)
 	if err != nil {

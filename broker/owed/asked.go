@@ -6,7 +6,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Asked is the deadline for the answer to a message that asks. For any other message it is zero.
+// Asked has the deadline for the answer to a message that asks. For any other message it is zero.
 type Asked struct {
 	Due    time.Time `json:"due,omitzero"`
 	Bucket string    `json:"bucket,omitempty"`          // blocking, urgent or normal

@@ -25,12 +25,12 @@ import (
 //	                              of the wait, in Unix seconds, without a newline: older versions would refuse a fourth line
 //
 // The waiting process holds a lock on the file. So the wait ends with the process, and needs no cleanup. A stopped process keeps
-// its lock, so other processes ignore a wait whose time is over. The next process that asks removes the files of killed ones.
+// its lock, so other processes ignore a wait whose time is over. The next process that asks removes the files of killed processes.
 const (
 	AskingDir  = "asking"
 	askingLock = "lock" // held from the check for a circle until the new wait is recorded
 
-	// waitGrace is added to the end of a wait, so that the waiting process can still take an answer of the last moment.
+	// waitGrace is added to the end of a wait, so that the waiting process can still take an answer that comes at the last moment.
 	waitGrace = 10 * time.Second
 )
 
@@ -41,7 +41,7 @@ type Wait struct {
 	Alias       string // of the asked session
 }
 
-// CircleError: the asked session waits for the asking one, directly or through others.
+// CircleError says that the asked session waits for the asking session, directly or through others.
 type CircleError struct {
 	Asked    string   // alias
 	Through  []string // aliases of the others in between
@@ -71,7 +71,7 @@ func Awaits(reg *sessions.Registry, sid string, m mail.Message) bool {
 	return ok && w.Asks == sid && IsWrittenBy(reg, w.Asked, w.Alias, m)
 }
 
-// IsWrittenBy reports whether a session wrote a message, or the session that has taken over from it.
+// IsWrittenBy reports whether a message was written by a session, or by the session that has taken over from it.
 func IsWrittenBy(reg *sessions.Registry, sid, alias string, m mail.Message) bool {
 	rows, err := reg.ReadRegistry()
 	if err != nil {
@@ -203,7 +203,7 @@ func (a *Asking) Begins(question string, until time.Time) error {
 	return err
 }
 
-// End ends the wait. If it lasted too long, another process may have removed its file.
+// End ends the wait. If the wait lasted too long, another process may have removed its file.
 func (a *Asking) End() error {
 	err := a.dir.Remove(a.name)
 	if errors.Is(err, fs.ErrNotExist) {

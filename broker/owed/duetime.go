@@ -13,10 +13,10 @@ const (
 	normalTime   = 4 * time.Hour
 )
 
-// NotAsked, as Due of a message, means that no session owes an answer, whatever its kind: it is sent to many.
+// NotAsked, as Due of a message, means that no session owes an answer, whatever the message's kind, because it is sent to many.
 const NotAsked = -1
 
-// DueOf returns when the answer to a message sent now is due; 0: none is.
+// DueOf returns when the answer to a message sent now is due; 0: it needs no answer.
 func DueOf(m mail.Message, now time.Time) float64 {
 	switch {
 	case m.Due == NotAsked || !m.Asks():

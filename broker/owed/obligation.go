@@ -31,14 +31,14 @@ var endings = [...]string{Answered, notice.Refused, notice.Expired, sessions.Dea
 // Wakes counts the rings for a message.
 type Wakes struct {
 	Count  int       `json:"count"`            // attempts, also those that were filtered or coalesced
-	RangAt time.Time `json:"rang_at,omitzero"` // the first that rang
+	RangAt time.Time `json:"rang_at,omitzero"` // the first attempt that rang
 	First  time.Time `json:"first,omitzero"`
 	Last   time.Time `json:"last,omitzero"`
-	Path   string    `json:"path,omitempty"`   // of the last one, a method of package wake
-	Result string    `json:"result,omitempty"` // of the last one
+	Path   string    `json:"path,omitempty"`   // of the last attempt: a method of package wake
+	Result string    `json:"result,omitempty"` // of the last attempt
 }
 
-// SurfaceOf reports whether mail wakes a session. If that is unknown, the result is no.
+// SurfaceOf returns sessions.SurfaceFull if mail wakes a session, and SurfaceDegraded if not, or if c2c does not know.
 func SurfaceOf(reg *sessions.Registry, s sessions.Session) string {
 	support, _ := reg.Prober().Surface(s)
 	return cmp.Or(support, sessions.SurfaceDegraded)

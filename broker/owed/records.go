@@ -19,7 +19,7 @@ import (
 	"c2c/sessions/registry"
 )
 
-// An answer may be due after its message was read, when it has left the mailbox. So a message that asks for an answer
+// An answer may be due when the question was read and has left the mailbox. So a message that asks for an answer
 // (mail.Message.Owes), or has answer_by, has a record beside the mailbox of the asked session:
 //
 //	owed/<sid>.jsonl    one line for each message, with the beginning of its content, or without content if it is ephemeral.
@@ -52,14 +52,14 @@ type Record struct {
 	Half bool   // a power cut left half of the line
 }
 
-// terms is what a record says about a message that asks for an answer.
+// terms is the state of an obligation, in the record of a message that asks for an answer.
 type terms struct {
 	Surface    string    `json:"surface,omitempty"`
 	Wakes      Wakes     `json:"wakes,omitzero"`
 	Reminders  int       `json:"reminders,omitempty"`
-	Reminder   string    `json:"reminder,omitempty"` // the id of the last one
+	Reminder   string    `json:"reminder,omitempty"` // the id of the last reminder
 	RemindedAt time.Time `json:"reminded_at,omitzero"`
-	StaleAt    time.Time `json:"stale_at,omitzero"`     // when a look first found it overdue for too long
+	StaleAt    time.Time `json:"stale_at,omitzero"`     // when a look first found that it is overdue for too long
 	SenderTold bool      `json:"sender_told,omitempty"` // its sender got a notice that answer_by is over
 	ObservedAt time.Time `json:"observed_at,omitzero"`
 	AckedAt    time.Time `json:"acked_at,omitzero"`
@@ -108,7 +108,7 @@ func (d Record) Format() ([]byte, error) {
 	return append(line, '\n'), err
 }
 
-// Key identifies a record of one session. An id alone is not enough: it belongs to its sender.
+// Key identifies a record of one session. An id alone is not enough: two senders may choose the same id.
 type Key struct{ session, from, ID string }
 
 func (d Record) Key() Key { return KeyOf(d.Message) }
@@ -153,7 +153,7 @@ func Sessions(dir *atomicfile.Dir) (sids []string, err error) {
 	return sids, err
 }
 
-// errOwedFull: the session's file of records is full. Its mail is still stored.
+// errOwedFull says that the session's file of records is full. Its mail is still stored.
 var errOwedFull = errors.New("too many messages wait for an answer of that session")
 
 // Add records that a session must answer messages that are stored in its mailbox. repeated means that the records may exist
@@ -202,8 +202,8 @@ func Add(ctx context.Context, reg *sessions.Registry, sid string, repeated bool,
 	})
 }
 
-// AddFor records what a session owes for a message that was sent to it. A message that is sent again after its answer owes
-// nothing.
+// AddFor records what a session owes for a message that was sent to it. If a message is sent again after its answer, the session
+// owes nothing for it.
 func AddFor(ctx context.Context, reg *sessions.Registry, to sessions.Session, m mail.Message, repeated bool) error {
 	if m.AnswerBy == 0 && !m.Owes() || !mail.ValidName(to.ID) {
 		return nil
@@ -285,7 +285,7 @@ func KeepClosed(reg *sessions.Registry, dir *atomicfile.Dir, lines []byte) {
 		err = rotateClosed(dir)
 	}
 	if err != nil {
-		reg.Log.Warn("an obligation that is over is not counted", "err", err)
+		reg.Log.Warn("a closed obligation is not counted", "err", err)
 	}
 }
 
@@ -301,7 +301,7 @@ func rotateClosed(dir *atomicfile.Dir) (err error) {
 	return atomicfile.Rotate(dir, ClosedFile, ClosedOld, closedMax) // unless another process has renamed it just now
 }
 
-// closedRecords reads the closed records. After a kill one may be there twice: the later one counts.
+// closedRecords reads the closed records. After a kill a record may be there twice: the later one counts.
 func closedRecords(dir *atomicfile.Dir) (all map[SessionKey]Record, err error) {
 	all = map[SessionKey]Record{}
 	for _, name := range []string{ClosedOld, ClosedFile} {
@@ -316,10 +316,10 @@ func closedRecords(dir *atomicfile.Dir) (all map[SessionKey]Record, err error) {
 	return all, err
 }
 
-// All returns the open obligations by session, and if withClosed is set also the closed ones. It returns each obligation once: after a
-// kill an answered one may still have an open record, and one that was closed without an answer is open again when its message
-// comes back. It reads the closed ones last, so that it does not miss one that closes meanwhile. With an error, it returns
-// those that it could read.
+// All returns the open obligations by session, and if withClosed is set also the closed ones. It returns each obligation once,
+// though it may have an open and a closed record: after a kill, an answered obligation may still have an open record, and an
+// obligation that was closed without an answer is open again when its message comes back. All reads the closed records last, so
+// that it does not miss one that closes meanwhile. With an error, it still returns the obligations that it could read.
 func All(dir *atomicfile.Dir, withClosed bool) (open map[string][]Record, closed map[SessionKey]Record, err error) {
 	open = map[string][]Record{}
 	sids, err := Sessions(dir)

@@ -15,8 +15,8 @@ import (
 	"c2c/sessions"
 )
 
-// Stats counts the obligations of a root (SPEC-091, milestone 4): all open ones, and closed ones whose records are still kept, some
-// thousands.
+// Stats counts the obligations of a root (SPEC-091, milestone 4): all open obligations, and some thousand closed ones whose records
+// are still kept.
 type Stats struct {
 	Root     string         `json:"root"`
 	Open     int            `json:"open"`
@@ -26,8 +26,8 @@ type Stats struct {
 	Surfaces []SurfaceStats `json:"surfaces"` // by surface_support of the asked session at that time
 }
 
-// SurfaceStats has the counts and the latencies of obligations. Each count is a part of the one before, except Pushed: a working
-// session reads without a ring.
+// SurfaceStats has the counts and the latencies of obligations. Each count is a part of the count before it. Only Observed may be
+// larger than Pushed, because a working session reads without a ring.
 type SurfaceStats struct {
 	Surface      string `json:"surface_support,omitempty"`
 	Sent         int    `json:"sent"`
@@ -82,7 +82,7 @@ func ReadStats(ctx context.Context, reg *sessions.Registry) (Stats, error) {
 	return st, ctx.Err()
 }
 
-// addObserved adds to records when their messages were read. A record on disk gets that time only with the answer.
+// addObserved adds to records when their messages were read. A record on disk gets this time only with the answer.
 func addObserved(ctx context.Context, reg *sessions.Registry, sid string, records []Record) {
 	ids := map[string]bool{}
 	for _, d := range records {

@@ -219,7 +219,7 @@ func TestATerminalThatAnAgentHasOpenedDecidesNothing(t *testing.T) {
 	a.ask("abcde")
 	for _, line := range []string{"allow abcde", "deny abcde", "senders allow ci --to amber --verdicts"} {
 		out := a.forges("c2c " + line)
-		if !strings.Contains(out, "c2c cannot tell this terminal from one that an agent has opened: no process of it is older than the session claude-") ||
+		if !strings.Contains(out, "an agent may have opened this terminal: none of its processes is older than the session claude-") ||
 			!strings.Contains(out, "in a terminal that was open before") || !strings.Contains(out, "exit 1") {
 			t.Errorf("%s: %s", line, out)
 		}

@@ -123,7 +123,7 @@ func (s *scenario) checkRegistered(v *verdict, others ...string) {
 // still to come. Such mail stays in its old mailbox until it is safe in the new one, so nothing was acknowledged too
 // early.
 func (v *verdict) stillOwed() bool {
-	told := strings.Contains(v.run.stderr, "still to come") || strings.Contains(v.run.stderr, "what was moved is not recorded")
+	told := strings.Contains(v.run.stderr, "not moved yet") || strings.Contains(v.run.stderr, "the record of mail to move was not changed")
 	return told && strings.Contains(v.run.stderr, v.fault.words())
 }
 

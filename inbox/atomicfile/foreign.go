@@ -106,7 +106,7 @@ func ShutsOut(parent string) error {
 		return err
 	}
 	if uid := owner(info); uid != 0 {
-		return fmt.Errorf("%w: %q belongs to uid %d, who could not use what root makes there: run c2c as that user, or set HOME to a directory of root", ErrNotOurs, parent, uid)
+		return fmt.Errorf("%w: %q belongs to uid %d, who could not use a file of root: run c2c as that user, or set HOME to a directory of root", ErrNotOurs, parent, uid)
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // ErrTerminal says that an agent may have opened the terminal of this process.
-var ErrTerminal = errors.New("c2c cannot tell this terminal from one that an agent has opened")
+var ErrTerminal = errors.New("an agent may have opened this terminal")
 
 // terminal is the chain of processes behind the terminal of this process: the leader of the process session, the leader's parent,
 // and so on. An agent can open a terminal (script, tmux), leave its client's processes (setsid) and empty its environment. It
@@ -42,7 +42,7 @@ func ProveTerminal(reg *sessions.Registry, sessionList ...sessions.Session) erro
 		}
 		p, _ := reg.Processes.Find(s.Process) // Start is 0 for a process that cannot be seen: nothing is older
 		if !t.isOlder(p.Start) {
-			return fmt.Errorf("%w: no process of it is older than the session %s", ErrTerminal, s.Alias)
+			return fmt.Errorf("%w: none of its processes is older than the session %s", ErrTerminal, s.Alias)
 		}
 	}
 	return nil
