@@ -1,9 +1,10 @@
-// Package broker sends messages between the AI sessions of a project, answers and lists them, and finds out what became of each. A
-// session is one conversation with an AI program. A root is the directory with the mail of one project.
+// Package broker sends messages between the AI sessions of a project, answers and lists them, and finds out what became of each. A session
+// is one conversation with an AI program, its client. A root is the directory with the mail of one project. To ring a session is to wake
+// its client because mail waits; a ringer is a process that does this.
 //
-// Package sessions knows the sessions, package inbox keeps their mail on disk. The packages below broker do what follows from mail:
-// owed (answers that are due), deadlines (what to do when a time is over), loops (stops agents that only answer each other), moves
-// (mail that changes its mailbox), notice (c2c's own messages), explain (why a message is not read yet).
+// Package sessions knows the sessions, package inbox keeps their mail on disk. The packages in this folder do what follows from
+// mail: owed (answers that are due), deadlines (what to do when a time is over), loops (stops agents that only answer each other),
+// moves (mail that changes its mailbox), notice (c2c's own messages), explain (why a message is not read yet).
 //
 // A Broker may be used by any goroutine, and any number of processes may have the root open. Locks are taken in
 // this order: the right to ring (wake.lock), registry, session, inbox, archive. The locks of dead-letter.jsonl and

@@ -84,7 +84,7 @@ func (m *Mailbox) commit(d *delivery) error {
 	if err != nil {
 		return err
 	}
-	// A consumer must be able to lease on a full disk, so its directory is made now.
+	// A reader must be able to lease on a full disk, so the lease directory is made now.
 	lease, err := m.root.Sub(m.LeaseName(), true)
 	if err != nil {
 		return err

@@ -191,7 +191,7 @@ func (mf *mailFile) first() (msg mail.Message, err error) {
 }
 
 // load opens a file and reads its messages, except those that a dead reader has archived. free reports whether no reader has the
-// file leased. With take, a free file stays open and locked.
+// file leased. If take is set, a free file stays open and locked.
 func (r *row) load(mf *mailFile, take bool) (free bool, err error) {
 	flag, lock := os.O_RDONLY, filelock.FreeFile
 	if take {

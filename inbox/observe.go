@@ -58,8 +58,7 @@ type waiting struct {
 	at    time.Time
 }
 
-// Observe makes an Observer whose first look reports the mail that waits. With isNew the first look also reports the mail in the
-// archive.
+// Observe makes an Observer whose first look reports the mail that waits. If isNew is set, it also reports the mail in the archive.
 func (m *Mailbox) Observe(isNew bool) *Observer { return &Observer{m: m, started: isNew} }
 
 // Has reports whether the message waited in the mailbox at the last look.

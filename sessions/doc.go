@@ -1,6 +1,7 @@
 // Package sessions keeps the AI sessions of one project: their ids, their aliases, facts about each, and whether the AI program, its
-// client, still runs. A session is one conversation with an AI program, and has one mailbox. A root is the directory with the mail of
-// one project. A Registry is an open root. Any goroutine may use it, and any number of processes may have the same root open.
+// client, still runs. A session is one conversation with an AI program, and has one mailbox. To ring a session is to wake its client
+// because mail waits; a ringer is a process that does this. A root is the directory with the mail of one project. A Registry is an open
+// root. Any goroutine may use it, and any number of processes may have the same root open.
 //
 // On disk, under the root: registry.json, shared with the original c2c, with only the fields of the original; sessions/<sid>.json,
 // our own facts about a session; sessions/ids/<client>.<id>, the session to which a client's own id belongs; broker.log.

@@ -24,8 +24,8 @@ const NotifyFile = "notify.json"
 // ClaimsFile is the file of package claims. It exists only while there is a claim.
 const ClaimsFile = "claims.json"
 
-// Mailboxes returns the ids of all sessions that have files of a mailbox, registered sessions first. A mailbox may have a lock file
-// only: that stays when the mail is gone.
+// Mailboxes returns the ids of all sessions that have files of a mailbox, registered sessions first. A mailbox may have only a lock
+// file, which stays when the mail is gone.
 func (reg *Registry) Mailboxes(ctx context.Context) (sids []string, err error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {

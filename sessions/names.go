@@ -36,7 +36,7 @@ func IsPersonID(sid string) bool {
 	return ok && uid != "" && strings.Trim(uid, "0123456789") == ""
 }
 
-// The client of a session that stands for an external sender.
+// The clients that a session for an external sender can have.
 const (
 	ClientExternal = "external"        // a program with a token, which can read its answers
 	ClientSigned   = "external-signed" // a service that signs what it sends, and reads nothing

@@ -128,7 +128,7 @@ func (look Prober) setState(s *Session, r registry.Row) {
 	}
 }
 
-// hasEnded reports whether a session is no longer open in its live process. It is open if its server runs: the cheaper test, so the first.
+// hasEnded reports whether a session is no longer open in its live process. It is open if its server runs; this cheap test comes first.
 func (look Prober) hasEnded(s *Session) bool {
 	p, _ := client.Find(s.Client)
 	if p.Open == nil || len(s.ClientIDs) == 0 || look.held(locks.ServerLock(s.ID)) {

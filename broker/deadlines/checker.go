@@ -28,7 +28,7 @@ const (
 	// If a mailbox has more than longMailbox messages, the Checker leaves it alone for a millisecond per message after it has read
 	// them: it reads all of them under the lock that senders and hooks need.
 	longMailbox = 1000
-	// retryAfter is the time until the next look at a mailbox after a failed one.
+	// retryAfter is the time until the next look at a mailbox after a look has failed.
 	retryAfter = time.Minute
 )
 
@@ -286,7 +286,7 @@ func (c *Checker) actOn(ctx context.Context, rows []registry.Row, s sessions.Ses
 	return errors.Join(append(errs, c.expire(ctx, rows, s.ID, box, expired))...)
 }
 
-// expect notes the deadlines of a waiting message: those that have passed are news for its sender.
+// expect notes the deadlines of a waiting message. A deadline that has passed becomes news for the message's sender.
 func (mem *boxMemory) expect(s sessions.Session, m mail.Message, now time.Time) {
 	for _, d := range deadlines(s, mem.gone, m, now) {
 		if d.at.After(now) {

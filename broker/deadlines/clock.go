@@ -17,7 +17,7 @@ const (
 	maxFuture = 10_000
 )
 
-// sentAt shifts the times of a message as if it had been sent at this time.
+// sentAt shifts all times of a message, as if it had been sent at the time sent.
 func sentAt(m mail.Message, sent time.Time) mail.Message {
 	ahead := m.TS - mail.Seconds(sent)
 	m.TS -= ahead

@@ -12,7 +12,7 @@ import (
 	"c2c/sessions/registry"
 )
 
-// tellNews notifies the senders about whose messages the look has found news. It returns when the next notices are due.
+// tellNews sends the news that the look has found to the senders of the messages. It returns when the next notices are due.
 func (c *Checker) tellNews(ctx context.Context, rows []registry.Row) (next time.Time) {
 	bySender, order := map[string][]notice.News{}, []string{}
 	for _, n := range c.allNews(rows) {

@@ -9,7 +9,8 @@ import (
 	"c2c/sessions/due"
 )
 
-// takeSpills takes mail that an old version has left, at the first look and then every ten minutes: that version may still run.
+// takeSpills takes mail that an old version has left, at the first look and then every ten minutes: a process of that version may still
+// run.
 func (c *Checker) takeSpills(ctx context.Context) {
 	now := c.reg.Now()
 	if now.Before(c.spills) {
@@ -21,8 +22,8 @@ func (c *Checker) takeSpills(ctx context.Context) {
 	}
 }
 
-// tidy tidies the root when that is due. The time of the Checker's lock file records the last time, so Checkers of other processes
-// know it too.
+// tidy tidies the root when this is due. The time of the Checker's lock file says when the root was last tidied, so Checkers of
+// other processes know it, too.
 func (c *Checker) tidy(ctx context.Context) {
 	b, now := c.reg, c.reg.Now()
 	if c.Tidies.IsZero() {

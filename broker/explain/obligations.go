@@ -47,7 +47,7 @@ type Obligation struct {
 	ClosedAt   time.Time `json:"closed_at,omitzero"`
 }
 
-// Sides of an obligation, from the view of the session that asks.
+// Sides of an obligation, as the session sees it for which Obligations is called.
 const (
 	SideOwe   = "owe"   // this session owes the answer
 	SideOwed  = "owed"  // it waits for the answer

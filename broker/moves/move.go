@@ -95,8 +95,8 @@ func hasMore(ctx context.Context, reg *sessions.Registry, sid string) bool {
 	return err != nil || !empty
 }
 
-// Forward moves mail on that was delivered to the mailbox of sid while its alias went to another session. The new holder may have
-// emptied this mailbox already, and would not look there again. Forward only logs errors, because the message is stored.
+// Forward moves on the mail that was delivered to the mailbox of sid while its alias went to another session. The new holder may
+// have emptied this mailbox already, and would not look there again. Forward only logs errors, because the message is stored.
 func Forward(ctx context.Context, reg *sessions.Registry, sid, alias string) {
 	for range MaxMoves {
 		rows, err := reg.Rows(ctx)

@@ -39,8 +39,8 @@ type kind struct {
 // texts are the words about one message, and about several messages with the same receiver. Function sentence replaces the names in braces.
 type texts struct{ one, several string }
 
-// kinds has a row for each reason. A row without texts is for notices whose caller brings the text. So does the caller of a notice
-// whose reason has no row; such a notice does not ring.
+// kinds has a row for each reason. A row without texts is for notices whose caller brings the text. A notice whose reason has no
+// row also gets its text from the caller, and does not ring.
 var kinds = [...]kind{
 	{reason: Unread, status: Unread, text: texts{
 		"{to} has not read your message {what} for {unread}.{state} It still waits; c2c status {id} tells more.",

@@ -81,7 +81,7 @@ func TellTogether(ctx context.Context, reg *sessions.Registry, to registry.Row, 
 	return Send(ctx, reg, to.SID(), m, all[0].statusReason())
 }
 
-// statusReason returns the reason in the words that status uses.
+// statusReason returns the reason as c2c status shows it.
 func (n News) statusReason() string { return cmp.Or(kindOf(n.Reason).status, n.Reason) }
 
 // NoticesIn returns the ids of all single notices that a message of c2c contains.

@@ -33,8 +33,8 @@ func (a *asker) add(sid string, d Record, now float64) {
 	a.since = min(a.since, d.TS, now)
 }
 
-// AnswersTo finds the answers to records, by session, in the mailboxes of the askers. It searches each mailbox once. After
-// an error it still searches the other mailboxes, and returns what it found there.
+// AnswersTo finds the answers to the records in bySession, in the mailboxes of the askers. It searches each mailbox once. After an
+// error it still searches the other mailboxes, and returns what it found there.
 func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []registry.Row, bySession map[string][]Record) (map[SessionKey]mail.Message, error) {
 	authors := reg.Authors(rows)
 	askers := map[string]*asker{}
@@ -73,8 +73,8 @@ func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []registry.Row,
 	return answers, errors.Join(errs...)
 }
 
-// mayAnswer returns the messages that may be answers, newest first: messages that name one of the questions, and messages of
-// sessions that owe an answer that name no question.
+// mayAnswer returns the messages that may be answers, newest first: messages that name one of the questions, and messages that name
+// no question, from sessions that owe an answer.
 func mayAnswer(ctx context.Context, reg *sessions.Registry, authors sessions.Authors, sid string, a *asker) (msgs []mail.Message, err error) {
 	ids := map[string]bool{}
 	for id := range a.byID {
@@ -124,8 +124,8 @@ func implicitAnswers(ctx context.Context, reg *sessions.Registry, answerer strin
 	}
 }
 
-// HasAnswer reports whether the session sid has got an answer to its message id from alias, whether the answer waits, is leased or
-// is read. Unlike AnswersTo, it also finds the answers of a session that is gone.
+// HasAnswer reports whether the session sid has got an answer to its message id from alias, even if the answer still waits or is
+// leased. Unlike AnswersTo, it also finds the answers of a session that is gone.
 func HasAnswer(ctx context.Context, reg *sessions.Registry, sid, id, alias string) (bool, error) {
 	box, err := reg.Mailbox(sid)
 	if err != nil {

@@ -112,7 +112,7 @@ type Asking struct {
 	File *os.File
 }
 
-// StartWait begins a wait. If the asked session already waits for the asking one, it returns a CircleError.
+// StartWait begins a wait. If the asked session already waits for the asking session, it returns a *CircleError.
 func StartWait(ctx context.Context, reg *sessions.Registry, rows []registry.Row, w Wait) (a *Asking, err error) {
 	dir, err := reg.Dir().Sub(AskingDir, true)
 	if err != nil {

@@ -26,7 +26,7 @@ import (
 //	                    If the message asks for an answer, the field "obligation" has what became of it
 //	owed/.closed.jsonl  such lines of obligations that are over, without content, for c2c stats; nothing depends on them, and
 //	                    they are not synced
-//	owed/.closed.old    older ones
+//	owed/.closed.old    older lines
 //
 // The sender writes and syncs the record after the message. A session that answers removes it.
 const (
@@ -317,9 +317,9 @@ func closedRecords(dir *atomicfile.Dir) (all map[SessionKey]Record, err error) {
 }
 
 // All returns the open obligations by session, and if withClosed is set also the closed ones. It returns each obligation once,
-// though it may have an open and a closed record: after a kill, an answered obligation may still have an open record, and an
-// obligation that was closed without an answer is open again when its message comes back. All reads the closed records last, so
-// that it does not miss one that closes meanwhile. With an error, it still returns the obligations that it could read.
+// though an obligation may have an open and a closed record: after a kill, an answered obligation may still have an open record,
+// and an obligation that was closed without an answer is open again when its message comes back. All reads the closed records last,
+// so that it does not miss one that closes meanwhile. With an error, it still returns the obligations that it could read.
 func All(dir *atomicfile.Dir, withClosed bool) (open map[string][]Record, closed map[SessionKey]Record, err error) {
 	open = map[string][]Record{}
 	sids, err := Sessions(dir)
@@ -392,8 +392,7 @@ func CloseMessages(ctx context.Context, reg *sessions.Registry, sid, how string,
 	}
 }
 
-// AddMoved records what a session owes for messages that came to it from the mailbox of another one, or back from the dead
-// letters.
+// AddMoved records what a session owes for messages that came to it from the mailbox of another session, or from the dead letters.
 func AddMoved(ctx context.Context, reg *sessions.Registry, sid string, msgs []mail.Message) {
 	reg.Due.LookBy(reg.Now())
 	var records []Record

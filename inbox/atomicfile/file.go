@@ -101,8 +101,8 @@ func (e *nameError) Unwrap() error { return e.err }
 // IsInTheWay reports whether err means that a foreign file has the name of one of our files.
 func IsInTheWay(err error) bool { return errors.Is(err, ErrNotOurs) && errors.As(err, new(*nameError)) }
 
-// Open opens a regular file of ours. With os.O_CREATE it makes a missing one, readable by us alone. The file may have further hard
-// links: backups often consist of them, and only we can link a file into a directory of ours.
+// Open opens a regular file of ours. With os.O_CREATE it makes the file if it is missing, readable by us alone. The file may have
+// further hard links: backups often consist of them, and only we can link a file into a directory of ours.
 func (d *Dir) Open(name string, flag int) (*os.File, error) {
 	f, _, err := d.open(name, flag)
 	return f, err
