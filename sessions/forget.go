@@ -13,8 +13,7 @@ const (
 	// hiddenFor is how long a session in another PID namespace keeps its row in a full registry. Each start of a container makes a
 	// new namespace, and c2c in it cannot see the sessions of the start before.
 	hiddenFor = 7 * 24 * time.Hour
-	// ForgetAfter is how long an ended session keeps its row while there is room; ForgetSoon is for a registry that is more than
-	// half full.
+	// ForgetAfter is how long an ended session keeps its row while there is room; ForgetSoon is for a registry that is more than half full.
 	ForgetAfter = 30 * 24 * time.Hour
 	ForgetSoon  = 24 * time.Hour
 	// crowded is the size above which ForgetSoon applies. c2c doctor warns later, at 70 %: then the only idle rows that are left have mail.

@@ -24,7 +24,7 @@ func (n Now) Says(alias string, now time.Time) string {
 }
 
 // Outlook describes what happens to a message that a session has not read yet; "" if nothing delays it. It promises no more than
-// the session's state shows.
+// the state shows.
 func (s Session) Outlook(n Now) string {
 	profile, _ := client.Find(s.Client)
 	switch {

@@ -7,8 +7,8 @@ import (
 // ClockSlack is how far ahead a freshly written time may be.
 const ClockSlack = time.Minute
 
-// IsFuture reports whether at is so far after now that a wrong clock must have written it. Without this check, a delay that counts
-// from at would last far too long.
+// IsFuture reports whether at is so far after now that a wrong clock must have written it. Without this check, a delay from at on
+// would last too long.
 func IsFuture(at, now time.Time) bool { return at.After(now.Add(ClockSlack)) }
 
 // Earlier returns the earlier of two times; a zero time does not count.

@@ -76,8 +76,8 @@ func (reg *Registry) Describe(ctx context.Context, sid, role string) error {
 	return reg.changeRow(ctx, sid, func(r *registry.Row) { r.SetText("role", role) })
 }
 
-// SetPane lets c2c type into a pane to wake a session. "" ends this: when SetPane returns, c2c types there no more. Ringers notice
-// the change at once.
+// SetPane lets c2c type into a pane to wake a session. "" ends this: after SetPane, c2c types there no more. Ringers notice the
+// change at once.
 func (reg *Registry) SetPane(ctx context.Context, sid, pane string) error {
 	if err := reg.changePermission(ctx, sid, func(f *facts.Facts) { f.Pane = pane }); err != nil || pane != "" {
 		return err

@@ -29,8 +29,8 @@ func byMethod(name string) string {
 	return " by " + cmp.Or(through.Of(name), name)
 }
 
-// Tell adds to a status the history of the message, why it is not read, and what can be done about that. s is the receiver; nil: it
-// is no longer registered.
+// Tell adds to a status the history of the message, why it is not read, and what to do about it. s is the receiver; nil: no longer
+// registered.
 func Tell(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessions.Session) {
 	now := reg.Now()
 	st.KnownBy, st.StartedBy = mail.By(m), mail.Starter(m)

@@ -11,8 +11,7 @@ import (
 
 var errNoJSON = errors.New("not JSON")
 
-// parse does what json.Unmarshal would do. json.Unmarshal analyses the type at its first call, which would make each send and each
-// hook a fifth slower.
+// parse replaces json.Unmarshal, which analyses the type at its first call: that would make each send and each hook a fifth slower.
 func (f *Facts) parse(data []byte) error {
 	if !json.Valid(data) {
 		return errNoJSON

@@ -90,8 +90,8 @@ func ReadIn(dir *atomicfile.Dir, sid string) (f Facts, err error) {
 	return Facts{}, &DamagedError{fmt.Errorf("read facts of session %q: %w", sid, err)}
 }
 
-// Of is Read for callers that can go on without facts, because the registry alone identifies a session. It logs an error, and
-// then returns empty facts.
+// Of is Read for callers that can go on without facts: the registry alone identifies a session. After an error, which it logs, they
+// are empty.
 func (st *Store) Of(sid string) Facts {
 	if f, known := st.seen[sid]; known || !mail.ValidName(sid) {
 		return f // the original allows such an id, but we can keep no facts for it
