@@ -26,7 +26,7 @@ type Receipt struct {
 	Held      bool           `json:"held,omitempty"`      // the loop guard holds it
 	HeldUntil time.Time      `json:"held_until,omitzero"` // the latest time at which it becomes ready
 	InReplyTo string         `json:"in_reply_to,omitempty"`
-	Host      string         `json:"host,omitempty"` // the machine to which it must still go
+	Host      string         `json:"host,omitempty"` // the machine to which the message must still go
 	owed.Asked
 }
 

@@ -90,7 +90,7 @@ func (m *Mailbox) commit(d *delivery) error {
 		return err
 	}
 	defer lease.Close()
-	if len(fresh) < len(d.Messages) { // the sender that stored the others may have been killed before its sync
+	if len(fresh) < len(d.Messages) { // the others are there, but their sender may have been killed before its sync
 		err = errors.Join(lease.Sync(), m.root.Sync())
 	}
 	if err != nil || len(fresh) == 0 {

@@ -44,7 +44,7 @@ func (m *Mailbox) eachFile(f func(dir *atomicfile.Dir, name string) error, more 
 func (m *Mailbox) Changed() (last time.Time, err error) {
 	err = m.eachFile(func(dir *atomicfile.Dir, name string) error {
 		info, err := dir.Stat(name)
-		if errors.Is(err, fs.ErrNotExist) || name == m.archive.OldName() { // a prune changes that directory, too
+		if errors.Is(err, fs.ErrNotExist) || name == m.archive.OldName() { // a prune changes this directory, too
 			return nil
 		}
 		if err == nil && info.ModTime().After(last) {

@@ -31,7 +31,7 @@ type place struct {
 	Path, source string
 	state        string // "" if a variable names the root
 	project      project
-	links        []link // missing ones
+	links        []link // the links that are missing
 }
 
 func Find(getenv func(string) string, cwd string) (place, error) {

@@ -84,7 +84,7 @@ func (reg *Registry) ForgetIdle(rows []registry.Row, idle []IdleRow) []registry.
 	for _, one := range idle {
 		unused := now.Sub(one.Last)
 		if unused <= ForgetAfter && (size <= crowded || unused <= ForgetSoon) {
-			break // the others were used later
+			break // all others were used later
 		}
 		if reg.HasMail(one.SID) {
 			continue

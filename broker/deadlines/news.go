@@ -32,7 +32,7 @@ func (c *Checker) tellNews(ctx context.Context, rows []registry.Row) (next time.
 	for _, sid := range order {
 		all := bySender[sid]
 		to := rows[registry.FindSID(rows, sid)]
-		if c.reg.State(to) == sessions.Absent { // its return changes the registry, which causes a look
+		if c.reg.State(to) == sessions.Absent { // when it comes back, the registry changes, which causes a look
 			continue
 		}
 		if again := c.toldAt[sid].Add(notice.GapOf(all)); again.After(now) && !slices.ContainsFunc(all, notice.News.AtOnce) {

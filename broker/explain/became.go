@@ -36,12 +36,12 @@ type MessageStatus struct {
 	shown       bool            // a reader has handed it over in full
 	dropped     bool            // the client has dropped it since
 	StoredAt    time.Time       `json:"stored_at,omitzero"`
-	Host        string          `json:"host,omitempty"`          // the machine of its receiver, if that is another one
+	Host        string          `json:"host,omitempty"`          // the machine of its receiver, if it is not this machine
 	StoredThere time.Time       `json:"stored_at_host,omitzero"` // when that machine stored it
 	Way         []string        `json:"way,omitempty"`           // its history in sentences, with local times
 	Receiver    *sessions.Now   `json:"receiver_now,omitempty"`  // the receiver's present state, while the message waits
 	Why         string          `json:"why,omitempty"`           // a sentence why it is not read yet
-	Do          string          `json:"do,omitempty"`            // what a person can do about that
+	Do          string          `json:"do,omitempty"`            // what a person can do about it
 	Others      []MessageStatus `json:"others,omitempty"`        // further messages with this id: several senders, or several receivers
 }
 

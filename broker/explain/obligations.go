@@ -35,7 +35,7 @@ type Obligation struct {
 	Answer    bool       `json:"reply_required"`    // always
 	Reply     string     `json:"reply,omitempty"`   // id of the answer
 	Why       string     `json:"why,omitempty"`     // while it is open: a sentence why there is no answer yet
-	Do        string     `json:"do,omitempty"`      // what a person can do about that
+	Do        string     `json:"do,omitempty"`      // what a person can do about it
 	Reminders int        `json:"reminders"`         // how often its session was reminded
 	MaxWakes  int        `json:"max_wake_attempts"` // limit of Reminders
 	Wakes     owed.Wakes `json:"wakes"`
@@ -51,7 +51,7 @@ type Obligation struct {
 const (
 	SideOwe   = "owe"   // this session owes the answer
 	SideOwed  = "owed"  // it waits for the answer
-	SideOther = "other" // it is between others
+	SideOther = "other" // it is between other sessions
 )
 
 // Limits on how many open obligations are explained, and how many closed ones are listed.

@@ -265,7 +265,7 @@ func Redeliver(ctx context.Context, reg *sessions.Registry, own registry.Row, fr
 		// A file that is not ours stays so until a person repairs it: a new try at each call of the session would not help.
 		return errors.Is(err, atomicfile.ErrNotOurs) || errors.Is(err, atomicfile.ErrTooLarge) || errors.Is(err, fs.ErrPermission), err
 	}
-	mine := map[string][]string{} // lines by message: a killed sweep may have written one twice
+	mine := map[string][]string{} // lines by message: a killed sweep may have written a line twice
 	var messages []mail.Message
 	for _, line := range lines {
 		if !may(line) {

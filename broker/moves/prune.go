@@ -29,8 +29,8 @@ type Pruned struct {
 	DeadLetters archive.Pruned `json:"dead_letters"` // messages
 	Sessions    int            `json:"sessions"`     // sessions that are gone
 	Files       archive.Pruned `json:"files"`        // their archives, facts, locks
-	ClientIDs   archive.Pruned `json:"client_ids"`   // ids of such sessions
-	Pointers    archive.Pruned `json:"pointers"`     // hook scripts' pointers to such sessions
+	ClientIDs   archive.Pruned `json:"client_ids"`   // client ids of sessions that are gone
+	Pointers    archive.Pruned `json:"pointers"`     // hook scripts' pointers to sessions that are gone
 }
 
 // Prune removes data that is older than a duration and useless: parts of archives, dead letters, and all files of sessions that are not

@@ -59,7 +59,7 @@ const (
 type Request struct {
 	ID       string    `json:"id"`
 	By       string    `json:"by"`         // the session that asked
-	SID      string    `json:"session_id"` // of the session that it is about
+	SID      string    `json:"session_id"` // the session that the request is about
 	Alias    string    `json:"alias"`
 	When     string    `json:"when"`
 	At       time.Time `json:"at"`

@@ -44,7 +44,7 @@ type Wait struct {
 // CircleError says that the asked session waits for the asking session, directly or through others.
 type CircleError struct {
 	Asked    string   // alias
-	Through  []string // aliases of the others in between
+	Through  []string // aliases of the sessions in between
 	Question string   // id of the message that the asker must answer first
 }
 

@@ -434,7 +434,7 @@ func RecordAnswer(ctx context.Context, reg *sessions.Registry, sid string, to re
 			return err
 		}
 		authors := reg.Authors(rows)
-		observed := Observed(ctx, reg, sid, map[string]bool{m.InReplyTo: true}) // the lock of the mailbox comes before that of the records
+		observed := Observed(ctx, reg, sid, map[string]bool{m.InReplyTo: true}) // before Change: the mailbox is locked before the records
 		return Change(ctx, reg, dir, sid, func(d *Record) (changed, drop bool) {
 			if d.ID != m.InReplyTo || !d.Owes() || !authors.Wrote(to.SID(), d.Message) {
 				return false, false

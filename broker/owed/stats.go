@@ -20,7 +20,7 @@ import (
 type Stats struct {
 	Root     string         `json:"root"`
 	Open     int            `json:"open"`
-	Overdue  int            `json:"overdue"` // of the open ones
+	Overdue  int            `json:"overdue"` // open ones that are overdue
 	Over     map[string]int `json:"over"`    // by ending
 	Total    SurfaceStats   `json:"total"`
 	Surfaces []SurfaceStats `json:"surfaces"` // by surface_support of the asked session at that time

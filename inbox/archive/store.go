@@ -40,7 +40,7 @@ type Store struct {
 	sid  string
 	now  func() time.Time
 	log  Log
-	own  atomic.Pointer[span] // what AppendLeased has appended without a gap
+	own  atomic.Pointer[span] // the part that AppendLeased has appended without a gap
 }
 
 // Log takes warnings of a call that succeeded all the same: see inbox.Log.

@@ -57,7 +57,7 @@ type Message struct {
 	FromSession string
 
 	KnownBy   string // how c2c knows the sender, see By
-	StartedBy string // the alias of the session that has started the sender's client, if c2c has seen that
+	StartedBy string // the alias of the session that has started the sender's client, if c2c has seen it
 
 	Extra []Field // fields of other programs, kept in every rewrite
 

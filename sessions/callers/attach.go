@@ -39,7 +39,7 @@ type Attachment struct {
 	Caller   Caller
 	Alias    string
 	named    bool              // a user or model chose the alias; c2c did not make it up
-	optional bool              // the alias comes from the configuration: if it is taken, the session gets or keeps another one
+	optional bool              // the alias comes from the configuration: if it is taken, the session gets or keeps another alias
 	client   string            // the client of the session
 	id       string            // the client's own id, or empty
 	process  processes.Process // zero if not known
