@@ -20,8 +20,8 @@ func madeAt(id string) (at time.Time, ok bool) {
 }
 
 // likely splits the numbered files: some are those that most likely have a message with one of the ids, and rest are the others,
-// newest first. A message is most likely in the first files written after its id was made, or in the oldest file, which a reader
-// rewrites when it hands over a part of it. It is elsewhere when mail was moved, or a clock was wrong.
+// newest first. A message is most likely in the first files written after its id was made, or in the oldest file: a reader rewrites
+// this file when it hands over a part of it. It is elsewhere when mail was moved, or a clock was wrong.
 func likely(files []*mailFile, ids map[string]bool) (some, rest []*mailFile) {
 	slices.Reverse(files)
 	if len(ids) != 1 || len(files) == 0 {

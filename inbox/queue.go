@@ -14,8 +14,8 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Senders that find the mailbox locked combine their commits. Each queues its messages in a file of its own in the lease directory,
-// and the sender that gets the lock next stores all queued messages with its own in one write:
+// Senders that find the mailbox locked combine their commits. Each queues its messages in a file of its own in the lease directory.
+// The sender that gets the lock next stores all queued messages with its own, in one write:
 //
 //	<sid>.lease/.queued-<unix ns>-<pid>   a mailbox file, locked by its sender
 //

@@ -16,9 +16,9 @@ func (e *AliasTakenError) Error() string {
 	return fmt.Sprintf("alias %q belongs to another session; %q is free", e.Alias, e.Suggested)
 }
 
-// CheckFree returns an *AliasTakenError if a new session of the client cannot have the alias. left is a session that has the alias
-// and whose client lives, but that no window shows; nil: there is none. away asks the client whether no window shows a session: c2c
-// itself learns this only when it rings the session.
+// CheckFree returns an *AliasTakenError if a new session of the client cannot have the alias. left is the session with the alias if
+// its client lives but no window shows it; nil: there is none. away asks the client whether no window shows a session: c2c itself
+// learns this only when it rings the session.
 func CheckFree(ctx context.Context, reg *Registry, alias, clientName string, away func(Session) bool) (left *Session, err error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {

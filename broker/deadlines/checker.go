@@ -25,8 +25,8 @@ const (
 	// endedAfter is how long a session must be gone until it counts as ended: its client may be restarting.
 	endedAfter = time.Minute
 
-	// If a mailbox has more than longMailbox messages, the Checker leaves it alone for a millisecond per message after it has read
-	// them: it reads all of them under the lock that senders and hooks need.
+	// A look reads all messages of a mailbox under the lock that senders and hooks need. So after a look at more than longMailbox
+	// messages, the Checker leaves the mailbox alone for a millisecond per message.
 	longMailbox = 1000
 	// retryAfter is the time until the next look at a mailbox after a look has failed.
 	retryAfter = time.Minute

@@ -365,8 +365,8 @@ func anyDead(reg *sessions.Registry, may func([]byte) bool, overlap int) (found 
 }
 
 // inherits reports whether a session gets a dead letter. It gets its own, and those of the sessions in from. As in the original, it
-// also gets letters to an alias that it has chosen (an alias from a project's file does not count), but not if the session of the
-// letter may come back: then c2c knew that session by more than its process.
+// also gets letters to an alias that it has chosen; an alias from a project's file does not count. It does not get these letters if
+// their session may come back, that is if c2c knew that session by more than its process.
 func inherits(reg *sessions.Registry, own registry.Row, from []string, d notice.DeadLetter) bool {
 	if d.SessionID == own.SID() || slices.Contains(from, d.SessionID) {
 		return true

@@ -32,7 +32,7 @@ import (
 // It removes a lock file by the rules of docs/retention.md. It holds the registry's lock, so no process registers the session
 // meanwhile, and the original sends nothing to it (the original does not notice that a lock file was removed). It first takes each lock
 // of the session, without waiting; if another process has one, all files stay. A process that waits for such a lock, or has opened its
-// file and not locked it yet, finds out, in package filelock, that the file has no name any more, and opens the new file.
+// file and not locked it yet, finds out that the file has no name any more. Then it opens the new file (package filelock).
 const (
 	TidyEvery = 24 * time.Hour
 	TidyAgain = 10 * time.Minute // if there is more to tidy, or a lock was taken

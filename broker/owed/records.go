@@ -317,9 +317,9 @@ func closedRecords(dir *atomicfile.Dir) (all map[SessionKey]Record, err error) {
 }
 
 // All returns the open obligations by session, and if withClosed is set also the closed ones. It returns each obligation once,
-// though an obligation may have an open and a closed record: after a kill, an answered obligation may still have an open record,
-// and an obligation that was closed without an answer is open again when its message comes back. All reads the closed records last,
-// so that it does not miss one that closes meanwhile. With an error, it still returns the obligations that it could read.
+// though an obligation may have an open and a closed record. After a kill, an answered obligation may still have an open record. An
+// obligation that was closed without an answer is open again when its message comes back. All reads the closed records last, so
+// that it does not miss one that closes meanwhile. With an error, it still returns the obligations that it could read.
 func All(dir *atomicfile.Dir, withClosed bool) (open map[string][]Record, closed map[SessionKey]Record, err error) {
 	open = map[string][]Record{}
 	sids, err := Sessions(dir)

@@ -11,8 +11,8 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
-// blockSize is how much of an archive is read at once. A block stays in the processor's cache while it is searched, and all blocks
-// use the same memory, because the first access to a page takes longer than searching it.
+// blockSize is how much of an archive is read at once. A block stays in the processor's cache while it is searched. All blocks use
+// the same memory, because the first access to a page takes longer than searching it.
 const blockSize = 256 << 10
 
 // A backReader reads files from the end, in blocks of whole lines.

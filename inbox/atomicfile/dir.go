@@ -1,7 +1,7 @@
 // Package atomicfile replaces files as a whole: a reader sees the old content or the new content, never a part, even after a power cut.
 //
 // A Dir is an open directory of ours. Every name given to it is a single path component, resolved beneath it and never through a
-// symbolic link, so a peer that may write there cannot lead us elsewhere. Any number of goroutines and processes may use the same
+// symbolic link. So a peer that may write there cannot lead us elsewhere. Any number of goroutines and processes may use the same
 // directory; a read-modify-write needs a lock beside it (package filelock).
 package atomicfile
 

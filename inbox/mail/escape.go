@@ -41,8 +41,8 @@ const likeBracket = "\u02c2\u1438\u16b2\u2039\u226a\u226e\u227a\u2280\u22d6\u22d
 // IsBracket reports whether a client may read a character as "<".
 func IsBracket(r rune) bool { return r == '<' || r >= 0x80 && strings.ContainsRune(likeBracket, r) }
 
-// escapeFrames changes a body so that no client and no model finds one of the frames in it, opening or closing, in any case, with
-// blanks and other signs anywhere in the tag. It writes the bracket before the name of a frame as "&lt;".
+// escapeFrames changes a body so that no client and no model finds one of the frames in it. A frame may open or close, be in any
+// case, and have blanks and other signs anywhere in the tag. It writes the bracket before the name of a frame as "&lt;".
 func escapeFrames(body string) string {
 	body = printable(body)
 	var b strings.Builder

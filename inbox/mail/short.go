@@ -31,8 +31,8 @@ func isHex(s string) bool {
 	return strings.Trim(s, "0123456789abcdefABCDEF-") == ""
 }
 
-// FirstWords returns the beginning of the content as one line of at most so many characters, without control sequences for
-// terminals and without anything that looks like a tag by which a client tells its model who is speaking.
+// FirstWords returns the beginning of the content as one line of at most so many characters. The line has no control sequences for
+// terminals, and nothing that looks like a tag by which a client tells its model who is speaking.
 func (m Message) FirstWords(most int) string {
 	text := m.Content[:min(len(m.Content), 8*most)]
 	text = escapeFrames(Visible(strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " "), ""))

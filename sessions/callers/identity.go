@@ -195,8 +195,8 @@ func sidOfID(reg *sessions.Registry, rows []registry.Row, c Caller, id clientID)
 }
 
 // isInherited reports whether C2C_MCP_SESSION_ID belongs to another client than the caller's, or to a session that the caller's
-// client has left. c2c start sets the variable, and all programs below the client inherit it: for example another client in its
-// shell, or in a terminal that was opened from its shell.
+// client has left. c2c start sets the variable, and all programs below the client inherit it. One of them may be another client, in
+// the first client's shell or in a terminal that was opened from this shell.
 func isInherited(reg *sessions.Registry, rows []registry.Row, sid string, c Caller) bool {
 	i := registry.FindSID(rows, sid)
 	if i < 0 {

@@ -107,7 +107,7 @@ func personHere(reg *sessions.Registry, rows []registry.Row, u *User) (string, e
 }
 
 // isPersonsNamespace reports whether a person's PID namespace is that of this process. A reboot makes no difference. If the
-// person's namespace is not known, it returns false when this process may be in an agent's sandbox: that is when this process is
+// person's namespace is not known, it returns false when this process may be in an agent's sandbox. That is so if this process is
 // not in the machine's first namespace, and a session is alive in another namespace.
 func isPersonsNamespace(reg *sessions.Registry, rows []registry.Row, sid string) bool {
 	here, _, _ := strings.Cut(reg.Processes.Namespace(), " ")

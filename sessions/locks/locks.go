@@ -1,5 +1,5 @@
-// Package locks has the locks of a root that show other processes whether a process rings a session (wakes its client when mail
-// comes), and whether a process serves it (runs its MCP server or plugin).
+// Package locks has the lock files of a root. They show other processes whether a process rings a session (wakes its client when
+// mail comes), and whether a process serves it (runs its MCP server or plugin).
 package locks
 
 import (
