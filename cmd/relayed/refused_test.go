@@ -5,11 +5,13 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"c2c/broker/notice"
 	"c2c/inbox/mail"
 	"c2c/relay"
+	"c2c/rooms/talk"
 	"c2c/sessions/callers"
 )
 
@@ -39,5 +41,32 @@ func TestARefusedMessageOfASenderThatCannotBeToldHoldsUpNoOther(t *testing.T) {
 	blocked.ID = "m-3"
 	if err := p.Refused(t.Context(), "devbox", blocked, relay.Unknown); err == nil {
 		t.Error("a message without a dead letter must stay in the outbox")
+	}
+}
+
+// A room is closed while a machine is away. The refusal of a post there overtakes the posts that wait for it, and these may name its author.
+func TestARefusalByAClosedRoomEndsNoMembership(t *testing.T) {
+	laptop, devbox := twoMachines(t)
+	home, here := devbox.project("site", "amber"), laptop.project("site", "birch")
+	laptop.run()
+	devbox.run()
+	devbox.joins(home, "amber", "review")
+	laptop.joins(here, "birch", "review@devbox")
+	p := &post{b: here, h: &Host{Log: slog.New(slog.DiscardHandler)}}
+	m, err := talk.Op{Do: talk.DoPost, Text: "hello"}.Message("#review@devbox")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.ID, m.From, m.FromSession = "m-1", "birch", "s-birch"
+	for _, c := range []struct {
+		why relay.Reason
+		in  bool
+	}{{relay.NoRoom, true}, {relay.NoMember, false}} {
+		if err := p.Refused(t.Context(), "devbox", m, c.why); err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.Contains(laptop.members(here, "review@devbox"), "birch"); got != c.in {
+			t.Errorf("%v: birch is a member: %t", c.why, got)
+		}
 	}
 }

@@ -379,7 +379,8 @@ func (p *post) Refused(ctx context.Context, peer string, m mail.Message, why rel
 		m.To += "@" + peer
 	}
 	if strings.HasPrefix(m.To, "#") {
-		words, err := copies.Refused(ctx, p.b, peer, m, why != relay.NoRoom && why != relay.NoMember)
+		// If the room was closed, posts from before that may be on their way here, and name the sender. What closes the copy follows them.
+		words, err := copies.Refused(ctx, p.b, peer, m, why != relay.NoMember)
 		if err != nil || words == "" {
 			return err
 		}
