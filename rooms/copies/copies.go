@@ -143,10 +143,21 @@ func post(ctx context.Context, b *broker.Broker, peer, name string, m mail.Messa
 	d := talk.Draft{Room: name, Wake: op.Wake, Reason: op.Reason, Limit: o.Limit, Named: &named,
 		Message: mail.Message{Content: op.Text, ID: m.ID, InReplyTo: op.InReplyTo, Kind: op.Kind, Tag: op.Tag}}
 	r, err := talk.Post(ctx, b, from, d)
-	if err == nil && len(r.Skipped) > 0 { // the repetition tells those whom the end of the relay has cut off
-		err = ctx.Err()
+	if err == nil && len(r.Skipped) > 0 {
+		err = cmp.Or(ctx.Err(), ofAMoment(r.Why))
 	}
 	return err
+}
+
+// ofAMoment returns the first error that need not come again, such as one of the disk: the caller tries again, which tells those members
+// that were not told. A lock may be held for days, by a suspended process: the other mail of the machine does not wait for it.
+func ofAMoment(errs []error) error {
+	for _, err := range errs {
+		if err = lasting(err); !IsFinal(err) && !errors.Is(err, filelock.ErrTimeout) {
+			return err
+		}
+	}
+	return nil
 }
 
 // lasting marks an error that would come again as an answer. What a foreign file in the place of one of ours keeps back waits for a

@@ -5,14 +5,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"c2c/broker"
+	"c2c/inbox"
 	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
 	"c2c/rooms"
@@ -570,5 +573,20 @@ func TestAFormerAliasIsNotInvited(t *testing.T) {
 	exchange(laptop, devbox)
 	if m, err := r.Meta(); err != nil || !slices.Equal(m.Invited, []string{"oak@laptop"}) {
 		t.Errorf("%+v %v", m, err)
+	}
+}
+
+// A member is not told of a post that names it, because the disk had an error: the post comes again from the other machine.
+func TestAnErrorOfTheDiskLosesNoMention(t *testing.T) {
+	t.Parallel()
+	moment := &fs.PathError{Op: "write", Path: "s-amber.inbox.json", Err: syscall.EIO}
+	full := fmt.Errorf("deliver: %w", inbox.ErrFull)
+	for _, c := range []struct {
+		errs []error
+		want error
+	}{{nil, nil}, {[]error{full}, nil}, {[]error{filelock.ErrTimeout}, nil}, {[]error{full, moment}, moment}} {
+		if got := ofAMoment(c.errs); got != c.want {
+			t.Errorf("%v: %v", c.errs, got)
+		}
 	}
 }

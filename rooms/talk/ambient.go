@@ -35,6 +35,7 @@ type Receipt struct {
 	Passed      bool     `json:"passed,omitempty"` // the text was "pass", so nothing was stored
 	Host        string   `json:"host,omitempty"`   // the machine of the room, if it is another one: the post is on its way there
 	Note        string   `json:"note,omitempty"`
+	Why         []error  `json:"-"` // for each of Skipped
 }
 
 // String says whom the post wakes and whom else it reaches.

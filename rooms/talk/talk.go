@@ -424,7 +424,7 @@ func (p *posting) deliver(ctx context.Context) {
 		}
 		r, err := broker.SendFromRoom(ctx, p.b, p.from, p.room.Name, to.SID, one)
 		if err != nil {
-			p.receipt.Skipped = append(p.receipt.Skipped, to.alias)
+			p.receipt.Skipped, p.receipt.Why = append(p.receipt.Skipped, to.alias), append(p.receipt.Why, err)
 			p.b.Log.Warn("a member is not told of a post that names it", "room", p.room.Name, "member", to.SID, "err", err)
 			continue
 		}
