@@ -152,31 +152,15 @@ func whyAnew(why state) string {
 // reason. If it cannot store the mail of one alias, it goes on with the others, and then returns the error. All messages before whole
 // are stored or refused; some after it may be, too.
 func (in *receiver) deliver(ctx context.Context, from Peer, msgs []incoming, mayRepeat bool) (whole int, failed error) {
-	var aliases []string
-	first, byAlias := map[string]int{}, map[string][]*incoming{}
-	for i := range msgs {
-		m := &msgs[i]
-		to := strings.ToLower(m.To)
-		_, isRoom := IsRoom(m.To)
-		if isRoom { // names of rooms are case-sensitive
-			to = m.To
-		}
-		switch {
-		case m.why != Stored:
-			continue
-		case !isRoom && !from.MayReach(in.l.Project, m.To): // a room checks its members itself
-			m.why = Forbidden
-			continue
-		case byAlias[to] == nil:
-			aliases, first[to] = append(aliases, to), i
-		}
-		byAlias[to] = append(byAlias[to], m)
-	}
 	whole = len(msgs)
-	for _, to := range aliases {
-		if err := in.deliverTo(ctx, byAlias[to][0].To, byAlias[to], mayRepeat); err != nil {
-			whole = min(whole, first[to])
-			failed = errors.Join(failed, fmt.Errorf("deliver mail of host %q to %q: %w", in.l.peer, to, err))
+	roomFailed := false
+	for _, g := range in.groups(from, msgs) {
+		if g.isRoom && roomFailed {
+			continue // it comes after the one that failed
+		}
+		if err := in.deliverTo(ctx, g.to, g.msgs, mayRepeat); err != nil {
+			whole, roomFailed = min(whole, g.first), roomFailed || g.isRoom
+			failed = errors.Join(failed, fmt.Errorf("deliver mail of host %q to %q: %w", in.l.peer, g.to, err))
 			continue
 		}
 		if err := in.l.fault("delivered to one"); err != nil {
@@ -186,8 +170,45 @@ func (in *receiver) deliver(ctx context.Context, from Peer, msgs []incoming, may
 	return whole, failed
 }
 
-// deliverTo stores messages for one alias. If the mailbox refuses them together, deliverTo tries each half alone. So it refuses only
-// the messages for which there is no room.
+// group is messages for one alias or room, which are delivered together.
+type group struct {
+	to     string
+	first  int // the place of the first one
+	isRoom bool
+	msgs   []*incoming
+}
+
+// groups returns the messages that may be delivered. Messages about rooms keep their order, whatever the room: a room may have another
+// name now, and a new one its old name.
+func (in *receiver) groups(from Peer, msgs []incoming) (all []*group) {
+	byName := map[string]*group{}
+	room, runs := "", 0
+	for i := range msgs {
+		m := &msgs[i]
+		_, isRoom := IsRoom(m.To)
+		switch {
+		case m.why != Stored:
+			continue
+		case !isRoom && !from.MayReach(in.l.Project, m.To): // a room checks its members itself
+			m.why = Forbidden
+			continue
+		}
+		name := strings.ToLower(m.To)
+		if isRoom {
+			if m.To != room {
+				room, runs = m.To, runs+1
+			}
+			name = fmt.Sprint(runs, room) // names of rooms are case-sensitive
+		}
+		if byName[name] == nil {
+			byName[name] = &group{to: m.To, first: i, isRoom: isRoom}
+			all = append(all, byName[name])
+		}
+		byName[name].msgs = append(byName[name].msgs, m)
+	}
+	return all
+}
+
 func (in *receiver) deliverTo(ctx context.Context, alias string, msgs []*incoming, mayRepeat bool) error {
 	if _, isRoom := IsRoom(alias); isRoom && len(msgs) > 1 && slices.ContainsFunc(msgs, func(m *incoming) bool { return m.Kind != mail.KindSystem }) {
 		for i := range msgs { // each message to a room is an action of its own, and may be refused alone
