@@ -617,8 +617,11 @@ func (st Store) FollowName(ctx context.Context, host, room string, former []stri
 	for _, old := range former[max(0, len(former)-maxFormer):] {
 		old += "@" + host
 		r, err := st.Open(old)
-		if err != nil {
+		if errors.Is(err, ErrNoRoom) {
 			continue
+		}
+		if err != nil {
+			return err
 		}
 		r.Close()
 		return st.rename(ctx, old, name)

@@ -724,3 +724,24 @@ func TestWhatWasSeenOfOneRoomIsNotNewThereAndElsewhereItIs(t *testing.T) {
 		t.Errorf("%s, %v", got, err)
 	}
 }
+
+// What stands in the place of a copy for a moment, or cannot be opened, does not say that there is no copy: its home would drop its members.
+func TestACopyThatCannotBeOpenedIsNotGone(t *testing.T) {
+	st := store(t)
+	if _, _, err := st.Ask(t.Context(), "review@devbox", "birch", "birch"); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(st.Root.Path(), Directory, "review@devbox")
+	if err := errors.Join(os.Rename(path, path+".away"), os.WriteFile(path, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.FollowName(t.Context(), "devbox", "board", []string{"review"}); err == nil || errors.Is(err, ErrNoRoom) {
+		t.Error(err)
+	}
+	if err := errors.Join(os.Remove(path), os.Rename(path+".away", path)); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.FollowName(t.Context(), "devbox", "board", []string{"review"}); err != nil {
+		t.Error(err)
+	}
+}
