@@ -602,31 +602,107 @@ func ParsePost(line []byte, text string) (Post, error) {
 	return p, err
 }
 
-// FollowName gives a copy the present name of its room. Its former names are those that the home knows.
+// FollowName gives a copy the present name of its room. Its former names are those that the home knows. A session may have asked to join
+// by one of them, or by the present one before the copy had it. Then there are several copies, and the one with members takes over what
+// was asked in the others.
 func (st Store) FollowName(ctx context.Context, host, room string, former []string) error {
 	name := room + "@" + host
 	if err := CheckName(name); err != nil {
 		return err
 	}
-	if r, err := st.Open(name); !errors.Is(err, ErrNoRoom) {
-		if err == nil {
-			r.Close()
-		}
-		return err
+	names, real := []string{name}, ""
+	for _, old := range slices.Backward(former[max(0, len(former)-maxFormer):]) {
+		names = append(names, old+"@"+host)
 	}
-	for _, old := range former[max(0, len(former)-maxFormer):] {
-		old += "@" + host
-		r, err := st.Open(old)
+	var there []string // the newest name first
+	for _, one := range names {
+		here, err := st.membersHere(one)
 		if errors.Is(err, ErrNoRoom) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		r.Close()
-		return st.rename(ctx, old, name)
+		there = append(there, one)
+		if real == "" && len(here) > 0 {
+			real = one
+		}
 	}
-	return fmt.Errorf("%w %q", ErrNoRoom, name)
+	if len(there) == 0 {
+		return fmt.Errorf("%w %q", ErrNoRoom, name)
+	}
+	real = cmp.Or(real, there[0])
+	for _, other := range there {
+		if other == real {
+			continue
+		}
+		if err := st.merge(ctx, other, real); err != nil {
+			return err
+		}
+	}
+	if real == name {
+		return nil
+	}
+	return st.rename(ctx, real, name)
+}
+
+// membersHere returns the members of a copy that are sessions of this machine.
+func (st Store) membersHere(name string) (here []Asked, err error) {
+	r, err := st.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	rows, err := r.rows()
+	_, host := HostOf(name)
+	for _, row := range rows {
+		if !IsOn(host, row.SID()) {
+			here = append(here, Asked{row.SID(), row.Alias()})
+		}
+	}
+	return here, err
+}
+
+// merge has the sessions of one copy ask in another one of the same room, and archives the first.
+func (st Store) merge(ctx context.Context, from, to string) error {
+	r, err := st.Open(from)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	into, err := st.Open(to)
+	if err != nil {
+		return err
+	}
+	defer into.Close()
+	return filelock.With(ctx, st.Root, LockName, func() error {
+		return filelock.With(ctx, r.dir, membersLock, func() error { // nobody else asks in it then
+			all, err := r.Asked()
+			if err != nil {
+				return err
+			}
+			here, err := st.membersHere(from)
+			if err != nil {
+				return err
+			}
+			has, err := into.rows()
+			if err != nil {
+				return err
+			}
+			if err := into.changeOwn(ctx, func(o *own) {
+				for _, a := range append(all, here...) {
+					if registry.FindSID(has, a.SID) < 0 {
+						o.forget(a.SID)
+						o.setAsked(append(o.asked(), a))
+					}
+				}
+			}); err != nil {
+				return err
+			}
+			_, err = st.archive(from)
+			return err
+		})
+	})
 }
 
 // Fields of c2c.json that only this file reads.

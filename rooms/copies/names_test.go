@@ -56,3 +56,44 @@ func TestPostsOfARoomThatCouldNotBeReadGoOutLater(t *testing.T) {
 		t.Errorf("posts of the copy: %q", got)
 	}
 }
+
+// A session knows a room by another name than the copy has: by a former one, or by a new one that has not come yet.
+func TestASessionJoinsByAnotherNameThanTheCopyHas(t *testing.T) {
+	t.Parallel()
+	rename := func(devbox *machine, old, name string) {
+		t.Helper()
+		if err := talk.Rename(t.Context(), devbox.Registry, devbox.session("amber"), old, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, late := range []bool{true, false} {
+		devbox, laptop := two(t)
+		devbox.post("amber", "review", "one")
+		exchange(devbox, laptop)
+		rename(devbox, "review", "board")
+		if late {
+			exchange(devbox, laptop)
+			laptop.join("elm", "review@devbox")
+		} else {
+			laptop.join("elm", "board@devbox")
+		}
+		exchange(laptop, devbox)
+		if got := laptop.members("board@devbox"); !slices.Equal(got, []string{"amber@devbox", "birch", "cedar", "elm"}) {
+			t.Errorf("late %t: members %q", late, got)
+		}
+		if names, err := talk.StoreOf(laptop.Registry).Names(); err != nil || len(names) != 1 {
+			t.Errorf("late %t: rooms %q %v", late, names, err)
+		}
+		rename(devbox, "board", "last")
+		devbox.post("amber", "last", "@birch @elm two")
+		exchange(devbox, laptop)
+		if got := laptop.posts("last@devbox"); !slices.Equal(got, []string{"one", "@birch @elm two"}) {
+			t.Errorf("late %t: posts %q", late, got)
+		}
+		for _, sid := range []string{"s-birch", "s-elm"} {
+			if got := laptop.waiting(sid); len(got) != 1 {
+				t.Errorf("late %t: %s has %+v", late, sid, got)
+			}
+		}
+	}
+}
