@@ -123,6 +123,9 @@ func JoinAll(ctx context.Context, b *broker.Broker, s sessions.Session, list str
 	return errors.Join(errs...)
 }
 
+// orTool stands behind the command: a client has the tools for rooms only if it asked for its tools after the first room was made.
+const orTool = "(or with the tool join_room, if you have it)"
+
 // Invite lets a session join a private room, and tells it by a message.
 func Invite(ctx context.Context, b *broker.Broker, from sessions.Session, name, alias string) (broker.Receipt, error) {
 	r, err := StoreOf(b.Registry).Open(name)
@@ -154,7 +157,7 @@ func Invite(ctx context.Context, b *broker.Broker, from sessions.Session, name, 
 	if err != nil {
 		return broker.Receipt{}, err
 	}
-	text := fmt.Sprintf("You are invited to the room %[1]s: join_room, or c2c rooms join %[1]s. Posts there wake you only when they name you.", r.Name)
+	text := fmt.Sprintf("You are invited to the room %[1]s. Join it with: c2c rooms join %[1]s "+orTool+". Posts there wake you only when they name you.", r.Name)
 	return b.Send(ctx, from, mail.Message{To: alias, Content: text})
 }
 
