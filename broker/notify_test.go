@@ -131,6 +131,12 @@ func TestTheEndsOfASessionAreToldApart(t *testing.T) {
 	delete(w.table, 20)
 	w.toldOnce(amber.ID, "closed after its last turn")
 
+	// The client's program runs on, and keeps the conversation for a while.
+	w = newTableWorld(t)
+	amber, birch, _ = w.asks(notify.Ended)
+	w.turn(birch.ID, sessions.Away, sessions.ByHook)
+	w.toldOnce(amber.ID, "closed after its last turn")
+
 	w = newTableWorld(t)
 	amber = w.register("amber", callers.Caller{Client: "claude", ClientID: "a", PID: 10})
 	w.register("cedar", callers.Caller{Start: "cedar", Client: "claude", PID: 20})

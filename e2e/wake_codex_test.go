@@ -129,8 +129,15 @@ func TestACodexThatNoTerminalShowsIsNotWokenBeforeItIsBack(t *testing.T) {
 	t.Parallel()
 	l, model, p := codexAt(t, "")
 	thread := model.WaitText("prompt-one").CodexThread()
+	l.Run(c2c(), "notify", "cody", "--when", "ended", "--session-id", "birch")
 	p.Submit("/quit")
 	p.Wait()
+	eventually(t, func() bool {
+		return strings.Contains(l.Run(c2c(), "poll-inbox", "--peek", "--session-id", "birch"), "cody has ended")
+	})
+	if got := listed(l, "cody"); got.Now.Does != sessions.Away { // Codex would still run a turn in it
+		t.Errorf("%+v", got)
+	}
 	l.Run("sh", "-c", sendAs("birch", "cody", "meanwhile"))
 	l.WaitFile(".c2c/repos/*/broker/broker.log", `"outcome":"away"`)
 	if got := status(l, "id-meanwhile"); !strings.Contains(got, "queued") || !strings.Contains(got, "no terminal shows the session") {

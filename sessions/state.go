@@ -30,7 +30,7 @@ const (
 	Busy    State = client.Busy
 	Idle    State = client.Idle
 	Waiting State = client.Waiting
-	Away    State = "away" // its client lives, but shows it in no terminal
+	Away    State = client.Away
 )
 
 // Sources for what a session does.
@@ -44,7 +44,7 @@ const (
 const ByHook = "hook"
 
 // turnWords are the words that the facts use for what a session does.
-var turnWords = format.Pairs{{string(Busy), "runs"}, {string(Idle), "over"}, {string(Waiting), "asks"}}
+var turnWords = format.Pairs{{string(Busy), "runs"}, {string(Idle), "over"}, {string(Waiting), "asks"}, {string(Away), "unseen"}}
 
 func turnOf(word string) State {
 	for _, row := range turnWords {

@@ -39,7 +39,7 @@ func (reg *Registry) Rang(ctx context.Context, sid string, ring wake.Ring) (err 
 	return err
 }
 
-// SetTurn records that a session is Busy, Idle or Waiting, and the source: ByHook, or the method of a ringer.
+// SetTurn records that a session is Busy, Idle, Waiting or Away, and the source: ByHook, or the method of a ringer.
 func (reg *Registry) SetTurn(ctx context.Context, s Session, does State, by string) error {
 	if s.Turn == does {
 		return nil // hooks report this at each tool call

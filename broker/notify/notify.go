@@ -158,6 +158,9 @@ func (r *Request) look(reg *sessions.Registry, rows []registry.Row) *News {
 		r.PID, r.Start = s.Process, start
 	}
 	does := reg.Prober().Now(s, false).Does
+	if does == sessions.Away { // its program keeps the conversation for a while, in case that a terminal comes back
+		return &News{Finished, r.Alias + " has ended: its client was closed after its last turn."}
+	}
 	if does == sessions.Busy || does == sessions.Idle || does == sessions.Waiting {
 		r.Does = string(does)
 	}

@@ -167,7 +167,7 @@ var layers = []layer{
 	{"wake/clients", "lists the clients that can be woken, one line each",
 		50, "wake wake/claude wake/codex wake/kimi wake/qwen"},
 	{"wake/codex", "speaks with Codex's app-server, and uses its queue",
-		900, "client github.com/coder/websocket golang.org/x/sys inbox/mail process/procstat wake wake/socket"},
+		1020, "client github.com/coder/websocket golang.org/x/sys inbox/mail process/procstat wake wake/socket"},
 	{"wake/daemon", "starts and stops a daemon: its lock, pid file and log",
 		400, "inbox/atomicfile inbox/filelock wake/watch"},
 	{"wake/kimi", "sees whether a turn of Kimi Code runs; calls the REST interface of `kimi web`",

@@ -18,7 +18,7 @@ func ways(p wake.RingContext, s wake.Session) (wake.Ways, error) {
 		st, err := server.State(ctx)
 		return err == nil && (st == Busy || st == Waiting)
 	}
-	follow := &Server{Home: p.Config, Thread: s.ID} // its own Server, because the carrier uses another goroutine
+	follow := &Server{Home: p.Config, Thread: s.ID, Unattended: s.Unattended} // its own Server, because the carrier uses another goroutine
 	return wake.Ways{Busy: busy, Follow: follow.Follow, By: wake.ByServer, Methods: []wake.Method{
 		{Name: wake.ByServer, Carrier: server, Doorbell: server, Ready: server.Ready}, {Name: wake.ByQueue, Doorbell: bell}}}, nil
 }

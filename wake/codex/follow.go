@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 
 	"c2c/client"
@@ -41,6 +42,9 @@ func doing(st State) string {
 
 // Follow reports what the thread does whenever that changes, until ctx ends. The app-server notifies all its clients
 // about all its threads. Follow does not subscribe, because the app-server also asks subscribers for approvals.
+//
+// The app-server keeps a thread for a minute after its terminal has gone, and tells nobody. So Follow also waits for the end
+// of the terminals, and tells that an idle thread is away when the last one has gone.
 func (s *Server) Follow(ctx context.Context, tell func(does string)) {
 	wait := followFirst
 	for ctx.Err() == nil {
@@ -62,16 +66,97 @@ func (s *Server) follow(ctx context.Context, tell func(does string)) (connected 
 		return false
 	}
 	defer c.close()
+	v := view{tell: tell, idle: make(chan struct{}, 1)}
+	watched, stop := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	if !s.Unattended {
+		watching.Go(func() { s.watchTerminals(watched, &v) })
+	}
 	// The state read here includes every change before it.
 	st, err := s.state(ctx, c)
 	for ; err == nil; st, err = c.changed(ctx, s.Thread) {
 		connected = true
-		tell(doing(st))
+		v.does(doing(st))
 	}
+	stop()
+	watching.Wait()
 	if connected && ctx.Err() == nil {
 		tell("")
 	}
 	return connected
+}
+
+// view is what is told of a thread: what it does, or that no terminal shows it.
+type view struct {
+	tell func(does string)
+	idle chan struct{} // gets a value when the thread is idle: look which terminals there are
+
+	mu    sync.Mutex
+	state string
+	away  bool
+}
+
+// does tells what the thread does now.
+func (v *view) does(state string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.state = state
+	v.say()
+	if state == client.Idle {
+		select {
+		case v.idle <- struct{}{}:
+		default: // a look is due already
+		}
+	}
+}
+
+// shows tells whether a terminal can show the thread.
+func (v *view) shows(terminal bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.away == terminal {
+		v.away = !terminal
+		v.say()
+	}
+}
+
+func (v *view) say() {
+	if v.away && v.state == client.Idle {
+		v.tell(client.Away)
+		return
+	}
+	v.tell(v.state)
+}
+
+// watchTerminals tells v when the last terminal of the app-server has ended. It looks anew when the thread is idle, because a
+// terminal that opens the thread ends it and begins it again. A thread for which there was no terminal yet is not away: one may
+// be about to open it.
+func (s *Server) watchTerminals(ctx context.Context, v *view) {
+	look, wait := s.processes, s.ended
+	if look == nil {
+		look, wait = processes, untilOneEnds
+	}
+	for seen := false; ctx.Err() == nil; {
+		var pids []int
+		for _, p := range look(s.Home) {
+			if p.client && p.terminal && len(p.threads) == 0 {
+				pids = append(pids, p.pid)
+			}
+		}
+		seen = seen || len(pids) > 0
+		v.shows(len(pids) > 0 || !seen)
+		again, stop := context.WithCancel(ctx)
+		var waiting sync.WaitGroup
+		if len(pids) > 0 {
+			waiting.Go(func() { wait(again, pids); stop() })
+		}
+		select {
+		case <-v.idle:
+		case <-again.Done():
+		}
+		stop()
+		waiting.Wait()
+	}
 }
 
 // changed waits until the app-server reports a new state of a thread.

@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -64,6 +65,32 @@ func processOf(pid int, home string) process {
 		p.age = ageOf(pid)
 	}
 	return p
+}
+
+// untilOneEnds returns when one of the processes has ended, or ctx.
+func untilOneEnds(ctx context.Context, pids []int) {
+	over, end, err := os.Pipe()
+	if err != nil {
+		<-ctx.Done()
+		return
+	}
+	defer over.Close()
+	defer end.Close()
+	defer context.AfterFunc(ctx, func() { end.Close() })()
+	wait := []unix.PollFd{{Fd: int32(over.Fd()), Events: unix.POLLIN}}
+	for _, pid := range pids {
+		fd, err := unix.PidfdOpen(pid, 0)
+		if err == unix.ESRCH {
+			return
+		}
+		if err == nil { // an older system has no such descriptor: then nothing is known sooner
+			defer unix.Close(fd)
+			wait = append(wait, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
+		}
+	}
+	for _, err = unix.Poll(wait, -1); err == unix.EINTR; {
+		_, err = unix.Poll(wait, -1)
+	}
 }
 
 // ageOf returns how long a process has run; 0 if it has ended.

@@ -35,9 +35,10 @@ type Server struct {
 	// Unattended: also start turns that no terminal shows.
 	Unattended bool
 
-	subagents map[string]bool             // what isSubagent has found, by thread
-	first     time.Duration               // instead of receiptFirst
-	processes func(home string) []process // nil: the machine's processes
+	subagents map[string]bool              // what isSubagent has found, by thread
+	first     time.Duration                // instead of receiptFirst
+	processes func(home string) []process  // nil: the machine's processes
+	ended     func(context.Context, []int) // instead of untilOneEnds, beside processes
 }
 
 // State is what a thread does.
