@@ -55,8 +55,8 @@ func New(t testing.TB, programs Programs) *Lab {
 // Setenv adds a variable for each program that this lab starts from now on.
 func (l *Lab) Setenv(key, value string) { l.extra = append(l.extra, key+"="+value) }
 
-// Inside puts words before the command line of each program that this lab starts from now on. The words name another program, which runs
-// this one, for example in a network of its own.
+// Inside puts words before the command line of each program that this lab starts from now on. The words are a program,
+// with its arguments, that runs the given command line, for example in a network namespace.
 func (l *Lab) Inside(words ...string) { l.before = words }
 
 // Env returns the whole environment of the person's shell. It passes on nothing from the machine's environment.

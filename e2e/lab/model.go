@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// patience bounds every wait. It is long because two cores may run several clients at once, and a timeout must mean a real
-// fault: at a load of 25 OpenCode took more than 90 s to draw its prompt.
+// patience limits every wait. It is long because two cores may run several clients at once, and a timeout must mean a
+// real fault: at a load of 25 OpenCode took more than 90 s to draw its prompt.
 const patience = 4 * time.Minute
 
 // Model is a fake provider of models for one client. It speaks the APIs of all vendors, records the requests, and gives the
@@ -93,7 +93,7 @@ func NewModel(t testing.TB) *Model {
 	return NewModelOn(t, listener)
 }
 
-// NewModelOn is NewModel with the address at which its client reaches it.
+// NewModelOn is NewModel with a listener of the caller, for a client that cannot reach the default one.
 func NewModelOn(t testing.TB, listener net.Listener) *Model {
 	t.Helper()
 	m := &Model{t: t, URL: "http://" + listener.Addr().String(), changed: make(chan struct{})}
@@ -144,7 +144,8 @@ func (m *Model) ScriptFor(text string, replies ...Reply) {
 	m.queues = append(m.queues, &queue{text, replies})
 }
 
-// Answer sets a function that the model calls before it uses the scripts. If the function returns false, the scripts answer.
+// Answer sets a function that the model asks for a reply before it uses the scripts. If the function returns false, the
+// scripts answer.
 func (m *Model) Answer(f func(*Request) (Reply, bool)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -290,8 +291,9 @@ func (m *Model) Dump() string {
 	return b.String()
 }
 
-// receive reads a call, lets read copy the parts that the model sees into the request, and returns the reply. It returns
-// false if there is nothing more to send: the client has hung up, or an error was sent.
+// receive reads a call into body, records it, and returns the reply. The function read copies the parts of body that the
+// model sees into the record. receive returns false if there is nothing more to send: the client has hung up, or an error
+// was sent.
 func (m *Model) receive(w http.ResponseWriter, r *http.Request, body any, read func(*Request)) (Reply, bool) {
 	data, err := io.ReadAll(r.Body)
 	if err != nil {
