@@ -14,7 +14,7 @@
 // message does not fit, but does not lock it. These rules hold between any two system calls:
 //
 //   - A message is in one of these files, or in the archive. It is in both only while an ack is under way. A reader puts the size
-//     of the archive into the name of the file: a message that the archive has behind that place was read.
+//     of the archive into the name of the file: a message that the archive has after that place was read.
 //   - A reader has a file leased as long as it holds the file's own lock. That lock ends
 //     with its process, and then the messages wait again, in their place.
 //   - The name of a file says how many messages wait in it, because a sender reads no other file than the inbox. A reader that

@@ -16,7 +16,7 @@ import (
 // Lease is a batch of messages that one reader has taken. It ends with Ack, with Release, or with the reader's process.
 type Lease struct {
 	Messages []mail.Message
-	More     bool // more mail waits behind these messages
+	More     bool // more mail waits after these messages
 
 	box   *Mailbox
 	dir   *atomicfile.Dir

@@ -24,9 +24,9 @@ import (
 //
 // A reader with a full disk puts done- or part-<positions>- before the number (positions.go).
 //
-// count is how many messages of the file wait. archived is the size of the archive when a reader took the file: messages of the file
-// that the archive has behind that place were handed over, and are not offered again. If the archive has no message of the file there,
-// the next reader sets archived to the end of the archive. Only the lock on the file shows whether a reader still has it.
+// count is how many messages of the file wait. archived is the size of the archive when a reader took the file: messages of the
+// file that the archive has after that place were handed over, and are not offered again. If the archive has no message of the file
+// there, the next reader sets archived to the end of the archive. Only the lock on the file shows whether a reader still has it.
 type mailFile struct {
 	dir      *atomicfile.Dir // its directory
 	number   int

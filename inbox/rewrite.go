@@ -11,7 +11,7 @@ import (
 
 // keepRest writes a file anew with the messages that still wait. First it archives messages that were read earlier on a full disk. Then
 // it renames the file, and then it writes the new content. A crash in between does no harm: archived stays in the name, so messages
-// that the archive has behind that place are not offered again. If keepRest cannot write the new content, it restores the old name.
+// that the archive has after that place are not offered again. If keepRest cannot write the new content, it restores the old name.
 func (m *Mailbox) keepRest(ctx context.Context, mf *mailFile, handed func(mail.Message) bool) error {
 	rest := slices.DeleteFunc(slices.Clone(mf.msgs), handed)
 	if len(rest) > 0 && len(rest) == len(mf.msgs) && len(mf.acked) == 0 {

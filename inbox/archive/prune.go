@@ -95,7 +95,7 @@ func (s *Store) pruneParts(dir *atomicfile.Dir, before time.Time) (p Pruned, err
 	if dir == nil || len(gone) == 0 {
 		return p, nil
 	}
-	// An empty part stays behind the last one. It marks where the next part begins, so that places keep their meaning.
+	// An empty part stays after the last one. It marks where the next part begins, so that places keep their meaning.
 	last, err := newPartName(a.base)
 	if err == nil {
 		err = a.old.Append(last, nil)

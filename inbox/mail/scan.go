@@ -34,7 +34,7 @@ func mentionsAs(data []byte, name string, ids map[string]bool) bool {
 	return false
 }
 
-// nextText returns the raw text of the next field with this name, and the data behind it; nil if there is none. field searches for
+// nextText returns the raw text of the next field with this name, and the data after it; nil if there is none. field searches for
 // the name with its quotes. In a body the quotes are escaped, so no body looks like a field.
 func nextText(data []byte, field *finder.Finder) (value, rest []byte) {
 	for {

@@ -156,8 +156,8 @@ func ParseRegistry(data []byte) (rows []Row, err error) {
 	return rows, err
 }
 
-// splitDamaged finds the objects in a damaged file, whether on lines of their own or one behind the other. Quotes in a string are
-// escaped, so no text in a string looks like a row.
+// splitDamaged finds the objects in a damaged file, on lines of their own or one after the other. Quotes in a string are escaped,
+// so no text in a string looks like a row.
 func splitDamaged(data []byte) (raw []json.RawMessage) {
 	for line := range bytes.Lines(bytes.ReplaceAll(data, []byte("},{"), []byte("},\n{"))) {
 		if line = bytes.Trim(line, "[], \t\r\n"); json.Valid(line) {
