@@ -6,7 +6,7 @@ import (
 	"c2c/wake"
 )
 
-// Client describes how c2c wakes Codex: by its app-server, or by its queue if it runs without one.
+// Client describes how c2c wakes Codex: by its app-server, or by Codex's queue if no app-server runs the thread.
 func Client() wake.Client {
 	return wake.Client{Name: "codex", NeedsNoServer: true, Ways: ways, Dir: dirOf, Begin: Begin}
 }

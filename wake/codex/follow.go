@@ -10,7 +10,7 @@ import (
 	"c2c/client"
 )
 
-// When a connection has ended or failed, Follow connects again after followFirst. The time doubles, up to followMost.
+// After a connection has ended or failed, Follow connects again after followFirst. The time doubles, up to followMost.
 const (
 	followFirst = time.Second
 	followMost  = time.Minute
@@ -35,7 +35,7 @@ func (s status) state() State {
 	return Unknown
 }
 
-// doing returns package client's word for a state, or "" for a state that does not show what the session does.
+// doing returns the word of package client for a state, or "" for a state that does not show what the session does.
 func doing(st State) string {
 	return map[State]string{Idle: client.Idle, Busy: client.Busy, Waiting: client.Waiting}[st]
 }
@@ -59,7 +59,7 @@ func (s *Server) Follow(ctx context.Context, tell func(does string)) {
 	}
 }
 
-// follow is Follow for one connection. connected is false if it could not connect.
+// follow does the work of Follow for one connection. connected is false if it could not connect.
 func (s *Server) follow(ctx context.Context, tell func(does string)) (connected bool) {
 	c, err := dial(ctx, s.Home)
 	if err != nil {
@@ -180,8 +180,8 @@ func (c *conn) changed(ctx context.Context, thread string) (State, error) {
 	}
 }
 
-// dirOf returns the working directory of a thread of the app-server. ok is false for a thread that no person sees: a
-// subagent's, or a short-lived one.
+// dirOf returns the working directory of a thread of the app-server. ok is false for a thread that no person sees: a subagent's thread,
+// or a short-lived one.
 func dirOf(ctx context.Context, home, thread string) (dir string, ok bool, err error) {
 	c, err := dial(ctx, home)
 	if err != nil {

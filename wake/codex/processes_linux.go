@@ -15,7 +15,7 @@ import (
 	"c2c/process/procstat"
 )
 
-// processes returns the processes that have threads, databases or a process's lock open in a CODEX_HOME.
+// processes returns the processes that have files of a CODEX_HOME open: threads, databases or the lock of a process.
 func processes(home string) (all []process) {
 	home = resolved(home)
 	entries, _ := os.ReadDir("/proc")
@@ -36,9 +36,9 @@ func resolved(path string) string {
 	return path
 }
 
-// processOf reads the open files of a process of this user. Each process of Codex keeps a lock below tmp open as long as it
-// runs; it closes a database that it has not used for ten minutes (0.169.0). Only files in home count, because c2c later runs
-// the program that has a thread's lock file open.
+// processOf reads the open files of a process of this user. Each process of Codex keeps a lock below tmp open as long as it runs; it
+// closes a database that it has not used for ten minutes (0.169.0). Only files in home count, because c2c later runs the program of the
+// process that has a thread's lock file open.
 func processOf(pid int, home string) process {
 	p := process{pid: pid, threads: map[string]time.Time{}}
 	locks := resolved(filepath.Join(home, client.CodexLocks))
@@ -49,7 +49,7 @@ func processOf(pid int, home string) process {
 		switch {
 		case folder == locks:
 			if thread, ok := strings.CutSuffix(file, ".lock"); ok {
-				if info, err := os.Stat(link); err == nil { // if not, the process has closed it meanwhile
+				if info, err := os.Stat(link); err == nil { // after an error, the process has closed the file meanwhile
 					p.threads[thread] = info.ModTime()
 				}
 			}

@@ -13,22 +13,22 @@ import (
 )
 
 const (
-	// maxContext is how much of one piece of untrusted context Codex passes on: 4,000 bytes, in any writing system.
+	// maxContext is how many bytes of one piece of untrusted context Codex passes on, in any writing system.
 	maxContext = 4000
 	// receiptTime is how long Codex may keep our line waiting, for example behind a long command. If c2c gives up before
 	// Codex does, the mail comes twice.
 	receiptTime = 10 * time.Minute
-	// receiptFirst is the first time between two checks for the receipt. It doubles, at most to receiptMost times as much.
+	// receiptFirst is the first time between two checks for the receipt. The time doubles, up to receiptMost times receiptFirst.
 	receiptFirst = 50 * time.Millisecond
 	receiptMost  = 20
 	// lostLooks is the number of checks in a row that must find an idle thread without our line before the line counts as
 	// lost: a requested turn takes a moment to begin.
 	lostLooks = 8
-	// receiptPage is how many of the newest items a check reads: a turn adds only a few in a second.
+	// receiptPage is the number of the newest items that a check reads: a turn adds only a few items in a second.
 	receiptPage = 20
 )
 
-// Server is the app-server's side of one thread. It is a Doorbell and a Carrier, for one goroutine at a time.
+// Server is one thread of the app-server. It is a Doorbell and a Carrier, for one goroutine at a time.
 type Server struct {
 	Home   string // CODEX_HOME
 	Thread string
@@ -41,14 +41,14 @@ type Server struct {
 	ended     func(context.Context, []int) // instead of untilOneEnds, beside processes
 }
 
-// State is what a thread does.
+// State is the state of a thread.
 type State string
 
 // The states of a thread. Unknown stands for any state that c2c does not know.
 const (
 	Idle      State = "idle"
 	Busy      State = "active"
-	Waiting   State = "waitingOnApproval" // or on another answer of its person
+	Waiting   State = "waitingOnApproval" // or it waits for another answer of its person
 	NotLoaded State = "notLoaded"
 	Unknown   State = "unknown"
 )
@@ -70,7 +70,7 @@ func (s *Server) state(ctx context.Context, c *conn) (State, error) {
 	err := c.call(ctx, "thread/read", map[string]string{"threadId": s.Thread}, &read)
 	var said *serverError
 	if errors.As(err, &said) && said.Code == unknownThread {
-		return NotLoaded, nil // it does not know the thread; for a thread on disk it answers notLoaded
+		return NotLoaded, nil // the app-server does not know the thread; for a thread on disk it answers notLoaded
 	}
 	if err != nil {
 		return Unknown, err
@@ -78,14 +78,14 @@ func (s *Server) state(ctx context.Context, c *conn) (State, error) {
 	return read.Thread.Status.state(), nil
 }
 
-// Ring starts a turn with a line without mail, or adds the line to the running turn.
+// Ring starts a turn with a line without mail. If a turn runs, it adds the line to this turn.
 func (s *Server) Ring(ctx context.Context, n wake.Notice) error {
 	_, err := s.begin(ctx, n.Text(wake.Poll), "")
 	return err
 }
 
-// Carry starts a turn with the messages as untrusted context, or adds them to the running turn. It returns when they are part
-// of the conversation.
+// Carry starts a turn with the messages as untrusted context, or adds them to the running turn. It returns when they are part of the
+// conversation.
 func (s *Server) Carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	text, ids := pack(msgs)
 	if len(ids) == 0 {
@@ -94,7 +94,7 @@ func (s *Server) Carry(ctx context.Context, msgs []mail.Message) (had []string, 
 	return s.begin(ctx, line(msgs, len(ids)), text, ids...)
 }
 
-// pack takes messages in order, whole, as many as fit into maxContext.
+// pack joins the first messages, as many as fit whole into maxContext.
 func pack(msgs []mail.Message) (text string, ids []string) {
 	for _, m := range msgs {
 		part := m.Envelope()
@@ -107,8 +107,8 @@ func pack(msgs []mail.Message) (text string, ids []string) {
 	return text, ids
 }
 
-// line returns the text that the person sees in the terminal. The model gets the text as the user's turn, so it holds nothing
-// of the messages but well-formed aliases.
+// line returns the text that the person sees in the terminal. The model gets it as the user's words, so it contains no words of the
+// messages, only valid aliases.
 func line(msgs []mail.Message, carried int) string {
 	names := wake.NoticeOf(msgs[:carried]).From
 	if len(names) == 0 {
@@ -159,7 +159,7 @@ func (s *Server) begin(ctx context.Context, visible, carried string, ids ...stri
 	return ids, nil
 }
 
-// Ready returns an error unless a turn may be started now.
+// Ready returns nil if c2c may start a turn now; otherwise the error says why not.
 func (s *Server) Ready(ctx context.Context) error {
 	c, err := dial(ctx, s.Home)
 	if err != nil {
@@ -183,13 +183,13 @@ func (s *Server) ready(ctx context.Context, c *conn) error {
 	return s.attended(ctx, c)
 }
 
-// attended returns an error unless a terminal shows the thread. The app-server does not tell which of its threads a terminal
-// shows, and it keeps a thread for a minute after the terminal has gone. So attended counts: if there are as many terminals
-// as threads, each thread has one. If there are fewer terminals, one has just closed; a minute later Codex has unloaded its
-// thread.
+// attended returns nil if a terminal shows the thread. The app-server does not report which of its threads a terminal shows, and it
+// keeps a thread for a minute after the terminal has gone. So attended counts: if there are as many terminals as threads, each thread
+// has a terminal. If there are fewer terminals, a terminal has just closed. Within a minute Codex unloads its thread.
 //
-// Only threads with a lock file count; a thread has one from its start to its end. Other threads are short-lived, and no
-// terminal shows them. attended does not ask the app-server about those: each turn leaves one, and an answer takes 50 ms.
+// Only threads with a lock file count; a thread has this file from its start to its end. Threads without a lock file are short-lived,
+// and no terminal shows them. attended does not ask the app-server about these, because each turn leaves one, and each answer takes 50
+// ms.
 func (s *Server) attended(ctx context.Context, c *conn) error {
 	if s.Unattended {
 		return nil
@@ -223,13 +223,13 @@ func (s *Server) attended(ctx context.Context, c *conn) error {
 		}
 	}
 	if shown < 0 {
-		return fmt.Errorf("%w: a terminal of Codex has just closed, and it is not known which", wake.ErrAway)
+		return fmt.Errorf("%w: a terminal of Codex has just closed, and c2c does not know which thread it showed", wake.ErrAway)
 	}
 	return nil
 }
 
-// isSubagent reports whether a thread works for another thread; then it is shown in the other's terminal. The answer never
-// changes, so isSubagent asks once for each thread.
+// isSubagent reports whether a thread works for another thread. The terminal of the other thread then shows it. The answer never
+// changes, so isSubagent asks only once for each thread.
 func (s *Server) isSubagent(ctx context.Context, c *conn, thread string) (bool, error) {
 	if sub, known := s.subagents[thread]; known {
 		return sub, nil
@@ -249,7 +249,7 @@ func (s *Server) isSubagent(ctx context.Context, c *conn, thread string) (bool, 
 	return s.subagents[thread], nil
 }
 
-// refused reports whether the server has answered with an error; its connection still works then.
+// refused reports whether the server has answered with an error. If so, the connection still works.
 func refused(err error) bool {
 	var said *serverError
 	return errors.As(err, &said)
