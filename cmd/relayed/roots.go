@@ -24,15 +24,15 @@ import (
 	"c2c/sessions/registry"
 )
 
-// roots holds the open roots, which exchange mail with other machines. It passes a carrier's packets to them.
+// roots holds the open roots, which exchange mail with other machines. It passes a carrier's packets to the relays of these roots.
 type roots struct {
 	h     *Host
 	relay relay.Switch
 
 	opening sync.Mutex // held while a root is opened
 
-	failed map[string]bool      // paths of roots that could not be opened; only look uses it
-	alone  map[string]time.Time // when the rooms of a root have changed, if none of them has members on other machines; only look uses it
+	failed map[string]bool      // paths of roots that could not be opened; only look uses this field
+	alone  map[string]time.Time // by root without members on other machines: when its rooms have last changed; only look uses this field
 
 	mu   sync.Mutex
 	open map[string]*root // by the name of the project
@@ -49,11 +49,11 @@ type root struct {
 	rooms      *copies.Home
 	said       string    // the last announced sessions
 	looked     time.Time // when the sessions were last listed
-	mark       string    // the state of the files at that time
+	mark       string    // the state of the root's files at that time
 }
 
-// Packet implements relay.Handler. It opens a root at the first packet for the root's project. Mail for a project that is not here
-// waits at its sender.
+// Packet implements relay.Handler. It opens a root at the first packet for the root's project. If no root here has the project, the
+// sender keeps its mail.
 func (r *roots) Packet(ctx context.Context, packet []byte) error {
 	name, _, err := relay.Address(packet)
 	if err != nil {
@@ -68,7 +68,7 @@ func (r *roots) Packet(ctx context.Context, packet []byte) error {
 		if _, err := r.get(ctx, all[i]); err != nil {
 			return err
 		}
-		r.h.changes.Recheck() // posts may wait there
+		r.h.changes.Recheck() // posts may wait in this root
 	}
 	return r.relay.Packet(ctx, packet)
 }
@@ -77,25 +77,25 @@ func (r *roots) Packet(ctx context.Context, packet []byte) error {
 func (r *roots) Link(peer string, up bool) {
 	r.relay.Link(peer, up)
 	if up {
-		r.h.changes.Recheck() // the host may not have been told of all sessions and states
+		r.h.changes.Recheck() // the host may not know of all sessions and states
 	}
 }
 
 const (
-	inUse    = 14 * 24 * time.Hour // since the last change in a root
-	mostOpen = 32                  // roots that are open without mail
+	inUse    = 14 * 24 * time.Hour // how long a root counts as in use after its last change
+	mostOpen = 32                  // the most roots that are open without mail
 )
 
-// look opens the roots in which mail waits for a host, those with members on other machines in a room, and those that are in use. It
-// makes the relay look at the rooms and outboxes of all open roots, and returns the files to watch for changes and when to look again;
-// 0: not before one changes. isKnown is false if the list cannot be read: then no machine loses its members.
+// look opens the roots in which mail waits for a host, roots with a room that has members on other machines, and roots in use. It makes
+// the relay check the rooms and outboxes of all open roots. It returns the files to watch for changes, and the time after which to call
+// it again; 0: not before a file changes. isKnown is false if the list of hosts cannot be read: then no machine loses its members.
 func (r *roots) look(ctx context.Context, list []hosts.Host, isKnown bool) (files []string, again time.Duration) {
 	list = slices.DeleteFunc(slices.Clone(list), func(h hosts.Host) bool { return h.Revoked != 0 })
 	for _, here := range r.h.rootsHere() {
 		open := r.at(here.Name)
 		if open == nil && !isUsed(here) {
 			if isThere(here.Path) {
-				files = append(files, here.Path) // its first session will be there soon
+				files = append(files, here.Path) // its first session may register soon
 			}
 			continue
 		}
@@ -103,7 +103,7 @@ func (r *roots) look(ctx context.Context, list []hosts.Host, isKnown bool) (file
 			var err error
 			if open, err = r.get(ctx, here); err != nil {
 				r.failed[here.Path] = true
-				r.h.Log.Error("a root is not relayed", "root", here.Path, "err", err)
+				r.h.Log.Error("a root's mail is not relayed", "root", here.Path, "err", err)
 			}
 		}
 		if open == nil {
@@ -158,7 +158,8 @@ func (r rights) MayReach(name, room string) bool {
 	return host.MayReach(r.project, "#"+room)
 }
 
-// mayOpen reports whether a root without mail for other hosts is to be opened: its sessions may be of interest to one of them.
+// mayOpen reports whether to open a root that has no mail for other hosts. It does so if a host may reach the root's sessions, and the
+// root is in use.
 func (r *roots) mayOpen(here project.Root, list []hosts.Host) bool {
 	if r.failed[here.Path] || !slices.ContainsFunc(list, func(h hosts.Host) bool { return h.MayReachProject(here.Name) }) {
 		return false
@@ -172,8 +173,8 @@ func (r *roots) mayOpen(here project.Root, list []hosts.Host) bool {
 	})
 }
 
-// isShared reports whether a root that is not open has a room with members on other machines: posts may wait there. Nobody joins from
-// elsewhere without opening the root, so isShared looks again only when a room was made or archived.
+// isShared reports whether a root that is not open has a room with members on other machines, so that posts may wait there. Members on
+// other machines can only join an open root. So isShared checks again only when a room was made or archived.
 func (r *roots) isShared(here project.Root) bool {
 	info, err := os.Stat(filepath.Join(here.Path, rooms.Directory))
 	if err != nil || info.ModTime().Equal(r.alone[here.Path]) {
@@ -186,7 +187,7 @@ func (r *roots) isShared(here project.Root) bool {
 	return false
 }
 
-// retell makes the relay tell all hosts of the sessions again: what they may reach has changed.
+// retell makes the relay send the list of sessions to all hosts again, because the hosts' rights have changed.
 func (r *roots) retell() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -195,13 +196,13 @@ func (r *roots) retell() {
 	}
 }
 
-// watched adds a lock file to files, and makes it the first time only: making it again would look like a change.
+// watched adds a lock file to files. It makes the file only the first time: to make it again would look like a change.
 func (o *root) watched(files []string, name string) []string {
 	path, ok := o.files[name]
 	if !ok {
 		var err error
 		if path, err = o.b.Locks.Watchable(name); err != nil {
-			return files // c2c relay also looks once a minute
+			return files // c2c relay also checks once a minute
 		}
 		o.files[name] = path
 	}
@@ -223,7 +224,7 @@ func (o *root) report(ctx context.Context) (files []string) {
 	return files
 }
 
-// waiting returns the hosts for which there is mail in a root.
+// waiting returns the hosts for which mail waits in a root.
 func waiting(here project.Root, list []hosts.Host) (names []string) {
 	for _, host := range list {
 		if mailWaits(here.Path, relay.Outbox(host.Name)) {
@@ -233,7 +234,7 @@ func waiting(here project.Root, list []hosts.Host) (names []string) {
 	return names
 }
 
-// mailWaits reports whether a mailbox has mail, or had some until a moment ago.
+// mailWaits reports whether a mailbox has mail, or had mail until a moment ago.
 func mailWaits(root, sid string) bool {
 	if info, err := os.Stat(filepath.Join(root, sid+".inbox.json")); err == nil && info.Size() > int64(len("[]\n")) {
 		return true
@@ -256,7 +257,7 @@ func (r *roots) at(name string) *root {
 	return r.open[name]
 }
 
-// get returns an open root. If necessary, it opens the root and starts to relay for it.
+// get returns an open root. If necessary, it opens the root and starts the root's relay.
 func (r *roots) get(ctx context.Context, here project.Root) (*root, error) {
 	r.opening.Lock()
 	defer r.opening.Unlock()
@@ -278,7 +279,7 @@ func (r *roots) get(ctx context.Context, here project.Root) (*root, error) {
 	return open, r.begin(open)
 }
 
-// begin relays for a root until end.
+// begin runs the relay of a root until end is called.
 func (r *roots) begin(open *root) error {
 	one, err := relay.Open(relay.Config{Root: open.b.Dir(), Project: open.name, Peers: r.h.peers, Carrier: r.h.carrier, Way: r.h.carrier.way,
 		Post: &post{open.b, r.h, open.arrived, open.name, open.rooms}, Log: r.h.Log, Now: r.h.Now})
@@ -317,7 +318,7 @@ func (r *roots) end(name string) {
 	}
 }
 
-// closeAll ends the relays of all roots, which release their leases.
+// closeAll ends the relays of all roots, which then release their leases.
 func (r *roots) closeAll() {
 	r.mu.Lock()
 	names := slices.Collect(maps.Keys(r.open))
@@ -345,7 +346,7 @@ func (p *post) Deliver(ctx context.Context, peer, alias string, msgs []mail.Mess
 	switch {
 	case err == nil:
 		p.arrived.add(peer, sid, msgs)
-		p.h.changes.Recheck() // watch its mailbox, too
+		p.h.changes.Recheck() // watch the session's mailbox, too
 	case errors.As(err, new(*sessions.UnknownAliasError)):
 		return relay.Unknown, nil
 	case errors.Is(err, inbox.ErrFull):
@@ -370,7 +371,7 @@ var whyRefused = map[relay.Reason]string{
 	relay.Blocked:   "on that host, something else is in the place of the mailbox's files",
 	relay.NoRoom:    "that host has no such room",
 	relay.NoMember:  "the session is not in that room, or was not invited to it",
-	relay.NoPost:    "the room does not take it: what it answers may be gone, or it wakes all without a reason",
+	relay.NoPost:    "the room does not take the post: the post that it answers may be gone, or it wakes all without a reason",
 }
 
 // Refused implements relay.Post.
@@ -384,7 +385,7 @@ func (p *post) Refused(ctx context.Context, peer string, m mail.Message, why rel
 		if err != nil || words == "" {
 			return err
 		}
-		m.Content = words // the notice quotes what its sender wrote
+		m.Content = words // the notice quotes the words of the message's sender
 	}
 	text, ok := whyRefused[why]
 	switch {
@@ -396,7 +397,7 @@ func (p *post) Refused(ctx context.Context, peer string, m mail.Message, why rel
 	err := broker.TellRefused(ctx, p.b, m, text)
 	// The sender is gone or does not read, or its mailbox cannot be written: the dead letter is there, so go on with the others.
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, inbox.ErrFull) || errors.Is(err, broker.ErrBlocked) {
-		p.h.Log.Warn("a sender is not told that its message was refused", "message_id", m.ID, "err", err)
+		p.h.Log.Warn("a sender was not told that its message was refused", "message_id", m.ID, "err", err)
 		return nil
 	}
 	return err
