@@ -216,7 +216,7 @@ func (r *Relay) Packet(ctx context.Context, packet []byte) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.dropped++; r.dropped&(r.dropped-1) == 0 { // log ever fewer of them, because a flood must not fill the log
+	if r.dropped++; r.dropped&(r.dropped-1) == 0 { // log only the counts 1, 2, 4, 8 and so on, because a flood must not fill the log
 		r.Log.Warn("packets were dropped", "count", r.dropped, "last", err)
 	}
 	return nil

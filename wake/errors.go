@@ -19,7 +19,7 @@ var (
 	ErrUnreachable = errors.New("client cannot be reached this way")
 )
 
-// heldError is an error that wraps another one. Unlike fmt.Errorf, it costs nothing when a hook starts.
+// heldError is an error that wraps another error. Unlike fmt.Errorf, it costs nothing when a hook starts.
 type heldError struct {
 	text string
 	kind error

@@ -14,7 +14,7 @@ const (
 	busyLook   = time.Second / 10 // the first time between two checks of a busy session with mail: its turn may end soon
 	BusyLook   = 2 * time.Second  // the longest time between two such checks: the time doubles from busyLook on
 	RefusedGap = maxGap           // the time after a ring that a person's settings refuse or hold
-	busyLimit  = 5 * time.Minute  // a session that has been busy for longer is rung all the same
+	busyLimit  = 5 * time.Minute  // a session that has been busy for longer is rung even so
 )
 
 // Policy decides when to ring one session. It remembers the oldest message of the last decision. When another message is the oldest, the

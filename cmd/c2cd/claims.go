@@ -131,7 +131,7 @@ func (k claiming) list(ctx context.Context) error {
 // maxEvent bounds an event of a hook, in bytes.
 const maxEvent = 16 << 20
 
-// mostHolders bounds the claims on one file that a model is told of.
+// mostHolders bounds how many claims on one file a model sees.
 const mostHolders = 3
 
 // said returns a sentence that says who has claimed a file. Without quotes, the sentence has no words of the holder.

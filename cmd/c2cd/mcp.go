@@ -115,8 +115,8 @@ func pushBy(channel string, srv **tools.Server) func(*inbox.Mailbox, func(contex
 	}
 }
 
-// stateless returns what answers clients that have only MCP 2026-07-28. Until stop is called, it also rings clients that have
-// subscribed.
+// stateless makes the part of the server for clients that have only MCP 2026-07-28. Until stop is called, it also rings clients
+// that have subscribed.
 func (a *app) stateless(ctx context.Context) (m *mcp.Stateless, stop func()) {
 	var once sync.Once
 	hush := func() {}

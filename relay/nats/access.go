@@ -17,7 +17,7 @@ import (
 	"c2c/relay/hosts"
 )
 
-// Access is what one host needs to use a hub. It is secret.
+// Access has the facts with which one host can use a hub. It is secret.
 type Access struct {
 	Fleet string   `json:"fleet"`
 	Host  string   `json:"host,omitempty"` // the hub's name for this host; "": the Access is for the hub's owner

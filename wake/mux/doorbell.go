@@ -36,7 +36,7 @@ type terminal interface {
 	// look reads what the pane shows, and the latest time at which a person may have typed. It returns an error if a key would
 	// not reach the client.
 	look(context.Context) (*screen.Screen, time.Time, error)
-	// Paste and Enter are those of screen.Terminal.
+	// Paste and Enter work as in screen.Terminal.
 	Paste(ctx context.Context, text string) error
 	Enter(context.Context) error
 	close() error
@@ -108,7 +108,7 @@ func (t typist) Idle(ctx context.Context) error {
 	return nil
 }
 
-// sample returns what the pane shows, and how long to wait until the last key is old enough.
+// sample returns the pane's screen, and the time until the person's last key is old enough.
 func (t typist) sample(ctx context.Context) (*screen.Screen, time.Duration, error) {
 	s, typed, err := t.look(ctx)
 	return s, typed.Add(sinceKey).Sub(t.now()), err

@@ -1,4 +1,4 @@
-// Package plugin carries mail through a plugin of ours. The plugin runs inside an AI program and has started this process.
+// Package plugin gives mail to an AI program through c2c's plugin. The plugin runs inside the program and has started this process.
 // The plugin and this process write lines of JSON to each other. The plugin reports its sessions, and which messages their
 // models have; this process offers messages to the plugin. The plugin remembers the messages that it got: if this process
 // offers a message again, the plugin does not show it twice.

@@ -321,7 +321,7 @@ func (a *agent) close() {
 // kill ends the agent's process group.
 func (a *agent) kill() { syscall.Kill(-a.cmd.Process.Pid, syscall.SIGKILL) }
 
-// tail keeps the end of what is written to it.
+// tail is a writer that keeps only the end of the text.
 type tail struct {
 	mu   sync.Mutex
 	text []byte
