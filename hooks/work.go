@@ -52,8 +52,8 @@ func (e Event) UsesTool() bool {
 	return false
 }
 
-// Works reports whether the event proves that the session does more than answer its mail: it has called a tool that is not
-// c2c's, or a turn begins with a prompt that does not come from c2c.
+// Works reports whether the event proves that the session does more than answer its mail. This is so if it has called a tool that is
+// not c2c's, or if a turn begins with a prompt that does not come from c2c.
 func (e Event) Works() bool {
 	switch {
 	case e.UsesTool():

@@ -76,9 +76,9 @@ func (c *call) acting(ctx context.Context) (sessions.Session, error) {
 	return c.attachAs(ctx, caller)
 }
 
-// attach finds the caller's session, or makes one: for a person at a terminal, so that an answer can reach them, or for an agent whose
-// hooks and server have not called yet. If mail must still be moved to the session, attach moves it, because a person has no hooks and
-// no server to do that.
+// attach finds the caller's session, or makes one. It makes one for a person at a terminal, so that an answer can reach them, and for
+// an agent whose hooks and server have not called yet. If mail must still be moved to the session, attach moves it, because a person
+// has no hooks and no server to do that.
 func (c *call) attach(ctx context.Context, explicit string) (sessions.Session, error) {
 	return c.attachAs(ctx, c.caller(explicit))
 }

@@ -1,5 +1,5 @@
-// Package cli has the code that the programs c2c and c2cd share: the table of all verbs; the options, help, completion and pages that
-// cli makes from the table; and the form in which both programs write errors and JSON.
+// Package cli has the code that the programs c2c and c2cd share. It has the table of all verbs, and makes options, help, completion and
+// pages from it. It also has the form in which both programs write errors and JSON.
 package cli
 
 import (

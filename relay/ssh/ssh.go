@@ -5,8 +5,8 @@
 // relay there. Both ends prove their keys at the beginning of a link (see greet), so an ssh key alone does not make a machine a paired
 // host. Then packets follow, each after its length in four bytes.
 //
-// A Carrier keeps a link to each host that it can reach, even if it has no mail to send: the other host may have mail, but may be
-// unable to connect, for example if this machine is a laptop. If ssh fails, the Carrier tries again after a second, then after longer
+// A Carrier keeps a link to each host that it can reach, even if it has no mail to send. The other host may have mail, and may be
+// unable to connect to this machine, for example to a laptop. If ssh fails, the Carrier tries again after a second, then after longer
 // pauses of up to five minutes, and at once when there is a packet to send. While a link is up, the Carrier runs no timer; ssh itself
 // notices within a minute that a link is dead (ServerAliveInterval).
 package ssh
