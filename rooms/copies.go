@@ -20,17 +20,18 @@ import (
 	"c2c/sessions/registry"
 )
 
-// A room is on one machine, its home, whose history gives the order of the posts. Each other machine with members has a copy: the
-// room review@devbox, which the posts of the home are appended to. c2c.json of the home has how much each machine was sent; that of
-// a copy has the sessions that have asked to join.
+// A room is on one machine, its home, whose history gives the order of the posts. Each other machine with members has a copy: the room
+// review@devbox, to which this package appends the posts of the home. c2c.json of the home records how much of the room each machine
+// was sent; c2c.json of a copy has the sessions that have asked to join.
 
 // Sent is what another machine with members was sent of a room.
 type Sent struct {
 	Host string
-	Name string // the room's name
+	Name string // the room's name, as the machine knows it
 	Read int64  // up to this place in the history
 	List string // a hash of the list of members, as it was sent last; "": none
-	// Join is a word of the machine's last join, and Old the end of the history then: posts up to there may have gone to a former copy.
+	// Join is a word for the machine's last join, and Old the end of the history at that time: posts before it may have gone to a former
+	// copy.
 	Join string
 	Old  int64
 }
@@ -46,8 +47,8 @@ type Entry struct {
 	Own   bool   `json:"own,omitempty"` // it is on the machine to which the list goes
 }
 
-// AliasAt returns how a session is called here that another machine calls by an alias: amber is amber@devbox, and birch@laptop, on a
-// third machine, is birch.laptop@devbox.
+// AliasAt returns the name here of a session that host calls alias. The alias amber gives amber@devbox; birch@laptop, which is on a
+// third machine, gives birch.laptop@devbox.
 func AliasAt(host, alias string) string {
 	name := strings.Replace(alias, "@", ".", 1)
 	if mail.CheckAlias(name) != nil {
@@ -56,17 +57,18 @@ func AliasAt(host, alias string) string {
 	return name + "@" + host
 }
 
-// unknownAlias names a session whose alias is not known, or cannot be one.
+// unknownAlias makes a name for a session whose alias is unknown or invalid.
 func unknownAlias(id string) string { return "session-" + mail.ShortSession(id)[:8] }
 
-// IsOn reports whether a session id is that of a session on another machine.
+// IsOn reports whether a session is on this other machine.
 func IsOn(host, sid string) bool { return strings.HasPrefix(sid, "r-"+host+".") }
 
-// SessionOn returns the id that a machine itself gives to a session on it, or a hash of a long one; false if it is on no such machine.
+// SessionOn returns the id that a machine itself gives to its session, or a hash of a long id; false if the session is not on this
+// machine.
 func SessionOn(host, sid string) (string, bool) { return strings.CutPrefix(sid, "r-"+host+".") }
 
-// Hosts returns the machines with members. In a copy there are none. The members say which they are: c2c.json may be lost, or a kill may
-// have come before it was changed. A machine that is not in it gets the newest posts.
+// Hosts returns the other machines with members; none for a copy. It takes the machines from the list of members, because c2c.json may
+// be lost, or a kill may have come before c2c.json was changed. A machine that is not in c2c.json gets the newest posts.
 func (r *Room) Hosts() (all []Sent, err error) {
 	o, err := r.own()
 	if err != nil && !errors.Is(err, errDamaged) {
@@ -93,7 +95,7 @@ func (r *Room) Hosts() (all []Sent, err error) {
 	return all, err
 }
 
-// AreShared reports whether a room of the root at a path has members on other machines, or may have.
+// AreShared reports whether the root at a path has a room with members on other machines; true also if it cannot find out.
 func AreShared(root string) bool {
 	dir, err := atomicfile.Open(root)
 	if err != nil {
@@ -150,12 +152,12 @@ func (r *Room) JoinFrom(ctx context.Context, host, sid, alias string, level Leve
 	first := !slices.ContainsFunc(rows, func(row registry.Row) bool { return IsOn(host, row.SID()) })
 	err = r.changeOwn(ctx, func(o *own) {
 		o.set(sid, level)
-		if first { // a kill may have left what a former member's machine was sent
+		if first { // a kill may have left the record of an earlier membership
 			o.dropHost(host)
 		}
 		all := o.hosts()
 		if i := slices.IndexFunc(all, func(s Sent) bool { return s.Host == host }); i >= 0 {
-			all[i].List = "" // its copy may be a new one, because it has lost the other
+			all[i].List = "" // send the list again, because the machine may have lost its copy
 		} else {
 			all = append(all, Sent{Host: host, Name: r.Name, Read: begin, Join: mail.NewID(r.st.Now())[:13], Old: end})
 		}
@@ -173,7 +175,7 @@ func (r *Room) JoinFrom(ctx context.Context, host, sid, alias string, level Leve
 	return err
 }
 
-// backlog is how many older posts a machine gets when its first session joins.
+// backlog is the number of older posts that a machine gets when its first session joins.
 const backlog = 100
 
 // placeBefore returns the place in the history before the newest n posts.
@@ -194,7 +196,7 @@ func (r *Room) placeBefore(n int) (int64, error) {
 	return place, err
 }
 
-// endOf returns the place behind the last post of a room.
+// endOf returns the place after the last post of a room.
 func endOf(r *Room) (int64, error) {
 	h, err := r.history()
 	if err != nil {
@@ -204,7 +206,7 @@ func endOf(r *Room) (int64, error) {
 	return h.end()
 }
 
-// LeaveFrom ends the membership of a session of another machine. A machine without members is sent nothing more.
+// LeaveFrom ends the membership of a session of another machine. If the machine then has no members, it is sent nothing more.
 func (r *Room) LeaveFrom(ctx context.Context, host, sid, alias string) error {
 	if meta, err := r.Meta(); err == nil && meta.Private {
 		if err := r.inviteBack(ctx, sid, alias); err != nil {
@@ -228,8 +230,8 @@ func (r *Room) LeaveFrom(ctx context.Context, host, sid, alias string) error {
 	})
 }
 
-// AliasFrom gives a member on another machine the alias that it has now. Another member that had it has gone, or tells its own alias with
-// its next message: a mention must not go to it.
+// AliasFrom gives a member on another machine its present alias. Another member that had this alias has gone, or sends its own new
+// alias with its next message. Until then its alias is unknown, so that no mention goes to it.
 func (r *Room) AliasFrom(ctx context.Context, sid, alias string) error {
 	return r.change(ctx, func(rows []registry.Row) []registry.Row {
 		i := registry.FindSID(rows, sid)
@@ -247,7 +249,7 @@ func (r *Room) AliasFrom(ctx context.Context, sid, alias string) error {
 	})
 }
 
-// LevelFrom sets what of the room a member on another machine wants to see.
+// LevelFrom sets the level of a member on another machine.
 func (r *Room) LevelFrom(ctx context.Context, sid string, level Level) error {
 	return r.changeOwn(ctx, func(o *own) {
 		if slices.Contains(o.sids, sid) {
@@ -256,7 +258,7 @@ func (r *Room) LevelFrom(ctx context.Context, sid string, level Level) error {
 	})
 }
 
-// DropHost ends the memberships of the sessions of a machine that have joined before a time.
+// DropHost ends the memberships of those sessions of a machine that have joined before a time.
 func (r *Room) DropHost(ctx context.Context, host string, before float64) error {
 	rows, err := r.rows()
 	stays := err != nil
@@ -273,7 +275,7 @@ func (r *Room) DropHost(ctx context.Context, host string, before float64) error 
 	return errors.Join(err, r.changeOwn(ctx, func(o *own) { o.dropHost(host) }))
 }
 
-// Stamp changes whenever the files of the room do.
+// Stamp returns a text that changes whenever a file of the room changes.
 func Stamp(r *Room) (stamp string) {
 	for _, name := range []string{historyName, membersName, metaName, ownName} {
 		at, size, _ := r.dir.TimeOf(name)
@@ -283,7 +285,7 @@ func Stamp(r *Room) (stamp string) {
 }
 
 // RecordSent changes the record of what a machine was sent, from was to now. It does nothing if the machine has no members any more, or
-// if a session there has joined since.
+// if the record is not was any more, because a session there has joined since.
 func (r *Room) RecordSent(ctx context.Context, was, now Sent) error {
 	return r.changeOwn(ctx, func(o *own) {
 		all := o.hosts()
@@ -292,7 +294,7 @@ func (r *Room) RecordSent(ctx context.Context, was, now Sent) error {
 				all[i] = now
 			}
 		} else if rows, err := r.rows(); err == nil && slices.ContainsFunc(rows, func(row registry.Row) bool { return IsOn(now.Host, row.SID()) }) {
-			all = append(all, now) // c2c.json was lost
+			all = append(all, now) // the record was lost with c2c.json
 		}
 		o.setHosts(all)
 	})
@@ -307,11 +309,11 @@ func (r *Room) Former() ([]string, error) {
 	return o.former, err
 }
 
-// maxPart is how much of a history After reads, in bytes, unless the next post alone is longer.
+// maxPart is how many bytes of a history After reads, unless the next post alone is longer.
 const maxPart = 512 << 10
 
-// After returns the posts behind a place, oldest first, and the place behind the last of them: as many as maxPart bytes have. An
-// empty answer whose place is the given one means that there are no more.
+// After returns the posts after a place, oldest first, as many as maxPart bytes have, and the place after the last of them. If end is
+// the given place, there are no more posts.
 func (r *Room) After(place int64) (posts []Post, end int64, err error) {
 	h, err := r.history()
 	if err != nil {
@@ -320,7 +322,7 @@ func (r *Room) After(place int64) (posts []Post, end int64, err error) {
 	defer h.Close()
 	whole, err := h.end()
 	if err != nil || whole <= place {
-		return nil, min(place, whole), err // shorter: it was made anew
+		return nil, min(place, whole), err // if the history is shorter, it is a new one
 	}
 	for _, most := range []int64{maxPart, maxPart + 2*maxLine} {
 		end = 0
@@ -339,11 +341,11 @@ func (r *Room) After(place int64) (posts []Post, end int64, err error) {
 			return posts, end, nil
 		}
 	}
-	return nil, min(place+maxPart+2*maxLine, whole), nil // inside a line that is longer than any post
+	return nil, min(place+maxPart+2*maxLine, whole), nil // the place is now inside a line that is longer than any post
 }
 
-// MessageID returns the id of the message with the post for a machine. Posts from before its join get others than at a former join, because
-// an outbox takes an id once.
+// MessageID returns the id of the message that brings the post to a machine. Posts from before the machine's join get other ids than at
+// a former join, because an outbox accepts an id only once.
 func (s Sent) MessageID(p Post, room string) string {
 	id := p.SharedID(room)
 	if p.end <= s.Old && s.Join != "" {
@@ -352,7 +354,7 @@ func (s Sent) MessageID(p Post, room string) string {
 	return id
 }
 
-// SharedID returns the id of the post on all machines. A post of the original has none, so it gets one from its place.
+// SharedID returns the id of the post on all machines. A post of the original has no id, so it gets one that is made from its place.
 func (p Post) SharedID(room string) string {
 	if p.ID != "" {
 		return p.ID
@@ -404,8 +406,8 @@ func (st Store) ask(ctx context.Context, name, sid, alias string) (already, agai
 	return false, again, errors.Join(err, gone)
 }
 
-// SetList makes the members of a copy those of the home's list. Sessions of this machine must be members, or have asked; they keep
-// the level that they have set here. A copy that no session needs any more goes to the archived rooms.
+// SetList gives a copy the members of the home's list. A session of this machine becomes a member only if it was one or has asked. It
+// keeps the level that it has set here. If no session needs the copy any more, the copy is archived.
 func (r *Room) SetList(ctx context.Context, private bool, list []Entry) error {
 	_, host := HostOf(r.Name)
 	o, err := r.own()
@@ -427,7 +429,7 @@ func (r *Room) SetList(ctx context.Context, private bool, list []Entry) error {
 	fresh, gone := onlyIn(rows, before), onlyIn(before, rows)
 	here := func(sid string) bool { return !IsOn(host, sid) }
 	fresh = slices.DeleteFunc(fresh, func(sid string) bool { return !here(sid) })
-	for _, sid := range fresh { // before the row: see enter
+	for _, sid := range fresh { // before the rows are written: see enter
 		err = errors.Join(err, r.enter(ctx, sid))
 	}
 	if err == nil {
@@ -453,7 +455,7 @@ func (r *Room) SetList(ctx context.Context, private bool, list []Entry) error {
 	return err
 }
 
-// onlyIn returns the sessions that are in a list of rows and not in another one.
+// onlyIn returns the sessions that are in rows and not in others.
 func onlyIn(rows, others []registry.Row) (sids []string) {
 	for _, row := range rows {
 		if registry.FindSID(others, row.SID()) < 0 {
@@ -463,7 +465,7 @@ func onlyIn(rows, others []registry.Row) (sids []string) {
 	return sids
 }
 
-// setLevels takes over the levels of the home's list, and drops those of sessions that have left. A session of this machine keeps the
+// setLevels takes the levels from the home's list, and drops the levels of sessions that have left. A session of this machine keeps the
 // level that it has set.
 func (o *own) setLevels(host string, levels map[string]Level, gone []string) {
 	for _, sid := range slices.Sorted(maps.Keys(levels)) {
@@ -480,7 +482,7 @@ func (o *own) setLevels(host string, levels map[string]Level, gone []string) {
 	}
 }
 
-// rowOf makes the row of a member of a copy; nil: it is a session of this machine that is no member here.
+// rowOf makes the row of a member of a copy; nil for a session of this machine that is no member here and has not asked.
 func (r *Room) rowOf(host string, e Entry, before []registry.Row, asked []Asked) registry.Row {
 	if !e.Own {
 		sid := mail.RemoteSession(host, e.SID, e.Alias)
@@ -498,7 +500,8 @@ func (r *Room) rowOf(host string, e Entry, before []registry.Row, asked []Asked)
 	return nil
 }
 
-// IsSession reports whether another machine means the session sid of this one: it knows the id, or a hash of a long one.
+// IsSession reports whether told, the id of a session of this machine that another machine uses, means sid: told is sid, or a hash of a
+// long sid.
 func IsSession(told, sid string) bool { return told == sid || told == mail.ShortSession(sid) }
 
 func newRow(sid, alias string, now float64) registry.Row {
@@ -509,7 +512,7 @@ func newRow(sid, alias string, now float64) registry.Row {
 	return row
 }
 
-// Withdraw ends what a session of this machine has in a copy. A copy that no session needs any more goes to the archived rooms.
+// Withdraw ends a session's membership of a copy, or its wish to join. If no session needs the copy any more, the copy is archived.
 func (r *Room) Withdraw(ctx context.Context, sid string) error {
 	err := r.change(ctx, func(rows []registry.Row) []registry.Row {
 		return slices.DeleteFunc(rows, func(row registry.Row) bool { return row.SID() == sid })
@@ -526,8 +529,8 @@ func (r *Room) Withdraw(ctx context.Context, sid string) error {
 	return err
 }
 
-// archiveUnused archives a copy if no session of this machine is in it or has asked. One that asks now waits for the lock, and then makes
-// a new copy.
+// archiveUnused archives a copy if no session of this machine is in it or has asked. A session that asks at this moment waits for the
+// lock, and then makes a new copy.
 func archiveUnused(ctx context.Context, r *Room) error {
 	if used, err := isUsed(r); err != nil || used {
 		return err
@@ -555,7 +558,7 @@ func isUsed(r *Room) (bool, error) {
 	return len(asked) > 0 || slices.ContainsFunc(rows, func(row registry.Row) bool { return !IsOn(host, row.SID()) }), errors.Join(err, aerr)
 }
 
-// AddCopies appends posts of the home to a copy, in one commit. With mayRepeat some may be there already: those are left out.
+// AddCopies appends posts of the home to a copy, in one commit. With mayRepeat, it leaves out posts that are in the copy already.
 func (r *Room) AddCopies(ctx context.Context, posts []Post, mayRepeat bool) error {
 	return filelock.With(ctx, r.dir, historyLock, func() error {
 		if err := r.gone(); err != nil {
@@ -592,7 +595,7 @@ func (r *Room) AddCopies(ctx context.Context, posts []Post, mayRepeat bool) erro
 	})
 }
 
-// ParsePost reads a post of another machine. Its line is not trusted. If that has an empty text, text is the text of the post.
+// ParsePost reads a post of another machine. It does not trust the line. If the line has an empty text, text is the text of the post.
 func ParsePost(line []byte, text string) (Post, error) {
 	p, err := parsePost(line)
 	p.Content = cmp.Or(p.Content, text)
@@ -708,7 +711,7 @@ func (st Store) merge(ctx context.Context, from, to string) error {
 // Fields of c2c.json that only this file reads.
 const hostsField, askedField = "hosts", "asked"
 
-// field returns a field that own does not read.
+// field returns a field that own does not parse; nil if it is missing.
 func (o own) field(name string) json.RawMessage {
 	for _, f := range o.extra {
 		if f.Name == name {
@@ -718,7 +721,7 @@ func (o own) field(name string) json.RawMessage {
 	return nil
 }
 
-// setField replaces a field that own does not read; nil drops it.
+// setField replaces a field that own does not parse; with nil it drops the field.
 func (o *own) setField(name string, value []byte) {
 	o.extra = slices.DeleteFunc(slices.Clone(o.extra), func(f mail.Field) bool { return f.Name == name })
 	if value != nil {
@@ -726,7 +729,7 @@ func (o *own) setField(name string, value []byte) {
 	}
 }
 
-// hosts returns the machines with members.
+// hosts returns the records of the machines with members.
 func (o own) hosts() (all []Sent) {
 	fields.Each(o.field(hostsField), func(host string, value json.RawMessage) error {
 		s := Sent{Host: host}

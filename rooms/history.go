@@ -16,10 +16,10 @@ import (
 
 const (
 	block   = 64 << 10
-	maxLine = 1 << 20 // of any post, however its text is escaped
+	maxLine = 1 << 20 // the longest line of a post, however its text is escaped
 )
 
-// history is an open history. A nil handle is an empty one.
+// history is an open history. It is empty if file is nil.
 type history struct {
 	file *atomicfile.Handle
 	size int64
@@ -43,8 +43,8 @@ func (h history) Close() {
 	}
 }
 
-// back calls see with each line before end, newest first, until see returns false or the place from is reached. A line has its
-// newline; after the last one, another program may be writing.
+// back calls see with each line before end, newest first, until see returns false or it has reached the place from. A line includes its
+// newline. Text after the last newline is ignored, because another program may be writing it.
 func (h history) back(from, end int64, see func(line []byte, at int64) bool) error {
 	var carry []byte // the beginning of what follows, up to its first newline
 	first := true
@@ -87,7 +87,7 @@ func (h history) back(from, end int64, see func(line []byte, at int64) bool) err
 	return nil
 }
 
-// end is the place behind the last whole line. If there is none where one must be, it is the end of the file.
+// end returns the place after the last whole line. If it finds no line in the last 2*maxLine bytes, it returns the end of the file.
 func (h history) end() (end int64, err error) {
 	from := max(0, h.size-2*maxLine)
 	if from > 0 {
@@ -100,7 +100,7 @@ func (h history) end() (end int64, err error) {
 	return end, err
 }
 
-// posts calls see with each post between two places, newest first. It leaves out damaged lines, and returns how many.
+// posts calls see with each post between two places, newest first. It leaves out damaged lines, and returns their number.
 func (h history) posts(from, end int64, see func(Post) bool) (damaged int, err error) {
 	if h.file == nil {
 		return 0, nil
@@ -119,18 +119,18 @@ func (h history) posts(from, end int64, see func(Post) bool) (damaged int, err e
 	return damaged, err
 }
 
-// maxShown bounds how many posts Last returns, maxRead how much of a history it reads.
+// maxShown bounds the number of posts that Last returns; maxRead the bytes of a history that it reads.
 const (
 	maxShown = 1000
 	maxRead  = 8 << 20
 )
 
-// Last returns the newest posts that match, oldest first: at most n. Nil matches all.
+// Last returns the newest n posts that match, oldest first. A nil match matches all posts; n is 0 for as many as Last may return.
 func (r *Room) Last(n int, match func(Post) bool) (posts []Post, err error) {
 	return LastHolding(r, n, func([]byte) bool { return true }, match)
 }
 
-// LastHolding is Last, but parses only lines for which holds returns true.
+// LastHolding is like Last, but parses only lines for which holds returns true.
 func LastHolding(r *Room, n int, holds func(line []byte) bool, match func(Post) bool) (posts []Post, err error) {
 	h, err := r.history()
 	if err != nil {
@@ -156,12 +156,12 @@ func LastHolding(r *Room, n int, holds func(line []byte) bool, match func(Post) 
 // Part is a part of a history.
 type Part struct {
 	Posts []Post // newest first
-	Older int64  // the place before which there may be older ones; 0: there are none
+	Older int64  // the place before which there may be older posts; 0: there are none
 	End   int64  // the place behind the newest
 }
 
-// PartBefore returns the newest n posts before a place; 0 is the end of the history. At most maxRead bytes are read, so there may be fewer
-// although there are older ones.
+// PartBefore returns the newest n posts before a place; 0 means the end of the history. It reads at most maxRead bytes, so it may
+// return fewer posts although there are older ones.
 func PartBefore(r *Room, place int64, n int) (p Part, err error) {
 	h, err := r.history()
 	if err != nil {
@@ -186,8 +186,8 @@ func PartBefore(r *Room, place int64, n int) (p Part, err error) {
 	return p, err
 }
 
-// Since returns the posts behind a place in the history, oldest first, and the place behind the last one. A history that is
-// shorter was made anew: none of its posts is returned. At most maxRead bytes are read. After an error the place is the given one.
+// Since returns the posts after a place in the history, oldest first, and the place after the last post. If the history is shorter than
+// place, it is a new history, and Since returns none of its posts. It reads at most maxRead bytes. After an error, end is place.
 func (r *Room) Since(place int64) (posts []Post, end int64, err error) {
 	h, err := r.history()
 	if err != nil {
@@ -210,7 +210,7 @@ func (r *Room) Since(place int64) (posts []Post, end int64, err error) {
 	return posts, end, nil
 }
 
-// Find returns the newest post with an id, or with the short form of it.
+// Find returns the newest post with this id, or with this short id.
 func (r *Room) Find(id string) (Post, error) {
 	found, err := r.Last(1, func(p Post) bool { return p.ID != "" && (p.ID == id || mail.ShortID(p.ID) == id) })
 	if err == nil && len(found) == 0 {
@@ -222,7 +222,7 @@ func (r *Room) Find(id string) (Post, error) {
 	return found[0], nil
 }
 
-// WithID returns the newest posts with an id, or with the short form of it, oldest first; none for the id "".
+// WithID returns the newest posts with this id, or with its short form, oldest first; none if id is "".
 func (r *Room) WithID(id string) ([]Post, error) {
 	if id == "" {
 		return nil, nil
@@ -230,11 +230,11 @@ func (r *Room) WithID(id string) ([]Post, error) {
 	return r.Last(0, func(p Post) bool { return p.ID != "" && mail.ShortID(p.ID) == mail.ShortID(id) })
 }
 
-// tail is how much of a history Append shows, in bytes. It shows at least one post.
+// tail is how many bytes of a history Append shows to its caller, but at least one post.
 const tail = 128 << 10
 
-// Append adds one post, durably. make gets the newest posts, newest first, under the lock of the history. If it returns nil,
-// nothing is added.
+// Append adds one post, durably. It calls make under the lock of the history, with the newest posts, newest first. If make returns nil,
+// Append adds nothing.
 func (r *Room) Append(ctx context.Context, make func(last []Post) (*Post, error)) error {
 	return filelock.With(ctx, r.dir, historyLock, func() error {
 		if err := r.gone(); err != nil {

@@ -17,20 +17,20 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Level is what of a room comes to a member by itself.
+// Level says which posts of a room come to a member without its asking.
 type Level string
 
-// Levels. No post wakes a member because of its level.
+// The levels. A level never makes a post wake a member.
 const (
 	Open  Level = "open"  // each post, while it works
-	Quiet Level = "quiet" // what names it; all else in one digest with its next turn
+	Quiet Level = "quiet" // posts that name the member; all others in one digest with its next turn
 	Muted Level = "muted" // nothing
 )
 
 // Levels lists the levels.
 func Levels() []string { return []string{string(Open), string(Quiet), string(Muted)} }
 
-// Member is a member of a room. Its alias is as it was when it joined: the registry has the present one.
+// Member is a member of a room. Alias is the member's alias at the time when it joined; the registry has its present alias.
 type Member struct {
 	SID    string
 	Alias  string
@@ -47,7 +47,7 @@ func (r *Room) Members() ([]Member, error) {
 	}
 	own, err := r.own()
 	if err != nil {
-		r.st.Log.Warn("what members of a room want to see is unreadable", "room", r.Name, "err", err)
+		r.st.Log.Warn("the levels of a room's members are unreadable", "room", r.Name, "err", err)
 	}
 	var all []Member
 	for _, row := range rows {
@@ -73,7 +73,7 @@ func (r *Room) rows() ([]registry.Row, error) {
 	return rows, nil
 }
 
-// maxMembers is the most that the original reads; it takes a larger file for an empty one.
+// maxMembers is the largest file that the original reads; it takes a larger file for an empty one.
 const maxMembers = registry.MaxBytes
 
 // change edits members.json under its lock.
@@ -91,7 +91,7 @@ func (r *Room) change(ctx context.Context, edit func([]registry.Row) []registry.
 			var damage error
 			if before, damage = registry.ParseRegistry(data); damage != nil {
 				aside := membersName + ".corrupt-" + r.st.Now().UTC().Format("20060102T150405.000000")
-				r.st.Log.Error("the list of a room's members was damaged; those that are lost join again", "room", r.Name, "kept_as", aside, "err", damage)
+				r.st.Log.Error("the list of a room's members was damaged; lost members must join again", "room", r.Name, "kept_as", aside, "err", damage)
 				if err := r.dir.Write(aside, data); err != nil {
 					return err
 				}
@@ -113,9 +113,9 @@ func errFull(r *Room, count int) error {
 	return fmt.Errorf("room %q is full: %d members", r.Name, count)
 }
 
-// Join makes a session a member, and begins its place at the end of the history. already means that it was one before. Joining
-// again after a kill completes what is missing. If a member has joined with the same alias, and
-// left reports that this session is gone, the new one gets its row; nil reports that none is gone.
+// Join makes a session a member, and sets its place to the end of the history. already means that it was a member before. To join again
+// after a kill completes the missing steps. If a member with the same alias exists and left reports that its session is gone, the new
+// session takes over this member's row. A nil left means that no session is gone.
 func (r *Room) Join(ctx context.Context, sid, alias string, left func(sid string) bool) (already bool, err error) {
 	if !mail.ValidName(sid) {
 		return false, fmt.Errorf("join room %q: session id %q is not a valid name", r.Name, sid)
@@ -168,7 +168,7 @@ func (r *Room) putRow(ctx context.Context, sid, alias string, left func(sid stri
 	})
 }
 
-// uninvite uses an invitation up: another session may have the alias later.
+// uninvite removes an invitation that was used: another session may have the alias later.
 func (r *Room) uninvite(ctx context.Context, alias string) error {
 	meta, err := r.Meta()
 	if err != nil || !meta.Invites(alias) {
@@ -179,7 +179,7 @@ func (r *Room) uninvite(ctx context.Context, alias string) error {
 	})
 }
 
-// Leave ends a session's membership. It may join a private room again by the alias that it has now.
+// Leave ends a session's membership. The session may join a private room again, under its present alias.
 func (r *Room) Leave(ctx context.Context, sid, alias string) error {
 	if meta, err := r.Meta(); err == nil && meta.Private {
 		if err := r.inviteBack(ctx, sid, alias); err != nil {
@@ -195,7 +195,7 @@ func (r *Room) Leave(ctx context.Context, sid, alias string) error {
 	return errors.Join(err, r.st.leave(ctx, sid, r.Name))
 }
 
-// inviteBack invites a member that is about to leave. Its row may have an alias that another session has by now.
+// inviteBack invites a member that is about to leave, under its present alias: another session may have the alias in its row by now.
 func (r *Room) inviteBack(ctx context.Context, sid, alias string) error {
 	rows, err := r.rows()
 	if err != nil || registry.FindSID(rows, sid) < 0 {
@@ -204,7 +204,7 @@ func (r *Room) inviteBack(ctx context.Context, sid, alias string) error {
 	return r.Invite(ctx, alias)
 }
 
-// SetLevel sets what of the room comes to a member by itself.
+// SetLevel sets the level of a member.
 func (r *Room) SetLevel(ctx context.Context, sid string, level Level) error {
 	rows, err := r.rows()
 	if err == nil && registry.FindSID(rows, sid) < 0 {
@@ -219,15 +219,15 @@ func (r *Room) SetLevel(ctx context.Context, sid string, level Level) error {
 	return r.st.markOpen(ctx, sid)
 }
 
-// Meta is meta.json of the original.
+// Meta is the content of meta.json, a file of the original.
 type Meta struct {
 	Private bool     // only invited aliases may join
 	Invited []string // aliases
-	By      string   // who made the room, in lower case
+	By      string   // the alias of the room's maker, in lower case
 	extra   []mail.Field
 }
 
-// Invites reports whether an alias may join the room, if it is private.
+// Invites reports whether an alias is invited, so that it may join the room if the room is private.
 func (m Meta) Invites(alias string) bool {
 	return slices.ContainsFunc(m.Invited, func(s string) bool { return strings.EqualFold(s, alias) })
 }
@@ -262,7 +262,7 @@ func appendExtra(b []byte, extra []mail.Field) []byte {
 	return b
 }
 
-// Meta reads meta.json. A room without it is public.
+// Meta reads meta.json. A room without meta.json is public.
 func (r *Room) Meta() (m Meta, err error) {
 	data, err := r.dir.ReadMost(metaName, maxMembers)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -293,7 +293,7 @@ func (r *Room) Meta() (m Meta, err error) {
 	return m, nil
 }
 
-// ChangeMeta edits meta.json. The original locks nothing for that, so we take the lock of the members.
+// ChangeMeta edits meta.json. It takes the lock of the members, because the original has no lock for meta.json.
 func (r *Room) ChangeMeta(ctx context.Context, edit func(*Meta)) error {
 	return filelock.With(ctx, r.dir, membersLock, func() error {
 		if err := r.gone(); err != nil {
@@ -312,7 +312,7 @@ func (r *Room) ChangeMeta(ctx context.Context, edit func(*Meta)) error {
 	})
 }
 
-// Invite lets an alias join.
+// Invite allows an alias to join.
 func (r *Room) Invite(ctx context.Context, alias string) error {
 	return r.ChangeMeta(ctx, func(m *Meta) {
 		if !m.Invites(alias) {
@@ -321,10 +321,10 @@ func (r *Room) Invite(ctx context.Context, alias string) error {
 	})
 }
 
-// own is c2c.json: what members.json has no field for. The original drops fields that it does not know.
+// own is the content of c2c.json: facts for which members.json has no field. The original drops fields that it does not know.
 type own struct {
-	sids   []string // those that have joined with this program
-	levels []Level
+	sids   []string     // those that have joined with this program
+	levels []Level      // the level of each of sids
 	former []string     // names that the room had
 	extra  []mail.Field // of rooms with members on several machines, see copies.go, or of a later version
 }
@@ -404,13 +404,13 @@ func (o own) format() []byte {
 	return append(appendExtra(b, o.extra), "}\n"...)
 }
 
-// changeOwn edits c2c.json. A damaged one is set aside: its members are quiet then.
+// changeOwn edits c2c.json. It sets a damaged file aside; then the level of all members is quiet.
 func (r *Room) changeOwn(ctx context.Context, edit func(*own)) error {
 	return filelock.With(ctx, r.dir, membersLock, func() error {
 		o, err := r.own()
 		if errors.Is(err, errDamaged) {
 			aside := ownName + ".corrupt-" + r.st.Now().UTC().Format("20060102T150405.000000")
-			r.st.Log.Error("what members of a room want to see was damaged", "room", r.Name, "kept_as", aside, "err", err)
+			r.st.Log.Error("the levels of a room's members were damaged", "room", r.Name, "kept_as", aside, "err", err)
 			o, err = own{}, r.dir.Rename(ownName, aside)
 		}
 		if err != nil {

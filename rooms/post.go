@@ -13,32 +13,32 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Post is one line of a history. The first three fields are those of the original, which reads the lines of both.
+// Post is one line of a history. Its first three fields are the fields of the original. Both programs read the lines of both.
 type Post struct {
 	TS      float64 // Unix seconds
 	From    string  // the alias of its author
 	Content string
 
-	ID        string // "": the original wrote it
+	ID        string // "": the original wrote the post
 	Session   string // its author's session
 	InReplyTo string // the post that it answers
-	Thread    string // the first post of its thread; "": this one
+	Thread    string // the first post of its thread; "": this post
 	Kind      string
 	Tag       string
-	Reason    string // why it wakes everybody
+	Reason    string // why it wakes all members
 	Person    bool   // its author is a person
 	KnownBy   string // how c2c knows its author, see mail.Message
-	// To are the sessions that get it as a message, too.
+	// To has the sessions that also get the post as a message.
 	To []string
 	// Wakes is how many wakes of agents the room has cost since a person last spoke, with those of this post.
 	Wakes int
-	// Stopped is the post at which the loop guard stopped the room; "": it has not.
+	// Stopped is the post at which the loop guard stopped the room; "": the room is not stopped.
 	Stopped string
 
-	end int64 // the place in the history behind its line
+	end int64 // the place in the history after its line
 }
 
-// Time returns when it was posted.
+// Time returns the time of the post.
 func (p Post) Time() time.Time { return mail.FromSeconds(p.TS) }
 
 // Root returns the id of the first post of its thread.
@@ -54,14 +54,14 @@ func (p Post) Message() mail.Message {
 	return mail.Message{From: p.From, Content: p.Content, TS: p.TS, ID: p.ID, FromSession: p.Session, InReplyTo: p.InReplyTo, Kind: p.Kind, Tag: p.Tag, FromPerson: p.Person, KnownBy: p.KnownBy}
 }
 
-// In returns the post as a message to its room. A line of a history may name any author.
+// In returns the post as a message to its room. It replaces an invalid author, because a line of a history may name any author.
 func (p Post) In(room string) mail.Message {
 	m := p.Message()
 	m.From, m.To = SafeAlias(m.From), "#"+room
 	return m
 }
 
-// texts points to the optional texts, in the order of a line.
+// texts returns pointers to the optional texts, in the order in which a line has them.
 func (p *Post) texts() []struct {
 	name string
 	to   *string
@@ -73,7 +73,7 @@ func (p *Post) texts() []struct {
 		{"tag", &p.Tag}, {"reason", &p.Reason}, {"stopped", &p.Stopped}, {"known_by", &p.KnownBy}}
 }
 
-// line is the post as a line of the history.
+// line returns the post as a line of the history.
 func (p Post) line() []byte {
 	b := fields.AppendSeconds([]byte(`{"ts":`), p.TS)
 	b = fields.AppendText(append(b, `,"from_alias":`...), p.From)
@@ -103,12 +103,12 @@ func (p Post) line() []byte {
 	return append(b, "}\n"...)
 }
 
-// mostWakes bounds the count in a file.
+// mostWakes bounds the count of wakes that is read from a file.
 const mostWakes = 1 << 20
 
 var errNoPost = errors.New("no post: from_alias and content must be strings")
 
-// parsePost reads a line of a history. It ignores fields that it does not know, and known ones of another type.
+// parsePost reads a line of a history. It ignores unknown fields, and optional fields of a wrong type.
 func parsePost(line []byte) (p Post, err error) {
 	if !json.Valid(line) {
 		return p, errNoPost
@@ -155,18 +155,18 @@ func parsePost(line []byte) (p Post, err error) {
 		err = errNoPost
 	}
 	if p.ID != "" && !mail.ValidName(p.ID) {
-		p.ID = "" // nobody can answer it
+		p.ID = "" // nobody can answer a post with such an id
 	}
 	return p, err
 }
 
-// MaxPost is how many bytes a post may have.
+// MaxPost is the greatest size of a post, in bytes.
 const MaxPost = 64 << 10
 
-// ErrTooLarge: a post has more than MaxPost bytes.
+// ErrTooLarge means that a post has more than MaxPost bytes.
 var ErrTooLarge = errors.New("post is too large")
 
-// Check refuses a post that could not be kept or read back.
+// Check returns an error for a post that could not be stored or read back.
 func (p Post) Check() error {
 	m := p.Message()
 	m.To = p.From
@@ -183,7 +183,7 @@ func (p Post) Check() error {
 
 const maxReason = 200
 
-// JSON returns the post as it stands in the history.
+// JSON returns the post as a line of the history, without the newline.
 func (p Post) JSON() []byte {
 	line := p.line()
 	return line[:len(line)-1]

@@ -1,4 +1,4 @@
-// Package rooms keeps rooms on disk: who is in each, what was posted there, and how far each member has read.
+// Package rooms keeps rooms on disk: the members of each room, the posts, and how far each member has read.
 //
 // A room is a directory below rooms in the root, with the files of the original: members.json, history.jsonl (a post a line, only
 // appended) and meta.json. c2c.json has what the original would drop when it rewrites the others. A session that is in a room has a
@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	Directory   = "rooms" // of all rooms, in the root
+	Directory   = "rooms" // the directory of all rooms, in the root
 	archiveName = "rooms-archived"
 	LockName    = "rooms.lock" // in the root; held while a room is made, renamed or archived
 
@@ -34,7 +34,7 @@ const (
 	metaName, ownName        = "meta.json", "c2c.json"
 )
 
-// Conditions a caller may test for with errors.Is.
+// Errors that a caller may test for with errors.Is.
 var (
 	ErrNoRoom    = errors.New("no such room")
 	ErrExists    = errors.New("the room exists")
@@ -59,7 +59,7 @@ type Room struct {
 	dir  *atomicfile.Dir
 }
 
-// CheckName returns an error if name cannot name a room. A room of another machine is called review@devbox here.
+// CheckName returns an error if name is no valid name of a room. A room of another machine has a name such as review@devbox here.
 func CheckName(name string) error {
 	if !mail.ValidRoom(name) {
 		return fmt.Errorf("room %.80q: at most 63 of A-Z a-z 0-9 _ -, not first a hyphen; NAME@HOST is a room of another machine", name)
@@ -73,10 +73,10 @@ func HostOf(name string) (room, host string) {
 	return room, host
 }
 
-// ErrElsewhere: only the machine of a room can do this to it.
+// ErrElsewhere means that only the machine of the room can do this.
 var ErrElsewhere = errors.New("the room is on another machine: do it there")
 
-// checkHere returns an error if name cannot be that of a room of this machine.
+// checkHere returns an error if name is no valid name of a room of this machine.
 func checkHere(name string) error {
 	if _, host := HostOf(name); host != "" {
 		return fmt.Errorf("room %q: %w", name, ErrElsewhere)
@@ -84,7 +84,7 @@ func checkHere(name string) error {
 	return CheckName(name)
 }
 
-// Address splits an address of a room: #review is the room, birch#review the member birch in it. ok is false for any other text.
+// Address splits an address of a room: #review means the room, birch#review the member birch in it. ok is false for any other text.
 func Address(to string) (alias, room string, ok bool) {
 	alias, room, ok = strings.Cut(to, "#")
 	return alias, room, ok
@@ -115,7 +115,7 @@ func Exist(root string) bool {
 	return Store{Root: dir}.Any()
 }
 
-// Names lists the rooms, sorted. It leaves out what has no name of a room.
+// Names lists the rooms, sorted. It leaves out files and directories that have no valid name of a room.
 func (st Store) Names() ([]string, error) {
 	dir, err := st.parent(false)
 	if dir == nil {
@@ -137,7 +137,7 @@ func (st Store) Names() ([]string, error) {
 	return names, err
 }
 
-// Open opens a room. Its error is ErrNoRoom if there is none, and names similar ones.
+// Open opens a room. If there is no such room, the error matches ErrNoRoom, and may name a similar room.
 func (st Store) Open(name string) (*Room, error) {
 	if err := CheckName(name); err != nil {
 		return nil, err
@@ -159,7 +159,7 @@ func (st Store) Open(name string) (*Room, error) {
 	return nil, st.unknown(name)
 }
 
-// unknown makes the error for a room that is not there: it may have another name now, or be mistyped.
+// unknown makes the error for a missing room, whose name may have changed or be mistyped.
 func (st Store) unknown(name string) error {
 	if _, host := HostOf(name); host != "" {
 		return fmt.Errorf("%w %q: c2c rooms join asks %s to let you in", ErrNoRoom, name, host)
@@ -176,8 +176,8 @@ func (st Store) unknown(name string) error {
 	return fmt.Errorf("%w %q", ErrNoRoom, name)
 }
 
-// Renamed returns the present name of a room that had another one, or "". A damaged c2c.json has no former names. Its error means that
-// some room could not be read: it may be the one.
+// Renamed returns the present name of a room that had the name old, or "". A damaged c2c.json has no former names. An error means that
+// some room could not be read, and this may be the room.
 func (st Store) Renamed(old string) (string, error) {
 	names, err := st.Names()
 	for _, name := range names {
@@ -206,8 +206,8 @@ func (r *Room) Close() error { return r.dir.Close() }
 // Path returns the directory of the room.
 func (r *Room) Path() string { return r.dir.Path() }
 
-// Create makes a room. by is the alias of its maker. Only invited aliases may join a private one. The room appears with all its files:
-// one without meta.json would let everybody join.
+// Create makes a room. by is the alias of its maker. Only invited aliases may join a private room. The room appears with all its files
+// at once: without meta.json everybody could join it.
 func (st Store) Create(ctx context.Context, name, by string, private bool) (*Room, error) {
 	if err := checkHere(name); err != nil {
 		return nil, err
@@ -224,7 +224,7 @@ func (st Store) create(ctx context.Context, name, by string, private bool) (*Roo
 		}
 		defer parent.Close()
 		if info, err := parent.Stat(name); err == nil {
-			// The original may have left it empty: then it is made anew.
+			// If the original has left an empty directory, make the room there.
 			if !info.IsDir() || !empty(parent, name) {
 				return fmt.Errorf("create room %q: %w", name, ErrExists)
 			}
@@ -252,7 +252,8 @@ func (st Store) create(ctx context.Context, name, by string, private bool) (*Roo
 	return made, err
 }
 
-// unfinished is the directory of a room that is being made. It is no name of a room, so a kill leaves nothing that looks like one.
+// unfinished is the directory of a room that is being made. It is no valid name of a room, so a kill leaves nothing that looks like a
+// room.
 const unfinished = ".new"
 
 // furnish makes the files of a room, and then gives their directory its name.
@@ -281,7 +282,7 @@ func furnish(parent *atomicfile.Dir, name string, meta Meta) error {
 	return err
 }
 
-// empty reports whether a room's directory has no members.json and no history: then no process has used it.
+// empty reports whether a room's directory has no members.json and no history, so that no process has used it.
 func empty(parent *atomicfile.Dir, name string) bool {
 	dir, err := parent.Sub(name, false)
 	if err != nil {
@@ -296,7 +297,7 @@ func empty(parent *atomicfile.Dir, name string) bool {
 	return true
 }
 
-// OpenOrCreate opens a room, and makes a public one if there is none.
+// OpenOrCreate opens a room. If there is none, it makes a public room.
 func (st Store) OpenOrCreate(ctx context.Context, name, by string) (*Room, error) {
 	r, err := st.Open(name)
 	if !errors.Is(err, ErrNoRoom) {
@@ -309,8 +310,8 @@ func (st Store) OpenOrCreate(ctx context.Context, name, by string) (*Room, error
 	return r, err
 }
 
-// Rename gives the room another name. A member's file that still has the old one is mended when it is read next, so a kill between
-// two steps loses nobody's place.
+// Rename gives the room another name. If a member's file still has the old name, the next read corrects it. So a kill between two steps
+// loses nobody's place.
 func (st Store) Rename(ctx context.Context, old, name string) error {
 	if err := errors.Join(checkHere(old), checkHere(name)); err != nil {
 		return err
@@ -355,7 +356,7 @@ func (st Store) rename(ctx context.Context, old, name string) error {
 
 const maxFormer = 8
 
-// Archive closes a room: its directory moves out of the rooms, and keeps its files. path is where they are.
+// Archive closes a room: it moves the room's directory, with its files, to the archived rooms. path is the new directory.
 func (st Store) Archive(ctx context.Context, name string) (path string, err error) {
 	if err := CheckName(name); err != nil {
 		return "", err
@@ -367,7 +368,7 @@ func (st Store) Archive(ctx context.Context, name string) (path string, err erro
 	return path, err
 }
 
-// archive is Archive for a caller that holds rooms.lock.
+// archive does the work of Archive for a caller that holds rooms.lock.
 func (st Store) archive(name string) (path string, err error) {
 	r, err := st.Open(name)
 	if err != nil {
@@ -395,7 +396,7 @@ func (st Store) archive(name string) (path string, err error) {
 func (r *Room) gone() error {
 	replaced, err := r.dir.Replaced()
 	if err != nil {
-		return fmt.Errorf("look at room %q: %w", r.Name, err)
+		return fmt.Errorf("check room %q: %w", r.Name, err)
 	}
 	if replaced {
 		return r.st.unknown(r.Name)
@@ -403,7 +404,7 @@ func (r *Room) gone() error {
 	return nil
 }
 
-// SafeAlias returns an alias from a file if it can be one, else a word that can not be taken for a sentence.
+// SafeAlias returns an alias from a file, or a word in its place if the alias is invalid: it might look like a sentence of c2c.
 func SafeAlias(alias string) string {
 	if mail.IsAddress(alias) {
 		return alias

@@ -110,7 +110,7 @@ func (r *roots) look(ctx context.Context, list []hosts.Host, isKnown bool) (file
 			continue
 		}
 		if isKnown {
-			files = append(files, open.rooms.Look(ctx, rights{list, open.name})...) // before the look for mail, which it may add to
+			files = append(files, open.rooms.Look(ctx, rights{list, open.name})...) // before the check for mail, because this may add mail
 		}
 		for _, host := range list {
 			files = open.watched(files, relay.Outbox(host.Name)+".inbox.lock")
@@ -132,7 +132,7 @@ func (r *roots) look(ctx context.Context, list []hosts.Host, isKnown bool) (file
 	return files, again
 }
 
-// rights are those of the hosts of a list in a project.
+// rights has the rights of the hosts of a list in one project. It implements copies.Rights.
 type rights struct {
 	list    []hosts.Host
 	project string

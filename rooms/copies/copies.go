@@ -1,6 +1,6 @@
-// Package copies keeps the rooms that have members on several machines. The home of a room stores its posts and gives their order.
-// It sends each post once to each machine with members, whatever their number. That machine appends it to its copy, and wakes those of
-// its members that the post names.
+// Package copies keeps rooms that have members on several machines. The home of a room stores the posts and gives their order. It sends
+// each post once to each other machine with members, however many they are. That machine appends the post to its copy of the room, and
+// wakes those of its members whom the post names.
 //
 // The relay runs this package: Home looks what must go out, and Receive does what came. What two machines say is a talk.Op, in an
 // ordinary message to #review@devbox. So it waits in the outbox, and arrives once and in order. docs/inside/rooms.md has the whole.
@@ -25,9 +25,10 @@ import (
 	"c2c/sessions"
 )
 
-// Receive does what the messages of a paired machine say about a room, in their order. A message of kind system comes from the home
-// of a room and is for the copy here; all messages are of that kind, or there is only one. mayJoin allows sessions of the machine to
-// join rooms here. With mayRepeat, some of it may be done already. wakes has the posts that one session here got as a message.
+// Receive handles the messages of a paired machine about a room, in their order. A message of kind system comes from the home of a room
+// and is for the copy here. Either all messages are of this kind, or there is only one message. Options.MayJoin allows sessions of the
+// machine to join rooms here. With MayRepeat, some messages may have been handled before. wakes has the posts that one session here got
+// as a message.
 //
 // An error that IsFinal reports is an answer: nothing was done, and it would be so again. After any other error the caller tries again.
 func Receive(ctx context.Context, b *broker.Broker, peer, room string, msgs []mail.Message, o Options) (wakes []Waken, err error) {
@@ -44,8 +45,8 @@ func Receive(ctx context.Context, b *broker.Broker, peer, room string, msgs []ma
 	return nil, nil
 }
 
-// patience is how long a message about a room may wait for locks: a suspended process may hold one, and all mail of the machine waits
-// behind it.
+// patience is how long a message about a room may wait for locks. A suspended process may hold a lock, and all later mail of the
+// machine waits.
 const patience = 15 * time.Second
 
 // Options are the circumstances of Receive.
@@ -56,19 +57,19 @@ type Options struct {
 	Patience  time.Duration // how long Receive waits, mostly for locks; 0: the default
 }
 
-// Waken is a session that got a post as a message, and no other one here did.
+// Waken is a session that got a post as a message, when no other session here got it.
 type Waken struct {
 	SID     string
 	Message mail.Message
 }
 
-// ErrPost: the room does not take the post. The text says why.
+// ErrPost means that the room does not take the post. The text of the error says why.
 var ErrPost = errors.New("the room does not take it")
 
-// ErrForbidden: sessions of the machine may not join rooms here.
+// ErrForbidden means that sessions of the machine may not join rooms here.
 var ErrForbidden = errors.New("this machine may not join rooms here")
 
-// IsFinal reports whether an error of Receive would come again.
+// IsFinal reports whether Receive would return this error again if it were called again.
 func IsFinal(err error) bool {
 	for _, final := range []error{rooms.ErrNoRoom, rooms.ErrNotMember, rooms.ErrPrivate, ErrPost, ErrForbidden} {
 		if errors.Is(err, final) {
@@ -78,7 +79,7 @@ func IsFinal(err error) bool {
 	return false
 }
 
-// atHome does what a session of another machine wants of a room of this one.
+// atHome handles a message from a session of another machine to a room of this machine.
 func atHome(ctx context.Context, b *broker.Broker, peer, name string, m mail.Message, o Options) error {
 	op, err := talk.ParseOp(m)
 	if err != nil {
@@ -130,7 +131,7 @@ func present(st rooms.Store, name string) (string, error) {
 	return cmp.Or(now, name), err
 }
 
-// post makes the post of a member on another machine.
+// post makes a post for a member on another machine.
 func post(ctx context.Context, b *broker.Broker, peer, name string, m mail.Message, op talk.Op, o Options) error {
 	from := sessions.Session{ID: m.FromSession, Alias: m.From, KnownBy: mail.ByHost, State: sessions.Remote}
 	if m.FromPerson {

@@ -23,17 +23,17 @@ type copied struct {
 	host    string
 	rows    []registry.Row
 	members []rooms.Member
-	woken   map[string][]string // the sessions that recent posts of a thread have named, by its first post
+	woken   map[string][]string // by the first post of a thread: the sessions that its recent posts have named
 }
 
-// arrival is a post that has come, and the sessions here that it names.
+// arrival is a post that has come from the home, and the sessions here that it names.
 type arrival struct {
 	rooms.Post
-	names []string
-	own   bool // its author is a session here
+	names []string // the sessions here that it names, by the home's ids for them
+	own   bool     // its author is a session here
 }
 
-// fromHome does what the home of a room wants of the copy here.
+// fromHome handles messages from the home of a room to the copy here.
 func fromHome(ctx context.Context, b *broker.Broker, peer, room string, msgs []mail.Message, mayRepeat bool) (wakes []Waken, err error) {
 	st := talk.StoreOf(b.Registry)
 	var posts []arrival
@@ -71,7 +71,8 @@ func fromHome(ctx context.Context, b *broker.Broker, peer, room string, msgs []m
 	return wakes, leaveOut(b, peer, room, add())
 }
 
-// leaveOut logs an error that would come again, and returns any other: nothing that a machine says of a room may keep its other mail back.
+// leaveOut logs an error that would come again, and returns nil; it returns any other error. No message about a room may hold up a
+// machine's other mail.
 func leaveOut(b *broker.Broker, peer, room string, err error) error {
 	if err = lasting(err); errors.Is(err, ErrPost) {
 		b.Log.Warn("a message about a room is left out", "room", room, "host", peer, "err", err)
@@ -80,8 +81,8 @@ func leaveOut(b *broker.Broker, peer, room string, err error) error {
 	return err
 }
 
-// arrived reads a post. Its time is that of this machine's clock. A post that no member could have made is an error: members get it as
-// a message, so it must not look like a notice of c2c.
+// arrived reads a post, and gives it a time of this machine's clock. It returns an error for a post that no member could have made:
+// members get the post as a message, so it must not look like a notice of c2c.
 func arrived(op talk.Op, m mail.Message) (arrival, error) {
 	p, err := rooms.ParsePost(op.Post, op.Text)
 	if err == nil {
@@ -96,7 +97,7 @@ func arrived(op talk.Op, m mail.Message) (arrival, error) {
 	return arrival{p, op.NamesOwn, op.Own}, err
 }
 
-// setList takes over the home's list of members. A copy without members goes to the archived rooms.
+// setList gives the copy the home's list of members. A copy without members is archived.
 func setList(ctx context.Context, b *broker.Broker, st rooms.Store, peer, room string, op talk.Op) error {
 	if err := st.FollowName(ctx, peer, room, op.Former); err != nil {
 		return err
@@ -109,8 +110,8 @@ func setList(ctx context.Context, b *broker.Broker, st rooms.Store, peer, room s
 	return r.SetList(ctx, op.Private, op.Members)
 }
 
-// addPosts appends posts to the copy, and then gives those that name sessions here to these. If a kill comes in between, the caller
-// repeats both.
+// addPosts appends posts to the copy, and then gives each post to the sessions here that it names. If a kill comes in between, the
+// caller repeats both.
 func addPosts(ctx context.Context, b *broker.Broker, peer, room string, posts []arrival, mayRepeat bool) (wakes []Waken, err error) {
 	if len(posts) == 0 {
 		return nil, nil
@@ -132,7 +133,7 @@ func addPosts(ctx context.Context, b *broker.Broker, peer, room string, posts []
 		return nil, err
 	}
 	for _, p := range posts {
-		// What becomes of a message is told by its id: of several that get the post, one could be taken for another.
+		// States are reported by message id. If several sessions get the post, their states could not be told apart.
 		got, err := c.give(ctx, p)
 		if err != nil {
 			return wakes, err
@@ -147,7 +148,7 @@ func addPosts(ctx context.Context, b *broker.Broker, peer, room string, posts []
 // threadTime is how long a thread stays open to an agent that it has woken.
 const threadTime = time.Hour
 
-// read reads the members, and whom recent posts have named.
+// read reads the members, and which sessions recent posts have named.
 func (c *copied) read(ctx context.Context) (err error) {
 	if c.rows, err = c.b.Rows(ctx); err != nil {
 		return err
@@ -172,8 +173,8 @@ func (c *copied) read(ctx context.Context) (err error) {
 	return err
 }
 
-// adopt turns a post of the home into one of the copy: its author gets the name that it has here, and to_sessions the sessions here that
-// get it as a message.
+// adopt turns a post of the home into a post of the copy. Its author gets the name that it has here, and To gets the sessions here that
+// the post names.
 func (c *copied) adopt(p *arrival) {
 	own := -1
 	for i, m := range c.members {
@@ -195,8 +196,8 @@ func (c *copied) adopt(p *arrival) {
 	p.From = rooms.AliasAt(c.host, p.From)
 }
 
-// give gives a post to the sessions here that it names, and to those at work in its thread. If a mailbox does not take it, it stays
-// new in the room. After an error the caller tries again.
+// give gives a post to the sessions here that it names, and to sessions at work in its thread. If a mailbox does not take it, the post
+// stays new in the room. After an error the caller tries again.
 func (c *copied) give(ctx context.Context, p arrival) (wakes []Waken, err error) {
 	for _, m := range c.members {
 		named := slices.Contains(p.To, m.SID)
@@ -216,7 +217,7 @@ func (c *copied) give(ctx context.Context, p arrival) (wakes []Waken, err error)
 			return wakes, err
 		}
 		if err != nil {
-			c.b.Log.Warn("a member is not told of a post that names it", "room", c.room.Name, "member", m.SID, "err", err)
+			c.b.Log.Warn("a member did not get a post that names it", "room", c.room.Name, "member", m.SID, "err", err)
 			continue
 		}
 		wakes = append(wakes, Waken{m.SID, msg})
@@ -234,8 +235,8 @@ func (c *copied) isAtWork(p rooms.Post, sid string) bool {
 	return i >= 0 && !sessions.IsPersonID(sid) && c.b.Prober().Now(c.b.Session(c.rows[i]), false).Does == sessions.Busy
 }
 
-// Refused does what follows when the other machine refuses a message about a room for good. words are what its sender has written, for a
-// notice to it.
+// Refused handles the final refusal of a message about a room by the other machine. words is the text that the message's sender has
+// written, for a notice to the sender.
 func Refused(ctx context.Context, b *broker.Broker, peer string, m mail.Message, isMember bool) (words string, err error) {
 	ctx, end := context.WithTimeout(ctx, patience)
 	defer end()
@@ -246,14 +247,14 @@ func Refused(ctx context.Context, b *broker.Broker, peer string, m mail.Message,
 	room, _ := rooms.HostOf(mail.RoomOf(m.To))
 	defer func() { err = leaveOut(b, peer, room, err) }()
 	st := talk.StoreOf(b.Registry)
-	if m.Kind == mail.KindSystem { // the copy there is gone
+	if m.Kind == mail.KindSystem { // the other machine has no copy any more
 		r, err := st.Open(room)
 		if errors.Is(err, rooms.ErrNoRoom) {
 			return "", nil
 		}
 		if err == nil {
 			defer r.Close()
-			err = r.DropHost(ctx, peer, m.TS) // one that has joined since has another copy
+			err = r.DropHost(ctx, peer, m.TS) // sessions that have joined since then have a new copy
 		}
 		return "", err
 	}

@@ -20,14 +20,14 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Home sends what is new in the rooms of a root to the machines with members. Only one process may do that for a root and machine,
-// and only one goroutine may call Look at once.
+// Home sends the news in the rooms of a root to the machines with members. Only one process may do this for a root and machine. Only
+// one goroutine at a time may call Look.
 type Home struct {
 	b     *broker.Broker
-	known map[string]string // the rooms with members on other machines, and what Look saw of the files of each; "": look again
+	known map[string]string // by room with members on other machines: the mark at the last Look; "": check the room again
 	order []string          // these rooms; first those that have another name now: their copies must have it before a new room sends under the old one
 	said  map[string]string // the last error of a room that was logged: the next look may find the same
-	stale atomic.Bool       // it is not known which rooms these are
+	stale atomic.Bool       // known must be found again
 }
 
 // NewHome returns the Home of a root.
@@ -37,17 +37,18 @@ func NewHome(b *broker.Broker) *Home {
 	return h
 }
 
-// Changed makes the next Look find all rooms with members on other machines: one may have joined. Any goroutine may call it.
+// Changed makes the next Look find all rooms with members on other machines again, because a machine may have joined one. Any goroutine
+// may call it.
 func (h *Home) Changed() { h.stale.Store(true) }
 
-// Rights are what other machines may do here.
+// Rights says what other machines may do here.
 type Rights interface {
 	Paired(host string) bool         // it may be sent something
-	MayReach(host, room string) bool // its sessions may be in a room
+	MayReach(host, room string) bool // the host's sessions may be in the room
 }
 
-// Look puts what is new into the outboxes, and returns the directories to watch for more. Members on machines without the right to
-// be in a room lose their membership. It logs errors: what could not be put into an outbox goes there at the next Look.
+// Look puts the news of the rooms into the outboxes, and returns the directories to watch for more. Members on a machine that may not
+// be in a room lose their membership. Look logs errors; the next Look tries again.
 func (h *Home) Look(ctx context.Context, rights Rights) (dirs []string) {
 	st := talk.StoreOf(h.b.Registry)
 	if h.stale.Swap(false) {
@@ -56,14 +57,14 @@ func (h *Home) Look(ctx context.Context, rights Rights) (dirs []string) {
 	for _, name := range h.order {
 		seen := h.known[name]
 		r, err := st.Open(name)
-		if errors.Is(err, rooms.ErrNoRoom) { // it was archived, or has another name now
+		if errors.Is(err, rooms.ErrNoRoom) { // the room was archived or renamed
 			h.find(st)
 			return append(dirs, h.Look(ctx, rights)...)
 		}
 		if err == nil {
 			dirs = append(dirs, r.Path())
 			if mark := h.mark(r, rights); mark != seen {
-				h.known[name] = "" // and not a mark from behind sendNew, which may have missed a change
+				h.known[name] = "" // after an error, the next Look tries again
 				limit, end := context.WithTimeout(ctx, lockTime)
 				if err = h.sendNew(limit, r, rights); err == nil {
 					h.known[name] = mark
@@ -81,10 +82,11 @@ func (h *Home) Look(ctx context.Context, rights Rights) (dirs []string) {
 	return dirs
 }
 
-// lockTime is how long Look waits for the locks of a room: a suspended process may hold one, and the mail of others must go on.
+// lockTime is how long Look waits for the locks of a room. A suspended process may hold one, and mail of other rooms must not wait for
+// it.
 const lockTime = 5 * time.Second
 
-// mark changes with all that sendNew depends on.
+// mark returns a text that changes with everything that sendNew depends on.
 func (h *Home) mark(r *rooms.Room, rights Rights) (mark string) {
 	hosts, err := r.Hosts()
 	if err != nil {
@@ -111,7 +113,7 @@ func (h *Home) find(st rooms.Store) {
 		sent, err := hostsOf(st, name)
 		switch {
 		case errors.Is(err, rooms.ErrNoRoom):
-		case err != nil: // it may have members on other machines: Look sees when it can be read
+		case err != nil: // the room may have members on other machines, so Look tries again to read it
 			h.known[name], h.order = "", append(h.order, name)
 		case slices.ContainsFunc(sent, func(s rooms.Sent) bool { return s.Name != name }):
 			h.known[name], h.order = "", slices.Insert(h.order, 0, name)
@@ -130,7 +132,7 @@ func hostsOf(st rooms.Store, name string) ([]rooms.Sent, error) {
 	return r.Hosts()
 }
 
-// sendNew sends each machine the posts and the list of members that it does not have.
+// sendNew sends each machine the posts and the list of members that it does not have yet.
 func (h *Home) sendNew(ctx context.Context, r *rooms.Room, rights Rights) error {
 	hosts, err := r.Hosts()
 	if err != nil {
@@ -154,7 +156,7 @@ func (h *Home) sendNew(ctx context.Context, r *rooms.Room, rights Rights) error 
 	return errors.Join(errs...)
 }
 
-// mayBeIn reports whether sessions of a machine may be in a room, by its name or by one that it had.
+// mayBeIn reports whether sessions of a machine may be in a room, under its present name or a former one.
 func mayBeIn(r *rooms.Room, host string, rights Rights) bool {
 	may := func(name string) bool { return rights.MayReach(host, name) }
 	if may(r.Name) {
@@ -165,7 +167,7 @@ func mayBeIn(r *rooms.Room, host string, rights Rights) bool {
 }
 
 func (h *Home) sendTo(ctx context.Context, r *rooms.Room, s rooms.Sent) error {
-	if s.Name != r.Name { // before posts that come under the new name
+	if s.Name != r.Name { // before posts, which go to the new name
 		if err := h.sendList(ctx, r, &s); err != nil {
 			return err
 		}
@@ -191,14 +193,14 @@ func (h *Home) sendTo(ctx context.Context, r *rooms.Room, s rooms.Sent) error {
 	}
 }
 
-// sendPosts puts posts into the outbox for a machine. Those that are there already, or were, are left out: a kill came before the
+// sendPosts puts posts into the outbox for a machine. It leaves out posts that the outbox has or had: a kill may have come before the
 // record.
 func (h *Home) sendPosts(ctx context.Context, r *rooms.Room, s rooms.Sent, posts []rooms.Post) error {
 	msgs := make([]mail.Message, 0, len(posts))
 	for _, p := range posts {
 		m, err := copyOf(p, r.Name, s)
 		if err != nil {
-			h.b.Log.Warn("a post is not sent to another machine", "room", r.Name, "message_id", p.ID, "err", err)
+			h.b.Log.Warn("a post was not sent to another machine", "room", r.Name, "message_id", p.ID, "err", err)
 			continue
 		}
 		msgs = append(msgs, m)
@@ -207,18 +209,18 @@ func (h *Home) sendPosts(ctx context.Context, r *rooms.Room, s rooms.Sent, posts
 	if !errors.As(err, new(*inbox.IDTakenError)) && !errors.Is(err, mail.ErrTooLarge) && !errors.Is(err, mail.ErrBody) {
 		return err
 	}
-	for _, m := range msgs { // one of them cannot be sent: the others are
+	for _, m := range msgs { // one of them cannot be sent, so send each alone
 		if err := talk.ToCopies(ctx, h.b, s.Host, m); err != nil {
 			if !errors.As(err, new(*inbox.IDTakenError)) && !errors.Is(err, mail.ErrTooLarge) && !errors.Is(err, mail.ErrBody) {
 				return err
 			}
-			h.b.Log.Warn("a post is not sent to another machine", "room", r.Name, "message_id", m.ID, "err", err)
+			h.b.Log.Warn("a post was not sent to another machine", "room", r.Name, "message_id", m.ID, "err", err)
 		}
 	}
 	return nil
 }
 
-// copyOf makes the message with a post for the copy on a machine. It is the same at each call.
+// copyOf makes the message that brings a post to the copy on a machine. Each call makes the same message.
 func copyOf(p rooms.Post, room string, s rooms.Sent) (mail.Message, error) {
 	op, author, host, id := talk.Op{Do: talk.DoCopy}, p.Session, s.Host, s.MessageID(p, room)
 	for _, sid := range p.To {
@@ -232,7 +234,7 @@ func copyOf(p rooms.Post, room string, s rooms.Sent) (mail.Message, error) {
 	}
 	op.Post = p.JSON()
 	m, err := op.Message("#" + room + "@" + host)
-	if len(m.Content) > mail.MaxBody { // JSON makes a control character six times as long
+	if len(m.Content) > mail.MaxBody { // in JSON a control character is six times as long
 		op.Text, p.Content = p.Content, ""
 		op.Post = p.JSON()
 		m, err = op.Message(m.To)
@@ -241,7 +243,7 @@ func copyOf(p rooms.Post, room string, s rooms.Sent) (mail.Message, error) {
 	return m, err
 }
 
-// sendList sends a machine the members of a room, if they are others than it knows.
+// sendList sends a machine the list of a room's members, if the machine does not have this list.
 func (h *Home) sendList(ctx context.Context, r *rooms.Room, s *rooms.Sent) error {
 	op, err := h.list(ctx, r, s)
 	if err != nil {
@@ -269,12 +271,12 @@ func (h *Home) list(ctx context.Context, r *rooms.Room, s *rooms.Sent) (op talk.
 	meta, err := r.Meta()
 	op.Private = meta.Private
 	if err != nil {
-		h.b.Log.Warn("another machine takes a room for private", "room", r.Name, "err", err)
+		h.b.Log.Warn("another machine is told that a room is private", "room", r.Name, "err", err)
 	}
 	if op.Former, err = r.Former(); err != nil {
 		return op, err
 	}
-	if s.Name != r.Name && !slices.Contains(op.Former, s.Name) { // another room has that name now, but the copy still has it, too
+	if s.Name != r.Name && !slices.Contains(op.Former, s.Name) { // another room has this name now, but the copy still has it
 		op.Former = append(op.Former, s.Name)
 	}
 	members, err := r.Members()
@@ -296,22 +298,22 @@ func (h *Home) list(ctx context.Context, r *rooms.Room, s *rooms.Sent) (op talk.
 	return op, nil
 }
 
-// maxList is less than a message may have.
+// maxList is the greatest size of the list of members, in bytes. It is below the limit of a message.
 const maxList = 200 << 10
 
-// Archive closes a room of this machine, after the last posts are in the outboxes for the machines with members.
+// Archive archives a room of this machine. Before that, it puts the last posts into the outboxes for the machines with members.
 func Archive(ctx context.Context, b *broker.Broker, name string) (path string, err error) {
 	NewHome(b).Look(ctx, known{b})
 	return talk.Archive(ctx, b, name)
 }
 
-// known has the Rights as far as they matter for the last posts of a room: members on a machine that may not reach it get none, because the
-// relay has ended their membership.
+// known gives the rights that matter for the last posts of a room. A machine that may not be in the room gets no posts in any case,
+// because the relay has ended its memberships.
 type known struct{ b *broker.Broker }
 
 func (k known) Paired(host string) bool {
 	unpaired := new(broker.UnknownHostError)
-	return !errors.As(broker.CheckHost(k.b, host), &unpaired) // after any other error it may be paired
+	return !errors.As(broker.CheckHost(k.b, host), &unpaired) // after any other error the host may be paired
 }
 
 func (k known) MayReach(string, string) bool { return true }

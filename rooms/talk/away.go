@@ -17,43 +17,44 @@ import (
 	"c2c/sessions"
 )
 
-// Op is what two machines say to each other about a room that both have members in. It is the last line of a message to
+// Op is a message between two machines about a room in which both have members. It is the last line of an ordinary message to
 // #review@devbox, from a member to the room's home, or from the home to a machine with a copy.
 type Op struct {
 	Do string `json:"do"`
 
-	// To the home.
+	// Fields of an Op to the home.
 	Level     rooms.Level `json:"level,omitempty"`       // join, level
 	Text      string      `json:"-"`                     // of a post (in a copied one: if its line would be too long with it), or words for people; it stands before the JSON
-	InReplyTo string      `json:"in_reply_to,omitempty"` // post, as what follows
+	InReplyTo string      `json:"in_reply_to,omitempty"` // of post, as the next fields
 	Kind      string      `json:"kind,omitempty"`
 	Tag       string      `json:"tag,omitempty"`
 	Reason    string      `json:"reason,omitempty"`
 	Wake      bool        `json:"wake,omitempty"`
-	All       bool        `json:"all,omitempty"`       // it names all
+	All       bool        `json:"all,omitempty"`       // the post names all members
 	Names     []string    `json:"names,omitempty"`     // the members that it names: the home's ids of their sessions
 	NamesOwn  []string    `json:"names_own,omitempty"` // those of the author's machine: its own ids. In a copied post: the members there
 
-	// To a machine with a copy.
+	// Fields of an Op to a machine with a copy.
 	Post    json.RawMessage `json:"post,omitempty"`    // a line of the history
 	Own     bool            `json:"own,omitempty"`     // its author is on the machine to which it goes
 	Former  []string        `json:"former,omitempty"`  // the former names of the room
-	Private bool            `json:"private,omitempty"` // list, as what follows
+	Private bool            `json:"private,omitempty"` // of list, as the next field
 	Members []rooms.Entry   `json:"members,omitempty"`
 }
 
-// What an Op does.
+// The kinds of an Op.
 const (
 	DoJoin  = "join"
 	DoLeave = "leave"
 	DoLevel = "level"
 	DoPost  = "post"
-	DoCopy  = "copy"  // a post of the home, for the copy
+	DoCopy  = "copy"  // a post of the home, to append to the copy
 	DoList  = "list"  // the members
 	DoClose = "close" // the room was archived
 )
 
-// Message makes the message of an op. What a session wants of the home begins with words for people, because its outbox shows it.
+// Message makes the message of an op. An op from a session to the home begins with words for people, because the session's outbox shows
+// it.
 func (op Op) Message(to string) (m mail.Message, err error) {
 	var text strings.Builder
 	switch {
@@ -68,7 +69,7 @@ func (op Op) Message(to string) (m mail.Message, err error) {
 	return mail.Message{To: to, Content: strings.TrimSuffix(text.String(), "\n"), TellAfter: -1, Due: owed.NotAsked}, err
 }
 
-// ParseOp reads the op of a message.
+// ParseOp reads the op in a message.
 func ParseOp(m mail.Message) (op Op, err error) {
 	text, line := "", m.Content
 	if i := strings.LastIndexByte(m.Content, '\n'); i >= 0 {
@@ -116,7 +117,7 @@ func joinAway(ctx context.Context, b *broker.Broker, s sessions.Session, name st
 	return false, nil
 }
 
-// withdraw takes a wish to join back, also behind the end of ctx.
+// withdraw takes back a wish to join, even if ctx has ended.
 func withdraw(ctx context.Context, b *broker.Broker, s sessions.Session, name string) error {
 	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer end()
@@ -128,7 +129,7 @@ func withdraw(ctx context.Context, b *broker.Broker, s sessions.Session, name st
 	return r.Withdraw(ctx, s.ID)
 }
 
-// inviteAway lets a session on another machine join a room of this one, and tells it by a message.
+// inviteAway allows a session on another machine to join a room of this machine, and informs it by a message.
 func inviteAway(ctx context.Context, b *broker.Broker, from sessions.Session, r *rooms.Room, alias string) (broker.Receipt, error) {
 	if _, host := rooms.HostOf(r.Name); host != "" {
 		return broker.Receipt{}, fmt.Errorf("room %q: %w", r.Name, rooms.ErrElsewhere)
@@ -141,7 +142,7 @@ func inviteAway(ctx context.Context, b *broker.Broker, from sessions.Session, r 
 	return sent, err
 }
 
-// leaveAway takes a session out of a copy at once, and tells the home. If that machine is not paired any more, nobody is told.
+// leaveAway takes a session out of a copy at once, and informs the home. If the home is not paired any more, it informs nobody.
 func leaveAway(ctx context.Context, b *broker.Broker, s sessions.Session, r *rooms.Room) error {
 	_, err := tellHome(ctx, b, s, r.Name, "", Op{Do: DoLeave})
 	if unpaired := new(broker.UnknownHostError); err != nil && !errors.As(err, &unpaired) {
@@ -150,7 +151,7 @@ func leaveAway(ctx context.Context, b *broker.Broker, s sessions.Session, r *roo
 	return r.Withdraw(ctx, s.ID)
 }
 
-// SetLevel sets what of a room comes to a member by itself.
+// SetLevel sets the level of a member; see rooms.Level.
 func SetLevel(ctx context.Context, b *broker.Broker, s sessions.Session, r *rooms.Room, level rooms.Level) error {
 	if err := r.SetLevel(ctx, s.ID, level); err != nil {
 		return err
@@ -162,7 +163,7 @@ func SetLevel(ctx context.Context, b *broker.Broker, s sessions.Session, r *room
 	return err
 }
 
-// Archive closes a room, and tells the machines with members. path is where its files are.
+// Archive closes a room, and informs the machines with members. path is the directory of its files after that.
 func Archive(ctx context.Context, b *broker.Broker, name string) (path string, err error) {
 	if _, host := rooms.HostOf(name); host != "" {
 		return "", fmt.Errorf("archive room %q: %w; c2c rooms leave %[1]s leaves it", name, rooms.ErrElsewhere)
@@ -175,7 +176,7 @@ func Archive(ctx context.Context, b *broker.Broker, name string) (path string, e
 	hosts, err := r.Hosts()
 	r.Close()
 	if err != nil {
-		b.Log.Warn("the machines with members of a room are not known", "room", name, "err", err)
+		b.Log.Warn("the machines with members of a room could not be read", "room", name, "err", err)
 	}
 	if path, err = st.Archive(ctx, name); err != nil {
 		return "", err
@@ -191,7 +192,7 @@ func Archive(ctx context.Context, b *broker.Broker, name string) (path string, e
 	return path, nil
 }
 
-// CloseCopy tells a machine that its sessions are in a room no more.
+// CloseCopy tells a machine that its sessions are not in a room any more.
 func CloseCopy(ctx context.Context, b *broker.Broker, room, host string) error {
 	m, err := Op{Do: DoClose}.Message("#" + room + "@" + host)
 	if err != nil {
@@ -201,8 +202,8 @@ func CloseCopy(ctx context.Context, b *broker.Broker, room, host string) error {
 	return ToCopies(ctx, b, host, m)
 }
 
-// ToCopies puts messages about a room of this machine into the outbox for another one. A message with a post has the session of its
-// author: status finds by it what the other machine tells of the post.
+// ToCopies puts messages about a room of this machine into the outbox for another machine. A message with a post has the author's
+// session, by which c2c status finds the states that the other machine reports.
 func ToCopies(ctx context.Context, b *broker.Broker, host string, msgs ...mail.Message) error {
 	box, err := b.Mailbox(sessions.HostPrefix + host)
 	if err != nil {
@@ -216,7 +217,8 @@ func ToCopies(ctx context.Context, b *broker.Broker, host string, msgs ...mail.M
 	return err
 }
 
-// hasAsked reports whether the author waits to become a member of the room's copy: then its posts may follow its wish to join.
+// hasAsked reports whether the author waits to become a member of the room's copy. Then it may post already, because the post follows
+// its wish.
 func (p *posting) hasAsked() (bool, error) {
 	if _, host := rooms.HostOf(p.room.Name); host == "" {
 		return false, nil
@@ -225,7 +227,7 @@ func (p *posting) hasAsked() (bool, error) {
 	return slices.ContainsFunc(asked, func(a rooms.Asked) bool { return a.SID == p.from.ID }), err
 }
 
-// sendHome sends the post to the home of its room, which stores it and wakes those that it names.
+// sendHome sends the post to the home of its room, which stores the post and wakes the members that it names.
 func (p *posting) sendHome(ctx context.Context, host string) (Receipt, error) {
 	d := p.draft.Message
 	op := Op{Do: DoPost, Text: d.Content, InReplyTo: p.replied.ID, Kind: d.Kind, Tag: d.Tag, Reason: p.draft.Reason, Wake: p.draft.Wake, All: p.all && !p.draft.Wake}
@@ -255,8 +257,8 @@ func (p *posting) sendHome(ctx context.Context, host string) (Receipt, error) {
 	return p.receipt, nil
 }
 
-// checkFar looks at the targets on other machines, or at all of them if the room is on another one. c2c keeps no deadline for them. A post
-// that does not ring is no message to them: it comes with their next turn all the same.
+// checkFar checks the targets on other machines; these are all targets if the room is on another machine. c2c keeps no deadline for
+// them. If the post does not ring, they get no message: the post comes with their next turn.
 func (p *posting) checkFar() error {
 	_, home := rooms.HostOf(p.room.Name)
 	far := func(m one) bool { return home != "" || isFar(m.SID, m.alias) }
@@ -276,7 +278,7 @@ func (p *posting) checkFar() error {
 	return nil
 }
 
-// wantRelay starts the relay if the room has members on other machines: it sends them the post.
+// wantRelay starts the relay if the room has members on other machines, because the relay sends them the post.
 func (p *posting) wantRelay(ctx context.Context) {
 	if slices.ContainsFunc(p.members, func(m one) bool { return isFar(m.SID, m.alias) }) {
 		broker.StartRelay(ctx, p.b)

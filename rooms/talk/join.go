@@ -16,11 +16,11 @@ import (
 	"c2c/sessions/registry"
 )
 
-// JoinVariable names the rooms that a session's server joins, with commas.
+// JoinVariable is the variable with the names of rooms, separated by commas, that a session's server joins.
 const JoinVariable = "C2C_MCP_AUTO_JOIN_ROOMS"
 
-// Join makes a session a member of a room, and makes the room if there is none and create is set.
-// A room of another machine is joined when that machine has agreed: until then the session has only asked.
+// Join makes a session a member of a room. With create, it makes the room if there is none. To join a room of another machine, it asks
+// this machine; the session becomes a member when the machine agrees.
 func Join(ctx context.Context, b *broker.Broker, s sessions.Session, name string, create bool) (already bool, err error) {
 	if _, host := rooms.HostOf(name); host != "" {
 		return joinAway(ctx, b, s, name)
@@ -37,7 +37,7 @@ func Join(ctx context.Context, b *broker.Broker, s sessions.Session, name string
 		return false, err
 	}
 	defer r.Close()
-	// The fact comes first: without it no hook looks. After a kill in between it is true of no room, which costs one look.
+	// Write the fact first: without it no hook checks rooms. If a kill follows, the fact is wrong, which costs one check.
 	if err := setInRooms(ctx, reg, s, true); err != nil {
 		return false, err
 	}
@@ -45,7 +45,7 @@ func Join(ctx context.Context, b *broker.Broker, s sessions.Session, name string
 	if err != nil {
 		return false, err
 	}
-	already, err = r.Join(ctx, s.ID, s.Alias, func(sid string) bool { // a session that has another alias now stays a member
+	already, err = r.Join(ctx, s.ID, s.Alias, func(sid string) bool { // a member whose session has another alias now stays a member
 		i := registry.FindSID(rows, sid)
 		return i < 0 || strings.EqualFold(rows[i].Alias(), s.Alias)
 	})
@@ -87,8 +87,8 @@ func Leave(ctx context.Context, b *broker.Broker, s sessions.Session, name strin
 	return setInRooms(ctx, reg, s, false)
 }
 
-// JoinAll joins the rooms of JoinVariable, and those in which the session is already: the original writes only members.json. It
-// goes on after an error.
+// JoinAll joins the rooms of JoinVariable. It also joins rooms whose members.json already has the session, because the original writes
+// only this file. It continues after an error.
 func JoinAll(ctx context.Context, b *broker.Broker, s sessions.Session, list string) error {
 	reg := b.Registry
 	var errs []error
@@ -126,7 +126,7 @@ func JoinAll(ctx context.Context, b *broker.Broker, s sessions.Session, list str
 // orTool stands behind the command: a client has the tools for rooms only if it asked for its tools after the first room was made.
 const orTool = "(or with the tool join_room, if you have it)"
 
-// Invite lets a session join a private room, and tells it by a message.
+// Invite allows a session to join a private room, and informs it by a message.
 func Invite(ctx context.Context, b *broker.Broker, from sessions.Session, name, alias string) (broker.Receipt, error) {
 	r, err := StoreOf(b.Registry).Open(name)
 	if err != nil {
@@ -161,7 +161,7 @@ func Invite(ctx context.Context, b *broker.Broker, from sessions.Session, name, 
 	return b.Send(ctx, from, mail.Message{To: alias, Content: text})
 }
 
-// IsMember returns ErrNotMember if a session is not in a room.
+// IsMember returns an error that matches rooms.ErrNotMember if a session is not in a room.
 func IsMember(r *rooms.Room, s sessions.Session) error {
 	members, err := r.Members()
 	if err == nil && !slices.ContainsFunc(members, func(m rooms.Member) bool { return m.SID == s.ID }) {
@@ -170,7 +170,7 @@ func IsMember(r *rooms.Room, s sessions.Session) error {
 	return err
 }
 
-// MayRead returns an error if a session may not read a room: a private one needs membership.
+// MayRead returns an error if a session may not read a room. Only members may read a private room.
 func MayRead(r *rooms.Room, s sessions.Session) error {
 	meta, err := r.Meta()
 	if err != nil || !meta.Private {
@@ -188,7 +188,7 @@ func Rename(ctx context.Context, reg *sessions.Registry, s sessions.Session, old
 	return nil
 }
 
-// News finds what is new to a session in its rooms.
+// News finds the posts that are new to a session in its rooms.
 func News(ctx context.Context, reg *sessions.Registry, s sessions.Session, onlyOpen bool) (rooms.News, error) {
 	if !s.Facts.InRooms {
 		return rooms.News{}, nil
@@ -203,7 +203,7 @@ func News(ctx context.Context, reg *sessions.Registry, s sessions.Session, onlyO
 	}})
 }
 
-// About is a room as lists show it. The fields are those of the original, and more.
+// About describes a room for lists. It has the fields of the original, and more.
 type About struct {
 	Room    string   `json:"room_id"`
 	Count   int      `json:"member_count"`
@@ -214,7 +214,7 @@ type About struct {
 	Details []Detail `json:"member_details"`
 	Kind    string   `json:"visibility"` // public or invite_only
 	Invited []string `json:"invited_members"`
-	Mine    bool     `json:"member"`          // the caller is in it
+	Mine    bool     `json:"member"`          // the caller is in the room
 	Asked   bool     `json:"asked,omitempty"` // the caller waits for the machine of the room to let it join
 	Last    float64  `json:"last_post_ts,omitempty"`
 	Error   string   `json:"error,omitempty"`
@@ -309,10 +309,10 @@ func Describe(reg *sessions.Registry, rows []registry.Row, r *rooms.Room, s sess
 	return a, errors.Join(err, merr, lerr)
 }
 
-// JSON returns posts for a list in JSON.
+// JSON returns posts in the form of a list in JSON.
 func JSON(posts []rooms.Post) []json.RawMessage { return marked(posts, "") }
 
-// Old is JSON for posts from before a member joined.
+// Old is like JSON, for posts from before a member joined.
 func Old(posts []rooms.Post) []json.RawMessage { return marked(posts, `,"old":true`) }
 
 func marked(posts []rooms.Post, mark string) []json.RawMessage {

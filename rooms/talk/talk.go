@@ -1,7 +1,8 @@
-// Package talk posts to rooms, joins and leaves them. It decides whom a post wakes, says what that costs, and stops a room whose
+// Package talk posts to rooms, joins and leaves them. It decides whom a post wakes, reports what a post costs, and stops a room whose
 // agents only wake each other.
 //
-// A post is stored once, in the history of its room. Whoever it names gets it as one ordinary message, too, from package broker.
+// A post is stored once, in the history of its room. Each member that it names also gets it as an ordinary message, through package
+// broker.
 package talk
 
 import (
@@ -24,27 +25,27 @@ import (
 // Draft is a post to be made.
 type Draft struct {
 	Room    string
-	To      string       // a member whom it wakes as if the text named it; "": none
+	To      string       // a member that it wakes as if the text named this member; "": none
 	Message mail.Message // its text, kind and tag; the id, if the author chose it; what it answers, as an id of a post
 	Wake    bool         // it wakes all members; only a person may set it
 	Reason  string       // why it wakes all members, shown to them
 	Limit   int          // see LimitOf; 0: the default
-	Named   *Named       // whom the text names, if another machine has found that out; nil: look for it
+	Named   *Named       // the members that the text names, if another machine has found them; nil: find them
 }
 
-// Named is whom the text of a post names.
+// Named says which members the text of a post names.
 type Named struct {
 	SIDs []string // members
 	All  bool
 }
 
-// one is a member as a post sees it.
+// one is a member, with its present alias.
 type one struct {
 	rooms.Member
-	alias string // its present one
+	alias string // the present alias
 }
 
-// posting is a post on its way.
+// posting is a post that is being made.
 type posting struct {
 	b       *broker.Broker
 	from    sessions.Session
@@ -53,17 +54,17 @@ type posting struct {
 	rows    []registry.Row
 	members []one
 
-	replied rooms.Post      // what it answers; no id: nothing
+	replied rooms.Post      // the post that it answers; without an id, it answers none
 	all     bool            // it names all
 	targets []one           // whom it wakes or tells
-	shows   map[string]bool // sessions in targets that only see it in their turn
+	shows   map[string]bool // sessions in targets that see it only during their present turn
 	receipt Receipt
 	post    rooms.Post
 	stopped bool
 }
 
-// Post makes a post. When it returns nil, the post survives a power cut. A retry with the same id of its own does no harm, and
-// completes what a kill has left undone.
+// Post makes a post. When it returns nil, the post survives a power cut. If a caller repeats Post with the same id, it does no harm,
+// and completes the steps that a kill has prevented.
 func Post(ctx context.Context, b *broker.Broker, from sessions.Session, d Draft) (Receipt, error) {
 	p, err := begin(ctx, b, from, d)
 	if err != nil {
@@ -83,8 +84,8 @@ func Post(ctx context.Context, b *broker.Broker, from sessions.Session, d Draft)
 	return p.receipt, nil
 }
 
-// Cost returns the receipt that a post would have, as far as it is known before, and posts nothing. It asks no loop guard: that is none
-// of a person's.
+// Cost returns the receipt that a post would have, as far as it is known in advance, and posts nothing. It ignores the loop guard,
+// which does not stop a person's posts.
 func Cost(ctx context.Context, b *broker.Broker, from sessions.Session, d Draft) (Receipt, error) {
 	p, err := begin(ctx, b, from, d)
 	if err != nil {
@@ -106,7 +107,7 @@ func Cost(ctx context.Context, b *broker.Broker, from sessions.Session, d Draft)
 	return p.receipt, nil
 }
 
-// begin finds whom a post goes to. The caller closes the room.
+// begin finds out whom a post goes to. The caller must close p.room.
 func begin(ctx context.Context, b *broker.Broker, from sessions.Session, d Draft) (p *posting, err error) {
 	p = &posting{b: b, from: from, draft: d, shows: map[string]bool{}}
 	if err := broker.CheckSender(from, d.Message); err != nil {
@@ -141,7 +142,8 @@ func begin(ctx context.Context, b *broker.Broker, from sessions.Session, d Draft
 	return p, canKeep(d.Message, len(p.targets) > 0)
 }
 
-// canKeep returns an error for a message with a wish that a post cannot fulfil. named reports whether somebody gets it as a message.
+// canKeep returns an error for a message with an option that a post cannot have. named means that some member gets the post as a
+// message.
 func canKeep(m mail.Message, named bool) error {
 	switch {
 	case m.Ephemeral || m.ExpiresAt != 0:
@@ -152,7 +154,7 @@ func canKeep(m mail.Message, named bool) error {
 	return nil
 }
 
-// findMembers reads the members, and returns an error if the author is none.
+// findMembers reads the members, and returns an error if the author is not among them.
 func (p *posting) findMembers(ctx context.Context) (err error) {
 	if p.rows, err = p.b.Rows(ctx); err != nil {
 		return err
@@ -164,7 +166,7 @@ func (p *posting) findMembers(ctx context.Context) (err error) {
 	in, err := p.hasAsked()
 	for _, m := range all {
 		alias := AliasOf(p.rows, &m)
-		// If the session has gone and another one has its alias, the alias means that one, which is no member.
+		// If the session has gone and another session has its alias, the alias means the other session, which is no member.
 		if registry.FindSID(p.rows, m.SID) >= 0 || len(sessions.Holders(p.rows, alias)) == 0 {
 			p.members = append(p.members, one{m, alias})
 		}
@@ -179,7 +181,8 @@ func (p *posting) findMembers(ctx context.Context) (err error) {
 	return nil
 }
 
-// member finds a member by alias; nil: there is none. The alias alone also means a member on another machine, if no other member has it.
+// member finds a member by alias; nil: there is none. For a member on another machine, the alias alone is enough if no other member has
+// it.
 func (p *posting) member(alias string) *one {
 	far, count := 0, 0
 	for i, m := range p.members {
@@ -196,7 +199,7 @@ func (p *posting) member(alias string) *one {
 	return &p.members[far]
 }
 
-// findTargets finds the members that the post wakes: those that it names, the author of the post that it answers, or all.
+// findTargets finds the members that the post wakes: members that it names, the author of the post that it answers, or all members.
 func (p *posting) findTargets() error {
 	d := p.draft
 	names, all := p.findNamed()
@@ -248,7 +251,7 @@ func (p *posting) findTargets() error {
 	return p.findAtWork()
 }
 
-// findNamed returns the aliases of the members that the text names, and whether it names all.
+// findNamed returns the aliases of the members that the text names, and whether it names all members.
 func (p *posting) findNamed() (names []string, all bool) {
 	if p.draft.Named == nil {
 		return rooms.Mentions(p.draft.Message.Content, func(alias string) bool { return p.member(alias) != nil })
@@ -261,10 +264,10 @@ func (p *posting) findNamed() (names []string, all bool) {
 	return names, p.draft.Named.All
 }
 
-// findStrangers finds the sessions that the text names and that are no members: they do not get the post.
+// findStrangers finds sessions that the text names and that are no members. They do not get the post.
 func (p *posting) findStrangers() {
 	if p.draft.Named != nil {
-		return // they are on another machine
+		return // the author's machine has found the names
 	}
 	p.receipt.Strangers, _ = rooms.Mentions(p.draft.Message.Content, func(alias string) bool {
 		return p.member(alias) == nil && slices.ContainsFunc(p.rows, func(row registry.Row) bool { return strings.EqualFold(row.Alias(), alias) })
@@ -290,7 +293,7 @@ func (p *posting) isTarget(sid string) bool {
 // threadTime is how long a thread stays open to an agent that it has woken.
 const threadTime = time.Hour
 
-// findAtWork adds the agents that were woken in the thread and are still at work: for them it stays open until they are idle.
+// findAtWork adds the agents that were woken in the thread and are still at work: they see the thread until they are idle.
 func (p *posting) findAtWork() error {
 	if p.replied.ID == "" {
 		return nil
@@ -313,7 +316,7 @@ func (p *posting) findAtWork() error {
 	return nil
 }
 
-// agent returns the session of an agent; false if sid is that of a person, or has gone.
+// agent returns the session of an agent; ok is false if sid is a person's session, or if the session has gone.
 func (p *posting) agent(sid string) (s sessions.Session, ok bool) {
 	i := registry.FindSID(p.rows, sid)
 	if i < 0 || isPerson(sid) {
@@ -328,7 +331,7 @@ func (p *posting) atWork(sid string) bool {
 	return ok && p.b.Prober().Now(s, false).Does == sessions.Busy
 }
 
-// isWoken reports whether something rings a session for its mail now.
+// isWoken reports whether c2c can ring a session for its mail now.
 func (p *posting) isWoken(sid string) bool {
 	s, ok := p.agent(sid)
 	if !ok || s.Quiet {
@@ -338,7 +341,7 @@ func (p *posting) isWoken(sid string) bool {
 	return support == sessions.SurfaceFull
 }
 
-// agents counts the targets that cost something.
+// agents counts the targets that are agents, because only these cost wakes.
 func (p *posting) agents() (n int) {
 	for _, m := range p.targets {
 		if !isPerson(m.SID) {
@@ -348,7 +351,7 @@ func (p *posting) agents() (n int) {
 	return n
 }
 
-// isPerson reports whether a session is that of a person, here or on another machine.
+// isPerson reports whether a session belongs to a person, here or on another machine.
 func isPerson(sid string) bool {
 	if host, far := strings.CutPrefix(sid, "r-"); far {
 		_, sid, _ = strings.Cut(host, ".")
@@ -356,7 +359,7 @@ func isPerson(sid string) bool {
 	return sessions.IsPersonID(sid)
 }
 
-// store puts the post into the history, unless it is there.
+// store puts the post into the history, unless the history has it already.
 func (p *posting) store(ctx context.Context) error {
 	d := p.draft.Message
 	p.post = rooms.Post{TS: p.receipt.TS, From: p.from.Alias, Content: d.Content, ID: cmp.Or(d.ID, mail.NewID(p.b.Now())), Session: p.from.ID,
@@ -364,7 +367,7 @@ func (p *posting) store(ctx context.Context) error {
 	if p.replied.ID != "" {
 		p.post.InReplyTo, p.post.Thread = p.replied.ID, p.replied.Root()
 	}
-	older, err := p.room.WithID(d.ID) // a late retry finds its post behind many others
+	older, err := p.room.WithID(d.ID) // at a late retry, many newer posts may stand after the first try
 	if err != nil {
 		return err
 	}
@@ -389,7 +392,7 @@ func (p *posting) store(ctx context.Context) error {
 	})
 }
 
-// repeat takes the post from the history, with the members that it named then.
+// repeat takes over the post that the history has, with the members that it named at the first try.
 func (p *posting) repeat(post rooms.Post) {
 	p.post, p.receipt.Duplicate, p.receipt.TS, p.targets = post, true, post.TS, nil
 	for _, sid := range post.To {
@@ -399,8 +402,8 @@ func (p *posting) repeat(post rooms.Post) {
 	}
 }
 
-// deliver gives the post to the members that it wakes, and completes the receipt. If one of them does not get it as a message, the
-// post stays new in its room.
+// deliver gives the post to the members that it wakes, and completes the receipt. If a member does not get it as a message, the post
+// stays new to the member in the room.
 func (p *posting) deliver(ctx context.Context) {
 	p.receipt.ID, p.receipt.InReplyTo = p.post.ID, p.post.InReplyTo
 	recordPost(ctx, p.b.Registry, &p.post, p.room.Name)
@@ -418,7 +421,7 @@ func (p *posting) deliver(ctx context.Context) {
 		if p.shows[to.SID] {
 			one.Deferrable, one.TellAfter, one.Due = true, -1, owed.NotAsked
 		}
-		if to.isAway() { // the relay sends it there
+		if to.isAway() { // the relay sends the post to this member's machine
 			p.add(to)
 			continue
 		}
@@ -450,7 +453,7 @@ func (m one) isAway() bool {
 	return away
 }
 
-// add adds a target to those of the receipt for whom the post does the same.
+// add adds a target to the list of the receipt that says what the post does for this target.
 func (p *posting) add(to one) {
 	r := &p.receipt
 	list := &r.Waits
@@ -467,11 +470,11 @@ func (p *posting) add(to one) {
 	*list = append(*list, to.alias)
 }
 
-// ReasonText is what stands behind a post for all members.
+// ReasonText returns the text that follows a post for all members.
 func ReasonText(reason string) string { return "\n\n(To all members, because: " + reason + ")" }
 
-// copies gives the post to the members that use the original c2c, which looks at no history: there each member has a copy in its
-// mailbox. Such a copy does not ring.
+// copies gives the post to the members that use the original c2c. The original reads no history: it has a copy of each post in each
+// member's mailbox. Such a copy does not ring.
 func (p *posting) copies(ctx context.Context) {
 	for _, m := range p.members {
 		if m.Ours || m.SID == p.from.ID || slices.Contains(p.post.To, m.SID) || p.b.Facts.Of(m.SID).OnDisk() || registry.FindSID(p.rows, m.SID) < 0 {
@@ -486,7 +489,7 @@ func (p *posting) copies(ctx context.Context) {
 	}
 }
 
-// Reply posts the answer to a message that came from a room, and wakes its author.
+// Reply posts the answer to a message that came from a room, and wakes the message's author.
 func Reply(ctx context.Context, b *broker.Broker, from sessions.Session, answered mail.Message, d Draft) (Receipt, error) {
 	d.Room, d.Message.InReplyTo = mail.RoomOf(answered.To), answered.ID
 	r, err := Post(ctx, b, from, d)
@@ -499,7 +502,7 @@ func Reply(ctx context.Context, b *broker.Broker, from sessions.Session, answere
 	return r, err
 }
 
-// Received finds a post that a session wants to answer, in its rooms: typed is the id of it, or its short form.
+// Received finds the post that a session wants to answer, in its rooms. typed is the id of the post, or its short form.
 func Received(reg *sessions.Registry, s sessions.Session, typed string) (mail.Message, error) {
 	st := StoreOf(reg)
 	names, err := st.Of(s.ID)

@@ -40,8 +40,8 @@ func doing(st State) string {
 	return map[State]string{Idle: client.Idle, Busy: client.Busy, Waiting: client.Waiting}[st]
 }
 
-// Follow reports what the thread does whenever that changes, until ctx ends. The app-server notifies all its clients
-// about all its threads. Follow does not subscribe, because the app-server also asks subscribers for approvals.
+// Follow calls tell with what the thread does, whenever that changes, until ctx ends. The app-server sends all clients notices about
+// all threads. Follow does not subscribe, because the app-server also asks subscribers for approvals.
 //
 // The app-server keeps a thread for a minute after its terminal has gone, and tells nobody. So Follow also waits for the end
 // of the terminals, and tells that an idle thread is away when the last one has gone.
