@@ -85,18 +85,28 @@ func atHome(ctx context.Context, b *broker.Broker, peer, name string, m mail.Mes
 	if err != nil {
 		return fmt.Errorf("%w: %v", ErrPost, err)
 	}
-	st := talk.StoreOf(b.Registry)
-	if name, err = present(st, name); err != nil {
-		return lasting(err)
+	for tried := ""; ; {
+		now, err := present(talk.StoreOf(b.Registry), name)
+		if err == nil {
+			err = inRoom(ctx, b, peer, now, m, op, o)
+		}
+		if !errors.Is(err, rooms.ErrNoRoom) || now == tried {
+			return lasting(err)
+		}
+		tried = now // it may have got another name just now
 	}
-	r, err := st.Open(name)
+}
+
+// inRoom is atHome for a room by its present name.
+func inRoom(ctx context.Context, b *broker.Broker, peer, name string, m mail.Message, op talk.Op, o Options) error {
+	r, err := talk.StoreOf(b.Registry).Open(name)
 	if err != nil {
-		return lasting(err)
+		return err
 	}
 	defer r.Close()
 	if op.Do != talk.DoJoin {
 		if err := r.AliasFrom(ctx, m.FromSession, m.From); err != nil {
-			return lasting(err)
+			return err
 		}
 	}
 	switch op.Do {
@@ -107,13 +117,13 @@ func atHome(ctx context.Context, b *broker.Broker, peer, name string, m mail.Mes
 		if err = r.JoinFrom(ctx, peer, m.FromSession, m.From, op.Level); err == nil {
 			b.Events.Record(ctx, "room_join", "room_id", name, "alias", m.From)
 		}
-		return lasting(err)
+		return err
 	case talk.DoLeave:
-		return lasting(r.LeaveFrom(ctx, peer, m.FromSession, m.From))
+		return r.LeaveFrom(ctx, peer, m.FromSession, m.From)
 	case talk.DoLevel:
-		return lasting(r.LevelFrom(ctx, m.FromSession, op.Level))
+		return r.LevelFrom(ctx, m.FromSession, op.Level)
 	case talk.DoPost:
-		return lasting(post(ctx, b, peer, name, m, op, o))
+		return post(ctx, b, peer, name, m, op, o)
 	}
 	return fmt.Errorf("%w: it knows no %.40q", ErrPost, op.Do)
 }

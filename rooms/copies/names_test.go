@@ -2,6 +2,7 @@ package copies
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -95,5 +96,37 @@ func TestASessionJoinsByAnotherNameThanTheCopyHas(t *testing.T) {
 				t.Errorf("late %t: %s has %+v", late, sid, got)
 			}
 		}
+	}
+}
+
+func TestAPostThatArrivesWhileItsRoomGetsAnotherNameIsTaken(t *testing.T) {
+	t.Parallel()
+	devbox, laptop := two(t)
+	amber := devbox.session("amber")
+	for i := range 40 {
+		laptop.post("birch", "review@devbox", fmt.Sprint("post ", i))
+	}
+	msgs := laptop.outgoing()
+	renamed := make(chan error, 1)
+	go func() {
+		var err error
+		name := "review"
+		for i := range 7 { // a room knows eight former names
+			next := fmt.Sprint("name-", i)
+			err = errors.Join(err, talk.Rename(t.Context(), devbox.Registry, amber, name, next))
+			name = next
+		}
+		renamed <- err
+	}()
+	for _, m := range msgs {
+		if err := devbox.receive("laptop", m, false); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := <-renamed; err != nil {
+		t.Fatal(err)
+	}
+	if got := devbox.posts("name-6"); len(got) != 40 {
+		t.Errorf("%d posts", len(got))
 	}
 }
