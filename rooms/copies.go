@@ -550,6 +550,31 @@ func archiveUnused(ctx context.Context, r *Room) error {
 	})
 }
 
+// CloseCopy archives a copy whose room was closed. A session that waits for an answer may have asked to join a later room of this name: it
+// waits on in a new copy.
+func (st Store) CloseCopy(ctx context.Context, name string) error {
+	var asked []Asked
+	err := filelock.With(ctx, st.Root, LockName, func() error {
+		r, err := st.Open(name)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		return filelock.With(ctx, r.dir, membersLock, func() error {
+			if asked, err = r.Asked(); err == nil {
+				_, err = st.archive(name)
+			}
+			return err
+		})
+	})
+	for _, a := range asked {
+		if err == nil {
+			_, _, err = st.Ask(ctx, name, a.SID, a.Alias)
+		}
+	}
+	return err
+}
+
 // isUsed reports whether a session of this machine is in a copy or has asked.
 func isUsed(r *Room) (bool, error) {
 	_, host := HostOf(r.Name)

@@ -61,7 +61,7 @@ func fromHome(ctx context.Context, b *broker.Broker, peer, room string, msgs []m
 			}
 		case talk.DoClose:
 			if err = add(); err == nil {
-				_, err = st.Archive(ctx, room+"@"+peer)
+				err = st.CloseCopy(ctx, room+"@"+peer)
 			}
 		}
 		if err = leaveOut(b, peer, room, err); err != nil {

@@ -1,0 +1,38 @@
+package copies
+
+import (
+	"slices"
+	"testing"
+
+	"c2c/rooms/talk"
+)
+
+// The last members leave, the home closes the room and makes another one of the same name, and a session joins that before it hears of
+// the first one's end.
+func TestTheEndOfARoomEndsNoWishToJoinTheNextOne(t *testing.T) {
+	t.Parallel()
+	devbox, laptop := two(t)
+	devbox.post("amber", "review", "old")
+	exchange(devbox, laptop)
+	if _, err := Archive(t.Context(), devbox.Broker, "review"); err != nil {
+		t.Fatal(err)
+	}
+	devbox.join("amber", "review")
+	for _, alias := range []string{"birch", "cedar"} {
+		if err := talk.Leave(t.Context(), laptop.Broker, laptop.session(alias), "review@devbox"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	laptop.join("birch", "review@devbox")
+	laptop.carry(devbox, false)
+	devbox.post("amber", "review", "@birch new")
+	if _, err := Receive(t.Context(), laptop.Broker, "devbox", "review", devbox.outgoing(), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := laptop.posts("review@devbox"); !slices.Equal(got, []string{"@birch new"}) {
+		t.Errorf("posts of the copy: %q", got)
+	}
+	if got := laptop.members("review@devbox"); !slices.Contains(got, "birch") {
+		t.Errorf("members of the copy: %q", got)
+	}
+}
