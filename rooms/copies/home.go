@@ -144,7 +144,7 @@ func (h *Home) sendNew(ctx context.Context, r *rooms.Room, rights Rights) error 
 		case !rights.Paired(s.Host):
 			errs = append(errs, r.DropHost(ctx, s.Host, math.MaxFloat64))
 		case !mayBeIn(r, s.Host, rights):
-			err := talk.CloseCopy(ctx, h.b, r.Name, s.Host)
+			err := talk.CloseCopy(ctx, h.b, s.Name, s.Host)
 			if err == nil {
 				err = r.DropHost(ctx, s.Host, math.MaxFloat64)
 			}

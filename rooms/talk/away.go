@@ -182,7 +182,7 @@ func Archive(ctx context.Context, b *broker.Broker, name string) (path string, e
 		return "", err
 	}
 	for _, host := range hosts {
-		if err := CloseCopy(ctx, b, name, host.Host); err != nil { // it learns that when a member there posts
+		if err := CloseCopy(ctx, b, host.Name, host.Host); err != nil { // it learns that when a member there posts
 			b.Log.Warn("a machine is not told that a room is closed", "room", name, "host", host.Host, "err", err)
 		}
 	}
