@@ -45,7 +45,7 @@ func kimi() protocol {
 	}
 }
 
-// kimiLate follows the lines about mail that an earlier Stop has given to the model.
+// kimiLate comes after lines about mail. It says that an earlier Stop gave this mail to the model.
 const kimiLate = "c2c: that came at the end of an earlier turn, where Kimi Code shows nothing."
 
 // The client writes a line of a log late, because it syncs each line to the disk: we measured 150 ms. If the session has
@@ -58,8 +58,8 @@ const (
 )
 
 // kimiAgent finds the agent in which a hook runs, from the agents' logs, while the client waits for the hook. It returns ""
-// for the session's own agent, and unknownAgent if it finds no agent, or several that may run the hook. No log has a new
-// prompt yet, so at a prompt kimiAgent knows the agent only if the session has no agent but its own.
+// for the session's own agent, and unknownAgent if it finds no agent, or several that may run the hook. While the hook of a
+// prompt runs, the prompt is not in any log yet. So kimiAgent then knows the agent only if the session has no agent but its own.
 func kimiAgent(e Event, config string) string {
 	if !mail.ValidName(e.SessionID) {
 		return unknownAgent
@@ -94,7 +94,7 @@ func kimiAgent(e Event, config string) string {
 }
 
 // kimiAnswered returns now at a Stop if the session has no agent but its own, because then that agent's turn ends. In all
-// other cases, and after mail that Stop has brought, it reads the session's log.
+// other cases it reads the session's log, which also has the answer to mail that Stop has brought.
 func kimiAnswered(e Event, config string, now time.Time) time.Time {
 	if !mail.ValidName(e.SessionID) {
 		return time.Time{}

@@ -30,8 +30,8 @@ type setup struct {
 	// plugin returns the file in which the person has turned our marketplace plugin on, or ""; nil: the client has no such
 	// plugin. inspect checks the plugin too.
 	plugin func(o Options) string
-	// event is an event at which the hook answers with the mail of its session, which a variable of the environment names; "": no
-	// variable names the session.
+	// event is an event at which the hook answers with its session's mail. The hook finds the session by a variable of the
+	// environment; "": no variable names the session.
 	event string
 }
 
@@ -42,7 +42,7 @@ type target struct {
 	path       string
 	mode       fs.FileMode // the mode of a new file; 0: 0600
 	private    bool        // only the owner may read the file, whatever its mode was
-	other      bool        // the file belongs to a scope that was not requested: c2c only checks it, and removes our part
+	other      bool        // the file belongs to a scope that was not requested: c2c adds nothing there, but checks it and removes our part
 	with       string      // the option of c2c install for this scope, or empty
 	editor     editor
 }
@@ -54,8 +54,8 @@ type editor interface {
 	kind() string
 	// add returns data with our part; data is nil if there is no file.
 	add(path string, data []byte) ([]byte, error)
-	// strip returns data without our part, and without containers that are then empty, except those that original has. original is the
-	// content before the first edit by c2c, nil if it is not known.
+	// strip returns data without our part. It also removes the containers that are then empty, unless original has them. original is
+	// the content before the first edit by c2c, nil if it is not known.
 	strip(path string, data, original []byte) ([]byte, error)
 	// find looks for our part in the present content of a file.
 	find(f *file) (part, error)
@@ -83,7 +83,7 @@ func hasOurs(e editor, data []byte) bool {
 	return err == nil && p.ours
 }
 
-// kindOfServers is the prefix in the kind of every file that may hold the MCP server.
+// kindOfServers begins the kind of every file that may have the entry of our MCP server.
 const kindOfServers = "mcp-"
 
 // kindScript is the kind of a file that is ours as a whole, including its mode.

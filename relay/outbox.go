@@ -11,10 +11,11 @@ import (
 	"c2c/inbox/mail"
 )
 
-// reader is the relay's name in the archive of an outbox: the peer has stored the messages that reader has read.
+// reader is the name under which the relay reads an outbox. If the archive names it as the reader of a message, the peer has stored the
+// message.
 const reader = "relay"
 
-// leaseSize is the least number of bytes that a lease takes, if so much mail waits: some files of the mailbox, and about two frames.
+// leaseSize is the number of bytes at which a lease takes no further file. That is some files of the mailbox, and about two frames.
 const leaseSize = 128 << 10
 
 // outbox is the mail that waits for a peer. Its first messages are leased and have numbers.
@@ -26,14 +27,14 @@ type outbox struct {
 	checked   bool // repair has run, or is not needed
 
 	leases  []*leased         // in the order of their numbers
-	frames  []frame           // the frames of these leases that the peer has not stored whole
+	frames  []frame           // the frames of these leases, without frames that the peer has stored in full
 	sent    int               // how many of the frames were sent
 	stored  uint64            // the highest number in the peer's receipts
 	at      link              // the link up to stored
 	refused map[uint64]Reason // refused numbers from head.Next on
 }
 
-// leased is a lease whose messages have numbers. last is the highest number, and after the link up to it.
+// leased is a lease whose messages have numbers. last is the highest number; after is the link up to it.
 type leased struct {
 	*inbox.Lease
 	last  uint64
@@ -78,8 +79,8 @@ func (o *outbox) begin(ctx context.Context, epoch uint64, why state) (head, erro
 	return head{Epoch: epoch, Next: 1, Link: startOf(epoch), MaybeStored: uint64(len(waiting)), Why: why}, err
 }
 
-// recount begins a new epoch, with a number above the number above.
-func (o *outbox) recount(ctx context.Context, why state, above uint64) error {
+// recount begins a new epoch. Its number is greater than our last epoch and than theirs, the epoch that the peer has named.
+func (o *outbox) recount(ctx context.Context, why state, theirs uint64) error {
 	o.restart()
 	if !o.checked {
 		if _, err := o.lease(ctx); err != nil {
@@ -87,9 +88,9 @@ func (o *outbox) recount(ctx context.Context, why state, above uint64) error {
 		}
 		o.restart()
 	}
-	epoch := max(uint64(o.l.Now().UnixMilli()), o.head.Epoch+1, above+1)
+	epoch := max(uint64(o.l.Now().UnixMilli()), o.head.Epoch+1, theirs+1)
 	if epoch > maxNumber {
-		return fmt.Errorf("host %q counts up to %d, which is no epoch", o.l.peer, above)
+		return fmt.Errorf("host %q counts up to %d, which is no epoch", o.l.peer, theirs)
 	}
 	h, err := o.begin(ctx, epoch, why)
 	if err != nil {
@@ -133,7 +134,7 @@ func (o *outbox) numbered() (uint64, link) {
 }
 
 // lease leases more of the outbox and gives it numbers. It returns false if no more mail waits, or if enough is leased. It also leases
-// messages that are not due yet, or have expired: the receiving host checks their times, and so the numbers stay the same.
+// messages that are not due yet, or have expired. So the numbers do not depend on the time; the receiving host checks it.
 func (o *outbox) lease(ctx context.Context) (bool, error) {
 	if len(o.leases) >= window {
 		return false, nil
@@ -155,9 +156,9 @@ func (o *outbox) lease(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// ahead returns the first frame of mail that is not leased yet. So the frame can be sent before take leases the mail, as a lease costs
-// a sync. A kill between the two does no more than any kill: the messages wait, and get the same numbers. ok is false if the mail must
-// be leased first, or if there is no mail.
+// ahead returns the first frame of mail that is not leased yet. The frame is sent first and leased later (see take), because a lease
+// costs a sync. A kill in between is like any other kill: the messages still wait, and get the same numbers. ok is false if the mail
+// must be leased first, or if there is no mail.
 func (o *outbox) ahead(ctx context.Context) (f frame, ok bool, err error) {
 	if len(o.leases) > 0 || !o.checked {
 		return f, false, nil
@@ -224,23 +225,23 @@ func (o *outbox) repair(ctx context.Context, l *inbox.Lease) (err error) {
 	return err
 }
 
-// number makes frames from a lease. The first frame has at most most messages.
-func (o *outbox) number(l *inbox.Lease, most int) {
+// number makes frames from a lease. The first frame has at most limit messages.
+func (o *outbox) number(l *inbox.Lease, limit int) {
 	n, at := o.numbered()
-	o.frames = append(o.frames, o.framesOf(l.Messages, n, at, most)...)
+	o.frames = append(o.frames, o.framesOf(l.Messages, n, at, limit)...)
 	last := o.frames[len(o.frames)-1]
 	o.leases = append(o.leases, &leased{l, last.last(), last.after})
 }
 
-// framesOf makes frames of messages with the numbers after n. at is the link up to n. The first frame has at most most messages.
-func (o *outbox) framesOf(msgs []mail.Message, n uint64, at link, most int) (frames []frame) {
+// framesOf makes frames of messages with the numbers after n. at is the link up to n. The first frame has at most limit messages.
+func (o *outbox) framesOf(msgs []mail.Message, n uint64, at link, limit int) (frames []frame) {
 	f, size := frame{first: n + 1, before: at}, 0
 	for i, m := range msgs {
 		w := wireOf(m, o.l.Now())
-		if len(f.msgs) == most || size > 0 && size+w.size() > maxFrame {
+		if len(f.msgs) == limit || size > 0 && size+w.size() > maxFrame {
 			f.after = at
 			frames = append(frames, f)
-			f, size, most = frame{first: n + 1, before: at}, 0, maxCount
+			f, size, limit = frame{first: n + 1, before: at}, 0, maxCount
 		}
 		n, at = n+1, at.next(w.id)
 		f.msgs = append(f.msgs, msgs[i])
@@ -295,7 +296,8 @@ func (o *outbox) progress(ctx context.Context, rc receipt) error {
 	switch {
 	case complete > 0:
 		return o.finishLeases(ctx, complete)
-	case len(o.refused) >= maxRefused/2 && o.stored >= o.head.Next: // the peer stores no mail while it keeps maxRefused refusals: it must learn that they are known
+	case len(o.refused) >= maxRefused/2 && o.stored >= o.head.Next:
+		// The peer stores no more mail once it keeps maxRefused refusals. Our next frame tells the peer that it can drop these.
 		l := o.leases[0].Lease
 		if err := o.finish(ctx, l, l.Messages[:o.stored+1-o.head.Next], o.at); err != nil {
 			return err

@@ -43,8 +43,8 @@ func (w *watchers) update(ctx context.Context) error {
 	return nil
 }
 
-// unbegun returns the earlier watcher of a session from the time before its client began a conversation, or nil. A ring of that watcher
-// may have made the client begin the conversation.
+// unbegun returns the watcher that the session had while its client had not begun a conversation, or nil. A ring of that watcher may
+// have made the client begin the conversation.
 func unbegun(before map[wake.Session]*running, s wake.Session) *running {
 	if s.ID == "" {
 		return nil
@@ -53,7 +53,7 @@ func unbegun(before map[wake.Session]*running, s wake.Session) *running {
 	return before[s]
 }
 
-// stop stops all watchers except those of the sessions in keep, and forgets those that have ended.
+// stop stops the watcher of each session that is not in keep. It also forgets each watcher that has ended, so that update starts another.
 func (w *watchers) stop(keep []wake.Session) {
 	for s, r := range w.running {
 		select {
@@ -94,8 +94,8 @@ func (w *watchers) watch(ctx context.Context, s wake.Session, r, before *running
 			return err
 		}
 		defer lock.Release()
-		// Poll instead of blocking in the kernel: nothing can end such a wait. Each change of a session would leave a waiting thread
-		// behind, for as long as the holder of the lock lives.
+		// Poll, because nothing can end a wait for the lock in the kernel. With such waits, each change of a session would leave a
+		// waiting thread behind, for as long as the holder of the lock lives.
 		if err := w.changes.Until(ctx, lock.Path(), lock.Try); err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Post is one line of a history. Its first three fields are the fields of the original. Both programs read the lines of both.
+// Post is one line of a history. Its first three fields are all that the original has. c2c and the original read each other's lines.
 type Post struct {
 	TS      float64 // Unix seconds
 	From    string  // the alias of its author
@@ -30,7 +30,7 @@ type Post struct {
 	KnownBy   string // how c2c knows its author, see mail.Message
 	// To has the sessions that also get the post as a message.
 	To []string
-	// Wakes is how many wakes of agents the room has cost since a person last spoke, with those of this post.
+	// Wakes is how many wakes of agents the room has cost since a person last spoke. It includes the wakes of this post.
 	Wakes int
 	// Stopped is the post at which the loop guard stopped the room; "": the room is not stopped.
 	Stopped string

@@ -18,7 +18,7 @@ import (
 // Event is one event of a stream. Send leaves out empty fields.
 type Event struct {
 	ID, Name string        // one line each
-	Data     []byte        // each line becomes a data field; nil: no event, []byte{}: an event without text
+	Data     []byte        // each line becomes a data field; nil: no data field, so clients see no event; []byte{}: an event without text
 	Comment  string        // skipped by clients; it keeps a quiet stream open
 	Retry    time.Duration // a client that has lost the stream reconnects after this time; 0: not sent
 }

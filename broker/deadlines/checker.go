@@ -116,7 +116,7 @@ func (c *Checker) Look(ctx context.Context) (wait time.Duration, err error) {
 	c.takeSpills(ctx)
 	mark := c.reg.Due.BeginLook(c.Once)
 	next := sessions.Earlier(c.lookIntoAll(ctx, rows), c.lookIntoOutboxes(ctx, rows))
-	answer, err := c.answers(ctx, rows)
+	answer, err := c.lookIntoRecords(ctx, rows)
 	if err != nil && ctx.Err() == nil {
 		c.reg.Log.Warn("deadlines of answers could not be checked", "err", err)
 		answer = sessions.Earlier(answer, c.reg.Now().Add(retryAfter))

@@ -23,7 +23,7 @@ type recordMemory struct {
 	unread  bool      // reminders wait until its mail is read
 	stamp   inbox.Stamp
 	news    []notice.News // waiting to be told to the askers
-	last    float64       // send time of the newest message whose answers were looked for
+	last    float64       // send time of the newest message to which closeAnswered has looked for answers
 }
 
 func versionOf(dir *atomicfile.Dir, name string) (v atomicfile.Version, err error) {
@@ -34,9 +34,9 @@ func versionOf(dir *atomicfile.Dir, name string) (v atomicfile.Version, err erro
 	return v, err
 }
 
-// answers acts on the records of owed answers: it notifies a sender whose answer is late, closes answered records, reminds sessions
+// lookIntoRecords acts on the records of owed answers: it notifies a sender whose answer is late, closes answered records, reminds sessions
 // of due answers, and returns the next deadline.
-func (c *Checker) answers(ctx context.Context, rows []registry.Row) (next time.Time, err error) {
+func (c *Checker) lookIntoRecords(ctx context.Context, rows []registry.Row) (next time.Time, err error) {
 	dir, err := c.reg.SubIfThere(owed.Directory)
 	if err != nil || dir == nil {
 		return next, err
@@ -53,7 +53,7 @@ func (c *Checker) answers(ctx context.Context, rows []registry.Row) (next time.T
 		if c.owed[sid] == nil {
 			c.owed[sid] = &recordMemory{}
 		}
-		errs = append(errs, c.answersOf(ctx, rows, dir, sid, c.owed[sid]))
+		errs = append(errs, c.lookIntoRecordsOf(ctx, rows, dir, sid, c.owed[sid]))
 		next = sessions.Earlier(next, c.owed[sid].next)
 	}
 	for sid := range c.owed {
@@ -64,8 +64,9 @@ func (c *Checker) answers(ctx context.Context, rows []registry.Row) (next time.T
 	return next, errors.Join(errs...)
 }
 
-// answersOf is answers for one session, if its records have changed or a deadline has passed.
-func (c *Checker) answersOf(ctx context.Context, rows []registry.Row, dir *atomicfile.Dir, sid string, mem *recordMemory) error {
+// lookIntoRecordsOf is lookIntoRecords for one session. It does nothing unless a record has changed, a deadline has passed, or a
+// reminder may no longer have to wait.
+func (c *Checker) lookIntoRecordsOf(ctx context.Context, rows []registry.Row, dir *atomicfile.Dir, sid string, mem *recordMemory) error {
 	version, err := versionOf(dir, sid+owed.Suffix)
 	if errors.Is(err, fs.ErrNotExist) { // the last record was just closed
 		*mem = recordMemory{last: mem.last}
@@ -132,11 +133,11 @@ type recordLook struct {
 type recordEdit struct {
 	answer    *mail.Message
 	observed  time.Time
-	told      bool // its sender knows that there was no answer by answer_by
+	told      bool // its sender knows that no answer came before the time answer_by
 	reminders int
 	reminder  string // the id of the last reminder
 	how       string
-	stale     *time.Time // when a look first found that it is overdue for too long
+	stale     *time.Time // when a look first found the answer late by more than overdueLimit
 	future    bool       // its times are in the future: a clock was wrong
 }
 
@@ -167,8 +168,8 @@ func (l *recordLook) edit(d *owed.Record) (changed, drop bool) {
 	return true, false
 }
 
-// closeAnswered finds answers that the records do not have: such an answer came before its record was written, or from the
-// original. A long-lived process looks for them when it first sees a record, and when the answer is due.
+// closeAnswered finds answers that the records do not have: those that came before their records were written, and those that the
+// original has sent. A long-lived process looks for them when it first sees a record, and when the answer is due.
 func (l *recordLook) closeAnswered(ctx context.Context, records []owed.Record, mem *recordMemory) {
 	var asked []owed.Record
 	newest := mem.last
@@ -233,8 +234,8 @@ func (c *Checker) isBack(rows []registry.Row, sid string) bool {
 	return i >= 0 && c.reg.State(rows[i]) != sessions.Absent
 }
 
-// tellEnded tells the asker that the asked session ended without an answer, unless the asker was already told that it ended
-// without reading the question.
+// tellEnded tells the asker that the asked session ended without an answer, unless the asker was already told that the
+// session ended before it read the question.
 func (l *recordLook) tellEnded(d owed.Record) {
 	if l.told.Take(d.Message) {
 		l.news = append(l.news, notice.News{Message: d.Message, Session: *l.s, Reason: notice.EndedUnanswered})

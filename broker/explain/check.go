@@ -23,7 +23,7 @@ import (
 	"c2c/wake"
 )
 
-// answerTime is how long an answer to a ring may take, or a ring after new mail.
+// answerTime is how long a session may take to answer a ring, and a ringer to ring after new mail.
 const answerTime = time.Minute
 
 // Check reports sessions that were not woken and why, damaged files, and sessions whose process c2c cannot see. wakes reports

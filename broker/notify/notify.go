@@ -1,9 +1,9 @@
 // Package notify sends a session or a person one notice when another session is idle, blocked, done or has ended.
 //
 // notify.json in the root has the requests. The file exists only while somebody waits for a notice, so a root without requests pays
-// nothing. The process that acts on deadlines checks all requests, and so does a terminal that waits. The notice is a message of
-// c2c. Its id is made from the request, and a mailbox takes each id only once: so a kill at any moment causes no second notice. Any
-// process may call this package at any time.
+// nothing. The process that acts on deadlines checks all requests, and so does a c2c notify that waits in a terminal. The notice is a
+// message of c2c. Its id is made from the request, and a mailbox takes each id only once: so a kill at any moment causes no second notice.
+// Any process may call this package at any time.
 package notify
 
 import (
@@ -44,7 +44,7 @@ const (
 // Whens lists the words for what a request waits for.
 func Whens() []string { return []string{Idle, Ended, Blocked, Done} }
 
-// What else may become of a session. Each of these ends every request about the session.
+// Other news of a session. Each ends every request about the session, but Failed ends only the requests that wait for Blocked.
 const (
 	Finished = "finished"      // its client has ended after a turn
 	Crashed  = "crashed"       // its client has ended in the middle of a turn
@@ -128,7 +128,7 @@ func Ask(ctx context.Context, reg *sessions.Registry, by sessions.Session, alias
 		}
 		return append(all, r), nil
 	})
-	if err == nil { // the process that checks watches this lock
+	if err == nil { // the process that checks requests waits for a change of this lock
 		err = filelock.With(ctx, reg.Dir(), registry.LockName, func() error { return nil })
 	}
 	return r, nil, err
@@ -194,10 +194,10 @@ func (r Request) ended(s sessions.Session, row registry.Row) *News {
 	return &News{Gone, r.Alias + " has ended."}
 }
 
-// Show shows a text as a notification of the desktop; nil shows none. The text has no words of a peer but an alias.
+// Show shows a text as a notification of the desktop; nil shows none. Nothing in the text comes from a peer, except an alias.
 type Show func(ctx context.Context, text string) error
 
-// SaidDone sends the notices for which others wait until the session says that it is done.
+// SaidDone sends a notice for each request that waits for this session to say that it is done.
 func SaidDone(ctx context.Context, reg *sessions.Registry, sid string, show Show) error {
 	_, err := settle(ctx, reg, show, func(r *Request, _ []registry.Row) *News {
 		if r.SID != sid || r.When != Done {
@@ -275,7 +275,8 @@ func List(reg *sessions.Registry) ([]Request, error) {
 	return all, err
 }
 
-// shownAlias is the alias in a request, if it can be one: any process of the user may have written the file.
+// shownAlias returns the alias in a request, or (unknown) if that is not a valid address: any process of the user may have written the
+// file.
 func shownAlias(r Request) string {
 	if !mail.IsAddress(r.Alias) {
 		return "(unknown)"
@@ -283,7 +284,7 @@ func shownAlias(r Request) string {
 	return r.Alias
 }
 
-// Cancel removes the requests of a session about the session with this alias.
+// Cancel removes the requests that the session by has made about an alias.
 func Cancel(ctx context.Context, reg *sessions.Registry, by sessions.Session, alias string) (removed int, err error) {
 	return cancel(ctx, reg, func(r Request) bool { return r.By == by.ID && sessions.Fold(r.Alias) == sessions.Fold(alias) })
 }

@@ -6,14 +6,15 @@ import (
 	"c2c/inbox/mail"
 )
 
-// The time for an answer to a message that asks, unless the message sets it.
+// How long a session has to answer a message that asks, unless the message sets its own time.
 const (
 	blockingTime = 10 * time.Minute
 	urgentTime   = 30 * time.Minute
 	normalTime   = 4 * time.Hour
 )
 
-// NotAsked, as Due of a message, means that no session owes an answer, whatever the message's kind, because it is sent to many.
+// NotAsked, as Due of a message, means that no session owes an answer, whatever the message's kind. It is for messages
+// that are sent to many.
 const NotAsked = -1
 
 // DueOf returns when the answer to a message sent now is due; 0: it needs no answer.

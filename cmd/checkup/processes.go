@@ -55,7 +55,8 @@ func (c Checkup) checkServe(ctx context.Context) []doctor.Finding {
 }
 
 // checkPrograms reports processes that run another build of c2c than the installed build. They were started before an update, or belong
-// to another installation. It compares builds without an id by their files. checkServe does this for the HTTP daemon.
+// to another installation. Two programs are the same build if they are the same file or have the same build id. checkServe does this for
+// the HTTP daemon.
 func (c Checkup) checkPrograms() (found []doctor.Finding) {
 	own, err := os.Stat(c.Program + "d")
 	if err != nil {

@@ -21,8 +21,8 @@ type beneath struct {
 }
 
 // openBeneath opens a name in the directory. A name is one path component, so nothing else in the path can be a symbolic link, and
-// O_NOFOLLOW is enough. Every Linux kernel and macOS have this flag, but not openat2. (os.Root would follow a link that stays
-// inside the directory.)
+// O_NOFOLLOW is enough. Every Linux kernel and macOS have this flag; some of them lack openat2. (os.Root would follow a link that
+// stays inside the directory.)
 func (d *beneath) openBeneath(name string, flag int) (*os.File, error) {
 	fd, err := d.descriptor(name, flag)
 	if err != nil {
@@ -78,7 +78,7 @@ func (d *beneath) fail(verb, name string, err error) error {
 	return &nameError{verb, d.path, name, err}
 }
 
-// notOurs returns the error for a file that is not a regular one, or that belongs to another user than own.
+// notOurs returns the error for a file that is not regular, or whose owner is not own.
 func notOurs(mode uint32, uid, own int) error {
 	if mode&unix.S_IFMT != unix.S_IFREG {
 		return fmt.Errorf("%w: it is not a regular file (mode %o); move it away", ErrNotOurs, mode)
@@ -158,7 +158,7 @@ func (d *Dir) ReadMost(name string, most int64) ([]byte, error) {
 }
 
 // ReadVersion is Read that also returns the version. If the file is replaced in the same tick of the clock, both contents have the
-// same version. So settled is true only if the file was older than a second when it was read, which is longer than any tick.
+// same version. So settled is true only if the file was more than a second old when it was read; any tick is shorter.
 func (d *Dir) ReadVersion(name string) (data []byte, v Version, settled bool, err error) {
 	data, v, err = d.readVersion(name, MaxFile)
 	if err != nil {
@@ -288,7 +288,7 @@ func (d *Dir) IsFile(name string, f interface{ Fd() uintptr }) (bool, error) {
 	return err == nil && was.Dev == now.Dev && was.Ino == now.Ino, d.fail("stat", name, err)
 }
 
-// change runs do, which changes a name, and adds context to its error.
+// change checks the name and calls do, which makes the change. It adds verb and name to do's error.
 func (d *beneath) change(verb, name string, do func() error) error {
 	if err := component(name); err != nil {
 		return err

@@ -38,12 +38,14 @@ func ParseTOML(path string, data []byte, refuse func(s Statement, again bool) st
 		n := 1 + strings.Count(strings.Join(d.lines[:line], ""), "\n")
 		return fmt.Errorf("parse %s: line %d, column %d: %s; correct the file or move it away, then run again", path, n, column(d.lines[line]), problem)
 	}
-	// Without the line end the parser takes an unfinished statement for the end of the file.
+	// The added line end is needed: without it, the parser reads an unfinished statement as the end of the file.
 	parse := func(lines int) (*tomledit.Document, error) {
 		return tomledit.Parse(strings.NewReader(strings.Join(d.lines[:lines], "") + "\n"))
 	}
 	doc, err := parse(len(d.lines))
-	if err != nil { // the parser may notice an error late: the error is on the first line that cannot be parsed together with the lines before it
+	if err != nil {
+		// The parser may notice an error late. So the error is on the first line that cannot be parsed together with the
+		// lines before it.
 		good := sort.Search(len(d.lines)+1, func(n int) bool { _, err := parse(n); return err != nil }) - 1
 		_, problem, _ := strings.Cut(err.Error(), ": ")
 		return nil, wrong(good, problem)

@@ -145,7 +145,7 @@ func (h *Host) Start() {
 	}
 }
 
-// Stop ends the relay. Like a killed relay, it writes nothing more.
+// Stop ends the relay. After that the relay writes nothing more, as if it were killed.
 func (h *Host) Stop() {
 	if h.stop == nil {
 		return
@@ -249,7 +249,7 @@ type Post struct {
 
 	dir      *atomicfile.Dir
 	mu       sync.Mutex
-	Refusals map[string]relay.Reason // by message id: the reasons that senders of this host were told
+	Refusals map[string]relay.Reason // by message id: the reasons given to senders of this host
 }
 
 func mailName(alias string) string { return "mail-" + strings.ToLower(alias) }
