@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,18 +43,41 @@ func TestAPluginIsGivenTheMailOfTheSessionThatIsShown(t *testing.T) {
 	ended := make(chan int, 1)
 	go func() { ended <- a.main(t.Context(), []string{"plugin", "opencode"}) }()
 	lines := bufio.NewScanner(out)
-	told := func(line string) (got struct {
-		SID  string
-		Mail []struct{ Key, Text string }
-	}) {
+	type line struct {
+		Session, SID string
+		Mail         []struct{ Key, Text string }
+	}
+	var early []line
+	// next gives the next line that matches. Mail may come before the answer to the line that shows its session.
+	next := func(matches func(line) bool) (got line) {
 		t.Helper()
-		if _, err := io.WriteString(in, line); err != nil {
+		if i := slices.IndexFunc(early, matches); i >= 0 {
+			got, early = early[i], slices.Delete(early, i, i+1)
+			return got
+		}
+		for lines.Scan() {
+			got = line{}
+			if err := json.Unmarshal(lines.Bytes(), &got); err != nil {
+				t.Fatalf("told %q: %v", lines.Text(), err)
+			}
+			if matches(got) {
+				return got
+			}
+			early = append(early, got)
+		}
+		t.Fatal("no more lines:", lines.Err())
+		return got
+	}
+	met := func(said string) string {
+		t.Helper()
+		if _, err := io.WriteString(in, said+"\n"); err != nil {
 			t.Fatal(err)
 		}
-		if !lines.Scan() || json.Unmarshal(lines.Bytes(), &got) != nil {
-			t.Fatalf("told %q, %v", lines.Text(), lines.Err())
-		}
-		return got
+		return next(func(l line) bool { return l.SID != "" }).SID
+	}
+	given := func() line {
+		t.Helper()
+		return next(func(l line) bool { return l.Mail != nil })
 	}
 	send := func(alias, id string) {
 		t.Helper()
@@ -61,15 +85,15 @@ func TestAPluginIsGivenTheMailOfTheSessionThatIsShown(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	one := told(`{"session":"ses-1","shown":true}` + "\n").SID
+	one := met(`{"session":"ses-1","shown":true}`)
 	if one != started.ID {
 		t.Errorf("the first session is %q, want the one that was started, %q", one, started.ID)
 	}
-	two := told(`{"session":"ses-2","shown":true}` + "\n").SID
+	two := met(`{"session":"ses-2","shown":true}`)
 	if two == one {
 		t.Error("two sessions have one mailbox")
 	}
-	if again := told(`{"session":"ses-1"}` + "\n").SID; again != one {
+	if again := met(`{"session":"ses-1"}`); again != one {
 		t.Errorf("it is %q now", again)
 	}
 	s, err := callers.Resolve(t.Context(), b.Registry, callers.Caller{Explicit: two})
@@ -78,15 +102,15 @@ func TestAPluginIsGivenTheMailOfTheSessionThatIsShown(t *testing.T) {
 	}
 	send("amber", "m-1")
 	send(s.Alias, "m-2")
-	got := told("") // of the one that is shown
+	got := given() // of the one that is shown
 	if len(got.Mail) != 1 || !strings.Contains(got.Mail[0].Text, "word-m-2") {
 		t.Fatalf("given %+v", got)
 	}
 	if _, err := io.WriteString(in, `{"session":"ses-2","has":["`+got.Mail[0].Key+`"]}`+"\n"); err != nil {
 		t.Fatal(err)
 	}
-	told(`{"session":"ses-1","shown":true}` + "\n")
-	if got = told(""); len(got.Mail) != 1 || !strings.Contains(got.Mail[0].Text, "word-m-1") {
+	met(`{"session":"ses-1","shown":true}`)
+	if got = given(); len(got.Mail) != 1 || !strings.Contains(got.Mail[0].Text, "word-m-1") {
 		t.Fatalf("given %+v", got)
 	}
 	in.Close()

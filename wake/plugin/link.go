@@ -245,8 +245,12 @@ func (l *Link) Moved() <-chan struct{} { return l.moved }
 // Begin makes the client begin a session. It returns nil when the plugin has named a session with this id. If the new session
 // has another id, Begin waits until ctx ends.
 func (l *Link) Begin(ctx context.Context, id string) error {
-	if err := l.tell(ctx, toPlugin{Begin: true}); err != nil {
-		return err
+	select {
+	case <-l.named: // the ring was for a session that had not begun: its mail goes to the one that has
+	default:
+		if err := l.tell(ctx, toPlugin{Begin: true}); err != nil {
+			return err
+		}
 	}
 	select {
 	case <-l.named:

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"c2c/inbox/mail"
@@ -340,4 +341,24 @@ func TestTheWorkOfANamedSessionIsPassedOn(t *testing.T) {
 	if got := strings.Join(heard, ", "); got != "sid-s mail, sid-s tool, sid-s prompt" {
 		t.Errorf("heard %s", got)
 	}
+}
+
+// A ring that began before the plugin has named a session comes to the same link.
+func TestAClientWithASessionIsNotToldToBeginOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out strings.Builder
+		link := New(&out, nil)
+		link.show(fromPlugin{Session: "s"}, "sid-s")
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- link.Begin(ctx, "") }()
+		synctest.Wait()
+		if out.String() != "" {
+			t.Errorf("it is told %s", out.String())
+		}
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	})
 }
