@@ -126,23 +126,36 @@ func TestCodexIsWarnedOfAFileThatClaudeHasClaimed(t *testing.T) {
 // A claimant is a live Claude Code that has claimed flags.go of the project.
 type claimant struct {
 	*lab.Lab
-	p    *lab.Proc
-	file string
+	model   *lab.Model
+	p       *lab.Proc
+	file    string
+	warning string // words that another session is told of the claim, each time once
 }
 
+// claimantAt has a claimant in a lab, where the other client must be seeded already.
 func claimantAt(t *testing.T, l *lab.Lab) claimant {
 	t.Helper()
+	l.SeedClaude(map[string]any{"permissions": map[string]any{"allow": []string{"Write"}}})
+	l.Run(c2c(), "install")
 	model, file := lab.NewModel(t), filepath.Join(l.Project, "flags.go")
-	p := claudeAt(t, l, model)
+	p := claudeAt(t, l, model, "--permission-mode", "default")
 	model.Script(lab.CallMCP(lab.Claude, "c2c", "claim", map[string]any{"paths": []string{file}, "why": "new flags"}), lab.Say("Claimed."))
 	p.Submit("please claim it")
 	p.WaitShown("Claimed.")
-	return claimant{l, p, file}
+	claudeIdle(l, model)
+	return claimant{l, model, p, file, "amber has claimed flags.go (new flags)"}
 }
 
-// isWarned has the client write the file three times: it is warned, then refused, and left alone when the holder was killed. write
-// has the client's model write a word into the file, and returns the last request of the turn.
-func (c claimant) isWarned(t *testing.T, write func(word, answer string) *lab.Request) {
+// A writer has the model of a client, whose alias is birch, write a word into a file, and returns the last request of the turn.
+type writer func(file, word, answer string) *lab.Request
+
+func last(model *lab.Model) *lab.Request {
+	turns := model.Turns()
+	return turns[len(turns)-1]
+}
+
+// isWarned has the client write the file three times: it is warned, then refused, and left alone when the holder was killed.
+func (c claimant) isWarned(t *testing.T, write writer) {
 	t.Helper()
 	content := func(want string) {
 		t.Helper()
@@ -150,89 +163,123 @@ func (c claimant) isWarned(t *testing.T, write func(word, answer string) *lab.Re
 			t.Errorf("the file has %q, %v; want %q", data, err, want)
 		}
 	}
-	const warning = "amber has claimed flags.go (new flags)"
-	if r := write("word-one", "Written one."); len(r.Find(warning)) != 1 {
+	if r := write(c.file, "word-one", "Written one."); len(r.Find(c.warning)) != 1 || len(r.Find("amber has claimed ")) == 0 {
 		t.Errorf("the model is not warned once:\n%s", r)
 	}
 	content("word-one")
 	c.WriteProject(".c2c/claims", "refuse\n")
-	if r := write("word-two", "Tried two."); len(r.Find("This project refuses edits")) != 1 {
-		t.Errorf("the edit is not refused:\n%s", r)
+	refused := write(c.file, "word-two", "Tried two.")
+	if len(refused.Find("This project refuses edits")) != 1 {
+		t.Errorf("the edit is not refused:\n%s", refused)
 	}
 	content("word-one")
 	c.p.Kill()
-	if r := write("word-three", "Written three."); len(r.Find(warning)) != 2 { // those of before
+	if r := write(c.file, "word-three", "Written three."); len(r.Find(c.warning)) != len(refused.Find(c.warning)) {
 		t.Errorf("a dead session warns:\n%s", r)
 	}
 	content("word-three")
+}
+
+// bothAreTold has Claude Code and the client write a file that nobody has claimed: each model is told of the other, once. The client's
+// model gets the notice in the turn of its edit, or reads it.
+func (c claimant) bothAreTold(t *testing.T, write writer, reads func(answer string) *lab.Request) {
+	t.Helper()
+	file := filepath.Join(c.Project, "shared.go")
+	c.model.Script(lab.Call("Write", map[string]any{"file_path": file, "content": "of amber"}), lab.Say("Written by amber."))
+	c.p.Submit("please write it")
+	c.p.WaitShown("Written by amber.")
+	claudeIdle(c.Lab, c.model)
+	if err := os.Remove(file); err != nil { // clients refuse to write what they have not read
+		t.Fatal(err)
+	}
+	r := write(file, "shared-one", "Shared one.")
+	if reads != nil {
+		r = reads("Read.")
+	}
+	const told = "have both edited shared.go in the last minutes. Agree who goes on; c2c claim tells others." // a line for the person has less
+	if got := r.Find(told); len(got) != 1 || !strings.Contains(got[0].Text, "You and amber "+told) {
+		t.Errorf("birch is not told once of amber:\n%s", r)
+	}
+	if r := write(file, "shared-two", "Shared two."); len(r.Find(told)) != 1 {
+		t.Errorf("birch is told again:\n%s", r)
+	}
+	c.model.Script(lab.Say("I see."))
+	c.p.Submit("what is new?")
+	c.p.WaitShown("I see.")
+	claudeIdle(c.Lab, c.model)
+	if r := last(c.model); len(r.Find("You and birch "+told)) != 1 {
+		t.Errorf("amber is not told once of birch:\n%s", r)
+	}
 }
 
 // Gemini CLI and Qwen Code show their models nothing before a call, but refuse it; the warning comes with the call's result.
 func TestGeminiIsWarnedOfAFileThatClaudeHasClaimed(t *testing.T) {
 	t.Parallel()
 	l, model := newLab(t), lab.NewModel(t)
-	l.SeedClaude(nil)
 	l.SeedGemini(nil)
-	l.Run(c2c(), "install")
 	c := claimantAt(t, l)
 	p := geminiRegisters(l, model, "birch")
-	c.isWarned(t, func(word, answer string) *lab.Request {
-		model.Script(lab.Call("write_file", map[string]any{"file_path": c.file, "content": word}), lab.Say(answer))
+	write := func(file, word, answer string) *lab.Request {
+		model.Script(lab.Call("write_file", map[string]any{"file_path": file, "content": word}), lab.Say(answer))
 		p.Submit("please write " + word)
 		p.WaitShown(answer)
 		hooksSayIdle(l, "birch")
-		turns := model.Turns()
-		return turns[len(turns)-1]
-	})
+		return last(model)
+	}
+	c.bothAreTold(t, write, nil)
+	c.isWarned(t, write)
 }
 
 func TestQwenIsWarnedOfAFileThatClaudeHasClaimed(t *testing.T) {
 	t.Parallel()
 	l, model := newLab(t), lab.NewModel(t)
-	l.SeedClaude(nil)
 	l.SeedQwen(nil)
-	l.Run(c2c(), "install")
 	c := claimantAt(t, l)
 	model.Script(qwenTool("register", map[string]any{"alias": "birch"}), lab.Say("Registered."))
 	p := l.QwenTUI(model)
 	p.Submit("prompt-of-birch")
 	p.WaitScreen(0, "Registered.")
 	hooksSayIdle(l, "birch")
-	c.isWarned(t, func(word, answer string) *lab.Request {
-		model.Script(lab.Call("write_file", map[string]any{"file_path": c.file, "content": word}), lab.Say(answer))
+	write := func(file, word, answer string) *lab.Request {
+		model.Script(lab.Call("write_file", map[string]any{"file_path": file, "content": word}), lab.Say(answer))
 		p.Submit("please write " + word)
 		p.WaitShown(answer)
 		hooksSayIdle(l, "birch")
-		turns := model.Turns()
-		return turns[len(turns)-1]
-	})
+		return last(model)
+	}
+	c.bothAreTold(t, write, nil)
+	c.isWarned(t, write)
 }
 
-// Copilot's extension runs, and brings the mail.
+// Copilot's extension runs, and brings the mail that may wake a session. Its model reads the rest.
 func TestCopilotIsWarnedOfAFileThatClaudeHasClaimed(t *testing.T) {
 	t.Parallel()
 	l, model := newLab(t), lab.NewModel(t)
-	l.SeedClaude(nil)
 	l.SeedCopilot(nil)
-	l.Run(c2c(), "install")
 	c := claimantAt(t, l)
 	model.Script(copilotTool("register", map[string]any{"alias": "birch"}), lab.Say("Registered."))
 	p := l.CopilotTUI(model)
 	p.Submit("prompt-of-birch")
 	p.WaitShown("Registered.")
 	copilotIdle(p)
-	c.isWarned(t, func(word, answer string) *lab.Request {
-		old := "word-none"
-		if data, err := os.ReadFile(c.file); err == nil {
-			old = string(data)
-		} else {
-			l.WriteProject("flags.go", old)
-		}
-		model.Script(lab.Call("edit", map[string]any{"path": c.file, "old_str": old, "new_str": word}), lab.Say(answer))
-		p.Submit("please write " + word)
+	says := func(prompt, answer string, call lab.Reply) *lab.Request {
+		model.Script(call, lab.Say(answer))
+		p.Submit(prompt)
 		p.WaitShown(answer)
 		copilotIdle(p)
-		turns := model.Turns()
-		return turns[len(turns)-1]
+		return last(model)
+	}
+	write := func(file, word, answer string) *lab.Request {
+		old := "word-none"
+		if data, err := os.ReadFile(file); err == nil {
+			old = string(data)
+		} else {
+			l.WriteProject(filepath.Base(file), old)
+		}
+		return says("please write "+word, answer, lab.Call("edit", map[string]any{"path": file, "old_str": old, "new_str": word}))
+	}
+	c.bothAreTold(t, write, func(answer string) *lab.Request {
+		return says("please read", answer, copilotTool("poll_inbox", map[string]any{}))
 	})
+	c.isWarned(t, write)
 }
