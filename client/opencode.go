@@ -37,7 +37,7 @@ func opencodeGuide() Guide {
 		Last:    "the tool `poll_inbox`",
 		Receipt: "a request to the model holds the message",
 		Answer:  "its event that a step of the turn begins",
-		Claimed: "nothing: its agent calls `claims`",
+		Claimed: "warned with the result of the edit, with the reason of the holder; refused before the edit where the project asks for it. A subagent, too",
 		Sees:    "In this recording the dialog is open: the model gets the message when the dialog is answered.",
 		SetUp:   "An MCP server in `~/.config/opencode/opencode.json` (or `.jsonc`) and a plugin in `plugins/c2c.ts` beside it, for all projects. With `--project` both are below `.opencode`, only for this project; with `--project --install-global-plugin` the plugin is for all projects.",
 		Quirks: []string{

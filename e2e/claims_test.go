@@ -283,3 +283,28 @@ func TestCopilotIsWarnedOfAFileThatClaudeHasClaimed(t *testing.T) {
 	})
 	c.isWarned(t, write)
 }
+
+// OpenCode's plugin asks before the call, and the warning comes with its result.
+func TestOpenCodeIsWarnedOfAFileThatClaudeHasClaimed(t *testing.T) {
+	t.Parallel()
+	l, model := newLab(t), lab.NewModel(t)
+	l.SeedOpenCode(model, nil)
+	c := claimantAt(t, l)
+	model.Script(opencodeTool("register", map[string]any{"alias": "birch"}), lab.Say("Registered."))
+	p := l.OpenCodeTUI()
+	p.Submit("prompt-of-birch")
+	p.WaitShown("Registered.")
+	says := func(prompt, answer string, call lab.Reply) *lab.Request {
+		model.Script(call, lab.Say(answer))
+		p.Submit(prompt)
+		p.WaitShown(answer)
+		return last(model)
+	}
+	write := func(file, word, answer string) *lab.Request {
+		return says("please write "+word, answer, lab.Call("write", map[string]any{"filePath": file, "content": word}))
+	}
+	c.bothAreTold(t, write, func(answer string) *lab.Request {
+		return says("please read", answer, opencodeTool("poll_inbox", map[string]any{}))
+	})
+	c.isWarned(t, write)
+}

@@ -7,13 +7,15 @@
 
 import { spawn } from "node:child_process"
 import { readFile } from "node:fs/promises"
+import { resolve } from "node:path"
 import { createInterface } from "node:readline"
 
 const c2c = "c2c"
 const argument = "_session_id" // of the tools of c2c: which session calls
 const variable = "C2C_OPENCODE_SESSION_ID" // the same for shells
 const mailing = /(^|[\s;|&()"'`/])c2c\s+(send|send-all|reply|ask|poll-inbox|peek-inbox|history|list|whoami|thread|search|status|outbox|obligations)\b/
-const patience = 3000 // ms, until c2c knows a session
+const patience = 3000 // ms, until c2c knows a session, or says who else holds a file
+const heads = /^\*\*\* (?:(?:Update|Add|Delete) File|Move to): (.*)$/gm // the files that a patch changes
 const settled = Date.now() + 30000 // the window is drawn by then, and listens
 
 // Of each session: who waits to be heard, the message that each key stands in, the keys that its model has seen, and those of
@@ -30,16 +32,21 @@ type Session = {
 }
 
 // With --port OpenCode makes the plugin twice, and only the second one gets events: they share this.
-const state = ((globalThis as any).__c2c ??= { sessions: new Map(), parents: new Map(), wait: 1000 }) as {
+const state = ((globalThis as any).__c2c ??= { sessions: new Map(), parents: new Map(), edits: new Map(), warnings: new Map(), wait: 1000 }) as {
   client?: any
   directory?: string
   child?: any
   shown?: string
   stopped?: boolean
   wait: number
+  edits: Map<string, (told: any) => void> // of each call that changes files: who waits for what c2c says of them
+  warnings: Map<string, string> // of each such call: what its result is to say
   sessions: Map<string, Session>
   parents: Map<string, string> // of each session: itself, or the one that a subagent's belongs to
 }
+
+state.edits ??= new Map() // an older copy of the plugin has made the rest
+state.warnings ??= new Map()
 
 function say(line: object) {
   state.child?.stdin.write(JSON.stringify(line) + "\n", () => {})
@@ -86,12 +93,14 @@ function start() {
     state.wait = 1000
     if (told.begin) void begin().catch(() => {}) // its mail waits for the first prompt
     else if (told.mail) putNext(told.session, told.mail)
+    else if (told.call) state.edits.get(told.call)?.(told)
     else for (const heard of session(told.session).waiting.splice(0)) heard()
   })
   let over = false
   const again = () => {
     if (over || state.child !== child) return
     over = true
+    for (const done of state.edits.values()) done(undefined) // it answers nobody any more
     setTimeout(start, state.wait)
     state.wait = Math.min(2 * state.wait, 60000)
   }
@@ -186,6 +195,30 @@ function undone(id: string, message: string) {
   if (gone.length) say({ session: id, refused: "its person has undone it" })
 }
 
+// edited gives the files that a call changes.
+function edited(tool: string, args: any): string[] {
+  const names =
+    tool === "apply_patch" ? Array.from(String(args?.patchText ?? "").matchAll(heads), (head) => head[1].trim()) : /^(edit|write)$/.test(tool) ? [args?.filePath] : []
+  return names.filter((name) => name && typeof name === "string").map((name) => resolve(state.directory ?? "", name))
+}
+
+// claimed asks c2c who else holds the files that a call is about to change, and gives the reason if the project refuses that.
+// Otherwise the result of the call says who does. Without an answer the call goes on.
+async function claimed(call: any, edits: string[]): Promise<string | undefined> {
+  const child = state.child
+  if (!child?.pid || child.exitCode !== null) return
+  const id = await root(call.sessionID).catch(() => undefined)
+  if (!id) return
+  const told: any = await new Promise((done) => {
+    state.edits.set(call.callID, done)
+    setTimeout(done, patience)
+    say({ session: id, call: call.callID, edits })
+  })
+  state.edits.delete(call.callID)
+  if (told?.warning) state.warnings.set(call.callID, told.warning)
+  return told?.refusal
+}
+
 type Mail = { key: string; from?: string; text: string }
 
 // putNext puts mail when what was put before stands in the session: what a c2c that was killed had offered is offered
@@ -253,6 +286,9 @@ async function server(input: any) {
       const ours = call.tool.startsWith("c2c_")
       if (!ours && !mailing.test(String(output.args?.command ?? ""))) {
         void worked(call.sessionID, "tool")
+        const edits = edited(call.tool, output.args)
+        const refusal = edits.length ? await claimed(call, edits) : undefined
+        if (refusal) throw new Error(refusal)
         return
       }
       void worked(call.sessionID, "mail")
@@ -260,6 +296,12 @@ async function server(input: any) {
       const id = await root(call.sessionID)
       await meet(id, false)
       output.args[argument] = id
+    },
+    "tool.execute.after": async (call: any, output: any) => {
+      const warning = state.warnings.get(call.callID)
+      if (!warning) return
+      state.warnings.delete(call.callID)
+      output.output += "\n" + warning
     },
     "shell.env": async (shell: any, output: any) => {
       if (!shell.sessionID) return

@@ -143,6 +143,12 @@ func said(h claims.Claim, path string, quotes bool) string {
 	return fmt.Sprintf("%s has claimed %s%s since %s. ", h.Alias, h.Shown(), claims.Reason(h), since)
 }
 
+// What a model is to do about a file that another session has claimed.
+const (
+	refuses = "This project refuses edits of files that others have claimed: write to the holder with c2c, or work elsewhere."
+	edited  = "You have edited it: agree with the holder with c2c before you go on, unless your user wants it now."
+)
+
 // warnOfClaims answers an event before a tool call, which comes on standard input: it says who holds the files that the call would
 // change. With sid it instead tells c2c hook who holds paths, for that session. It never fails the call.
 func (c *call) warnOfClaims(ctx context.Context, name, sid string, paths []string) error {
@@ -172,10 +178,9 @@ func (c *call) warnOfClaims(ctx context.Context, name, sid string, paths []strin
 	if err != nil || text == "" {
 		return err
 	}
-	const refuses = "This project refuses edits of files that others have claimed: write to the holder with c2c, or work elsewhere."
 	text = "c2c: " + text
 	if sid != "" { // a line with the warning after the edit, and one with the refusal before it
-		_, err = fmt.Fprintln(c.stdout, text+"You have edited it: agree with the holder with c2c before you go on, unless your user wants it now.")
+		_, err = fmt.Fprintln(c.stdout, text+edited)
 		if refused {
 			_, err = fmt.Fprintln(c.stdout, text+refuses)
 		}

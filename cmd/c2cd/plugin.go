@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"c2c/broker"
+	"c2c/claims"
 	"c2c/client"
 	"c2c/ringer"
 	"c2c/sessions/callers"
@@ -34,10 +35,13 @@ func (a *call) plugin(ctx context.Context) error {
 	p := &pluginSessions{app: a.app, client: profile.Name, pid: *pid, alias: profile.ProposedAlias(a.cwd)}
 	defer p.leave()
 	link := plugin.New(a.stdout, p.meet)
-	link.Worked, link.Answered = p.worked, p.answered
+	link.Worked, link.Answered, link.Edits = p.worked, p.answered, p.edits
 	defer a.ringer(ringer.Plugin(profile.Name, a.getenv(client.StartEnv), link)).Start(ctx)()
 	return link.Run(ctx, a.stdin)
 }
+
+// editTime bounds how long a tool call of the client waits for claims.
+const editTime = 2 * time.Second
 
 // pluginSessions are the mailboxes of one client process.
 type pluginSessions struct {
@@ -117,6 +121,30 @@ func (p *pluginSessions) answered(ctx context.Context, sid, how, failed string) 
 	if err != nil {
 		p.app.log.Warn("the answer of a session's model was not recorded", "session", sid, "err", err)
 	}
+}
+
+// edits says who else holds files that a session is about to change.
+func (p *pluginSessions) edits(ctx context.Context, sid string, paths []string) (text string, refused bool) {
+	b, err := p.open()
+	if err != nil || !claims.There(b.Registry) {
+		return "", false // the next line that names a session reports the error
+	}
+	ctx, cancel := context.WithTimeout(ctx, editTime)
+	defer cancel()
+	s, err := callers.Resolve(ctx, b.Registry, callers.Caller{Explicit: sid})
+	if err == nil {
+		text, refused, err = holders(ctx, b, s, paths, true)
+	}
+	switch {
+	case err != nil:
+		p.app.log.Warn("the holders of a file are not known", "session", sid, "err", err)
+		return "", false
+	case text == "":
+		return "", false
+	case refused:
+		return "c2c: " + text + refuses, true
+	}
+	return "c2c: " + text + edited, false
 }
 
 func (p *pluginSessions) leave() {

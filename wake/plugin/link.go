@@ -32,6 +32,8 @@ type fromPlugin struct {
 	Works   string   `json:"works"`   // see Link.Worked
 	Answers string   `json:"answers"` // see Link.Answered
 	Failed  string   `json:"failed"`  // why the session's model gave no answer
+	Call    string   `json:"call"`    // a tool call that is about to change Edits, and waits for an answer
+	Edits   []string `json:"edits"`   // absolute paths
 }
 
 // toPlugin is a line to the plugin.
@@ -40,6 +42,9 @@ type toPlugin struct {
 	SID     string     `json:"sid,omitempty"` // the session's mailbox; the answer to a line that names a session
 	Mail    []mailItem `json:"mail,omitempty"`
 	Begin   bool       `json:"begin,omitempty"` // mail waits, and the client has no session yet
+	Call    string     `json:"call,omitempty"`  // the answer to a line with this call, like the next two
+	Warning string     `json:"warning,omitempty"`
+	Refusal string     `json:"refusal,omitempty"`
 }
 
 // mailItem is one message. Its key is the same at each offer, and holds no text from the sender.
@@ -60,8 +65,11 @@ type Link struct {
 	// Run calls Answered, if set, when a session's model has answered (how is Answered) or gave no answer (failed says why). Run
 	// also calls it once when the plugin announces that it will report the session's answers (how is WillAnswer).
 	Answered func(ctx context.Context, sid, how, failed string)
-	moved    chan struct{} // gets a value when the client shows another session
-	named    chan struct{} // closed when the plugin has named a session
+	// Run calls Edits, if set, before a session changes files. It returns what the result of the change is to say, or, with refused,
+	// why it must not be made; "": nothing.
+	Edits func(ctx context.Context, sid string, paths []string) (text string, refused bool)
+	moved chan struct{} // gets a value when the client shows another session
+	named chan struct{} // closed when the plugin has named a session
 
 	mu       sync.Mutex
 	shown    string
@@ -118,6 +126,9 @@ func (l *Link) Run(ctx context.Context, in io.Reader) error {
 }
 
 func (l *Link) hear(ctx context.Context, s fromPlugin) error {
+	if s.Call != "" {
+		return l.tell(ctx, l.edited(ctx, s))
+	}
 	if s.Works != "" || s.Answers == Answered || s.Failed != "" {
 		l.recorded(ctx, s)
 		return nil
@@ -168,6 +179,23 @@ func (l *Link) recorded(ctx context.Context, s fromPlugin) {
 	case s.Works == "" && l.Answered != nil:
 		l.Answered(ctx, known.sid, s.Answers, s.Failed)
 	}
+}
+
+// edited answers a line about a call that changes files. Its session may be one that the plugin has not named.
+func (l *Link) edited(ctx context.Context, s fromPlugin) toPlugin {
+	answer := toPlugin{Session: s.Session, Call: s.Call}
+	l.mu.Lock()
+	known := l.sessions[s.Session]
+	l.mu.Unlock()
+	if known == nil || l.Edits == nil {
+		return answer
+	}
+	if text, refused := l.Edits(ctx, known.sid, s.Edits); refused {
+		answer.Refusal = text
+	} else {
+		answer.Warning = text
+	}
+	return answer
 }
 
 // show records a session and its mailbox, and whether the client shows the session.

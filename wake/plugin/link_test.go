@@ -343,6 +343,31 @@ func TestTheWorkOfANamedSessionIsPassedOn(t *testing.T) {
 	}
 }
 
+// A tool call waits for the answer, so one comes for any session.
+func TestWhoEditsIsAnswered(t *testing.T) {
+	c := newClient(t)
+	c.meet("s")
+	c.say(`{"session":"s","call":"one","edits":["/p/a.go"]}`)
+	if got := c.told(); got.Call != "one" || got.Warning+got.Refusal != "" {
+		t.Errorf("without claims: %+v", got)
+	}
+	c.link.Edits = func(_ context.Context, sid string, paths []string) (string, bool) {
+		return fmt.Sprint(sid, paths), paths[0] == "/p/b.go"
+	}
+	c.say(`{"session":"s","call":"two","edits":["/p/a.go"]}`)
+	if got := c.told(); got.Call != "two" || got.Warning != "sid-s[/p/a.go]" || got.Refusal != "" {
+		t.Errorf("a warning: %+v", got)
+	}
+	c.say(`{"session":"s","call":"three","edits":["/p/b.go"]}`)
+	if got := c.told(); got.Call != "three" || got.Refusal != "sid-s[/p/b.go]" || got.Warning != "" {
+		t.Errorf("a refusal: %+v", got)
+	}
+	c.say(`{"session":"other","call":"four","edits":["/p/b.go"]}`)
+	if got := c.told(); got.Call != "four" || got.Warning+got.Refusal != "" {
+		t.Errorf("of a session that was not named: %+v", got)
+	}
+}
+
 // A ring that began before the plugin has named a session comes to the same link.
 func TestAClientWithASessionIsNotToldToBeginOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
