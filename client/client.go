@@ -64,6 +64,9 @@ type Profile struct {
 	// HooksCommand means that the model takes the text of a hook for an order of its developer, so that text must not contain a peer's
 	// words.
 	HooksCommand bool
+	// MailedWarnings means that the model sees nothing of a hook's answers around a tool call, so c2c sends the session a message with what
+	// it has to say there.
+	MailedWarnings bool
 	// ChildHooks means that the process of a hook is the client's child.
 	ChildHooks bool
 	// ProjectEnv is the variable that names the project for a hook, if the client runs its hooks in another directory.

@@ -6,14 +6,15 @@ package client
 // the session of a tool call only as long as there is only one session.
 func kimi() Profile {
 	return Profile{
-		Name:          "kimi",
-		Aliases:       []string{"kimi-code", "kimi-cli"},
-		Info:          "kimi",
-		AliasPrefix:   "kimi",
-		InTurn:        "its hook brings the message at the end of the turn",
-		DetachedHooks: true,
-		Doing:         kimiDoing,
-		Servers:       "server/instances",
+		Name:           "kimi",
+		Aliases:        []string{"kimi-code", "kimi-cli"},
+		Info:           "kimi",
+		AliasPrefix:    "kimi",
+		InTurn:         "its hook brings the message at the end of the turn",
+		DetachedHooks:  true,
+		Doing:          kimiDoing,
+		Servers:        "server/instances",
+		MailedWarnings: true,
 		// Measured with 2.1.0: if a tool's answer or a shell's output has more than 50,000 characters, the model gets a file name and
 		// 5,000 characters.
 		Answer:    45_000,
@@ -34,7 +35,7 @@ func kimiGuide() Guide {
 		Last:    "the hooks of the next prompt",
 		Receipt: "the hook's answer was written",
 		Answer:  "its hook at the end of a turn; its log",
-		Claimed: "nothing: its agent calls `claims`. Its model sees nothing of the hooks around a tool call",
+		Claimed: "refused before the edit where the project asks for it; else warned by a message of c2c, once for each claim, which comes with its mail at the end of the turn: its model sees nothing of the hooks around a tool call. Both are without the words of the holder. For a subagent's edit the session gets the message",
 		Sees:    "In this recording c2c rings the idle session by a line in its prompt. Mail at the end of a turn, also after a declined dialog, is not shown: c2c asks the model to mention the mail, and with the next prompt, as in this recording, c2c shows the person a line about it.",
 		SetUp:   "An MCP server in `~/.kimi-code/mcp.json` and hooks in `~/.kimi-code/config.toml`, for all projects.",
 		Quirks: []string{

@@ -3,6 +3,7 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -307,4 +308,84 @@ func TestOpenCodeIsWarnedOfAFileThatClaudeHasClaimed(t *testing.T) {
 		return says("please read", answer, opencodeTool("poll_inbox", map[string]any{}))
 	})
 	c.isWarned(t, write)
+}
+
+// Kimi Code shows its model nothing of the hooks around a call, but refuses the call. So the warning is a message of c2c, which the hook
+// at the end of the turn brings.
+func TestKimiIsWarnedOfAFileThatClaudeHasClaimed(t *testing.T) {
+	t.Parallel()
+	l, model := newLab(t), lab.NewModel(t)
+	l.SeedKimi(model, "")
+	c := claimantAt(t, l)
+	c.warning = "You have edited it, or tried to"
+	p := kimiRegisters(l, model, "birch")
+	turns := 1
+	write := func(file, word, answer string) *lab.Request {
+		model.Script(lab.Call("Write", map[string]any{"path": file, "content": word}))
+		if word == "shared-one" || word == "word-one" { // mail continues the turn
+			model.Script(lab.Say("So far."))
+		}
+		model.Script(lab.Say(answer))
+		p.Submit("please write " + word)
+		p.WaitShown(answer)
+		turns++
+		kimiIdle(l, "prompt-of-birch", turns)
+		return last(model)
+	}
+	c.bothAreTold(t, write, nil)
+	c.isWarned(t, write)
+}
+
+// A patch names its files in its text, and a subagent's call has the id of another session.
+func TestAPatchAndASubagentOfOpenCodeAreWarned(t *testing.T) {
+	t.Parallel()
+	l, model := newLab(t), lab.NewModel(t)
+	l.SeedOpenCode(model, map[string]any{"model": "lab/gpt-5-lab", // such a model has the tool apply_patch
+		"provider": map[string]any{"lab": map[string]any{"models": map[string]any{"gpt-5-lab": map[string]any{"tool_call": true}}}}})
+	c := claimantAt(t, l)
+	patch := func(body string) lab.Reply {
+		return lab.Call("apply_patch", map[string]any{"patchText": "*** Begin Patch\n" + body + "\n*** End Patch"})
+	}
+	model.Script(opencodeTool("register", map[string]any{"alias": "birch"}), patch("*** Add File: flags.go\n+word-one"), lab.Say("Patched."))
+	p := l.OpenCodeTUI()
+	p.Submit("prompt-of-birch")
+	p.WaitShown("Patched.")
+	if r := last(model); len(r.Find(c.warning)) != 1 {
+		t.Errorf("a patch is not warned of once:\n%s", r)
+	}
+	inside(model, "prompt-of-birch", patch("*** Update File: flags.go\n@@\n-word-one\n+word-two"), lab.Say("Subagent says done."))
+	model.Script(lab.Call("task", map[string]any{"description": "work", "prompt": "prompt-of-the-subagent", "subagent_type": "general"}), lab.Say("Finished."))
+	p.Submit("prompt-two")
+	p.WaitShown("Finished.")
+	if data, err := os.ReadFile(c.file); err != nil || string(data) != "word-two\n" {
+		t.Errorf("the file has %q, %v", data, err)
+	}
+	warned := slices.ContainsFunc(model.Turns(), func(r *lab.Request) bool {
+		return len(r.Find("prompt-of-birch")) == 0 && len(r.Find(c.warning)) == 1
+	})
+	if !warned {
+		t.Error("a subagent is not warned")
+	}
+}
+
+// The hook before an edit of a subagent has the id of its session, which gets the message.
+func TestAnEditOfASubagentOfKimiIsToldToItsSession(t *testing.T) {
+	t.Parallel()
+	l, model := newLab(t), lab.NewModel(t)
+	l.SeedKimi(model, "")
+	c := claimantAt(t, l)
+	p := kimiRegisters(l, model, "birch")
+	left := inside(model, "prompt-of-birch", lab.Call("Write", map[string]any{"path": c.file, "content": "word-one"}),
+		lab.Say("The subagent is done and says so at some length, so that nobody asks it for more."))
+	model.Script(kimiAgent("prompt-of-the-subagent", false), lab.Say("Finished."), lab.Say("Answered."))
+	p.Submit("prompt-two")
+	p.WaitShown("Answered.")
+	const warning = "You have edited it, or tried to"
+	once(t, model.WaitText(warning), warning)
+	for _, r := range model.Turns() {
+		if len(r.Find(warning)) > 0 && len(r.Find("prompt-of-birch")) == 0 {
+			t.Errorf("the subagent got it:\n%s", r)
+		}
+	}
+	mailStaysOutside(t, l, model, lab.Kimi, "prompt-of-birch", left)
 }

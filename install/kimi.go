@@ -15,6 +15,7 @@ func kimiFiles(o Options) []target {
 	return []target{
 		{path: filepath.Join(dir, "mcp.json"), editor: mcpServer(Kimi, o, serverEntry{})},
 		// Kimi Code rejects the whole list if one key or event in the list is unknown.
-		{path: filepath.Join(dir, "config.toml"), editor: tomlHooks{commandHooks(Kimi, o, at("SessionStart", "UserPromptSubmit", "Stop", "StopFailure"))}},
+		{path: filepath.Join(dir, "config.toml"), editor: tomlHooks{commandHooks(Kimi, o, append(at("SessionStart", "UserPromptSubmit", "Stop", "StopFailure"),
+			beforeEdit("PreToolUse", "^(Edit|Write)$")))}},
 	}
 }

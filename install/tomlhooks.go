@@ -14,6 +14,7 @@ import (
 //
 //	[[hooks]]
 //	event = EVENT
+//	matcher = …
 //	command = …
 type tomlHooks struct{ hookEditor }
 
@@ -71,18 +72,22 @@ func (e tomlHooks) add(path string, data []byte) ([]byte, error) {
 			surplus = append(surplus, h)
 			continue
 		}
-		missing = slices.Delete(missing, i, i+1)
-		if h.command != e.command {
-			d.SetValue(d.All[h.at], confedit.QuoteTOML(e.command))
+		if command := e.command + missing[i].args; h.command != command {
+			d.SetValue(d.All[h.at], confedit.QuoteTOML(command))
 			changed = true
 		}
+		missing = slices.Delete(missing, i, i+1)
 	}
 	if len(surplus)+len(missing) == 0 && !changed {
 		return data, nil
 	}
 	out := d.Without(spans(surplus))
 	for _, event := range missing {
-		table := fmt.Sprintf("[[%s]]\nevent = %s\ncommand = %s\ntimeout = %d\n", hooksKey, confedit.QuoteTOML(event.name), confedit.QuoteTOML(e.command), hookTimeout)
+		matcher := ""
+		if event.matcher != "" {
+			matcher = "matcher = " + confedit.QuoteTOML(event.matcher) + "\n"
+		}
+		table := fmt.Sprintf("[[%s]]\nevent = %s\n%scommand = %s\ntimeout = %d\n", hooksKey, confedit.QuoteTOML(event.name), matcher, confedit.QuoteTOML(e.command+event.args), hookTimeout)
 		out = confedit.AppendTable(out, strings.ReplaceAll(table, "\n", confedit.LineEnd(data)))
 	}
 	if _, ours, err = e.tables(path, out); err == nil && len(ours) != len(e.events) {

@@ -63,3 +63,11 @@ func tellEdited(ctx context.Context, reg *sessions.Registry, to, other sessions.
 	return notice.Send(ctx, reg, to.ID, mail.Message{To: to.Alias, ID: notice.ID("edited", to.ID, other.ID, path),
 		Content: fmt.Sprintf("You and %s have both edited %s in the last minutes. Agree who goes on; c2c claim tells others.", other.Alias, mail.Visible(filepath.Base(path), ""))}, "edited")
 }
+
+// Warn writes to a session, once for each text, who holds a file that it edits, and what to do about it.
+func Warn(ctx context.Context, reg *sessions.Registry, s sessions.Session, text, advice string) error {
+	if s.ID == "" {
+		return nil
+	}
+	return notice.Send(ctx, reg, s.ID, mail.Message{To: s.Alias, ID: notice.ID("claimed", s.ID, text), Content: text + advice}, "claimed")
+}

@@ -146,7 +146,9 @@ func said(h claims.Claim, path string, quotes bool) string {
 // What a model is to do about a file that another session has claimed.
 const (
 	refuses = "This project refuses edits of files that others have claimed: write to the holder with c2c, or work elsewhere."
-	edited  = "You have edited it: agree with the holder with c2c before you go on, unless your user wants it now."
+	edited  = "You have edited it" + agree
+	tried   = "You have edited it, or tried to" + agree
+	agree   = ": agree with the holder with c2c before you go on, unless your user wants it now."
 )
 
 // warnOfClaims answers an event before a tool call, which comes on standard input: it says who holds the files that the call would
@@ -174,9 +176,12 @@ func (c *call) warnOfClaims(ctx context.Context, name, sid string, paths []strin
 		return err
 	}
 	profile, known := client.Find(name)
-	text, refused, err := holders(ctx, b, s, paths, known && !profile.HooksCommand)
+	text, refused, err := holders(ctx, b, s, paths, known && !profile.HooksCommand && !profile.MailedWarnings)
 	if err != nil || text == "" {
 		return err
+	}
+	if profile.MailedWarnings && !refused {
+		return notify.Warn(ctx, b.Registry, s, text, tried)
 	}
 	text = "c2c: " + text
 	if sid != "" { // a line with the warning after the edit, and one with the refusal before it

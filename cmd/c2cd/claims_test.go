@@ -191,3 +191,70 @@ func TestAnEditIsWarnedOfAfterIt(t *testing.T) {
 		t.Errorf("in a project that refuses: %s", out)
 	}
 }
+
+// A client whose model sees nothing of the hooks around a call has the warning as a message of c2c, once for each claim.
+func TestWhoseModelSeesNoHookIsWrittenTo(t *testing.T) {
+	t.Parallel()
+	k := newKeeper(t)
+	k.run("register", "amber", "--session-id", "amber")
+	project := filepath.Join(k.home, "project")
+	file := filepath.Join(project, "main.go")
+	if err := os.MkdirAll(filepath.Join(project, ".git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	hook := func(event map[string]any, more ...string) string {
+		t.Helper()
+		event["session_id"], event["cwd"] = "editor", project
+		data, err := json.Marshal(event)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := k.command(append([]string{"hook", "--client", "kimi"}, more...)...)
+		cmd.Stdin = strings.NewReader(string(data))
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out)
+	}
+	edits := func() string {
+		t.Helper()
+		return hook(map[string]any{"hook_event_name": "PreToolUse", "tool_name": "Write", "tool_input": map[string]string{"path": file}}, "--edit")
+	}
+	waits := func() (n int) {
+		t.Helper()
+		var sessions []struct {
+			Client  string
+			Waiting int `json:"waiting_count"`
+		}
+		if out := k.run("list", "--json"); json.Unmarshal([]byte(out), &sessions) != nil {
+			t.Fatal(out)
+		}
+		for _, s := range sessions {
+			if s.Client == "kimi" {
+				n += s.Waiting
+			}
+		}
+		return n
+	}
+	hook(map[string]any{"hook_event_name": "SessionStart"})
+	claim := k.command("claim", file, "--why", "new flags", "--from", "amber")
+	claim.Dir = project
+	if out, err := claim.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for range 2 {
+		if out := edits(); out != "" || waits() != 1 {
+			t.Errorf("the hook says %q, and %d messages wait", out, waits())
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(project, ".c2c"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(project, ".c2c/claims"), []byte("refuse\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out := edits(); !strings.Contains(out, `"permissionDecision":"deny"`) || strings.Contains(out, "new flags") || waits() != 1 {
+		t.Errorf("in a project that refuses: %s, %d messages", out, waits())
+	}
+}
