@@ -25,7 +25,7 @@ func TestClaudeIsToldOnceThatCodexHasEnded(t *testing.T) {
 	p.Submit("please ask")
 	p.WaitShown("Asked.")
 	claudeIdle(l, claude)
-	if got := l.Run(c2c(), "notify"); !strings.Contains(got, "amber is told when cody is ended") {
+	if got := l.Run(c2c(), "notify"); !strings.Contains(got, "amber is told when cody has ended") {
 		t.Errorf("what waits: %s", got)
 	}
 	claude.Script(lab.Say("I see."))

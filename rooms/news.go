@@ -221,7 +221,7 @@ const words = 280
 func (n News) Text(most int) string {
 	var parts []string
 	for i, room := range n.Rooms {
-		part := room.text(most/(len(n.Rooms)-i), n.st.Now())
+		part := room.text(most/(len(n.Rooms)-i), n.st.Now().UTC())
 		most -= len(part) + 1
 		if part != "" {
 			parts = append(parts, part)
@@ -262,13 +262,13 @@ func (p Post) Line(most int, now time.Time) string {
 	return p.Head(now) + ": " + p.Message().FirstWords(most)
 }
 
-// Head returns the post's time in a form for a model, and its Author.
+// Head returns the post's time, in the zone of now, and its Author.
 func (p Post) Head(now time.Time) string {
-	layout := "15:04Z"
+	layout := "15:04Z07:00"
 	if now.Sub(p.Time()) > 12*time.Hour {
-		layout = "2006-01-02T15:04Z"
+		layout = "2006-01-02T15:04Z07:00"
 	}
-	return p.Time().UTC().Format(layout) + " " + p.Author()
+	return p.Time().In(now.Location()).Format(layout) + " " + p.Author()
 }
 
 // Author returns the post's author and id, and the reason if it is for all members.

@@ -37,12 +37,10 @@ func (r *room) send(ctx context.Context, c *call, d *draft, alias, name string) 
 	return d.send(ctx, c, words, func(ctx context.Context, from sessions.Session) error {
 		receipt, done, err := talk.Ambient(ctx, c.b.Registry, from, name, d.message)
 		switch {
-		case err == nil && !done:
+		case err == nil && !done, errors.Is(err, rooms.ErrNoRoom):
 			return postByC2cd(c)
 		case errors.Is(err, rooms.ErrNotMember):
 			return cli.WithHint(err, "c2c rooms join NAME joins it; c2c rooms list shows all rooms")
-		case errors.Is(err, rooms.ErrNoRoom):
-			return cli.WithHint(err, "c2c rooms list shows all rooms; c2c rooms create NAME makes one")
 		case err != nil:
 			return err
 		}

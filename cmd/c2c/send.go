@@ -90,7 +90,7 @@ func send(c *call, f *cli.Flags) action {
 	r := newRoom(f)
 	return func(ctx context.Context) error {
 		if len(c.words) == 0 {
-			return fmt.Errorf("%w: to whom?", errUsage)
+			return fmt.Errorf("%w: to whom? a room's name needs quotes, '#review'", errUsage)
 		}
 		if alias, name, is := rooms.Address(c.words[0]); is {
 			return r.send(ctx, c, d, alias, name)

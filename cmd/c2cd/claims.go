@@ -81,7 +81,11 @@ func (c *call) claim(ctx context.Context, verb string) error {
 	}
 	all, err := do(ctx, k.b.Registry, k.s, k.want)
 	if held := new(claims.HeldError); errors.As(err, &held) {
-		return cli.WithHint(err, fmt.Sprintf("c2c send %s asks for it; it becomes free when %[1]s ends", held.Claim.Alias))
+		hint := fmt.Sprintf("c2c send %s asks for it", held.Claim.Alias)
+		if !sessions.IsPersonID(held.Claim.SID) { // the session of a person never ends
+			hint += fmt.Sprintf("; it becomes free when %s ends", held.Claim.Alias)
+		}
+		return cli.WithHint(err, hint)
 	}
 	if err != nil {
 		return err

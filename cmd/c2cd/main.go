@@ -22,6 +22,7 @@ import (
 	"c2c/broker"
 	"c2c/cmd/cli"
 	"c2c/cmd/rare"
+	"c2c/cmd/roomed"
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/project"
@@ -91,6 +92,9 @@ func (a *app) main(ctx context.Context, args []string) int {
 		return 0
 	}
 	f := cli.FailureOf(strings.Join(args[:min(1, len(args))], ""), err).Elsewhere(err, a.getenv, a.cwd)
+	if roomed.IsNoRoom(err) {
+		f.Exit = cli.NoAlias
+	}
 	cli.Report(a.stderr, f, args)
 	return f.Exit
 }

@@ -6,7 +6,7 @@ import (
 	"c2c/cmd/man"
 )
 
-// man writes the man pages into a directory: c2c.1, and c2c-<verb>.1 for each verb.
+// man writes the man pages into a directory: c2c.1, and c2c-<verb>.1 for each verb; with - the page of c2c to standard output.
 func (a *call) man() error {
 	words, err := a.words()
 	if err != nil {
@@ -14,6 +14,9 @@ func (a *call) man() error {
 	}
 	if len(words) != 1 {
 		return fmt.Errorf("%w: into which directory?", errUsage)
+	}
+	if words[0] == "-" {
+		return man.Print(a.stdout)
 	}
 	n, err := man.Write(words[0])
 	if err != nil {

@@ -52,6 +52,9 @@ func (c *call) monitor(ctx context.Context) error {
 	if m.Alias == "" {
 		m.Alias = c.getenv("C2C_MCP_SESSION_ID")
 	}
+	if isTerminal(c.stdout) && !m.JSON {
+		fmt.Fprintln(c.stderr, "c2c: each event is a line from now on; Ctrl-C ends that")
+	}
 	defer c.app.ringer(ringer.Scope{}).StartChecking(ctx)()
 	for {
 		err := c.follow(ctx, &m)

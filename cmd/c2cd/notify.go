@@ -67,7 +67,15 @@ func (c *call) notify(ctx context.Context) error {
 	case *wait || !ends && caller.IsPerson() && caller.User.IsTyping():
 		return a.await(ctx, r)
 	}
-	return a.show(r, fmt.Sprintf("%s gets one notice, as mail, when %s is %s", a.by.Alias, r.Alias, r.When))
+	return a.show(r, fmt.Sprintf("%s gets one notice, as mail, when %s", a.by.Alias, awaited(r)))
+}
+
+// awaited says for what a request waits: "amber is idle".
+func awaited(r notify.Request) string {
+	if r.When == notify.Ended {
+		return r.Alias + " has ended"
+	}
+	return r.Alias + " is " + r.When
 }
 
 // show prints v as JSON, or a line.
@@ -91,7 +99,7 @@ func (a asking) list() error {
 	}
 	for _, r := range all {
 		by := a.b.AliasOf(context.Background(), r.By)
-		cli.Printf(a.stdout, "%s is told when %s is %s, since %s\n", by, r.Alias, r.When, r.At.Local().Format(time.DateTime))
+		cli.Printf(a.stdout, "%s is told when %s, since %s\n", by, awaited(r), r.At.Local().Format(time.DateTime))
 	}
 	if len(all) == 0 {
 		cli.Printf(a.stdout, "(nobody waits for a notice)\n")
@@ -113,7 +121,7 @@ const lookGap = 100 * time.Millisecond
 // await waits for the notice, takes it and prints it. If this process is killed, the notice stays mail.
 func (a asking) await(ctx context.Context, r notify.Request) error {
 	if !a.json {
-		fmt.Fprintf(a.stderr, "c2c: waiting until %s is %s; Ctrl-C ends that\n", r.Alias, r.When)
+		fmt.Fprintf(a.stderr, "c2c: waiting until %s; Ctrl-C ends that\n", awaited(r))
 	}
 	box, err := a.b.Mailbox(a.by.ID)
 	if err != nil {

@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"os"
 	"os/signal"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"c2c/broker"
 	"c2c/cmd/watch"
@@ -15,6 +19,16 @@ import (
 	"c2c/sessions/callers"
 )
 
+// isTerminal reports whether a person can see what is written to out.
+func isTerminal(out io.Writer) bool {
+	file, is := out.(*os.File)
+	if !is {
+		return false
+	}
+	_, err := unix.IoctlGetWinsize(int(file.Fd()), unix.TIOCGWINSZ)
+	return err == nil
+}
+
 // watch shows the root on the whole screen.
 func (c *call) watch(ctx context.Context) error {
 	session := c.Text("session-id")
@@ -22,7 +36,7 @@ func (c *call) watch(ctx context.Context) error {
 		return err
 	}
 	user := callers.UserHere(c.getenv, c.stdin)
-	if !user.IsTyping() {
+	if !user.IsTyping() || !isTerminal(os.Stdout) {
 		return errors.New("watch needs a terminal; c2c monitor writes lines instead")
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)

@@ -63,6 +63,10 @@ var wrongUses = []wrongUse{
 	{"c2c status --message-id $ID", 2, "has no option --message-id", "c2c help status"},
 	// To whom.
 	{"c2c send", 2, "to whom?", "c2c send amber 'The build is green again.'"},
+	{"c2c send #review hi", 2, "a room's name needs quotes, '#review'", "c2c send amber 'The build is green again.'"},
+	{"c2c send '#nosuch' hi", 4, "no such room", "c2c rooms list"},
+	{"c2c send '#nosuch' '@amber hi'", 4, "no such room", "c2c rooms list"},
+	{"c2c rooms history nosuch", 4, "no such room", "c2c rooms list"},
 	{"c2c send hi amber", 4, "the alias stands first", `c2c send amber "hi"`},
 	{"c2c send 'hi there' amber", 4, "the alias stands first", `c2c send amber "hi there"`},
 	{"c2c send amber,coral hi", 4, "once for each", ""},

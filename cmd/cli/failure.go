@@ -92,7 +92,7 @@ func FailureOf(verb string, err error) Failure {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		f.Hint = "HOME, or C2C_MCP_BROKER_ROOT, must name a folder in which this user may write"
 	case errors.Is(err, sessions.ErrNoCaller):
-		f.Message, f.Hint = "for whom? add --session-id NAME", "c2c register --session-id NAME NAME makes that session, once; an agent's own shell needs no name"
+		f.Message, f.Hint = "for whom? add --session-id NAME", "c2c register --session-id NAME NAME makes that session, once; an agent's own shell needs no name, nor does a person's terminal outside of containers and sandboxes"
 		if slices.Contains([]string{"send", "send-all", "reply", "ask", "inject"}, verb) {
 			f.Message = "who sends? add --from NAME"
 		}

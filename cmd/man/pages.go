@@ -3,6 +3,7 @@ package man
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,6 +24,12 @@ func Write(dir string) (n int, err error) {
 		}
 	}
 	return len(all), nil
+}
+
+// Print writes the man page of c2c itself.
+func Print(out io.Writer) error {
+	_, err := out.Write(pages()["c2c.1"])
+	return err
 }
 
 // pages returns the man pages by their file names.

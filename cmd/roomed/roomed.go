@@ -114,6 +114,9 @@ func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
 	return hinted(verb.do(c, ctx, s))
 }
 
+// IsNoRoom reports whether there is no room of the name that was typed.
+func IsNoRoom(err error) bool { return errors.Is(err, rooms.ErrNoRoom) }
+
 func hinted(err error) error {
 	switch {
 	case errors.Is(err, rooms.ErrNotMember), errors.Is(err, rooms.ErrExists):
@@ -235,8 +238,12 @@ func (c *call) list(ctx context.Context, s sessions.Session) error {
 		if len(all) == 0 {
 			c.printf("(no rooms; c2c rooms create NAME makes one)\n")
 		}
+		wide := 0
 		for _, a := range all {
-			line := a.Room + "  " + format.Count(a.Count, "member", "members")
+			wide = max(wide, len(a.Room))
+		}
+		for _, a := range all {
+			line := fmt.Sprintf("%-*s  %-10s", wide, a.Room, format.Count(a.Count, "member", "members"))
 			if a.Dead > 0 {
 				line += fmt.Sprintf(" (%d ended)", a.Dead)
 			}
@@ -255,7 +262,7 @@ func (c *call) list(ctx context.Context, s sessions.Session) error {
 			if a.Error != "" {
 				line += "  " + a.Error
 			}
-			c.printf("%s\n", line)
+			c.printf("%s\n", strings.TrimRight(line, " "))
 		}
 	})
 }
