@@ -217,7 +217,7 @@ func TestDoctorTellsWhyNobodyOutsideGetsIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, _ = h.try("doctor", "--verbose")
-	wantText(t, "the list is for all to read", out, "problem  senders: ", "may be read by others (mode 0644); nobody may write from outside: "+checkup.RepairSenders)
+	wantText(t, "the list is for all to read", out, "problem  senders: ", "other users may read it (mode 0644); nobody may write from outside: "+checkup.RepairSenders)
 	out, _ = h.try("senders", "list")
 	wantText(t, "senders list", out, "hint: "+checkup.RepairSenders)
 }
