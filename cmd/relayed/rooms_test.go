@@ -485,7 +485,7 @@ func TestNobodyLosesAMembershipWhileTheListOfHostsCannotBeRead(t *testing.T) {
 	}
 	defer arrived.close()
 	open := &root{name: "ba9876543210", path: b.Root(), b: b, arrived: arrived, rooms: copies.NewHome(b), files: map[string]string{}}
-	h.roots = &roots{h: h, open: map[string]*root{open.name: open}, failed: map[string]bool{}, alone: map[string]time.Time{}}
+	h.roots = &roots{h: h, open: map[string]*root{open.name: open}, failed: map[string]string{}, alone: map[string]time.Time{}}
 	h.watch(ctx)
 	if got := devbox.members(b, "review"); !slices.Equal(got, []string{"amber", "birch@laptop"}) {
 		t.Errorf("members: %q", got)
@@ -499,7 +499,7 @@ func (m *machine) still() *Host {
 	log := slog.New(slog.DiscardHandler)
 	h := &Host{Relay: m.r, Getenv: m.getenv, Now: m.now, Log: log, list: list, peers: relay.Paired(m.key(), list), changes: watch.NewChanges(),
 		carrier: &carriers{list: list, ways: map[string]relay.Carrier{}, log: log}}
-	h.roots = &roots{h: h, open: map[string]*root{}, failed: map[string]bool{}, alone: map[string]time.Time{}}
+	h.roots = &roots{h: h, open: map[string]*root{}, failed: map[string]string{}, alone: map[string]time.Time{}}
 	m.t.Cleanup(func() { h.roots.closeAll(); h.changes.Close() })
 	return h
 }
@@ -590,4 +590,45 @@ func TestAWishToJoinWaitsWhileTheListOfHostsCannotBeRead(t *testing.T) {
 	if why, err := arrive("laptop"); why != relay.Stored || err != nil {
 		t.Errorf("behind that: %q %v", why, err)
 	}
+}
+
+// What keeps a root from being opened may pass, such as too many open files: then the root is relayed without a restart.
+func TestARootThatCouldNotBeOpenedIsOpenedAtALaterLook(t *testing.T) {
+	_, devbox := twoMachines(t)
+	home := devbox.project("site", "amber")
+	path := filepath.Join(home.Root(), relay.Directory)
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := devbox.still()
+	h.lookOnce(t)
+	if h.roots.at("site") != nil {
+		t.Fatal("a root without a directory of the relay is open")
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	h.lookOnce(t)
+	if h.roots.at("site") == nil {
+		t.Error("the root is not relayed")
+	}
+}
+
+// The relay of a root cannot begin: look must not go on with a root that is closed.
+func TestARootWhoseRelayCannotBeginIsNotOpen(t *testing.T) {
+	_, devbox := twoMachines(t)
+	home := devbox.project("site", "amber")
+	h := devbox.still()
+	other, err := relay.Open(relay.Config{Root: home.Dir(), Project: "site", Peers: h.peers, Carrier: h.carrier})
+	if err == nil {
+		err = h.roots.relay.Add(other)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	open, err := h.roots.get(t.Context(), project.Root{Name: "site", Path: home.Root()})
+	if err == nil || open != nil || h.roots.at("site") != nil {
+		t.Errorf("%v, open: %v", err, open != nil)
+	}
+	h.lookOnce(t)
 }

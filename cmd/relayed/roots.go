@@ -31,7 +31,7 @@ type roots struct {
 
 	opening sync.Mutex // held while a root is opened
 
-	failed map[string]bool      // paths of roots that could not be opened; only look uses this field
+	failed map[string]string    // by path: why a root could not be opened, so that this is logged once; only look uses this field
 	alone  map[string]time.Time // by root without members on other machines: when its rooms have last changed; only look uses this field
 
 	mu   sync.Mutex
@@ -101,8 +101,10 @@ func (r *roots) look(ctx context.Context, list []hosts.Host, isKnown bool) (file
 		}
 		if open == nil && (len(waiting(here, list)) > 0 || r.mayOpen(here, list) || r.isShared(here)) {
 			var err error
-			if open, err = r.get(ctx, here); err != nil {
-				r.failed[here.Path] = true
+			if open, err = r.get(ctx, here); err == nil {
+				delete(r.failed, here.Path)
+			} else if r.failed[here.Path] != err.Error() { // the next look tries again
+				r.failed[here.Path] = err.Error()
 				r.h.Log.Error("a root's mail is not relayed", "root", here.Path, "err", err)
 			}
 		}
@@ -161,7 +163,7 @@ func (r rights) MayReach(name, room string) bool {
 // mayOpen reports whether to open a root that has no mail for other hosts. It does so if a host may reach the root's sessions, and the
 // root is in use.
 func (r *roots) mayOpen(here project.Root, list []hosts.Host) bool {
-	if r.failed[here.Path] || !slices.ContainsFunc(list, func(h hosts.Host) bool { return h.MayReachProject(here.Name) }) {
+	if !slices.ContainsFunc(list, func(h hosts.Host) bool { return h.MayReachProject(here.Name) }) {
 		return false
 	}
 	r.mu.Lock()
@@ -275,11 +277,14 @@ func (r *roots) get(ctx context.Context, here project.Root) (*root, error) {
 		return nil, errors.Join(err, b.Close())
 	}
 	open := &root{name: here.Name, path: here.Path, b: b, arrived: arrived, rooms: copies.NewHome(b), files: map[string]string{}}
+	if err := r.begin(open); err != nil {
+		return nil, err
+	}
 	r.h.Log.Info("relays for a root", "root", here.Path, "project", here.Name)
-	return open, r.begin(open)
+	return open, nil
 }
 
-// begin runs the relay of a root until end is called.
+// begin runs the relay of a root until end is called. After an error it has closed the root.
 func (r *roots) begin(open *root) error {
 	one, err := relay.Open(relay.Config{Root: open.b.Dir(), Project: open.name, Peers: r.h.peers, Carrier: r.h.carrier, Way: r.h.carrier.way,
 		Post: &post{open.b, r.h, open.arrived, open.name, open.rooms}, Log: r.h.Log, Now: r.h.Now})
@@ -295,10 +300,14 @@ func (r *roots) begin(open *root) error {
 		}
 	}()
 	open.relay, open.stop = one, func() { cancel(); <-ended; open.close() }
+	if err := r.relay.Add(one); err != nil {
+		open.stop()
+		return err
+	}
 	r.mu.Lock()
 	r.open[open.name] = open
 	r.mu.Unlock()
-	return r.relay.Add(one)
+	return nil
 }
 
 func (o *root) close() error {
