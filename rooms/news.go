@@ -69,8 +69,12 @@ func (st Store) News(sid string, ask Ask) (News, error) {
 }
 
 func (n *News) look(p place, ask Ask) error {
-	r, err := n.open(p.room)
-	if err != nil || r == nil {
+	r, err := n.st.OpenPresent(p.room)
+	if errors.Is(err, ErrNoRoom) {
+		n.moved = append(n.moved, moved{was: p.room})
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	defer r.Close()
@@ -119,23 +123,6 @@ func (n *News) look(p place, ask Ask) error {
 		n.Rooms = append(n.Rooms, news)
 	}
 	return err
-}
-
-// open opens the room that has a name, or had it. If the room is gone, open returns nil and drops the place in it.
-func (n *News) open(was string) (*Room, error) {
-	r, err := n.st.Open(was)
-	if !errors.Is(err, ErrNoRoom) {
-		return r, err
-	}
-	name, err := n.st.Renamed(was)
-	if err != nil {
-		return nil, err
-	}
-	if name == "" {
-		n.moved = append(n.moved, moved{was: was})
-		return nil, nil
-	}
-	return n.st.Open(name)
 }
 
 func (n *News) isNew(p Post, ask Ask) bool {
@@ -188,7 +175,9 @@ func (n News) edit(all []place) []place {
 		switch {
 		case i < 0:
 		case m.now == "":
-			all = slices.Delete(all, i, i+1)
+			if !n.hasJoined(m.was) {
+				all = slices.Delete(all, i, i+1)
+			}
 		default:
 			all[i] = place{m.now, max(all[i].read, m.read)}
 			if m.now == m.was && m.read < all[i].read && n.anew(m) {
@@ -197,6 +186,17 @@ func (n News) edit(all []place) []place {
 		}
 	}
 	return all
+}
+
+// hasJoined reports whether the session is in the room that has a name, or had it: it may have joined since the look.
+func (n News) hasJoined(name string) bool {
+	r, err := n.st.OpenPresent(name)
+	if err != nil {
+		return !errors.Is(err, ErrNoRoom)
+	}
+	defer r.Close()
+	rows, err := r.rows()
+	return err != nil || registry.FindSID(rows, n.sid) >= 0
 }
 
 // anew reports whether a room's history is no longer than a place in it, so that it must be a new history.

@@ -177,25 +177,43 @@ func (st Store) leave(ctx context.Context, sid, room string) error {
 	return errors.Join(err, st.markOpen(ctx, sid))
 }
 
-// markOpen makes the file that says that a session is open to a room, or removes it.
+// markOpen makes the file that says that a session is open to a room, or removes it. While a room cannot be read, the file stays: without
+// it the session would miss posts, and with it the session only looks once more.
 func (st Store) markOpen(ctx context.Context, sid string) error {
-	names, err := st.Of(sid)
-	if err != nil {
-		return err
-	}
-	open := false
-	for _, name := range names {
-		if r, err := st.Open(name); err == nil {
-			o, _ := r.own()
-			level, _ := o.level(sid)
-			open = open || level == Open
-			r.Close()
-		}
-	}
 	return filelock.With(ctx, st.Root, facts.RoomPlacesLock(sid), func() error {
-		if open {
-			return st.Root.Write(facts.RoomOpen(sid), nil)
+		names, err := st.Of(sid)
+		if err != nil {
+			return err
+		}
+		isKnown := true
+		for _, name := range names {
+			level, err := st.levelIn(name, sid)
+			if level == Open {
+				return st.Root.Write(facts.RoomOpen(sid), nil)
+			}
+			isKnown = isKnown && err == nil
+		}
+		if !isKnown {
+			return nil
 		}
 		return atomicfile.UnlessAbsent(st.Root.Remove(facts.RoomOpen(sid)))
 	})
+}
+
+// levelIn returns a session's level in the room that has a name, or had it.
+func (st Store) levelIn(name, sid string) (Level, error) {
+	r, err := st.OpenPresent(name)
+	if errors.Is(err, ErrNoRoom) {
+		return Quiet, nil
+	}
+	if err != nil {
+		return Quiet, err
+	}
+	defer r.Close()
+	o, err := r.own()
+	if errors.Is(err, errDamaged) {
+		err = nil
+	}
+	level, _ := o.level(sid)
+	return level, err
 }

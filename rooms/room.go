@@ -159,6 +159,22 @@ func (st Store) Open(name string) (*Room, error) {
 	return nil, st.unknown(name)
 }
 
+// OpenPresent opens the room that has a name, or had it. Its error is ErrNoRoom only if all rooms could be looked at.
+func (st Store) OpenPresent(name string) (*Room, error) {
+	r, err := st.Open(name)
+	if !errors.Is(err, ErrNoRoom) {
+		return r, err
+	}
+	now, rerr := st.Renamed(name)
+	switch {
+	case rerr != nil && now == "":
+		return nil, fmt.Errorf("open room %q: %w", name, rerr)
+	case now == "":
+		return nil, err
+	}
+	return st.Open(now)
+}
+
 // unknown makes the error for a missing room, whose name may have changed or be mistyped.
 func (st Store) unknown(name string) error {
 	if _, host := HostOf(name); host != "" {

@@ -745,3 +745,57 @@ func TestACopyThatCannotBeOpenedIsNotGone(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A session's file has the former name of a room until its next look. Its level there is no less true meanwhile.
+func TestARenamedRoomKeepsTheMarkOfAnOpenMember(t *testing.T) {
+	st := store(t)
+	r, other := st.must(t, "review"), st.must(t, "other")
+	r.join(t, "birch")
+	other.join(t, "birch")
+	if err := errors.Join(r.SetLevel(t.Context(), "birch", Open), st.Rename(t.Context(), "review", "board")); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.SetLevel(t.Context(), "birch", Muted); err != nil || !st.IsOpen("birch") {
+		t.Errorf("%v, open: %v", err, st.IsOpen("birch"))
+	}
+}
+
+// Without the mark a session misses posts, and nothing makes it again; a mark too many costs a look.
+func TestARoomThatCannotBeReadKeepsTheMarkOfAnOpenMember(t *testing.T) {
+	st := store(t)
+	r, other := st.must(t, "review"), st.must(t, "other")
+	r.join(t, "birch")
+	other.join(t, "birch")
+	if err := r.SetLevel(t.Context(), "birch", Open); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(r.Path(), ownName)
+	if err := errors.Join(os.Rename(path, path+".away"), os.Mkdir(path, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Leave(t.Context(), "birch", "birch"); err != nil || !st.IsOpen("birch") {
+		t.Errorf("%v, open: %v", err, st.IsOpen("birch"))
+	}
+}
+
+// A look at the rooms, and then a join: what the look has found does not end the new membership.
+func TestALookBeforeAJoinEndsNoMembership(t *testing.T) {
+	st := store(t)
+	r := st.must(t, "review")
+	if err := r.enter(t.Context(), "birch"); err != nil { // the join has come so far
+		t.Fatal(err)
+	}
+	r.post(t, "amber", "one")
+	n, err := st.News("birch", Ask{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.join(t, "birch")
+	if err := n.Seen(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.post(t, "amber", "two")
+	if got := st.take(t, "birch"); !slices.Equal(got, []string{"two"}) {
+		t.Errorf("%q", got)
+	}
+}

@@ -507,15 +507,19 @@ func Received(reg *sessions.Registry, s sessions.Session, typed string) (mail.Me
 	st := StoreOf(reg)
 	names, err := st.Of(s.ID)
 	for _, name := range names {
-		r, err := st.Open(name)
-		if err != nil {
+		r, oerr := st.OpenPresent(name)
+		if errors.Is(oerr, rooms.ErrNoRoom) {
 			continue
 		}
-		post, err := r.Find(typed)
+		if oerr != nil {
+			err = errors.Join(err, oerr)
+			continue
+		}
+		post, ferr := r.Find(typed)
 		r.Close()
-		if err == nil {
+		if ferr == nil {
 			m := post.Message()
-			m.To = s.Alias + "#" + name
+			m.To = s.Alias + "#" + r.Name
 			return m, nil
 		}
 	}

@@ -882,3 +882,19 @@ func TestTheCostOfAPostIsKnownBeforeItIsMade(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A session that was shown a post answers it by its id, although the room got another name meanwhile.
+func TestAPostOfARenamedRoomIsAnswered(t *testing.T) {
+	w := newWorld(t)
+	amber, birch := w.session("amber"), w.session("birch")
+	w.join("review", amber, birch)
+	one := w.post(amber, "one")
+	w.news(birch)
+	if err := Rename(t.Context(), w.Registry, amber, "review", "board"); err != nil {
+		t.Fatal(err)
+	}
+	m, err := Received(w.Registry, w.now(birch), one.ID)
+	if err != nil || m.To != "birch#board" {
+		t.Errorf("%q, %v", m.To, err)
+	}
+}
