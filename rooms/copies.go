@@ -36,15 +36,19 @@ type Sent struct {
 	Old  int64
 }
 
-// Asked is a session that has asked the room's home to let it join.
-type Asked struct{ SID, Alias string }
+// Asked is a session that has asked the room's home to let it join. Wish is the id of the message with which it did.
+type Asked struct{ SID, Alias, Wish string }
+
+// wishField is that id in the row of a member on another machine.
+const wishField = "wish"
 
 // Entry is a member in the list that the home sends.
 type Entry struct {
 	Alias string `json:"alias"`
 	SID   string `json:"session"`
 	Level Level  `json:"level"`
-	Own   bool   `json:"own,omitempty"` // it is on the machine to which the list goes
+	Own   bool   `json:"own,omitempty"`  // it is on the machine to which the list goes
+	Wish  string `json:"wish,omitempty"` // of such a member, see Asked
 }
 
 // AliasAt returns the name here of a session that host calls alias. The alias amber gives amber@devbox; birch@laptop, which is on a
@@ -122,8 +126,8 @@ func (r *Room) Asked() ([]Asked, error) {
 }
 
 // JoinFrom makes a session of another machine a member: sid and alias are as that machine's mail has them. The machine is sent the
-// newest posts, which come before the session's place.
-func (r *Room) JoinFrom(ctx context.Context, host, sid, alias string, level Level) error {
+// newest posts, which come before the session's place. wish is the id of its message.
+func (r *Room) JoinFrom(ctx context.Context, host, sid, alias, wish string, level Level) error {
 	if !mail.ValidName(sid) || !IsOn(host, sid) {
 		return fmt.Errorf("join room %q: %q is no session of %s", r.Name, sid, host)
 	}
@@ -138,7 +142,9 @@ func (r *Room) JoinFrom(ctx context.Context, host, sid, alias string, level Leve
 	if registry.FindSID(rows, sid) < 0 && meta.Private && !meta.Invites(alias) {
 		return fmt.Errorf("join room %q: %w", r.Name, ErrPrivate)
 	}
-	if more := append(slices.Clone(rows), newRow(sid, alias, mail.Seconds(r.st.Now()))); registry.FindSID(rows, sid) < 0 && len(registry.Format(more)) > maxMembers {
+	row := newRow(sid, alias, mail.Seconds(r.st.Now()))
+	row.SetText(wishField, wish)
+	if more := append(slices.Clone(rows), row); registry.FindSID(rows, sid) < 0 && len(registry.Format(more)) > maxMembers {
 		return errFull(r, len(rows)) // before c2c.json is changed: refused joins must not fill it
 	}
 	begin, err := r.placeBefore(backlog)
@@ -164,7 +170,7 @@ func (r *Room) JoinFrom(ctx context.Context, host, sid, alias string, level Leve
 		o.setHosts(all)
 	})
 	if err == nil {
-		err = r.putRow(ctx, sid, alias, nil)
+		err = r.putRow(ctx, sid, alias, wish, nil)
 	}
 	if err == nil {
 		err = r.AliasFrom(ctx, sid, alias)
@@ -364,7 +370,7 @@ func (p Post) SharedID(room string) string {
 
 // Ask records in the copy of a room that a session has asked to join, and makes the copy if there is none. already means that the
 // session is a member, again that it waits for an answer. The copy is private until its home says otherwise: the posts come before that.
-func (st Store) Ask(ctx context.Context, name, sid, alias string) (already, again bool, err error) {
+func (st Store) Ask(ctx context.Context, name string, a Asked) (already, again bool, err error) {
 	if _, host := HostOf(name); host == "" {
 		return false, false, fmt.Errorf("room %q is here", name)
 	}
@@ -372,17 +378,17 @@ func (st Store) Ask(ctx context.Context, name, sid, alias string) (already, agai
 		return false, false, err
 	}
 	for range 3 { // a copy that goes to the archived rooms meanwhile is made anew
-		if already, again, err = st.ask(ctx, name, sid, alias); !errors.Is(err, ErrNoRoom) {
+		if already, again, err = st.ask(ctx, name, a); !errors.Is(err, ErrNoRoom) {
 			break
 		}
 	}
 	return already, again, err
 }
 
-func (st Store) ask(ctx context.Context, name, sid, alias string) (already, again bool, err error) {
+func (st Store) ask(ctx context.Context, name string, a Asked) (already, again bool, err error) {
 	r, err := st.Open(name)
 	if errors.Is(err, ErrNoRoom) {
-		if r, err = st.create(ctx, name, alias, true); errors.Is(err, ErrExists) {
+		if r, err = st.create(ctx, name, a.Alias, true); errors.Is(err, ErrExists) {
 			r, err = st.Open(name)
 		}
 	}
@@ -391,7 +397,7 @@ func (st Store) ask(ctx context.Context, name, sid, alias string) (already, agai
 	}
 	defer r.Close()
 	rows, err := r.rows()
-	if err != nil || registry.FindSID(rows, sid) >= 0 {
+	if err != nil || registry.FindSID(rows, a.SID) >= 0 {
 		return err == nil, false, err
 	}
 	var gone error
@@ -399,9 +405,9 @@ func (st Store) ask(ctx context.Context, name, sid, alias string) (already, agai
 		if gone = r.gone(); gone != nil {
 			return
 		}
-		again = slices.ContainsFunc(o.asked(), func(a Asked) bool { return a.SID == sid })
-		o.forget(sid)
-		o.setAsked(append(o.asked(), Asked{sid, alias}))
+		again = slices.ContainsFunc(o.asked(), func(before Asked) bool { return before.SID == a.SID })
+		o.forget(a.SID)
+		o.setAsked(append(o.asked(), a))
 	})
 	return false, again, errors.Join(err, gone)
 }
@@ -442,7 +448,12 @@ func (r *Room) SetList(ctx context.Context, private bool, list []Entry) error {
 		err = r.ChangeMeta(ctx, func(m *Meta) { m.Private, m.Invited = private, nil })
 	}
 	if err == nil { // last: after a kill the next list completes the rest
-		err = r.changeOwn(ctx, func(o *own) { o.forget(fresh...) })
+		asked := o.asked()
+		err = r.changeOwn(ctx, func(o *own) {
+			o.setAsked(slices.DeleteFunc(o.asked(), func(a Asked) bool { // not one that has come meanwhile
+				return slices.Contains(asked, a) && registry.FindSID(rows, a.SID) >= 0
+			}))
+		})
 	}
 	for _, sid := range gone {
 		if here(sid) {
@@ -494,7 +505,10 @@ func (r *Room) rowOf(host string, e Entry, before []registry.Row, asked []Asked)
 	if i := slices.IndexFunc(before, func(row registry.Row) bool { return IsSession(e.SID, row.SID()) }); i >= 0 {
 		return before[i]
 	}
-	if i := slices.IndexFunc(asked, func(a Asked) bool { return IsSession(e.SID, a.SID) }); i >= 0 {
+	// A list of a former membership is no answer to a session that has left and asked again.
+	if i := slices.IndexFunc(asked, func(a Asked) bool {
+		return IsSession(e.SID, a.SID) && (a.Wish == e.Wish || a.Wish == "" || e.Wish == "")
+	}); i >= 0 {
 		return newRow(asked[i].SID, asked[i].Alias, mail.Seconds(r.st.Now()))
 	}
 	return nil
@@ -569,7 +583,7 @@ func (st Store) CloseCopy(ctx context.Context, name string) error {
 	})
 	for _, a := range asked {
 		if err == nil {
-			_, _, err = st.Ask(ctx, name, a.SID, a.Alias)
+			_, _, err = st.Ask(ctx, name, a)
 		}
 	}
 	return err
@@ -685,7 +699,7 @@ func (st Store) membersHere(name string) (here []Asked, err error) {
 	_, host := HostOf(name)
 	for _, row := range rows {
 		if !IsOn(host, row.SID()) {
-			here = append(here, Asked{row.SID(), row.Alias()})
+			here = append(here, Asked{SID: row.SID(), Alias: row.Alias()})
 		}
 	}
 	return here, err
@@ -808,8 +822,9 @@ func (o *own) setHosts(all []Sent) {
 // asked returns, in a copy, the sessions that wait to become members.
 func (o own) asked() (all []Asked) {
 	fields.Each(o.field(askedField), func(sid string, value json.RawMessage) error {
-		if alias, err := fields.Text(value); err == nil && mail.ValidName(sid) {
-			all = append(all, Asked{sid, alias})
+		if text, err := fields.Text(value); err == nil && mail.ValidName(sid) {
+			alias, wish, _ := strings.Cut(text, " ")
+			all = append(all, Asked{sid, alias, wish})
 		}
 		return nil
 	})
@@ -825,7 +840,7 @@ func (o *own) setAsked(all []Asked) {
 			b = append(b, ',')
 		}
 		b = append(fields.AppendText(b, a.SID), ':')
-		b = fields.AppendText(b, a.Alias)
+		b = fields.AppendText(b, a.Alias+" "+a.Wish)
 	}
 	if b != nil {
 		b = append(b, '}')

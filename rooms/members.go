@@ -36,7 +36,8 @@ type Member struct {
 	Alias  string
 	Joined time.Time
 	Level  Level
-	Ours   bool // it joined with this program, which brings it what is new; the original puts a copy into each mailbox
+	Wish   string // of a member on another machine: the id of the message with which it has asked to join
+	Ours   bool   // it joined with this program, which brings it what is new; the original puts a copy into each mailbox
 }
 
 // Members lists the members, in the order in which they joined. It leaves out damaged rows.
@@ -52,7 +53,7 @@ func (r *Room) Members() ([]Member, error) {
 	var all []Member
 	for _, row := range rows {
 		level, ours := own.level(row.SID())
-		all = append(all, Member{row.SID(), row.Alias(), mail.FromSeconds(row.Number("joined_at")), level, ours})
+		all = append(all, Member{row.SID(), row.Alias(), mail.FromSeconds(row.Number("joined_at")), level, row.Text(wishField), ours})
 	}
 	return all, nil
 }
@@ -139,14 +140,14 @@ func (r *Room) Join(ctx context.Context, sid, alias string, left func(sid string
 	if err != nil {
 		return already, err
 	}
-	if err = r.putRow(ctx, sid, alias, left); err == nil && meta.Private {
+	if err = r.putRow(ctx, sid, alias, "", left); err == nil && meta.Private {
 		err = r.uninvite(ctx, alias)
 	}
 	return already, err
 }
 
 // putRow adds or corrects a member's row, see Join.
-func (r *Room) putRow(ctx context.Context, sid, alias string, left func(sid string) bool) error {
+func (r *Room) putRow(ctx context.Context, sid, alias, wish string, left func(sid string) bool) error {
 	now := mail.Seconds(r.st.Now())
 	return r.change(ctx, func(rows []registry.Row) []registry.Row {
 		i := registry.FindSID(rows, sid)
@@ -156,13 +157,16 @@ func (r *Room) putRow(ctx context.Context, sid, alias string, left func(sid stri
 			})
 		}
 		if i < 0 {
-			return append(rows, newRow(sid, alias, now))
+			i, rows = len(rows), append(rows, newRow(sid, alias, now))
 		}
 		if rows[i].SID() != sid {
 			rows[i].SetText("session_id", sid)
 		}
 		if rows[i].Alias() != alias {
 			rows[i].SetText("alias", alias)
+		}
+		if wish != "" {
+			rows[i].SetText(wishField, wish)
 		}
 		return rows
 	})

@@ -728,7 +728,7 @@ func TestWhatWasSeenOfOneRoomIsNotNewThereAndElsewhereItIs(t *testing.T) {
 // What stands in the place of a copy for a moment, or cannot be opened, does not say that there is no copy: its home would drop its members.
 func TestACopyThatCannotBeOpenedIsNotGone(t *testing.T) {
 	st := store(t)
-	if _, _, err := st.Ask(t.Context(), "review@devbox", "birch", "birch"); err != nil {
+	if _, _, err := st.Ask(t.Context(), "review@devbox", Asked{SID: "birch", Alias: "birch"}); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(st.Root.Path(), Directory, "review@devbox")

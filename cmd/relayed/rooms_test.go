@@ -469,7 +469,7 @@ func TestNobodyLosesAMembershipWhileTheListOfHostsCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if err := r.JoinFrom(t.Context(), "laptop", "r-laptop.s-birch", "birch@laptop", rooms.Quiet); err != nil {
+	if err := r.JoinFrom(t.Context(), "laptop", "r-laptop.s-birch", "birch@laptop", "", rooms.Quiet); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(devbox.r.Dir.Path(), "hosts.json"), []byte("{"), 0o600); err != nil {
@@ -536,7 +536,7 @@ func TestPostsGoOutFromARootThatTheRelayHasNotOpened(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer r.Close()
-		if err := r.JoinFrom(t.Context(), "laptop", "r-laptop.s-birch", "birch@laptop", rooms.Quiet); err != nil {
+		if err := r.JoinFrom(t.Context(), "laptop", "r-laptop.s-birch", "birch@laptop", "", rooms.Quiet); err != nil {
 			t.Fatal(err)
 		}
 		devbox.post(home, "amber", "review", "one", mail.Message{})

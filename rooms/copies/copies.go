@@ -114,7 +114,7 @@ func inRoom(ctx context.Context, b *broker.Broker, peer, name string, m mail.Mes
 		if !o.MayJoin {
 			return ErrForbidden
 		}
-		if err = r.JoinFrom(ctx, peer, m.FromSession, m.From, op.Level); err == nil {
+		if err = r.JoinFrom(ctx, peer, m.FromSession, m.From, m.ID, op.Level); err == nil {
 			b.Events.Record(ctx, "room_join", "room_id", name, "alias", m.From)
 		}
 		return err

@@ -289,7 +289,9 @@ func (h *Home) list(ctx context.Context, r *rooms.Room, s *rooms.Sent) (op talk.
 	}
 	for _, m := range members {
 		e := rooms.Entry{Alias: talk.AliasOf(rows, &m), SID: m.SID, Level: m.Level}
-		e.SID, e.Own = rooms.SessionOn(s.Host, m.SID)
+		if e.SID, e.Own = rooms.SessionOn(s.Host, m.SID); e.Own {
+			e.Wish = m.Wish
+		}
 		op.Members = append(op.Members, e)
 	}
 	if data, err := json.Marshal(op.Members); err == nil && len(data) > maxList {

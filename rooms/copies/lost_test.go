@@ -360,7 +360,7 @@ func TestARefusedJoinLeavesNothingInTheRecordOfTheRoom(t *testing.T) {
 	devbox := newMachine(t, "devbox", "laptop")
 	devbox.join("amber", "review")
 	r := devbox.room("review")
-	full := fmt.Sprintf(`[{"alias":"amber","session_id":"s-amber","pad":%q}]`, strings.Repeat("x", 65450))
+	full := fmt.Sprintf(`[{"alias":"amber","session_id":"s-amber","pad":%q}]`, strings.Repeat("x", 65350))
 	if err := os.WriteFile(filepath.Join(r.Path(), "members.json"), []byte(full), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -369,7 +369,7 @@ func TestARefusedJoinLeavesNothingInTheRecordOfTheRoom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.JoinFrom(t.Context(), "laptop", "r-laptop.s-birch", "birch@laptop", rooms.Quiet); err == nil {
+	if err := r.JoinFrom(t.Context(), "laptop", "r-laptop.s-birch", "birch@laptop", mail.NewID(time.Now()), rooms.Quiet); err == nil {
 		t.Fatal("the room takes any number of members")
 	}
 	if after, err := os.ReadFile(record); err != nil || !bytes.Equal(after, before) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"c2c/inbox/mail"
 	"c2c/rooms"
 	"c2c/rooms/talk"
 )
@@ -53,5 +54,48 @@ func TestARoomThatIsRenamedAndOutOfReachAtOnceHasNoCopyLeft(t *testing.T) {
 	}
 	if _, err := talk.StoreOf(laptop.Registry).Open("review@devbox"); !errors.Is(err, rooms.ErrNoRoom) {
 		t.Errorf("the copy: %v", err)
+	}
+}
+
+// A session leaves, and joins again at once. Lists that the home has made before it heard of that are under way.
+func TestAnOldListAnswersNoNewWishToJoin(t *testing.T) {
+	t.Parallel()
+	devbox, laptop := two(t)
+	take := func(from, to *machine) (msgs []mail.Message) {
+		msgs = from.outgoing()
+		from.carried += len(msgs)
+		return msgs
+	}
+	give := func(from, to *machine, msgs []mail.Message) {
+		for _, m := range msgs {
+			if err := to.receive(from.name, m, false); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	devbox.join("elm", "review")
+	first := take(devbox, laptop) // with birch
+	if err := talk.Leave(t.Context(), laptop.Broker, laptop.session("birch"), "review@devbox"); err != nil {
+		t.Fatal(err)
+	}
+	laptop.join("birch", "review@devbox")
+	wishes := take(laptop, devbox)
+	if len(wishes) != 2 {
+		t.Fatalf("%+v", wishes)
+	}
+	give(laptop, devbox, wishes[:1])
+	second := take(devbox, laptop) // without birch
+	give(laptop, devbox, wishes[1:])
+	give(devbox, laptop, first)
+	if asked, err := laptop.room("review@devbox").Asked(); err != nil || len(asked) != 1 {
+		t.Errorf("behind the first list: %+v %v", asked, err)
+	}
+	give(devbox, laptop, second)
+	give(devbox, laptop, take(devbox, laptop))
+	if got := laptop.members("review@devbox"); !slices.Contains(got, "birch") {
+		t.Errorf("members of the copy: %q", got)
+	}
+	if asked, err := laptop.room("review@devbox").Asked(); err != nil || len(asked) != 0 {
+		t.Errorf("still asked: %+v %v", asked, err)
 	}
 }

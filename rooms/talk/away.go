@@ -103,11 +103,12 @@ func joinAway(ctx context.Context, b *broker.Broker, s sessions.Session, name st
 	if err := setInRooms(ctx, b.Registry, s, true); err != nil {
 		return false, err
 	}
-	already, again, err := StoreOf(b.Registry).Ask(ctx, name, s.ID, s.Alias)
+	wish := mail.NewID(b.Now())
+	already, again, err := StoreOf(b.Registry).Ask(ctx, name, rooms.Asked{SID: s.ID, Alias: s.Alias, Wish: wish})
 	if err != nil || already {
 		return already, err
 	}
-	if _, err = tellHome(ctx, b, s, name, "", Op{Do: DoJoin, Level: rooms.Quiet}); err != nil {
+	if _, err = tellHome(ctx, b, s, name, wish, Op{Do: DoJoin, Level: rooms.Quiet}); err != nil {
 		if !again { // the home will not answer
 			err = errors.Join(err, withdraw(ctx, b, s, name))
 		}
