@@ -54,6 +54,7 @@ func fromHome(ctx context.Context, b *broker.Broker, peer, room string, msgs []m
 				b.Log.Warn("a post is left out", "room", room, "host", peer, "err", err)
 			} else {
 				posts = append(posts, a)
+				mayRepeat = mayRepeat || m.ID != a.ID // sent anew to a machine that has joined again
 			}
 		case talk.DoList:
 			if err = add(); err == nil {

@@ -193,6 +193,30 @@ func TestWhoJoinsAgainHasTheOlderPostsAgain(t *testing.T) {
 	}
 }
 
+// The last members of a machine leave while another session there asks to join. Its copy stays, and the home sends the older posts anew.
+func TestACopyThatIsKeptHasNoOlderPostTwice(t *testing.T) {
+	t.Parallel()
+	devbox, laptop := two(t)
+	devbox.post("amber", "review", "one")
+	exchange(devbox, laptop)
+	// elm asks between the two steps of the last leave: the home hears of the leave first.
+	if _, _, err := talk.StoreOf(laptop.Registry).Ask(t.Context(), "review@devbox", rooms.Asked{SID: "s-elm", Alias: "elm"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, alias := range []string{"birch", "cedar"} {
+		if err := talk.Leave(t.Context(), laptop.Broker, laptop.session(alias), "review@devbox"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	laptop.join("elm", "review@devbox")
+	exchange(laptop, devbox)
+	devbox.post("amber", "review", "two")
+	exchange(devbox, laptop)
+	if got := laptop.posts("review@devbox"); !slices.Equal(got, []string{"one", "two"}) {
+		t.Errorf("posts of the copy: %q", got)
+	}
+}
+
 // The list of paired machines cannot be read then, or other machines do not know the project just now.
 func TestAnArchivedRoomIsClosedEverywhereThoughTheMachinesAreNotKnown(t *testing.T) {
 	t.Parallel()
