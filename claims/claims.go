@@ -221,8 +221,8 @@ func refresh(ctx context.Context, reg *sessions.Registry, all []Claim) (kept []C
 		i := registry.FindSID(rows, c.SID)
 		if i >= 0 {
 			c.Alias = rows[i].Alias()
-		} else if !mail.IsAddress(c.Alias) {
-			c.Alias = "(unknown)"
+		} else {
+			c.Alias = mail.SafeAlias(c.Alias)
 		}
 		if _, looked := gone[c.SID]; !looked {
 			gone[c.SID] = i < 0 || reg.Session(rows[i]).State == sessions.Absent

@@ -273,7 +273,7 @@ func (p Post) Head(now time.Time) string {
 
 // Author returns the post's author and id, and the reason if it is for all members.
 func (p Post) Author() string {
-	line := SafeAlias(p.From)
+	line := mail.SafeAlias(p.From)
 	if by := mail.By(p.Message()); by != "" && by != mail.ByProcess {
 		line += " (" + by + ")"
 	}

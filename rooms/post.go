@@ -57,7 +57,7 @@ func (p Post) Message() mail.Message {
 // In returns the post as a message to its room. It replaces an invalid author, because a line of a history may name any author.
 func (p Post) In(room string) mail.Message {
 	m := p.Message()
-	m.From, m.To = SafeAlias(m.From), "#"+room
+	m.From, m.To = mail.SafeAlias(m.From), "#"+room
 	return m
 }
 

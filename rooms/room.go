@@ -419,11 +419,3 @@ func (r *Room) gone() error {
 	}
 	return nil
 }
-
-// SafeAlias returns an alias from a file, or a word in its place if the alias is invalid: it might look like a sentence of c2c.
-func SafeAlias(alias string) string {
-	if mail.IsAddress(alias) {
-		return alias
-	}
-	return "(unknown)"
-}

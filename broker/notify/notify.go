@@ -234,7 +234,7 @@ func settle(ctx context.Context, reg *sessions.Registry, show Show, look func(*R
 			if i := registry.FindSID(rows, r.SID); i >= 0 {
 				r.Alias = rows[i].Alias() // it may have changed since
 			} else {
-				r.Alias = shownAlias(r)
+				r.Alias = mail.SafeAlias(r.Alias)
 			}
 			news := look(&r, rows)
 			if news == nil {
@@ -270,18 +270,9 @@ func file(reg *sessions.Registry) records.File[Request] {
 func List(reg *sessions.Registry) ([]Request, error) {
 	all, err := file(reg).Read()
 	for i := range all {
-		all[i].Alias = shownAlias(all[i])
+		all[i].Alias = mail.SafeAlias(all[i].Alias)
 	}
 	return all, err
-}
-
-// shownAlias returns the alias in a request, or (unknown) if that is not a valid address: any process of the user may have written the
-// file.
-func shownAlias(r Request) string {
-	if !mail.IsAddress(r.Alias) {
-		return "(unknown)"
-	}
-	return r.Alias
 }
 
 // Cancel removes the requests that the session by has made about an alias.

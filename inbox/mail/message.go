@@ -207,6 +207,14 @@ func IsAddress(name string) bool {
 	return remote || CheckAlias(name) == nil
 }
 
+// SafeAlias returns an alias from a file, or a word in its place if the alias is invalid: it might look like a sentence of c2c.
+func SafeAlias(alias string) string {
+	if IsAddress(alias) {
+		return alias
+	}
+	return "(unknown)"
+}
+
 // ShortSession returns a hash of a session's id. It names the session on another machine if the id itself would be too long there.
 func ShortSession(sid string) string {
 	sum := digest.Sum256([]byte(sid))

@@ -105,7 +105,7 @@ func AliasOf(rows []registry.Row, m *rooms.Member) string {
 	if i := registry.FindSID(rows, m.SID); i >= 0 {
 		return rows[i].Alias()
 	}
-	return rooms.SafeAlias(m.Alias)
+	return mail.SafeAlias(m.Alias)
 }
 
 // Passes reports whether an agent says only "pass", that is, that it has nothing to say.
