@@ -185,10 +185,8 @@ func (r *Room) uninvite(ctx context.Context, alias string) error {
 
 // Leave ends a session's membership. The session may join a private room again, under its present alias.
 func (r *Room) Leave(ctx context.Context, sid, alias string) error {
-	if meta, err := r.Meta(); err == nil && meta.Private {
-		if err := r.inviteBack(ctx, sid, alias); err != nil {
-			return err
-		}
+	if err := r.inviteBack(ctx, sid, alias); err != nil {
+		return err
 	}
 	err := r.change(ctx, func(rows []registry.Row) []registry.Row {
 		return slices.DeleteFunc(rows, func(row registry.Row) bool { return row.SID() == sid })
@@ -199,8 +197,12 @@ func (r *Room) Leave(ctx context.Context, sid, alias string) error {
 	return errors.Join(err, r.st.leave(ctx, sid, r.Name))
 }
 
-// inviteBack invites a member that is about to leave, under its present alias: another session may have the alias in its row by now.
+// inviteBack invites a member that is about to leave a private room, under its present alias: another session may have the alias in its
+// row by now.
 func (r *Room) inviteBack(ctx context.Context, sid, alias string) error {
+	if meta, err := r.Meta(); err != nil || !meta.Private {
+		return nil // leaving does not need meta.json
+	}
 	rows, err := r.rows()
 	if err != nil || registry.FindSID(rows, sid) < 0 {
 		return err

@@ -85,11 +85,8 @@ func atHome(ctx context.Context, b *broker.Broker, peer, name string, m mail.Mes
 	if err != nil {
 		return fmt.Errorf("%w: %v", ErrPost, err)
 	}
-	for tried := ""; ; {
-		now, err := present(talk.StoreOf(b.Registry), name)
-		if err == nil {
-			err = inRoom(ctx, b, peer, now, m, op, o)
-		}
+	for tried := "none"; ; {
+		now, err := inRoom(ctx, b, peer, name, m, op, o)
 		if !errors.Is(err, rooms.ErrNoRoom) || now == tried {
 			return lasting(err)
 		}
@@ -97,13 +94,18 @@ func atHome(ctx context.Context, b *broker.Broker, peer, name string, m mail.Mes
 	}
 }
 
-// inRoom is atHome for a room by its present name.
-func inRoom(ctx context.Context, b *broker.Broker, peer, name string, m mail.Message, op talk.Op, o Options) error {
-	r, err := talk.StoreOf(b.Registry).Open(name)
+// inRoom is one try of atHome. now is the room's present name; "": there is no such room.
+func inRoom(ctx context.Context, b *broker.Broker, peer, name string, m mail.Message, op talk.Op, o Options) (now string, err error) {
+	r, err := talk.StoreOf(b.Registry).OpenPresent(name)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer r.Close()
+	return r.Name, do(ctx, b, peer, r, m, op, o)
+}
+
+// do does in a room what a session of another machine wants.
+func do(ctx context.Context, b *broker.Broker, peer string, r *rooms.Room, m mail.Message, op talk.Op, o Options) error {
 	if op.Do != talk.DoJoin {
 		if err := r.AliasFrom(ctx, m.FromSession, m.From); err != nil {
 			return err
@@ -114,8 +116,9 @@ func inRoom(ctx context.Context, b *broker.Broker, peer, name string, m mail.Mes
 		if !o.MayJoin {
 			return ErrForbidden
 		}
-		if err = r.JoinFrom(ctx, peer, m.FromSession, m.From, m.ID, op.Level); err == nil {
-			b.Events.Record(ctx, "room_join", "room_id", name, "alias", m.From)
+		err := r.JoinFrom(ctx, peer, m.FromSession, m.From, m.ID, op.Level)
+		if err == nil {
+			b.Events.Record(ctx, "room_join", "room_id", r.Name, "alias", m.From)
 		}
 		return err
 	case talk.DoLeave:
@@ -123,22 +126,9 @@ func inRoom(ctx context.Context, b *broker.Broker, peer, name string, m mail.Mes
 	case talk.DoLevel:
 		return r.LevelFrom(ctx, m.FromSession, op.Level)
 	case talk.DoPost:
-		return post(ctx, b, peer, name, m, op, o)
+		return post(ctx, b, peer, r.Name, m, op, o)
 	}
 	return fmt.Errorf("%w: it knows no %.40q", ErrPost, op.Do)
-}
-
-// present returns the name that a room has now. If it may be a room that cannot be looked at, that is an error: the room is not gone.
-func present(st rooms.Store, name string) (string, error) {
-	r, err := st.Open(name)
-	if err == nil {
-		r.Close()
-	}
-	if !errors.Is(err, rooms.ErrNoRoom) {
-		return name, nil
-	}
-	now, err := st.Renamed(name)
-	return cmp.Or(now, name), err
 }
 
 // post makes a post for a member on another machine.

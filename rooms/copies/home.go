@@ -110,7 +110,7 @@ func (h *Home) find(st rooms.Store) {
 		h.stale.Store(true)
 	}
 	for _, name := range names {
-		sent, err := hostsOf(st, name)
+		sent, err := st.HostsOf(name)
 		switch {
 		case errors.Is(err, rooms.ErrNoRoom):
 		case err != nil: // the room may have members on other machines, so Look tries again to read it
@@ -121,15 +121,6 @@ func (h *Home) find(st rooms.Store) {
 			h.known[name], h.order = "", append(h.order, name)
 		}
 	}
-}
-
-func hostsOf(st rooms.Store, name string) ([]rooms.Sent, error) {
-	r, err := st.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	return r.Hosts()
 }
 
 // sendNew sends each machine the posts and the list of members that it does not have yet.

@@ -1,0 +1,383 @@
+package rooms
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"c2c/inbox/filelock"
+	"c2c/inbox/mail"
+	"c2c/sessions/registry"
+)
+
+// Ask records in the copy of a room that a session has asked to join, and makes the copy if there is none. already means that the
+// session is a member, again that it waits for an answer. The copy is private until its home says otherwise: the posts come before that.
+func (st Store) Ask(ctx context.Context, name string, a Asked) (already, again bool, err error) {
+	if _, host := HostOf(name); host == "" {
+		return false, false, fmt.Errorf("room %q is here", name)
+	}
+	if err := CheckName(name); err != nil {
+		return false, false, err
+	}
+	for range 3 { // a copy that goes to the archived rooms meanwhile is made anew
+		if already, again, err = st.ask(ctx, name, a); !errors.Is(err, ErrNoRoom) {
+			break
+		}
+	}
+	return already, again, err
+}
+
+func (st Store) ask(ctx context.Context, name string, a Asked) (already, again bool, err error) {
+	r, err := st.Open(name)
+	if errors.Is(err, ErrNoRoom) {
+		if r, err = st.create(ctx, name, a.Alias, true); errors.Is(err, ErrExists) {
+			r, err = st.Open(name)
+		}
+	}
+	if err != nil {
+		return false, false, err
+	}
+	defer r.Close()
+	rows, err := r.rows()
+	if err != nil || registry.FindSID(rows, a.SID) >= 0 {
+		return err == nil, false, err
+	}
+	var gone error
+	err = r.changeOwn(ctx, func(o *own) {
+		if gone = r.gone(); gone != nil {
+			return
+		}
+		again = slices.ContainsFunc(o.asked(), func(before Asked) bool { return before.SID == a.SID })
+		o.forget(a.SID)
+		o.setAsked(append(o.asked(), a))
+	})
+	return false, again, errors.Join(err, gone)
+}
+
+// SetList gives a copy the members of the home's list. A session of this machine becomes a member only if it was one or has asked. It
+// keeps the level that it has set here. If no session needs the copy any more, the copy is archived.
+func (r *Room) SetList(ctx context.Context, private bool, list []Entry) error {
+	_, host := HostOf(r.Name)
+	o, err := r.own()
+	if err != nil && !errors.Is(err, errDamaged) {
+		return err
+	}
+	before, err := r.rows()
+	if err != nil {
+		return err
+	}
+	var rows []registry.Row
+	levels := map[string]Level{}
+	for _, e := range list {
+		if row := r.rowOf(host, e, before, o.asked()); row != nil {
+			rows = append(rows, row)
+			levels[row.SID()] = e.Level
+		}
+	}
+	fresh, gone := onlyIn(rows, before), onlyIn(before, rows)
+	here := func(sid string) bool { return !IsOn(host, sid) }
+	fresh = slices.DeleteFunc(fresh, func(sid string) bool { return !here(sid) })
+	for _, sid := range fresh { // before the rows are written: see enter
+		err = errors.Join(err, r.enter(ctx, sid))
+	}
+	if err == nil {
+		err = r.changeOwn(ctx, func(o *own) { o.setLevels(host, levels, gone) })
+	}
+	if err == nil {
+		err = r.change(ctx, func([]registry.Row) []registry.Row { return rows })
+	}
+	if err == nil {
+		err = r.ChangeMeta(ctx, func(m *Meta) { m.Private, m.Invited = private, nil })
+	}
+	if err == nil { // last: after a kill the next list completes the rest
+		asked := o.asked()
+		err = r.changeOwn(ctx, func(o *own) {
+			o.setAsked(slices.DeleteFunc(o.asked(), func(a Asked) bool { // not one that has come meanwhile
+				return slices.Contains(asked, a) && registry.FindSID(rows, a.SID) >= 0
+			}))
+		})
+	}
+	for _, sid := range gone {
+		if here(sid) {
+			err = errors.Join(err, r.st.leave(ctx, sid, r.Name))
+		}
+	}
+	if err == nil {
+		err = archiveUnused(ctx, r)
+	}
+	return err
+}
+
+// onlyIn returns the sessions that are in rows and not in others.
+func onlyIn(rows, others []registry.Row) (sids []string) {
+	for _, row := range rows {
+		if registry.FindSID(others, row.SID()) < 0 {
+			sids = append(sids, row.SID())
+		}
+	}
+	return sids
+}
+
+// setLevels takes the levels from the home's list, and drops the levels of sessions that have left. A session of this machine keeps the
+// level that it has set.
+func (o *own) setLevels(host string, levels map[string]Level, gone []string) {
+	for _, sid := range slices.Sorted(maps.Keys(levels)) {
+		level := levels[sid]
+		if !slices.Contains(Levels(), string(level)) {
+			level = Quiet
+		}
+		if _, has := o.level(sid); !has || IsOn(host, sid) {
+			o.set(sid, level)
+		}
+	}
+	for _, sid := range gone {
+		o.leave(sid)
+	}
+}
+
+// rowOf makes the row of a member of a copy; nil for a session of this machine that is no member here and has not asked.
+func (r *Room) rowOf(host string, e Entry, before []registry.Row, asked []Asked) registry.Row {
+	if !e.Own {
+		sid := mail.RemoteSession(host, e.SID, e.Alias)
+		if i := registry.FindSID(before, sid); i >= 0 && before[i].Alias() == AliasAt(host, e.Alias) {
+			return before[i]
+		}
+		return newRow(sid, AliasAt(host, e.Alias), mail.Seconds(r.st.Now()))
+	}
+	if i := slices.IndexFunc(before, func(row registry.Row) bool { return IsSession(e.SID, row.SID()) }); i >= 0 {
+		return before[i]
+	}
+	// A list of a former membership is no answer to a session that has left and asked again.
+	if i := slices.IndexFunc(asked, func(a Asked) bool {
+		return IsSession(e.SID, a.SID) && (a.Wish == e.Wish || a.Wish == "" || e.Wish == "")
+	}); i >= 0 {
+		return newRow(asked[i].SID, asked[i].Alias, mail.Seconds(r.st.Now()))
+	}
+	return nil
+}
+
+// IsSession reports whether told, the id of a session of this machine that another machine uses, means sid: told is sid, or a hash of a
+// long sid.
+func IsSession(told, sid string) bool { return told == sid || told == mail.ShortSession(sid) }
+
+func newRow(sid, alias string, now float64) registry.Row {
+	var row registry.Row
+	row.SetText("alias", alias)
+	row.SetText("session_id", sid)
+	row.SetTime("joined_at", now)
+	return row
+}
+
+// Withdraw ends a session's membership of a copy, or its wish to join. If no session needs the copy any more, the copy is archived.
+func (r *Room) Withdraw(ctx context.Context, sid string) error {
+	err := r.change(ctx, func(rows []registry.Row) []registry.Row {
+		return slices.DeleteFunc(rows, func(row registry.Row) bool { return row.SID() == sid })
+	})
+	if err == nil {
+		err = r.changeOwn(ctx, func(o *own) {
+			o.leave(sid)
+			o.forget(sid)
+		})
+	}
+	if err = errors.Join(err, r.st.leave(ctx, sid, r.Name)); err == nil {
+		err = archiveUnused(ctx, r)
+	}
+	return err
+}
+
+// archiveUnused archives a copy if no session of this machine is in it or has asked. A session that asks at this moment waits for the
+// lock, and then makes a new copy.
+func archiveUnused(ctx context.Context, r *Room) error {
+	if used, err := isUsed(r); err != nil || used {
+		return err
+	}
+	err := r.st.archiveIf(ctx, r.Name, func(*Room) (bool, error) {
+		replaced, err := r.dir.Replaced()
+		if err != nil || replaced {
+			return false, err
+		}
+		used, err := isUsed(r)
+		return !used, err
+	})
+	if errors.Is(err, ErrNoRoom) {
+		return nil
+	}
+	return err
+}
+
+// archiveIf archives a copy if isDue returns true for it. Until then no session can join it or ask in it.
+func (st Store) archiveIf(ctx context.Context, name string, isDue func(*Room) (bool, error)) error {
+	return filelock.With(ctx, st.Root, LockName, func() error {
+		r, err := st.Open(name)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		return filelock.With(ctx, r.dir, membersLock, func() error {
+			due, err := isDue(r)
+			if err == nil && due {
+				_, err = st.archive(name)
+			}
+			return err
+		})
+	})
+}
+
+// CloseCopy archives a copy whose room was closed. A session that waits for an answer may have asked to join a later room of this name: it
+// waits on in a new copy.
+func (st Store) CloseCopy(ctx context.Context, name string) error {
+	var asked []Asked
+	err := st.archiveIf(ctx, name, func(r *Room) (_ bool, err error) {
+		asked, err = r.Asked()
+		return true, err
+	})
+	for _, a := range asked {
+		if err == nil {
+			_, _, err = st.Ask(ctx, name, a)
+		}
+	}
+	return err
+}
+
+// isUsed reports whether a session of this machine is in a copy or has asked.
+func isUsed(r *Room) (bool, error) {
+	here, err := membersHere(r)
+	asked, aerr := r.Asked()
+	return len(here)+len(asked) > 0, errors.Join(err, aerr)
+}
+
+// membersHere returns the members of a copy that are sessions of this machine.
+func membersHere(r *Room) (here []Asked, err error) {
+	rows, err := r.rows()
+	_, host := HostOf(r.Name)
+	for _, row := range rows {
+		if !IsOn(host, row.SID()) {
+			here = append(here, Asked{SID: row.SID(), Alias: row.Alias()})
+		}
+	}
+	return here, err
+}
+
+// AddCopies appends posts of the home to a copy, in one commit. With mayRepeat, it leaves out posts that are in the copy already.
+func (r *Room) AddCopies(ctx context.Context, posts []Post, mayRepeat bool) error {
+	return filelock.With(ctx, r.dir, historyLock, func() error {
+		if err := r.gone(); err != nil {
+			return err
+		}
+		had := map[string]bool{}
+		if mayRepeat {
+			h, err := r.history()
+			if err != nil {
+				return err
+			}
+			_, err = h.posts(max(0, h.size-maxRead), h.size, func(p Post) bool {
+				had[p.ID] = true
+				return true
+			})
+			h.Close()
+			if err != nil {
+				return err
+			}
+		}
+		var lines []byte
+		for _, p := range posts {
+			if !had[p.ID] {
+				lines = append(lines, p.line()...)
+			}
+		}
+		if len(lines) == 0 {
+			return nil
+		}
+		if err := r.dir.AppendLines(historyName, lines); err != nil {
+			return fmt.Errorf("add posts to room %q: %w", r.Name, err)
+		}
+		return nil
+	})
+}
+
+// ParsePost reads a post of another machine. It does not trust the line. If the line has an empty text, text is the text of the post.
+func ParsePost(line []byte, text string) (Post, error) {
+	p, err := parsePost(line)
+	p.Content = cmp.Or(p.Content, text)
+	if err == nil {
+		err = p.Check()
+	}
+	return p, err
+}
+
+// FollowName gives a copy the present name of its room. Its former names are those that the home knows. A session may have asked to join
+// by one of them, or by the present one before the copy had it. Then there are several copies, and the one with members takes over what
+// was asked in the others.
+func (st Store) FollowName(ctx context.Context, host, room string, former []string) error {
+	name := room + "@" + host
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	names, real := []string{name}, ""
+	for _, old := range slices.Backward(former[max(0, len(former)-maxFormer):]) {
+		names = append(names, old+"@"+host)
+	}
+	var there []string // the newest name first
+	for _, one := range names {
+		r, err := st.Open(one)
+		if errors.Is(err, ErrNoRoom) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		here, err := membersHere(r)
+		r.Close()
+		if err != nil {
+			return err
+		}
+		there = append(there, one)
+		if real == "" && len(here) > 0 {
+			real = one
+		}
+	}
+	if len(there) == 0 {
+		return fmt.Errorf("%w %q", ErrNoRoom, name)
+	}
+	real = cmp.Or(real, there[0])
+	for _, other := range there {
+		if other == real {
+			continue
+		}
+		if err := st.merge(ctx, other, real); err != nil {
+			return err
+		}
+	}
+	if real == name {
+		return nil
+	}
+	return st.rename(ctx, real, name)
+}
+
+// merge has the sessions of one copy ask in another one of the same room, and archives the first.
+func (st Store) merge(ctx context.Context, from, to string) error {
+	into, err := st.Open(to)
+	if err != nil {
+		return err
+	}
+	defer into.Close()
+	return st.archiveIf(ctx, from, func(r *Room) (bool, error) {
+		asked, err := r.Asked()
+		here, herr := membersHere(r)
+		has, rerr := into.rows()
+		if err := errors.Join(err, herr, rerr); err != nil {
+			return false, err
+		}
+		return true, into.changeOwn(ctx, func(o *own) {
+			for _, a := range append(asked, here...) {
+				if registry.FindSID(has, a.SID) < 0 {
+					o.forget(a.SID)
+					o.setAsked(append(o.asked(), a))
+				}
+			}
+		})
+	})
+}
