@@ -9,15 +9,15 @@ import (
 	"testing"
 )
 
-// edits has the hook of Claude Code see that a session is about to edit a file.
-func (k *keeper) edits(t *testing.T, session, file string) string {
+// answer returns the answer of a verb that reads the event of a hook.
+func (k *keeper) answer(t *testing.T, event map[string]any, words ...string) string {
 	t.Helper()
-	event, err := json.Marshal(map[string]any{"hook_event_name": "PreToolUse", "session_id": session, "cwd": k.home, "tool_name": "Edit", "tool_input": map[string]string{"file_path": file}})
+	data, err := json.Marshal(event)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := k.command("claims", "--hook", "claude")
-	cmd.Stdin = strings.NewReader(string(event))
+	cmd := k.command(words...)
+	cmd.Stdin = strings.NewReader(string(data))
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)
@@ -25,16 +25,28 @@ func (k *keeper) edits(t *testing.T, session, file string) string {
 	return string(out)
 }
 
+// edits has the hook of Claude Code see that a session is about to edit a file.
+func (k *keeper) edits(t *testing.T, session, file string) string {
+	t.Helper()
+	return k.answer(t, map[string]any{"hook_event_name": "PreToolUse", "session_id": session, "cwd": k.home, "tool_name": "Edit", "tool_input": map[string]string{"file_path": file}}, "claims", "--hook", "claude")
+}
+
+// project makes a project, and returns the paths of it and of a file in it.
+func (k *keeper) project(t *testing.T) (project, file string) {
+	t.Helper()
+	project = filepath.Join(k.home, "project")
+	if err := os.MkdirAll(filepath.Join(project, ".git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return project, filepath.Join(project, "main.go")
+}
+
 func TestWhoEditsAClaimedFileIsWarned(t *testing.T) {
 	t.Parallel()
 	k := newKeeper(t)
 	k.run("register", "amber", "--session-id", "amber")
 	k.run("register", "birch", "--session-id", "birch")
-	project := filepath.Join(k.home, "project")
-	file := filepath.Join(project, "main.go")
-	if err := os.MkdirAll(filepath.Join(project, ".git"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	project, file := k.project(t)
 	if out := k.edits(t, "editor", file); out != "" {
 		t.Errorf("without claims: %s", out)
 	}
@@ -144,24 +156,10 @@ func TestAnEditIsWarnedOfAfterIt(t *testing.T) {
 	t.Parallel()
 	k := newKeeper(t)
 	k.run("register", "amber", "--session-id", "amber")
-	project := filepath.Join(k.home, "project")
-	file := filepath.Join(project, "main.go")
-	if err := os.MkdirAll(filepath.Join(project, ".git"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	project, file := k.project(t)
 	hook := func(name, tool string) string {
 		t.Helper()
-		event, err := json.Marshal(map[string]any{"hook_event_name": name, "session_id": "editor", "cwd": project, "tool_name": tool, "tool_input": map[string]string{"file_path": "main.go"}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		cmd := k.command("hook", "--client", "qwen")
-		cmd.Stdin = strings.NewReader(string(event))
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(out)
+		return k.answer(t, map[string]any{"hook_event_name": name, "session_id": "editor", "cwd": project, "tool_name": tool, "tool_input": map[string]string{"file_path": "main.go"}}, "hook", "--client", "qwen")
 	}
 	if out := hook("PostToolUse", "edit"); out != "" {
 		t.Errorf("without claims: %s", out)
@@ -197,25 +195,11 @@ func TestWhoseModelSeesNoHookIsWrittenTo(t *testing.T) {
 	t.Parallel()
 	k := newKeeper(t)
 	k.run("register", "amber", "--session-id", "amber")
-	project := filepath.Join(k.home, "project")
-	file := filepath.Join(project, "main.go")
-	if err := os.MkdirAll(filepath.Join(project, ".git"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	project, file := k.project(t)
 	hook := func(event map[string]any, more ...string) string {
 		t.Helper()
 		event["session_id"], event["cwd"] = "editor", project
-		data, err := json.Marshal(event)
-		if err != nil {
-			t.Fatal(err)
-		}
-		cmd := k.command(append([]string{"hook", "--client", "kimi"}, more...)...)
-		cmd.Stdin = strings.NewReader(string(data))
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(out)
+		return k.answer(t, event, append([]string{"hook", "--client", "kimi"}, more...)...)
 	}
 	edits := func() string {
 		t.Helper()

@@ -10,23 +10,18 @@ import (
 	"os/signal"
 	"syscall"
 
-	"golang.org/x/sys/unix"
-
 	"c2c/broker"
 	"c2c/cmd/watch"
 	"c2c/ringer"
 	"c2c/sessions"
 	"c2c/sessions/callers"
+	"c2c/wake/pty"
 )
 
 // isTerminal reports whether a person can see what is written to out.
 func isTerminal(out io.Writer) bool {
 	file, is := out.(*os.File)
-	if !is {
-		return false
-	}
-	_, err := unix.IoctlGetWinsize(int(file.Fd()), unix.TIOCGWINSZ)
-	return err == nil
+	return is && pty.IsTerminal(file)
 }
 
 // watch shows the root on the whole screen.
