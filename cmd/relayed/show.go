@@ -8,7 +8,6 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
 
 	"c2c/broker/loops"
 	"c2c/cmd/cli"
@@ -20,6 +19,7 @@ import (
 	"c2c/relay/cache"
 	"c2c/relay/hosts"
 	"c2c/rooms/talk"
+	"c2c/wake/daemon"
 )
 
 // shown is a host in the output of list.
@@ -224,20 +224,7 @@ func (l Link) says(now time.Time) string {
 
 // printUnit prints a systemd unit that runs the relay.
 func (c *call) printUnit() error {
-	if strings.ContainsFunc(c.C2C+c.Getenv("XDG_STATE_HOME")+c.Getenv(loops.HopsVariable)+c.Getenv(talk.WakesVariable), unicode.IsControl) {
-		return fmt.Errorf("a systemd unit cannot contain a control character: the path %q or a variable has one", c.C2C)
-	}
-	word := func(s string) string {
-		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "%", "%%").Replace(s) + `"`
-	}
-	env := ""
-	for _, name := range []string{"XDG_STATE_HOME", loops.HopsVariable, talk.WakesVariable} {
-		if v := c.Getenv(name); v != "" {
-			env += "Environment=" + word(name+"="+v) + "\n"
-		}
-	}
-	_, err := fmt.Fprintf(c.Stdout, "# systemctl --user edit --force --full c2c-relay.service    (paste this, save)\n"+
-		"# systemctl --user enable --now c2c-relay.service\n"+
-		"[Unit]\nDescription=c2c mail to other machines\n\n[Service]\nExecStart=%s relay run\n%sRestart=on-failure\n\n[Install]\nWantedBy=default.target\n", word(c.C2C), env)
-	return err
+	u := daemon.Unit{Name: "c2c-relay", Description: "c2c mail to other machines", Program: c.C2C, Verb: "relay run",
+		Variables: []string{"XDG_STATE_HOME", loops.HopsVariable, talk.WakesVariable}}
+	return u.Print(c.Stdout, c.Getenv)
 }
