@@ -136,7 +136,7 @@ func TestABrokenDeadLetterFileCostsOnlyItself(t *testing.T) {
 	}
 }
 
-// A session that was swept may come back for its mail. As in the original, an alias that was chosen gets the
+// A session that was swept may come back for its mail. As in the OCaml c2c, an alias that was chosen gets the
 // letters of a session that cannot; one that was made up gets none.
 func TestAFreeNameGetsNoMailOfWhoHadIt(t *testing.T) {
 	w := newWorld(t)

@@ -34,7 +34,7 @@ const mover = inbox.ByMover
 
 // Limits and times that the broker promises.
 const (
-	registryMax    = 65536 // bytes, as the original
+	registryMax    = 65536 // bytes, as the OCaml c2c
 	logMax         = 10 << 20
 	logKeep        = 5
 	closedMax      = 1 << 20

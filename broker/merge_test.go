@@ -273,7 +273,7 @@ func (p *twoRoots) check() {
 		}
 	}
 	if _, err := os.Stat(filepath.Join(b.Root(), "from-"+fp("https://host.org/o/r"), "rooms", "hall", "history.jsonl")); err != nil {
-		p.t.Error("a file of the original's is gone:", err)
+		p.t.Error("a file of the OCaml c2c's is gone:", err)
 	}
 	if _, others, err := project.Roots(p.getenv, p.web); err != nil || len(others) > 0 {
 		p.t.Errorf("other roots: %q, %v", others, err)

@@ -53,7 +53,7 @@ func (m machine) workTree(top, name string) string {
 	return linked
 }
 
-// old is a root that the original, or an older version of ours, has made for a URL or a top level.
+// old is a root that the OCaml c2c, or an older version of ours, has made for a URL or a top level.
 func (m machine) old(text string) string {
 	m.t.Helper()
 	root := filepath.Join(m.dir, ".c2c", "repos", fp(text), "broker")
@@ -131,7 +131,7 @@ func TestLocalRemotesStayApart(t *testing.T) {
 		}
 		seen[root] = name
 		if want := m.old(url); root != want {
-			t.Errorf("the root of %s is %s, and the original's is %s", url, root, want)
+			t.Errorf("the root of %s is %s, and the OCaml c2c's is %s", url, root, want)
 		}
 	}
 }
@@ -150,7 +150,7 @@ func TestARootThatIsThereIsUsed(t *testing.T) {
 	}
 }
 
-// The original, started in a clone later, comes to the root of the others: what it would make is there, as a link.
+// The OCaml c2c, started in a clone later, comes to the root of the others: what it would make is there, as a link.
 func TestTheOriginalMeetsTheOthers(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -158,7 +158,7 @@ func TestTheOriginalMeetsTheOthers(t *testing.T) {
 	root := m.same(m.clone("ssh", "git@host.org:o/r.git"), web)
 	write(t, filepath.Join(m.old("https://host.org/o/r"), "registry.json"), "[]\n")
 	if _, err := os.Stat(filepath.Join(root, "registry.json")); err != nil {
-		t.Error("the original has a root of its own:", err)
+		t.Error("the OCaml c2c has a root of its own:", err)
 	}
 	if got := m.open(web); got != root {
 		t.Errorf("its clone has gone to %s", got)
@@ -193,7 +193,7 @@ func TestOldRootsKeepWorking(t *testing.T) {
 	}
 }
 
-// Whoever looks when, all clones agree: also while the original makes its own directory.
+// Whoever looks when, all clones agree: also while the OCaml c2c makes its own directory.
 func TestClonesThatStartTogetherShareARoot(t *testing.T) {
 	t.Parallel()
 	for range 20 {

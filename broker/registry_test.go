@@ -60,7 +60,7 @@ func TestAFullRegistryStillCarriesMailAndIsSwept(t *testing.T) {
 	w.register("birch", callers.Caller{PID: w.pid(20)})
 }
 
-// The original writes a registry of any size, and reads it as empty when it is too large.
+// The OCaml c2c writes a registry of any size, and reads it as empty when it is too large.
 func TestARegistryThatIsTooLargeMayShrink(t *testing.T) {
 	w := newWorld(t)
 	role := strings.Repeat("x", registryMax)

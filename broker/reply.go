@@ -18,7 +18,7 @@ func (b *Broker) Reply(ctx context.Context, from sessions.Session, answered, m m
 		return Receipt{}, err
 	}
 	short := mail.ShortID(answered.ID)
-	if answered.From == sessions.SystemAlias { // an archive of the original has no kind
+	if answered.From == sessions.SystemAlias { // an archive of the OCaml c2c has no kind
 		return Receipt{}, fmt.Errorf("message %s is a notice of c2c itself: nobody reads an answer to it", short)
 	}
 	rows, err := b.Rows(ctx)

@@ -153,7 +153,7 @@ func TestTheLastMessageIsAnsweredAndNoNotice(t *testing.T) {
 	last := w.send(amber, "birch", "two").ID
 	w.read(birch.ID)
 	w.clock = w.clock.Add(time.Second)
-	notice := mail.Message{From: sessions.SystemAlias, To: "birch", Content: "your mail waits", ID: "notice-1"} // a reader of the original drops its kind
+	notice := mail.Message{From: sessions.SystemAlias, To: "birch", Content: "your mail waits", ID: "notice-1"} // a reader of the OCaml c2c drops its kind
 	if _, err := w.box(birch.ID).Deliver(t.Context(), notice); err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Receipt confirms that a message is stored in the receiver's mailbox, and no more. The fields of the original come first.
+// Receipt confirms that a message is stored in the receiver's mailbox, and no more. The fields of the OCaml c2c come first.
 type Receipt struct {
 	Queued    bool           `json:"queued"` // always
 	TS        float64        `json:"ts"`     // when it was sent, as in the message

@@ -33,7 +33,7 @@ func (s *sending) address(ctx context.Context) {
 	m := &s.message
 	m.From, m.To, m.ToAbsent = s.from.Alias, s.to.Alias(), s.reader.State == sessions.Absent
 	if s.room != "" {
-		m.To += "#" + s.room // as the original addresses it
+		m.To += "#" + s.room // as the OCaml c2c addresses it
 	}
 	m.FromPerson, m.External, m.Due = s.from.State == sessions.Person, s.from.State == sessions.External, owed.DueOf(*m, s.b.Now())
 	m.KnownBy, m.StartedBy = cmp.Or(s.from.KnownBy, mail.ByClaim), ""

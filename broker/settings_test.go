@@ -10,7 +10,7 @@ import (
 	"c2c/wake"
 )
 
-// The original writes the process of a session, and no facts.
+// The OCaml c2c writes the process of a session, and no facts.
 func TestAModThatHasSaidNothingIsNotSeen(t *testing.T) {
 	w := newWorld(t)
 	w.writeRegistry(`[{"session_id":"s","alias":"amber","client_type":"claude",` + w.process(10) + `}]`)

@@ -77,7 +77,7 @@ func TestANewMessageIsNotSwept(t *testing.T) {
 	}
 }
 
-// A power cut, or the original, may leave the last line without its end.
+// A power cut, or the OCaml c2c, may leave the last line without its end.
 func TestADeadLetterBehindATornLineIsKept(t *testing.T) {
 	w := newWorld(t)
 	ctx := context.Background()

@@ -17,7 +17,7 @@ type Profile struct {
 	Name string
 	// Program is the name of the client's program, if that is not Name.
 	Program string
-	// Aliases are other names of the client that the original c2c or the client itself uses.
+	// Aliases are other names of the client that the OCaml c2c or the client itself uses.
 	Aliases []string
 	// Info is the prefix of the name that the client sends to MCP servers (clientInfo).
 	Info string

@@ -13,7 +13,7 @@ func opencode() Profile {
 		SessionArgument: "_session_id",
 		SharedProcess:   true,
 		Plugin:          true,
-		// The original writes this file. c2c does not read the session id and the root from the file, because the author of the project
+		// The OCaml c2c writes this file. c2c does not read the session id and the root from the file, because the author of the project
 		// could name those of other people.
 		ProjectFile: ".opencode/c2c-plugin.json",
 		Inherited:   []string{"OPENCODE", "OPENCODE_PID", "OPENCODE_RUN_ID", "OPENCODE_PROCESS_ROLE"},

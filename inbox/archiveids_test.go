@@ -159,7 +159,7 @@ func TestAnOlderFileThatSomebodyChangedIsSearched(t *testing.T) {
 	}
 }
 
-// The original's archive is of any length, and its records have no session.
+// The OCaml c2c's archive is of any length, and its records have no session.
 func TestAnArchiveOfTheOriginalIsIndexed(t *testing.T) {
 	m, root := newBox(t)
 	var file strings.Builder

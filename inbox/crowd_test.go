@@ -81,7 +81,7 @@ func child(t *testing.T, job ...string) *exec.Cmd {
 	return cmd
 }
 
-// A writer as the original's Python tools are: lockf, read, append, rename.
+// A writer as the OCaml c2c's Python tools are: lockf, read, append, rename.
 const pythonWriter = `
 import fcntl, json, os, sys
 root, count = sys.argv[1], int(sys.argv[2])

@@ -26,7 +26,7 @@
 //     synced. A reader archives, and syncs that, before it removes anything.
 //
 // So after a kill or a power cut a message may be handed over twice, with the same id, but it is never lost. Any number of
-// processes may use a mailbox at once, also programs of the original c2c, which use only the inbox.
+// processes may use a mailbox at once, also programs of the OCaml c2c, which use only the inbox.
 package inbox
 
 import (
@@ -42,7 +42,7 @@ import (
 // ErrFull is for errors.Is. It comes wrapped in an error with the details.
 var ErrFull = errors.New("mailbox is full")
 
-// maxInbox keeps our file below 64 KiB. From that size on the original c2c takes an inbox for empty and erases it.
+// maxInbox keeps our file below 64 KiB. From that size on the OCaml c2c takes an inbox for empty and erases it.
 const maxInbox = 60 << 10
 
 // Limits bound a mailbox. Zero means the default.

@@ -21,8 +21,8 @@ func claude() setup {
 		event: `{"hook_event_name":"PostToolUse","session_id":"doctor"}`}
 }
 
-// claudeScript is the name of our hook script. A hook entry is ours if its command runs a script of this name. The original c2c uses the
-// same name, so install replaces the original's entry and adds no second entry.
+// claudeScript is the name of our hook script. A hook entry is ours if its command runs a script of this name. The OCaml c2c uses the
+// same name, so install replaces the OCaml c2c's entry and adds no second entry.
 const claudeScript = "c2c-inbox-check.sh"
 
 //go:embed claude.js
@@ -161,7 +161,7 @@ func claudeHooks(script string) hookEditor {
 		events: []hookEvent{
 			{name: "SessionStart"},
 			{name: "UserPromptSubmit", args: " prompt"},
-			// The original's matcher leaves out MCP tools. So a session that calls only MCP tools would never get its mail.
+			// The OCaml c2c's matcher leaves out MCP tools. So a session that calls only MCP tools would never get its mail.
 			{name: "PostToolUse", matcher: "*", legacy: []string{`^(?!mcp__).*`, `.*`}},
 			// The argument tells the script that a tool is about to change a file.
 			{name: "PreToolUse", matcher: "Edit|MultiEdit|Write|NotebookEdit", args: " edit"},

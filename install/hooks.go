@@ -33,7 +33,7 @@ type hookEditor struct {
 type hookEvent struct {
 	name    string
 	matcher string   // for which tools; "": the entry has no matcher
-	legacy  []string // matchers of the original c2c, to be replaced
+	legacy  []string // matchers of the OCaml c2c, to be replaced
 	args    string   // text to append to the command
 	rewake  bool     // the hook runs in the background, and wakes the session by exit status 2
 	loops   int      // how often the hook may make a turn go on; 0: the client has no such limit
@@ -171,7 +171,7 @@ func (e hookEditor) find(f *file) (part, error) {
 	}), nil
 }
 
-// A hookFound is an entry of ours at an event. legacy means that the original c2c wrote the entry.
+// A hookFound is an entry of ours at an event. legacy means that the OCaml c2c wrote the entry.
 type hookFound struct {
 	command string
 	legacy  bool

@@ -3,7 +3,7 @@
 //
 // A caller first makes a plan, which changes nothing. It can show the plan as a diff, and then apply it. c2c finds its own parts
 // by the command that they run, never by position. It keeps every byte around them: comments, order, indentation, line endings.
-// An install replaces the parts that "the original", the older c2c, has written.
+// An install replaces the parts that the OCaml c2c, the program before this one, has written.
 //
 // On disk, in Options.StateDir: undo.json, with the content of each edited file before
 // the edit, the hash of the content after it, and the directories that c2c has made.

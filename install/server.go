@@ -130,7 +130,7 @@ func (e serverEditor) find(f *file) (part, error) {
 	return s.part(f), nil
 }
 
-// isOurServer distinguishes our entry from that of the original c2c, which starts c2c-mcp-server without arguments.
+// isOurServer distinguishes our entry from that of the OCaml c2c, which starts c2c-mcp-server without arguments.
 func isOurServer(v *hujson.Value) bool {
 	words := commandLine(v)
 	return len(words) == 2 && words[1] == "mcp" || isRemote(v)

@@ -154,7 +154,7 @@ func (t target) find() (part, error) {
 	return t.editor.find(f)
 }
 
-// held reports whether the file has a part that this c2c (not the original) has written.
+// held reports whether the file has a part that this c2c (not the OCaml c2c) has written.
 func (t target) held() bool {
 	p, err := t.find()
 	return err == nil && p.ours

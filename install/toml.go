@@ -150,7 +150,7 @@ func (e tomlEditor) find(f *file) (part, error) {
 	return s.part(f), nil
 }
 
-// isOurTable reports whether the table is ours. The command in the original's table has no arguments.
+// isOurTable reports whether the table is ours. The command in the OCaml c2c's table has no arguments.
 func (d tomlDoc) isOurTable() bool {
 	args, _ := d.value("args").(parser.Array)
 	if len(args) != 1 {

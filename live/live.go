@@ -390,7 +390,7 @@ func (v *View) step(sid string, s inbox.Step) {
 		stored := e
 		stored.What, stored.By, stored.At = Stored, "", s.Message.Time()
 		if s.Message.TS == 0 {
-			stored.At = v.cfg.Now() // the original's tools write no time
+			stored.At = v.cfg.Now() // the OCaml c2c's tools write no time
 		}
 		v.event(stored)
 	}

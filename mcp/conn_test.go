@@ -142,7 +142,7 @@ func shape(v any) string {
 	return strings.TrimSuffix(fmt.Sprintf("%T", v), "64") // bool, float
 }
 
-// Every tool is called; the fields are the original's (its MCP tools), and ours beside them.
+// Every tool is called; the fields are the OCaml c2c's (its MCP tools), and ours beside them.
 func TestAnswersHaveTheFieldsOfTheOriginalAndMore(t *testing.T) {
 	amber, birch := pair(t)
 	coral := birch
@@ -204,7 +204,7 @@ func TestAnswersHaveTheFieldsOfTheOriginalAndMore(t *testing.T) {
 	}
 }
 
-// Others find the alias before the session has called a tool, as the original has it.
+// Others find the alias before the session has called a tool, as the OCaml c2c has it.
 func TestTheOriginalsAliasIsRegisteredAtOnce(t *testing.T) {
 	amber, _ := pair(t)
 	gem := testClient{t: t, root: amber.root, env: map[string]string{"C2C_MCP_AUTO_REGISTER_ALIAS": "coral"}}

@@ -53,7 +53,7 @@ func TestToolsForRoomsAreListedWhereThereAreRooms(t *testing.T) {
 		}
 	}
 	if strings.Contains(names, "my_rooms") || strings.Contains(names, "invite") {
-		t.Errorf("what only prompts of the original call is listed: %s", names)
+		t.Errorf("what only prompts of the OCaml c2c call is listed: %s", names)
 	}
 	var all []mcp.Tool
 	for _, tool := range tools.RoomTools() {

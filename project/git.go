@@ -98,7 +98,7 @@ func parseGitConfig(text string) (url string, ok bool) {
 	return url, (url != "" || !moved) && !strings.ContainsAny(url, "\"\\#;")
 }
 
-// askGit runs git, as the original always does.
+// askGit runs git, as the OCaml c2c always does.
 func askGit(cwd, dir string) repository {
 	r := repository{dir: dir}
 	for _, ask := range []struct {

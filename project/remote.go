@@ -93,7 +93,7 @@ func cutShort(url string) (at, path string, ok bool) {
 	return url[:end+i], url[end+i+1:], true
 }
 
-// spellings returns the usual URLs of a remote: older versions and the original made the fingerprint of a root from one of these.
+// spellings returns the usual URLs of a remote: older versions and the OCaml c2c made the fingerprint of a root from one of these.
 func spellings(name string) (urls []string) {
 	host, path, _ := strings.Cut(name, "/")
 	if host == "" || strings.HasPrefix(path, "~") || strings.LastIndexByte(host, ':') > strings.LastIndexByte(host, ']') {

@@ -10,7 +10,7 @@ import (
 // FindRoot returns the directory that holds the mail of the repository around cwd, and the environment variable that decided it. It
 // creates nothing.
 //
-// All clones of one remote, and all work trees of one repository, share a root. The original has one root for each spelling of the
+// All clones of one remote, and all work trees of one repository, share a root. The OCaml c2c has one root for each spelling of the
 // remote's URL: repos/<fingerprint of the URL>. FindRoot uses such a root if it exists, so both programs may run on one machine:
 //
 //   - A directory repos/<fingerprint of this clone's own URL> is its root, whichever program made it.
@@ -19,7 +19,7 @@ import (
 //   - Else the root is the existing directory for another usual spelling of the URL.
 //   - Else the root will be repos/<fingerprint of this clone's own URL>.
 //
-// If the root is not the clone's own, OpenHere makes repos/<own fingerprint> a link to the root. The original and our older versions
+// If the root is not the clone's own, OpenHere makes repos/<own fingerprint> a link to the root. The OCaml c2c and our older versions
 // follow this link. The link also keeps any program from making a directory there, which would separate this clone from the others.
 func FindRoot(getenv func(string) string, cwd string) (path, source string, err error) {
 	p, err := Find(getenv, cwd)
@@ -36,7 +36,7 @@ type place struct {
 
 func Find(getenv func(string) string, cwd string) (place, error) {
 	root := strings.TrimSpace(getenv("C2C_MCP_BROKER_ROOT"))
-	if strings.Contains(root, ".git/c2c/mcp") { // early versions of the original wrote this into clients' configurations; later ones ignore it
+	if strings.Contains(root, ".git/c2c/mcp") { // early versions of the OCaml c2c wrote this into clients' configurations; later ones ignore it
 		root = ""
 	}
 	if filepath.IsAbs(root) {

@@ -360,7 +360,7 @@ func (s Sent) MessageID(p Post, room string) string {
 	return id
 }
 
-// SharedID returns the id of the post on all machines. A post of the original has no id, so it gets one that is made from its place.
+// SharedID returns the id of the post on all machines. A post of the OCaml c2c has no id, so it gets one that is made from its place.
 func (p Post) SharedID(room string) string {
 	if p.ID != "" {
 		return p.ID

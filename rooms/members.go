@@ -37,7 +37,7 @@ type Member struct {
 	Joined time.Time
 	Level  Level
 	Wish   string // of a member on another machine: the id of the message with which it has asked to join
-	Ours   bool   // it joined with this program, which brings it what is new; the original puts a copy into each mailbox
+	Ours   bool   // it joined with this program, which brings it what is new; the OCaml c2c puts a copy into each mailbox
 }
 
 // Members lists the members, in the order in which they joined. It leaves out damaged rows.
@@ -74,7 +74,7 @@ func (r *Room) rows() ([]registry.Row, error) {
 	return rows, nil
 }
 
-// maxMembers is the largest file that the original reads; it takes a larger file for an empty one.
+// maxMembers is the largest file that the OCaml c2c reads; it takes a larger file for an empty one.
 const maxMembers = registry.MaxBytes
 
 // change edits members.json under its lock.
@@ -225,7 +225,7 @@ func (r *Room) SetLevel(ctx context.Context, sid string, level Level) error {
 	return r.st.markOpen(ctx, sid)
 }
 
-// Meta is the content of meta.json, a file of the original.
+// Meta is the content of meta.json, a file of the OCaml c2c.
 type Meta struct {
 	Private bool     // only invited aliases may join
 	Invited []string // aliases
@@ -299,7 +299,7 @@ func (r *Room) Meta() (m Meta, err error) {
 	return m, nil
 }
 
-// ChangeMeta edits meta.json. It takes the lock of the members, because the original has no lock for meta.json.
+// ChangeMeta edits meta.json. It takes the lock of the members, because the OCaml c2c has no lock for meta.json.
 func (r *Room) ChangeMeta(ctx context.Context, edit func(*Meta)) error {
 	return filelock.With(ctx, r.dir, membersLock, func() error {
 		if err := r.gone(); err != nil {
@@ -327,7 +327,7 @@ func (r *Room) Invite(ctx context.Context, alias string) error {
 	})
 }
 
-// own is the content of c2c.json: facts for which members.json has no field. The original drops fields that it does not know.
+// own is the content of c2c.json: facts for which members.json has no field. The OCaml c2c drops fields that it does not know.
 type own struct {
 	sids   []string     // those that have joined with this program
 	levels []Level      // the level of each of sids

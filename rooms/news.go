@@ -51,7 +51,7 @@ type moved struct {
 const maxNews = 50
 
 // News finds the posts that are new to a session. It leaves out the session's own posts, posts that it got as messages, and rooms that
-// it has muted. It also leaves out posts of the original, which puts a copy into each mailbox. Seen records that the session has seen
+// it has muted. It also leaves out posts of the OCaml c2c, which puts a copy into each mailbox. Seen records that the session has seen
 // the posts.
 func (st Store) News(sid string, ask Ask) (News, error) {
 	n := News{st: st, sid: sid, looked: st.Now(), part: ask.OnlyOpen}
@@ -91,7 +91,7 @@ func (n *News) look(p place, ask Ask) error {
 	if err != nil {
 		return err
 	}
-	if registry.FindSID(rows, n.sid) < 0 { // the original has removed the session
+	if registry.FindSID(rows, n.sid) < 0 { // the OCaml c2c has removed the session
 		n.moved = append(n.moved, moved{was: p.room})
 		return nil
 	}

@@ -13,13 +13,13 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Post is one line of a history. Its first three fields are all that the original has. c2c and the original read each other's lines.
+// Post is one line of a history. Its first three fields are all that the OCaml c2c has. c2c and the OCaml c2c read each other's lines.
 type Post struct {
 	TS      float64 // Unix seconds
 	From    string  // the alias of its author
 	Content string
 
-	ID        string // "": the original wrote the post
+	ID        string // "": the OCaml c2c wrote the post
 	Session   string // its author's session
 	InReplyTo string // the post that it answers
 	Thread    string // the first post of its thread; "": this post

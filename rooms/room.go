@@ -1,7 +1,7 @@
 // Package rooms keeps rooms on disk: the members of each room, the posts, and how far each member has read.
 //
-// A room is a directory below rooms in the root, with the files of the original: members.json, history.jsonl (a post a line, only
-// appended) and meta.json. c2c.json has what the original would drop when it rewrites the others. A session that is in a room has a
+// A room is a directory below rooms in the root, with the files of the OCaml c2c: members.json, history.jsonl (a post a line, only
+// appended) and meta.json. c2c.json has what the OCaml c2c would drop when it rewrites the others. A session that is in a room has a
 // file <sid>.rooms in the root, with its place in each history: a post is stored once, whoever reads it.
 //
 // Locks are taken in this order: rooms.lock of the root, members.lock of a room, <sid>.rooms.lock, history.lock of a room. The
@@ -240,7 +240,7 @@ func (st Store) create(ctx context.Context, name, by string, private bool) (*Roo
 		}
 		defer parent.Close()
 		if info, err := parent.Stat(name); err == nil {
-			// If the original has left an empty directory, make the room there.
+			// If the OCaml c2c has left an empty directory, make the room there.
 			if !info.IsDir() || !empty(parent, name) {
 				return fmt.Errorf("create room %q: %w", name, ErrExists)
 			}

@@ -481,7 +481,7 @@ func TestFilesOfTheOriginalAreReadAndKept(t *testing.T) {
 	if err != nil || !bytes.HasPrefix(after, before) {
 		t.Errorf("what was there has changed: %s %v", after, err)
 	}
-	// What the original reads of a line, and of the members.
+	// What the OCaml c2c reads of a line, and of the members.
 	var line struct {
 		TS      float64 `json:"ts"`
 		From    string  `json:"from_alias"`
@@ -490,8 +490,8 @@ func TestFilesOfTheOriginalAreReadAndKept(t *testing.T) {
 	if err := json.Unmarshal(after[len(before):], &line); err != nil || line.From != "amber" || line.TS == 0 || line.Content != "from this program" {
 		t.Errorf("%+v %v", line, err)
 	}
-	// The original posts: its line has no id.
-	write(t, filepath.Join(dir, historyName), string(after)+`{"ts":1746512350.5,"from_alias":"storm-beacon","content":"from the original"}`+"\n")
+	// The OCaml c2c posts: its line has no id.
+	write(t, filepath.Join(dir, historyName), string(after)+`{"ts":1746512350.5,"from_alias":"storm-beacon","content":"from the OCaml c2c"}`+"\n")
 	if got := st.take(t, "birch"); !slices.Equal(got, []string{"from this program"}) {
 		t.Errorf("%q", got)
 	}
@@ -522,7 +522,7 @@ func TestThePostWaitsForTheLockOfTheOriginal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	// lockf(F_LOCK) of the original is a POSIX lock; any other open file conflicts with it.
+	// lockf(F_LOCK) of the OCaml c2c is a POSIX lock; any other open file conflicts with it.
 	if err := syscall.FcntlFlock(f.Fd(), syscall.F_SETLK, &syscall.Flock_t{Type: syscall.F_WRLCK}); err != nil {
 		t.Fatal(err)
 	}

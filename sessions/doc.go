@@ -3,7 +3,7 @@
 // because mail waits; a ringer is a process that does this. A root is the directory with the mail of one project. A Registry is an open
 // root. Any goroutine may use it, and any number of processes may have the same root open.
 //
-// On disk, under the root: registry.json, shared with the original c2c, with only the fields of the original; sessions/<sid>.json,
+// On disk, under the root: registry.json, shared with the OCaml c2c, with only the fields of the OCaml c2c; sessions/<sid>.json,
 // our own facts about a session; sessions/ids/<client>.<id>, the session to which a client's own id belongs; broker.log.
 //
 // The package knows nothing about owed answers, about held mail, or about mail that moves to another mailbox. The packages in the

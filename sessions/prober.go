@@ -78,7 +78,7 @@ func knownBy(s State) string {
 }
 
 // isElsewhere reports whether a row's process id belongs to another PID namespace. Only our facts have the namespace; a row that
-// the original wrote counts as one of our namespace.
+// the OCaml c2c wrote counts as one of our namespace.
 func isElsewhere(r registry.Row, f facts.Facts, table processes.Table) bool {
 	return f.Namespace != "" && r.HasProcess(f.PID, f.StartTime) && !processes.SameNamespace(f.Namespace, table.Namespace())
 }

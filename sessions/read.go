@@ -81,7 +81,7 @@ func (reg *Registry) IsBoundTo(r registry.Row, p processes.Process) bool {
 // State returns whether a session's client lives, as far as we can see.
 func (reg *Registry) State(r registry.Row) State { return reg.Session(r).State }
 
-// Receiver returns the row of an alias. If the original has left several, it prefers a live one.
+// Receiver returns the row of an alias. If the OCaml c2c has left several, it prefers a live one.
 func (reg *Registry) Receiver(rows []registry.Row, alias string) registry.Row {
 	all := Holders(rows, alias)
 	for _, r := range all {
@@ -95,7 +95,7 @@ func (reg *Registry) Receiver(rows []registry.Row, alias string) registry.Row {
 	return all[0]
 }
 
-// isQuiet reads the original's do-not-disturb, which may have an end time.
+// isQuiet reads the OCaml c2c's do-not-disturb, which may have an end time.
 func isQuiet(r registry.Row, now time.Time) bool {
 	until := r.Number("dnd_until")
 	return string(r.Get("dnd")) == "true" && (until == 0 || mail.Seconds(now) < until)

@@ -48,7 +48,7 @@ func (s Session) Conversation() string { return s.Facts.Conversation }
 
 // HasMod reports whether a mod or plugin of ours was seen in the process that the session has now.
 func (s Session) HasMod() bool {
-	// For a process that the original has registered, the facts have no start time.
+	// For a process that the OCaml c2c has registered, the facts have no start time.
 	return s.Process != 0 && s.Facts.ModStart != 0 && s.Facts.ModStart == s.Facts.StartTime
 }
 

@@ -37,7 +37,7 @@ func Check(ctx context.Context, reg *sessions.Registry, wakes func(client string
 	absent := 0 // absent sessions with mail
 	for _, s := range all {
 		if !mail.ValidName(s.ID) {
-			continue // the original allows any id; we open no such mailbox
+			continue // the OCaml c2c allows any id; we open no such mailbox
 		}
 		waits, err := mailThatRings(ctx, reg, s)
 		if errors.Is(err, atomicfile.ErrNotOurs) {

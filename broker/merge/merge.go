@@ -220,7 +220,7 @@ func place(rows []registry.Row, sid string, own registry.Row) (s MergedSession, 
 		if s.Alias = sessions.FreeAlias(rows, own.Alias()); s.Alias != own.Alias() {
 			s.Former = own.Alias()
 			own.SetText("alias", s.Alias)
-			own.Set("canonical_alias", nil) // the original makes it from the alias
+			own.Set("canonical_alias", nil) // the OCaml c2c makes it from the alias
 		}
 		moved = []registry.Row{own}
 	}

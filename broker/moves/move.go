@@ -253,7 +253,7 @@ func emptySome(ctx context.Context, box *inbox.Mailbox, put func([]mail.Message)
 }
 
 // Redeliver delivers to the session own its dead letters, and those of the sessions in from, whose mail moves to own; done means that
-// none is left. It does not hold the lock of the dead letters while it delivers them, because the original takes this lock after the
+// none is left. It does not hold the lock of the dead letters while it delivers them, because the OCaml c2c takes this lock after the
 // lock of an inbox. The ids make a second delivery harmless. A dead letter that can never be delivered stays, with the reason.
 func Redeliver(ctx context.Context, reg *sessions.Registry, own registry.Row, from []string) (done bool, err error) {
 	may, longest := mayInherit(reg, own, from)
@@ -316,7 +316,7 @@ func Delivered(ctx context.Context, box *inbox.Mailbox, mine map[string][]string
 	for _, m := range messages {
 		ids = append(ids, m.ID)
 	}
-	brief, cancel := context.WithTimeout(ctx, moveWait) // the original locks a mailbox first, and then the dead letters
+	brief, cancel := context.WithTimeout(ctx, moveWait) // the OCaml c2c locks a mailbox first, and then the dead letters
 	defer cancel()
 	found, err := box.FindAll(brief, ids...)
 	if err != nil {
@@ -364,7 +364,7 @@ func anyDead(reg *sessions.Registry, may func([]byte) bool, overlap int) (found 
 	return found || err != nil
 }
 
-// inherits reports whether a session gets a dead letter. It gets its own, and those of the sessions in from. As in the original, it
+// inherits reports whether a session gets a dead letter. It gets its own, and those of the sessions in from. As in the OCaml c2c, it
 // also gets letters to an alias that it has chosen; an alias from a project's file does not count. It does not get these letters if
 // their session may come back, that is if c2c knew that session by more than its process.
 func inherits(reg *sessions.Registry, own registry.Row, from []string, d notice.DeadLetter) bool {

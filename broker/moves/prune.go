@@ -99,8 +99,8 @@ func (p *pruning) locked(ctx context.Context, name string, f func() error) error
 	return p.reg.Locks.With(ctx, name, f)
 }
 
-// pruneSession prunes one session. It holds the registry's lock, so the session cannot register meanwhile, and the original sends
-// nothing to it: the original does not notice that a lock file was removed.
+// pruneSession prunes one session. It holds the registry's lock, so the session cannot register meanwhile, and the OCaml c2c sends
+// nothing to it: the OCaml c2c does not notice that a lock file was removed.
 func (p *pruning) pruneSession(ctx context.Context, sid string) error {
 	reg := p.reg
 	box, err := reg.Mailbox(sid)

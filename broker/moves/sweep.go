@@ -13,7 +13,7 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Swept is what a sweep did, or would do. The fields of the original come first.
+// Swept is what a sweep did, or would do. The fields of the OCaml c2c come first.
 type Swept struct {
 	Sessions  []SweptSession `json:"dropped_regs"` // no longer registered
 	Deleted   int            `json:"deleted_inboxes"`

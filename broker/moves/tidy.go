@@ -30,7 +30,7 @@ import (
 // until c2c prune: archives, dead letters, and all mail that a peer wrote.
 //
 // It removes a lock file by the rules of docs/retention.md. It holds the registry's lock, so no process registers the session
-// meanwhile, and the original sends nothing to it (the original does not notice that a lock file was removed). It first takes each lock
+// meanwhile, and the OCaml c2c sends nothing to it (the OCaml c2c does not notice that a lock file was removed). It first takes each lock
 // of the session, without waiting; if another process has one, all files stay. A process that waits for such a lock, or has opened its
 // file and not locked it yet, finds out that the file has no name any more. Then it opens the new file (package filelock).
 const (
@@ -90,7 +90,7 @@ func Tidy(ctx context.Context, reg *sessions.Registry) (more bool, err error) {
 	return false, errors.Join(append(errs, t.clientIDs(ctx))...)
 }
 
-// locks removes the marks and the free locks of sessions that have a row and have ended. The locks that the original uses stay,
+// locks removes the marks and the free locks of sessions that have a row and have ended. The locks that the OCaml c2c uses stay,
 // because it may read the mail of a registered session.
 func (t *tidying) locks(ctx context.Context, idle []sessions.IdleRow) error {
 	var errs []error
@@ -122,7 +122,7 @@ func (t *tidying) marks(ctx context.Context, sid string) []inbox.Entry {
 	return all
 }
 
-// ownLocks are the locks of a session that the original does not use.
+// ownLocks are the locks of a session that the OCaml c2c does not use.
 func (t *tidying) ownLocks(sid string) []inbox.Entry {
 	all := []inbox.Entry{{Dir: t.reg.Dir(), Name: locks.RingLock(sid)}, {Dir: t.reg.Dir(), Name: locks.ServerLock(sid)}, {Dir: t.facts, Name: sid + ".lock"}}
 	if t.owed != nil {

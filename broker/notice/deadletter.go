@@ -109,7 +109,7 @@ func NamesInDeadLetters(reg *sessions.Registry, names map[string]bool) (named ma
 	return named, err
 }
 
-// ParseDead reads a line. A line that does not parse stays in the file and is skipped. A message of the original without an id gets
+// ParseDead reads a line. A line that does not parse stays in the file and is skipped. A message of the OCaml c2c without an id gets
 // an id made from its line, so that it is not redelivered twice.
 func ParseDead(line []byte) (d DeadLetter, ok bool) {
 	if len(bytes.TrimSpace(line)) == 0 || json.Unmarshal(line, &d) != nil {

@@ -336,7 +336,7 @@ func TestARepeatedSendIsStoredOnce(t *testing.T) {
 	}
 }
 
-// What the original wrote: other fields, whole seconds, no ids.
+// What the OCaml c2c wrote: other fields, whole seconds, no ids.
 func TestFilesOfTheOriginalAreReadAndSurvive(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "root")
 	if err := os.Mkdir(root, 0o700); err != nil {

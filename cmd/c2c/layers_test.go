@@ -150,7 +150,7 @@ var layers = []layer{
 		150, "inbox/atomicfile inbox/filelock"},
 	{"sessions/processes", "the machine's processes; also the note that c2c was uninstalled while a client ran on",
 		350, "client golang.org/x/sys inbox/atomicfile process/procstat project"},
-	{"sessions/registry", "registry.json: a row for each session, in the format of the original",
+	{"sessions/registry", "registry.json: a row for each session, in the format of the OCaml c2c",
 		450, "inbox inbox/atomicfile inbox/fields inbox/filelock sessions/eventlog"},
 	{"rooms", "rooms on disk: members, one history for each room, and how far each member has read",
 		2900, "inbox inbox/atomicfile inbox/fields inbox/filelock inbox/mail sessions/facts sessions/registry"},

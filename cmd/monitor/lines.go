@@ -1,4 +1,4 @@
-// Package monitor prints what happens in a root, for programs to read: one line for each event, in the form of the original's monitor.
+// Package monitor prints what happens in a root, for programs to read: one line for each event, in the form of the OCaml c2c's monitor.
 package monitor
 
 import (
@@ -138,7 +138,7 @@ func (m *Lines) session(kind, text string, e live.Event) error {
 // snippet is how many bytes of a body a line shows.
 const snippet = 80
 
-// message prints a message, or a post. The original's plugin searches for these signs.
+// message prints a message, or a post. The OCaml c2c's plugin searches for these signs.
 func (m *Lines) message(e live.Event) error {
 	kind, isRead := "message", m.Read
 	if e.What == live.Posted {

@@ -150,7 +150,7 @@ func (c *call) create(ctx context.Context, s sessions.Session) error {
 	return c.join(ctx, s)
 }
 
-// joined is the answer of join, in the form of the original's tool.
+// joined is the answer of join, in the form of the OCaml c2c's tool.
 type joined struct {
 	Room    string            `json:"room_id"`
 	Members []string          `json:"members"`
@@ -372,7 +372,7 @@ func (c *call) archive(ctx context.Context, s sessions.Session) error {
 	return c.show(map[string]any{"ok": true, "room_id": c.words[0], "path": path}, func() { c.printf("archived %s: its files are in %s\n", c.words[0], path) })
 }
 
-// send posts to a room, as the original's c2c rooms send does.
+// send posts to a room, as the OCaml c2c's c2c rooms send does.
 func (c *call) send(ctx context.Context, s sessions.Session) error {
 	text, err := cli.Body(c.Stdin, "", c.words[1:])
 	if err != nil {

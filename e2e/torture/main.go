@@ -212,7 +212,7 @@ func (t *torture) read(ctx context.Context, box int) {
 	}
 }
 
-// writer is a program that works like the original's tools: it reads, appends and replaces under lockf. It prints the id of a
+// writer is a program that works like the OCaml c2c's tools: it reads, appends and replaces under lockf. It prints the id of a
 // message when the message is in the mailbox.
 const writer = `
 import fcntl, json, os, sys

@@ -1,7 +1,7 @@
 // Package archive keeps the messages that were handed over to a session, one per line, and finds them again. In the root, for a
 // session <sid>, it has these files:
 //
-//	archive/<sid>.jsonl              the newest messages; the original reads and writes this file
+//	archive/<sid>.jsonl              the newest messages; the OCaml c2c reads and writes this file
 //	archive/<sid>.old/<base>.jsonl   older files, which do not change any more; their ids are in indexes (index.go)
 //
 // A place in the archive is the number of bytes that were archived before it, since the first message. base is the place where a

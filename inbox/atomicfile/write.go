@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tempMark is in the name of a temporary file, after the name of the file that it will replace. The original does the same.
+// tempMark is in the name of a temporary file, after the name of the file that it will replace. The OCaml c2c does the same.
 const tempMark = ".tmp."
 
 // TempName returns a name for a temporary file with the new content of a file. It has our process id.

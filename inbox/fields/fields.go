@@ -93,7 +93,7 @@ func Texts(value json.RawMessage) (all []string, err error) {
 	return all, nil
 }
 
-// AppendText writes a JSON string. It does not escape for HTML, because the original limits the size in bytes.
+// AppendText writes a JSON string. It does not escape for HTML, because the OCaml c2c limits the size in bytes.
 func AppendText(b []byte, s string) []byte {
 	if !plain(s) {
 		var buf bytes.Buffer
@@ -107,7 +107,7 @@ func AppendText(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// AppendSeconds writes a time, always with a fraction: the original refuses a file in which some times are integers.
+// AppendSeconds writes a time, always with a fraction: the OCaml c2c refuses a file in which some times are integers.
 func AppendSeconds(b []byte, s float64) []byte {
 	n := len(b)
 	b = strconv.AppendFloat(b, s, 'f', -1, 64)

@@ -2,10 +2,10 @@
 // protects. It also excludes programs that use lockf.
 //
 // The lock is an open-file-description record lock (F_OFD_SETLKW) on a file beside the data. flock(2) would not do: it does not
-// exclude the original's lockf. Plain POSIX locks would not either: they do not exclude goroutines and vanish when any descriptor
+// exclude the OCaml c2c's lockf. Plain POSIX locks would not either: they do not exclude goroutines and vanish when any descriptor
 // of the file is closed. The kernel releases the lock when its holder dies, so no crash leaves one behind. Only the holder of a
-// lock may remove its file; a process that gets the lock of a removed file opens the file anew. The original does not check whether
-// a file was removed, so never remove a lock file that the original may use.
+// lock may remove its file; a process that gets the lock of a removed file opens the file anew. The OCaml c2c does not check whether
+// a file was removed, so never remove a lock file that the OCaml c2c may use.
 package filelock
 
 import (

@@ -81,7 +81,7 @@ func TestOneGoroutineAtATime(t *testing.T) {
 	}
 }
 
-// The original locks with lockf, its tools with Python's fcntl.lockf.
+// The OCaml c2c locks with lockf, its tools with Python's fcntl.lockf.
 func TestALockfPeerIsExcludedAndExcludes(t *testing.T) {
 	need.Tools(t, "python3")
 	d, path := newDir(t)

@@ -13,7 +13,7 @@ type Fingerprint [16]byte
 func (m Message) Fingerprint() (t Fingerprint) {
 	k := m.RecordKey()
 	if m.IsUnnamed() {
-		k.ID = "" // c2c makes such an id from the time, and the original's archive has no id
+		k.ID = "" // c2c makes such an id from the time, and the OCaml c2c's archive has no id
 	}
 	sum := digest.Sum256(fmt.Appendf(nil, "%q %q %q %x", k.From, m.To, k.ID, digest.Sum256([]byte(k.What))))
 	copy(t[:], sum[:])

@@ -53,7 +53,7 @@ type Message struct {
 	ToAbsent bool // its receiver was absent when it was sent, and its receipt said so
 
 	// FromSession is the sender's session, if the sender chose the id. The id belongs to that session, even when its alias
-	// changes. A reader of the original that returns mail to the mailbox drops the field; then the alias counts.
+	// changes. A reader of the OCaml c2c that returns mail to the mailbox drops the field; then the alias counts.
 	FromSession string
 
 	KnownBy   string // how c2c knows the sender, see By
@@ -108,7 +108,7 @@ func RoomOf(to string) string {
 	return ""
 }
 
-// ValidRoom reports whether name may name a room, perhaps on another host. The original allows the same characters.
+// ValidRoom reports whether name may name a room, perhaps on another host. The OCaml c2c allows the same characters.
 func ValidRoom(name string) bool {
 	room, host, far := strings.Cut(name, "@")
 	wrong := func(c rune) bool {
@@ -349,7 +349,7 @@ func (m Message) MarshalJSON() ([]byte, error) {
 	return append(m.AppendFields(nil, "{"), '}'), nil
 }
 
-// UnmarshalJSON reads a message of c2c, of the original or of its Python tools. It returns an error unless data is an object with
+// UnmarshalJSON reads a message of c2c, of the OCaml c2c or of its Python tools. It returns an error unless data is an object with
 // the three strings that all of them write. encoding/json guarantees that data is valid JSON.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	var out Message

@@ -54,5 +54,5 @@ func (m Message) Rings() bool {
 	return !m.Deferrable && (m.Kind != KindSystem || m.From == SystemAlias)
 }
 
-// IsNotice reports whether c2c itself wrote a message. It goes by the sender, because archives of the original keep no kind.
+// IsNotice reports whether c2c itself wrote a message. It goes by the sender, because archives of the OCaml c2c keep no kind.
 func (m Message) IsNotice() bool { return m.From == SystemAlias }

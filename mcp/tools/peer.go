@@ -269,7 +269,7 @@ func (p *Peer) configured(ctx context.Context) string {
 	return p.Client.Configured
 }
 
-// autoAlias is the original's variable for the alias of a session that has none yet.
+// autoAlias is the OCaml c2c's variable for the alias of a session that has none yet.
 const autoAlias = "C2C_MCP_AUTO_REGISTER_ALIAS"
 
 // EarlyWait bounds RegisterEarly. It is short because the client waits. If registration takes longer, the first tool call
@@ -277,7 +277,7 @@ const autoAlias = "C2C_MCP_AUTO_REGISTER_ALIAS"
 const EarlyWait = 2 * time.Second
 
 // RegisterEarly registers the session before it has called a tool, so that others find its alias. It does so only if the variable
-// autoAlias is set, as the original does. If the client's process has several sessions, it does nothing: only a call names
+// autoAlias is set, as the OCaml c2c does. If the client's process has several sessions, it does nothing: only a call names
 // its session. If c2c start has made the session, RegisterEarly takes its server lock. Without that lock c2c would type the
 // mail at the terminal, as if a person had typed it.
 func (p *Peer) RegisterEarly(ctx context.Context) {

@@ -13,7 +13,7 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Receipt confirms that a post is stored. Its first three fields are the fields of the original's receipt.
+// Receipt confirms that a post is stored. Its first three fields are the fields of the OCaml c2c's receipt.
 type Receipt struct {
 	DeliveredTo []string `json:"delivered_to"` // the aliases of the other members
 	Skipped     []string `json:"skipped"`      // members that should have got it as a message, and did not

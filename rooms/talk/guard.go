@@ -72,7 +72,7 @@ func count(last []rooms.Post) (wakes int, stopped string, woke time.Time) {
 			break
 		}
 		if p.ID == "" {
-			continue // a post of the original has no count
+			continue // a post of the OCaml c2c has no count
 		}
 		if !counted {
 			wakes, stopped, counted = p.Wakes, p.Stopped, true

@@ -87,7 +87,7 @@ func Leave(ctx context.Context, b *broker.Broker, s sessions.Session, name strin
 	return setInRooms(ctx, reg, s, false)
 }
 
-// JoinAll joins the rooms of JoinVariable. It also joins rooms whose members.json already has the session, because the original writes
+// JoinAll joins the rooms of JoinVariable. It also joins rooms whose members.json already has the session, because the OCaml c2c writes
 // only this file. It continues after an error.
 func JoinAll(ctx context.Context, b *broker.Broker, s sessions.Session, list string) error {
 	reg := b.Registry
@@ -203,7 +203,7 @@ func News(ctx context.Context, reg *sessions.Registry, s sessions.Session, onlyO
 	}})
 }
 
-// About describes a room for lists. It has the fields of the original, and more.
+// About describes a room for lists. It has the fields of the OCaml c2c, and more.
 type About struct {
 	Room    string   `json:"room_id"`
 	Count   int      `json:"member_count"`

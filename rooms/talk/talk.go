@@ -473,7 +473,7 @@ func (p *posting) add(to one) {
 // ReasonText returns the text that follows a post for all members.
 func ReasonText(reason string) string { return "\n\n(To all members, because: " + reason + ")" }
 
-// copies gives the post to the members that use the original c2c. The original reads no history: it has a copy of each post in each
+// copies gives the post to the members that use the OCaml c2c. The OCaml c2c reads no history: it has a copy of each post in each
 // member's mailbox. Such a copy does not ring.
 func (p *posting) copies(ctx context.Context) {
 	for _, m := range p.members {

@@ -642,7 +642,7 @@ func TestAPostThatWakesManyCountsForEach(t *testing.T) {
 	}
 }
 
-// A session of the original has no facts: it looks at no history, so it gets a copy, as from the original.
+// A session of the OCaml c2c has no facts: it looks at no history, so it gets a copy, as from the OCaml c2c.
 func TestAMemberThatUsesTheOriginalGetsACopy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

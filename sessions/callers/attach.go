@@ -160,7 +160,7 @@ func bindRow(reg *sessions.Registry, rows []registry.Row, a *Attachment, former 
 	own := rows[i]
 	if a.Alias != "" && own.Alias() != a.Alias {
 		own.SetText("alias", a.Alias)
-		own.Set("canonical_alias", nil) // the original makes it from the alias
+		own.Set("canonical_alias", nil) // the OCaml c2c makes it from the alias
 	}
 	if a.process.PID != 0 && !reg.IsBoundTo(own, a.process) {
 		own.SetInteger("pid", int64(a.process.PID))

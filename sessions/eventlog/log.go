@@ -21,10 +21,10 @@ import (
 const (
 	logFile = "broker.log"
 	logLock = "broker.log.lock"
-	logMax  = 10 << 20 // bytes, as the original
+	logMax  = 10 << 20 // bytes, as the OCaml c2c
 	logKeep = 5        // older files: broker.log.1 is the newest of them
 
-	EventSent = "dm_enqueue" // the event of a stored message, named as in the original
+	EventSent = "dm_enqueue" // the event of a stored message, named as in the OCaml c2c
 )
 
 // Log is broker.log of an open root. It does not close the root.

@@ -94,7 +94,7 @@ func ReadIn(dir *atomicfile.Dir, sid string) (f Facts, err error) {
 // are empty.
 func (st *Store) Of(sid string) Facts {
 	if f, known := st.seen[sid]; known || !mail.ValidName(sid) {
-		return f // the original allows such an id, but we can keep no facts for it
+		return f // the OCaml c2c allows such an id, but we can keep no facts for it
 	}
 	f, err := st.Read(sid)
 	if err != nil {

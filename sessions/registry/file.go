@@ -22,7 +22,7 @@ const LockName = "registry.json.lock"
 const (
 	FileName = "registry.json"
 
-	// MaxBytes is the size above which the original reads the file as empty and erases it.
+	// MaxBytes is the size above which the OCaml c2c reads the file as empty and erases it.
 	MaxBytes = 65536
 )
 
@@ -82,7 +82,7 @@ func (f *File) Change(ctx context.Context, edit func(rows []Row) ([]Row, error))
 			rows = f.Forget(rows, before, len(data))
 			data = Format(rows)
 		}
-		// The original may have written a larger file, which a sweep may make smaller step by step.
+		// The OCaml c2c may have written a larger file, which a sweep may make smaller step by step.
 		if len(data) > MaxBytes && len(data) >= len(Format(before)) {
 			return fmt.Errorf("write %s: %w: %d sessions take %d of %d bytes; %s",
 				FileName, ErrFull, len(rows), len(data), MaxBytes, FullHint)

@@ -1,6 +1,6 @@
 // Package watch notices that a mailbox changed and rings its session.
 //
-// On Linux it watches the mailbox's lock file. Every writer closes that file, so IN_CLOSE_WRITE comes for c2c, the original
+// On Linux it watches the mailbox's lock file. Every writer closes that file, so IN_CLOSE_WRITE comes for c2c, the OCaml c2c
 // and its Python tools alike. The file is never replaced, and a watch costs the senders nothing. A Watcher also checks once a
 // minute without an event, so a lost event delays a message but never loses it. On other systems fsnotify watches the
 // directories, and a Watcher checks once a second.

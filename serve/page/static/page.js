@@ -907,7 +907,7 @@
 
   function reply(m) {
     if (m.from === me.alias) return note('This is your own message. Choose to whom you write below.');
-    if (m.room && !m.id) return note('The original has written this post, and nobody can answer it.');
+    if (m.room && !m.id) return note('The OCaml c2c has written this post, and nobody can answer it.');
     drafted = m;
     $('to-label').hidden = true;
     $('about').hidden = false;
