@@ -115,7 +115,7 @@ func StartRelay(ctx context.Context, b *Broker) {
 
 // wantRelay writes into the receipt how a message gets to its machine, and starts the relay if none runs for this root. The message
 // waits even if the relay cannot be started.
-func (b *Broker) wantRelay(ctx context.Context, r *Receipt) {
+func (b *Broker) wantRelay(r *Receipt) {
 	_, r.Host, _ = strings.Cut(r.To, "@")
 	host, err := cache.Get(b.Dir(), r.Host)
 	if err != nil {

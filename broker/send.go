@@ -123,7 +123,7 @@ func (b *Broker) deliver(ctx context.Context, from sessions.Session, to registry
 	receipt := s.receipt()
 	s.follow(ctx, receipt.Held)
 	if s.reader.State == sessions.Remote {
-		b.wantRelay(ctx, &receipt)
+		b.wantRelay(&receipt)
 	}
 	return receipt, nil
 }

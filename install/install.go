@@ -64,7 +64,7 @@ func PlanInstall(client string, o Options) (*Plan, error) {
 		if t.other {
 			continue
 		}
-		if err := p.add(t, o); err != nil {
+		if err := p.add(t); err != nil {
 			return nil, err
 		}
 	}
@@ -110,7 +110,7 @@ func (p *Plan) takeOver(targets []target) {
 }
 
 // add plans to put our part into t, unless it is already there.
-func (p *Plan) add(t target, o Options) error {
+func (p *Plan) add(t target) error {
 	f, err := readFile(t.path)
 	if err != nil {
 		return err

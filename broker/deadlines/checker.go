@@ -55,17 +55,17 @@ type Checker struct {
 
 // boxMemory is what a Checker remembers about a mailbox, so that it reads only changed ones.
 type boxMemory struct {
-	stamp  inbox.Stamp
-	state  sessions.State
-	ring   wake.Ring
-	mail   bool            // mail waits in it
-	gone   time.Time       // since when its session was seen absent; zero: it is not absent
-	rest   time.Time       // a long mailbox: until then changes alone are no reason to look
-	opens  time.Time       // when the next held-back message in it may be handed over; zero: none
-	next   time.Time       // when to look even if nothing has changed; zero: never
-	failed bool            // the last look failed, and that was logged
-	news   []notice.News   // for the senders of its messages
-	held   map[string]bool // ids of held messages in it about which both sides and their users got a notice
+	stamp      inbox.Stamp
+	state      sessions.State
+	ring       wake.Ring
+	mail       bool            // mail waits in it
+	gone       time.Time       // since when its session was seen absent; zero: it is not absent
+	pauseUntil time.Time       // for a long mailbox: before this time c2c reads it only if something is due
+	opens      time.Time       // when the next held-back message in it may be handed over; zero: none
+	next       time.Time       // when to look even if nothing has changed; zero: never
+	failed     bool            // the last look failed, and that was logged
+	news       []notice.News   // for the senders of its messages
+	held       map[string]bool // ids of held messages in it about which both sides and their users got a notice
 }
 
 // NewChecker makes a Checker that does not know what was done before.
@@ -200,8 +200,8 @@ func (c *Checker) lookInto(ctx context.Context, rows []registry.Row, r registry.
 	if !changed && !due && !mem.mail {
 		return nil
 	}
-	if !due && now.Before(mem.rest) {
-		mem.next = sessions.Earlier(mem.next, mem.rest)
+	if !due && now.Before(mem.pauseUntil) {
+		mem.next = sessions.Earlier(mem.next, mem.pauseUntil)
 		return nil
 	}
 	s := c.reg.Session(r)
@@ -236,7 +236,7 @@ func (c *Checker) readAll(ctx context.Context, rows []registry.Row, s sessions.S
 	}
 	mem.mail, mem.next, mem.opens = len(msgs) > 0, time.Time{}, time.Time{}
 	if len(msgs) > longMailbox {
-		mem.rest = now.Add(time.Duration(len(msgs)) * time.Millisecond)
+		mem.pauseUntil = now.Add(time.Duration(len(msgs)) * time.Millisecond)
 	}
 	return c.actOn(ctx, rows, s, box, mem, msgs)
 }

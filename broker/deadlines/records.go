@@ -209,23 +209,22 @@ func (l *recordLook) look(ctx context.Context, d owed.Record) error {
 	if e.future = sessions.IsFuture(d.Time(), now); e.future {
 		d.Message = sentAt(d.Message, now)
 	}
-	var errs []error
+	var err error
 	if by := mail.FromSeconds(d.AnswerBy); d.AnswerBy != 0 && !d.SenderTold {
 		if by.After(now) {
 			l.next = sessions.Earlier(l.next, by)
-		} else if err := l.tellUnanswered(ctx, d); err != nil {
-			errs = append(errs, err)
 		} else {
-			e.told = true
+			err = l.tellUnanswered(ctx, d)
+			e.told = err == nil
 		}
 	}
 	if d.Owes() {
-		errs = append(errs, l.overdue(ctx, d, &e))
+		l.overdue(d, &e)
 	}
 	if e != (recordEdit{reminders: d.Reminders}) {
 		l.edits[d.Key()] = e
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // isBack reports whether a session is registered and not absent.

@@ -60,23 +60,23 @@ func reminderAt(d owed.Record, n int) time.Time {
 
 // overdue decides whether to remind a session of an overdue answer. If several reminders have become due since the last look, the
 // session gets only one.
-func (l *recordLook) overdue(ctx context.Context, d owed.Record, e *recordEdit) error {
+func (l *recordLook) overdue(d owed.Record, e *recordEdit) {
 	b, now := l.c.reg, l.c.reg.Now()
 	due := mail.FromSeconds(d.Due)
 	if due.After(now) {
 		l.next = sessions.Earlier(l.next, due)
-		return nil
+		return
 	}
 	if l.isStale(d, e, due.Add(overdueLimit)) {
-		return nil
+		return
 	}
 	if l.s == nil || l.s.State == sessions.External {
-		return nil // c2c sweep closes the record; a sender outside gets answers only
+		return // c2c sweep closes the record; a sender outside gets answers only
 	}
 	if l.s.State == sessions.Absent { // the session would not read a reminder, and the asker can ask another session
 		l.absent = true
 		l.tellEnded(d)
-		return nil
+		return
 	}
 	most, n := MaxReminders(owed.SurfaceOf(b, *l.s)), d.Reminders
 	for n < most && !reminderAt(d, n+1).After(now) {
@@ -88,7 +88,6 @@ func (l *recordLook) overdue(ctx context.Context, d owed.Record, e *recordEdit) 
 	if at := reminderAt(d, n+1); n < maxRemindersFull && at.After(now) { // by then it may be possible to ring the session
 		l.next = sessions.Earlier(l.next, at)
 	}
-	return nil
 }
 
 // isStale reports whether to give up an obligation, now or soon. Two looks must find it too old, so that a clock that was ahead for

@@ -93,7 +93,7 @@ func Check(ctx context.Context, reg *sessions.Registry, limits Limits, from sess
 	if err != nil || l.hops == 0 {
 		return "", err
 	}
-	if l.hops > limit && !inChain(reg, l, to, box) {
+	if l.hops > limit && !inChain(l, to, box) {
 		return "", nil
 	}
 	m.GuardHops, m.GuardChain = float64(l.hops), l.chain

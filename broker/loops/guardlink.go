@@ -89,7 +89,7 @@ func linkOf(reg *sessions.Registry, from sessions.Session, m mail.Message, did t
 }
 
 // inChain reports whether a session has taken part in a chain. A message to any other session is not an answer in it.
-func inChain(reg *sessions.Registry, l chainLink, to registry.Row, box *inbox.Mailbox) bool {
+func inChain(l chainLink, to registry.Row, box *inbox.Mailbox) bool {
 	if l.after.FromSession == to.SID() || sessions.Fold(l.after.From) == sessions.Fold(to.Alias()) {
 		return true
 	}

@@ -18,13 +18,13 @@ func (e *event) mayHaveNews() bool {
 
 // addNews puts the new posts of the session's rooms into the answer. At the beginning of a turn these are all rooms; within a turn,
 // only rooms to which the session is open. At the end of a turn it adds nothing, because the client would ask its model again.
-func (e *event) addNews(ctx context.Context) (rooms.News, error) {
+func (e *event) addNews(ctx context.Context) rooms.News {
 	if !e.mayHaveNews() {
-		return rooms.News{}, nil
+		return rooms.News{}
 	}
 	begins := e.TellsTrouble()
 	if !begins && !talk.StoreOf(e.b.Registry).IsOpen(e.s.ID) {
-		return rooms.News{}, nil
+		return rooms.News{}
 	}
 	news, err := talk.News(ctx, e.b.Registry, e.s, !begins)
 	e.warn(err) // the mail does not depend on the posts
@@ -33,7 +33,7 @@ func (e *event) addNews(ctx context.Context) (rooms.News, error) {
 		e.Note = strings.TrimPrefix(e.Note+"\n"+text, "\n")
 	}
 	if text == "" && len(news.Rooms) > 0 { // there is no space for the posts, so they stay new
-		return rooms.News{}, nil
+		return rooms.News{}
 	}
-	return news, nil
+	return news
 }

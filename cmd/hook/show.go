@@ -39,11 +39,9 @@ func (e *event) showMail(ctx context.Context, dropped []mail.Message) error {
 	if e.Watches() {
 		return h.watch()
 	}
-	news, err := e.addNews(ctx)
-	if err != nil {
-		return err
-	}
-	if err = h.handOver(ctx); h.wrote && (err == nil || errors.Is(err, ErrOnStderr)) {
+	news := e.addNews(ctx)
+	err := h.handOver(ctx)
+	if h.wrote && (err == nil || errors.Is(err, ErrOnStderr)) {
 		e.warn(news.Seen(ctx))
 	}
 	return err

@@ -34,7 +34,7 @@ func (c *call) add(ctx context.Context, dest string) error {
 	if err := hosts.CheckDest(dest); err != nil {
 		return fmt.Errorf("%w: %w", cli.ErrUsage, err)
 	}
-	projects, aliases, err := c.allowed(ctx)
+	projects, aliases, err := c.allowed()
 	if err != nil {
 		return err
 	}
@@ -244,7 +244,7 @@ func (c *call) readPasted() (text string, err error) {
 }
 
 func (c *call) invite(ctx context.Context, key *hosts.Key) error {
-	projects, aliases, err := c.allowed(ctx)
+	projects, aliases, err := c.allowed()
 	if err != nil {
 		return err
 	}
@@ -272,7 +272,7 @@ func (c *call) takeInvitation(ctx context.Context, key *hosts.Key, text string) 
 	if err != nil {
 		return fmt.Errorf("%w: %w", cli.ErrUsage, err)
 	}
-	projects, aliases, err := c.allowed(ctx)
+	projects, aliases, err := c.allowed()
 	if err != nil {
 		return err
 	}

@@ -557,7 +557,7 @@ func TestAWishToJoinWaitsWhileTheListOfHostsCannotBeRead(t *testing.T) {
 	home := devbox.project("site", "amber")
 	devbox.joins(home, "amber", "review")
 	h := devbox.still()
-	open, err := h.roots.get(t.Context(), project.Root{Name: "site", Path: home.Root()})
+	open, err := h.roots.get(project.Root{Name: "site", Path: home.Root()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -626,7 +626,7 @@ func TestARootWhoseRelayCannotBeginIsNotOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	open, err := h.roots.get(t.Context(), project.Root{Name: "site", Path: home.Root()})
+	open, err := h.roots.get(project.Root{Name: "site", Path: home.Root()})
 	if err == nil || open != nil || h.roots.at("site") != nil {
 		t.Errorf("%v, open: %v", err, open != nil)
 	}

@@ -65,7 +65,7 @@ func (r *roots) Packet(ctx context.Context, packet []byte) error {
 		if i < 0 {
 			return relay.AnswerAbsent(ctx, r.h.peers, r.h.carrier, packet)
 		}
-		if _, err := r.get(ctx, all[i]); err != nil {
+		if _, err := r.get(all[i]); err != nil {
 			return err
 		}
 		r.h.changes.Recheck() // posts may wait in this root
@@ -101,7 +101,7 @@ func (r *roots) look(ctx context.Context, list []hosts.Host, isKnown bool) (file
 		}
 		if open == nil && (len(waiting(here, list)) > 0 || r.mayOpen(here, list) || r.isShared(here)) {
 			var err error
-			if open, err = r.get(ctx, here); err == nil {
+			if open, err = r.get(here); err == nil {
 				delete(r.failed, here.Path)
 			} else if r.failed[here.Path] != err.Error() { // the next look tries again
 				r.failed[here.Path] = err.Error()
@@ -260,7 +260,7 @@ func (r *roots) at(name string) *root {
 }
 
 // get returns an open root. If necessary, it opens the root and starts the root's relay.
-func (r *roots) get(ctx context.Context, here project.Root) (*root, error) {
+func (r *roots) get(here project.Root) (*root, error) {
 	r.opening.Lock()
 	defer r.opening.Unlock()
 	if open := r.at(here.Name); open != nil {

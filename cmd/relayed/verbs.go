@@ -255,7 +255,7 @@ func (c *call) stop(ctx context.Context) error {
 }
 
 // allowed returns the lists in --projects and --aliases; a list is nil if its option is missing.
-func (c *call) allowed(ctx context.Context) (projects, aliases []string, err error) {
+func (c *call) allowed() (projects, aliases []string, err error) {
 	list := func(text string) (all []string) {
 		for _, word := range strings.Split(text, ",") {
 			if word = strings.TrimSpace(word); word != "" {
@@ -305,7 +305,7 @@ func (c *call) projectHere() (string, error) {
 }
 
 func (c *call) allow(ctx context.Context, host string) error {
-	projects, aliases, err := c.allowed(ctx)
+	projects, aliases, err := c.allowed()
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func fromHome(ctx context.Context, b *broker.Broker, peer, room string, msgs []m
 			}
 		case talk.DoList:
 			if err = add(); err == nil {
-				err = setList(ctx, b, st, peer, room, op)
+				err = setList(ctx, st, peer, room, op)
 			}
 		case talk.DoClose:
 			if err = add(); err == nil {
@@ -99,7 +99,7 @@ func arrived(op talk.Op, m mail.Message) (arrival, error) {
 }
 
 // setList gives the copy the home's list of members. A copy without members is archived.
-func setList(ctx context.Context, b *broker.Broker, st rooms.Store, peer, room string, op talk.Op) error {
+func setList(ctx context.Context, st rooms.Store, peer, room string, op talk.Op) error {
 	if err := st.FollowName(ctx, peer, room, op.Former); err != nil {
 		return err
 	}
