@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
 	"c2c/sessions/facts"
 	"c2c/sessions/registry"
@@ -71,8 +72,7 @@ func (st Store) News(sid string, ask Ask) (News, error) {
 func (n *News) look(p place, ask Ask) error {
 	r, err := n.st.OpenPresent(p.room)
 	if errors.Is(err, ErrNoRoom) {
-		n.moved = append(n.moved, moved{was: p.room})
-		return nil
+		return n.dropGone(p.room)
 	}
 	if err != nil {
 		return err
@@ -186,6 +186,28 @@ func (n News) edit(all []place) []place {
 		}
 	}
 	return all
+}
+
+// dropGone takes a room that was archived from the session's places. Without the lock that every rename takes, a room that gets another
+// name just now can be missed. A process may hold the lock; then the next look decides.
+func (n *News) dropGone(name string) error {
+	lock, err := filelock.Open(n.st.Root, LockName)
+	if err != nil {
+		return err
+	}
+	defer lock.Release()
+	if free, err := lock.Share(); err != nil || !free {
+		return err
+	}
+	r, err := n.st.OpenPresent(name)
+	if errors.Is(err, ErrNoRoom) {
+		n.moved = append(n.moved, moved{was: name})
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return r.Close()
 }
 
 // hasJoined reports whether the session is in the room that has a name, or had it: it may have joined since the look.

@@ -175,6 +175,22 @@ func (st Store) OpenPresent(name string) (*Room, error) {
 	return st.Open(now)
 }
 
+// OpenWhileRenamed is OpenPresent for a caller that acts on ErrNoRoom for good. Before it returns that error, it looks once more
+// under the lock that every rename takes: without the lock, a room that gets another name just now can be missed.
+func (st Store) OpenWhileRenamed(ctx context.Context, name string) (r *Room, err error) {
+	if r, err = st.OpenPresent(name); !errors.Is(err, ErrNoRoom) || !st.Any() {
+		return r, err
+	}
+	lerr := filelock.With(ctx, st.Root, LockName, func() error {
+		r, err = st.OpenPresent(name)
+		return nil
+	})
+	if lerr != nil {
+		return nil, fmt.Errorf("open room %q: %w", name, lerr)
+	}
+	return r, err
+}
+
 // unknown makes the error for a missing room, whose name may have changed or be mistyped.
 func (st Store) unknown(name string) error {
 	if _, host := HostOf(name); host != "" {

@@ -746,6 +746,43 @@ func TestACopyThatCannotBeOpenedIsNotGone(t *testing.T) {
 	}
 }
 
+func TestARoomIsFoundWhileItGetsOtherNames(t *testing.T) {
+	st := store(t)
+	for n := range 20 {
+		first := fmt.Sprintf("room-%d", n)
+		st.must(t, first).join(t, "birch")
+		renamed := make(chan error, 1)
+		go func() {
+			var err error
+			name := first
+			for i := range 7 { // a room knows eight former names
+				next := fmt.Sprintf("%s-%d", first, i)
+				err = errors.Join(err, st.Rename(t.Context(), name, next))
+				name = next
+			}
+			renamed <- err
+		}()
+		for done := false; !done; {
+			select {
+			case err := <-renamed:
+				if err != nil {
+					t.Fatal(err)
+				}
+				done = true
+			default:
+			}
+			r, err := st.OpenWhileRenamed(t.Context(), first)
+			if err != nil {
+				t.Fatalf("room %d: %v", n, err)
+			}
+			r.Close()
+			if news, err := st.News("birch", Ask{}); err != nil || slices.ContainsFunc(news.moved, func(m moved) bool { return m.now == "" }) {
+				t.Fatalf("room %d: %+v %v", n, news.moved, err)
+			}
+		}
+	}
+}
+
 // A session's file has the former name of a room until its next look. Its level there is no less true meanwhile.
 func TestARenamedRoomKeepsTheMarkOfAnOpenMember(t *testing.T) {
 	st := store(t)

@@ -85,9 +85,9 @@ func atHome(ctx context.Context, b *broker.Broker, peer, name string, m mail.Mes
 	if err != nil {
 		return fmt.Errorf("%w: %v", ErrPost, err)
 	}
-	for tried := "none"; ; {
+	for tried := ""; ; {
 		now, err := inRoom(ctx, b, peer, name, m, op, o)
-		if !errors.Is(err, rooms.ErrNoRoom) || now == tried {
+		if !errors.Is(err, rooms.ErrNoRoom) || now == "" || now == tried {
 			return lasting(err)
 		}
 		tried = now // it may have got another name just now
@@ -96,7 +96,7 @@ func atHome(ctx context.Context, b *broker.Broker, peer, name string, m mail.Mes
 
 // inRoom is one try of atHome. now is the room's present name; "": there is no such room.
 func inRoom(ctx context.Context, b *broker.Broker, peer, name string, m mail.Message, op talk.Op, o Options) (now string, err error) {
-	r, err := talk.StoreOf(b.Registry).OpenPresent(name)
+	r, err := talk.StoreOf(b.Registry).OpenWhileRenamed(ctx, name)
 	if err != nil {
 		return "", err
 	}

@@ -112,7 +112,9 @@ func (h *Home) find(st rooms.Store) {
 	for _, name := range names {
 		sent, err := st.HostsOf(name)
 		switch {
-		case errors.Is(err, rooms.ErrNoRoom):
+		case errors.Is(err, rooms.ErrNoRoom): // renamed just now
+			h.find(st)
+			return
 		case err != nil: // the room may have members on other machines, so Look tries again to read it
 			h.known[name], h.order = "", append(h.order, name)
 		case slices.ContainsFunc(sent, func(s rooms.Sent) bool { return s.Name != name }):
