@@ -7,16 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"slices"
-	"sync"
 	"time"
 
 	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
+	"c2c/inbox/private"
 )
 
 const (
@@ -27,81 +23,35 @@ const (
 
 // List holds the senders of a user. Any goroutine may use it.
 type List struct {
-	dir *atomicfile.Dir
-	now func() time.Time
-
-	mu   sync.Mutex
-	file fs.FileInfo // the last read version; nil: none
-	all  []Sender
+	dir  *atomicfile.Dir
+	now  func() time.Time
+	file *private.File[[]Sender]
 }
 
 // Open returns the list in a directory. The caller closes dir. now is the clock.
-func Open(dir *atomicfile.Dir, now func() time.Time) *List { return &List{dir: dir, now: now} }
+func Open(dir *atomicfile.Dir, now func() time.Time) *List {
+	return &List{dir, now, &private.File[[]Sender]{Dir: dir, Name: listFile, Lock: lockFile, Most: maxList, Parse: parse, Format: format, Full: ErrFull,
+		Damaged: func(err error) error { return &DamagedError{dir.Path() + "/" + listFile, err} }}}
+}
 
-// All returns the senders in the order of their Allow calls.
+// All returns the senders in the order of their Allow calls. If the file cannot be read, no sender may write.
 func (l *List) All() ([]Sender, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := l.refresh(); err != nil {
-		return nil, err
-	}
-	return slices.Clone(l.all), nil
+	all, err := l.file.Look()
+	return slices.Clone(all), err
 }
 
-// refresh reads the file again if it has changed. If the file cannot be read, no sender may write.
-func (l *List) refresh() error {
-	info, err := l.dir.Stat(listFile)
-	if err == nil && l.file != nil && os.SameFile(info, l.file) && info.ModTime().Equal(l.file.ModTime()) &&
-		info.Size() == l.file.Size() && info.Mode() == l.file.Mode() {
-		return nil
-	}
-	l.file, l.all = nil, nil
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if l.all, err = l.read(); err == nil {
-		l.file = info
-	}
-	return err
-}
-
-// read reads the file. The caller holds mu or the file's lock.
-func (l *List) read() ([]Sender, error) {
-	f, err := l.dir.Open(listFile, os.O_RDONLY)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case info.Mode().Perm()&0o077 != 0:
-		return nil, l.damaged(fmt.Errorf("other users may read it (mode %04o)", info.Mode().Perm()))
-	case info.Size() > maxList:
-		return nil, l.damaged(fmt.Errorf("it has %d bytes; at most %d are allowed", info.Size(), maxList))
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxList))
-	if err != nil {
-		return nil, err
-	}
+func parse(data []byte) ([]Sender, error) {
 	var all []Sender
 	if err := json.Unmarshal(data, &all); err != nil {
-		return nil, l.damaged(err)
+		return nil, err
 	}
 	names := map[string]bool{}
 	for _, s := range all {
 		if err := errors.Join(s.check(), s.complete()); err != nil {
-			return nil, l.damaged(err)
+			return nil, err
 		}
 		if names[s.Name] {
-			return nil, l.damaged(fmt.Errorf("sender %q is there twice", s.Name))
+			return nil, fmt.Errorf("sender %q is there twice", s.Name)
 		}
 		names[s.Name] = true
 	}
@@ -116,8 +66,6 @@ type DamagedError struct {
 
 func (e *DamagedError) Error() string { return fmt.Sprintf("list of senders %s: %v", e.Path, e.Err) }
 func (e *DamagedError) Unwrap() error { return e.Err }
-
-func (l *List) damaged(err error) error { return &DamagedError{l.dir.Path() + "/" + listFile, err} }
 
 // ByToken returns the sender with this token. The duration of the call reveals nothing about any token.
 func (l *List) ByToken(token string) (found Sender, ok bool) {
@@ -199,30 +147,9 @@ func (l *List) Used(ctx context.Context, name string) error {
 
 // change edits the list under its lock. When it returns, the new list is on disk.
 func (l *List) change(ctx context.Context, edit func([]Sender) ([]Sender, error)) error {
-	return filelock.With(ctx, l.dir, lockFile, func() error {
-		before, err := l.read()
-		if err != nil {
-			return err
-		}
-		after, err := edit(slices.Clone(before))
-		if err != nil {
-			return err
-		}
-		was, err := format(before)
-		if err != nil {
-			return err
-		}
-		data, err := format(after)
-		if err != nil {
-			return err
-		}
-		if bytes.Equal(was, data) {
-			return l.dir.RemoveLeftover(listFile)
-		}
-		if len(data) > maxList && len(data) > len(was) {
-			return ErrFull
-		}
-		return l.dir.Replace(listFile, data)
+	return l.file.Change(ctx, func(all *[]Sender) (err error) {
+		*all, err = edit(*all)
+		return err
 	})
 }
 

@@ -61,7 +61,7 @@ func (l *List) Knock(ctx context.Context, bridge Sender, identity string) (shown
 		return "", false, err
 	}
 	err = filelock.With(ctx, l.dir, lockFile, func() error {
-		all, err := l.read()
+		all, err := l.file.Read()
 		if err != nil {
 			return err
 		}

@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -21,6 +20,7 @@ import (
 	"filippo.io/age"
 
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/private"
 )
 
 const (
@@ -132,23 +132,9 @@ func parseKey(data []byte) (*Key, error) {
 	return newKey(sign, open), nil
 }
 
-// readPrivate reads a file. It returns an error if other users may read the file.
+// readPrivate reads a file that no other user may read.
 func readPrivate(dir *atomicfile.Dir, name string, most int64) ([]byte, error) {
-	f, err := dir.Open(name, os.O_RDONLY)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case info.Mode().Perm()&0o077 != 0:
-		return nil, damaged(dir, name, fmt.Errorf("other users may read it (mode %04o)", info.Mode().Perm()))
-	case info.Size() > most:
-		return nil, damaged(dir, name, fmt.Errorf("it has %d bytes, at most %d", info.Size(), most))
-	}
-	return io.ReadAll(io.LimitReader(f, most))
+	return private.Read(dir, name, most, func(err error) error { return damaged(dir, name, err) })
 }
 
 // Public returns the public half of the key.

@@ -7,15 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"slices"
-	"sync"
 	"time"
 
 	"c2c/inbox/atomicfile"
 	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
+	"c2c/inbox/private"
 )
 
 const (
@@ -38,12 +36,9 @@ const Dir = "relay"
 
 // List holds the hosts of a user. Any goroutine may use it.
 type List struct {
-	dir *atomicfile.Dir
-	now func() time.Time
-
-	mu   sync.Mutex
-	file fs.FileInfo // the version of hosts.json that last holds; nil: none
-	last content
+	dir  *atomicfile.Dir
+	now  func() time.Time
+	file *private.File[content]
 }
 
 // content is the content of hosts.json.
@@ -53,17 +48,20 @@ type content struct {
 }
 
 // Open returns the list in a directory. The caller closes dir. now is the clock.
-func Open(dir *atomicfile.Dir, now func() time.Time) *List { return &List{dir: dir, now: now} }
+func Open(dir *atomicfile.Dir, now func() time.Time) *List {
+	return &List{dir, now, &private.File[content]{Dir: dir, Name: listFile, Lock: lockFile, Most: maxList, Parse: parseList, Format: content.format, Full: ErrFull,
+		Damaged: func(err error) error { return damaged(dir, listFile, err) }}}
+}
 
 // All returns the hosts in the order of their Add calls.
 func (l *List) All() ([]Host, error) {
-	c, err := l.look()
+	c, err := l.file.Look()
 	return slices.Clone(c.Hosts), err
 }
 
 // Projects returns the projects that a person has named.
 func (l *List) Projects() ([]Project, error) {
-	c, err := l.look()
+	c, err := l.file.Look()
 	return slices.Clone(c.Projects), err
 }
 
@@ -83,7 +81,7 @@ func (l *List) BySigningKey(key ed25519.PublicKey) (Host, error) {
 }
 
 func (l *List) find(what string, match func(Host) bool) (Host, error) {
-	c, err := l.look()
+	c, err := l.file.Look()
 	if err != nil {
 		return Host{}, err
 	}
@@ -95,43 +93,6 @@ func (l *List) find(what string, match func(Host) bool) (Host, error) {
 
 // Changed returns the path of a file for a file watcher: each change of the list closes this file.
 func (l *List) Changed() string { return l.dir.Path() + "/" + lockFile }
-
-// look returns the content of hosts.json; it reads the file only if it has changed.
-func (l *List) look() (content, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	info, err := l.dir.Stat(listFile)
-	if err == nil && l.file != nil && os.SameFile(info, l.file) && info.ModTime().Equal(l.file.ModTime()) &&
-		info.Size() == l.file.Size() && info.Mode() == l.file.Mode() {
-		return l.last, nil
-	}
-	l.file, l.last = nil, content{}
-	if errors.Is(err, fs.ErrNotExist) {
-		return content{}, nil
-	}
-	if err != nil {
-		return content{}, err
-	}
-	if l.last, err = l.read(); err == nil {
-		l.file = info
-	}
-	return l.last, err
-}
-
-func (l *List) read() (content, error) {
-	data, err := readPrivate(l.dir, listFile, maxList)
-	if errors.Is(err, fs.ErrNotExist) {
-		return content{}, nil
-	}
-	if err != nil {
-		return content{}, err
-	}
-	c, err := parseList(data)
-	if err != nil {
-		return content{}, damaged(l.dir, listFile, err)
-	}
-	return c, nil
-}
 
 func parseList(data []byte) (content, error) {
 	var c content
@@ -260,35 +221,14 @@ func (l *List) changeHost(ctx context.Context, name string, edit func(*Host) err
 
 // change edits the list under its lock. When it returns, the new list is on disk.
 func (l *List) change(ctx context.Context, edit func(*content) error) error {
-	return withLock(ctx, l.dir, func() error { return l.changeLocked(edit) })
-}
-
-func (l *List) changeLocked(edit func(*content) error) error {
-	c, err := l.read()
-	if err != nil {
-		return err
-	}
-	was, err := c.format()
-	if err != nil {
-		return err
-	}
-	if err := edit(&c); err != nil {
-		return err
-	}
-	if err := c.check(); err != nil {
-		return err
-	}
-	data, err := c.format()
-	if err != nil {
-		return err
-	}
-	if bytes.Equal(was, data) {
-		return l.dir.RemoveLeftover(listFile)
-	}
-	if len(data) > maxList && len(data) > len(was) {
-		return ErrFull
-	}
-	return l.dir.Replace(listFile, data)
+	ctx, cancel := context.WithTimeout(ctx, lockTime)
+	defer cancel()
+	return l.file.Change(ctx, func(c *content) error {
+		if err := edit(c); err != nil {
+			return err
+		}
+		return c.check()
+	})
 }
 
 // format puts each host on its own line, so that a person can read the file.
