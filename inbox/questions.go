@@ -12,7 +12,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Waiting reports whether mail waits that no live reader has leased. It takes no lock: it is cheap enough for a hook, and does not
+// Waiting reports whether there is mail that no live reader has leased. It takes no lock: it is cheap enough for a hook, and does not
 // wake a watcher that calls it.
 func (r *row) Waiting() (some bool, err error) {
 	if some, err := r.inboxWaits(); err != nil || some {
@@ -30,7 +30,7 @@ func (r *row) Waiting() (some bool, err error) {
 	return false, nil
 }
 
-// TakenBy reports whether some mail is not acked yet that this reader was the last to lease.
+// TakenBy reports whether this reader was the last to lease some mail that is not acked yet.
 func (r *row) TakenBy(reader string) (bool, error) {
 	for mf, err := range r.numbered {
 		if err != nil || mf.by == reader && !mf.done {
@@ -130,7 +130,7 @@ func (r *row) InHand() (count int, err error) {
 }
 
 // HoldsMail reports whether the mailbox has a message that c2c itself did not write, leased messages included. It also returns true if
-// a file is unreadable. It takes no lock: messages only go from the inbox to the numbered files, so it misses none in this order.
+// a file is unreadable. It takes no lock. Messages move only from the inbox to the numbered files, so a look in this order misses none.
 func (r *row) HoldsMail() (some bool, err error) {
 	if some, err := r.Used(); err != nil || !some {
 		return some, err

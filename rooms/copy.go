@@ -14,7 +14,8 @@ import (
 )
 
 // Ask records in the copy of a room that a session has asked to join, and makes the copy if there is none. already means that the
-// session is a member, again that it waits for an answer. The copy is private until its home says otherwise: the posts come before that.
+// session is a member; again means that it has asked before. A new copy is private until the list of the home comes, because posts may
+// come before the list.
 func (st Store) Ask(ctx context.Context, name string, a Asked) (already, again bool, err error) {
 	if _, host := HostOf(name); host == "" {
 		return false, false, fmt.Errorf("room %q is here", name)
@@ -95,7 +96,7 @@ func (r *Room) SetList(ctx context.Context, private bool, list []Entry) error {
 	if err == nil { // last: after a kill the next list completes the rest
 		asked := o.asked()
 		err = r.changeOwn(ctx, func(o *own) {
-			o.setAsked(slices.DeleteFunc(o.asked(), func(a Asked) bool { // not one that has come meanwhile
+			o.setAsked(slices.DeleteFunc(o.asked(), func(a Asked) bool { // a session that has asked meanwhile stays
 				return slices.Contains(asked, a) && registry.FindSID(rows, a.SID) >= 0
 			}))
 		})

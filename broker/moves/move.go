@@ -304,9 +304,9 @@ func Redeliver(ctx context.Context, reg *sessions.Registry, own registry.Row, fr
 	return here && n == len(messages), errors.Join(err, derr)
 }
 
-// Delivered returns those of the given dead letters whose messages the session has in its mailbox or has read; all means that no
-// message is missing. A sweep may have leased or removed a missing message: it has seen that this message is a dead letter already,
-// and adds no second one.
+// Delivered returns the given dead letters whose messages the session has in its mailbox or has read; all means that no message is
+// missing. If one is missing, a sweep may have leased or removed it. That sweep saw that the message is a dead letter already, and
+// added no second one.
 func Delivered(ctx context.Context, box *inbox.Mailbox, mine map[string][]string, messages []mail.Message) (gone map[string]string, all bool, err error) {
 	gone, all = map[string]string{}, true
 	if len(messages) == 0 {

@@ -231,7 +231,7 @@ func Writers(ctx context.Context, reg *sessions.Registry, rows []registry.Row, f
 	return writers, nil
 }
 
-// TellWriter notifies one sender of the takeover; nobody, if the sender is gone.
+// TellWriter notifies one sender of the takeover, unless the sender is gone.
 func TellWriter(ctx context.Context, reg *sessions.Registry, t Takeover, w writer) error {
 	if w.to == nil {
 		return nil

@@ -86,7 +86,7 @@ func EachDeadPiece(reg *sessions.Registry, overlap int, f func(piece []byte) (mo
 	}
 }
 
-// NamesInDeadLetters returns those of the names that stand in quotes in some dead letter.
+// NamesInDeadLetters returns which of the names stand in quotes in some dead letter.
 func NamesInDeadLetters(reg *sessions.Registry, names map[string]bool) (named map[string]bool, err error) {
 	if len(names) == 0 {
 		return nil, nil

@@ -10,8 +10,8 @@ import (
 //
 //   - Boyer, Moore and Horspool skip about the length of the text at a time, which is good for a long text.
 //   - bytes.IndexByte checks 32 bytes at a time for the byte of the text that is rarest in the data. That is several
-//     times faster than bytes.Index, which looks for the first byte of the text: for a field's name that is a quote, and
-//     quotes are everywhere.
+//     times faster than bytes.Index, which looks for the first byte of the text. The first byte of a field's name is a
+//     quote, and quotes are everywhere.
 type Finder struct {
 	Text    string // in lower case if case does not count
 	anyCase bool
@@ -93,10 +93,10 @@ func (f *Finder) skipping(data []byte, from int) int {
 	return -1
 }
 
-// jumping is Index, but compares only at places where data has the text's byte number at. If that byte is too frequent after all,
-// jumping searches the rest by skips.
+// jumping is Index, but compares only at places where data has the byte Text[at] in the right distance. If there are too many such
+// places, it searches the rest by skips.
 func (f *Finder) jumping(data []byte, from, at int) int {
-	// If begins has the byte at an index, the text may begin there in data.
+	// begins is data without its first bytes: where Text[at] stands in begins, the whole text may begin at the same index of data.
 	begins := data[at : len(data)-(len(f.Text)-1-at)]
 	next := func(from int, c byte) int {
 		if i := bytes.IndexByte(begins[from:], c); i >= 0 {

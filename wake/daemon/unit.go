@@ -14,7 +14,7 @@ type Unit struct {
 	Program     string
 	Verb        string   // the words after the program
 	Dir         string   // where it runs; "": anywhere
-	Variables   []string // the daemon gets those of them that have a value now
+	Variables   []string // the names of variables; the unit sets each one that has a value now
 }
 
 // Print prints the unit. It writes no file: the person chooses where units are.
