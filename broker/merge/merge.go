@@ -15,8 +15,6 @@ import (
 	"c2c/broker/notice"
 	"c2c/broker/owed"
 	"c2c/inbox"
-	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
 	"c2c/project"
 	"c2c/sessions"
@@ -279,54 +277,8 @@ func (m *merging) moveBox(ctx context.Context, sid string) (count int, err error
 	return count, errors.New("another program uses its mailbox: run this again when that program has ended")
 }
 
-// owed moves the records of messages with a deadline for the answer. After a kill some closed records are there twice, but count once.
-func (m *merging) owed(ctx context.Context) error {
-	m.to.Due.LookBy(m.to.Now())
-	dir, err := m.from.SubIfThere(owed.Directory)
-	if err != nil || dir == nil {
-		return err
-	}
-	defer dir.Close()
-	sids, err := owed.Sessions(dir)
-	for _, sid := range sids {
-		if err == nil {
-			err = filelock.With(ctx, dir, sid+".lock", func() error { return m.moveOwed(ctx, dir, sid) })
-		}
-	}
-	if err != nil {
-		return err
-	}
-	to, err := m.to.Dir().Sub(owed.Directory, true)
-	if err != nil {
-		return err
-	}
-	defer to.Close()
-	for _, name := range []string{owed.ClosedOld, owed.ClosedFile} {
-		data, err := dir.ReadIf(name)
-		if err != nil {
-			return err
-		}
-		if data != nil {
-			owed.KeepClosed(m.to, to, data)
-			if err := dir.Remove(name); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (m *merging) moveOwed(ctx context.Context, dir *atomicfile.Dir, sid string) error {
-	records, err := owed.Read(dir, sid)
-	if err != nil {
-		return err
-	}
-	whole := slices.DeleteFunc(records, func(d owed.Record) bool { return d.Half })
-	if err := owed.Add(ctx, m.to, sid, true, whole...); err != nil {
-		return err
-	}
-	return dir.Remove(sid + owed.Suffix)
-}
+// owed moves the records of messages with a deadline for the answer.
+func (m *merging) owed(ctx context.Context) error { return owed.TakeAll(ctx, m.to, m.from) }
 
 func (m *merging) countDead(ctx context.Context) error {
 	if !callers.MayHaveDeadLetters(m.from) {
@@ -337,19 +289,7 @@ func (m *merging) countDead(ctx context.Context) error {
 	return err
 }
 
-// deadLetters moves the file line by line, also lines that do not parse.
-func (m *merging) deadLetters(ctx context.Context) error {
-	if !callers.MayHaveDeadLetters(m.from) {
-		return nil
-	}
-	return m.from.Locks.With(ctx, notice.DeadLetterLock, func() error {
-		lines, err := notice.ReadDeadLines(m.from)
-		if err == nil {
-			m.DeadLetters, err = notice.AddDeadLines(ctx, m.to, lines)
-		}
-		if err != nil {
-			return err
-		}
-		return m.from.Dir().Replace(callers.DeadLetterFile, nil)
-	})
+func (m *merging) deadLetters(ctx context.Context) (err error) {
+	m.DeadLetters, err = notice.TakeDead(ctx, m.to, m.from)
+	return err
 }

@@ -157,8 +157,26 @@ func AddDead(ctx context.Context, reg *sessions.Registry, sid string, dead ...De
 	})
 }
 
-// AddDeadLines adds lines of another root's file, except lines that are there already. count is how many it added.
-func AddDeadLines(ctx context.Context, reg *sessions.Registry, lines [][]byte) (count int, err error) {
+// TakeDead moves the dead letters of another root into this one, line by line, also lines that do not parse. It leaves out lines that are
+// here already. count is how many it added.
+func TakeDead(ctx context.Context, reg, other *sessions.Registry) (count int, err error) {
+	if !callers.MayHaveDeadLetters(other) {
+		return 0, nil
+	}
+	err = other.Locks.With(ctx, DeadLetterLock, func() error {
+		lines, err := ReadDeadLines(other)
+		if err == nil {
+			count, err = addDeadLines(ctx, reg, lines)
+		}
+		if err != nil {
+			return err
+		}
+		return other.Dir().Replace(callers.DeadLetterFile, nil)
+	})
+	return count, err
+}
+
+func addDeadLines(ctx context.Context, reg *sessions.Registry, lines [][]byte) (count int, err error) {
 	err = reg.Locks.With(ctx, DeadLetterLock, func() error {
 		own, err := ReadDeadLines(reg)
 		if err != nil {

@@ -123,7 +123,7 @@ var layers = []layer{
 	{"broker/loops", "stops agents that only answer each other",
 		400, "broker/notice inbox inbox/archive inbox/mail sessions sessions/registry sessions/turns"},
 	{"broker/merge", "merges the root of an older version into this one",
-		550, "broker/explain broker/moves broker/notice broker/owed inbox inbox/archive inbox/atomicfile inbox/filelock inbox/mail project sessions sessions/callers sessions/due sessions/facts sessions/locks sessions/registry sessions/turns"},
+		480, "broker/explain broker/moves broker/notice broker/owed inbox inbox/archive inbox/atomicfile inbox/mail project sessions sessions/callers sessions/due sessions/facts sessions/locks sessions/registry sessions/turns"},
 	{"broker/moves", "moves mail to another mailbox: hand-over, takeover, sweep, return",
 		1500, "broker/loops broker/notice broker/owed client inbox inbox/archive inbox/atomicfile inbox/filelock inbox/finder inbox/mail sessions sessions/callers sessions/facts sessions/locks sessions/registry sessions/turns wake"},
 	{"broker/notify", "tells who asked, once, when a session is idle, blocked, done or has ended",
