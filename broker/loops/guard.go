@@ -96,7 +96,7 @@ func Check(ctx context.Context, reg *sessions.Registry, limits Limits, from sess
 	if l.hops > limit && !inChain(l, to, box) {
 		return "", nil
 	}
-	m.GuardHops, m.GuardChain = float64(l.hops), l.chain
+	m.GuardHops, m.GuardChain = float64(l.hops), chainOf(l.after)
 	if l.hops <= limit || hadBefore(ctx, box, from, m.ID) { // a repeated message is not stored again
 		return "", nil
 	}
@@ -171,7 +171,7 @@ func TellAll(ctx context.Context, reg *sessions.Registry, to string, m mail.Mess
 		return err
 	}
 	i, j := registry.FindSID(rows, m.Held), registry.FindSID(rows, to)
-	remote := sessions.IsHostID(to) // a session on another machine gets no notice from here
+	remote := sessions.IsHostID(to)
 	if i < 0 || j < 0 && !remote {
 		return nil
 	}
@@ -185,15 +185,16 @@ func TellAll(ctx context.Context, reg *sessions.Registry, to string, m mail.Mess
 		return fmt.Sprintf("%s have answered each other too often without any work in between, so c2c lets one message through every %s until somebody works. c2c resume %s %s lets them go on now.",
 			subject, notice.Span(guardPause), fromAlias, toAlias)
 	}
-	var errs []error
-	for _, n := range []struct{ sid, alias, text string }{
+	notices := []struct{ sid, alias, text string }{
 		{rows[i].SID(), fromAlias, text("You and " + toAlias)},
-		{to, toAlias, text("You and " + fromAlias)},
 		{person, person, text(fromAlias + " and " + toAlias)},
-	} {
-		if remote && n.sid == to {
-			continue
-		}
+		{to, toAlias, text("You and " + fromAlias)},
+	}
+	if remote { // a session on another machine gets no notice from here
+		notices = notices[:2]
+	}
+	var errs []error
+	for _, n := range notices {
 		id := notice.ID("storm", one, two, m.GuardChain, n.sid)
 		errs = append(errs, notice.Send(ctx, reg, n.sid, mail.Message{To: n.alias, ID: id, Content: n.text}, "storm"))
 	}
@@ -207,52 +208,64 @@ func Resume(ctx context.Context, reg *sessions.Registry, one, two string) (held 
 	if err != nil {
 		return 0, err
 	}
-	var sids [2]string
-	for i, alias := range []string{one, two} {
-		r := reg.Receiver(rows, alias)
-		if r == nil {
-			r = remoteOf(reg, alias)
-		}
-		if r == nil {
-			return 0, &sessions.UnknownAliasError{Alias: alias, Closest: sessions.ClosestTo(rows, alias)}
-		}
-		sids[i] = r.SID()
+	a, err := sideOf(reg, rows, one)
+	if err != nil {
+		return 0, err
 	}
-	if sids[0] == sids[1] {
+	b, err := sideOf(reg, rows, two)
+	switch {
+	case err != nil:
+		return 0, err
+	case sessions.IsHostID(a.sid) && sessions.IsHostID(b.sid):
+		return 0, fmt.Errorf("%q and %q are both on other machines: run this on the machine of one of them", one, two)
+	case a.sid == b.sid:
 		return 0, fmt.Errorf("%q and %q are one session", one, two)
 	}
-	var boxes [2]*inbox.Mailbox
-	for i, sid := range sids {
-		if boxes[i], err = reg.Mailbox(sid); err != nil {
-			return 0, err
-		}
-		msgs, err := heldFrom(ctx, reg, sids[1-i], sid, boxes[i])
+	for _, pair := range [][2]side{{a, b}, {b, a}} {
+		msgs, err := heldFrom(ctx, reg, pair[0].sid, pair[1].sid, pair[1].box)
 		if err != nil {
 			return 0, err
 		}
 		held += len(msgs)
 	}
-	for i, sid := range sids {
-		if sessions.IsHostID(sid) {
-			err = tellHost(ctx, reg, boxes[i], sids[1-i], [2]string{two, one}[i], [2]string{one, two}[i])
-		} else {
-			err = turns.SawWork(reg, sid, false)
-		}
-		if err != nil {
-			return 0, err
-		}
+	if err := errors.Join(a.goOn(ctx, reg, b), b.goOn(ctx, reg, a)); err != nil {
+		return 0, err
 	}
 	// When this directory is gone, a running reader of an older version hands over held mail.
 	if err := new(archive.Pruned).Remove(reg.Dir(), OldDirectory, false); err != nil {
 		reg.Log.Warn("a running c2c of an older version may keep messages held", "err", err)
 	}
-	reg.Events.Record(ctx, "resume", "session_id", sids[0], "with", sids[1])
-	for _, box := range boxes {
-		if err := box.NotifyWatchers(ctx); err != nil {
-			return held, err
-		}
+	reg.Events.Record(ctx, "resume", "session_id", a.sid, "with", b.sid)
+	return held, errors.Join(a.box.NotifyWatchers(ctx), b.box.NotifyWatchers(ctx))
+}
+
+// side is one of the two sessions of a Resume.
+type side struct {
+	alias string // with @host, if it is on another machine
+	sid   string
+	box   *inbox.Mailbox
+}
+
+func sideOf(reg *sessions.Registry, rows []registry.Row, alias string) (side, error) {
+	r := reg.Receiver(rows, alias)
+	if r == nil {
+		r = remoteOf(reg, alias)
 	}
-	return held, nil
+	if r == nil {
+		return side{}, &sessions.UnknownAliasError{Alias: alias, Closest: sessions.ClosestTo(rows, alias)}
+	}
+	box, err := reg.Mailbox(r.SID())
+	return side{alias, r.SID(), box}, err
+}
+
+// goOn lets one side go on with the other. A side on another machine gets a message that says so.
+func (s side) goOn(ctx context.Context, reg *sessions.Registry, other side) error {
+	if !sessions.IsHostID(s.sid) {
+		return turns.SawWork(reg, s.sid, false)
+	}
+	_, err := s.box.Deliver(ctx, mail.Message{From: sessions.SystemAlias, FromSession: other.sid, To: s.alias, ID: mail.NewID(reg.Now()), TS: mail.Seconds(reg.Now()),
+		Kind: mail.KindSystem, FromPerson: true, Content: fmt.Sprintf("The person of %s lets the two of you go on.", other.alias)})
+	return err
 }
 
 // remoteOf returns a row for a session on another machine to which mail went before, or nil.
@@ -265,13 +278,6 @@ func remoteOf(reg *sessions.Registry, address string) registry.Row {
 		return nil
 	}
 	return r
-}
-
-// tellHost tells another machine that a person lets a session here and a session there go on.
-func tellHost(ctx context.Context, reg *sessions.Registry, outbox *inbox.Mailbox, sid, alias, to string) error {
-	_, err := outbox.Deliver(ctx, mail.Message{From: sessions.SystemAlias, FromSession: sid, To: to, ID: mail.NewID(reg.Now()), TS: mail.Seconds(reg.Now()),
-		Kind: mail.KindSystem, FromPerson: true, Content: fmt.Sprintf("The person of %s lets the two of you go on.", alias)})
-	return err
 }
 
 // ResumeFromHost carries out, for the session to, a Resume that a person has ordered on another machine: m is the message that says

@@ -15,8 +15,7 @@ import (
 
 // chainLink is the place of a message in a chain.
 type chainLink struct {
-	hops  int // 0: it begins a chain
-	chain string
+	hops  int          // 0: it begins a chain
 	after mail.Message // the message that caused it
 }
 
@@ -85,7 +84,7 @@ func linkOf(reg *sessions.Registry, from sessions.Session, m mail.Message, did t
 	default: // half-open
 		hops = limit
 	}
-	return chainLink{hops, chainOf(last.Message), last.Message}, nil
+	return chainLink{hops, last.Message}, nil
 }
 
 // inChain reports whether a session has taken part in a chain. A message to any other session is not an answer in it.
@@ -96,7 +95,7 @@ func inChain(l chainLink, to registry.Row, box *inbox.Mailbox) bool {
 	found, looked := false, 0
 	err := box.Archive().Recent(func(a archive.Record) bool {
 		looked++
-		found = chainOf(a.Message) == l.chain
+		found = chainOf(a.Message) == chainOf(l.after)
 		return !found && looked < guardLook
 	})
 	return found || err != nil

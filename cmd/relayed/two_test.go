@@ -525,6 +525,21 @@ func TestResumeOnOneMachineHandsOverWhatTheOtherHolds(t *testing.T) {
 	if _, err := loops.Resume(t.Context(), here.Registry, "amber", "birch@elsewhere"); !errors.As(err, new(*sessions.UnknownAliasError)) {
 		t.Errorf("a machine that never got mail: %v", err)
 	}
+	hub, err := here.Mailbox("host-hub")
+	if err == nil {
+		_, err = hub.Deliver(t.Context(), mail.Message{From: "amber", FromSession: "s-amber", To: "fir@hub", ID: mail.NewID(now), Content: "hello", TS: mail.Seconds(now)})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, other := range []string{"elm@devbox", "fir@hub"} {
+		if _, err := loops.Resume(t.Context(), here.Registry, "birch@devbox", other); err == nil || !strings.Contains(err.Error(), "both on other machines") {
+			t.Errorf("birch@devbox and %s: %v", other, err)
+		}
+	}
+	if got, err := hub.PeekAll(t.Context()); err != nil || len(got) != 1 {
+		t.Errorf("the other machine is told something: %+v %v", got, err)
+	}
 }
 
 // fill leaves no room in the mailbox of a session.
