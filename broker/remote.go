@@ -28,7 +28,7 @@ type UnknownHostError struct {
 
 func (e *UnknownHostError) Error() string {
 	if len(e.Paired) == 0 {
-		return fmt.Sprintf("no host %q: this machine is paired with no other machine, or has revoked it", e.Host)
+		return fmt.Sprintf("no host %q: no machine is paired with this one, or all are revoked", e.Host)
 	}
 	return fmt.Sprintf("no host %q is paired with this machine, only %s", e.Host, strings.Join(e.Paired, ", "))
 }

@@ -64,7 +64,7 @@ func leaving(t *testing.T) (w *world, amber, birch, coral, dune sessions.Session
 
 func (w *world) wantTakeover(amber, birch, coral, dune sessions.Session) {
 	w.t.Helper()
-	w.wantNotices(amber.ID, "dune goes on with its work, under the name birch, and gets what was not read of yours (messages: 2).")
+	w.wantNotices(amber.ID, "dune goes on with its work, under the name birch, and gets your unread messages (2).")
 	w.wantNotices(coral.ID, `under the name birch. Read and not answered: "which port" (`)
 	w.wantNotices(dune.ID, "You go on with the work of birch: you are birch now, and no longer dune.")
 	var bodies []string
@@ -205,7 +205,7 @@ func TestATakeoverIsResumedWhereItWasKilled(t *testing.T) {
 			if err := complete(w); err != nil {
 				t.Fatal(err)
 			}
-			w.wantNotices(amber.ID, "messages: 2")
+			w.wantNotices(amber.ID, "unread messages (2)")
 			msgs, err := w.box(dune.ID).Peek(t.Context())
 			if n := len(msgs) - len(w.notices(dune.ID)); err != nil || n != 3 {
 				t.Errorf("the heir has %v, %v", msgs, err)

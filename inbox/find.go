@@ -16,7 +16,7 @@ func (r *row) Find(ctx context.Context, id string) ([]Found, error) {
 	return r.findLocked(ctx, func(st Found) bool { return !st.Message.HasChosenID() }, id)
 }
 
-// FindAll is Find for ids that a sender has chosen.
+// FindAll returns the states of all messages with these ids, which several senders may have chosen. It does not stop early.
 func (r *row) FindAll(ctx context.Context, ids ...string) ([]Found, error) {
 	return r.findLocked(ctx, nil, ids...)
 }
@@ -36,8 +36,9 @@ func (r *row) findLocked(ctx context.Context, enough func(Found) bool, ids ...st
 }
 
 // find returns the states of all messages with these ids. It begins with the files that most likely have one of them. It stops
-// after a file with a state that enough accepts; if enough is nil, it reads all files. It searches waiting mail before the archive.
-// So it may see a message twice if the message is archived meanwhile; such a message counts as read. The caller holds the lock.
+// after a file with a state that enough accepts; if enough is nil, it reads all files. It searches the archive last, even if it has
+// searched it before. So it may see a message twice if the message is archived meanwhile; such a message counts as read. The caller
+// holds the lock.
 func (r *row) find(ids map[string]bool, enough func(Found) bool) (found []Found, err error) {
 	var waiting, read []Found
 	suffices := func(some []Found) bool { return enough != nil && slices.ContainsFunc(some, enough) }
@@ -95,7 +96,7 @@ func (m *Mailbox) Peek(ctx context.Context) ([]mail.Message, error) {
 	return m.Head(ctx, math.MaxInt64)
 }
 
-// Head is Peek for the oldest messages: it stops after the file with which it has enough bytes.
+// Head is Peek for the oldest messages: it reads files until they have enough bytes.
 func (m *Mailbox) Head(ctx context.Context, enough int64) ([]mail.Message, error) {
 	return m.head(ctx, enough, false)
 }
@@ -106,7 +107,7 @@ func (m *Mailbox) PeekAll(ctx context.Context) ([]mail.Message, error) {
 	return m.head(ctx, math.MaxInt64, true)
 }
 
-// HeadAll is PeekAll for the oldest messages: those that LeaseAll would take with the same enough.
+// HeadAll is PeekAll for the oldest messages: it stops when it has enough bytes, as LeaseAll does.
 func HeadAll(ctx context.Context, m *Mailbox, enough int64) ([]mail.Message, error) {
 	return m.head(ctx, enough, true)
 }

@@ -146,7 +146,7 @@ func Sessions(root *atomicfile.Dir) (map[string]bool, error) {
 	return sids, AddSessions(sids, dir, ".jsonl", ".old", ".lock")
 }
 
-// AddSessions adds the session ids in the names of a directory: the part of a name before one of the suffixes.
+// AddSessions adds the session ids of the files in a directory: each name is an id and one of the suffixes.
 func AddSessions(sids map[string]bool, dir *atomicfile.Dir, suffixes ...string) error {
 	names, err := dir.Names()
 	for _, name := range names {

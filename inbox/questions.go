@@ -92,8 +92,8 @@ func (r *row) Empty(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// Stamp changes whenever the waiting mail changes. A watcher compares stamps, because it closes the lock file itself when it checks
-// the mailbox, just as a writer does.
+// Stamp changes whenever the waiting mail changes. A watcher compares stamps: its own check closes the lock file, as a write does, and
+// must not look like new mail.
 type Stamp string
 
 // Stamp returns the current stamp. It takes no lock and reads no mail.
@@ -149,7 +149,7 @@ func (r *row) HoldsMail() (some bool, err error) {
 				continue
 			}
 			var file []byte
-			if file, err = dir.Read(name); err == nil { // a file that was renamed just now is in use
+			if file, err = dir.Read(name); err == nil { // if a reader has just renamed the file, Read fails, and the answer is true
 				some = holdsMail(file)
 			}
 		}

@@ -84,7 +84,7 @@ func (p *progress) await(ctx context.Context, number int) error {
 type listener struct {
 	progress
 	name   string // part of the ids of its pings
-	number uint64 // see opened
+	number uint64 // later streams have higher numbers
 	events *stream
 
 	over chan struct{} // closed: the stream must end

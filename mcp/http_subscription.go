@@ -20,7 +20,7 @@ type subscription struct {
 	*host
 	progress
 	root   string
-	number uint64 // see opened
+	number uint64 // later streams have higher numbers
 	conn   net.Conn
 	end    func()
 	notes  chan<- mcp.JSONRPCNotification // nil: the client has not subscribed to the inbox

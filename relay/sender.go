@@ -18,8 +18,7 @@ const (
 	mostWaiting = 256             // the most receipts that wait for run
 )
 
-// sender sends the outbox of one peer. Any goroutine may set the fields below mu while it holds mu; only run uses the fields after
-// them.
+// sender sends the outbox of one peer. mu guards the fields from up to hellos. Only run uses the fields from outbox on.
 type sender struct {
 	l    *line
 	wake chan struct{}
@@ -219,7 +218,7 @@ func (s *sender) settle(ctx context.Context, rc receipt) error {
 		return s.recount(ctx, rc)
 	}
 	if rc.state == anew && s.head.Why == fine {
-		s.l.tell("it has mail of this host under other numbers: this host has lost its record of what it had sent, and numbers it anew")
+		s.l.tell("it has stored mail of this host under other numbers: this host has lost its record of sent mail, and starts new numbers")
 	}
 	if rc.number > s.stored {
 		s.quick, s.pause = 0, firstPause
@@ -243,7 +242,7 @@ func (s *sender) recount(ctx context.Context, rc receipt) error {
 		s.recounted = now
 	}
 	s.l.tell("its mail is numbered anew: " + map[state]string{
-		restored: "it knows less than this host has receipts for: was it restored from a backup?",
+		restored: "it has not stored mail for which this host has receipts: was it restored from a backup?",
 		forked:   "it has other messages under the numbers of this host: do two machines use this host's key, or was this host restored from a backup?",
 		newer:    "it has mail under later numbers of this host: do two machines use this host's key, or was this host restored from a backup?",
 	}[rc.state])
@@ -291,8 +290,8 @@ func (s *sender) ask(ctx context.Context, peer Peer) error {
 	return s.send(ctx, peer, header{number: next, link: at}, nil)
 }
 
-// knock is for new mail without a link. It gives the carrier a packet without messages: a carrier that pauses after a failure tries
-// again then.
+// knock gives the carrier a packet without messages if there is new mail but no link. A carrier that pauses after a failure then tries
+// again.
 func (s *sender) knock(ctx context.Context, peer Peer) error {
 	at, size, err := s.l.Root.TimeOf(Outbox(s.l.peer) + ".inbox.json")
 	if now := (stamp{at, size}); err == nil && now != s.knocked {

@@ -49,7 +49,7 @@ func (p Post) Root() string {
 	return p.ID
 }
 
-// Message returns the post as a message from the room.
+// Message returns the post as a message of its author, without a receiver.
 func (p Post) Message() mail.Message {
 	return mail.Message{From: p.From, Content: p.Content, TS: p.TS, ID: p.ID, FromSession: p.Session, InReplyTo: p.InReplyTo, Kind: p.Kind, Tag: p.Tag, FromPerson: p.Person, KnownBy: p.KnownBy}
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// AliasTakenError says that another session has the alias, and that this session is or may be alive.
+// AliasTakenError says that another session has the alias, and that the other session is alive, or may be.
 type AliasTakenError struct {
 	Alias     string // in its holder's spelling
 	Suggested string // free at this moment
@@ -17,8 +17,8 @@ func (e *AliasTakenError) Error() string {
 }
 
 // CheckFree returns an *AliasTakenError if a new session of the client cannot have the alias. left is the session with the alias if
-// its client lives but no window shows it; nil: there is none. away asks the client whether no window shows a session: c2c itself
-// learns this only when it rings the session.
+// its client lives but no window shows it; nil: there is none. away asks the client whether a session has no window; c2c itself learns
+// this only by a ring.
 func CheckFree(ctx context.Context, reg *Registry, alias, clientName string, away func(Session) bool) (left *Session, err error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {

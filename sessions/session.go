@@ -26,7 +26,7 @@ type Session struct {
 	Pane       string    // the pane of a multiplexer into which its user lets c2c type, see wake/mux
 	Turn       State     // Busy, Idle or Waiting, as last reported; empty: not reported
 	Unattended bool      // its user wants it woken even if no terminal shows it
-	Started    bool      // c2c start has made it, and its client has not begun a session with it yet
+	Started    bool      // c2c start made this session, and its client has not reported a conversation yet
 	LastRing   wake.Ring // zero if it was never rung
 
 	// KnownBy is how c2c knows that a caller has this session, see mail.Message. Only package callers sets it.

@@ -20,7 +20,7 @@ func (c *Checker) tellNews(ctx context.Context, rows []registry.Row) (next time.
 			continue
 		}
 		to := notice.SenderOf(c.reg, rows, n.Message)
-		if to == nil || c.wasTold(ctx, to.SID(), n.Notice()) || c.isOld(n) {
+		if to == nil || c.wasTold(ctx, to.SID(), n.Notice()) || c.isNeedless(n) {
 			continue
 		}
 		if bySender[to.SID()] == nil {
@@ -77,8 +77,8 @@ func (c *Checker) allNews(rows []registry.Row) (all []notice.News) {
 	return all
 }
 
-// isOld reports whether an earlier notice about the message makes this one needless. If the sender knows that the receiver refuses
+// isNeedless reports whether an earlier notice about the message makes this one needless. If the sender knows that the receiver refuses
 // mail, or has ended, it also knows why the message is unread.
-func (c *Checker) isOld(n notice.News) bool {
+func (c *Checker) isNeedless(n notice.News) bool {
 	return n.Reason == notice.Unread && n.Message.TellAfter <= 0 && (c.told[notice.About(n.Message, notice.Refused)] || c.told[notice.About(n.Message, notice.Ended)])
 }

@@ -23,7 +23,7 @@ import (
 	"c2c/wake"
 )
 
-// answerTime is how long a session may take to answer a ring, and a ringer to ring after new mail.
+// answerTime is how long Check waits: for a session to answer a ring, and for a ringer to ring after new mail.
 const answerTime = time.Minute
 
 // Check reports sessions that were not woken and why, damaged files, and sessions whose process c2c cannot see. wakes reports
@@ -180,7 +180,7 @@ func howToRead(sid string, all []sessions.Session) string {
 		switch {
 		case s.ID != sid:
 		case s.State == sessions.External:
-			return "c2c send to it reports what is wrong"
+			return "send to it with c2c send: the error says what is wrong"
 		case s.Client == "" || s.State == sessions.Person:
 			return "c2c poll-inbox --session-id " + sid
 		case s.State == sessions.Absent:
@@ -213,7 +213,7 @@ func checkSession(reg *sessions.Registry, s sessions.Session, waits []mail.Messa
 		f.Status = doctor.Warning
 		return f, true
 	case s.State == sessions.Unknown && s.PID > 0:
-		f.Detail = fmt.Sprintf("its process %d cannot be seen from here, as in another container: it keeps its alias and its mail", s.PID)
+		f.Detail = fmt.Sprintf("c2c cannot see its process %d, which may be in another container: the session keeps its alias and its mail", s.PID)
 		return f, true
 	default:
 		return f, false
@@ -264,7 +264,7 @@ func remedy(s sessions.Session, r wake.Ring, wakes bool) string {
 	case r.Method == wake.ByTerminal:
 		return "empty its prompt or answer its dialog: it is rung again"
 	case r.Outcome == wake.Held:
-		return "its person accepts or denies it there"
+		return "its person can accept or deny the ring there"
 	case r.Outcome == wake.Refused:
 		return "its next prompt or tool call brings the mail"
 	case r.Method == wake.BySocket && r.Outcome == wake.Uncaptured:

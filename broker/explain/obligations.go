@@ -30,9 +30,9 @@ type Obligation struct {
 	Side      string     `json:"side"`              // SideOwe, SideOwed or SideOther
 	State     string     `json:"state"`             // StillOpen, Overdue, or how it has ended
 	Bucket    string     `json:"bucket"`            // blocking, urgent or normal
-	Surface   string     `json:"surface_support"`   // of its session when the message was sent
-	Action    bool       `json:"action_required"`   // always
-	Answer    bool       `json:"reply_required"`    // always
+	Surface   string     `json:"surface_support"`   // of the session that owes the answer, when the message was sent
+	Action    bool       `json:"action_required"`   // always true
+	Answer    bool       `json:"reply_required"`    // always true
 	Reply     string     `json:"reply,omitempty"`   // id of the answer
 	Why       string     `json:"why,omitempty"`     // while it is open: a sentence why there is no answer yet
 	Do        string     `json:"do,omitempty"`      // what a person can do about it
@@ -47,7 +47,7 @@ type Obligation struct {
 	ClosedAt   time.Time `json:"closed_at,omitzero"`
 }
 
-// Sides of an obligation, as the session sees it for which Obligations is called.
+// Sides of an obligation, as seen by the session for which Obligations is called.
 const (
 	SideOwe   = "owe"   // this session owes the answer
 	SideOwed  = "owed"  // it waits for the answer

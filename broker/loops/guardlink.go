@@ -41,7 +41,8 @@ func chainOf(m mail.Message) string {
 func hopsOf(m mail.Message) int { return int(min(max(m.GuardHops, 0), mostHops)) }
 
 // linkOf finds the message that caused a session to send m: the message that m answers, or else the last message that the session
-// was handed. In a long talk many sessions keep answering the first message, so the newest message of the same chain counts.
+// was handed. Many sessions keep answering the first message of a long talk. So linkOf takes the newest message of that chain, not the
+// answered one.
 func linkOf(reg *sessions.Registry, from sessions.Session, m mail.Message, did turns.Work, limit int) (l chainLink, err error) {
 	box, err := reg.Mailbox(from.ID)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// mover is the reader's name while messages leave a mailbox unread.
+	// mover is the reader name under which a move leases messages.
 	mover = inbox.ByMover
 	// moveWait is how long a move waits for a mailbox that another process has locked. Mail that is left moves later.
 	moveWait = 200 * time.Millisecond
@@ -75,12 +75,12 @@ func Finish(ctx context.Context, reg *sessions.Registry, from []string, own regi
 
 // isGone reports whether a session is no longer registered. A session that has come back keeps its mail.
 func isGone(reg *sessions.Registry, sid string) (bool, error) {
-	rows, err := reg.ReadRegistry() // not rows, which may lock the registry
+	rows, err := reg.ReadRegistry() // not Rows, which may lock the registry
 	return err == nil && registry.FindSID(rows, sid) < 0 && mail.ValidName(sid), err
 }
 
-// hasMore reports whether a mailbox still has mail to move, or a reader has leased some. Such mail may have come after the move, from a
-// sender that had read the registry before it. The caller holds the lock of the facts, where such a sender records that mail must move.
+// hasMore reports whether a mailbox still has mail to move, or a reader has leased some. A sender that read the registry before the move
+// may deliver after it. It then records in the facts that this mail must move, too; the caller holds the lock of the facts.
 func hasMore(ctx context.Context, reg *sessions.Registry, sid string) bool {
 	if gone, err := isGone(reg, sid); err == nil && !gone {
 		return false
@@ -153,7 +153,7 @@ func MoveMail(ctx context.Context, reg *sessions.Registry, from, to string) erro
 
 // Transfer moves the waiting mail of a session into the mailbox of another session, or of the same one in another root. The ids stay: after
 // a kill the next transfer delivers again, and the mailbox knows those messages already. A message that the mailbox can never take becomes
-// a dead letter there. moved is called after each commit, with all its messages; refused are those of them that became dead letters.
+// a dead letter there. After each commit, Transfer calls moved with the messages of the commit; refused lists those that became dead letters.
 func Transfer(ctx context.Context, fromRoot *sessions.Registry, from string, toRoot *sessions.Registry, to string, moved func(messages []mail.Message, refused []notice.DeadLetter)) error {
 	box, err := toRoot.Mailbox(to)
 	if err != nil {
@@ -252,8 +252,8 @@ func emptySome(ctx context.Context, box *inbox.Mailbox, put func([]mail.Message)
 	return lease.More && err == nil, errors.Join(err, lease.Remove(again, inbox.Handles(lease.Messages[:n])...))
 }
 
-// Redeliver delivers to the session own its dead letters, and those of the sessions in from, whose mail moves to own; done means that
-// none is left. It does not hold the lock of the dead letters while it delivers them, because the OCaml c2c takes this lock after the
+// Redeliver delivers dead letters to the session own: its own, and those of the sessions in from, whose mail moves to it. done means
+// that none is left. It does not hold the lock of the dead letters while it delivers them, because the OCaml c2c takes this lock after the
 // lock of an inbox. The ids make a second delivery harmless. A dead letter that can never be delivered stays, with the reason.
 func Redeliver(ctx context.Context, reg *sessions.Registry, own registry.Row, from []string) (done bool, err error) {
 	may, longest := mayInherit(reg, own, from)
@@ -305,8 +305,8 @@ func Redeliver(ctx context.Context, reg *sessions.Registry, own registry.Row, fr
 }
 
 // Delivered returns the given dead letters whose messages the session has in its mailbox or has read; all means that no message is
-// missing. If one is missing, a sweep may have leased or removed it. That sweep saw that the message is a dead letter already, and
-// added no second one.
+// missing. The dead letter of a missing message must stay: a sweep may have leased or removed the message, and it added no second dead
+// letter because it saw this one.
 func Delivered(ctx context.Context, box *inbox.Mailbox, mine map[string][]string, messages []mail.Message) (gone map[string]string, all bool, err error) {
 	gone, all = map[string]string{}, true
 	if len(messages) == 0 {

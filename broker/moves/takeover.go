@@ -32,8 +32,8 @@ type Takeover struct {
 // ErrRuns says that the session is alive, or may be.
 var ErrRuns = errors.New("it may still run")
 
-// TakeOver gives the alias and the waiting mail of the session old to the session heir, which goes on with its work, and notifies
-// the senders. The archive stays where it is. If old may still run, the error is ErrRuns, unless force is set. After a kill the
+// TakeOver lets the session heir go on with the work of the session old: heir gets the alias and the waiting mail of old. TakeOver
+// notifies the senders. The archive stays where it is. If old may still run, the error is ErrRuns, unless force is set. After a kill the
 // same call completes the takeover, and so does the heir's next call.
 func TakeOver(ctx context.Context, reg *sessions.Registry, old, heir string, force, dry bool) (t Takeover, err error) {
 	rows, err := reg.Rows(ctx)
@@ -103,8 +103,8 @@ func refuseRunning(s sessions.Session, force bool) error {
 	return fmt.Errorf("%s is %s: %w", s.Alias, s.State, ErrRuns)
 }
 
-// tookOver reports whether the takeover is already done, except for mail that still has to move: then the alias belongs to the
-// session that was called heir.
+// tookOver reports whether an earlier call did this takeover, perhaps without the mail. Then the alias belongs to the session that was
+// called heir.
 func tookOver(reg *sessions.Registry, rows []registry.Row, old, heir string) (t Takeover, ok bool) {
 	r := reg.Receiver(rows, old)
 	if r == nil || len(sessions.Holders(rows, heir)) > 0 {
@@ -238,7 +238,7 @@ func TellWriter(ctx context.Context, reg *sessions.Registry, t Takeover, w write
 	}
 	text := fmt.Sprintf("The session of %s is gone. %s goes on with its work, under the name %[1]s", t.Alias, t.Former)
 	if w.waiting > 0 {
-		text += fmt.Sprintf(", and gets what was not read of yours (messages: %d)", w.waiting)
+		text += fmt.Sprintf(", and gets your unread messages (%d)", w.waiting)
 	}
 	text += "."
 	if len(w.open) > 0 {

@@ -58,8 +58,8 @@ func ReadDeadLines(reg *sessions.Registry) ([][]byte, error) {
 	return bytes.SplitAfter(data, []byte("\n")), nil
 }
 
-// EachDeadPiece calls f with the dead letters, piece by piece, until f returns false: 200,000 letters are 50 MB. Each piece begins
-// with the last overlap bytes of the piece before, so a text of at most overlap bytes is whole in one of the pieces.
+// EachDeadPiece calls f with the dead letters, piece by piece, until f returns false. It does not read the file whole: 200,000 letters
+// are 50 MB. Each piece begins with the last overlap bytes of the piece before, so a text of at most overlap bytes is whole in one of the pieces.
 func EachDeadPiece(reg *sessions.Registry, overlap int, f func(piece []byte) (more bool)) error {
 	file, err := reg.Dir().Open(callers.DeadLetterFile, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -244,11 +244,11 @@ func MessageKey(m mail.Message) string {
 	return string(key)
 }
 
-// RemoveDead removes the lines that lines returns. A line for which lines also returns a reason stays, with this reason. RemoveDead
-// calls lines while it holds the lock of the file.
-func RemoveDead(ctx context.Context, reg *sessions.Registry, sid string, lines func() (map[string]string, error)) error {
+// RemoveDead calls choose under the lock of the file. It removes each line that choose returns with an empty reason; a line with a reason
+// stays, and gets this reason.
+func RemoveDead(ctx context.Context, reg *sessions.Registry, sid string, choose func() (map[string]string, error)) error {
 	return reg.Locks.With(ctx, DeadLetterLock, func() error {
-		reasons, err := lines()
+		reasons, err := choose()
 		if err != nil || len(reasons) == 0 {
 			return err
 		}

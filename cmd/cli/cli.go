@@ -1,5 +1,4 @@
-// Package cli has the code that the programs c2c and c2cd share. It has the table of all verbs, and makes options, help, completion and
-// pages from it. It also has the form in which both programs write errors and JSON.
+// Package cli has the table of all verbs of the programs c2c and c2cd, and makes options, help, completion and pages from it. It also has the form in which both programs write errors and JSON.
 package cli
 
 import (

@@ -1,3 +1,3 @@
-// Package inotify reports when a program has closed a file that it was writing. c2c uses it to wait for mail, and wake/watch to
-// ring. It links only golang.org/x/sys. Systems other than Linux have no such watch; callers must poll there.
+// Package inotify reports when a program has closed a file that it was writing. c2c waits for mail with it, and wake/watch uses it
+// to know when to ring. It links only golang.org/x/sys. Systems other than Linux have no such watch; callers must poll there.
 package inotify

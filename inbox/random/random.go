@@ -16,7 +16,7 @@ func Fill(b []byte) {
 	}
 }
 
-// fromDevice is for a system that does not have the system call, or a sandbox that refuses it.
+// fromDevice reads /dev/urandom, for a system without getrandom or a sandbox that refuses it.
 func fromDevice(b []byte) error {
 	f, err := os.Open("/dev/urandom")
 	if err != nil {

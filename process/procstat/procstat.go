@@ -1,4 +1,4 @@
-// Package procstat reads facts about a process from /proc/<pid>/stat on Linux.
+// Package procstat reads what Linux says in /proc about processes: their state, owner, open files, sockets and terminals.
 package procstat
 
 import (

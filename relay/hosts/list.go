@@ -136,8 +136,8 @@ func (l *List) Add(ctx context.Context, h Host) (added bool, err error) {
 		added = false
 		for i, there := range c.Hosts {
 			switch sameKey := there.Key.id == h.Key.id; {
-			case !sameKey && there.Key.sign.Equal(h.Key.sign): // a key of which only half is the same is another key
-				return fmt.Errorf("add host %q: %w (%q has half of its key)", h.Name, ErrKeyChanged, there.Name)
+			case !sameKey && there.Key.sign.Equal(h.Key.sign): // a key that shares only its signing half is another key
+				return fmt.Errorf("add host %q: %w (%q has the same signing half)", h.Name, ErrKeyChanged, there.Name)
 			case there.Name != h.Name && !sameKey:
 				continue
 			case !sameKey:

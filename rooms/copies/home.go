@@ -24,9 +24,9 @@ import (
 // one goroutine at a time may call Look.
 type Home struct {
 	b     *broker.Broker
-	known map[string]string // by room with members on other machines: the mark at the last Look; "": check the room again
-	order []string          // these rooms; first those that have another name now: their copies must have it before a new room sends under the old one
-	said  map[string]string // the last error of a room that was logged: the next look may find the same
+	known map[string]string // for each room with members on other machines, the mark at the last Look; "": look again
+	order []string          // the rooms in known. Renamed rooms come first: their copies must learn the new name before a new room sends under the old one
+	said  map[string]string // by room: the last logged error, so that Look does not log it again
 	stale atomic.Bool       // known must be found again
 }
 
@@ -186,8 +186,8 @@ func (h *Home) sendTo(ctx context.Context, r *rooms.Room, s rooms.Sent) error {
 	}
 }
 
-// sendPosts puts posts into the outbox for a machine. It leaves out posts that the outbox has or had: a kill may have come before the
-// record.
+// sendPosts puts posts into the outbox for a machine. After a kill before RecordSent it gets posts again; the outbox skips those that it
+// has or had.
 func (h *Home) sendPosts(ctx context.Context, r *rooms.Room, s rooms.Sent, posts []rooms.Post) error {
 	msgs := make([]mail.Message, 0, len(posts))
 	for _, p := range posts {
@@ -264,12 +264,12 @@ func (h *Home) list(ctx context.Context, r *rooms.Room, s *rooms.Sent) (op talk.
 	meta, err := r.Meta()
 	op.Private = meta.Private
 	if err != nil {
-		h.b.Log.Warn("another machine is told that a room is private", "room", r.Name, "err", err)
+		h.b.Log.Warn("the settings of a room cannot be read, so another machine is told that it is private", "room", r.Name, "err", err)
 	}
 	if op.Former, err = r.Former(); err != nil {
 		return op, err
 	}
-	if s.Name != r.Name && !slices.Contains(op.Former, s.Name) { // another room has this name now, but the copy still has it
+	if s.Name != r.Name && !slices.Contains(op.Former, s.Name) { // the copy still has this name, although another room has it now
 		op.Former = append(op.Former, s.Name)
 	}
 	members, err := r.Members()
@@ -298,17 +298,17 @@ const maxList = 200 << 10
 
 // Archive archives a room of this machine. Before that, it puts the last posts into the outboxes for the machines with members.
 func Archive(ctx context.Context, b *broker.Broker, name string) (path string, err error) {
-	NewHome(b).Look(ctx, known{b})
+	NewHome(b).Look(ctx, lastRights{b})
 	return talk.Archive(ctx, b, name)
 }
 
-// known gives the rights that matter for the last posts of a room. A machine that may not be in the room gets no posts in any case,
+// lastRights gives the rights that matter for the last posts of a room. A machine that may not be in the room gets no posts in any case,
 // because the relay has ended its memberships.
-type known struct{ b *broker.Broker }
+type lastRights struct{ b *broker.Broker }
 
-func (k known) Paired(host string) bool {
+func (k lastRights) Paired(host string) bool {
 	unpaired := new(broker.UnknownHostError)
 	return !errors.As(broker.CheckHost(k.b, host), &unpaired) // after any other error the host may be paired
 }
 
-func (k known) MayReach(string, string) bool { return true }
+func (k lastRights) MayReach(string, string) bool { return true }

@@ -10,7 +10,7 @@ import (
 	"c2c/wake"
 )
 
-// Results of a doorbell, an attempt to wake a session, for one message. SPEC-091 4.6 has these names.
+// Results of a ring for one message. SPEC-091 4.6 has these names, and calls a ring a doorbell.
 const (
 	ResultRang       = "rang"
 	ResultCoalesced  = "coalesced"   // the session was rung before, and has not read its mail since

@@ -25,7 +25,7 @@ type Facts struct {
 	PID       int       `json:"pid,omitempty"`
 	StartTime int64     `json:"pid_start_time,omitempty"`
 	Namespace string    `json:"pid_namespace,omitempty"`
-	Started   bool      `json:"started,omitempty"`  // c2c start has made it, and its client has not begun a session with it yet
+	Started   bool      `json:"started,omitempty"`  // c2c start made this session, and its client has not reported a conversation yet
 	Named     bool      `json:"named,omitempty"`    // its alias was chosen, or C2C_MCP_AUTO_REGISTER_ALIAS was tried already
 	Proposed  bool      `json:"proposed,omitempty"` // its alias comes from a project's file
 	Pane      string    `json:"pane,omitempty"`
