@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"c2c/inbox/atomicfile"
-	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
 	"c2c/sessions/facts"
 	"c2c/sessions/registry"
@@ -63,7 +62,7 @@ func (st Store) News(sid string, ask Ask) (News, error) {
 	var errs []error
 	for _, p := range all {
 		if err := n.look(p, ask); err != nil { // after an error, go on with the other rooms
-			errs = append(errs, err)
+			n.part, errs = true, append(errs, err)
 		}
 	}
 	return n, errors.Join(errs...)
@@ -72,7 +71,7 @@ func (st Store) News(sid string, ask Ask) (News, error) {
 func (n *News) look(p place, ask Ask) error {
 	r, err := n.st.OpenPresent(p.room)
 	if errors.Is(err, ErrNoRoom) {
-		return n.dropGone(p.room)
+		return n.noteGone(p.room)
 	}
 	if err != nil {
 		return err
@@ -135,11 +134,11 @@ func (n *News) isNew(p Post, ask Ask) bool {
 	return true
 }
 
-// Until returns the news of one room, up to a place in its history. Seen then records only these posts.
+// Until returns the news of one room, up to a place in its history. Seen then records only these posts, and the rooms that are gone.
 func (n News) Until(room string, place int64) News {
 	n.part = true
 	n.Rooms = slices.DeleteFunc(slices.Clone(n.Rooms), func(r RoomNews) bool { return r.Room != room })
-	n.moved = slices.DeleteFunc(slices.Clone(n.moved), func(m moved) bool { return m.now != room })
+	n.moved = slices.DeleteFunc(slices.Clone(n.moved), func(m moved) bool { return m.now != room && m.now != "" })
 	for i := range n.moved {
 		n.moved[i].read = min(n.moved[i].read, place)
 	}
@@ -188,33 +187,31 @@ func (n News) edit(all []place) []place {
 	return all
 }
 
-// dropGone takes a room that was archived from the session's places. Without the lock that every rename takes, a room that gets another
-// name just now can be missed. A process may hold the lock; then the next look decides.
-func (n *News) dropGone(name string) error {
-	lock, err := filelock.Open(n.st.Root, LockName)
-	if err != nil {
-		return err
-	}
-	defer lock.Release()
-	if free, err := lock.Share(); err != nil || !free {
-		return err
-	}
-	r, err := n.st.OpenPresent(name)
-	if errors.Is(err, ErrNoRoom) {
+// noteGone notes that a room is gone, so that Seen drops the session's place in it. If that is not sure, a later look decides.
+func (n *News) noteGone(name string) error {
+	gone, err := n.st.isGone(name)
+	if gone {
 		n.moved = append(n.moved, moved{was: name})
-		return nil
+	} else {
+		n.part = true
 	}
-	if err != nil {
-		return err
-	}
-	return r.Close()
+	return err
+}
+
+// OnlyGone reports whether News found no posts, but rooms that are gone.
+func (n News) OnlyGone() bool {
+	return len(n.Rooms) == 0 && slices.ContainsFunc(n.moved, func(m moved) bool { return m.now == "" })
 }
 
 // hasJoined reports whether the session is in the room that has a name, or had it: it may have joined since the look.
 func (n News) hasJoined(name string) bool {
 	r, err := n.st.OpenPresent(name)
+	if errors.Is(err, ErrNoRoom) {
+		gone, _ := n.st.isGone(name)
+		return !gone
+	}
 	if err != nil {
-		return !errors.Is(err, ErrNoRoom)
+		return true
 	}
 	defer r.Close()
 	rows, err := r.rows()

@@ -204,7 +204,11 @@ func (st Store) markOpen(ctx context.Context, sid string) error {
 func (st Store) levelIn(name, sid string) (Level, error) {
 	r, err := st.OpenPresent(name)
 	if errors.Is(err, ErrNoRoom) {
-		return Quiet, nil
+		gone, gerr := st.isGone(name)
+		if gone {
+			return Quiet, nil
+		}
+		return Quiet, errors.Join(err, gerr)
 	}
 	if err != nil {
 		return Quiet, err

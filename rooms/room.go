@@ -27,7 +27,7 @@ import (
 const (
 	Directory   = "rooms" // the directory of all rooms, in the root
 	archiveName = "rooms-archived"
-	LockName    = "rooms.lock" // in the root; held while a room is made, renamed or archived
+	LockName    = "rooms.lock" // in the root; held while a room is made, renamed or archived, and for the last look before a room counts as gone
 
 	membersName, membersLock = "members.json", "members.lock"
 	historyName, historyLock = "history.jsonl", "history.lock"
@@ -175,9 +175,9 @@ func (st Store) OpenPresent(name string) (*Room, error) {
 	return st.Open(now)
 }
 
-// OpenWhileRenamed is OpenPresent for a caller that acts on ErrNoRoom for good. Before it returns that error, it looks once more
-// under the lock that every rename takes: without the lock, a room that gets another name just now can be missed.
-func (st Store) OpenWhileRenamed(ctx context.Context, name string) (r *Room, err error) {
+// OpenOrGone is OpenPresent for a caller that acts on ErrNoRoom for good. Before it returns that error, it waits for the lock that every
+// rename takes, and looks once more: without the lock, a room that gets another name just now can be missed.
+func (st Store) OpenOrGone(ctx context.Context, name string) (r *Room, err error) {
 	if r, err = st.OpenPresent(name); !errors.Is(err, ErrNoRoom) || !st.Any() {
 		return r, err
 	}
@@ -189,6 +189,27 @@ func (st Store) OpenWhileRenamed(ctx context.Context, name string) (r *Room, err
 		return nil, fmt.Errorf("open room %q: %w", name, lerr)
 	}
 	return r, err
+}
+
+// isGone reports whether no room has, or had, a name. It does not wait: while a process makes, renames or archives a room, it returns
+// false.
+func (st Store) isGone(name string) (bool, error) {
+	lock, err := filelock.Open(st.Root, LockName)
+	if err != nil {
+		return false, err
+	}
+	defer lock.Release()
+	if free, err := lock.Share(); err != nil || !free {
+		return false, err
+	}
+	r, err := st.OpenPresent(name)
+	if errors.Is(err, ErrNoRoom) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return false, r.Close()
 }
 
 // unknown makes the error for a missing room, whose name may have changed or be mistyped.

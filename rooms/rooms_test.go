@@ -16,6 +16,7 @@ import (
 
 	"c2c/inbox"
 	"c2c/inbox/atomicfile"
+	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
 	"c2c/sessions/facts"
 )
@@ -771,7 +772,7 @@ func TestARoomIsFoundWhileItGetsOtherNames(t *testing.T) {
 				done = true
 			default:
 			}
-			r, err := st.OpenWhileRenamed(t.Context(), first)
+			r, err := st.OpenOrGone(t.Context(), first)
 			if err != nil {
 				t.Fatalf("room %d: %v", n, err)
 			}
@@ -834,5 +835,90 @@ func TestALookBeforeAJoinEndsNoMembership(t *testing.T) {
 	r.post(t, "amber", "two")
 	if got := st.take(t, "birch"); !slices.Equal(got, []string{"two"}) {
 		t.Errorf("%q", got)
+	}
+}
+
+// whileRenamed runs f while a rename of the room is half done: the room has no name, and the lock is held.
+func (r *Room) whileRenamed(t *testing.T, f func()) {
+	t.Helper()
+	lock, err := filelock.Acquire(t.Context(), r.st.Root, LockName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	away := filepath.Join(t.TempDir(), "away")
+	if err := os.Rename(r.Path(), away); err != nil {
+		t.Fatal(err)
+	}
+	f()
+	if err := errors.Join(os.Rename(away, r.Path()), lock.Release()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestALookWhileARoomIsRenamedHidesNoPost(t *testing.T) {
+	st := store(t)
+	r := st.must(t, "review")
+	r.join(t, "birch")
+	st.take(t, "birch")
+	r.post(t, "amber", "one")
+	old := time.Now().Add(-time.Hour) // neither file changes in the moment of the look
+	if err := errors.Join(os.Chtimes(filepath.Join(r.Path(), historyName), old, old),
+		os.Chtimes(filepath.Join(st.Root.Path(), facts.RoomPlaces("birch")), old, old.Add(-time.Hour))); err != nil {
+		t.Fatal(err)
+	}
+	r.whileRenamed(t, func() {
+		n, err := st.News("birch", Ask{})
+		if err == nil {
+			err = n.Seen(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	// The hook script starts c2c only if a history is newer than the places of the session.
+	seen, serr := os.Stat(filepath.Join(st.Root.Path(), facts.RoomPlaces("birch")))
+	history, herr := os.Stat(filepath.Join(r.Path(), historyName))
+	if err := errors.Join(serr, herr); err != nil || !history.ModTime().After(seen.ModTime()) {
+		t.Errorf("the hook script would not look: %v", err)
+	}
+	if got := st.take(t, "birch"); !slices.Equal(got, []string{"one"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestARoomThatIsRenamedKeepsTheMarkOfAnOpenMember(t *testing.T) {
+	st := store(t)
+	r, other := st.must(t, "review"), st.must(t, "other")
+	r.join(t, "birch")
+	other.join(t, "birch")
+	if err := r.SetLevel(t.Context(), "birch", Open); err != nil {
+		t.Fatal(err)
+	}
+	r.whileRenamed(t, func() {
+		if err := other.SetLevel(t.Context(), "birch", Muted); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if !st.IsOpen("birch") {
+		t.Error("the mark is gone")
+	}
+}
+
+func TestAPlaceInARoomThatIsGoneIsDropped(t *testing.T) {
+	st := store(t)
+	r := st.must(t, "review")
+	r.join(t, "birch")
+	if _, err := st.Archive(t.Context(), "review"); err != nil {
+		t.Fatal(err)
+	}
+	n, err := st.News("birch", Ask{})
+	if err != nil || !n.OnlyGone() {
+		t.Fatalf("%+v %v", n, err)
+	}
+	if err := n.Until("other", 0).Seen(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if names, err := st.Of("birch"); err != nil || len(names) > 0 {
+		t.Errorf("%q %v", names, err)
 	}
 }

@@ -185,13 +185,13 @@ func TellAll(ctx context.Context, reg *sessions.Registry, to string, m mail.Mess
 		return fmt.Sprintf("%s have answered each other too often without any work in between, so c2c lets one message through every %s until somebody works. c2c resume %s %s lets them go on now.",
 			subject, notice.Span(guardPause), fromAlias, toAlias)
 	}
-	notices := []struct{ sid, alias, text string }{
+	type told struct{ sid, alias, text string }
+	notices := []told{
 		{rows[i].SID(), fromAlias, text("You and " + toAlias)},
 		{person, person, text(fromAlias + " and " + toAlias)},
-		{to, toAlias, text("You and " + fromAlias)},
 	}
-	if remote { // a session on another machine gets no notice from here
-		notices = notices[:2]
+	if !remote { // a session on another machine gets no notice from here
+		notices = append(notices, told{to, toAlias, text("You and " + fromAlias)})
 	}
 	var errs []error
 	for _, n := range notices {
@@ -216,10 +216,10 @@ func Resume(ctx context.Context, reg *sessions.Registry, one, two string) (held 
 	switch {
 	case err != nil:
 		return 0, err
+	case a.sid == b.sid && !sessions.IsHostID(a.sid), sessions.Fold(one) == sessions.Fold(two):
+		return 0, fmt.Errorf("%q and %q are one session", one, two)
 	case sessions.IsHostID(a.sid) && sessions.IsHostID(b.sid):
 		return 0, fmt.Errorf("%q and %q are both on other machines: run this on the machine of one of them", one, two)
-	case a.sid == b.sid:
-		return 0, fmt.Errorf("%q and %q are one session", one, two)
 	}
 	for _, pair := range [][2]side{{a, b}, {b, a}} {
 		msgs, err := heldFrom(ctx, reg, pair[0].sid, pair[1].sid, pair[1].box)
@@ -228,7 +228,14 @@ func Resume(ctx context.Context, reg *sessions.Registry, one, two string) (held 
 		}
 		held += len(msgs)
 	}
-	if err := errors.Join(a.goOn(ctx, reg, b), b.goOn(ctx, reg, a)); err != nil {
+	first, second := a, b
+	if sessions.IsHostID(b.sid) { // its outbox may be full; then nothing is done
+		first, second = b, a
+	}
+	if err := first.goOn(ctx, reg, second); err != nil {
+		return 0, err
+	}
+	if err := second.goOn(ctx, reg, first); err != nil {
 		return 0, err
 	}
 	// When this directory is gone, a running reader of an older version hands over held mail.

@@ -93,10 +93,10 @@ func (f *Finder) skipping(data []byte, from int) int {
 	return -1
 }
 
-// jumping is Index, but compares only at places where data has the byte Text[at] in the right distance. If there are too many such
-// places, it searches the rest by skips.
+// jumping is Index, but compares only at places where data has the byte Text[at]. If there are too many such places, it
+// searches the rest by skips.
 func (f *Finder) jumping(data []byte, from, at int) int {
-	// begins is data without its first bytes: where Text[at] stands in begins, the whole text may begin at the same index of data.
+	// begins is the part of data in which Text[at] can stand. If it stands at an index of begins, the text may begin at this index of data.
 	begins := data[at : len(data)-(len(f.Text)-1-at)]
 	next := func(from int, c byte) int {
 		if i := bytes.IndexByte(begins[from:], c); i >= 0 {

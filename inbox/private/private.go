@@ -72,8 +72,7 @@ func (f *File[T]) Read() (content T, err error) {
 	return content, nil
 }
 
-// Change edits the content under the file's lock. When it returns, the new content is on disk. A file that is too large already may
-// become smaller.
+// Change edits the content under the file's lock. When it returns, the new content is on disk.
 func (f *File[T]) Change(ctx context.Context, edit func(*T) error) error {
 	return filelock.With(ctx, f.Dir, f.Lock, func() error {
 		content, err := f.Read()
@@ -93,7 +92,7 @@ func (f *File[T]) Change(ctx context.Context, edit func(*T) error) error {
 			return err
 		case bytes.Equal(before, after):
 			return f.Dir.RemoveLeftover(f.Name)
-		case int64(len(after)) > f.Most && len(after) > len(before):
+		case int64(len(after)) > f.Most:
 			return f.Full
 		}
 		return f.Dir.Replace(f.Name, after)
@@ -101,7 +100,8 @@ func (f *File[T]) Change(ctx context.Context, edit func(*T) error) error {
 }
 
 // Read reads a file of at most so many bytes. If another user may read the file, or if it is larger, it returns an error that damaged
-// makes. If there is no file, the error is fs.ErrNotExist.
+// makes. If there is no file, the error matches
+// fs.ErrNotExist.
 func Read(dir *atomicfile.Dir, name string, most int64, damaged func(error) error) ([]byte, error) {
 	f, err := dir.Open(name, os.O_RDONLY)
 	if err != nil {

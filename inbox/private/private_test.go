@@ -96,7 +96,7 @@ func TestADamagedFileIsRefusedAndStays(t *testing.T) {
 	}
 }
 
-func TestAFullListCanOnlyShrink(t *testing.T) {
+func TestAChangeThatIsTooLargeIsRefused(t *testing.T) {
 	f, _ := open(t, 20)
 	if err := f.Change(t.Context(), add("amber")); err != nil {
 		t.Fatal(err)

@@ -281,7 +281,7 @@ func addNews(c *toolCall, ctx context.Context, s sessions.Session, res *mcp.Call
 		c.logFailure(ctx, s.ID, toolPollInbox, err)
 	}
 	text := news.Text(min(maxNews, room))
-	if text == "" {
+	if text == "" && !news.OnlyGone() {
 		return
 	}
 	seen := func(werr error) {

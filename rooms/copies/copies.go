@@ -96,7 +96,7 @@ func atHome(ctx context.Context, b *broker.Broker, peer, name string, m mail.Mes
 
 // inRoom is one try of atHome. now is the room's present name; "": there is no such room.
 func inRoom(ctx context.Context, b *broker.Broker, peer, name string, m mail.Message, op talk.Op, o Options) (now string, err error) {
-	r, err := talk.StoreOf(b.Registry).OpenWhileRenamed(ctx, name)
+	r, err := talk.StoreOf(b.Registry).OpenOrGone(ctx, name)
 	if err != nil {
 		return "", err
 	}

@@ -99,10 +99,21 @@ func (h *Home) mark(r *rooms.Room, rights Rights) (mark string) {
 	return mark + fmt.Sprintln(at, size) + rooms.Stamp(r)
 }
 
+// find makes known and order anew.
 func (h *Home) find(st rooms.Store) {
+	for range 8 { // a room that gets another name meanwhile would be missed
+		if h.findOnce(st) {
+			return
+		}
+	}
+	h.stale.Store(true)
+}
+
+// findOnce returns false if a room was renamed or archived meanwhile.
+func (h *Home) findOnce(st rooms.Store) bool {
 	h.known, h.order = map[string]string{}, nil
 	if !st.Any() {
-		return
+		return true
 	}
 	names, err := st.Names()
 	if err != nil {
@@ -112,9 +123,8 @@ func (h *Home) find(st rooms.Store) {
 	for _, name := range names {
 		sent, err := st.HostsOf(name)
 		switch {
-		case errors.Is(err, rooms.ErrNoRoom): // renamed just now
-			h.find(st)
-			return
+		case errors.Is(err, rooms.ErrNoRoom):
+			return false
 		case err != nil: // the room may have members on other machines, so Look tries again to read it
 			h.known[name], h.order = "", append(h.order, name)
 		case slices.ContainsFunc(sent, func(s rooms.Sent) bool { return s.Name != name }):
@@ -123,6 +133,7 @@ func (h *Home) find(st rooms.Store) {
 			h.known[name], h.order = "", append(h.order, name)
 		}
 	}
+	return true
 }
 
 // sendNew sends each machine the posts and the list of members that it does not have yet.
