@@ -4,8 +4,8 @@
 //
 // Package sessions knows the sessions, package inbox keeps their mail on disk. The packages in this folder do what follows from
 // mail: owed (answers that are due), deadlines (what to do when a time is over), loops (stops agents that only answer each other),
-// moves (mail that changes its mailbox), merge (all mail of another root), notice (c2c's own messages), notify (notices that a session
-// asks for), explain (why a message is not read yet).
+// resume (lets them go on), moves (mail that changes its mailbox), merge (all mail of another root), notice (c2c's own messages),
+// notify (notices that a session asks for), explain (why a message is not read yet).
 //
 // A Broker may be used by any goroutine, and any number of processes may have the root open. Locks are taken in
 // this order: the right to ring (wake.lock), registry, session, inbox, archive. The locks of dead-letter.jsonl and

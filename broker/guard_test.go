@@ -13,6 +13,7 @@ import (
 	"c2c/broker/deadlines"
 	"c2c/broker/loops"
 	"c2c/broker/moves"
+	"c2c/broker/resume"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -367,7 +368,7 @@ func TestAPersonLetsThemGoOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.pass(time.Second)
-	if held, err := loops.Resume(t.Context(), w.Registry, "S1", "s0"); err != nil || held != 1 {
+	if held, err := resume.Both(t.Context(), w.Registry, "S1", "s0"); err != nil || held != 1 {
 		t.Errorf("resumed %d, %v", held, err)
 	}
 	if after, err := w.box(birch.ID).Stamp(); err != nil || after == before {
@@ -494,7 +495,7 @@ func TestWhatIsHeldAndRepeatedIsHeldOnce(t *testing.T) {
 			t.Errorf("receipt %+v", r)
 		}
 	}
-	if held, err := loops.Resume(t.Context(), w.Registry, "s0", "s1"); err != nil || held != 1 {
+	if held, err := resume.Both(t.Context(), w.Registry, "s0", "s1"); err != nil || held != 1 {
 		t.Errorf("resumed %d, %v", held, err)
 	}
 }
@@ -551,7 +552,7 @@ func TestAResumeEndsTheLedgersOfAnOlderVersion(t *testing.T) {
 	if err := os.WriteFile(ledger, []byte("held\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if held, err := loops.Resume(t.Context(), w.Registry, amber.Alias, birch.Alias); err != nil || held != 1 {
+	if held, err := resume.Both(t.Context(), w.Registry, amber.Alias, birch.Alias); err != nil || held != 1 {
 		t.Fatal(held, err)
 	}
 	if _, err := os.Stat(ledger); !os.IsNotExist(err) {

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"c2c/broker/loops"
 	"c2c/broker/moves"
 	"c2c/broker/notice"
 	"c2c/broker/owed"
+	"c2c/broker/resume"
 	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/sessions"
@@ -64,7 +64,7 @@ func receive(ctx context.Context, b *Broker, to registry.Row, room string, msgs 
 		}
 		m.KnownBy, m.StartedBy = mail.ByHost, "" // what the other host says of its own sessions proves nothing here
 		owed.Announce(b.Registry, *m)
-		if err := loops.ResumeFromHost(b.Registry, to.SID(), *m); err != nil { // before its notice wakes a reader of held mail
+		if err := resume.FromHost(b.Registry, to.SID(), *m); err != nil { // before its notice wakes a reader of held mail
 			b.Log.Warn("two sessions are still held, though a person has let them go on", "message_id", m.ID, "err", err)
 		}
 	}

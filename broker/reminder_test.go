@@ -11,10 +11,10 @@ import (
 
 	"c2c/broker/deadlines"
 	"c2c/broker/explain"
-	"c2c/broker/loops"
 	"c2c/broker/moves"
 	"c2c/broker/notice"
 	"c2c/broker/owed"
+	"c2c/broker/resume"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -302,7 +302,7 @@ func TestNobodyIsRemindedOfWhatIsHeld(t *testing.T) {
 	if o := w.owesOne(birch); o.State != owed.Overdue || !strings.Contains(o.Why, "it is held") || !strings.Contains(o.Do, "c2c resume s0 s1") {
 		t.Errorf("obligation %+v", o)
 	}
-	if _, err := loops.Resume(t.Context(), w.Registry, "s0", "s1"); err != nil {
+	if _, err := resume.Both(t.Context(), w.Registry, "s0", "s1"); err != nil {
 		t.Fatal(err)
 	}
 	w.read(birch.ID)

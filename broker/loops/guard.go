@@ -12,7 +12,6 @@ import (
 
 	"c2c/broker/notice"
 	"c2c/inbox"
-	"c2c/inbox/archive"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/registry"
@@ -108,7 +107,7 @@ func hold(ctx context.Context, reg *sessions.Registry, from sessions.Session, to
 	now := reg.Now()
 	why := fmt.Sprintf("you and %s have answered each other too often without any work in between", to.Alias())
 	then := fmt.Sprintf("Work first, or tell your user: c2c resume %s %s lets you go on", from.Alias, to.Alias())
-	held, err := heldFrom(ctx, reg, from.ID, to.SID(), box)
+	held, err := HeldFrom(ctx, reg, from.ID, to.SID(), box)
 	if err != nil {
 		return "", err
 	}
@@ -133,8 +132,8 @@ func hadBefore(ctx context.Context, box *inbox.Mailbox, from sessions.Session, i
 	return err == nil && slices.ContainsFunc(found, func(f inbox.Found) bool { return f.Message.FromSession == from.ID })
 }
 
-// heldFrom returns the messages from one session that are held in the mailbox of another.
-func heldFrom(ctx context.Context, reg *sessions.Registry, from, to string, box *inbox.Mailbox) ([]mail.Message, error) {
+// HeldFrom returns the messages from one session that are held in the mailbox of another.
+func HeldFrom(ctx context.Context, reg *sessions.Registry, from, to string, box *inbox.Mailbox) ([]mail.Message, error) {
 	all, err := box.PeekAll(ctx)
 	return slices.DeleteFunc(all, func(m mail.Message) bool { return m.Held != from || !Holds(reg, to, m) }), err
 }
@@ -199,101 +198,6 @@ func TellAll(ctx context.Context, reg *sessions.Registry, to string, m mail.Mess
 		errs = append(errs, notice.Send(ctx, reg, n.sid, mail.Message{To: n.alias, ID: id, Content: n.text}, "storm"))
 	}
 	return errors.Join(errs...)
-}
-
-// Resume carries out a person's order to let two sessions go on: it counts as work of both. held is the number of messages that become
-// ready here. If one of the two is on another machine, the relay tells that machine, which does the same (see ResumeFromHost).
-func Resume(ctx context.Context, reg *sessions.Registry, one, two string) (held int, err error) {
-	rows, err := reg.Rows(ctx)
-	if err != nil {
-		return 0, err
-	}
-	a, err := sideOf(reg, rows, one)
-	if err != nil {
-		return 0, err
-	}
-	b, err := sideOf(reg, rows, two)
-	switch {
-	case err != nil:
-		return 0, err
-	case a.sid == b.sid && !sessions.IsHostID(a.sid), sessions.Fold(one) == sessions.Fold(two):
-		return 0, fmt.Errorf("%q and %q are one session", one, two)
-	case sessions.IsHostID(a.sid) && sessions.IsHostID(b.sid):
-		return 0, fmt.Errorf("%q and %q are both on other machines: run this on the machine of one of them", one, two)
-	}
-	for _, pair := range [][2]side{{a, b}, {b, a}} {
-		msgs, err := heldFrom(ctx, reg, pair[0].sid, pair[1].sid, pair[1].box)
-		if err != nil {
-			return 0, err
-		}
-		held += len(msgs)
-	}
-	first, second := a, b
-	if sessions.IsHostID(b.sid) { // its outbox may be full; then nothing is done
-		first, second = b, a
-	}
-	if err := first.goOn(ctx, reg, second); err != nil {
-		return 0, err
-	}
-	if err := second.goOn(ctx, reg, first); err != nil {
-		return 0, err
-	}
-	// When this directory is gone, a running reader of an older version hands over held mail.
-	if err := new(archive.Pruned).Remove(reg.Dir(), OldDirectory, false); err != nil {
-		reg.Log.Warn("a running c2c of an older version may keep messages held", "err", err)
-	}
-	reg.Events.Record(ctx, "resume", "session_id", a.sid, "with", b.sid)
-	return held, errors.Join(a.box.NotifyWatchers(ctx), b.box.NotifyWatchers(ctx))
-}
-
-// side is one of the two sessions of a Resume.
-type side struct {
-	alias string // with @host, if it is on another machine
-	sid   string
-	box   *inbox.Mailbox
-}
-
-func sideOf(reg *sessions.Registry, rows []registry.Row, alias string) (side, error) {
-	r := reg.Receiver(rows, alias)
-	if r == nil {
-		r = remoteOf(reg, alias)
-	}
-	if r == nil {
-		return side{}, &sessions.UnknownAliasError{Alias: alias, Closest: sessions.ClosestTo(rows, alias)}
-	}
-	box, err := reg.Mailbox(r.SID())
-	return side{alias, r.SID(), box}, err
-}
-
-// goOn lets one side go on with the other. A side on another machine gets a message that says so.
-func (s side) goOn(ctx context.Context, reg *sessions.Registry, other side) error {
-	if !sessions.IsHostID(s.sid) {
-		return turns.SawWork(reg, s.sid, false)
-	}
-	_, err := s.box.Deliver(ctx, mail.Message{From: sessions.SystemAlias, FromSession: other.sid, To: s.alias, ID: mail.NewID(reg.Now()), TS: mail.Seconds(reg.Now()),
-		Kind: mail.KindSystem, FromPerson: true, Content: fmt.Sprintf("The person of %s lets the two of you go on.", other.alias)})
-	return err
-}
-
-// remoteOf returns a row for a session on another machine to which mail went before, or nil.
-func remoteOf(reg *sessions.Registry, address string) registry.Row {
-	r := sessions.RemoteRow(address)
-	if r == nil {
-		return nil
-	}
-	if _, err := reg.Dir().Stat(r.SID() + ".inbox.lock"); err != nil {
-		return nil
-	}
-	return r
-}
-
-// ResumeFromHost carries out, for the session to, a Resume that a person has ordered on another machine: m is the message that says
-// so. It ignores any other message.
-func ResumeFromHost(reg *sessions.Registry, to string, m mail.Message) error {
-	if m.Kind != mail.KindSystem || !m.FromPerson || !mail.ValidName(m.FromSession) {
-		return nil
-	}
-	return errors.Join(turns.SawWork(reg, m.FromSession, false), turns.SawWork(reg, to, false))
 }
 
 // OldDirectory is a directory in which versions before 0.2 counted answers. This version does not read it.

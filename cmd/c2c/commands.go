@@ -44,7 +44,7 @@ func commands() []command {
 		{"whoami", 0, whoami},
 		{"register", 0, register},
 		{"dnd", 0, dnd},
-		{"resume", 0, resume},
+		{"resume", 0, letGoOn},
 		{"dead-letter", 0, deadLetter},
 		{"hook", alone, answerHook},
 		{"completion", alone, completion},

@@ -7,8 +7,8 @@ import (
 
 	"c2c/broker/deadlines"
 	"c2c/broker/explain"
-	"c2c/broker/loops"
 	"c2c/broker/notice"
+	"c2c/broker/resume"
 	"c2c/cmd/cli"
 	"c2c/inbox/mail"
 	"c2c/process/child"
@@ -54,9 +54,9 @@ func (c *call) printOwed(s explain.MessageStatus) {
 	}
 }
 
-// resume lets two agents continue after the loop guard has stopped them. Only a person may do this: if its text told a model how to
+// letGoOn lets two agents continue after the loop guard has stopped them. Only a person may do this: if its text told a model how to
 // continue, the model would run this command, too.
-func resume(c *call, _ *cli.Flags) action {
+func letGoOn(c *call, _ *cli.Flags) action {
 	return func(ctx context.Context) error {
 		if len(c.words) != 2 {
 			return fmt.Errorf("%w: which two sessions?", errUsage)
@@ -65,7 +65,7 @@ func resume(c *call, _ *cli.Flags) action {
 		if err == nil && s.State != sessions.Person {
 			return fmt.Errorf("only a person lets agents go on, and this is the shell of %s: ask your user to run this command in a terminal of their own", s.Alias)
 		}
-		held, err := loops.Resume(ctx, c.b.Registry, c.words[0], c.words[1])
+		held, err := resume.Both(ctx, c.b.Registry, c.words[0], c.words[1])
 		if err != nil {
 			return err
 		}

@@ -17,7 +17,7 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/explain"
-	"c2c/broker/loops"
+	"c2c/broker/resume"
 	"c2c/cmd/cli"
 	"c2c/inbox/mail"
 	"c2c/relay/hosts"
@@ -514,7 +514,7 @@ func TestResumeOnOneMachineHandsOverWhatTheOtherHolds(t *testing.T) {
 	if got := devbox.reads(there, "birch"); got != nil {
 		t.Errorf("handed over before: %q", got)
 	}
-	if _, err := loops.Resume(t.Context(), here.Registry, "amber", "birch@devbox"); err != nil {
+	if _, err := resume.Both(t.Context(), here.Registry, "amber", "birch@devbox"); err != nil {
 		t.Fatal(err)
 	}
 	devbox.arrives(there, "birch", 3)
@@ -522,7 +522,7 @@ func TestResumeOnOneMachineHandsOverWhatTheOtherHolds(t *testing.T) {
 	if want := []string{"amber", "elm", "The person of amber lets the two of you go on."}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if _, err := loops.Resume(t.Context(), here.Registry, "amber", "birch@elsewhere"); !errors.As(err, new(*sessions.UnknownAliasError)) {
+	if _, err := resume.Both(t.Context(), here.Registry, "amber", "birch@elsewhere"); !errors.As(err, new(*sessions.UnknownAliasError)) {
 		t.Errorf("a machine that never got mail: %v", err)
 	}
 	hub, err := here.Mailbox("host-hub")
@@ -533,7 +533,7 @@ func TestResumeOnOneMachineHandsOverWhatTheOtherHolds(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, other := range []string{"elm@devbox", "fir@hub"} {
-		if _, err := loops.Resume(t.Context(), here.Registry, "birch@devbox", other); err == nil || !strings.Contains(err.Error(), "both on other machines") {
+		if _, err := resume.Both(t.Context(), here.Registry, "birch@devbox", other); err == nil || !strings.Contains(err.Error(), "both on other machines") {
 			t.Errorf("birch@devbox and %s: %v", other, err)
 		}
 	}
