@@ -88,6 +88,7 @@ check: lint test ## lint and test
 install: build ## put both programs into PREFIX/bin (default ~/.local/bin)
 	install -d $(PREFIX)/bin
 	install -m 0755 $(BIN)/c2c $(BIN)/c2cd $(PREFIX)/bin/
+	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo "add the folder to your PATH: export PATH=\"$(PREFIX)/bin:\$$PATH\"" ;; esac
 
 clean: ## remove what was built
 	rm -rf $(BIN) dist
