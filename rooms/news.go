@@ -70,10 +70,14 @@ func (st Store) News(sid string, ask Ask) (News, error) {
 
 func (n *News) look(p place, ask Ask) error {
 	r, err := n.st.OpenPresent(p.room)
-	if errors.Is(err, ErrNoRoom) {
-		return n.noteGone(p.room)
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrNoRoom):
+		n.moved = append(n.moved, moved{was: p.room})
+		return nil
+	case errors.Is(err, errUnsure):
+		n.part = true // the next look decides
+		return nil
+	case err != nil:
 		return err
 	}
 	defer r.Close()
@@ -187,17 +191,6 @@ func (n News) edit(all []place) []place {
 	return all
 }
 
-// noteGone notes that a room is gone, so that Seen drops the session's place in it. If that is not sure, a later look decides.
-func (n *News) noteGone(name string) error {
-	gone, err := n.st.isGone(name)
-	if gone {
-		n.moved = append(n.moved, moved{was: name})
-	} else {
-		n.part = true
-	}
-	return err
-}
-
 // OnlyGone reports whether News found no posts, but rooms that are gone.
 func (n News) OnlyGone() bool {
 	return len(n.Rooms) == 0 && slices.ContainsFunc(n.moved, func(m moved) bool { return m.now == "" })
@@ -206,12 +199,8 @@ func (n News) OnlyGone() bool {
 // hasJoined reports whether the session is in the room that has a name, or had it: it may have joined since the look.
 func (n News) hasJoined(name string) bool {
 	r, err := n.st.OpenPresent(name)
-	if errors.Is(err, ErrNoRoom) {
-		gone, _ := n.st.isGone(name)
-		return !gone
-	}
 	if err != nil {
-		return true
+		return !errors.Is(err, ErrNoRoom)
 	}
 	defer r.Close()
 	rows, err := r.rows()

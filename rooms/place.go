@@ -204,11 +204,7 @@ func (st Store) markOpen(ctx context.Context, sid string) error {
 func (st Store) levelIn(name, sid string) (Level, error) {
 	r, err := st.OpenPresent(name)
 	if errors.Is(err, ErrNoRoom) {
-		gone, gerr := st.isGone(name)
-		if gone {
-			return Quiet, nil
-		}
-		return Quiet, errors.Join(err, gerr)
+		return Quiet, nil
 	}
 	if err != nil {
 		return Quiet, err

@@ -27,7 +27,7 @@ import (
 const (
 	Directory   = "rooms" // the directory of all rooms, in the root
 	archiveName = "rooms-archived"
-	LockName    = "rooms.lock" // in the root; held while a room is made, renamed or archived, and for the last look before a room counts as gone
+	LockName    = "rooms.lock" // in the root; held while a room is made, renamed or archived, and for the last look for a room
 
 	membersName, membersLock = "members.json", "members.lock"
 	historyName, historyLock = "history.jsonl", "history.lock"
@@ -159,8 +159,47 @@ func (st Store) Open(name string) (*Room, error) {
 	return nil, st.unknown(name)
 }
 
-// OpenPresent opens the room that has a name, or had it. Its error is ErrNoRoom only if all rooms could be looked at.
+// errUnsure means that a room was not found while a process made, renamed or archived a room: it may have another name by now.
+var errUnsure = errors.New("a room is being made, renamed or archived; try again")
+
+// OpenPresent opens the room that has a name, or had it. It does not wait. Its error is ErrNoRoom only if that is sure: all rooms could be
+// looked at, under the lock that every rename takes. Without the lock, a room that gets another name just now can be missed.
 func (st Store) OpenPresent(name string) (*Room, error) {
+	r, err := st.openPresent(name)
+	if !errors.Is(err, ErrNoRoom) || !st.Any() {
+		return r, err
+	}
+	lock, err := filelock.Open(st.Root, LockName)
+	if err != nil {
+		return nil, fmt.Errorf("open room %q: %w", name, err)
+	}
+	defer lock.Release()
+	free, err := lock.Share()
+	if err == nil && !free {
+		err = errUnsure
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open room %q: %w", name, err)
+	}
+	return st.openPresent(name)
+}
+
+// OpenOrGone is OpenPresent, but waits for the lock.
+func (st Store) OpenOrGone(ctx context.Context, name string) (r *Room, err error) {
+	if r, err = st.OpenPresent(name); !errors.Is(err, errUnsure) {
+		return r, err
+	}
+	lerr := filelock.With(ctx, st.Root, LockName, func() error {
+		r, err = st.openPresent(name)
+		return nil
+	})
+	if lerr != nil {
+		return nil, fmt.Errorf("open room %q: %w", name, lerr)
+	}
+	return r, err
+}
+
+func (st Store) openPresent(name string) (*Room, error) {
 	r, err := st.Open(name)
 	if !errors.Is(err, ErrNoRoom) {
 		return r, err
@@ -173,43 +212,6 @@ func (st Store) OpenPresent(name string) (*Room, error) {
 		return nil, err
 	}
 	return st.Open(now)
-}
-
-// OpenOrGone is OpenPresent for a caller that acts on ErrNoRoom for good. Before it returns that error, it waits for the lock that every
-// rename takes, and looks once more: without the lock, a room that gets another name just now can be missed.
-func (st Store) OpenOrGone(ctx context.Context, name string) (r *Room, err error) {
-	if r, err = st.OpenPresent(name); !errors.Is(err, ErrNoRoom) || !st.Any() {
-		return r, err
-	}
-	lerr := filelock.With(ctx, st.Root, LockName, func() error {
-		r, err = st.OpenPresent(name)
-		return nil
-	})
-	if lerr != nil {
-		return nil, fmt.Errorf("open room %q: %w", name, lerr)
-	}
-	return r, err
-}
-
-// isGone reports whether no room has, or had, a name. It does not wait: while a process makes, renames or archives a room, it returns
-// false.
-func (st Store) isGone(name string) (bool, error) {
-	lock, err := filelock.Open(st.Root, LockName)
-	if err != nil {
-		return false, err
-	}
-	defer lock.Release()
-	if free, err := lock.Share(); err != nil || !free {
-		return false, err
-	}
-	r, err := st.OpenPresent(name)
-	if errors.Is(err, ErrNoRoom) {
-		return true, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	return false, r.Close()
 }
 
 // unknown makes the error for a missing room, whose name may have changed or be mistyped.

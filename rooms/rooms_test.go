@@ -784,13 +784,23 @@ func TestARoomIsFoundWhileItGetsOtherNames(t *testing.T) {
 	}
 }
 
-// A session's file has the former name of a room until its next look. Its level there is no less true meanwhile.
-func TestARenamedRoomKeepsTheMarkOfAnOpenMember(t *testing.T) {
-	st := store(t)
-	r, other := st.must(t, "review"), st.must(t, "other")
+// openMember makes two rooms with birch, which is open to the first.
+func openMember(t *testing.T) (st Store, r, other *Room) {
+	t.Helper()
+	st = store(t)
+	r, other = st.must(t, "review"), st.must(t, "other")
 	r.join(t, "birch")
 	other.join(t, "birch")
-	if err := errors.Join(r.SetLevel(t.Context(), "birch", Open), st.Rename(t.Context(), "review", "board")); err != nil {
+	if err := r.SetLevel(t.Context(), "birch", Open); err != nil {
+		t.Fatal(err)
+	}
+	return st, r, other
+}
+
+// A session's file has the former name of a room until its next look. Its level there is no less true meanwhile.
+func TestARenamedRoomKeepsTheMarkOfAnOpenMember(t *testing.T) {
+	st, _, other := openMember(t)
+	if err := st.Rename(t.Context(), "review", "board"); err != nil {
 		t.Fatal(err)
 	}
 	if err := other.SetLevel(t.Context(), "birch", Muted); err != nil || !st.IsOpen("birch") {
@@ -800,13 +810,7 @@ func TestARenamedRoomKeepsTheMarkOfAnOpenMember(t *testing.T) {
 
 // Without the mark a session misses posts, and nothing makes it again; a mark too many costs a look.
 func TestARoomThatCannotBeReadKeepsTheMarkOfAnOpenMember(t *testing.T) {
-	st := store(t)
-	r, other := st.must(t, "review"), st.must(t, "other")
-	r.join(t, "birch")
-	other.join(t, "birch")
-	if err := r.SetLevel(t.Context(), "birch", Open); err != nil {
-		t.Fatal(err)
-	}
+	st, r, other := openMember(t)
 	path := filepath.Join(r.Path(), ownName)
 	if err := errors.Join(os.Rename(path, path+".away"), os.Mkdir(path, 0o700)); err != nil {
 		t.Fatal(err)
@@ -887,13 +891,7 @@ func TestALookWhileARoomIsRenamedHidesNoPost(t *testing.T) {
 }
 
 func TestARoomThatIsRenamedKeepsTheMarkOfAnOpenMember(t *testing.T) {
-	st := store(t)
-	r, other := st.must(t, "review"), st.must(t, "other")
-	r.join(t, "birch")
-	other.join(t, "birch")
-	if err := r.SetLevel(t.Context(), "birch", Open); err != nil {
-		t.Fatal(err)
-	}
+	st, r, other := openMember(t)
 	r.whileRenamed(t, func() {
 		if err := other.SetLevel(t.Context(), "birch", Muted); err != nil {
 			t.Fatal(err)

@@ -153,7 +153,8 @@ func MoveMail(ctx context.Context, reg *sessions.Registry, from, to string) erro
 
 // Transfer moves the waiting mail of a session into the mailbox of another session, or of the same one in another root. The ids stay: after
 // a kill the next transfer delivers again, and the mailbox knows those messages already. A message that the mailbox can never take becomes
-// a dead letter there. After each commit, Transfer calls moved with the messages of the commit; refused lists those that became dead letters.
+// a dead letter there. After each commit, Transfer calls moved with the messages of the commit; refused lists those that became dead
+// letters.
 func Transfer(ctx context.Context, fromRoot *sessions.Registry, from string, toRoot *sessions.Registry, to string, moved func(messages []mail.Message, refused []notice.DeadLetter)) error {
 	box, err := toRoot.Mailbox(to)
 	if err != nil {

@@ -59,7 +59,8 @@ func ReadDeadLines(reg *sessions.Registry) ([][]byte, error) {
 }
 
 // EachDeadPiece calls f with the dead letters, piece by piece, until f returns false. It does not read the file whole: 200,000 letters
-// are 50 MB. Each piece begins with the last overlap bytes of the piece before, so a text of at most overlap bytes is whole in one of the pieces.
+// are 50 MB. Each piece begins with the last overlap bytes of the piece before, so a text of at most overlap bytes is whole in
+// one of the pieces.
 func EachDeadPiece(reg *sessions.Registry, overlap int, f func(piece []byte) (more bool)) error {
 	file, err := reg.Dir().Open(callers.DeadLetterFile, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
