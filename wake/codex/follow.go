@@ -46,9 +46,15 @@ func doing(st State) string {
 // The app-server keeps a thread for a minute after its terminal has gone, and tells nobody. So Follow also waits for the end
 // of the terminals, and tells that an idle thread is away when the last one has gone.
 func (s *Server) Follow(ctx context.Context, tell func(does string)) {
+	v := view{tell: tell, idle: make(chan struct{}, 1)}
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	if !s.Unattended {
+		watching.Go(func() { s.watchTerminals(ctx, &v) })
+	}
 	wait := followFirst
 	for ctx.Err() == nil {
-		if s.follow(ctx, tell) {
+		if s.follow(ctx, &v) {
 			wait = followFirst
 		}
 		select {
@@ -59,29 +65,22 @@ func (s *Server) Follow(ctx context.Context, tell func(does string)) {
 	}
 }
 
-// follow does the work of Follow for one connection. connected is false if it could not connect.
-func (s *Server) follow(ctx context.Context, tell func(does string)) (connected bool) {
+// follow does the work of Follow for one connection. connected is false if it could not connect, or if the app-server does not tell
+// the state yet: it cannot read a thread in the moment when its first turn begins.
+func (s *Server) follow(ctx context.Context, v *view) (connected bool) {
 	c, err := dial(ctx, s.Home)
 	if err != nil {
 		return false
 	}
 	defer c.close()
-	v := view{tell: tell, idle: make(chan struct{}, 1)}
-	watched, stop := context.WithCancel(ctx)
-	var watching sync.WaitGroup
-	if !s.Unattended {
-		watching.Go(func() { s.watchTerminals(watched, &v) })
-	}
 	// The state read here includes every change before it.
 	st, err := s.state(ctx, c)
 	for ; err == nil; st, err = c.changed(ctx, s.Thread) {
 		connected = true
 		v.does(doing(st))
 	}
-	stop()
-	watching.Wait()
 	if connected && ctx.Err() == nil {
-		tell("")
+		v.does("")
 	}
 	return connected
 }
@@ -114,8 +113,9 @@ func (v *view) does(state string) {
 func (v *view) shows(terminal bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.away == terminal {
-		v.away = !terminal
+	changed := v.away == terminal
+	v.away = !terminal
+	if changed && v.state == client.Idle {
 		v.say()
 	}
 }

@@ -64,9 +64,18 @@ func TestWhatAThreadDoesIsToldWheneverItChanges(t *testing.T) {
 	}
 }
 
-// The app-server keeps an idle thread whose terminal has gone, and tells nobody.
-func TestAThreadIsAwayWhenItsTerminalHasEnded(t *testing.T) {
-	say := make(chan string)
+// followed is a thread that c2c follows, of an app-server and terminals that the test plays.
+type followed struct {
+	t     *testing.T
+	say   chan string    // the app-server tells a new state
+	looks chan []process // the terminals that the next look finds
+	ended chan bool      // a terminal ends
+	told  chan string
+}
+
+// follow follows an idle thread, which the app-server refuses to read for the first few times.
+func follow(t *testing.T, refuses int) *followed {
+	f := &followed{t: t, say: make(chan string), looks: make(chan []process), ended: make(chan bool), told: make(chan string)}
 	home := listen(t, &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ws, err := websocket.Accept(w, r, nil)
 		if err != nil {
@@ -83,25 +92,26 @@ func TestAThreadIsAwayWhenItsTerminalHasEnded(t *testing.T) {
 			if err != nil || json.Unmarshal(data, &req) != nil {
 				return
 			}
-			switch req.Method {
-			case "initialize":
+			switch {
+			case req.Method == "initialize":
 				write(`{"id":` + string(req.ID) + `,"result":{}}`)
-			case "thread/read":
+			case req.Method == "thread/read" && refuses > 0:
+				refuses--
+				write(`{"id":` + string(req.ID) + `,"error":{"code":-32603,"message":"failed to read session metadata"}}`)
+			case req.Method == "thread/read":
 				write(`{"id":` + string(req.ID) + `,"result":{"thread":{"status":{"type":"idle"}}}}`)
-				for state := range say {
+				for state := range f.say {
 					write(`{"method":"thread/status/changed","params":{"threadId":"thread-1","status":{"type":"` + state + `"}}}`)
 				}
 			}
 		}
 	})})
 	daemon := process{pid: 1, client: true, threads: since(time.Hour, "thread-1")}
-	looks, ended := make(chan []process), make(chan bool)
-	told := make(chan string)
 	ctx, stop := context.WithCancel(t.Context())
 	s := &Server{Home: home, Thread: "thread-1",
 		processes: func(string) []process {
 			select {
-			case terminals := <-looks:
+			case terminals := <-f.looks:
 				return append(terminals, daemon)
 			case <-ctx.Done():
 				return nil
@@ -109,7 +119,7 @@ func TestAThreadIsAwayWhenItsTerminalHasEnded(t *testing.T) {
 		},
 		ended: func(ctx context.Context, pids []int) {
 			select {
-			case <-ended:
+			case <-f.ended:
 			case <-ctx.Done():
 			}
 		}}
@@ -118,48 +128,65 @@ func TestAThreadIsAwayWhenItsTerminalHasEnded(t *testing.T) {
 		defer close(done)
 		s.Follow(ctx, func(does string) {
 			select {
-			case told <- does:
+			case f.told <- does:
 			case <-ctx.Done():
 			}
 		})
 	}()
-	want := func(step string, words ...string) {
-		t.Helper()
-		for _, word := range words {
-			if got := <-told; got != word {
-				t.Errorf("%s: told %q, want %q", step, got, word)
-			}
-		}
+	t.Cleanup(func() {
+		stop()
+		close(f.say)
+		<-done
+	})
+	return f
+}
+
+func (f *followed) want(step, word string) {
+	f.t.Helper()
+	if got := <-f.told; got != word {
+		f.t.Errorf("%s: told %q, want %q", step, got, word)
 	}
-	terminals := func(pids ...int) {
-		var all []process
-		for _, pid := range pids {
-			all = append(all, process{pid: pid, client: true, terminal: true})
-		}
-		looks <- all
+}
+
+func (f *followed) terminals(pids ...int) {
+	var all []process
+	for _, pid := range pids {
+		all = append(all, process{pid: pid, client: true, terminal: true})
 	}
-	terminals() // it was begun for a terminal that comes
-	want("begun", client.Idle)
-	terminals()
-	say <- "active"
-	want("a turn", client.Busy)
-	say <- "idle"
-	want("its end", client.Idle)
-	terminals(2, 3)
-	ended <- true
-	terminals(3)
-	ended <- true
-	terminals()
-	want("the last one has ended", client.Away)
-	say <- "active"
-	want("a turn that somebody began", client.Busy)
-	say <- "idle"
-	want("its end", client.Away)
-	terminals(4)
-	want("another terminal", client.Idle)
-	stop()
-	close(say)
-	<-done
+	f.looks <- all
+}
+
+// The app-server keeps an idle thread whose terminal has gone, and tells nobody.
+func TestAThreadIsAwayWhenItsTerminalHasEnded(t *testing.T) {
+	f := follow(t, 0)
+	f.terminals() // it was begun for a terminal that comes
+	f.want("begun", client.Idle)
+	f.terminals()
+	f.say <- "active"
+	f.want("a turn", client.Busy)
+	f.say <- "idle"
+	f.want("its end", client.Idle)
+	f.terminals(2, 3)
+	f.ended <- true
+	f.terminals(3)
+	f.ended <- true
+	f.terminals()
+	f.want("the last one has ended", client.Away)
+	f.say <- "active"
+	f.want("a turn that somebody began", client.Busy)
+	f.say <- "idle"
+	f.want("its end", client.Away)
+	f.terminals(4)
+	f.want("another terminal", client.Idle)
+}
+
+// The terminal may have gone before the app-server can say what its thread does.
+func TestATerminalThatEndsBeforeTheFirstStateIsNotForgotten(t *testing.T) {
+	f := follow(t, 1)
+	f.terminals(2)
+	f.ended <- true
+	f.terminals()
+	f.want("the state at last", client.Away)
 }
 
 func TestTheDirectoryOfAThreadThatAPersonSees(t *testing.T) {
