@@ -108,6 +108,10 @@ func TestTheEndsOfASessionAreToldApart(t *testing.T) {
 			"another conversation": func(w *world, _ sessions.Session) {
 				w.attach(callers.Caller{Client: "gemini", ClientID: "b2", PID: 20})
 			},
+			"was started again": func(w *world, _ sessions.Session) {
+				delete(w.table, 20)
+				w.attach(callers.Caller{Client: "gemini", ClientID: "b1", PID: 40})
+			},
 			"another session": func(w *world, _ sessions.Session) {
 				w.attach(callers.Caller{Client: "claude", ClientID: "c", PID: 30})
 				w.attach(callers.Caller{Client: "gemini", ClientID: "b1", PID: 30})
@@ -118,9 +122,7 @@ func TestTheEndsOfASessionAreToldApart(t *testing.T) {
 			w := newTableWorld(t)
 			w.table[40] = processes.Process{PID: 40, Parent: 1, Start: 9}
 			amber, birch, _ := w.asks(when)
-			if ends(w, birch); when == notify.Ended && want == "another session" {
-				want = "birch"
-			}
+			ends(w, birch)
 			w.toldOnce(amber.ID, want)
 		}
 	}

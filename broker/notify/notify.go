@@ -150,7 +150,7 @@ func (r *Request) look(reg *sessions.Registry, rows []registry.Row) *News {
 	switch {
 	case same && r.ClientID != "" && id != r.ClientID:
 		return &News{Cleared, r.Alias + " has begun another conversation (/clear): its client runs, and what it had in mind is gone."}
-	case !same && r.When == Ended:
+	case !same:
 		return &News{Gone, r.Alias + " has ended, and was started again since."}
 	}
 	r.ClientID = id
