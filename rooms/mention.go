@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// isAll reports whether a name, such as all in @all, stands for every member.
-func isAll(name string) bool {
+// IsAll reports whether a name, such as all in @all, stands for every member.
+func IsAll(name string) bool {
 	switch strings.ToLower(name) {
 	case "all", "everyone", "everybody", "here", "channel", "room":
 		return true
@@ -42,7 +42,7 @@ func Mentions(text string, isMember func(alias string) bool) (aliases []string, 
 		case isMember(name):
 			seen[key] = true
 			aliases = append(aliases, name)
-		case isAll(name):
+		case IsAll(name):
 			all = true
 		}
 		i = end - 1

@@ -93,7 +93,7 @@ func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
 	case len(c.words) < len(takes):
 		return fmt.Errorf("%w: which %s? c2c rooms %s %s", cli.ErrUsage, strings.ToLower(takes[len(c.words)]), words[0], verb.takes)
 	case len(c.words) > verb.most:
-		return fmt.Errorf("%w: unexpected %q", cli.ErrUsage, c.words[verb.most])
+		return fmt.Errorf("%w: unexpected %q: c2c rooms %s", cli.ErrUsage, c.words[verb.most], strings.TrimSpace(words[0]+" "+verb.takes))
 	case c.limit < 0 || c.old < 0:
 		return fmt.Errorf("%w: a number of posts is 0 or more", cli.ErrUsage)
 	}

@@ -30,6 +30,7 @@ type Receipt struct {
 	Muted       []string `json:"muted,omitempty"`       // named, but they have muted the room
 	Strangers   []string `json:"not_members,omitempty"` // named, but not in the room, so they do not get it
 	Invited     []string `json:"invited,omitempty"`     // the Strangers that are invited
+	Unknown     []string `json:"unknown,omitempty"`     // names after @ that no session here has
 	InReplyTo   string   `json:"in_reply_to,omitempty"`
 	Duplicate   bool     `json:"duplicate,omitempty"`
 	Passed      bool     `json:"passed,omitempty"` // the text was "pass", so nothing was stored
@@ -73,6 +74,9 @@ func (r Receipt) String() string {
 	}
 	if left := slices.DeleteFunc(slices.Clone(r.Strangers), func(s string) bool { return slices.Contains(r.Invited, s) }); len(left) > 0 {
 		text += fmt.Sprintf("; not in the room: %s (c2c rooms invite %s %s)", strings.Join(left[:min(len(left), 10)], ", "), r.Room, left[0])
+	}
+	if len(r.Unknown) > 0 {
+		text += "; no session here is called " + strings.Join(r.Unknown[:min(len(r.Unknown), 10)], ", ")
 	}
 	if len(r.Skipped) > 0 {
 		text += "; not told: " + strings.Join(r.Skipped, ", ")

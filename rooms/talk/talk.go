@@ -264,13 +264,16 @@ func (p *posting) findNamed() (names []string, all bool) {
 	return names, p.draft.Named.All
 }
 
-// findStrangers finds sessions that the text names and that are no members. They do not get the post.
+// findStrangers finds names in the text that are no members. Either no session has the name, or its session does not get the post.
 func (p *posting) findStrangers() {
 	if p.draft.Named != nil {
 		return // the author's machine has found the names
 	}
-	p.receipt.Strangers, _ = rooms.Mentions(p.draft.Message.Content, func(alias string) bool {
-		return p.member(alias) == nil && slices.ContainsFunc(p.rows, func(row registry.Row) bool { return strings.EqualFold(row.Alias(), alias) })
+	text, registered := p.draft.Message.Content, func(alias string) bool { return len(sessions.Holders(p.rows, alias)) > 0 }
+	p.receipt.Strangers, _ = rooms.Mentions(text, func(alias string) bool { return p.member(alias) == nil && registered(alias) })
+	p.receipt.Unknown, _ = rooms.Mentions(text, func(alias string) bool {
+		isOne := func(m one) bool { name, _, _ := strings.Cut(m.alias, "@"); return strings.EqualFold(name, alias) }
+		return !slices.ContainsFunc(p.members, isOne) && !registered(alias) && !rooms.IsAll(alias) && strings.TrimRight(alias, "._-") == alias
 	})
 	for _, alias := range p.receipt.Strangers { // there are few, and usually none
 		if meta, err := p.room.Meta(); err == nil && meta.Invites(alias) {

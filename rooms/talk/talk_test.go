@@ -350,7 +350,10 @@ func TestAReceiptPromisesNoMoreWakesThanThereAre(t *testing.T) {
 	if got := w.post(amber, "@birch @cedar @dune, look").costs(); got != "stored for 3, wakes 1 (birch), waits for the next turn of 2 (cedar, dune)" {
 		t.Error(got)
 	}
-	if got := w.post(amber, "@ebony and @nobody, look").String(); !strings.HasPrefix(got, "stored for 3, wakes 0; ") || !strings.HasSuffix(got, "; not in the room: ebony (c2c rooms invite review ebony)") {
+	if got := w.post(amber, "@ebony and @nobody, look").String(); !strings.HasPrefix(got, "stored for 3, wakes 0; ") || !strings.HasSuffix(got, "; not in the room: ebony (c2c rooms invite review ebony); no session here is called nobody") {
+		t.Error(got)
+	}
+	if got := w.post(amber, "Ask @brich or @Zoe. Not `@param`, a@b.c, @types/node or @birch.").String(); !strings.HasSuffix(got, "; no session here is called brich, Zoe") {
 		t.Error(got)
 	}
 	if n := len(w.waiting("ebony")); n != 0 {
