@@ -42,6 +42,14 @@ func uninstalledWhileItRuns(t *testing.T, l *lab.Lab, model *lab.Model, p *lab.P
 	l.Run("sh", "-c", sendAs("birch", alias, "again"))
 	model.WaitText("word-again")
 	p.WaitShown("Served again.")
+	// A Claude Code that has just reloaded its hooks may run none for this prompt. Then c2c finds the mail in the client's own
+	// record, some seconds later, and only an answer after that is evidence.
+	for _, word := range []string{"meanwhile", "again"} {
+		eventually(t, func() bool {
+			got := status(l, "id-"+word)
+			return strings.Contains(got, "handed by") || strings.Contains(got, "read by")
+		})
+	}
 	model.Script(lab.Say("And once more."))
 	p.Submit("prompt-later") // a client may read its new hooks only between two turns
 	p.WaitShown("And once more.")
