@@ -112,7 +112,11 @@ func (r *roots) look(ctx context.Context, list []hosts.Host, isKnown bool) (file
 			continue
 		}
 		if isKnown {
-			files = append(files, open.rooms.Look(ctx, rights{list, open.name})...) // before the check for mail, because this may add mail
+			dirs, soon := open.rooms.Look(ctx, rights{list, open.name}) // before the check for mail, because this may add mail
+			files = append(files, dirs...)
+			if soon {
+				again = time.Second
+			}
 		}
 		for _, host := range list {
 			files = open.watched(files, relay.Outbox(host.Name)+".inbox.lock")

@@ -48,18 +48,29 @@ type Rights interface {
 }
 
 // Look puts the news of the rooms into the outboxes, and returns the directories to watch for more. Members on a machine that may not
-// be in a room lose their membership. Look logs errors; the next Look tries again.
-func (h *Home) Look(ctx context.Context, rights Rights) (dirs []string) {
+// be in a room lose their membership. Look logs errors; the next Look tries again. soon is true if rooms got other names all the time:
+// then some were not looked at, and the caller must call Look again in a moment.
+func (h *Home) Look(ctx context.Context, rights Rights) (dirs []string, soon bool) {
 	st := talk.StoreOf(h.b.Registry)
-	if h.stale.Swap(false) {
-		h.find(st)
+	for range 8 {
+		if h.stale.Swap(false) {
+			h.find(st)
+		}
+		if dirs, soon = h.lookOnce(ctx, st, rights); !soon {
+			return dirs, false
+		}
+		h.stale.Store(true)
 	}
+	return dirs, true
+}
+
+// lookOnce returns gone if a room was archived or renamed meanwhile. It does not look at the rooms after it.
+func (h *Home) lookOnce(ctx context.Context, st rooms.Store, rights Rights) (dirs []string, gone bool) {
 	for _, name := range h.order {
 		seen := h.known[name]
 		r, err := st.Open(name)
-		if errors.Is(err, rooms.ErrNoRoom) { // the room was archived or renamed
-			h.find(st)
-			return append(dirs, h.Look(ctx, rights)...)
+		if errors.Is(err, rooms.ErrNoRoom) {
+			return dirs, true
 		}
 		if err == nil {
 			dirs = append(dirs, r.Path())
@@ -79,7 +90,7 @@ func (h *Home) Look(ctx context.Context, rights Rights) (dirs []string) {
 			h.b.Log.Warn("posts in a room wait here for other machines", "room", name, "err", err)
 		}
 	}
-	return dirs
+	return dirs, false
 }
 
 // lockTime is how long Look waits for the locks of a room. A suspended process may hold one, and mail of other rooms must not wait for

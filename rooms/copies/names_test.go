@@ -130,3 +130,37 @@ func TestAPostThatArrivesWhileItsRoomGetsAnotherNameIsTaken(t *testing.T) {
 		t.Errorf("%d posts", len(got))
 	}
 }
+
+// renaming gives both rooms of a machine other names whenever it is asked for a right.
+type renaming struct {
+	*machine
+	names *[2]string
+}
+
+func (r renaming) Paired(host string) bool {
+	for i, old := range r.names {
+		r.names[i] = old + "x"
+		if err := talk.Rename(r.t.Context(), r.Registry, r.session("amber"), old, r.names[i]); err != nil {
+			r.t.Error(err)
+		}
+	}
+	return r.machine.Paired(host)
+}
+
+func TestRoomsThatAreRenamedWithoutEndKeepNobodyBusy(t *testing.T) {
+	t.Parallel()
+	devbox, laptop := two(t)
+	devbox.join("amber", "zebras")
+	laptop.join("birch", "zebras@devbox")
+	exchange(laptop, devbox)
+	devbox.home.Changed()
+	names := [2]string{"review", "zebras"}
+	if _, soon := devbox.home.Look(t.Context(), renaming{devbox, &names}); !soon {
+		t.Error("not told to look again soon")
+	}
+	devbox.post("amber", names[1], "later")
+	exchange(devbox, laptop)
+	if got := laptop.posts(names[1] + "@devbox"); !slices.Equal(got, []string{"later"}) {
+		t.Errorf("posts of the copy: %q", got)
+	}
+}
