@@ -217,7 +217,7 @@ reply wakes the author. All else comes in a digest with a member's next turn.
   create, join, leave NAME   NAME@HOST is a room of a paired machine
   list; members, history NAME   all rooms; who is in one, and its posts
   search WORDS               the posts with these words, in all rooms
-  invite NAME ALIAS          let a session join, and tell it
+  invite NAME ALIAS ...      let sessions join, and tell them
   level NAME LEVEL           what comes by itself: open (each post while you
                              work), quiet (what names you; a digest), muted
   rename NAME NEW; archive NAME   close it, and keep its files

@@ -58,12 +58,15 @@ var verbs = map[string]struct {
 	"list":    {"", 0, (*call).list},
 	"history": {"ROOM", 1, (*call).history},
 	"search":  {"WORDS", 1 << 10, (*call).search},
-	"invite":  {"ROOM ALIAS", 2, (*call).invite},
+	"invite":  {"ROOM ALIAS ...", 1 << 10, (*call).invite},
 	"level":   {"ROOM LEVEL", 2, (*call).level},
 	"rename":  {"ROOM NAME", 2, (*call).rename},
 	"archive": {"ROOM", 1, (*call).archive},
 	"send":    {"ROOM", 1 << 10, (*call).send},
 }
+
+// sample makes an example of what a verb takes.
+var sample = strings.NewReplacer("ROOM", "review", "ALIAS ...", "birch", "LEVEL", "quiet", "NAME", "board", "WORDS", "build")
 
 // Run runs c2c rooms.
 func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
@@ -81,19 +84,24 @@ func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
 	}
 	verb, known := verbs[words[0]]
 	c.words, c.limit, c.old = words[1:], *limit, *old
-	takes := strings.Fields(verb.takes)
+	takes := strings.Fields(strings.TrimSuffix(verb.takes, " ..."))
 	for i, word := range c.words[:min(len(c.words), len(takes))] {
 		if i == 0 && words[0] != "search" || words[0] == "rename" {
 			c.words[i] = strings.TrimPrefix(word, "#")
 		}
 	}
+	as := strings.TrimSpace(words[0] + " " + verb.takes)
+	usage := func(problem string) error {
+		err := fmt.Errorf("%w: %s c2c rooms %s", cli.ErrUsage, problem, as)
+		return cli.WithHint(err, "such as: c2c rooms "+sample.Replace(as)+"; c2c help rooms shows how")
+	}
 	switch {
 	case !known:
 		return fmt.Errorf("%w: rooms has no verb %q", cli.ErrUsage, words[0])
 	case len(c.words) < len(takes):
-		return fmt.Errorf("%w: which %s? c2c rooms %s %s", cli.ErrUsage, strings.ToLower(takes[len(c.words)]), words[0], verb.takes)
+		return usage("which " + strings.ToLower(takes[len(c.words)]) + "?")
 	case len(c.words) > verb.most:
-		return fmt.Errorf("%w: unexpected %q: c2c rooms %s", cli.ErrUsage, c.words[verb.most], strings.TrimSpace(words[0]+" "+verb.takes))
+		return usage(fmt.Sprintf("unexpected %q:", c.words[verb.most]))
 	case c.limit < 0 || c.old < 0:
 		return fmt.Errorf("%w: a number of posts is 0 or more", cli.ErrUsage)
 	}
@@ -312,14 +320,21 @@ func messages(posts []rooms.Post, room string) (all []mail.Message) {
 	return all
 }
 
+// invite invites the sessions one after the other. After an error, those before it stay invited.
 func (c *call) invite(ctx context.Context, s sessions.Session) error {
-	r, err := talk.Invite(ctx, c.b, s, c.words[0], c.words[1])
-	if err != nil {
-		return err
+	for _, alias := range c.words[1:] {
+		r, err := talk.Invite(ctx, c.b, s, c.words[0], alias)
+		if err != nil {
+			return err
+		}
+		err = c.show(map[string]any{"ok": true, "room_id": c.words[0], "invitee_alias": r.To, "message_id": r.ID}, func() {
+			c.printf("invited %s to %s: it gets a message\n", r.To, c.words[0])
+		})
+		if err != nil {
+			return err
+		}
 	}
-	return c.show(map[string]any{"ok": true, "room_id": c.words[0], "invitee_alias": r.To, "message_id": r.ID}, func() {
-		c.printf("invited %s to %s: it gets a message\n", r.To, c.words[0])
-	})
+	return nil
 }
 
 func (c *call) level(ctx context.Context, s sessions.Session) error {
