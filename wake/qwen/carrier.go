@@ -13,7 +13,7 @@ import (
 	"c2c/wake"
 )
 
-// maxCarry bounds one message, in bytes. The client takes up to a megabyte, but a turn should not start with that much.
+// maxCarry bounds the envelopes of one message, in bytes. The client takes up to a megabyte, but a turn should not start with that much.
 const maxCarry = 64 << 10
 
 // Carrier carries messages over the socket. A message has arrived when the client's record of the session shows it.
@@ -83,7 +83,8 @@ func (c *Carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string,
 // lookEvery is how often Carry reads the record. The kernel reports only closed files, and the client keeps this one open.
 const lookEvery = time.Second / 20
 
-// pack joins the first messages into one text, as many as fit whole into maxCarry. n is their number; from names their senders.
+// pack joins the first messages into one text, as many as fit whole into maxCarry. n is their number; from names their senders. The text
+// begins with the preface, because the client does not show its model the tools of c2c, by which it could answer.
 func pack(msgs []mail.Message) (text, from string, n int) {
 	var names []string
 	for _, m := range msgs {
@@ -96,6 +97,9 @@ func pack(msgs []mail.Message) (text, from string, n int) {
 			names = append(names, name)
 		}
 		n++
+	}
+	if n > 0 {
+		text = mail.Preface(msgs[:n]) + "\n" + text
 	}
 	return text, strings.Join(names, ", "), n
 }

@@ -197,6 +197,19 @@ func letter(id, body string) mail.Message {
 	return mail.Message{From: "birch", To: "amber", Content: body, ID: id, TS: 1.5}
 }
 
+// The client shows its model neither the tools of c2c nor its instructions before the model searches for them.
+func TestTheModelReadsHowToAnswer(t *testing.T) {
+	c := start(t)
+	c.prove(true)
+	if _, err := c.carrier().Carry(t.Context(), []mail.Message{letter("m-1", "hello")}); err != nil {
+		t.Fatal(err)
+	}
+	preface, _, _ := strings.Cut(<-c.taken, "<c2c ")
+	if !strings.HasPrefix(preface, mail.PrefaceStart) || !strings.Contains(preface, "Answer with the reply tool of c2c") {
+		t.Errorf("before the message: %q", preface)
+	}
+}
+
 func TestAMessageIsSentWithTheTokenAndToTheSession(t *testing.T) {
 	c := start(t)
 	c.prove(true)
