@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -214,11 +215,16 @@ func endOf(r *Room) (int64, error) {
 	return h.end()
 }
 
-// LeaveFrom ends the membership of a session of another machine. If the machine then has no members, it is sent nothing more.
+// LeaveFrom ends the membership of a session of another machine. The session may join a private room again.
 func (r *Room) LeaveFrom(ctx context.Context, host, sid, alias string) error {
 	if err := r.inviteBack(ctx, sid, alias); err != nil {
 		return err
 	}
+	return r.endFrom(ctx, host, sid)
+}
+
+// endFrom ends the membership of a session of another machine. If the machine then has no members, it is sent nothing more.
+func (r *Room) endFrom(ctx context.Context, host, sid string) error {
 	others := false
 	err := r.change(ctx, func(rows []registry.Row) []registry.Row {
 		rows = slices.DeleteFunc(rows, func(row registry.Row) bool { return row.SID() == sid })
@@ -266,11 +272,54 @@ func (r *Room) LevelFrom(ctx context.Context, sid string, level Level) error {
 
 // DropHost ends the memberships of those sessions of a machine that have joined before a time.
 func (r *Room) DropHost(ctx context.Context, host string, before float64) error {
+	return r.drop(ctx, host, before, func(row registry.Row) error { return r.LeaveFrom(ctx, host, row.SID(), row.Alias()) })
+}
+
+// Forget ends the memberships of all sessions of a machine, and takes back their invitations: another machine may get its name.
+func (r *Room) Forget(ctx context.Context, host string) error {
+	isThere := func(alias string) bool {
+		_, on, remote := mail.SplitAddress(alias)
+		return remote && strings.EqualFold(on, host)
+	}
+	meta, err := r.Meta()
+	if err == nil && slices.ContainsFunc(meta.Invited, isThere) {
+		err = r.ChangeMeta(ctx, func(m *Meta) { m.Invited = slices.DeleteFunc(m.Invited, isThere) })
+	}
+	return errors.Join(err, r.drop(ctx, host, math.MaxFloat64, func(row registry.Row) error { return r.endFrom(ctx, host, row.SID()) }))
+}
+
+// Forget is Room.Forget for all rooms at home in the root at a path.
+func Forget(ctx context.Context, root, host string) error {
+	dir, err := atomicfile.Open(root)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	st := Store{Root: dir, Now: time.Now, Log: inbox.NoLog}
+	names, err := st.Names()
+	for _, name := range names {
+		if _, home := HostOf(name); home != "" {
+			continue
+		}
+		r, oerr := st.OpenOrGone(ctx, name)
+		if errors.Is(oerr, ErrNoRoom) {
+			continue
+		}
+		if oerr == nil {
+			oerr = r.Forget(ctx, host)
+			r.Close()
+		}
+		err = errors.Join(err, oerr)
+	}
+	return err
+}
+
+func (r *Room) drop(ctx context.Context, host string, before float64, end func(registry.Row) error) error {
 	rows, err := r.rows()
 	stays := err != nil
 	for _, row := range rows {
 		if IsOn(host, row.SID()) && row.Number("joined_at") <= before {
-			err = errors.Join(err, r.LeaveFrom(ctx, host, row.SID(), row.Alias()))
+			err = errors.Join(err, end(row))
 		} else {
 			stays = stays || IsOn(host, row.SID())
 		}

@@ -78,6 +78,9 @@ func (r *Room) SetList(ctx context.Context, private bool, list []Entry) error {
 			levels[row.SID()] = e.Level
 		}
 	}
+	if len(registry.Format(rows)) > maxMembers {
+		return errFull(r, len(rows)) // before c2c.json is changed: refused lists must not fill it
+	}
 	fresh, gone := onlyIn(rows, before), onlyIn(before, rows)
 	here := func(sid string) bool { return !IsOn(host, sid) }
 	fresh = slices.DeleteFunc(fresh, func(sid string) bool { return !here(sid) })
@@ -122,8 +125,8 @@ func onlyIn(rows, others []registry.Row) (sids []string) {
 	return sids
 }
 
-// setLevels takes the levels from the home's list, and drops the levels of sessions that have left. A session of this machine keeps the
-// level that it has set.
+// setLevels takes the levels from the home's list. It drops the levels of all other sessions of the home, and of those in gone. A session
+// of this machine keeps the level that it has set.
 func (o *own) setLevels(host string, levels map[string]Level, gone []string) {
 	for _, sid := range slices.Sorted(maps.Keys(levels)) {
 		level := levels[sid]
@@ -134,8 +137,10 @@ func (o *own) setLevels(host string, levels map[string]Level, gone []string) {
 			o.set(sid, level)
 		}
 	}
-	for _, sid := range gone {
-		o.leave(sid)
+	for _, sid := range slices.Clone(o.sids) {
+		if _, is := levels[sid]; !is && (IsOn(host, sid) || slices.Contains(gone, sid)) {
+			o.leave(sid)
+		}
 	}
 }
 

@@ -374,6 +374,7 @@ func (r *Room) own() (o own, err error) {
 	if err != nil {
 		return o, fmt.Errorf("read %s of room %q: %w", ownName, r.Name, err)
 	}
+	at := map[string]int{} // where each session is in o.sids
 	if err := fields.Each(data, func(name string, value json.RawMessage) (err error) {
 		switch name {
 		case "members":
@@ -382,7 +383,12 @@ func (r *Room) own() (o own, err error) {
 				if !slices.Contains(Levels(), level) {
 					level = string(Quiet)
 				}
-				o.set(sid, Level(level))
+				if i, twice := at[sid]; twice {
+					o.levels[i] = Level(level)
+					return nil
+				}
+				at[sid] = len(o.sids)
+				o.sids, o.levels = append(o.sids, sid), append(o.levels, Level(level))
 				return nil
 			})
 		case "former_names":

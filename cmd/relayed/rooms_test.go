@@ -16,6 +16,7 @@ import (
 	"c2c/inbox/mail"
 	"c2c/project"
 	"c2c/relay"
+	"c2c/relay/hosts"
 	"c2c/rooms"
 	"c2c/rooms/copies"
 	"c2c/rooms/talk"
@@ -631,4 +632,45 @@ func TestARootWhoseRelayCannotBeginIsNotOpen(t *testing.T) {
 		t.Errorf("%v, open: %v", err, open != nil)
 	}
 	h.lookOnce(t)
+}
+
+// The next machine with its name may be another one. No relay runs.
+func TestARevokedMachineIsInvitedToNoRoom(t *testing.T) {
+	home := t.TempDir()
+	path := filepath.Join(home, "site")
+	r, err := Open(func(name string) string { return map[string]string{"HOME": home}[name] }, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	list := r.Hosts(time.Now)
+	if err := list.NameProject(t.Context(), hosts.Project{Name: "site", Root: path}); err != nil {
+		t.Fatal(err)
+	}
+	b, err := broker.Open(broker.Config{Root: path, Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	room, err := talk.StoreOf(b.Registry).Create(t.Context(), "board", "amber", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer room.Close()
+	for _, does := range []string{"revoke", "remove"} {
+		if _, err := list.Add(t.Context(), hosts.Host{Name: does, Carrier: hosts.SSH, Key: public(t)}); err != nil {
+			t.Fatal(err)
+		}
+		for _, alias := range []string{"birch@" + does, "birch"} {
+			if err := room.Invite(t.Context(), alias); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if out, err := person(t, home, does, does); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if meta, err := room.Meta(); err != nil || !slices.Equal(meta.Invited, []string{"amber", "birch"}) {
+			t.Errorf("%s: invited are %q %v", does, meta.Invited, err)
+		}
+	}
 }

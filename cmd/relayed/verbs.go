@@ -18,6 +18,7 @@ import (
 	"c2c/cmd/cli"
 	"c2c/project"
 	"c2c/relay/hosts"
+	"c2c/rooms"
 )
 
 // Program has the input, output and environment of the verbs.
@@ -371,17 +372,25 @@ func (c *call) leave(ctx context.Context, remove bool, name string) error {
 	if err != nil {
 		return err
 	}
-	does, change := "revoked", list.Revoke
+	does := "revoked"
 	if remove {
-		does, change = "removed", list.Remove
+		does = "removed"
 	}
 	path := AuthorizedKeys(c.Getenv)
 	if *c.dry {
 		fmt.Fprintf(c.Stdout, "%s would be %s here, and its line removed from %s\n", name, does, path)
 		return nil
 	}
-	if err := change(ctx, name); err != nil { // change the list first: from then on the relay refuses the host
+	if err := list.Revoke(ctx, name); err != nil { // change the list first: from then on the relay refuses the host
 		return err
+	}
+	if err := c.forget(ctx, name); err != nil {
+		return fmt.Errorf("%s is revoked, but some room here still has members or invitations of it; try again: %w", name, err)
+	}
+	if remove {
+		if err := list.Remove(ctx, name); err != nil {
+			return err
+		}
 	}
 	was, err := Unauthorize(path, h.Key.ID())
 	if err != nil {
@@ -398,6 +407,17 @@ func (c *call) leave(ctx context.Context, remove bool, name string) error {
 		fmt.Fprintf(c.Stderr, "c2c: hint: on that machine, run c2c relay remove to remove this machine from its list\n")
 	}
 	return nil
+}
+
+// forget ends what the sessions of a host may do in the rooms here. Otherwise the next machine with its name could do the same.
+func (c *call) forget(ctx context.Context, host string) error {
+	roots, err := c.r.rootsOf(c.hosts())
+	for _, root := range roots {
+		if rooms.Exist(root.Path) {
+			err = errors.Join(err, rooms.Forget(ctx, root.Path, host))
+		}
+	}
+	return err
 }
 
 // confirm asks the person once. Only a typed yes means yes.

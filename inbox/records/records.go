@@ -32,7 +32,9 @@ type File[T comparable] struct {
 func (f File[T]) Read() (all []T, err error) {
 	data, err := f.Dir.ReadIf(f.Name)
 	if err == nil && data != nil {
-		err = json.Unmarshal(data, &all)
+		if err = json.Unmarshal(data, &all); err != nil {
+			err = fmt.Errorf("%w: %w", errDamaged, err)
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", filepath.Join(f.Dir.Path(), f.Name), err)
@@ -44,7 +46,7 @@ func (f File[T]) Read() (all []T, err error) {
 func (f File[T]) Change(ctx context.Context, edit func([]T) ([]T, error)) error {
 	return filelock.With(ctx, f.Dir, f.Lock, func() error {
 		before, err := f.Read()
-		if isDamage(err) {
+		if errors.Is(err, errDamaged) {
 			err = f.setAside(err)
 		}
 		if err != nil {
@@ -65,10 +67,8 @@ func (f File[T]) Change(ctx context.Context, edit func([]T) ([]T, error)) error 
 	})
 }
 
-// isDamage reports whether err says that the file could be read, but has no list of this kind.
-func isDamage(err error) bool {
-	return errors.As(err, new(*json.SyntaxError)) || errors.As(err, new(*json.UnmarshalTypeError)) || errors.As(err, new(*time.ParseError))
-}
+// errDamaged means that the file could be read, but does not contain a list of this kind.
+var errDamaged = errors.New("damaged")
 
 func (f File[T]) setAside(damage error) error {
 	aside := fmt.Sprintf("%s.corrupt-%d", f.Name, f.Now().UnixMicro())

@@ -52,7 +52,7 @@ func TestTheFileExistsOnlyWhileThereIsAnEntry(t *testing.T) {
 
 func TestADamagedFileIsKeptAndTheNextEntryStored(t *testing.T) {
 	t.Parallel()
-	for _, damage := range []string{"{", `{"name":"a"}`, `[{"name":1}]`, `[{"name":"a","at":"yesterday"}]`, "\x00"} {
+	for _, damage := range []string{"{", `{"name":"a"}`, `[{"name":1}]`, `[{"name":"a","at":"yesterday"}]`, `[{"name":"a","at":5}]`, "\x00", ""} {
 		f, path := open(t)
 		if err := os.WriteFile(path, []byte(damage), 0o600); err != nil {
 			t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"c2c/broker"
 	"c2c/broker/owed"
+	"c2c/inbox"
 	"c2c/inbox/mail"
 	"c2c/rooms"
 	"c2c/rooms/talk"
@@ -130,10 +131,11 @@ func addPosts(ctx context.Context, b *broker.Broker, peer, room string, posts []
 		c.adopt(&posts[i])
 		lines[i] = posts[i].Post
 	}
-	if err := c.room.AddCopies(ctx, lines, mayRepeat); err != nil {
-		return nil, err
+	blocked := c.room.AddCopies(ctx, lines, mayRepeat)
+	if blocked != nil && !inbox.IsBlocked(blocked) {
+		return nil, blocked
 	}
-	for _, p := range posts {
+	for _, p := range posts { // also if the copy does not take the posts: the sessions that they name get them all the same
 		// States are reported by message id. If several sessions get the post, their states could not be told apart.
 		got, err := c.give(ctx, p)
 		if err != nil {
@@ -143,7 +145,7 @@ func addPosts(ctx context.Context, b *broker.Broker, peer, room string, posts []
 			wakes = append(wakes, got...)
 		}
 	}
-	return wakes, nil
+	return wakes, blocked
 }
 
 // threadTime is how long a thread stays open to an agent that it has woken.
@@ -171,6 +173,9 @@ func (c *copied) read(ctx context.Context) (err error) {
 		}
 		return p.TS > since
 	})
+	if inbox.IsBlocked(err) {
+		return nil // AddCopies returns it, too
+	}
 	return err
 }
 

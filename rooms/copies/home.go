@@ -157,7 +157,7 @@ func (h *Home) sendNew(ctx context.Context, r *rooms.Room, rights Rights) error 
 	for _, s := range hosts {
 		switch {
 		case !rights.Paired(s.Host):
-			errs = append(errs, r.DropHost(ctx, s.Host, math.MaxFloat64))
+			errs = append(errs, r.Forget(ctx, s.Host))
 		case !mayBeIn(r, s.Host, rights):
 			err := talk.CloseCopy(ctx, h.b, s.Name, s.Host)
 			if err == nil {

@@ -614,3 +614,71 @@ func TestAnErrorOfTheDiskLosesNoMention(t *testing.T) {
 		}
 	}
 }
+
+// Otherwise the record would become too large to be read, and all that it has would be lost.
+func TestARefusedListLeavesNothingInTheRecordOfTheCopy(t *testing.T) {
+	t.Parallel()
+	_, laptop := two(t)
+	record := filepath.Join(laptop.room("review@devbox").Path(), "c2c.json")
+	before, err := os.ReadFile(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := talk.Op{Do: talk.DoList, Members: []rooms.Entry{{Alias: "birch", SID: "s-birch", Own: true}}}
+	for i := range 2500 {
+		list.Members = append(list.Members, rooms.Entry{Alias: fmt.Sprint("x", i), SID: fmt.Sprint("s-", i)})
+	}
+	m, err := list.Message("#review")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.From, m.FromSession, m.Kind, m.ID = "c2c-system@devbox", "r-devbox.c2c", mail.KindSystem, "list-1"
+	if err := laptop.receive("devbox", m, false); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := os.ReadFile(record); err != nil || !bytes.Equal(after, before) {
+		t.Errorf("the record had %d bytes, and has %d: %v", len(before), len(after), err)
+	}
+}
+
+// The next machine with its name may be another one.
+func TestAMachineThatIsNotPairedAnyMoreIsNotInvitedBack(t *testing.T) {
+	t.Parallel()
+	devbox, laptop := newMachine(t, "devbox", "laptop"), newMachine(t, "laptop", "devbox")
+	devbox.join("amber", "board")
+	r := devbox.room("board")
+	if err := r.ChangeMeta(t.Context(), func(m *rooms.Meta) {
+		m.Private, m.Invited = true, []string{"birch@laptop", "elm@Laptop", "elm@mini", "elm"}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	laptop.join("birch", "board@devbox")
+	exchange(laptop, devbox)
+	if got := devbox.members("board"); !slices.Equal(got, []string{"amber", "birch@laptop"}) {
+		t.Fatalf("members: %q", got)
+	}
+	devbox.peer = "mini"
+	devbox.look()
+	meta, err := r.Meta()
+	if err != nil || !slices.Equal(meta.Invited, []string{"elm@mini", "elm"}) {
+		t.Errorf("invited are %q %v", meta.Invited, err)
+	}
+	if got := devbox.members("board"); !slices.Equal(got, []string{"amber"}) {
+		t.Errorf("members: %q", got)
+	}
+}
+
+// The other machine has a receipt for the post, and sends it no more.
+func TestASessionGetsThePostThatNamesItAlsoIfItsCopyTakesNone(t *testing.T) {
+	t.Parallel()
+	devbox, laptop := two(t)
+	path := filepath.Join(laptop.room("review@devbox").Path(), "history.jsonl")
+	if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	devbox.post("amber", "review", "@birch, please answer")
+	devbox.carry(laptop, true)
+	if got := laptop.waiting("s-birch"); len(got) != 1 || got[0].Content != "@birch, please answer" {
+		t.Errorf("birch has %+v", got)
+	}
+}
