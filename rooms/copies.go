@@ -220,11 +220,11 @@ func (r *Room) LeaveFrom(ctx context.Context, host, sid, alias string) error {
 	if err := r.inviteBack(ctx, sid, alias); err != nil {
 		return err
 	}
-	return r.endFrom(ctx, host, sid)
+	return endFrom(ctx, r, host, sid)
 }
 
 // endFrom ends the membership of a session of another machine. If the machine then has no members, it is sent nothing more.
-func (r *Room) endFrom(ctx context.Context, host, sid string) error {
+func endFrom(ctx context.Context, r *Room, host, sid string) error {
 	others := false
 	err := r.change(ctx, func(rows []registry.Row) []registry.Row {
 		rows = slices.DeleteFunc(rows, func(row registry.Row) bool { return row.SID() == sid })
@@ -272,11 +272,11 @@ func (r *Room) LevelFrom(ctx context.Context, sid string, level Level) error {
 
 // DropHost ends the memberships of those sessions of a machine that have joined before a time.
 func (r *Room) DropHost(ctx context.Context, host string, before float64) error {
-	return r.drop(ctx, host, before, func(row registry.Row) error { return r.LeaveFrom(ctx, host, row.SID(), row.Alias()) })
+	return drop(ctx, r, host, before, func(row registry.Row) error { return r.LeaveFrom(ctx, host, row.SID(), row.Alias()) })
 }
 
-// Forget ends the memberships of all sessions of a machine, and takes back their invitations: another machine may get its name.
-func (r *Room) Forget(ctx context.Context, host string) error {
+// ForgetHost ends the memberships of all sessions of a machine, and takes back their invitations: another machine may get its name.
+func ForgetHost(ctx context.Context, r *Room, host string) error {
 	isThere := func(alias string) bool {
 		_, on, remote := mail.SplitAddress(alias)
 		return remote && strings.EqualFold(on, host)
@@ -285,11 +285,11 @@ func (r *Room) Forget(ctx context.Context, host string) error {
 	if err == nil && slices.ContainsFunc(meta.Invited, isThere) {
 		err = r.ChangeMeta(ctx, func(m *Meta) { m.Invited = slices.DeleteFunc(m.Invited, isThere) })
 	}
-	return errors.Join(err, r.drop(ctx, host, math.MaxFloat64, func(row registry.Row) error { return r.endFrom(ctx, host, row.SID()) }))
+	return errors.Join(err, drop(ctx, r, host, math.MaxFloat64, func(row registry.Row) error { return endFrom(ctx, r, host, row.SID()) }))
 }
 
-// Forget is Room.Forget for all rooms at home in the root at a path.
-func Forget(ctx context.Context, root, host string) error {
+// ForgetHostIn is ForgetHost for all rooms at home in the root at a path.
+func ForgetHostIn(ctx context.Context, root, host string) error {
 	dir, err := atomicfile.Open(root)
 	if err != nil {
 		return err
@@ -306,7 +306,7 @@ func Forget(ctx context.Context, root, host string) error {
 			continue
 		}
 		if oerr == nil {
-			oerr = r.Forget(ctx, host)
+			oerr = ForgetHost(ctx, r, host)
 			r.Close()
 		}
 		err = errors.Join(err, oerr)
@@ -314,7 +314,7 @@ func Forget(ctx context.Context, root, host string) error {
 	return err
 }
 
-func (r *Room) drop(ctx context.Context, host string, before float64, end func(registry.Row) error) error {
+func drop(ctx context.Context, r *Room, host string, before float64, end func(registry.Row) error) error {
 	rows, err := r.rows()
 	stays := err != nil
 	for _, row := range rows {

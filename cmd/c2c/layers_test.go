@@ -49,7 +49,7 @@ var layers = []layer{
 	{"cmd/httpd", "c2c serve: the HTTP server with its paths, and the work for each root that it has open",
 		750, "broker broker/loops broker/owed inbox inbox/atomicfile mcp mcp/tools permission process/procstat process/survive project ringer rooms/talk senders serve serve/events serve/page serve/webhook sessions sessions/eventlog sessions/processes wake wake/daemon wake/watch"},
 	{"cmd/roomed", "c2c rooms: makes rooms, joins and leaves them, lists and shows them",
-		575, "broker broker/owed cmd/cli format inbox/finder inbox/mail rooms rooms/copies rooms/talk sessions sessions/callers"},
+		590, "broker broker/owed cmd/cli format inbox/finder inbox/mail rooms rooms/copies rooms/talk sessions sessions/callers"},
 	{"cmd/relayed", "what c2c relay runs: pairs machines, carries the mail of all roots to them and from them",
 		3060, "broker broker/explain broker/loops cmd/cli doctor format inbox inbox/atomicfile inbox/filelock inbox/mail project relay relay/cache relay/hosts relay/nats relay/ssh rooms rooms/copies rooms/talk sessions sessions/registry wake/daemon wake/watch"},
 	{"cmd/monitor", "c2c monitor: prints events of a root as lines, for programs",

@@ -157,7 +157,7 @@ func (h *Home) sendNew(ctx context.Context, r *rooms.Room, rights Rights) error 
 	for _, s := range hosts {
 		switch {
 		case !rights.Paired(s.Host):
-			errs = append(errs, r.Forget(ctx, s.Host))
+			errs = append(errs, rooms.ForgetHost(ctx, r, s.Host))
 		case !mayBeIn(r, s.Host, rights):
 			err := talk.CloseCopy(ctx, h.b, s.Name, s.Host)
 			if err == nil {
