@@ -2,13 +2,17 @@ package broker_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"c2c/broker/deadlines"
 	"c2c/broker/notice"
 	"c2c/broker/notify"
+	"c2c/inbox/filelock"
 	"c2c/inbox/mail"
 	"c2c/sessions"
 	"c2c/sessions/callers"
@@ -253,5 +257,78 @@ func TestADamagedFileOfRequestsIsSetAside(t *testing.T) {
 	aside, _ := filepath.Glob(filepath.Join(w.cfg.Root, notify.FileName+".corrupt-*"))
 	if len(aside) != 1 {
 		t.Errorf("set aside: %q", aside)
+	}
+}
+
+// A suspended process may hold the lock of a mailbox for days.
+func TestALockedMailboxHoldsUpOnlyItsOwnNotice(t *testing.T) {
+	w := newTableWorld(t)
+	amber, birch, _ := w.asks(notify.Done)
+	cedar := w.register("cedar", callers.Caller{Client: "claude", ClientID: "c", PID: 30})
+	if _, _, err := notify.Ask(t.Context(), w.Registry, cedar, "birch", notify.Idle, false); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := filelock.Acquire(t.Context(), w.Dir(), amber.ID+".inbox.lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := notify.SaidDone(t.Context(), w.Registry, birch.ID, nil); err != nil {
+		t.Errorf("said done: %v", err)
+	}
+	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
+	waiting, err := notify.Check(t.Context(), w.Registry, nil)
+	if !errors.Is(err, notify.ErrUnsent) || len(waiting) != 1 || waiting[0].By != amber.ID {
+		t.Errorf("%+v wait, %v", waiting, err)
+	}
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+	w.toldOnce(amber.ID, "says that it is done")
+	w.toldOnce(cedar.ID, "is idle")
+}
+
+// The answer is that of the moment in which it was true, also if it is sent later.
+func TestANoticeThatIsSentLaterSaysWhatWasSeen(t *testing.T) {
+	w := newTableWorld(t)
+	amber, birch, _ := w.asks(notify.Idle)
+	lock, err := filelock.Acquire(t.Context(), w.Dir(), amber.ID+".inbox.lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.turn(birch.ID, sessions.Idle, sessions.ByHook)
+	if _, err := notify.Check(t.Context(), w.Registry, nil); !errors.Is(err, notify.ErrUnsent) {
+		t.Errorf("check: %v", err)
+	}
+	w.turn(birch.ID, sessions.Busy, sessions.ByHook)
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+	w.toldOnce(amber.ID, "is idle")
+}
+
+func TestALockedMailboxHoldsUpNoLook(t *testing.T) {
+	w, amber, _ := pair(t)
+	w.send(amber, "birch", "hello")
+	c := deadlines.NewChecker(w.Registry)
+	w.look(c)
+	w.pass(31 * time.Minute)
+	lock, err := filelock.Acquire(t.Context(), w.Dir(), amber.ID+".inbox.lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Look(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+	w.pass(2 * time.Minute)
+	w.look(c)
+	box, err := w.Mailbox(amber.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if msgs, err := box.PeekAll(t.Context()); err != nil || len(msgs) != 1 || !msgs[0].IsNotice() {
+		t.Errorf("%+v %v", msgs, err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"c2c/inbox/atomicfile"
@@ -25,10 +26,10 @@ func DeliverNew(ctx context.Context, m *Mailbox, msgs ...mail.Message) (Stored, 
 	return m.deliver(ctx, msgs, false, true)
 }
 
-// IsBlocked reports whether an error of Deliver stays until a person acts, because a foreign file has the name of one of the
-// mailbox's files.
+// IsBlocked reports whether an error of Deliver stays until a person acts: a foreign file has the name of one of the mailbox's files, or
+// c2c may not use the file.
 func IsBlocked(err error) bool {
-	return errors.Is(err, atomicfile.ErrNotOurs) || errors.Is(err, atomicfile.ErrTooLarge)
+	return errors.Is(err, atomicfile.ErrNotOurs) || errors.Is(err, atomicfile.ErrTooLarge) || errors.Is(err, fs.ErrPermission)
 }
 
 // ByMover is the name under which a process leases mail that it moves to another mailbox.

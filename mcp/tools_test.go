@@ -314,3 +314,16 @@ func TestASessionWithoutAMailboxIsToldSo(t *testing.T) {
 		t.Errorf("error %v: %s", isError, texts)
 	}
 }
+
+// An error would make the model send its answer again.
+func TestAnAnswerThatIsSentIsNoErrorIfNobodyIsToldThatItIsDone(t *testing.T) {
+	amber, birch := pair(t)
+	id := fields(t, amber.want("send", `{"to_alias":"birch","content":"q?","kind":"question"}`))["message_id"].(string)
+	if err := os.Mkdir(filepath.Join(amber.root, "notify.json"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	got := fields(t, birch.want("reply", `{"message_id":"`+id+`","content":"42","done":true}`))
+	if note, _ := got["note"].(string); !strings.Contains(note, "nobody is told that you are done: ") || got["message_id"] == "" {
+		t.Errorf("the receipt is %v", got)
+	}
+}

@@ -2,6 +2,7 @@ package ringer
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"time"
@@ -65,7 +66,10 @@ func check(ctx context.Context, b *broker.Broker, changes *watch.Changes, log *s
 		}
 		files = checker.Files()
 		waiting, nerr := notify.Check(ctx, b.Registry, func(ctx context.Context, text string) error { return desktop.Show(ctx, getenv, text) })
-		if nerr != nil && ctx.Err() == nil {
+		switch {
+		case errors.Is(nerr, notify.ErrUnsent): // perhaps for days, and this is every two seconds
+			log.Debug("requests for notices are checked later", "err", nerr)
+		case nerr != nil && ctx.Err() == nil:
 			log.Warn("requests for notices are checked later", "err", nerr)
 		}
 		if len(waiting) > 0 {

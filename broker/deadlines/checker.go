@@ -343,7 +343,7 @@ func (c *Checker) wasTold(ctx context.Context, sid, id string) bool {
 	}
 	found, _ := box.Search(ctx, inbox.Query{ // if this fails, the notice is sent
 		Holds: sessions.Holds(sessions.SystemAlias),
-		Match: func(m mail.Message) bool { return m.From == sessions.SystemAlias }, Limit: owed.OpenLook,
+		Match: func(m mail.Message) bool { return m.From == sessions.SystemAlias }, Limit: owed.OpenLook, Wait: sessions.KeepWait,
 	})
 	for _, f := range found {
 		for _, id := range notice.NoticesIn(f.Message) {

@@ -42,7 +42,9 @@ func (c *Checker) tellNews(ctx context.Context, rows []registry.Row) (next time.
 		if len(all) > notice.MaxNews {
 			all, next = all[:notice.MaxNews], sessions.Earlier(next, now.Add(notice.TellGap))
 		}
-		if err := notice.TellTogether(ctx, c.reg, to, all); err != nil {
+		brief, end := context.WithTimeout(ctx, sessions.KeepWait) // a suspended process may hold the mailbox's lock for days
+		err := notice.TellTogether(brief, c.reg, to, all)
+		if end(); err != nil {
 			if ctx.Err() == nil {
 				c.reg.Log.Warn("a sender got no notice about its messages", "session", sid, "err", err)
 			}

@@ -47,6 +47,8 @@ func (c *Checker) lookIntoOutboxes(ctx context.Context, rows []registry.Row) (ne
 }
 
 func (c *Checker) lookIntoOutbox(ctx context.Context, rows []registry.Row, sid string, mem *boxMemory, now time.Time) error {
+	ctx, cancel := context.WithTimeout(ctx, sessions.KeepWait)
+	defer cancel()
 	box, err := c.reg.Mailbox(sid)
 	if err != nil {
 		return err
@@ -84,5 +86,5 @@ func (c *Checker) lookIntoOutbox(ctx context.Context, rows []registry.Row, sid s
 		}
 	}
 	notice.TellSenders(ctx, c.reg, rows, all)
-	return nil
+	return ctx.Err() // a sender whose mailbox is locked gets its notice at a later look
 }

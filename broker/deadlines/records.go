@@ -246,5 +246,7 @@ func (l *recordLook) tellUnanswered(ctx context.Context, d owed.Record) error {
 	if answers, err := owed.AnswersTo(ctx, c.reg, l.rows, map[string][]owed.Record{l.sid: {d}}); err != nil || len(answers) > 0 {
 		return err
 	}
-	return notice.Tell(ctx, c.reg, l.rows, notice.News{Message: d.Message, Reason: notice.Unanswered})
+	brief, end := context.WithTimeout(ctx, sessions.KeepWait)
+	defer end()
+	return notice.Tell(brief, c.reg, l.rows, notice.News{Message: d.Message, Reason: notice.Unanswered})
 }

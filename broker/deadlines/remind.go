@@ -177,7 +177,9 @@ func (l *recordLook) remind(ctx context.Context) error {
 	if sessions.CheckID(l.late[0].ID) == nil {
 		m.InReplyTo = l.late[0].ID
 	}
-	if err := notice.Send(ctx, l.c.reg, l.sid, m, notice.Reminder); err != nil {
+	brief, end := context.WithTimeout(ctx, sessions.KeepWait)
+	defer end()
+	if err := notice.Send(brief, l.c.reg, l.sid, m, notice.Reminder); err != nil {
 		return err
 	}
 	for _, d := range l.late {

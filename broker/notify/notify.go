@@ -67,6 +67,7 @@ type Request struct {
 	Start    int64     `json:"pid_start_time,omitempty"`
 	ClientID string    `json:"client_id,omitempty"` // the session's conversation at that time
 	Does     string    `json:"does,omitempty"`      // what it was last seen doing
+	News     News      `json:"news,omitzero"`       // the answer, if the notice with it is still to be sent
 	Desktop  bool      `json:"desktop,omitempty"`   // also as a notification of the desktop
 }
 
@@ -81,6 +82,9 @@ type News struct {
 
 // ErrFull says that too many requests wait.
 var ErrFull = errors.New("too many requests for a notice wait in this project")
+
+// ErrUnsent says that some notices could not be sent yet. The next Check tries again.
+var ErrUnsent = errors.New("a notice is sent later")
 
 // Ask stores a request of a session. If there is news already, it returns the news and stores nothing. If the session has made the
 // same request before, it returns the earlier request, and adds desktop to it.
@@ -197,38 +201,47 @@ func (r Request) ended(s sessions.Session, row registry.Row) *News {
 // Show shows a text as a notification of the desktop; nil shows none. Nothing in the text comes from a peer, except an alias.
 type Show func(ctx context.Context, text string) error
 
-// SaidDone sends a notice for each request that waits for this session to say that it is done.
+// SaidDone sends a notice for each request that waits for this session to say that it is done. It returns an error only if the requests
+// could not be changed. A notice that cannot be sent now is sent by a later Check.
 func SaidDone(ctx context.Context, reg *sessions.Registry, sid string, show Show) error {
-	_, err := settle(ctx, reg, show, func(r *Request, _ []registry.Row) *News {
+	all, err := answer(ctx, reg, func(r *Request, _ []registry.Row) *News {
 		if r.SID != sid || r.When != Done {
 			return nil
 		}
 		return &News{Done, r.Alias + " says that it is done."}
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	if _, err := send(ctx, reg, show, all); err != nil {
+		reg.Log.Warn("the session has said that it is done", "session", sid, "err", err)
+	}
+	return nil
 }
 
-// Check sends the notices that are due, and returns the requests that still wait. Without a request it costs one system call.
+// Check sends the notices that are due, and returns the requests that still wait. Without a request it costs one system call. Errors:
+// ErrUnsent, if all else is done.
 func Check(ctx context.Context, reg *sessions.Registry, show Show) (waiting []Request, err error) {
-	return settle(ctx, reg, show, func(r *Request, rows []registry.Row) *News { return r.look(reg, rows) })
+	all, err := answer(ctx, reg, func(r *Request, rows []registry.Row) *News { return r.look(reg, rows) })
+	if err != nil {
+		return all, err
+	}
+	return send(ctx, reg, show, all)
 }
 
-// settle sends a notice for each request that has news, and then removes the request: after a kill in between, the notice is sent
-// again, which its id makes harmless.
-func settle(ctx context.Context, reg *sessions.Registry, show Show, look func(*Request, []registry.Row) *News) (waiting []Request, err error) {
+// answer records the news of each request for which look finds some, and returns all requests. From then on the answer is final, also
+// if the notice with it can only be sent later.
+func answer(ctx context.Context, reg *sessions.Registry, look func(*Request, []registry.Row) *News) (all []Request, err error) {
 	if _, err := reg.Dir().Stat(FileName); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	var failed error // the other notices are sent all the same
-	var shown []string
-	err = file(reg).Change(ctx, func(all []Request) ([]Request, error) {
+	err = file(reg).Change(ctx, func(before []Request) ([]Request, error) {
 		rows, err := reg.Rows(ctx) // under the lock: a session that has just registered and asked must be in the rows
 		if err != nil {
-			return all, err
+			return before, err
 		}
-		for _, r := range all {
-			by := registry.FindSID(rows, r.By)
-			if by < 0 {
+		for _, r := range before {
+			if registry.FindSID(rows, r.By) < 0 {
 				continue // the session that asked is gone
 			}
 			if i := registry.FindSID(rows, r.SID); i >= 0 {
@@ -236,29 +249,61 @@ func settle(ctx context.Context, reg *sessions.Registry, show Show, look func(*R
 			} else {
 				r.Alias = mail.SafeAlias(r.Alias)
 			}
-			news := look(&r, rows)
-			if news == nil {
-				waiting = append(waiting, r)
-				continue
+			if r.News == (News{}) {
+				if news := look(&r, rows); news != nil {
+					r.News = *news
+				}
 			}
-			err := notice.Send(ctx, reg, r.By, mail.Message{To: rows[by].Alias(), ID: r.NoticeID(), Content: news.Text}, notice.Asked)
-			if err != nil {
-				failed, waiting = errors.Join(failed, err), append(waiting, r)
-			} else if r.Desktop {
-				shown = append(shown, news.Text)
+			all = append(all, r)
+		}
+		return all, nil
+	})
+	return all, err
+}
+
+// send sends the notices of the requests that have an answer, and then removes these requests: after a kill in between, the notice is
+// sent again, which its id makes harmless. send holds no lock of the requests while it waits for a mailbox, because a suspended process
+// may hold that mailbox's lock for days.
+func send(ctx context.Context, reg *sessions.Registry, show Show, all []Request) (waiting []Request, err error) {
+	sent, locked := map[string]bool{}, map[string]bool{}
+	for _, r := range all {
+		if r.News == (News{}) || locked[r.By] {
+			continue
+		}
+		brief, end := context.WithTimeout(ctx, sessions.KeepWait)
+		serr := notice.Send(brief, reg, r.By, mail.Message{To: reg.AliasOf(ctx, r.By), ID: r.NoticeID(), Content: r.News.Text}, notice.Asked)
+		end()
+		if serr != nil { // the other notices are sent all the same
+			err, locked[r.By] = errors.Join(err, fmt.Errorf("%w: %w", ErrUnsent, serr)), true
+			continue
+		}
+		sent[r.ID] = true
+	}
+	if len(sent) == 0 {
+		return all, err
+	}
+	var shown []string
+	cerr := file(reg).Change(ctx, func(now []Request) (rest []Request, err error) {
+		for _, r := range now {
+			switch {
+			case !sent[r.ID]:
+				rest = append(rest, r)
+			case r.Desktop:
+				shown = append(shown, r.News.Text)
 			}
 		}
-		return waiting, nil
+		waiting = rest
+		return rest, nil
 	})
 	for _, text := range shown {
-		if err != nil || show == nil {
+		if cerr != nil || show == nil {
 			break
 		}
 		if err := show(ctx, text); err != nil {
 			reg.Log.Warn("a notification of the desktop was not shown", "err", err)
 		}
 	}
-	return waiting, errors.Join(err, failed)
+	return waiting, errors.Join(err, cerr)
 }
 
 // file is the file of the requests.

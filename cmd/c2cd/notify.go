@@ -136,7 +136,7 @@ func (a asking) await(ctx context.Context, r notify.Request) error {
 	errTold := errors.New("told")
 	err = changes.Each(ctx, lookGap, func() ([]string, time.Duration, error) {
 		waiting, err := notify.Check(ctx, a.b.Registry, nil)
-		if err != nil {
+		if err != nil && !errors.Is(err, notify.ErrUnsent) {
 			return nil, 0, err
 		}
 		told, err := a.take(ctx, box, r)

@@ -112,13 +112,16 @@ func (c *toolCall) reply(ctx context.Context) (answer any, err error) {
 	if r, is, err := replyInRoom(c, ctx, s, answered, m); is {
 		return r, err
 	}
-	if c.req.GetBool("done", false) {
-		defer func() {
-			if err == nil {
-				err = notify.SaidDone(ctx, c.b.Registry, s.ID, nil)
-			}
-		}()
+	r, err := c.sendReply(ctx, s, answered, m)
+	if err == nil && c.req.GetBool("done", false) {
+		if derr := notify.SaidDone(ctx, c.b.Registry, s.ID, nil); derr != nil { // the answer is sent: an error would make the model send it again
+			r.Note = strings.TrimPrefix(r.Note+"; ", "; ") + "nobody is told that you are done: " + derr.Error()
+		}
 	}
+	return r, err
+}
+
+func (c *toolCall) sendReply(ctx context.Context, s sessions.Session, answered mail.Message, m mail.Message) (r broker.Receipt, err error) {
 	files, edits := c.req.GetStringSlice("files", nil), c.req.GetString("edits", "")
 	if len(files) == 0 && edits == "" {
 		return c.b.Reply(ctx, s, answered, m)
@@ -127,7 +130,7 @@ func (c *toolCall) reply(ctx context.Context) (answer any, err error) {
 	for _, path := range files {
 		file, err := broker.FileOf(ctx, path)
 		if err != nil {
-			return nil, err
+			return r, err
 		}
 		o.Files = append(o.Files, file)
 	}

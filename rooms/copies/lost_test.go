@@ -682,3 +682,13 @@ func TestASessionGetsThePostThatNamesItAlsoIfItsCopyTakesNone(t *testing.T) {
 		t.Errorf("birch has %+v", got)
 	}
 }
+
+// It would hold back all later mail of the machine.
+func TestAFileThatMayNotBeReadIsAnAnswer(t *testing.T) {
+	t.Parallel()
+	for _, errno := range []error{syscall.EACCES, syscall.EPERM} {
+		if err := lasting(&fs.PathError{Op: "open", Path: "history.jsonl", Err: errno}); !IsFinal(err) {
+			t.Errorf("%v would come again", err)
+		}
+	}
+}

@@ -90,9 +90,10 @@ type view struct {
 	tell func(does string)
 	idle chan struct{} // gets a value when the thread is idle: look which terminals there are
 
-	mu    sync.Mutex
-	state string
-	away  bool
+	mu     sync.Mutex
+	state  string
+	away   bool // no terminal could show it at the last look
+	unsaid bool // the state is idle, and is told after the next look
 }
 
 // does tells what the thread does now.
@@ -100,7 +101,10 @@ func (v *view) does(state string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.state = state
-	v.say()
+	// A terminal may have opened since the last look, and "away" would end what others wait for.
+	if v.unsaid = v.away && state == client.Idle; !v.unsaid {
+		v.say()
+	}
 	if state == client.Idle {
 		select {
 		case v.idle <- struct{}{}:
@@ -113,8 +117,8 @@ func (v *view) does(state string) {
 func (v *view) shows(terminal bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	changed := v.away == terminal
-	v.away = !terminal
+	changed := v.away == terminal || v.unsaid
+	v.away, v.unsaid = !terminal, false
 	if changed && v.state == client.Idle {
 		v.say()
 	}

@@ -175,9 +175,13 @@ func TestAThreadIsAwayWhenItsTerminalHasEnded(t *testing.T) {
 	f.say <- "active"
 	f.want("a turn that somebody began", client.Busy)
 	f.say <- "idle"
+	f.terminals()
 	f.want("its end", client.Away)
-	f.terminals(4)
-	f.want("another terminal", client.Idle)
+	f.say <- "active"
+	f.want("another turn", client.Busy)
+	f.say <- "idle"
+	f.terminals(4) // opened during the turn: "away" would answer all who wait for the end of the session
+	f.want("its end", client.Idle)
 }
 
 // The terminal may have gone before the app-server can say what its thread does.
@@ -185,6 +189,7 @@ func TestATerminalThatEndsBeforeTheFirstStateIsNotForgotten(t *testing.T) {
 	f := follow(t, 1)
 	f.terminals(2)
 	f.ended <- true
+	f.terminals()
 	f.terminals()
 	f.want("the state at last", client.Away)
 }
