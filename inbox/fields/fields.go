@@ -1,5 +1,5 @@
-// Package fields reads a JSON object field by field, in order, and keeps the fields that it does not know. The token decoder of
-// encoding/json keeps the order, too, but with it reading many messages took three times as long. The package has no state.
+// Package fields reads a JSON object field by field, in their order, so that a caller can keep the fields that it does not know.
+// The token decoder of encoding/json keeps the order, too, but it took three times as long for many messages.
 package fields
 
 import (
@@ -15,8 +15,9 @@ var (
 	errNotWhole = errors.New("JSON that is cut off or damaged")
 )
 
-// Each calls f for the members of an object, and stops at the first error. A value has no space around it and shares the memory
-// of data. Each returns an error if data is truncated or not JSON, but it does not find every fault within a value.
+// The function Each calls f for each field of an object, and stops at the first error. The value that f gets has no space around
+// it, and shares the memory of data. Each returns an error if data is truncated or not JSON, but it does not find every fault
+// within a value.
 func Each(data []byte, f func(name string, value json.RawMessage) error) error {
 	data = space(data)
 	if !begins(data, '{') {
@@ -64,7 +65,7 @@ func Text(value json.RawMessage) (s string, err error) {
 	return s, err
 }
 
-// Texts reads an array of JSON strings; it reads null as the empty string.
+// Texts reads an array of JSON strings; for an element null it returns the empty string.
 func Texts(value json.RawMessage) (all []string, err error) {
 	data := space(value)
 	if !begins(data, '[') {
@@ -93,7 +94,8 @@ func Texts(value json.RawMessage) (all []string, err error) {
 	return all, nil
 }
 
-// AppendText writes a JSON string. It does not escape for HTML, because the OCaml c2c limits the size in bytes.
+// AppendText appends s as a JSON string. It does not escape characters for HTML, because that makes a file longer, and the OCaml
+// c2c limits the size of a file.
 func AppendText(b []byte, s string) []byte {
 	if !plain(s) {
 		var buf bytes.Buffer
@@ -107,7 +109,8 @@ func AppendText(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// AppendSeconds writes a time, always with a fraction: the OCaml c2c refuses a file in which some times are integers.
+// AppendSeconds appends a time in seconds, always with a fraction, because the OCaml c2c refuses a file in which some times are
+// integers.
 func AppendSeconds(b []byte, s float64) []byte {
 	n := len(b)
 	b = strconv.AppendFloat(b, s, 'f', -1, 64)
@@ -117,7 +120,7 @@ func AppendSeconds(b []byte, s float64) []byte {
 	return b
 }
 
-// plain reports whether s needs no escape in JSON: printable ASCII without quote and backslash.
+// plain reports whether s is printable ASCII without quote and backslash, which needs no escape in JSON.
 func plain(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
@@ -140,7 +143,8 @@ func Span(data []byte) int {
 	return len(value)
 }
 
-// cut splits the first value off. value is empty if data begins with no value, and is all of data if the value has no end.
+// cut splits data after its first value. The result value is empty if data does not begin with a value. It is all of data if the
+// value has no end.
 func cut(data []byte) (value json.RawMessage, rest []byte) {
 	depth := 0
 	for i := 0; i < len(data); i++ {
@@ -166,7 +170,7 @@ func cut(data []byte) (value json.RawMessage, rest []byte) {
 	return data, nil
 }
 
-// quoted returns the length of the string at the beginning of data.
+// quoted returns the length of the JSON string at the beginning of data, with its quotes.
 func quoted(data []byte) int {
 	for i := 1; ; i++ {
 		end := bytes.IndexByte(data[i:], '"')
@@ -174,7 +178,7 @@ func quoted(data []byte) int {
 			return len(data)
 		}
 		i += end
-		back := 0 // backslashes before the quote: an odd number escapes it
+		back := 0 // the number of backslashes before the quote; an odd number escapes the quote
 		for data[i-1-back] == '\\' {
 			back++
 		}

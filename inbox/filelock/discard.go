@@ -7,12 +7,12 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
-// Discard removes a lock file if the lock is free. It takes the lock first, so no other process gets the lock before the name is
-// gone. A process that has opened the file, or waits for it, then sees that the name is gone, and opens the new file (reopen). Use
-// it only for locks whose users all check this.
+// Discard removes a lock file if the lock is free. It takes the lock first, so no other process gets the lock before the file is
+// removed. A process that waits for the lock, or has just opened the file, notices when it gets the lock that the file was removed,
+// and opens a new file (reopen). Use Discard only for locks whose users all do so.
 func Discard(d *atomicfile.Dir, name string) error {
 	if _, err := d.Stat(name); errors.Is(err, fs.ErrNotExist) {
-		return nil // Open would make the file
+		return nil // below, Open would make the file
 	}
 	l, err := Open(d, name)
 	if err != nil {

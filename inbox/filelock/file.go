@@ -2,7 +2,7 @@ package filelock
 
 import "golang.org/x/sys/unix"
 
-// File is an open file, an *os.File or one of package atomicfile.
+// File is an open file: an *os.File or an *atomicfile.Handle.
 type File interface{ Fd() uintptr }
 
 // TryFile locks an open file if the lock is free. The lock ends when f is closed.
@@ -16,7 +16,7 @@ func try(f File, kind int16) (bool, error) {
 	return err == nil, err
 }
 
-// FreeFile reports whether the lock of an open file is free. It does not take it.
+// FreeFile reports whether the lock of an open file is free. It does not take the lock.
 func FreeFile(f File) (bool, error) {
 	lk := unix.Flock_t{Type: unix.F_WRLCK}
 	err := unix.FcntlFlock(f.Fd(), getLock, &lk)

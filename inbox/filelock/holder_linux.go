@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// holder names a process that holds the lock, for the end of an error: ": process 123 (c2c)", or "" if it finds none. For these
-// locks the kernel shows no process id, but it shows which descriptors hold them.
+// holder returns the end of an error, which names a process that holds the lock: ": process 123 (c2c)". It returns "" if it finds
+// no such process. For locks of this kind the kernel shows no process id, but it shows which descriptors have such a lock.
 func holder(path string) string {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {

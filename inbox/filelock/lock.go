@@ -1,11 +1,12 @@
 // Package filelock locks files, so that only one goroutine or process at a time reads and writes the data that a lock file
 // protects. It also excludes programs that use lockf.
 //
-// The lock is an open-file-description record lock (F_OFD_SETLKW) on a file beside the data. flock(2) would not do: it does not
-// exclude the OCaml c2c's lockf. Plain POSIX locks would not either: they do not exclude goroutines and vanish when any descriptor
-// of the file is closed. The kernel releases the lock when its holder dies, so no crash leaves one behind. Only the holder of a
-// lock may remove its file; a process that gets the lock of a removed file opens the file anew. The OCaml c2c does not check whether
-// a file was removed, so never remove a lock file that the OCaml c2c may use.
+// The lock is a record lock of an open file description (F_OFD_SETLKW) on a file beside the data. Two other kinds of locks are not
+// enough. A lock of flock(2) does not exclude lockf, which the OCaml c2c uses. A plain POSIX lock does not exclude other
+// goroutines, and it vanishes when the process closes any descriptor of the file. The kernel releases the lock when its holder
+// dies, so no crash leaves one behind. Only the holder of a lock may remove its file; a process that gets the lock of a removed
+// file opens the file anew. The OCaml c2c does not check whether a file was removed, so never remove a lock file that the OCaml c2c
+// may use.
 package filelock
 
 import (
@@ -20,17 +21,18 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
-// ErrTimeout says that the context ended before the lock was free. Errors wrap it.
+// ErrTimeout says that the context ended before the lock was free. The returned errors wrap it.
 var ErrTimeout = errors.New("lock is held by another process")
 
-// Lock is an open lock file. It is held after Try returned true or Wait returned nil. The zero Lock holds nothing.
+// Lock is an open lock file. The caller holds the lock when Try has returned true, or Wait has returned nil. The zero Lock holds
+// nothing.
 type Lock struct {
 	f    *atomicfile.Handle
 	dir  *atomicfile.Dir
 	name string
 }
 
-// Open opens a lock but does not take it.
+// Open opens a lock file, and makes it if it is missing. It does not take the lock.
 func Open(d *atomicfile.Dir, name string) (*Lock, error) {
 	f, err := d.OpenHandle(name, os.O_RDWR|os.O_CREATE)
 	if err != nil {
@@ -39,8 +41,8 @@ func Open(d *atomicfile.Dir, name string) (*Lock, error) {
 	return &Lock{f, d, name}, nil
 }
 
-// Path returns the path of the lock file. When a process releases the lock or gives up waiting, it closes the file: a file watcher sees
-// this.
+// Path returns the path of the lock file. When a process releases the lock or gives up waiting, it closes the file, and a watch on the
+// file reports this.
 func (l *Lock) Path() string { return filepath.Join(l.dir.Path(), l.name) }
 
 // Acquire waits for the lock until ctx ends.
@@ -68,7 +70,8 @@ func With(ctx context.Context, d *atomicfile.Dir, name string, f func() error) (
 // Try takes the lock if it is free.
 func (l *Lock) Try() (bool, error) { return l.try(unix.F_WRLCK) }
 
-// Share is Try for a shared lock: any number of processes may hold it together, but not while one holds it through Try.
+// Share is Try for a shared lock. Any number of processes may hold the lock by Share at the same time, but none while a process
+// holds it by Try or Wait.
 func (l *Lock) Share() (bool, error) { return l.try(unix.F_RDLCK) }
 
 func (l *Lock) try(kind int16) (bool, error) {
@@ -102,7 +105,7 @@ func (l *Lock) reopen() (removed bool, err error) {
 	return true, nil
 }
 
-// Wait waits for the lock until ctx ends. On an error the lock is closed.
+// Wait waits for the lock until ctx ends. After an error the lock file is closed.
 func (l *Lock) Wait(ctx context.Context) error {
 	for {
 		if err := lock(ctx, l.f); err != nil {
@@ -124,8 +127,9 @@ func (l *Lock) Wait(ctx context.Context) error {
 	}
 }
 
-// lock locks f, and closes it if it returns an error. Go cannot interrupt a blocked fcntl (the runtime installs its handlers with
-// SA_RESTART). So if ctx ends first, a goroutine stays, and releases the lock once it gets it.
+// The function lock locks f. If it returns an error, it closes f. Go cannot interrupt a blocked fcntl, because the runtime installs
+// its signal handlers with SA_RESTART. So if ctx ends first, a goroutine goes on waiting. When it gets the lock, it closes f, which
+// releases the lock.
 func lock(ctx context.Context, f *atomicfile.Handle) error {
 	ok, err := TryFile(f)
 	if ok {
@@ -149,7 +153,7 @@ func lock(ctx context.Context, f *atomicfile.Handle) error {
 	}
 }
 
-// Release releases the lock and closes the file, even if the lock is not held.
+// Release closes the file, and so releases the lock if it is held.
 func (l *Lock) Release() error {
 	if l == nil || l.f == nil {
 		return nil

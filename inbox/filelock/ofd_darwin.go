@@ -1,6 +1,6 @@
 package filelock
 
-// From xnu's bsd/sys/fcntl.h; golang.org/x/sys does not name them.
+// The numbers are from xnu's bsd/sys/fcntl.h, because golang.org/x/sys has no names for them.
 const (
 	setLock     = 90
 	setLockWait = 91

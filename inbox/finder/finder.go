@@ -1,4 +1,5 @@
-// Package finder searches bytes for a text, fast enough for a whole archive. Several goroutines may use one Finder at once.
+// Package finder searches data for a text. It is fast enough to search a whole archive of messages. Several goroutines may use one
+// Finder at once.
 package finder
 
 import (
@@ -6,22 +7,22 @@ import (
 	"strings"
 )
 
-// A Finder searches for a text in one of two ways, whichever is faster for the data. Neither compares byte by byte:
+// A Finder searches for a text with one of two methods. It chooses the one that is faster for the data:
 //
-//   - Boyer, Moore and Horspool skip about the length of the text at a time, which is good for a long text.
-//   - bytes.IndexByte checks 32 bytes at a time for the byte of the text that is rarest in the data. That is several
-//     times faster than bytes.Index, which looks for the first byte of the text. The first byte of a field's name is a
-//     quote, and quotes are everywhere.
+//   - Skips: the algorithm of Boyer, Moore and Horspool skips about as many bytes at a time as the text has. It is good for a long text.
+//   - Jumps: bytes.IndexByte searches for one byte of the text, the one that is rarest in the data, and checks 32 bytes at a time.
+//     This is several times faster than bytes.Index, which searches for the first byte of the text. If the text is the name of a
+//     JSON field, its first byte is a quote, and quotes are everywhere.
 type Finder struct {
 	Text    string // in lower case if case does not count
 	anyCase bool
-	skip    [256]uint8 // how far to move on, for each byte of data that may be under the text's last byte
+	skip    [256]uint8 // skip[c]: how far to move the text on if the byte of data under the text's last byte is c
 }
 
-// New looks for exactly this text.
+// New makes a Finder for exactly this text.
 func New(text string) *Finder { return newFinder(text, false) }
 
-// AnyCase looks for a word of ASCII in any case. The word must be in lower case.
+// AnyCase makes a Finder for an ASCII word, whose case does not count. The argument word must be in lower case.
 func AnyCase(word string) *Finder { return newFinder(word, true) }
 
 func newFinder(text string, anyCase bool) *Finder {
@@ -37,7 +38,7 @@ func newFinder(text string, anyCase bool) *Finder {
 	return f
 }
 
-// other returns the second spelling of a byte of the text: its upper case, or the byte itself.
+// other returns the upper case of byte i of the text if case does not count, and otherwise the byte itself.
 func (f *Finder) other(i int) byte {
 	if c := f.Text[i]; f.anyCase && 'a' <= c && c <= 'z' {
 		return c - ('a' - 'A')
@@ -45,7 +46,8 @@ func (f *Finder) other(i int) byte {
 	return f.Text[i]
 }
 
-// In reports whether data contains the text. If case does not count, all letters of data count as lower case, not only ASCII ones.
+// In reports whether data contains the text. If case does not count, In converts all letters of data to lower case, not only the
+// ASCII letters.
 func (f *Finder) In(data []byte) bool {
 	if f.Index(data) >= 0 {
 		return true
@@ -53,17 +55,19 @@ func (f *Finder) In(data []byte) bool {
 	return f.anyCase && f.hasFurtherLetters(data) && bytes.Contains(bytes.ToLower(data), []byte(f.Text))
 }
 
-// hasFurtherLetters reports whether data has one of the two letters outside of ASCII whose lower case is in ASCII and in the text:
-// the Kelvin sign becomes k, and the I with a dot becomes i.
+// hasFurtherLetters reports whether data has a letter outside of ASCII whose lower case is an ASCII letter of the text. There are
+// two such letters: the Kelvin sign becomes k, and the I with a dot becomes i.
 func (f *Finder) hasFurtherLetters(data []byte) bool {
 	return strings.Contains(f.Text, "k") && bytes.Contains(data, []byte("\u212a")) ||
 		strings.Contains(f.Text, "i") && bytes.Contains(data, []byte("\u0130"))
 }
 
-// near is how many bytes Index searches before it takes a sample. Searching these bytes takes less time than the sample.
+// near is the number of bytes that Index searches before it takes a sample of the data. It searches them in less time than the
+// sample takes.
 const near = 1 << 10
 
-// Index returns where the text begins in data, or -1. If case does not count, that holds for ASCII letters only.
+// Index returns the offset at which the text begins in data, or -1. If case does not count, Index ignores the case of ASCII letters
+// only.
 func (f *Finder) Index(data []byte) int {
 	if len(data) <= near || len(f.Text) > near {
 		return f.skipping(data, 0)
@@ -78,14 +82,14 @@ func (f *Finder) Index(data []byte) int {
 	return f.skipping(data, from)
 }
 
-// skipping is Index by skips, from an offset on.
-func (f *Finder) skipping(data []byte, from int) int {
+// skipping is Index by skips, from the offset start on.
+func (f *Finder) skipping(data []byte, start int) int {
 	last := len(f.Text) - 1
 	if last < 0 {
-		return from
+		return start
 	}
 	end, other := f.Text[last], f.other(last)
-	for i := from + last; i < len(data); i += int(f.skip[data[i]]) {
+	for i := start + last; i < len(data); i += int(f.skip[data[i]]) {
 		if c := data[i]; (c == end || c == other) && f.isAt(data[i-last:]) {
 			return i - last
 		}
@@ -93,30 +97,30 @@ func (f *Finder) skipping(data []byte, from int) int {
 	return -1
 }
 
-// jumping is Index, but compares only at places where data has the byte Text[at]. If there are too many such places, it
-// searches the rest by skips.
-func (f *Finder) jumping(data []byte, from, at int) int {
-	// begins is the part of data in which Text[at] can stand. If it stands at an index of begins, the text may begin at this index of data.
-	begins := data[at : len(data)-(len(f.Text)-1-at)]
+// jumping is Index by jumps, from the offset start on: it compares only where data has the byte Text[at]. If data has too many such
+// bytes, it searches the rest by skips.
+func (f *Finder) jumping(data []byte, start, at int) int {
+	// The byte Text[at] can stand only in this part of data. If it is window[i], the text may begin at data[i].
+	window := data[at : len(data)-(len(f.Text)-1-at)]
 	next := func(from int, c byte) int {
-		if i := bytes.IndexByte(begins[from:], c); i >= 0 {
+		if i := bytes.IndexByte(window[from:], c); i >= 0 {
 			return from + i
 		}
-		return len(begins)
+		return len(window)
 	}
 	one, other := f.Text[at], f.other(at)
-	i, j := next(from, one), len(begins)
+	i, j := next(start, one), len(window)
 	if other != one {
-		j = next(from, other)
+		j = next(start, other)
 	}
 	for vain := 0; ; vain++ {
 		first := min(i, j)
 		switch {
-		case first == len(begins):
+		case first == len(window):
 			return -1
 		case f.isAt(data[first:]):
 			return first
-		case vain > 64+(first-from)/16:
+		case vain > 64+(first-start)/16:
 			return f.skipping(data, first+1)
 		case first == i:
 			i = next(first+1, one)
@@ -126,16 +130,16 @@ func (f *Finder) jumping(data []byte, from, at int) int {
 	}
 }
 
-// The cost of a step, in tenths of a nanosecond.
+// The costs of the two methods, in tenths of a nanosecond.
 const (
-	costOfSkip = 30 // to the next place by skips
-	costOfJump = 60 // to the next place where a byte stands
-	costOf64   = 10 // for 64 bytes between two such places
-	samples    = 256
+	costOfSkip = 30  // one skip
+	costOfJump = 60  // one jump to the next place of a byte
+	costOf64   = 10  // 64 bytes between two such places
+	samples    = 256 // the number of bytes in a sample
 )
 
-// rarest takes a sample of data, and returns which byte of the text is rarest there, or -1 if skips are faster. The places of the
-// sample are irregular, because similar messages have lines of equal length.
+// rarest returns the index of the text's byte that is rarest in a sample of data, or -1 if skips are faster. The sample is from
+// irregular places: similar messages have lines of equal length, so at regular places it could see the same part of each line.
 func (f *Finder) rarest(data []byte) (at int) {
 	var often [256]uint16
 	skips, place := 0, uint32(1)
@@ -160,7 +164,7 @@ func (f *Finder) rarest(data []byte) (at int) {
 	return at
 }
 
-// isAt reports whether the text stands at the beginning of data, which is at least as long.
+// isAt reports whether data begins with the text. The argument data must not be shorter than the text.
 func (f *Finder) isAt(data []byte) bool {
 	if !f.anyCase {
 		return string(data[:len(f.Text)]) == f.Text

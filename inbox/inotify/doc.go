@@ -1,3 +1,4 @@
-// Package inotify reports when a program has closed a file that it was writing. c2c waits for mail with it, and wake/watch uses it
-// to know when to ring. It links only golang.org/x/sys. Systems other than Linux have no such watch; callers must poll there.
+// Package inotify reports when a program has closed a file that it had open for writing. c2c uses the package to wait for mail, and
+// wake/watch uses it to know when to ring. It links only golang.org/x/sys. It works only on Linux; on other systems callers must
+// poll.
 package inotify

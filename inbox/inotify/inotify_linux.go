@@ -9,18 +9,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Watch reports when writers close files. It uses the system call itself, because fsnotify has no IN_CLOSE_WRITE.
+// Watch reports when writers close files. It makes the system calls itself, because the module fsnotify does not report
+// IN_CLOSE_WRITE.
 type Watch struct {
 	f    *os.File
 	done chan struct{}
 	tell func(id int, name string)
 
-	mu  sync.Mutex // held while reading, so that Take waits for running calls of tell
+	mu  sync.Mutex // held while events are read, so that Take waits for running calls of tell
 	buf [4096]byte
 }
 
-// Open starts a watch. It returns nil if the system allows no more watches. It calls tell for each event, with the number that Add
-// returned and, for a directory, the file's name. A negative number means an overflow: anything may have changed. tell must not block.
+// Open starts a watch. It returns nil if the system allows no more watches. For each event the watch calls the function tell: id is
+// the number that Add has returned, and name is the name of the file if a directory is watched. If id is negative, events were
+// lost, and any file may have changed. The function tell must not block.
 func Open(tell func(id int, name string)) *Watch {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
@@ -42,12 +44,12 @@ func Open(tell func(id int, name string)) *Watch {
 	return in
 }
 
-// Take returns once tell was called for all events so far.
+// Take reads all events so far, and returns when tell was called for each of them.
 func (in *Watch) Take() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for {
-		// Fd does not make this descriptor blocking: it does so only for files that package os has opened.
+		// The call of Fd does not make this descriptor blocking: Fd does so only for a file that package os has opened.
 		n, err := unix.Read(int(in.f.Fd()), in.buf[:])
 		if err == unix.EINTR {
 			continue
@@ -59,7 +61,7 @@ func (in *Watch) Take() {
 	}
 }
 
-// events parses a buffer. struct inotify_event: wd, mask, cookie, len, name[len]
+// events calls tell for each event in b. The form of an event is struct inotify_event: wd, mask, cookie, len, name[len]
 func (in *Watch) events(b []byte) {
 	for len(b) >= unix.SizeofInotifyEvent {
 		wd, mask := int32(binary.NativeEndian.Uint32(b)), binary.NativeEndian.Uint32(b[4:])
@@ -73,18 +75,18 @@ func (in *Watch) events(b []byte) {
 	}
 }
 
-// Add watches a file, or all files in a directory, and returns the number that its events carry.
+// Add watches a file, or all files in a directory, and returns the number that tell gets as the id of its events.
 func (in *Watch) Add(file string) (id int, err error) {
-	// IN_DELETE_SELF: the root may be removed and made anew, and then the next check must not wait for long.
+	// IN_DELETE_SELF: if the root is removed, perhaps to be made anew, the caller learns it at once and can check again.
 	return unix.InotifyAddWatch(int(in.f.Fd()), file, unix.IN_CLOSE_WRITE|unix.IN_DELETE_SELF)
 }
 
-// AddTimes is Add for a directory that also reports files whose time was set.
+// AddTimes is Add for a directory. The watch then also reports a file when its time of last change was set.
 func (in *Watch) AddTimes(dir string) (id int, err error) {
 	return unix.InotifyAddWatch(int(in.f.Fd()), dir, unix.IN_CLOSE_WRITE|unix.IN_DELETE_SELF|unix.IN_ATTRIB)
 }
 
-// Close ends the watch. After it, tell is not called.
+// Close ends the watch. After Close has returned, tell is not called any more.
 func (in *Watch) Close() {
 	in.f.Close()
 	<-in.done

@@ -1,5 +1,6 @@
-// Package private keeps a list in a file that only its user may read, such as the tokens of senders. A damaged file is not set aside:
-// until a person has repaired it, it gives nobody any right. A lock file lets only one process at a time change the file.
+// Package private keeps a list in a file that only its user may read, such as the tokens of senders. If the file is damaged, every
+// call returns an error until a person has repaired the file; so a damaged list gives nobody a right. A lock file lets only one
+// process at a time change the file.
 package private
 
 import (
@@ -16,7 +17,8 @@ import (
 	"c2c/inbox/filelock"
 )
 
-// File is such a file with content of type T. Without the file, the content is the zero T. Any goroutine may use it.
+// File is such a file, with content of type T. If the file does not exist, the content is the zero T. Several goroutines may use
+// one File.
 type File[T any] struct {
 	Dir     *atomicfile.Dir
 	Name    string
@@ -24,15 +26,16 @@ type File[T any] struct {
 	Most    int64                   // the largest size, in bytes
 	Parse   func([]byte) (T, error) // also checks the content
 	Format  func(T) ([]byte, error)
-	Damaged func(error) error // makes the error of this package's user for a damaged file
-	Full    error             // the error if the file would be too large
+	Damaged func(error) error // gets the reason why the file is damaged, and makes the caller's error of it
+	Full    error             // the error of Change if the file would become too large
 
-	mu   sync.Mutex
-	seen fs.FileInfo // the version that last holds; nil: none
-	last T
+	mu     sync.Mutex
+	seen   fs.FileInfo // the file's data at the time when cached was read; nil: cached is empty
+	cached T           // the content that Look has read last
 }
 
-// Look returns the content. It reads the file only if it has changed. Callers must not change the content.
+// Look returns the content. It reads the file only if the file has changed since the last call. Callers must not change the
+// content.
 func (f *File[T]) Look() (T, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -40,22 +43,22 @@ func (f *File[T]) Look() (T, error) {
 	info, err := f.Dir.Stat(f.Name)
 	if err == nil && f.seen != nil && os.SameFile(info, f.seen) && info.ModTime().Equal(f.seen.ModTime()) &&
 		info.Size() == f.seen.Size() && info.Mode() == f.seen.Mode() {
-		return f.last, nil
+		return f.cached, nil
 	}
-	f.seen, f.last = nil, none
+	f.seen, f.cached = nil, none
 	if errors.Is(err, fs.ErrNotExist) {
 		return none, nil
 	}
 	if err != nil {
 		return none, err
 	}
-	if f.last, err = f.Read(); err == nil {
+	if f.cached, err = f.Read(); err == nil {
 		f.seen = info
 	}
-	return f.last, err
+	return f.cached, err
 }
 
-// Read reads the file.
+// Read returns the content. Unlike Look, it always reads the file.
 func (f *File[T]) Read() (content T, err error) {
 	data, err := Read(f.Dir, f.Name, f.Most, f.Damaged)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -72,7 +75,8 @@ func (f *File[T]) Read() (content T, err error) {
 	return content, nil
 }
 
-// Change edits the content under the file's lock. When it returns, the new content is on disk.
+// Change reads the content, lets the function edit change it, and writes it, all under the file's lock. When Change returns nil,
+// the new content is on disk.
 func (f *File[T]) Change(ctx context.Context, edit func(*T) error) error {
 	return filelock.With(ctx, f.Dir, f.Lock, func() error {
 		content, err := f.Read()
@@ -99,10 +103,9 @@ func (f *File[T]) Change(ctx context.Context, edit func(*T) error) error {
 	})
 }
 
-// Read reads a file of at most so many bytes. If another user may read the file, or if it is larger, it returns an error that damaged
-// makes. If there is no file, the error matches
-// fs.ErrNotExist.
-func Read(dir *atomicfile.Dir, name string, most int64, damaged func(error) error) ([]byte, error) {
+// Read reads a file of at most limit bytes. If another user may read the file, or if the file is larger, Read calls the function damaged
+// with the reason, and returns its error. If there is no file, the error matches fs.ErrNotExist.
+func Read(dir *atomicfile.Dir, name string, limit int64, damaged func(error) error) ([]byte, error) {
 	f, err := dir.Open(name, os.O_RDONLY)
 	if err != nil {
 		return nil, err
@@ -114,8 +117,8 @@ func Read(dir *atomicfile.Dir, name string, most int64, damaged func(error) erro
 		return nil, err
 	case info.Mode().Perm()&0o077 != 0:
 		return nil, damaged(fmt.Errorf("other users may read it (mode %04o)", info.Mode().Perm()))
-	case info.Size() > most:
-		return nil, damaged(fmt.Errorf("it has %d bytes; at most %d are allowed", info.Size(), most))
+	case info.Size() > limit:
+		return nil, damaged(fmt.Errorf("it has %d bytes; at limit %d are allowed", info.Size(), limit))
 	}
-	return io.ReadAll(io.LimitReader(f, most))
+	return io.ReadAll(io.LimitReader(f, limit))
 }

@@ -1,5 +1,5 @@
-// Package random makes random bytes for message ids, from the operating system. crypto/rand does the same, but it links the
-// generators of Go's FIPS 140 module and math/big, which every hook would load.
+// Package random makes random bytes for message ids. They come from the operating system. It takes the place of crypto/rand,
+// because that package links math/big and the generators of Go's FIPS 140 module, and every hook would load them.
 package random
 
 import (
@@ -8,15 +8,15 @@ import (
 	"os"
 )
 
-// Fill fills b with unpredictable bytes. If there is no source, it panics, like crypto/rand: with predictable ids, another program
-// could use an id before its message is stored.
+// Fill fills b with unpredictable bytes. If the system has no source of such bytes, it panics, like crypto/rand. With predictable
+// bytes, another program could guess the id of a message, and use it before the message is stored.
 func Fill(b []byte) {
 	if err := fill(b); err != nil {
 		panic(fmt.Sprintf("read random bytes: %v", err))
 	}
 }
 
-// fromDevice reads /dev/urandom, for a system without getrandom or a sandbox that refuses it.
+// fromDevice fills b from /dev/urandom. It is for systems without getrandom, and for sandboxes that refuse getrandom.
 func fromDevice(b []byte) error {
 	f, err := os.Open("/dev/urandom")
 	if err != nil {
