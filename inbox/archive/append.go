@@ -8,30 +8,31 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Append appends messages and syncs them. An ephemeral message gets no record, or a record without content if its sender chose the
-// id. Append skips messages that the archive has after the place since.
-func (s *Store) Append(ctx context.Context, by string, msgs []mail.Message, since int64) error {
+// Append appends records of the messages, and syncs them. The argument by is the name of the reader that has handed the messages over.
+// An ephemeral message gets no record, or a record without content if its sender chose the id. Append skips a message if the archive
+// has a record of it after this place.
+func (s *Store) Append(ctx context.Context, by string, msgs []mail.Message, place int64) error {
 	if !slices.ContainsFunc(msgs, mail.Message.IsRecorded) {
 		return nil
 	}
 	return s.underLock(ctx, func(dir *atomicfile.Dir) error {
-		_, err := s.append(dir, by, msgs, since)
+		_, err := s.append(dir, by, msgs, place)
 		return err
 	})
 }
 
-// AppendLeased is Append for messages of a lease. It does not read again the records that earlier calls have appended, because no
-// other lease has their messages.
-func (s *Store) AppendLeased(ctx context.Context, by string, msgs []mail.Message, since int64) error {
+// AppendLeased is Append for messages of a lease. A message is in one lease only. So AppendLeased need not search the records that its
+// own earlier calls have appended for other leases.
+func (s *Store) AppendLeased(ctx context.Context, by string, msgs []mail.Message, place int64) error {
 	if !slices.ContainsFunc(msgs, mail.Message.IsRecorded) {
 		return nil
 	}
 	return s.underLock(ctx, func(dir *atomicfile.Dir) error {
 		own := s.own.Load()
-		if own != nil && own.from <= since && since < own.to {
-			since = own.to
+		if own != nil && own.from <= place && place < own.to {
+			place = own.to
 		}
-		added, err := s.append(dir, by, msgs, since)
+		added, err := s.append(dir, by, msgs, place)
 		switch {
 		case err != nil:
 			s.own.Store(nil)
@@ -47,13 +48,13 @@ func (s *Store) AppendLeased(ctx context.Context, by string, msgs []mail.Message
 // span is the part of the archive between two places.
 type span struct{ from, to int64 }
 
-func (s *Store) append(dir *atomicfile.Dir, by string, msgs []mail.Message, since int64) (added span, err error) {
+func (s *Store) append(dir *atomicfile.Dir, by string, msgs []mail.Message, place int64) (added span, err error) {
 	a, err := s.open()
 	if err != nil {
 		return added, err
 	}
 	defer a.close()
-	gone, err := a.since(since)
+	gone, err := a.since(place)
 	if err != nil {
 		return added, err
 	}

@@ -11,28 +11,29 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
-// blockSize is how much of an archive is read at once. A block stays in the processor's cache while it is searched. All blocks use
-// the same memory, because the first access to a page takes longer than searching it.
+// blockSize is the number of bytes of an archive that are read at once. A block of this size stays in the processor's cache while it is
+// searched. All blocks use the same memory, because the first access to a new page of memory takes longer than the search of a page.
 const blockSize = 256 << 10
 
 // A backReader reads files from the end, in blocks of whole lines.
 type backReader struct {
 	buf  []byte
-	size int // of a block; 0: blockSize
+	size int // of a block, in bytes; 0: blockSize
 }
 
-// read calls f with the lines of a file after the place from, the last block first, until f returns false. The bytes are valid only
-// during the call. Together f gets the bytes that readBehind returns, except for the newline between two blocks.
-func (r *backReader) read(file *atomicfile.Handle, from int64, f func(lines []byte) (more bool)) (more bool, err error) {
+// The method read calls f with blocks of lines of a file, the last block first, until f returns false. It reads only what is after the
+// offset start. The bytes are valid only during the call of f. All blocks together have the bytes that readBehind returns, except for
+// the newlines between two blocks.
+func (r *backReader) read(file *atomicfile.Handle, start int64, f func(lines []byte) (more bool)) (more bool, err error) {
 	end, err := file.SizeNow()
 	if err != nil {
 		return false, err
 	}
-	from = max(0, from, end-atomicfile.MaxFile)
+	start = max(0, start, end-atomicfile.MaxFile)
 	part := 0 // buf[:part] is the rest of a line that begins before end
 	size := int64(cmp.Or(r.size, blockSize))
-	for step := size; end > from; {
-		begin := max(from, end-step)
+	for step := size; end > start; {
+		begin := max(start, end-step)
 		n := int(end - begin)
 		if n+part > cap(r.buf) {
 			r.buf = append(make([]byte, 0, n+part+blockSize/8), r.buf[:part]...)
@@ -48,7 +49,7 @@ func (r *backReader) read(file *atomicfile.Handle, from int64, f func(lines []by
 			lines = lines[:got]
 		}
 		end = begin
-		if begin == from {
+		if begin == start {
 			return f(lines), nil
 		}
 		if part = bytes.IndexByte(lines, '\n'); part < 0 { // the line is longer
@@ -63,11 +64,11 @@ func (r *backReader) read(file *atomicfile.Handle, from int64, f func(lines []by
 	return true, nil
 }
 
-// eachFile calls f with each file that has data after the place since, newest first, until f returns false. base is the place where
-// the file begins.
-func (a *snapshot) eachFile(since int64, f func(file *atomicfile.Handle, base int64) (more bool, err error)) error {
+// eachFile calls f with each file that has data after this place, newest first, until f returns false. The argument base of f is the
+// place where the file begins.
+func (a *snapshot) eachFile(place int64, f func(file *atomicfile.Handle, base int64) (more bool, err error)) error {
 	file, base, end := a.newest, a.base, a.end()
-	for i := len(a.bases) - 1; end > since; i-- {
+	for i := len(a.bases) - 1; end > place; i-- {
 		if file != nil {
 			more, err := f(file, base)
 			if file != a.newest {
@@ -83,27 +84,27 @@ func (a *snapshot) eachFile(since int64, f func(file *atomicfile.Handle, base in
 		base, end = a.bases[i], base
 		var err error
 		file, err = a.old.OpenHandle(partName(base), os.O_RDONLY)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // unless it was pruned meanwhile
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a missing file was pruned meanwhile
 			return err
 		}
 	}
 	return nil
 }
 
-// newestFirst calls f with the lines that each file has after the place since, newest file first, until f returns false. The bytes
-// are valid only during the call.
-func (a *snapshot) newestFirst(since int64, f func(lines []byte) (more bool)) error {
+// newestFirst calls f with the lines that each file has after this place, newest file first, until f returns false. The bytes are valid
+// only during the call.
+func (a *snapshot) newestFirst(place int64, f func(lines []byte) (more bool)) error {
 	var lines []byte
-	return a.eachFile(since, func(file *atomicfile.Handle, base int64) (more bool, err error) {
-		if lines, err = readBehind(file, since-base, lines); err != nil {
+	return a.eachFile(place, func(file *atomicfile.Handle, base int64) (more bool, err error) {
+		if lines, err = readBehind(file, place-base, lines); err != nil {
 			return false, err
 		}
 		return f(lines), nil
 	})
 }
 
-// blocksNewestFirst is newestFirst in blocks, for searches.
-func (a *snapshot) blocksNewestFirst(since int64, f func(lines []byte) (more bool)) error {
+// blocksNewestFirst is newestFirst for searches: it calls f with blocks of a file, the last block first.
+func (a *snapshot) blocksNewestFirst(place int64, f func(lines []byte) (more bool)) error {
 	var r backReader
-	return a.eachFile(since, func(file *atomicfile.Handle, base int64) (bool, error) { return r.read(file, since-base, f) })
+	return a.eachFile(place, func(file *atomicfile.Handle, base int64) (bool, error) { return r.read(file, place-base, f) })
 }

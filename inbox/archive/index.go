@@ -19,13 +19,14 @@ import (
 	"c2c/inbox/mail"
 )
 
-// The older files of an archive have indexes beside them (indexfile.go):
+// idFile is an index of ids. The older files of an archive have such indexes beside them, in the format of indexfile.go:
 //
-//	archive/<sid>.old/<from>-<to>.ids   the ids in the part between the places from and to
+//	archive/<sid>.old/<from>-<to>.ids   the ids in the part of the archive between the places <from> and <to>
 //
-// An older file never changes, so an index stays valid as long as the file is there. A search for an id first makes missing indexes,
-// before it locks the mailbox. The newest file has no index: it is short, and is searched. A file whose index is missing or damaged is
-// searched, too, so an archived message is always found. An index may still have places that were pruned from the archive.
+// An older file never changes, so its index stays valid as long as the file is there. A search for an id first makes missing indexes,
+// before it locks the mailbox. The newest file has no index: it is short, so the search reads the file itself. If an index is missing or
+// damaged, the search reads the file, too, so it finds every archived message. An index may still have places that were pruned from the
+// archive.
 type idFile struct{ from, to int64 }
 
 func (i idFile) name() string { return fmt.Sprintf("%016d-%016d.ids", i.from, i.to) }
@@ -39,10 +40,11 @@ func parseIDFile(name string) (i idFile, ok bool) {
 	return i, ok && ok2 && err == nil && err2 == nil && 0 <= i.from && i.from < i.to && i.name() == name
 }
 
-// maxIndexed is how many bytes of an archive one index may cover. Neighbouring indexes are joined as long as they cover less together.
+// maxIndexed is the number of bytes of an archive that one index may cover. Neighbouring indexes are joined only if they do not cover
+// more together.
 const maxIndexed = 64 << 20
 
-// older returns the older files of the archive, as ranges of places.
+// older returns the range of places of each older file of the archive.
 func (a *snapshot) older() (all []idFile) {
 	for i, base := range a.bases {
 		end := a.base
@@ -56,8 +58,8 @@ func (a *snapshot) older() (all []idFile) {
 	return all
 }
 
-// indexOf returns the largest index that covers a part. It ignores an index that does not end where a file ends: such an index was
-// left by an archive that was removed.
+// indexOf returns the largest index that covers a part of the archive. It ignores an index that does not end where a file ends: such an
+// index is left from an earlier archive, which was removed.
 func (a *snapshot) indexOf(part idFile) (best idFile, ok bool) {
 	for _, i := range a.ids {
 		_, ends := slices.BinarySearch(a.bases, i.to)
@@ -68,8 +70,8 @@ func (a *snapshot) indexOf(part idFile) (best idFile, ok bool) {
 	return best, ok
 }
 
-// WithIDs calls f for the records whose id is in ids, whole or as shown (ShortID). It begins with the newest file. After each file
-// it calls more, and stops if more returns false.
+// WithIDs calls f for each record whose id, or the short form of its id (mail.ShortID), is in ids. It begins with the newest file.
+// Between two files it calls the function more, and stops if the result is false.
 func (s *Store) WithIDs(ids map[string]bool, more func() bool, f func(Record)) error {
 	a, err := s.open()
 	if err != nil {
@@ -79,7 +81,7 @@ func (s *Store) WithIDs(ids map[string]bool, more func() bool, f func(Record)) e
 	return a.withIDs(ids, more, f)
 }
 
-// withIDs is Store.WithIDs.
+// withIDs is Store.WithIDs for one snapshot.
 func (a *snapshot) withIDs(ids map[string]bool, more func() bool, f func(Record)) error {
 	var r backReader
 	scan := func(file *atomicfile.Handle) error {
@@ -143,7 +145,8 @@ func eachWithID(lines []byte, ids map[string]bool, f func(Record)) {
 	}
 }
 
-// lookUp returns the records of an index that have one of the ids, latest first. After an error the caller must search the files.
+// lookUp finds the records that have one of the ids with an index, and returns them, latest first. After an error the caller must
+// search the files themselves.
 func (a *snapshot) lookUp(index idFile, ids map[string]bool) (found []Record, err error) {
 	f, size, err := openSized(a.old, index.name())
 	if err != nil {
@@ -153,19 +156,19 @@ func (a *snapshot) lookUp(index idFile, ids map[string]bool) (found []Record, er
 	places, err := placesOfAll(f, size, ids)
 	if err != nil {
 		if !errors.Is(err, errOften) {
-			a.old.Remove(index.name()) // the next search makes it anew
+			a.old.Remove(index.name()) // the next search makes the index anew
 		}
 		return nil, err
 	}
 	for _, place := range slices.Backward(places) {
 		line, err := a.lineAt(place)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // this place was pruned
+			continue // the file with this place was pruned
 		}
 		if err == nil && !hasKeyOf(line, ids) {
 			err = errIndex
 		}
-		if errors.Is(err, errIndex) { // another program has changed the file
+		if errors.Is(err, errIndex) { // another program has changed the file, so the index is wrong
 			a.old.Remove(index.name())
 		}
 		if err != nil {
@@ -214,8 +217,8 @@ func (a *snapshot) lineAt(place int64) (line []byte, err error) {
 	return line, err
 }
 
-// Index makes the missing indexes of an archive. It only logs an error: a search without an index takes longer, but finds the same
-// messages. It holds no lock of the mailbox.
+// Index makes the missing indexes of an archive. It only logs an error, because a search without an index takes longer, but finds the
+// same messages. It does not take the lock of the mailbox.
 func (s *Store) Index(ctx context.Context) {
 	a, err := s.open()
 	if err == nil {
@@ -298,7 +301,8 @@ func (s *Store) writeIndex(ctx context.Context, a *snapshot, index idFile, entri
 	})
 }
 
-// pruneIndexes removes the indexes whose files are all gone. The caller holds the archive's lock.
+// pruneIndexes removes each index that covers no file any more. The argument gone has the names of the removed files. The caller holds
+// the archive's lock.
 func (a *snapshot) pruneIndexes(gone []string) error {
 	removed := map[string]bool{}
 	for _, name := range gone {

@@ -12,15 +12,15 @@ import (
 	"c2c/inbox/mail"
 )
 
-// An index file has the places of the ids in some older files of the archive. It consists of blocks of idBlock bytes, each with a
-// checksum. The entries are sorted by key, so a search for one id takes a few reads, and each read checks its block. A missing or
-// damaged index is made anew from the archive.
+// An index file says at which places in some older files of the archive the messages with an id begin. The file consists of blocks of
+// idBlock bytes, each with a checksum. The entries are sorted by key, so a search for one id reads only a few blocks. Each read checks
+// the checksum of the block. A missing or damaged index is made anew from the archive.
 const (
-	idBlock = 4096
-	idEntry = 16 // key and place
-	idFoot  = 16 // number of entries, number of blocks, version, and the checksum of all before it
-	idMost  = (idBlock - idFoot) / idEntry
-	idMagic = 0xc2c1d501
+	idBlock = 4096                         // bytes of a block
+	idEntry = 16                           // bytes of an entry: key and place
+	idFoot  = 16                           // bytes at the end of a block: number of entries, number of blocks, version, checksum
+	idMost  = (idBlock - idFoot) / idEntry // the most entries of a block
+	idMagic = 0xc2c1d501                   // the version of the format
 )
 
 var (
@@ -28,22 +28,22 @@ var (
 	errOften = errors.New("too many places for an index of ids")
 )
 
-// mostPlaces bounds how many places of one id a search visits: with more, searching the files is faster.
+// mostPlaces is the most places of one id that a search visits. If there are more, it is faster to search the files.
 const mostPlaces = 64
 
-// idAt is an entry of an index: at this place in the archive begins a message, and its id has this key.
+// idAt is an entry of an index: a message whose id has this key begins at this place in the archive.
 type idAt struct {
 	key   uint64
 	place int64
 }
 
-// idKey returns the same key for a UUID and for its short form.
+// idKey returns the key of an id. A UUID and its short form have the same key.
 func idKey(id string) uint64 {
 	sum := digest.Sum256([]byte(mail.ShortID(id)))
 	return binary.BigEndian.Uint64(sum[:])
 }
 
-// encodeIDs formats an index file. It has a block even if there are no entries.
+// encodeIDs formats an index file. The file has a block even if there are no entries.
 func encodeIDs(all []idAt) []byte {
 	sort.Slice(all, func(i, j int) bool { // slices.SortFunc would make the program larger; either is fast compared with the disk
 		return all[i].key < all[j].key || all[i].key == all[j].key && all[i].place < all[j].place
@@ -95,14 +95,14 @@ func decodeIDs(data []byte) (all []idAt, err error) {
 	return all, nil
 }
 
-// placesOfAll returns the places of all ids, in ascending order, from an index file of this size. It returns errOften if there are
-// so many places that the index saves nothing.
+// placesOfAll reads an index file of this size, and returns the places of all ids in ascending order. It returns errOften if there are
+// so many places that the index saves no time.
 func placesOfAll(f io.ReaderAt, size int64, ids map[string]bool) (places []int64, err error) {
 	keys := map[uint64]bool{}
 	for id := range ids {
 		keys[idKey(id)] = true
 	}
-	if int64(len(keys)) <= size/idBlock/8 { // then one search for each key reads fewer blocks
+	if int64(len(keys)) <= size/idBlock/8 { // one search for each key reads fewer blocks than reading the whole file
 		for key := range keys {
 			some, err := placesOf(f, size, key)
 			if err != nil {

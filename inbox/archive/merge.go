@@ -11,10 +11,11 @@ import (
 	"c2c/inbox/digest"
 )
 
-// Take merges the records of another archive into this one by their times. It writes all records anew after the present ones, so a
-// search from an older place finds every record that was archived since. Then it removes the old files.
-func (s *Store) Take(ctx context.Context, from *Store) error {
-	other, err := from.open()
+// Take merges the records of another archive into this one, in the order of their times. It writes the records of both archives into
+// new files, whose places are after all present places. So a search that starts at an earlier place still finds every record that was
+// archived after that. Then Take removes the files that it has replaced.
+func (s *Store) Take(ctx context.Context, source *Store) error {
+	other, err := source.open()
 	if err != nil {
 		return err
 	}
@@ -56,7 +57,8 @@ func (s *Store) Take(ctx context.Context, from *Store) error {
 	})
 }
 
-// writeMerged writes the records of two archives into new files after the present ones. The caller has rotated the newest file.
+// writeMerged writes the records of two archives into new files, at places after the present files. The caller has rotated the newest
+// file.
 func (a *snapshot) writeMerged(other *snapshot) error {
 	var part []byte
 	base, seen := a.base, map[[digest.Size]byte]bool{}
@@ -86,7 +88,7 @@ func (a *snapshot) writeMerged(other *snapshot) error {
 	return write() // perhaps an empty file, which shows where the next file begins
 }
 
-// inTime merges the lines of two archives by their times. In each archive the lines are in that order already.
+// inTime yields the lines of two archives in the order of their times. In each archive the lines are in this order already.
 func inTime(a, b *snapshot) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		nextA, stopA := iter.Pull2(a.lines())
@@ -141,7 +143,7 @@ func (a *snapshot) lines() iter.Seq2[[]byte, error] {
 	}
 }
 
-// part reads file number i, oldest first.
+// part reads file number i. The oldest file has number 0, the newest has number len(a.bases).
 func (a *snapshot) part(i int) ([]byte, error) {
 	if i == len(a.bases) {
 		if a.newest == nil {

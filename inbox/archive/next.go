@@ -11,9 +11,9 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
-// Next returns the first message that the archive has after a place; behind is the place after this message. If there is none, ok
-// is false, and behind is where the next message will be. Next skips unreadable and ephemeral records. If the archive ends before
-// the place, it is a new archive, and Next starts at its beginning.
+// Next returns the first message that the archive has after a place. The result behind is the place after this message. If there is no
+// message, ok is false, and behind is the place where the next message will be. Next skips unreadable and ephemeral records. If the
+// archive ends before the place, it is a new archive, so Next starts at its beginning.
 func (s *Store) Next(place int64) (r Record, behind int64, ok bool, err error) {
 	a, err := s.open()
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *Store) Next(place int64) (r Record, behind int64, ok bool, err error) {
 		if ok || err != nil {
 			return r, behind, ok, err
 		}
-		place = end // a power cut may have left half a line before it
+		place = end // go on with the next file: a power cut may have left half a line at the end of this one
 	}
 	place = max(place, a.base)
 	if a.newest == nil {
@@ -52,10 +52,11 @@ func (s *Store) Next(place int64) (r Record, behind int64, ok bool, err error) {
 	return firstIn(a.newest, a.base, place)
 }
 
-// maxNext is longer than any line of ours: content of 256 KiB may be six times as long in JSON.
+// maxNext is larger than any line of ours: a body of 256 KiB may be six times as long in JSON.
 const maxNext = 8 << 20
 
-// firstIn is Next for one file, which begins at base. It does not read a last line without a newline, which may not be complete yet.
+// firstIn is Next for one file, which begins at the place base. It ignores a last line without a newline, because that line may be
+// incomplete.
 func firstIn(f io.ReaderAt, base, place int64) (r Record, behind int64, ok bool, err error) {
 	lines := bufio.NewReader(io.NewSectionReader(f, place-base, atomicfile.MaxFile))
 	var line []byte

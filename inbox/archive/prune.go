@@ -9,7 +9,7 @@ import (
 	"c2c/inbox/atomicfile"
 )
 
-// Pruned counts files that a prune removed, or would remove.
+// Pruned counts the files that a prune has removed, or would remove, and their bytes.
 type Pruned struct {
 	Count int   `json:"count"`
 	Bytes int64 `json:"bytes"`
@@ -50,8 +50,8 @@ func (p *Pruned) Remove(dir *atomicfile.Dir, name string, dry bool) error {
 	return dir.RemoveDir(name)
 }
 
-// Prune removes the parts of the archive that were last changed before a time, and their ids from the indexes. If dry is set, it
-// only counts.
+// Prune removes the files of the archive that were last changed before this time, and the indexes that cover only such files. If dry is
+// set, it only counts the files.
 func (s *Store) Prune(ctx context.Context, before time.Time, dry bool) (p Pruned, err error) {
 	if p, err = s.pruneParts(nil, before); err != nil || dry || p.Count == 0 {
 		return p, err
@@ -63,7 +63,7 @@ func (s *Store) Prune(ctx context.Context, before time.Time, dry bool) (p Pruned
 	return p, err
 }
 
-// pruneParts is Prune for all parts. With a nil dir it only counts.
+// pruneParts is Prune for a caller that holds the archive's lock. If dir is nil, pruneParts only counts, and needs no lock.
 func (s *Store) pruneParts(dir *atomicfile.Dir, before time.Time) (p Pruned, err error) {
 	a, err := s.open()
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *Store) pruneParts(dir *atomicfile.Dir, before time.Time) (p Pruned, err
 	if dir == nil || len(gone) == 0 {
 		return p, nil
 	}
-	// An empty part stays after the last one. It marks where the next part begins, so that places keep their meaning.
+	// Leave an empty file at the place where the next file begins, so that places keep their meaning.
 	last, err := newPartName(a.base)
 	if err == nil {
 		err = a.old.Append(last, nil)

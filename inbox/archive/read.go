@@ -10,8 +10,8 @@ import (
 	"c2c/inbox/mail"
 )
 
-// End returns the place after the last record. Places count all bytes since the first message was archived, so they keep their
-// meaning when older parts are pruned.
+// End returns the place after the last record. Places count all bytes since the first message was archived, so they keep their meaning
+// when older files are pruned.
 func (s *Store) End() (int64, error) {
 	a, err := s.open()
 	if err != nil {
@@ -31,7 +31,8 @@ func (s *Store) Since(place int64) (map[mail.Key]bool, error) {
 	return a.since(place)
 }
 
-// since is Store.Since. If the archive ends before the place, it has lost its newest file, and since reads everything that is left.
+// The method since is Store.Since for one snapshot. If the archive ends before the place, it has lost its newest file. Then the method
+// reads everything that is left.
 func (a *snapshot) since(place int64) (map[mail.Key]bool, error) {
 	if place > a.end() {
 		place = 0
@@ -72,8 +73,8 @@ func (s *Store) History(ctx context.Context, limit int) (found []Record, err err
 	return found, err
 }
 
-// Behind returns the records after a place, oldest first, and the place after them. If another program has shortened the archive,
-// it returns no records: the caller has seen the ones that are left.
+// Behind returns the records after a place, oldest first, and the place after them. If the archive ends before the place, another
+// program has shortened it. Then Behind returns no records, because the caller has seen those that are left.
 func (s *Store) Behind(place int64) (records []Record, behind int64, err error) {
 	a, err := s.open()
 	if err != nil {
@@ -97,8 +98,8 @@ func (s *Store) Behind(place int64) (records []Record, behind int64, err error) 
 	return slices.Concat(parts...), behind, err
 }
 
-// Newest calls f with the records after a place, newest first, until f returns false or ctx ends. Without parsing, it skips blocks
-// for which mayHold returns false, and lines for which mayBe returns false.
+// Newest calls f with the records after a place, newest first, until f returns false or ctx ends. It does not parse blocks for which
+// the function mayHold returns false, or lines for which the function mayBe returns false.
 func (s *Store) Newest(ctx context.Context, since Mark, mayHold, mayBe func(lines []byte) bool, f func(Record) (more bool)) error {
 	a, err := s.open()
 	if err != nil {

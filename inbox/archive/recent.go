@@ -12,13 +12,14 @@ import (
 	"c2c/inbox/mail"
 )
 
-// How many bytes at the end of an archive file Recent reads: first a few, which usually have the last message.
+// Recent first reads recentFirst bytes at the end of a file, which usually have the last message. If that is not enough, it reads
+// recentMost bytes.
 const (
 	recentFirst = 8 << 10
-	recentMost  = 2 << 20 // enough for the largest body, escaped
+	recentMost  = 2 << 20 // enough for the largest body with its escapes in JSON
 )
 
-// Recent calls f with the latest records, newest first, until f returns false. It reads only the end of the newest files, takes no
+// Recent calls f with the latest records, newest first, until f returns false. It reads only the ends of the two newest files, takes no
 // lock, and skips lines that it cannot read.
 func (s *Store) Recent(f func(Record) (more bool)) error {
 	dir, err := s.root.Sub(Dir, false)
@@ -55,7 +56,7 @@ func (s *Store) Recent(f func(Record) (more bool)) error {
 	return err
 }
 
-// recentIn reads one file. more reports whether f still wants older records, and this file has none.
+// recentIn is Recent for one file. The result more is true if f wants older records, and this file has no more.
 func recentIn(dir *atomicfile.Dir, name string, f func(Record) bool) (more bool, err error) {
 	file, size, err := openSized(dir, name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -72,7 +73,7 @@ func recentIn(dir *atomicfile.Dir, name string, f func(Record) bool) (more bool,
 		if err != nil {
 			return false, err
 		}
-		first := end // where the oldest complete line so far begins
+		first := end // the offset of the oldest complete line so far
 		stopped := false
 		eachBackwards(lines, func(line []byte) bool {
 			at := end - int64(len(line))
@@ -103,27 +104,27 @@ func readBetween(file io.ReaderAt, begin, end int64) ([]byte, error) {
 	return data[:n], err
 }
 
-// lastTail is how much of an archive LastRead reads at first to find the last record.
+// lastTail is the number of bytes at the end of a file in which LastRead first searches for the last record.
 const lastTail = 4 << 10
 
-// LastRead returns when the last record of the archive file name was written. It returns the zero time if there is no file, or if
-// the last line has no time.
+// LastRead returns the time at which the last record in the archive file called name was written. It returns the zero time if there is
+// no file, or if the last line has no time.
 func LastRead(dir *atomicfile.Dir, name string) (at time.Time, err error) {
 	f, size, err := openSized(dir, name)
 	if err != nil {
 		return at, atomicfile.UnlessAbsent(err)
 	}
 	defer f.Close()
-	for most := int64(lastTail); ; most *= 16 {
-		from := max(0, size-most)
-		tail, err := readBehind(f, from, nil)
+	for tailSize := int64(lastTail); ; tailSize *= 16 {
+		start := max(0, size-tailSize)
+		tail, err := readBehind(f, start, nil)
 		if err != nil {
 			return at, err
 		}
 		tail = bytes.TrimRight(tail, "\n")
 		begin := bytes.LastIndexByte(tail, '\n') + 1
-		if begin == 0 && from > 0 && most < maxFirst {
-			continue // the last line is longer
+		if begin == 0 && start > 0 && tailSize < maxTail {
+			continue // the last line is longer than the tail
 		}
 		var record struct {
 			At float64 `json:"drained_at"`
@@ -135,5 +136,5 @@ func LastRead(dir *atomicfile.Dir, name string) (at time.Time, err error) {
 	}
 }
 
-// maxFirst bounds how much of an archive LastRead reads to find the last record.
-const maxFirst = 1 << 20
+// maxTail is the most bytes at the end of a file in which LastRead searches for the last record.
+const maxTail = 1 << 20

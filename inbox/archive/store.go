@@ -1,11 +1,11 @@
-// Package archive keeps the messages that were handed over to a session, one per line, and finds them again. In the root, for a
-// session <sid>, it has these files:
+// Package archive keeps the messages that were handed over to a session, one per line, and finds them again. For a session <sid> it has
+// these files in the root, which is the directory with a project's mail:
 //
 //	archive/<sid>.jsonl              the newest messages; the OCaml c2c reads and writes this file
 //	archive/<sid>.old/<base>.jsonl   older files, which do not change any more; their ids are in indexes (index.go)
 //
-// A place in the archive is the number of bytes that were archived before it, since the first message. base is the place where a
-// file begins. Places do not change when files are rotated or pruned.
+// A place in the archive is the number of bytes that were archived before it, counted from the first message. <base> is the place where
+// the file begins. Records keep their places when files are rotated or pruned.
 package archive
 
 import (
@@ -30,7 +30,7 @@ const (
 	Dir = "archive" // below the root
 	// maxPart is the size at which the newest file is rotated.
 	maxPart = 1 << 20
-	// maxPlace bounds the places, which are in file names.
+	// maxPlace bounds the places, because they are in file names.
 	maxPlace = 1 << 51
 )
 
@@ -43,7 +43,7 @@ type Store struct {
 	own  atomic.Pointer[span] // the part that AppendLeased has appended without a gap
 }
 
-// Log takes warnings of a call that succeeded all the same: see inbox.Log.
+// Log takes the warnings of calls that have succeeded nevertheless, see inbox.Log.
 type Log interface {
 	Debug(words string, facts ...any)
 	Warn(words string, facts ...any)
@@ -54,13 +54,14 @@ func New(root *atomicfile.Dir, sid string, now func() time.Time, log Log) *Store
 	return &Store{root: root, sid: sid, now: now, log: log}
 }
 
-// Name is the name of the newest file, LockName that of the archive's lock, and OldName that of the directory with the older files. All are
-// in Dir.
+// Name returns the name of the newest file, LockName the name of the archive's lock, and OldName the name of the directory with the older
+// files. All three are in the directory Dir.
 func (s *Store) Name() string     { return s.sid + ".jsonl" }
 func (s *Store) LockName() string { return s.sid + ".lock" }
 func (s *Store) OldName() string  { return s.sid + ".old" }
 
-// underLock runs f with the directory of the archives, which it makes if it is missing, under the archive's lock.
+// underLock calls f under the archive's lock. The argument of f is the directory of all archives, which underLock makes if it is
+// missing.
 func (s *Store) underLock(ctx context.Context, f func(dir *atomicfile.Dir) error) error {
 	dir, err := s.root.Sub(Dir, true)
 	if err != nil {
@@ -70,7 +71,8 @@ func (s *Store) underLock(ctx context.Context, f func(dir *atomicfile.Dir) error
 	return filelock.With(ctx, dir, s.LockName(), func() error { return f(dir) })
 }
 
-// LockPath returns the path of the lock file, which is closed whenever messages were archived.
+// LockPath returns the path of the lock file. Whoever archives messages closes this file afterwards, and a watch on the file reports
+// this.
 func (s *Store) LockPath() string { return filepath.Join(s.root.Path(), Dir, s.LockName()) }
 
 // Mark is a place in the archive.
@@ -116,7 +118,7 @@ func newPartName(base int64) (string, error) {
 type snapshot struct {
 	old    *atomicfile.Dir    // nil: nothing was rotated yet
 	bases  []int64            // places of the older files, oldest first
-	ids    []idFile           // their indexes
+	ids    []idFile           // indexes of the older files
 	base   int64              // place of the newest file
 	size   int64              // size of the newest file
 	newest *atomicfile.Handle // nil: there is none
@@ -206,24 +208,24 @@ func openSized(dir *atomicfile.Dir, name string) (*atomicfile.Handle, int64, err
 	return f, f.Size(), nil
 }
 
-// readBehind reads a file from a place to its end, into buf if buf is large enough. If the file is larger than any of ours, it
-// reads only the last part: a hostile file may be one large hole.
-func readBehind(f *atomicfile.Handle, from int64, buf []byte) ([]byte, error) {
+// readBehind reads a file from the offset start to its end, into buf if buf is large enough. It reads at most the last
+// atomicfile.MaxFile bytes, because a hostile file may be one large hole.
+func readBehind(f *atomicfile.Handle, start int64, buf []byte) ([]byte, error) {
 	size, err := f.SizeNow()
 	if err != nil {
 		return nil, err
 	}
-	from = max(0, from, size-atomicfile.MaxFile)
-	buf = slices.Grow(buf[:0], int(max(0, size-from)))
-	n, err := f.ReadAt(buf[:max(0, size-from)], from)
+	start = max(0, start, size-atomicfile.MaxFile)
+	buf = slices.Grow(buf[:0], int(max(0, size-start)))
+	n, err := f.ReadAt(buf[:max(0, size-start)], start)
 	if err == io.EOF {
 		err = nil
 	}
 	return buf[:n], err
 }
 
-// rotate makes the newest file an older file, with one rename: after a crash it has one of the two names. It syncs both directories
-// before any record is in the next file. The caller holds the archive's lock.
+// rotate makes the newest file an older file, with one rename, so after a crash the file has one of the two names. Then rotate syncs
+// both directories, before any record is in the next file. The caller holds the archive's lock.
 func (s *Store) rotate(dir *atomicfile.Dir, a *snapshot) (err error) {
 	if a.old == nil {
 		if a.old, err = dir.Sub(s.OldName(), true); err != nil {

@@ -1,8 +1,8 @@
 // Package atomicfile replaces files as a whole: a reader sees the old content or the new content, never a part, even after a power cut.
 //
-// A Dir is an open directory of ours. Every name given to it is a single path component, resolved beneath it and never through a
-// symbolic link. So a peer that may write there cannot lead us elsewhere. Any number of goroutines and processes may use the same
-// directory; a read-modify-write needs a lock beside it (package filelock).
+// A Dir is an open directory of ours. Its methods take the name of a file in it. A name is a single path component, and they never
+// follow a symbolic link. So another process that can write there cannot lead us elsewhere. Any number of goroutines and processes may
+// use the same directory. Whoever reads a file, changes it and writes it back needs a lock (package filelock).
 package atomicfile
 
 import (
@@ -22,11 +22,11 @@ import (
 // Errors wrap it.
 var ErrNotOurs = errors.New("not a private file or directory of ours")
 
-// ErrTooLarge says that a file is larger than any of ours can become. Errors wrap it. A hostile file may be one large hole, which
-// takes no room on the disk but would take all our memory.
+// ErrTooLarge says that a file is larger than any file of ours can become. Errors wrap it. We do not read such a file, because a
+// hostile file may be one large hole: it takes no room on the disk, but would take all our memory.
 var ErrTooLarge = errors.New("too large to be a file of ours")
 
-// MaxFile is several times the size of the fullest mailbox.
+// MaxFile is the largest size of a file that we read, in bytes. It is several times the size of the fullest mailbox.
 const MaxFile = 512 << 20
 
 // Dir is an open directory.
@@ -35,7 +35,7 @@ type Dir struct {
 	uid int // our user id
 
 	listing sync.Mutex // guards listed, and the read position of h
-	listed  bool       // the read position is no longer the start
+	listed  bool       // Names was called, so the read position is no longer at the start
 }
 
 // Open opens a directory that belongs to us, and to which no other user may write.
@@ -47,7 +47,7 @@ func Open(path string) (*Dir, error) {
 	return d.private()
 }
 
-// Create is Open that first makes the directory and its missing parents.
+// Create is Open, but first makes the directory and its parents if they are missing.
 func Create(path string) (*Dir, error) {
 	if d, err := Open(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return d, err
@@ -72,10 +72,11 @@ func Create(path string) (*Dir, error) {
 	return Open(path)
 }
 
-// private checks that the directory is ours alone, and closes it if not.
+// The method private returns d if d is a directory of ours, to which no other user may write. Otherwise it closes d and returns an
+// error.
 func (d *Dir) private() (*Dir, error) {
 	var st unix.Stat_t
-	err := again(func() error { return unix.Fstat(d.fd(), &st) })
+	err := retry(func() error { return unix.Fstat(d.fd(), &st) })
 	switch mode := uint32(st.Mode); {
 	case err != nil:
 	case mode&unix.S_IFMT != unix.S_IFDIR:
@@ -98,9 +99,9 @@ func (d *beneath) Path() string { return d.path }
 // Replaced reports whether the directory was removed or replaced since it was opened.
 func (d *Dir) Replaced() (bool, error) {
 	var was, now unix.Stat_t
-	err := again(func() error { return unix.Fstat(d.fd(), &was) })
+	err := retry(func() error { return unix.Fstat(d.fd(), &was) })
 	if err == nil {
-		err = again(func() error { return unix.Stat(d.path, &now) })
+		err = retry(func() error { return unix.Stat(d.path, &now) })
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil
@@ -114,7 +115,7 @@ func (d *Dir) Replaced() (bool, error) {
 // Close closes the directory.
 func (d *Dir) Close() error { return d.h.Close() }
 
-// Sync makes renames, new names and removals in the directory survive a power cut. Its error is a *SyncError.
+// After Sync, all renames, new names and removals in the directory survive a power cut. Its error is a *SyncError.
 func (d *Dir) Sync() error {
 	if err := d.h.sync(); err != nil {
 		return &SyncError{d.path, errors.Unwrap(err)}
@@ -122,7 +123,7 @@ func (d *Dir) Sync() error {
 	return nil
 }
 
-// SyncError says that a change in a directory was made, but may not survive a power cut.
+// SyncError says that a change in a directory was made, but perhaps does not survive a power cut.
 type SyncError struct {
 	Path string
 	Err  error
@@ -131,7 +132,7 @@ type SyncError struct {
 func (e *SyncError) Error() string { return fmt.Sprintf("sync directory %q: %v", e.Path, e.Err) }
 func (e *SyncError) Unwrap() error { return e.Err }
 
-// Sub opens the directory name, and first makes it if create is set.
+// Sub opens the directory called name in d. If create is set and there is no such directory, Sub makes it first.
 func (d *Dir) Sub(name string, create bool) (*Dir, error) {
 	sub, err := d.sub(name)
 	if !create || !errors.Is(err, fs.ErrNotExist) {
@@ -158,7 +159,7 @@ func (d *Dir) sub(name string) (*Dir, error) {
 	return (&Dir{beneath: beneath{newHandle(fd, path), path}, uid: d.uid}).private()
 }
 
-// mkdir makes a directory. It is no error if another process makes it at the same time.
+// mkdir makes a directory. If the directory exists, that is no error, because another process may have made it at the same time.
 func (d *beneath) mkdir(name string) error {
 	err := unix.Mkdirat(d.fd(), name, 0o700)
 	if errors.Is(err, fs.ErrExist) {
@@ -181,7 +182,7 @@ func (d *Dir) Names() ([]string, error) {
 	return names, d.fail("list", "", err)
 }
 
-// NameSet is Names as a set.
+// NameSet returns what Names returns, as a set.
 func (d *Dir) NameSet() (map[string]bool, error) {
 	names, err := d.Names()
 	set := make(map[string]bool, len(names))

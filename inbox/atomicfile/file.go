@@ -14,15 +14,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// beneath is an open directory for system calls that take a name beneath it.
+// The type beneath is an open directory, for system calls that take a directory and the name of a file in it.
 type beneath struct {
 	h    *Handle
 	path string
 }
 
-// openBeneath opens a name in the directory. A name is one path component, so nothing else in the path can be a symbolic link, and
-// O_NOFOLLOW is enough. Every Linux kernel and macOS have this flag; some of them lack openat2. (os.Root would follow a link that
-// stays inside the directory.)
+// openBeneath opens the file called name in the directory, unless the file is a symbolic link. The name is one path component, so no
+// other part of the path can be a link, and the flag O_NOFOLLOW is enough. Every Linux kernel and macOS have this flag, but not all
+// have openat2. (os.Root would follow a link that stays inside the directory.)
 func (d *beneath) openBeneath(name string, flag int) (*os.File, error) {
 	fd, err := d.descriptor(name, flag)
 	if err != nil {
@@ -31,17 +31,17 @@ func (d *beneath) openBeneath(name string, flag int) (*os.File, error) {
 	return os.NewFile(uintptr(fd), filepath.Join(d.path, name)), nil
 }
 
-// descriptor is openBeneath without an *os.File.
+// descriptor is openBeneath, but returns a file descriptor instead of an *os.File.
 func (d *beneath) descriptor(name string, flag int) (fd int, err error) {
-	err = again(func() error {
+	err = retry(func() error {
 		fd, err = unix.Openat(d.fd(), name, flag|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 		return err
 	})
 	return fd, err
 }
 
-// again repeats a system call for as long as signals interrupt it.
-func again(call func() error) error {
+// retry makes a system call, and repeats the call as long as signals interrupt it.
+func retry(call func() error) error {
 	for {
 		if err := call(); err != unix.EINTR {
 			return err
@@ -58,8 +58,8 @@ func component(name string) error {
 	return nil
 }
 
-// fail adds the operation and the name to an error. It turns the kernel's errors for a link, a FIFO and the like into ErrNotOurs,
-// which our own checks return, too.
+// fail adds the operation and the name to an error. If the kernel has refused a link, a FIFO or the like, the result matches
+// ErrNotOurs, as the errors of our own checks do.
 func (d *beneath) fail(verb, name string, err error) error {
 	var pe *fs.PathError
 	if err != nil && errors.As(err, &pe) {
@@ -78,15 +78,15 @@ func (d *beneath) fail(verb, name string, err error) error {
 	return &nameError{verb, d.path, name, err}
 }
 
-// notOurs returns the error for a file that is not regular, or whose owner is not own.
-func notOurs(mode uint32, uid, own int) error {
+// notOurs returns the error for a file that is not regular, or whose owner uid differs from ours.
+func notOurs(mode uint32, uid, ours int) error {
 	if mode&unix.S_IFMT != unix.S_IFREG {
 		return fmt.Errorf("%w: it is not a regular file (mode %o); move it away", ErrNotOurs, mode)
 	}
-	return fmt.Errorf("%w: it belongs to uid %d: run c2c as that user, or chown it to uid %d", ErrNotOurs, uid, own)
+	return fmt.Errorf("%w: it belongs to uid %d: run c2c as that user, or chown it to uid %d", ErrNotOurs, uid, ours)
 }
 
-// nameError formats its text only when it is read: most of these errors are "no such file", and callers drop them.
+// nameError formats its text only when the text is needed. Most errors of this type say "no such file", and callers drop them.
 type nameError struct {
 	verb, dir, name string
 	err             error
@@ -101,8 +101,8 @@ func (e *nameError) Unwrap() error { return e.err }
 // IsInTheWay reports whether err means that a foreign file has the name of one of our files.
 func IsInTheWay(err error) bool { return errors.Is(err, ErrNotOurs) && errors.As(err, new(*nameError)) }
 
-// Open opens a regular file of ours. With os.O_CREATE it makes the file if it is missing, readable by us alone. The file may have
-// further hard links: backups often consist of them, and only we can link a file into a directory of ours.
+// Open opens a regular file of ours. With os.O_CREATE it makes a missing file, which no other user may read. The file may have further
+// hard links: backups often consist of hard links, and only we can link a file into a directory of ours.
 func (d *Dir) Open(name string, flag int) (*os.File, error) {
 	f, _, err := d.open(name, flag)
 	return f, err
@@ -112,7 +112,7 @@ func (d *Dir) open(name string, flag int) (f *os.File, info fs.FileInfo, err err
 	if err := component(name); err != nil {
 		return nil, nil, err
 	}
-	// O_NONBLOCK: a planted FIFO must not block us; it has no effect on files.
+	// O_NONBLOCK: if somebody has put a FIFO there, it must not block us. For a regular file the flag has no effect.
 	f, err = d.openBeneath(name, flag|syscall.O_NONBLOCK)
 	if err != nil {
 		return nil, nil, d.fail("open", name, err)
@@ -128,11 +128,12 @@ func (d *Dir) open(name string, flag int) (f *os.File, info fs.FileInfo, err err
 	return f, info, nil
 }
 
-// ClockTick bounds how far the kernel's time for a file may be behind the clock of processes.
+// ClockTick bounds the delay of file times: the time that the kernel gives a file may be so much earlier than the clock that processes
+// read.
 const ClockTick = 10 * time.Millisecond
 
-// Version changes when the content of a file is replaced or appended to. A replacing file may get the same inode, but not the same
-// time, unless it was written in the same tick of the clock.
+// Version identifies the content of a file: it changes when the file is replaced or when data is appended. The new file may get the
+// inode of the old one, but not its time, unless both were written in the same tick of the clock.
 type Version struct {
 	inode       uint64
 	size, mtime int64
@@ -148,17 +149,18 @@ func VersionOf(info fs.FileInfo) Version {
 
 func owner(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
 
-// Read returns the whole file; the error is fs.ErrNotExist when there is none.
+// Read returns the content of a file. If there is no such file, the error matches fs.ErrNotExist.
 func (d *Dir) Read(name string) ([]byte, error) { return d.ReadMost(name, MaxFile) }
 
-// ReadMost is Read for at most this many bytes. For a larger file it returns ErrTooLarge.
-func (d *Dir) ReadMost(name string, most int64) ([]byte, error) {
-	data, _, err := d.readVersion(name, most)
+// ReadMost is Read for a file of at most limit bytes. For a larger file the error matches ErrTooLarge.
+func (d *Dir) ReadMost(name string, limit int64) ([]byte, error) {
+	data, _, err := d.readVersion(name, limit)
 	return data, err
 }
 
-// ReadVersion is Read that also returns the version. If the file is replaced in the same tick of the clock, both contents have the
-// same version. So settled is true only if the file was more than a second old when it was read; any tick is shorter.
+// ReadVersion is Read that also returns the version. If the file is written and replaced in one tick of the clock, both contents may
+// have the same version. The result settled is true if that can no longer happen: the file was more than a second old when it was read,
+// and every tick is shorter.
 func (d *Dir) ReadVersion(name string) (data []byte, v Version, settled bool, err error) {
 	data, v, err = d.readVersion(name, MaxFile)
 	if err != nil {
@@ -167,18 +169,18 @@ func (d *Dir) ReadVersion(name string) (data []byte, v Version, settled bool, er
 	return data, v, time.Since(time.Unix(0, v.mtime)) > time.Second, nil
 }
 
-// readVersion makes only four system calls, because a send and a hook read many small files.
-func (d *Dir) readVersion(name string, most int64) ([]byte, Version, error) {
+// readVersion reads a file of at most limit bytes. It makes only four system calls, because a send and a hook read many small files.
+func (d *Dir) readVersion(name string, limit int64) ([]byte, Version, error) {
 	h, _, err := d.openHandle(name, os.O_RDONLY)
 	if err != nil {
 		return nil, Version{}, err
 	}
 	defer h.Close()
-	data, err := readAll(h, h.Size(), most)
+	data, err := readAll(h, h.Size(), limit)
 	return data, h.was, d.fail("read", name, err)
 }
 
-// OpenHandle is Open without an *os.File.
+// OpenHandle is Open, but returns a Handle instead of an *os.File.
 func (d *Dir) OpenHandle(name string, flag int) (*Handle, error) {
 	h, _, err := d.openHandle(name, flag)
 	return h, err
@@ -192,7 +194,7 @@ func (d *Dir) openHandle(name string, flag int) (h *Handle, st unix.Stat_t, err 
 	if err != nil {
 		return nil, st, d.fail("open", name, err)
 	}
-	err = again(func() error { return unix.Fstat(fd, &st) })
+	err = retry(func() error { return unix.Fstat(fd, &st) })
 	if err == nil && (st.Mode&unix.S_IFMT != unix.S_IFREG || int(st.Uid) != d.uid) {
 		err = notOurs(uint32(st.Mode), int(st.Uid), d.uid)
 	}
@@ -217,7 +219,7 @@ func (d *Dir) Version(name string) (Version, error) {
 	return Version{st.Ino, st.Size, st.Mtim.Nano()}, nil
 }
 
-// ReadIf is Read that returns nil if the file is absent.
+// ReadIf is Read, but for a missing file it returns nil and no error.
 func (d *Dir) ReadIf(name string) ([]byte, error) {
 	data, err := d.Read(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -226,12 +228,12 @@ func (d *Dir) ReadIf(name string) ([]byte, error) {
 	return data, err
 }
 
-// ReadAll reads the rest of an open file, unless it is too large.
+// ReadAll reads an open file from its read position to its end. If the file is larger than MaxFile, the error matches ErrTooLarge.
 func ReadAll(f *Handle) ([]byte, error) { return readAll(f, f.Size(), MaxFile) }
 
-// readAll reads in one call, up to the size that the file had a moment ago, because a send and a hook read many small files.
-func readAll(f io.Reader, size, most int64) ([]byte, error) {
-	if size > most {
+// readAll reads size bytes of f, with one call, because a send and a hook read many small files. The file had this size a moment ago.
+func readAll(f io.Reader, size, limit int64) ([]byte, error) {
+	if size > limit {
 		return nil, fmt.Errorf("%w: %d bytes", ErrTooLarge, size)
 	}
 	data := make([]byte, size)
@@ -242,7 +244,8 @@ func readAll(f io.Reader, size, most int64) ([]byte, error) {
 	return data[:n], err
 }
 
-// ReadInto reads an open file. If buf is large enough, it reads into buf, so that a search through many files need not allocate for each.
+// ReadInto reads an open file into buf, or into new memory if buf is too small. So a search through many files need not allocate memory
+// for each.
 func ReadInto(f *Handle, buf []byte) ([]byte, error) {
 	size := f.Size()
 	if size > MaxFile {
@@ -258,7 +261,7 @@ func ReadInto(f *Handle, buf []byte) ([]byte, error) {
 	return buf[:n], err
 }
 
-// Stat describes a file without following a link. It needs no permission to read the file.
+// Stat describes a file without following a link. On Linux it needs no permission to read the file.
 func (d *Dir) Stat(name string) (fs.FileInfo, error) {
 	if err := component(name); err != nil {
 		return nil, err
@@ -271,8 +274,8 @@ func (d *Dir) Stat(name string) (fs.FileInfo, error) {
 	return f.Stat()
 }
 
-// IsFile reports whether a name still belongs to an open file. The file's number of links does not show this: a backup may be one
-// more link.
+// IsFile reports whether name is still a name of the open file f. The number of links of f does not show this, because a backup may be
+// one of the links.
 func (d *Dir) IsFile(name string, f interface{ Fd() uintptr }) (bool, error) {
 	if err := component(name); err != nil {
 		return false, err
@@ -288,15 +291,16 @@ func (d *Dir) IsFile(name string, f interface{ Fd() uintptr }) (bool, error) {
 	return err == nil && was.Dev == now.Dev && was.Ino == now.Ino, d.fail("stat", name, err)
 }
 
-// change checks the name and calls do, which makes the change. It adds verb and name to do's error.
-func (d *beneath) change(verb, name string, do func() error) error {
+// The method change checks the name, and then makes the change by calling the function call. It adds verb and name to the error of the
+// call.
+func (d *beneath) change(verb, name string, call func() error) error {
 	if err := component(name); err != nil {
 		return err
 	}
-	return d.fail(verb, name, do())
+	return d.fail(verb, name, call())
 }
 
-// Touch sets a file's time of last change.
+// Touch sets the time of a file's last change.
 func (d *Dir) Touch(name string, at time.Time) error {
 	ts := unix.NsecToTimespec(at.UnixNano())
 	return d.change("touch", name, func() error {
@@ -304,7 +308,7 @@ func (d *Dir) Touch(name string, at time.Time) error {
 	})
 }
 
-// Rename moves a file within the directory. It is durable after the next Sync, like the changes below.
+// Rename gives a file another name in the same directory. This change, and the changes below, are durable only after the next Sync.
 func (d *Dir) Rename(old, new string) error { return d.Move(old, d, new) }
 
 // Move moves a file to another directory of the same file system.
@@ -315,7 +319,7 @@ func (d *Dir) Move(old string, to *Dir, new string) error {
 	return d.change("rename", old, func() error { return unix.Renameat(d.fd(), old, to.fd(), new) })
 }
 
-// Link gives a file another name, in a directory of the same file system.
+// Link gives a file a further name, in a directory of the same file system.
 func (d *Dir) Link(old string, to *Dir, new string) error {
 	if err := component(new); err != nil {
 		return err

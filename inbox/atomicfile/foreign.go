@@ -12,11 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// foreign marks temporary files of Rewrite, because other programs name their temporary files as Write does.
+// foreign stands in the names of Rewrite's temporary files at the place of the file's own name. Other programs name their temporary
+// files as Write does, and Sweep must not remove those.
 const foreign = ".c2c"
 
-// Rewrite is Write for another program's file, in a directory that need not be private. It sets the mode, and keeps the owner:
-// after a run as root the user must still be able to write the file. path must not be a link.
+// Rewrite is Write for another program's file, in a directory that need not be private. It sets the file's mode. It keeps the owner,
+// because after c2c ran as root the user must still be able to write the file. The file must not be a symbolic link.
 func Rewrite(path string, data []byte, mode fs.FileMode) error {
 	d, err := openDir(filepath.Dir(path))
 	if err != nil {
@@ -46,7 +47,7 @@ func Remove(path string) error {
 	return errors.Join(d.Remove(filepath.Base(path)), d.Sync())
 }
 
-// Sweep removes temporary files that dead writers have left beside a file.
+// Sweep removes the temporary files that processes have left beside a file when they died in Rewrite.
 func Sweep(path string) {
 	if d, err := openDir(filepath.Dir(path)); err == nil {
 		d.sweep(foreign)
@@ -67,8 +68,8 @@ func openDir(dir string) (*Dir, error) {
 	}
 }
 
-// OpenForeign opens another program's file for reading, and returns its size. It opens only a regular file: with a pipe in its
-// place we would wait for a writer.
+// OpenForeign opens another program's file for reading, and returns its size. It opens only a regular file: if there is a pipe in its
+// place, a read would wait for a writer.
 func OpenForeign(path string) (f *os.File, size int64, err error) {
 	f, err = os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -85,21 +86,21 @@ func OpenForeign(path string) (f *os.File, size int64, err error) {
 	return f, info.Size(), nil
 }
 
-// ReadForeign returns the content of another program's file, which may have at most this many bytes.
-func ReadForeign(path string, most int64) ([]byte, error) {
+// ReadForeign returns the content of another program's file. It returns an error if the file has more than limit bytes.
+func ReadForeign(path string, limit int64) ([]byte, error) {
 	f, size, err := OpenForeign(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	if size > most {
-		return nil, fmt.Errorf("read %s: it has %d bytes, and c2c reads at most %d", path, size, most)
+	if size > limit {
+		return nil, fmt.Errorf("read %s: it has %d bytes, and c2c reads at most %d", path, size, limit)
 	}
-	return io.ReadAll(io.LimitReader(f, most))
+	return io.ReadAll(io.LimitReader(f, limit))
 }
 
-// ShutsOut returns an error if we are root and parent belongs to another user, as under `sudo` with that user's HOME: the user
-// could not use a directory that root makes there.
+// ShutsOut returns an error if we are root and the directory parent belongs to another user, as under `sudo` with that user's HOME. The
+// user could not use a directory that root makes there.
 func ShutsOut(parent string) error {
 	info, err := os.Stat(parent)
 	if err != nil || os.Geteuid() != 0 {

@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Handle is an open file that costs less than an *os.File: for an *os.File the runtime makes two more system calls, starts its
-// poller, and sets a finalizer. A send opens a dozen files, each for a moment. Without a finalizer, a Handle that is not closed
-// stays open until the process ends. After Close each call fails.
+// Handle is an open file that costs less than an *os.File. For an *os.File the runtime makes two more system calls, starts its poller,
+// and sets a finalizer. This matters because a send opens a dozen files, each for a moment. A Handle has no finalizer, so if nobody
+// closes it, it stays open until the process ends. After Close every call fails.
 type Handle struct {
 	fd   atomic.Int64 // -1: closed
 	name string
-	was  Version // when it was opened
+	was  Version // the version when the file was opened
 }
 
 func newHandle(fd int, name string) *Handle {
@@ -42,7 +42,7 @@ func (h *Handle) ModTime() time.Time { return time.Unix(0, h.was.mtime) }
 // SizeNow returns the size that the file has now.
 func (h *Handle) SizeNow() (int64, error) {
 	var st unix.Stat_t
-	err := again(func() error { return unix.Fstat(int(h.Fd()), &st) })
+	err := retry(func() error { return unix.Fstat(int(h.Fd()), &st) })
 	return st.Size, h.fail("stat", err)
 }
 
@@ -62,15 +62,15 @@ func (h *Handle) fail(verb string, err error) error {
 	return &fs.PathError{Op: verb, Path: h.name, Err: err}
 }
 
-// mostAtOnce bounds one system call: macOS refuses 2 GB.
+// mostAtOnce is the most bytes that one system call reads or writes, because macOS refuses 2 GB.
 const mostAtOnce = 1 << 30
 
-// Read reads on from the end of the previous Read. If a signal interrupts it, it tries again.
+// Read continues where the previous Read has ended. If a signal interrupts it, it tries again.
 func (h *Handle) Read(p []byte) (n int, err error) {
 	return h.read(p, func(p []byte) (int, error) { return unix.Read(int(h.Fd()), p) })
 }
 
-// ReadAt reads all of p, or up to the end of the file; then it returns io.EOF.
+// ReadAt fills p. If the file ends before p is full, it returns io.EOF.
 func (h *Handle) ReadAt(p []byte, off int64) (done int, err error) {
 	for done < len(p) && err == nil {
 		n := 0
@@ -81,7 +81,7 @@ func (h *Handle) ReadAt(p []byte, off int64) (done int, err error) {
 }
 
 func (h *Handle) read(p []byte, call func([]byte) (int, error)) (n int, err error) {
-	err = again(func() error {
+	err = retry(func() error {
 		n, err = call(p[:min(len(p), mostAtOnce)])
 		return err
 	})
@@ -104,7 +104,7 @@ func (h *Handle) WriteAt(p []byte, off int64) (int, error) {
 func (h *Handle) write(p []byte, call func(p []byte, done int) (int, error)) (written int, err error) {
 	for written < len(p) && err == nil {
 		n := 0
-		err = again(func() error {
+		err = retry(func() error {
 			n, err = call(p[written:min(len(p), written+mostAtOnce)], written)
 			return err
 		})
@@ -118,5 +118,5 @@ func (h *Handle) write(p []byte, call func(p []byte, done int) (int, error)) (wr
 
 // sync makes the written data durable.
 func (h *Handle) sync() error {
-	return h.fail("sync", again(func() error { return syncFD(int(h.Fd())) }))
+	return h.fail("sync", retry(func() error { return syncFD(int(h.Fd())) }))
 }

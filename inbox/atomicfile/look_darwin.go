@@ -6,11 +6,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lookOnly are the flags that open a file only to describe it, also a FIFO. On this system a symbolic link is an error, because
-// openBeneath adds O_NOFOLLOW.
+// lookOnly has the flags with which a file, also a FIFO, is opened only to describe it. On this system the call fails for a symbolic
+// link, because openBeneath adds O_NOFOLLOW.
 const lookOnly = unix.O_RDONLY | unix.O_NONBLOCK
 
-// syncFD also flushes the drive's cache: on this system fsync alone leaves the bytes there.
+// syncFD makes written data durable. On this system fsync alone would leave the data in the drive's cache.
 func syncFD(fd int) error {
 	_, err := unix.FcntlInt(uintptr(fd), unix.F_FULLFSYNC, 0)
 	return err
@@ -18,11 +18,11 @@ func syncFD(fd int) error {
 
 // namesIn lists an open directory. It uses package os, because on this system unix.ReadDirent rereads the directory for each block.
 func namesIn(fd int) ([]string, error) {
-	again, err := unix.Openat(fd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	second, err := unix.Openat(fd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
 	}
-	f := os.NewFile(uintptr(again), ".")
+	f := os.NewFile(uintptr(second), ".")
 	defer f.Close()
 	return f.Readdirnames(-1)
 }

@@ -2,7 +2,7 @@ package atomicfile
 
 import "golang.org/x/sys/unix"
 
-// lookOnly is the flag that opens a file only to describe it, also a symbolic link or a FIFO.
+// lookOnly is the flag with which a file, also a symbolic link or a FIFO, is opened only to describe it.
 const lookOnly = unix.O_PATH
 
 func syncFD(fd int) error { return unix.Fsync(fd) }
@@ -12,7 +12,7 @@ func namesIn(fd int) (names []string, err error) {
 	buf := make([]byte, 8<<10)
 	for {
 		n := 0
-		err := again(func() (err error) {
+		err := retry(func() (err error) {
 			n, err = unix.ReadDirent(fd, buf)
 			return err
 		})

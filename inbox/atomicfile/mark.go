@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TimeOf returns the time of the last change and the size of a file, with one system call.
+// TimeOf returns the time of a file's last change, and the file's size. It makes one system call.
 func (d *Dir) TimeOf(name string) (changed time.Time, size int64, err error) {
 	var st unix.Stat_t
 	err = d.change("stat", name, func() error { return unix.Fstatat(d.fd(), name, &st, unix.AT_SYMLINK_NOFOLLOW) })
@@ -19,8 +19,8 @@ func (d *Dir) TimeOf(name string) (changed time.Time, size int64, err error) {
 	return time.Unix(st.Mtim.Unix()), st.Size, nil
 }
 
-// Mark makes a file with this text and this modification time. If the name is taken it returns fs.ErrExist. The file appears
-// complete, and is not synced. All callers that mark the same file must hold one lock.
+// Mark makes a file with this text and this modification time. If the name is taken, the error matches fs.ErrExist. When the file
+// appears, it is complete, but it is not synced. All callers that make the same file must hold the same lock.
 func (d *Dir) Mark(name, text string, at time.Time) error {
 	tmp := lockedTemp(name)
 	f, err := d.openBeneath(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL)

@@ -13,21 +13,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tempMark is in the name of a temporary file, after the name of the file that it will replace. The OCaml c2c does the same.
+// The name of a temporary file begins with the name of the file that it will replace; then comes tempMark. The OCaml c2c does the same.
 const tempMark = ".tmp."
 
-// TempName returns a name for a temporary file with the new content of a file. It has our process id.
+// TempName returns a name for the temporary file that has the new content of a file. Our process id is in it, see sweep.
 func TempName(name string) string {
 	return name + tempMark + strconv.Itoa(os.Getpid()) + "." + strconv.FormatInt(time.Now().UnixNano(), 36)
 }
 
-// IsTemp reports whether name belongs to a temporary file, which has not replaced its file yet. If a process holds the lock of the
-// file and sees such a name, a dead process has left it.
+// IsTemp reports whether name belongs to a temporary file, which has not replaced its file yet. If all writers of a file hold its lock,
+// a process that holds the lock and sees such a name knows that a dead process has left it.
 func IsTemp(name string) bool { return strings.Contains(name, tempMark) }
 
-// Write replaces the file. When it returns nil, the new content survives a power cut. After a *SyncError the new content is in
-// place, but may not survive a power cut; after any other error the old content is still there. Any number of processes may write
-// at once; the last one wins. Write removes temporary files that dead writers left.
+// Write replaces the file. When it returns nil, the new content survives a power cut. After a *SyncError the new content is in place,
+// but perhaps does not survive a power cut. After any other error the old content is still there. Any number of processes may write at
+// once; the last one wins. Write also removes temporary files that dead writers left.
 func (d *Dir) Write(name string, data []byte) error {
 	err := d.replace(name, TempName(name), data, nil)
 	if err == nil {
@@ -36,13 +36,14 @@ func (d *Dir) Write(name string, data []byte) error {
 	return err
 }
 
-// sweep removes temporary files that dead writers of the file left.
+// sweep removes temporary files that writers of the file have left because their processes died.
 func (d *Dir) sweep(name string) {
 	names, _ := d.Names()
 	for _, left := range names {
 		rest, ours := strings.CutPrefix(left, name+tempMark)
 		pid, _, _ := strings.Cut(rest, ".")
-		// A process in another container looks dead too. Then its write fails, but nothing is damaged.
+		// A live process in another container looks dead, too. If we remove its temporary file, its write fails, but nothing is
+		// damaged.
 		if n, err := strconv.Atoi(pid); ours && err == nil && n > 0 && errors.Is(syscall.Kill(n, 0), syscall.ESRCH) {
 			d.Remove(left)
 		}
@@ -63,8 +64,8 @@ func (d *Dir) Replace(name string, data []byte) error {
 
 func lockedTemp(name string) string { return name + tempMark + "c2c" }
 
-// RemoveLeftover removes the temporary file that a writer left when it died in Replace. It is for a caller that holds the lock of
-// the file and has nothing to write.
+// RemoveLeftover removes the temporary file that a process left when it died in Replace. The caller holds the lock of the file. A
+// caller that writes the file need not call it, because Replace does.
 func (d *Dir) RemoveLeftover(name string) error {
 	err := d.Remove(lockedTemp(name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -103,11 +104,11 @@ func (d *Dir) replace(name, tmp string, data []byte, prepare func(*Handle) error
 	return d.Sync()
 }
 
-// Append adds data to the end of the file and syncs it. The caller holds the lock. If Append fails, it truncates the file again, so
-// a full disk leaves no part of the data.
+// Append adds data to the end of the file and syncs it. The caller holds the lock. If Append fails, it cuts off what it has added, so a
+// full disk leaves no part of the data in the file.
 func (d *Dir) Append(name string, data []byte) error { return d.appendSynced(name, data, false) }
 
-// AppendLines is Append for whole lines. If a power cut left half a line at the end, it ends that line first.
+// AppendLines is Append for whole lines. If a power cut has left half a line at the end of the file, AppendLines ends that line first.
 func (d *Dir) AppendLines(name string, lines []byte) error {
 	return d.appendSynced(name, lines, len(lines) > 0)
 }
@@ -142,8 +143,8 @@ func (d *Dir) appendSynced(name string, data []byte, lines bool) error {
 	return d.Sync()
 }
 
-// Rotate renames a log to old if it has at least size bytes. The next line begins a new log. If AppendLines writes this line, it
-// makes both names durable.
+// Rotate renames the log called name to old if the log has at least size bytes. The next line begins a new log. If AppendLines writes
+// that line, it syncs the directory, so both the rename and the new log survive a power cut.
 func Rotate(d *Dir, name, old string, size int64) error {
 	_, now, err := d.TimeOf(name)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && now < size {
@@ -155,8 +156,8 @@ func Rotate(d *Dir, name, old string, size int64) error {
 	return d.Rename(name, old)
 }
 
-// Log adds a line to the end of a file, without a sync. If a full disk takes only half of the line, Log truncates the file again:
-// otherwise the next line would be lost too.
+// Log adds a line to the end of a file, without a sync. If a full disk takes only half of the line, Log cuts this half off: otherwise
+// the next line would be joined to it, and would be lost, too.
 func (d *Dir) Log(name string, line []byte) error {
 	f, st, err := d.openHandle(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND)
 	if err != nil {
@@ -188,8 +189,8 @@ func (d *Dir) replaceByCopy(name string) error {
 	return d.Write(name, data)
 }
 
-// append opens a file for writing. If it has further hard links, append replaces it by a copy first: a write must not change a
-// backup.
+// The method append opens a file and calls the function write. If the file has further hard links, append first replaces it by a copy,
+// because a write must not change a backup.
 func (d *Dir) append(name string, flag int, write func(*os.File) error) error {
 	f, info, err := d.open(name, flag)
 	if err != nil {
