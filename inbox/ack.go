@@ -11,19 +11,20 @@ import (
 )
 
 // Ack records that the caller has handed over the messages with these handles, and archives them. All other messages of the lease wait
-// again, at their old place. If the archive has no room, Ack records the read messages in the names of their files, and a later Lease
-// archives them. After an error no message is lost, but a message that Ack could not record may be handed over again. Ack ends the lease.
+// again, in their old order. If the archive cannot be written, Ack records in the names of the files which messages were read, and a later
+// Lease archives them. After an error no message is lost, but a message that Ack could not record may be handed over again. Ack ends the
+// lease.
 func (l *Lease) Ack(ctx context.Context, handles ...string) error {
 	return l.ack(ctx, handles, nil)
 }
 
-// AckAndRemove does Ack for the handles in read, and Remove for the handles in removed, in one step.
-func (l *Lease) AckAndRemove(ctx context.Context, read, removed []string) error {
-	return l.ack(ctx, read, removed)
+// AckAndRemove acks the messages with the handles in acked, and removes those with the handles in removed, in one step.
+func (l *Lease) AckAndRemove(ctx context.Context, acked, removed []string) error {
+	return l.ack(ctx, acked, removed)
 }
 
-// Remove is Ack for messages that the caller has stored elsewhere, unread. It writes no record into the archive: such a record
-// would make Deliver refuse the messages when they come back.
+// Remove is Ack for messages that the caller has stored elsewhere, unread. It writes no record into the archive: because of such a record,
+// Deliver would not store the messages again when they come back.
 func (l *Lease) Remove(ctx context.Context, handles ...string) error {
 	return l.ack(ctx, nil, handles)
 }
@@ -69,8 +70,9 @@ func setOf(handles []string) map[string]bool {
 	return set
 }
 
-// settle removes the settled messages from their files. notArchived is the error of archiving the read messages, or nil. If it is not
-// nil, or if the files cannot be changed, settle records the read messages in the names of the files, which needs no disk space.
+// settle removes the messages for which the function settled returns true from their files. The argument notArchived is the error of
+// archiving the read messages, or nil. If it is not nil, or if the files cannot be changed, settle records the read messages in the names
+// of the files, which needs no disk space.
 func (l *Lease) settle(ctx context.Context, settled func(mail.Message) bool, read map[string]bool, all bool, notArchived error) error {
 	if !all { // we rename files below, so no other process may look for them now
 		lk, err := l.box.lock(ctx)
@@ -92,7 +94,7 @@ func (l *Lease) settle(ctx context.Context, settled func(mail.Message) bool, rea
 	return nil
 }
 
-// drop removes the handed-over messages from the files, and syncs.
+// drop removes the messages for which the function handed returns true from the files, and syncs.
 func (l *Lease) drop(ctx context.Context, handed func(mail.Message) bool) error {
 	for _, mf := range l.files {
 		if err := l.box.keepRest(ctx, mf, handed); err != nil {
@@ -102,7 +104,7 @@ func (l *Lease) drop(ctx context.Context, handed func(mail.Message) bool) error 
 	return errors.Join(l.dir.Sync(), l.box.root.Sync())
 }
 
-// since returns a place in the archive. Records of the leased messages can only be after it.
+// The method since returns a place in the archive. Only after this place the archive can have records of the leased messages.
 func (l *Lease) since() int64 {
 	return slices.MinFunc(l.files, func(a, b *mailFile) int { return cmp.Compare(a.archived, b.archived) }).archived
 }
@@ -121,8 +123,8 @@ func (l *Lease) archivePending(ctx context.Context) error {
 
 var errLongName = errors.New("some of the mail was not marked as read, and is handed over again: the name of its file has no more room")
 
-// markRead records in the names of the files which messages were handed over. It skips files that were rewritten or removed. If
-// some messages of a file still wait, the caller must hold the lock of the mailbox.
+// markRead records in the names of the files which messages were handed over: those for which the function handed returns true. It skips
+// files that were rewritten or removed. If some messages of a file still wait, the caller must hold the lock of the mailbox.
 func (l *Lease) markRead(handed func(mail.Message) bool) error {
 	short := false
 	for _, mf := range l.files {

@@ -11,27 +11,27 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Backlog counts the waiting mail of a mailbox, and has the time when its session last read.
+// Backlog says how much mail waits in a mailbox, and when the session last read mail.
 type Backlog struct {
 	Count    int       // messages that no live reader has leased
 	Oldest   time.Time // when the oldest of them was sent; zero: not known
 	LastRead time.Time // when mail was last handed over; zero: never, or not known
 }
 
-// Backlogs reads the backlogs of a root's mailboxes. It takes no lock, trusts the names of the numbered files, and opens only files
-// that exist, because a list asks about hundreds of mailboxes.
+// Backlogs reads the backlogs of a root's mailboxes. It must be fast, because a list asks about hundreds of mailboxes. So it takes no lock,
+// trusts the names of the numbered files, and opens only files that exist.
 type Backlogs struct {
-	root, archives    *atomicfile.Dir // archives may be nil
-	there, isArchived map[string]bool // the file names in root and in archives
+	root, archives     *atomicfile.Dir // archives may be nil
+	inRoot, inArchives map[string]bool // the names of the files in the two directories
 }
 
-// OpenBacklogs prepares to read the backlogs of a root. there has the names of the files in the root.
-func OpenBacklogs(root *atomicfile.Dir, there map[string]bool) (b *Backlogs, err error) {
-	b = &Backlogs{root: root, there: there}
+// OpenBacklogs prepares to read the backlogs of a root. The argument inRoot has the names of the files in the root.
+func OpenBacklogs(root *atomicfile.Dir, inRoot map[string]bool) (b *Backlogs, err error) {
+	b = &Backlogs{root: root, inRoot: inRoot}
 	if b.archives, err = root.Sub(archive.Dir, false); err != nil {
 		return b, atomicfile.UnlessAbsent(err)
 	}
-	if b.isArchived, err = b.archives.NameSet(); err != nil {
+	if b.inArchives, err = b.archives.NameSet(); err != nil {
 		b.archives.Close()
 	}
 	return b, err
@@ -44,7 +44,7 @@ func (b *Backlogs) Close() {
 	}
 }
 
-// Of returns the backlog of a session. After an error it has the part that could be read.
+// The method Of returns the backlog of a session. After an error, the result has the part that could be read.
 func (b *Backlogs) Of(sid string) (Backlog, error) { return b.of(sid, false) }
 
 // OfOutbox is Of for an outbox. It also counts the messages that a live reader has leased: the relay leases all messages that it
@@ -56,13 +56,13 @@ func (b *Backlogs) of(sid string, leased bool) (found Backlog, err error) {
 		return found, nil // the OCaml c2c allows such an id, but no mailbox can have it
 	}
 	m := &row{root: b.root, sid: sid, archive: archive.New(b.root, sid, time.Now, NoLog)}
-	if b.there[m.LeaseName()] {
+	if b.inRoot[m.LeaseName()] {
 		err = found.addLeased(m, leased)
 	}
-	if b.there[m.inboxName()] {
+	if b.inRoot[m.inboxName()] {
 		err = errors.Join(err, found.addInbox(m))
 	}
-	if b.isArchived[m.archive.Name()] {
+	if b.inArchives[m.archive.Name()] {
 		var rerr error
 		found.LastRead, rerr = archive.LastRead(b.archives, m.archive.Name())
 		err = errors.Join(err, rerr)
@@ -84,7 +84,7 @@ func (b *Backlog) addFile(mf *mailFile, leased bool) (err error) {
 	if mf.done || mf.count == 0 {
 		return nil
 	}
-	if mf.by != "" && !leased { // a file that no reader ever took is counted by its name alone
+	if mf.by != "" && !leased { // the name alone counts a file that no reader ever took
 		if free, err := mf.isFree(); err != nil || !free {
 			return err
 		}

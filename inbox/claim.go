@@ -11,13 +11,14 @@ import (
 // batch has the messages that one sender stores for other senders.
 type batch struct {
 	msgs  []mail.Message
-	files []*atomicfile.Handle // the queued files of these senders
+	files []*atomicfile.Handle // the queued files of those other senders
 }
 
-// claim takes messages that other senders have queued, to store them together with fresh. It does not take a message whose sender
-// has used the id before: that sender itself compares the two messages. The caller holds the lock.
-func (m *Mailbox) claim(dir *atomicfile.Dir, names []string, fresh []mail.Message) *batch {
-	offers, chosen := map[string][]mail.Message{}, map[string]bool{} // chosen has all ids, so that one search finds them
+// claim takes files of messages that other senders have queued. The caller stores these messages together with its own messages, which are
+// in own. If the mailbox or own has a message with the same sender and id as a queued one, claim leaves that file in the queue, because its
+// sender must compare the two messages. The caller holds the lock.
+func (m *Mailbox) claim(dir *atomicfile.Dir, names []string, own []mail.Message) *batch {
+	offers, chosen := map[string][]mail.Message{}, map[string]bool{} // chosen has the ids of all files, for one search in the mailbox
 	files := map[string]*atomicfile.Handle{}
 	for _, name := range names {
 		if f := openQueued(dir, name); f != nil {
@@ -30,7 +31,7 @@ func (m *Mailbox) claim(dir *atomicfile.Dir, names []string, fresh []mail.Messag
 		}
 	}
 	there, err := m.withIDs(chosen, false)
-	for _, msg := range fresh {
+	for _, msg := range own {
 		there[msg.ID] = append(there[msg.ID], msg)
 	}
 	b, size := &batch{}, int64(0)
@@ -58,7 +59,8 @@ func sizeOf(msgs []mail.Message) (size int64) {
 	return size
 }
 
-// close closes the claimed files, and signs them if stored. A sender whose file is not signed searches the mailbox for its messages.
+// close closes the claimed files. If stored is set, it first writes signStored into each file. A sender whose file does not have this mark
+// searches the mailbox for its messages.
 func (b *batch) close(stored bool) {
 	for _, f := range b.files {
 		if stored {

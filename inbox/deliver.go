@@ -20,8 +20,8 @@ func (m *Mailbox) Deliver(ctx context.Context, msgs ...mail.Message) (Stored, er
 	return m.deliver(ctx, msgs, false, false)
 }
 
-// DeliverNew is Deliver for messages that the mailbox cannot have, even if their senders chose the ids. It does not search the mailbox for
-// them first.
+// DeliverNew is Deliver for messages that the mailbox cannot have yet. So it does not search the mailbox for them first, even if their
+// senders chose the ids.
 func DeliverNew(ctx context.Context, m *Mailbox, msgs ...mail.Message) (Stored, error) {
 	return m.deliver(ctx, msgs, false, true)
 }
@@ -35,10 +35,10 @@ func IsBlocked(err error) bool {
 // ByMover is the name under which a process leases mail that it moves to another mailbox.
 const ByMover = "broker"
 
-// Move is Deliver for messages from another mailbox. Their senders know already that they are stored. If an earlier move was
-// killed, this mailbox may already have a message with the same sender, id and content: then Move does not store it again. A
-// different message with the same id is no error. An ephemeral message that was read may come twice. Messages that another mover
-// has leased here do not count, because that mover removes them.
+// Move is Deliver for messages from another mailbox. Their senders have been told that the messages are stored. If an earlier move was
+// killed, this mailbox may already have a message with the same sender, id and content. Then Move does not store that message again. A
+// different message with the same id is no error. If an ephemeral message was already read here, Move may store it again. A message that
+// another mover has leased here does not count, because that mover will remove it.
 func (m *Mailbox) Move(ctx context.Context, msgs ...mail.Message) (Stored, error) {
 	return m.deliver(ctx, msgs, true, false)
 }
@@ -52,7 +52,7 @@ func (m *Mailbox) deliver(ctx context.Context, msgs []mail.Message, moved, isNew
 	if slices.Contains(d.chosen, true) {
 		m.archive.Index(ctx)
 	}
-	if moved { // the loop guard held them in the old mailbox
+	if moved { // the loop guard has held some of them, but only in the old mailbox
 		for i := range d.Messages {
 			d.Messages[i].Held, d.Messages[i].NotBefore = "", 0
 		}
@@ -91,7 +91,7 @@ func (m *Mailbox) commit(d *delivery) error {
 		return err
 	}
 	defer lease.Close()
-	if len(fresh) < len(d.Messages) { // the others are there, but their sender may have been killed before its sync
+	if len(fresh) < len(d.Messages) { // the other messages are stored already, but by a sender that may have been killed before its sync
 		err = errors.Join(lease.Sync(), m.root.Sync())
 	}
 	if err != nil || len(fresh) == 0 {
@@ -113,7 +113,7 @@ func (m *Mailbox) commit(d *delivery) error {
 	return err
 }
 
-// store commits messages; the caller holds the lock. names lists the lease directory.
+// store commits messages. The argument names has the names of the files in the lease directory. The caller holds the lock.
 func (m *Mailbox) store(lease *atomicfile.Dir, names []string, msgs []mail.Message) error {
 	ahead, numbered := mailFile{}, mailFilesOf(lease, names)
 	for _, mf := range numbered {
@@ -165,10 +165,10 @@ func (m *Mailbox) store(lease *atomicfile.Dir, names []string, msgs []mail.Messa
 	return lease.Replace(name, next)
 }
 
-// rotate moves the inbox into the lease directory, and then syncs that directory. The caller holds the lock. Otherwise another process
-// could sync the root first, and then a power cut could lose both names of the file, since POSIX keeps no order between directories.
-func (r *row) rotate(lease *atomicfile.Dir, as mailFile) error {
-	name, err := as.newName()
+// rotate moves the inbox into the lease directory, and then syncs that directory. The caller must hold the lock. Without the lock, another
+// process could sync the root first. Then a power cut could lose both names of the file, because POSIX keeps no order between directories.
+func (r *row) rotate(lease *atomicfile.Dir, numbered mailFile) error {
+	name, err := numbered.newName()
 	if err == nil {
 		err = r.root.Move(r.inboxName(), lease, name)
 	}
@@ -178,7 +178,8 @@ func (r *row) rotate(lease *atomicfile.Dir, as mailFile) error {
 	return err
 }
 
-// repair sets a damaged inbox aside. It writes a new inbox with the messages that are still readable, and returns it and their number.
+// repair sets a damaged inbox aside (setAside). It writes a new inbox with the messages that are still readable, and returns the content of
+// the new inbox and the number of its messages.
 func (r *row) repair(file []byte) ([]byte, int, error) {
 	msgs, damaged := decode(file)
 	if damaged {

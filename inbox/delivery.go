@@ -23,8 +23,8 @@ func (e *IDTakenError) Error() string {
 // delivery has the messages that one call of Deliver stores.
 type delivery struct {
 	Stored
-	chosen      []bool // the caller chose the id, so the mailbox may have it already
-	maybeStored bool   // another sender may have stored it before it was killed
+	chosen      []bool // chosen[i]: the caller chose the id of Messages[i], so the mailbox may have the message already
+	maybeStored bool   // another sender has claimed the messages and was killed, perhaps after it had stored them
 	moved       bool   // see Move
 }
 
@@ -46,7 +46,8 @@ func (m *Mailbox) newDelivery(msgs []mail.Message, areNew bool) (*delivery, erro
 	return d, nil
 }
 
-// mayBeStored adds to an error that the message may be stored all the same, and how to repeat it: with the same id it is stored only once.
+// mayBeStored adds to an error that the message may be stored all the same, and how to repeat it: a message with the same id is stored only
+// once.
 func (d *delivery) mayBeStored(err error) error {
 	if d.moved {
 		return err
@@ -54,7 +55,7 @@ func (d *delivery) mayBeStored(err error) error {
 	return fmt.Errorf("%w; the message may be stored all the same: repeat it with the id %s", err, d.Messages[0].ID)
 }
 
-// fresh returns the messages that are not stored yet. For the others it puts the stored message into d.Messages.
+// The method fresh returns the messages that are not stored yet. For the others it puts the stored message into d.Messages.
 func (m *Mailbox) fresh(d *delivery) (fresh []mail.Message, err error) {
 	ids := map[string]bool{}
 	for i, msg := range d.Messages {
@@ -81,10 +82,10 @@ func (m *Mailbox) fresh(d *delivery) (fresh []mail.Message, err error) {
 	return fresh, nil
 }
 
-// repeats searches for m in there, the stored messages with m's id. It returns the stored message if it finds m, else m itself. In
-// a move, another message with the id is no error, and a record without content is no proof that its message is m.
-func repeats(m mail.Message, there []mail.Message, moved bool) (_ mail.Message, repeats bool, err error) {
-	for _, old := range there {
+// The function repeats searches for m among the stored messages with the id of m. If it finds m, it returns the stored message, else m
+// itself. In a move, a different message with this id is no error, and a record without content does not prove that its message was m.
+func repeats(m mail.Message, stored []mail.Message, moved bool) (_ mail.Message, repeats bool, err error) {
+	for _, old := range stored {
 		switch {
 		case !m.SameSender(old), !mail.SameReceiver(m, old):
 		case old.ContentDropped && !moved, old.Content == m.Content && !old.ContentDropped:

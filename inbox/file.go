@@ -21,7 +21,7 @@ func encode(msgs []mail.Message) []byte {
 	})
 }
 
-// splice adds messages to a mailbox file without parsing those in it.
+// splice adds messages to the content of a mailbox file, without parsing the messages in it.
 func splice(file []byte, msgs []mail.Message) []byte {
 	body := bytes.TrimRight(file, " \t\r\n")
 	body = bytes.TrimRight(bytes.TrimSuffix(body, []byte("]")), " \t\r\n")
@@ -42,7 +42,8 @@ func count(file []byte) (n int, ok bool) {
 	return len(raws), err == nil
 }
 
-// decode reads a mailbox file and returns every message that is still readable. damaged reports whether some part of it was not.
+// decode reads a mailbox file and returns every message that is still readable. The result damaged reports whether a part of the file is
+// not readable.
 func decode(file []byte) (msgs []mail.Message, damaged bool) {
 	if len(bytes.TrimSpace(file)) == 0 {
 		return nil, false
@@ -88,8 +89,8 @@ func decodeLines(file []byte) (msgs []mail.Message, ok bool) {
 	return msgs, true
 }
 
-// decodeSome is decode for some of the messages. holds reports whether a file, or a line of it, may have one of these messages;
-// decodeSome does not parse other lines. A nil holds means all messages.
+// decodeSome is decode for some of the messages. The function holds reports whether a file, or a line of it, may have one of these
+// messages. decodeSome does not parse other lines. If holds is nil, it returns all messages.
 func decodeSome(file []byte, holds func([]byte) bool) (msgs []mail.Message) {
 	if holds == nil {
 		msgs, _ = decode(file)
@@ -118,7 +119,7 @@ func decodeSome(file []byte, holds func([]byte) bool) (msgs []mail.Message) {
 	return msgs
 }
 
-// firstOf reads the first message in a file that is not acked, and nothing after it. The file may have any layout.
+// firstOf reads the first message that is not acked in a file, and does not read on. The file may have any layout.
 func firstOf(file io.Reader, acked positions) (msg mail.Message, err error) {
 	d := json.NewDecoder(io.LimitReader(file, maxRecord))
 	open, err := d.Token()
@@ -149,8 +150,8 @@ const (
 	maxVain   = 16 << 20 // how many bytes salvage parses in vain: a limit for hostile files
 )
 
-// salvage returns each message that it can still read. It tries every place where a JSON object may begin. No body can pose as a
-// message, because in a JSON string the quote after the brace would be escaped.
+// salvage returns each message that it can still read. It tries every place where a JSON object may begin. A body cannot pass for a
+// message, because a body is a JSON string: in it, the quote after the brace is escaped.
 func salvage(file []byte) (msgs []mail.Message) {
 	for vain := 0; vain < maxVain; {
 		i := objectIn(file)
@@ -173,7 +174,7 @@ func salvage(file []byte) (msgs []mail.Message) {
 	return append(msgs, salvageLines(file)...)
 }
 
-// objectIn returns where the first non-empty object may begin, or -1.
+// objectIn returns the offset at which the first non-empty object may begin, or -1.
 func objectIn(file []byte) int {
 	for from := 0; ; from++ {
 		i := bytes.IndexByte(file[from:], '{')

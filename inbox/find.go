@@ -10,13 +10,13 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Find returns the states of the messages with this id: none if the mailbox never had the id, several if several senders chose it.
-// It searches the archive from the newest record back, and stops at the first message whose id c2c made.
+// Find returns the states of the messages with this id: none if the mailbox never had the id, several if several senders chose it. Find
+// stops at a message whose id c2c made, because no other message has that id.
 func (r *row) Find(ctx context.Context, id string) ([]Found, error) {
 	return r.findLocked(ctx, func(st Found) bool { return !st.Message.HasChosenID() }, id)
 }
 
-// FindAll returns the states of all messages with these ids, which several senders may have chosen. It does not stop early.
+// FindAll returns the states of all messages with these ids. It does not stop early, because several senders may have chosen the same id.
 func (r *row) FindAll(ctx context.Context, ids ...string) ([]Found, error) {
 	return r.findLocked(ctx, nil, ids...)
 }
@@ -35,10 +35,10 @@ func (r *row) findLocked(ctx context.Context, enough func(Found) bool, ids ...st
 	return r.find(set, enough)
 }
 
-// find returns the states of all messages with these ids. It begins with the files that most likely have one of them. It stops
-// after a file with a state that enough accepts; if enough is nil, it reads all files. It searches the archive last, even if it has
-// searched it before. So it may see a message twice if the message is archived meanwhile; such a message counts as read. The caller
-// holds the lock.
+// find returns the states of all messages with these ids. It begins with the files that most likely have one of these messages. It stops
+// after a file with a state for which the function enough returns true. If enough is nil, it reads all files. It searches the archive last,
+// even if it has searched the archive before. So it may see a message twice if the message is archived meanwhile; such a message counts as
+// read. The caller holds the lock.
 func (r *row) find(ids map[string]bool, enough func(Found) bool) (found []Found, err error) {
 	var waiting, read []Found
 	suffices := func(some []Found) bool { return enough != nil && slices.ContainsFunc(some, enough) }
@@ -90,15 +90,14 @@ func (r *row) findArchived(ids map[string]bool, enough func(Found) bool) (found 
 	return found, err
 }
 
-// Peek returns the waiting messages, oldest first, and changes nothing. A message
-// that a live reader has leased does not wait.
+// Peek returns the waiting messages, oldest first, and changes nothing. A message that a live reader has leased does not wait.
 func (m *Mailbox) Peek(ctx context.Context) ([]mail.Message, error) {
 	return m.Head(ctx, math.MaxInt64)
 }
 
-// Head is Peek for the oldest messages: it reads files until they have enough bytes.
-func (m *Mailbox) Head(ctx context.Context, enough int64) ([]mail.Message, error) {
-	return m.head(ctx, enough, false)
+// Head is Peek for the oldest messages. It stops after the file with which the bodies have reached this size, in bytes.
+func (m *Mailbox) Head(ctx context.Context, size int64) ([]mail.Message, error) {
+	return m.head(ctx, size, false)
 }
 
 // PeekAll is Peek that also returns messages that are not offered now: those that have expired, those whose time has not come, and those
@@ -107,12 +106,12 @@ func (m *Mailbox) PeekAll(ctx context.Context) ([]mail.Message, error) {
 	return m.head(ctx, math.MaxInt64, true)
 }
 
-// HeadAll is PeekAll for the oldest messages: it stops when it has enough bytes, as LeaseAll does.
-func HeadAll(ctx context.Context, m *Mailbox, enough int64) ([]mail.Message, error) {
-	return m.head(ctx, enough, true)
+// HeadAll is PeekAll for the oldest messages. It stops at this size, as Head and LeaseAll do.
+func HeadAll(ctx context.Context, m *Mailbox, size int64) ([]mail.Message, error) {
+	return m.head(ctx, size, true)
 }
 
-func (m *Mailbox) head(ctx context.Context, enough int64, hidden bool) ([]mail.Message, error) {
+func (m *Mailbox) head(ctx context.Context, size int64, hidden bool) ([]mail.Message, error) {
 	if some, err := m.Waiting(); err != nil || !some {
 		return nil, err
 	}
@@ -122,23 +121,23 @@ func (m *Mailbox) head(ctx context.Context, enough int64, hidden bool) ([]mail.M
 	}
 	defer lk.Release()
 	var msgs []mail.Message
-	size := int64(0)
+	got := int64(0)
 	seen := map[mail.Key]bool{} // a crash may leave a message in two files
 	err = m.oldestFirst(nil, func(mf *mailFile) (more bool) {
 		for _, msg := range mf.msgs {
 			if k := msg.Key(); mf.free && !mf.done && (hidden || !m.hides(msg)) && (!seen[k] || msg.HasLegacyID()) {
 				seen[k] = true
 				msgs = append(msgs, msg)
-				size += int64(len(msg.Content))
+				got += int64(len(msg.Content))
 			}
 		}
-		return size < enough
+		return got < size
 	})
 	return msgs, err
 }
 
-// withIDs returns all messages with these ids, archived ones too. If staying is set, it leaves out messages that a mover has
-// leased. The caller holds the lock.
+// withIDs returns all messages with these ids, by id; it returns archived messages, too. If staying is set, it leaves out messages that a
+// mover has leased. The caller holds the lock.
 func (r *row) withIDs(ids map[string]bool, staying bool) (map[string][]mail.Message, error) {
 	there := map[string][]mail.Message{}
 	if len(ids) == 0 {
@@ -154,8 +153,8 @@ func (r *row) withIDs(ids map[string]bool, staying bool) (map[string][]mail.Mess
 	return there, err
 }
 
-// Damaged reports whether some waiting mail is unreadable. It changes nothing: the next reader hands over the readable part and
-// sets the file aside.
+// Damaged reports whether some waiting mail is unreadable. It changes nothing. The next reader will hand over the readable part and set the
+// file aside.
 func (r *row) Damaged(ctx context.Context) (bool, error) {
 	lk, err := r.lockToRead(ctx)
 	if err != nil {

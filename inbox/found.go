@@ -26,7 +26,7 @@ type Found struct {
 	Message mail.Message // without content if it was ephemeral and is read
 }
 
-// each calls f with the state of each message in a file that peek has read.
+// The method each calls f with the state of every message in a file that peek has read.
 func (mf *mailFile) each(f func(Found)) {
 	where := Handed
 	if mf.done {
@@ -48,7 +48,7 @@ func (mf *mailFile) each(f func(Found)) {
 	}
 }
 
-// foundRead is the state that a record of the archive proves.
+// foundRead returns the state that a record of the archive proves.
 func foundRead(r archive.Record) Found {
 	return Found{Read, mail.FromSeconds(r.DrainedAt), r.DrainedBy, r.Message}
 }
@@ -62,9 +62,9 @@ func withoutRead(waiting, read []Found) []Found {
 	return slices.DeleteFunc(waiting, func(st Found) bool { return archived[st.Message.RecordKey()] })
 }
 
-// peek reads the messages of a numbered file into mf, and does not lock the file. *buf is memory that the caller reuses for the
-// next file. peek skips files and lines for which holds returns false; a nil holds skips none. The caller holds the lock of the
-// mailbox, so no process can lease the file meanwhile.
+// peek reads the messages of a numbered file into mf, and does not lock the file. The memory in *buf is for this file, and the caller
+// reuses it for the next one. peek skips files and lines for which the function holds returns false. If holds is nil, it skips none. The
+// caller holds the lock of the mailbox, so no process can lease the file meanwhile.
 func (r *row) peek(mf *mailFile, holds func([]byte) bool, buf *[]byte) (err error) {
 	if holds == nil || len(mf.acked) > 0 {
 		mf.free, err = r.load(mf, false)
@@ -97,7 +97,7 @@ func (r *row) peekEach(files []*mailFile, holds func([]byte) bool, f func(*mailF
 	return true, nil
 }
 
-// oldestFirst peeks into all files of the mailbox, oldest first, until f returns false.
+// oldestFirst peeks into all files of the mailbox, oldest first, and calls f with each, until f returns false.
 func (r *row) oldestFirst(holds func([]byte) bool, f func(*mailFile) (more bool)) error {
 	more := true
 	err := r.inLease(func(dir *atomicfile.Dir) error {

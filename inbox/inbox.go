@@ -13,17 +13,16 @@
 // takes mail by renaming the inbox to the next number, and by locking the file. A sender renames the inbox in the same way when its
 // message does not fit, but does not lock it. These rules hold between any two system calls:
 //
-//   - A message is in one of these files, or in the archive. It is in both only while an ack is under way. A reader puts the size
-//     of the archive into the name of the file: a message that the archive has after that place was read.
-//   - A reader has a file leased as long as it holds the file's own lock. That lock ends
-//     with its process, and then the messages wait again, in their place.
+//   - A message is in one of these files, or in the archive. It is in both only while an ack is under way. A reader that takes a file
+//     puts the size of the archive into the file's name. If the archive has a message of the file after that place, it was read.
+//   - A reader has a file leased as long as it holds the file's own lock. The lock ends with the reader's process. Then the messages
+//     wait again, in their old order.
 //   - The name of a file says how many messages wait in it, because a sender reads no other file than the inbox. A reader that
-//     gives back a part renames the file before it writes the file anew. A file never changes its number.
-//   - A process that renames or removes a file holds the mailbox's lock. The exception is
-//     a reader that has handed over all messages that it leased: it removes their files
-//     without that lock.
-//   - A sender is told "stored" when the file and all names that changed are
-//     synced. A reader archives, and syncs that, before it removes anything.
+//     gives back some of the messages renames the file before it writes the file anew. A file never changes its number.
+//   - A process that renames or removes a file holds the mailbox's lock. The exception is a reader that has handed over all messages
+//     that it leased: it removes their files without that lock.
+//   - A sender learns that its message is stored when the file and all changed names are synced. A reader writes messages to the
+//     archive, and syncs the archive, before it removes them from a file.
 //
 // So after a kill or a power cut a message may be handed over twice, with the same id, but it is never lost. Any number of
 // processes may use a mailbox at once, also programs of the OCaml c2c, which use only the inbox.
@@ -39,10 +38,10 @@ import (
 	"c2c/inbox/mail"
 )
 
-// ErrFull is for errors.Is. It comes wrapped in an error with the details.
+// ErrFull says that a mailbox has no room for a message. Errors wrap it, and add the details.
 var ErrFull = errors.New("mailbox is full")
 
-// maxInbox keeps our file below 64 KiB. From that size on the OCaml c2c takes an inbox for empty and erases it.
+// maxInbox keeps our inbox file below 64 KiB. The OCaml c2c takes an inbox of this size, or a larger one, for empty and erases it.
 const maxInbox = 60 << 10
 
 // Limits bound a mailbox. Zero means the default.
@@ -61,7 +60,8 @@ type Config struct {
 	Limits Limits           // only tests set them
 	Now    func() time.Time // nil: time.Now
 	Log    Log              // nil: nothing is logged
-	// Held reports whether the loop guard still holds a message that it has held and whose time has not come. nil: it does.
+	// Held is called for a message that the loop guard has held, and whose time has not come. It reports whether the guard still holds the
+	// message. nil: the guard does.
 	Held func(mail.Message) bool
 	// Awaited reports whether a waiting question takes this message as its answer. nil: none does.
 	Awaited func(mail.Message) bool
@@ -94,7 +94,7 @@ func Open(root *atomicfile.Dir, sid string, cfg Config) (*Mailbox, error) {
 // Archive returns the archive of this mailbox.
 func (m *Mailbox) Archive() *archive.Store { return m.archive }
 
-// hides reports whether a lease keeps a message back now. Readers of other programs get it all the same.
+// hides reports whether a lease keeps a message back now. Other programs that read the mailbox get the message all the same.
 func (m *Mailbox) hides(msg mail.Message) bool {
 	if msg.InReplyTo != "" && m.awaited != nil && m.awaited(msg) {
 		return true

@@ -20,31 +20,31 @@ type Lease struct {
 
 	box   *Mailbox
 	dir   *atomicfile.Dir
-	files []*mailFile // they are locked
-	size  int64       // bytes of the bodies
-	all   bool        // see LeaseAll
-	only  func(mail.Message) bool
+	files []*mailFile             // the files with the messages; all are locked
+	size  int64                   // bytes of the bodies
+	all   bool                    // see LeaseAll
+	only  func(mail.Message) bool // see LeaseOnly
 }
 
-// Lease takes waiting messages, oldest first; messages that a dead reader had leased come first. It takes no further file once it
-// has enough bytes. by is the reader's name for the archive. Lease needs no disk space. Without an Ack the messages are offered
-// again.
-func (m *Mailbox) Lease(ctx context.Context, by string, enough int64) (*Lease, error) {
-	return m.lease(ctx, by, enough, &Lease{box: m})
+// Lease takes waiting messages, oldest first; messages that a dead reader had leased come first. It takes no further file when the bodies
+// have reached this size, in bytes. The archive will have by as the name of the reader. Lease needs no disk space. If no Ack follows, the
+// messages are offered again.
+func (m *Mailbox) Lease(ctx context.Context, by string, size int64) (*Lease, error) {
+	return m.lease(ctx, by, size, &Lease{box: m})
 }
 
-// LeaseAll is Lease for moving mail: it also takes messages that are not offered now, like PeekAll.
-func (m *Mailbox) LeaseAll(ctx context.Context, by string, enough int64) (*Lease, error) {
-	return m.lease(ctx, by, enough, &Lease{box: m, all: true})
+// LeaseAll is Lease for moving mail: it also takes the messages that are not offered now, see PeekAll.
+func (m *Mailbox) LeaseAll(ctx context.Context, by string, size int64) (*Lease, error) {
+	return m.lease(ctx, by, size, &Lease{box: m, all: true})
 }
 
-// LeaseOnly leases only messages that match, held ones included. All other messages stay where they are, but no other reader can
-// lease those that share a file with a leased message.
+// LeaseOnly leases only the messages for which the function matches returns true, also held ones. All other messages stay where they are,
+// but no other reader can lease those that share a file with a leased message.
 func (m *Mailbox) LeaseOnly(ctx context.Context, by string, matches func(mail.Message) bool) (*Lease, error) {
 	return m.lease(ctx, by, math.MaxInt64, &Lease{box: m, only: matches})
 }
 
-func (m *Mailbox) lease(ctx context.Context, by string, enough int64, l *Lease) (*Lease, error) {
+func (m *Mailbox) lease(ctx context.Context, by string, size int64, l *Lease) (*Lease, error) {
 	if err := mail.CheckName("reader name", by); err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (m *Mailbox) lease(ctx context.Context, by string, enough int64, l *Lease) 
 	if l.dir, err = m.root.Sub(m.LeaseName(), true); err != nil {
 		return nil, err
 	}
-	if err := l.take(ctx, by, enough); err != nil {
+	if err := l.take(ctx, by, size); err != nil {
 		l.Release()
 		return nil, err
 	}
@@ -68,8 +68,8 @@ func (m *Mailbox) lease(ctx context.Context, by string, enough int64, l *Lease) 
 	return l, nil
 }
 
-// Join adds later leases of the same mailbox to this lease, in their order, and ends them. Messages then has the messages of all
-// these leases, in order; some messages may have got another handle.
+// Join adds later leases of the same mailbox to this lease, in their order, and ends them. Then l.Messages has the messages of all these
+// leases, in order. Some of them may have another handle than before.
 func (l *Lease) Join(later ...*Lease) error {
 	var errs []error
 	for _, other := range later {
@@ -84,7 +84,7 @@ func (l *Lease) Join(later ...*Lease) error {
 	return errors.Join(errs...)
 }
 
-func (l *Lease) take(ctx context.Context, by string, enough int64) error {
+func (l *Lease) take(ctx context.Context, by string, size int64) error {
 	m := l.box
 	waiting, err := removeLeftovers(l.dir)
 	if err != nil {
@@ -97,13 +97,13 @@ func (l *Lease) take(ctx context.Context, by string, enough int64) error {
 	next := mailFile{at: m.now(), by: by, archived: archived}
 	for _, mf := range waiting {
 		next.number = max(next.number, mf.number)
-		if l.size >= enough {
+		if l.size >= size {
 			l.More = true
 		} else if err := l.takeFile(ctx, mf, next); err != nil {
 			return err
 		}
 	}
-	if l.size >= enough {
+	if l.size >= size {
 		some, err := m.inboxWaits()
 		l.More = l.More || some
 		return err
@@ -112,19 +112,20 @@ func (l *Lease) take(ctx context.Context, by string, enough int64) error {
 	return l.takeInbox(ctx, next)
 }
 
-// reread bounds how much of the archive a reader searches for the messages of one file. A file may stay for days with messages
-// that are not offered yet, while other mail is archived. After this many bytes a reader sets archived in the file's name anew.
+// reread bounds how much of the archive a reader searches for the messages of one file. A file may stay for days with messages that are not
+// offered yet, while other mail is archived. When the archive has grown by so many bytes, a reader sets <archived> in the file's name to
+// the new end of the archive.
 const reread = 64 << 10
 
-// takeFile leases a numbered file unless a live reader has it. Messages in it that a dead reader has archived are not offered
-// again.
+// takeFile leases a numbered file unless a live reader has it. It does not offer messages that a dead reader of the file has archived. The
+// argument as has the values for the file's new name.
 func (l *Lease) takeFile(ctx context.Context, mf *mailFile, as mailFile) (err error) {
 	free, err := l.box.load(mf, true)
 	switch {
 	case errors.Is(err, errForeign):
 		l.box.log.Warn("a file in the mailbox was skipped", "session", l.box.sid, "err", err)
 		return nil
-	case errors.Is(err, fs.ErrNotExist): // acknowledged just now
+	case errors.Is(err, fs.ErrNotExist): // a reader has acked all of it just now
 		return nil
 	case err != nil || !free:
 		return err
@@ -156,7 +157,7 @@ func (l *Lease) takeFile(ctx context.Context, mf *mailFile, as mailFile) (err er
 		return nil // the file stays as it is
 	}
 	err = mf.rename(func(next *mailFile) {
-		if !mf.read { // the archive has none of its messages yet: they will come after this place
+		if !mf.read { // the archive has no message of the file yet: their records will come after this place
 			next.archived = as.archived
 		}
 		if offers {
@@ -175,7 +176,8 @@ func (l *Lease) takeFile(ctx context.Context, mf *mailFile, as mailFile) (err er
 	return nil
 }
 
-// hideOthers marks the messages that are not offered now, and returns the size of all others. offers is false if all are marked.
+// hideOthers marks the messages that are not offered now as hidden, and returns the size of all others. The result offers is false if there
+// are no others.
 func (l *Lease) hideOthers(msgs []mail.Message) (size int64, offers bool) {
 	for i := range msgs {
 		if msg := &msgs[i]; l.offers(*msg) {
@@ -270,8 +272,8 @@ func (l *Lease) count() (n int) {
 	return n
 }
 
-// Release gives the messages back: they wait again, before all later messages. Like a delivery, Release changes and closes the lock
-// file, so that watchers notice.
+// Release gives the messages back: they wait again, before all later messages. Like a delivery, Release changes the time of the lock file
+// and closes it, so that watchers notice.
 func (l *Lease) Release() error {
 	held := len(l.files) > 0
 	err := l.close()

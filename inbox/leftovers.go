@@ -52,7 +52,7 @@ func takeOldLease(dir *atomicfile.Dir, name string) string {
 	return next
 }
 
-// oldLeaseName returns our name for a file that the old version named <stem>.jsonl; bytes is its size.
+// oldLeaseName returns our name for a file of so many bytes that the old version named <stem>.jsonl.
 func oldLeaseName(stem string, bytes int64) (name string, ok bool) {
 	rest, done := strings.CutPrefix(stem, donePrefix)
 	part := strings.SplitN(rest, "-", 6)

@@ -16,17 +16,18 @@ import (
 	"c2c/inbox/mail"
 )
 
-// mailFile is a numbered file of messages in <sid>.lease/. Its name has everything that a sender or a status needs, so neither has
-// to read the file:
+// mailFile is a numbered file of messages in <sid>.lease/. Its name has everything that a sender or c2c status needs, so these need not
+// read the file:
 //
 //	<number>-<count>-<bytes>.json                              as a sender made it
 //	<number>-<count>-<bytes>-<archived>-<unix ms>-<reader>.json  since a reader took it
 //
 // A reader with a full disk puts done- or part-<positions>- before the number (positions.go).
 //
-// count is how many messages of the file wait. archived is the size of the archive when a reader took the file: messages of the
-// file that the archive has after that place were handed over, and are not offered again. If the archive has no message of the file
-// there, the next reader sets archived to the end of the archive. Only the lock on the file shows whether a reader still has it.
+// <count> is the number of messages in the file that wait. <archived> is the size of the archive when a reader took the file. If the
+// archive has a message of the file after this place, the message was handed over, and is not offered again. If the archive has none of
+// them there, the next reader sets <archived> to the end of the archive. Only the lock on the file shows whether a reader still has it
+// leased.
 type mailFile struct {
 	dir      *atomicfile.Dir // its directory
 	number   int
@@ -50,14 +51,14 @@ type mailFile struct {
 const donePrefix = "done-"
 
 func (mf mailFile) name() string {
-	b := make([]byte, 0, 96) // a sender makes and compares the names of all files
+	b := make([]byte, 0, 96) // without fmt, because a sender makes and compares the names of all files
 	switch {
 	case mf.done:
 		b = append(b, donePrefix...)
 	case len(mf.acked) > 0:
 		b = append(append(append(b, partPrefix...), mf.acked.String()...), '-')
 	}
-	for least := 10_000_000; mf.number < least && least > 1; least /= 10 { // eight digits
+	for least := 10_000_000; mf.number < least && least > 1; least /= 10 { // the number has at least eight digits
 		b = append(b, '0')
 	}
 	b = strconv.AppendInt(b, int64(mf.number), 10)
@@ -71,7 +72,7 @@ func (mf mailFile) name() string {
 	return string(append(b, ".json"...))
 }
 
-// newName returns the name for a file that will be written. It returns an error if a number is too large for a name: readers would
+// newName returns the name for a file that will be written. It returns an error if a number is too large for a name, because readers would
 // not find the messages.
 func (mf mailFile) newName() (string, error) {
 	name := mf.name()
@@ -145,8 +146,8 @@ func (r *row) numbered(yield func(*mailFile, error) bool) {
 	}
 }
 
-// errForeign says that something else has the name of a mail file: a directory, a FIFO, a link, another user's file, or a file that
-// is too large. It stays where it is, and we read the other files.
+// errForeign says that a mail file's name belongs to something else: a directory, a FIFO, a link, another user's file, or a file that is
+// too large. We leave that where it is, and read the other files.
 var errForeign = errors.New("not a mail file of ours")
 
 func (mf *mailFile) open(flag int) (*atomicfile.Handle, error) {
@@ -164,7 +165,7 @@ func (mf *mailFile) open(flag int) (*atomicfile.Handle, error) {
 	return f, nil
 }
 
-// isFree reports whether no reader has the file leased. A file that is gone was acked just now, and is not free.
+// isFree reports whether no reader has the file leased. If the file does not exist, it was acked just now, and isFree returns false.
 func (mf *mailFile) isFree() (bool, error) {
 	f, err := mf.open(os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errForeign) {
@@ -177,7 +178,7 @@ func (mf *mailFile) isFree() (bool, error) {
 	return filelock.FreeFile(f)
 }
 
-// first reads the first message of the file that is not acked, and stops there.
+// The method first returns the first message of the file that is not acked. It does not read on after this message.
 func (mf *mailFile) first() (msg mail.Message, err error) {
 	f, err := mf.open(os.O_RDONLY)
 	if err != nil {
@@ -190,7 +191,7 @@ func (mf *mailFile) first() (msg mail.Message, err error) {
 	return msg, err
 }
 
-// load opens a file and reads its messages, except those that a dead reader has archived. free reports whether no reader has the
+// load opens a file and reads its messages, except those that a dead reader has archived. The result free reports whether no reader has the
 // file leased. If take is set, a free file stays open and locked.
 func (r *row) load(mf *mailFile, take bool) (free bool, err error) {
 	flag, lock := os.O_RDONLY, filelock.FreeFile
@@ -223,8 +224,8 @@ func (r *row) load(mf *mailFile, take bool) (free bool, err error) {
 	return free, r.dropRead(mf, free)
 }
 
-// loadSome is load without take, for some of the messages. holds reports whether a file, or a line of it, may have one of these
-// messages. loadSome does not parse other lines, and checks the lock only if holds accepts the file. It reads into buf, and returns
+// loadSome is load without take, for some of the messages. The function holds reports whether a file, or a line of it, may have one of
+// these messages. loadSome does not parse other lines, and checks the lock only if holds accepts the file. It reads into buf, and returns
 // buf for the next file.
 func (r *row) loadSome(mf *mailFile, holds func([]byte) bool, buf []byte) (free bool, _ []byte, err error) {
 	f, err := mf.open(os.O_RDONLY)
@@ -277,10 +278,10 @@ func (mf *mailFile) splitRead() {
 	mf.msgs = waits
 }
 
-// longestName is how long a file's name may be, in bytes.
+// longestName is the most bytes that a file's name may have.
 const longestName = 255
 
-// shorten removes the last read positions from the name until it is short enough. needed reports whether the name was too long.
+// shorten removes the last positions from the name until the name is short enough. The result needed reports whether the name was too long.
 func (mf *mailFile) shorten() (needed bool) {
 	for len(mf.name()) > longestName && len(mf.acked) > 0 {
 		mf.acked, needed = mf.acked[:len(mf.acked)-2], true
@@ -288,7 +289,7 @@ func (mf *mailFile) shorten() (needed bool) {
 	return needed
 }
 
-// rename gives a file a changed name.
+// rename renames the file. The function change changes the values that are in the name.
 func (mf *mailFile) rename(change func(next *mailFile)) error {
 	next := *mf
 	change(&next)

@@ -37,8 +37,8 @@ type Observer struct {
 	m       *Mailbox
 	files   map[atomicfile.Version]fileSeen // the files that the previous look has read
 	waits   map[mail.Fingerprint]waiting
-	place   int64 // the archive was read up to here
-	started bool
+	place   int64           // the archive was read up to this place
+	started bool            // place is set
 	trouble map[string]bool // the damage that was reported
 }
 
@@ -47,7 +47,7 @@ const tick = 100 * time.Millisecond // much longer than the clock tick of any sy
 type fileSeen struct {
 	msgs    []waiting
 	damaged bool
-	sure    bool // it was read in a later tick than it was written, so another version means other content
+	sure    bool // it was read in a later tick than it was written, so the same version means the same content
 }
 
 type waiting struct {
@@ -58,7 +58,8 @@ type waiting struct {
 	at    time.Time
 }
 
-// Observe makes an Observer whose first look reports the mail that waits. If isNew is set, it also reports the mail in the archive.
+// Observe makes an Observer whose first look reports the mail that waits. If isNew is set, the first look also reports the mail in the
+// archive.
 func (m *Mailbox) Observe(isNew bool) *Observer { return &Observer{m: m, started: isNew} }
 
 // Has reports whether the message waited in the mailbox at the last look.
@@ -83,25 +84,26 @@ func (o *Observer) Counts() (queued, handed int, oldest time.Time) {
 	return queued, handed, oldest
 }
 
-// look is the state of one look at a mailbox.
+// look is the state of one call of Observer.Look.
 type look struct {
 	o       *Observer
 	files   map[atomicfile.Version]fileSeen
 	waits   map[mail.Fingerprint]waiting
-	order   []mail.Fingerprint // the order of waits
-	fresh   map[mail.Fingerprint]mail.Message
+	order   []mail.Fingerprint                // the order of waits
+	fresh   map[mail.Fingerprint]mail.Message // the messages that no earlier look has seen waiting
 	trouble map[string]bool
 }
 
 // Look returns what has happened since the previous look, in the order of the mailbox. After an error it may be called again.
 func (o *Observer) Look() (steps []Step, err error) {
 	l := &look{o: o, files: map[atomicfile.Version]fileSeen{}, waits: map[mail.Fingerprint]waiting{}, fresh: map[mail.Fingerprint]mail.Message{}, trouble: map[string]bool{}}
-	if !o.started { // first, or we would miss mail that is read meanwhile
+	if !o.started { // do this first, otherwise we would miss mail that is read meanwhile
 		if o.place, err = o.m.archive.End(); err != nil {
 			return nil, err
 		}
 	}
-	// A message only goes from the inbox to a numbered file, and from there to the archive. In this order we miss none.
+	// A message moves only from the inbox to a numbered file, and from there to the archive. We look in the same order, so we miss no
+	// message.
 	l.inbox()
 	if err := l.leased(); err != nil {
 		return nil, err
@@ -137,7 +139,7 @@ func (l *look) inbox() {
 	}
 }
 
-// read parses a file, unless the previous look has parsed it.
+// The method read parses a file, unless the previous look has parsed the same version of it.
 func (l *look) read(f *atomicfile.Handle) (_ fileSeen, err error) {
 	id := f.Version()
 	seen := l.o.files[id]
@@ -170,7 +172,7 @@ func (l *look) decode(data []byte) (seen []waiting, damaged bool) {
 	return seen, damaged
 }
 
-// add records where a message is. If several files have it, the last one counts.
+// add records where a message is. If several files have the message, the last of them counts.
 func (l *look) add(w waiting, where, by string, at time.Time) {
 	if _, there := l.waits[w.trace]; !there {
 		l.order = append(l.order, w.trace)
@@ -179,7 +181,7 @@ func (l *look) add(w waiting, where, by string, at time.Time) {
 	l.waits[w.trace] = w
 }
 
-// leased reads the numbered files. If one was renamed or removed before it was opened, leased lists them again.
+// leased reads the numbered files. If one of them was renamed or removed before it was opened, leased lists all files again.
 func (l *look) leased() error {
 	for again, tries := true, 0; again && tries < 10; tries++ {
 		again = false
@@ -221,7 +223,7 @@ func (l *look) leasedFile(mf *mailFile) bool {
 	return true
 }
 
-// steps compares this look with the previous one.
+// steps returns the changes since the previous look. The argument read has the new records of the archive.
 func (l *look) steps(read []archive.Record) (steps []Step) {
 	for what := range l.trouble {
 		if !l.o.trouble[what] {
@@ -262,7 +264,8 @@ func (l *look) steps(read []archive.Record) (steps []Step) {
 	return steps
 }
 
-// gone returns steps for the messages that are neither in a file nor in the archive any more.
+// The method gone returns a step for each message that is neither in a file nor in the archive any more. Messages in told have their step
+// already.
 func (l *look) gone(told map[mail.Fingerprint]bool) (steps []Step) {
 	for t, before := range l.o.waits {
 		if _, there := l.waits[t]; !there && !told[t] && before.where != Read {

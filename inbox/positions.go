@@ -15,17 +15,17 @@ import (
 // then the read messages stay in the file, but are not offered. A version of c2c that does not know such names skips the file.
 const partPrefix = "part-"
 
-// maxField bounds the numbers of a name.
+// maxField bounds the numbers in a file's name.
 const maxField = 1 << 52
 
-// positions lists ranges of messages in a file, in ascending order: the first position of a range, the first position after it, and
-// so on. The first message has position 0.
+// positions lists ranges of messages in a file, in ascending order. Each range is two numbers: its first position, and the first position
+// after it. The first message has position 0.
 type positions []int
 
-// positionsWhere returns the positions below n that match.
+// positionsWhere returns the positions below n for which the function match returns true.
 func positionsWhere(n int, match func(position int) bool) (p positions) {
 	for i := range n {
-		if match(i) == (len(p)%2 == 0) { // a range begins or ends
+		if match(i) == (len(p)%2 == 0) { // a range begins or ends at i
 			p = append(p, i)
 		}
 	}

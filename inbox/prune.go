@@ -20,15 +20,15 @@ type Entry struct {
 	Name string
 }
 
-// eachFile calls f with the files in more, then with all files that a mailbox may have, its lock last.
-func (m *Mailbox) eachFile(f func(dir *atomicfile.Dir, name string) error, more ...Entry) error {
+// eachFile calls f with the files in extra, then with all files that a mailbox may have. The last one is the lock of the mailbox.
+func (m *Mailbox) eachFile(f func(dir *atomicfile.Dir, name string) error, extra ...Entry) error {
 	archives, err := m.root.Sub(archive.Dir, false)
 	if err == nil {
 		defer archives.Close()
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	for _, at := range append(more, Entry{m.root, m.LeaseName()}, Entry{m.root, m.inboxName()}, Entry{archives, m.archive.OldName()},
+	for _, at := range append(extra, Entry{m.root, m.LeaseName()}, Entry{m.root, m.inboxName()}, Entry{archives, m.archive.OldName()},
 		Entry{archives, m.archive.Name()}, Entry{archives, m.archive.LockName()}, Entry{m.root, m.LockName()}) {
 		if at.Dir == nil {
 			continue
@@ -40,11 +40,11 @@ func (m *Mailbox) eachFile(f func(dir *atomicfile.Dir, name string) error, more 
 	return nil
 }
 
-// Changed returns when a file of the mailbox was last written, or zero if there is none.
+// Changed returns the time at which a file of the mailbox was last written, or the zero time if there is no file.
 func (m *Mailbox) Changed() (last time.Time, err error) {
 	err = m.eachFile(func(dir *atomicfile.Dir, name string) error {
 		info, err := dir.Stat(name)
-		if errors.Is(err, fs.ErrNotExist) || name == m.archive.OldName() { // a prune changes this directory, too
+		if errors.Is(err, fs.ErrNotExist) || name == m.archive.OldName() { // do not count this directory, because a prune changes it, too
 			return nil
 		}
 		if err == nil && info.ModTime().After(last) {
@@ -55,36 +55,36 @@ func (m *Mailbox) Changed() (last time.Time, err error) {
 	return last, err
 }
 
-// Discard removes an empty mailbox with its archive and lock files, and also the session's files in more. If mail waits or another
-// process holds one of the locks, it removes nothing, and gone is false. Names in more that end in .lock are locks, too. The caller
-// must make sure that the session is gone and does not come back meanwhile. If dry is set, Discard only counts.
-func (m *Mailbox) Discard(dry bool, more ...Entry) (p archive.Pruned, gone bool, err error) {
+// Discard removes an empty mailbox with its archive and lock files, and also the session's files in extra. If mail waits or another process
+// holds one of the locks, it removes nothing, and the result gone is false. Names in extra that end in .lock are locks, too. The caller
+// must make sure that the session has ended and does not come back meanwhile. If dry is set, Discard only counts the files.
+func (m *Mailbox) Discard(dry bool, extra ...Entry) (p archive.Pruned, gone bool, err error) {
 	if some, err := m.Used(); err != nil || dry && some {
 		return p, false, err
 	}
-	err = m.eachFile(func(dir *atomicfile.Dir, name string) error { return p.Remove(dir, name, true) }, more...)
+	err = m.eachFile(func(dir *atomicfile.Dir, name string) error { return p.Remove(dir, name, true) }, extra...)
 	if err != nil || dry {
 		return p, err == nil, err
 	}
-	gone, err = m.discard(func() error { return nil }, false, more...)
+	gone, err = m.discard(func() error { return nil }, false, extra...)
 	return p, gone, err
 }
 
 // DiscardButArchive is Discard for a session that may come back: it keeps the archive.
-func (m *Mailbox) DiscardButArchive(more ...Entry) (gone bool, err error) {
-	return m.discard(func() error { return nil }, true, more...)
+func (m *Mailbox) DiscardButArchive(extra ...Entry) (gone bool, err error) {
+	return m.discard(func() error { return nil }, true, extra...)
 }
 
-// MergeInto is Discard that first adds the archive to the archive of the same session in another root. After a kill in between,
-// both archives have the records; the next merge adds no record twice.
-func (m *Mailbox) MergeInto(ctx context.Context, to *Mailbox, more ...Entry) (gone bool, err error) {
-	return m.discard(func() error { return to.archive.Take(ctx, m.archive) }, false, more...)
+// MergeInto is Discard, but first adds the archive to that of another mailbox: the mailbox of the same session in another root. If the
+// process is killed in between, both archives have the records. The next merge does not add a record twice.
+func (m *Mailbox) MergeInto(ctx context.Context, other *Mailbox, extra ...Entry) (gone bool, err error) {
+	return m.discard(func() error { return other.archive.Take(ctx, m.archive) }, false, extra...)
 }
 
-// discard locks the mailbox, then calls before, and then removes the files. It removes nothing if mail waits or before returns an
-// error.
-func (m *Mailbox) discard(before func() error, keepArchive bool, more ...Entry) (gone bool, err error) {
-	free, release, err := m.lockAll(more...)
+// discard locks the mailbox, calls the function prepare, and then removes the files. It removes nothing if mail waits or if prepare returns
+// an error.
+func (m *Mailbox) discard(prepare func() error, keepArchive bool, extra ...Entry) (gone bool, err error) {
+	free, release, err := m.lockAll(extra...)
 	defer release()
 	if err != nil || !free {
 		return false, err
@@ -92,7 +92,7 @@ func (m *Mailbox) discard(before func() error, keepArchive bool, more ...Entry) 
 	err = m.inLease(func(dir *atomicfile.Dir) error { _, err := removeLeftovers(dir); return err })
 	some, uerr := m.Used()
 	if err = errors.Join(err, uerr); err == nil && !some {
-		err = before()
+		err = prepare()
 	}
 	if err != nil || some {
 		return false, err
@@ -103,12 +103,12 @@ func (m *Mailbox) discard(before func() error, keepArchive bool, more ...Entry) 
 			return nil
 		}
 		return errors.Join(dir.RemoveLeftover(name), new(archive.Pruned).Remove(dir, name, false), dir.Sync())
-	}, more...)
+	}, extra...)
 }
 
-// lockAll tries to take the mailbox's locks and the locks in more. The caller must always call release, which releases the locks that
-// lockAll got.
-func (m *Mailbox) lockAll(more ...Entry) (free bool, release func(), err error) {
+// lockAll tries to take the mailbox's locks and the locks in extra. The result free is false if one of them is not free. The caller must
+// always call release, which releases the locks that lockAll got.
+func (m *Mailbox) lockAll(extra ...Entry) (free bool, release func(), err error) {
 	var locks []*filelock.Lock
 	free = true
 	err = m.eachFile(func(dir *atomicfile.Dir, name string) error {
@@ -121,7 +121,7 @@ func (m *Mailbox) lockAll(more ...Entry) (free bool, release func(), err error) 
 			free, err = lk.Try()
 		}
 		return err
-	}, more...)
+	}, extra...)
 	return free, func() {
 		for _, lk := range locks {
 			lk.Release()
@@ -146,7 +146,7 @@ func Sessions(root *atomicfile.Dir) (map[string]bool, error) {
 	return sids, AddSessions(sids, dir, ".jsonl", ".old", ".lock")
 }
 
-// AddSessions adds the session ids of the files in a directory: each name is an id and one of the suffixes.
+// AddSessions adds the session ids of the files in a directory to sids. The name of such a file is an id followed by one of the suffixes.
 func AddSessions(sids map[string]bool, dir *atomicfile.Dir, suffixes ...string) error {
 	names, err := dir.Names()
 	for _, name := range names {

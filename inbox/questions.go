@@ -12,8 +12,8 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Waiting reports whether there is mail that no live reader has leased. It takes no lock: it is cheap enough for a hook, and does not
-// wake a watcher that calls it.
+// Waiting reports whether there is mail that no live reader has leased. It takes no lock, so it is cheap enough for a hook, and a watcher
+// that calls it does not wake itself.
 func (r *row) Waiting() (some bool, err error) {
 	if some, err := r.inboxWaits(); err != nil || some {
 		return some, err
@@ -92,8 +92,8 @@ func (r *row) Empty(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// Stamp changes whenever the waiting mail changes. A watcher compares stamps: its own check closes the lock file, as a write does, and
-// must not look like new mail.
+// Stamp changes whenever the waiting mail changes. A watcher compares stamps, because a closed lock file alone does not mean new mail: the
+// watcher's own check closes this file, too.
 type Stamp string
 
 // Stamp returns the current stamp. It takes no lock and reads no mail.

@@ -23,30 +23,30 @@ import (
 // its name once it is complete and locked. A queued file without a lock was left by a dead sender or a power cut; the next process
 // that has the lock of the mailbox removes it.
 //
-// Before a sender stores the messages of another sender, it claims their file by removing its name. Only one process can remove the
-// name. A waiting sender that gives up tries to remove it, too. Once the messages are durable, the storing sender signs the file,
-// which the waiting sender still has open. So the waiting sender knows from its own file what happened:
+// Before a sender stores the messages of another sender, it claims their file by removing its name. Only one process can remove the name. A
+// waiting sender that gives up tries to remove the name, too. Once the messages are durable, the storing sender marks the file with
+// signStored. The waiting sender still has the file open. So the waiting sender knows from its own file what happened:
 //
-//   - signed: stored
-//   - the name is there: no sender has claimed it
-//   - the name is gone, there is no signature, and the waiting sender has the lock: the sender that claimed the file was killed,
+//   - The mark is there: the messages are stored.
+//   - The name is there: no sender has claimed the file.
+//   - The name is gone, the mark is missing, and the waiting sender has the lock: the sender that claimed the file was killed,
 //     before or after its commit, or could not store the messages. The waiting sender searches the mailbox for its ids, and stores
 //     the messages that are missing.
 //
-// The last case is why ephemeral messages are not queued: if one was stored, read and forgotten in between, the sender would not
-// find it and would store it again.
+// Because of the last case, ephemeral messages are not queued: if such a message was stored and read in between, nothing would be left of
+// it. Its sender would not find it, and would store it again.
 //
 // A waiting sender checks its own file and tries the lock in turn. If it waited for the lock alone, the senders would have to wake
 // one after another to find their messages stored.
-const queuedPrefix = ".queued-" // hidden: the hook script takes other names for mail
+const queuedPrefix = ".queued-" // the dot hides the file from the hook script, which takes other names for mail
 
 const (
 	// maxBatch bounds the bytes that one sender stores for others.
 	maxBatch = 256 << 10
-	// patience is how long a sender still waits after its time is over, if another sender has claimed its messages. A commit takes
-	// less, but that other sender may be stopped.
+	// patience is the time for which a sender still waits after its ctx has ended, if another sender has claimed its messages. A commit
+	// takes less time, but the other sender may be stopped.
 	patience = 500 * time.Millisecond
-	// A waiting sender looks again after firstPause, then less and less often.
+	// A waiting sender looks again after firstPause, and then after longer and longer pauses, up to maxPause.
 	firstPause = 500 * time.Microsecond
 	maxPause   = 8 * time.Millisecond
 )
@@ -58,8 +58,8 @@ type queued struct {
 	f    *atomicfile.Handle
 }
 
-// enqueue queues the messages. It returns nil if this failed, or if the messages must not be queued: ephemeral messages, and moved
-// messages, which are compared in another way.
+// enqueue queues the messages. It returns nil if this fails, or if the messages must not be queued, for example ephemeral messages, or
+// moved messages, which are compared in another way.
 func (m *Mailbox) enqueue(d *delivery) *queued {
 	data := encode(d.Messages)
 	if len(data) > maxBatch || d.moved {
@@ -74,7 +74,7 @@ func (m *Mailbox) enqueue(d *delivery) *queued {
 	if err != nil {
 		return nil
 	}
-	// The real clock, whatever m.now says: the name must be new.
+	// Use the real clock, not m.now, because the name must be new.
 	name := fmt.Sprintf("%s%d-%d", queuedPrefix, time.Now().UnixNano(), os.Getpid())
 	q := &queued{dir: dir, name: atomicfile.TempName(name)}
 	if q.f, err = dir.OpenHandle(q.name, os.O_RDWR|os.O_CREATE|os.O_EXCL); err != nil {
@@ -114,7 +114,7 @@ func (q *queued) signed() bool {
 	return b[0] == signStored
 }
 
-// queue is for a sender that did not get the lock. It returns once it has the lock, or once another sender has stored the messages.
+// queue is for a sender that did not get the lock. It waits until it has the lock, or until another sender has stored the messages.
 func (m *Mailbox) queue(ctx context.Context, lk *filelock.Lock, d *delivery) (stored bool, err error) {
 	q := m.enqueue(d)
 	if q == nil {
@@ -122,7 +122,7 @@ func (m *Mailbox) queue(ctx context.Context, lk *filelock.Lock, d *delivery) (st
 	}
 	defer q.close()
 	held, err := q.await(ctx, lk)
-	if q.signed() { // if we have the lock, the sender that claimed the file is done, and has signed it
+	if q.signed() { // look also if we have the lock: the sender that claimed the file may have stored the messages before
 		return true, nil
 	}
 	d.maybeStored = !q.withdraw()
@@ -144,7 +144,8 @@ func (m *Mailbox) queue(ctx context.Context, lk *filelock.Lock, d *delivery) (st
 	return false, err
 }
 
-// await returns once it has the lock (held), or once the file is signed or ctx ends.
+// await waits until it has the lock, until the file is marked as stored, or until ctx ends. The result held reports whether it has the
+// lock.
 func (q *queued) await(ctx context.Context, lk *filelock.Lock) (held bool, err error) {
 	for pause := firstPause; !q.signed() && ctx.Err() == nil; pause = min(pause*3/2, maxPause) {
 		if held, err = lk.Try(); held || err != nil {
@@ -158,7 +159,8 @@ func (q *queued) await(ctx context.Context, lk *filelock.Lock) (held bool, err e
 	return false, nil
 }
 
-// openQueued opens the queued file of a live sender. It removes the file of a dead sender, and returns nil. The caller holds the lock.
+// openQueued opens the queued file of a live sender. If the sender is dead, openQueued removes the file and returns nil. The caller holds
+// the lock.
 func openQueued(dir *atomicfile.Dir, name string) *atomicfile.Handle {
 	if !strings.HasPrefix(name, queuedPrefix) || atomicfile.IsTemp(name) {
 		return nil
@@ -178,7 +180,8 @@ func openQueued(dir *atomicfile.Dir, name string) *atomicfile.Handle {
 	return nil
 }
 
-// readQueued returns nil unless the file is complete, valid and small enough, with bodies of at most maxBody bytes.
+// readQueued returns the messages of a queued file. It returns nil unless the file is complete, valid and small enough, and no body has
+// more than maxBody bytes.
 func readQueued(f io.Reader, maxBody int) (msgs []mail.Message) {
 	data, err := io.ReadAll(io.LimitReader(f, maxBatch+1))
 	if err != nil || len(data) > maxBatch || json.Unmarshal(data, &msgs) != nil {

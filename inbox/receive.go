@@ -8,9 +8,9 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Receive archives the messages that match, when c2c has seen that the client has them. It considers only messages that live
-// readers with these names have leased: such a reader carries messages to the client and cannot see whether they arrive. The
-// reader's own ack then does not archive them again.
+// Receive archives the messages for which the function match returns true. Call it when c2c has seen that the client has these messages.
+// Receive considers only messages that live readers with these names have leased. Such a reader carries messages to the client and cannot
+// see whether they arrive. The reader's own ack then does not archive them again.
 func (m *Mailbox) Receive(ctx context.Context, match func(mail.Message) bool, by ...string) error {
 	if some, err := m.Used(); err != nil || !some {
 		return err

@@ -12,7 +12,7 @@ import (
 	"c2c/inbox/filelock"
 )
 
-// row has what is needed to read the files of a mailbox: their names, locks and formats.
+// The type row reads the files of a mailbox, which are a row (see the package comment). It knows their names, locks and formats.
 type row struct {
 	root    *atomicfile.Dir
 	sid     string
@@ -23,10 +23,11 @@ type row struct {
 
 func (r *row) inboxName() string { return r.sid + ".inbox.json" }
 
-// LeaseName is the name of the directory in the root that has the numbered files. When a reader ends, its files there are closed.
+// LeaseName returns the name of the directory in the root that has the numbered files. When a reader ends, it closes its files there, and a
+// watch on the directory reports this.
 func (r *row) LeaseName() string { return r.sid + ".lease" }
 
-// LockName is the lock file. When a process closes it, a watcher knows that something changed.
+// LockName returns the name of the lock file. When a process closes this file, a watcher knows that something in the mailbox has changed.
 func (r *row) LockName() string { return r.sid + ".inbox.lock" }
 
 func (r *row) lock(ctx context.Context) (*filelock.Lock, error) {
@@ -70,10 +71,10 @@ func (r *row) inLease(f func(*atomicfile.Dir) error) error {
 	return f(dir)
 }
 
-// notify changes the time of the lock file, so that its watchers see that mail waits, or waits again. Claude Code watches this file
-// for a session that has lost its server (FileChanged), and does not notice when a file is closed. Of the mailbox's files only the
-// lock file keeps its name. After a watched file was renamed, Claude Code 2.1.329 either loses the file, or searches the whole root
-// at each change there (10 ms of its time in a root of 300 sessions).
+// notify changes the time of the lock file, so that the watchers of this file see that mail waits, or waits again. Claude Code watches the
+// file for a session that has lost its MCP server (FileChanged). It notices a new time of the file, but not that the file is closed. It
+// cannot watch another file of the mailbox, because only the lock file keeps its name. After a watched file was renamed, Claude Code
+// 2.1.329 either loses the file, or searches the whole root at each change there (10 ms of its time in a root of 300 sessions).
 func (r *row) notify() {
 	if err := r.root.Touch(r.LockName(), r.now()); err != nil {
 		r.log.Warn("the lock file's time could not be changed", "session", r.sid, "err", err)

@@ -14,19 +14,20 @@ import (
 
 // Query is what Search looks for.
 type Query struct {
-	// IDs are the ids to find, whole or as shown (ShortID); the archive has an index of them. Nil: any.
+	// IDs are the ids to find, each the whole id or its short form (mail.ShortID). The archive has an index of ids. Nil: any id.
 	IDs map[string]bool
-	// Holds reports whether these bytes of a file may have a matching message; other bytes are not parsed. Nil: any may.
+	// Holds reports whether a part of a file may have a matching message. Search does not parse other parts. Nil: every part may.
 	Holds func(data []byte) bool
-	// MayBeOf reports whether a message that was sent then may match; other messages in the archive are not parsed. Nil: any may.
+	// MayBeOf reports whether a message that was sent at the time ts may match. Search does not parse other messages in the archive. Nil:
+	// any may.
 	MayBeOf func(ts float64) bool
 	// Match reports whether a message matches.
 	Match func(mail.Message) bool
-	// Limit is how many waiting messages, and how many archived messages, Search returns at most: the newest.
+	// Search returns at most Limit waiting messages and at most Limit archived messages, the newest ones.
 	Limit int
-	// Since is a place in the archive: Search ignores what is before it.
+	// Since is a place in the archive. Search ignores records before this place.
 	Since archive.Mark
-	// Wait is how long to wait for the lock of the mailbox; 0: until ctx ends.
+	// Wait is the longest time that Search waits for the lock of the mailbox. 0: until ctx ends.
 	Wait time.Duration
 }
 
@@ -56,7 +57,7 @@ func timeOf(line []byte) (ts float64, ok bool) {
 }
 
 // Search returns the matching messages: waiting ones, then archived ones, each newest first. It takes the lock only for the waiting
-// messages, and searches them first, because messages only go from there to the archive.
+// messages, and searches them first, because a message moves from there to the archive, never back.
 func (m *Mailbox) Search(ctx context.Context, q Query) ([]Found, error) {
 	if q.IDs != nil {
 		m.archive.Index(ctx)

@@ -19,12 +19,13 @@ import (
 //	<number>-<count>-<archived>-<unix ms>-<pid>-<reader>.jsonl
 //
 // A process of the old version may still run, and write such files again. It touches them only under the lock of the mailbox. We rename
-// each file to a name of ours under the same lock, so a message is never in two places, even after a kill. decode reads the format.
+// each file to a name of ours under the same lock, so a message is never in two places, even after a kill. The function decode reads this
+// format, too.
 const spillEnd = ".spill.jsonl"
 
 func (r *row) spillName() string { return r.sid + spillEnd }
 
-// Spills returns the sessions that have a spill file. names has the names of the files in a root.
+// Spills returns the sessions that have a spill file. The argument names has the names of the files in a root.
 func Spills(names []string) (sids []string) {
 	for _, name := range names {
 		if sid, ok := strings.CutSuffix(name, spillEnd); ok && mail.ValidName(sid) {
@@ -73,14 +74,14 @@ func (m *Mailbox) TakeSpill(ctx context.Context) (n int, err error) {
 	if err = errors.Join(err, dir.Sync(), m.root.Sync()); err != nil {
 		return 0, err
 	}
-	if err := dir.Replace(name, file); err != nil { // if this fails, readers read the file as it is
+	if err := dir.Replace(name, file); err != nil { // the readers can read the file as it is, too
 		m.log.Debug("mail of an old version keeps its format", "session", m.sid, "err", err)
 	}
 	m.notify()
 	return len(msgs), nil
 }
 
-// rotateInbox makes the inbox a numbered file, and returns the last number in use. The caller holds the lock.
+// rotateInbox makes the inbox a numbered file, and returns the largest number in use. The caller holds the lock.
 func (r *row) rotateInbox(dir *atomicfile.Dir) (number int, err error) {
 	files, err := removeLeftovers(dir)
 	if err != nil {

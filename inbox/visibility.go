@@ -20,12 +20,12 @@ func (m *Mailbox) Ready(ctx context.Context) (bool, error) {
 	return len(msgs) > 0, err
 }
 
-// firstIsReady reports whether the oldest message is in a file that no reader ever took, and can be handed over now. It takes no
-// lock: a reader that takes the file now could as well take it a moment later.
+// firstIsReady reports whether the oldest message is in a file that no reader ever took, and can be handed over now. It takes no lock. If a
+// reader takes the file meanwhile, the answer was right a moment ago, as an answer under the lock would be.
 func (m *Mailbox) firstIsReady() bool {
 	for mf, err := range m.numbered {
 		if err != nil || mf.by != "" || mf.done {
-			return false // the slow way reports the error
+			return false // Ready then calls Head, which reports the error
 		}
 		first, err := mf.first()
 		return err == nil && !m.hides(first)
@@ -95,7 +95,7 @@ func (m *Mailbox) withdrawLeased(ctx context.Context, dir *atomicfile.Dir, gone 
 	return dir.Sync()
 }
 
-// NotifyWatchers makes watchers of the mailbox check it again. Call it when a message in it becomes ready.
+// NotifyWatchers makes watchers of the mailbox check it again. Call it when a message in the mailbox becomes ready, see Ready.
 func (m *Mailbox) NotifyWatchers(ctx context.Context) error {
 	lk, err := m.lock(ctx)
 	if err != nil {

@@ -54,7 +54,7 @@ func fingerprint(text string) string {
 	return fmt.Sprintf("%x", sum[:6])
 }
 
-// link is a relative symbolic link in the state directory that leads to a root.
+// link is a relative symbolic link in the state directory: <dir>/<name> leads to the root <root>.
 type link struct{ dir, name, root string }
 
 // target is the text of the link. A link in ReposDir is in the same directory as its root.
@@ -65,8 +65,8 @@ func (l link) target() string {
 	return filepath.Join("..", ReposDir, l.root)
 }
 
-// linked returns the root to which a link of ours leads. there reports whether the name exists. If the name exists and root is "",
-// it is not a link of ours, but a root.
+// linked returns the root to which a link of ours leads. The result there reports whether the name exists. If the name exists and the
+// result root is "", the name is not a link of ours, but a root.
 func linked(state, dir, name string) (root string, there bool) {
 	text, err := os.Readlink(filepath.Join(state, dir, name))
 	if err != nil {
@@ -94,7 +94,7 @@ func follow(state, root string) string {
 	return root
 }
 
-// decide finds the root of a project that has a name, and adds the missing links to p.links. See FindRoot.
+// decide finds the root of a project that has a name, and adds the missing links to p.links. FindRoot has the rules.
 func (p *place) decide() (root string) {
 	own, name := p.project.own, p.project.name
 	recorded, known := linked(p.state, ProjectsDir, name)
@@ -128,7 +128,7 @@ func (p *place) decide() (root string) {
 	return root
 }
 
-// spelled returns an existing root for another spelling of the URL, or else the project's own root.
+// spelled returns the existing root of another spelling of the URL, or if there is none, the project's own root.
 func (p *place) spelled() string {
 	for _, url := range spellings(p.project.remote) {
 		if fp := fingerprint(url); fp != p.project.own {
@@ -140,8 +140,9 @@ func (p *place) spelled() string {
 	return p.project.own
 }
 
-// Record makes the missing links. again reports that another process has made one of them first. Record returns no error. If no
-// link can be made, a new root cannot be made either, and Open returns the reason; an existing root is used without the link.
+// Record makes the missing links. The result again is true if another process has made one of them first. Record returns no error: if a
+// link cannot be made, a new root cannot be made either, and the call that opens the root returns the reason. An existing root can be
+// used without the link.
 func (p *place) Record() (again bool) {
 	for _, l := range p.links {
 		dir, err := atomicfile.Create(filepath.Join(p.state, l.dir))

@@ -16,10 +16,10 @@ var defaultPorts = format.Pairs{
 	{"ssh", "22"}, {"git+ssh", "22"}, {"ssh+git", "22"}, {"http", "80"}, {"https", "443"}, {"git", "9418"}, {"ftp", "21"}, {"ftps", "990"},
 }
 
-// remoteName returns the name of a remote: host/path. All URLs of one repository have the same name: with ssh, its short form
-// (user@host:path) or https, with or without .git. The user counts only for a path in the user's home. ok is false for a remote on
-// this machine (a path, file://), for git's other helpers, and for text that is not a URL. In these cases only equal texts mean the
-// same repository.
+// remoteName returns the name of a remote: host/path. All URLs of one repository give the same name: a URL with ssh or https, or the
+// short form of ssh (user@host:path), each with or without .git. The user counts only if the path is in the user's home. The result ok
+// is false for a remote on this machine (a path, file://), for a remote that git reaches by another helper, and for text that is not a
+// URL. In these cases only equal texts mean the same repository.
 func remoteName(url string) (name string, ok bool) {
 	if len(url) > maxURL || !utf8.ValidString(url) || strings.ContainsFunc(url, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return "", false
@@ -43,7 +43,7 @@ func remoteName(url string) (name string, ok bool) {
 	if inside, ok := strings.CutPrefix(at, "["); ok && !isURL && strings.Count(at, ":") == 1 { // [host:port]:path
 		at, port = strings.TrimSuffix(inside, "]"), defaultPorts.Of("ssh")
 	}
-	if strings.ContainsFunc(at, func(r rune) bool { return r >= utf8.RuneSelf }) { // lowering their case could make two hosts equal
+	if strings.ContainsFunc(at, func(r rune) bool { return r >= utf8.RuneSelf }) { // in lower case, two different hosts could become equal
 		return "", false
 	}
 	host, ok := cutPort(strings.ToLower(at), port)
@@ -59,7 +59,7 @@ func remoteName(url string) (name string, ok bool) {
 	return host + "/" + path, true
 }
 
-// cutPort cuts the usual port off a host. It returns false if host is not valid.
+// cutPort cuts the port off a host if it is the usual port. It returns false if the host is not valid.
 func cutPort(host, usual string) (string, bool) {
 	name, port := host, ""
 	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {
@@ -77,8 +77,8 @@ func cutPort(host, usual string) (string, bool) {
 	return name + ":" + port, true
 }
 
-// cutShort splits user@host:path; ok is false for other text. As in git, text with a slash before the colon is a path on this
-// machine, and two colons call a helper. A host in brackets may contain colons and a port.
+// cutShort splits user@host:path at the colon. The result ok is false for other text. As in git, text with a slash before the colon is
+// a path on this machine, and two colons stand after the name of a helper. A host in brackets may contain colons and a port.
 func cutShort(url string) (at, path string, ok bool) {
 	end := 0
 	if i := strings.IndexByte(url, '['); i == 0 || i > 0 && url[i-1] == '@' {
@@ -93,7 +93,8 @@ func cutShort(url string) (at, path string, ok bool) {
 	return url[:end+i], url[end+i+1:], true
 }
 
-// spellings returns the usual URLs of a remote: older versions and the OCaml c2c made the fingerprint of a root from one of these.
+// spellings returns the usual URLs of the remote with this name. Older versions and the OCaml c2c made the fingerprint of a root from
+// one of these URLs.
 func spellings(name string) (urls []string) {
 	host, path, _ := strings.Cut(name, "/")
 	if host == "" || strings.HasPrefix(path, "~") || strings.LastIndexByte(host, ':') > strings.LastIndexByte(host, ']') {

@@ -7,26 +7,26 @@ import (
 	"strings"
 )
 
-// FindRoot returns the directory that holds the mail of the repository around cwd, and the environment variable that decided it. It
-// creates nothing.
+// FindRoot returns the directory that holds the mail of the repository around cwd (path), and the name of the environment variable by
+// which it was found (source). It creates nothing.
 //
 // All clones of one remote, and all work trees of one repository, share a root. The OCaml c2c has one root for each spelling of the
 // remote's URL: repos/<fingerprint of the URL>. FindRoot uses such a root if it exists, so both programs may run on one machine:
 //
-//   - A directory repos/<fingerprint of this clone's own URL> is its root, whichever program made it.
-//   - Else projects/<fingerprint of the project's name> leads to the root: a link that OpenHere makes before it first makes or uses
-//     a root of the project. Only one process can make this link, so all later processes find the same root.
+//   - If there is a directory repos/<fingerprint of this clone's own URL>, it is the root, whichever program made it.
+//   - Else, if there is a link projects/<fingerprint of the project's name>, it leads to the root. broker.OpenHere makes this link before
+//     it first makes or uses a root of the project. Only one process can make the link, so all later processes find the same root.
 //   - Else the root is the existing directory for another usual spelling of the URL.
 //   - Else the root will be repos/<fingerprint of this clone's own URL>.
 //
-// If the root is not the clone's own, OpenHere makes repos/<own fingerprint> a link to the root. The OCaml c2c and our older versions
-// follow this link. The link also keeps any program from making a directory there, which would separate this clone from the others.
+// If the root is not repos/<own fingerprint>, OpenHere makes this name a link to the root. The OCaml c2c and our older versions follow
+// this link. The link also keeps any program from making a directory there, which would separate this clone from the others.
 func FindRoot(getenv func(string) string, cwd string) (path, source string, err error) {
 	p, err := Find(getenv, cwd)
 	return p.Path, p.source, err
 }
 
-// place is the root of a project, with the data that decide it.
+// place is the root of a project, and the data by which it was found.
 type place struct {
 	Path, source string
 	state        string // "" if a variable names the root
@@ -34,6 +34,7 @@ type place struct {
 	links        []link // the links that are missing
 }
 
+// Find is FindRoot for a caller that also makes the missing links, with Record.
 func Find(getenv func(string) string, cwd string) (place, error) {
 	root := strings.TrimSpace(getenv("C2C_MCP_BROKER_ROOT"))
 	if strings.Contains(root, ".git/c2c/mcp") { // early versions of the OCaml c2c wrote this into clients' configurations; later ones ignore it
@@ -42,7 +43,7 @@ func Find(getenv func(string) string, cwd string) (place, error) {
 	if filepath.IsAbs(root) {
 		return place{Path: filepath.Clean(root), source: "C2C_MCP_BROKER_ROOT"}, nil
 	}
-	// Without a directory every project would share the root "default".
+	// Without a working directory every project would share the root "default".
 	real, err := filepath.EvalSymlinks(cwd) // git resolves symbolic links, too
 	if cwd == "" || err != nil {
 		return place{}, errors.New("find the root: there is no working directory, perhaps it was removed: " +
@@ -67,7 +68,8 @@ func Find(getenv func(string) string, cwd string) (place, error) {
 	return p, nil
 }
 
-// StateDir returns the directory of all roots and links, and the environment variable that decided it; "" if no variable is set.
+// StateDir returns the directory of all roots and links, and the environment variable by which it was found. It returns "" if no
+// variable is set.
 func StateDir(getenv func(string) string) (dir, source string) {
 	if state := getenv("XDG_STATE_HOME"); state != "" {
 		return filepath.Join(state, "c2c"), "XDG_STATE_HOME"

@@ -10,7 +10,7 @@ import (
 )
 
 // Roots returns the root of the project around cwd, and other roots with mail of the same project. Older versions and the OCaml c2c
-// made these others: one for each spelling of the remote's URL, for each work tree, and for each state directory.
+// made these other roots: one for each spelling of the remote's URL, for each work tree, and for each state directory.
 func Roots(getenv func(string) string, cwd string) (root string, others []string, err error) {
 	p, err := Find(getenv, cwd)
 	if err != nil || p.state == "" || p.project.own == "default" {
@@ -40,7 +40,8 @@ func Roots(getenv func(string) string, cwd string) (root string, others []string
 	return root, others, nil
 }
 
-// States returns the state directories of this user: one client may have been started with XDG_STATE_HOME, another without.
+// States returns the state directories of this user. There may be two, because one client may have been started with XDG_STATE_HOME,
+// and another without.
 func States(getenv func(string) string) (dirs []string) {
 	for _, name := range []string{"XDG_STATE_HOME", "HOME"} {
 		only := func(n string) string {
@@ -80,7 +81,8 @@ func (p project) fingerprints(state string) []string {
 	return all
 }
 
-// workTrees returns the top levels of all work trees: without a remote, the OCaml c2c makes the fingerprint of a root from one of them.
+// workTrees returns the top levels of all work trees. If there is no remote, the OCaml c2c makes the fingerprint of a root from one of
+// them.
 func (p project) workTrees() (tops []string) {
 	if filepath.Base(p.dir) == ".git" {
 		tops = append(tops, filepath.Dir(p.dir))

@@ -5,8 +5,8 @@ import "time"
 // LongestHold bounds how long c2c holds a message back, whatever a file says.
 const LongestHold = 15 * time.Minute
 
-// OpensAt returns when a held-back message may be handed over, in Unix seconds; 0: it was never held back. A message that an
-// older version held has no NotBefore.
+// OpensAt returns the time, in Unix seconds, from which on a held-back message may be handed over. It returns 0 if the message was
+// never held back. A message that an older version of c2c has held has no NotBefore.
 func (m Message) OpensAt() float64 {
 	longest := m.TS + LongestHold.Seconds()
 	switch {
@@ -18,8 +18,8 @@ func (m Message) OpensAt() float64 {
 	return 0
 }
 
-// KeptBack reports whether the message must not be handed over yet. It ignores the times of a message that was sent after now: they
-// come from a wrong clock.
+// KeptBack reports whether the message must not be handed over yet. It returns false if the message was sent after the time now: then
+// the times of the message come from a wrong clock.
 func (m Message) KeptBack(now float64) bool { return m.TS <= now && now < m.OpensAt() }
 
 // Expired reports whether the message must not be handed over any more.

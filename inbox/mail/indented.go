@@ -7,11 +7,11 @@ import (
 	"c2c/inbox/fields"
 )
 
-// LineRoom is about how many bytes the line of a message has besides its content.
+// LineRoom is about the number of bytes that the line of a message has besides its content.
 const LineRoom = 320
 
-// Indented writes messages as an array that people can read, with two spaces per level. The result equals that of encoding/json, in
-// a third of the time: a mailbox may have 20,000 messages.
+// Indented writes messages as an array that people can read, with two spaces per level. The result equals that of encoding/json, but
+// takes a third of the time, which matters because a mailbox may have 20,000 messages.
 func Indented(msgs []Message) []byte {
 	if len(msgs) == 0 {
 		return []byte("[]\n")
@@ -32,7 +32,7 @@ func Indented(msgs []Message) []byte {
 	return append(b, "\n]\n"...)
 }
 
-// appendIndented indents an object. flat means that the object has no array, no object and no space between its members.
+// appendIndented indents an object. If flat is set, the object has in it no array, no object, and no space between its fields.
 func appendIndented(b, object []byte, flat bool) []byte {
 	if !flat {
 		buf := bytes.NewBuffer(b)

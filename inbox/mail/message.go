@@ -1,5 +1,4 @@
-// Package mail defines a message: its fields, its form in files, and its text for models and people. It does not
-// touch the disk.
+// Package mail defines a message: its fields, its form in files, and its text for models and people. It does not touch the disk.
 package mail
 
 import (
@@ -31,29 +30,29 @@ type Message struct {
 	InReplyTo string  // the id of the message that this one answers
 	Tag       string  // fail, blocking, urgent
 
-	Deferrable bool // c2c does not ring for it
-	Ephemeral  bool // it is not archived
+	Deferrable bool // c2c does not ring for the message
+	Ephemeral  bool // the message is not archived
 	FromPerson bool // the sender is a person at a terminal, not an agent
 	External   bool // the sender is a program or a person outside c2c, see Origin
 
-	// Its times; package broker sends notices when one passes. 0: not set.
-	ExpiresAt float64 // Unix seconds: it is not handed over from then on
-	AnswerBy  float64 // Unix seconds: its sender gets a notice if there is no answer by then
-	Due       float64 // Unix seconds: its receiver gets a reminder if it has not answered by then
-	TellAfter float64 // after so many seconds its sender gets a notice that it is unread; negative: never
+	// The times of the message. When one of them passes, package broker sends the notice. 0: not set.
+	ExpiresAt float64 // Unix seconds: from this time on, the message is not handed over
+	AnswerBy  float64 // Unix seconds: if there is no answer by this time, the sender gets a notice
+	Due       float64 // Unix seconds: if the receiver has not answered by this time, it gets a reminder
+	TellAfter float64 // if the message is unread after so many seconds, the sender gets a notice; negative: never
 
-	NotBefore float64 // Unix seconds: it is not handed over before; see OpensAt
-	Held      string  // its sender's session, if the loop guard holds it
+	NotBefore float64 // Unix seconds: before this time, the message is not handed over; see OpensAt
+	Held      string  // the sender's session, if the loop guard holds the message
 
-	// The loop guard of package broker counts messages in a row: each was sent because of the message before it, without other work
-	// in between. GuardHops is that count. GuardChain is the id of the first message in the row; empty: this message is the first.
+	// The loop guard (package broker/loops) counts the messages of a chain: each of them was sent because of the message before it,
+	// without other work in between. GuardHops is this count. GuardChain is the id of the first message; empty: this is the first.
 	GuardHops  float64
 	GuardChain string
 
-	ToAbsent bool // its receiver was absent when it was sent, and its receipt said so
+	ToAbsent bool // the receiver was absent when the message was sent, and the sender's receipt said so
 
-	// FromSession is the sender's session, if the sender chose the id. The id belongs to that session, even when its alias
-	// changes. A reader of the OCaml c2c that returns mail to the mailbox drops the field; then the alias counts.
+	// FromSession is set if the sender chose the id: it is the session of the sender. The id belongs to this session, even when the alias
+	// of the session changes. If the OCaml c2c returns mail to the mailbox, it drops this field; then the id belongs to the alias.
 	FromSession string
 
 	KnownBy   string // how c2c knows the sender, see By
@@ -61,29 +60,29 @@ type Message struct {
 
 	Extra []Field // fields of other programs, kept in every rewrite
 
-	// Package inbox sets these when it reads a message. They are in no file.
-	ContentDropped bool   // the archive did not keep its content
+	// Package inbox sets the fields below when it reads a message. They are in no file.
+	ContentDropped bool   // the archive did not keep the content
 	LeaseHandle    string // see Handle
-	Hidden         bool   // its lease holds it but does not offer it
-	Position       int    // of a leased message in its file
+	Hidden         bool   // the lease has the message, but does not offer it
+	Position       int    // the position of a leased message in its file; the first is 0
 }
 
-// Handle names the message in its lease, for the ack. It is the id, except for a second message with the same id.
+// Handle returns the name of the message in its lease, for the ack. This name is the id, except for a second message with the same id.
 func (m Message) Handle() string { return cmp.Or(m.LeaseHandle, m.ID) }
 
-// Key distinguishes messages. Their ids do not: two senders may use the same id, two sessions that had the same alias may, and a
-// foreign file may have an id twice.
+// Key distinguishes messages. Ids alone do not: two senders may use the same id, and so may two sessions that had the same alias one
+// after the other. A file of another program may even have an id twice.
 type Key struct {
 	Session, From, ID string
-	What              string // its content, or its time
-	Abroad            string // its receiver on another host: one outbox has mail for several receivers
+	What              string // the content, or the time, see RecordKey
+	Abroad            string // the receiver if it is on another host, because one outbox has mail for several receivers
 }
 
 // Key returns the key of the message.
 func (m Message) Key() Key { return Key{m.FromSession, m.From, m.ID, m.Content, abroad(m)} }
 
-// abroad returns the receiver if it is on another host, else "". A post in a room of another host, to birch#review@devbox, has its
-// receiver here.
+// abroad returns the receiver if it is on another host, else "". A post to birch#review@devbox is in a room of the host devbox, but its
+// receiver, birch, is on this host.
 func abroad(m Message) string {
 	if at := strings.IndexByte(m.To, '@'); at < 0 || strings.IndexByte(m.To[:at], '#') > 0 {
 		return ""
@@ -91,7 +90,8 @@ func abroad(m Message) string {
 	return strings.ToLower(m.To)
 }
 
-// RecordKey is Key for a record of the archive, which has the time of an ephemeral message, but not its content.
+// RecordKey is Key for comparing with the archive. The key of an ephemeral message has the time instead of the content, because the
+// archive does not keep that content.
 func (m Message) RecordKey() Key {
 	if m.Ephemeral {
 		return Key{m.FromSession, m.From, m.ID, string(fields.AppendSeconds(nil, m.TS)), abroad(m)}
@@ -99,16 +99,17 @@ func (m Message) RecordKey() Key {
 	return m.Key()
 }
 
-// RoomOf returns the room in the receiver of a post, or "" if the receiver names none. The room stands after a #, as in
-// birch#review, or birch#review@devbox if the room is on another host.
-func RoomOf(to string) string {
-	if _, room, _ := strings.Cut(to, "#"); ValidRoom(room) {
+// RoomOf returns the room in address, which is the receiver of a post, or "" if there is no room in it. The room stands after a #, as
+// in birch#review, or birch#review@devbox if the room is on another host.
+func RoomOf(address string) string {
+	if _, room, _ := strings.Cut(address, "#"); ValidRoom(room) {
 		return room
 	}
 	return ""
 }
 
-// ValidRoom reports whether name may name a room, perhaps on another host. The OCaml c2c allows the same characters.
+// ValidRoom reports whether name can be the name of a room, also with a host, as in review@devbox. The OCaml c2c allows the same
+// characters.
 func ValidRoom(name string) bool {
 	room, host, far := strings.Cut(name, "@")
 	wrong := func(c rune) bool {
@@ -120,13 +121,13 @@ func ValidRoom(name string) bool {
 // maxRoom keeps an address such as birch#review within the limit of a receiver.
 const maxRoom = 63
 
-// HasChosenID reports whether its sender chose the id.
+// HasChosenID reports whether the sender chose the id.
 func (m Message) HasChosenID() bool { return m.FromSession != "" }
 
 // IsRecorded reports whether the archive gets a record of the message, perhaps without its content.
 func (m Message) IsRecorded() bool { return !m.Ephemeral || m.HasChosenID() }
 
-// SameReceiver reports whether two messages have the same receiver. All messages of a mailbox have, except in the outbox for another host.
+// SameReceiver reports whether two messages of one mailbox have the same receiver. They always have, except in the outbox for another host.
 func SameReceiver(a, b Message) bool { return abroad(a) == abroad(b) }
 
 // SameSender reports whether the same sender gave two messages their ids.
@@ -143,8 +144,8 @@ type Field struct {
 	Value json.RawMessage
 }
 
-// ValidName reports whether s may name a session or a message: it must be safe as a part of a file name on every system. A bad name
-// is refused, never repaired, so two names never share a file.
+// ValidName reports whether s can be the id of a session or of a message. Such an id must be safe as a part of a file name on every
+// system. Callers refuse an invalid id and never repair it, so two ids never share a file.
 func ValidName(s string) bool {
 	if len(s) == 0 || len(s) > 128 {
 		return false
@@ -159,16 +160,16 @@ func ValidName(s string) bool {
 	return true
 }
 
-// CheckName returns an error unless s is a ValidName. what stands in the error before s, such as "session id".
-func CheckName(what, s string) error {
+// CheckName returns an error unless ValidName(s). The argument kind says in the error what s is, such as "session id".
+func CheckName(kind, s string) error {
 	if ValidName(s) {
 		return nil
 	}
-	return fmt.Errorf("%s %q must have 1 to 128 characters of A-Z a-z 0-9 . _ - and begin with a letter or a digit", what, s)
+	return fmt.Errorf("%s %q must have 1 to 128 characters of A-Z a-z 0-9 . _ - and begin with a letter or a digit", kind, s)
 }
 
-// Sender returns the sender's alias, or its address on another machine, for display outside an envelope. It returns "" for anything
-// else, because a peer may send a sentence as its alias.
+// Sender returns the sender's alias, or the address of a sender on another machine, for display outside an envelope. It returns "" for
+// anything else, because a peer may send a sentence as its alias.
 func (m Message) Sender() string {
 	if _, _, remote := SplitAddress(m.From); !remote && CheckAlias(m.From) != nil {
 		return ""
@@ -192,22 +193,21 @@ func CheckAlias(s string) error {
 	return nil
 }
 
-// SplitAddress splits birch@devbox into the alias of a session and the name of its machine. ok is false if it is not such an
-// address.
+// SplitAddress splits an address such as birch@devbox into the alias of a session and its machine. If ok is false, it is no such address.
 func SplitAddress(address string) (alias, host string, ok bool) {
 	alias, host, ok = strings.Cut(address, "@")
 	host = strings.ToLower(host)
 	return alias, host, ok && CheckAlias(alias) == nil && CheckHost(host) == nil
 }
 
-// IsAddress reports whether name is an alias, or that of a session on another machine: birch or birch@devbox. It is safe to show it
-// outside an envelope.
+// IsAddress reports whether name is an alias, such as birch, or the address of a session on another machine, such as birch@devbox. Such
+// a name is safe outside an envelope.
 func IsAddress(name string) bool {
 	_, _, remote := SplitAddress(name)
 	return remote || CheckAlias(name) == nil
 }
 
-// SafeAlias returns an alias from a file, or a word in its place if the alias is invalid: it might look like a sentence of c2c.
+// SafeAlias returns an alias from a file, or "(unknown)" if the alias is invalid, because it might look like a sentence of c2c.
 func SafeAlias(alias string) string {
 	if IsAddress(alias) {
 		return alias
@@ -215,14 +215,15 @@ func SafeAlias(alias string) string {
 	return "(unknown)"
 }
 
-// ShortSession returns a hash of a session's id. It names the session on another machine if the id itself would be too long there.
+// ShortSession returns a hash of a session's id. Another machine uses the hash instead of the id if the id would be too long there.
 func ShortSession(sid string) string {
 	sum := digest.Sum256([]byte(sid))
 	return hex.EncodeToString(sum[:16])
 }
 
-// RemoteSession returns the id that the session of another host has here. If sid is empty, it makes the id from the alias. A host
-// name has no dot, so sessions of two hosts never share an id, such as box-1 on dev, and 1 on dev-box.
+// RemoteSession returns the id that a session of the host peer has on this machine. If sid is empty, it uses the alias instead. The id has
+// a dot after the host name, and a host name has no dot, so the sessions of two hosts never share an id. If a hyphen followed the host
+// name, box-1 on dev and 1 on dev-box would get the same id.
 func RemoteSession(peer, sid, alias string) string {
 	if sid == "" {
 		sid = "alias-" + strings.ToLower(alias)
@@ -234,7 +235,7 @@ func RemoteSession(peer, sid, alias string) string {
 	return "r-" + peer + "." + ShortSession(sid)
 }
 
-// CheckHost returns an error if name cannot name a machine.
+// CheckHost returns an error if name cannot be the name of a machine.
 func CheckHost(name string) error {
 	const most = 63 // the limit of a DNS label
 	wrong := func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' }
@@ -270,7 +271,7 @@ func HexUUID(b [16]byte) string {
 // Time returns when the message was sent.
 func (m Message) Time() time.Time { return FromSeconds(m.TS) }
 
-// lastTime is the last day that JSON and RFC 3339 can write in any time zone.
+// lastTime is the latest time that JSON and RFC 3339 can write in any time zone.
 var lastTime = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
 // FromSeconds converts a time from a file. Other programs write these files, so the number may be anything.
@@ -281,29 +282,29 @@ func FromSeconds(s float64) time.Time {
 // Seconds converts a time to Unix seconds, the form in files.
 func Seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
 
-// textNames are the names of the text fields, in the order of a file. The first three are always there; ts follows them.
+// textNames are the names of the text fields, in their order in a file. The first three are always there, and the field ts follows them.
 var textNames = [...]string{"from_alias", "to_alias", "content", "message_id", "kind", "in_reply_to", "tag", "from_session", "held", "guard_chain",
 	"known_by", "started_by"}
 
-// numberNames are the names of the numbers, which follow the texts.
+// numberNames are the names of the number fields, which follow the text fields.
 var numberNames = [...]string{"expires_at", "tell_after", "not_before", "answer_by", "due", "guard_hops"}
 
-// numbers points to the fields of numberNames.
+// numbers returns pointers to the fields that have the names in numberNames.
 func (m *Message) numbers() [len(numberNames)]*float64 {
 	return [...]*float64{&m.ExpiresAt, &m.TellAfter, &m.NotBefore, &m.AnswerBy, &m.Due, &m.GuardHops}
 }
 
 const (
-	required = 3
-	content  = 2
+	required = 3 // the number of text fields that are always there
+	content  = 2 // the index of "content" in textNames
 )
 
-// texts points to the fields of textNames.
+// texts returns pointers to the fields that have the names in textNames.
 func (m *Message) texts() [len(textNames)]*string {
 	return [...]*string{&m.From, &m.To, &m.Content, &m.ID, &m.Kind, &m.InReplyTo, &m.Tag, &m.FromSession, &m.Held, &m.GuardChain, &m.KnownBy, &m.StartedBy}
 }
 
-// AppendFields appends the members of the message to b, with sep before the first and commas between them.
+// AppendFields appends the fields of the message to b, with sep before the first field and commas between the fields.
 func (m Message) AppendFields(b []byte, sep string) []byte {
 	for i, text := range m.texts() {
 		if i < required && !(m.ContentDropped && i == content) || *text != "" {
@@ -344,7 +345,7 @@ func (m Message) AppendFields(b []byte, sep string) []byte {
 	return b
 }
 
-// MarshalJSON writes the message on one line, its fields in a fixed order.
+// MarshalJSON writes the message on one line, with its fields in a fixed order.
 func (m Message) MarshalJSON() ([]byte, error) {
 	return append(m.AppendFields(nil, "{"), '}'), nil
 }
@@ -365,7 +366,7 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 
 var ErrNoMessage = errors.New("not a message: from_alias, to_alias and content must be strings")
 
-// Parse fills an empty message. If the content is missing, it sets ContentDropped and returns no error.
+// Parse fills the empty message m from data. If the content is missing, it sets ContentDropped and returns no error.
 func (m *Message) Parse(data []byte) error {
 	var had [required]bool
 	err := fields.Each(data, func(name string, value json.RawMessage) error {
@@ -383,8 +384,8 @@ func (m *Message) Parse(data []byte) error {
 	return err
 }
 
-// set stores one member: text number i, or another field if i is negative. It drops a known field whose value has another type, and
-// keeps an unknown field in Extra.
+// The method set stores one field: the text field textNames[i], or if i is negative, the field called name. It keeps an unknown field in
+// Extra. It drops a known field whose value has the wrong type, but returns an error if that field is required.
 func (m *Message) set(i int, name string, value json.RawMessage) (err error) {
 	if i >= 0 {
 		s, err := fields.Text(value)
@@ -426,7 +427,7 @@ func (m *Message) set(i int, name string, value json.RawMessage) (err error) {
 	return nil
 }
 
-// For errors.Is. Each comes wrapped in an error with the details.
+// The errors of Check wrap these two, and add the details.
 var (
 	ErrTooLarge = errors.New("message is too large")
 	ErrBody     = errors.New("message cannot be kept")
@@ -435,20 +436,20 @@ var (
 // Bounds of a message, in bytes.
 const (
 	MaxBody = 256 << 10
-	maxName = 128 // of a short field
+	maxName = 128 // of a text field other than the content
 )
 
-// Check refuses a message that no mailbox could keep.
+// Check returns an error for a message that no mailbox can keep.
 func (m Message) Check() error { return m.CheckWithin(MaxBody) }
 
-// CheckWithin refuses a message that could not be kept or read back, or whose body has more than most bytes. It checks the size
-// first, because a body that was cut off for its size may end in half a character.
-func (m Message) CheckWithin(most int) error {
+// CheckWithin returns an error for a message that could not be stored or read back, or whose body has more than limit bytes. It checks
+// the size first, because a body that was cut off for its size may end in half a character.
+func (m Message) CheckWithin(limit int) error {
 	switch {
 	case m.From == "" || m.To == "":
 		return fmt.Errorf("%w: it needs a sender and a receiver", ErrBody)
-	case len(m.Content) > most:
-		return fmt.Errorf("%w: %d bytes, at most %d; put it into a file and send its path", ErrTooLarge, len(m.Content), most)
+	case len(m.Content) > limit:
+		return fmt.Errorf("%w: %d bytes, at most %d; put it into a file and send its path", ErrTooLarge, len(m.Content), limit)
 	case !utf8.ValidString(m.Content):
 		return fmt.Errorf("%w: it is not valid UTF-8; send text, or encode the bytes first", ErrBody)
 	case strings.ContainsRune(m.Content, 0):
@@ -473,10 +474,10 @@ const legacyPrefix = "legacy-"
 // HasLegacyID reports whether c2c made the id, because the message came without one.
 func (m Message) HasLegacyID() bool { return strings.HasPrefix(m.ID, legacyPrefix) }
 
-// IsUnnamed reports whether the sender gave no id. Two equal messages of this kind look the same.
+// IsUnnamed reports whether the sender gave the message no id. If two such messages are equal, nothing distinguishes them.
 func (m Message) IsUnnamed() bool { return m.ID == "" || m.HasLegacyID() }
 
-// LegacyID makes an id for a message that came without one. It is the same at each reading.
+// LegacyID makes an id for a message that came without one. Each reading of the message makes the same id.
 func (m Message) LegacyID() string {
 	h := digest.New()
 	for _, s := range []string{m.From, m.To, strconv.FormatFloat(m.TS, 'f', -1, 64), m.Content} {

@@ -8,13 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// Origin says where a message from outside comes from. In an answer to such a message, it says which earlier message the answer replaces,
-// and which files it sends. It is the field "outside" of a message. The sender chooses the words in it, so two senders may use the same
-// chat id.
+// Origin is the field "outside" of a message. In a message from outside it says where the message comes from. In an answer to such a
+// message it says which earlier message the answer replaces, and which files go with the answer. The sender chooses the words in an
+// Origin, so two senders may use the same chat id.
 type Origin struct {
 	ChatID   string `json:"chat_id,omitempty"`
-	Identity string `json:"identity,omitempty"` // the writer, if the sender is a bridge for several
-	Path     string `json:"path,omitempty"`     // of the request
+	Identity string `json:"identity,omitempty"` // the writer, if the sender is a bridge for several people
+	Path     string `json:"path,omitempty"`     // the path of the HTTP request
 	Method   string `json:"method,omitempty"`
 	Edits    string `json:"edits,omitempty"` // the id of an earlier message that this one replaces
 	Files    []File `json:"files,omitempty"` // c2c never copies them into a mailbox
@@ -27,21 +27,21 @@ type File struct {
 	SHA256 string `json:"sha256"` // in hex
 }
 
-// ExternalPrefix begins the session name of a sender outside, and no other session name.
+// ExternalPrefix is the beginning of the session name of each sender outside, and of no other session name.
 const ExternalPrefix = "external-"
 
-// CheckSender returns an error if name cannot be the name of a sender outside. It must be in lower case, because it is used in file
-// names and some file systems ignore case.
+// CheckSender returns an error if name cannot be the name of a sender outside. The name must be in lower case, because it is a part of
+// file names, and some file systems ignore case.
 func CheckSender(name string) error {
-	const most = 64 - len(ExternalPrefix)
+	const limit = 64 - len(ExternalPrefix)
 	if err := CheckAlias(name); err != nil {
 		return fmt.Errorf("name of a sender: %w", err)
 	}
 	switch {
 	case name != strings.ToLower(name):
 		return fmt.Errorf("name of a sender: %q: write it in small letters", name)
-	case len(name) > most:
-		return fmt.Errorf("name of a sender: %q has %d characters, at most %d", name, len(name), most)
+	case len(name) > limit:
+		return fmt.Errorf("name of a sender: %q has %d characters, at most %d", name, len(name), limit)
 	case strings.HasPrefix(name, ExternalPrefix):
 		return fmt.Errorf("name of a sender: %q: leave %q out, c2c puts it before the name", name, ExternalPrefix)
 	}
@@ -54,7 +54,7 @@ const (
 	maxFilePath  = 4096
 )
 
-// SetOrigin puts o into the message, and replaces an earlier one.
+// SetOrigin puts o into the message, and replaces an earlier Origin.
 func (m *Message) SetOrigin(o Origin) error {
 	if err := o.check(); err != nil {
 		return err
@@ -68,8 +68,8 @@ func (m *Message) SetOrigin(o Origin) error {
 	return nil
 }
 
-// Origin returns what SetOrigin has put into the message. ok is false if there is none, or if another program wrote something else
-// there.
+// Origin returns the Origin that SetOrigin has put into the message. The result ok is false if there is none, or if another program has
+// put something else there.
 func (m Message) Origin() (o Origin, ok bool) {
 	i := slices.IndexFunc(m.Extra, func(f Field) bool { return f.Name == outsideField })
 	if i < 0 || json.Unmarshal(m.Extra[i].Value, &o) != nil || o.check() != nil {
@@ -78,8 +78,8 @@ func (m Message) Origin() (o Origin, ok bool) {
 	return o, true
 }
 
-// OriginAttributes returns the words of Origin by which a reader distinguishes conversations, each with its name. They contain no
-// character that could end a tag or an attribute.
+// OriginAttributes returns, for a message from outside, the fields of Origin by which a reader distinguishes conversations: pairs of a
+// name and a value. The values contain no character that could end a tag or an attribute.
 func (m Message) OriginAttributes() (all [][2]string) {
 	o, ok := m.Origin()
 	if !ok || !m.External {
@@ -93,15 +93,15 @@ func (m Message) OriginAttributes() (all [][2]string) {
 	return all
 }
 
-// CheckWord returns an error if s cannot be a chat id, an identity or a path from outside. what stands in the error before s.
-func CheckWord(what, s string) error {
+// CheckWord returns an error if s cannot be a chat id, an identity or a path from outside. The argument kind says in the error what s is.
+func CheckWord(kind, s string) error {
 	const signs = "._:@+=/#~-"
 	ok := len(s) <= maxName
 	for _, c := range []byte(s) {
 		ok = ok && ('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte(signs, c) >= 0)
 	}
 	if !ok {
-		return fmt.Errorf("%s %.140q may have at most %d characters of A-Z a-z 0-9 and %s", what, s, maxName, signs)
+		return fmt.Errorf("%s %.140q may have at most %d characters of A-Z a-z 0-9 and %s", kind, s, maxName, signs)
 	}
 	return nil
 }
@@ -121,7 +121,7 @@ func (o Origin) check() error {
 	for _, f := range o.Files {
 		switch {
 		case f.Path == "" || len(f.Path) > maxFilePath || !utf8.ValidString(f.Path) || strings.ContainsRune(f.Path, 0):
-			return fmt.Errorf("path %.140q of a file: at most %d bytes of text", f.Path, maxFilePath)
+			return fmt.Errorf("file path %.140q must have 1 to %d bytes of text", f.Path, maxFilePath)
 		case f.Size < 0:
 			return fmt.Errorf("file %q cannot have %d bytes", f.Path, f.Size)
 		case len(f.SHA256) != 64 || strings.Trim(f.SHA256, "0123456789abcdef") != "":

@@ -2,7 +2,7 @@ package mail
 
 import "slices"
 
-// Buckets of urgency; the time for an answer depends on them.
+// These words say how urgent an answer is (the field bucket). The time for the answer depends on them.
 const (
 	Blocking = "blocking"
 	Urgent   = "urgent"
@@ -15,8 +15,8 @@ var owedNames = [...]string{"action_required", "reply_required", "bucket"}
 // Asks reports whether the kind of the message asks for an action and an answer (SPEC-091 section 5.3).
 func (m Message) Asks() bool { return m.Kind == "question" || m.Kind == "task" || m.Kind == "review" }
 
-// Owes reports whether the receiver owes an answer. A message that asks but has no time for the answer was sent to many sessions,
-// or by a program that does not know of such times.
+// Owes reports whether the receiver owes an answer. Nobody owes an answer to a message that asks but has no Due: it was sent to many
+// sessions, or by a program that does not know this field.
 func (m Message) Owes() bool { return m.Due > 0 && m.Asks() }
 
 // Bucket returns how urgent the message is for its sender.
@@ -48,11 +48,11 @@ const (
 	KindSystem  = "system"
 )
 
-// Rings reports whether c2c rings a session for the message. It does not ring for status messages of other programs, nor for
-// notices of c2c, except for a reminder.
+// Rings reports whether c2c rings a session for the message. It does not ring for deferrable messages, nor for messages of kind system
+// from other programs. Most notices of c2c are deferrable.
 func (m Message) Rings() bool {
 	return !m.Deferrable && (m.Kind != KindSystem || m.From == SystemAlias)
 }
 
-// IsNotice reports whether c2c itself wrote a message. It goes by the sender, because archives of the OCaml c2c keep no kind.
+// IsNotice reports whether c2c itself wrote a message. It looks at the sender, because archives of the OCaml c2c keep no kind.
 func (m Message) IsNotice() bool { return m.From == SystemAlias }

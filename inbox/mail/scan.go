@@ -8,11 +8,11 @@ import (
 	"c2c/inbox/finder"
 )
 
-// Up to fewIDs, searching for the bytes of each id is faster than reading every id in the data.
+// For at most fewIDs ids it is faster to search for the bytes of each id than to read every id in the data.
 const fewIDs = 4
 
-// mentions reports whether data may have a message with one of the ids. It searches for the bytes of the field, in the spelling of
-// every known writer, because parsing takes a hundred times as long.
+// mentions reports whether data may have a message with one of the ids. It searches for the bytes of the field, in every spelling that
+// known programs use, because parsing takes a hundred times as long.
 func mentions(data []byte, ids map[string]bool) bool { return mentionsAs(data, "message_id", ids) }
 
 func mentionsAs(data []byte, name string, ids map[string]bool) bool {
@@ -34,8 +34,8 @@ func mentionsAs(data []byte, name string, ids map[string]bool) bool {
 	return false
 }
 
-// nextText returns the raw text of the next field with this name, and the data after it; nil if there is none. field searches for
-// the name with its quotes. In a body the quotes are escaped, so no body looks like a field.
+// nextText returns the raw text of the next field with a name, and the data after the text. It returns nil if there is no such field.
+// The argument field is a finder of the name with its quotes. In a body the quotes are escaped, so no body looks like a field.
 func nextText(data []byte, field *finder.Finder) (value, rest []byte) {
 	for {
 		i := field.Index(data)
@@ -51,9 +51,9 @@ func nextText(data []byte, field *finder.Finder) (value, rest []byte) {
 	}
 }
 
-// EachLink calls f for each answer in a file, with the id of the answer and the id of the message that it answers. It does not
-// parse the messages, which would take a hundred times as long. others reports whether some answers must be parsed: they share a
-// line, or are not in c2c's spelling.
+// EachLink calls f for each answer in a file, with the id of the answer and the id of the message that it answers. It does not parse
+// the messages, which would take a hundred times as long. The result others reports whether the file has further answers, which must be
+// parsed: they share a line, or are not in c2c's spelling.
 func EachLink(file []byte, f func(id, answers string)) (others bool) {
 	word, to, own := finder.New("in_reply_to"), finder.New(`"in_reply_to"`), finder.New(`"message_id"`)
 	for {
@@ -71,7 +71,8 @@ func EachLink(file []byte, f func(id, answers string)) (others bool) {
 	}
 }
 
-// linkOf returns the id of the message on a line, and the id of the message that it answers.
+// linkOf returns the id of the message on a line, and the id of the message that it answers. The result ok is false if the line must be
+// parsed.
 func linkOf(line []byte, messageID, inReplyTo *finder.Finder) (id, answers string, ok bool) {
 	to, rest := nextText(line, inReplyTo)
 	own, more := nextText(line, messageID)
@@ -81,33 +82,33 @@ func linkOf(line []byte, messageID, inReplyTo *finder.Finder) (id, answers strin
 	return string(own), string(to), ok
 }
 
-// HoldsAnswer makes a function for inbox.Query.Holds: it reports whether the data may have an answer to one of the ids.
+// HoldsAnswer makes a function for inbox.Query.Holds. The function reports whether the data may have an answer to one of the ids.
 func HoldsAnswer(ids map[string]bool) func(data []byte) bool {
 	return func(data []byte) bool { return mentionsAs(data, "in_reply_to", ids) }
 }
 
-// HoldsSender makes a function for inbox.Query.Holds: it reports whether the data may have a message that was sent under one of the
-// aliases, or by one of the sessions. In a body the quotes are escaped, so no body looks like a field.
+// HoldsSender makes a function for inbox.Query.Holds. The function reports whether the data may have a message from one of the senders;
+// each name is an alias or the id of a session. In a body the quotes are escaped, so no body looks like a field.
 func HoldsSender(names []string) func(data []byte) bool {
 	var marks [][]byte
 	for _, field := range []string{`"from_alias"`, `"from_session"`} {
 		for _, name := range names {
 			marks = append(marks, []byte(field+`:"`+name+`"`), []byte(field+`: "`+name+`"`))
 		}
-		marks = append(marks, []byte(field+" "), []byte(field+"\n")) // from an unknown writer: it must be parsed
+		marks = append(marks, []byte(field+" "), []byte(field+"\n")) // the spelling of an unknown program: it must be parsed
 	}
 	return func(data []byte) bool {
 		return slices.ContainsFunc(marks, func(mark []byte) bool { return bytes.Contains(data, mark) })
 	}
 }
 
-// HoldsID makes a function for inbox.Query.Holds: it reports whether the data may have a message with one of the ids.
+// HoldsID makes a function for inbox.Query.Holds. The function reports whether the data may have a message with one of the ids.
 func HoldsID(ids map[string]bool) func(data []byte) bool {
 	return func(data []byte) bool { return mayHold(data, ids) }
 }
 
-// mayHold reports whether a mailbox file may have one of the ids. No file has an id that c2c made for a message without one
-// (legacy-…).
+// mayHold reports whether a mailbox file may have a message with one of the ids. If c2c made such an id for a message without one
+// (legacy-…), the id is in no file, so mayHold returns true.
 func mayHold(file []byte, ids map[string]bool) bool {
 	if mentions(file, ids) {
 		return true
@@ -120,10 +121,11 @@ func mayHold(file []byte, ids map[string]bool) bool {
 	return false
 }
 
-// IsAmong reports whether ids has an id, or the short form of it.
+// IsAmong reports whether id or its short form is in ids.
 func IsAmong(id string, ids map[string]bool) bool { return ids[id] || ids[ShortID(id)] }
 
-// LinesWith returns the offsets at which the lines begin that may have one of the ids. Parsing them would take a hundred times as long.
+// LinesWith returns the offsets of the lines that may have one of the ids. It does not parse the lines, which would take a hundred
+// times as long.
 func LinesWith(data []byte, ids map[string]bool) (starts []int) {
 	if len(ids) > fewIDs {
 		EachID(data, func(id string, start int) {
@@ -156,7 +158,7 @@ func LinesWith(data []byte, ids map[string]bool) (starts []int) {
 	return slices.Compact(starts)
 }
 
-// EachID calls f for each id in data, with the place where its line begins.
+// EachID calls f for each id in data, with the offset of the line that has the id.
 func EachID(data []byte, f func(id string, start int)) {
 	field := finder.New(`"message_id"`)
 	for value, rest := nextText(data, field); value != nil; value, rest = nextText(rest, field) {
@@ -164,9 +166,9 @@ func EachID(data []byte, f func(id string, start int)) {
 	}
 }
 
-// HoldsShownID makes a function for inbox.Query.Holds: it reports whether the data may have a message whose id, whole or shown, is
-// in ids. also, if set, must return true as well.
-func HoldsShownID(ids map[string]bool, also func([]byte) bool) func(data []byte) bool {
+// HoldsShownID makes a function for inbox.Query.Holds. The function reports whether the data may have a message whose id, or the short
+// form of its id, is in ids. If the argument holds is not nil, the function reports true only if holds does, too.
+func HoldsShownID(ids map[string]bool, holds func([]byte) bool) func(data []byte) bool {
 	var few []*finder.Finder
 	legacy := false
 	for id := range ids {
@@ -177,6 +179,6 @@ func HoldsShownID(ids map[string]bool, also func([]byte) bool) func(data []byte)
 	}
 	return func(data []byte) bool {
 		some := legacy || slices.ContainsFunc(few, func(f *finder.Finder) bool { return f.Index(data) >= 0 }) || len(ids) > fewIDs && len(LinesWith(data, ids)) > 0
-		return some && (also == nil || also(data))
+		return some && (holds == nil || holds(data))
 	}
 }

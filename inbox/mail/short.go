@@ -5,11 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// ShortLen is how many characters of an id are shown, and how many characters of its beginning or end a user must type at least.
+// ShortLen is the number of characters of a UUID that c2c shows. A user must type at least so many characters of its beginning or its end.
 const ShortLen = 8
 
-// ShortID returns an id as c2c shows it to people and models. For a UUID these are the last characters, which are random: the first
-// ones are the time, and equal within a minute. Any other id was chosen by its sender, and is shown whole.
+// ShortID returns an id as c2c shows it to people and models. Of a UUID it returns the last characters, because they are random. The
+// first characters are the time, and all ids of the same minute may begin with them. Any other id was chosen by its sender, and ShortID
+// returns all of it.
 func ShortID(id string) string {
 	if IsUUID(id) {
 		return id[len(id)-ShortLen:]
@@ -31,14 +32,14 @@ func isHex(s string) bool {
 	return strings.Trim(s, "0123456789abcdefABCDEF-") == ""
 }
 
-// FirstWords returns the beginning of the content as one line of at most so many characters. The line has no control sequences for
+// FirstWords returns the beginning of the content as one line of at most limit characters. The line has no control sequences for
 // terminals, and nothing that looks like a tag by which a client tells its model who is speaking.
-func (m Message) FirstWords(most int) string {
-	text := m.Content[:min(len(m.Content), 8*most)]
+func (m Message) FirstWords(limit int) string {
+	text := m.Content[:min(len(m.Content), 8*limit)]
 	text = escapeFrames(Visible(strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " "), ""))
-	if utf8.RuneCountInString(text) <= most && len(m.Content) <= 8*most {
+	if utf8.RuneCountInString(text) <= limit && len(m.Content) <= 8*limit {
 		return text
 	}
 	runes := []rune(text)
-	return strings.TrimRight(string(runes[:min(len(runes), most-1)]), " ") + "…"
+	return strings.TrimRight(string(runes[:min(len(runes), limit-1)]), " ") + "…"
 }

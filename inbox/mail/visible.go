@@ -9,8 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// unseen are characters that reorder or break a line, or that show nothing. The joiners are not among them, because several scripts
-// need joiners.
+// unseen has the characters that reorder or break a line, or show nothing. It does not have the joiners, which several scripts need.
 var unseen = &unicode.RangeTable{
 	R16: []unicode.Range16{{0x00ad, 0x00ad, 1}, {0x061c, 0x061c, 1}, {0x200b, 0x200b, 1}, {0x200e, 0x200f, 1}, {0x2028, 0x202e, 1},
 		{0x2060, 0x206f, 1}, {0xfeff, 0xfeff, 1}, {0xfff9, 0xfffb, 1}},
@@ -18,8 +17,8 @@ var unseen = &unicode.RangeTable{
 	LatinOffset: 1,
 }
 
-// Visible escapes each character of a foreign text that controls a terminal or reorders a line, as \u and its number. In JSON this
-// still means the same character. Characters in keep stay as they are.
+// Visible escapes each character of a foreign text that controls a terminal or reorders a line. It writes \u and the character's
+// number, which in JSON means the same character. It does not change the characters in keep.
 func Visible(text, keep string) string {
 	hidden := func(r rune) bool {
 		return (unicode.IsControl(r) || unicode.Is(unseen, r)) && !strings.ContainsRune(keep, r)
@@ -56,8 +55,8 @@ func isPlain(text, keep string) bool {
 	return true
 }
 
-// VisibleWriter writes Visible text to W, and keeps newlines and tabs. Each Write must have whole characters. Err is the first
-// error of W.
+// VisibleWriter writes text to W as Visible returns it, but does not change newlines and tabs. Each Write must have whole characters.
+// Err is the first error of W.
 type VisibleWriter struct {
 	W   io.Writer
 	Err error
