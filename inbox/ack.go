@@ -104,7 +104,7 @@ func (l *Lease) drop(ctx context.Context, handed func(mail.Message) bool) error 
 	return errors.Join(l.dir.Sync(), l.box.root.Sync())
 }
 
-// The method since returns a place in the archive. Only after this place the archive can have records of the leased messages.
+// The method since returns a place in the archive. The archive can have records of the leased messages only after this place.
 func (l *Lease) since() int64 {
 	return slices.MinFunc(l.files, func(a, b *mailFile) int { return cmp.Compare(a.archived, b.archived) }).archived
 }

@@ -18,8 +18,8 @@ type Backlog struct {
 	LastRead time.Time // when mail was last handed over; zero: never, or not known
 }
 
-// Backlogs reads the backlogs of a root's mailboxes. It must be fast, because a list asks about hundreds of mailboxes. So it takes no lock,
-// trusts the names of the numbered files, and opens only files that exist.
+// Backlogs reads the backlogs of a root's mailboxes. It must be fast, because a list of sessions may need hundreds of backlogs. So it
+// takes no lock, trusts the names of the numbered files, and opens only files that exist.
 type Backlogs struct {
 	root, archives     *atomicfile.Dir // archives may be nil
 	inRoot, inArchives map[string]bool // the names of the files in the two directories
@@ -84,7 +84,7 @@ func (b *Backlog) addFile(mf *mailFile, leased bool) (err error) {
 	if mf.done || mf.count == 0 {
 		return nil
 	}
-	if mf.by != "" && !leased { // the name alone counts a file that no reader ever took
+	if mf.by != "" && !leased { // if no reader ever took the file, nobody can have leased it
 		if free, err := mf.isFree(); err != nil || !free {
 			return err
 		}

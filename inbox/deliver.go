@@ -153,7 +153,7 @@ func (m *Mailbox) store(lease *atomicfile.Dir, names []string, msgs []mail.Messa
 		}
 	}
 	if next = encode(msgs); len(next) <= maxInbox {
-		return m.root.Replace(m.inboxName(), next) // which syncs the root
+		return m.root.Replace(m.inboxName(), next) // Replace syncs the root, too
 	}
 	if err := m.root.Sync(); err != nil {
 		return err

@@ -24,7 +24,7 @@ func (e *IDTakenError) Error() string {
 type delivery struct {
 	Stored
 	chosen      []bool // chosen[i]: the caller chose the id of Messages[i], so the mailbox may have the message already
-	maybeStored bool   // another sender has claimed the messages and was killed, perhaps after it had stored them
+	maybeStored bool   // another sender has claimed the messages, and perhaps stored them
 	moved       bool   // see Move
 }
 

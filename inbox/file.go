@@ -31,8 +31,8 @@ func splice(file []byte, msgs []mail.Message) []byte {
 	return append(append(bytes.Clone(body), ',', '\n'), encode(msgs)[2:]...)
 }
 
-// count returns how many messages a mailbox file has, and whether messages can be appended. It does not parse a file in our own
-// layout: that would take each sender longer than its commit. So damage within a line is found only by the reader.
+// count returns how many messages a mailbox file has, and whether messages can be appended. It does not parse a file in our own layout,
+// because that would take each sender longer than its commit. So only the reader finds damage within a line.
 func count(file []byte) (n int, ok bool) {
 	if objects, ok := fields.Lines(file); ok || len(file) == 0 {
 		return len(objects), true
@@ -119,7 +119,8 @@ func decodeSome(file []byte, holds func([]byte) bool) (msgs []mail.Message) {
 	return msgs
 }
 
-// firstOf reads the first message that is not acked in a file, and does not read on. The file may have any layout.
+// firstOf reads the first message of a file whose position is not in acked. It does not read on after this message. The file may have any
+// layout.
 func firstOf(file io.Reader, acked positions) (msg mail.Message, err error) {
 	d := json.NewDecoder(io.LimitReader(file, maxRecord))
 	open, err := d.Token()
@@ -137,7 +138,7 @@ func firstOf(file io.Reader, acked positions) (msg mail.Message, err error) {
 		msg = mail.Message{}
 		err = d.Decode(&msg)
 	}
-	if err != nil && !errors.As(err, new(*fs.PathError)) { // otherwise it is a disk error
+	if err != nil && !errors.As(err, new(*fs.PathError)) { // a PathError comes from the disk, any other error from damaged content
 		err = errDamaged
 	}
 	return msg, err

@@ -63,7 +63,7 @@ func (r *row) find(ids map[string]bool, enough func(Found) bool) (found []Found,
 			}
 			some, rest := likely(files, ids)
 			more, err := r.peekEach(some, holds, see)
-			if more && enough != nil && len(rest) > 0 { // the archive comes first, because its index makes this search faster
+			if more && enough != nil && len(rest) > 0 { // search the archive before rest, because its index makes that search faster
 				read, err = r.findArchived(ids, enough)
 				more = !suffices(read)
 			}
@@ -95,7 +95,7 @@ func (m *Mailbox) Peek(ctx context.Context) ([]mail.Message, error) {
 	return m.Head(ctx, math.MaxInt64)
 }
 
-// Head is Peek for the oldest messages. It stops after the file with which the bodies have reached this size, in bytes.
+// Head is Peek for the oldest messages. It reads no further file when the bodies have reached this size, in bytes.
 func (m *Mailbox) Head(ctx context.Context, size int64) ([]mail.Message, error) {
 	return m.head(ctx, size, false)
 }

@@ -9,12 +9,12 @@
 //	archive/<sid>.jsonl           messages that were handed over, and older ones in
 //	                              archive/<sid>.old/ (package archive)
 //
-// A mailbox is a row of files in one format, a JSON array of messages: the numbered files in their order, then the inbox. A reader
-// takes mail by renaming the inbox to the next number, and by locking the file. A sender renames the inbox in the same way when its
-// message does not fit, but does not lock it. These rules hold between any two system calls:
+// A mailbox is a row of files in one format, a JSON array of messages: the numbered files in their order, then the inbox. A reader takes
+// mail by renaming the inbox to the next number, and by locking the file. A sender renames the inbox in the same way when its message does
+// not fit, but does not lock the file. These rules hold between any two system calls:
 //
 //   - A message is in one of these files, or in the archive. It is in both only while an ack is under way. A reader that takes a file
-//     puts the size of the archive into the file's name. If the archive has a message of the file after that place, it was read.
+//     puts the size of the archive into the file's name. If the archive has a message of the file after that place, this message was read.
 //   - A reader has a file leased as long as it holds the file's own lock. The lock ends with the reader's process. Then the messages
 //     wait again, in their old order.
 //   - The name of a file says how many messages wait in it, because a sender reads no other file than the inbox. A reader that

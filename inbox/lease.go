@@ -27,8 +27,8 @@ type Lease struct {
 }
 
 // Lease takes waiting messages, oldest first; messages that a dead reader had leased come first. It takes no further file when the bodies
-// have reached this size, in bytes. The archive will have by as the name of the reader. Lease needs no disk space. If no Ack follows, the
-// messages are offered again.
+// have reached this size, in bytes. The argument by is the name of the reader in the archive. Lease needs no disk space. If no Ack
+// follows, the messages are offered again.
 func (m *Mailbox) Lease(ctx context.Context, by string, size int64) (*Lease, error) {
 	return m.lease(ctx, by, size, &Lease{box: m})
 }
@@ -157,7 +157,7 @@ func (l *Lease) takeFile(ctx context.Context, mf *mailFile, as mailFile) (err er
 		return nil // the file stays as it is
 	}
 	err = mf.rename(func(next *mailFile) {
-		if !mf.read { // the archive has no message of the file yet: their records will come after this place
+		if !mf.read { // the archive has no message of the file yet, and will have them after this place
 			next.archived = as.archived
 		}
 		if offers {

@@ -22,7 +22,7 @@ import (
 //	<number>-<count>-<bytes>.json                              as a sender made it
 //	<number>-<count>-<bytes>-<archived>-<unix ms>-<reader>.json  since a reader took it
 //
-// A reader with a full disk puts done- or part-<positions>- before the number (positions.go).
+// A reader that finds the disk full puts done- or part-<positions>- before the number (positions.go).
 //
 // <count> is the number of messages in the file that wait. <archived> is the size of the archive when a reader took the file. If the
 // archive has a message of the file after this place, the message was handed over, and is not offered again. If the archive has none of
@@ -281,7 +281,8 @@ func (mf *mailFile) splitRead() {
 // longestName is the most bytes that a file's name may have.
 const longestName = 255
 
-// shorten removes the last positions from the name until the name is short enough. The result needed reports whether the name was too long.
+// shorten removes the last ranges of positions from the name until the name is short enough. The result needed reports whether the name
+// was too long.
 func (mf *mailFile) shorten() (needed bool) {
 	for len(mf.name()) > longestName && len(mf.acked) > 0 {
 		mf.acked, needed = mf.acked[:len(mf.acked)-2], true

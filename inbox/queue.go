@@ -36,8 +36,8 @@ import (
 // Because of the last case, ephemeral messages are not queued: if such a message was stored and read in between, nothing would be left of
 // it. Its sender would not find it, and would store it again.
 //
-// A waiting sender checks its own file and tries the lock in turn. If it waited for the lock alone, the senders would have to wake
-// one after another to find their messages stored.
+// A waiting sender alternately checks its own file and tries the lock. If it waited for the lock alone, the senders would have to wake one
+// after another to find their messages stored.
 const queuedPrefix = ".queued-" // the dot hides the file from the hook script, which takes other names for mail
 
 const (

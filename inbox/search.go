@@ -41,7 +41,7 @@ func (q Query) mayBe(line []byte) bool {
 	return !ok || q.MayBeOf(ts)
 }
 
-// timeOf returns the time of a message from a line of the archive, without parsing the line. ok is false if the line is not in
+// timeOf returns the time of a message from a line of the archive, without parsing the line. The result ok is false if the line is not in
 // c2c's own spelling and must be parsed.
 func timeOf(line []byte) (ts float64, ok bool) {
 	if bytes.Count(line, []byte(`"ts"`)) != 1 { // inside a text the quotes are escaped

@@ -20,8 +20,8 @@ func (m *Mailbox) Ready(ctx context.Context) (bool, error) {
 	return len(msgs) > 0, err
 }
 
-// firstIsReady reports whether the oldest message is in a file that no reader ever took, and can be handed over now. It takes no lock. If a
-// reader takes the file meanwhile, the answer was right a moment ago, as an answer under the lock would be.
+// firstIsReady reports whether the oldest message is in a file that no reader ever took, and can be handed over now. It takes no lock. If
+// a reader takes the file meanwhile, the answer was right a moment ago, and an answer under the lock would be no better.
 func (m *Mailbox) firstIsReady() bool {
 	for mf, err := range m.numbered {
 		if err != nil || mf.by != "" || mf.done {

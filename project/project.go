@@ -22,7 +22,7 @@ const (
 
 // project has the names of a repository. The first two are hashes.
 type project struct {
-	own    string // the fingerprint that the OCaml c2c makes from the URL as written; without a remote, from the top directory
+	own    string // the fingerprint that the OCaml c2c makes from the URL as written; without a remote, from the path of the top directory
 	name   string // the same for all clones and work trees; empty if there is only own
 	remote string // the text from which name was made, if there is a remote
 	dir    string // git's own directory

@@ -16,9 +16,9 @@ var defaultPorts = format.Pairs{
 	{"ssh", "22"}, {"git+ssh", "22"}, {"ssh+git", "22"}, {"http", "80"}, {"https", "443"}, {"git", "9418"}, {"ftp", "21"}, {"ftps", "990"},
 }
 
-// remoteName returns the name of a remote: host/path. All URLs of one repository give the same name: a URL with ssh or https, or the
-// short form of ssh (user@host:path), each with or without .git. The user counts only if the path is in the user's home. The result ok
-// is false for a remote on this machine (a path, file://), for a remote that git reaches by another helper, and for text that is not a
+// remoteName returns the name of a remote: host/path. All URLs of one repository give the same name: a URL with ssh or https, or the short
+// form of ssh (user@host:path), each with or without .git. The user counts only if the path is in the user's home. The result ok is false
+// for a remote on this machine (a path, file://), for a remote that git reaches with another helper program, and for text that is not a
 // URL. In these cases only equal texts mean the same repository.
 func remoteName(url string) (name string, ok bool) {
 	if len(url) > maxURL || !utf8.ValidString(url) || strings.ContainsFunc(url, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
@@ -77,8 +77,8 @@ func cutPort(host, usual string) (string, bool) {
 	return name + ":" + port, true
 }
 
-// cutShort splits user@host:path at the colon. The result ok is false for other text. As in git, text with a slash before the colon is
-// a path on this machine, and two colons stand after the name of a helper. A host in brackets may contain colons and a port.
+// cutShort splits user@host:path at the colon. The result ok is false for other text. As in git, text with a slash before the colon is a
+// path on this machine, and the part before two colons is the name of a helper program. A host in brackets may contain colons and a port.
 func cutShort(url string) (at, path string, ok bool) {
 	end := 0
 	if i := strings.IndexByte(url, '['); i == 0 || i > 0 && url[i-1] == '@' {

@@ -16,7 +16,7 @@ import (
 //   - If there is a directory repos/<fingerprint of this clone's own URL>, it is the root, whichever program made it.
 //   - Else, if there is a link projects/<fingerprint of the project's name>, it leads to the root. broker.OpenHere makes this link before
 //     it first makes or uses a root of the project. Only one process can make the link, so all later processes find the same root.
-//   - Else the root is the existing directory for another usual spelling of the URL.
+//   - Else, if there is a directory for another usual spelling of the URL, it is the root.
 //   - Else the root will be repos/<fingerprint of this clone's own URL>.
 //
 // If the root is not repos/<own fingerprint>, OpenHere makes this name a link to the root. The OCaml c2c and our older versions follow
@@ -34,7 +34,7 @@ type place struct {
 	links        []link // the links that are missing
 }
 
-// Find is FindRoot for a caller that also makes the missing links, with Record.
+// Find is FindRoot for a caller that also calls Record, which makes the missing links.
 func Find(getenv func(string) string, cwd string) (place, error) {
 	root := strings.TrimSpace(getenv("C2C_MCP_BROKER_ROOT"))
 	if strings.Contains(root, ".git/c2c/mcp") { // early versions of the OCaml c2c wrote this into clients' configurations; later ones ignore it
@@ -43,7 +43,7 @@ func Find(getenv func(string) string, cwd string) (place, error) {
 	if filepath.IsAbs(root) {
 		return place{Path: filepath.Clean(root), source: "C2C_MCP_BROKER_ROOT"}, nil
 	}
-	// Without a working directory every project would share the root "default".
+	// If the working directory does not exist, return an error: otherwise all projects would share the root "default".
 	real, err := filepath.EvalSymlinks(cwd) // git resolves symbolic links, too
 	if cwd == "" || err != nil {
 		return place{}, errors.New("find the root: there is no working directory, perhaps it was removed: " +
@@ -56,7 +56,7 @@ func Find(getenv func(string) string, cwd string) (place, error) {
 	if state == "" {
 		return place{}, errors.New("find the root: none of C2C_MCP_BROKER_ROOT, XDG_STATE_HOME, HOME is set: set HOME to your home directory")
 	}
-	if !filepath.IsAbs(state) { // else each directory would have a root of its own
+	if !filepath.IsAbs(state) { // with a relative path, each directory would have a root of its own
 		return place{}, fmt.Errorf("find the root: %s is %q: set it to an absolute path", source, getenv(source))
 	}
 	p := place{source: source, state: state, project: findProject(real)}

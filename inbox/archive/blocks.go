@@ -52,7 +52,7 @@ func (r *backReader) read(file *atomicfile.Handle, start int64, f func(lines []b
 		if begin == start {
 			return f(lines), nil
 		}
-		if part = bytes.IndexByte(lines, '\n'); part < 0 { // the line is longer
+		if part = bytes.IndexByte(lines, '\n'); part < 0 { // the line is longer than what was read
 			part, step = len(lines), 2*step
 			continue
 		}

@@ -145,8 +145,8 @@ func eachWithID(lines []byte, ids map[string]bool, f func(Record)) {
 	}
 }
 
-// lookUp finds the records that have one of the ids with an index, and returns them, latest first. After an error the caller must
-// search the files themselves.
+// lookUp reads an index to find the records that have one of the ids, and returns these records, latest first. After an error the caller
+// must search the files themselves.
 func (a *snapshot) lookUp(index idFile, ids map[string]bool) (found []Record, err error) {
 	f, size, err := openSized(a.old, index.name())
 	if err != nil {

@@ -45,7 +45,7 @@ func idKey(id string) uint64 {
 
 // encodeIDs formats an index file. The file has a block even if there are no entries.
 func encodeIDs(all []idAt) []byte {
-	sort.Slice(all, func(i, j int) bool { // slices.SortFunc would make the program larger; either is fast compared with the disk
+	sort.Slice(all, func(i, j int) bool { // slices.SortFunc would make the program larger; both are fast compared with the disk
 		return all[i].key < all[j].key || all[i].key == all[j].key && all[i].place < all[j].place
 	})
 	all = slices.Compact(all)

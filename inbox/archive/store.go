@@ -1,5 +1,5 @@
-// Package archive keeps the messages that were handed over to a session, one per line, and finds them again. For a session <sid> it has
-// these files in the root, which is the directory with a project's mail:
+// Package archive keeps the messages that were handed over to a session, one per line, and finds them again. The archive of a session
+// <sid> has these files in the root, which is the directory with a project's mail:
 //
 //	archive/<sid>.jsonl              the newest messages; the OCaml c2c reads and writes this file
 //	archive/<sid>.old/<base>.jsonl   older files, which do not change any more; their ids are in indexes (index.go)

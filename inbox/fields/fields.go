@@ -1,4 +1,4 @@
-// Package fields reads a JSON object field by field, in their order, so that a caller can keep the fields that it does not know.
+// Package fields reads the fields of a JSON object one by one, in their order, so that a caller can keep the fields that it does not know.
 // The token decoder of encoding/json keeps the order, too, but it took three times as long for many messages.
 package fields
 
@@ -109,8 +109,7 @@ func AppendText(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// AppendSeconds appends a time in seconds, always with a fraction, because the OCaml c2c refuses a file in which some times are
-// integers.
+// AppendSeconds appends a time in seconds, always with a fraction, because the OCaml c2c refuses a file in which a time is an integer.
 func AppendSeconds(b []byte, s float64) []byte {
 	n := len(b)
 	b = strconv.AppendFloat(b, s, 'f', -1, 64)

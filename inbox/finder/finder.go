@@ -138,8 +138,8 @@ const (
 	samples    = 256 // the number of bytes in a sample
 )
 
-// rarest returns the index of the text's byte that is rarest in a sample of data, or -1 if skips are faster. The sample is from
-// irregular places: similar messages have lines of equal length, so at regular places it could see the same part of each line.
+// rarest returns the index of the text's byte that is rarest in a sample of data, or -1 if skips are faster. The sample is from irregular
+// places: similar messages have lines of equal length, so a sample from regular places could have the same part of each line.
 func (f *Finder) rarest(data []byte) (at int) {
 	var often [256]uint16
 	skips, place := 0, uint32(1)

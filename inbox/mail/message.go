@@ -35,7 +35,7 @@ type Message struct {
 	FromPerson bool // the sender is a person at a terminal, not an agent
 	External   bool // the sender is a program or a person outside c2c, see Origin
 
-	// The times of the message. When one of them passes, package broker sends the notice. 0: not set.
+	// The times of the message. When one of them has passed, package broker sends a notice. 0: not set.
 	ExpiresAt float64 // Unix seconds: from this time on, the message is not handed over
 	AnswerBy  float64 // Unix seconds: if there is no answer by this time, the sender gets a notice
 	Due       float64 // Unix seconds: if the receiver has not answered by this time, it gets a reminder
@@ -45,7 +45,7 @@ type Message struct {
 	Held      string  // the sender's session, if the loop guard holds the message
 
 	// The loop guard (package broker/loops) counts the messages of a chain: each of them was sent because of the message before it,
-	// without other work in between. GuardHops is this count. GuardChain is the id of the first message; empty: this is the first.
+	// without other work in between. GuardHops is this count. GuardChain is the id of the first message; empty: this message is the first.
 	GuardHops  float64
 	GuardChain string
 

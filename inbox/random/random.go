@@ -1,5 +1,5 @@
-// Package random makes random bytes for message ids. They come from the operating system. It takes the place of crypto/rand,
-// because that package links math/big and the generators of Go's FIPS 140 module, and every hook would load them.
+// Package random makes random bytes for message ids. They come from the operating system. The package takes the place of crypto/rand,
+// because crypto/rand links math/big and the generators of Go's FIPS 140 module, and every hook would load them.
 package random
 
 import (
