@@ -118,7 +118,7 @@ func Read(dir *atomicfile.Dir, name string, limit int64, damaged func(error) err
 	case info.Mode().Perm()&0o077 != 0:
 		return nil, damaged(fmt.Errorf("other users may read it (mode %04o)", info.Mode().Perm()))
 	case info.Size() > limit:
-		return nil, damaged(fmt.Errorf("it has %d bytes; at limit %d are allowed", info.Size(), limit))
+		return nil, damaged(fmt.Errorf("it has %d bytes; at most %d are allowed", info.Size(), limit))
 	}
 	return io.ReadAll(io.LimitReader(f, limit))
 }
