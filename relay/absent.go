@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// AnswerAbsent answers a packet for a project that this host does not have; other packets than frames, and packets of unpaired hosts,
-// it ignores. The sender keeps its mail. It asks again every five minutes, and when it hears from the project.
+// AnswerAbsent answers a frame for a project that this host does not have. It ignores all other packets, and unpaired hosts. The sending
+// host then keeps its mail. It asks again every five minutes, and when a hello for the project comes.
 func AnswerAbsent(ctx context.Context, peers Peers, carrier Carrier, packet []byte) error {
 	from, h, _, err := check(peers, packet)
 	if err != nil || h.kind != Frame {

@@ -14,20 +14,20 @@ import (
 )
 
 const (
-	maxCount = 256                       // messages of a frame
-	maxFrame = 800 << 10                 // bytes of its messages, before they are sealed
-	maxMeta  = 16 << 10                  // bytes of a message without its content
+	maxCount = 256                       // the most messages in a frame
+	maxFrame = 800 << 10                 // the most bytes of the messages in a frame, before they are sealed
+	maxMeta  = 16 << 10                  // the most bytes of a message without its content
 	longest  = 10 * 366 * 24 * time.Hour // the longest time span that a message may have
 )
 
-// meta is a message without its content, in a packet. Times are seconds from now, because the clocks of two hosts may differ. The name
-// of the sending host is missing: the receiver knows the host by its key.
+// meta is the form of a message in a packet, without the content. Times are seconds from now, because the clocks of two hosts may differ.
+// The name of the sending host is left out: the receiver knows the host by its key.
 type meta struct {
 	From         string  `json:"from"` // an alias of the sending host
 	Session      string  `json:"session,omitempty"`
 	To           string  `json:"to"` // an alias of the receiving host
 	ID           string  `json:"id"`
-	Age          float64 `json:"age,omitempty"` // since the message was sent
+	Age          float64 `json:"age,omitempty"` // seconds since the message was sent
 	Kind         string  `json:"kind,omitempty"`
 	InReplyTo    string  `json:"in_reply_to,omitempty"`
 	Tag          string  `json:"tag,omitempty"`
@@ -44,7 +44,7 @@ type meta struct {
 	Chain        string  `json:"chain,omitempty"`
 }
 
-// spans returns, for each field that is a time, its place in the message and in meta.
+// spans returns, for each field that is a time, a pointer to the time in the message and a pointer to the span in meta.
 func (w *meta) spans(m *mail.Message) [4]struct{ at, in *float64 } {
 	return [4]struct{ at, in *float64 }{{&m.ExpiresAt, &w.ExpiresIn}, {&m.AnswerBy, &w.AnswerWithin}, {&m.Due, &w.DueIn}, {&m.NotBefore, &w.NotBeforeIn}}
 }
@@ -52,7 +52,7 @@ func (w *meta) spans(m *mail.Message) [4]struct{ at, in *float64 } {
 // justOver replaces a span of 0, because 0 means that the message has no such time.
 const justOver = -1e-6
 
-// alias returns an address without its host: birch of birch@devbox.
+// alias returns an address without its host, such as birch for birch@devbox.
 func alias(address string) string {
 	name, _, _ := strings.Cut(address, "@")
 	return name
@@ -79,7 +79,7 @@ type wire struct {
 	id      identity // as the receiver computes it
 }
 
-// wireOf converts a message. Another program may have put something into the outbox that no mailbox can keep. Instead of that, wireOf
+// wireOf converts a message. Another program may have put a message into the outbox that no mailbox can keep. For such a message, wireOf
 // returns an empty message, which the receiver refuses.
 func wireOf(m mail.Message, now time.Time) wire {
 	w := metaOf(m, now)
@@ -89,7 +89,7 @@ func wireOf(m mail.Message, now time.Time) wire {
 	return wire{meta: []byte("{}")}
 }
 
-// size returns a bound for the size of a message in a frame. The exact size varies, because the times change with each sending.
+// size returns an upper bound of the message's size in a frame. The exact size varies, because the times change with each sending.
 func (w wire) size() int { return len(w.meta) + len(w.content) + 64 }
 
 // appendMessages writes the body of a frame: for each message the length of its meta, the meta in JSON, the length of its content,
@@ -103,19 +103,19 @@ func appendMessages(b []byte, msgs []mail.Message, now time.Time) []byte {
 	return b
 }
 
-// incoming is one message of a frame. If it has a reason (why), it is refused, and only its id counts.
+// incoming is one message of a frame. If why is not Stored, the message is refused, and only its identity counts.
 type incoming struct {
 	mail.Message
 	why Reason
 	key identity
 }
 
-// parseMessages parses the body of a frame. An invalid frame is an error; a message that no mailbox could keep counts as refused.
+// parseMessages parses the body of a frame. An invalid frame is an error. A message that no mailbox could keep is marked as refused.
 func parseMessages(body []byte, count int, peer string, now time.Time) ([]incoming, error) {
 	msgs := make([]incoming, 0, min(count, maxCount))
-	piece := func(most int) ([]byte, bool) {
+	piece := func(limit int) ([]byte, bool) {
 		n, size := binary.Uvarint(body)
-		if size <= 0 || n > uint64(most) || n > uint64(len(body)-size) {
+		if size <= 0 || n > uint64(limit) || n > uint64(len(body)-size) {
 			return nil, false
 		}
 		part := body[size : size+int(n)]
@@ -145,7 +145,7 @@ var (
 	tags  = []string{"", "fail", "blocking", "urgent"}
 )
 
-// message makes the message for a mailbox of this host.
+// message makes the message for a mailbox of this host, and refuses invalid values.
 func (w meta) message(content, peer string, now time.Time) incoming {
 	m := mail.Message{From: w.From + "@" + peer, To: w.To, Content: content, ID: w.ID, Kind: w.Kind, InReplyTo: w.InReplyTo, Tag: w.Tag,
 		Deferrable: w.Deferrable, Ephemeral: w.Ephemeral, FromPerson: w.FromPerson, TellAfter: w.TellAfter, GuardHops: w.Hops, GuardChain: w.Chain,
@@ -183,10 +183,10 @@ func isReceiver(to string) bool {
 	return ok || mail.CheckAlias(to) == nil
 }
 
-// span bounds a span of time from a peer, so that a sum of the span and a clock cannot overflow.
+// span limits a time span that a peer has sent, so that the sum of a time and the span cannot overflow.
 func span(seconds float64) time.Duration {
-	most := longest.Seconds()
-	return time.Duration(min(max(seconds, -most), most) * float64(time.Second))
+	limit := longest.Seconds()
+	return time.Duration(min(max(seconds, -limit), limit) * float64(time.Second))
 }
 
 // identity is unique for each message of an outbox.
@@ -201,18 +201,18 @@ func (w meta) identity() identity { return identity{w.Session, w.From, w.To, w.I
 
 func identityOf(m mail.Message) identity { return identity{m.FromSession, m.From, alias(m.To), m.ID} }
 
-// startOf returns the link before the first message of an epoch.
-func startOf(epoch uint64) link {
+// startOf returns the hash before the first message of an epoch.
+func startOf(epoch uint64) hash {
 	sum := sha256.Sum256(binary.BigEndian.AppendUint64([]byte(magic), epoch))
-	return link(sum[:16])
+	return hash(sum[:16])
 }
 
-// next returns the link after one more message: l is the link up to the message before, id is the message.
-func (l link) next(id identity) link {
-	b := l[:len(l):len(l)]
+// next returns the hash after one more message, whose identity is id. The hash h covers the messages before it.
+func (h hash) next(id identity) hash {
+	b := h[:len(h):len(h)]
 	for _, s := range []string{id.Session, id.From, id.To, id.ID} {
 		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
 	}
 	sum := sha256.Sum256(b)
-	return link(sum[:16])
+	return hash(sum[:16])
 }

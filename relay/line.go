@@ -24,15 +24,14 @@ type Config struct {
 	Way     func(peer string) Way // how packets get to a peer; nil: the zero Way for all peers
 	Log     inbox.Log             // nil: no log
 	Now     func() time.Time      // nil: time.Now
-	// Fault is called at each step of a write to disk: a kill after another step would leave other files. If it returns an error, the
-	// relay stops there. Only tests set it.
+	// Fault is called between the steps of a change on disk, and before a packet is sent. A kill at each of these points leaves other files
+	// behind. If Fault returns an error, the relay stops there as if it were killed. Only tests set Fault.
 	Fault func(step string) error
 }
 
-// Way describes how packets get to a peer, and what a link proves. The zero value means a direct link to the peer. This host may notice
-// late that such a link has ended.
+// Way describes how packets get to a peer. The zero value means a link that the peer makes. This host may notice late that it has ended.
 type Way struct {
-	Hub   bool // a hub takes the packets, even while the peer sleeps; a link is a link to the hub
+	Hub   bool // a hub takes the packets, even while the peer sleeps; a link then means that the hub can be reached
 	Dials bool // this host dials the peer, so the carrier notices within a minute that the peer is gone
 }
 
@@ -43,11 +42,11 @@ type Relay struct {
 
 	mu       sync.Mutex
 	lines    map[string]*line
-	fresh    []*line // lines whose sender Run must start
-	started  chan struct{}
+	fresh    []*line       // lines whose sender is not running yet: Run starts it
+	started  chan struct{} // wakes Run if there are fresh lines
 	closed   bool
 	sessions []cache.Session
-	dropped  int // number of packets that Packet has dropped
+	dropped  int // how many packets the method Packet has dropped
 }
 
 // Open opens a relay. The caller must then call Run.
@@ -71,7 +70,7 @@ func Open(cfg Config) (*Relay, error) {
 	return &Relay{Config: cfg, dir: dir, lines: map[string]*line{}, started: make(chan struct{}, 1)}, nil
 }
 
-// Run sends mail until ctx ends, and then releases its leases. Do not call any other method after it.
+// Run sends mail until ctx ends, and then releases its leases. Call no other method after Run has returned.
 func (r *Relay) Run(ctx context.Context) error {
 	var senders sync.WaitGroup
 	ctx, stop := context.WithCancelCause(ctx)
@@ -115,7 +114,7 @@ func (r *Relay) close() error {
 	return errors.Join(append(errs, r.dir.Close())...)
 }
 
-// line is the exchange between this root and one peer.
+// line has the state of the exchange between this root and one peer.
 type line struct {
 	*Relay
 	peer string
@@ -125,11 +124,11 @@ type line struct {
 	seen contact
 	told struct {
 		sync.Mutex
-		at map[string]time.Time
+		at map[string]time.Time // by text: when people were last shown this trouble
 	}
 }
 
-// errElsewhere means that another process numbers the mail of this root and peer. Only one process may do so.
+// errElsewhere means that another process carries the mail between this root and the peer. Only one process may number the messages.
 var errElsewhere = errors.New("another process relays for this host")
 
 // errClosed is the error of calls after Run has ended.
@@ -195,7 +194,7 @@ func (r *Relay) Look(peer string) {
 	}
 }
 
-// lineOf returns the line of a paired host; nil if the host is not paired, or after an error, which it logs.
+// lineOf returns the line of a paired host. It returns nil if the host is not paired, or after an error; it logs the error.
 func (r *Relay) lineOf(peer string) *line {
 	if _, ok := r.Peers.Peer(peer); !ok {
 		return nil
@@ -264,15 +263,15 @@ func (r *Relay) packet(ctx context.Context, packet []byte) error {
 // receipt says which messages of an epoch the receiver has stored.
 type receipt struct {
 	about   uint64 // the epoch of the frame that this receipt answers
-	epoch   uint64 // the epoch in which number counts
+	epoch   uint64 // the epoch to which number belongs
 	number  uint64 // the highest stored number
-	link    link   // up to number
+	hash    hash   // the hash up to number
 	attempt uint32
 	state   state
 	refused []refusal
 }
 
-// answer sends a receipt for a frame. A missing link is no error, because the sender will ask again.
+// answer sends a receipt for a frame. If there is no link to the peer, that is no error: the sender will ask again.
 func (l *line) answer(ctx context.Context, to Peer, h header, rc receipt) error {
 	if err := l.fault("receipt"); err != nil {
 		return err
@@ -284,7 +283,7 @@ func (l *line) answer(ctx context.Context, to Peer, h header, rc receipt) error 
 			return err
 		}
 	}
-	packet, err := pack(l.Peers, to, header{kind: Receipt, project: l.Project, epoch: h.epoch, number: rc.number, link: rc.link, acked: rc.epoch,
+	packet, err := pack(l.Peers, to, header{kind: Receipt, project: l.Project, epoch: h.epoch, number: rc.number, hash: rc.hash, acked: rc.epoch,
 		attempt: h.attempt, count: uint16(min(len(rc.refused), maxCount)), state: rc.state}, body)
 	if err != nil {
 		return err
@@ -296,13 +295,13 @@ func (l *line) answer(ctx context.Context, to Peer, h header, rc receipt) error 
 }
 
 func (r *Relay) parseReceipt(h header, sealed []byte) (receipt, error) {
-	rc := receipt{about: h.epoch, epoch: h.acked, number: h.number, link: h.link, attempt: h.attempt, state: h.state}
+	rc := receipt{about: h.epoch, epoch: h.acked, number: h.number, hash: h.hash, attempt: h.attempt, state: h.state}
 	body, err := unseal(r.Peers, h, sealed)
 	if err != nil || len(body) == 0 {
 		return rc, err
 	}
 	if err := json.Unmarshal(body, &rc.refused); err != nil || len(rc.refused) > maxRefused {
-		return rc, fmt.Errorf("%w: its refusals", errForeign)
+		return rc, fmt.Errorf("%w: its refusals are invalid", errForeign)
 	}
 	for i := range rc.refused {
 		rc.refused[i].Why = rc.refused[i].Why.known()
@@ -310,8 +309,7 @@ func (r *Relay) parseReceipt(h header, sealed []byte) (receipt, error) {
 	return rc, nil
 }
 
-// tell shows people a trouble that the relay has repaired and that they should know about. It shows the same words at most once an
-// hour.
+// tell shows people a trouble that they should know about, although the relay copes with it. It shows the same words at most once an hour.
 func (l *line) tell(words string) {
 	now := l.Now()
 	l.told.Lock()

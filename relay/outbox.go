@@ -11,40 +11,39 @@ import (
 	"c2c/inbox/mail"
 )
 
-// reader is the name under which the relay reads an outbox. If the archive names it as the reader of a message, the peer has stored the
-// message.
+// reader is the name under which the relay reads an outbox. If the archive names this reader, the peer has stored the message.
 const reader = "relay"
 
-// leaseSize is the number of bytes at which a lease takes no further file. That is some files of the mailbox, and about two frames.
+// leaseSize limits the size of a lease. A lease takes whole files of the mailbox, until it has at least so many bytes.
 const leaseSize = 128 << 10
 
-// outbox is the mail that waits for a peer. Its first messages are leased and have numbers.
+// outbox is the mail that waits for a peer. The first messages are leased and have numbers.
 type outbox struct {
 	l         *line
 	box       *inbox.Mailbox
 	head      head
-	recounted time.Time
-	checked   bool // repair has run, or is not needed
+	recounted time.Time // when the last epoch was begun because of a receipt
+	checked   bool      // repair has run, or is not needed
 
 	leases  []*leased         // in the order of their numbers
 	frames  []frame           // the frames of these leases, without frames that the peer has stored in full
 	sent    int               // how many of the frames were sent
 	stored  uint64            // the highest number in the peer's receipts
-	at      link              // the link up to stored
-	refused map[uint64]Reason // refused numbers from head.Next on
+	at      hash              // the hash up to number stored
+	refused map[uint64]Reason // the refused numbers, from head.Next on
 }
 
-// leased is a lease whose messages have numbers. last is the highest number; after is the link up to it.
+// leased is a lease whose messages have numbers.
 type leased struct {
 	*inbox.Lease
-	last  uint64
-	after link
+	last  uint64 // the highest number
+	after hash   // the hash up to that number
 }
 
-// frame has the messages of one packet, the first number, and the links before and after the messages.
+// frame has the messages of one packet, the number of the first one, and the hashes before and after the messages.
 type frame struct {
 	first         uint64
-	before, after link
+	before, after hash
 	msgs          []mail.Message
 }
 
@@ -76,10 +75,10 @@ func (l *line) headName() string { return l.peer + ".head.json" }
 // begin makes the head of a new epoch. Any message that waits now may have been sent in an earlier epoch.
 func (o *outbox) begin(ctx context.Context, epoch uint64, why state) (head, error) {
 	waiting, err := o.box.PeekAll(ctx)
-	return head{Epoch: epoch, Next: 1, Link: startOf(epoch), MaybeStored: uint64(len(waiting)), Why: why}, err
+	return head{Epoch: epoch, Next: 1, Hash: startOf(epoch), MaybeStored: uint64(len(waiting)), Why: why}, err
 }
 
-// recount begins a new epoch. Its number is greater than our last epoch and than theirs, the epoch that the peer has named.
+// recount begins a new epoch. The new epoch is greater than our last epoch, and greater than theirs, the epoch in the peer's receipt.
 func (o *outbox) recount(ctx context.Context, why state, theirs uint64) error {
 	o.restart()
 	if !o.checked {
@@ -90,7 +89,7 @@ func (o *outbox) recount(ctx context.Context, why state, theirs uint64) error {
 	}
 	epoch := max(uint64(o.l.Now().UnixMilli()), o.head.Epoch+1, theirs+1)
 	if epoch > maxNumber {
-		return fmt.Errorf("host %q counts up to %d, which is no epoch", o.l.peer, theirs)
+		return fmt.Errorf("host %q has sent the epoch %d: too large", o.l.peer, theirs)
 	}
 	h, err := o.begin(ctx, epoch, why)
 	if err != nil {
@@ -118,23 +117,24 @@ func (o *outbox) release() {
 	o.leases = nil
 }
 
-// restart forgets everything but head, so that o is like the outbox of a new process.
+// restart forgets everything except head, as if the process had just started.
 func (o *outbox) restart() {
 	o.release()
 	o.frames, o.sent, o.refused, o.checked = nil, 0, map[uint64]Reason{}, o.head.Last == identity{}
-	o.stored, o.at = o.head.Next-1, o.head.Link
+	o.stored, o.at = o.head.Next-1, o.head.Hash
 }
 
-// numbered returns the highest number of a leased message, and the link up to it.
-func (o *outbox) numbered() (uint64, link) {
+// numbered returns the highest number of a leased message, and the hash up to that number.
+func (o *outbox) numbered() (uint64, hash) {
 	if n := len(o.leases); n > 0 {
 		return o.leases[n-1].last, o.leases[n-1].after
 	}
-	return o.head.Next - 1, o.head.Link
+	return o.head.Next - 1, o.head.Hash
 }
 
-// lease leases more of the outbox and gives it numbers. It returns false if no more mail waits, or if enough is leased. It also leases
-// messages that are not due yet, or have expired. So the numbers do not depend on the time; the receiving host checks it.
+// lease leases more messages of the outbox and gives them numbers. It returns false if no more mail waits, or if enough is leased. It also
+// leases messages that are not due yet, or have expired, so the numbers do not depend on the clock. The receiving host checks whether a
+// message is due or has expired.
 func (o *outbox) lease(ctx context.Context) (bool, error) {
 	if len(o.leases) >= window {
 		return false, nil
@@ -156,9 +156,9 @@ func (o *outbox) lease(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// ahead returns the first frame of mail that is not leased yet. The frame is sent first and leased later (see take), because a lease
-// costs a sync. A kill in between is like any other kill: the messages still wait, and get the same numbers. ok is false if the mail
-// must be leased first, or if there is no mail.
+// ahead returns the first frame of mail that is not leased yet. The frame is sent first and leased later (see take), because a lease costs
+// a sync. A kill in between does no harm: the messages still wait, and get the same numbers again. The result ok is false if the mail must
+// be leased first, or if there is no mail.
 func (o *outbox) ahead(ctx context.Context) (f frame, ok bool, err error) {
 	if len(o.leases) > 0 || !o.checked {
 		return f, false, nil
@@ -191,8 +191,8 @@ func (o *outbox) take(ctx context.Context, f frame) error {
 	return nil
 }
 
-// repair completes an ack that a kill has prevented: it acknowledges the messages up to head.Last, if they are still there. It searches
-// as many leases as one receipt can complete. If head.Last is in none of them, repair gives the messages numbers.
+// repair completes an ack that a kill has prevented: it acknowledges the messages up to head.Last, if they are still there. It searches at
+// most window leases, because one receipt cannot complete more. If head.Last is in none of these leases, all their messages get numbers.
 func (o *outbox) repair(ctx context.Context, l *inbox.Lease) (err error) {
 	o.checked = true
 	all := []*inbox.Lease{l}
@@ -225,7 +225,7 @@ func (o *outbox) repair(ctx context.Context, l *inbox.Lease) (err error) {
 	return err
 }
 
-// number makes frames from a lease. The first frame has at most limit messages.
+// number gives the messages of a lease their numbers, and makes frames of them. The first frame has at most limit messages.
 func (o *outbox) number(l *inbox.Lease, limit int) {
 	n, at := o.numbered()
 	o.frames = append(o.frames, o.framesOf(l.Messages, n, at, limit)...)
@@ -233,8 +233,9 @@ func (o *outbox) number(l *inbox.Lease, limit int) {
 	o.leases = append(o.leases, &leased{l, last.last(), last.after})
 }
 
-// framesOf makes frames of messages with the numbers after n. at is the link up to n. The first frame has at most limit messages.
-func (o *outbox) framesOf(msgs []mail.Message, n uint64, at link, limit int) (frames []frame) {
+// framesOf makes frames of msgs, which get the numbers n+1, n+2 and so on. The argument at is the hash up to n. The first frame has limit
+// messages at most.
+func (o *outbox) framesOf(msgs []mail.Message, n uint64, at hash, limit int) (frames []frame) {
 	f, size := frame{first: n + 1, before: at}, 0
 	for i, m := range msgs {
 		w := wireOf(m, o.l.Now())
@@ -251,9 +252,9 @@ func (o *outbox) framesOf(msgs []mail.Message, n uint64, at link, limit int) (fr
 	return append(frames, f)
 }
 
-// linkAt returns the link up to a number that is not below stored. The peer may have stored messages that were sent before a kill, so
-// linkAt first leases more of the outbox. ok is false if no message has the number.
-func (o *outbox) linkAt(ctx context.Context, number uint64) (at link, ok bool, err error) {
+// hashAt returns the hash up to number, which must be at least o.stored. The peer may have stored messages that this host sent before a
+// kill, and that are not leased yet. Therefore hashAt first leases more of the outbox. The result ok is false if no message has the number.
+func (o *outbox) hashAt(ctx context.Context, number uint64) (at hash, ok bool, err error) {
 	for more := true; more && err == nil; {
 		if n, _ := o.numbered(); n >= number {
 			break
@@ -276,9 +277,9 @@ func (o *outbox) linkAt(ctx context.Context, number uint64) (at link, ok bool, e
 	return at, false, err
 }
 
-// progress records that the peer has stored or refused the messages up to a number. It finishes leases that are complete.
+// progress records that the peer has stored or refused the messages up to rc.number. It finishes the leases that are complete.
 func (o *outbox) progress(ctx context.Context, rc receipt) error {
-	o.stored, o.at = rc.number, rc.link
+	o.stored, o.at = rc.number, rc.hash
 	for _, r := range rc.refused {
 		if r.Number >= o.head.Next && r.Number <= rc.number {
 			o.refused[r.Number] = r.Why
@@ -297,7 +298,7 @@ func (o *outbox) progress(ctx context.Context, rc receipt) error {
 	case complete > 0:
 		return o.finishLeases(ctx, complete)
 	case len(o.refused) >= maxRefused/2 && o.stored >= o.head.Next:
-		// The peer stores no more mail once it keeps maxRefused refusals. Our next frame tells the peer that it can drop these.
+		// A peer that keeps maxRefused refusals stores no more mail. Our next frame tells the peer that it can drop these refusals.
 		l := o.leases[0].Lease
 		if err := o.finish(ctx, l, l.Messages[:o.stored+1-o.head.Next], o.at); err != nil {
 			return err
@@ -307,7 +308,7 @@ func (o *outbox) progress(ctx context.Context, rc receipt) error {
 	return nil
 }
 
-// finishLeases acknowledges the first count leases together, at the cost of one acknowledgement.
+// finishLeases acknowledges o.leases[:count] together, with one ack.
 func (o *outbox) finishLeases(ctx context.Context, count int) error {
 	var later []*inbox.Lease
 	for _, l := range o.leases[1:count] {
@@ -324,8 +325,9 @@ func (o *outbox) finishLeases(ctx context.Context, count int) error {
 	return nil
 }
 
-// finish acknowledges the first messages of a lease. The first of them has the number head.Next; after is the link up to the last.
-func (o *outbox) finish(ctx context.Context, l *inbox.Lease, msgs []mail.Message, after link) error {
+// finish acknowledges msgs, the first messages of a lease, and tells the senders of those that are refused. Message msgs[0] has the number
+// head.Next. The argument after is the hash up to the last of msgs.
+func (o *outbox) finish(ctx context.Context, l *inbox.Lease, msgs []mail.Message, after hash) error {
 	var refused []uint64
 	for i, m := range msgs {
 		n := o.head.Next + uint64(i)
@@ -343,7 +345,7 @@ func (o *outbox) finish(ctx context.Context, l *inbox.Lease, msgs []mail.Message
 		delete(o.refused, n)
 	}
 	h := o.head
-	h.Next, h.Link, h.Last, h.Refused = h.Next+uint64(len(msgs)), after, identityOf(msgs[len(msgs)-1]), refused
+	h.Next, h.Hash, h.Last, h.Refused = h.Next+uint64(len(msgs)), after, identityOf(msgs[len(msgs)-1]), refused
 	if err := writeState(o.l.dir, o.l.headName(), h); err != nil {
 		return err
 	}
@@ -354,8 +356,8 @@ func (o *outbox) finish(ctx context.Context, l *inbox.Lease, msgs []mail.Message
 	return o.ack(ctx, l, msgs, h.Next-1, refused)
 }
 
-// ack takes messages out of the outbox; the last of them has the number last. refused is ascending. Only stored messages go into the
-// archive: each record there means that the peer has stored the message.
+// ack removes msgs from the outbox. The argument last is the number of the last of msgs; refused has the refused numbers, in ascending
+// order. Only stored messages go into the archive: each record there means that the peer has stored the message.
 func (o *outbox) ack(ctx context.Context, l *inbox.Lease, msgs []mail.Message, last uint64, refused []uint64) error {
 	var stored, gone []string
 	for i, m := range msgs {

@@ -10,45 +10,45 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Kind is the kind of a packet. A carrier may drop all hellos but the last hello.
+// Kind is the kind of a packet. Of several hellos that wait, a carrier may keep only the last one.
 type Kind byte
 
 const (
 	Frame   Kind = 'f' // numbered messages; a frame without messages asks for a receipt
 	Receipt Kind = 'r' // says which messages are stored
 	Hello   Kind = 'h' // the present sessions
-	States  Kind = 's' // what became of messages after they were stored
+	States  Kind = 's' // which stored messages were handed over or read
 )
 
-// header is the beginning of every packet. The carrier can read it. Numbers are big-endian.
+// header is the beginning of every packet. It is not encrypted, so the carrier can read it. Numbers are big-endian.
 type header struct {
 	kind        Kind
 	from, to    [ed25519.PublicKeySize]byte
 	project     string // at most 64 bytes; equal on all hosts
-	epoch       uint64 // in a frame: of the sender's numbers; in a receipt: the epoch of the answered frame
-	number      uint64 // in a frame: of its first message; in a receipt: the highest stored; in other kinds it grows with each packet
-	link        link   // in a frame: up to the message before number; in a receipt: up to number
-	acked       uint64 // in a frame: the first number without a receipt; in a receipt: the epoch of number
+	epoch       uint64 // in a frame: the epoch of its numbers; in a receipt: the epoch of the answered frame
+	number      uint64 // in a frame: the number of its first message; in a receipt: the highest stored number; in other kinds it grows with each packet
+	hash        hash   // in a frame: the hash up to the message before number; in a receipt: the hash up to number
+	acked       uint64 // in a frame: the first number without a receipt; in a receipt: the epoch to which number belongs
 	maybeStored uint64 // in a frame: messages up to this number may be stored under other numbers
-	attempt     uint32 // in a frame: counts the resends since the last progress; in a receipt: that of the answered frame
-	count       uint16 // in a frame: of messages; in a receipt: of refusals
+	attempt     uint32 // in a frame: counts the resends since the last progress; in a receipt: the attempt of the answered frame
+	count       uint16 // in a frame: how many messages; in a receipt: how many refusals
 	state       state
 }
 
-// link is a running hash over the ids of all messages of an epoch. If two hosts have the same link, they have the same messages under
-// the same numbers.
-type link [16]byte
+// hash is a running hash over the ids of the messages of an epoch. The hash up to number n covers the messages 1 to n. If two hosts have
+// the same hash up to n, they have the same messages under these numbers. In files and in docs/inside/relay.md, it is called link.
+type hash [16]byte
 
-// state is, in a receipt, the result of the frame, and in a frame, the reason for its epoch.
+// state has two meanings: in a receipt, the result of the answered frame; in a frame, the reason why its epoch was begun.
 type state byte
 
 const (
-	fine      state = iota // in a receipt: stored; in a frame: the first epoch that the sender knows
-	gap                    // earlier messages are missing: send from number+1
-	restored               // the receiver has stored less than it has confirmed
+	fine      state = iota // in a receipt: the messages are stored; in a frame: the sender knows no earlier epoch
+	gap                    // earlier messages are missing: the sender must send from number+1
+	restored               // the receiver knows of fewer stored messages than its receipts have confirmed
 	forked                 // the receiver has stored other messages under these numbers
-	newer                  // the receiver knows a higher epoch of the sender
-	anew                   // stored, and the receiver knows an earlier epoch of the sender
+	newer                  // the receiver knows a higher epoch of the sender than the epoch of the frame
+	anew                   // the messages are stored, and the receiver knows an earlier epoch of the sender
 	revoked                // the receiver no longer accepts packets of this sender
 	noProject              // the receiver does not have the project
 	lastState
@@ -58,7 +58,7 @@ const (
 	magic       = "c2cr\x01"
 	fixedHeader = len(magic) + 1 + 2*ed25519.PublicKeySize + 1 + 8 + 8 + 16 + 8 + 8 + 4 + 2 + 1
 	maxProject  = 64
-	// maxNumber bounds epochs and numbers, so that sums do not overflow, and JSON keeps the exact value.
+	// maxNumber limits epochs and numbers, so that sums do not overflow, and JSON keeps the exact value.
 	maxNumber = 1 << 52
 )
 
@@ -71,7 +71,7 @@ func (h header) append(b []byte) []byte {
 	b = append(append(b, byte(len(h.project))), h.project...)
 	b = binary.BigEndian.AppendUint64(b, h.epoch)
 	b = binary.BigEndian.AppendUint64(b, h.number)
-	b = append(b, h.link[:]...)
+	b = append(b, h.hash[:]...)
 	b = binary.BigEndian.AppendUint64(b, h.acked)
 	b = binary.BigEndian.AppendUint64(b, h.maybeStored)
 	b = binary.BigEndian.AppendUint32(b, h.attempt)
@@ -79,7 +79,7 @@ func (h header) append(b []byte) []byte {
 	return append(b, byte(h.state))
 }
 
-// parse parses a packet. sealed, signed and signature share its memory.
+// parse parses a packet. The results sealed, signed and signature share the packet's memory.
 func parse(packet []byte) (h header, sealed, signed, signature []byte, err error) {
 	bad := func(what string) (header, []byte, []byte, []byte, error) {
 		return header{}, nil, nil, nil, fmt.Errorf("%w: %s", errForeign, what)
@@ -102,7 +102,7 @@ func parse(packet []byte) (h header, sealed, signed, signature []byte, err error
 	h.project = string(take(size))
 	h.epoch = binary.BigEndian.Uint64(take(8))
 	h.number = binary.BigEndian.Uint64(take(8))
-	copy(h.link[:], take(len(h.link)))
+	copy(h.hash[:], take(len(h.hash)))
 	h.acked = binary.BigEndian.Uint64(take(8))
 	h.maybeStored = binary.BigEndian.Uint64(take(8))
 	h.attempt = binary.BigEndian.Uint32(take(4))
@@ -120,13 +120,13 @@ func parse(packet []byte) (h header, sealed, signed, signature []byte, err error
 	return h, rest[:end], packet[:len(packet)-ed25519.SignatureSize], rest[end:], nil
 }
 
-// Address returns the project and the kind of a packet. Neither is proved, so use them only to route the packet.
+// Address returns the project and the kind of a packet. No signature is checked, so use them only to route the packet.
 func Address(packet []byte) (project string, kind Kind, err error) {
 	h, _, _, _, err := parse(packet)
 	return h.project, h.kind, err
 }
 
-// pack makes a packet: the header, the sealed body unless it is empty, and the signature of both. The body begins with the sender's
+// pack makes a packet of the header, the sealed body (unless body is empty), and the signature of both. The body begins with the sender's
 // key, so that no other host can sign this sealed body and present it as its own.
 func pack(peers Peers, to Peer, h header, body []byte) ([]byte, error) {
 	copy(h.from[:], peers.Key())

@@ -6,7 +6,7 @@ import (
 	"c2c/relay/hosts"
 )
 
-// Paired returns the paired hosts of the list as Peers, for the host with this key. If the list cannot be read, it has no host.
+// Paired returns the hosts of a list as Peers, for the host with this key. If the list cannot be read, no host counts as paired.
 func Paired(key *hosts.Key, list *hosts.List) Peers { return &paired{key, list} }
 
 type paired struct {
@@ -36,7 +36,7 @@ func (p *paired) PeerOf(key ed25519.PublicKey) (Peer, bool) {
 	return pairedHost{h}, err == nil
 }
 
-// pairedHost makes a row of the list a Peer.
+// pairedHost is a row of the list, as a Peer.
 type pairedHost struct{ hosts.Host }
 
 func (h pairedHost) Name() string                      { return h.Host.Name }

@@ -14,24 +14,24 @@ import (
 	"c2c/relay/cache"
 )
 
-// mostStates bounds the states in a packet, and the states that wait for a link.
+// mostStates limits the number of states in a packet, and of states that wait for a link.
 const mostStates = 1000
 
-// contactGap is the time between two writes of the last contact with a peer.
+// contactGap is the shortest time between two writes of the last contact with a peer.
 const contactGap = time.Minute
 
-// inFlight bounds how long a packet is under way. A state that was sent within this time may not have arrived yet.
+// inFlight is the longest time that a packet needs to arrive. A state that was sent within this time may not have arrived yet.
 const inFlight = 5 * time.Second
 
-// hellos has what a sender sends besides mail. Such packets may get lost, because the receiver needs only the last hello. A carrier may
-// notice late that a link is dead. So on a new link the sender repeats the states that it sent after it had last heard the peer.
+// hellos has the sessions and states that a sender sends besides mail. No receipt confirms such packets, and a carrier may notice late that
+// a link is dead. So on a new link the sender sends the sessions again, and the states that it sent after it had last heard the peer.
 type hellos struct {
-	serial   uint64 // of the last packet since the relay was started
+	serial   uint64 // the number of the last packet since the relay was started
 	sessions []cache.Session
-	told     bool // these sessions were sent on this link
+	told     bool // sessions was sent on this link
 	knows    bool // the last hello named at least one session
 	states   []cache.State
-	unsure   []sentState // sent states after which the peer was not heard
+	unsure   []sentState // sent states that may be lost: since then the peer was not heard
 }
 
 type sentState struct {
@@ -42,11 +42,11 @@ type sentState struct {
 // contact records when a peer was last heard.
 type contact struct {
 	mu        sync.Mutex
-	at, noted time.Time // when it was last heard, and which time was last written
-	asked     time.Time // the time of the first question since then
+	at, noted time.Time // when the peer was last heard, and the time that was last written to the cache
+	asked     time.Time // the time of the first question since the peer was last heard
 }
 
-// heard records a packet of the peer. For a hello, the caller writes the time.
+// heard records that a packet of the peer has come. For a hello, the method hello writes the time to the cache.
 func (l *line) heard(kind Kind) {
 	now := l.Now()
 	l.seen.mu.Lock()
@@ -59,7 +59,7 @@ func (l *line) heard(kind Kind) {
 	l.seen.mu.Unlock()
 	l.out.heard(now)
 	if !wasAsked.IsZero() {
-		l.out.look() // the link may be shown as dead
+		l.out.look() // the link may be shown as dead: show it again
 	}
 	if !due || kind == Hello {
 		return
@@ -69,11 +69,11 @@ func (l *line) heard(kind Kind) {
 	}
 }
 
-// silentAfter is how long a peer may leave questions without an answer. After that its link is not shown any more.
+// silentAfter is how long a peer may leave questions without an answer. After that c2c list does not show the link any more.
 const silentAfter = 45 * time.Second
 
-// isSilent reports whether a peer has left questions without an answer. When the peer sleeps, only ssh at the host that dials notices
-// it.
+// isSilent reports whether a peer leaves questions without an answer for too long. If a peer sleeps, the carrier of this host may not
+// notice: only ssh notices it, and only on the host that dials.
 func (l *line) isSilent() bool {
 	l.seen.mu.Lock()
 	defer l.seen.mu.Unlock()
@@ -89,14 +89,14 @@ func (l *line) hasAsked() {
 	l.seen.mu.Unlock()
 }
 
-// lastHeard returns when a packet of the peer last came; zero if none has come since Open.
+// lastHeard returns the time of the last packet of the peer. It is zero if none has come since Open.
 func (l *line) lastHeard() time.Time {
 	l.seen.mu.Lock()
 	defer l.seen.mu.Unlock()
 	return l.seen.at
 }
 
-// Announce sends the present sessions to all peers. Active says how many seconds ago each session was active. Call it only when
+// Announce sends the present sessions to all peers. Their field Active says how many seconds ago they were active. Call it only when
 // something has changed: each call costs a packet for each peer.
 func (r *Relay) Announce(sessions []cache.Session) {
 	sessions = slices.Clone(sessions[:min(len(sessions), cache.MaxSessions)])
@@ -120,7 +120,7 @@ func (r *Relay) Linked(peer string) bool {
 	return l != nil && l.out.isUp()
 }
 
-// Report sends a peer the states of its messages. At says how many seconds ago. Without a link, the newest mostStates wait for one.
+// Report sends a peer the states of its messages. At says how many seconds ago each began. Without a link, the newest mostStates wait.
 func (r *Relay) Report(peer string, states []cache.State) {
 	if l := r.lineOf(peer); l != nil {
 		l.out.report(states)
@@ -149,7 +149,7 @@ func (s *sender) heard(now time.Time) {
 	s.mu.Unlock()
 }
 
-// repeat makes the sender send the unsure states again. The caller holds mu.
+// repeat makes the sender send the states in unsure again. The caller holds mu.
 func (s *sender) repeat(now time.Time) {
 	var again []cache.State
 	for _, u := range s.unsure {
@@ -160,7 +160,7 @@ func (s *sender) repeat(now time.Time) {
 	s.states, s.unsure = again[max(len(again)-mostStates, 0):], nil
 }
 
-// sendBeside sends new sessions and states, which go beside the mail.
+// sendBeside sends new sessions and states.
 func (s *sender) sendBeside(ctx context.Context, peer Peer) error {
 	s.mu.Lock()
 	sessions, told, states := s.sessions, s.told || s.sessions == nil, s.states
@@ -192,7 +192,7 @@ func (s *sender) sendBeside(ctx context.Context, peer Peer) error {
 	return nil
 }
 
-// reachable returns the sessions that a peer may write to. The peer learns of no other sessions.
+// reachable returns the sessions to which a peer may write. The peer is told of no other sessions.
 func (s *sender) reachable(peer Peer, all []cache.Session) []cache.Session {
 	some := []cache.Session{}
 	for _, one := range all {
@@ -254,7 +254,7 @@ func (l *line) states(h header, sealed []byte) error {
 	return cache.AddStates(l.Root, l.peer, states)
 }
 
-// ago returns the time that was this number of seconds before now.
+// ago returns the time that lies so many seconds before now.
 func ago(now, seconds float64) float64 { return now - math.Min(math.Max(seconds, 0), now) }
 
 func (l *line) unsealJSON(h header, sealed []byte, into any) error {
@@ -272,7 +272,7 @@ func (l *line) unsealJSON(h header, sealed []byte, into any) error {
 // answer.
 const deadAfter = time.Minute
 
-// shownLink has what c2c list shows of a link.
+// shownLink is the part of a link's state that c2c list shows.
 type shownLink struct{ up, hub, dials bool }
 
 // noteLink records whether there is a link to a peer, for c2c list.

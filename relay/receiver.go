@@ -11,7 +11,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// maxRefused bounds the refusals that a peer has not confirmed yet.
+// maxRefused limits the number of refusals that a peer has not confirmed yet.
 const maxRefused = 4 * maxCount
 
 // receiver stores the messages of one peer in the order of their numbers.
@@ -31,7 +31,7 @@ func (in *receiver) open(l *line) (err error) {
 	return err
 }
 
-// frame stores a frame if its messages come next, and returns the receipt. After an error, a part of the frame may be stored.
+// frame stores the messages of a frame if they come next, and returns the receipt. After an error, some of them may be stored.
 func (in *receiver) frame(ctx context.Context, from Peer, h header, sealed []byte) (receipt, error) {
 	if h.number == 0 || h.acked == 0 || h.epoch == 0 {
 		return receipt{}, fmt.Errorf("%w: one of its numbers is 0", errForeign)
@@ -42,10 +42,10 @@ func (in *receiver) frame(ctx context.Context, from Peer, h header, sealed []byt
 		return receipt{}, errClosed
 	}
 	state, err := in.judge(ctx, from, h, sealed)
-	rc := receipt{epoch: in.hw.Epoch, number: in.hw.Number, link: in.hw.Link, state: state, refused: in.hw.Refused}
+	rc := receipt{epoch: in.hw.Epoch, number: in.hw.Number, hash: in.hw.Hash, state: state, refused: in.hw.Refused}
 	switch {
 	case state == gap && h.epoch > in.hw.Epoch:
-		rc.epoch, rc.number, rc.link, rc.refused = h.epoch, 0, startOf(h.epoch), nil
+		rc.epoch, rc.number, rc.hash, rc.refused = h.epoch, 0, startOf(h.epoch), nil
 	case h.epoch != in.hw.Epoch:
 		rc.refused = nil
 	case state == fine && in.hw.Anew && h.acked == 1:
@@ -57,8 +57,8 @@ func (in *receiver) frame(ctx context.Context, from Peer, h header, sealed []byt
 // judge compares a frame with the stored messages, and stores those messages that come next.
 func (in *receiver) judge(ctx context.Context, from Peer, h header, sealed []byte) (state, error) {
 	hw := in.hw
-	if h.epoch > hw.Epoch { // a new epoch begins with nothing
-		hw = highWater{Epoch: h.epoch, Link: startOf(h.epoch), Anew: hw.Epoch > 0}
+	if h.epoch > hw.Epoch { // of a new epoch, nothing is stored yet
+		hw = highWater{Epoch: h.epoch, Hash: startOf(h.epoch), Anew: hw.Epoch > 0}
 	}
 	switch {
 	case h.epoch < in.hw.Epoch:
@@ -71,7 +71,7 @@ func (in *receiver) judge(ctx context.Context, from Peer, h header, sealed []byt
 	case h.count == 0 && h.epoch > in.hw.Epoch:
 		return gap, nil
 	case h.number+uint64(h.count) <= hw.Number:
-		return fine, nil // it can only be a repetition
+		return fine, nil // the frame is a repetition: all its messages are stored
 	}
 	body, err := unseal(in.l.Peers, h, sealed)
 	if err != nil {
@@ -81,11 +81,11 @@ func (in *receiver) judge(ctx context.Context, from Peer, h header, sealed []byt
 	if err != nil {
 		return fine, err
 	}
-	known, at := int(hw.Number+1-h.number), h.link
+	known, at := int(hw.Number+1-h.number), h.hash
 	for _, m := range msgs[:known] {
 		at = at.next(m.key)
 	}
-	if at != hw.Link {
+	if at != hw.Hash {
 		in.l.tell("it sent other messages under numbers that it has used: do two machines use its key, or was it restored from a backup?")
 		return forked, nil
 	}
@@ -95,7 +95,7 @@ func (in *receiver) judge(ctx context.Context, from Peer, h header, sealed []byt
 		return fine, nil
 	}
 	if len(hw.Refused)+len(msgs) > maxRefused {
-		return gap, nil // the sender confirms refusals with its next frame
+		return gap, nil // store nothing now: the next frame confirms refusals, and so makes room for new ones
 	}
 	return fine, in.store(ctx, from, h, hw, msgs)
 }
@@ -105,7 +105,7 @@ func (in *receiver) store(ctx context.Context, from Peer, h header, hw highWater
 	first := hw.Number + 1
 	mayRepeat := first <= max(in.unsure, h.maybeStored)
 	before := in.unsure
-	in.unsure = max(in.unsure, first+maxCount) // until their numbers are recorded
+	in.unsure = max(in.unsure, first+maxCount) // until the numbers of msgs are recorded
 	whole, failed := in.deliver(ctx, from, msgs, mayRepeat)
 	if errors.As(failed, new(*stopped)) || whole == 0 {
 		return failed
@@ -114,7 +114,7 @@ func (in *receiver) store(ctx context.Context, from Peer, h header, hw highWater
 		if m.why != Stored {
 			hw.Refused = append(hw.Refused, refusal{first + uint64(i), m.why})
 		}
-		hw.Link = hw.Link.next(m.key)
+		hw.Hash = hw.Hash.next(m.key)
 	}
 	hw.Number += uint64(whole)
 	hw.Anew = hw.Anew && h.acked == 1
@@ -125,13 +125,13 @@ func (in *receiver) store(ctx context.Context, from Peer, h header, hw highWater
 		return errors.Join(failed, err)
 	}
 	if hw.Epoch > in.hw.Epoch {
-		before = min(before, maxCount) // in this epoch, the numbers of at most one frame are missing
+		before = min(before, maxCount) // of this new epoch, at most one frame was stored without a record of its numbers
 		if in.hw.Epoch > 0 {
 			in.l.tell("it " + whyAnew(h.state))
 		}
 	}
 	if in.hw = hw; failed == nil {
-		in.unsure = before // not 0: the frame that the kill interrupted may have had more messages than this frame
+		in.unsure = before // not 0: a frame that a kill has interrupted may have had more messages than this frame
 	}
 	return errors.Join(failed, in.l.fault("noted"))
 }
@@ -148,15 +148,15 @@ func whyAnew(why state) string {
 	}
 }
 
-// deliver stores the messages that are not refused yet, for each alias in their order. In each message that it refuses, it records the
-// reason. If it cannot store the mail of one alias, it goes on with the others, and then returns the error. All messages before whole
-// are stored or refused; some after it may be, too.
+// deliver stores the messages that are not refused yet. The messages for one alias keep their order. If deliver refuses a message, it sets
+// why. If it cannot store the mail for one alias, it goes on with the other aliases, and then returns the error. The messages msgs[:whole]
+// are stored or refused; some of the later ones may be, too.
 func (in *receiver) deliver(ctx context.Context, from Peer, msgs []incoming, mayRepeat bool) (whole int, failed error) {
 	whole = len(msgs)
 	roomFailed := false
 	for _, g := range in.groups(from, msgs) {
 		if g.isRoom && roomFailed {
-			continue // it comes after the one that failed
+			continue // messages about rooms keep their order, and an earlier one has failed
 		}
 		if err := in.deliverTo(ctx, g.to, g.msgs, mayRepeat); err != nil {
 			whole, roomFailed = min(whole, g.first), roomFailed || g.isRoom
@@ -170,16 +170,16 @@ func (in *receiver) deliver(ctx context.Context, from Peer, msgs []incoming, may
 	return whole, failed
 }
 
-// group is messages for one alias or room, which are delivered together.
+// group has messages for one alias or room, which are delivered together.
 type group struct {
 	to     string
-	first  int // the place of the first one
+	first  int // the index of the first of these messages in the frame
 	isRoom bool
 	msgs   []*incoming
 }
 
-// groups returns the messages that may be delivered. Messages about rooms keep their order, whatever the room: a room may have another
-// name now, and a new one its old name.
+// groups returns the messages that may be delivered. All messages about rooms keep their order, even between different rooms: a room may
+// have been renamed, and another room may have got its old name.
 func (in *receiver) groups(from Peer, msgs []incoming) (all []*group) {
 	byName := map[string]*group{}
 	room, runs := "", 0

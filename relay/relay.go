@@ -1,9 +1,10 @@
-// Package relay carries mail to other machines: from an outbox here to mailboxes there. Each message arrives once and in order, by
-// numbers.
+// Package relay carries mail to other machines: from an outbox here to mailboxes there. The messages are numbered, so each one arrives
+// once, and they arrive in order.
 //
-// The outbox for a paired host is the mailbox host-<peer> of a root. The relay numbers the waiting messages, puts them into signed
-// packets that only the receiving host can open, and gives the packets to a Carrier. The other host's relay stores the messages durably
-// and in their order, and answers with a receipt. Only then the messages leave the outbox. Below the root, in the directory relay:
+// The outbox for a paired host is the mailbox host-<peer> of a root. The relay numbers the waiting messages, puts them into signed packets
+// that only the receiving host can open, and gives the packets to a Carrier. The other host's relay stores the messages durably and in
+// their order, and answers with a receipt. Only then the messages leave the outbox. If the hosts disagree about what is stored, the sender
+// begins a new epoch, with number 1. Below the root, the directory relay has these files:
 //
 //	<peer>.head.json  which messages have a receipt; see head
 //	<peer>.hw.json    which messages of the peer are stored; see highWater
@@ -20,10 +21,10 @@ import (
 	"c2c/inbox/mail"
 )
 
-// MaxPacket is the greatest size of a packet, in bytes. NATS takes 1 MiB, with its own headers.
+// MaxPacket is the greatest size of a packet, in bytes. NATS takes at most 1 MiB, including its headers.
 const MaxPacket = 900 << 10
 
-// ErrAway means that there is no link to a peer now.
+// ErrAway means that there is no link, that is no connection, to a peer now.
 var ErrAway = errors.New("no link to the host")
 
 // A Carrier moves packets between hosts. It may lose, repeat, reorder, reveal and damage packets: the relay copes with all that. One
@@ -34,23 +35,23 @@ type Carrier interface {
 	// the packet afterwards.
 	Send(ctx context.Context, peer string, packet []byte) error
 
-	// Run gives the packets that arrive to h, until ctx ends.
+	// Run passes each incoming packet to h, until ctx ends.
 	Run(ctx context.Context, h Handler) error
 }
 
 // A Handler takes a carrier's packets. *Relay and *Switch are handlers.
 type Handler interface {
-	// Packet takes a packet of any host; the packet itself proves its sender. Several goroutines may call it at once. After a nil error
+	// Packet takes a packet of any host; the packet itself proves its sender. Several goroutines may call Packet at once. After a nil error
 	// the carrier may forget the packet. After an error, a carrier that keeps packets offers it again.
 	Packet(ctx context.Context, packet []byte) error
 
-	// Link reports whether there is a link to a peer from now on. Before the first call there is no link. If a lost link is there again,
-	// a carrier may call it with up alone. Link does not block.
+	// Link reports whether there is a link to a peer from now on. Before the first call there is no link. After a short loss, a carrier may
+	// call Link(peer, true) without Link(peer, false) before it. Link does not block.
 	Link(peer string, up bool)
 }
 
-// Peers has what the relay must know about this host and the paired hosts. The relay calls it for each packet, so that a revocation
-// counts at once. Several goroutines may call it.
+// Peers has what the relay must know about this host and the paired hosts. The relay asks for each packet, so that a revocation counts at
+// once. Several goroutines may call the methods.
 type Peers interface {
 	Key() ed25519.PublicKey             // this host's public key, which names the host in packets
 	Sign(data []byte) []byte            // signs data as this host
@@ -66,17 +67,18 @@ type Peer interface {
 	Key() ed25519.PublicKey
 	Seal(plain []byte) ([]byte, error)
 	Revoked() bool
-	// MayReach reports whether the peer may write to an alias of a project; with an empty alias, to at least one alias.
+	// MayReach reports whether the peer may write to an alias of a project. If alias is empty, one allowed alias is enough.
 	MayReach(project, alias string) bool
 }
 
 // Post is the local end of the relay: it stores mail, and notifies senders.
 type Post interface {
-	// Deliver stores messages of a peer for one local alias, in this order and in one commit. They have the sender birch@peer, the
-	// session r-peer.<sid>, and times of this host's clock. If it returns Stored, they survive a power cut. Any other reason is final for
-	// all of them, and none is stored. If mayRepeat is set, some may be stored already, under their ids: Deliver must not store these
-	// twice. If it is not set, none is stored yet. After an error the relay tries again, with mayRepeat set. An alias such as #review is
-	// a room: Deliver does what the message says about the room, whether the peer may reach it or not.
+	// Deliver stores messages of a peer for one local alias, in this order and in one commit. Their sender is <alias>@<peer>, their session is
+	// r-<peer>.<session>, and their times are those of this host's clock. If Deliver returns Stored, they survive a power cut. Any other
+	// reason is final for all of them, and none is stored. If mayRepeat is set, some may be stored already, under their ids: Deliver must not
+	// store these twice. If mayRepeat is not set, none is stored yet. After an error the relay tries again, with mayRepeat set. An alias such
+	// as #review is a room. The message asks for something there, such as a post or a join. For a room the relay does not ask MayReach:
+	// Deliver itself decides.
 	Deliver(ctx context.Context, peer, alias string, msgs []mail.Message, mayRepeat bool) (Reason, error)
 
 	// Refused tells the sender of a message, durably, that the peer has refused the message for good. The relay may call it again for
@@ -95,7 +97,7 @@ const (
 	Invalid   Reason = "invalid"   // no mailbox could keep the message
 	Taken     Reason = "taken"     // the sender has used the id for another message
 	Expired   Reason = "expired"   // the message had expired when it arrived
-	Blocked   Reason = "blocked"   // something else has the path of one of the mailbox's files
+	Blocked   Reason = "blocked"   // a directory or a foreign file is where a file of the mailbox belongs
 	NoRoom    Reason = "no room"   // no such room
 	NoMember  Reason = "no member" // the sender is not in the room, or may not join the room
 	NoPost    Reason = "no post"   // the room does not take this post

@@ -12,13 +12,13 @@ import (
 
 const (
 	window      = 64              // the most frames without a receipt, and the most leases
-	quickMost   = 3               // the most immediate resends in a row after a gap
-	firstPause  = time.Second     // the first pause before the sender asks for a receipt
+	quickMost   = 3               // the most immediate resends after a gap, without progress between them
+	firstPause  = time.Second     // the pause before the sender first asks for a receipt
 	longestWait = 5 * time.Minute // the longest pause between two such questions
-	mostWaiting = 256             // the most receipts that wait for run
+	mostWaiting = 256             // the most receipts that wait until the method run handles them
 )
 
-// sender sends the outbox of one peer. mu guards the fields from up to hellos. Only run uses the fields from outbox on.
+// sender sends the outbox of one peer. The lock mu guards the fields from up to hellos. Only the method run uses the fields from outbox on.
 type sender struct {
 	l    *line
 	wake chan struct{}
@@ -31,11 +31,11 @@ type sender struct {
 	hellos
 
 	outbox
-	noted   shownLink     // the last link that was recorded for c2c list
+	noted   shownLink     // the state of the link that was last recorded for c2c list
 	absent  bool          // the peer does not have this project: only ask now and then, until a hello for the project comes
 	attempt uint32        // see header
-	quick   int           // immediate resends since the last progress
-	pause   time.Duration // until the next question
+	quick   int           // how many immediate resends since the last progress
+	pause   time.Duration // the time until the next question
 	asks    bool          // the pause is over, so ask for a receipt
 	barred  bool          // the peer no longer accepts packets of this host
 	knocked stamp         // the state of the outbox at the last knock
@@ -62,7 +62,7 @@ func (s *sender) linked(up bool) {
 	s.look()
 }
 
-// isThere records that a hello of the peer for this project has come. If anew, the peer's relay was restarted, and may not know our
+// isThere records that a hello of the peer for this project has come. If anew is set, the peer's relay was restarted, and may not know our
 // sessions.
 func (s *sender) isThere(anew bool) {
 	s.mu.Lock()
@@ -79,7 +79,7 @@ func (s *sender) look() {
 	}
 }
 
-// receipt queues a receipt. Receipts are cumulative, so if there are too many, it drops the oldest.
+// receipt queues a receipt. If there are too many, it drops the oldest: each receipt also says what the earlier ones said.
 func (s *sender) receipt(rc receipt) {
 	s.mu.Lock()
 	if s.receipts = append(s.receipts, rc); len(s.receipts) > mostWaiting {
@@ -108,7 +108,7 @@ func (s *sender) run(ctx context.Context) error {
 			timer.Reset(s.pause)
 		case s.sent > 0 && s.isUp() && !s.barred:
 			timer.Reset(s.pause)
-		default: // no receipt is awaited: only mail, a receipt or a link wakes the sender
+		default: // no timer is needed, because no receipt is awaited: mail, a receipt or a link wakes the sender
 			timer.Stop()
 		}
 		select {
@@ -190,7 +190,7 @@ func (s *sender) settle(ctx context.Context, rc receipt) error {
 		s.l.tell("it takes no mail of this host any more")
 		return nil
 	case noProject:
-		if rc.attempt == s.attempt { // an older receipt may come late
+		if rc.attempt == s.attempt { // otherwise it is an older receipt that comes late
 			s.noteAbsent(ctx, true)
 			s.pause = longestWait
 		}
@@ -211,9 +211,9 @@ func (s *sender) settle(ctx context.Context, rc receipt) error {
 	if rc.epoch != s.head.Epoch || rc.number < s.stored {
 		return nil
 	}
-	if at, ok, err := s.linkAt(ctx, rc.number); err != nil {
+	if at, ok, err := s.hashAt(ctx, rc.number); err != nil {
 		return err
-	} else if !ok || at != rc.link {
+	} else if !ok || at != rc.hash {
 		rc.state = forked
 		return s.recount(ctx, rc)
 	}
@@ -237,7 +237,7 @@ func (s *sender) settle(ctx context.Context, rc receipt) error {
 // recount begins a new epoch, because the two hosts disagree about the stored messages.
 func (s *sender) recount(ctx context.Context, rc receipt) error {
 	if now := s.l.Now(); now.Sub(s.recounted) >= 0 && now.Sub(s.recounted) < firstPause {
-		return nil // the peer is asked again later. Otherwise two hosts with one key would keep each other busy
+		return nil // wait, and ask the peer again later: otherwise two hosts with one key would keep each other busy
 	} else {
 		s.recounted = now
 	}
@@ -277,7 +277,7 @@ func (s *sender) fill(ctx context.Context, peer Peer) error {
 
 func (s *sender) sendFrame(ctx context.Context, peer Peer, f frame) error {
 	body := appendMessages(nil, f.msgs, s.l.Now())
-	return s.send(ctx, peer, header{number: f.first, link: f.before, count: uint16(len(f.msgs))}, body)
+	return s.send(ctx, peer, header{number: f.first, hash: f.before, count: uint16(len(f.msgs))}, body)
 }
 
 // ask asks the peer for a receipt, with a frame without messages.
@@ -287,11 +287,11 @@ func (s *sender) ask(ctx context.Context, peer Peer) error {
 		f := s.frames[s.sent-1]
 		next, at = f.first+uint64(len(f.msgs)), f.after
 	}
-	return s.send(ctx, peer, header{number: next, link: at}, nil)
+	return s.send(ctx, peer, header{number: next, hash: at}, nil)
 }
 
-// knock gives the carrier a packet without messages if there is new mail but no link. A carrier that pauses after a failure then tries
-// again.
+// knock is called while there is no link. If there is new mail, it gives the carrier a packet without messages, so that a carrier that
+// pauses after a failure tries again at once.
 func (s *sender) knock(ctx context.Context, peer Peer) error {
 	at, size, err := s.l.Root.TimeOf(Outbox(s.l.peer) + ".inbox.json")
 	if now := (stamp{at, size}); err == nil && now != s.knocked {
@@ -306,7 +306,7 @@ func (s *sender) knock(ctx context.Context, peer Peer) error {
 	return nil
 }
 
-// stamp is the time and the size of a file, to notice changes.
+// stamp has the time and the size of a file, by which changes of the file are noticed.
 type stamp struct {
 	at   time.Time
 	size int64

@@ -15,12 +15,12 @@ func Outbox(peer string) string { return "host-" + peer }
 // Directory is the name of the directory below a root in which the relay keeps its files.
 const Directory = "relay"
 
-// head records which messages have a receipt. The relay replaces it before it acknowledges the lease of the messages. After a kill
-// between the two, the messages up to Last are still in the outbox; then the relay acknowledges them instead of sending them again.
+// head records which messages have a receipt. The relay replaces it before it acknowledges the lease of the messages. After a kill between
+// these two steps, the messages up to Last are still in the outbox. Then the relay acknowledges them, and does not send them again.
 type head struct {
 	Epoch       uint64   `json:"epoch"`
 	Next        uint64   `json:"next"`              // the first number without a receipt
-	Link        link     `json:"link"`              // the link up to the message before Next
+	Hash        hash     `json:"link"`              // the hash up to the message before Next
 	MaybeStored uint64   `json:"doubt"`             // messages up to this number may be stored under numbers of an earlier epoch
 	Why         state    `json:"why"`               // the reason for this epoch
 	Run         uint64   `json:"run"`               // grows with each start of the relay; it orders the packets that carry no mail
@@ -28,11 +28,12 @@ type head struct {
 	Refused     []uint64 `json:"refused,omitempty"` // the refused numbers among the messages that are acknowledged together with Last
 }
 
-// highWater records which messages of a peer this host has stored. The relay writes it after it has stored them, before the receipt.
+// highWater records which messages of a peer this host has stored. The relay writes it after it has stored the messages, and before it
+// sends the receipt.
 type highWater struct {
 	Epoch   uint64    `json:"epoch"`
 	Number  uint64    `json:"number"`
-	Link    link      `json:"link"`
+	Hash    hash      `json:"link"`
 	Anew    bool      `json:"anew,omitempty"`    // the peer has begun a new epoch, and may not know yet that this host knows an earlier one
 	Refused []refusal `json:"refused,omitempty"` // refusals that the peer may not know of yet
 }
@@ -43,18 +44,18 @@ type refusal struct {
 	Why    Reason `json:"why"`
 }
 
-func (l link) MarshalText() ([]byte, error) { return []byte(hex.EncodeToString(l[:])), nil }
+func (h hash) MarshalText() ([]byte, error) { return []byte(hex.EncodeToString(h[:])), nil }
 
-func (l *link) UnmarshalText(text []byte) error {
-	if n, err := hex.Decode(l[:], text[:min(len(text), 2*len(l))]); err != nil || n != len(l) || len(text) != 2*n {
-		return fmt.Errorf("link %q: want %d hex digits", text, 2*len(l))
+func (h *hash) UnmarshalText(text []byte) error {
+	if n, err := hex.Decode(h[:], text[:min(len(text), 2*len(h))]); err != nil || n != len(h) || len(text) != 2*n {
+		return fmt.Errorf("link %q: want %d hex digits", text, 2*len(h))
 	}
 	return nil
 }
 
 const maxStateFile = 256 << 10
 
-// readState reads a state file. It sets a damaged file aside, and treats it as lost: the two hosts recover from that and report it.
+// readState reads a state file. It renames a damaged file, and treats it as lost: the two hosts recover from the loss, and report it.
 func readState[T interface{ valid() bool }](dir *atomicfile.Dir, name string, log inbox.Log) (state T, there bool, err error) {
 	data, err := dir.ReadIf(name)
 	if err != nil || data == nil {

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// A Switch passes the packets of one carrier to the relays of several roots. It remembers which peers have a link, to inform relays
-// that are added later.
+// A Switch passes the packets of one carrier to the relays of several roots. It remembers which peers have a link, so that it can tell
+// relays that are added later.
 type Switch struct {
 	mu     sync.Mutex
 	relays map[string]*Relay // by project

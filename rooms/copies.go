@@ -18,26 +18,26 @@ import (
 	"c2c/sessions/registry"
 )
 
-// A room is on one machine, its home, whose history gives the order of the posts. Each other machine with members has a copy: the room
-// review@devbox, to which this package appends the posts of the home. c2c.json of the home records how much of the room each machine
-// was sent; c2c.json of a copy has the sessions that have asked to join.
+// A room is on one machine, its home. The history there gives the order of the posts. Each other machine with members has a copy, a room
+// such as review@devbox, to which this package appends the posts of the home. At the home, c2c.json records how much of the room each
+// machine was sent. In a copy, c2c.json has the sessions that have asked to join.
 
-// Sent is what another machine with members was sent of a room.
+// Sent records how much of a room was sent to another machine with members.
 type Sent struct {
 	Host string
 	Name string // the room's name, as the machine knows it
-	Read int64  // up to this place in the history
-	List string // a hash of the list of members, as it was sent last; "": none
-	// Join is a word for the machine's last join, and Old the end of the history at that time: posts before it may have gone to a former
-	// copy.
+	Read int64  // the posts up to this place in the history were sent
+	List string // a hash of the list of members that was sent last; "": none was sent
+	// Join is a unique word for the join with which this record began. Old is the end of the history at that time: posts up to Old may have
+	// gone to a former copy.
 	Join string
 	Old  int64
 }
 
-// Asked is a session that has asked the room's home to let it join. Wish is the id of the message with which it did.
+// Asked is a session that has asked the room's home to let it join. Wish is the id of the message by which it has asked.
 type Asked struct{ SID, Alias, Wish string }
 
-// wishField is that id in the row of a member on another machine.
+// wishField is the field for the Wish in the row of a member on another machine.
 const wishField = "wish"
 
 // Entry is a member in the list that the home sends.
@@ -45,12 +45,12 @@ type Entry struct {
 	Alias string `json:"alias"`
 	SID   string `json:"session"`
 	Level Level  `json:"level"`
-	Own   bool   `json:"own,omitempty"`  // it is on the machine to which the list goes
-	Wish  string `json:"wish,omitempty"` // of such a member, see Asked
+	Own   bool   `json:"own,omitempty"`  // the member is on the machine to which the list goes
+	Wish  string `json:"wish,omitempty"` // see Asked; only if Own is set
 }
 
-// AliasAt returns the name here of a session that host calls alias. The alias amber gives amber@devbox; birch@laptop, which is on a
-// third machine, gives birch.laptop@devbox.
+// AliasAt turns the alias that a session has on another machine into its alias on this machine. If the host is devbox, amber becomes
+// amber@devbox, and birch@laptop, a session on a third machine, becomes birch.laptop@devbox.
 func AliasAt(host, alias string) string {
 	name := strings.Replace(alias, "@", ".", 1)
 	if mail.CheckAlias(name) != nil {
@@ -62,15 +62,15 @@ func AliasAt(host, alias string) string {
 // unknownAlias makes a name for a session whose alias is unknown or invalid.
 func unknownAlias(id string) string { return "session-" + mail.ShortSession(id)[:8] }
 
-// IsOn reports whether a session is on this other machine.
+// IsOn reports whether a session is on the other machine with the name host.
 func IsOn(host, sid string) bool { return strings.HasPrefix(sid, "r-"+host+".") }
 
-// SessionOn returns the id that a machine itself gives to its session, or a hash of a long id; false if the session is not on this
-// machine.
+// SessionOn returns the id that a session of another machine has on its own machine, or a hash of a long id. It returns false if the
+// session is not on the machine with the name host.
 func SessionOn(host, sid string) (string, bool) { return strings.CutPrefix(sid, "r-"+host+".") }
 
-// Hosts returns the other machines with members; none for a copy. It takes the machines from the list of members, because c2c.json may
-// be lost, or a kill may have come before c2c.json was changed. A machine that is not in c2c.json gets the newest posts.
+// Hosts returns the other machines with members. For a copy it returns none. It takes the machines from the list of members, because
+// c2c.json may be lost, or a kill may have come before c2c.json was changed. A machine that is not in c2c.json is sent the newest posts.
 func (r *Room) Hosts() (all []Sent, err error) {
 	o, err := r.own()
 	if err != nil && !errors.Is(err, errDamaged) {
@@ -97,7 +97,7 @@ func (r *Room) Hosts() (all []Sent, err error) {
 	return all, err
 }
 
-// AreShared reports whether the root at a path has a room with members on other machines; true also if it cannot find out.
+// AreShared reports whether the root at a path has a room with members on other machines. If it cannot find out, it returns true.
 func AreShared(root string) bool {
 	dir, err := atomicfile.Open(root)
 	if err != nil {
@@ -112,7 +112,7 @@ func AreShared(root string) bool {
 	})
 }
 
-// HostsOf is Hosts for the room with a name.
+// HostsOf is Hosts for the room with this name.
 func (st Store) HostsOf(name string) ([]Sent, error) {
 	r, err := st.Open(name)
 	if err != nil {
@@ -128,8 +128,8 @@ func (r *Room) Asked() ([]Asked, error) {
 	return o.asked(), err
 }
 
-// JoinFrom makes a session of another machine a member: sid and alias are as that machine's mail has them. The machine is sent the
-// newest posts, which come before the session's place. wish is the id of its message.
+// JoinFrom makes a session of another machine a member. The arguments sid and alias are those of the sender in that machine's mail, and
+// wish is the id of the message that asks. If the machine had no member before, the newest posts will be sent to it.
 func (r *Room) JoinFrom(ctx context.Context, host, sid, alias, wish string, level Level) error {
 	if !mail.ValidName(sid) || !IsOn(host, sid) {
 		return fmt.Errorf("join room %q: %q is no session of %s", r.Name, sid, host)
@@ -161,7 +161,7 @@ func (r *Room) JoinFrom(ctx context.Context, host, sid, alias, wish string, leve
 	first := !slices.ContainsFunc(rows, func(row registry.Row) bool { return IsOn(host, row.SID()) })
 	err = r.changeOwn(ctx, func(o *own) {
 		o.set(sid, level)
-		if first { // a kill may have left the record of an earlier membership
+		if first { // after a kill, c2c.json may still have the record of an earlier membership
 			o.dropHost(host)
 		}
 		all := o.hosts()
@@ -242,8 +242,8 @@ func endFrom(ctx context.Context, r *Room, host, sid string) error {
 	})
 }
 
-// AliasFrom gives a member on another machine its present alias. Another member that had this alias has gone, or sends its own new
-// alias with its next message. Until then its alias is unknown, so that no mention goes to it.
+// AliasFrom gives a member on another machine its present alias. If another member has this alias in members.json, that member has gone, or
+// its next message brings its new alias. Until then AliasFrom gives it an alias that nobody uses, so that no mention goes to it.
 func (r *Room) AliasFrom(ctx context.Context, sid, alias string) error {
 	return r.change(ctx, func(rows []registry.Row) []registry.Row {
 		i := registry.FindSID(rows, sid)
@@ -270,9 +270,9 @@ func (r *Room) LevelFrom(ctx context.Context, sid string, level Level) error {
 	})
 }
 
-// DropHost ends the memberships of those sessions of a machine that have joined before a time.
-func (r *Room) DropHost(ctx context.Context, host string, before float64) error {
-	return drop(ctx, r, host, before, func(row registry.Row) error { return r.LeaveFrom(ctx, host, row.SID(), row.Alias()) })
+// DropHost ends the membership of all sessions of a machine that have joined up to the time cutoff.
+func (r *Room) DropHost(ctx context.Context, host string, cutoff float64) error {
+	return drop(ctx, r, host, cutoff, func(row registry.Row) error { return r.LeaveFrom(ctx, host, row.SID(), row.Alias()) })
 }
 
 // ForgetHost ends the memberships of all sessions of a machine, and takes back their invitations: another machine may get its name.
@@ -314,11 +314,11 @@ func ForgetHostIn(ctx context.Context, root, host string) error {
 	return err
 }
 
-func drop(ctx context.Context, r *Room, host string, before float64, end func(registry.Row) error) error {
+func drop(ctx context.Context, r *Room, host string, cutoff float64, end func(registry.Row) error) error {
 	rows, err := r.rows()
 	stays := err != nil
 	for _, row := range rows {
-		if IsOn(host, row.SID()) && row.Number("joined_at") <= before {
+		if IsOn(host, row.SID()) && row.Number("joined_at") <= cutoff {
 			err = errors.Join(err, end(row))
 		} else {
 			stays = stays || IsOn(host, row.SID())
@@ -339,8 +339,8 @@ func Stamp(r *Room) (stamp string) {
 	return stamp
 }
 
-// RecordSent changes the record of what a machine was sent, from was to now. It does nothing if the machine has no members any more, or
-// if the record is not was any more, because a session there has joined since.
+// RecordSent changes the record of a machine from the value was to the value now. It does nothing if the machine has no members any more,
+// or if the record has changed meanwhile because a session there has joined.
 func (r *Room) RecordSent(ctx context.Context, was, now Sent) error {
 	return r.changeOwn(ctx, func(o *own) {
 		all := o.hosts()
@@ -364,11 +364,11 @@ func (r *Room) Former() ([]string, error) {
 	return o.former, err
 }
 
-// maxPart is how many bytes of a history After reads, unless the next post alone is longer.
+// maxPart is the number of bytes of a history that After reads, unless the next post alone is longer.
 const maxPart = 512 << 10
 
-// After returns the posts after a place, oldest first, as many as maxPart bytes have, and the place after the last of them. If end is
-// the given place, there are no more posts.
+// After returns the posts after a place, oldest first, and the place after the last of them. It returns as many posts as maxPart bytes
+// contain. If end is equal to place, there are no more posts.
 func (r *Room) After(place int64) (posts []Post, end int64, err error) {
 	h, err := r.history()
 	if err != nil {
@@ -379,9 +379,9 @@ func (r *Room) After(place int64) (posts []Post, end int64, err error) {
 	if err != nil || whole <= place {
 		return nil, min(place, whole), err // if the history is shorter, it is a new one
 	}
-	for _, most := range []int64{maxPart, maxPart + 2*maxLine} {
+	for _, size := range []int64{maxPart, maxPart + 2*maxLine} {
 		end = 0
-		if err := h.back(place, min(place+most, whole), func(line []byte, at int64) bool {
+		if err := h.back(place, min(place+size, whole), func(line []byte, at int64) bool {
 			end = max(end, at)
 			if p, err := parsePost(line); err == nil {
 				p.end = at
@@ -396,11 +396,11 @@ func (r *Room) After(place int64) (posts []Post, end int64, err error) {
 			return posts, end, nil
 		}
 	}
-	return nil, min(place+maxPart+2*maxLine, whole), nil // the place is now inside a line that is longer than any post
+	return nil, min(place+maxPart+2*maxLine, whole), nil // skip this part: it is in a line that is longer than any post
 }
 
-// MessageID returns the id of the message that brings the post to a machine. Posts from before the machine's join get other ids than at
-// a former join, because an outbox accepts an id only once.
+// MessageID returns the id of the message that brings the post to a machine. A post from before the machine's join may have been sent to a
+// former copy, and an outbox accepts an id only once. Therefore such a post gets a new id with each join.
 func (s Sent) MessageID(p Post, room string) string {
 	id := p.SharedID(room)
 	if p.end <= s.Old && s.Join != "" {
@@ -420,7 +420,7 @@ func (p Post) SharedID(room string) string {
 // Fields of c2c.json for rooms with members on several machines.
 const hostsField, askedField = "hosts", "asked"
 
-// field returns a field that own does not parse; nil if it is missing.
+// field returns the value of a field that the type own does not parse. It returns nil if the field is missing.
 func (o own) field(name string) json.RawMessage {
 	for _, f := range o.extra {
 		if f.Name == name {
@@ -430,7 +430,7 @@ func (o own) field(name string) json.RawMessage {
 	return nil
 }
 
-// setField replaces a field that own does not parse; with nil it drops the field.
+// setField replaces a field that the type own does not parse. If value is nil, it drops the field.
 func (o *own) setField(name string, value []byte) {
 	o.extra = slices.DeleteFunc(slices.Clone(o.extra), func(f mail.Field) bool { return f.Name == name })
 	if value != nil {

@@ -13,9 +13,9 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Ask records in the copy of a room that a session has asked to join, and makes the copy if there is none. already means that the
-// session is a member; again means that it has asked before. A new copy is private until the list of the home comes, because posts may
-// come before the list.
+// Ask records in the copy of a room that a session has asked to join, and makes the copy if there is none. The result already means that
+// the session is a member, and again means that it has asked before. A new copy is private until the home has sent the list of members,
+// because posts may come before the list.
 func (st Store) Ask(ctx context.Context, name string, a Asked) (already, again bool, err error) {
 	if _, host := HostOf(name); host == "" {
 		return false, false, fmt.Errorf("room %q is here", name)
@@ -23,7 +23,7 @@ func (st Store) Ask(ctx context.Context, name string, a Asked) (already, again b
 	if err := CheckName(name); err != nil {
 		return false, false, err
 	}
-	for range 3 { // a copy that goes to the archived rooms meanwhile is made anew
+	for range 3 { // if another process archives the copy meanwhile, make a new one
 		if already, again, err = st.ask(ctx, name, a); !errors.Is(err, ErrNoRoom) {
 			break
 		}
@@ -58,8 +58,8 @@ func (st Store) ask(ctx context.Context, name string, a Asked) (already, again b
 	return false, again, errors.Join(err, gone)
 }
 
-// SetList gives a copy the members of the home's list. A session of this machine becomes a member only if it was one or has asked. It
-// keeps the level that it has set here. If no session needs the copy any more, the copy is archived.
+// SetList gives a copy the members of the home's list. A session of this machine becomes a member only if it was a member or has asked to
+// join. It keeps the level that it has set here. If no session needs the copy any more, the copy is archived.
 func (r *Room) SetList(ctx context.Context, private bool, list []Entry) error {
 	_, host := HostOf(r.Name)
 	o, err := r.own()
@@ -84,7 +84,7 @@ func (r *Room) SetList(ctx context.Context, private bool, list []Entry) error {
 	fresh, gone := onlyIn(rows, before), onlyIn(before, rows)
 	here := func(sid string) bool { return !IsOn(host, sid) }
 	fresh = slices.DeleteFunc(fresh, func(sid string) bool { return !here(sid) })
-	for _, sid := range fresh { // before the rows are written: see enter
+	for _, sid := range fresh { // this must come before the rows are written, see enter
 		err = errors.Join(err, r.enter(ctx, sid))
 	}
 	if err == nil {
@@ -96,7 +96,7 @@ func (r *Room) SetList(ctx context.Context, private bool, list []Entry) error {
 	if err == nil {
 		err = r.ChangeMeta(ctx, func(m *Meta) { m.Private, m.Invited = private, nil })
 	}
-	if err == nil { // last: after a kill the next list completes the rest
+	if err == nil { // this must come last: after a kill, the next list then completes the rest
 		asked := o.asked()
 		err = r.changeOwn(ctx, func(o *own) {
 			o.setAsked(slices.DeleteFunc(o.asked(), func(a Asked) bool { // a session that has asked meanwhile stays
@@ -115,7 +115,7 @@ func (r *Room) SetList(ctx context.Context, private bool, list []Entry) error {
 	return err
 }
 
-// onlyIn returns the sessions that are in rows and not in others.
+// onlyIn returns the sessions that are in rows, but not in others.
 func onlyIn(rows, others []registry.Row) (sids []string) {
 	for _, row := range rows {
 		if registry.FindSID(others, row.SID()) < 0 {
@@ -144,7 +144,7 @@ func (o *own) setLevels(host string, levels map[string]Level, gone []string) {
 	}
 }
 
-// rowOf makes the row of a member of a copy; nil for a session of this machine that is no member here and has not asked.
+// rowOf makes the row of a member of a copy. It returns nil for a session of this machine that is no member and has not asked.
 func (r *Room) rowOf(host string, e Entry, before []registry.Row, asked []Asked) registry.Row {
 	if !e.Own {
 		sid := mail.RemoteSession(host, e.SID, e.Alias)
@@ -156,7 +156,7 @@ func (r *Room) rowOf(host string, e Entry, before []registry.Row, asked []Asked)
 	if i := slices.IndexFunc(before, func(row registry.Row) bool { return IsSession(e.SID, row.SID()) }); i >= 0 {
 		return before[i]
 	}
-	// A list of a former membership is no answer to a session that has left and asked again.
+	// If a session has left and asked again, a list with its former membership is no answer to the new wish. So compare the wishes.
 	if i := slices.IndexFunc(asked, func(a Asked) bool {
 		return IsSession(e.SID, a.SID) && (a.Wish == e.Wish || a.Wish == "" || e.Wish == "")
 	}); i >= 0 {
@@ -165,8 +165,8 @@ func (r *Room) rowOf(host string, e Entry, before []registry.Row, asked []Asked)
 	return nil
 }
 
-// IsSession reports whether told, the id of a session of this machine that another machine uses, means sid: told is sid, or a hash of a
-// long sid.
+// IsSession reports whether told, an id from another machine, means the session sid of this machine. If sid is long, told may be a hash of
+// it.
 func IsSession(told, sid string) bool { return told == sid || told == mail.ShortSession(sid) }
 
 func newRow(sid, alias string, now float64) registry.Row {
@@ -194,8 +194,8 @@ func (r *Room) Withdraw(ctx context.Context, sid string) error {
 	return err
 }
 
-// archiveUnused archives a copy if no session of this machine is in it or has asked. A session that asks at this moment waits for the
-// lock, and then makes a new copy.
+// archiveUnused archives a copy if no session of this machine is in it or has asked to join. A session that asks at this moment waits for
+// the lock, and then makes a new copy.
 func archiveUnused(ctx context.Context, r *Room) error {
 	if used, err := isUsed(r); err != nil || used {
 		return err
@@ -214,7 +214,7 @@ func archiveUnused(ctx context.Context, r *Room) error {
 	return err
 }
 
-// archiveIf archives a copy if isDue returns true for it. Until then no session can join it or ask in it.
+// archiveIf archives a copy if isDue returns true for it. While isDue runs, no session can join the copy, or ask to join.
 func (st Store) archiveIf(ctx context.Context, name string, isDue func(*Room) (bool, error)) error {
 	return filelock.With(ctx, st.Root, LockName, func() error {
 		r, err := st.Open(name)
@@ -232,8 +232,8 @@ func (st Store) archiveIf(ctx context.Context, name string, isDue func(*Room) (b
 	})
 }
 
-// CloseCopy archives a copy whose room was closed. A session that waits for an answer may have asked to join a later room of this name: it
-// waits on in a new copy.
+// CloseCopy archives a copy whose room was closed. A session that waits for an answer may have asked to join a later room with this name.
+// Therefore it continues to wait, in a new copy.
 func (st Store) CloseCopy(ctx context.Context, name string) error {
 	var asked []Asked
 	err := st.archiveIf(ctx, name, func(r *Room) (_ bool, err error) {
@@ -248,7 +248,7 @@ func (st Store) CloseCopy(ctx context.Context, name string) error {
 	return err
 }
 
-// isUsed reports whether a session of this machine is in a copy or has asked.
+// isUsed reports whether a session of this machine is in a copy, or has asked to join.
 func isUsed(r *Room) (bool, error) {
 	here, err := membersHere(r)
 	asked, aerr := r.Asked()
@@ -304,7 +304,8 @@ func (r *Room) AddCopies(ctx context.Context, posts []Post, mayRepeat bool) erro
 	})
 }
 
-// ParsePost reads a post of another machine. It does not trust the line. If the line has an empty text, text is the text of the post.
+// ParsePost reads a line with a post of another machine, and checks the post. If the line has no text, the argument text is the text of the
+// post.
 func ParsePost(line []byte, text string) (Post, error) {
 	p, err := parsePost(line)
 	p.Content = cmp.Or(p.Content, text)
@@ -314,9 +315,9 @@ func ParsePost(line []byte, text string) (Post, error) {
 	return p, err
 }
 
-// FollowName gives a copy the present name of its room. Its former names are those that the home knows. A session may have asked to join
-// by one of them, or by the present one before the copy had it. Then there are several copies, and the one with members takes over what
-// was asked in the others.
+// FollowName gives a copy the present name of its room. The argument former has the former names that the home knows. Sessions may have
+// asked to join by different names of the room; then there are several copies. The copy with members takes over the sessions of the other
+// copies.
 func (st Store) FollowName(ctx context.Context, host, room string, former []string) error {
 	name := room + "@" + host
 	if err := CheckName(name); err != nil {
@@ -363,7 +364,8 @@ func (st Store) FollowName(ctx context.Context, host, room string, former []stri
 	return st.rename(ctx, real, name)
 }
 
-// merge has the sessions of one copy ask in another one of the same room, and archives the first.
+// merge moves the sessions of one copy to another copy of the same room, where they count as sessions that have asked. Then it archives the
+// first copy.
 func (st Store) merge(ctx context.Context, from, to string) error {
 	into, err := st.Open(to)
 	if err != nil {

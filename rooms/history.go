@@ -43,10 +43,10 @@ func (h history) Close() {
 	}
 }
 
-// back calls see with each line before end, newest first, until see returns false or it has reached the place from. A line includes its
-// newline. Text after the last newline is ignored, because another program may be writing it.
+// back calls the function see with each line between the places from and end, and with the place after that line, newest first, until see
+// returns false. A line includes its newline. Text after the last newline is ignored, because another program may be writing it.
 func (h history) back(from, end int64, see func(line []byte, at int64) bool) error {
-	var carry []byte // the beginning of what follows, up to its first newline
+	var carry []byte // the beginning of the block that was read before, up to its first newline
 	first := true
 	for end > from {
 		start := max(from, end-block)
@@ -100,7 +100,8 @@ func (h history) end() (end int64, err error) {
 	return end, err
 }
 
-// posts calls see with each post between two places, newest first. It leaves out damaged lines, and returns their number.
+// posts calls the function see with each post between the places from and end, newest first, until see returns false. It counts damaged
+// lines.
 func (h history) posts(from, end int64, see func(Post) bool) (damaged int, err error) {
 	if h.file == nil {
 		return 0, nil
@@ -119,18 +120,19 @@ func (h history) posts(from, end int64, see func(Post) bool) (damaged int, err e
 	return damaged, err
 }
 
-// maxShown bounds the number of posts that Last returns; maxRead the bytes of a history that it reads.
+// Last returns at most maxShown posts, and reads at most maxRead bytes of a history.
 const (
 	maxShown = 1000
 	maxRead  = 8 << 20
 )
 
-// Last returns the newest n posts that match, oldest first. A nil match matches all posts; n is 0 for as many as Last may return.
+// Last returns the newest n posts for which match returns true, oldest first. If match is nil, all posts count. If n is 0, it returns
+// maxShown posts.
 func (r *Room) Last(n int, match func(Post) bool) (posts []Post, err error) {
 	return LastHolding(r, n, func([]byte) bool { return true }, match)
 }
 
-// LastHolding is like Last, but parses only lines for which holds returns true.
+// LastHolding is like Last, but parses only the lines for which the function holds returns true.
 func LastHolding(r *Room, n int, holds func(line []byte) bool, match func(Post) bool) (posts []Post, err error) {
 	h, err := r.history()
 	if err != nil {
@@ -157,11 +159,11 @@ func LastHolding(r *Room, n int, holds func(line []byte) bool, match func(Post) 
 type Part struct {
 	Posts []Post // newest first
 	Older int64  // the place before which there may be older posts; 0: there are none
-	End   int64  // the place behind the newest
+	End   int64  // the place after the newest post
 }
 
-// PartBefore returns the newest n posts before a place; 0 means the end of the history. It reads at most maxRead bytes, so it may
-// return fewer posts although there are older ones.
+// PartBefore returns the newest n posts before a place. If place is 0, it means the end of the history. It reads at most maxRead bytes, so
+// it may return fewer posts although there are older ones.
 func PartBefore(r *Room, place int64, n int) (p Part, err error) {
 	h, err := r.history()
 	if err != nil {
@@ -187,7 +189,7 @@ func PartBefore(r *Room, place int64, n int) (p Part, err error) {
 }
 
 // Since returns the posts after a place in the history, oldest first, and the place after the last post. If the history is shorter than
-// place, it is a new history, and Since returns none of its posts. It reads at most maxRead bytes. After an error, end is place.
+// place, it is a new history, and Since returns none of its posts. Since reads at most maxRead bytes. After an error, end is place.
 func (r *Room) Since(place int64) (posts []Post, end int64, err error) {
 	h, err := r.history()
 	if err != nil {
@@ -222,7 +224,7 @@ func (r *Room) Find(id string) (Post, error) {
 	return found[0], nil
 }
 
-// WithID returns the newest posts with this id, or with its short form, oldest first; none if id is "".
+// WithID returns the newest posts with this id, or with its short form, oldest first. If id is "", it returns none.
 func (r *Room) WithID(id string) ([]Post, error) {
 	if id == "" {
 		return nil, nil
@@ -230,12 +232,12 @@ func (r *Room) WithID(id string) ([]Post, error) {
 	return r.Last(0, func(p Post) bool { return p.ID != "" && mail.ShortID(p.ID) == mail.ShortID(id) })
 }
 
-// tail is how many bytes of a history Append shows to its caller, but at least one post.
+// tail is the number of bytes of a history that Append shows to its caller. If there is no whole post in them, it shows more.
 const tail = 128 << 10
 
-// Append adds one post, durably. It calls make under the lock of the history, with the newest posts, newest first. If make returns nil,
-// Append adds nothing.
-func (r *Room) Append(ctx context.Context, make func(last []Post) (*Post, error)) error {
+// Append adds one post, durably. Under the lock of the history, it calls write with the newest posts, newest first. If write returns no
+// post, Append adds nothing.
+func (r *Room) Append(ctx context.Context, write func(last []Post) (*Post, error)) error {
 	return filelock.With(ctx, r.dir, historyLock, func() error {
 		if err := r.gone(); err != nil {
 			return err
@@ -245,8 +247,8 @@ func (r *Room) Append(ctx context.Context, make func(last []Post) (*Post, error)
 			return err
 		}
 		var last []Post
-		for _, most := range []int64{tail, 2 * maxLine} { // the newest post alone may be longer than the tail
-			if _, err = h.posts(max(0, h.size-most), h.size, func(p Post) bool {
+		for _, size := range []int64{tail, 2 * maxLine} { // the newest post alone may be longer than tail
+			if _, err = h.posts(max(0, h.size-size), h.size, func(p Post) bool {
 				last = append(last, p)
 				return true
 			}); err != nil || len(last) > 0 {
@@ -257,7 +259,7 @@ func (r *Room) Append(ctx context.Context, make func(last []Post) (*Post, error)
 		if err != nil {
 			return fmt.Errorf("read the history of room %q: %w", r.Name, err)
 		}
-		p, err := make(last)
+		p, err := write(last)
 		if err != nil || p == nil {
 			return err
 		}
@@ -271,7 +273,7 @@ func (r *Room) Append(ctx context.Context, make func(last []Post) (*Post, error)
 	})
 }
 
-// Damaged counts the lines of the history that are no posts.
+// Damaged counts the lines of the history that are not valid posts.
 func (r *Room) Damaged() (int, error) {
 	h, err := r.history()
 	if err != nil {

@@ -17,14 +17,14 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Level says which posts of a room come to a member without its asking.
+// Level says which posts of a room a member gets without asking for them.
 type Level string
 
 // The levels. A level never makes a post wake a member.
 const (
-	Open  Level = "open"  // each post, while it works
-	Quiet Level = "quiet" // posts that name the member; all others in one digest with its next turn
-	Muted Level = "muted" // nothing
+	Open  Level = "open"  // each post, even during a turn of the member
+	Quiet Level = "quiet" // posts that name the member; all others in one digest with the member's next turn
+	Muted Level = "muted" // no posts
 )
 
 // Levels lists the levels.
@@ -36,8 +36,8 @@ type Member struct {
 	Alias  string
 	Joined time.Time
 	Level  Level
-	Wish   string // of a member on another machine: the id of the message with which it has asked to join
-	Ours   bool   // it joined with this program, which brings it what is new; the OCaml c2c puts a copy into each mailbox
+	Wish   string // for a member on another machine: the id of the message by which it has asked to join
+	Ours   bool   // it has joined with this program, which shows it new posts; other members use the OCaml c2c, and need a copy of each post
 }
 
 // Members lists the members, in the order in which they joined. It leaves out damaged rows.
@@ -74,7 +74,7 @@ func (r *Room) rows() ([]registry.Row, error) {
 	return rows, nil
 }
 
-// maxMembers is the largest file that the OCaml c2c reads; it takes a larger file for an empty one.
+// maxMembers is the size of the largest file that the OCaml c2c reads. It treats a larger file as empty.
 const maxMembers = registry.MaxBytes
 
 // change edits members.json under its lock.
@@ -114,9 +114,9 @@ func errFull(r *Room, count int) error {
 	return fmt.Errorf("room %q is full: %d members", r.Name, count)
 }
 
-// Join makes a session a member, and sets its place to the end of the history. already means that it was a member before. To join again
-// after a kill completes the missing steps. If a member with the same alias exists and left reports that its session is gone, the new
-// session takes over this member's row. A nil left means that no session is gone.
+// Join makes a session a member, and sets its place to the end of the history. The result already means that it was a member before. After
+// a kill, a second call completes the missing steps. If there is a member with the same alias, and the function left reports that this
+// member's session is gone, the new session takes over its row. If left is nil, no session counts as gone.
 func (r *Room) Join(ctx context.Context, sid, alias string, left func(sid string) bool) (already bool, err error) {
 	if !mail.ValidName(sid) {
 		return false, fmt.Errorf("join room %q: session id %q is not a valid name", r.Name, sid)
@@ -172,7 +172,7 @@ func (r *Room) putRow(ctx context.Context, sid, alias, wish string, left func(si
 	})
 }
 
-// uninvite removes an invitation that was used: another session may have the alias later.
+// uninvite removes an invitation that was used, because another session may have the alias later.
 func (r *Room) uninvite(ctx context.Context, alias string) error {
 	meta, err := r.Meta()
 	if err != nil || !meta.Invites(alias) {
@@ -197,8 +197,8 @@ func (r *Room) Leave(ctx context.Context, sid, alias string) error {
 	return errors.Join(err, r.st.leave(ctx, sid, r.Name))
 }
 
-// inviteBack invites a member that is about to leave a private room, under its present alias: another session may have the alias in its
-// row by now.
+// inviteBack invites a member that is about to leave a private room, so that it may join again. It invites the present alias, because by
+// now another session may have the alias in the member's row.
 func (r *Room) inviteBack(ctx context.Context, sid, alias string) error {
 	if meta, err := r.Meta(); err != nil || !meta.Private {
 		return nil // leaving does not need meta.json
@@ -293,7 +293,7 @@ func (r *Room) Meta() (m Meta, err error) {
 			return nil
 		})
 	}
-	if err != nil { // who may join is not known: nobody new
+	if err != nil { // it is not known who may join: let nobody join
 		return Meta{Private: true}, fmt.Errorf("read who may join room %q: %w", r.Name, err)
 	}
 	return m, nil
@@ -327,12 +327,12 @@ func (r *Room) Invite(ctx context.Context, alias string) error {
 	})
 }
 
-// own is the content of c2c.json: facts for which members.json has no field. The OCaml c2c drops fields that it does not know.
+// own is the content of c2c.json. These facts are not in members.json, because the OCaml c2c drops fields that it does not know.
 type own struct {
-	sids   []string     // those that have joined with this program
-	levels []Level      // the level of each of sids
-	former []string     // names that the room had
-	extra  []mail.Field // of rooms with members on several machines, see copies.go, or of a later version
+	sids   []string     // the sessions that have joined with this program
+	levels []Level      // the level of each session in sids
+	former []string     // the former names of the room
+	extra  []mail.Field // other fields: those of rooms with members on several machines (see copies.go), and those of later versions
 }
 
 func (o own) level(sid string) (level Level, ours bool) {
@@ -359,7 +359,7 @@ func (o *own) set(sid string, level Level) {
 	o.levels[slices.Index(o.sids, sid)] = level
 }
 
-// errDamaged: the content of a file of ours is not what c2c writes.
+// errDamaged means that c2c.json has content that c2c does not write.
 var errDamaged = errors.New("damaged")
 
 // own reads c2c.json.
@@ -416,7 +416,7 @@ func (o own) format() []byte {
 	return append(appendExtra(b, o.extra), "}\n"...)
 }
 
-// changeOwn edits c2c.json. It sets a damaged file aside; then the level of all members is quiet.
+// changeOwn edits c2c.json. It renames a damaged file; then all members have the level quiet.
 func (r *Room) changeOwn(ctx context.Context, edit func(*own)) error {
 	return filelock.With(ctx, r.dir, membersLock, func() error {
 		o, err := r.own()

@@ -13,8 +13,8 @@ func IsAll(name string) bool {
 	return false
 }
 
-// Mentions returns the members that a text names with @, each once, and whether it names all members. isMember reports whether a member
-// has this alias. An @ in code or in a quote names nobody, because agents show each other code, and quote each other.
+// Mentions returns the members that a text names with @, each once, and whether the text names all members. The function isMember reports
+// whether a member has this alias. An @ in code or in a quote names nobody, because agents show each other code, and quote each other.
 func Mentions(text string, isMember func(alias string) bool) (aliases []string, all bool) {
 	seen := map[string]bool{}
 	text = prose(text)
@@ -26,7 +26,7 @@ func Mentions(text string, isMember func(alias string) bool) (aliases []string, 
 		for end < len(text) && inAlias(text[end]) {
 			end++
 		}
-		if end < len(text) && (text[end] == '@' || text[end] == '/') { // an address of another machine, or a package
+		if end < len(text) && (text[end] == '@' || text[end] == '/') { // an address on another machine, or the name of a package
 			i = end
 			continue
 		}
@@ -35,7 +35,7 @@ func Mentions(text string, isMember func(alias string) bool) (aliases []string, 
 			name = ""
 		}
 		for name != "" && !isMember(name) && strings.IndexByte("._-", name[len(name)-1]) >= 0 {
-			name = name[:len(name)-1] // drop the end of a sentence
+			name = name[:len(name)-1] // drop the punctuation at the end of a sentence
 		}
 		switch key := strings.ToLower(name); {
 		case name == "" || seen[key]:
@@ -62,7 +62,7 @@ func joined(c byte) bool {
 	return inAlias(c) || c == '@' || c == '/' || c == '\\' || c == '+' || c >= 0x80
 }
 
-// prose returns a Markdown text without its code and its quotes. It may take more text for code than Markdown does, never less.
+// prose returns a Markdown text without its code and its quotes. It may treat more text as code than Markdown does, but never less.
 func prose(text string) string {
 	var out, paragraph strings.Builder
 	flush := func() {
@@ -106,7 +106,7 @@ func prose(text string) string {
 	return out.String()
 }
 
-// unlisted drops the marks of list items before a text.
+// unlisted drops the marks of list items at the beginning of a text.
 func unlisted(s string) string {
 	for {
 		rest := strings.TrimLeft(s, "0123456789")
@@ -121,7 +121,7 @@ func unlisted(s string) string {
 	}
 }
 
-// fenceOf returns the marks in a line that begins a block of code; "" for any other line.
+// fenceOf returns the marks of a line that begins a block of code, such as ```. For any other line it returns "".
 func fenceOf(line string) string {
 	for _, mark := range []string{"`", "~"} {
 		rest := strings.TrimLeft(line, mark)

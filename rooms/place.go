@@ -19,13 +19,14 @@ import (
 	"c2c/sessions/registry"
 )
 
-// place is how far a member has read a room.
+// place says how far a member has read a room.
 type place struct {
 	room string
 	read int64 // the end of the last read post, in bytes from the start of the history
 }
 
-// places reads a session's file, which has a line for each room. It leaves out damaged lines: the session must join those rooms again.
+// places reads a session's file of places, which has a line for each room. It leaves out damaged lines; the session must join those rooms
+// again.
 func (st Store) places(sid string) (all []place, err error) {
 	if !mail.ValidName(sid) {
 		return nil, nil
@@ -57,7 +58,7 @@ func (st Store) places(sid string) (all []place, err error) {
 	return all, nil
 }
 
-// IsOpen reports whether a session is open to any room; see Level.
+// IsOpen reports whether a session has the level Open in at least one room.
 func (st Store) IsOpen(sid string) bool {
 	_, err := st.Root.Stat(facts.RoomOpen(sid))
 	return err == nil
@@ -72,8 +73,8 @@ func (st Store) Of(sid string) (names []string, err error) {
 	return names, err
 }
 
-// changePlaces edits a session's file under its lock. at becomes the file's time. If at is zero, the file keeps its time: posts that
-// were new before the edit must stay new to the hook script.
+// changePlaces edits a session's file of places under its lock. The argument at becomes the file's time. If at is zero, the file keeps its
+// time: the hook script compares times to see whether there are new posts.
 func (st Store) changePlaces(ctx context.Context, sid string, at time.Time, edit func([]place) []place) error {
 	return filelock.With(ctx, st.Root, facts.RoomPlacesLock(sid), func() error {
 		all, err := st.places(sid)
@@ -99,8 +100,8 @@ func (st Store) changePlaces(ctx context.Context, sid string, at time.Time, edit
 	})
 }
 
-// enter begins a session's place at the end of a room's history, unless the session is a member and has a place. Without the check of
-// the members, the session would continue at a place that it had in an archived room of this name.
+// enter sets a session's place to the end of a room's history, unless the session is a member and has a place already. It checks the
+// membership, because the place may be that of an archived room with the same name.
 func (r *Room) enter(ctx context.Context, sid string) error {
 	in := func(p place) bool { return p.room == r.Name }
 	isMember := func() bool {
@@ -136,7 +137,8 @@ func (r *Room) enter(ctx context.Context, sid string) error {
 	})
 }
 
-// settle gives the members of a renamed room their places under its present name. Then another room can get the old name.
+// settle writes the present name of a renamed room into its members' files of places, and removes old from the former names. Then another
+// room can get the name old.
 func (st Store) settle(ctx context.Context, old string) error {
 	name, err := st.Renamed(old)
 	if name == "" {
@@ -177,8 +179,8 @@ func (st Store) leave(ctx context.Context, sid, room string) error {
 	return errors.Join(err, st.markOpen(ctx, sid))
 }
 
-// markOpen makes the file that says that a session is open to a room, or removes it. While a room cannot be read, the file stays: without
-// it the session would miss posts, and with it the session only looks once more.
+// markOpen makes or removes the file that says that a session has the level Open in some room. If a room cannot be read, the file is not
+// removed: without the file the session would miss posts, and with the file the session only looks once too often.
 func (st Store) markOpen(ctx context.Context, sid string) error {
 	return filelock.With(ctx, st.Root, facts.RoomPlacesLock(sid), func() error {
 		names, err := st.Of(sid)
@@ -200,7 +202,7 @@ func (st Store) markOpen(ctx context.Context, sid string) error {
 	})
 }
 
-// levelIn returns a session's level in the room that has a name, or had it.
+// levelIn returns a session's level in the room that has this name now, or had it before.
 func (st Store) levelIn(name, sid string) (Level, error) {
 	r, err := st.OpenPresent(name)
 	if errors.Is(err, ErrNoRoom) {

@@ -16,26 +16,26 @@ import (
 // Post is one line of a history. Its first three fields are all that the OCaml c2c has. c2c and the OCaml c2c read each other's lines.
 type Post struct {
 	TS      float64 // Unix seconds
-	From    string  // the alias of its author
+	From    string  // the alias of the author
 	Content string
 
 	ID        string // "": the OCaml c2c wrote the post
-	Session   string // its author's session
-	InReplyTo string // the post that it answers
-	Thread    string // the first post of its thread; "": this post
+	Session   string // the author's session
+	InReplyTo string // the id of the post that this post answers
+	Thread    string // the id of the first post of the thread; "": this post is the first
 	Kind      string
 	Tag       string
-	Reason    string // why it wakes all members
-	Person    bool   // its author is a person
-	KnownBy   string // how c2c knows its author, see mail.Message
+	Reason    string // the reason for waking all members
+	Person    bool   // the author is a person
+	KnownBy   string // how c2c knows the author, see mail.Message
 	// To has the sessions that also get the post as a message.
 	To []string
-	// Wakes is how many wakes of agents the room has cost since a person last spoke. It includes the wakes of this post.
+	// Wakes counts how often posts in the room have woken an agent since a person last posted. It includes the wakes of this post.
 	Wakes int
 	// Stopped is the post at which the loop guard stopped the room; "": the room is not stopped.
 	Stopped string
 
-	end int64 // the place in the history after its line
+	end int64 // the place in the history after the line of this post
 }
 
 // Time returns the time of the post.
@@ -103,7 +103,7 @@ func (p Post) line() []byte {
 	return append(b, "}\n"...)
 }
 
-// mostWakes bounds the count of wakes that is read from a file.
+// mostWakes is the greatest count of wakes that is read from a file.
 const mostWakes = 1 << 20
 
 var errNoPost = errors.New("no post: from_alias and content must be strings")
@@ -166,7 +166,7 @@ const MaxPost = 64 << 10
 // ErrTooLarge means that a post has more than MaxPost bytes.
 var ErrTooLarge = errors.New("post is too large")
 
-// Check returns an error for a post that could not be stored or read back.
+// Check returns an error if the post could not be stored, or could not be read back.
 func (p Post) Check() error {
 	m := p.Message()
 	m.To = p.From

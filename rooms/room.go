@@ -1,11 +1,12 @@
 // Package rooms keeps rooms on disk: the members of each room, the posts, and how far each member has read.
 //
-// A room is a directory below rooms in the root, with the files of the OCaml c2c: members.json, history.jsonl (a post a line, only
-// appended) and meta.json. c2c.json has what the OCaml c2c would drop when it rewrites the others. A session that is in a room has a
-// file <sid>.rooms in the root, with its place in each history: a post is stored once, whoever reads it.
+// A room is a directory below the directory rooms in the root. It has the files of the OCaml c2c: members.json, history.jsonl (one post on
+// each line, only appended) and meta.json. The fourth file, c2c.json, has the facts that the OCaml c2c would drop when it rewrites the
+// others. A post is stored once, however many members read it. Each session that is in a room has a file <sid>.rooms in the root, with its
+// place in each history: the number of bytes that it has read.
 //
-// Locks are taken in this order: rooms.lock of the root, members.lock of a room, <sid>.rooms.lock, history.lock of a room. The
-// original takes members.lock and history.lock, too. Any number of goroutines and processes may use a room at once.
+// Locks are taken in this order: rooms.lock of the root, members.lock of a room, <sid>.rooms.lock, history.lock of a room. The OCaml c2c
+// takes members.lock and history.lock, too. Any number of goroutines and processes may use a room at once.
 package rooms
 
 import (
@@ -27,7 +28,7 @@ import (
 const (
 	Directory   = "rooms" // the directory of all rooms, in the root
 	archiveName = "rooms-archived"
-	LockName    = "rooms.lock" // in the root; held while a room is made, renamed or archived, and for the last look for a room
+	LockName    = "rooms.lock" // in the root; held while a room is made, renamed or archived, and while OpenPresent makes sure that a room is gone
 
 	membersName, membersLock = "members.json", "members.lock"
 	historyName, historyLock = "history.jsonl", "history.lock"
@@ -42,7 +43,7 @@ var (
 	ErrPrivate   = errors.New("the room is for invited members")
 )
 
-// maxRooms bounds the rooms of a root: the hook script of each member looks at all histories.
+// maxRooms limits the number of rooms in a root, because the hook script of each member looks at all histories.
 const maxRooms = 500
 
 // Store has the rooms of an open root. It does not close the root.
@@ -59,7 +60,7 @@ type Room struct {
 	dir  *atomicfile.Dir
 }
 
-// CheckName returns an error if name is no valid name of a room. A room of another machine has a name such as review@devbox here.
+// CheckName returns an error if name is not a valid name of a room. A room of another machine has a name such as review@devbox here.
 func CheckName(name string) error {
 	if !mail.ValidRoom(name) {
 		return fmt.Errorf("room %.80q: at most 63 of A-Z a-z 0-9 _ -, not first a hyphen; NAME@HOST is a room of another machine", name)
@@ -67,16 +68,16 @@ func CheckName(name string) error {
 	return nil
 }
 
-// HostOf splits the name of a room of another machine. host is "" if the room is here.
+// HostOf splits the name of a room of another machine. The result host is "" if the room is on this machine.
 func HostOf(name string) (room, host string) {
 	room, host, _ = strings.Cut(name, "@")
 	return room, host
 }
 
-// ErrElsewhere means that only the machine of the room can do this.
+// ErrElsewhere means that the call must be made on the machine of the room.
 var ErrElsewhere = errors.New("the room is on another machine: do it there")
 
-// checkHere returns an error if name is no valid name of a room of this machine.
+// checkHere returns an error if name is not a valid name of a room of this machine.
 func checkHere(name string) error {
 	if _, host := HostOf(name); host != "" {
 		return fmt.Errorf("room %q: %w", name, ErrElsewhere)
@@ -84,13 +85,14 @@ func checkHere(name string) error {
 	return CheckName(name)
 }
 
-// Address splits an address of a room: #review means the room, birch#review the member birch in it. ok is false for any other text.
+// Address splits the address of a room, such as #review, or of a member in a room, such as birch#review. The result ok is false for any
+// other text.
 func Address(to string) (alias, room string, ok bool) {
 	alias, room, ok = strings.Cut(to, "#")
 	return alias, room, ok
 }
 
-// parent opens the directory of all rooms; nil if there is none.
+// parent opens the directory of all rooms. It returns nil if there is none.
 func (st Store) parent(create bool) (*atomicfile.Dir, error) {
 	dir, err := st.Root.Sub(Directory, create)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -105,7 +107,7 @@ func (st Store) Any() bool {
 	return err == nil && info.IsDir()
 }
 
-// Exist reports whether the root at a path has rooms. It makes no root.
+// Exist reports whether the root at a path has rooms. It does not make the root.
 func Exist(root string) bool {
 	dir, err := atomicfile.Open(root)
 	if err != nil {
@@ -115,7 +117,7 @@ func Exist(root string) bool {
 	return Store{Root: dir}.Any()
 }
 
-// Names lists the rooms, sorted. It leaves out files and directories that have no valid name of a room.
+// Names lists the rooms, sorted. It leaves out files, and directories whose name is not valid for a room.
 func (st Store) Names() ([]string, error) {
 	dir, err := st.parent(false)
 	if dir == nil {
@@ -159,11 +161,12 @@ func (st Store) Open(name string) (*Room, error) {
 	return nil, st.unknown(name)
 }
 
-// errUnsure means that a room was not found while a process made, renamed or archived a room: it may have another name by now.
+// errUnsure means that a room was not found while a process made, renamed or archived a room: the room may have another name by now.
 var errUnsure = errors.New("a room is being made, renamed or archived; try again")
 
-// OpenPresent opens the room that has a name, or had it. It does not wait. Its error is ErrNoRoom only if that is sure: all rooms could be
-// looked at, under the lock that every rename takes. Without the lock, a room that gets another name just now can be missed.
+// OpenPresent opens the room that has this name now, or had it before. It does not wait for locks. It returns ErrNoRoom only if it has
+// looked at all rooms under rooms.lock, which every rename takes. Without the lock, it could miss a room that gets another name at this
+// moment.
 func (st Store) OpenPresent(name string) (*Room, error) {
 	r, err := st.openPresent(name)
 	if !errors.Is(err, ErrNoRoom) || !st.Any() {
@@ -184,7 +187,7 @@ func (st Store) OpenPresent(name string) (*Room, error) {
 	return st.openPresent(name)
 }
 
-// OpenOrGone is OpenPresent, but waits for the lock.
+// OpenOrGone is like OpenPresent, but waits for the lock.
 func (st Store) OpenOrGone(ctx context.Context, name string) (r *Room, err error) {
 	if r, err = st.OpenPresent(name); !errors.Is(err, errUnsure) {
 		return r, err
@@ -214,7 +217,7 @@ func (st Store) openPresent(name string) (*Room, error) {
 	return st.Open(now)
 }
 
-// unknown makes the error for a missing room, whose name may have changed or be mistyped.
+// unknown makes the error for a missing room. Perhaps the room was renamed, or the name is mistyped.
 func (st Store) unknown(name string) error {
 	if _, host := HostOf(name); host != "" {
 		return fmt.Errorf("%w %q: c2c rooms join asks %s to let you in", ErrNoRoom, name, host)
@@ -231,8 +234,8 @@ func (st Store) unknown(name string) error {
 	return fmt.Errorf("%w %q", ErrNoRoom, name)
 }
 
-// Renamed returns the present name of a room that had the name old, or "". A damaged c2c.json has no former names. An error means that
-// some room could not be read, and this may be the room.
+// Renamed returns the present name of a room that had the name old, or "". A room with a damaged c2c.json counts as a room without former
+// names. An error means that some room could not be read; that one may have had the name.
 func (st Store) Renamed(old string) (string, error) {
 	names, err := st.Names()
 	for _, name := range names {
@@ -261,8 +264,8 @@ func (r *Room) Close() error { return r.dir.Close() }
 // Path returns the directory of the room.
 func (r *Room) Path() string { return r.dir.Path() }
 
-// Create makes a room. by is the alias of its maker. Only invited aliases may join a private room. The room appears with all its files
-// at once: without meta.json everybody could join it.
+// Create makes a room. The argument by is the alias of its maker. Only invited aliases may join a private room. The room appears together
+// with all its files, because everybody could join a room that has no meta.json yet.
 func (st Store) Create(ctx context.Context, name, by string, private bool) (*Room, error) {
 	if err := checkHere(name); err != nil {
 		return nil, err
@@ -307,7 +310,7 @@ func (st Store) create(ctx context.Context, name, by string, private bool) (*Roo
 	return made, err
 }
 
-// unfinished is the directory of a room that is being made. It is no valid name of a room, so a kill leaves nothing that looks like a
+// unfinished is the directory of a room that is being made. The name is not valid for a room, so a kill leaves nothing that looks like a
 // room.
 const unfinished = ".new"
 
@@ -365,8 +368,8 @@ func (st Store) OpenOrCreate(ctx context.Context, name, by string) (*Room, error
 	return r, err
 }
 
-// Rename gives the room another name. If a member's file still has the old name, the next read corrects it. So a kill between two steps
-// loses nobody's place.
+// Rename changes the name of a room from old to name. A member's file of places may still have the old name; the member's next News
+// corrects it. So even after a kill between two steps, no member loses its place.
 func (st Store) Rename(ctx context.Context, old, name string) error {
 	if err := errors.Join(checkHere(old), checkHere(name)); err != nil {
 		return err
@@ -411,7 +414,7 @@ func (st Store) rename(ctx context.Context, old, name string) error {
 
 const maxFormer = 8
 
-// Archive closes a room: it moves the room's directory, with its files, to the archived rooms. path is the new directory.
+// Archive closes a room: it moves the room's directory, with its files, to the archived rooms. The result path is the new directory.
 func (st Store) Archive(ctx context.Context, name string) (path string, err error) {
 	if err := CheckName(name); err != nil {
 		return "", err

@@ -1,10 +1,11 @@
-// Package cache keeps, in small files of a root, what other machines have last reported, for c2c list and c2c status. Package relay
-// writes the files. c2c links this package, so it imports nothing large. For each peer the directory relay below the root has:
+// Package cache keeps the last reports of other machines in small files of a root, for c2c list and c2c status. Package relay writes the
+// files. The program c2c links this package, so it must import nothing large. For each peer (paired host), the directory relay below the
+// root has:
 //
 //	<peer>.seen.json   a Host; replaced under <peer>.seen.lock
 //	<peer>.states.log  a line for each State; rotated to <peer>.states.old
 //
-// Another machine has sent the content of these files. This package bounds it, and removes control characters.
+// Another machine has sent the content of these files. Therefore this package limits its size, and removes control characters.
 package cache
 
 import (
@@ -25,7 +26,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Bounds of a peer's data.
+// Limits of the data that is kept for a peer.
 const (
 	MaxSessions = 500
 	maxFile     = 256 << 10
@@ -33,17 +34,17 @@ const (
 	maxTrouble  = 300
 )
 
-// Host is what a paired host has last reported.
+// Host is the last report of a paired host.
 type Host struct {
 	Name      string    `json:"-"`
 	Relayed   bool      `json:"-"`                    // a relay of this root is running for this host
-	Linked    bool      `json:"linked"`               // the carrier has a link to the host; with Hub: the hub takes packets for it
-	Hub       bool      `json:"hub,omitempty"`        // packets to it go through a hub
-	Dials     bool      `json:"dials,omitempty"`      // this machine dials it, so ssh notices within a minute that it sleeps
+	Linked    bool      `json:"linked"`               // the carrier has a link to the host; if Hub is set: the hub takes packets for the host
+	Hub       bool      `json:"hub,omitempty"`        // packets to the host go through a hub
+	Dials     bool      `json:"dials,omitempty"`      // this machine dials the host, so ssh notices within a minute that the host sleeps
 	Absent    bool      `json:"absent,omitempty"`     // the host does not have this project
-	Seen      float64   `json:"seen"`                 // when the host was last heard, up to a minute too early; in Unix seconds of this machine's clock
-	Run       uint64    `json:"run"`                  // of its last hello; see package relay
-	Serial    uint64    `json:"serial"`               // of its last hello; an older hello is ignored
+	Seen      float64   `json:"seen"`                 // when the host was last heard, in Unix seconds of this machine's clock; may be a minute too early
+	Run       uint64    `json:"run"`                  // the run number of the host's relay in its last hello, see package relay
+	Serial    uint64    `json:"serial"`               // the number of that hello; an older hello is ignored
 	Trouble   string    `json:"trouble,omitempty"`    // the last trouble that people should know about
 	TroubleAt float64   `json:"trouble_at,omitempty"` // the time of Trouble
 	Sessions  []Session `json:"sessions,omitempty"`
@@ -59,7 +60,7 @@ type Session struct {
 
 const directory = "relay"
 
-// Get reads the last report of a peer; the report is empty if the peer never sent one. A host is linked only while a relay runs.
+// Get reads the last report of a peer. The report is empty if the peer never sent one. Linked is set only while a relay of this root runs.
 func Get(root *atomicfile.Dir, peer string) (Host, error) {
 	dir, err := root.Sub(directory, false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -75,11 +76,11 @@ func Get(root *atomicfile.Dir, peer string) (Host, error) {
 	return h, err
 }
 
-// maxHosts bounds the list of the paired hosts, see package relay/hosts.
+// maxHosts is the greatest size of the list of paired hosts, see package relay/hosts.
 const maxHosts = 2 << 20
 
 // Paired returns the names of the paired hosts, and the roots of the projects that a person has named. It reads the list that package
-// relay/hosts keeps below a state directory. It does not check the hosts' keys: a name alone gives no rights.
+// relay/hosts keeps below the state directory. It does not check the hosts' keys: a name alone gives no rights.
 func Paired(state string) (names, roots []string, err error) {
 	dir, err := atomicfile.Open(filepath.Join(state, directory))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -145,7 +146,7 @@ func get(dir *atomicfile.Dir, peer string) (Host, error) {
 	return h, nil
 }
 
-// tidy bounds the data that another machine has sent.
+// tidy shortens data that another machine has sent, and makes it safe to show.
 func (h *Host) tidy() {
 	h.Trouble = word(h.Trouble, maxTrouble)
 	h.Sessions = slices.DeleteFunc(h.Sessions[:min(len(h.Sessions), MaxSessions)], func(s Session) bool { return mail.CheckAlias(s.Alias) != nil })
@@ -155,9 +156,9 @@ func (h *Host) tidy() {
 	}
 }
 
-// word makes a text safe to show: visible, on one line, and at most most bytes long.
-func word(s string, most int) string {
-	return mail.Visible(strings.ToValidUTF8(s[:min(len(s), most)], ""), "")
+// word makes a text safe to show: visible, on one line, and cut to limit bytes.
+func word(s string, limit int) string {
+	return mail.Visible(strings.ToValidUTF8(s[:min(len(s), limit)], ""), "")
 }
 
 // Change reads the report of a peer, changes it and writes it back. Any number of processes may call it at once.
@@ -186,13 +187,13 @@ func Change(ctx context.Context, root *atomicfile.Dir, peer string, change func(
 	return nil
 }
 
-// State is a change of a message's state after the peer has stored it.
+// State is a change of a message's state after the peer has stored the message.
 type State struct {
 	ID      string  `json:"id"`
-	Session string  `json:"session,omitempty"` // of the message's sender
+	Session string  `json:"session,omitempty"` // the session of the message's sender
 	What    string  `json:"what"`              // handed or read
 	By      string  `json:"by,omitempty"`      // the reader
-	At      float64 `json:"at"`                // when, in Unix seconds of this machine's clock; in a packet: how many seconds ago
+	At      float64 `json:"at"`                // the time of the change, in Unix seconds of this machine's clock; in a packet: how many seconds ago
 }
 
 // Valid reports whether all values of a state are well-formed.
@@ -200,7 +201,7 @@ func (s State) Valid() bool {
 	return mail.ValidName(s.ID) && (s.Session == "" || mail.ValidName(s.Session)) && (s.What == "handed" || s.What == "read") && (s.By == "" || mail.ValidName(s.By))
 }
 
-// AddStates records states. A power cut may lose the last states.
+// AddStates appends states to the log. The last ones may be lost in a power cut.
 func AddStates(root *atomicfile.Dir, peer string, states []State) error {
 	dir, err := root.Sub(directory, true)
 	if err != nil {
@@ -230,7 +231,7 @@ func AddStates(root *atomicfile.Dir, peer string, states []State) error {
 // Reports has the states that a peer has reported.
 type Reports [][]byte // the content of the two files, the older file first
 
-// ReadReports reads the states that a peer has reported, as far as the log still has them.
+// ReadReports reads the states that a peer has reported. The oldest may be missing, because the log is rotated.
 func ReadReports(root *atomicfile.Dir, peer string) (all Reports, err error) {
 	dir, err := root.Sub(directory, false)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,16 +1,16 @@
-// Package hosts keeps the list of the machines with which this machine exchanges mail: their keys, which sessions each may reach, and
-// the invitations with which two machines pair.
+// Package hosts keeps the list of the machines with which this machine exchanges mail: their keys, the sessions that each may reach, and
+// the invitations by which two machines pair.
 //
-// A key identifies a host. Its name, which follows the @ of an address, is local: another machine may have another name for it. A host
-// that is not in the list has no rights. A host without aliases or projects reaches no session.
+// A key identifies a host. Its name, which follows the @ of an address, is local: another machine may have another name for it. A host that
+// is not in the list has no rights. A host reaches no session if its list of allowed aliases or its list of allowed projects is empty.
 //
-// All data is in files of <state directory>/relay; any number of processes may use them at once. Each call reads the list again if it
+// All data is in files of <state directory>/relay. Any number of processes may use them at once. Each call reads the list again if the file
 // has changed. So the relay refuses a revoked host from the next packet on.
 //
 //	key               the secret key of this host; written once, never changed
 //	hosts.json        the hosts, at most 2 MiB: a post-quantum key takes 2 KB, and a hub may have 500 hosts
 //	invitations.json  unanswered invitations of the last hour
-//	hosts.lock        held while a process changes one of these files; its holder takes no other lock
+//	hosts.lock        held while a process changes one of these files; the process takes no other lock meanwhile
 package hosts
 
 import (
@@ -37,15 +37,15 @@ const Any = "*"
 type Host struct {
 	Name     string   `json:"name"`
 	Carrier  string   `json:"carrier"`            // SSH or NATS
-	Dest     string   `json:"ssh,omitempty"`      // its ssh destination; "" for a host that connects to this machine, such as a laptop
-	Projects []string `json:"projects,omitempty"` // ids of the projects in which it may reach sessions, or Any
-	Aliases  []string `json:"aliases,omitempty"`  // aliases that it may reach, or Any
+	Dest     string   `json:"ssh,omitempty"`      // the host's ssh destination; "" for a host that connects to this machine, such as a laptop
+	Projects []string `json:"projects,omitempty"` // names of the projects in which the host may reach sessions, or Any
+	Aliases  []string `json:"aliases,omitempty"`  // aliases that the host may reach, or Any
 	Added    float64  `json:"added"`
-	Revoked  float64  `json:"revoked,omitempty"` // when it was revoked: since then the relay refuses its mail; 0: it is not revoked
+	Revoked  float64  `json:"revoked,omitempty"` // when the host was revoked: since then the relay refuses its mail; 0: not revoked
 	Key      Public   `json:"key"`
 }
 
-// Project is a project without a remote, to which a person has given a name. All hosts that have the project use the same name.
+// Project is a project whose repository has no git remote. A person has given it a name. All hosts that have the project use the same name.
 type Project struct {
 	Name string `json:"name"`
 	Root string `json:"root"` // absolute
@@ -61,7 +61,7 @@ var (
 	ErrInvitation = errors.New("no such invitation; it may have expired, or a wrong answer has ended it")
 )
 
-// MayReach reports whether the host may write to an alias of a project; with an empty alias, to at least one alias.
+// MayReach reports whether the host may write to an alias of a project. If alias is empty, one allowed alias is enough.
 func (h Host) MayReach(project, alias string) bool {
 	return h.MayReachProject(project) &&
 		(alias == "" || slices.Contains(h.Aliases, Any) || slices.ContainsFunc(h.Aliases, func(a string) bool { return strings.EqualFold(a, alias) }))
@@ -75,10 +75,11 @@ func (h Host) MayReachProject(project string) bool {
 // maxName is the limit of a DNS label.
 const maxName = 63
 
-// CheckName returns an error if a name is no valid name of a host.
+// CheckName returns an error if name is not a valid name of a host.
 func CheckName(name string) error { return mail.CheckHost(name) }
 
-// NameOf makes a name for a host from a machine's own name: the first label, in lower case. The result is "" if no valid name is left.
+// NameOf makes a name for a host from a machine's own name: it is the part before the first dot, in lower case. The result is "" if no
+// valid name is left.
 func NameOf(machine string) string {
 	label, _, _ := strings.Cut(strings.ToLower(machine), ".")
 	name := strings.Map(func(c rune) rune {
@@ -91,7 +92,7 @@ func NameOf(machine string) string {
 	return strings.Trim(name[:min(len(name), maxName)], "-")
 }
 
-// CheckDest returns an error for text that is no ssh destination, such as an option of ssh.
+// CheckDest returns an error if dest is not an ssh destination. So nobody can pass an option to ssh.
 func CheckDest(dest string) error {
 	if dest == "" || len(dest) > 255 || dest[0] == '-' || strings.ContainsFunc(dest, func(c rune) bool {
 		return c <= ' ' || c > '~' || strings.ContainsRune("'\"`$\\;&|<>(){}*?!#", c)
@@ -101,7 +102,7 @@ func CheckDest(dest string) error {
 	return nil
 }
 
-// maxAllowed bounds a host's list of aliases, and its list of projects.
+// maxAllowed is the greatest length of a host's list of aliases, and of its list of projects.
 const maxAllowed = 256
 
 // check returns an error if h cannot be a row of the list.
@@ -115,7 +116,7 @@ func (h Host) check() error {
 	case h.Carrier != SSH && h.Carrier != NATS:
 		return fmt.Errorf("host %q: carrier %.20q is none of %q", h.Name, h.Carrier, []string{SSH, NATS})
 	case h.Dest != "" && h.Carrier != SSH:
-		return fmt.Errorf("host %q: ssh %.80q is for the carrier %q alone", h.Name, h.Dest, SSH)
+		return fmt.Errorf("host %q: ssh %.80q needs the carrier %q", h.Name, h.Dest, SSH)
 	case h.Dest != "" && CheckDest(h.Dest) != nil:
 		return fmt.Errorf("host %q: %w", h.Name, CheckDest(h.Dest))
 	case len(h.Aliases) > maxAllowed || len(h.Projects) > maxAllowed:
@@ -141,7 +142,7 @@ func CheckProjectName(s string) error {
 		ok = ok && ('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("._-", c) >= 0)
 	}
 	if !ok {
-		return fmt.Errorf("project %.80q: 1 to 64 of A-Z a-z 0-9 . _ -", s)
+		return fmt.Errorf("project %.80q: use 1 to 64 of A-Z a-z 0-9 . _ -", s)
 	}
 	return nil
 }

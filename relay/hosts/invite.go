@@ -21,8 +21,8 @@ import (
 
 const (
 	invitationFile  = "invitations.json"
-	maxInvitations  = 16 // that are open at the same time
-	invitationBytes = 20 // of an invitation's secret: 160 bits
+	maxInvitations  = 16 // the most invitations that are open at the same time
+	invitationBytes = 20 // the length of an invitation's secret: 160 bits
 	invitationTag   = "c2c-invitation:"
 	answerTag       = "c2c-answer:"
 
@@ -32,15 +32,15 @@ const (
 	InvitationTime = time.Hour
 )
 
-// Invitation is a text that the person at one host gives to the person at another host, over a channel that both trust. Any host that
-// has the text can pair with the inviter. It works once, within an hour.
+// Invitation has the data of a text that the person at one host gives to the person at another host, over a channel that both trust. Any
+// host that has the text can pair with the inviter. An invitation works once, within an hour.
 type Invitation struct {
 	Number  string  `json:"number"` // identifies the invitation among the inviter's invitations
 	Secret  []byte  `json:"secret"`
 	Expires float64 `json:"expires"` // by the inviter's clock; only the inviter checks it
 	Name    string  `json:"name"`    // the inviter's own name
 	Carrier string  `json:"carrier"`
-	Address string  `json:"address,omitempty"` // of the inviter, in the form of the carrier; see Host.Dest
+	Address string  `json:"address,omitempty"` // the inviter's address, in the form of the carrier; see Host.Dest
 	Key     Public  `json:"key"`
 }
 
@@ -58,14 +58,14 @@ type kept struct {
 	Number   string   `json:"number"`
 	Secret   []byte   `json:"secret"`
 	Expires  float64  `json:"expires"`
-	As       string   `json:"as,omitempty"` // the name for the invited host; "": its own name
+	As       string   `json:"as,omitempty"` // the name for the invited host; "": the name in its answer
 	Carrier  string   `json:"carrier"`
 	Projects []string `json:"projects,omitempty"`
 	Aliases  []string `json:"aliases,omitempty"`
 }
 
-// Invite makes an invitation and writes it to disk. The host that answers it gets the name, carrier and rights of h; without a name in
-// h, the host's own name. name is the name of this host. Errors: ErrFull.
+// Invite makes an invitation and writes it to disk. The argument name is the name of this host, and address is its address. The host that
+// answers gets the name, carrier and rights of h. If h has no name, that host gets the name in its answer. Errors: ErrFull.
 func (l *List) Invite(ctx context.Context, key *Key, name, address string, h Host) (Invitation, error) {
 	i := Invitation{Number: strings.ToLower(rand.Text()[:16]), Secret: make([]byte, invitationBytes), Name: name, Carrier: h.Carrier,
 		Address: address, Expires: mail.Seconds(l.now().Add(InvitationTime)), Key: key.Public()}
@@ -119,14 +119,15 @@ func ParseInvitation(text string) (i Invitation, err error) {
 // IsAnswer reports whether a pasted text is the answer to an invitation.
 func IsAnswer(text string) bool { return strings.HasPrefix(strings.TrimSpace(text), answerTag) }
 
-// Answer answers an invitation. sshKey is this host's public ssh key, if the carrier is ssh. The caller must also Add the inviter.
+// Answer answers an invitation. If the carrier is ssh, sshKey is this host's public ssh key. The caller must also add the inviter to the
+// list.
 func (i Invitation) Answer(key *Key, name, sshKey string) (Answer, error) {
 	a := Answer{Number: i.Number, Name: name, Key: key.Public(), SSHKey: sshKey}
 	a.Proof = a.prove(i.Secret, i.Key)
 	return a, a.check()
 }
 
-// prove computes the proof of an answer, for a secret and the inviter's key.
+// prove computes the proof of an answer from the invitation's secret and the inviter's key.
 func (a Answer) prove(secret []byte, inviter Public) []byte {
 	mac := hmac.New(sha256.New, secret)
 	fmt.Fprintf(mac, "c2c answer\x00%s\x00%s\x00%s\x00%s\x00%s", inviter.id, a.Number, a.Name, a.Key.id, a.SSHKey)
@@ -154,7 +155,7 @@ func ParseAnswer(text string) (a Answer, err error) {
 	return a, a.check()
 }
 
-// Redeem adds the host that has answered an invitation of this host. It removes the invitation, even after a wrong answer. Errors:
+// Redeem adds the host that has answered an invitation of this host. It removes the invitation, even if the answer is wrong. Errors:
 // ErrInvitation, and the errors of Add.
 func (l *List) Redeem(ctx context.Context, key *Key, a Answer) (h Host, err error) {
 	if err := a.check(); err != nil {
@@ -171,7 +172,8 @@ func (l *List) Redeem(ctx context.Context, key *Key, a Answer) (h Host, err erro
 			return fmt.Errorf("pair with %q: %w", a.Name, ErrInvitation)
 		}
 		k = all[at]
-		// Remove it before adding the host: a kill in between costs an invitation, while the other order would allow two uses.
+		// Remove the invitation before adding the host. Then a kill in between only costs the invitation. With the other order, the invitation
+		// could be used twice.
 		if err := l.writeInvitations(slices.Delete(all, at, at+1)); err != nil {
 			return err
 		}
@@ -188,7 +190,7 @@ func (l *List) Redeem(ctx context.Context, key *Key, a Answer) (h Host, err erro
 	return h, err
 }
 
-// readInvitations returns the open invitations. It returns none if the file is damaged: then people make new invitations.
+// readInvitations returns the open invitations. If the file is damaged, it returns none: people can make new invitations.
 func (l *List) readInvitations() (all []kept, err error) {
 	data, err := readPrivate(l.dir, invitationFile, maxList)
 	if errors.Is(err, fs.ErrNotExist) || errors.As(err, new(*DamagedError)) {
@@ -218,7 +220,7 @@ func (l *List) writeInvitations(all []kept) error {
 func pasted(tag string, v any) string {
 	data, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // impossible: it fails only without a key, and check requires one
+		panic(err) // impossible: only a value without a key cannot be encoded, and check requires a key
 	}
 	return tag + base64.RawURLEncoding.EncodeToString(data)
 }

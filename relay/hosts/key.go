@@ -26,7 +26,7 @@ import (
 const (
 	keyFile = "key"
 	maxKey  = 4 << 10
-	signs   = "ed25519 " // stands before the seed in the file
+	signs   = "ed25519 " // the prefix of the signing half in the file; an ed25519 seed follows
 )
 
 // Key is the secret key of this host. Any goroutine may use it.
@@ -39,8 +39,8 @@ type Key struct {
 // ErrKeyLost means that the key file is gone, and paired hosts know this host by that key.
 var ErrKeyLost = errors.New("the key of this machine is gone, and other machines know this machine by that key")
 
-// LoadKey reads the key of this host. The first time, it makes the key. A damaged key is an error. A missing key is an error if there
-// are paired hosts: with a new key they would take this machine for another host.
+// LoadKey reads the key of this host. The first time, it makes the key. A damaged key is an error. A missing key is an error if hosts are
+// paired with this one: LoadKey makes no new key then, because with a new key they would take this machine for another host.
 func LoadKey(ctx context.Context, dir *atomicfile.Dir) (*Key, error) {
 	k, err := ReadKey(dir)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -90,7 +90,7 @@ func (k *Key) text() []byte {
 		signs, base64.StdEncoding.EncodeToString(k.sign.Seed()), k.open)
 }
 
-// ReadKey reads the key of this host as LoadKey does, but makes none: if there is no key, the error is fs.ErrNotExist.
+// ReadKey reads the key of this host as LoadKey does, but never makes a key. If there is no key, the error is fs.ErrNotExist.
 func ReadKey(dir *atomicfile.Dir) (*Key, error) {
 	data, err := readPrivate(dir, keyFile, maxKey)
 	if err != nil {
@@ -133,34 +133,35 @@ func parseKey(data []byte) (*Key, error) {
 }
 
 // readPrivate reads a file that no other user may read.
-func readPrivate(dir *atomicfile.Dir, name string, most int64) ([]byte, error) {
-	return private.Read(dir, name, most, func(err error) error { return damaged(dir, name, err) })
+func readPrivate(dir *atomicfile.Dir, name string, limit int64) ([]byte, error) {
+	return private.Read(dir, name, limit, func(err error) error { return damaged(dir, name, err) })
 }
 
 // Public returns the public half of the key.
 func (k *Key) Public() Public { return k.public }
 
-// Sign signs data. data must name its own purpose, because this host signs everything with one key.
+// Sign signs data. The data must begin with its purpose, because this host signs everything with one key, and no signature may fit another
+// purpose.
 func (k *Key) Sign(data []byte) []byte { return ed25519.Sign(k.sign, data) }
 
-// Open decrypts data that was sealed for this host. most bounds the result, in bytes.
-func (k *Key) Open(sealed []byte, most int64) ([]byte, error) {
+// Open decrypts data that was sealed for this host. If the result has more than limit bytes, it returns an error.
+func (k *Key) Open(sealed []byte, limit int64) ([]byte, error) {
 	r, err := age.Decrypt(bytes.NewReader(sealed), k.open)
 	if err != nil {
 		return nil, fmt.Errorf("decrypt: %w", err)
 	}
-	plain, err := io.ReadAll(io.LimitReader(r, most+1))
+	plain, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {
 		return nil, fmt.Errorf("decrypt: %w", err)
 	}
-	if int64(len(plain)) > most {
-		return nil, fmt.Errorf("decrypt: the content has more than %d bytes", most)
+	if int64(len(plain)) > limit {
+		return nil, fmt.Errorf("decrypt: the content has more than %d bytes", limit)
 	}
 	return plain, nil
 }
 
-// Public is the public key of a host: it verifies the host's signatures, and seals data that only the host can open. The zero value is
-// no key.
+// Public is the public key of a host. With it one can verify the host's signatures, and seal data so that only the host can open it. The
+// zero value is no key.
 type Public struct {
 	sign ed25519.PublicKey
 	seal *age.HybridRecipient
@@ -185,7 +186,7 @@ func (p Public) SigningKey() ed25519.PublicKey { return p.sign }
 // Fingerprint returns the ID in the form that people compare.
 func (p Public) Fingerprint() string { return Fingerprint(p.id) }
 
-// Fingerprint formats an ID for people to compare: in groups of four.
+// Fingerprint formats an ID so that people can compare it: in groups of four characters.
 func Fingerprint(id string) string {
 	var b strings.Builder
 	for i, c := range id {

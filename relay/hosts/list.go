@@ -22,13 +22,13 @@ const (
 	maxList  = 2 << 20
 )
 
-// lockTime is how long a call waits for the lock. A stopped process may hold it.
+// lockTime is how long a call waits for the lock. The wait is limited, because a process that is stopped may hold the lock.
 const lockTime = 15 * time.Second
 
-func withLock(ctx context.Context, dir *atomicfile.Dir, do func() error) error {
+func withLock(ctx context.Context, dir *atomicfile.Dir, work func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, lockTime)
 	defer cancel()
-	return filelock.With(ctx, dir, lockFile, do)
+	return filelock.With(ctx, dir, lockFile, work)
 }
 
 // Dir is the directory of this package's files below the state directory.
@@ -47,7 +47,7 @@ type content struct {
 	Hosts    []Host    `json:"hosts"`
 }
 
-// Open returns the list in a directory. The caller closes dir. now is the clock.
+// Open returns the list in a directory. The caller closes dir. The function now is the clock.
 func Open(dir *atomicfile.Dir, now func() time.Time) *List {
 	return &List{dir, now, &private.File[content]{Dir: dir, Name: listFile, Lock: lockFile, Most: maxList, Parse: parseList, Format: content.format, Full: ErrFull,
 		Damaged: func(err error) error { return damaged(dir, listFile, err) }}}
@@ -65,17 +65,17 @@ func (l *List) Projects() ([]Project, error) {
 	return slices.Clone(c.Projects), err
 }
 
-// ByName returns the host with a name, even a revoked one. Errors: ErrUnknown.
+// ByName returns the host with this name, even if it is revoked. Errors: ErrUnknown.
 func (l *List) ByName(name string) (Host, error) {
 	return l.find(name, func(h Host) bool { return h.Name == name })
 }
 
-// ByID returns the host whose key has an ID, even a revoked one. Errors: ErrUnknown.
+// ByID returns the host whose key has this ID, even if it is revoked. Errors: ErrUnknown.
 func (l *List) ByID(id string) (Host, error) {
 	return l.find(id, func(h Host) bool { return h.Key.id == id })
 }
 
-// BySigningKey is like ByID, for the signing half of the key, which is unique too.
+// BySigningKey is like ByID, but takes the signing half of the key, which is unique too.
 func (l *List) BySigningKey(key ed25519.PublicKey) (Host, error) {
 	return l.find(fmt.Sprintf("%x", key), func(h Host) bool { return h.Key.sign.Equal(key) })
 }
@@ -91,7 +91,7 @@ func (l *List) find(what string, match func(Host) bool) (Host, error) {
 	return Host{}, fmt.Errorf("host %.80q: %w", what, ErrUnknown)
 }
 
-// Changed returns the path of a file for a file watcher: each change of the list closes this file.
+// Changed returns the path of a file for a file watcher: with each change of the list, the process that has changed it closes this file.
 func (l *List) Changed() string { return l.dir.Path() + "/" + lockFile }
 
 func parseList(data []byte) (content, error) {
@@ -105,11 +105,11 @@ func parseList(data []byte) (content, error) {
 // check returns an error if a row is invalid, or if two rows have the same name or key.
 func (c content) check() error {
 	seen := map[string]bool{}
-	once := func(what, name string) error {
-		if seen[what+name] {
-			return fmt.Errorf("%s %.80q is there twice", what, name)
+	once := func(kind, name string) error {
+		if seen[kind+name] {
+			return fmt.Errorf("%s %.80q is in the list twice", kind, name)
 		}
-		seen[what+name] = true
+		seen[kind+name] = true
 		return nil
 	}
 	for _, h := range c.Hosts {
@@ -125,8 +125,8 @@ func (c content) check() error {
 	return nil
 }
 
-// Add adds a host. If the list already has a host with this name and key, Add only updates how to reach the host, and added is false.
-// Errors: ErrExists (the key has another name), ErrKeyChanged (the name has another key), ErrRevoked, ErrFull.
+// Add adds a host. If the list already has a host with this name and key, Add only updates the host's carrier and destination, and added is
+// false. Errors: ErrExists (the key has another name), ErrKeyChanged (the name has another key), ErrRevoked, ErrFull.
 func (l *List) Add(ctx context.Context, h Host) (added bool, err error) {
 	h.Added, h.Revoked = mail.Seconds(l.now()), 0
 	if err := h.check(); err != nil {
@@ -136,7 +136,7 @@ func (l *List) Add(ctx context.Context, h Host) (added bool, err error) {
 		added = false
 		for i, there := range c.Hosts {
 			switch sameKey := there.Key.id == h.Key.id; {
-			case !sameKey && there.Key.sign.Equal(h.Key.sign): // a key that shares only its signing half is another key
+			case !sameKey && there.Key.sign.Equal(h.Key.sign): // only the signing half is equal, so it is another key
 				return fmt.Errorf("add host %q: %w (%q has the same signing half)", h.Name, ErrKeyChanged, there.Name)
 			case there.Name != h.Name && !sameKey:
 				continue
@@ -156,7 +156,7 @@ func (l *List) Add(ctx context.Context, h Host) (added bool, err error) {
 	return added && err == nil, err
 }
 
-// Allow changes what a host may reach; nil leaves a list unchanged. Errors: ErrUnknown, ErrRevoked.
+// Allow sets the projects and the aliases that a host may reach. A nil list is not changed. Errors: ErrUnknown, ErrRevoked.
 func (l *List) Allow(ctx context.Context, name string, projects, aliases []string) (after Host, err error) {
 	err = l.changeHost(ctx, name, func(h *Host) error {
 		if h.Revoked != 0 {
@@ -174,7 +174,7 @@ func (l *List) Allow(ctx context.Context, name string, projects, aliases []strin
 	return after, err
 }
 
-// Revoke makes the relay refuse all mail from a host, and send it none. The host stays in the list, so that its key stays revoked.
+// Revoke makes the relay refuse all mail from a host, and send no mail to it. The host stays in the list, so that its key stays revoked.
 // Errors: ErrUnknown.
 func (l *List) Revoke(ctx context.Context, name string) error {
 	return l.changeHost(ctx, name, func(h *Host) error {
@@ -196,8 +196,8 @@ func (l *List) Remove(ctx context.Context, name string) error {
 	})
 }
 
-// NameProject gives a name to a project without a remote. Other hosts know the project by this name. It replaces an older name of this
-// root, and an older root of this name.
+// NameProject gives a name to a project without a git remote. Other hosts know the project by this name. An older name of this root is
+// removed, and so is another root with this name.
 func (l *List) NameProject(ctx context.Context, p Project) error {
 	if err := p.check(); err != nil {
 		return err

@@ -17,11 +17,11 @@ import (
 	"c2c/relay/hosts"
 )
 
-// Access has the facts with which one host can use a hub. It is secret.
+// Access has all that one host needs to use a hub. It is secret.
 type Access struct {
 	Fleet string   `json:"fleet"`
-	Host  string   `json:"host,omitempty"` // the hub's name for this host; "": the Access is for the hub's owner
-	URL   string   `json:"url"`            // nats://host:port, or tls://; for a cluster, the addresses of its nodes with commas between them
+	Host  string   `json:"host,omitempty"` // the name of this host at the hub; "": the Access is for the hub's owner
+	URL   string   `json:"url"`            // nats://host:port or tls://host:port; for a cluster, the addresses of its nodes with commas between them
 	CA    string   `json:"ca,omitempty"`   // certificates in PEM that prove the hub's identity; "": use the certificates that the system trusts
 	Hosts []string `json:"hosts"`          // the hosts of the fleet
 	Seed  string   `json:"seed"`           // the secret half of this host's nkey
@@ -72,7 +72,7 @@ func (a Access) Text() ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-// inbox is the prefix of the subjects on which the hub answers this host. No other host may subscribe to them.
+// inbox returns the prefix of the subjects on which the hub answers this host. No other host may subscribe to them.
 func (a Access) inbox() string {
 	if a.Host == "" {
 		return "_INBOX.owner"
@@ -80,7 +80,7 @@ func (a Access) inbox() string {
 	return "_INBOX.host." + a.Host
 }
 
-// options returns the options with which the hub accepts a connection of this host.
+// options returns the options of a connection that the hub accepts as this host's.
 func (a Access) options() ([]client.Option, error) {
 	pair, err := nkeys.FromSeed([]byte(a.Seed))
 	if err != nil {

@@ -28,7 +28,7 @@ func StreamName(host string) string { return "C2C_" + host }
 type Hub struct {
 	Fleet  string   `json:"fleet"`
 	Listen string   `json:"listen"` // host:port
-	URL    string   `json:"url"`    // with which hosts reach the hub
+	URL    string   `json:"url"`    // the address at which the hosts reach the hub
 	CA     string   `json:"ca,omitempty"`
 	Owner  string   `json:"owner"` // the public nkey of the owner
 	Hosts  []Member `json:"hosts"`
@@ -62,7 +62,7 @@ func (h Hub) Check() error {
 			return err
 		}
 		if slices.Contains(names, m.Name) || slices.Contains(keys, m.Key) {
-			return fmt.Errorf("host %q is there twice", m.Name)
+			return fmt.Errorf("host %q is in the list twice", m.Name)
 		}
 		names, keys = append(names, m.Name), append(keys, m.Key)
 	}
@@ -96,7 +96,7 @@ func (h Hub) Access(host, seed string) Access {
 	return a
 }
 
-// ServerConfig returns a configuration of nats-server. dir is the directory for the server's files.
+// ServerConfig returns the configuration file of the hub's nats-server. The argument dir is the directory for the server's files.
 func (h Hub) ServerConfig(dir string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# The hub of the fleet %[1]s, for nats-server 2.10 or newer. c2c relay hub has written this, and writes it anew when a host is added.
@@ -141,7 +141,7 @@ func user(key string, publish []string, inbox string) string {
 	return fmt.Sprintf("{ nkey: %s, permissions: { publish: { allow: [%s] }, subscribe: { allow: [%q] } } }", key, strings.Join(allowed, ", "), inbox+".>")
 }
 
-// Stream has the stream of one host and its consumer, in JetStream's form.
+// Stream describes the stream of one host, and the consumer of that stream, in JetStream's form.
 type Stream struct {
 	Config   StreamConfig   `json:"stream"`
 	Consumer ConsumerConfig `json:"consumer"`
@@ -172,15 +172,15 @@ type ConsumerConfig struct {
 	MaxAckPending int           `json:"max_ack_pending"`
 }
 
-// Streams returns the streams that the hub must have. The owner may change their sizes and times. If a stream is full, the mail waits
-// at its sender. If the hub drops a packet because it is too old, the sender still has the mail.
+// Streams returns the streams that the hub must have. The owner may change their sizes and times. If a stream is full, the mail waits on
+// the sending host. If the hub drops a packet because of its age, the sending host still has the mail.
 func (h Hub) Streams() (all []Stream) {
-	// The server refuses a stream if its disk could not hold all streams when they are full. So all streams together get 16 GiB.
-	most := min(max(16<<30/int64(max(len(h.Hosts), 1)), 16<<20), 256<<20)
+	// The server refuses a stream if its disk could not hold all streams when they are full. So all streams together get about 16 GiB.
+	size := min(max(16<<30/int64(max(len(h.Hosts), 1)), 16<<20), 256<<20)
 	for _, m := range h.Hosts {
 		all = append(all, Stream{
 			StreamConfig{Name: StreamName(m.Name), Subjects: []string{mailSubject(h.Fleet, m.Name, "*"), subjectOf(h.Fleet) + m.Name + ".p.*.*"},
-				Retention: "workqueue", Storage: "file", Discard: "new", MaxBytes: most, MaxAge: 14 * 24 * time.Hour, MaxMsgSize: 1 << 20,
+				Retention: "workqueue", Storage: "file", Discard: "new", MaxBytes: size, MaxAge: 14 * 24 * time.Hour, MaxMsgSize: 1 << 20,
 				Replicas: 1, AllowRollup: true},
 			ConsumerConfig{Durable: consumer, AckPolicy: "explicit", AckWait: 30 * time.Second, DeliverPolicy: "all", ReplayPolicy: "instant",
 				MaxDeliver: -1, MaxAckPending: 1000},
@@ -189,7 +189,7 @@ func (h Hub) Streams() (all []Stream) {
 	return all
 }
 
-// streamInUse is JetStream's error code if a stream exists already with another configuration.
+// streamInUse is JetStream's error code for a stream that exists already with another configuration.
 const streamInUse = 10058
 
 // MakeStreams makes streams at the hub, or changes existing streams. Only the owner may do this.
@@ -218,7 +218,7 @@ func MakeStreams(ctx context.Context, owner Access, all []Stream) error {
 	return nil
 }
 
-// apiError is an error of JetStream's.
+// apiError is an error in an answer of JetStream.
 type apiError struct {
 	Code        int    `json:"err_code"`
 	Description string `json:"description"`
@@ -226,14 +226,14 @@ type apiError struct {
 
 func (e *apiError) Error() string { return fmt.Sprintf("%s (%d)", e.Description, e.Code) }
 
-func api(ctx context.Context, conn *client.Conn, what string, body any) error {
+func api(ctx context.Context, conn *client.Conn, call string, body any) error {
 	data, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	m, err := conn.RequestWithContext(ctx, "$JS.API."+what, data)
+	m, err := conn.RequestWithContext(ctx, "$JS.API."+call, data)
 	if err != nil {
 		return err
 	}

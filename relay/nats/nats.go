@@ -1,15 +1,15 @@
 // Package nats carries packets between hosts through a hub: a nats-server with JetStream, which keeps the packets while a host sleeps.
 // So two hosts can exchange mail although they are never awake at the same time.
 //
-// Each host has a stream at the hub, C2C_<host>, which the hub's owner makes (see Hub). The host reads the stream by one consumer. A
-// packet is published under c2c.<fleet>.<to>.m.<from>. A host publishes its list of sessions under c2c.<fleet>.<to>.p.<from>.<project>,
-// where the hub keeps only the last list. The hub proves only that a host has some key of the fleet. So each packet has its own
-// signature.
+// The hosts of a hub are its fleet. Each host has a stream at the hub, C2C_<host>, which the hub's owner makes (see Hub). The host reads
+// the stream by one consumer. A packet is published under c2c.<fleet>.<to>.m.<from>. A host publishes its list of sessions under
+// c2c.<fleet>.<to>.p.<from>.<project> (in fact a hash of the project), where the hub keeps only the last list. The hub only checks that a
+// host has a key of the fleet. Therefore each packet has a signature of its host.
 //
-// The package does not rely on JetStream to keep the order or to drop repeated packets: JetStream may deliver a packet again, and it
-// forgets old ids. The numbers of package relay do both. A packet is acknowledged when its handler has taken it. The package sends
-// nothing twice. If the hub does not store a packet, the hub says so or the connection ends. Then the handler is told of a new link,
-// and the relay sends again.
+// The package does not rely on JetStream to keep the order or to drop repeated packets, because JetStream may deliver a packet again, and
+// forgets old ids. The numbers of package relay take care of both. A packet is acknowledged at the hub when the handler has taken it. The
+// package sends no packet twice. If the hub does not store a packet, the hub says so or the connection ends. Later the handler is told of a
+// new link, and the relay sends the mail again.
 package nats
 
 import (
@@ -37,14 +37,14 @@ const (
 	pingEvery  = 5 * time.Second // a connection counts as dead after the second ping without an answer
 	firstPause = time.Second     // the pause before the first repetition of a failed attempt
 	lastPause  = 30 * time.Second
-	goodbye    = time.Second // the time for the last acknowledgements to leave
+	goodbye    = time.Second // how long the last acknowledgements may take to leave this host
 
 	connectTime = 10 * time.Second
 )
 
 // Config configures a Carrier.
 type Config struct {
-	Access  Access          // to the hub
+	Access  Access          // what this host needs to use the hub
 	Peers   func() []string // returns the hosts to carry packets to, by their names at the hub; Reload calls it again
 	Changed func()          // if set, called when a Status has changed; it must not call the Carrier
 	Log     *slog.Logger
@@ -63,23 +63,23 @@ type Status struct {
 // Carrier carries packets through a hub. It is a relay.Carrier.
 type Carrier struct {
 	cfg     Config
-	changed chan struct{} // signals keep that a field below has changed
+	changed chan struct{} // tells the method keep that a field below has changed
 
 	mu     sync.Mutex
 	conn   *client.Conn // nil while Run does not run
 	up     bool
-	serial int // of the connection that is up
+	serial int // the number of the connection that is up
 	err    string
 	unread string // why nothing is received although the connection is up
 	ways   map[string]*way
 }
 
-// way is the link to one host. The Carrier's lock guards its fields.
+// way is the link to one host. The Carrier's lock mu guards its fields.
 type way struct {
 	Status
-	serial int       // the connection that the handler was last told of
-	retry  time.Time // the link stays down until then
-	pause  time.Duration
+	serial int           // the number of the connection that the handler was last told of
+	retry  time.Time     // the link stays down until this time
+	pause  time.Duration // how long the link stays down after the next failure
 }
 
 // New makes a Carrier that does nothing until Run.
@@ -162,8 +162,8 @@ func (c *Carrier) Run(ctx context.Context, h relay.Handler) error {
 	return nil
 }
 
-// dialer connects to the hub. When ctx ends, it gives up, unless the hub has accepted this host. It must: while the NATS client waits
-// for the hub, it holds its own lock, so it could not be closed.
+// dialer connects to the hub. When ctx ends, it closes the connection, unless the hub has accepted this host. This is necessary because the
+// NATS client holds its own lock while it waits for the hub, so the client itself cannot be closed then.
 type dialer struct {
 	ctx context.Context
 	*Carrier
@@ -183,8 +183,8 @@ func (d *dialer) Dial(network, address string) (net.Conn, error) {
 	return conn, err
 }
 
-// pauseOf returns the time until the next attempt to connect. It is random, so that hosts that have lost the hub together do not
-// all come back together.
+// pauseOf returns the time until the next attempt to connect. The time is random, so that hosts that have lost the hub at the same time do
+// not come back at the same time.
 func (c *Carrier) pauseOf(attempts int) time.Duration {
 	poke(c.changed) // an attempt has failed, perhaps with a new error
 	pause := min(firstPause<<min(max(attempts-1, 0), 8), lastPause)
@@ -198,7 +198,7 @@ func why(err error) string {
 	return err.Error()
 }
 
-// linked records that the hub can be reached (err is ""), or why not.
+// linked records that the hub can be reached (err is ""), or the reason why it cannot.
 func (c *Carrier) linked(err string) {
 	c.mu.Lock()
 	c.up, c.err = err == "", err
@@ -209,7 +209,7 @@ func (c *Carrier) linked(err string) {
 	poke(c.changed)
 }
 
-// Reload asks for the hosts again.
+// Reload makes the Carrier call Config.Peers again.
 func (c *Carrier) Reload() { poke(c.changed) }
 
 // Status returns the state of the link to each host, sorted by name.
@@ -229,8 +229,8 @@ func (c *Carrier) Status() (all []Status) {
 	return all
 }
 
-// whyNot returns the reason why there is no link to the hub. If the hub refuses this host, only LastError shows it: NATS has no
-// callback.
+// whyNot returns the reason why there is no link to the hub. If the hub refuses this host, the NATS client calls no handler; only its
+// LastError shows the refusal.
 func (c *Carrier) whyNot() string {
 	if c.conn != nil {
 		if err := c.conn.LastError(); errors.Is(err, client.ErrAuthorization) {
@@ -259,7 +259,7 @@ func (c *Carrier) keep(ctx context.Context, h relay.Handler) {
 	}
 }
 
-// tell reports changed links to the handler. later is the time after which to call tell again; again is false if there is none.
+// tell reports changed links to the handler. If again is set, the caller must call tell again after the time later.
 func (c *Carrier) tell(h relay.Handler) (later time.Duration, again bool) {
 	peers := c.cfg.Peers()
 	type news struct {
@@ -327,11 +327,11 @@ func (c *Carrier) stored(m *client.Msg) {
 	}
 }
 
-// failed records that a packet for a host was not stored. After that, there is no link to the host for some time.
+// failed records that the hub did not store a packet for a host. Then the link to the host counts as down for some time.
 func (c *Carrier) failed(peer, err string) {
 	c.mu.Lock()
 	w, now := c.ways[peer], c.cfg.Now()
-	news := w != nil && !now.Before(w.retry) // several packets were under way: only the first failure counts
+	news := w != nil && !now.Before(w.retry) // if several packets fail together, only the first failure counts
 	if news {
 		w.Error, w.serial, w.retry, w.pause = err, -1, now.Add(w.pause), min(2*w.pause, lastPause)
 	}
@@ -342,12 +342,12 @@ func (c *Carrier) failed(peer, err string) {
 	}
 }
 
-// complained handles an error of the hub that names no packet. The hub reports a forbidden packet only in this way.
+// complained handles an error of the hub that belongs to no packet. If the hub forbids a packet, it reports only such an error.
 func (c *Carrier) complained(err error) {
 	if text := err.Error(); errors.Is(err, client.ErrPermissionViolation) {
 		if _, to, ok := strings.Cut(text, subjectOf(c.cfg.Access.Fleet)); ok {
 			peer, _, _ := strings.Cut(to, ".")
-			c.failed(peer, "the hub does not let this host write to it")
+			c.failed(peer, "the hub does not let this host write to that one")
 			return
 		}
 	}
@@ -358,7 +358,8 @@ func subjectOf(fleet string) string { return "c2c." + fleet + "." }
 
 func mailSubject(fleet, to, from string) string { return subjectOf(fleet) + to + ".m." + from }
 
-// presenceSubject returns the subject for the list of sessions. It has a hash of the project, because a subject allows few characters.
+// presenceSubject returns the subject for the list of sessions. It has a hash of the project, because only few characters may be in a
+// subject.
 func presenceSubject(fleet, to, from, project string) string {
 	sum := sha256.Sum256([]byte(project))
 	return subjectOf(fleet) + to + ".p." + from + "." + hex.EncodeToString(sum[:8])

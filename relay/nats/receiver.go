@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	batch      = 16              // the number of packets in one request to the hub
-	batchBytes = 4 << 20         // the size of these packets together
-	batchTime  = 5 * time.Minute // how long a request is valid
-	beat       = 10 * time.Second
-	mostQueued = 256
+	batch      = 16               // the most packets that are requested from the hub at a time
+	batchBytes = 4 << 20          // the most bytes of these packets together
+	batchTime  = 5 * time.Minute  // how long a request is valid
+	beat       = 10 * time.Second // the time between two heartbeats of the hub
+	mostQueued = 256              // the most packets and status messages that wait for run
 
-	lastDelay = 5 * time.Minute // the longest time until a packet that was not taken comes again
-	mostTries = 30              // after so many tries the hub drops a packet; its sender repeats it until it has a receipt
+	lastDelay = 5 * time.Minute // if a packet was not taken, the longest time until the hub sends it again
+	mostTries = 30              // after so many tries the hub drops a packet; the sender repeats the mail until it has a receipt
 )
 
 // receiver takes the packets of this host from the hub, one by one.
@@ -27,17 +27,17 @@ type receiver struct {
 	*Carrier
 	conn    *client.Conn
 	handler relay.Handler
-	fresh   chan struct{} // there is a new connection
+	fresh   chan struct{} // signals a new connection
 	msgs    chan *client.Msg
 
-	asked int // packets that the hub may still send for our requests
-	pause time.Duration
+	asked int           // how many packets the hub may still send for our requests
+	pause time.Duration // the time until the next request, if the hub refuses requests
 }
 
 func (r *receiver) inbox() string { return r.cfg.Access.inbox() + ".mail" }
 
-// run takes packets until ctx ends. While the hub has no packets, it sends heartbeats. If no heartbeat comes, the hub has forgotten the
-// request, as when the node of a cluster that had the request has died.
+// run takes packets until ctx ends. While the hub has no packets, the hub sends heartbeats. If no heartbeat comes, the hub has forgotten
+// the request, for example because a node of the cluster has died. Then run asks again.
 func (r *receiver) run(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -66,7 +66,7 @@ func (r *receiver) run(ctx context.Context) {
 	}
 }
 
-// ask asks the hub for packets, so that batch packets are requested in total.
+// ask asks the hub for more packets, so that the open requests together are for batch packets.
 func (r *receiver) ask() error {
 	want, err := json.Marshal(map[string]any{"batch": batch - r.asked, "max_bytes": batchBytes, "expires": batchTime, "idle_heartbeat": beat})
 	if err != nil {
@@ -76,8 +76,8 @@ func (r *receiver) ask() error {
 	return r.conn.PublishRequest("$JS.API.CONSUMER.MSG.NEXT."+StreamName(r.cfg.Access.Host)+"."+consumer, r.inbox(), want)
 }
 
-// take handles a packet, or a status message of the hub. It returns false if the hub sends no mail to this host; then run waits before
-// it asks again.
+// take handles a packet, or a status message of the hub. It returns false if the hub refuses to send mail to this host; then run waits
+// before it asks again.
 func (r *receiver) take(ctx context.Context, m *client.Msg) bool {
 	status := m.Header.Get("Status")
 	if m.Reply != "" || status == "" {
@@ -92,7 +92,7 @@ func (r *receiver) take(ctx context.Context, m *client.Msg) bool {
 		r.readable("")
 		return true
 	}
-	if n, err := strconv.Atoi(m.Header.Get("Nats-Pending-Messages")); err == nil && status != "503" { // a request has ended
+	if n, err := strconv.Atoi(m.Header.Get("Nats-Pending-Messages")); err == nil && status != "503" { // a request has ended, with n packets not sent
 		r.asked = max(r.asked-n, 0)
 		return true
 	}
@@ -105,7 +105,7 @@ func (r *receiver) take(ctx context.Context, m *client.Msg) bool {
 	return false
 }
 
-// readable records why nothing is received; "" means that packets can be received.
+// readable records the reason why no packets are received; "" means that they can be received.
 func (r *receiver) readable(err string) {
 	r.mu.Lock()
 	news := r.unread != err
@@ -120,7 +120,7 @@ func (r *receiver) readable(err string) {
 	poke(r.changed)
 }
 
-// packet hands a packet to the handler, and tells the hub whether the hub may forget the packet.
+// packet gives a packet to the handler, and tells the hub to forget the packet, or to send it again later.
 func (r *receiver) packet(ctx context.Context, m *client.Msg) {
 	err := r.handler.Packet(ctx, m.Data)
 	answer := "+ACK"
@@ -142,7 +142,7 @@ func (r *receiver) packet(ctx context.Context, m *client.Msg) {
 	}
 }
 
-// giveBack makes the hub offer the packets that were not handled again as soon as this host is back.
+// giveBack rejects the packets that still wait here. So the hub sends them again as soon as this host is back.
 func (r *receiver) giveBack() {
 	for {
 		select {

@@ -44,7 +44,7 @@ type Host struct {
 	stop  func() error
 
 	mu    sync.Mutex
-	left  int    // steps until the kill; negative: no kill
+	left  int    // how many steps until the kill; negative: no kill
 	at    string // the name of the step at which the relay is killed
 	dead  bool
 	steps map[string]int // how often each step was reached
@@ -239,17 +239,16 @@ func (h *Host) Drained(peer string) bool {
 // Root returns the directory of the host's project.
 func (h *Host) Root() *atomicfile.Dir { return h.root }
 
-// Post stores mail for a Host. If the relay delivers a message twice, Post keeps it twice: it checks for repeated ids only with
-// mayRepeat.
+// Post stores mail for a Host. If the relay delivers a message twice without mayRepeat, Post keeps it twice, so that a test sees the error.
 type Post struct {
-	Boxes   bool // keep the mail in mailboxes, not in plain files
+	Boxes   bool // whether Post keeps the mail in mailboxes, and not in plain files
 	Aliases []string
 	Full    func(alias, id string) bool // reports whether the alias has no room for a message; nil: never
 	Fail    func(alias string) error    // if set, Deliver stores nothing when it returns an error
 
 	dir      *atomicfile.Dir
 	mu       sync.Mutex
-	Refusals map[string]relay.Reason // by message id: the reasons given to senders of this host
+	Refusals map[string]relay.Reason // by message id: the reasons that were given to senders of this host
 }
 
 func mailName(alias string) string { return "mail-" + strings.ToLower(alias) }
@@ -299,7 +298,7 @@ func (p *Post) Deliver(_ context.Context, peer, alias string, msgs []mail.Messag
 	return relay.Stored, p.dir.Append(mailName(alias), lines)
 }
 
-// Box returns the mailbox of an alias. It has practically no size limit.
+// Box returns the mailbox of an alias. The mailbox has practically no size limit.
 func (p *Post) Box(alias string) (*inbox.Mailbox, error) {
 	return inbox.Open(p.dir, strings.ToLower(alias), inbox.Config{Limits: inbox.Limits{Messages: 1 << 30, Bytes: 1 << 40}})
 }
@@ -316,7 +315,7 @@ func (p *Post) intoBox(alias string, msgs []mail.Message, mayRepeat bool) error 
 	return err
 }
 
-// Archive fills the archive of an alias with messages of one sender.
+// Archive fills the archive of an alias with count messages of one sender.
 func (p *Post) Archive(alias string, count int) error {
 	box, err := p.Box(alias)
 	for ; err == nil && count > 0; count -= 10_000 {
@@ -335,7 +334,7 @@ func (p *Post) Archive(alias string, count int) error {
 	return err
 }
 
-// Mail returns the stored messages of an alias, in order. With Boxes it returns only the messages that wait.
+// Mail returns the stored messages of an alias, in order. If Boxes is set, it returns only the messages that wait.
 func (p *Post) Mail(alias string) (msgs []mail.Message, err error) {
 	if p.Boxes {
 		box, err := p.Box(alias)

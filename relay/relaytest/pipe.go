@@ -9,10 +9,11 @@ import (
 	"c2c/relay"
 )
 
-// Net joins hosts by pipes in memory. Its fields say what happens to packets. Set the fields before a host starts, or later by Set.
+// Net joins hosts by pipes in memory. Its exported fields say what happens to packets. Set them before a host starts, or later by the
+// method Set.
 type Net struct {
 	Lose, Repeat, Reorder float64                                       // the share of packets that are lost, repeated, reordered
-	Tamper                func(from, to string, packet []byte) [][]byte // returns the packets that arrive instead of a packet; nil: the packet itself arrives
+	Tamper                func(from, to string, packet []byte) [][]byte // returns the packets that arrive instead of packet; nil: packet itself arrives
 
 	mu    sync.Mutex
 	rand  *rand.Rand
@@ -21,7 +22,7 @@ type Net struct {
 	sent  int
 }
 
-// NewNet makes a net with a seed for its random choices.
+// NewNet makes a net whose random choices follow from seed.
 func NewNet(seed uint64) *Net {
 	return &Net{rand: rand.New(rand.NewPCG(seed, seed)), ports: map[string]*Port{}}
 }
@@ -52,7 +53,7 @@ func (n *Net) Set(change func(*Net)) {
 	change(n)
 }
 
-// Cut removes all links, or restores them.
+// Cut removes all links, or restores them if cut is false.
 func (n *Net) Cut(cut bool) {
 	n.mu.Lock()
 	n.cut = cut
@@ -60,7 +61,7 @@ func (n *Net) Cut(cut bool) {
 	n.tellAll()
 }
 
-// Serve makes the function take get the packets for a host whose relay does not run; a nil take ends that.
+// Serve passes the packets for a host whose relay does not run to the function take. If take is nil, that ends.
 func (n *Net) Serve(h *Host, take func(packet []byte) error) {
 	p := n.ports[h.Name]
 	p.mu.Lock()
@@ -95,7 +96,7 @@ func (p *Port) running() relay.Handler {
 	return p.handler
 }
 
-// answers reports whether the port's packets go to a relay, or to a function of Serve.
+// answers reports whether packets for this port go to a relay, or to a function that Serve has set.
 func (p *Port) answers() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -163,7 +164,7 @@ func (p *Port) arrive(packet []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.serve != nil {
-		go p.serve(packet) // it may answer, which takes the lock of the net
+		go p.serve(packet) // in a goroutine, because serve may send an answer, and Send takes the lock of the net
 	}
 	if p.handler == nil {
 		return

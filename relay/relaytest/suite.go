@@ -9,8 +9,8 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Suite runs the tests that every carrier must pass: two hosts exchange mail, whatever the carrier does to packets. join gives each
-// host a Carrier. Start and Stop run and end the Carrier, several times.
+// Suite runs the tests that every carrier must pass: two hosts exchange mail, whatever the carrier does to packets. The function join gives
+// each host a Carrier. The tests start and end the Carrier several times.
 func Suite(t *testing.T, join func(t *testing.T, all ...*Host)) {
 	for name, test := range map[string]func(t *testing.T, a, b *Host){
 		"both ways": bothWays, "killed at any step": killedAtAnyStep, "one is away": oneIsAway, "large bodies": largeBodies,
@@ -87,20 +87,20 @@ func largeBodies(t *testing.T, a, b *Host) {
 	}
 }
 
-// SendMany sends messages of one sender, with the numbers from first to last-1.
-func (h *Host) SendMany(peer, sender, to string, first, last int) {
+// SendMany sends messages of one sender, with the numbers from first to end-1.
+func (h *Host) SendMany(peer, sender, to string, first, end int) {
 	h.tb.Helper()
-	if first == last {
+	if first == end {
 		return
 	}
 	var msgs []mail.Message
-	for n := first; n < last; n++ {
+	for n := first; n < end; n++ {
 		msgs = append(msgs, mail.Message{From: sender, FromSession: "s-" + sender, To: to, ID: fmt.Sprint(sender, "-", n), Content: fmt.Sprint(n)})
 	}
 	h.Send(peer, msgs...)
 }
 
-// CheckOnce fails the test unless the alias has each message that sender has sent by SendMany once, in order.
+// CheckOnce fails the test unless the alias has each of the count messages that sender has sent by SendMany exactly once, and in order.
 func (h *Host) CheckOnce(alias, sender string, count int) {
 	h.tb.Helper()
 	msgs, err := h.Post.Mail(alias)
@@ -122,12 +122,12 @@ func (h *Host) CheckOnce(alias, sender string, count int) {
 	}
 }
 
-// Await waits until so returns true, at most a minute. It calls so after each step of these hosts.
-func Await(t *testing.T, a, b *Host, so func() bool) {
+// Await waits at most a minute until the condition is true. It calls condition after each step of these hosts.
+func Await(t *testing.T, a, b *Host, condition func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	for !so() {
+	for !condition() {
 		select {
 		case <-ctx.Done():
 			t.Fatal("it did not happen within a minute")

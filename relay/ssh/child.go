@@ -13,15 +13,15 @@ import (
 	"time"
 )
 
-// options are the options of ssh. BatchMode is on because no person is there to answer questions. ssh must not share an open connection
-// of this user: that connection has another key, and so other rights at the other end.
+// options are the options of ssh. BatchMode is on because no person is there to answer questions. ControlMaster and ControlPath keep ssh
+// from using a connection that this user has open: such a connection has another key, and so other rights at the other end.
 var options = []string{"-T", "-e", "none", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=15",
 	"-o", "ServerAliveCountMax=3", "-o", "ClearAllForwardings=yes", "-o", "ControlMaster=no", "-o", "ControlPath=none", "-o", "LogLevel=ERROR"}
 
-// RemoteCommand is the command at the other end, unless authorized_keys there has its own command for the key.
+// RemoteCommand is the command that ssh runs at the other end, unless authorized_keys there has its own command for the key.
 const RemoteCommand = "c2c relay --stdio"
 
-// Args returns the arguments of ssh for a destination. identity is the file of a key, or "".
+// Args returns the arguments of ssh for a destination. The argument identity is the path of a key file, or "".
 func Args(identity, dest string, command ...string) []string {
 	args := append([]string(nil), options...)
 	if identity != "" {
@@ -30,8 +30,8 @@ func Args(identity, dest string, command ...string) []string {
 	return append(append(args, "--", dest), command...)
 }
 
-// runSSH runs ssh to a host until the link ends, and then ends ssh. If this process is killed, the input of ssh ends, and so ssh ends
-// too. stood reports whether a link was made.
+// runSSH runs ssh to a host until the link ends, and then ends ssh. If this process is killed, the input of ssh ends, and so ssh ends too.
+// The result stood reports whether a link was made.
 func (c *Carrier) runSSH(ctx context.Context, d Dial) (stood bool, err error) {
 	cmd := exec.Command(cmp.Or(c.cfg.Program, "ssh"), Args(c.cfg.Identity, d.Dest, RemoteCommand)...)
 	said := &tail{}
@@ -96,10 +96,11 @@ func (t *tail) String() string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(string(t.text), "?")), " ")
 }
 
-// Stdio copies from in to conn, a connection to the local relay, and from conn to out, until either ends. ssh runs it at the other end.
+// Stdio is the work of RemoteCommand, which ssh runs at the other end. It copies from in to conn, a connection to the relay there, and from
+// conn to out, until one of the two ends.
 func Stdio(conn net.Conn, in io.Reader, out io.Writer) error {
 	done := make(chan error, 2)
-	go func() { // it may stay blocked in a read of in until the process ends
+	go func() { // this goroutine may stay blocked in reading in until the process ends
 		_, err := io.Copy(conn, in)
 		done <- err
 	}()

@@ -29,8 +29,8 @@ type link struct {
 
 func (l *link) end() { l.once.Do(func() { close(l.over); l.conn.Close() }) }
 
-// serve runs a link until one of its ends closes it. want is the host that must be at the other end, "" for any paired host. stood
-// reports whether both ends have proved their keys.
+// serve runs a link until one of its ends closes it. The argument want is the host that must be at the other end; "" means any paired host.
+// The result stood reports whether both ends have proved their keys.
 func (c *Carrier) serve(ctx context.Context, conn io.ReadWriteCloser, want string, dialed bool) (stood bool, err error) {
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
@@ -55,8 +55,9 @@ func (c *Carrier) serve(ctx context.Context, conn io.ReadWriteCloser, want strin
 	return true, c.read(ctx, r)
 }
 
-// begin makes a link carry the packets to its host. It ends an older link of the same direction: the older link must be dead, because
-// its host has made a new one. If both hosts dial, both links stay: otherwise each host would end the other's link again and again.
+// begin makes the link l carry the packets to its host. If there is an older link that the same side has dialed, begin ends it: it must be
+// dead, because that side has made a new link. If both hosts dial, both links stay: otherwise each host would end the other's link again
+// and again.
 func (c *Carrier) begin(l *link) bool {
 	c.reports.Lock()
 	defer c.reports.Unlock()
@@ -93,7 +94,7 @@ func (c *Carrier) ended(l *link) {
 		w.status.Up, w.status.Since = false, c.cfg.Now()
 	}
 	c.mu.Unlock()
-	if lost { // otherwise another link had replaced it before
+	if lost { // otherwise begin has replaced l, and has told the handler
 		h.Link(l.peer, up)
 		c.cfg.Changed()
 	}
@@ -120,7 +121,7 @@ func (c *Carrier) read(ctx context.Context, r *bufio.Reader) error {
 		if err != nil {
 			return err
 		}
-		// After an error the packet comes again: without a receipt, its sender repeats it.
+		// After an error, nothing more must be done: the sender gets no receipt, and so sends the packet again.
 		if err := c.handler.Packet(ctx, packet); err != nil && ctx.Err() == nil {
 			c.cfg.Log.Warn("a packet was not taken", "err", err)
 		}
@@ -137,14 +138,14 @@ func writeFrame(w io.Writer, data []byte) error {
 	return err
 }
 
-func readFrame(r io.Reader, most uint32) ([]byte, error) {
+func readFrame(r io.Reader, limit uint32) ([]byte, error) {
 	var size [4]byte
 	if _, err := io.ReadFull(r, size[:]); err != nil {
 		return nil, err
 	}
 	n := binary.BigEndian.Uint32(size[:])
-	if n > most {
-		return nil, fmt.Errorf("a packet of %d bytes, at most %d", n, most)
+	if n > limit {
+		return nil, fmt.Errorf("a packet has %d bytes, at most %d", n, limit)
 	}
 	data := make([]byte, n)
 	if _, err := io.ReadFull(r, data); err != nil {
@@ -158,12 +159,12 @@ const (
 	signed    = "c2c relay over ssh, version 1: proof\x00"
 	nonceSize = 32
 	maxGreet  = 1 << 10
-	maxNoise  = 64 << 10 // what the remote shell may print before magic: a greeting, or output of .bashrc
+	maxNoise  = 64 << 10 // the most bytes that the remote shell may print before magic, such as a greeting or output of .bashrc
 	no        = "no: "   // the prefix of a refusal, which is sent instead of a proof
 )
 
-// greet exchanges keys and random numbers with the other end. Then each end signs the other's number, and both keys. So a proof is of
-// no use on another link. greet returns the name of the host at the other end.
+// greet exchanges keys and random numbers with the other end. Then each end proves its key: it signs the random number of the other end,
+// and both keys. So a proof is of no use on another link. The result of greet is the name of the host at the other end.
 func (c *Carrier) greet(r *bufio.Reader, w io.Writer, want string) (peer string, err error) {
 	own := append([]byte(nil), c.cfg.Peers.Key()...)
 	nonce := make([]byte, nonceSize)
@@ -211,7 +212,7 @@ func proof(signer, checker, nonce []byte) []byte {
 	return slices.Concat([]byte(signed), signer, checker, nonce)
 }
 
-// known returns the name of the paired host with a key, or the reason for a refusal.
+// known returns the name of the paired host that has this key, or the reason why the link is refused.
 func (c *Carrier) known(key ed25519.PublicKey, want string) (peer, refusal string) {
 	if key.Equal(c.cfg.Peers.Key()) {
 		return "", "it has the key of this very host"
@@ -235,7 +236,7 @@ func hangUp(err error) error {
 	return err
 }
 
-// skipNoise reads everything up to the end of the line magic.
+// skipNoise reads everything up to the line magic, and that line too.
 func skipNoise(r *bufio.Reader) error {
 	for n := 0; n < maxNoise; {
 		line, err := r.ReadSlice('\n')

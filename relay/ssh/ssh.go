@@ -1,14 +1,14 @@
-// Package ssh carries packets between hosts through ssh. So only the machine's own sshd listens to the network. One link serves both
-// directions.
+// Package ssh carries packets between hosts through ssh, so c2c itself needs no port that is open to the network. One connection, called a
+// link, serves both directions.
 //
-// A host that can reach another host runs ssh, which runs `c2c relay --stdio` there. Stdio connects that command to the socket of the
-// relay there. Both ends prove their keys at the beginning of a link (see greet), so an ssh key alone does not make a machine a paired
-// host. Then packets follow, each after its length in four bytes.
+// A host that can reach another host runs ssh, which runs `c2c relay --stdio` on the other host. That command (see Stdio) connects to the
+// socket of the relay there. Both ends prove their keys at the beginning of a link (see greet), so an ssh key alone does not make a machine
+// a paired host. Then packets follow. Before each packet stands its length in four bytes.
 //
-// A Carrier keeps a link to each host that it can reach, even if it has no mail to send. The other host may have mail, and may be
-// unable to connect to this machine, for example to a laptop. If ssh fails, the Carrier tries again after a second, then after longer
-// pauses of up to five minutes, and at once when there is a packet to send. While a link is up, the Carrier runs no timer; ssh itself
-// notices within a minute that a link is dead (ServerAliveInterval).
+// A Carrier keeps a link to each host that it can reach, even if it has no mail to send: the other host may have mail, and may be unable to
+// connect to this machine, for example because this machine is a laptop. If ssh fails, the Carrier tries again after a second, then after
+// longer pauses of up to five minutes, and at once when there is a packet to send. While a link is up, the Carrier runs no timer; ssh
+// itself notices within a minute that a link is dead (ServerAliveInterval).
 package ssh
 
 import (
@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	firstPause = time.Second // the pause before the second run of ssh
+	firstPause = time.Second // the pause after ssh has failed once; it doubles up to lastPause
 	lastPause  = 5 * time.Minute
 	greetTime  = 45 * time.Second // how long both ends may take to prove their keys; ssh itself gives up after 15 s
 	queue      = 16               // the most packets that wait to be written to a link; then Send waits
@@ -35,10 +35,10 @@ const (
 // Config configures a Carrier.
 type Config struct {
 	Peers    relay.Peers
-	Dials    func() []Dial // gives the hosts that ssh can reach from here; Reload calls it again
+	Dials    func() []Dial // returns the hosts that ssh can reach from here; Reload calls it again
 	Program  string        // the path of ssh; "": ssh in the PATH
 	Identity string        // the file with the key for ssh; "": ssh chooses a key
-	Listener net.Listener  // the socket for incoming links; nil: none. Run closes it
+	Listener net.Listener  // the socket for incoming links, which Run closes; nil: there are none
 	Changed  func()        // if set, called when a Status has changed; it must not call the Carrier
 	Log      *slog.Logger
 	Now      func() time.Time
@@ -61,8 +61,8 @@ type Carrier struct {
 	cfg   Config
 	tasks sync.WaitGroup
 
-	// reports is held while a link is added or removed and the handler is told of it. So the handler learns of changes in their order. It
-	// is taken before mu.
+	// The lock reports is held while a link is added or removed, until the handler has been told. So the handler learns of the changes in
+	// their order. A goroutine that needs both locks takes reports first, then mu.
 	reports sync.Mutex
 
 	mu      sync.Mutex
@@ -71,12 +71,12 @@ type Carrier struct {
 	ways    map[string]*way // by the name of the host
 }
 
-// way has the connections to one host, and their state. The Carrier's lock guards its fields.
+// way has the links to one host, and their state. The Carrier's lock mu guards its fields.
 type way struct {
 	links  []*link // at most one dialled and one accepted; the newest is last
 	status Status
 	kick   chan struct{} // signals a packet to send
-	stop   func()        // ends the dialling; nil: this host does not dial
+	stop   func()        // ends dial; nil: this machine does not dial the host
 }
 
 // New makes a Carrier that does nothing until Run.
@@ -90,7 +90,7 @@ func New(cfg Config) *Carrier {
 	return &Carrier{cfg: cfg, ways: map[string]*way{}}
 }
 
-// Send implements relay.Carrier. Nil means that the packet is queued for ssh.
+// Send implements relay.Carrier. It returns nil when the packet is queued for ssh.
 func (c *Carrier) Send(ctx context.Context, peer string, packet []byte) error {
 	if len(packet) > relay.MaxPacket {
 		return fmt.Errorf("send to %q: a packet has %d bytes, at most %d", peer, len(packet), relay.MaxPacket)
@@ -109,7 +109,7 @@ func (c *Carrier) Send(ctx context.Context, peer string, packet []byte) error {
 	}
 }
 
-// newest returns the newest link to a host. If there is none, it makes dial try ssh at once.
+// newest returns the newest link to a host. If there is none, it makes the method dial try ssh at once.
 func (c *Carrier) newest(peer string) *link {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -226,7 +226,7 @@ func (c *Carrier) dial(ctx context.Context, d Dial, kick <-chan struct{}) {
 	}
 }
 
-// wait waits until d is over or there is a packet to send. It returns false if ctx has ended.
+// wait waits for the time d, or until kick receives a value. It returns false if ctx has ended.
 func wait(ctx context.Context, d time.Duration, kick <-chan struct{}) bool {
 	if d <= 0 {
 		return ctx.Err() == nil

@@ -1,9 +1,10 @@
-// Package copies keeps rooms that have members on several machines. The home of a room stores the posts and gives their order. It sends
-// each post once to each other machine with members, however many they are. That machine appends the post to its copy of the room, and
-// wakes those of its members whom the post names.
+// Package copies keeps rooms that have members on several machines. One machine is the home of a room: it stores the posts, and sets their
+// order. It sends each post once to each other machine with members, not once for each member. That machine appends the post to its copy of
+// the room, and wakes those of its members that the post names.
 //
-// The relay runs this package: Home looks what must go out, and Receive does what came. What two machines say is a talk.Op, in an
-// ordinary message to #review@devbox. So it waits in the outbox, and arrives once and in order. docs/inside/rooms.md has the whole.
+// The relay runs this package: Home sends what is new, and Receive handles the messages that come. The machines exchange talk.Ops, each in
+// an ordinary message to an address such as #review@devbox. So an Op waits in the outbox, and arrives once and in order. See
+// docs/inside/rooms.md.
 package copies
 
 import (
@@ -25,12 +26,12 @@ import (
 	"c2c/sessions"
 )
 
-// Receive handles the messages of a paired machine about a room, in their order. A message of kind system comes from the home of a room
-// and is for the copy here. Either all messages are of this kind, or there is only one message. Options.MayJoin allows sessions of the
-// machine to join rooms here. With MayRepeat, some messages may have been handled before. wakes has the posts that one session here got
-// as a message.
+// Receive handles the messages of a paired machine about a room, in their order. A message of kind system comes from the home of a room and
+// is for the copy here. Either all messages are of this kind, or there is only one message. The result wakes has each post that exactly one
+// session here got as a message.
 //
-// An error that IsFinal reports is an answer: nothing was done, and it would be so again. After any other error the caller tries again.
+// If IsFinal reports an error, the error is the answer to the message: nothing was done, and a second try would fail, too. After any other
+// error the caller tries again.
 func Receive(ctx context.Context, b *broker.Broker, peer, room string, msgs []mail.Message, o Options) (wakes []Waken, err error) {
 	ctx, end := context.WithTimeout(ctx, cmp.Or(o.Patience, patience))
 	defer end()
@@ -45,19 +46,19 @@ func Receive(ctx context.Context, b *broker.Broker, peer, room string, msgs []ma
 	return nil, nil
 }
 
-// patience is how long a message about a room may wait for locks. A suspended process may hold a lock, and all later mail of the
-// machine waits.
+// patience is how long a message about a room may wait for locks. The wait is limited because a suspended process may hold a lock, and all
+// later mail of the other machine waits, too.
 const patience = 15 * time.Second
 
 // Options are the circumstances of Receive.
 type Options struct {
-	MayJoin   bool
-	MayRepeat bool
+	MayJoin   bool          // sessions of the other machine may join the room
+	MayRepeat bool          // some of the messages may have been handled before
 	Limit     int           // see talk.LimitOf
 	Patience  time.Duration // how long Receive waits, mostly for locks; 0: the default
 }
 
-// Waken is a session that got a post as a message, when no other session here got it.
+// Waken is a session that got a post as a message, if no other session here got that post.
 type Waken struct {
 	SID     string
 	Message mail.Message
@@ -69,7 +70,7 @@ var ErrPost = errors.New("the room does not take it")
 // ErrForbidden means that sessions of the machine may not join rooms here.
 var ErrForbidden = errors.New("this machine may not join rooms here")
 
-// IsFinal reports whether Receive would return this error again if it were called again.
+// IsFinal reports whether a second call of Receive would return this error again.
 func IsFinal(err error) bool {
 	for _, final := range []error{rooms.ErrNoRoom, rooms.ErrNotMember, rooms.ErrPrivate, ErrPost, ErrForbidden} {
 		if errors.Is(err, final) {
@@ -90,22 +91,22 @@ func atHome(ctx context.Context, b *broker.Broker, peer, name string, m mail.Mes
 		if !errors.Is(err, rooms.ErrNoRoom) || now == "" || now == tried {
 			return lasting(err)
 		}
-		tried = now // it may have got another name just now
+		tried = now // the room may have got another name during the try: try again
 	}
 }
 
-// inRoom is one try of atHome. now is the room's present name; "": there is no such room.
+// inRoom is one try of atHome. The result now is the room's present name. It is "" if there is no such room.
 func inRoom(ctx context.Context, b *broker.Broker, peer, name string, m mail.Message, op talk.Op, o Options) (now string, err error) {
 	r, err := talk.StoreOf(b.Registry).OpenOrGone(ctx, name)
 	if err != nil {
 		return "", err
 	}
 	defer r.Close()
-	return r.Name, do(ctx, b, peer, r, m, op, o)
+	return r.Name, carryOut(ctx, b, peer, r, m, op, o)
 }
 
-// do does in a room what a session of another machine wants.
-func do(ctx context.Context, b *broker.Broker, peer string, r *rooms.Room, m mail.Message, op talk.Op, o Options) error {
+// carryOut does in the room what a session of another machine has asked for.
+func carryOut(ctx context.Context, b *broker.Broker, peer string, r *rooms.Room, m mail.Message, op talk.Op, o Options) error {
 	if op.Do != talk.DoJoin {
 		if err := r.AliasFrom(ctx, m.FromSession, m.From); err != nil {
 			return err
@@ -150,8 +151,9 @@ func post(ctx context.Context, b *broker.Broker, peer, name string, m mail.Messa
 	return err
 }
 
-// ofAMoment returns the first error that need not come again, such as one of the disk: the caller tries again, which tells those members
-// that were not told. A lock may be held for days, by a suspended process: the other mail of the machine does not wait for it.
+// ofAMoment returns the first error that may be gone at the next try, such as an error of the disk. Then the caller tries again, and so
+// reaches the members that were not told. A lock that is not free does not count: a suspended process may hold it for days, and the other
+// mail of the machine must not wait so long.
 func ofAMoment(errs []error) error {
 	for _, err := range errs {
 		if err = lasting(err); !IsFinal(err) && !errors.Is(err, filelock.ErrTimeout) {
@@ -161,8 +163,8 @@ func ofAMoment(errs []error) error {
 	return nil
 }
 
-// lasting marks an error that would come again as an answer. What a foreign file in the place of one of ours keeps back waits for a
-// person, and must not keep the machine's other mail back.
+// lasting marks an error with ErrPost if a second try would fail, too. That includes a foreign file in the place of one of ours: only a
+// person can remove it, and the machine's other mail must not wait for that.
 func lasting(err error) error {
 	var path *fs.PathError
 	var errno syscall.Errno

@@ -24,14 +24,14 @@ type copied struct {
 	host    string
 	rows    []registry.Row
 	members []rooms.Member
-	woken   map[string][]string // by the first post of a thread: the sessions that its recent posts have named
+	woken   map[string][]string // by the id of a thread's first post: the sessions that recent posts of the thread have woken
 }
 
 // arrival is a post that has come from the home, and the sessions here that it names.
 type arrival struct {
 	rooms.Post
-	names []string // the sessions here that it names, by the home's ids for them
-	own   bool     // its author is a session here
+	names []string // the sessions here that the post names, by their ids as the home tells them
+	own   bool     // the author is a session here
 }
 
 // fromHome handles messages from the home of a room to the copy here.
@@ -55,7 +55,7 @@ func fromHome(ctx context.Context, b *broker.Broker, peer, room string, msgs []m
 				b.Log.Warn("a post is left out", "room", room, "host", peer, "err", err)
 			} else {
 				posts = append(posts, a)
-				mayRepeat = mayRepeat || m.ID != a.ID // sent anew to a machine that has joined again
+				mayRepeat = mayRepeat || m.ID != a.ID // the ids differ if this machine has joined again and gets old posts anew
 			}
 		case talk.DoList:
 			if err = add(); err == nil {
@@ -73,8 +73,8 @@ func fromHome(ctx context.Context, b *broker.Broker, peer, room string, msgs []m
 	return wakes, leaveOut(b, peer, room, add())
 }
 
-// leaveOut logs an error that would come again, and returns nil; it returns any other error. No message about a room may hold up a
-// machine's other mail.
+// leaveOut logs an error and returns nil if a second try would fail, too: no message about a room may hold up a machine's other mail. It
+// returns any other error.
 func leaveOut(b *broker.Broker, peer, room string, err error) error {
 	if err = lasting(err); errors.Is(err, ErrPost) {
 		b.Log.Warn("a message about a room is left out", "room", room, "host", peer, "err", err)
@@ -83,8 +83,8 @@ func leaveOut(b *broker.Broker, peer, room string, err error) error {
 	return err
 }
 
-// arrived reads a post, and gives it a time of this machine's clock. It returns an error for a post that no member could have made:
-// members get the post as a message, so it must not look like a notice of c2c.
+// arrived reads a post, and gives it a time of this machine's clock. It returns an error for a post that no member could have made. Members
+// get the post as a message, and a forged post must not look like a notice of c2c.
 func arrived(op talk.Op, m mail.Message) (arrival, error) {
 	p, err := rooms.ParsePost(op.Post, op.Text)
 	if err == nil {
@@ -99,7 +99,7 @@ func arrived(op talk.Op, m mail.Message) (arrival, error) {
 	return arrival{p, op.NamesOwn, op.Own}, err
 }
 
-// setList gives the copy the home's list of members. A copy without members is archived.
+// setList gives the copy the present name of its room, and the home's list of members.
 func setList(ctx context.Context, st rooms.Store, peer, room string, op talk.Op) error {
 	if err := st.FollowName(ctx, peer, room, op.Former); err != nil {
 		return err
@@ -136,7 +136,7 @@ func addPosts(ctx context.Context, b *broker.Broker, peer, room string, posts []
 		return nil, blocked
 	}
 	for _, p := range posts { // also if the copy does not take the posts: the sessions that they name get them all the same
-		// States are reported by message id. If several sessions get the post, their states could not be told apart.
+		// The relay reports states by message id. If several sessions get the post, it cannot report the state of each, so it reports none.
 		got, err := c.give(ctx, p)
 		if err != nil {
 			return wakes, err
@@ -151,7 +151,7 @@ func addPosts(ctx context.Context, b *broker.Broker, peer, room string, posts []
 // threadTime is how long a thread stays open to an agent that it has woken.
 const threadTime = time.Hour
 
-// read reads the members, and which sessions recent posts have named.
+// read reads the members, and finds the sessions that recent posts have woken.
 func (c *copied) read(ctx context.Context) (err error) {
 	if c.rows, err = c.b.Rows(ctx); err != nil {
 		return err
@@ -179,8 +179,8 @@ func (c *copied) read(ctx context.Context) (err error) {
 	return err
 }
 
-// adopt turns a post of the home into a post of the copy. Its author gets the name that it has here, and To gets the sessions here that
-// the post names.
+// adopt turns a post of the home into a post of the copy. It sets the author's alias and session as this machine knows them, and sets To to
+// the sessions here that the post names.
 func (c *copied) adopt(p *arrival) {
 	own := -1
 	for i, m := range c.members {
@@ -202,8 +202,8 @@ func (c *copied) adopt(p *arrival) {
 	p.From = rooms.AliasAt(c.host, p.From)
 }
 
-// give gives a post to the sessions here that it names, and to sessions at work in its thread. If a mailbox does not take it, the post
-// stays new in the room. After an error the caller tries again.
+// give gives a post to the sessions here that it names, and to sessions at work in its thread. If a mailbox does not take the post, the
+// post stays new to this session in the room. After an error the caller tries again.
 func (c *copied) give(ctx context.Context, p arrival) (wakes []Waken, err error) {
 	for _, m := range c.members {
 		named := slices.Contains(p.To, m.SID)
@@ -241,8 +241,8 @@ func (c *copied) isAtWork(p rooms.Post, sid string) bool {
 	return i >= 0 && !sessions.IsPersonID(sid) && c.b.Prober().Now(c.b.Session(c.rows[i]), false).Does == sessions.Busy
 }
 
-// Refused handles the final refusal of a message about a room by the other machine. words is the text that the message's sender has
-// written, for a notice to the sender.
+// Refused is called when the other machine has refused the message m about a room for good. The result words is the text that the sender of
+// m has written, for a notice to the sender.
 func Refused(ctx context.Context, b *broker.Broker, peer string, m mail.Message, isMember bool) (words string, err error) {
 	ctx, end := context.WithTimeout(ctx, patience)
 	defer end()

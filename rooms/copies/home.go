@@ -20,14 +20,14 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Home sends the news in the rooms of a root to the machines with members. Only one process may do this for a root and machine. Only
-// one goroutine at a time may call Look.
+// Home sends new posts and lists of members in the rooms of a root to the other machines with members. For each root and machine, only one
+// process may do this. Only one goroutine at a time may call Look.
 type Home struct {
 	b     *broker.Broker
-	known map[string]string // for each room with members on other machines, the mark at the last Look; "": look again
+	known map[string]string // by room with members on other machines: the result of mark at the last Look; "": look again
 	order []string          // the rooms in known. Renamed rooms come first: their copies must learn the new name before a new room sends under the old one
 	said  map[string]string // by room: the last logged error, so that Look does not log it again
-	stale atomic.Bool       // known must be found again
+	stale atomic.Bool       // known and order must be made anew
 }
 
 // NewHome returns the Home of a root.
@@ -37,14 +37,14 @@ func NewHome(b *broker.Broker) *Home {
 	return h
 }
 
-// Changed makes the next Look find all rooms with members on other machines again, because a machine may have joined one. Any goroutine
-// may call it.
+// Changed makes the next Look search again for all rooms with members on other machines, because a session there may have joined one. Any
+// goroutine may call Changed.
 func (h *Home) Changed() { h.stale.Store(true) }
 
 // Rights says what other machines may do here.
 type Rights interface {
-	Paired(host string) bool         // it may be sent something
-	MayReach(host, room string) bool // the host's sessions may be in the room
+	Paired(host string) bool         // reports whether mail may go to the host
+	MayReach(host, room string) bool // reports whether the host's sessions may be in the room
 }
 
 // Look puts the news of the rooms into the outboxes, and returns the directories to watch for more. Members on a machine that may not
@@ -93,8 +93,8 @@ func (h *Home) lookOnce(ctx context.Context, st rooms.Store, rights Rights) (dir
 	return dirs, false
 }
 
-// lockTime is how long Look waits for the locks of a room. A suspended process may hold one, and mail of other rooms must not wait for
-// it.
+// lockTime is how long Look waits for the locks of a room. The wait is limited because a suspended process may hold a lock, and the other
+// rooms must not wait for it.
 const lockTime = 5 * time.Second
 
 // mark returns a text that changes with everything that sendNew depends on.
@@ -112,7 +112,7 @@ func (h *Home) mark(r *rooms.Room, rights Rights) (mark string) {
 
 // find makes known and order anew.
 func (h *Home) find(st rooms.Store) {
-	for range 8 { // a room that gets another name meanwhile would be missed
+	for range 8 { // if a room gets another name meanwhile, it may be missed: try again
 		if h.findOnce(st) {
 			return
 		}
@@ -182,7 +182,7 @@ func mayBeIn(r *rooms.Room, host string, rights Rights) bool {
 }
 
 func (h *Home) sendTo(ctx context.Context, r *rooms.Room, s rooms.Sent) error {
-	if s.Name != r.Name { // before posts, which go to the new name
+	if s.Name != r.Name { // send the list first, because the posts go to the new name
 		if err := h.sendList(ctx, r, &s); err != nil {
 			return err
 		}
@@ -208,8 +208,8 @@ func (h *Home) sendTo(ctx context.Context, r *rooms.Room, s rooms.Sent) error {
 	}
 }
 
-// sendPosts puts posts into the outbox for a machine. After a kill before RecordSent it gets posts again; the outbox skips those that it
-// has or had.
+// sendPosts puts posts into the outbox for a machine. If a kill comes before RecordSent, the next call gets the same posts again; the
+// outbox skips those that it has or had.
 func (h *Home) sendPosts(ctx context.Context, r *rooms.Room, s rooms.Sent, posts []rooms.Post) error {
 	msgs := make([]mail.Message, 0, len(posts))
 	for _, p := range posts {
@@ -224,7 +224,7 @@ func (h *Home) sendPosts(ctx context.Context, r *rooms.Room, s rooms.Sent, posts
 	if !errors.As(err, new(*inbox.IDTakenError)) && !errors.Is(err, mail.ErrTooLarge) && !errors.Is(err, mail.ErrBody) {
 		return err
 	}
-	for _, m := range msgs { // one of them cannot be sent, so send each alone
+	for _, m := range msgs { // one of the messages cannot be sent, so send each alone
 		if err := talk.ToCopies(ctx, h.b, s.Host, m); err != nil {
 			if !errors.As(err, new(*inbox.IDTakenError)) && !errors.Is(err, mail.ErrTooLarge) && !errors.Is(err, mail.ErrBody) {
 				return err
@@ -235,7 +235,7 @@ func (h *Home) sendPosts(ctx context.Context, r *rooms.Room, s rooms.Sent, posts
 	return nil
 }
 
-// copyOf makes the message that brings a post to the copy on a machine. Each call makes the same message.
+// copyOf makes the message that brings a post to the copy on a machine. For the same post, each call makes the same message.
 func copyOf(p rooms.Post, room string, s rooms.Sent) (mail.Message, error) {
 	op, author, host, id := talk.Op{Do: talk.DoCopy}, p.Session, s.Host, s.MessageID(p, room)
 	for _, sid := range p.To {
@@ -249,7 +249,7 @@ func copyOf(p rooms.Post, room string, s rooms.Sent) (mail.Message, error) {
 	}
 	op.Post = p.JSON()
 	m, err := op.Message("#" + room + "@" + host)
-	if len(m.Content) > mail.MaxBody { // in JSON a control character is six times as long
+	if len(m.Content) > mail.MaxBody { // JSON makes a control character six times as long; so send the text outside the JSON
 		op.Text, p.Content = p.Content, ""
 		op.Post = p.JSON()
 		m, err = op.Message(m.To)
@@ -315,7 +315,7 @@ func (h *Home) list(ctx context.Context, r *rooms.Room, s *rooms.Sent) (op talk.
 	return op, nil
 }
 
-// maxList is the greatest size of the list of members, in bytes. It is below the limit of a message.
+// maxList is the greatest size of the list of members, in bytes. A list of this size still fits into a message.
 const maxList = 200 << 10
 
 // Archive archives a room of this machine. Before that, it puts the last posts into the outboxes for the machines with members.
@@ -324,8 +324,8 @@ func Archive(ctx context.Context, b *broker.Broker, name string) (path string, e
 	return talk.Archive(ctx, b, name)
 }
 
-// lastRights gives the rights that matter for the last posts of a room. A machine that may not be in the room gets no posts in any case,
-// because the relay has ended its memberships.
+// lastRights are the rights for sending the last posts of a room. They allow each paired machine to be in the room: the relay has already
+// ended the memberships of machines that may not.
 type lastRights struct{ b *broker.Broker }
 
 func (k lastRights) Paired(host string) bool {

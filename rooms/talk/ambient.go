@@ -16,30 +16,30 @@ import (
 // Receipt confirms that a post is stored. Its first three fields are the fields of the OCaml c2c's receipt.
 type Receipt struct {
 	DeliveredTo []string `json:"delivered_to"` // the aliases of the other members
-	Skipped     []string `json:"skipped"`      // members that should have got it as a message, and did not
+	Skipped     []string `json:"skipped"`      // members that should have got the post as a message, but did not
 	TS          float64  `json:"ts"`
 	Room        string   `json:"room_id"`
 	From        string   `json:"from_alias"`
 	ID          string   `json:"message_id,omitempty"`
-	StoredFor   int      `json:"stored_for"`      // the number of other members
-	Wakes       []string `json:"wakes"`           // the agents that it wakes
-	Waits       []string `json:"waits,omitempty"` // agents that it names and that nothing can wake now: the post waits for their next turn
-	Tells       []string `json:"tells,omitempty"`
-	Sends       []string `json:"sends,omitempty"`       // members on other machines that it names: the post is on its way to them
-	Shows       []string `json:"shows,omitempty"`       // agents at work in its thread, which see it during their turn
-	Muted       []string `json:"muted,omitempty"`       // named, but they have muted the room
-	Strangers   []string `json:"not_members,omitempty"` // named, but not in the room, so they do not get it
-	Invited     []string `json:"invited,omitempty"`     // the Strangers that are invited
+	StoredFor   int      `json:"stored_for"`            // the number of other members
+	Wakes       []string `json:"wakes"`                 // the agents that the post wakes
+	Waits       []string `json:"waits,omitempty"`       // named agents that c2c cannot or must not wake now: the post waits for their next turn
+	Tells       []string `json:"tells,omitempty"`       // persons that the post names
+	Sends       []string `json:"sends,omitempty"`       // named members on other machines: the post is on its way to them
+	Shows       []string `json:"shows,omitempty"`       // agents at work in the post's thread, which see the post during their turn
+	Muted       []string `json:"muted,omitempty"`       // named members that have muted the room
+	Strangers   []string `json:"not_members,omitempty"` // named sessions that are not in the room, so they do not get the post
+	Invited     []string `json:"invited,omitempty"`     // those of the Strangers that are invited
 	Unknown     []string `json:"unknown,omitempty"`     // names after @ that no session here has
 	InReplyTo   string   `json:"in_reply_to,omitempty"`
 	Duplicate   bool     `json:"duplicate,omitempty"`
 	Passed      bool     `json:"passed,omitempty"` // the text was "pass", so nothing was stored
-	Host        string   `json:"host,omitempty"`   // the machine of the room, if it is another one: the post is on its way there
+	Host        string   `json:"host,omitempty"`   // if the room is on another machine: that machine; the post is on its way there
 	Note        string   `json:"note,omitempty"`
-	Why         []error  `json:"-"` // for each of Skipped
+	Why         []error  `json:"-"` // the error for each member in Skipped
 }
 
-// String says whom the post wakes and whom else it reaches.
+// String says which members the post wakes, and which others it reaches.
 func (r Receipt) String() string {
 	if r.Passed {
 		return "passed: nothing was posted, and nobody is woken"
@@ -88,12 +88,12 @@ func (r Receipt) String() string {
 }
 
 func counted(names []string) string {
-	const most = 10
+	const limit = 10
 	if len(names) == 0 {
 		return "0"
 	}
-	said := strings.Join(names[:min(len(names), most)], ", ")
-	if more := len(names) - most; more > 0 {
+	said := strings.Join(names[:min(len(names), limit)], ", ")
+	if more := len(names) - limit; more > 0 {
 		said += fmt.Sprintf(" and %d more", more)
 	}
 	return fmt.Sprintf("%d (%s)", len(names), said)
@@ -112,13 +112,13 @@ func AliasOf(rows []registry.Row, m *rooms.Member) string {
 	return mail.SafeAlias(m.Alias)
 }
 
-// Passes reports whether an agent says only "pass", that is, that it has nothing to say.
+// Passes reports whether an agent says only "pass": it has nothing to say.
 func Passes(from sessions.Session, text string) bool {
 	return from.State != sessions.Person && strings.EqualFold(strings.Trim(text, " \t\r\n.!*_`[]()\"'"), "pass")
 }
 
-// Ambient makes a post that wakes nobody. The program c2c itself makes only such posts. done is false if the post may do more than
-// that; then nothing was stored, and the caller must use Post.
+// Ambient makes a post that wakes nobody. The program c2c itself makes only such posts. The result done is false if the post may wake or
+// reach more; then nothing was stored, and the caller must use Post.
 func Ambient(ctx context.Context, reg *sessions.Registry, from sessions.Session, name string, m mail.Message) (r Receipt, done bool, err error) {
 	if _, host := rooms.HostOf(name); host != "" {
 		return r, false, nil
@@ -143,7 +143,7 @@ func Ambient(ctx context.Context, reg *sessions.Registry, from sessions.Session,
 			in = true
 			continue
 		}
-		ours = ours && members[i].Ours && !strings.Contains(members[i].Alias, "@") // a post to another machine is left to c2cd
+		ours = ours && members[i].Ours && !strings.Contains(members[i].Alias, "@") // if the post goes to another machine, c2cd must make it
 		r.DeliveredTo = append(r.DeliveredTo, AliasOf(rows, &members[i]))
 	}
 	if !in {

@@ -17,29 +17,29 @@ import (
 	"c2c/sessions"
 )
 
-// Op is a message between two machines about a room in which both have members. It is the last line of an ordinary message to
-// #review@devbox, from a member to the room's home, or from the home to a machine with a copy.
+// Op is a request or a report between two machines about a room in which both have members. It travels as the last line of an ordinary
+// message, for example to #review@devbox: from a member to the home of the room, or from the home to a machine with a copy.
 type Op struct {
 	Do string `json:"do"`
 
 	// Fields of an Op to the home.
-	Level     rooms.Level `json:"level,omitempty"`       // join, level
-	Text      string      `json:"-"`                     // of a post (in a copied one: if its line would be too long with it), or words for people; it stands before the JSON
-	InReplyTo string      `json:"in_reply_to,omitempty"` // of post, as the next fields
+	Level     rooms.Level `json:"level,omitempty"`       // only in DoJoin and DoLevel
+	Text      string      `json:"-"`                     // stands before the JSON: the text of the post, or words for people; in DoCopy only if Post would be too long with the text
+	InReplyTo string      `json:"in_reply_to,omitempty"` // this field and those below: only in DoPost
 	Kind      string      `json:"kind,omitempty"`
 	Tag       string      `json:"tag,omitempty"`
 	Reason    string      `json:"reason,omitempty"`
 	Wake      bool        `json:"wake,omitempty"`
 	All       bool        `json:"all,omitempty"`       // the post names all members
-	Names     []string    `json:"names,omitempty"`     // the members that it names: the home's ids of their sessions
-	NamesOwn  []string    `json:"names_own,omitempty"` // those of the author's machine: its own ids. In a copied post: the members there
+	Names     []string    `json:"names,omitempty"`     // the members that the post names, by the session ids that the home uses
+	NamesOwn  []string    `json:"names_own,omitempty"` // the named members on the author's machine, by its session ids; in DoCopy: those on the receiving machine, by its ids
 
 	// Fields of an Op to a machine with a copy.
-	Post    json.RawMessage `json:"post,omitempty"`    // a line of the history
-	Own     bool            `json:"own,omitempty"`     // its author is on the machine to which it goes
-	Former  []string        `json:"former,omitempty"`  // the former names of the room
-	Private bool            `json:"private,omitempty"` // of list, as the next field
-	Members []rooms.Entry   `json:"members,omitempty"`
+	Post    json.RawMessage `json:"post,omitempty"`    // only in DoCopy: a line of the history
+	Own     bool            `json:"own,omitempty"`     // only in DoCopy: the author is on the receiving machine
+	Former  []string        `json:"former,omitempty"`  // only in DoList: the former names of the room
+	Private bool            `json:"private,omitempty"` // only in DoList
+	Members []rooms.Entry   `json:"members,omitempty"` // only in DoList
 }
 
 // The kinds of an Op.
@@ -49,12 +49,12 @@ const (
 	DoLevel = "level"
 	DoPost  = "post"
 	DoCopy  = "copy"  // a post of the home, to append to the copy
-	DoList  = "list"  // the members
+	DoList  = "list"  // the list of the members
 	DoClose = "close" // the room was archived
 )
 
-// Message makes the message of an op. An op from a session to the home begins with words for people, because the session's outbox shows
-// it.
+// Message makes the message of an op. An op from a session to the home begins with words for people, because people see the message in the
+// outbox.
 func (op Op) Message(to string) (m mail.Message, err error) {
 	var text strings.Builder
 	switch {
@@ -109,7 +109,7 @@ func joinAway(ctx context.Context, b *broker.Broker, s sessions.Session, name st
 		return already, err
 	}
 	if _, err = tellHome(ctx, b, s, name, wish, Op{Do: DoJoin, Level: rooms.Quiet}); err != nil {
-		if !again { // the home will not answer
+		if !again { // the session's only request was not sent, so no answer will come
 			err = errors.Join(err, withdraw(ctx, b, s, name))
 		}
 		return false, err
@@ -130,7 +130,7 @@ func withdraw(ctx context.Context, b *broker.Broker, s sessions.Session, name st
 	return r.Withdraw(ctx, s.ID)
 }
 
-// inviteAway allows a session on another machine to join a room of this machine, and informs it by a message.
+// inviteAway allows a session on another machine to join a room of this machine, and tells the session by a message.
 func inviteAway(ctx context.Context, b *broker.Broker, from sessions.Session, r *rooms.Room, alias string) (broker.Receipt, error) {
 	if _, host := rooms.HostOf(r.Name); host != "" {
 		return broker.Receipt{}, fmt.Errorf("room %q: %w", r.Name, rooms.ErrElsewhere)
@@ -143,7 +143,7 @@ func inviteAway(ctx context.Context, b *broker.Broker, from sessions.Session, r 
 	return sent, err
 }
 
-// leaveAway takes a session out of a copy at once, and informs the home. If the home is not paired any more, it informs nobody.
+// leaveAway takes a session out of a copy at once, and tells the home, unless this machine and the home are not paired any more.
 func leaveAway(ctx context.Context, b *broker.Broker, s sessions.Session, r *rooms.Room) error {
 	_, err := tellHome(ctx, b, s, r.Name, "", Op{Do: DoLeave})
 	if unpaired := new(broker.UnknownHostError); err != nil && !errors.As(err, &unpaired) {
@@ -164,7 +164,7 @@ func SetLevel(ctx context.Context, b *broker.Broker, s sessions.Session, r *room
 	return err
 }
 
-// Archive closes a room, and informs the machines with members. path is the directory of its files after that.
+// Archive closes a room, and tells the machines with members. The result path is the new directory of the room's files.
 func Archive(ctx context.Context, b *broker.Broker, name string) (path string, err error) {
 	if _, host := rooms.HostOf(name); host != "" {
 		return "", fmt.Errorf("archive room %q: %w; c2c rooms leave %[1]s leaves it", name, rooms.ErrElsewhere)
@@ -183,7 +183,7 @@ func Archive(ctx context.Context, b *broker.Broker, name string) (path string, e
 		return "", err
 	}
 	for _, host := range hosts {
-		if err := CloseCopy(ctx, b, host.Name, host.Host); err != nil { // it learns that when a member there posts
+		if err := CloseCopy(ctx, b, host.Name, host.Host); err != nil { // the machine will learn it when one of its members posts
 			b.Log.Warn("a machine is not told that a room is closed", "room", name, "host", host.Host, "err", err)
 		}
 	}
@@ -203,8 +203,8 @@ func CloseCopy(ctx context.Context, b *broker.Broker, room, host string) error {
 	return ToCopies(ctx, b, host, m)
 }
 
-// ToCopies puts messages about a room of this machine into the outbox for another machine. A message with a post has the author's
-// session, by which c2c status finds the states that the other machine reports.
+// ToCopies puts messages about a room of this machine into the outbox for another machine. If a message brings a post, the caller sets
+// FromSession to the author's session. By it, c2c status finds the states that the other machine reports.
 func ToCopies(ctx context.Context, b *broker.Broker, host string, msgs ...mail.Message) error {
 	box, err := b.Mailbox(sessions.HostPrefix + host)
 	if err != nil {
@@ -218,8 +218,8 @@ func ToCopies(ctx context.Context, b *broker.Broker, host string, msgs ...mail.M
 	return err
 }
 
-// hasAsked reports whether the author waits to become a member of the room's copy. Then it may post already, because the post follows
-// its wish.
+// hasAsked reports whether the author has asked to join a room of another machine, and waits. Such an author may post already: the home
+// gets the request first.
 func (p *posting) hasAsked() (bool, error) {
 	if _, host := rooms.HostOf(p.room.Name); host == "" {
 		return false, nil
@@ -228,7 +228,7 @@ func (p *posting) hasAsked() (bool, error) {
 	return slices.ContainsFunc(asked, func(a rooms.Asked) bool { return a.SID == p.from.ID }), err
 }
 
-// sendHome sends the post to the home of its room, which stores the post and wakes the members that it names.
+// sendHome sends the post to the home of its room. The home stores the post, and wakes the members that the post names.
 func (p *posting) sendHome(ctx context.Context, host string) (Receipt, error) {
 	d := p.draft.Message
 	op := Op{Do: DoPost, Text: d.Content, InReplyTo: p.replied.ID, Kind: d.Kind, Tag: d.Tag, Reason: p.draft.Reason, Wake: p.draft.Wake, All: p.all && !p.draft.Wake}
@@ -258,8 +258,8 @@ func (p *posting) sendHome(ctx context.Context, host string) (Receipt, error) {
 	return p.receipt, nil
 }
 
-// checkFar checks the targets on other machines; these are all targets if the room is on another machine. c2c keeps no deadline for
-// them. If the post does not ring, they get no message: the post comes with their next turn.
+// checkFar checks the targets on other machines. In a room of another machine, all targets count as such. For them c2c keeps no deadline.
+// If the post does not ring, they get no message: the post comes with their next turn.
 func (p *posting) checkFar() error {
 	_, home := rooms.HostOf(p.room.Name)
 	far := func(m one) bool { return home != "" || isFar(m.SID, m.alias) }
@@ -279,7 +279,7 @@ func (p *posting) checkFar() error {
 	return nil
 }
 
-// wantRelay starts the relay if the room has members on other machines, because the relay sends them the post.
+// wantRelay starts the relay if the room has members on other machines: the relay sends the post to these machines.
 func (p *posting) wantRelay(ctx context.Context) {
 	if slices.ContainsFunc(p.members, func(m one) bool { return isFar(m.SID, m.alias) }) {
 		broker.StartRelay(ctx, p.b)

@@ -16,19 +16,19 @@ import (
 	"c2c/sessions"
 )
 
-// The loop guard of a room counts the agents that posts have woken since a person last posted there: a post that wakes five agents
-// counts five. A post that would exceed the limit is stored and wakes nobody. A person's post sets the count to zero. After guardPause
-// without a wake, a post may wake one agent again. The count is in the lines of the history.
+// The loop guard of a room counts the agents that posts have woken since a person last posted there: a post that wakes five agents counts
+// five. A post that would exceed the limit is stored, but wakes no agent. A person's post sets the count to zero. After guardPause without
+// a wake, a post may wake one agent again. The count is in the lines of the history.
 
 const (
 	defaultWakes = 50
 	guardPause   = 15 * time.Minute
 )
 
-// WakesVariable is the variable that says how many wakes a room may cost while no person posts; 0: no limit.
+// WakesVariable is the environment variable with the limit of wakes in a room while no person posts. The value 0 means no limit.
 const WakesVariable = "C2C_ROOM_WAKES"
 
-// LimitOf reads the limit from the environment. It returns the default for a value that is no number, and -1 if there is no limit.
+// LimitOf reads the limit from the environment. It returns the default if the value is not a number, and -1 if there is no limit.
 func LimitOf(getenv func(string) string) int {
 	n, err := strconv.Atoi(strings.TrimSpace(getenv(WakesVariable)))
 	switch {
@@ -40,7 +40,7 @@ func LimitOf(getenv func(string) string) int {
 	return n
 }
 
-// guard counts the wakes of the post. If the room has had too many, it removes the agents from the post's targets.
+// guard counts the agents that the post wakes. If the room has had too many wakes, guard removes the agents from the post's targets.
 func (p *posting) guard(last []rooms.Post) {
 	if p.post.Person {
 		return
@@ -63,8 +63,8 @@ func (p *posting) guard(last []rooms.Post) {
 		before, p.room.Name, limit)
 }
 
-// count returns how many wakes a room has cost since a person last posted, the post at which it was stopped, and when an agent was last
-// woken.
+// count returns how often agents were woken in a room since a person last posted, the post at which the room was stopped, and the time of
+// the last wake.
 func count(last []rooms.Post) (wakes int, stopped string, woke time.Time) {
 	counted := false
 	for _, p := range last {
@@ -84,7 +84,7 @@ func count(last []rooms.Post) (wakes int, stopped string, woke time.Time) {
 	return wakes, stopped, woke
 }
 
-// tellStopped informs the person of this user that the room was stopped, once for each time.
+// tellStopped tells the person of this user that the room was stopped. It sends one message for each stop.
 func (p *posting) tellStopped(ctx context.Context) {
 	person := sessions.PersonPrefix + strconv.Itoa(os.Getuid())
 	text := fmt.Sprintf("The agents in room %[1]s have woken each other %[2]d times since a person last spoke there, so their posts wake nobody now. Post there to let them go on: c2c send '#%[1]s' 'Go on.'",

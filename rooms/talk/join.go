@@ -16,11 +16,11 @@ import (
 	"c2c/sessions/registry"
 )
 
-// JoinVariable is the variable with the names of rooms, separated by commas, that a session's server joins.
+// JoinVariable is the environment variable with the names of the rooms, separated by commas, that a session joins at its first call.
 const JoinVariable = "C2C_MCP_AUTO_JOIN_ROOMS"
 
-// Join makes a session a member of a room. With create, it makes the room if there is none. To join a room of another machine, it asks
-// this machine; the session becomes a member when the machine agrees.
+// Join makes a session a member of a room. If create is set and there is no such room, it makes the room. If the room is on another
+// machine, Join asks that machine; the session becomes a member when the machine agrees.
 func Join(ctx context.Context, b *broker.Broker, s sessions.Session, name string, create bool) (already bool, err error) {
 	if _, host := rooms.HostOf(name); host != "" {
 		return joinAway(ctx, b, s, name)
@@ -37,7 +37,7 @@ func Join(ctx context.Context, b *broker.Broker, s sessions.Session, name string
 		return false, err
 	}
 	defer r.Close()
-	// Write the fact first: without it no hook checks rooms. If a kill follows, the fact is wrong, which costs one check.
+	// Write the fact InRooms first: without it no hook looks for posts. If a kill follows, the fact is wrong, which costs one look.
 	if err := setInRooms(ctx, reg, s, true); err != nil {
 		return false, err
 	}
@@ -45,7 +45,7 @@ func Join(ctx context.Context, b *broker.Broker, s sessions.Session, name string
 	if err != nil {
 		return false, err
 	}
-	already, err = r.Join(ctx, s.ID, s.Alias, func(sid string) bool { // a member whose session has another alias now stays a member
+	already, err = r.Join(ctx, s.ID, s.Alias, func(sid string) bool { // a session with another alias now is not gone
 		i := registry.FindSID(rows, sid)
 		return i < 0 || strings.EqualFold(rows[i].Alias(), s.Alias)
 	})
@@ -87,8 +87,8 @@ func Leave(ctx context.Context, b *broker.Broker, s sessions.Session, name strin
 	return setInRooms(ctx, reg, s, false)
 }
 
-// JoinAll joins the rooms of JoinVariable. It also joins rooms whose members.json already has the session, because the OCaml c2c writes
-// only this file. It continues after an error.
+// JoinAll joins the rooms in list, the value of JoinVariable. It also joins rooms whose members.json already has the session, because the
+// OCaml c2c writes only this file. It continues after an error.
 func JoinAll(ctx context.Context, b *broker.Broker, s sessions.Session, list string) error {
 	reg := b.Registry
 	var errs []error
@@ -123,10 +123,10 @@ func JoinAll(ctx context.Context, b *broker.Broker, s sessions.Session, list str
 	return errors.Join(errs...)
 }
 
-// orTool stands behind the command: a client has the tools for rooms only if it asked for its tools after the first room was made.
+// orTool follows the command in an invitation. A client has no tools for rooms if it read the list of tools before there was a room.
 const orTool = "(or with the tool join_room, if you have it)"
 
-// Invite allows a session to join a private room, and informs it by a message.
+// Invite allows a session to join a private room, and tells the session by a message.
 func Invite(ctx context.Context, b *broker.Broker, from sessions.Session, name, alias string) (broker.Receipt, error) {
 	r, err := StoreOf(b.Registry).Open(name)
 	if err != nil {
@@ -214,8 +214,8 @@ type About struct {
 	Details []Detail `json:"member_details"`
 	Kind    string   `json:"visibility"` // public or invite_only
 	Invited []string `json:"invited_members"`
-	Mine    bool     `json:"member"`          // the caller is in the room
-	Asked   bool     `json:"asked,omitempty"` // the caller waits for the machine of the room to let it join
+	Mine    bool     `json:"member"`          // the calling session is in the room
+	Asked   bool     `json:"asked,omitempty"` // the calling session has asked the machine of the room to let it join, and waits
 	Last    float64  `json:"last_post_ts,omitempty"`
 	Error   string   `json:"error,omitempty"`
 }
@@ -229,7 +229,7 @@ type Detail struct {
 	State sessions.State `json:"state"`
 }
 
-// List describes the rooms of a root; with mine, only those of the session.
+// List describes the rooms of a root. If mine is set, it describes only the session's rooms.
 func List(ctx context.Context, reg *sessions.Registry, s sessions.Session, mine bool) ([]About, error) {
 	st := StoreOf(reg)
 	names, err := st.Names()
@@ -312,7 +312,7 @@ func Describe(reg *sessions.Registry, rows []registry.Row, r *rooms.Room, s sess
 // JSON returns posts in the form of a list in JSON.
 func JSON(posts []rooms.Post) []json.RawMessage { return marked(posts, "") }
 
-// Old is like JSON, for posts from before a member joined.
+// Old is like JSON, for posts that are older than a member's join.
 func Old(posts []rooms.Post) []json.RawMessage { return marked(posts, `,"old":true`) }
 
 func marked(posts []rooms.Post, mark string) []json.RawMessage {

@@ -25,7 +25,7 @@ func Reply(ctx context.Context, b *broker.Broker, from sessions.Session, answere
 	return r, err
 }
 
-// Received finds the post that a session wants to answer, in its rooms. typed is the id of the post, or its short form.
+// Received finds the post that a session wants to answer, in its rooms. The argument typed is the post's id, or the short form of it.
 func Received(reg *sessions.Registry, s sessions.Session, typed string) (mail.Message, error) {
 	st := StoreOf(reg)
 	names, err := st.Of(s.ID)

@@ -13,11 +13,11 @@ import (
 	"c2c/sessions"
 )
 
-// Posted is the state of a post, where a list also has messages and their states.
+// Posted is the state of a post in a list that also has messages and their states.
 const Posted = "posted"
 
-// Search is like broker.Search, and also finds posts of the rooms that the session may read. It lists a post once, although the members
-// that it names have it as a message, too.
+// Search is like broker.Search, and also finds posts of the rooms that the session may read. It lists a post only once, although the named
+// members have it as a message, too.
 func Search(ctx context.Context, b *broker.Broker, s sessions.Session, words []string, limit int) ([]broker.Mail, error) {
 	all, err := b.Search(ctx, s, words, limit)
 	posts, perr := searchRooms(b.Registry, s, finder.Words(words), limit)
@@ -54,7 +54,7 @@ func searchRooms(reg *sessions.Registry, s sessions.Session, words []string, lim
 }
 
 // SearchRoom finds the newest posts of a room that have all words in their text, their author or the room's name. The words must be in
-// lower case. It finds none if the session may not read the room.
+// lower case. If the session may not read the room, SearchRoom finds none.
 func SearchRoom(st rooms.Store, s sessions.Session, name string, words []string, limit int) ([]rooms.Post, error) {
 	r, err := st.Open(name)
 	if errors.Is(err, rooms.ErrNoRoom) { // it was renamed just now

@@ -25,21 +25,21 @@ import (
 // Draft is a post to be made.
 type Draft struct {
 	Room    string
-	To      string       // a member that it wakes as if the text named this member; "": none
-	Message mail.Message // its text, kind and tag; the id, if the author chose it; what it answers, as an id of a post
-	Wake    bool         // it wakes all members; only a person may set it
-	Reason  string       // why it wakes all members, shown to them
-	Limit   int          // see LimitOf; 0: the default
-	Named   *Named       // the members that the text names, if another machine has found them; nil: find them
+	To      string       // a member that the post wakes as if the text named this member; "": none
+	Message mail.Message // its text, kind and tag; its id, if the author chose it; in InReplyTo the id of the post that it answers
+	Wake    bool         // the post wakes all members; only a person may set this
+	Reason  string       // the reason for waking all members, shown to them
+	Limit   int          // the limit of the loop guard, see LimitOf; 0: the default
+	Named   *Named       // the members that the text names, if another machine has found them; nil: Post finds them
 }
 
 // Named says which members the text of a post names.
 type Named struct {
-	SIDs []string // members
-	All  bool
+	SIDs []string // the sessions of these members
+	All  bool     // the text names all members
 }
 
-// one is a member, with its present alias.
+// one has a member, and the member's present alias.
 type one struct {
 	rooms.Member
 	alias string // the present alias
@@ -54,17 +54,17 @@ type posting struct {
 	rows    []registry.Row
 	members []one
 
-	replied rooms.Post      // the post that it answers; without an id, it answers none
-	all     bool            // it names all
-	targets []one           // whom it wakes or tells
-	shows   map[string]bool // sessions in targets that see it only during their present turn
+	replied rooms.Post      // the post that the new post answers; if replied has no id, it answers none
+	all     bool            // the post names all members
+	targets []one           // the members that get the post as a message
+	shows   map[string]bool // the sessions in targets that see the post only during their present turn
 	receipt Receipt
 	post    rooms.Post
 	stopped bool
 }
 
-// Post makes a post. When it returns nil, the post survives a power cut. If a caller repeats Post with the same id, it does no harm,
-// and completes the steps that a kill has prevented.
+// Post makes a post. When it returns nil, the post survives a power cut. To repeat Post with the same id does no harm, and completes the
+// steps that a kill has prevented.
 func Post(ctx context.Context, b *broker.Broker, from sessions.Session, d Draft) (Receipt, error) {
 	p, err := begin(ctx, b, from, d)
 	if err != nil {
@@ -107,7 +107,7 @@ func Cost(ctx context.Context, b *broker.Broker, from sessions.Session, d Draft)
 	return p.receipt, nil
 }
 
-// begin finds out whom a post goes to. The caller must close p.room.
+// begin finds the members to which a post goes. The caller must close p.room.
 func begin(ctx context.Context, b *broker.Broker, from sessions.Session, d Draft) (p *posting, err error) {
 	p = &posting{b: b, from: from, draft: d, shows: map[string]bool{}}
 	if err := broker.CheckSender(from, d.Message); err != nil {
@@ -142,8 +142,8 @@ func begin(ctx context.Context, b *broker.Broker, from sessions.Session, d Draft
 	return p, canKeep(d.Message, len(p.targets) > 0)
 }
 
-// canKeep returns an error for a message with an option that a post cannot have. named means that some member gets the post as a
-// message.
+// canKeep returns an error for a message with an option that a post cannot have. The argument named means that some member gets the post as
+// a message.
 func canKeep(m mail.Message, named bool) error {
 	switch {
 	case m.Ephemeral || m.ExpiresAt != 0:
@@ -166,7 +166,7 @@ func (p *posting) findMembers(ctx context.Context) (err error) {
 	in, err := p.hasAsked()
 	for _, m := range all {
 		alias := AliasOf(p.rows, &m)
-		// If the session has gone and another session has its alias, the alias means the other session, which is no member.
+		// If the member's session is gone and another session has its alias, leave the member out: the alias means the other session.
 		if registry.FindSID(p.rows, m.SID) >= 0 || len(sessions.Holders(p.rows, alias)) == 0 {
 			p.members = append(p.members, one{m, alias})
 		}
@@ -181,8 +181,8 @@ func (p *posting) findMembers(ctx context.Context) (err error) {
 	return nil
 }
 
-// member finds a member by alias; nil: there is none. For a member on another machine, the alias alone is enough if no other member has
-// it.
+// member finds a member by alias. It returns nil if there is none. For a member on another machine, the part before the @ is enough if no
+// other member has it.
 func (p *posting) member(alias string) *one {
 	far, count := 0, 0
 	for i, m := range p.members {
@@ -264,7 +264,7 @@ func (p *posting) findNamed() (names []string, all bool) {
 	return names, p.draft.Named.All
 }
 
-// findStrangers finds names in the text that are no members. Either no session has the name, or its session does not get the post.
+// findStrangers finds the names in the text that no member has: in Strangers those of other sessions, in Unknown all others.
 func (p *posting) findStrangers() {
 	if p.draft.Named != nil {
 		return // the author's machine has found the names
@@ -275,7 +275,7 @@ func (p *posting) findStrangers() {
 		isOne := func(m one) bool { name, _, _ := strings.Cut(m.alias, "@"); return strings.EqualFold(name, alias) }
 		return !slices.ContainsFunc(p.members, isOne) && !registered(alias) && !rooms.IsAll(alias) && strings.TrimRight(alias, "._-") == alias
 	})
-	for _, alias := range p.receipt.Strangers { // there are few, and usually none
+	for _, alias := range p.receipt.Strangers { // usually there are none, so meta.json is not read
 		if meta, err := p.room.Meta(); err == nil && meta.Invites(alias) {
 			p.receipt.Invited = append(p.receipt.Invited, alias)
 		}
@@ -296,7 +296,7 @@ func (p *posting) isTarget(sid string) bool {
 // threadTime is how long a thread stays open to an agent that it has woken.
 const threadTime = time.Hour
 
-// findAtWork adds the agents that were woken in the thread and are still at work: they see the thread until they are idle.
+// findAtWork adds the agents that were woken in the thread and are still at work. So they see new posts of the thread until they are idle.
 func (p *posting) findAtWork() error {
 	if p.replied.ID == "" {
 		return nil
@@ -319,7 +319,7 @@ func (p *posting) findAtWork() error {
 	return nil
 }
 
-// agent returns the session of an agent; ok is false if sid is a person's session, or if the session has gone.
+// agent returns the session of an agent. The result ok is false if sid is a person's session, or if the session is gone.
 func (p *posting) agent(sid string) (s sessions.Session, ok bool) {
 	i := registry.FindSID(p.rows, sid)
 	if i < 0 || isPerson(sid) {
@@ -344,7 +344,7 @@ func (p *posting) isWoken(sid string) bool {
 	return support == sessions.SurfaceFull
 }
 
-// agents counts the targets that are agents, because only these cost wakes.
+// agents counts the targets that are agents: only these count for the loop guard.
 func (p *posting) agents() (n int) {
 	for _, m := range p.targets {
 		if !isPerson(m.SID) {
@@ -370,7 +370,7 @@ func (p *posting) store(ctx context.Context) error {
 	if p.replied.ID != "" {
 		p.post.InReplyTo, p.post.Thread = p.replied.ID, p.replied.Root()
 	}
-	older, err := p.room.WithID(d.ID) // at a late retry, many newer posts may stand after the first try
+	older, err := p.room.WithID(d.ID) // after a late retry, the post of the first try may not be among the newest posts
 	if err != nil {
 		return err
 	}
@@ -378,7 +378,7 @@ func (p *posting) store(ctx context.Context) error {
 		for _, o := range slices.Concat(last, older) {
 			switch {
 			case d.ID == "" || o.ID == "" || mail.ShortID(o.ID) != mail.ShortID(d.ID):
-			case o.ID != d.ID || o.Session != p.from.ID: // otherwise answers to that post would go to this author
+			case o.ID != d.ID || o.Session != p.from.ID: // the same short id is refused, too: answers to that post would go to this author
 				return nil, fmt.Errorf("id %q: another post has it", d.ID)
 			case o.Content != d.Content:
 				return nil, fmt.Errorf("id %q: you have posted another text with it", d.ID)
@@ -395,7 +395,7 @@ func (p *posting) store(ctx context.Context) error {
 	})
 }
 
-// repeat takes over the post that the history has, with the members that it named at the first try.
+// repeat takes over the post that is in the history since the first try, with the members that it named then.
 func (p *posting) repeat(post rooms.Post) {
 	p.post, p.receipt.Duplicate, p.receipt.TS, p.targets = post, true, post.TS, nil
 	for _, sid := range post.To {
@@ -405,8 +405,8 @@ func (p *posting) repeat(post rooms.Post) {
 	}
 }
 
-// deliver gives the post to the members that it wakes, and completes the receipt. If a member does not get it as a message, the post
-// stays new to the member in the room.
+// deliver gives the post to its targets as a message, and completes the receipt. If a target does not get the message, the post still is
+// new to this member in the room.
 func (p *posting) deliver(ctx context.Context) {
 	p.receipt.ID, p.receipt.InReplyTo = p.post.ID, p.post.InReplyTo
 	recordPost(ctx, p.b.Registry, &p.post, p.room.Name)
@@ -456,7 +456,7 @@ func (m one) isAway() bool {
 	return away
 }
 
-// add adds a target to the list of the receipt that says what the post does for this target.
+// add adds a target to that list of the receipt that fits: Wakes, Waits, Tells, Sends or Shows.
 func (p *posting) add(to one) {
 	r := &p.receipt
 	list := &r.Waits
@@ -473,10 +473,10 @@ func (p *posting) add(to one) {
 	*list = append(*list, to.alias)
 }
 
-// ReasonText returns the text that follows a post for all members.
+// ReasonText returns the text that is added to a post for all members.
 func ReasonText(reason string) string { return "\n\n(To all members, because: " + reason + ")" }
 
-// copies gives the post to the members that use the OCaml c2c. The OCaml c2c reads no history: it has a copy of each post in each
+// copies gives the post to the members that use the OCaml c2c, which does not read the history: it expects a copy of each post in each
 // member's mailbox. Such a copy does not ring.
 func (p *posting) copies(ctx context.Context) {
 	for _, m := range p.members {
