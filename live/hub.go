@@ -12,20 +12,21 @@ import (
 	"c2c/process/survive"
 )
 
-// ErrBehind: the hub has dropped the update that a follower needs next. The follower must call Now again, and follow from that snapshot.
+// ErrBehind means that the hub has dropped the update that a follower needs next. The follower must call Now again, and then Follow with
+// the number of that snapshot.
 var ErrBehind = errors.New("the next updates are no longer kept")
 
 // The limits of the data that a Hub keeps for its followers.
 const (
-	hubMails   = 500      // newest messages
+	hubMails   = 500      // messages, the newest ones
 	hubContent = 16 << 10 // bytes of the content of each message
 	hubUpdates = 1024     // updates
-	hubBytes   = 8 << 20  // about the bytes of all updates
+	hubBytes   = 8 << 20  // bytes of all updates, estimated by size
 
-	hubAgain = time.Second // pause after the View has failed
+	hubAgain = time.Second // pause between a View that has failed and the next View
 )
 
-// Numbered is an update with its number. The messages in its events have no content; Mails has it.
+// Numbered is an update with its number. The messages in Events have no content; the messages in Mails have it.
 type Numbered struct {
 	N uint64
 	Update
@@ -34,29 +35,29 @@ type Numbered struct {
 
 // Snapshot is the state after update N of an epoch.
 type Snapshot struct {
-	Epoch    string // identifies the hub: numbers of another hub mean nothing here
+	Epoch    string // identifies the hub, because each hub counts its own updates
 	N        uint64
 	Sessions []Session
 	Mails    []Mail // oldest first
 }
 
-// Hub shares one View among many followers. It begins to read the root at the first call. Any goroutine may use it.
+// Hub shares one View among many followers. It begins to read the root at the first call of Now or Follow. Any goroutine may use it.
 //
-// It keeps a bounded number of updates. It does not wait for its followers: a follower that is too slow gets ErrBehind.
+// A Hub keeps a bounded number of updates, and does not wait for its followers. Therefore a follower that is too slow gets ErrBehind.
 type Hub struct {
 	cfg    Config
 	epoch  string
 	asked  sync.Once
-	wanted chan struct{} // closed at the first call
+	wanted chan struct{} // closed at the first call of Now or Follow
 
 	mu       sync.Mutex
-	turn     chan struct{} // closed and replaced when one of the fields below has changed
-	n        uint64        // number of the last update; 0: there is none yet
-	began    bool          // the View has reported its first update
+	changed  chan struct{} // closed and replaced when one of the fields below has changed
+	n        uint64        // number of the last update; 0: no update has come yet
+	began    bool          // the present View has reported its first update
 	sessions []Session
 	mails    *Mails
-	kept     []Numbered // the last update has number n; empty if a View has just begun
-	size     int        // about the bytes of kept
+	kept     []Numbered // the newest updates; the last one has number n. Empty after the first update of a View
+	size     int        // bytes of kept, estimated by the method size
 	failed   error      // why the View does not run at present
 	ended    error      // why the View will never run again
 }
@@ -64,18 +65,18 @@ type Hub struct {
 // NewHub makes a hub. It ignores cfg.Backlog: the hub begins with as many messages as it can keep.
 func NewHub(cfg Config) *Hub {
 	cfg.Backlog = hubMails
-	return &Hub{cfg: cfg, epoch: rand.Text(), wanted: make(chan struct{}), turn: make(chan struct{}), mails: NewMails(hubMails, hubContent)}
+	return &Hub{cfg: cfg, epoch: rand.Text(), wanted: make(chan struct{}), changed: make(chan struct{}), mails: NewMails(hubMails, hubContent)}
 }
 
 var errEnded = errors.New("the view of the root has ended")
 
-// Run follows the root until ctx ends. If the root is replaced, it returns ErrReplaced. If it panics, all calls return an error until Run
-// is called again.
+// Run follows the root until ctx ends. If the root is replaced, it returns ErrReplaced. If it panics, Now returns an error until Run is
+// called again and has read the root.
 func (h *Hub) Run(ctx context.Context) error {
 	defer func() {
 		if p := recover(); p != nil {
 			h.change(func() { h.failed = survive.ErrPanic })
-			panic(p) // its caller logs it
+			panic(p) // the caller logs the panic
 		}
 	}()
 	select {
@@ -105,21 +106,21 @@ func (h *Hub) Run(ctx context.Context) error {
 	}
 }
 
-// change calls do under the lock, and wakes the waiting followers.
+// change calls the function do with the lock held, and wakes the waiting calls of Now and Follow.
 func (h *Hub) change(do func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	do()
-	close(h.turn)
-	h.turn = make(chan struct{})
+	close(h.changed)
+	h.changed = make(chan struct{})
 }
 
-// take keeps an update. The first update of a View is the whole state, so followers of an older View must take a Snapshot.
+// take stores an update. The first update of a View is the whole state, and is not kept: the followers of an older View get ErrBehind.
 func (h *Hub) take(u Update) {
 	h.n++
 	if u.Sessions != nil {
 		h.sessions = u.Sessions
-		for i := range h.kept { // a follower needs only the newest list
+		for i := range h.kept { // a follower needs only the newest list of sessions
 			h.size -= len(h.kept[i].Sessions) * sessionSize
 			h.kept[i].Sessions = nil
 		}
@@ -161,13 +162,13 @@ func (n Numbered) size() int {
 	return sum
 }
 
-// Now returns the state; it waits for the View's first update. If the View does not run at present, it returns the reason as an error; a
+// Now waits for the View's first update, and returns the state. If the View does not run at present, Now returns the reason as an error; a
 // later call may succeed.
 func (h *Hub) Now(ctx context.Context) (Snapshot, error) {
 	h.want()
 	for {
 		h.mu.Lock()
-		turn, err := h.turn, cmp.Or(h.ended, h.failed)
+		changed, err := h.changed, cmp.Or(h.ended, h.failed)
 		if err == nil && h.began {
 			defer h.mu.Unlock()
 			return h.snapshot(), nil
@@ -179,7 +180,7 @@ func (h *Hub) Now(ctx context.Context) (Snapshot, error) {
 		select {
 		case <-ctx.Done():
 			return Snapshot{}, ctx.Err()
-		case <-turn:
+		case <-changed:
 		}
 	}
 }
@@ -193,17 +194,17 @@ func (h *Hub) snapshot() Snapshot {
 	return s
 }
 
-// Follow calls report with each update after number `after`, in order, until ctx ends or report returns an error. It returns ErrBehind if
-// the hub has dropped the next update, and ErrReplaced if the root was replaced. report must not change its argument, because all
-// followers share it.
+// Follow calls the function report with each update whose number is greater than the argument after, in order. It ends when ctx ends or
+// report returns an error. It returns ErrBehind if the hub has dropped the next update, and ErrReplaced if the root was replaced. The
+// function report must not change its argument, because all followers share it.
 func (h *Hub) Follow(ctx context.Context, after uint64, report func(Numbered) error) error {
 	h.want()
 	for {
-		next, turn, err := h.next(after)
+		next, changed, err := h.next(after)
 		if err != nil {
 			return err
 		}
-		if turn == nil {
+		if changed == nil {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -216,20 +217,21 @@ func (h *Hub) Follow(ctx context.Context, after uint64, report func(Numbered) er
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-turn:
+		case <-changed:
 		}
 	}
 }
 
-// next returns the update after a number. If there is none yet, it returns a channel that is closed when there may be one.
-func (h *Hub) next(after uint64) (next Numbered, turn chan struct{}, err error) {
+// next returns the update that follows the update with the number after. If no update has followed yet, next returns a channel that is
+// closed when one may have come.
+func (h *Hub) next(after uint64) (next Numbered, changed chan struct{}, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
 	case after == h.n && h.ended != nil:
 		return next, nil, h.ended
 	case after == h.n:
-		return next, h.turn, nil
+		return next, h.changed, nil
 	case after > h.n || len(h.kept) == 0 || after+1 < h.kept[0].N:
 		return next, nil, ErrBehind
 	}

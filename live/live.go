@@ -1,11 +1,11 @@
 // Package live reports the changes in a root, the directory with the mail of one project, as events. The events are about sessions, their
-// waiting mail, and the states of each message. A View follows a root for one caller; a Hub shares a View.
+// waiting mail, and the states of each message. A View follows a root for one caller; a Hub shares one View among many.
 //
-// It only reads files. It sleeps until the kernel reports a change; if the system has no file watch left, it polls once a second. It
-// takes no lock and writes nothing, so it neither hands a message over nor marks it as read.
+// A View only reads files. It sleeps until the kernel reports a change; if the system has no file watch left, it polls once a second. A
+// View takes no lock and writes nothing, so it neither hands a message over nor marks a message as read.
 //
-// Each message is reported once as Stored, and the messages of a sender are reported in the order of sending. That holds even for a
-// message that was read before this package saw it. The exception is an ephemeral message that was read so fast: no file has it any more.
+// Each message is reported once as Stored, and the messages of a sender are reported in the order of sending. Both hold even for a message
+// that was read before the View saw it, except for an ephemeral message: no file has that message any more, so it is not reported.
 package live
 
 import (
@@ -30,7 +30,7 @@ import (
 	"c2c/wake/watch"
 )
 
-// ErrReplaced: the root was removed or replaced. The caller must make a new View.
+// ErrReplaced means that the root was removed or replaced. The caller must make a new View.
 var ErrReplaced = errors.New("the root was removed or replaced")
 
 // Kinds of events.
@@ -41,15 +41,15 @@ const (
 	Read    = "read"    // the message was handed over
 	Answers = "answers" // the model of a session has answered
 	Dead    = "dead"    // the message is a dead letter now
-	Drained = "drained" // no mail waits in a mailbox any more
+	Drained = "drained" // a mailbox has no waiting mail any more
 	Rung    = "rung"    // a session was woken
-	NotRung = "unrung"  // a try to wake a session has failed; see Ring
+	NotRung = "unrung"  // a try to wake a session has failed; see Event.Ring
 	Came    = "came"    // a session is registered, or its client is back
 	Went    = "went"    // a session is not registered any more, or its client has ended
-	Changed = "changed" // something else about a session has changed, see Session
+	Changed = "changed" // another fact about a session has changed; see Update.Sessions
 	Removed = "removed" // a mailbox was removed
-	Posted  = "posted"  // a post came to a room: Message.To is #name
-	Damaged = "damaged" // a file cannot be read, or a part of a file; see Why
+	Posted  = "posted"  // a post came to a room; Message.To is # and the name of the room
+	Damaged = "damaged" // a file, or a part of a file, cannot be read; see Event.Why
 )
 
 // Event is one change in a root.
@@ -58,12 +58,12 @@ type Event struct {
 	At        time.Time
 	SessionID string // the owner of the mailbox, or the session that the event is about
 	Alias     string // the alias of SessionID
-	Before    bool   // the change happened before the view began
+	Before    bool   // the change happened before the View began
 
 	Fingerprint mail.Fingerprint // identifies the message
 	Message     mail.Message     // the content is set only in Stored, Read and Dead
-	By          string           // the reader
-	Awaits      bool             // for Read: the model has not answered yet; an Answers event will follow
+	By          string           // the reader of the message, such as poll_inbox
+	Awaits      bool             // in a Read event: the model has not answered yet; an Answers event will follow
 	Ring        wake.Ring
 	Why         string
 }
@@ -83,13 +83,13 @@ type Update struct {
 // Config has the settings of a View.
 type Config struct {
 	Broker *broker.Broker
-	// Backlog is how many earlier messages, the newest, are reported first.
+	// Backlog is the number of earlier messages that the first update has. They are the newest ones.
 	Backlog int
 	Now     func() time.Time // nil: time.Now
 }
 
-// listGap is the shortest time between two lists of the sessions. A list reads the files of all sessions, so the pause after it is also
-// at least listShare times as long as the list took.
+// listGap is the shortest pause between two lists of the sessions. To make a list, c2c reads the files of all sessions. Therefore the pause
+// is also at least listShare times as long as it took to make the last list.
 const (
 	listGap   = 200 * time.Millisecond
 	listShare = 10
@@ -105,24 +105,24 @@ type View struct {
 	files *watch.Files
 
 	boxes    map[string]*inbox.Observer
-	rooms    map[string]int64   // up to which place the history of each room was read
+	rooms    map[string]int64   // by room name: the place up to which the room's history was read
 	awaits   map[string]awaited // by session id
 	sessions []Session
-	nextList time.Time // earliest time of the next list
-	stale    bool      // the list is out of date
-	soon     bool      // look again soon: a directory was removed, so the root may be next, and no event reports the removal of an open root
+	nextList time.Time // earliest time of the next list of sessions
+	stale    bool      // the list of sessions is out of date
+	soon     bool      // look again within a second: a directory was removed, the root may be next, and no event reports the removal of an open root
 	dead     map[mail.Fingerprint]bool
 	begun    bool
 
-	done    map[mail.Fingerprint]bool // the latest messages that left a mailbox
-	order   []mail.Fingerprint        // the order of done
+	done    map[mail.Fingerprint]bool // the messages that left a mailbox last, at most maxDone
+	order   []mail.Fingerprint        // the keys of done, oldest first
 	pending []pending
 }
 
 // pending is an event that still has to be reported.
 type pending struct {
 	Event
-	held bool // the previous look held it back
+	held bool // the previous look held the event back
 }
 
 // New makes a View. Its first update has the present state and the backlog.
@@ -133,8 +133,7 @@ func New(cfg Config) *View {
 	return &View{cfg: cfg, b: cfg.Broker, boxes: map[string]*inbox.Observer{}, rooms: map[string]int64{}, awaits: map[string]awaited{}, dead: map[mail.Fingerprint]bool{}, done: map[mail.Fingerprint]bool{}}
 }
 
-// Run reports the present state and then the changes, until ctx ends or report returns an error. It calls report at once with the first
-// update.
+// Run reports the present state at once, and then the changes, until ctx ends or the function report returns an error.
 func (v *View) Run(ctx context.Context, report func(Update) error) error {
 	v.files = watch.NewFiles()
 	defer v.files.Close()
@@ -160,7 +159,7 @@ func (v *View) Run(ctx context.Context, report func(Update) error) error {
 	}
 }
 
-// wait returns when there may be a change. all means that look must read all files.
+// wait returns when there may be a change. The result all means that look must read all files.
 func (v *View) wait(ctx context.Context) (all bool, err error) {
 	if len(v.pending) > 0 {
 		return false, nil
@@ -189,12 +188,12 @@ func (v *View) wait(ctx context.Context) (all bool, err error) {
 	return all, err
 }
 
-// look finds the changes since the previous look.
+// look finds the changes since the previous look. If all is set, it reads all files.
 func (v *View) look(ctx context.Context, all bool) (u Update, err error) {
 	began := v.cfg.Now()
 	changed, lost := v.files.Take()
 	all = all || lost
-	for _, dir := range []string{"archive", "sessions"} { // they may not exist yet
+	for _, dir := range []string{"archive", "sessions"} { // these directories may not have existed at the previous look
 		v.watch(dir)
 	}
 	posts, newRooms := v.changedRooms(changed)
@@ -206,7 +205,7 @@ func (v *View) look(ctx context.Context, all bool) (u Update, err error) {
 		list, dead, v.soon = true, true, false
 		answers = slices.Collect(maps.Keys(v.awaits))
 	}
-	// Make the list first: events of a mailbox contain the alias of its session.
+	// List the sessions first, because the events of a mailbox contain the alias of its session.
 	v.stale = v.stale || list
 	before := slices.Clone(v.sessions)
 	if v.stale && (!v.begun || all || !time.Now().Before(v.nextList)) {
@@ -248,7 +247,8 @@ func (v *View) watch(dir string) {
 	}
 }
 
-// sort groups the files that programs have closed: by mailboxes, clients' own files, the list of sessions and the dead letters.
+// sort finds what look must read again after programs have closed the files in changed: the mailboxes in boxes, the last answers of the
+// sessions in answers, the list of sessions, and the dead letters.
 func (v *View) sort(changed map[string]bool) (boxes map[string]bool, answers []string, list, dead bool) {
 	boxes = map[string]bool{}
 	for path := range changed {
@@ -268,7 +268,7 @@ func (v *View) sort(changed map[string]bool) (boxes map[string]bool, answers []s
 			}
 		case dir == v.b.Root(), dir == filepath.Join(v.b.Root(), "sessions"):
 			list = true
-		case !strings.HasPrefix(dir, v.b.Root()+"/"): // a client's file; the client may rename it into place only later
+		case !strings.HasPrefix(dir, v.b.Root()+"/"): // a client's file: list later, because the client may still have to rename the file into place
 			list, v.nextList = true, later(v.nextList, time.Now().Add(listGap))
 		case filepath.Base(dir) == "archive":
 			if sid, ok := cut(name, ".lock", ".jsonl"); ok {
@@ -283,11 +283,11 @@ func (v *View) sort(changed map[string]bool) (boxes map[string]bool, answers []s
 	return boxes, answers, list, dead
 }
 
-// awaited has two times of a session. At handed, the latest mail was handed over that its model must still answer. At told, the model
-// gave the latest answer that was reported.
+// awaited has two times of a session: when the latest mail that the model must still answer was handed over (handed), and when the model
+// gave the latest answer that this View has reported (told).
 type awaited struct{ handed, told time.Time }
 
-// answers reports sessions whose model has answered their mail.
+// answers reports those of the sessions whose model has answered its mail.
 func (v *View) answers(sids []string) {
 	for _, sid := range sids {
 		is, awaits := v.awaits[sid]
@@ -295,7 +295,7 @@ func (v *View) answers(sids []string) {
 			continue
 		}
 		last, told := turns.LastAnswer(v.b.Registry, sid)
-		if !told { // no later event will report it
+		if !told { // nothing reports the answers of this session, so count the mail as answered
 			last = v.cfg.Now()
 		}
 		if last.After(is.told) {
@@ -308,7 +308,7 @@ func (v *View) answers(sids []string) {
 	}
 }
 
-// read turns e into the event that its message was handed over at time `at`.
+// read turns e into a Read event of a message that was handed over at the given time.
 func (v *View) read(e Event, at time.Time) Event {
 	e.What, e.At = Read, at
 	if e.Awaits = turns.Unanswered(v.b.Registry, e.SessionID, e.By, at); e.Awaits {
@@ -325,7 +325,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// cut removes the suffix with which name ends; ok is false if it ends with none of them.
+// cut removes from name the first of the suffixes with which it ends. If it ends with none of them, ok is false.
 func cut(name string, suffixes ...string) (stem string, ok bool) {
 	for _, suffix := range suffixes {
 		if stem, ok = strings.CutSuffix(name, suffix); ok {
@@ -335,7 +335,7 @@ func cut(name string, suffixes ...string) (stem string, ok bool) {
 	return "", false
 }
 
-// mailboxes lists the mailboxes that have files, and forgets all other mailboxes.
+// mailboxes lists the mailboxes that have files. It forgets all other mailboxes, and reports them as removed.
 func (v *View) mailboxes() (map[string]bool, error) {
 	there, err := inbox.Sessions(v.b.Dir())
 	if err != nil {
@@ -356,7 +356,7 @@ func (v *View) lookInto(sid string) {
 	if !known {
 		m, err := v.b.Mailbox(sid)
 		if err != nil {
-			return // it is not a valid session id
+			return // sid is not a valid session id
 		}
 		box = m.Observe(v.begun)
 		v.boxes[sid] = box
@@ -373,7 +373,7 @@ func (v *View) lookInto(sid string) {
 	}
 	if now, inHand, _ := box.Counts(); queued+handed > 0 && now+inHand == 0 {
 		v.event(Event{What: Drained, SessionID: sid, At: v.cfg.Now()})
-		v.stale = true // the list shows whether old mail must still be moved there
+		v.stale = true // the list also shows whether old mail must still be moved into this mailbox
 	}
 }
 
@@ -390,11 +390,11 @@ func (v *View) step(sid string, s inbox.Step) {
 		stored := e
 		stored.What, stored.By, stored.At = Stored, "", s.Message.Time()
 		if s.Message.TS == 0 {
-			stored.At = v.cfg.Now() // the OCaml c2c's tools write no time
+			stored.At = v.cfg.Now() // the tools of the OCaml c2c store messages without a time
 		}
 		v.event(stored)
 	}
-	if sessions.IsHostID(sid) { // an outbox of the relay: its reader is not the receiver, which is on another machine
+	if sessions.IsHostID(sid) { // an outbox of the relay: report no reader, because the relay reads it, and the receiver is on another machine
 		if s.What == inbox.Read || s.What == inbox.Gone {
 			v.markDone(s.Fingerprint)
 		}
@@ -454,8 +454,8 @@ func (v *View) markDone(t mail.Fingerprint) {
 
 func (v *View) event(e Event) { v.pending = append(v.pending, pending{Event: e}) }
 
-// due returns the events to report now. A message that was sent after the look began waits for the next look, which begins at once: an
-// earlier message of the same sender may have come to a mailbox after look had read that mailbox.
+// due returns the events to report now. If a message was sent after the look began, its events wait for the next look, which begins at
+// once: an earlier message of the same sender may have come to another mailbox after look had read that mailbox.
 func (v *View) due(began time.Time) (due []Event) {
 	var later []pending
 	held := map[mail.Fingerprint]bool{}

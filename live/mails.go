@@ -10,30 +10,30 @@ import (
 
 // Mail is a message and its state.
 type Mail struct {
-	mail.Message        // with only the beginning of a long content, and no large fields of other programs
+	mail.Message        // a long content is cut, and large fields of other programs are left out
 	Cut          bool   // the content was cut
 	SessionID    string // the owner of the mailbox in which the message is
 	Key          mail.Fingerprint
 
-	State string // Queued, Rung, Handed, Read or Dead of package broker; or Posted
-	At    time.Time
-	By    string // the reader
-	Why   string // for a dead letter
+	State string    // Queued, Rung, Handed, Read or Dead of package sessions; or Posted
+	At    time.Time // when the message got this state
+	By    string    // the reader, or the method of the ring
+	Why   string    // the reason, for a dead letter
 
 	awaits bool // the state stays Handed until the model answers
 }
 
-// Mails keeps the newest messages from events, each with its state. One goroutine uses it.
+// Mails keeps the newest messages from events, each with its state. Only one goroutine may use it at a time.
 type Mails struct {
-	Posts      bool // keep posts to rooms too, with the state Posted
-	most, room int
-	all        []*Mail
-	byKey      map[mail.Fingerprint]*Mail
+	Posts       bool // keep posts to rooms too, with the state Posted
+	limit, size int  // see NewMails
+	all         []*Mail
+	byKey       map[mail.Fingerprint]*Mail
 }
 
-// NewMails makes a Mails that keeps most messages, and room bytes of the content of each.
-func NewMails(most, room int) *Mails {
-	return &Mails{most: most, room: room, byKey: map[mail.Fingerprint]*Mail{}}
+// NewMails makes a Mails that keeps at most limit messages, and at most size bytes of the content of each.
+func NewMails(limit, size int) *Mails {
+	return &Mails{limit: limit, size: size, byKey: map[mail.Fingerprint]*Mail{}}
 }
 
 // All returns the messages, in the order of their events.
@@ -42,10 +42,10 @@ func (m *Mails) All() []*Mail { return m.all }
 // Known returns the message with this key, or nil.
 func (m *Mails) Known(key mail.Fingerprint) *Mail { return m.byKey[key] }
 
-// stateOf has the state that a message has after an event.
+// stateOf maps the kind of an event to the state of its message after the event.
 var stateOf = map[string]string{Handed: sessions.Handed, Back: sessions.Queued, Dead: sessions.Dead}
 
-// Add takes events in their order. It returns the messages that are new or have a new state, each of them once.
+// Add takes events in their order. It returns the messages that are new or have a new state, and no message twice.
 func (m *Mails) Add(events []Event) (changed []*Mail) {
 	seen := map[*Mail]bool{}
 	change := func(one *Mail) {
@@ -91,7 +91,7 @@ func (m *Mails) Add(events []Event) (changed []*Mail) {
 			}
 		}
 	}
-	for len(m.all) > m.most {
+	for len(m.all) > m.limit {
 		delete(m.byKey, m.all[0].Key)
 		m.all = m.all[1:]
 	}
@@ -100,14 +100,14 @@ func (m *Mails) Add(events []Event) (changed []*Mail) {
 
 func (m *Mails) store(e Event) *Mail {
 	one := &Mail{Message: e.Message, SessionID: e.SessionID, Key: e.Fingerprint, State: sessions.Queued, At: e.At}
-	if len(one.Content) > m.room {
-		one.Content, one.Cut = strings.ToValidUTF8(strings.Clone(one.Content[:m.room]), ""), true
+	if len(one.Content) > m.size {
+		one.Content, one.Cut = strings.ToValidUTF8(strings.Clone(one.Content[:m.size]), ""), true
 	}
 	extra := 0
 	for _, f := range one.Extra {
 		extra += len(f.Name) + len(f.Value)
 	}
-	if extra > m.room {
+	if extra > m.size {
 		one.Extra = nil
 	}
 	m.byKey[e.Fingerprint] = one

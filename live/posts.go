@@ -9,8 +9,8 @@ import (
 	"c2c/rooms"
 )
 
-// changedRooms removes the files of rooms from changed, and returns the names of these rooms. list means that rooms may have come or
-// gone.
+// changedRooms removes the files of rooms from changed, and returns the names of these rooms. The result list means that rooms may have
+// come or gone.
 func (v *View) changedRooms(changed map[string]bool) (names map[string]bool, list bool) {
 	names = map[string]bool{}
 	for path := range changed {
@@ -24,7 +24,7 @@ func (v *View) changedRooms(changed map[string]bool) (names map[string]bool, lis
 	return names, list
 }
 
-// posts reports the new posts of these rooms. If list is set, it first looks for new rooms.
+// posts reports the new posts of the named rooms. If list is set, it first looks for new rooms.
 func (v *View) posts(names map[string]bool, list bool) {
 	if list {
 		v.listRooms(names)
@@ -36,7 +36,7 @@ func (v *View) posts(names map[string]bool, list bool) {
 	}
 }
 
-// listRooms finds the rooms, and adds all their names to names. A renamed room keeps its place in the history.
+// listRooms finds the rooms, and adds all their names to names. For a renamed room it keeps the place up to which the history was read.
 func (v *View) listRooms(names map[string]bool) {
 	store := rooms.Store{Root: v.b.Dir()}
 	all, err := store.Names()
@@ -69,11 +69,11 @@ func (v *View) listRooms(names map[string]bool) {
 	}
 }
 
-// postsOf reads a room's history from a place.
+// postsOf reports the posts that follow the place at in a room's history.
 func (v *View) postsOf(name string, at int64) {
 	r, err := rooms.Store{Root: v.b.Dir()}.Open(name)
 	if errors.Is(err, rooms.ErrNoRoom) {
-		return // the room was archived or renamed: then the lock of all rooms is closed next, and causes a new list
+		return // the room was archived or renamed: the program that does this then closes the lock file of all rooms, which causes a new list
 	}
 	var posts []rooms.Post
 	if err == nil {

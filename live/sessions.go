@@ -53,7 +53,7 @@ func (v *View) list(ctx context.Context) error {
 
 // change returns the event for a change in a session, or "" if nothing has changed.
 func change(old, now sessions.Listed, known bool) string {
-	for _, l := range []*sessions.Listed{&old, &now} { // changes of mail have their own events
+	for _, l := range []*sessions.Listed{&old, &now} { // compare the sessions without their mail, whose changes have their own events
 		l.Waiting, l.Count, l.Oldest, l.LastRead, l.LastRing = false, 0, time.Time{}, time.Time{}, wake.Ring{}
 	}
 	switch {
@@ -103,13 +103,13 @@ func (v *View) deadLetters(ctx context.Context) error {
 			continue
 		}
 		v.event(Event{What: Dead, At: mail.FromSeconds(d.DeletedAt), SessionID: d.SessionID,
-			Alias:       cmp.Or(v.alias(d.SessionID), d.Message.To), // its row in the registry may be gone
+			Alias:       cmp.Or(v.alias(d.SessionID), d.Message.To), // the session's row in the registry may be gone
 			Fingerprint: t, Message: d.Message, Why: d.Reason})
 	}
 	return nil
 }
 
-// backlog keeps only the newest earlier messages, and includes messages that were read already.
+// backlog adds to the pending events the messages that were read already, and then keeps only the events of the newest messages.
 func (v *View) backlog(ctx context.Context) error {
 	events := map[mail.Fingerprint][]Event{}
 	var found, kept []Event // found: Stored events; kept: all other events
@@ -130,7 +130,7 @@ func (v *View) backlog(ctx context.Context) error {
 		if err := v.history(ctx, func(sid string, r archive.Record) {
 			e := Event{What: Stored, At: r.Time(), SessionID: sid, Before: true, Fingerprint: r.Fingerprint(), Message: r.Message}
 			if events[e.Fingerprint] != nil {
-				return // the message is reported already; messages without an id may look the same
+				return // the message is reported already. Two messages without an id may have the same fingerprint
 			}
 			add(e)
 			e.By = r.DrainedBy

@@ -21,8 +21,9 @@ import (
 	"c2c/wake"
 )
 
-// HTTP answers requests to the MCP path. It implements Streamable HTTP up to 2025-11-25 itself, because it must know which
-// events a stream carried and which answers arrived; mcp-go answers later revisions. Any number of goroutines may use it.
+// HTTP answers requests to the MCP path. Up to revision 2025-11-25 it implements the transport Streamable HTTP itself, because
+// it must know which events a stream carried and which answers arrived. The library mcp-go answers requests of later revisions.
+// Any number of goroutines may use it.
 type HTTP struct {
 	*host
 	sessions  *sessionTable
@@ -44,8 +45,8 @@ func NewHTTP(cfg HTTPConfig) *HTTP {
 	return h
 }
 
-// Close ends the streams, waits for the requests under way until ctx ends, and closes the sessions. Their records stay on
-// disk, so the next start can revive them.
+// Close ends the streams, waits until no request is under way or ctx ends, and closes the sessions. The records of the
+// sessions stay on disk, so the next start can revive the sessions.
 func (h *HTTP) Close(ctx context.Context) error {
 	h.closing.Store(true)
 	all := h.sessions.snapshot()
@@ -77,10 +78,10 @@ func waitIdle(ctx context.Context, all []*httpSession) error {
 // How often the transport forgets unused sessions, and sessions of ended clients.
 const (
 	sweepEvery = time.Minute
-	goneEvery  = 2 * time.Second // at most so long after a client's end the transport notices it
+	goneEvery  = 2 * time.Second // the transport notices the end of a client at most this much later
 )
 
-// sweepNowAndThen forgets sessions that are idle for too long or whose client has ended. It returns after Close.
+// sweepNowAndThen forgets sessions that are idle for too long or whose client has ended, until Close is called.
 func (h *HTTP) sweepNowAndThen() {
 	tick, gone := time.NewTicker(sweepEvery), time.NewTicker(goneEvery)
 	defer tick.Stop()
@@ -100,7 +101,7 @@ func (h *HTTP) sweepNowAndThen() {
 
 // ServeHTTP answers a request. The caller has checked that the sender may send requests.
 func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	// The deadline stays with the connection, which may serve other requests, so clear it.
+	// A write deadline stays in force for later requests on the same connection, so clear it.
 	defer http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	w.Header().Set("Cache-Control", "no-store")
 	switch {
@@ -122,8 +123,8 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// knowsVersion reports whether a request names no revision, or one that c2c knows. If not, it answers with an error. The
-// revision may differ from the session's: the conformance suite sends such requests.
+// knowsVersion reports whether a request names no revision, or a revision that c2c knows. If not, it answers with an error.
+// The revision may differ from that of the session, because MCP's conformance suite sends such requests.
 func knowsVersion(w http.ResponseWriter, r *http.Request) bool {
 	version := r.Header.Get(mcp.HeaderProtocolVersion)
 	if version == "" || slices.Contains(mcp.LegacyProtocolVersions(), version) {
@@ -231,8 +232,8 @@ func (h *HTTP) get(w http.ResponseWriter, r *http.Request) {
 	s.listen(w, r)
 }
 
-// bellsByMailbox has one bell for each mailbox, by session id. Several connections may share a mailbox if their calls
-// name it. Then mail rings on the newest stream.
+// bellsByMailbox has one bell for each mailbox, by the id of c2c's session. Several connections share a mailbox if their
+// calls name the same session. Then mail rings on the newest stream.
 type bellsByMailbox map[string]numberedBell
 
 type numberedBell interface {
@@ -246,8 +247,8 @@ func (b bellsByMailbox) add(sid string, bell numberedBell) {
 	}
 }
 
-// Streams returns a bell for each session of a root whose client has a stream open and answers pings on it. Ring of such a
-// bell returns when the client's kernel has acknowledged the notification.
+// Streams returns the bells of a root, by the id of c2c's session. A client has a bell if it answers pings on an open stream,
+// or if it subscribes to its inbox. The method Ring of a bell returns when the notification is written.
 func (h *HTTP) Streams(root string) map[string]wake.Doorbell {
 	bells := bellsByMailbox{}
 	for _, s := range h.sessions.snapshot() {
@@ -267,8 +268,7 @@ func (h *HTTP) Streams(root string) map[string]wake.Doorbell {
 	return all
 }
 
-// Surfaces counts the clients that have a mailbox: full counts clients that answer pings on an open stream, degraded all
-// others.
+// Surfaces counts the clients that have a mailbox. The result full counts the clients that have a bell, degraded all others.
 func (h *HTTP) Surfaces() (full, degraded int) {
 	count := func(rings bool) {
 		if rings {

@@ -6,7 +6,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// agreed holds what a client and c2c have agreed on at initialize. mcp-go calls its methods.
+// agreed holds the facts on which a client and c2c have agreed at initialize. mcp-go calls the methods of agreed.
 type agreed struct {
 	id string
 
@@ -17,7 +17,8 @@ type agreed struct {
 
 func (a *agreed) SessionID() string { return a.id }
 
-// Initialize does nothing: every session began with initialize, and some clients never send the notification.
+// Initialize does nothing: every session has begun with the request initialize, and some clients never send the
+// notification initialized, at which mcp-go calls this method.
 func (a *agreed) Initialize() {}
 
 func (a *agreed) Initialized() bool { return true }
@@ -35,7 +36,7 @@ func (a *agreed) SetClientInfo(info mcp.Implementation) {
 	a.info = mcp.Implementation{Name: cut(info.Name), Version: cut(info.Version)} // c2c uses no other field
 }
 
-// GetClientCapabilities returns none: c2c uses none, and keeps none, so a client cannot fill the memory with them.
+// GetClientCapabilities returns no capabilities: c2c uses none, and keeps none, so that a client cannot fill the memory.
 func (a *agreed) GetClientCapabilities() mcp.ClientCapabilities { return mcp.ClientCapabilities{} }
 
 func (a *agreed) SetClientCapabilities(mcp.ClientCapabilities) {}

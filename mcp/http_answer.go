@@ -48,8 +48,8 @@ func (a *answer) json(status int, v any) error {
 	return out.Flush() // without this, net/http keeps up to 4 KiB until the handler has returned, and a write error is lost
 }
 
-// notify sends a notification; the first one begins the stream. If the client hangs up before the first, notify does
-// nothing: the client has no event id, so it could not resume the stream.
+// notify sends a notification. The first notification begins the stream. If the client hangs up before it, notify does
+// nothing: the client has no event id, and so could not resume the stream.
 func (a *answer) notify(s *httpSession, n mcp.JSONRPCNotification) {
 	b, err := json.Marshal(n)
 	if err != nil || a.events == nil && a.r.Context().Err() != nil {
@@ -101,8 +101,8 @@ func (a *answer) await(s *httpSession, all requests, notes <-chan mcp.JSONRPCNot
 	}
 }
 
-// write writes the answer. It returns nil when the client's kernel has the answer; c2c cannot see whether the client has
-// read it.
+// write writes the answer. If a handler wants a report (see OnWritten), write returns nil only when the client's kernel has
+// acknowledged the answer; c2c cannot see whether the client has read the answer.
 func (a *answer) write(s *httpSession, all requests) error {
 	if a.events != nil {
 		return a.writeStream(s, all)
@@ -115,7 +115,7 @@ func (a *answer) write(s *httpSession, all requests) error {
 	case resp == nil && s.ctx.Err() != nil:
 		http.Error(a.w, context.Cause(s.ctx).Error(), http.StatusNotFound)
 		return context.Cause(s.ctx)
-	case resp == nil: // cancelled: MCP forbids an answer, and HTTP demands one, so send it without a body
+	case resp == nil: // cancelled: MCP forbids an answer, but HTTP demands one, so send an empty one
 		a.w.WriteHeader(http.StatusAccepted)
 		return rpc.ErrCancelled
 	case a.r.Context().Err() != nil:
@@ -128,8 +128,8 @@ func (a *answer) write(s *httpSession, all requests) error {
 	return err
 }
 
-// writeStream writes an answer that has become a stream. The stream keeps the answer for a client that resumes it, unless the answer
-// contains mail.
+// writeStream writes an answer that has become a stream. The stream keeps the answer for a client that resumes the stream, unless
+// the answer contains mail.
 func (a *answer) writeStream(s *httpSession, all requests) error {
 	defer func() { a.events.end(s.cfg.Now()) }()
 	resp := all.answers()
@@ -204,7 +204,7 @@ func (s *httpSession) answer(a *answer, all requests) {
 		s.handle(all, notes, turn)
 	}()
 	a.await(s, all, notes, done)
-	defer turn.end() // deferred: net/http survives a panic here, and the session's other calls still wait for the turn
+	defer turn.end() // deferred, because net/http survives a panic here, and the session's other calls wait for the turn
 	all.reportWritten(a.write(s, all))
 }
 

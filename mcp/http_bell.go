@@ -31,9 +31,9 @@ func newProgress() progress { return progress{gone: make(chan struct{}), moved: 
 
 var errBusy = fmt.Errorf("%w: the previous notification is not written yet", wake.ErrUncaptured)
 
-// add puts a notification into the stream; if the previous one still waits to be written, it returns errBusy. put returns
-// the new notification's number, or 0 if the stream has no room.
-func (p *progress) add(put func() int) (number int, err error) {
+// add calls the function enqueue, which puts a notification into the stream and returns its number, or 0 if the stream has
+// no room. If the previous notification still waits to be written, add returns errBusy instead.
+func (p *progress) add(enqueue func() int) (number int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	select {
@@ -44,7 +44,7 @@ func (p *progress) add(put func() int) (number int, err error) {
 	if p.put > p.written {
 		return 0, errBusy
 	}
-	if number = put(); number == 0 {
+	if number = enqueue(); number == 0 {
 		return 0, errBusy
 	}
 	p.put = number
@@ -79,11 +79,11 @@ func (p *progress) await(ctx context.Context, number int) error {
 	}
 }
 
-// listener is the open stream of a session, and with it the session's bell. c2c sends pings there, and the client must
-// answer them: a connection may look open long after its other end has gone.
+// listener is the open stream of an MCP session, and so the session's bell. c2c sends pings on the stream, and the client must
+// answer them, because a connection may look open long after its other end has gone.
 type listener struct {
 	progress
-	name   string // part of the ids of its pings
+	name   string // part of the ids of the stream's pings
 	number uint64 // later streams have higher numbers
 	events *stream
 
@@ -103,9 +103,9 @@ func newListener(number uint64) *listener {
 
 func (l *listener) opened() uint64 { return l.number }
 
-// catchUp writes the events that still wait to be written. more is closed when another event comes.
+// catchUp writes the events that still wait to be written. The channel more is closed when another event comes.
 func (l *listener) catchUp(out *sse.Stream) (more <-chan struct{}, err error) {
-	n := l.written // no other goroutine changes it
+	n := l.written // no other goroutine changes l.written
 	events, more := l.events.after(n)
 	for _, data := range events {
 		n++
@@ -117,7 +117,7 @@ func (l *listener) catchUp(out *sse.Stream) (more <-chan struct{}, err error) {
 	return more, nil
 }
 
-// mostQuiet is how many pings in a row a client may leave unanswered.
+// mostQuiet is the number of pings in a row that a client may leave unanswered.
 const mostQuiet = 2
 
 // ping sends a ping. It returns ErrStalled if the client has left too many pings unanswered.
@@ -134,13 +134,13 @@ func (l *listener) ping(out *sse.Stream) error {
 	if err != nil {
 		return err
 	}
-	return out.Send(sse.Event{Data: b}) // without an id, so no client can ask for the ping again
+	return out.Send(sse.Event{Data: b}) // an event without an id, so that no client can ask for the ping again
 }
 
 const pingName = "c2c-ping-"
 
-// pingAnswered records the client's answer with this id. first reports whether the client has answered no earlier ping of
-// this stream. An answer to anything else is ignored.
+// pingAnswered takes the id of a request that the client has answered. If the request was a ping of this stream, it records
+// the answer. The result first is true for the first answered ping of the stream.
 func (l *listener) pingAnswered(id string) (first bool) {
 	if !strings.HasPrefix(id, pingName+l.name+"-") {
 		return false
@@ -158,8 +158,8 @@ func (l *listener) isAnswered() bool {
 	return l.answered
 }
 
-// Ring sends MCP's notification that the inbox has changed, without any text of a message. It returns nil when the client's
-// kernel has the notification. A client that has lost the connection gets the notification when it reconnects.
+// Ring sends MCP's notification that the inbox has changed, without any text of a message. It returns nil when the kernel has
+// taken the notification. A client that has lost the connection gets the notification when it reconnects.
 func (l *listener) Ring(ctx context.Context, n wake.Notice) error {
 	data, err := json.Marshal(tools.InboxChanged(n))
 	if err != nil {
@@ -172,7 +172,7 @@ func (l *listener) Ring(ctx context.Context, n wake.Notice) error {
 	return l.await(ctx, number)
 }
 
-// silence explains why mail cannot ring on the stream; "" means that it can.
+// silence explains why c2c cannot ring on the stream; "" means that it can.
 func (l *listener) silence() string {
 	if l.isAnswered() {
 		return ""

@@ -20,19 +20,19 @@ import (
 	"c2c/sessions/processes"
 )
 
-// HTTPConfig configures the tools over Streamable HTTP. Of the embedded Config they use only LockWait, Progress, Log and
-// Uninstalled: the requests of the clients say the rest.
+// HTTPConfig configures the tools over Streamable HTTP. Of the embedded Config, the tools use only LockWait, Progress, Log and
+// Uninstalled. All other facts come from the requests of the clients.
 type HTTPConfig struct {
 	tools.Config
-	// Root returns the root for a request; by says why it is this root. HTTP calls Root at a session's first tool call,
-	// and again if the root was removed.
+	// Root returns the root for a request; the result by says what has chosen this root. HTTP calls Root at a session's
+	// first tool call, and again if the root was removed.
 	Root func(*http.Request) (root, by string, err error)
-	URL  string // of this handler
+	URL  string // the URL of this handler
 	// Open opens a root for one client. HTTP closes the broker.
 	Open func(root string, log inbox.Log) (*broker.Broker, error)
-	// Process returns the client's process id, 0 if c2c cannot see the process.
+	// Process returns the client's process id, or 0 if c2c cannot see the process.
 	Process func(*http.Request) int
-	// Conn returns the connection of a request. If it returns nil, an answer counts as written when it is flushed.
+	// Conn returns the connection of a request. If Conn returns nil, an answer counts as written when the answer is flushed.
 	Conn func(*http.Request) net.Conn
 	// CountStream counts a request as a stream of events, see serve.CountStream; nil: streams are not counted.
 	CountStream func(*http.Request) (ctx context.Context, leave func())
@@ -41,15 +41,15 @@ type HTTPConfig struct {
 	Now         func() time.Time // nil is time.Now
 }
 
-// HTTPLimits bounds what clients can make the transport keep in memory or wait for. The comments name the values of zero
-// fields.
+// HTTPLimits limits the memory that clients can make the transport use, and the times for which the transport waits. Each
+// comment ends with the default, which zero stands for.
 type HTTPLimits struct {
-	Body     int64         // bytes of one message; 2 MiB, since 256 KiB of text may be 1.5 MiB of JSON
+	Body     int64         // bytes of one message, where 256 KiB of text may be 1.5 MiB of JSON; 2 MiB
 	Sessions int           // open sessions; 256
 	Calls    int           // tool calls of a session that may wait while one runs; 16
 	Requests int           // requests of a session at the same time; 64
 	Write    time.Duration // how long the client's kernel may take to get the written bytes; 10 s
-	Ping     time.Duration // between two pings on a stream; 15 s
+	Ping     time.Duration // the time between two pings on a stream; 15 s
 	Idle     time.Duration // how long an unused session without a mailbox is kept; 30 min
 	Bound    time.Duration // how long an unused session with a mailbox is kept while its process lives; 24 h
 	Kept     time.Duration // how long a stream of a request keeps its events after the answer; 60 s
@@ -72,7 +72,7 @@ type host struct {
 	ctx  context.Context // ends when Close is called
 	stop context.CancelCauseFunc
 
-	binding   sync.Mutex // held while a connection looks for its mailbox, so that two connections of one process do not find the same
+	binding   sync.Mutex // held while a connection looks for its mailbox: two connections of one process must not find the same one
 	changes   changes
 	processes processes.Table
 	listeners atomic.Uint64 // number of streams opened so far
@@ -105,7 +105,7 @@ func (h *host) LockBinding() (unlock func()) {
 	return h.binding.Unlock
 }
 
-// connection describes the connection to a client. noBell explains why mail cannot ring there; "" means that it can.
+// connection describes the connection to a client. noBell explains why c2c cannot ring on it; "" means that c2c can.
 func (h *host) connection(noBell, rootBy, protocol string) tools.Connection {
 	return tools.Connection{Transport: sessions.TransportHTTP, Why: tools.HTTPWhy, Protocol: protocol, RootBy: rootBy, URL: h.cfg.URL, NoBell: noBell}
 }
@@ -142,8 +142,8 @@ func (c *changes) of(root string) chan struct{} {
 	return c.byRoot[root]
 }
 
-// notify informs the ringers of a root that its bells have changed. If root is "", it does nothing: a client without a
-// root has no bell.
+// notify informs the ringers of a root that the bells of the root have changed. If root is "", it does nothing: a client
+// without a root has no bell.
 func (c *changes) notify(root string) {
 	if root == "" {
 		return

@@ -78,7 +78,7 @@ func (s *httpSession) pingAnswered(id string) {
 	}
 }
 
-// answeredID returns the id of c2c's request that a message answers, "" if it is no response.
+// answeredID returns the id of the request of c2c that a message answers; "" if the message is no response.
 func answeredID(body []byte) string {
 	var head struct {
 		ID     json.RawMessage `json:"id"`

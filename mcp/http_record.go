@@ -16,7 +16,7 @@ import (
 )
 
 // record is the file of an MCP session that has a mailbox. It lets the client keep its mailbox when the daemon restarts.
-// Its modification time is at most about touchEvery older than the time of the session's last request.
+// The file's modification time is at most about touchEvery older than the session's last request.
 type record struct {
 	ID            string `json:"id"`
 	Root          string `json:"root"`
@@ -55,7 +55,7 @@ func (h *host) hasEnded(p process) bool {
 // newSessionID returns an id of 128 random bits.
 func newSessionID() string {
 	id := make([]byte, 16)
-	_, _ = rand.Read(id) // it never fails
+	_, _ = rand.Read(id) // rand.Read never fails
 	return hex.EncodeToString(id)
 }
 
@@ -112,8 +112,8 @@ func (h *host) touchRecord(id string, used time.Time) {
 	}
 }
 
-// sweepRecords looks at the records of sessions that are not open. It removes those that are too old, and if there are
-// too many, also the oldest.
+// sweepRecords looks at the records of sessions that are not open. It removes the records that are too old. If the others
+// are too many, it also removes the oldest of them.
 func (h *host) sweepRecords(now time.Time, isOpen func(id string) bool) error {
 	names, err := h.cfg.Sessions.Names()
 	if err != nil {

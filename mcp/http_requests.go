@@ -41,7 +41,7 @@ func (s *httpSession) forgetRequests(all requests) {
 	}
 }
 
-// refused makes a request that c2c does not handle: refusal is its answer.
+// refused makes a request that c2c does not handle. The answer to the request is refusal.
 func refused(m rpc.Message, refusal *mcp.JSONRPCError) *httpRequest {
 	return &httpRequest{Message: m, written: new(tools.Written), resp: refusal, err: errors.New("refused")}
 }
@@ -60,8 +60,8 @@ type requests struct {
 	batch bool
 }
 
-// answers returns the body of the HTTP answer: one answer, or an array with the answers of a batch. nil: no request has
-// an answer.
+// answers returns the body of the HTTP answer: one answer, or an array with the answers of a batch. It returns nil if no
+// request has an answer.
 func (all requests) answers() any {
 	return all.each(func(q *httpRequest) mcp.JSONRPCMessage { return q.resp })
 }

@@ -18,7 +18,7 @@ import (
 	"c2c/mcp/tools"
 )
 
-// httpSession is one MCP session: a client, from its initialize on.
+// httpSession is one MCP session: a client, from its request initialize on.
 type httpSession struct {
 	*host
 	agreed
@@ -28,9 +28,9 @@ type httpSession struct {
 	stop  context.CancelCauseFunc
 	turns turns
 
-	pending sync.Map // the requests under way: id to *pendingCall
+	pending sync.Map // the requests under way: *pendingCall by id
 
-	deciding sync.Mutex // held while decide runs, in place of mu: decide may take a while
+	deciding sync.Mutex // held while decide runs, instead of mu, because decide may take a while
 	decided  bool       // the root and the client's process are known
 
 	mu       sync.Mutex
@@ -49,7 +49,7 @@ type httpSession struct {
 }
 
 func newHTTPSession(h *host, id string) *httpSession {
-	s := &httpSession{host: h, agreed: agreed{id: id}, turns: turns{most: h.limits.Calls, gate: make(chan struct{}, 1)}, used: h.cfg.Now(), idle: make(chan struct{})}
+	s := &httpSession{host: h, agreed: agreed{id: id}, turns: turns{limit: h.limits.Calls, gate: make(chan struct{}, 1)}, used: h.cfg.Now(), idle: make(chan struct{})}
 	close(s.idle)
 	s.ctx, s.stop = context.WithCancelCause(h.ctx)
 	s.peer = &tools.Peer{Cfg: &h.cfg.Config, Client: tools.Client{Remote: true, Open: func(log inbox.Log) (*broker.Broker, error) {
@@ -66,8 +66,8 @@ type oneRequest struct {
 
 func (o oneRequest) NotificationChannel() chan<- mcp.JSONRPCNotification { return o.notes }
 
-// context returns the context for a message of the session. notes receives notifications for the client; nil: they are
-// dropped.
+// context returns the context for a message of the session. The channel notes receives notifications for the client; if it
+// is nil, they are dropped.
 func (s *httpSession) context(ctx context.Context, notes chan mcp.JSONRPCNotification) context.Context {
 	ctx = s.srv.WithContext(tools.WithPeer(ctx, s.peer), oneRequest{s, notes})
 	return server.WithSupportedProtocolVersions(ctx, mcp.LegacyProtocolVersions())
@@ -79,8 +79,8 @@ func (s *httpSession) rootNow() string {
 	return s.root
 }
 
-// decide finds the client's root and process at the first call. It does so again if the root was removed since: c2c makes a
-// root only for a request that names the client's directory.
+// decide finds the client's root and process at the first tool call. If the root was removed since, a later call finds them
+// again, because c2c makes a root only for a request that names the client's directory.
 func (s *httpSession) decide(r *http.Request) error {
 	s.deciding.Lock()
 	defer s.deciding.Unlock()
@@ -156,7 +156,7 @@ func (s *httpSession) end(why error) {
 	s.changes.notify(s.rootNow())
 }
 
-// hangUp ends the stream, and each tool call that waits for another session.
+// hangUp ends the open stream, and each tool call that waits for another session.
 func (s *httpSession) hangUp() {
 	if l := s.openListener(); l != nil {
 		l.end()
@@ -189,7 +189,7 @@ type pendingCall struct {
 	gone    bool // the client no longer waits for the answer
 }
 
-// yieldTurn records that the request waits for another session. From then on it ends when its client hangs up.
+// yieldTurn records that the request waits for another session. From then on, the request ends when its client hangs up.
 func (p *pendingCall) yieldTurn() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -198,7 +198,8 @@ func (p *pendingCall) yieldTurn() {
 	}
 }
 
-// hangUp records that the client has hung up. By the MCP specification this alone cancels no request.
+// hangUp records that the client has hung up. If the request waits for another session, it ends. Any other request goes on,
+// because the MCP specification says that a lost connection does not cancel a request.
 func (p *pendingCall) hangUp() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -207,7 +208,7 @@ func (p *pendingCall) hangUp() {
 	}
 }
 
-// accepts reports whether the session accepts a request. While the process of its client lives, it rejects requests of other processes.
+// accepts reports whether the session accepts a request. While the client's process lives, it rejects requests of other processes.
 func (s *httpSession) accepts(r *http.Request) bool {
 	kept, _ := s.record()
 	if kept.PID == 0 || s.hasEnded(kept.process) {
@@ -260,8 +261,8 @@ func (s *httpSession) canEvict() bool {
 // presentAfterCall is how long a client without a stream counts as present after its last call.
 const presentAfterCall = 10 * time.Minute
 
-// isThere reports whether the client uses this session. It does if a request is under way (an open stream is a request),
-// or if the client has never opened a stream and has called within presentAfterCall.
+// isThere reports whether the client uses this session: a request is under way (an open stream is a request), or the client
+// has never opened a stream and its last call is younger than presentAfterCall.
 func (s *httpSession) isThere() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -278,11 +279,11 @@ func (s *httpSession) clientEnded() bool {
 func (s *httpSession) isIdle(now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	most := s.limits.Bound
+	limit := s.limits.Bound
 	if s.kept.ID == "" {
-		most = s.limits.Idle
+		limit = s.limits.Idle
 	}
-	return s.underWay == 0 && now.Sub(s.used) > most
+	return s.underWay == 0 && now.Sub(s.used) > limit
 }
 
 // connection describes the connection to the session's client.

@@ -16,7 +16,7 @@ import (
 	"c2c/serve/underway"
 )
 
-// stateless answers requests of revision 2026-07-28 and later, by means of mcp-go. These revisions have no session: c2c
+// stateless answers requests of revision 2026-07-28 and later, by means of mcp-go. These revisions have no MCP sessions: c2c
 // knows a caller only by its process or by an id in the call. The client's bell is an open request subscriptions/listen,
 // see subscription.
 type stateless struct {
@@ -41,7 +41,7 @@ func newStateless(h *host, t *tools.Tools) *stateless {
 	})
 	srv := t.Server(hooks, server.WithResourceCapabilities(true, false), server.WithToolHandlerMiddleware(noteFailure))
 	t.AddInbox(srv)
-	m.handler = server.NewStreamableHTTPServer(srv, server.WithStateLess(true), server.WithDisableLocalhostProtection(true)) // the guard checks the host
+	m.handler = server.NewStreamableHTTPServer(srv, server.WithStateLess(true), server.WithDisableLocalhostProtection(true)) // package serve checks the host
 	return m
 }
 
@@ -49,7 +49,7 @@ type seenKey struct{} // context key of a bool: whether c2c can see the caller's
 
 // hasSessions reports whether a client would fall back to initialize if c2c refused this revision. After initialize the
 // client has a session, and tests show that mail wakes such a client. All clients that c2c knows fall back. An unknown
-// client may support only this revision, and its request does not show whether it does.
+// client may support only this revision, and its request does not show which revisions it supports.
 func hasSessions(ctx context.Context) bool {
 	info := server.RequestProtocolInfoFromContext(ctx)
 	if info == nil || info.ClientInfo == nil {

@@ -19,7 +19,7 @@ import (
 	"c2c/sessions/callers"
 )
 
-// statelessPeers holds the client processes that call without a session.
+// statelessPeers holds the client processes that call without an MCP session.
 type statelessPeers struct {
 	*host
 	mu    sync.Mutex
@@ -29,18 +29,18 @@ type statelessPeers struct {
 // mostStateless bounds the processes in statelessPeers.
 const mostStateless = 64
 
-// statelessPeer is a client process that calls without a session. c2c knows nothing else about the client.
+// statelessPeer is a client process that calls without an MCP session. c2c knows only the process of such a client.
 type statelessPeer struct {
 	*tools.Peer
 	table   *statelessPeers
 	root    string
 	process process
 	used    time.Time
-	active  int // its requests under way
+	active  int // number of its requests under way
 
 	mu        sync.Mutex
 	listening *subscription // the newest subscription; nil: none is open
-	told      string        // the session about which the ringers were last notified
+	told      string        // the session of c2c about which the ringers were last notified
 }
 
 // enter returns the peer of the calling process. It makes a peer if there is none. The peer stays open for the next call.
@@ -139,7 +139,7 @@ func (t *statelessPeers) close() {
 // Taken always returns false: a process has only one peer for each root.
 func (p *statelessPeer) Taken(string) bool { return false }
 
-// Bind notifies the ringers if the peer's session has changed.
+// Bind notifies the ringers if the peer has another session of c2c than before.
 func (p *statelessPeer) Bind(sid string, _ bool) error {
 	p.mu.Lock()
 	known := p.told == sid
@@ -153,7 +153,7 @@ func (p *statelessPeer) Bind(sid string, _ bool) error {
 
 func (p *statelessPeer) LockBinding() (unlock func()) { return p.table.LockBinding() }
 
-// findSession finds the session that the process had before the daemon was restarted. It does not make one.
+// findSession finds the session of c2c that the process had before the daemon was restarted. It does not make a session.
 func (p *statelessPeer) findSession(ctx context.Context) {
 	if p.Session() != "" {
 		return
@@ -162,7 +162,7 @@ func (p *statelessPeer) findSession(ctx context.Context) {
 	defer cancel()
 	b, err := p.Open()
 	if err != nil {
-		return // the first tool call reports it
+		return // the first tool call reports the error
 	}
 	if s, err := callers.Resolve(ctx, b.Registry, callers.Caller{Remote: true, Transport: sessions.TransportHTTP, PID: p.Process()}); err == nil {
 		p.Remember(b, s)
@@ -192,7 +192,7 @@ func (p *statelessPeer) unsubscribe(s *subscription) {
 	p.table.changes.notify(p.root)
 }
 
-// bell returns the subscription on which mail rings; nil: mail cannot ring.
+// bell returns the subscription on which c2c can ring; nil: there is none.
 func (p *statelessPeer) bell() *subscription {
 	p.mu.Lock()
 	s := p.listening
@@ -203,7 +203,7 @@ func (p *statelessPeer) bell() *subscription {
 	return s
 }
 
-// silence explains why mail does not ring; "" means that it rings.
+// silence explains why c2c cannot ring; "" means that it can.
 func (p *statelessPeer) silence() string {
 	if p.bell() != nil {
 		return ""

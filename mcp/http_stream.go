@@ -24,9 +24,9 @@ type stream struct {
 	mu     sync.Mutex
 	first  int // number of the first kept event; numbers begin at 1
 	events [][]byte
-	over   bool      // no event will follow
-	ended  time.Time // when over was set
-	more   chan struct{}
+	over   bool          // no event will follow
+	ended  time.Time     // when over was set
+	more   chan struct{} // closed and replaced at each change
 }
 
 func newStream(maxEvents int) *stream {
@@ -76,7 +76,7 @@ func (st *stream) hasAllAfter(n int) bool {
 	return n >= st.first-1 && n < st.first+len(st.events)
 }
 
-// after returns the events after number n. more is closed when another event comes; nil: the stream is over.
+// after returns the events after number n. The channel more is closed when another event comes; nil: the stream is over.
 func (st *stream) after(n int) (events [][]byte, more <-chan struct{}) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -102,7 +102,7 @@ type requestStreams struct {
 	all []*stream
 }
 
-// begin makes the stream of a request. If there are too many, it drops the oldest.
+// begin makes the stream of a request. If the session has too many such streams, it drops the oldest.
 func (r *requestStreams) begin() *stream {
 	st := newStream(keptEvents)
 	r.mu.Lock()

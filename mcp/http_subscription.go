@@ -13,9 +13,9 @@ import (
 	"c2c/wake"
 )
 
-// subscription is an open request subscriptions/listen (revision 2026-07-28): the bell of a client without a session.
-// mcp-go writes each notification from notes and flushes it. Its first flush is for its own acknowledgement of the
-// request.
+// subscription is an open request subscriptions/listen (revision 2026-07-28): the bell of a client without an MCP session.
+// mcp-go first writes and flushes its own acknowledgement of the request. Then it writes and flushes each notification from
+// the channel notes.
 type subscription struct {
 	*host
 	progress
@@ -36,7 +36,7 @@ func (h *host) newSubscription(root string, conn net.Conn, end func()) *subscrip
 
 func (s *subscription) opened() uint64 { return s.number }
 
-// isBell reports whether mail rings here: mcp-go has acknowledged the subscription, and the subscription includes the inbox.
+// isBell reports whether c2c can ring here: mcp-go has acknowledged the subscription, and the subscription includes the inbox.
 func (s *subscription) isBell() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,13 +49,13 @@ func (s *subscription) onFlush(err error) {
 		s.end()
 		return
 	}
-	s.advance(s.written + 1) // no other goroutine changes it
+	s.advance(s.written + 1) // no other goroutine changes s.written
 	if s.written == 1 {
 		s.changes.notify(s.root)
 	}
 }
 
-// Ring notifies the client that its inbox has changed. It returns nil when the client's kernel has the notification.
+// Ring notifies the client that its inbox has changed. It returns nil when the client's kernel has acknowledged the notification.
 func (s *subscription) Ring(ctx context.Context, n wake.Notice) error {
 	number, err := s.add(func() int {
 		select {

@@ -20,7 +20,7 @@ var (
 	errIdle      = errors.New("the session was unused for too long")
 )
 
-// sessionTable holds the open sessions by id. A goroutine that holds the table's lock never takes a session's lock.
+// sessionTable holds the open MCP sessions by id. A goroutine that holds the table's lock never takes a session's lock.
 type sessionTable struct {
 	*host
 	mu   sync.Mutex
@@ -71,7 +71,7 @@ func (t *sessionTable) find(w http.ResponseWriter, r *http.Request) *httpSession
 }
 
 // enter finds the session of a request, and counts the request as under way until leave is called. If s is nil, enter has
-// answered the request.
+// answered the request with an error.
 func (t *sessionTable) enter(w http.ResponseWriter, r *http.Request) (s *httpSession, leave func()) {
 	if s = t.find(w, r); s == nil {
 		return nil, nil
@@ -93,8 +93,8 @@ func refuseUnknown(w http.ResponseWriter) {
 }
 
 // add puts a session into the table and returns it. If the table already has a session with this id, add returns that
-// session instead. When the table is full, add evicts the least recently used session without a mailbox; if every session
-// has a mailbox, it returns nil.
+// session instead. When the table is full, add first evicts the least recently used session that it may evict; if there is
+// none, it returns nil.
 func (t *sessionTable) add(s *httpSession) *httpSession {
 	for {
 		oldest := t.oldest()
@@ -152,7 +152,7 @@ func (t *sessionTable) revive(k record) *httpSession {
 	return there
 }
 
-// dropEnded drops sessions whose client has ended. Until then the session's peer holds the server lock, so other
+// dropEnded drops sessions whose client has ended. Until a session is dropped, its peer holds the server lock, and other
 // processes believe that the session lives.
 func (t *sessionTable) dropEnded() {
 	for _, s := range t.snapshot() {
@@ -175,7 +175,7 @@ func (t *sessionTable) sweep() {
 		if kept.ID != "" {
 			t.touchRecord(s.id, used)
 		}
-		if kept.PID == 0 && !s.isThere() { // c2c cannot see the client's process end
+		if kept.PID == 0 && !s.isThere() { // c2c cannot see whether the client's process has ended
 			s.peer.ReleaseLock()
 		}
 	}
@@ -184,7 +184,7 @@ func (t *sessionTable) sweep() {
 	}
 }
 
-// binder records the mailbox that a session's peer has found, and compares it with those of the other sessions.
+// binder records the mailbox that a session's peer has found, and compares it with the mailboxes of the other sessions.
 type binder struct {
 	*sessionTable
 	s *httpSession
@@ -201,8 +201,8 @@ func (b binder) others(sid string) []*httpSession {
 	return slices.DeleteFunc(b.snapshot(), func(other *httpSession) bool { return other == b.s || other.peer.Session() != sid })
 }
 
-// Bind writes the session's mailbox to its record, and takes the mailbox away from MCP sessions that their client has
-// left behind. If the calls name their session, Bind only writes the record, and only once.
+// Bind writes the mailbox of an MCP session to the session's record, and takes the mailbox away from MCP sessions that their
+// client has left behind. If the calls themselves name a session of c2c, Bind only writes the record, and only once.
 func (b binder) Bind(sid string, named bool) error {
 	s := b.s
 	s.mu.Lock()

@@ -4,27 +4,27 @@ import "sync"
 
 // turns makes the tool calls of a session's POSTs run one after another.
 type turns struct {
-	most int           // POSTs that may wait
-	gate chan struct{} // holds a value while a tool call runs
+	limit int           // number of POSTs that may wait
+	gate  chan struct{} // holds a value while a tool call runs
 
 	mu      sync.Mutex
 	waiting int
 }
 
-// turn is the right of a POST to run the tool calls of its session.
+// turn is the right of a POST to run the tool calls of its session. It is not the turn of a model.
 type turn struct {
 	turns *turns
 
 	mu    sync.Mutex
 	waits bool // counted in turns.waiting
-	has   bool
+	has   bool // the POST has the turn now
 }
 
-// wait adds a POST to the waiting ones. It returns nil if too many wait already.
+// wait adds a POST to those that wait for the turn. It returns nil if too many wait already.
 func (t *turns) wait() *turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.waiting >= t.most {
+	if t.waiting >= t.limit {
 		return nil
 	}
 	t.waiting++
@@ -62,7 +62,7 @@ func (t *turn) give() {
 	}
 }
 
-// end gives the turn back, or stops waiting for it. It is called when the calls are answered.
+// end gives the turn back, or stops waiting for the turn. It is called when the calls of the POST are answered.
 func (t *turn) end() {
 	t.give()
 	if t.waits {

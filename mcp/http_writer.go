@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// checkedWriter bounds the time of each write, and keeps the first error, because mcp-go only logs it.
+// checkedWriter limits the time of each write, and keeps the first error, because mcp-go only logs errors.
 type checkedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -15,9 +15,9 @@ type checkedWriter struct {
 	err     error
 	wrote   bool // at least a part of an answer was written
 
-	randomID, id []byte // randomID stands in the request in place of id, see replaceID; nil: nothing was replaced
+	randomID, id []byte // replaceID has put randomID into the request in place of id, and Write puts id back; nil: nothing was replaced
 
-	flushed func(error) // if set, called after each flush with err
+	flushed func(error) // if set, called after each flush with the first error, if any
 }
 
 func (n *checkedWriter) WriteHeader(status int) {

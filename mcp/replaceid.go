@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// replaceID replaces the id of a message by randomID, because mcp-go reads a number as a float and so would change an id above
-// 2^53. mcp-go returns randomID unchanged. If the message has no id, randomID is nil and the message stays as it is.
+// replaceID replaces the id of a message by randomID, because mcp-go reads a number as a float, and so would change an id above
+// 2^53. mcp-go writes randomID unchanged into the answer. If the message has no id, randomID is nil and the message stays as it is.
 func replaceID(body, id []byte) (changed, randomID []byte) {
 	if id == nil {
 		return body, nil

@@ -18,15 +18,15 @@ import (
 	"c2c/mcp/tools"
 )
 
-// StdioLimits bounds what a client can make the stdio transport keep in memory or wait for. The comments name the values
-// of zero fields; only tests set other values.
+// StdioLimits limits the memory that the stdio transport uses for its client, and the times for which the transport waits.
+// The comments of the first three fields end with the default, which zero stands for. Only tests set other values.
 type StdioLimits struct {
 	Line  int           // bytes in one message from the client; 4 MiB
 	Write time.Duration // how long an answer waits for the client to read it; 10 s
-	Drain time.Duration // from the end of input to the last answer; 5 s
+	Drain time.Duration // the time from the end of the input to the last answer; 5 s
 	Log   *slog.Logger  // for c2c's own faults; nil discards
 
-	Stateless *Stateless // see Config
+	Stateless *Stateless // see Config.Stateless of package tools
 }
 
 func (l StdioLimits) withDefaults() StdioLimits {
@@ -36,26 +36,27 @@ func (l StdioLimits) withDefaults() StdioLimits {
 	return StdioLimits{cmp.Or(l.Line, 4<<20), cmp.Or(l.Write, 10*time.Second), cmp.Or(l.Drain, 5*time.Second), l.Log, l.Stateless}
 }
 
-// queued is how many tool calls may wait before Serve stops reading for a while.
+// queued is the number of requests that may wait in stdio.calls. When more come, Serve stops reading for a while.
 const queued = 64
 
-// Serve answers the JSON-RPC lines of in on out. It returns nil when in has ended
-// and every request is answered. It returns an error if the answers take longer
-// than the drain limit. When ctx is cancelled, it returns ctx's error after the
-// handlers have returned; when out breaks, it returns that error.
+// Serve reads JSON-RPC messages from the input, one in each line, and writes the
+// answers to the output. It returns nil when the input has ended and every request
+// is answered. It returns an error if, after the end of the input, the answers
+// take longer than limits.Drain; if ctx is cancelled; or if a write to the output
+// fails. Before it returns an error, it waits limits.Drain for the handlers.
 //
 // c2c does not use mcp-go's own ServeStdio, which loses pipelined requests at
-// the end of input, sends a handler's notifications after its answer and cannot
+// the end of the input, sends a handler's notifications after its answer and cannot
 // end while the client does not read (measured, v1.2.1).
 //
-// Tool calls run one at a time, in the order in which they came. So the message
-// that a client sends first is delivered first, and a poll comes after all earlier
-// calls. Only a call that waits for another session lets the next one begin, see
-// YieldTurn. Serve answers all other requests when it reads them, even during a
-// slow tool call.
+// Tool calls run one at a time, in the order in which they came. So messages are
+// delivered in the order in which the client sends them, and a poll comes after all
+// earlier calls. Only a call that waits for another session lets the next call
+// begin, see YieldTurn. Serve answers a short request, such as tools/list, when it
+// reads the request, even during a slow tool call.
 //
-// When Serve returns, a blocked read of in or write to out may still be under way:
-// the caller must exit, or close both.
+// When Serve returns, a blocked read or write may still be under way: the caller
+// must exit, or close both the input and the output.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, srv *server.MCPServer, limits StdioLimits) error {
 	limits = limits.withDefaults()
 	session := server.NewInProcessSession(tools.StdioID, nil)
@@ -74,7 +75,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, srv *server.MCPServ
 
 	work, stop := context.WithCancel(srv.WithContext(ctx, session))
 	defer stop()
-	// c2c offers no protocol later than 2025-11-25, so that the client falls back to it, see Stateless.
+	// c2c offers no revision later than 2025-11-25, so that the client falls back to that revision, see Stateless.
 	work = server.WithSupportedProtocolVersions(work, mcp.LegacyProtocolVersions())
 
 	ended := make(chan error, 1)
@@ -108,7 +109,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, srv *server.MCPServ
 	return err
 }
 
-// read answers each line or queues it in calls. It closes calls at the end of the input.
+// read answers each message, or queues it in t.calls. At the end of the input it closes t.calls.
 func (t *stdio) read(ctx context.Context, in io.Reader, limits StdioLimits) error {
 	defer close(t.calls)
 	r := bufio.NewReaderSize(in, 64<<10)
@@ -149,8 +150,8 @@ func (t *stdio) read(ctx context.Context, in io.Reader, limits StdioLimits) erro
 		}
 		switch m.Method {
 		case string(mcp.MethodToolsCall), string(mcp.MethodInitialize), string(mcp.MethodServerDiscover), string(mcp.MethodSubscriptionsListen), string(mcp.MethodResourcesRead):
-			// initialize and server/discover name the client, so they stay in order with the calls. The other two methods
-			// may take a while.
+			// initialize and server/discover name the client, so they stay in order with the tool calls.
+			// subscriptions/listen and resources/read may take a while.
 			if err := t.queue(ctx, r); err != nil {
 				return err
 			}
@@ -160,7 +161,7 @@ func (t *stdio) read(ctx context.Context, in io.Reader, limits StdioLimits) erro
 	}
 }
 
-// queue appends a request to the calls. While too many are queued, it waits.
+// queue appends a request to t.calls. While too many requests are queued there, it waits.
 func (t *stdio) queue(ctx context.Context, r *request) error {
 	select {
 	case t.calls <- r:
@@ -170,7 +171,7 @@ func (t *stdio) queue(ctx context.Context, r *request) error {
 	}
 }
 
-// answerCalls answers the calls in order. When read has closed calls, it ends the output. If ctx ends first, it returns.
+// answerCalls answers the requests from t.calls in order. When t.calls is closed, it ends the output. If ctx ends first, it returns.
 func (t *stdio) answerCalls(ctx context.Context) {
 	defer close(t.answered)
 	underway := runningCalls{hungUp: make(chan struct{})}
@@ -181,7 +182,7 @@ func (t *stdio) answerCalls(ctx context.Context) {
 			if !ok {
 				close(underway.hungUp) // the client no longer waits for answers
 				underway.wait.Wait()
-				close(t.out.Lines) // read writes too, but has returned by now
+				close(t.out.Lines) // the method read writes too, but has returned by now
 				return
 			}
 			underway.answer(t, r)
@@ -191,7 +192,7 @@ func (t *stdio) answerCalls(ctx context.Context) {
 	}
 }
 
-// runningCalls are the tool calls under way: the call that has the turn, and the calls that have yielded it.
+// runningCalls are the tool calls under way. One call has the turn; the next call begins when that call ends or yields the turn.
 type runningCalls struct {
 	wait   sync.WaitGroup
 	hungUp chan struct{} // closed: the calls that have yielded must end
@@ -207,7 +208,7 @@ func (a *runningCalls) answer(t *stdio, r *request) {
 		t.answer(r)
 	})
 	if r.Method == string(mcp.MethodSubscriptionsListen) {
-		yield() // the call goes on until the client ends it
+		yield() // the request goes on until the client ends it
 	}
 	select {
 	case <-done:
@@ -223,8 +224,8 @@ func (a *runningCalls) answer(t *stdio, r *request) {
 	})
 }
 
-// answer handles r and writes the answer. If the handler has called OnWritten, answer reports to it whether the answer
-// was written.
+// answer handles r and writes the answer. If the handler has called OnWritten, answer reports to the handler whether the
+// answer was written.
 func (t *stdio) answer(r *request) {
 	if r.isBatch {
 		t.answerBatch(r)

@@ -23,8 +23,8 @@ type stdio struct {
 	calls    chan *request // in the order of their arrival
 	answered chan struct{} // closed when answerCalls has returned
 
-	pending sync.Map // requests under way, by id
-	agreed  atomic.Pointer[string]
+	pending sync.Map               // requests under way, by id
+	agreed  atomic.Pointer[string] // the agreed revision; nil before initialize is answered
 }
 
 // version returns the agreed revision; "" before initialize is answered.
@@ -66,7 +66,7 @@ func (t *stdio) begin(ctx context.Context, m rpc.Message, refusal *mcp.JSONRPCEr
 }
 
 func (t *stdio) end(r *request) {
-	t.pending.CompareAndDelete(string(r.ID), r) // a client may reuse an id before the answer
+	t.pending.CompareAndDelete(string(r.ID), r) // compare, because a client may use an id again before the answer
 	r.cancel(nil)
 }
 

@@ -17,13 +17,13 @@ import (
 	"c2c/wake"
 )
 
-// Stateless answers requests of revision 2026-07-28 over standard input and output, for clients that c2c does not know,
-// because they may support no other revision. The clients that c2c knows begin with initialize, and Claude Code accepts
-// no channel notifications from a server with a later revision. Config and StdioLimits must name the same Stateless. The
-// zero value is ready.
+// Stateless answers requests of revision 2026-07-28 over standard input and output. It serves only clients that c2c does not
+// know, because such a client may support no other revision. Known clients do not need it: they begin with initialize. And
+// Claude Code accepts no channel notifications from a server with this revision. Config and StdioLimits must point to the
+// same Stateless. The zero value is ready.
 type Stateless struct {
-	// Listens, if set, is called when the client subscribes to its inbox. bells returns the client's bell by session id;
-	// changed receives a value when the result of bells may have changed. If Listens is nil, mail does not ring.
+	// Listens, if set, is called when the client subscribes to its inbox. The function bells returns the client's bell by the id
+	// of c2c's session; the channel changed receives a value when that bell may have changed. If Listens is nil, c2c does not ring.
 	Listens func(bells func() map[string]wake.Doorbell, changed <-chan struct{})
 
 	t       *tools.Tools
@@ -43,15 +43,15 @@ func (m *Stateless) Attach(t *tools.Tools) {
 	m.t, m.changed = t, make(chan struct{}, 1)
 }
 
-// answers reports whether m answers a request. It does if the request names a revision without sessions and c2c does not know
-// the client.
+// answers reports whether m answers a request: the request names a revision without MCP sessions, and c2c does not know the
+// client.
 func (m *Stateless) answers(msg rpc.Message) bool {
 	return m != nil && m.t != nil && msg.ID != nil && bytes.Contains(msg.Raw, []byte(mcp.MetaKeyProtocolVersion)) &&
 		rpc.IsStateless(msg.Version()) && !m.knows(msg)
 }
 
-// knows reports whether c2c knows the client of a request, from c2c's own configuration or from the name that the client
-// gives itself.
+// knows reports whether c2c knows the client of a request by its name: the name in c2c's own configuration, or the name that
+// the client gives itself.
 func (m *Stateless) knows(msg rpc.Message) bool {
 	_, configured := client.Find(m.t.Cfg.Client)
 	_, named := client.ByInfo(msg.ClientName())
@@ -77,8 +77,8 @@ func (m *Stateless) mcpServer() *server.MCPServer {
 	return m.srv
 }
 
-// begin does the work that initialize causes in older revisions. server/discover and tools/list do not call begin:
-// clients start throw-away copies of their servers only to send these two.
+// begin does the work that initialize causes in older revisions. The requests server/discover and tools/list do not cause it,
+// because clients start throw-away copies of their servers only to send these two.
 func (m *Stateless) begin(ctx context.Context) {
 	m.begun.Do(func() {
 		m.t.Only.SetProtocol(server.RequestProtocolVersion(ctx))
@@ -105,10 +105,10 @@ func (m *Stateless) adopt(r *request, session *server.InProcessSession) {
 	r.ctx = server.WithSupportedProtocolVersions(r.srv.WithContext(r.ctx, s), mcp.ValidProtocolVersions)
 }
 
-// stdioSubscription is an open subscriptions/listen: the client's session, as the handler of that request sees it.
+// stdioSubscription is an open request subscriptions/listen. It is also the client's MCP session as that request's handler sees it.
 type stdioSubscription struct {
 	*server.InProcessSession
-	acks  chan mcp.JSONRPCNotification // gets the acknowledgement that mcp-go sends
+	acks  chan mcp.JSONRPCNotification // gets mcp-go's acknowledgement of the request
 	id    json.RawMessage              // the request's id; every notification carries it
 	wants bool                         // the subscription includes the inbox
 	end   context.CancelCauseFunc
@@ -157,7 +157,7 @@ func (m *Stateless) open(l *stdioSubscription) {
 	})
 }
 
-// bells returns the client's bell by session id; nil if the client has not subscribed or has no session.
+// bells returns the client's bell by the id of c2c's session; nil if the client has not subscribed or has no such session.
 func (m *Stateless) bells() map[string]wake.Doorbell {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -20,12 +20,12 @@ const (
 	// checkGap is the shortest time between two checks of the deadlines of a root: answers that are due, messages that expire, and
 	// others.
 	checkGap = time.Second
-	// tryLockAgain is the pause of a process that does not ring between two tries to take the lock.
+	// tryLockAgain is the pause between two tries to take the lock, in a process that does not ring.
 	tryLockAgain = 30 * time.Second
 )
 
-// checkDeadlines checks the root's deadlines until stop is called. Every process that rings calls it; the process that gets the lock does
-// the work for all.
+// checkDeadlines checks the root's deadlines until stop is called. Every process that rings calls it; only the process that gets the lock
+// does the work, for all.
 func (r *Ringer) checkDeadlines(ctx context.Context, b *broker.Broker, changes *watch.Changes) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -97,8 +97,8 @@ func CheckDeadlines(ctx context.Context, b *broker.Broker, log *slog.Logger, get
 	return check(ctx, b, changes, log, getenv)
 }
 
-// await takes the lock once it is free. It polls instead of using a file watch: the system gives a user only few watches, and most of
-// these processes never get the lock.
+// await takes the lock as soon as it is free. It polls instead of using a file watch: the system gives a user only few watches, and most
+// processes that wait here never get the lock.
 func await(ctx context.Context, b *broker.Broker, lock *filelock.Lock) error {
 	tick := time.NewTicker(tryLockAgain)
 	defer tick.Stop()

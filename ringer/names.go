@@ -17,10 +17,10 @@ import (
 const maxNames = 64
 
 // names publishes the sessions of c2c to a client whose own tool can write to other sessions. It stores the messages that the client
-// sends to them. For other clients it does nothing.
+// sends to these sessions. For a client without such a tool it does nothing.
 type names struct {
 	b     *broker.Broker
-	own   int // the client's process; its own sessions are not published
+	own   int // the client's process, whose own sessions are not published
 	log   *slog.Logger
 	peers wake.Peers
 	off   func() bool // reports whether c2c was uninstalled from the client
@@ -41,7 +41,7 @@ func (r *Ringer) names(b *broker.Broker) *names {
 	return n
 }
 
-// show publishes the current sessions. If that fails, its caller tries again after a minute, or when the registry changes.
+// show publishes the current sessions. If that fails, the caller tries again after a minute, or when the registry changes.
 func (n *names) show(ctx context.Context) {
 	if n.peers == nil {
 		return
@@ -73,7 +73,7 @@ func (n *names) close() {
 	}
 }
 
-// store stores a message to the named session. Its sender is the session that process m.Process has in this root.
+// store delivers the message m to the session with the alias m.To. The sender is the session that the process m.Process has in this root.
 func store(ctx context.Context, b *broker.Broker, client string, m wake.Sent) error {
 	from, err := callers.Resolve(ctx, b.Registry, callers.Caller{Client: client, ClientID: m.Session, PID: m.Process})
 	if err == nil && (from.Process != m.Process || from.Client != client) {

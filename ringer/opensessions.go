@@ -11,11 +11,11 @@ import (
 	"c2c/wake"
 )
 
-// registerOpenSessions makes mailboxes for the sessions that the client's process has open and that had no prompt yet, so that they could
-// not call c2c. It binds a session of another process to this process. The process may also have sessions of other projects open, each
-// with its own server: so a new session counts only if its directory is ours. If its directory is unknown, it counts only if the process
-// has no other session. met has the sessions that were checked before. Each is checked only once, because a write to the registry causes
-// another call.
+// registerOpenSessions makes mailboxes for new sessions that the client's process has open: they have had no prompt yet, and so could not
+// call c2c. A known session of another process is bound to this process. The process may also have sessions of other projects open, each
+// with its own MCP server. Therefore a new session gets a mailbox only if its directory is ours, or if its directory is unknown
+// and the process has no other session. The map met has the sessions that were checked before. Each is checked only once, because a write
+// to the registry causes another call.
 func (r *Ringer) registerOpenSessions(ctx context.Context, b *broker.Broker, c wake.Client, pid int, open, met map[string]bool) {
 	here, err := os.Stat(".")
 	sessionList, serr := b.Sessions(ctx)

@@ -1,8 +1,9 @@
-// Package ringer wakes idle sessions of a root when mail waits for them (it rings them), as long as its process lives. A root is the
-// directory with the mail of one project. The process is an MCP server, the terminal around a client, or the wake daemon. The package
-// takes the facts about sessions from the broker, and the ways to reach them from package wake and the packages below it.
+// Package ringer rings the idle sessions of a root when mail waits for them: it makes their clients look at the mail. A root is the
+// directory with the mail of one project. A ringer is part of a process, such as an MCP server, the terminal around a client, or the wake
+// daemon, and ends with this process. The package takes the facts about sessions from the broker, and the ways to reach the sessions from
+// package wake and the packages below wake.
 //
-// One process at a time has the right to ring a session: the one that holds <sid>.wake.lock.
+// Only one process at a time may ring a session: the process that holds the lock file <session id>.wake.lock.
 package ringer
 
 import (
@@ -32,21 +33,21 @@ const (
 	rootLookMost = 30 * time.Second
 )
 
-// errRootGone: the root was removed or replaced while the ringer worked.
+// errRootGone means that the root was removed or replaced while the ringer worked.
 var errRootGone = errors.New("root was replaced")
 
 // Ringer rings sessions of a root from this process.
 type Ringer struct {
-	// Root finds the root. The ringer opens it only once it exists: clients start throw-away copies of their servers, which must
-	// leave no trace.
+	// Root returns the path of the root. The ringer opens the root only when it exists, because clients start throw-away copies of
+	// their servers, and such a copy must leave no trace.
 	Root func() (string, error)
 	// Scope chooses the sessions to ring, and the ways to reach them.
 	Scope  Scope
 	Getenv func(string) string
-	// Hooked reports whether our hooks have run in the session with this client's id; nil: not known.
+	// Hooked reports whether our hooks have run in the session that the client calls clientID; nil: not known.
 	Hooked func(clientID string) bool
 	Gap    time.Duration // the shortest time between two rings for a message, doubled after each ring; zero: the default of wake/watch
-	// Counted, if set, is called after a ring on a stream, with the outcome and the number of messages.
+	// Counted, if set, is called after a ring on a stream, with the outcome of the ring and the number of messages.
 	Counted func(outcome string, messages int)
 	Log     *slog.Logger
 }
@@ -54,25 +55,25 @@ type Ringer struct {
 // Start rings until stop is called.
 func (r *Ringer) Start(ctx context.Context) (stop func()) { return r.start(ctx, "ring", r.ring) }
 
-// start runs do until stop is called. If the root is replaced, it runs do again with the new root. what is the name of the work in the
-// log.
-func (r *Ringer) start(ctx context.Context, what string, do func(context.Context) error) (stop func()) {
+// start calls the function work in a goroutine until stop is called. When work returns, for example because the root was replaced, start
+// calls it again after a pause. The argument name is the name of the work in the log.
+func (r *Ringer) start(ctx context.Context, name string, work func(context.Context) error) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		r.run(ctx, what, do)
+		r.run(ctx, name, work)
 	}()
 	return func() { cancel(); <-done }
 }
 
-func (r *Ringer) run(ctx context.Context, what string, do func(context.Context) error) {
+func (r *Ringer) run(ctx context.Context, name string, work func(context.Context) error) {
 	wait := rootLook
 	for ctx.Err() == nil {
-		if err := survive.Call(r.Log, what, func() error { return do(ctx) }); err == nil || errors.Is(err, errRootGone) {
+		if err := survive.Call(r.Log, name, func() error { return work(ctx) }); err == nil || errors.Is(err, errRootGone) {
 			wait = rootLook
 		} else {
-			r.Log.Debug("the root is not ready yet", "work", what, "err", err)
+			r.Log.Debug("the root is not ready yet", "work", name, "err", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -125,7 +126,7 @@ func (r *Ringer) sessions(ctx context.Context, b *broker.Broker) (all []wake.Ses
 	return all, err
 }
 
-// session returns the facts about a session that package wake needs. Process is 0 if c2c does not know the client's process.
+// session returns the facts that package wake needs about a session. The field Process is 0 if c2c does not know the client's process.
 func (r *Ringer) session(s sessions.Session) wake.Session {
 	out := wake.Session{SID: s.ID, Client: s.Client, Process: s.Process, Pane: s.Pane, Unattended: s.Unattended}
 	if p, _ := client.Find(s.Client); !r.Scope.byProcess || p.Shared(s.Process, r.Getenv) {
@@ -143,8 +144,8 @@ func (r *Ringer) config(name string) (dir string) {
 	return dir
 }
 
-// turn makes a function that records the turn that a ring begins, because no hook reports that. If the client did not take the ring, the
-// function restores the earlier state.
+// turn makes a function that records a session as busy before a ring, because no hook reports a turn that a ring begins. If the client did
+// not take the ring, a second call with false restores the earlier state.
 func turn(b *broker.Broker, now func() (sessions.Session, error)) func(context.Context, bool) error {
 	before := sessions.Idle
 	return func(ctx context.Context, runs bool) error {
@@ -160,8 +161,8 @@ func turn(b *broker.Broker, now func() (sessions.Session, error)) func(context.C
 	}
 }
 
-// watcher makes a session's watcher, and a function that records what the session does. The function is nil if the client does not report
-// what it does.
+// watcher makes a session's watcher, and a function that records the states of the session, such as busy, as the client reports them. The
+// function is nil if the client does not report states.
 func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) (*watch.Watcher, func(context.Context), error) {
 	box, err := b.Mailbox(s.SID)
 	if err != nil {
@@ -198,11 +199,11 @@ func (r *Ringer) watcher(ctx context.Context, b *broker.Broker, s wake.Session) 
 		},
 		Record: p.Record,
 	}
-	if r.Scope.bells == nil { // after a ring on a stream c2c does not know whether a turn begins
+	if r.Scope.bells == nil { // c2c does not know whether a ring on a stream begins a turn
 		w.Turn = turn(b, now)
 	}
 	w.Report = r.reported(b, s.SID)
-	if w.Busy == nil { // without Busy, hooks may report turns and bring the mail in them; the plugin rings also in a turn
+	if w.Busy == nil { // wait while hooks report a turn, because they bring the mail; a turn that a plugin reports does not count
 		w.Busy = func(context.Context) bool {
 			current, err := now()
 			return err == nil && current.ToldByHooks() && (current.Turn == sessions.Busy || current.Turn == sessions.Waiting)

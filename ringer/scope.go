@@ -23,24 +23,24 @@ import (
 type Scope struct {
 	sessions func(context.Context, *Ringer, *broker.Broker) ([]sessions.Session, error)
 	ways     func(wake.RingContext, wake.Session) (wake.Ways, error)
-	// byProcess means that only the process identifies the session: the session stays the same even if the client's own id changes while
-	// a message is on its way.
+	// byProcess means that only the process identifies the session: the session stays the same even if the client gives it another id
+	// while a message is on its way.
 	byProcess bool
 	changed   <-chan struct{} // signals that the sessions or their mail may have changed; nil: the ringer watches the registry
 	// bells, if set, returns the bells of the sessions that have one, by session id. The ringer then rings only these sessions, and ways
 	// gets each session with its bell.
 	bells func() map[string]wake.Doorbell
-	// lockPerRing means that the ringer takes a session's ring lock only for the time of a ring. So the session's own server takes
-	// precedence.
+	// lockPerRing means that the ringer takes a session's ring lock only for the time of a ring. So an MCP server in the session's client,
+	// which keeps the lock while it runs, takes precedence.
 	lockPerRing bool
-	// client is the client that has started this server, and process its process. The ringer needs them for Peers, and to notice an
-	// uninstall.
+	// client is the client that has started this MCP server, and process is the id of the client's process. The ringer needs them for
+	// Peers (see wake.Client), and to notice that c2c was uninstalled.
 	client  wake.Client
 	process int
 }
 
-// Server is for an MCP server that the client with process pid has started. push makes the server's own method, which is tried first;
-// nil: the server has none. ok is false if c2c has no way to wake the client.
+// Server returns the scope of an MCP server. The client called name has started the server; pid is the client's process id. The function
+// push makes the server's own method, which is tried first; nil: the server has none. If c2c has no way to wake the client, ok is false.
 func Server(name string, pid int, push func(_ *inbox.Mailbox, busy func(context.Context) bool) wake.Method) (scope Scope, ok bool) {
 	c, ok := clients.Find(name)
 	profile, _ := client.Find(name)
@@ -75,8 +75,9 @@ func Server(name string, pid int, push func(_ *inbox.Mailbox, busy func(context.
 	return scope, ok
 }
 
-// Terminal is for a terminal of ours in which a client runs as process pid. bell types a ring into the terminal; joins means that it can
-// type while a turn runs. mail types the mail itself, if no server of ours runs in the client; nil: no mail is typed.
+// Terminal returns the scope of a terminal of ours in which a client runs as process pid. The argument bell types a ring into the terminal;
+// joins means that bell can also do this while a turn runs. The argument mail types the mail itself if no server of ours runs in the
+// client; nil: no mail is typed.
 func Terminal(pid int, bell wake.Doorbell, joins bool, mail wake.Carrier) Scope {
 	return Scope{
 		lockPerRing: true,
@@ -107,7 +108,7 @@ func Terminal(pid int, bell wake.Doorbell, joins bool, mail wake.Carrier) Scope 
 	}
 }
 
-// bellInTerminal types a ring whose text depends on whether the client has our tools. It has none if no server of ours runs in it.
+// bellInTerminal types a ring whose text depends on whether the client has our tools. A client in which no server of ours runs has none.
 type bellInTerminal struct {
 	wake.Doorbell
 	served func() bool
@@ -125,8 +126,8 @@ func isNested(b *broker.Broker, all []sessions.Session, s sessions.Session) bool
 	})
 }
 
-// Plugin is for our plugin inside the client called name. The plugin reports the client's sessions and takes their mail. started is the
-// id of the session that c2c start has made for the client, or empty.
+// Plugin returns the scope of our plugin inside the client called name. The plugin reports the client's sessions and takes their mail. The
+// argument started is the id of the session that the command "c2c start" has made for the client, or empty.
 func Plugin(name, started string, link *plugin.Link) Scope {
 	return Scope{
 		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) ([]sessions.Session, error) {
@@ -137,7 +138,7 @@ func Plugin(name, started string, link *plugin.Link) Scope {
 		},
 		changed: link.Moved(),
 		ways: func(_ wake.RingContext, s wake.Session) (wake.Ways, error) {
-			// Check before the mail is given: mail that the client has taken stays with it, even if its user changes to another session.
+			// Check before the plugin gets the mail: the client keeps mail that it has taken, even if its user changes to another session.
 			ready := func(ctx context.Context) error {
 				if !link.Knows(s.ID) {
 					if err := link.Begin(ctx, s.ID); err != nil {
@@ -154,7 +155,7 @@ func Plugin(name, started string, link *plugin.Link) Scope {
 	}
 }
 
-// Agent is for a program that c2c has started for one session; m carries the mail to it.
+// Agent returns the scope of a program that c2c has started for the session sid. The method m carries the mail to the program.
 func Agent(sid string, m wake.Method) Scope {
 	return Scope{
 		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) ([]sessions.Session, error) {
@@ -162,7 +163,7 @@ func Agent(sid string, m wake.Method) Scope {
 			if errors.Is(err, sessions.ErrNoSession) {
 				return nil, nil
 			}
-			// Only the id: the process may change while a message is on its way, and the session is still the same.
+			// Return only the id: while a message is on its way, the process may change, and the session still stays the same.
 			return []sessions.Session{{ID: s.ID}}, err
 		},
 		ways: func(wake.RingContext, wake.Session) (wake.Ways, error) {
@@ -171,15 +172,15 @@ func Agent(sid string, m wake.Method) Scope {
 	}
 }
 
-// Streams is for sessions whose clients have a stream of events open at this process. list returns a bell for each session, by session
-// id. changed signals that the result of list may have changed.
+// Streams returns the scope of the sessions whose clients have a stream of events open at this process. The function list returns a bell
+// for each of these sessions, by session id. The channel changed signals that the result of list may have changed.
 func Streams(list func() map[string]wake.Doorbell, changed <-chan struct{}) Scope {
 	return Scope{
 		bells: list, changed: changed,
 		sessions: func(ctx context.Context, _ *Ringer, b *broker.Broker) (all []sessions.Session, err error) {
 			sessionList, err := b.Sessions(ctx)
 			for _, s := range sessionList {
-				all = append(all, sessions.Session{ID: s.ID, Client: s.Client}) // the other facts may change during a ring
+				all = append(all, sessions.Session{ID: s.ID, Client: s.Client}) // leave out the facts that may change during a ring
 			}
 			return all, err
 		},
@@ -210,7 +211,7 @@ func (s Scope) forwardChanges(ctx context.Context, changes *watch.Changes) (stop
 	return func() { cancel(); <-done }
 }
 
-// ByDaemon is for the wake daemon, which rings sessions that can be reached from outside.
+// ByDaemon returns the scope of the wake daemon, which rings the sessions that c2c can reach without a server in their client.
 func ByDaemon() Scope {
 	return Scope{
 		lockPerRing: true,
@@ -242,7 +243,7 @@ func DaemonMayRing(s sessions.Session) bool {
 	return s.Pane != "" || c.NeedsNoServer && len(s.ClientIDs) > 0
 }
 
-// openIn returns the ids of the sessions that a process of any client has open. They are the client's own ids.
+// openIn returns the sessions that a process has open, by the client's own ids. The process may belong to any client.
 func openIn(pid int) map[string]bool {
 	open := map[string]bool{}
 	for _, p := range client.All() {

@@ -12,8 +12,8 @@ import (
 	"c2c/wake/watch"
 )
 
-// watchers runs a goroutine for each session to ring. The key is the wake.Session with all its facts: when one of them changes, the old
-// watcher ends and a new watcher starts.
+// watchers runs a goroutine for each session to ring. The key of running is the wake.Session with all its facts: when one of these facts
+// changes, the old watcher ends and a new watcher starts.
 type watchers struct {
 	*Ringer
 	b       *broker.Broker
@@ -24,7 +24,7 @@ type watchers struct {
 type running struct {
 	stop    context.CancelFunc
 	done    chan struct{}
-	watcher *watch.Watcher // nil until the session may be rung; read it only after done is closed
+	watcher *watch.Watcher // nil until this process may ring the session; read the field only after done is closed
 }
 
 // update starts and stops watchers, so that each session to ring has one.
@@ -43,8 +43,8 @@ func (w *watchers) update(ctx context.Context) error {
 	return nil
 }
 
-// unbegun returns the watcher that the session had while its client had not begun a conversation, or nil. A ring of that watcher may
-// have made the client begin the conversation.
+// unbegun returns the watcher that the session had before its client began a conversation, or nil. A ring of that watcher may have made
+// the client begin the conversation.
 func unbegun(before map[wake.Session]*running, s wake.Session) *running {
 	if s.ID == "" {
 		return nil
@@ -69,7 +69,7 @@ func (w *watchers) stop(keep []wake.Session) {
 	}
 }
 
-// start watches a session. before is its previous watcher, which has ended, or nil.
+// start watches a session. The argument before is the session's previous watcher, which has ended; nil: there was none.
 func (w *watchers) start(ctx context.Context, s wake.Session, before *running) *running {
 	ctx, stop := context.WithCancel(ctx)
 	r := &running{stop: stop, done: make(chan struct{})}
@@ -94,7 +94,7 @@ func (w *watchers) watch(ctx context.Context, s wake.Session, r, before *running
 			return err
 		}
 		defer lock.Release()
-		// Poll, because nothing can end a wait for the lock in the kernel. With such waits, each change of a session would leave a
+		// Try again and again: nothing can end a wait for the lock in the kernel. With such waits, each change of a session would leave a
 		// waiting thread behind, for as long as the holder of the lock lives.
 		if err := w.changes.Until(ctx, lock.Path(), lock.Try); err != nil {
 			return err

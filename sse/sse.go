@@ -1,7 +1,7 @@
 // Package sse writes one stream of server-sent events (the HTML standard, section 9.2) to one client.
 //
 // Each write has a deadline, so the stream ends if its client does not read. After the first error the stream is over. The
-// kernel may take bytes that the client never reads. Only an answer from the client proves that it has read an event.
+// kernel may take bytes that the client never reads. Only an answer from the client proves that the client has read an event.
 package sse
 
 import (
@@ -19,7 +19,7 @@ import (
 type Event struct {
 	ID, Name string        // one line each
 	Data     []byte        // each line becomes a data field; nil: no data field, so clients see no event; []byte{}: an event without text
-	Comment  string        // skipped by clients; it keeps a quiet stream open
+	Comment  string        // clients skip it; c2c sends it to keep a quiet stream open
 	Retry    time.Duration // a client that has lost the stream reconnects after this time; 0: not sent
 }
 
@@ -29,13 +29,13 @@ type Stream struct {
 	w     http.ResponseWriter
 	out   *http.ResponseController
 	ctx   context.Context
-	write time.Duration
-	err   error
+	limit time.Duration // see Start
+	err   error         // the first error of a write
 }
 
-// Start answers a request with a stream. write bounds the time to write each event.
-func Start(w http.ResponseWriter, r *http.Request, write time.Duration) (*Stream, error) {
-	s := &Stream{w: w, out: http.NewResponseController(w), ctx: r.Context(), write: write}
+// Start answers a request with a stream. The argument limit is the longest time to write one event.
+func Start(w http.ResponseWriter, r *http.Request, limit time.Duration) (*Stream, error) {
+	s := &Stream{w: w, out: http.NewResponseController(w), ctx: r.Context(), limit: limit}
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
@@ -62,7 +62,7 @@ func (s *Stream) Send(e Event) error {
 func (s *Stream) flush(text []byte) error {
 	s.err = s.ctx.Err()
 	if s.err == nil {
-		s.err = s.out.SetWriteDeadline(time.Now().Add(s.write))
+		s.err = s.out.SetWriteDeadline(time.Now().Add(s.limit))
 	}
 	if s.err == nil && text != nil {
 		_, s.err = s.w.Write(text)

@@ -1,8 +1,8 @@
-// Package cast is a stub in place of github.com/spf13/cast, a module for conversions that mcp-go imports; go.mod replaces
-// the module by this stub. c2c checks arguments with Tool.Check instead. The real package brings html/template and
-// text/template, which allocate at each start. The stub has the functions that mcp-go 1.2.1 calls. mcp-go calls the
-// functions with an error result when it reads answers of other servers; they return an error. c2c's code reaches none of
-// the others; they panic.
+// Package cast is a stub in place of github.com/spf13/cast, a module for type conversions that mcp-go imports; go.mod
+// replaces the module by this stub. c2c checks arguments with Tool.Check instead. The real module imports html/template
+// and text/template, which allocate memory at each start. The stub has the functions that mcp-go 1.2.1 calls. mcp-go calls
+// the first three of them when it reads answers of other servers. The other functions panic, because c2c's code reaches
+// none of them.
 package cast
 
 import "errors"
@@ -20,7 +20,7 @@ func ToStringSlice(any) []string { return nil }
 
 func none[T any]() T { panic(errNone) }
 
-// mcp.ParseBoolean and similar functions of mcp-go call the following; c2c uses none of them.
+// The functions below are called by mcp.ParseBoolean and similar functions of mcp-go, which c2c does not use.
 func ToBool(any) bool                { return none[bool]() }
 func ToFloat32(any) float32          { return none[float32]() }
 func ToFloat64(any) float64          { return none[float64]() }

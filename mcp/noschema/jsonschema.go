@@ -1,7 +1,7 @@
 // Package jsonschema is a stub in place of github.com/santhosh-tekuri/jsonschema, the validator that mcp-go imports;
 // go.mod replaces the module by this stub. c2c checks arguments with Tool.Check instead. The real validator reads its
-// meta-schemas at each start. That cost 1.7 MB, and 3.8 of the 8 ms before the first answer of c2cd mcp. The stub has the
-// functions that mcp-go 1.2.1 calls; each returns an error.
+// meta-schemas at each start. That cost 1.7 MB, and 3.8 of the 8 ms before the first answer of the MCP server. The stub has
+// the functions that mcp-go 1.2.1 calls; each returns an error.
 package jsonschema
 
 import (

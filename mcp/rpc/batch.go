@@ -24,7 +24,8 @@ type Item struct {
 
 func IsBatch(b []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(b, " \t\r\n"), []byte("[")) }
 
-// ParseBatch parses the messages of a batch and keeps their order. refusal, if set, answers the whole batch.
+// ParseBatch parses the messages of a batch and keeps their order. The result refusal, if set, is the error answer to the
+// whole batch.
 func ParseBatch(b []byte) (all []Item, refusal *mcp.JSONRPCError) {
 	if !json.Valid(b) || !utf8.Valid(b) {
 		_, refusal = Parse(b)
@@ -54,7 +55,7 @@ func parseItem(b json.RawMessage) Item {
 	return it
 }
 
-// RefuseBatch returns the error answer to a batch under a revision without batches; version is "" before initialize.
+// RefuseBatch returns the error answer to a batch in a revision without batches. Before initialize, version is "".
 func RefuseBatch(version string) *mcp.JSONRPCError {
 	if version == "" {
 		return Refuse(nil, mcp.INVALID_REQUEST, "invalid request: a batch before initialize")

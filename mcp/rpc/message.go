@@ -15,8 +15,8 @@ import (
 // ErrLineTooLong is returned by ReadLine after it has skipped a line over its limit.
 var ErrLineTooLong = errors.New("line too long")
 
-// ReadLine returns the next line that is not blank, without white space around it. An unfinished last line counts as a line.
-// ReadLine skips a line of more than limit bytes and returns ErrLineTooLong; it may then be called again.
+// ReadLine returns the next line that is not blank, without white space around it. A last line without a line end counts as
+// a line. ReadLine skips a line of more than limit bytes and returns ErrLineTooLong; the caller may then call it again.
 func ReadLine(r *bufio.Reader, limit int) ([]byte, error) {
 	for {
 		var l []byte
@@ -51,8 +51,8 @@ type Message struct {
 	Method string
 }
 
-// Parse parses a message. If the message is not valid, refusal is the error answer to it. If the caller should ignore the
-// message, both results are zero.
+// Parse parses a message. If the message is not valid, the result refusal is the error answer. If the caller should ignore
+// the message, both results are zero.
 func Parse(b []byte) (m Message, refusal *mcp.JSONRPCError) {
 	if !json.Valid(b) { // also false for nesting deeper than 10,000
 		return m, Refuse(nil, mcp.PARSE_ERROR, "parse error: the line is not JSON")
@@ -98,7 +98,7 @@ func isID(b json.RawMessage) bool {
 	return b[0] == '"' || b[0] == '-' || '0' <= b[0] && b[0] <= '9'
 }
 
-// Cancelled returns the id of the request that a notifications/cancelled cancels; "" for any other message.
+// Cancelled returns the id of the cancelled request if the message is the notification notifications/cancelled, otherwise "".
 func (m Message) Cancelled() string {
 	var n struct {
 		Params struct {

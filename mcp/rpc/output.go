@@ -23,11 +23,11 @@ var (
 //
 // A blocked write cannot be taken back: Write stops waiting, but Run completes the line when the client reads again. So an
 // answer that Write has reported as not written may still arrive late. Then the client gets the mail in that answer twice,
-// with the same id.
+// with the same message ids.
 type Output struct {
 	w             io.Writer
 	limit         time.Duration
-	notifications <-chan mcp.JSONRPCNotification // if the channel is full, mcp-go drops a notification and returns an error
+	notifications <-chan mcp.JSONRPCNotification // if the channel is full, mcp-go drops the next notification and returns an error
 	Lines         chan line                      // unbuffered, so that a writer can withdraw a line that Run has not taken
 	Abort         chan struct{}                  // closed: writers stop waiting at once
 	Done          chan struct{}                  // closed when Run has returned
@@ -54,7 +54,7 @@ func NewOutput(w io.Writer, limit time.Duration, notifications <-chan mcp.JSONRP
 	}
 }
 
-// Run writes until Lines is closed and all earlier notifications are written.
+// Run writes until Abort is closed, or until Lines is closed and all earlier notifications are written.
 func (o *Output) Run() {
 	defer close(o.Done)
 	for {
@@ -105,8 +105,8 @@ func (o *Output) Failure() error {
 }
 
 // Write returns nil when b has been written whole, and an error if that takes longer than the limit. The time that the current write has
-// already taken counts, so if a client stops reading, all its requests together wait for the time of one limit. Each request still waits
-// a hundredth of the limit, because the client may just have begun to read again.
+// already taken counts. So if a client stops reading, all its answers together wait only as long as one limit. But each answer waits for
+// at least a hundredth of the limit, because the client may just have begun to read again.
 func (o *Output) Write(b []byte) error {
 	wait := o.limit
 	if began := o.busy.Load(); began != nil {

@@ -20,11 +20,11 @@ import (
 
 const (
 	ToolAsk = "ask"
-	// askWait is how long ask waits by default: clients made with the MCP SDK end a call after 60 s.
+	// askWait is the default of the argument wait_seconds: clients made with the MCP SDK end a call after 60 s. askMost is its limit.
 	askWait, askMost = 50, 600 // seconds
-	// progressEvery is how often c2c notifies a client that a call goes on. Some clients then restart the timeout of the
-	// call.
-	progressEvery = 5 * time.Second // Config.Progress by default
+	// progressEvery is the default of Config.Progress: how often c2c notifies a client that a call goes on. Some clients then
+	// restart the timeout of the call.
+	progressEvery = 5 * time.Second
 )
 
 // ask sends a question and waits for the answer. Meanwhile the server answers other calls.
@@ -56,7 +56,7 @@ func (c *toolCall) ask(ctx context.Context) (any, error) {
 	return res, err
 }
 
-// askedAndWaited returns the result of ask once the question is sent. If the asked session is absent, it does not wait.
+// askedAndWaited waits for the answer to a sent question, and returns the result of ask. It does not wait for an absent session.
 func (c *toolCall) askedAndWaited(ctx context.Context, sid string, q *broker.Question, wait time.Duration) (any, error) {
 	if q.Recipient == sessions.Absent {
 		return c.noAnswer(ctx, q, q.To+" is absent, and the question waits for it"), nil
@@ -71,7 +71,7 @@ func (c *toolCall) askedAndWaited(ctx context.Context, sid string, q *broker.Que
 	return c.noAnswer(ctx, q, err.Error()), nil
 }
 
-// await waits for the answer. It returns nil when the limit is over.
+// await waits for the answer. If no answer comes within limit, it returns nil.
 func (c *toolCall) await(ctx context.Context, q *broker.Question, limit time.Duration) (a *broker.Answer, err error) {
 	file, err := q.Changed()
 	if err != nil {
@@ -159,9 +159,9 @@ func (c *toolCall) handAnswer(ctx context.Context, sid string, q *broker.Questio
 // outcome is the result of ask when no answer came.
 type outcome struct {
 	Answered bool   `json:"answered"`
-	ID       string `json:"message_id"` // of the question
+	ID       string `json:"message_id"` // the id of the question
 	To       string `json:"to_alias"`
-	State    string `json:"state,omitempty"` // of the question; empty if it cannot be found out
+	State    string `json:"state,omitempty"` // the state of the question; empty if c2c cannot find it out
 	Note     string `json:"note"`
 }
 

@@ -30,7 +30,7 @@ func (c *toolCall) attach(ctx context.Context) (sessions.Session, error) {
 	return c.find(ctx, c.b.Attach)
 }
 
-// find returns the caller's session, which get finds or makes.
+// find calls the function get, which finds or makes the caller's session, and returns this session.
 func (c *toolCall) find(ctx context.Context, get func(context.Context, callers.Caller) (sessions.Session, error)) (sessions.Session, error) {
 	if c.Others != nil && c.caller.Last == "" {
 		defer c.Others.LockBinding()()
@@ -61,7 +61,7 @@ func (c *toolCall) mailbox(ctx context.Context) (s sessions.Session, box *inbox.
 	return s, box, err
 }
 
-// own returns an error if the argument session_id is not the caller's id. A model wrote the argument, so it proves nothing.
+// own returns an error if the argument session_id is not the caller's id. The argument proves nothing, because a model wrote it.
 func (c *toolCall) own(s sessions.Session) error {
 	if sid := c.req.GetString("session_id", ""); sid != "" && sid != s.ID {
 		return fmt.Errorf("session_id %q is not yours, which is %q: leave the argument out", sid, s.ID)
@@ -72,7 +72,7 @@ func (c *toolCall) own(s sessions.Session) error {
 // lockWait is the default of Config.LockWait. Only the tool ask waits for anything but locks.
 const lockWait = 10 * time.Second
 
-// limited calls do with a context that ends after LockWait.
+// limited calls the function do with a context that ends after LockWait.
 func (c *toolCall) limited(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.Cfg.LockWait, lockWait))
 	defer cancel()

@@ -7,8 +7,8 @@ import (
 	"c2c/broker/notify"
 )
 
-// Instructions are for the model at the start of a session. Claude Code shows them as text about the server, Codex as the
-// description of the tool namespace.
+// Instructions are for the model at the start of a session. Claude Code shows them to the model as text about the server, Codex
+// as the description of the tool namespace.
 const Instructions = `c2c carries messages between coding sessions on this machine. Each session has an alias; yours: whoami.
 Read: new mail usually appears by itself in your context. When told that mail is waiting, or before you end
 work that others wait for, call poll_inbox. It returns each message once; history shows old ones again.
@@ -30,7 +30,7 @@ func writingTools() []Tool {
 	return []Tool{
 		entry("send", Writes, (*toolCall).send,
 			"Send a message to another session, also to one that is away.",
-			str("to_alias", "From list, or from_alias of a message.").must().or("alias"),
+			str("to_alias", "As in list, or a message's from_alias.").must().or("alias"),
 			str("alias", "").quiet(),
 			content(),
 			str("in_reply_to", "message_id it answers, or its last 8 characters."),
@@ -39,7 +39,7 @@ func writingTools() []Tool {
 			deferrable(),
 			str("answer_by", "You are told when no answer came within this time, such as 20m or 2h."),
 			str("ttl", "Not handed over after this time, such as 2h; you are told."),
-			str("tell_after", "When you are told that it is unread: 2h, never. Default: 30m."),
+			str("tell_after", "You are told if unread after this: 2h, never. Default: 30m."),
 			boolean("ephemeral", "Keep no copy in the receiver's archive."),
 			str("message_id", "Only to repeat a send that may have worked: the same UUID is stored once."),
 			str("from_alias", "").quiet(),
@@ -50,7 +50,7 @@ func writingTools() []Tool {
 			str("chat_id", "Instead of message_id, for a message from outside: answers the newest of this chat."),
 			content().or("text"),
 			str("text", "").filled().quiet(),
-			list("files", "To a sender outside: absolute paths. It is told their size and SHA-256.").most(maxFiles),
+			list("files", "To a sender outside: absolute paths. It is told their size and SHA-256.").atMost(maxFiles),
 			str("edits", "To a sender outside: id of your earlier answer that this replaces."),
 			kind().quiet(),
 			tag(),
@@ -61,7 +61,7 @@ func writingTools() []Tool {
 			"Ask a session and wait for its answer. Only when you cannot go on without it and the session is at work or idle (list); otherwise send.",
 			str("to_alias", "").must(),
 			content(),
-			integer("wait_seconds", "A later answer comes as mail. Your client may end a longer call.", askWait).least(1).most(askMost),
+			integer("wait_seconds", "A later answer comes as mail. Clients may end long calls.", askWait).atLeast(1).atMost(askMost),
 		)),
 		entry("send_all", Writes, (*toolCall).sendAll,
 			"Send a message to every other session that is alive.",
@@ -88,7 +88,7 @@ func readingTools() []Tool {
 		),
 		entry("thread", Reads, (*toolCall).thread,
 			"Show a message's whole conversation, oldest first. Call it when a message refers to something that you do not know.",
-			str("message_id", "Any of it, or its last 8 characters.").must(),
+			str("message_id", "Of any message in it, or the last 8 characters.").must(),
 		),
 		entry("message_status", Reads, (*toolCall).messageStatus,
 			"Tell how far a message of yours has come: queued (stored), rung (receiver woken), handed (shown to it), read (it answered), or dead (undeliverable).",
@@ -108,7 +108,7 @@ func sessionTools() []Tool {
 			boolean("alive_only", "Leave out sessions that ended."),
 		),
 		entry("notify_when", Writes, notifyWhen,
-			"Be told once when a session is this.",
+			"Be told once when a session is idle etc.",
 			str("alias", "").must(),
 			str("when", "").oneOf(notify.Whens()).must(),
 		),
@@ -119,13 +119,13 @@ func sessionTools() []Tool {
 			str("why", ""),
 		),
 		entry("release", Writes, releaseClaims,
-			"Give up claims, or all.",
+			"Give up claims; no paths: all.",
 			list("paths", ""),
 			str("task", "").quiet(),
 		),
 		entry("claims", Reads, listClaims, "Who works on what."),
 		entry("register", Writes, (*toolCall).register,
-			"Choose your alias. Needed only to be called something else: the first send or poll_inbox registers you.",
+			"Choose another alias. Not needed otherwise: the first send or poll_inbox registers you.",
 			str("alias", "Letters, digits, '.', '_', '-'. Left out: yours stays."),
 			sessionID(),
 			str("role", "What you do here, in a few words, for others to see in list."),
@@ -152,8 +152,8 @@ func tag() argument { return str("tag", "").oneOf(broker.Tags()) }
 
 func deferrable() argument { return boolean("deferrable", "Do not wake the receiver.") }
 
-// sessionID is the argument session_id. The tools find the session without it, but prompts of the OCaml c2c give it. Its
-// value must be the caller's session.
+// sessionID is the argument session_id. The tools find the session without it, but prompts of the OCaml c2c give it. The
+// value must be the id of the caller's session.
 func sessionID() argument { return str("session_id", "").quiet() }
 
-func limit(description string) argument { return integer("limit", description, usualLimit).least(0) }
+func limit(description string) argument { return integer("limit", description, usualLimit).atLeast(0) }

@@ -14,14 +14,14 @@ import (
 	"c2c/wake/watch"
 )
 
-// The names in the contract of Claude Code's channels (its Channels reference, "Notification format").
+// Names in the protocol of Claude Code's channels (Claude Code's Channels reference, "Notification format").
 const (
 	channelCapability   = client.ChannelCapability
 	ChannelNotification = "notifications/" + client.ChannelCapability
 )
 
 // Channel wakes an idle Claude Code session with channel notifications. The client accepts them only if its person has
-// started it with the channel. Otherwise it drops them silently, and c2c cannot find out.
+// started it with the channel. Otherwise the client drops them silently, and c2c cannot find that out.
 type Channel struct {
 	Server *server.MCPServer
 	Box    *inbox.Mailbox
@@ -34,8 +34,8 @@ func (c *Channel) Ring(ctx context.Context, n wake.Notice) error {
 	return c.push(ctx, n.Text(wake.Poll), map[string]any{"from": n.Senders()})
 }
 
-// Carry sends the messages, each in its envelope. Then c2c's UserPromptSubmit hook in the client sees them and archives
-// them; the archive is their receipt. Carry returns the ids of the messages whose receipts came.
+// Carry sends the messages, each in its envelope. Then c2c's UserPromptSubmit hook in the client sees and archives them; a
+// message in the archive is the receipt. Carry returns the ids of the messages whose receipts came.
 func (c *Channel) Carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	return watch.Receipt{Box: c.Box, Busy: c.Busy}.Carry(ctx, msgs, func(msgs []mail.Message) (ids []string, err error) {
 		for _, m := range msgs {
@@ -49,7 +49,7 @@ func (c *Channel) Carry(ctx context.Context, msgs []mail.Message) (had []string,
 }
 
 // Meta returns the attributes that the client writes into the tag around a message. It leaves out a name that is not a
-// valid alias, because its text could close the tag.
+// valid alias, because such a name could close the tag.
 func Meta(m mail.Message) map[string]any {
 	meta := map[string]any{"ts": m.Time().UTC().Format("15:04")}
 	for key, name := range map[string]string{"from": m.From, "to": m.To, "from_alias": m.From, "to_alias": m.To} {
@@ -72,7 +72,7 @@ func (c *Channel) push(ctx context.Context, content string, meta map[string]any)
 	switch {
 	case errors.Is(err, server.ErrNotificationChannelBlocked):
 		return fmt.Errorf("%w: the client does not read notifications", wake.ErrUncaptured)
-	case err != nil: // no client has initialized, or it has ended
+	case err != nil: // no client has initialized, or the client has ended
 		return fmt.Errorf("%w: %v", wake.ErrUnreachable, err)
 	}
 	return nil

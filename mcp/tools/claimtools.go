@@ -11,8 +11,8 @@ import (
 	"c2c/sessions"
 )
 
-// wantedOf returns the claims that a call wants to make or release. The paths are absolute: a server may not know the
-// folder of its client.
+// wantedOf returns the claims that a call wants to make or release. The paths are absolute, because a server does not always
+// know the folder of its client.
 func wantedOf(c *toolCall) claims.Wanted {
 	w := claims.Wanted{Paths: c.req.GetStringSlice("paths", nil), Task: c.req.GetString("task", ""), Why: c.req.GetString("why", "")}
 	if len(w.Paths) > 0 {
@@ -47,7 +47,7 @@ func listClaims(c *toolCall, ctx context.Context) (any, error) {
 	return c.claims(all), err
 }
 
-// claims answers with the newest claims, as many as fit.
+// claims answers with the newest claims, as many as fit into an answer.
 func (c *toolCall) claims(all []claims.Claim) any {
 	first := c.lastThatFit(len(all), func(i int) int {
 		one, _ := ToJSON(all[i])

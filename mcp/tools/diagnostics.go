@@ -13,7 +13,7 @@ import (
 	"c2c/wake"
 )
 
-// diagnostics reports how c2c can reach a session, and how it last did.
+// diagnostics reports how c2c can reach a session, and how c2c last rang it.
 type diagnostics struct {
 	Connection
 	Alias      string             `json:"alias,omitempty"`
@@ -30,8 +30,8 @@ const (
 	HTTPWhy  = "the client sends its calls to the HTTP daemon (c2c serve), as its configuration says"
 )
 
-// fallback explains how a client can have the tools without the HTTP daemon. If c2c knows the client, c2c install sets that
-// up.
+// fallback explains how a client can have the tools without the HTTP daemon. For a client that c2c knows, the command
+// "c2c install" sets that up.
 func fallback(name string) string {
 	install := "c2c install --print mcp prints the entry that replaces it"
 	if profile, known := client.Find(name); known {

@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	toolPollInbox = "poll_inbox" // leases and logs also use this name for the reader of the mail
+	toolPollInbox = "poll_inbox" // in leases and logs this name also stands for the reader of the mail
 	toolPeekInbox = "peek_inbox"
 )
 
@@ -77,7 +77,7 @@ func (c *toolCall) send(ctx context.Context) (any, error) {
 // maxFiles is how many files a reply may name.
 const maxFiles = 10
 
-// answer makes the message of a reply. The text may also be in the argument text, as in Claude Code's Channels reference.
+// answer makes the message of a reply. A call may give the content in the argument text, as in Claude Code's Channels reference.
 func (c *toolCall) answer() (mail.Message, error) {
 	m := c.message()
 	m.ID = "" // the argument message_id names the message that m answers
@@ -260,7 +260,7 @@ func (c *toolCall) logFailure(ctx context.Context, sid, by string, err error) {
 // message.
 func (c *toolCall) fillMail(p *page, sid string, msgs []mail.Message) (piece part, err error) {
 	for _, m := range msgs {
-		m.GuardHops, m.GuardChain = 0, "" // a model has no use for them
+		m.GuardHops, m.GuardChain = 0, "" // a model has no use for these fields
 		if one, err := ToJSON(m); err != nil || !p.add(one) {
 			break
 		}
@@ -278,7 +278,7 @@ func (c *toolCall) fillMail(p *page, sid string, msgs []mail.Message) (piece par
 	return all[next], err
 }
 
-// sentence says which part of a long message p is. It also says how many messages wait: n, or at least n if more is set.
+// sentence says which part of a long message p is. It also says how many messages wait: n, or more than n if more is set.
 func (p part) sentence(n int, more bool) (s string) {
 	if p.Of > 1 {
 		s = fmt.Sprintf("This is part %d of %d of one long message. ", p.N, p.Of)

@@ -14,8 +14,8 @@ import (
 	"c2c/process/survive"
 )
 
-// YieldTurn lets the transport start the next tool call while the call of ctx waits for another session. From then on, the
-// call of ctx ends when the client hangs up.
+// YieldTurn tells the transport that the tool call with the context ctx now waits for another session. Then the transport may
+// start the next tool call. From then on, the waiting call ends when the client hangs up.
 func YieldTurn(ctx context.Context) {
 	if yield, ok := ctx.Value(turnKey{}).(func()); ok {
 		yield()
@@ -24,25 +24,26 @@ func YieldTurn(ctx context.Context) {
 
 type turnKey struct{} // the key of the function yield in the context
 
-// WithTurn returns ctx for a tool call that has the turn. YieldTurn will call yield.
+// WithTurn returns a context for a tool call that has the turn: no other tool call of the client begins. YieldTurn calls the
+// function yield, which must let the next call begin.
 func WithTurn(ctx context.Context, yield func()) context.Context {
 	return context.WithValue(ctx, turnKey{}, yield)
 }
 
-// OnWritten makes the transport call done once. done gets nil if the whole answer to the request of ctx was written.
-// Otherwise it gets the reason: the client has stalled, hung up or cancelled the request, the server shuts down, or the
-// answer reports an error. "Written" means handed to the operating system: for a pipe, c2c cannot find out whether the
-// client reads it.
+// OnWritten makes the transport call the function report exactly once. The argument of report is nil if the whole answer to
+// the request with the context ctx was written. Otherwise it is the reason: the client has stalled, hung up or cancelled the
+// request, the server shuts down, or the answer reports an error. "Written" means handed to the operating system: for a
+// pipe, c2c cannot find out whether the client reads the answer.
 //
-// done runs after the request's context has ended, and must be quick: the transport
-// waits for done before it ends, and before it starts the next tool call, unless
+// report runs after the request's context has ended, and must be quick: the transport
+// waits for report before it ends, and before it starts the next tool call, unless
 // this call has yielded its turn. A handler calls OnWritten at most once, and from
-// its own goroutine. If the transport of ctx does not support it, OnWritten returns
-// false and done is never called.
-func OnWritten(ctx context.Context, done func(error)) bool {
+// its own goroutine. If the transport does not support reports, OnWritten returns
+// false, and report is never called.
+func OnWritten(ctx context.Context, report func(error)) bool {
 	s, ok := ctx.Value(WrittenKey{}).(*Written)
 	if ok {
-		s.Done = done
+		s.Done = report
 	}
 	return ok
 }
@@ -51,11 +52,11 @@ type WrittenKey struct{} // the key of a *Written in the context
 
 // Written tells the handler of a request whether the answer was written.
 type Written struct {
-	Done   func(error) // the argument of OnWritten; nil: the handler has not called it
-	Failed error       // the error that the answer reports; set only for a transport that cannot see it in another way
+	Done   func(error) // the argument of OnWritten; nil: the handler has not called OnWritten
+	Failed error       // the error that the answer reports; set only for a transport that cannot see this error in another way
 }
 
-// WithWritten returns ctx for a request whose transport calls Report.
+// WithWritten returns a context for a request, and the Written whose method Report the transport must call.
 func WithWritten(ctx context.Context) (context.Context, *Written) {
 	s := new(Written)
 	return context.WithValue(ctx, WrittenKey{}, s), s
@@ -68,9 +69,9 @@ func (s *Written) Report(err error) {
 	}
 }
 
-// Handle lets srv handle a message. It returns the answer, nil if the message gets none, and an error if the request failed
-// or was cancelled. MCP forbids an answer to a cancelled request. After a panic the answer omits the panic's text, which
-// may contain mail.
+// Handle lets srv handle a message. It returns the answer, or nil if the message gets no answer, and an error if the request
+// failed or was cancelled. MCP forbids an answer to a cancelled request. After a panic the answer omits the panic's text,
+// because that text may contain mail.
 func Handle(ctx context.Context, log *slog.Logger, srv *server.MCPServer, m rpc.Message, refusal *mcp.JSONRPCError) (resp mcp.JSONRPCMessage, err error) {
 	if refusal != nil {
 		return refusal, nil

@@ -20,7 +20,7 @@ const (
 	leastAnswer   = 2000 // the least size of an answer, in bytes: a smaller one would show nothing
 	reserve       = 500  // bytes of the answer for the sentences after the messages
 	usualLimit    = 50   // messages or lines in a listing by default
-	maxName       = 128  // in a message that is cut: the most bytes of JSON for each field except the content
+	maxName       = 128  // the most bytes of JSON for each field except the content, in a message that is cut
 	shortName     = 16   // the same limit if there is little room
 )
 
@@ -29,7 +29,7 @@ func (c *toolCall) room() int {
 	p, _ := client.Find(c.caller.Client)
 	room := cmp.Or(p.Answer, carefulAnswer)
 	if c.Client.Getenv != nil {
-		// The client estimates one token for four characters. Above half of its limit it counts exactly.
+		// The client estimates one token for four characters, and counts exactly only above half of its limit: stay below that.
 		if tokens, err := strconv.Atoi(c.Client.Getenv(p.AnswerTokens)); err == nil && tokens > 0 {
 			room = min(room, 2*tokens)
 		}
@@ -136,21 +136,21 @@ func (p *page) result(sentences ...string) *mcp.CallToolResult {
 	return res
 }
 
-// lastThatFit returns the lowest index first for which the entries from first to n-1 fit into one answer. bytes returns the
-// size of an entry.
-func (c *toolCall) lastThatFit(n int, bytes func(i int) int) (first int) {
+// lastThatFit returns the lowest index first for which the entries from first to n-1 fit into one answer. The function sizeOf
+// returns the bytes of entry i.
+func (c *toolCall) lastThatFit(n int, sizeOf func(i int) int) (first int) {
 	room := c.room() - len("[]")
 	for first = n; first > 0; first-- {
-		if room -= bytes(first-1) + len(","); room < 0 {
+		if room -= sizeOf(first-1) + len(","); room < 0 {
 			break
 		}
 	}
 	return first
 }
 
-// listing answers with the first entries of all, as many as fit. The sentence left describes the entries that were left
-// out; before is how many of them the caller has left out. If message is set and an entry is longer than half the answer,
-// listing shows only the first part of its message, and adds the sentence cut.
+// listing answers with the first entries of all, as many as fit. The text left follows the number of the entries that were
+// left out; before is the number of those that the caller has left out. If an entry is longer than half the answer, and the
+// function message is set, listing shows only the first part of the entry's message, and adds the sentence cut.
 func listing[T any](c *toolCall, all []T, before int, left string, message func(T) mail.Message, cut string) (*mcp.CallToolResult, error) {
 	p, isCut, rest := page{room: c.room()}, "", ""
 	for _, v := range all {

@@ -39,9 +39,9 @@ type Connection struct {
 	Version   string `json:"version"`
 	PID       int    `json:"pid"`
 	Fallback  string `json:"fallback,omitempty"`         // over HTTP: how the client can have the tools without the daemon
-	Relay     string `json:"permission_relay,omitempty"` // for a client with a channel: whether c2c has asked it to report its dialogs
+	Relay     string `json:"permission_relay,omitempty"` // for a client with a channel: whether c2c has asked it to report its permission dialogs
 
-	NoBell string `json:"-"` // why mail cannot ring on the connection; "": it can ring, or another part of c2c rings
+	NoBell string `json:"-"` // why c2c cannot ring on the connection; "": it can, or another part of c2c rings the client
 }
 
 // Peer is one client as the tools see it, with the state that the tools keep between two calls.
@@ -80,7 +80,7 @@ type otherClients interface {
 
 type peerKey struct{} // context key of a *Peer, for a transport that has several clients
 
-// WithPeer returns ctx for a request of p.
+// WithPeer returns a context for a request of the client p.
 func WithPeer(ctx context.Context, p *Peer) context.Context {
 	return context.WithValue(ctx, peerKey{}, p)
 }
@@ -123,7 +123,7 @@ func (p *Peer) SetProcess(process int) {
 	p.Client.Process = process
 }
 
-// Process returns the client's process id, 0 if it is not known.
+// Process returns the client's process id, or 0 if c2c does not know it.
 func (p *Peer) Process() int { pid, _ := p.Processes(); return pid }
 
 // Processes returns the client's process id, and whether another connection of that process has the mailbox of the process.
@@ -133,7 +133,7 @@ func (p *Peer) Processes() (pid int, shares bool) {
 	return p.Client.Process, p.SharesProcess
 }
 
-// Session returns the session of the last call, "" before the first.
+// Session returns the session of the last call, or "" before the first call.
 func (p *Peer) Session() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -181,7 +181,7 @@ func (p *Peer) takeWarnings() []string {
 	return all
 }
 
-// callerIn is caller, but it leaves out the process if another connection has the mailbox of that process.
+// callerIn returns the result of the method caller, without the process if another connection has the mailbox of that process.
 func (p *Peer) callerIn(ctx context.Context, b *broker.Broker, req mcp.CallToolRequest) callers.Caller {
 	c := p.caller(ctx, req)
 	if p.Others == nil || c.PID == 0 || c.Last != "" || c.ClientID != "" || c.Claimed != "" {
@@ -226,7 +226,7 @@ func (p *Peer) caller(ctx context.Context, req mcp.CallToolRequest) callers.Call
 	return c
 }
 
-// argumentKey is the key in _meta under which moveSessionArgument puts a session id.
+// argumentKey is the key in _meta under which moveSessionArgument stores a session id.
 const argumentKey = "c2c/claim"
 
 // moveSessionArgument moves the session id that c2c's plugin has added to a call's arguments into _meta, because no tool has that
@@ -277,9 +277,9 @@ const autoAlias = "C2C_MCP_AUTO_REGISTER_ALIAS"
 const EarlyWait = 2 * time.Second
 
 // RegisterEarly registers the session before it has called a tool, so that others find its alias. It does so only if the variable
-// autoAlias is set, as the OCaml c2c does. If the client's process has several sessions, it does nothing: only a call names
-// its session. If c2c start has made the session, RegisterEarly takes its server lock. Without that lock c2c would type the
-// mail at the terminal, as if a person had typed it.
+// autoAlias is set, as the OCaml c2c does. If the client's process has several sessions, it does nothing, because only a call
+// names its session. If the command c2c start has made the session, RegisterEarly takes the session's server lock. Without
+// that lock, c2c would type the mail at the terminal, as if a person had typed it.
 func (p *Peer) RegisterEarly(ctx context.Context) {
 	c := p.caller(ctx, mcp.CallToolRequest{})
 	if c.Alias == "" && (c.Getenv == nil || c.Getenv("C2C_MCP_SESSION_ID") == "") {
@@ -290,7 +290,7 @@ func (p *Peer) RegisterEarly(ctx context.Context) {
 	}
 	b, err := p.Open()
 	if err != nil {
-		return // the first tool call reports it
+		return // the first tool call reports the error
 	}
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(p.Cfg.LockWait, EarlyWait))
 	defer cancel()
@@ -309,13 +309,13 @@ func (p *Peer) RegisterEarly(ctx context.Context) {
 // maxClientName bounds the name of a client that c2c does not know.
 const maxClientName = 32
 
-// ClientName returns the name of a client that c2c knows, by the name that it gives itself (info) or else by c2c's
-// configuration. For other clients it makes a name from info. It is never empty, because an empty name means a plain shell.
+// ClientName returns c2c's name of a client. It uses the name that the client gives itself (info), or else the name in c2c's
+// configuration. If c2c does not know such a client, ClientName makes a name, never "", because "" means a plain shell.
 func ClientName(info, configured string) string {
 	if p, ok := client.ByInfo(info); ok {
 		return p.Name
 	}
-	// Only without info: a client may read a configuration that was written for another client.
+	// Use configured only without info, because a client may read a configuration that was written for another client.
 	if p, ok := client.Find(configured); ok && info == "" {
 		return p.Name
 	}
@@ -331,7 +331,7 @@ func ClientName(info, configured string) string {
 	return cmp.Or(name[:min(len(name), maxClientName)], "mcp")
 }
 
-// Remember makes s the session of the peer, and takes its server lock.
+// Remember makes s the session of the peer, and takes the server lock of the session.
 func (p *Peer) Remember(b *broker.Broker, s sessions.Session) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 	"c2c/wake/watch"
 )
 
-// The names in the contract of the permission relay (Claude Code's Channels reference, "Relay permission prompts").
+// Names in the protocol of the permission relay (Claude Code's Channels reference, "Relay permission prompts").
 const (
 	permissionCapability = client.ChannelCapability + "/permission"
 	PermissionRequest    = ChannelNotification + "/permission_request"
@@ -28,12 +28,12 @@ const (
 )
 
 // Relay forwards the permission dialogs of a client with a channel. It stores each dialog as a request of package
-// permission, and sends the verdict to the client. Meanwhile the dialog stays open, and a person can still answer there.
+// permission, and sends the verdict to the client. Until then the dialog stays open, and a person can still answer in it.
 //
 // The client never waits for Relay: a goroutine of the relay does the work until Close.
 type Relay struct {
 	// Present reports whether a process runs that shows requests to a person. Relay calls it only when the client
-	// initializes: later the protocol gives no chance to declare the relay. It must leave no trace.
+	// initializes, because the relay cannot be declared later. The function Present must leave no trace.
 	Present  func() bool
 	Lifetime time.Duration // how long a request may be answered; zero: permission.Lifetime
 	Log      *slog.Logger  // for requests that cannot be relayed; nil discards
@@ -58,8 +58,8 @@ const (
 	maxAsking      = 64 // requests that wait for the goroutine
 	relayGap       = 50 * time.Millisecond
 	relayRetry     = time.Second
-	closingTime    = 2 * time.Second         // for recording that the client has ended; without the record, its released lock shows it
-	recordDelay    = 3 * time.Second         // within this time the client records that it waits
+	closingTime    = 2 * time.Second         // for recording that the client has ended; without the record, the request's free lock shows that
+	recordDelay    = 3 * time.Second         // within this time after a request the client records that it waits
 	betweenDialogs = 1500 * time.Millisecond // see answered
 )
 
@@ -73,12 +73,12 @@ type asking struct {
 type asked struct {
 	permission.Request
 	store  *permission.Store
-	waited bool      // the client has been seen waiting for its person
-	left   time.Time // when the client was first seen no longer waiting
+	waited bool      // c2c has seen the client wait for its person
+	left   time.Time // when c2c first saw that the client no longer waits
 	sent   bool      // the client has the verdict
 }
 
-// Attach makes the relay part of a server, before it is served.
+// Attach makes the relay part of the server srv. It must be called before the server runs.
 func (r *Relay) Attach(t *Tools, srv *server.MCPServer, hooks *server.Hooks) {
 	r.peer, r.srv, r.came = t.Only, srv, make(chan struct{}, 1)
 	r.ctx, r.stop = context.WithCancel(context.Background())
@@ -240,13 +240,13 @@ func (r *Relay) ask(a asking) *asked {
 func (r *Relay) advanceAll(open []*asked) (left []*asked, files []string, wait time.Duration) {
 	doing, dir := r.doing()
 	for _, a := range open {
-		over, again := r.advance(a, doing)
+		over, pause := r.advance(a, doing)
 		if over {
 			continue
 		}
 		left, files = append(left, a), append(files, a.store.LockPath())
-		if again > 0 && (wait == 0 || again < wait) {
-			wait = again
+		if pause > 0 && (wait == 0 || pause < wait) {
+			wait = pause
 		}
 	}
 	if dir != "" {
@@ -266,9 +266,9 @@ func (r *Relay) doing() (client.Doing, string) {
 	return profile.Doing(config, r.peer.Process(), ""), filepath.Join(config, profile.DoingDir)
 }
 
-// advance moves a request one step on. over reports that the request is finished. Otherwise the caller calls advance once
-// more after the duration again.
-func (r *Relay) advance(a *asked, doing client.Doing) (over bool, again time.Duration) {
+// advance moves a request one step on. The result over means that the request is finished. Otherwise the caller must call
+// advance once more after the time wait.
+func (r *Relay) advance(a *asked, doing client.Doing) (over bool, wait time.Duration) {
 	ctx, cancel := context.WithTimeout(r.ctx, cmp.Or(r.peer.Cfg.LockWait, lockWait))
 	defer cancel()
 	now, err := a.store.Get(ctx, a.Session, a.ID)
@@ -278,13 +278,13 @@ func (r *Relay) advance(a *asked, doing client.Doing) (over bool, again time.Dur
 	case err != nil:
 		r.warn("read a permission request", err)
 		return false, relayRetry
-	case !now.Same(a.Request): // the person was shown another request than the client's
+	case !now.Same(a.Request): // a person has seen another request than the client has sent
 		r.warn("a permission request was changed", errors.New(now.Name()))
 		how = permission.SettledForged
 	case now.State == permission.StateOpen:
-		answered, again := a.answered(doing, time.Now())
+		answered, wait := a.answered(doing, time.Now())
 		if !answered {
-			return false, cmp.Or(again, max(time.Until(mail.FromSeconds(now.ExpiresAt)), relayGap))
+			return false, cmp.Or(wait, max(time.Until(mail.FromSeconds(now.ExpiresAt)), relayGap))
 		}
 		how = permission.SettledTerminal
 	case now.State == permission.StateForged:
@@ -307,8 +307,8 @@ func (r *Relay) advance(a *asked, doing client.Doing) (over bool, again time.Dur
 
 // answered reports whether a person has answered in the client's dialog: the client has waited for its person, and then has
 // stopped waiting for at least betweenDialogs. A shorter stop may be the moment between two dialogs. If answered cannot
-// decide yet, again is the time after which to call it once more.
-func (a *asked) answered(doing client.Doing, now time.Time) (yes bool, again time.Duration) {
+// decide yet, the caller must call it once more after the time wait.
+func (a *asked) answered(doing client.Doing, now time.Time) (yes bool, wait time.Duration) {
 	switch {
 	case doing.Word == "":
 		return false, 0
@@ -320,8 +320,8 @@ func (a *asked) answered(doing client.Doing, now time.Time) (yes bool, again tim
 	case a.left.IsZero():
 		a.left = now
 	}
-	again = a.left.Add(betweenDialogs).Sub(now)
-	return again <= 0, max(again, 0)
+	wait = a.left.Add(betweenDialogs).Sub(now)
+	return wait <= 0, max(wait, 0)
 }
 
 // tell sends the client a verdict. There is no receipt: the client silently drops a verdict that it does not wait for.
@@ -337,7 +337,7 @@ func (r *Relay) tell(q permission.Request) error {
 	return err
 }
 
-// leave records for the open requests that their client has ended.
+// leave records in the open requests that their client has ended.
 func (r *Relay) leave(open []*asked) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), closingTime)
 	defer cancel()

@@ -22,7 +22,7 @@ func RoomTools() []Tool {
 	room := func() argument { return str("room_id", "").must().filled() }
 	return []Tool{
 		entry("send_room", Writes, sendRoom,
-			`Post to a room. It wakes only members whom it names (@alias, not in code), and in_reply_to the author of that post. Content "pass" posts nothing.`,
+			`Post to a room. It wakes only members whom it names (@alias, not in code), and the author of the in_reply_to post. Content "pass" posts nothing.`,
 			room(), content(),
 			str("in_reply_to", ""),
 			str("reason", "Why @all, shown to all."),
@@ -36,9 +36,9 @@ func RoomTools() []Tool {
 		entry("list_rooms", Reads, listRooms,
 			"List rooms, their members, and what each wants to see."),
 		entry("join_room", Writes, joinRoom,
-			"Join a room, or make it. What names you wakes you; all else comes in one digest with your next turn.",
+			"Join a room, or make it. Posts that name you wake you; the rest comes as a digest at your next turn.",
 			room(),
-			integer("history_limit", "How many old posts to show.", 0).least(0).most(200),
+			integer("history_limit", "How many old posts to show.", 0).atLeast(0).atMost(200),
 			str("level", "").oneOf(rooms.Levels()),
 			str("alias", "").quiet(),
 		),
@@ -51,10 +51,10 @@ func RoomTools() []Tool {
 	}
 }
 
-// hidden returns a tool that can be called, but that no list shows.
+// hidden returns the tool t as one that can be called, but that no list shows.
 func hidden(t Tool) Tool { t.hidden = true; return t }
 
-// number is an argument with a number that may have a fraction, such as a time of the OCaml c2c.
+// number is an argument with a number that may have a fraction, such as the times of the OCaml c2c.
 func number(name, description string) argument {
 	return argument{name: name, shown: shown{Type: "number", Description: description}}
 }
@@ -270,7 +270,7 @@ func replyInRoom(c *toolCall, ctx context.Context, s sessions.Session, answered,
 // maxNews bounds the new posts of rooms in an answer of poll_inbox, in bytes.
 const maxNews = 3 << 10
 
-// addNews adds the new posts of the session's rooms to an answer, and records them as seen once the answer is written.
+// addNews adds the new posts of the session's rooms to an answer. It records the posts as seen once the answer is written.
 func addNews(c *toolCall, ctx context.Context, s sessions.Session, res *mcp.CallToolResult, room int) {
 	w, ok := ctx.Value(WrittenKey{}).(*Written)
 	if !s.Facts.InRooms || !ok {
@@ -293,7 +293,7 @@ func addNews(c *toolCall, ctx context.Context, s sessions.Session, res *mcp.Call
 			}
 		}
 	}
-	was := w.Done // it acknowledges the mail in the same answer
+	was := w.Done // acknowledges the mail in the same answer
 	w.Done = func(werr error) {
 		if was != nil {
 			was(werr)

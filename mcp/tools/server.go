@@ -20,10 +20,10 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Server is the type of the server that Serve runs.
+// Server is the type of the server that Serve of package mcp runs.
 type Server = server.MCPServer
 
-// New makes the MCP server of one session. Serve runs it.
+// New makes the MCP server of one client. Serve of package mcp runs the server.
 func New(cfg Config) *server.MCPServer {
 	if cfg.Silent {
 		return server.NewMCPServer("c2c", broker.Version)
@@ -51,7 +51,7 @@ func New(cfg Config) *server.MCPServer {
 	return srv
 }
 
-// Server makes the MCP server of the tools. more has further options for its transport.
+// Server makes the MCP server of the tools. The argument more has options that a transport adds.
 func (t *Tools) Server(hooks *server.Hooks, more ...server.ServerOption) *server.MCPServer {
 	hooks.AddBeforeCallTool(func(ctx context.Context, _ any, req *mcp.CallToolRequest) {
 		t.peer(ctx).moveSessionArgument(ctx, req)
@@ -71,7 +71,7 @@ func (t *Tools) Server(hooks *server.Hooks, more ...server.ServerOption) *server
 	return srv
 }
 
-// recover replaces mcp-go's recovery, which sends the text of a panic to the client: that text may contain mail.
+// recover replaces mcp-go's recovery, which would send the text of a panic to the client: that text may contain mail.
 func (t *Tools) recover(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 	return func(ctx context.Context, req mcp.CallToolRequest) (res *mcp.CallToolResult, err error) {
 		perr := survive.Call(t.Cfg.Log, "answer a tool call", func() error {
@@ -82,8 +82,8 @@ func (t *Tools) recover(next server.ToolHandlerFunc) server.ToolHandlerFunc {
 	}
 }
 
-// askToPoll returns the text of a prompt. Some clients make a slash command of the prompt: /mcp__c2c__poll_inbox. The model
-// takes the text for its user's words, so it contains no mail.
+// askToPoll returns the text of a prompt. Some clients make a slash command of the prompt: /mcp__c2c__poll_inbox. The text
+// contains no mail, because the model takes it for its user's words.
 func askToPoll(context.Context, mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 	const text = "Read the mail that waits for you in c2c: unless it is shown beside this, call c2c's tool poll_inbox until nothing waits. It is from other agents, not from me."
 	return mcp.NewGetPromptResult("", []mcp.PromptMessage{mcp.NewPromptMessage(mcp.RoleUser, mcp.NewTextContent(text))}), nil
@@ -157,7 +157,7 @@ func result(v any) (*mcp.CallToolResult, error) {
 	return mcp.NewToolResultText(text), err
 }
 
-// advice returns the text of an error, followed by a hint what to do next.
+// advice returns the text of an error and a hint what the model should do next.
 func advice(err error) string {
 	var unknown *sessions.UnknownAliasError
 	switch {

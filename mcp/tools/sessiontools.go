@@ -68,7 +68,7 @@ func (c *toolCall) list(ctx context.Context) (any, error) {
 		c.b.Log.Warn("sessions on other machines are not listed", "err", err)
 	}
 	all = append(all, remote...)
-	return listing(c, all, 0, "were left out: the command c2c list shows all, alive_only fewer.", nil, "")
+	return listing(c, all, 0, "were left out: the command c2c list shows all; alive_only lists fewer.", nil, "")
 }
 
 func (c *toolCall) sweep(ctx context.Context) (any, error) {

@@ -18,7 +18,7 @@ import (
 type Effect int
 
 const (
-	Reads   Effect = iota // changes nothing (mail in its answer is no change)
+	Reads   Effect = iota // changes nothing (to hand over mail in an answer does not count as a change)
 	Writes                // adds something, or hands something over, within this machine
 	Removes               // may remove something that a person or a session wants to keep
 )
@@ -60,7 +60,7 @@ func (t Tool) Listed() mcp.Tool {
 }
 
 // argument is one argument of a tool: what tools/list shows of it, and what Check demands of its value. Check knows a small
-// part of JSON Schema. c2c uses no general validator, because its start took half of the server's time to the first answer.
+// part of JSON Schema. c2c uses no general validator, because that took half of the time until the server's first answer.
 type argument struct {
 	name     string
 	required bool
@@ -103,10 +103,10 @@ func (a argument) or(name string) argument       { a.instead = name; return a }
 func (a argument) quiet() argument               { a.unlisted = true; return a }
 func (a argument) filled() argument              { a.nonEmpty = true; return a }
 func (a argument) oneOf(words []string) argument { a.Enum = words; return a }
-func (a argument) least(n int) argument          { a.Minimum = &n; return a }
+func (a argument) atLeast(n int) argument        { a.Minimum = &n; return a }
 
-// most bounds a number, or the length of a list of strings.
-func (a argument) most(n int) argument {
+// atMost limits a number, or the length of a list of strings.
+func (a argument) atMost(n int) argument {
 	if a.Type == "array" {
 		a.MaxItems = n
 	} else {
