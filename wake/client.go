@@ -7,21 +7,20 @@ import (
 	"c2c/inbox"
 )
 
-// Client describes how c2c wakes one AI program. Each program has a package below this one, and a line in package clients.
+// Client describes how c2c wakes one AI program. Each such program has a package below package wake, and one line in package clients.
 type Client struct {
 	Name string
 	// Dir returns the working directory of a session that has not called c2c yet. ok is false if no person sees the session. Dir is nil if
 	// c2c cannot see such sessions.
 	Dir func(ctx context.Context, config, session string) (dir string, ok bool, err error)
-	// Begin makes the client begin a session. It returns the client's id for the session, and the arguments that make the client show it.
-	// Begin is nil if it is not needed, because the client's environment names the session.
+	// Begin makes the client begin a session. It returns the client's id for the session, and the arguments that make the client show the
+	// session. Begin is nil if no such call is needed, because the client tells its child processes the session's id in their environment.
 	Begin func(context.Context, Start) (id string, args []string, err error)
 	// NeedsNoServer means that c2c can reach a session in which the client has started no server of c2c.
 	NeedsNoServer bool
 	Ways          func(RingContext, Session) (Ways, error)
-	// Peers returns an object that shows c2c's aliases to the client's own tool for messages to other sessions. It returns nil
-	// if that tool is off; Peers itself is nil if the client has no such tool. store stores a message to an alias, or returns an
-	// error.
+	// Peers returns an object that shows c2c's aliases to the client's own tool for messages to other sessions. It returns nil if that tool
+	// is off. The field Peers is nil if the client has no such tool. The function store stores a message to an alias.
 	Peers func(getenv func(string) string, store func(context.Context, Sent) error) Peers
 	// Inject adds a message to the history of a session that is not running, and returns the path of the history. The client shows the
 	// message when a person resumes the session. Inject is nil if c2c cannot write this client's histories.
@@ -31,28 +30,29 @@ type Client struct {
 // Start describes a client that c2c is about to start.
 type Start struct {
 	Path   string   // the path of the program
-	Args   []string // the person's arguments for it
+	Args   []string // the person's arguments for the program
 	Env    []string
-	Config string // the directory of its configuration
-	Dir    string // its working directory
+	Config string // the directory of the client's configuration
+	Dir    string // the client's working directory
 	Alias  string
 }
 
 // Peers shows c2c's aliases in a client's own list of sessions. Only one goroutine may use it.
 type Peers interface {
-	// Show makes the client list names as the sessions of place. They replace the names of the last call. Each name may occur once.
+	// Show makes the client list each of names as a session. These names replace those of the last call. Each name may occur only once. The
+	// argument place is the path of the root, which makes the ids of these sessions unique.
 	Show(place string, names []string) error
 	Close() error
 }
 
 // Sent is a message that a session of the client has sent with the client's own tool.
 type Sent struct {
-	Process      int    // the sender, according to the system
+	Process      int    // the sender's process, according to the operating system
 	Session      string // the client's id for the sender's session
 	To, ID, Text string
 }
 
-// History names the session whose history gets a message, and holds the message.
+// History describes a message to add to the history of a session.
 type History struct {
 	Getenv func(string) string
 	Config string // the directory of the client's configuration
@@ -66,32 +66,33 @@ type RingContext struct {
 	Getenv func(string) string
 	Config string                                       // the directory of the client's configuration
 	Inside bool                                         // the client started this process, so our environment comes from the client
-	Push   func(busy func(context.Context) bool) Method // the method of a server of ours inside the client; nil: there is none
+	Push   func(busy func(context.Context) bool) Method // the own method of this MCP server inside the client; nil: there is none
 	Box    *inbox.Mailbox
-	Served func() bool // an MCP server or a plugin of ours runs in the client
+	Served func() bool // reports whether an MCP server or a plugin of ours runs in the client
 	// Failed returns why and when the session's model failed, or "" if it has answered since. Failed is nil if c2c cannot know.
 	Failed func() (why string, at time.Time)
-	// Record records a ring that is not finished yet.
+	// Record records a ring whose outcome may still change.
 	Record func(context.Context, Ring)
 }
 
-// Session is what a ringer knows about a session. It is comparable: when it changes, the ringer makes new Ways.
+// Session is what a ringer knows about a session. The type is comparable, because the ringer makes new Ways when the value changes.
 type Session struct {
 	SID        string
 	Client     string // the AI program's name
 	ID         string // the client's newest id for the session
-	Process    int    // the client's process while it lives, else 0
-	Pane       string // the pane in which its person lets c2c type
-	Hooked     bool   // our hooks have run in it
-	Unattended bool   // its person wants rings even if no terminal shows it
-	// Bell is the session's own doorbell, such as an event stream that its client has open; nil: it has none. When the client opens the
-	// stream again, Bell gets a new value.
+	Process    int    // the client's process id while the client runs, else 0
+	Pane       string // the pane in which the person lets c2c type
+	Hooked     bool   // our hooks have run in the session
+	Unattended bool   // the person wants rings even if no terminal shows the session
+	// Bell is the session's own doorbell, such as an event stream that the client has open; nil: the session has none. When the client
+	// opens the stream again, Bell gets a new value.
 	Bell Doorbell
 }
 
-// Ways are the methods that may reach a session, the best first. Busy reports whether the session works now; it is nil if c2c cannot
-// know. Follow calls tell whenever the session begins to do something else, until ctx ends. does is a word that package client defines,
-// or "" if not known. Follow is nil if the client reports no changes. By is the method that Follow uses.
+// Ways says how c2c may reach a session, and how c2c learns what the session does. Methods has the best method first. Busy reports whether
+// the session works now; Busy is nil if c2c cannot know. Until ctx ends, Follow calls the function tell whenever the session begins to do
+// something else. The argument does is a word that package client defines, or "" if not known. Follow is nil if the client reports no
+// changes. By names the method that Follow uses.
 type Ways struct {
 	Methods []Method
 	Busy    func(context.Context) bool

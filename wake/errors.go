@@ -5,21 +5,21 @@ import "errors"
 var (
 	// ErrUncaptured: the client runs, but did not take the ring; it may take a later one.
 	ErrUncaptured = errors.New("client does not take a ring now")
-	// ErrHeld is an ErrUncaptured: c2c has sent nothing, because it should not disturb the client now.
+	// ErrHeld wraps ErrUncaptured: c2c has sent nothing, because a ring would disturb the client now.
 	ErrHeld error = &heldError{"client does not take a ring now: held back", ErrUncaptured}
-	// ErrAway is an ErrHeld: no terminal shows the session, so no person would see what a ring starts.
+	// ErrAway wraps ErrHeld: no terminal shows the session, so no person would see what a ring starts.
 	ErrAway error = &heldError{"no terminal shows the session: its mail waits until one does", ErrHeld}
-	// ErrRefused is an ErrUncaptured: the client's person does not let other sessions write to it.
+	// ErrRefused wraps ErrUncaptured: the client's person does not let other sessions write to it.
 	ErrRefused error = &heldError{"client refuses", ErrUncaptured}
-	// ErrConsent is an ErrUncaptured: the client holds the ring until its person accepts it.
+	// ErrConsent wraps ErrUncaptured: the client holds the ring until its person accepts it.
 	ErrConsent error = &heldError{"client asks its person first", ErrUncaptured}
-	// ErrLives: the session runs, so it does not read its history again.
+	// ErrLives: the session is running, so it will not read its history again.
 	ErrLives = errors.New("a session that runs does not read its history: send it a message")
 	// ErrUnreachable: this method reaches no client, so the caller should try another method.
 	ErrUnreachable = errors.New("client cannot be reached this way")
 )
 
-// heldError is an error that wraps another error. Unlike fmt.Errorf, it costs nothing when a hook starts.
+// heldError is an error that wraps another error. Unlike a call of fmt.Errorf, it costs no time at the start of a hook.
 type heldError struct {
 	text string
 	kind error

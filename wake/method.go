@@ -24,18 +24,18 @@ const (
 	ByStream   = "sse"    // a stream of events that a client of the HTTP daemon has open, or a subscription of MCP 2026-07-28
 )
 
-// Notice has the only facts that a doorbell may give to a client: that mail waits, how much, and from whom. It never has a message's
-// content.
+// Notice holds what the text of a ring may say: that mail waits, how much, and from whom. A doorbell tells the client nothing else, and
+// never the content of a message.
 type Notice struct {
 	Count  int
 	From   []string // aliases, each once, at most maxNamed
 	Oldest string   // id of the oldest message that waits
-	Joins  bool     // a turn runs, and the ring should join it: see Method
+	Joins  bool     // a turn runs, and the ring should join it: see Method.Joins
 	NoTool bool     // the client seems to have no tools of c2c
 	RingID string   // identifies this ring in all records; "" if c2c does not record each ring
 }
 
-// NoticeOf returns the notice for msgs, oldest first. There must be at least one.
+// NoticeOf returns the notice for msgs, which must not be empty. The oldest message comes first.
 func NoticeOf(msgs []mail.Message) Notice {
 	n := Notice{Count: len(msgs), Oldest: msgs[0].ID}
 	for _, m := range msgs {
@@ -46,22 +46,22 @@ func NoticeOf(msgs []mail.Message) Notice {
 	return n
 }
 
-// maxNamed bounds the senders that a notice names.
+// maxNamed is the largest number of senders in a notice.
 const maxNamed = 5
 
-// Senders returns the senders with commas between them. It leaves out anything but valid aliases, which could act as a key or
-// a tag in the client.
+// Senders returns the names of the senders with commas between them. It leaves out a name that is no valid alias, because such a name could
+// act as a key or a tag in the client.
 func (n Notice) Senders() string {
 	names := slices.DeleteFunc(slices.Clone(n.From), func(name string) bool { return mail.CheckAlias(name) != nil })
 	return strings.Join(names, ",")
 }
 
-// Poll tells a model that has c2c's tools what to do. It uses only the last part of the tool's name, because each client
-// writes the whole name in another way.
+// Poll tells a model that has c2c's tools what to do. It uses only the last part of the tool's name, because each client has its own form
+// of the whole name.
 const Poll = "call the c2c tool poll_inbox"
 
-// What returns the instruction for the model. A client without c2c's setup, or in a folder that is not trusted, has no tool
-// poll_inbox.
+// What returns the instruction for the model. A client without c2c's setup, or in a folder that is not trusted, has no tool poll_inbox.
+// Then the instruction also names the command.
 func (n Notice) What() string {
 	if n.NoTool {
 		return Poll + "; without it run: c2c poll-inbox"
@@ -69,34 +69,34 @@ func (n Notice) What() string {
 	return Poll
 }
 
-// Text returns the notice as a client's model sees it, in ASCII. how is the instruction, such as Poll. The text has less than
-// a kilobyte, because the kernel keeps only four kilobytes for a terminal that no program reads.
+// Text returns the notice as a client's model sees it, in ASCII. The argument how is the instruction to the model, such as Poll. The text
+// has less than a kilobyte, because the kernel keeps only four kilobytes for a terminal that no program reads.
 func (n Notice) Text(how string) string {
 	return fmt.Sprintf("<c2c event=\"message_pending\" count=\"%d\" from=\"%s\">%s</c2c>", n.Count, n.Senders(), how)
 }
 
 // A Doorbell makes an idle client look at its mail.
 type Doorbell interface {
-	// Ring returns nil if the client has taken the ring, which does not prove that its model has seen it. An
-	// error that wraps ErrUncaptured means that the client was there and could not take the ring now.
+	// Ring returns nil if the client has taken the ring. This does not prove that the client's model has seen the ring. An error that wraps
+	// ErrUncaptured means that the client runs, but could not take the ring now.
 	Ring(ctx context.Context, n Notice) error
 }
 
 // A Carrier hands the messages themselves to an idle client.
 type Carrier interface {
-	// Carry hands over messages, oldest first; it may take only the first few. It returns the handles of the messages that the client
-	// provably has, at the latest when ctx ends. The caller offers the other messages again. If Carry returns neither a handle nor an error,
-	// it could carry nothing and has rung instead.
+	// Carry hands over msgs in this order, the oldest first, but perhaps only the first few. It returns the handles of the messages that
+	// the client provably has. It returns at the latest when ctx ends. The caller offers the other messages again. If Carry returns neither
+	// a handle nor an error, it could carry nothing and has rung instead.
 	Carry(ctx context.Context, msgs []mail.Message) (had []string, err error)
 }
 
 // Method is one way to reach a client. Carrier, Doorbell and Ready may be nil.
 type Method struct {
-	Name     string // the reader's name in the archive
+	Name     string // this name also stands in the archive, as the reader of the messages
 	Carrier  Carrier
 	Doorbell Doorbell
 	// If the client can take nothing now, Ready returns the error that the carrier would return. Callers call Ready before they lease
-	// messages, because no other reader sees a leased message.
+	// messages, because a lease hides the messages from all other readers.
 	Ready func(context.Context) error
 	// Idempotent: the client recognizes messages that it already got, so a ringer may carry them again.
 	Idempotent bool

@@ -8,23 +8,23 @@ import (
 )
 
 const (
-	firstGap   = 15 * time.Second // the first time between two rings for the same message; it doubles
+	firstGap   = 15 * time.Second // the time from the first ring for a message to the second; then the time doubles
 	maxGap     = 10 * time.Minute
-	minGap     = time.Second / 2  // between any two rings, so that a burst of messages causes only a few rings
-	busyLook   = time.Second / 10 // the first time between two checks of a busy session with mail: its turn may end soon
+	minGap     = time.Second / 2  // the least time between any two rings, so that a burst of messages causes only a few rings
+	busyLook   = time.Second / 10 // the first time between two checks of a busy session with mail, because its turn may end soon
 	BusyLook   = 2 * time.Second  // the longest time between two such checks: the time doubles from busyLook on
-	RefusedGap = maxGap           // the time after a ring that a person's settings refuse or hold
-	busyLimit  = 5 * time.Minute  // a session that has been busy for longer is rung even so
+	RefusedGap = maxGap           // the pause after a ring that a person's settings refuse or hold
+	busyLimit  = 5 * time.Minute  // c2c rings a busy session all the same if its oldest message has waited for so long
 )
 
-// Policy decides when to ring one session. It remembers the oldest message of the last decision. When another message is the oldest, the
-// session has read the former one, so no caller has to report that.
+// Policy decides when to ring one session. It remembers the oldest message of the last decision. If another message is the oldest at the
+// next decision, the session has read the former one. So no caller has to report that.
 type Policy struct {
-	oldest Ring          // names the oldest message at the last call of Decide
+	oldest Ring          // its From and Oldest name the oldest message at the last call of Decide
 	first  time.Time     // when Decide saw this message first
-	rang   time.Time     // time of the last ring, for this or another message
+	rang   time.Time     // the time of the last ring, for this or another message
 	Gap    time.Duration // the least time before the next ring
-	Tries  int           // rings for the oldest message
+	Tries  int           // the number of rings for the oldest message
 	Joins  bool          // a ring can join the running turn: ring a busy session once for each message
 }
 
@@ -45,7 +45,7 @@ func MayWake(msgs []mail.Message) (out []mail.Message) {
 	return out
 }
 
-// Decide decides about a ring for the messages that wait. busy: the session works; quiet: the session wants no ring.
+// Decide decides whether to ring for the messages that wait. If busy is true, the session works; if quiet is true, it wants no ring.
 func (p *Policy) Decide(now time.Time, waiting []mail.Message, busy, quiet bool) Decision {
 	msgs := MayWake(waiting)
 	if len(msgs) == 0 || quiet {
@@ -65,19 +65,19 @@ func (p *Policy) Decide(now time.Time, waiting []mail.Message, busy, quiet bool)
 		return d
 	}
 	if since := now.Sub(p.first); busy && !(p.Joins && p.Tries == 0) && since < busyLimit {
-		return Decision{Again: min(max(since, busyLook), BusyLook)} // its next hook carries the mail
+		return Decision{Again: min(max(since, busyLook), BusyLook)} // the session's next hook brings the mail
 	}
 	return Decision{Ring: true}
 }
 
-// Done records a ring for the oldest message. first is the gap after the first ring; 0: 15 s.
+// Done records a ring for the oldest message. The argument first is the gap after the first ring; 0 means 15 s.
 func (p *Policy) Done(now time.Time, first time.Duration) {
 	p.Tries++
 	p.rang = now
 	p.Gap = gapAfter(cmp.Or(first, firstGap), p.Tries)
 }
 
-// gapAfter returns the gap after the given number of rings for the same message.
+// gapAfter returns the least time to the next ring, after the given number of rings for the same message.
 func gapAfter(first time.Duration, tries int) time.Duration {
 	if first >= maxGap {
 		return first

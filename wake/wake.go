@@ -1,9 +1,9 @@
-// Package wake decides when to ring a session, that is, to make its AI program look at new mail. A ringer is a process that does so. The
-// package defines rings, the text of a notice, and what each method to reach a client guarantees. Its only state is Policy, and it links
-// no library, because every hook links it.
+// Package wake decides when to ring a session, that is, to make its AI program look at new mail. A ringer is a process that rings sessions.
+// The package defines the record of a ring, the text of a ring, and what each method to reach a client guarantees. It has no state but
+// Policy. It links no library, because every hook links this package.
 //
-// The packages below wake do the work: watch notices that a mailbox changed, and each client has a package with the methods that reach
-// it.
+// The packages below wake do the work. Package watch notices that a mailbox has changed. Each client has a package with the methods that
+// reach this client.
 package wake
 
 import (
@@ -24,8 +24,8 @@ const (
 	Failed     = "failed"
 )
 
-// Ring records an attempt to ring for waiting mail, or why c2c did not ring. The session's facts and every --json have this
-// form.
+// Ring records an attempt to ring for waiting mail, or why c2c did not ring. The recorded facts of a session and the output of every --json
+// have a Ring in this form.
 type Ring struct {
 	At      time.Time `json:"at,omitzero"`
 	Method  string    `json:"method,omitempty"`
@@ -33,7 +33,7 @@ type Ring struct {
 	Oldest  string    `json:"oldest,omitempty"` // id of the oldest message that waited
 	From    string    `json:"from,omitempty"`   // the sender of that message: two senders may use one id
 	Count   int       `json:"count,omitempty"`  // number of messages that waited
-	Tries   int       `json:"tries,omitempty"`  // rings in a row for the oldest message; the next ringer of the session reads it
+	Tries   int       `json:"tries,omitempty"`  // rings in a row for the oldest message; the next ringer of the session counts on from here
 	Cause   string    `json:"cause,omitempty"`  // why there was no ring
 	RingID  string    `json:"trace_id,omitempty"`
 	// Began: the client got mail while no turn ran, so it has begun a turn.
@@ -65,5 +65,5 @@ func (r Ring) String() string {
 	return text
 }
 
-// MaxLook is how many bytes of the waiting mail a ringer reads.
+// A ringer reads at most about MaxLook bytes of the waiting mail at once.
 const MaxLook = 64 << 10

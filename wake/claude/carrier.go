@@ -21,12 +21,12 @@ type Carrier struct {
 	Box    *inbox.Mailbox
 	Busy   func(context.Context) bool // reports whether the client works; nil: never
 
-	Config  string // the client's configuration directory, which has its record of the session
+	Config  string // the client's configuration directory, which has the client's record of the session
 	Process int
 }
 
-// Carry implements wake.Carrier. A client that has just reloaded its hooks may run none for this prompt. So Carry then looks
-// in the client's record for the messages that the client has taken; otherwise they would come twice.
+// Carry implements wake.Carrier. If no hook reports the messages, Carry looks for them in the client's record, because a client that has
+// just reloaded its hooks may run none for this prompt. Otherwise messages that the client has taken would come twice.
 func (c *Carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	record := recordOf(c.Config, c.Process)
 	had, err = c.carry(ctx, msgs)
@@ -41,7 +41,7 @@ func (c *Carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string,
 func (c *Carrier) carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	return watch.Receipt{Box: c.Box, Busy: c.Busy}.Carry(ctx, msgs, func(msgs []mail.Message) ([]string, error) {
 		text, names, ids := pack(msgs)
-		// The client shows held messages when its person accepts them. By then a hook would have shown the same messages.
+		// If the client holds messages, only ring: it shows held messages when its person accepts them, and by then a hook has shown them.
 		if len(ids) == 0 || c.Socket.inbound() == client.ClaudeHolds {
 			return nil, nil
 		}
@@ -52,11 +52,11 @@ func (c *Carrier) carry(ctx context.Context, msgs []mail.Message) (had []string,
 	}, c.Socket)
 }
 
-// mayAlter reports whether the client may change a body. The client (2.1.329) looks for four tags of its own
-// (cross-session-message, teammate-message, agent-message, cited) and puts a backslash in front of them. It finds them in any
-// spelling, after any character that it reads as "<", and with signs between the letters.
+// mayAlter reports whether the client may change a body. The client (2.1.329) looks for four tags of its own (cross-session-message,
+// teammate-message, agent-message, cited) and puts a backslash in front of them. It finds such a tag in any spelling, after any character
+// that it reads as "<", and with signs between the letters.
 func mayAlter(body string) bool {
-	behind := false // a bracket came before, and only signs since
+	behind := false // a bracket came before i, and since then only signs
 	for i, r := range body {
 		switch {
 		case r == '<':
@@ -76,8 +76,8 @@ func mayAlter(body string) bool {
 	return false
 }
 
-// pack takes messages in order, up to the first message that the client may alter. The hooks bring that message: c2c would
-// not recognize it in the prompt, and so it would come twice.
+// pack takes messages in order, up to the first message that the client may alter. The hooks bring that message. Over the socket it would
+// come twice, because c2c would not recognize it in the prompt.
 func pack(msgs []mail.Message) (text string, names, ids []string) {
 	seen := map[string]bool{}
 	for _, m := range msgs {
@@ -98,10 +98,10 @@ func pack(msgs []mail.Message) (text string, names, ids []string) {
 	return text, names, ids
 }
 
-// maxLabel is the longest sender name, in bytes, that the client accepts in a frame.
+// maxLabel is the length of the longest sender name, in bytes, that the client accepts in a message.
 const maxLabel = 64
 
-// label lists the names, as many as fit into maxLabel.
+// label returns names as one text, as many of them as fit into maxLabel.
 func label(names []string) string {
 	text := strings.Join(names, ", ")
 	if len(text) <= maxLabel {

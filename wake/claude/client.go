@@ -8,8 +8,8 @@ import (
 	"c2c/wake"
 )
 
-// Client describes how c2c wakes Claude Code: by its channel if a server of ours has one, otherwise by its socket. Only an
-// MCP server that the client has started can use the channel or the socket.
+// Client describes how c2c wakes Claude Code: by its channel if this MCP server has one, otherwise by its socket. Only an MCP server that
+// the client has started can use the channel or the socket.
 func Client() wake.Client { return wake.Client{Name: "claude", Ways: ways, Inject: Inject} }
 
 func ways(p wake.RingContext, s wake.Session) (w wake.Ways, err error) {

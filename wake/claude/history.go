@@ -20,11 +20,11 @@ import (
 	"c2c/wake"
 )
 
-// sharedDir is a directory in a person's home for the histories of several configurations.
+// sharedDir is a directory in a person's home. If several configurations share their histories, the histories are there.
 const sharedDir = ".claude-shared"
 
-// entry is a line of a history that belongs to the conversation, as version 2.1.329 writes it. Each entry names the entry
-// before it. The client shows the chain of entries that ends in the last line.
+// entry is a line of a session's history file, as version 2.1.329 of the client writes it. Only lines of the conversation have this form.
+// Each entry names the entry before it, and the client shows the chain of entries that ends with the last one.
 type entry struct {
 	ParentUUID  *string `json:"parentUuid"`
 	IsSidechain bool    `json:"isSidechain"` // a subagent wrote it
@@ -45,8 +45,8 @@ type said struct {
 	Content string `json:"content"`
 }
 
-// Inject adds a user's message to the history of a session that is not running, and returns the path of the history. If err
-// is nil, the message survives a power cut. Only one caller at a time may inject into a session.
+// Inject adds a message of the user to the history of a session that is not running, and returns the path of the history. If err is nil,
+// the message survives a power cut. Only one caller at a time may inject into a session.
 func Inject(h wake.History) (path string, err error) {
 	if !mail.ValidName(h.ID) {
 		return "", fmt.Errorf("%q is no session of the client", h.ID)
@@ -62,12 +62,12 @@ func Inject(h wake.History) (path string, err error) {
 		return path, fmt.Errorf("write to %s: %w", path, err)
 	}
 	if err := runs(dirs, h.ID); err != nil {
-		return path, fmt.Errorf("the message is in %s, but may not be shown: %w", path, err)
+		return path, fmt.Errorf("the message is in %s, but may stay hidden: %w", path, err)
 	}
 	return path, nil
 }
 
-// findHistory returns the path of a session's history. The file lies in the folder of the project in which the session began.
+// findHistory returns the path of a session's history. The file is in the folder of the project in which the session began.
 func findHistory(dirs []string, id string) (path string, err error) {
 	var found os.FileInfo
 	for _, dir := range dirs {
@@ -93,7 +93,7 @@ func findHistory(dirs []string, id string) (path string, err error) {
 	return path, nil
 }
 
-// runs returns an error if a process of the client has the session open: such a process does not read the history again.
+// runs returns an error if a process of the client has the session open, because such a process does not read the history again.
 func runs(dirs []string, id string) error {
 	for _, dir := range dirs {
 		records, err := os.ReadDir(filepath.Join(dir, "sessions"))
@@ -110,7 +110,7 @@ func runs(dirs []string, id string) error {
 	return nil
 }
 
-// appendTo adds the message with one write, so that nothing is lost if another process appends at the same time.
+// appendTo adds the message of h to the file with one write, so that nothing is lost if another process appends at the same time.
 func appendTo(path string, h wake.History) (err error) {
 	f, size, err := openHistory(path)
 	if err != nil {
@@ -123,11 +123,11 @@ func appendTo(path string, h wake.History) (err error) {
 	}
 	var random [16]byte
 	rand.Read(random[:]) // it never fails
-	own := last          // copies the directory and version of the last entry
+	own := last          // the new entry has the directory and version of the last one
 	own.ParentUUID, own.Type, own.SessionID, own.UUID = &last.UUID, "user", h.ID, mail.UUIDOf(4, random)
 	own.Message, own.Timestamp = &said{"user", h.Text}, h.Now.UTC().Format("2006-01-02T15:04:05.000Z")
 	var line bytes.Buffer
-	if !whole { // the client was killed while it wrote
+	if !whole { // the client was killed while it wrote the last line
 		line.WriteByte('\n')
 	}
 	enc := json.NewEncoder(&line)
@@ -138,7 +138,7 @@ func appendTo(path string, h wake.History) (err error) {
 	if _, err = f.Write(line.Bytes()); err == nil {
 		err = f.Sync()
 	}
-	if err != nil { // the disk is full: half a line would damage the history
+	if err != nil { // the disk is full, or the like: half a line would damage the history
 		err = errors.Join(err, f.Truncate(size))
 	}
 	return err
@@ -164,7 +164,7 @@ func openHistory(path string) (*os.File, int64, error) {
 	return f, info.Size(), nil
 }
 
-// leaf returns the last entry of the conversation; whole reports whether the file ends with a whole line.
+// leaf returns the last entry of the conversation. The result whole is true if the file ends with a whole line.
 func leaf(in io.Reader) (last entry, whole bool, err error) {
 	lines, whole := bufio.NewReader(in), true
 	for {

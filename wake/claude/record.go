@@ -14,20 +14,20 @@ import (
 	"c2c/inbox/mail"
 )
 
-// record is the client's file of a session. The client appends the messages that it takes, so new messages stand after
+// record is the history file of a session. The client appends the messages that it takes, so messages taken since recordOf stand after
 // offset.
 type record struct {
 	path   string // empty: the session has no file yet
 	offset int64
 }
 
-// maxRecord bounds how many bytes of a record c2c reads, and maxRecordLine bounds one line. A line may hold a picture.
+// maxRecord is how many bytes of a record c2c reads at most, and maxRecordLine is the longest line, because a line may hold a picture.
 const (
 	maxRecord     = 16 << 20
 	maxRecordLine = 4 << 20
 )
 
-// recordOf returns the record of the session that a process of the client has now.
+// recordOf returns the record of the session that is open now in a process of the client.
 func recordOf(config string, process int) record {
 	said, ok := client.ReadClaudeRecord(filepath.Join(config, "sessions", strconv.Itoa(process)+".json"))
 	if !ok || said.PID != process || !mail.ValidName(said.SessionID) {
@@ -44,8 +44,8 @@ func recordOf(config string, process int) record {
 	return record{path, info.Size()}
 }
 
-// prompted returns the ids of the messages in msgs that the client has written into the record as prompts since recordOf. It
-// stops at the first message that is missing.
+// prompted returns the ids of the messages in msgs that the client has written into the record as prompts since the call of recordOf. It
+// stops at the first message that is missing there.
 func (r record) prompted(msgs []mail.Message) (ids []string) {
 	if r.path == "" {
 		return nil

@@ -1,4 +1,4 @@
-// Package clients lists the AI programs that c2c can wake from outside, with the functions for each of them.
+// Package clients lists the AI programs that c2c can wake from outside, each with the functions to do so.
 package clients
 
 import (

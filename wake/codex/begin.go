@@ -12,21 +12,21 @@ import (
 	"c2c/wake"
 )
 
-// daemonTime bounds the start of Codex's daemon. The first start copies the program.
+// daemonTime is how long the start of Codex's daemon may take. The first start copies the program.
 const daemonTime = time.Minute
 
-// embedded has the options with which a terminal does not use the daemon, and the commands that begin no new session (0.169.0).
+// embedded has the options with which a terminal runs without the daemon, and the commands that begin no new session (0.169.0).
 var embedded = map[string]bool{
 	"-c": true, "--config": true, "-p": true, "--profile": true, "--search": true, "--no-daemon": true, "--remote": true, "--dangerously-bypass-hook-trust": true,
 	"resume": true, "fork": true, "exec": true, "e": true, "review": true, "queue": true, "agents": true,
 }
 
-// Begin begins a thread in the daemon, and returns the thread's id and the arguments that show it. It starts the daemon if
-// none runs. A terminal can show only a thread with at least one item. So Begin adds an item that stays hidden and gives the
-// model its alias.
+// Begin begins a thread in the daemon. It returns the thread's id, and the arguments with which Codex shows the thread. If no daemon runs,
+// Begin starts one. A terminal can show only a thread with at least one item. So Begin adds an item that tells the model its alias, and
+// that the terminal does not show.
 //
-// Begin does not let the terminal begin the thread: then c2c could not find that thread. Codex does not report which thread a
-// terminal has begun, and two terminals may begin one at the same time.
+// The terminal itself could begin the thread, but then c2c could not find this thread. Codex does not report which thread a terminal has
+// begun, and two terminals may begin one at the same time.
 func Begin(ctx context.Context, s wake.Start) (id string, args []string, err error) {
 	for _, arg := range s.Args {
 		name, _, _ := strings.Cut(arg, "=")
@@ -54,7 +54,7 @@ func Begin(ctx context.Context, s wake.Start) (id string, args []string, err err
 	}
 	id = started.Thread.ID
 	if filepath.Base(id) != id || id == "" || strings.HasPrefix(id, "-") {
-		return "", nil, fmt.Errorf("begin a session of Codex: it is called %.80q", id)
+		return "", nil, fmt.Errorf("begin a session of Codex: its id is %.80q", id)
 	}
 	text := map[string]string{"type": "input_text", "text": "Your alias in c2c is " + s.Alias + "."}
 	item := map[string]any{"type": "message", "role": "developer", "content": []any{text}}
@@ -64,7 +64,7 @@ func Begin(ctx context.Context, s wake.Start) (id string, args []string, err err
 	return id, append([]string{"resume", id}, s.Args...), nil
 }
 
-// startDaemon starts the daemon as Codex itself does at its start.
+// startDaemon starts the daemon with the same command as Codex itself.
 func startDaemon(ctx context.Context, s wake.Start) error {
 	ctx, cancel := context.WithTimeout(ctx, daemonTime)
 	defer cancel()

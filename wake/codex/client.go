@@ -6,7 +6,7 @@ import (
 	"c2c/wake"
 )
 
-// Client describes how c2c wakes Codex: by its app-server, or by Codex's queue if no app-server runs the thread.
+// Client describes how c2c wakes Codex: by its app-server, or by its queue if the app-server does not have the session's thread.
 func Client() wake.Client {
 	return wake.Client{Name: "codex", NeedsNoServer: true, Ways: ways, Dir: dirOf, Begin: Begin}
 }
@@ -18,7 +18,7 @@ func ways(p wake.RingContext, s wake.Session) (wake.Ways, error) {
 		st, err := server.State(ctx)
 		return err == nil && (st == Busy || st == Waiting)
 	}
-	follow := &Server{Home: p.Config, Thread: s.ID, Unattended: s.Unattended} // its own Server, because the carrier uses another goroutine
+	follow := &Server{Home: p.Config, Thread: s.ID, Unattended: s.Unattended} // its own, because another goroutine uses server
 	return wake.Ways{Busy: busy, Follow: follow.Follow, By: wake.ByServer, Methods: []wake.Method{
 		{Name: wake.ByServer, Carrier: server, Doorbell: server, Ready: server.Ready}, {Name: wake.ByQueue, Doorbell: bell}}}, nil
 }

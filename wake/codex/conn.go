@@ -23,7 +23,7 @@ const (
 	maxHead  = 64 << 10        // bytes of the handshake's answer
 )
 
-// unknownThread is the error code for any invalid request. The app-server has no other code for an unknown thread.
+// unknownThread is the app-server's error code for an unknown thread, and for any other invalid request.
 const unknownThread = -32600
 
 // conn is one initialized connection to the app-server.
@@ -87,7 +87,8 @@ func dial(ctx context.Context, home string) (*conn, error) {
 	return c, nil
 }
 
-// noAnswer marks the error of a server that does not answer, unless ctx has ended.
+// noAnswer wraps err, the error of a server that does not answer, in ErrUnreachable. If ctx has ended, the server may be well, so noAnswer
+// wraps err in ErrUncaptured.
 func noAnswer(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%w: %v", wake.ErrUncaptured, err)
@@ -95,7 +96,7 @@ func noAnswer(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %v", wake.ErrUnreachable, err)
 }
 
-// socketOf follows Codex's link to its socket, and refuses a socket that another user could have put there.
+// socketOf returns the path to which Codex's link to its socket leads. It refuses a socket that another user could have put there.
 func socketOf(home string) (string, error) {
 	link := filepath.Join(home, "app-server-control", "app-server-control.sock")
 	path, err := filepath.EvalSymlinks(link)
@@ -108,7 +109,7 @@ func socketOf(home string) (string, error) {
 	return path, socket.Private(path)
 }
 
-// close does not wait for the app-server, which may be suspended.
+// close does not wait for an answer, because the app-server may be suspended.
 func (c *conn) close() { c.ws.CloseNow() }
 
 func (c *conn) write(ctx context.Context, r request) error {

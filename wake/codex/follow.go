@@ -10,7 +10,7 @@ import (
 	"c2c/client"
 )
 
-// After a connection has ended or failed, Follow connects again after followFirst. The time doubles, up to followMost.
+// After a connection has ended or failed, Follow connects again after the time followFirst. This time doubles, up to followMost.
 const (
 	followFirst = time.Second
 	followMost  = time.Minute
@@ -40,11 +40,12 @@ func doing(st State) string {
 	return map[State]string{Idle: client.Idle, Busy: client.Busy, Waiting: client.Waiting}[st]
 }
 
-// Follow calls tell with what the thread does, whenever that changes, until ctx ends. The app-server sends all clients notices about
-// all threads. Follow does not subscribe, because the app-server also asks subscribers for approvals.
+// Until ctx ends, Follow calls the function tell whenever the thread begins to do something else. The argument does is a word of package
+// client. The app-server reports the states of all threads to all its clients. Follow does not subscribe to the thread, because the
+// app-server also asks subscribers for approvals.
 //
-// The app-server keeps a thread for a minute after its terminal has gone, and tells nobody. So Follow also waits for the end
-// of the terminals, and tells that an idle thread is away when the last one has gone.
+// When a terminal has ended, the app-server keeps its thread for a minute, and reports nothing. So Follow also waits for the end of the
+// terminals. When the last one has ended, Follow reports that an idle thread is away.
 func (s *Server) Follow(ctx context.Context, tell func(does string)) {
 	v := view{tell: tell, idle: make(chan struct{}, 1)}
 	var watching sync.WaitGroup
@@ -65,15 +66,15 @@ func (s *Server) Follow(ctx context.Context, tell func(does string)) {
 	}
 }
 
-// follow does the work of Follow for one connection. connected is false if it could not connect, or if the app-server does not tell
-// the state yet: it cannot read a thread in the moment when its first turn begins.
+// follow does the work of Follow for one connection. The result connected is false if it could not connect, or if the app-server does not
+// report the state yet: just when the first turn of a thread begins, the app-server cannot read the thread.
 func (s *Server) follow(ctx context.Context, v *view) (connected bool) {
 	c, err := dial(ctx, s.Home)
 	if err != nil {
 		return false
 	}
 	defer c.close()
-	// The state read here includes every change before it.
+	// Read the state after connecting, so that no change is missed: it includes all changes before the answer.
 	st, err := s.state(ctx, c)
 	for ; err == nil; st, err = c.changed(ctx, s.Thread) {
 		connected = true
@@ -85,7 +86,7 @@ func (s *Server) follow(ctx context.Context, v *view) (connected bool) {
 	return connected
 }
 
-// view is what is told of a thread: what it does, or that no terminal shows it.
+// view is what Follow reports of a thread: what the thread does, or that no terminal shows it.
 type view struct {
 	tell func(does string)
 	idle chan struct{} // gets a value when the thread is idle: look which terminals there are
@@ -113,7 +114,7 @@ func (v *view) does(state string) {
 	}
 }
 
-// shows tells whether a terminal can show the thread.
+// shows records whether a terminal may show the thread, and reports a change if the thread is idle.
 func (v *view) shows(terminal bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -177,15 +178,15 @@ func (c *conn) changed(ctx context.Context, thread string) (State, error) {
 				Status   status
 			}
 		}
-		// The server's requests and lines of another form are for the terminals.
+		// Ignore requests of the server and messages of another form: they are for the terminals.
 		if json.Unmarshal(data, &note) == nil && note.Method == "thread/status/changed" && note.Params.ThreadID == thread {
 			return note.Params.Status.state(), nil
 		}
 	}
 }
 
-// dirOf returns the working directory of a thread of the app-server. ok is false for a thread that no person sees: a subagent's thread,
-// or a short-lived one.
+// dirOf returns the working directory of a thread of the app-server. The result ok is false for a thread that no person sees: a subagent's
+// thread, or a short-lived one.
 func dirOf(ctx context.Context, home, thread string) (dir string, ok bool, err error) {
 	c, err := dial(ctx, home)
 	if err != nil {

@@ -5,15 +5,15 @@ import "time"
 // unloadTime is how long Codex keeps a thread after its terminal has ended: a minute and some seconds.
 const unloadTime = 75 * time.Second
 
-// openTime is the longest time that a terminal takes to open the thread in its arguments. The terminal then ends that thread
-// in the daemon and begins it again, so a turn that began in the daemon just before is lost (0.169.0).
+// openTime is the longest time that a new terminal takes to open the thread in its arguments. To open it, the terminal ends the thread in
+// the daemon and begins it again. So a turn that has begun in the daemon just before is lost (0.169.0).
 const openTime = 2 * time.Second
 
 // process is one of this user's processes that belongs to Codex.
 type process struct {
 	pid      int
-	threads  map[string]time.Time // the threads that it has open for writing, with the time of opening; the daemon, `codex exec` and a terminal without daemon have such threads
-	client   bool                 // it is a Codex program with our CODEX_HOME, or has a database there open
+	threads  map[string]time.Time // those that it has open for writing, and since when; a client of the daemon has none
+	client   bool                 // it has files open that show a Codex program with our CODEX_HOME: see processOf
 	terminal bool                 // it runs on a terminal
 	args     []string             // its command line
 	age      time.Duration
@@ -29,9 +29,10 @@ func writer(all []process, thread string) (p process, found bool) {
 	return p, false
 }
 
-// terminals counts the terminals that are clients of the daemon and show a thread. Each terminal shows one thread, except a
-// new terminal in which the person still chooses (`codex resume`, or a question at the start). A new terminal counts if its
-// command line names a thread, or if a new thread is loaded. A terminal older than unloadTime always counts.
+// terminals counts the terminals that are clients of the daemon and show a thread. Each terminal shows one thread, except a new terminal in
+// which the person still chooses one (`codex resume`, or a question at the start). A terminal older than unloadTime counts always, and a
+// new one if its command line names a thread of the daemon. Of the other new terminals, as many count as the daemon has threads younger
+// than the oldest of these terminals.
 func terminals(all []process, daemon process, now time.Time) (n int) {
 	young, fresh, oldest := 0, 0, time.Duration(0)
 	for _, p := range all {
@@ -52,8 +53,9 @@ func terminals(all []process, daemon process, now time.Time) (n int) {
 	return n + min(young, fresh)
 }
 
-// justOpened returns a new terminal whose command line names this thread (`codex resume`). Such a terminal shows the thread,
-// even if another thread of the daemon has just lost its terminal. An older terminal may show another thread by now.
+// justOpened returns a new terminal whose command line names this thread (`codex resume`). Such a terminal shows this thread, even if
+// another thread of the daemon has just lost its terminal. A terminal older than unloadTime does not count, because it may show another
+// thread by now.
 func justOpened(all []process, thread string) (p process, found bool) {
 	for _, p := range all {
 		if p.client && p.terminal && p.age < unloadTime && p.namesOneOf(map[string]time.Time{thread: {}}) {
@@ -63,7 +65,7 @@ func justOpened(all []process, thread string) (p process, found bool) {
 	return p, false
 }
 
-// namesOneOf reports whether the command line of a process names one of these threads.
+// namesOneOf reports whether an argument of the process is the id of one of these threads.
 func (p process) namesOneOf(threads map[string]time.Time) bool {
 	for _, arg := range p.args {
 		if _, is := threads[arg]; is {

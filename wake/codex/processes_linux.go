@@ -15,7 +15,7 @@ import (
 	"c2c/process/procstat"
 )
 
-// processes returns the processes that have files of a CODEX_HOME open: threads, databases or the lock of a process.
+// processes returns the processes that have files in home, a CODEX_HOME, open: the locks of threads, databases or the lock of a program.
 func processes(home string) (all []process) {
 	home = resolved(home)
 	entries, _ := os.ReadDir("/proc")
@@ -36,7 +36,7 @@ func resolved(path string) string {
 	return path
 }
 
-// processOf reads the open files of a process of this user. Each process of Codex keeps a lock below tmp open as long as it runs; it
+// processOf reads the open files of a process of this user. Each process of Codex keeps a lock below tmp open as long as it runs. But it
 // closes a database that it has not used for ten minutes (0.169.0). Only files in home count, because c2c later runs the program of the
 // process that has a thread's lock file open.
 func processOf(pid int, home string) process {
@@ -67,7 +67,7 @@ func processOf(pid int, home string) process {
 	return p
 }
 
-// untilOneEnds returns when one of the processes has ended, or ctx.
+// untilOneEnds returns when one of the processes or ctx has ended.
 func untilOneEnds(ctx context.Context, pids []int) {
 	over, end, err := os.Pipe()
 	if err != nil {
@@ -83,7 +83,7 @@ func untilOneEnds(ctx context.Context, pids []int) {
 		if err == unix.ESRCH {
 			return
 		}
-		if err == nil { // an older system has no such descriptor: then nothing is known sooner
+		if err == nil { // an older kernel has no such descriptor; then only the end of ctx ends the wait
 			defer unix.Close(fd)
 			wait = append(wait, unix.PollFd{Fd: int32(fd), Events: unix.POLLIN})
 		}

@@ -10,11 +10,11 @@ import (
 	"c2c/wake"
 )
 
-// queueTime bounds `codex queue`.
+// queueTime is how long `codex queue` may run.
 const queueTime = 10 * time.Second
 
-// queue is the doorbell of a terminal that runs without the daemon. Codex puts the line into its own queue, which such a
-// terminal reads about every nine seconds (measured: 4.2 to 9.0).
+// queue is the doorbell for a terminal that runs without the daemon. The command `codex queue` puts the text of the ring into Codex's own
+// queue. Such a terminal reads the queue about every nine seconds (measured: 4.2 to 9.0).
 type queue struct {
 	Home       string
 	Thread     string
@@ -37,7 +37,7 @@ func (q *queue) Ring(ctx context.Context, n wake.Notice) error {
 	defer cancel()
 	program := fmt.Sprintf("/proc/%d/exe", p.pid)
 	cmd := exec.CommandContext(ctx, program, "queue", "--thread", q.Thread, "--message", n.Text(wake.Poll))
-	// Pass only variables with paths: others may hold keys.
+	// Pass only these variables, which hold paths: others may hold secret keys.
 	cmd.Env = []string{"HOME=" + q.Getenv("HOME"), "PATH=" + q.Getenv("PATH"), "CODEX_HOME=" + q.Home}
 	cmd.WaitDelay = time.Second // do not wait longer for a child process of codex
 	if out, err := cmd.CombinedOutput(); err != nil {

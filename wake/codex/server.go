@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// maxContext is how many bytes of one piece of untrusted context Codex passes on, in any writing system.
+	// maxContext is how many bytes of one piece of untrusted context Codex passes on to its model. Codex counts bytes in all languages.
 	maxContext = 4000
 	// receiptTime is how long Codex may keep our line waiting, for example behind a long command. If c2c gives up before
 	// Codex does, the mail comes twice.
@@ -21,10 +21,10 @@ const (
 	// receiptFirst is the first time between two checks for the receipt. The time doubles, up to receiptMost times receiptFirst.
 	receiptFirst = 50 * time.Millisecond
 	receiptMost  = 20
-	// lostLooks is the number of checks in a row that must find an idle thread without our line before the line counts as
-	// lost: a requested turn takes a moment to begin.
+	// lostLooks: if so many checks in a row find an idle thread without our line, the line counts as lost. One check is not enough, because
+	// a requested turn takes a moment to begin.
 	lostLooks = 8
-	// receiptPage is the number of the newest items that a check reads: a turn adds only a few items in a second.
+	// receiptPage is how many of the newest items a check reads. This is enough, because a turn adds only a few items in a second.
 	receiptPage = 20
 )
 
@@ -35,10 +35,10 @@ type Server struct {
 	// Unattended: also start turns that no terminal shows.
 	Unattended bool
 
-	subagents map[string]bool              // what isSubagent has found, by thread
-	first     time.Duration                // instead of receiptFirst
-	processes func(home string) []process  // nil: the machine's processes
-	ended     func(context.Context, []int) // instead of untilOneEnds, beside processes
+	subagents map[string]bool              // the answers of isSubagent, by thread
+	first     time.Duration                // for tests: instead of receiptFirst
+	processes func(home string) []process  // for tests: instead of the function processes
+	ended     func(context.Context, []int) // for tests: instead of untilOneEnds; set if processes is set
 }
 
 // State is the state of a thread.
@@ -48,7 +48,7 @@ type State string
 const (
 	Idle      State = "idle"
 	Busy      State = "active"
-	Waiting   State = "waitingOnApproval" // or it waits for another answer of its person
+	Waiting   State = "waitingOnApproval" // the thread waits for an approval, or for another answer of its person
 	NotLoaded State = "notLoaded"
 	Unknown   State = "unknown"
 )
@@ -78,14 +78,14 @@ func (s *Server) state(ctx context.Context, c *conn) (State, error) {
 	return read.Thread.Status.state(), nil
 }
 
-// Ring starts a turn with a line without mail. If a turn runs, it adds the line to this turn.
+// Ring starts a turn with the text of a ring. If a turn runs already, Ring adds the text to this turn.
 func (s *Server) Ring(ctx context.Context, n wake.Notice) error {
 	_, err := s.begin(ctx, n.Text(wake.Poll), "")
 	return err
 }
 
-// Carry starts a turn with the messages as untrusted context, or adds them to the running turn. It returns when they are part of the
-// conversation.
+// Carry starts a turn with the messages as untrusted context, or adds them to the running turn. It returns when the messages are part of
+// the conversation.
 func (s *Server) Carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	text, ids := pack(msgs)
 	if len(ids) == 0 {
@@ -94,7 +94,7 @@ func (s *Server) Carry(ctx context.Context, msgs []mail.Message) (had []string, 
 	return s.begin(ctx, line(msgs, len(ids)), text, ids...)
 }
 
-// pack joins the first messages, as many as fit whole into maxContext.
+// pack joins the first messages into one text, as many as fit whole into maxContext.
 func pack(msgs []mail.Message) (text string, ids []string) {
 	for _, m := range msgs {
 		part := m.Envelope()
@@ -125,7 +125,8 @@ func line(msgs []mail.Message, carried int) string {
 	return text
 }
 
-// begin starts a turn. If the turn carries messages (ids), begin waits for its receipt.
+// begin starts a turn, or adds to the running turn. If ids has the ids of messages, the turn carries these, and begin waits for the
+// receipt.
 func (s *Server) begin(ctx context.Context, visible, carried string, ids ...string) ([]string, error) {
 	c, err := dial(ctx, s.Home)
 	if err != nil {
@@ -141,13 +142,12 @@ func (s *Server) begin(ctx context.Context, visible, carried string, ids ...stri
 		"input": []any{map[string]any{"type": "text", "text": visible, "text_elements": []string{}}},
 	}
 	if carried != "" {
-		// Codex leaves out context that it has already got under the same key, even if the line with it was lost. So each key
-		// is used only once.
+		// Use each key only once: Codex leaves out context if it has already got some under the same key, even if that line was lost.
 		piece := map[string]string{"kind": "untrusted", "name": "mail_from_other_agents", "value": carried}
 		turn["additionalContext"] = map[string]any{id: piece}
 	}
 	if err := c.call(ctx, "turn/start", turn, nil); err != nil {
-		// Without an answer Codex may still have taken the turn, so another method must not ring at once.
+		// Codex may have taken the turn even if no answer came. ErrUncaptured keeps the ringer from trying another method at once.
 		return nil, fmt.Errorf("%w: %v", wake.ErrUncaptured, err)
 	}
 	if len(ids) == 0 {
@@ -159,7 +159,7 @@ func (s *Server) begin(ctx context.Context, visible, carried string, ids ...stri
 	return ids, nil
 }
 
-// Ready returns nil if c2c may start a turn now; otherwise the error says why not.
+// Ready returns nil if c2c may start a turn now. Otherwise the error gives the reason.
 func (s *Server) Ready(ctx context.Context) error {
 	c, err := dial(ctx, s.Home)
 	if err != nil {
@@ -183,13 +183,13 @@ func (s *Server) ready(ctx context.Context, c *conn) error {
 	return s.attended(ctx, c)
 }
 
-// attended returns nil if a terminal shows the thread. The app-server does not report which of its threads a terminal shows, and it
-// keeps a thread for a minute after the terminal has gone. So attended counts: if there are as many terminals as threads, each thread
-// has a terminal. If there are fewer terminals, a terminal has just closed. Within a minute Codex unloads its thread.
+// attended returns nil if a terminal shows the thread. The app-server does not report which of its threads a terminal shows, and keeps a
+// thread for a minute after its terminal has ended. So attended counts terminals and threads. If there are as many terminals as threads,
+// each thread has a terminal. If there are fewer, a terminal has just ended, and attended returns wake.ErrAway until Codex unloads the
+// thread of that terminal.
 //
-// Only threads with a lock file count; a thread has this file from its start to its end. Threads without a lock file are short-lived,
-// and no terminal shows them. attended does not ask the app-server about these, because each turn leaves one, and each answer takes 50
-// ms.
+// Only threads with a lock file count. A thread without such a file is short-lived, and no terminal shows it. (Therefore attended does not
+// ask the app-server for its threads: each turn leaves a short-lived one, and each question would take 50 ms.)
 func (s *Server) attended(ctx context.Context, c *conn) error {
 	if s.Unattended {
 		return nil
@@ -228,8 +228,8 @@ func (s *Server) attended(ctx context.Context, c *conn) error {
 	return nil
 }
 
-// isSubagent reports whether a thread works for another thread. The terminal of the other thread then shows it. The answer never
-// changes, so isSubagent asks only once for each thread.
+// isSubagent reports whether a thread works for another thread. If so, the terminal of that other thread shows it, too. The answer never
+// changes, so isSubagent asks the app-server only once about each thread.
 func (s *Server) isSubagent(ctx context.Context, c *conn, thread string) (bool, error) {
 	if sub, known := s.subagents[thread]; known {
 		return sub, nil
@@ -249,7 +249,7 @@ func (s *Server) isSubagent(ctx context.Context, c *conn, thread string) (bool, 
 	return s.subagents[thread], nil
 }
 
-// refused reports whether the server has answered with an error. If so, the connection still works.
+// refused reports whether err is an error that the server has answered. If it is, the connection still works.
 func refused(err error) bool {
 	var said *serverError
 	return errors.As(err, &said)
@@ -266,7 +266,7 @@ func (s *Server) receipt(ctx context.Context, c *conn, id string) error {
 	}
 	atRest := 0
 	for wait := first; ; wait = min(2*wait, receiptMost*first) {
-		// Read the state first: if a turn takes the line and ends in between, the list has it.
+		// Read the state before the list: if a turn takes the line and ends in between, the list has the line.
 		st, err := s.state(ctx, c)
 		if err != nil && !refused(err) {
 			return err
@@ -277,7 +277,7 @@ func (s *Server) receipt(ctx context.Context, c *conn, id string) error {
 		if st == Busy || st == Waiting {
 			atRest = 0
 		} else if atRest++; atRest == lostLooks {
-			return errors.New("the line was not taken") // Esc drops a line that the turn has not taken yet
+			return errors.New("the line was not taken") // the person's Esc drops a line that the turn has not taken yet
 		}
 		select {
 		case <-ctx.Done():
@@ -296,7 +296,7 @@ func (s *Server) listed(ctx context.Context, c *conn, id string) (bool, error) {
 	}
 	err := c.call(ctx, "thread/items/list", map[string]any{"threadId": s.Thread, "sortDirection": "desc", "limit": receiptPage}, &page)
 	if refused(err) {
-		return false, nil // for a moment after the first turn has begun, the thread still refuses (-32601)
+		return false, nil // just after a thread's first turn has begun, Codex still refuses this request (-32601)
 	}
 	if err != nil {
 		return false, err

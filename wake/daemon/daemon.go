@@ -1,9 +1,7 @@
-// Package daemon starts and stops background processes of c2c: the wake daemon of a root, and the daemons that carry mail to
-// agents.
+// Package daemon starts and stops background processes of c2c, such as the wake daemon of a root.
 //
-// The process that holds the lock on <name>.lock is the daemon. It writes its process id into <name>.pid and its reports into
-// <name>.log. After a crash both files stay, so they do not prove that a daemon runs. The daemon ends when somebody removes
-// its pid file.
+// The process that holds the lock on <name>.lock is the daemon. It writes its process id into <name>.pid and its reports into <name>.log.
+// After a crash both files stay, so they do not prove that a daemon runs. The daemon ends when somebody removes <name>.pid.
 package daemon
 
 import (
@@ -28,7 +26,7 @@ import (
 )
 
 const (
-	maxLog   = 1 << 20 // bytes: when the daemon starts, it empties a larger log
+	maxLog   = 1 << 20 // bytes; when a daemon starts, a larger log is emptied
 	stopTime = 10 * time.Second
 	lookTime = 10 * time.Millisecond // the time between two checks whether the daemon runs
 )
@@ -36,9 +34,9 @@ const (
 // Daemon is one background process.
 type Daemon struct {
 	Dir          *atomicfile.Dir // the directory of its files; nil if the directory does not exist, so that no daemon runs
-	Name         string          // prefix of the files' names
+	Name         string          // the prefix of the names of its files
 	What         string          // the daemon's name for people
-	Verb         string          // the command of c2c that has start and stop for it
+	Verb         string          // the command of c2c whose start and stop handle this daemon
 	ExtraPIDFile string          // the path of a second file for its process id; empty: none
 	// Prepare, if set, is called with the lock held, before other processes can see that the daemon runs. If Prepare fails,
 	// the daemon does not run.
@@ -57,8 +55,8 @@ func (d Daemon) logFile() string  { return d.Name + ".log" }
 // Log returns the path of the daemon's log.
 func (d Daemon) Log() string { return filepath.Join(d.Dir.Path(), d.logFile()) }
 
-// Run calls work as the daemon, and returns when work has returned. When ctx ends or the pid file is removed, Run cancels
-// work's context.
+// Run makes this process the daemon. It calls the function work, and returns when work has returned. When ctx ends or the pid file is
+// removed, Run cancels the context of work.
 func (d Daemon) Run(ctx context.Context, work func(context.Context)) (err error) {
 	lock, err := filelock.Open(d.Dir, d.lockFile())
 	if err != nil {
@@ -78,7 +76,7 @@ func (d Daemon) Run(ctx context.Context, work func(context.Context)) (err error)
 			return err
 		}
 	}
-	if d.ExtraPIDFile != "" { // written first: a program that has read the daemon's own pid file may read the extra file next
+	if d.ExtraPIDFile != "" { // comes first: a program that has read the daemon's own pid file may read the extra file next
 		if err := d.writeExtraPIDFile(); err != nil {
 			return err
 		}
@@ -135,8 +133,8 @@ func (d Daemon) removePID() error {
 	return nil
 }
 
-// Runs reports whether the daemon runs. It makes no lock file, and does not take the lock: otherwise a daemon that starts at
-// that moment would take this check for another daemon.
+// Runs reports whether the daemon runs. It makes no lock file, and does not take the lock. Otherwise a daemon that starts at that moment
+// would find the lock taken, and would believe that another daemon runs.
 func (d Daemon) Runs() (bool, error) {
 	if d.Dir == nil {
 		return false, nil
@@ -185,8 +183,8 @@ func (d Daemon) PID() (pid int, err error) {
 	return pid, nil
 }
 
-// Start starts this program as the daemon, with args and env in the directory dir. It returns the process id once the daemon
-// has the lock and its pid file.
+// Start starts this program a second time, as the daemon, with args and env in the directory dir. It returns the process id when the daemon
+// has the lock and has written its pid file.
 func (d Daemon) Start(ctx context.Context, dir string, env []string, args ...string) (pid int, err error) {
 	log, err := d.openLog()
 	if err != nil {
@@ -210,7 +208,7 @@ func (d Daemon) Start(ctx context.Context, dir string, env []string, args ...str
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	for {
-		// An error means that an old pid file is there; the daemon will replace it.
+		// Ignore an error: an old pid file is there, and the daemon will replace it.
 		if pid, err := d.PID(); err == nil && pid == cmd.Process.Pid {
 			return pid, nil
 		}
@@ -224,7 +222,7 @@ func (d Daemon) Start(ctx context.Context, dir string, env []string, args ...str
 	}
 }
 
-// whySince returns the error lines that the daemon has written to its log after offset.
+// whySince returns the error lines that the daemon has written to its log from offset on.
 func (d Daemon) whySince(offset int64) string {
 	log, err := d.Dir.Open(d.logFile(), os.O_RDONLY)
 	if err != nil {
@@ -257,8 +255,8 @@ func (d Daemon) openLog() (*os.File, error) {
 	return log, nil
 }
 
-// SafeEnv returns the variables in env that are known to hold no secret, and those named in more. Any other variable may hold
-// a key, which would stay in the daemon's memory for weeks.
+// SafeEnv returns the variables in env that are known to hold no secret, and those whose names are in more. Any other variable may hold a
+// secret key, which would stay in the daemon's memory for weeks.
 func SafeEnv(env, more []string) []string {
 	names := append([]string{"HOME", "PATH", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR", "XDG_STATE_HOME",
 		"XDG_RUNTIME_DIR", "TMUX_TMPDIR", "SCREENDIR"}, more...)

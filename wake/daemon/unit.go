@@ -13,11 +13,11 @@ type Unit struct {
 	Description string
 	Program     string
 	Verb        string   // the words after the program
-	Dir         string   // where it runs; "": anywhere
-	Variables   []string // the names of variables; the unit sets each one that has a value now
+	Dir         string   // its working directory; "": any
+	Variables   []string // names of environment variables; the unit sets each one that has a value now
 }
 
-// Print prints the unit. It writes no file: the person chooses where units are.
+// Print prints the unit. Print writes no file, because the person decides where to put the unit.
 func (u Unit) Print(out io.Writer, getenv func(string) string) error {
 	program, err := unitWord(u.Program)
 	if err != nil {

@@ -30,7 +30,7 @@ type web struct {
 	port            int
 }
 
-// Ring sends the session a prompt with the notice. The hook of that prompt brings the mail.
+// Ring sends the session a prompt with the text of the ring. The client's hook for that prompt brings the mail.
 func (w *web) Ring(ctx context.Context, n wake.Notice) error {
 	token, err := w.token()
 	if err != nil {

@@ -21,7 +21,7 @@ const (
 type command struct {
 	path string
 	args []string
-	env  []string // its whole environment; our own may hold keys
+	env  []string // the whole environment of the program; our own may hold secret keys
 }
 
 // run runs the program once and returns its output. No shell sees the arguments.

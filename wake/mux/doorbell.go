@@ -14,27 +14,27 @@ import (
 
 const (
 	sinceKey = 2 * time.Second        // how long the person must have pressed no key
-	between  = 150 * time.Millisecond // between two checks of the screen; Gemini CLI loses an Enter within 100 ms after a paste
-	shown    = 10 * between           // time for a client to draw a paste
+	between  = 150 * time.Millisecond // the time between two checks of the screen; Gemini CLI loses an Enter within 100 ms after a paste
+	shown    = 10 * between           // how long the client may take to draw a paste
 )
 
 // Doorbell rings one client.
 type Doorbell struct {
 	Pane    Pane
-	Client  string // the client's name, which tells package screen how it draws its prompt
+	Client  string // the client's name, which tells package screen how the client draws its prompt
 	Process int    // the client's process
 	Getenv  func(string) string
 
 	now    func() time.Time
 	wait   func(context.Context, time.Duration) error
 	prompt func(*screen.Screen) (draft string, err error)
-	answer time.Duration // the time for the client to draw a paste; 0: shown
+	answer time.Duration // how long the client may take to draw a paste; 0: the constant shown
 }
 
 // terminal is a pane of tmux, or a window of GNU screen.
 type terminal interface {
-	// look reads what the pane shows, and the latest time at which a person may have typed. It returns an error if a key would
-	// not reach the client.
+	// look reads what the pane shows, and the latest time at which a person may have typed. It returns an error if a typed key would not
+	// reach the client.
 	look(context.Context) (*screen.Screen, time.Time, error)
 	// Paste and Enter work as in screen.Terminal.
 	Paste(ctx context.Context, text string) error
@@ -48,8 +48,7 @@ type typist struct {
 	terminal
 }
 
-// Ring types the notice into the client's prompt; see screen.Type. If a person has just pressed a key, Ring may wait for ten
-// seconds.
+// Ring types the text of n into the client's prompt; see screen.Type. If a person has just pressed a key, Ring may wait for ten seconds.
 func (b *Doorbell) Ring(ctx context.Context, n wake.Notice) (err error) {
 	if b.now == nil {
 		b.now = time.Now

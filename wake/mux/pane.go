@@ -25,7 +25,7 @@ type Pane struct {
 	ID     string // tmux: %<number>; screen: the number of the window
 }
 
-// Types reports whether c2c knows how a client draws its prompt, and so can type a line for it.
+// Types reports whether c2c knows how a client draws its prompt. Only then can c2c type there.
 func Types(client string) bool { return screen.Knows(client) }
 
 // String returns the form that Parse reads: one line, with the socket last.
@@ -49,7 +49,7 @@ func Here(getenv func(string) string) (Pane, error) {
 	switch {
 	case tmux != "" && sty != "":
 		return Pane{}, errors.New("tmux and screen are nested here: unset TMUX or STY, to choose one")
-	case tmux != "": // <socket>,<pid>,<session>, and the socket may have commas
+	case tmux != "": // <socket>,<pid>,<session>; the path of the socket may have commas, too
 		socket := tmux
 		for range 2 {
 			socket = socket[:max(0, strings.LastIndexByte(socket, ','))]
@@ -69,7 +69,7 @@ func Here(getenv func(string) string) (Pane, error) {
 // maxSocket is the longest path of a socket that the kernel accepts, in bytes.
 const maxSocket = 107
 
-// valid returns an error for a pane whose text tmux or screen could take for an option, another target or a format.
+// valid returns an error for a pane whose ID or Socket tmux or screen could take for an option, another target or a format.
 func (p Pane) valid() error {
 	if p.Socket == "" || len(p.Socket) > maxSocket || !utf8.ValidString(p.Socket) || strings.ContainsFunc(p.Socket, unicode.IsControl) {
 		return errors.New("the name of its socket is empty or invalid")

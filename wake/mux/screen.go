@@ -18,13 +18,13 @@ import (
 // gnuScreen is a window of a GNU screen session (measured with 4.9.0). c2c reads the window from screen's hardcopy, a file
 // with a copy of the window. The hardcopy does not show:
 //
-//   - The exact text. A hardcopy holds only the low byte of each character, so U+276F is an "o". mux takes a byte
-//     for a Latin-1 character, or for a frame or block of U+25xx if Latin-1 has no such character.
-//   - Colours. A suggestion in Codex's prompt looks like a draft, so mux types nothing.
+//   - The exact text. A hardcopy holds only the low byte of each character, so U+276F is an "o". mux reads each
+//     byte as a Latin-1 character; if this is a control character, as U+2500 plus the byte (lines and blocks).
+//   - Colours. So a suggestion in Codex's prompt looks like a draft, and mux types nothing.
 //   - Whether the client asked for bracketed paste. mux sends the brackets anyway.
-//   - Prompts and lists that screen itself draws over the window. These get the text that mux types. Then the line
-//     does not appear in the client's prompt, so mux does not press Enter.
-//   - When a person pressed keys. mux sees only when the client read some, and never sees keys for screen itself.
+//   - Prompts and lists that screen itself draws over the window. If one is open, it gets the text that mux
+//     types. Then the text does not appear in the client's prompt, so mux does not press Enter.
+//   - When a person pressed keys. mux knows only when the client last read keys, and sees no keys for screen itself.
 //   - Renumbered windows. mux knows only the number that the window had at its start.
 //
 // A person who is attached to the session sees screen's answers for a moment, in its message line.
@@ -50,8 +50,8 @@ func newScreen(path, sockets string, p Pane, pid int) (*gnuScreen, error) {
 
 func (s *gnuScreen) close() error { return os.RemoveAll(s.dir) }
 
-// look implements terminal. In copy mode screen refuses to change the number of scrollback lines, and c2c can detect that
-// mode in no other way. So look sets the number to one line more, checks it, and restores it.
+// look implements terminal. It must detect copy mode, in which screen refuses to change the number of scrollback lines; there is no other
+// sign of this mode. So look increases the number by one, checks whether it has changed, and restores it.
 func (s *gnuScreen) look(ctx context.Context) (v *screen.Screen, read time.Time, err error) {
 	if read, err = s.terminal(); err != nil {
 		return v, read, err
@@ -89,11 +89,11 @@ func (s *gnuScreen) look(ctx context.Context) (v *screen.Screen, read time.Time,
 	return screen.Captured(withSigns(lines), st.row, st.col), read, nil
 }
 
-// scrollbackCommand returns the command that sets the number of scrollback lines. The @ stops screen from showing a message.
-// The message would stay for a second, and look would have to wait for its end.
+// scrollbackCommand returns the command that sets the number of scrollback lines. The @ stops screen from showing a message, which would
+// stay for a second and make look wait.
 func (s *gnuScreen) scrollbackCommand(lines int) string { return "@scrollback " + strconv.Itoa(lines) }
 
-// terminal checks that the client's terminal belongs to this session, and that the client is in its foreground.
+// terminal checks that the client runs in this window, and in the foreground of its terminal.
 func (s *gnuScreen) terminal() (read time.Time, err error) {
 	p, err := readProcess(s.pid)
 	if err != nil {
@@ -114,8 +114,8 @@ func (s *gnuScreen) terminal() (read time.Time, err error) {
 	return foreground(p)
 }
 
-// state has what screen reports about a window. In `(3,1)/(80,24)+1024 +(+)flow UTF-8 0(title)` the first pair is the cursor,
-// counted from 1, and 1024 is the number of scrollback lines.
+// state has what screen reports about a window. In `(3,1)/(80,24)+1024 +(+)flow UTF-8 0(title)` the first pair is the column and row of the
+// cursor, counted from 1, the second pair is the width and height, and 1024 is the number of scrollback lines.
 type state struct{ row, col, height, scrollback int }
 
 func (s *gnuScreen) info(ctx context.Context) (state, error) {
@@ -126,7 +126,8 @@ func (s *gnuScreen) info(ctx context.Context) (state, error) {
 	return parseInfo(out)
 }
 
-// parseInfo parses an answer of screen. Other text may come before the answer: if any screen has died, each command says so.
+// parseInfo parses screen's answer to the command info. A warning may come before the answer, for example if any screen session of this
+// user has died.
 func parseInfo(out string) (st state, err error) {
 	var width int
 	n, _ := fmt.Sscanf(out[max(0, strings.IndexByte(out, '(')):], "(%d,%d)/(%d,%d)+%d", &st.col, &st.row, &width, &st.height, &st.scrollback)
@@ -155,8 +156,8 @@ func (s *gnuScreen) hardcopy() ([]string, error) {
 	return readable(data), nil
 }
 
-// readable returns a hardcopy's lines without control characters. The low bytes of a hostile text could form a control
-// sequence that draws something else.
+// readable returns a hardcopy's lines without control characters. Otherwise the low bytes of a hostile text could form a control sequence
+// that draws something else.
 func readable(hardcopy []byte) []string {
 	lines := strings.Split(strings.TrimSuffix(string(hardcopy), "\n"), "\n")
 	for i, line := range lines {
@@ -182,7 +183,7 @@ func withSigns(lines []string) []string {
 	return lines
 }
 
-// Paste implements terminal. It escapes \, ^ and $, which have a meaning for screen.
+// Paste implements terminal. It escapes \, ^ and $, because these have a meaning for screen.
 func (s *gnuScreen) Paste(ctx context.Context, text string) error {
 	quoted := strings.NewReplacer(`\`, `\\`, `^`, `\^`, `$`, `\$`).Replace(text)
 	_, err := s.cmd.run(ctx, "-X", "stuff", "\x1b[200~"+quoted+"\x1b[201~")

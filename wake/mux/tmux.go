@@ -29,9 +29,9 @@ func newTmux(path string, p Pane, pid int) *tmux {
 // fields are the fields of a pane that look reads, in this order. The title is not among them, because the client chooses it.
 const fields = "#{pane_id} #{pane_dead} #{pane_in_mode} #{pane_synchronized} #{pane_input_off} #{cursor_x} #{cursor_y} #{pane_tty}"
 
-// look implements terminal. The server answers for all fields at the same moment.
+// look implements terminal. The server reads all fields at the same moment.
 func (t *tmux) look(ctx context.Context) (v *screen.Screen, last time.Time, err error) {
-	// tmux obeys the server, which could make it run a program.
+	// Refuse the server of another user: the command tmux obeys its server, which could make it run a program.
 	if err := socket.Ours(t.pane.Socket); err != nil {
 		return v, last, err
 	}
@@ -71,7 +71,7 @@ func (t *tmux) look(ctx context.Context) (v *screen.Screen, last time.Time, err 
 	return screen.Captured(lines, row, col), last, err
 }
 
-// terminal checks that the pane's terminal is the client's, and that the client is in its foreground.
+// terminal checks that the client runs in the pane's terminal, and in its foreground.
 func (t *tmux) terminal(path string) (read time.Time, err error) {
 	p, err := readProcess(t.pid)
 	if err != nil {
@@ -87,9 +87,9 @@ func (t *tmux) terminal(path string) (read time.Time, err error) {
 	return foreground(p)
 }
 
-// typed returns the latest time at which a person may have typed. For each attached terminal tmux keeps the second of the
-// last key, of any kind. Terminals that show another pane do not count. tmux keeps no time for keys from `tmux send-keys` or
-// from a terminal in control mode: mux notices such keys only when the client reads them.
+// typed returns the latest time at which a person may have typed. For each attached terminal tmux keeps the time of the last key of any
+// kind, in whole seconds. Terminals that show another pane do not count. tmux keeps no time for keys from `tmux send-keys` or from a
+// terminal in control mode: mux notices such keys only when the client reads them.
 func (t *tmux) typed(ctx context.Context) (last time.Time, err error) {
 	out, err := t.cmd.run(ctx, "list-clients", "-F", "#{client_activity} #{pane_id}")
 	if err != nil {

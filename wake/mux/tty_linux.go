@@ -24,9 +24,9 @@ func readProcess(pid int) (procstat.Stat, error) {
 	return p, nil
 }
 
-// foreground returns nil if a key on the terminal would reach the client itself. It returns an error if the key would reach a
-// command that the client runs there, such as an editor. read is the latest time at which the client may have read from the
-// terminal. foreground does not notice a command in the client's own process group; only the screen shows such a command.
+// foreground returns nil if a key on the terminal would reach the client itself. It returns an error if the key would reach a command that
+// the client runs there, such as an editor. The result read is the latest time at which the client may have read from the terminal.
+// foreground does not notice a command in the client's own process group; only the screen shows such a command.
 func foreground(p procstat.Stat) (read time.Time, err error) {
 	if p.Group != p.Foreground {
 		return read, errors.New("another program has its terminal")
@@ -48,13 +48,13 @@ func foreground(p procstat.Stat) (read time.Time, err error) {
 	if mode.Lflag&unix.ICANON != 0 {
 		return read, errors.New("it does not read single keys")
 	}
-	// The kernel keeps the time of a read only in steps of eight seconds (tty_update_time): the time of the first read in a
-	// step. So the time does not reveal the length of a password.
+	// The kernel keeps only the time of the first read in each step of eight seconds (tty_update_time), so that nobody learns the length of
+	// a password. So the last read may be as late as the end of that step.
 	sec, _ := st.Atim.Unix()
 	return time.Unix(sec&^7+8, 0).Add(kernelTick), nil
 }
 
-// kernelTick is how far the kernel's clock for these times may lag.
+// kernelTick is by how much these times may be too early, because the kernel takes them from a coarse clock.
 const kernelTick = 10 * time.Millisecond
 
 // device returns the device number of the terminal at path.

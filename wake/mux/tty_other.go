@@ -10,7 +10,7 @@ import (
 	"c2c/wake"
 )
 
-// readProcess returns an error, so nothing is typed: this system does not show which terminal a process has.
+// readProcess returns an error, so that mux types nothing: this system does not show which terminal a process has.
 func readProcess(int) (procstat.Stat, error) {
 	return procstat.Stat{}, fmt.Errorf("%w: this system does not show which terminal a process has", wake.ErrUnreachable)
 }

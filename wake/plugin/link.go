@@ -1,7 +1,7 @@
-// Package plugin gives mail to an AI program through c2c's plugin. The plugin runs inside the program and has started this process.
-// The plugin and this process write lines of JSON to each other. The plugin reports its sessions, and which messages their
-// models have; this process offers messages to the plugin. The plugin remembers the messages that it got: if this process
-// offers a message again, the plugin does not show it twice.
+// Package plugin gives mail to an AI program through c2c's plugin. The plugin runs inside the program and has started this process. The
+// plugin and this process write lines of JSON to each other. The plugin reports its sessions, and which messages their models have; this
+// process offers messages to the plugin. The plugin remembers the messages that it got. If this process offers a message again, the plugin
+// does not show it again.
 package plugin
 
 import (
@@ -19,35 +19,36 @@ import (
 	"c2c/wake"
 )
 
-// maxLine bounds a line from the plugin, in bytes. Such lines name sessions and messages, and hold no message text.
+// maxLine is the largest length of a line from the plugin, in bytes. Such lines contain ids of sessions and messages, but no text of
+// messages.
 const maxLine = 1 << 20
 
 // fromPlugin is a line from the plugin.
 type fromPlugin struct {
 	Session string   `json:"session"`
-	Shown   bool     `json:"shown"`   // the person works in this session of the client now
+	Shown   bool     `json:"shown"`   // the client shows this session to the person now
 	Has     []string `json:"has"`     // keys of messages that the session's model got
 	Refused string   `json:"refused"` // why the client did not take the last offer
 	Does    string   `json:"does"`    // what the session does now, in the words of package client
 	Works   string   `json:"works"`   // see Link.Worked
 	Answers string   `json:"answers"` // see Link.Answered
 	Failed  string   `json:"failed"`  // why the session's model gave no answer
-	Call    string   `json:"call"`    // a tool call that is about to change Edits, and waits for an answer
-	Edits   []string `json:"edits"`   // absolute paths
+	Call    string   `json:"call"`    // the id of a tool call that is about to change the files in Edits, and waits for an answer
+	Edits   []string `json:"edits"`   // absolute paths of files
 }
 
 // toPlugin is a line to the plugin.
 type toPlugin struct {
 	Session string     `json:"session,omitempty"`
-	SID     string     `json:"sid,omitempty"` // the session's mailbox; the answer to a line that names a session
+	SID     string     `json:"sid,omitempty"` // the id of the session's mailbox, in the answer to a line that names a session
 	Mail    []mailItem `json:"mail,omitempty"`
 	Begin   bool       `json:"begin,omitempty"` // mail waits, and the client has no session yet
-	Call    string     `json:"call,omitempty"`  // the answer to a line with this call, like the next two
+	Call    string     `json:"call,omitempty"`  // set in the answer to a line with this Call; so are Warning and Refusal
 	Warning string     `json:"warning,omitempty"`
 	Refusal string     `json:"refusal,omitempty"`
 }
 
-// mailItem is one message. Its key is the same at each offer, and holds no text from the sender.
+// mailItem is one message. Its key is the same in each offer, and contains no text of the sender.
 type mailItem struct {
 	Key  string `json:"key"`
 	From string `json:"from,omitempty"` // an alias, or empty
@@ -57,19 +58,19 @@ type mailItem struct {
 // Link is the connection to the plugin. Its methods may be called from several goroutines at once.
 type Link struct {
 	out       io.Writer
-	writing   chan struct{} // a lock on out: full during a write
+	writing   chan struct{} // a lock on the field out: full during a write
 	mailboxOf func(ctx context.Context, session string) (sid string, err error)
-	// Run calls Worked, if set, when a session has worked: it has called a tool (how is ByTool) or a tool or command of c2c
-	// (ByMail), or its person has written (ByPrompt).
+	// Run calls Worked, if set, when a session has worked. The argument how is the kind of work: a call of a tool (ByTool), a call of a
+	// tool or command of c2c (ByMail), or a prompt of the person (ByPrompt).
 	Worked func(sid, how string)
-	// Run calls Answered, if set, when a session's model has answered (how is Answered) or gave no answer (failed says why). Run
-	// also calls it once when the plugin announces that it will report the session's answers (how is WillAnswer).
+	// Run calls Answered, if set, when a session's model has answered (how is the constant Answered) or has given no answer (failed says
+	// why). Run also calls it once when the plugin announces that it will report the session's answers (how is WillAnswer).
 	Answered func(ctx context.Context, sid, how, failed string)
-	// Run calls Edits, if set, before a session changes files. It returns what the result of the change is to say, or, with refused,
-	// why it must not be made; "": nothing.
+	// Run calls Edits, if set, before a session changes files. If refused is true, the session must not make the change, and text says why.
+	// Otherwise text is a warning that the model gets with the result of the change; "": no warning.
 	Edits func(ctx context.Context, sid string, paths []string) (text string, refused bool)
-	moved chan struct{} // gets a value when the client shows another session
-	named chan struct{} // closed when the plugin has named a session
+	moved chan struct{} // gets a value when the plugin has named a session
+	named chan struct{} // closed when the plugin has named its first session
 
 	mu       sync.Mutex
 	shown    string
@@ -77,7 +78,7 @@ type Link struct {
 	ended    bool
 }
 
-// The ways in which a session works, as a plugin reports them.
+// The kinds of work that a plugin reports: see Link.Worked.
 const (
 	ByTool   = "tool"
 	ByMail   = "mail"
@@ -100,7 +101,7 @@ type session struct {
 	changed chan struct{} // closed and replaced at every change
 }
 
-// New makes a link that writes to out. mailboxOf finds or makes the mailbox of a session.
+// New makes a link that writes to out. The function mailboxOf finds or makes the mailbox of a session.
 func New(out io.Writer, mailboxOf func(ctx context.Context, session string) (sid string, err error)) *Link {
 	return &Link{out: out, writing: make(chan struct{}, 1), mailboxOf: mailboxOf, moved: make(chan struct{}, 1), named: make(chan struct{}), sessions: map[string]*session{}}
 }
@@ -181,7 +182,7 @@ func (l *Link) recorded(ctx context.Context, s fromPlugin) {
 	}
 }
 
-// edited answers a line about a call that changes files. Its session may be one that the plugin has not named.
+// edited answers a line about a tool call that changes files. If the plugin has not named the session, the answer allows the change.
 func (l *Link) edited(ctx context.Context, s fromPlugin) toPlugin {
 	answer := toPlugin{Session: s.Session, Call: s.Call}
 	l.mu.Lock()
@@ -228,7 +229,7 @@ func (l *Link) end() {
 	}
 }
 
-// tell writes a line to the plugin. It also returns when ctx ends; a write that still blocks then is left to its goroutine.
+// tell writes a line to the plugin. It also returns when ctx ends; if the write still blocks then, its goroutine goes on with it.
 func (l *Link) tell(ctx context.Context, t toPlugin) error {
 	line, err := json.Marshal(t)
 	if err != nil {
@@ -260,21 +261,21 @@ func (l *Link) Knows(id string) bool {
 	return l.sessions[id] != nil
 }
 
-// Shows reports whether the person works in this session now.
+// Shows reports whether the client shows this session now.
 func (l *Link) Shows(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.shown == id
 }
 
-// Moved gets a value when the plugin has named a session.
+// The channel Moved gets a value when the plugin has named a session.
 func (l *Link) Moved() <-chan struct{} { return l.moved }
 
 // Begin makes the client begin a session. It returns nil when the plugin has named a session with this id. If the new session
 // has another id, Begin waits until ctx ends.
 func (l *Link) Begin(ctx context.Context, id string) error {
 	select {
-	case <-l.named: // the ring was for a session that had not begun: its mail goes to the one that has
+	case <-l.named: // a session has begun meanwhile, and gets the mail of this ring
 	default:
 		if err := l.tell(ctx, toPlugin{Begin: true}); err != nil {
 			return err
@@ -291,8 +292,8 @@ func (l *Link) Begin(ctx context.Context, id string) error {
 	return context.Cause(ctx)
 }
 
-// Follow returns a function that calls tell with what a session does, each time the plugin reports it, until ctx ends. It may
-// report the same word twice, because another process may have recorded a change in between.
+// Follow returns a function that, until ctx ends, calls tell each time the plugin reports what the session does. It may pass the same word
+// to tell twice, because another process may have recorded a change in between.
 func (l *Link) Follow(id string) func(ctx context.Context, tell func(does string)) {
 	return func(ctx context.Context, tell func(does string)) {
 		told := 0
@@ -331,7 +332,7 @@ type carrier struct {
 	id   string
 }
 
-// Carry implements wake.Carrier. It waits until the model has the messages: a model that works gets them with its next step.
+// Carry implements wake.Carrier. It waits until the model has the messages. A model that is working gets them with its next step.
 func (c carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -344,7 +345,7 @@ func (c carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string, 
 		return nil, fmt.Errorf("%w: %w", wake.ErrUnreachable, err)
 	}
 	for {
-		over := ctx.Err() != nil // read before state, so that all reports before the end of ctx count
+		over := ctx.Err() != nil // checked before the call of state, so that all reports before the end of ctx count
 		has, changed, err := c.link.state(c.id)
 		had = had[:0]
 		for i, m := range offer.Mail {
@@ -378,8 +379,8 @@ func offerOf(id string, msgs []mail.Message) toPlugin {
 	return offer
 }
 
-// expect records an offer in place of the last offer, and forgets earlier refusals of the client. It returns false if the
-// link has ended or the session is unknown.
+// expect records an offer as the last offer, and forgets earlier refusals of the client. It returns false if the link has ended or the
+// session is unknown.
 func (l *Link) expect(offer toPlugin) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -395,8 +396,8 @@ func (l *Link) expect(offer toPlugin) bool {
 	return true
 }
 
-// state returns which messages of the last offer a session's model has, and a channel that is closed at the next change. An
-// error means that the caller need not wait for more.
+// state returns which messages of the last offer a session's model has, and a channel that is closed at the next change. After an error the
+// caller need not wait for a change.
 func (l *Link) state(id string) (has map[string]bool, changed <-chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,9 +9,9 @@ import (
 	"c2c/wake/screen"
 )
 
-// Carry types the first message itself, where Ring types only a notice. It is for a client that has no tool of c2c. The only
-// proof that the client has the message is that the line stood alone in the prompt, and is gone. If the prompt may not show
-// the whole message, Carry types a notice.
+// Carry types the whole first message, while Ring types only the text of a ring. It is for a client that has no tools of c2c. The only
+// proof that the client has the message is that the line stood alone in the prompt, and is gone after Enter. If the prompt may be too small
+// to show the whole message, Carry types the text of a ring.
 func (t *Terminal) Carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	line, p := screen.Mail(t.client, msgs[0]), typist{t: t, enter: "\r"}
 	t.mu.Lock()
@@ -21,7 +21,7 @@ func (t *Terminal) Carry(ctx context.Context, msgs []mail.Message) (had []string
 		return nil, t.typeLine(ctx, p, screen.Prompt, wake.NoticeOf(msgs).Text("run: c2c poll-inbox"))
 	}
 	gone := false
-	if stood { // Enter came late or never. If the line is gone now, do not type it again: the client took it, or the person removed it.
+	if stood { // Enter came late or never. If the line is gone by now, do not type it again: the client took it, or the person removed it.
 		if gone, err = p.isWithout(ctx, line); err != nil {
 			return nil, fmt.Errorf("%w: %w", wake.ErrHeld, err)
 		}
@@ -44,7 +44,7 @@ func (t *Terminal) Carry(ctx context.Context, msgs []mail.Message) (had []string
 	return []string{msgs[0].Handle()}, nil
 }
 
-// isWithout reports whether the prompt waits for input and does not show line.
+// isWithout reports whether the prompt waits for input and does not show the given line.
 func (p typist) isWithout(ctx context.Context, line string) (without bool, err error) {
 	if err := p.Idle(ctx); err != nil {
 		return false, err

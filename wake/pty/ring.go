@@ -12,11 +12,11 @@ import (
 	"c2c/wake/screen"
 )
 
-// limits are the times that Ring observes.
+// limits are the times that Ring and Carry observe.
 type limits struct {
 	person time.Duration // how long the person must have pressed no key
 	still  time.Duration // how long the client must have drawn nothing
-	settle time.Duration // how long a ring waits until the client is still
+	settle time.Duration // how long a ring waits for the client to stop drawing
 	answer time.Duration // how long the client may take to show a paste, and to take Enter
 }
 
@@ -38,7 +38,7 @@ func (p screenWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// keyboard passes the person's keys to the client. While Ring types, the keys wait.
+// keyboard passes the person's keys to the client. While Ring or Carry types, the keys wait.
 type keyboard struct{ t *Terminal }
 
 func (k keyboard) Write(b []byte) (int, error) {
@@ -51,7 +51,7 @@ func (k keyboard) Write(b []byte) (int, error) {
 	return t.master.Write(b)
 }
 
-// Ring types the notice into the client's prompt; see screen.Type.
+// Ring types the text of n into the client's prompt; see screen.Type.
 func (t *Terminal) Ring(ctx context.Context, n wake.Notice) error {
 	if n.Joins {
 		return t.typeLine(ctx, typist{t: t, enter: screen.JoinKey(t.client), joins: true}, screen.JoinPrompt, n.Text(n.What()))
@@ -60,7 +60,7 @@ func (t *Terminal) Ring(ctx context.Context, n wake.Notice) error {
 	return t.typeLine(ctx, typist{t: t, enter: "\r"}, screen.Prompt, n.Text(n.What()))
 }
 
-// waitUntilStill waits a moment for a client that is drawing. Otherwise c2c would hold the ring back, and try again only two
+// waitUntilStill waits a moment for a client that is drawing to stop. Otherwise c2c would hold the ring back, and try again only two
 // seconds later.
 func (t *Terminal) waitUntilStill(ctx context.Context) {
 	for end := time.Now().Add(t.limits.settle); ctx.Err() == nil && time.Now().Before(end); {
@@ -77,7 +77,7 @@ func (t *Terminal) waitUntilStill(ctx context.Context) {
 	}
 }
 
-// typeLine makes p type a line into the prompt that read finds.
+// typeLine makes p type a line into the client's prompt. The function read returns the draft in the prompt.
 func (t *Terminal) typeLine(ctx context.Context, p typist, read func(string, *screen.Screen) (string, error), line string) error {
 	select {
 	case t.keys <- struct{}{}:
@@ -91,7 +91,7 @@ func (t *Terminal) typeLine(ctx context.Context, p typist, read func(string, *sc
 	return screen.Type(ctx, p, prompt, line, t.limits.answer)
 }
 
-// Types reports whether c2c knows how the client draws its prompt. Only then can it type there.
+// Types reports whether c2c knows how the client draws its prompt. Only then can c2c type there.
 func (t *Terminal) Types() bool { return screen.Knows(t.client) }
 
 // Joins reports whether c2c can type a line that joins the running turn.

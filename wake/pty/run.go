@@ -1,6 +1,6 @@
-// Package pty runs a client in a terminal of its own, inside the person's terminal. It passes the person's keys to the client
-// and the client's output to the person, byte for byte. It also passes on size, exit status, signals and suspension. It
-// writes nothing to disk.
+// Package pty runs a client, that is, an AI program, in a terminal of its own inside the person's terminal. It passes the person's keys to
+// the client and the client's output to the person, byte for byte. It also passes on the terminal's size, the exit status, signals and
+// suspension. It writes nothing to disk.
 package pty
 
 import (
@@ -22,9 +22,9 @@ import (
 )
 
 const (
-	// restTime is how long to wait for more output after the client has ended.
+	// restTime is how long c2c waits for more output after the client has ended.
 	restTime = 200 * time.Millisecond
-	// stuckTime bounds the time to show this last output: the person's terminal may block.
+	// stuckTime is how long c2c tries to show this last output, because the person's terminal may block.
 	stuckTime = 2 * time.Second
 )
 
@@ -34,7 +34,7 @@ type Config struct {
 	Env     []string
 	Dir     string
 	In, Out *os.File // the input and output of the person's terminal
-	// Client is the client's name, which tells package screen how the client draws its prompt.
+	// Client is the client's name, from which package screen knows how the client draws its prompt.
 	Client string
 }
 
@@ -46,7 +46,7 @@ type Terminal struct {
 	in, out *os.File
 	master  *os.File
 	pid     int
-	cooked  *term.State // state of the person's terminal before Run
+	cooked  *term.State // the state of the person's terminal before Run
 	client  string
 	limits  limits
 	signals chan os.Signal // signals to forward to the client
@@ -69,8 +69,8 @@ func Start(cfg Config) (*Terminal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ask the terminal for its size: %w", err)
 	}
-	// Notify comes before the start. Otherwise the client would also ignore a signal that this process ignores, such as SIGHUP
-	// under nohup. It would then outlive its terminal.
+	// Notify comes before the start. Otherwise the client would also ignore a signal that this process ignores, such as SIGHUP under nohup,
+	// and so would outlive its terminal.
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGWINCH, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
 	master, err := pty.StartWithSize(cmd, size)
@@ -132,8 +132,8 @@ func (t *Terminal) resize() {
 	}
 }
 
-// fd returns the client's terminal, valid until the client has ended. The Fd method of this file does not make it blocking,
-// because package os has not opened the file.
+// fd returns the descriptor of the client's terminal, which is valid until the client has ended. The method Fd does not make this file
+// blocking, because package os has not opened the file.
 func (t *Terminal) fd() int { return int(t.master.Fd()) }
 
 // relay moves bytes and signals until the client has ended.
@@ -153,7 +153,7 @@ func (t *Terminal) relay() (status int, err error) {
 		defer close(drawn)
 		io.Copy(t.out, io.TeeReader(drawing{t}, screenWriter{t})) // ends with EIO when the last process has closed the terminal
 	}()
-	// We cannot stop a read from the person's terminal; this goroutine ends with the program.
+	// Nothing can stop a read from the person's terminal, so this goroutine ends only with the program.
 	go io.Copy(keyboard{t}, t.in)
 
 	status, err = t.wait()
@@ -189,9 +189,9 @@ func (t *Terminal) forward(sig syscall.Signal) {
 	unix.Kill(-t.pid, sig)
 }
 
-// wait waits for the client's end. At Ctrl-Z a client stops itself. Then this process stops too, so that the person's shell
-// gets the terminal back, and later continues together with the client. (The kernel does not stop the client at Ctrl-Z,
-// because a session leader's group counts as an orphan.)
+// wait waits for the client's end. At Ctrl-Z a client stops itself. Then this process stops too, so that the person's shell gets the
+// terminal back; later this process and the client continue together. (The kernel does not stop the client at Ctrl-Z, because a session
+// leader's group counts as an orphan.)
 func (t *Terminal) wait() (status int, err error) {
 	for {
 		var ws unix.WaitStatus
@@ -217,7 +217,7 @@ func (t *Terminal) suspend() {
 	defer signal.Stop(goOn)
 	term.Restore(int(t.in.Fd()), t.cooked)
 	unix.Kill(unix.Getpid(), unix.SIGSTOP)
-	<-goOn // this thread may continue for a moment after the kill
+	<-goOn // wait, because this thread may run on for a moment after the kill
 	term.MakeRaw(int(t.in.Fd()))
 	t.resize() // the window may have another size by now
 	unix.Kill(-t.pid, unix.SIGCONT)

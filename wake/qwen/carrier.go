@@ -23,17 +23,17 @@ type Carrier struct {
 	// Carry calls Held when the client holds the messages until its person accepts them. Held must keep the messages from other readers;
 	// otherwise the model would see them twice if the person accepts later.
 	Held func(context.Context, []mail.Message)
-	// Failed returns when the session's model last failed, or zero if it has answered since; nil: not known. After a failed
-	// turn the record may lack the messages that began the turn, although the client has them.
+	// Failed returns the time at which the session's model last failed, or zero if the model has answered since. A nil Failed means: not
+	// known. After a failed turn the record may lack the messages that began the turn, although the client has them.
 	Failed func() time.Time
 }
 
-// Carry implements wake.Carrier. No other reader gets the messages while the client has them in its queue, however long the
-// turn takes.
+// Carry implements wake.Carrier. Carry waits while the client has the messages in its queue, however long the turn takes, so that no other
+// reader gets them.
 func (c *Carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string, err error) {
 	text, from, n := pack(msgs)
 	if n == 0 {
-		return nil, c.Socket.Ring(ctx, wake.NoticeOf(msgs)) // the hook at the end of the turn hands over the first message
+		return nil, c.Socket.Ring(ctx, wake.NoticeOf(msgs)) // too long: the hook at the end of the turn hands over the first message
 	}
 	msgs = msgs[:n]
 	r := &record{dir: c.Chats, session: c.Socket.Session}
@@ -68,7 +68,7 @@ func (c *Carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string,
 		if err := verdict(status); err != nil {
 			return nil, err
 		}
-		if time.Now().After(silent) && status != held && (status != delivered || !r.there) {
+		if time.Now().After(silent) && status != held && (status != delivered || !r.exists) {
 			return nil, fmt.Errorf("%w: no sign that it has the messages within %v", wake.ErrUncaptured, answerTime)
 		}
 		select {
@@ -80,7 +80,8 @@ func (c *Carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string,
 	}
 }
 
-// lookEvery is how often Carry reads the record. The kernel reports only closed files, and the client keeps this one open.
+// lookEvery is the time between two reads of the record. Watching the file would not help: the kernel reports a file that a writer has
+// closed, and the client keeps the record open.
 const lookEvery = time.Second / 20
 
 // pack joins the first messages into one text, as many as fit whole into maxCarry. n is their number; from names their senders. The text

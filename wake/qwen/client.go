@@ -47,15 +47,15 @@ func ways(p wake.RingContext, s wake.Session) (w wake.Ways, err error) {
 	return w, nil
 }
 
-// repeated is the prefix of an error name in the client's hook. After an error of the model with this prefix, the client (0.24.4) again
-// adds the text from its socket to its history and asks the model. It does so several times a second, until the model answers, and also
-// without c2c.
+// repeated is the beginning of some names of model errors, as the client's hook reports them. After such an error the client (0.24.4) adds
+// the text from its socket to its history once more, and asks the model again. It does so several times a second, until the model answers.
+// It would do so for any sender.
 const repeated = "invalid_request"
 
 // pause is the time after such an error in which c2c sends nothing over the socket. A prompt of the person still brings the mail.
 const pause = 15 * time.Minute
 
-// ready returns a function that returns an error while the client may repeat the text from its socket. failed is
+// ready returns a function that returns an error while the client may repeat the text from its socket. The argument failed is
 // wake.RingContext.Failed.
 func ready(failed func() (string, time.Time), now func() time.Time) func(context.Context) error {
 	return func(context.Context) error {

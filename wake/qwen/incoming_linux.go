@@ -19,20 +19,19 @@ import (
 
 // incoming receives messages that the client's sessions send to an alias of c2c.
 //
-// When we close the connection, the client tells its model that the message is sent. If we close it before we have read
-// everything, the client says that sending failed. So incoming reads the end of the message only after it has stored the
-// message.
+// When we close the connection, the client tells its model that the message was sent. But if we have not read everything by then, the
+// client says that sending has failed. So incoming reads the last byte of the message only after it has stored the message.
 type incoming struct {
 	records string
 	to      *peer
 	store   func(context.Context, wake.Sent) error
 }
 
-// takeTime bounds the receipt of a message. After 5 seconds the client reports that it does not know what became of the
-// message.
+// takeTime is the time in which incoming must read and store a message. After 5 seconds the client would report that it does not know
+// whether the message was taken.
 const takeTime = 4 * time.Second
 
-// maxFrame bounds what incoming reads, in bytes. The client (0.24.4) sends a text of at most 65,536 characters; in JSON each
+// maxFrame bounds what incoming reads, in bytes. The client (0.24.4) sends a text of at most 65,536 characters; in JSON each character
 // takes at most six bytes.
 const maxFrame = 1 << 20
 
@@ -51,7 +50,7 @@ func (d *incoming) serve(conn *net.UnixConn) {
 	conn.SetDeadline(end)
 	lines, err := readFrame(conn)
 	if err != nil {
-		return // the sender only checked whether a process listens
+		return // the client has only checked whether a process listens
 	}
 	sent, err := d.read(conn, lines)
 	if err == nil {
@@ -86,7 +85,7 @@ func (d *incoming) read(conn *net.UnixConn, lines []byte) (s wake.Sent, err erro
 	return wake.Sent{Process: pid, Session: sender.SessionID, To: d.to.name, ID: f.MsgID, Text: f.Message.Content}, nil
 }
 
-// process returns the process that has connected, according to the kernel.
+// process returns the id of the process that has connected, as the kernel knows it.
 func process(conn *net.UnixConn) (pid int, err error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -102,7 +101,7 @@ func process(conn *net.UnixConn) (pid int, err error) {
 	return int(cred.Pid), nil
 }
 
-// readFrame reads two lines, but leaves the end of the second line unread.
+// readFrame reads two lines, but leaves the last byte of the second line unread.
 func readFrame(conn *net.UnixConn) (lines []byte, err error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {

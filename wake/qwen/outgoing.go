@@ -17,10 +17,10 @@ import (
 	"c2c/wake/socket"
 )
 
-// outgoing is one message that c2c has sent, and the socket to which the client writes its receipts.
+// outgoing is one message that c2c has sent, and the socket to which the client writes the receipts for this message.
 type outgoing struct {
 	id, token string
-	changed   chan struct{} // gets a value when last returns a new status
+	changed   chan struct{} // gets a value when the method last has a new status
 
 	listener net.Listener
 	mu       sync.Mutex
@@ -30,7 +30,7 @@ type outgoing struct {
 // longestAddress is the longest path of a socket that the client (0.24.4) accepts.
 const longestAddress = 103
 
-// receiptTime bounds a connection of the client on which no receipt comes.
+// receiptTime is the longest time for which a connection from the client stays open.
 const receiptTime = 2 * time.Second
 
 func newOutgoing() (*outgoing, error) {
@@ -61,7 +61,8 @@ func listen(name string) (l net.Listener, err error) {
 	return nil, err
 }
 
-// parents returns the directories in which listen may make its directory. The path of a socket must be short, so /tmp comes second.
+// parents returns the directories in which listen may make its directory. The path of a socket must be short. So /tmp comes second, in case
+// the path of os.TempDir is too long.
 func parents() []string { return []string{os.TempDir(), "/tmp"} }
 
 // ownDir is the beginning of the name of each directory that listen makes.
@@ -76,7 +77,7 @@ func (p *outgoing) address() string { return p.listener.Addr().String() }
 
 func (p *outgoing) close() { closeSocket(p.listener) }
 
-// last returns the last status that the client has reported; "" before the first.
+// last returns the last status that the client has reported; "" before the first report.
 func (p *outgoing) last() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -117,7 +118,7 @@ func (p *outgoing) set(status string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if status == held && p.status == delivered {
-		return // held came before delivered, but connections may overtake each other
+		return // the client reported held before delivered, but on another connection, which was slower
 	}
 	p.status = status
 	select {

@@ -27,9 +27,9 @@ import (
 )
 
 // peers shows aliases of c2c among the client's sessions. Each alias has a record beside the client's own records, and a socket to which
-// the client's send_message writes. The client defines the protocol (cross-session-protocol, sections 1 to 4). No daemon is needed,
-// because the server in each window shows all aliases. An alias has the same session id in all windows, and the client takes the newest
-// of several records with one id.
+// the client's tool send_message writes. The client's documents define the protocol (cross-session-protocol, sections 1 to 4). No daemon is
+// needed, because our MCP server in each window of the client shows all aliases. The records of an alias have the same session id in all
+// windows, and of several records with one id the client takes the newest.
 type peers struct {
 	records string // the directory of the client's records
 	self    peerRecord
@@ -46,7 +46,8 @@ type peer struct {
 	listener       net.Listener
 }
 
-// peerRecord is the part of a record sessions/<pid>.json that the client (0.24.4) reads. Only c2c's own records have Machine.
+// peerRecord is the part of a record sessions/<pid>.json that the client (0.24.4) reads. Only the records of c2c itself have the field
+// Machine.
 type peerRecord struct {
 	SchemaVersion int    `json:"schemaVersion"`
 	PID           int    `json:"pid"`
@@ -62,13 +63,14 @@ type peerRecord struct {
 	Machine       string `json:"c2cMachine,omitempty"`
 }
 
-// maxRecord is the number of bytes that the client reads of a record.
+// maxRecord is how many bytes of a record the client reads at most.
 const maxRecord = 64 << 10
 
-// servedAtOnce bounds the connections that peers reads at once; others wait to be accepted.
+// servedAtOnce is the largest number of connections that peers reads at once. Other connections wait.
 const servedAtOnce = 16
 
-// newPeers returns nil if the client takes no messages of other sessions: under -p, or if its person has turned them off.
+// newPeers returns nil if the client takes no messages of other sessions: with the option -p, or if its person has turned such messages
+// off.
 func newPeers(getenv func(string) string, store func(context.Context, wake.Sent) error) wake.Peers {
 	if getenv("QWEN_CODE_MESSAGING_SOCKET") == "" {
 		return nil
@@ -80,7 +82,7 @@ func newPeers(getenv func(string) string, store func(context.Context, wake.Sent)
 	return p
 }
 
-// Show implements wake.Peers. It leaves out a name that a session of the client has.
+// Show implements wake.Peers. It leaves out a name that one of the client's own sessions has.
 func (p *peers) Show(place string, names []string) error {
 	if len(names) == 0 && len(p.shown) == 0 {
 		return nil
@@ -141,8 +143,8 @@ func procStart(boot string, s procstat.Stat) string {
 	return fmt.Sprintf("%s:%d", strings.TrimSpace(boot), s.Start)
 }
 
-// look lists the records in the client's directory, and the names of the client's own sessions. It removes the records and sockets of
-// a killed server of ours.
+// look lists the records in the client's directory, and the names of the client's own sessions. If a server of ours was killed, look
+// removes the records and sockets of this server.
 func (p *peers) look(dir *atomicfile.Dir) (files, theirs map[string]bool, err error) {
 	names, err := dir.Names()
 	files, theirs = map[string]bool{}, map[string]bool{}
@@ -165,8 +167,8 @@ func (p *peers) look(dir *atomicfile.Dir) (files, theirs map[string]bool, err er
 	return files, theirs, err
 }
 
-// lives reports whether the process that wrote a record still runs. known is false if c2c cannot find out: the record is from another
-// machine, or from another PID namespace since the last boot.
+// lives reports whether the process that wrote a record still runs. known is false if c2c cannot find out: the record comes from another
+// machine, or was written in another PID namespace since the last boot.
 func (p *peers) lives(r peerRecord) (lives, known bool) {
 	boot, _, _ := strings.Cut(p.self.ProcStart, ":")
 	if theirs, _, _ := strings.Cut(r.ProcStart, ":"); boot != theirs {
@@ -188,8 +190,8 @@ func readPeer(path string) (r peerRecord, ok bool) {
 	return r, ok
 }
 
-// show makes a socket and a record for a name. The id in the record depends only on the name and the place, so it is the same
-// for every server.
+// show makes a socket and a record for a name. The id in the record depends only on the name and the place, so all our servers use the same
+// id.
 func (p *peers) show(dir *atomicfile.Dir, place, name string) error {
 	sum := sha256.Sum256([]byte(place + "\x00" + name))
 	id := mail.HexUUID([16]byte(sum[:16]))
@@ -220,7 +222,7 @@ func (p *peers) hide(dir *atomicfile.Dir, n *peer) error {
 	closeSocket(n.listener)
 	delete(p.shown, n.name)
 	if dir == nil {
-		return nil // dir could not be opened, so the record is gone
+		return nil // the directory could not be opened, so the record is gone
 	}
 	if err := dir.Remove(n.file); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -268,12 +270,12 @@ func removeSocket(path string) {
 	}
 }
 
-// sweepSockets removes sockets on which no process listens. Their records may be gone, because the client may have removed
-// them.
+// sweepSockets removes sockets on which no process listens. The method look does not find such a socket if the client has removed its
+// record.
 func sweepSockets() {
 	var found []string
 	for _, parent := range parents() {
-		names, _ := fs.Glob(os.DirFS(parent), ownDir+"*/"+peerSocket) // with filepath.Glob a [ in the parent's path would be a pattern
+		names, _ := fs.Glob(os.DirFS(parent), ownDir+"*/"+peerSocket) // filepath.Glob would read a [ in the parent's path as a pattern
 		for _, name := range names {
 			found = append(found, filepath.Join(parent, name))
 		}
@@ -282,7 +284,7 @@ func sweepSockets() {
 		if conn, err := net.Dial("unix", path); err == nil {
 			conn.Close()
 		} else if info, gone := os.Lstat(path); errors.Is(err, syscall.ECONNREFUSED) && gone == nil && time.Since(info.ModTime()) > time.Minute {
-			removeSocket(path) // a newer socket may be about to get its listener
+			removeSocket(path) // but keep a newer socket, which may be about to get its listener
 		}
 	}
 }

@@ -8,5 +8,5 @@ import (
 	"c2c/wake"
 )
 
-// newPeers returns nil: this system does not show which process sends a message.
+// newPeers returns nil, because this system does not show which process sends a message.
 func newPeers(func(string) string, func(context.Context, wake.Sent) error) wake.Peers { return nil }

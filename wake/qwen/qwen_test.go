@@ -300,7 +300,7 @@ func TestTheRecordIsReadFromWhereItWas(t *testing.T) {
 	look("it, again", 0)
 	session = "s-2"
 	look("a session without a record", 0)
-	if r.there {
+	if r.exists {
 		t.Error("it is there")
 	}
 }

@@ -14,17 +14,18 @@ import (
 	"c2c/inbox/mail"
 )
 
-// record reads the client's file of its current session, from an offset on. The file has lines of JSON. Each session has its own file.
+// record reads the file into which the client records its current session, from an offset on. The file has lines of JSON. Each session has
+// its own file.
 type record struct {
 	dir     string
 	session func() string
 
-	path  string // the file to which place belongs
-	place int64  // the offset after the last line that was read
-	there bool   // the file of the session is there
+	path   string // the file in which offset counts
+	offset int64  // the end of the last line that was read
+	exists bool   // the session has a file
 }
 
-// maxLook bounds how much shows reads at once, in bytes. A line that is longer holds no mail of ours.
+// maxLook is how many bytes the method shows reads at once. A longer line holds no mail of ours.
 const maxLook = 4 << 20
 
 // skip moves the offset to the current end of the file.
@@ -34,18 +35,19 @@ func (r *record) skip() error {
 		return err
 	}
 	defer f.Close()
-	r.place, err = f.Seek(0, io.SeekEnd)
+	r.offset, err = f.Seek(0, io.SeekEnd)
 	return err
 }
 
-// open returns the file of the session that the client has now, or nil. /clear begins another file.
+// open returns the file of the client's present session, or nil if this session has no file. The client's command /clear begins another
+// session.
 func (r *record) open() (*os.File, error) {
 	path := filepath.Join(r.dir, filepath.Base(r.session())+".jsonl")
 	if path != r.path {
-		r.path, r.place = path, 0
+		r.path, r.offset = path, 0
 	}
 	f, _, err := atomicfile.OpenForeign(path)
-	r.there = err == nil
+	r.exists = err == nil
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -62,7 +64,7 @@ func (r *record) shows(msgs []mail.Message) (shown []mail.Message, err error) {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.NewSectionReader(f, r.place, maxLook))
+	data, err := io.ReadAll(io.NewSectionReader(f, r.offset, maxLook))
 	if err != nil {
 		return nil, fmt.Errorf("read the client's record of its session: %w", err)
 	}
@@ -70,7 +72,7 @@ func (r *record) shows(msgs []mail.Message) (shown []mail.Message, err error) {
 	if whole == 0 && len(data) == maxLook {
 		whole = maxLook
 	}
-	r.place += int64(whole)
+	r.offset += int64(whole)
 	texts := client.QwenNotes(data[:whole])
 	for _, m := range msgs {
 		if client.QwenShows(texts, m.Envelope()) {

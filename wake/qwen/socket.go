@@ -29,12 +29,12 @@ func FromEnv(getenv func(string) string) (*Socket, error) {
 	return &Socket{Path: path, Token: getenv("QWEN_CODE_MESSAGING_TOKEN")}, nil
 }
 
-// The statuses of a message. c2c ignores any other word.
+// The statuses of a message in the client's receipts. c2c ignores any other status.
 const (
 	delivered    = "delivered" // queued for the model
-	held         = "held"
+	held         = "held"      // the person has not accepted it yet
 	refused      = "refused"
-	denied       = "denied" // held, and its person said no
+	denied       = "denied" // the client held the message, and its person said no
 	expired      = "expired"
 	dropped      = "dropped"
 	misaddressed = "misaddressed"
@@ -42,14 +42,14 @@ const (
 
 var errHeld = fmt.Errorf("%w: it waits there until it is accepted (/peers), as agents.crossSessionInbound says", wake.ErrConsent)
 
-// verdict returns the error for a receipt's status. It is nil while the message is on its way.
+// verdict returns the error for a receipt's status. It returns nil for a message that may still arrive.
 func verdict(status string) error {
 	switch status {
 	case refused:
 		return fmt.Errorf("%w: agents.crossSessionInbound lets no other session write to it", wake.ErrRefused)
 	case denied:
 		return fmt.Errorf("%w: its person said no", wake.ErrRefused)
-	case misaddressed: // no model has seen the message; the next ring reads the record of the client's new session
+	case misaddressed: // no model has seen the message; the next ring finds the client's new session
 		return fmt.Errorf("%w: the client has begun another session", wake.ErrHeld)
 	case expired, dropped:
 		return fmt.Errorf("%w: the client says that the message is %s", wake.ErrUncaptured, status)
@@ -57,11 +57,10 @@ func verdict(status string) error {
 	return nil
 }
 
-// answerTime is the longest wait for the client's receipt. It usually comes within milliseconds.
+// answerTime is the longest wait for the client's receipt. A receipt usually comes within milliseconds.
 const answerTime = 15 * time.Second
 
-// Ring writes a message without any body, which starts a turn. The hook at the end of that turn brings the mail, or the model
-// polls.
+// Ring writes the text of the ring, which starts a turn. The hook at the end of that turn brings the mail, or the model calls poll_inbox.
 func (s *Socket) Ring(ctx context.Context, n wake.Notice) error {
 	p, err := s.send(ctx, "c2c", n.Text(wake.Poll))
 	if err != nil {
@@ -127,8 +126,8 @@ func (s *Socket) send(ctx context.Context, from, text string) (*outgoing, error)
 	return p, nil
 }
 
-// untilClosed waits a moment for the client to close the connection, which shows that it has taken the message. A slow client
-// may take the message later, so untilClosed ignores a timeout.
+// untilClosed waits a moment until the client closes the connection, because this shows that the client has taken the message. A slow
+// client may take the message later, so untilClosed ignores a timeout.
 func untilClosed(conn *net.UnixConn) error {
 	if err := conn.CloseWrite(); err != nil {
 		return err

@@ -7,8 +7,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Captured returns the screen of a pane of a terminal multiplexer, with the cursor at row and col, counted from 0. It assumes
-// that the client wants brackets around a paste: if it does not, the multiplexer adds none.
+// Captured returns the screen of a pane of a terminal multiplexer, with the cursor at row and col, counted from 0. It assumes that the
+// client wants brackets around a paste, because a capture does not show this.
 func Captured(lines []string, row, col int) *Screen {
 	cols := col + 1
 	for _, line := range lines {

@@ -4,7 +4,8 @@ import "strings"
 
 const claude = "claude"
 
-// claudeWord is the beginning of words such as ultrathink and ultracode, which make Claude Code 2.1.329 work harder.
+// claudeWord is the beginning of words such as ultrathink and ultracode, which make Claude Code 2.1.329 work harder if they occur in a
+// prompt.
 const claudeWord = "ultra"
 
 // claudePrompt reads the prompt of Claude Code 2.1.329. The prompt stands between two horizontal rules, with the mode below.

@@ -12,7 +12,7 @@ func (s *Screen) print(r rune) {
 		width = ansi.StringWidth(string(r))
 	}
 	if width == 0 {
-		return // it combines with the character before
+		return // the character combines with the one before, so ignore it
 	}
 	p := s.shown
 	if s.wraps || p.col+width > s.cols {
@@ -55,7 +55,7 @@ func (s *Screen) lineFeed() {
 	p.row = min(p.row+1, s.rows-1)
 }
 
-// scroll moves the lines from top to the end of the scrolling region up by n; a negative n moves them down.
+// scroll moves the lines from the line top to the end of the scrolling region up by n lines; a negative n moves them down.
 func (p *page) scroll(top, n int) {
 	region := p.cells[top:p.bottom]
 	n = max(-len(region), min(n, len(region)))
@@ -75,7 +75,7 @@ func (p *page) scroll(top, n int) {
 func (s *Screen) esc(cmd ansi.Cmd) {
 	p := s.shown
 	if cmd.Intermediate() != 0 {
-		return // it selects a character set, or similar
+		return // the sequence selects a character set, or similar
 	}
 	s.wraps = false
 	switch cmd.Final() {
@@ -208,7 +208,7 @@ func (s *Screen) eraseScreen(what int) {
 	}
 }
 
-// style tracks the attribute by which a hint differs from typed text.
+// style tracks faint text: in a prompt, clients draw their own hints faint, but not the text that a person has typed.
 func (s *Screen) style(params ansi.Params) {
 	if len(params) == 0 {
 		s.pen = Cell{}

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Prompt returns the text that a person has typed into a client's prompt and not sent, without hints. It returns an error if
-// the screen shows anything but a prompt that waits, because then a key could answer a dialog or join a turn. It also returns
-// an error for a client or a layout that c2c does not know.
+// Prompt returns the text that a person has typed into a client's prompt and not sent, without the client's own hints there. It returns an
+// error if the screen shows anything but a prompt that waits for input. Otherwise a key could answer a dialog or join a turn. It also
+// returns an error for a client or a layout that c2c does not know.
 func Prompt(client string, s *Screen) (draft string, err error) {
 	if !s.pasting {
 		return "", errors.New("it does not read from a prompt of its own")
@@ -23,7 +23,7 @@ func Prompt(client string, s *Screen) (draft string, err error) {
 // Knows reports whether c2c can read a client's prompt.
 func Knows(client string) bool { _, known := layouts()[client]; return known }
 
-// JoinPrompt is Prompt for a prompt during a turn. It returns an error if no turn runs.
+// JoinPrompt does the same as Prompt, but for a prompt during a turn. It returns an error if no turn runs.
 func JoinPrompt(client string, s *Screen) (draft string, err error) {
 	switch draft, err = Prompt(client, s); err {
 	case errTurn:
@@ -39,9 +39,9 @@ func JoinKey(client string) string { return layouts()[client].join }
 
 // A layout describes how a client draws its prompt.
 type layout struct {
-	read func(*Screen) (string, error) // returns the text without hints; during a turn the error is errTurn, and if join is set, read also returns the text
+	read func(*Screen) (string, error) // does the work of Prompt; during a turn: errTurn, and the draft if join is set
 	join string                        // see JoinKey
-	word string                        // prefix of words that are commands anywhere in a prompt; "" if there are none
+	word string                        // the beginning of words that act as commands anywhere in a prompt; "": there are none
 }
 
 // layouts returns the layout of each known client, by the client's name.
@@ -50,7 +50,7 @@ func layouts() map[string]layout {
 		qwen: {read: qwenPrompt}, gemini: {read: geminiPrompt}}
 }
 
-// Same reports whether a prompt shows text and nothing else. Blanks do not count, because a narrow prompt breaks lines.
+// Same reports whether a prompt shows a text and nothing else. Blanks do not count, because a narrow prompt breaks lines.
 func Same(draft, text string) bool { return squeeze(draft) == squeeze(text) }
 
 func squeeze(s string) string { return strings.Join(strings.Fields(s), "") }
@@ -65,20 +65,20 @@ var (
 // running is the hint that Claude Code and Codex show near the prompt during a turn.
 const running = "esc to interrupt"
 
-// text returns the text of the lines from from to to-1.
-func (s *Screen) text(from, to int) string {
+// text returns the text of the lines first to end-1.
+func (s *Screen) text(first, end int) string {
 	var b strings.Builder
-	for i := max(from, 0); i < min(to, s.Rows()); i++ {
+	for i := max(first, 0); i < min(end, s.Rows()); i++ {
 		b.WriteString(Text(s.Line(i)) + "\n")
 	}
 	return b.String()
 }
 
-// typed returns the text in the prompt's lines from from to to-1, between the columns left and right, without hints. The text
-// of a full line continues in the next line.
-func (s *Screen) typed(from, to, left, right int) string {
+// typed returns the text that a person has typed into the prompt's lines first to end-1, from column left to column right-1, without hints.
+// The text of a full line continues in the next line.
+func (s *Screen) typed(first, end, left, right int) string {
 	var lines []string
-	for i := from; i < to; i++ {
+	for i := first; i < end; i++ {
 		line := append([]Cell(nil), s.Line(i)[min(left, right):right]...)
 		for j, c := range line {
 			if c.Faint {
@@ -90,7 +90,7 @@ func (s *Screen) typed(from, to, left, right int) string {
 	return strings.Trim(strings.Join(lines, "\n"), " \u00a0\n")
 }
 
-// ruled finds the two full-width rules around a row.
+// ruled finds the two rules around a row.
 func (s *Screen) ruled(row int) (top, bottom int, ok bool) {
 	top, bottom = row, row
 	for top >= 0 && !rule(s.Line(top)) {
@@ -102,7 +102,7 @@ func (s *Screen) ruled(row int) (top, bottom int, ok bool) {
 	return top, bottom, top >= 0 && top < row && bottom < s.Rows()
 }
 
-// rule reports whether a line is a full-width rule.
+// rule reports whether a line of the screen is a rule: a horizontal line about as wide as the screen.
 func rule(line []Cell) bool {
 	n := 0
 	for _, c := range line {

@@ -4,7 +4,7 @@ import "strings"
 
 const qwen = "qwen"
 
-// qwenHint is the client's text in an empty prompt. The client draws it like typed text, but with more blanks before it.
+// qwenHint is the client's text in an empty prompt. The client draws this text like typed text, but with more blanks before it.
 const qwenHint = "  Type your message or @path/to/file"
 
 // qwenPrompt reads the prompt of Qwen Code 0.24.4. The prompt stands between two rules, with the directory and the mode

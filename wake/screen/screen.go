@@ -1,11 +1,10 @@
 // Package screen keeps a copy of what a terminal shows, so that c2c can read a client's prompt before it types
 // there.
 //
-// It follows all output that the measured clients draw with: text, cursor movement, erasing, scrolling, insertion and
-// deletion, the alternate screen. A library parses the sequences. The package ignores sequences that it does not know. If its
-// copy is wrong because of that, it finds no idle prompt there. In a second it draws 100 MB of text; the terminal of a
-// library (charmbracelet/x/vt, April 2026) drew 1 MB. The package writes nothing to disk. One goroutine at a time may use a
-// Screen.
+// It understands all output that the clients known to c2c were seen to use: text, cursor movement, erasing, scrolling, insertion and
+// deletion, the alternate screen. A library parses the control sequences, and the package ignores those that it does not know. If the copy
+// is wrong for this reason, c2c finds no idle prompt in it, and types nothing. The package draws 100 MB of text in a second; the terminal
+// of a library (charmbracelet/x/vt, April 2026) drew 1 MB. The package writes nothing to disk. One goroutine at a time may use a Screen.
 package screen
 
 import (
@@ -16,7 +15,7 @@ import (
 // Cell is the place of one character on the screen.
 type Cell struct {
 	Rune  rune // 0: the cell is empty, or the second half of a wide character
-	Faint bool // drawn dim, as clients draw hints
+	Faint bool // drawn dim, as clients draw their own hints in a prompt
 }
 
 // Screen is a copy of what a terminal shows.
@@ -26,8 +25,8 @@ type Screen struct {
 	shown      *page
 	main, alt  *page
 	pen        Cell
-	wraps      bool // the next character goes to the next line
-	pasting    bool // the client asked for brackets around a paste, to distinguish it from typed keys
+	wraps      bool // the next character goes to the beginning of the next line
+	pasting    bool // the client asked for brackets around a paste, to distinguish a paste from typed keys
 	hidden     bool // the cursor is hidden
 }
 
@@ -70,8 +69,8 @@ func (s *Screen) Write(b []byte) (int, error) {
 	for _, c := range b {
 		switch state := s.parser.State(); {
 		case state == parser.GroundState && c >= ' ' && c < 0x7f:
-			s.print(rune(c)) // most bytes, so this shortcut is faster
-		// Inside a title a byte from 0x80 is UTF-8: the parser would take 0x9c for the title's end.
+			s.print(rune(c)) // most bytes come here, so this shortcut saves time
+		// Drop bytes from 0x80 on inside a title: they are parts of UTF-8 characters, but the parser would take 0x9c for the title's end.
 		case c < 0x80 || state == parser.GroundState || state == parser.Utf8State:
 			s.parser.Advance(c)
 		}
@@ -79,7 +78,7 @@ func (s *Screen) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Resize clears the screen: the client draws it again in the new size.
+// Resize clears the screen, because the client will draw everything again in the new size.
 func (s *Screen) Resize(rows, cols int) {
 	on := s.shown == s.alt
 	s.clear(rows, cols)

@@ -9,14 +9,14 @@ import (
 	"c2c/wake"
 )
 
-// Terminal is the terminal of a client, for code that types there.
+// Terminal is the terminal of a client, into which Type types.
 type Terminal interface {
-	// Idle returns nil if the person types nothing, the screen does not change, and a key would reach the client; otherwise the
-	// error says why not.
+	// Idle returns nil if the person types nothing, the screen does not change, and a key would reach the client. Otherwise the error gives
+	// the reason.
 	Idle(context.Context) error
-	// Look calls see with the present screen.
+	// Look calls the function see with the present screen.
 	Look(ctx context.Context, see func(*Screen)) error
-	// Wait returns when the screen may have changed, or ctx ends.
+	// Wait returns nil when the screen may have changed, and an error when ctx has ended.
 	Wait(context.Context) error
 	// Paste types text as a paste.
 	Paste(ctx context.Context, text string) error
@@ -24,15 +24,15 @@ type Terminal interface {
 	Enter(context.Context) error
 }
 
-// Type types a line into a client's prompt, as a person would, and presses Enter. It is the last resort, because in all
-// measured clients Enter approves an open dialog. So Type types only into an empty prompt that waits, while neither the
-// person nor the client is active. It presses Enter only if the prompt shows nothing but the line. prompt reads the prompt,
-// as Prompt does. answer is how long the client may take to show the line, and then to take Enter.
+// Type types a line into a client's prompt, as a person would, and presses Enter. It is the last resort: in all clients that c2c knows, an
+// Enter approves an open dialog. So Type types only into an empty prompt that waits for input, while neither the person nor the client is
+// active. It presses Enter only if the prompt shows nothing but the line. The function prompt reads the prompt, as Prompt does. The
+// argument answer is how long the client may take to show the line, and then to take Enter.
 //
-// Type returns wake.ErrHeld if it has typed nothing, and wake.ErrUncaptured if it has typed and the client did not take the
-// line. A line that was pasted and not sent stays in the prompt as a draft. The next call does not paste the line again, but
-// presses Enter when the prompt waits. If the prompt still shows a notice for earlier mail, Type sends that notice instead of
-// a new one, because it is still true.
+// Type returns wake.ErrHeld if it has typed nothing, and wake.ErrUncaptured if it has typed, but the client did not take the line. A line
+// that was pasted and not sent stays in the prompt as a draft. The next call of Type does not paste the line again, but presses Enter when
+// the prompt waits for input. If the prompt still shows the text of an earlier ring, Type sends that text instead of line: it is still true
+// that mail waits.
 func Type(ctx context.Context, t Terminal, prompt func(*Screen) (draft string, err error), line string, answer time.Duration) error {
 	pasted, err := idle(ctx, t, prompt, line)
 	if err != nil {
@@ -41,7 +41,7 @@ func Type(ctx context.Context, t Terminal, prompt func(*Screen) (draft string, e
 	if pasted != "" {
 		line = pasted
 	}
-	// await waits until wanted returns nil for the prompt.
+	// await waits until the function wanted returns nil for the prompt.
 	await := func(wanted func(draft string, err error) error) error {
 		ctx, cancel := context.WithTimeout(ctx, answer)
 		defer cancel()
@@ -87,11 +87,11 @@ func Type(ctx context.Context, t Terminal, prompt func(*Screen) (draft string, e
 	}))
 }
 
-// pasteTime is the time between a paste and Enter. One measured client takes an Enter within a tenth of a second after a
-// paste for a part of the paste.
+// pasteTime is the time between a paste and Enter. If an Enter comes within a tenth of a second after a paste, Gemini CLI takes it for a
+// part of the paste.
 const pasteTime = 300 * time.Millisecond
 
-// waitAfterPaste waits for pasteTime, and then returns wanted's error for the screen.
+// waitAfterPaste waits for pasteTime. Then it calls the function wanted with the screen, and returns its error.
 func waitAfterPaste(ctx context.Context, t Terminal, wanted func(*Screen) error) (err error) {
 	select {
 	case <-ctx.Done():
@@ -104,8 +104,8 @@ func waitAfterPaste(ctx context.Context, t Terminal, wanted func(*Screen) error)
 	return err
 }
 
-// idle returns an error if Type must not type now. If the prompt shows the line, or another notice, idle returns this text,
-// and Type only presses Enter.
+// idle returns an error if Type must not type now. If the prompt already shows the line, or the text of an earlier ring, idle returns what
+// it shows, so that Type only presses Enter.
 func idle(ctx context.Context, t Terminal, prompt func(*Screen) (string, error), line string) (pasted string, err error) {
 	if err := t.Idle(ctx); err != nil {
 		return "", err
@@ -123,7 +123,7 @@ func idle(ctx context.Context, t Terminal, prompt func(*Screen) (string, error),
 	return "", errors.New("a draft stands in its prompt")
 }
 
-// mark wraps an error in kind, unless the error is wake.ErrUnreachable.
+// mark wraps err in kind, unless err is wake.ErrUnreachable.
 func mark(kind, err error) error {
 	if err == nil || errors.Is(err, wake.ErrUnreachable) {
 		return err

@@ -15,7 +15,7 @@ import (
 	"c2c/wake"
 )
 
-// Private returns nil if path is a socket of this user that no other user can replace; otherwise the error says why not.
+// Private returns nil if path is a socket of this user that no other user can replace. Otherwise the error gives the reason.
 func Private(path string) error {
 	dir := filepath.Dir(path)
 	info, err := owned(dir)
@@ -28,7 +28,7 @@ func Private(path string) error {
 	return Ours(path)
 }
 
-// Ours returns nil if path is a socket of this user, and not a link; otherwise the error says why not.
+// Ours returns nil if path is a socket of this user, and not a link. Otherwise the error gives the reason.
 func Ours(path string) error {
 	info, err := owned(path)
 	if err == nil && info.Mode().Type() != fs.ModeSocket {
@@ -51,11 +51,11 @@ func owned(path string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// writeTime bounds a write to a client that does not read its socket.
+// writeTime is the longest time for a write, because a client may not read its socket.
 const writeTime = 2 * time.Second
 
-// Write connects to a client's socket and writes data. Then it calls then with the connection, if then is not nil.
-func Write(ctx context.Context, path string, data []byte, then func(*net.UnixConn) error) error {
+// Write connects to a client's socket and writes data. Then, if finish is not nil, it calls finish with the connection.
+func Write(ctx context.Context, path string, data []byte, finish func(*net.UnixConn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
 	var d net.Dialer
@@ -70,8 +70,8 @@ func Write(ctx context.Context, path string, data []byte, then func(*net.UnixCon
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	if _, err = conn.Write(data); err == nil && then != nil {
-		err = then(conn.(*net.UnixConn))
+	if _, err = conn.Write(data); err == nil && finish != nil {
+		err = finish(conn.(*net.UnixConn))
 	}
 	if err != nil {
 		return fmt.Errorf("%w: write to its socket: %v", wake.ErrUncaptured, err)

@@ -23,23 +23,23 @@ type Changes struct {
 	subs map[*subscription]bool
 }
 
-// source is the system's interface to watch files; nil: the system has none. add returns the number that the events of this
-// file have. take reads the events that have come so far.
+// source watches files by means of the system. A nil source means that the system has no watch left. The method add returns the number that
+// events of this file carry. The method take reads the events that have come so far.
 type source interface {
 	add(file string) (id int, err error)
-	addTimes(dir string) (id int, err error) // also reports files whose time was set
+	addTimes(dir string) (id int, err error) // like add, but also reports files whose time was set
 	take()
 	close()
 }
 
-// notice is called for each event, with the number that add returned and, for a directory, the name of the file. A negative
-// number means that the system lost events, so any file may have changed.
+// notice is called for each event, with the number that the method add has returned, and for a directory also with the name of the file. A
+// negative number means that the system lost events, so any file may have changed.
 type notice = func(id int, name string)
 
 // subscription is one watcher of files.
 type subscription struct {
 	changed chan struct{} // has room for one value: many changes count as one
-	every   time.Duration // the time between two checks without an event
+	every   time.Duration // the time between two checks if no event comes
 	changes *Changes
 	ids     []int
 }
@@ -51,7 +51,8 @@ func NewChanges() *Changes {
 	return c
 }
 
-// subscribe watches a file that exists; if file is "", it watches no file yet. The method add of the result adds files.
+// subscribe returns a subscription to the changes of a file, which must exist. If file is "", the subscription has no file yet. Its method
+// add adds files.
 func (c *Changes) subscribe(file string) *subscription {
 	s := &subscription{changed: make(chan struct{}, 1), every: pollEvery, changes: c}
 	if file == "" && c.source != nil || file != "" && s.add(file) {
@@ -63,7 +64,7 @@ func (c *Changes) subscribe(file string) *subscription {
 	return s
 }
 
-// add makes s watch one more file, or all files in a directory. It returns false if that is not possible now.
+// add makes s watch one more file, or all files in a directory. It returns false if the system cannot watch path now.
 func (s *subscription) add(path string) bool {
 	c := s.changes
 	c.mu.Lock()
@@ -78,8 +79,8 @@ func (s *subscription) add(path string) bool {
 	return err == nil
 }
 
-// Until calls ready at once, after each change of the file, and from time to time. It returns nil when ready returns true; it
-// returns ready's error, or the cause when ctx ends. The file must exist.
+// Until calls the function ready at once, after each change of the file, and from time to time. It returns nil when ready returns true, and
+// an error when ready returns one or ctx ends. The file must exist.
 func (c *Changes) Until(ctx context.Context, file string, ready func() (bool, error)) error {
 	s := c.subscribe(file)
 	defer s.Close()
@@ -114,7 +115,7 @@ func (s *subscription) Close() {
 	delete(s.changes.subs, s)
 }
 
-// notify wakes the subscriptions of id; a negative id wakes all.
+// notify wakes the subscriptions that have the file with number id; a negative id wakes all subscriptions.
 func (c *Changes) notify(id int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"c2c/inbox/inotify"
 )
 
-// recheck is the time between two checks without an event. So a lost event delays a message by at most this time.
+// recheck is the time between two checks if no event comes. So a lost event delays a message by at most this time.
 const recheck = time.Minute
 
 type closes struct{ w *inotify.Watch }
@@ -15,7 +15,7 @@ func newSource(tell notice) source {
 	if w := inotify.Open(tell); w != nil {
 		return closes{w}
 	}
-	return nil // a user has only 128 instances
+	return nil // a user may have only 128 watch instances
 }
 
 func (c closes) add(path string) (id int, err error)     { return c.w.Add(path) }

@@ -11,8 +11,8 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// recheck is as short as without any watch. kqueue reports changes, but not that a file was closed unchanged, as the lease
-// file of a killed reader is.
+// recheck is as short as pollEvery, because the watch misses something: kqueue reports changes, but not that a file was closed without a
+// change. The end of a killed reader closes its lease file in this way.
 const recheck = time.Second
 
 // dirs watches directories. For a file it watches the file's directory, because the file may be replaced.

@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// Each calls look again and again. The next call comes when a writer has closed one of the files that look returned, or after
-// wait (0: no limit), and at least once a minute. If one of the files cannot be watched, Each calls look every second. It
-// waits at least gap between two calls. The files should exist. Each returns look's error, or the cause when ctx ends.
+// Each calls the function look again and again. The next call comes when a writer has closed one of the files that look has returned, or
+// when the time wait that look has returned is over (0: no limit). In any case it comes within recheck; if one of the files cannot be
+// watched, within a second. At least the time gap passes between two calls. The files should exist. Each returns an error when look returns
+// one or ctx ends.
 func (c *Changes) Each(ctx context.Context, gap time.Duration, look func() (files []string, wait time.Duration, err error)) error {
 	s := c.subscribe("")
 	defer s.Close()
@@ -18,7 +19,7 @@ func (c *Changes) Each(ctx context.Context, gap time.Duration, look func() (file
 		}
 		before, every := len(s.ids), s.every
 		for _, file := range files {
-			if !s.add(file) { // add it each time: another file may have replaced it
+			if !s.add(file) { // add the file each time: another file may have replaced it
 				every = pollEvery
 			}
 		}
@@ -34,7 +35,7 @@ func (c *Changes) Each(ctx context.Context, gap time.Duration, look func() (file
 	}
 }
 
-// pause returns after a change or after wait, but not before gap has passed.
+// pause returns after a change, or when the time wait is over, but not before the time gap is over.
 func (s *subscription) pause(ctx context.Context, gap, wait time.Duration) error {
 	over, again := time.After(gap), time.After(max(gap, wait))
 	select {

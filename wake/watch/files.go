@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Files watches some directories. It reports the names of the files there that a writer has closed, or whose time was set.
-// Only one goroutine may use it.
+// Files watches some directories. It reports the paths of those files in them that a writer has closed, or whose time was set. Only one
+// goroutine may use it.
 type Files struct {
 	source source
 	every  time.Duration
@@ -28,7 +28,8 @@ func NewFiles() *Files {
 	return f
 }
 
-// Watch adds a directory; to add it twice does no harm. If the system has no watch left, Every returns a short time.
+// Watch adds a directory; it does no harm to add a directory twice. If the system has no watch left, Watch does nothing, and Every returns
+// a short time.
 func (f *Files) Watch(dir string) error {
 	if f.source == nil {
 		return nil
@@ -46,10 +47,10 @@ func (f *Files) Watch(dir string) error {
 // Every returns the time after which the caller should check all files, even without a report.
 func (f *Files) Every() time.Duration { return f.every }
 
-// Poll makes Every return a short time, because the system cannot watch all files.
+// Poll makes Every return a short time. Callers use it if the system cannot watch all files.
 func (f *Files) Poll() { f.every = pollEvery }
 
-// Told gets a value when Take has files to return.
+// The channel Told gets a value when Take has files to return.
 func (f *Files) Told() <-chan struct{} { return f.told }
 
 // Take returns the files that were reported since the last Take. If all is true, any file may have changed.

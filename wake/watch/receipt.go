@@ -20,19 +20,19 @@ const (
 	busyTime = 10 * time.Minute
 )
 
-// Receipt carries messages to a client that does not report what it received. The receipt comes from our hook in the client,
-// which archives the messages that its model has (inbox.Mailbox.Receive).
+// Receipt carries messages to a client that does not report what it received. The receipt comes from our hook in the client, which archives
+// the messages that the client's model has got (inbox.Mailbox.Receive).
 type Receipt struct {
 	Box  *inbox.Mailbox
 	Busy func(context.Context) bool // reports whether the client works; nil: never
 }
 
-// maxCarry bounds one hand-over, in bytes. Claude Code takes a megabyte, but a turn should not start with that much.
+// maxCarry is how many bytes of messages Receipt carries at once. Claude Code takes a megabyte, but a turn should not start with that much.
 const maxCarry = 64 << 10
 
-// Carry sends messages in order, up to the first message that cannot have a receipt. It returns the ids of the messages whose
-// receipts came. send returns the ids of the messages that it sent. If send sends no message and returns no error, Carry
-// rings bell.
+// Carry passes msgs to the function send, in order and up to the first message that cannot have a receipt; send returns the ids of the
+// messages that it has sent. Carry returns the ids of the messages whose receipts came. If send has sent no message and returns no error,
+// Carry rings bell.
 func (r Receipt) Carry(ctx context.Context, msgs []mail.Message, send func([]mail.Message) (ids []string, err error), bell wake.Doorbell) (had []string, err error) {
 	mark, err := r.Box.Archive().Mark(ctx)
 	if err != nil {
@@ -41,8 +41,8 @@ func (r Receipt) Carry(ctx context.Context, msgs []mail.Message, send func([]mai
 	size := 0
 	end := slices.IndexFunc(msgs, func(m mail.Message) bool {
 		size += len(m.Envelope()) + 1
-		// An ephemeral message leaves no record of its arrival. If two messages have one id, the record of the first proves nothing
-		// about the second.
+		// Stop at a message that cannot have a receipt: an ephemeral message is not archived, and if two messages have one id, the record
+		// of one of them proves nothing about the other.
 		return m.Ephemeral || m.Handle() != m.ID || size > maxCarry
 	})
 	if end < 0 {
@@ -58,8 +58,8 @@ func (r Receipt) Carry(ctx context.Context, msgs []mail.Message, send func([]mai
 	return nil, err
 }
 
-// await waits until a hook has archived messages, and returns their ids. mark is the archive's end before the messages were
-// sent. If no message was archived in time, the error is wake.ErrUncaptured.
+// await waits until a hook has archived messages, and returns their ids. The argument mark is the end of the archive before the messages
+// were sent. If no message was archived in time, the error is wake.ErrUncaptured.
 func (r Receipt) await(ctx context.Context, mark archive.Mark, ids []string) (had []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, busyTime)
 	defer cancel()

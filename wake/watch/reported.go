@@ -8,9 +8,9 @@ import (
 	"c2c/wake"
 )
 
-// reported remembers for which waiting messages Watcher called Report, at most those of one check, and the last ring.
+// reported remembers which of the messages that waited at the last check are reported, and the last ring that was reported.
 type reported struct {
-	of     map[mailKey]bool
+	known  map[mailKey]bool // the messages for which Watcher has called Report
 	ringID string
 	method string
 }
@@ -20,7 +20,7 @@ type mailKey struct{ id, from string }
 
 func keyOf(m mail.Message) mailKey { return mailKey{m.ID, m.From} }
 
-// reportRing reports a ring for msgs: messages that may wake a session with the outcome of the ring, the others as filtered.
+// reportRing reports a ring for msgs. Messages that may wake a session get the outcome of the ring, and the others count as filtered.
 func (w *Watcher) reportRing(ctx context.Context, msgs []mail.Message, r wake.Ring) {
 	if w.Report == nil {
 		return
@@ -32,7 +32,7 @@ func (w *Watcher) reportRing(ctx context.Context, msgs []mail.Message, r wake.Ri
 	w.remember(msgs)
 }
 
-// reportUnrung reports messages for which there was no ring and no report yet. outcome is empty while nothing is decided: the
+// reportUnrung reports messages for which there was no ring and no report yet. The argument outcome is "" while nothing is decided: the
 // session works, or the last ring was a moment ago.
 func (w *Watcher) reportUnrung(ctx context.Context, msgs []mail.Message, outcome string) {
 	if w.Report == nil {
@@ -46,7 +46,7 @@ func (w *Watcher) reportUnrung(ctx context.Context, msgs []mail.Message, outcome
 	case wake.Coalesced:
 		w.tellNew(ctx, rung, wake.Ring{At: now, Outcome: wake.Coalesced, Method: w.reported.method, RingID: w.reported.ringID})
 	default:
-		rung = slices.DeleteFunc(rung, func(m mail.Message) bool { return !w.reported.of[keyOf(m)] })
+		rung = slices.DeleteFunc(rung, func(m mail.Message) bool { return !w.reported.known[keyOf(m)] })
 	}
 	w.tellNew(ctx, others, wake.Ring{At: now, Outcome: wake.Filtered})
 	w.remember(append(rung, others...))
@@ -66,7 +66,7 @@ func split(msgs []mail.Message) (rung, others []mail.Message) {
 
 // tellNew reports the messages in msgs that were not reported yet. If r has no ring id, they get a new ring id.
 func (w *Watcher) tellNew(ctx context.Context, msgs []mail.Message, r wake.Ring) {
-	news := slices.DeleteFunc(slices.Clone(msgs), func(m mail.Message) bool { return w.reported.of[keyOf(m)] })
+	news := slices.DeleteFunc(slices.Clone(msgs), func(m mail.Message) bool { return w.reported.known[keyOf(m)] })
 	if len(news) == 0 {
 		return
 	}
@@ -78,8 +78,8 @@ func (w *Watcher) tellNew(ctx context.Context, msgs []mail.Message, r wake.Ring)
 
 // remember records msgs as reported, and forgets all other messages: the session has read those.
 func (w *Watcher) remember(msgs []mail.Message) {
-	w.reported.of = make(map[mailKey]bool, len(msgs))
+	w.reported.known = make(map[mailKey]bool, len(msgs))
 	for _, m := range msgs {
-		w.reported.of[keyOf(m)] = true
+		w.reported.known[keyOf(m)] = true
 	}
 }

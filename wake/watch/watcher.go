@@ -1,12 +1,12 @@
 // Package watch notices that a mailbox changed and rings its session.
 //
-// On Linux it watches the mailbox's lock file. Every writer closes that file, so IN_CLOSE_WRITE comes for c2c, the OCaml c2c
-// and its Python tools alike. The file is never replaced, and a watch costs the senders nothing. A Watcher also checks once a
-// minute without an event, so a lost event delays a message but never loses it. On other systems fsnotify watches the
+// On Linux it watches the mailbox's lock file. Every writer closes that file, so the event IN_CLOSE_WRITE comes after each write, by c2c,
+// by the OCaml c2c or by its Python tools. The file is never replaced, and a watch costs the senders nothing. A Watcher also checks once a
+// minute if no event comes. So a lost event delays a message, but the message is not lost. On other systems fsnotify watches the
 // directories, and a Watcher checks once a second.
 //
-// A Watcher serves one session. wake.Policy decides when to ring, and a wake.Method rings. The package writes nothing to
-// disk: a Watcher remembers a ring by the id of the oldest message that waited.
+// A Watcher serves one session. wake.Policy decides when to ring, and a wake.Method rings. The package writes nothing to disk: a Watcher
+// keeps in memory for which oldest message it has rung.
 package watch
 
 import (
@@ -29,28 +29,28 @@ type Watcher struct {
 	Box     *inbox.Mailbox
 	Lock    string                     // the mailbox's lock file, which exists
 	Methods []wake.Method              // the best first
-	Busy    func(context.Context) bool // nil: never
-	Quiet   func() bool                // the session wants no ring now; nil: never
-	// Borrow takes the right to ring, for one ring. ok is false while another process has this right. Borrow is nil if this
-	// process has the right already.
+	Busy    func(context.Context) bool // reports whether the session works; nil: never
+	Quiet   func() bool                // reports whether the session wants no ring now; nil: never
+	// Borrow takes the right to ring, and release gives it back after one ring. The result ok is false while another process has this
+	// right. Borrow is nil if this process has the right already.
 	Borrow func() (release func() error, ok bool, err error)
 	Record func(context.Context, wake.Ring)
-	// Report, if set, is called with the outcome of messages: at each ring for all messages that may wake a session, and once
-	// for each message that was coalesced or filtered. RingID and Method are those of the ring. A coalesced message has those of
-	// the last ring.
+	// Report, if set, is called with the outcome of messages: at each ring for all messages that may wake a session, and once for each
+	// message that was coalesced or filtered. The argument of type wake.Ring has the ring's RingID and Method, and for a coalesced message
+	// those of the last ring.
 	Report func(context.Context, []mail.Message, wake.Ring)
 	// Turn, if set, is called with true before a ring, and with false if the client did not take the ring.
 	Turn func(_ context.Context, runs bool) error
 	Now  func() time.Time
-	Gap  time.Duration // the first time between two rings for the same message; it doubles; 0 means 15 s
+	Gap  time.Duration // the time from the first ring for a message to the second, then it doubles; 0: 15 s
 
 	policy      wake.Policy
 	last        wake.Ring // the last recorded ring
-	unreachable bool      // no method reached the client
+	unreachable bool      // at the last ring no method reached the client
 	reported    reported
 }
 
-// Continue makes w remember the rings of an earlier watcher of the session, which has ended.
+// Continue makes w remember the rings of an earlier Watcher, which has served the same session and has ended.
 func (w *Watcher) Continue(before *Watcher) {
 	w.policy, w.last, w.reported = before.policy, before.last, before.reported
 }
@@ -84,22 +84,21 @@ func (w *Watcher) Run(ctx context.Context, changes *Changes) error {
 	}
 }
 
-// subscribed makes sub also watch the lease directory, and returns the mailbox's stamp. sub reports every change after that
-// stamp.
+// subscribed makes sub also watch the lease directory. It also returns the mailbox's stamp: sub reports every change after that stamp.
 func (w *Watcher) subscribed(sub *subscription) (inbox.Stamp, error) {
-	// A killed reader closes its lease file, but not the lock file. The directory may not exist yet.
+	// The end of a killed reader closes its lease file, but not the lock file. Ignore the result, because the directory may not exist yet.
 	sub.add(filepath.Join(filepath.Dir(w.Lock), w.Box.LeaseName()))
 	return w.Box.Stamp()
 }
 
-// await returns when the mailbox has changed since the stamp before, when limit has passed, or when ctx has ended. A closed
-// lock file does not always mean a change: look closes it too.
-func (w *Watcher) await(ctx context.Context, sub *subscription, before inbox.Stamp, limit time.Duration) error {
+// await returns when the mailbox has no longer the given stamp, when the time limit is over, or when ctx has ended. A closed lock file does
+// not always mean a change: the method look closes it too.
+func (w *Watcher) await(ctx context.Context, sub *subscription, stamp inbox.Stamp, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	err := sub.until(ctx, func() (bool, error) {
 		now, err := w.Box.Stamp()
-		return now != before, err
+		return now != stamp, err
 	})
 	if ctx.Err() != nil {
 		return nil
@@ -152,8 +151,8 @@ func (w *Watcher) look(ctx context.Context) (again time.Duration, err error) {
 	return again, nil
 }
 
-// ringIfAllowed rings if this process has the right to ring, or can borrow it. If it cannot, r has no outcome. cause is why
-// the client did not take the ring.
+// ringIfAllowed rings if this process has the right to ring, or can borrow it. Without this right, r has no outcome. The result cause says
+// why the client did not take the ring.
 func (w *Watcher) ringIfAllowed(ctx context.Context, msgs []mail.Message, busy bool) (r wake.Ring, cause, err error) {
 	if w.Borrow != nil {
 		release, ok, berr := w.Borrow()
@@ -188,9 +187,9 @@ func (w *Watcher) record(ctx context.Context, r wake.Ring) {
 	}
 }
 
-// ring tries the methods until one reaches the client. Only the first ring for a message may carry messages, unless the
-// method is idempotent: a client that keeps the messages and takes them later would get them twice. A doorbell carries no
-// messages.
+// ring tries the methods until one reaches the client. Only the first ring for a message may carry messages, unless the method is
+// idempotent. Otherwise a client that has kept the messages of the first ring, to take them later, would get them twice. A doorbell carries
+// no messages.
 func (w *Watcher) ring(ctx context.Context, msgs []mail.Message, busy bool) (r wake.Ring, cause error) {
 	if w.policy.Tries > 0 && len(w.Methods) > 1 && w.Methods[0].Unproven {
 		w.Methods = w.Methods[1:]
@@ -216,14 +215,14 @@ func (w *Watcher) ring(ctx context.Context, msgs []mail.Message, busy bool) (r w
 		r.Method, cause, r.Outcome = m.Name, err, wake.OutcomeOf(err)
 		if r.Outcome != wake.Failed {
 			r.Began = carries && !busy && r.Outcome == wake.Rang
-			return r, err // the client runs: another method would ring it twice
+			return r, err // the client runs, so another method would only ring it a second time
 		}
 	}
 	return r, cause
 }
 
-// HandOver leases messages, and acks the messages that the carrier of m has handed to the client. The lease ends with this
-// process, so after a crash before the ack another reader gets the messages again.
+// HandOver leases messages, makes the carrier of m hand them to the client, and acks those that the client has got. The lease ends with
+// this process, so after a crash before the ack another reader gets the messages again.
 func HandOver(ctx context.Context, box *inbox.Mailbox, m wake.Method) error {
 	if m.Ready != nil {
 		if err := m.Ready(ctx); err != nil {

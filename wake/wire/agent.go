@@ -19,7 +19,7 @@ import (
 const (
 	maxLine   = 100 << 20       // the agent's own limit for a line, in bytes
 	maxTail   = 2 << 10         // how much of the agent's standard error c2c keeps, in bytes
-	closeTime = 3 * time.Second // how long the agent may take to end after its input was closed
+	closeTime = 3 * time.Second // how long the agent may take to end after c2c has closed its input
 	pipeTime  = time.Second     // how long to read the agent's last output if a child process keeps the pipe open
 )
 
@@ -27,9 +27,9 @@ const (
 type agent struct {
 	cmd       *exec.Cmd
 	in        io.WriteCloser
-	writing   chan struct{} // a lock on in: full during a write
+	writing   chan struct{} // a lock on the field in: full during a write
 	onRequest func(request) (result any, known bool)
-	onTurnEnd func(error)   // called at the end of a turn, with its error
+	onTurnEnd func(error)   // called at the end of a turn, with the turn's error or nil
 	exited    chan struct{} // closed when the agent and its child processes have ended
 	ended     chan struct{} // closed when the agent's output has ended
 	version   version
@@ -47,7 +47,7 @@ type agent struct {
 type turn struct {
 	id   string
 	over bool
-	err  error // why it failed
+	err  error // why the turn failed
 }
 
 // words is a text that c2c has given to the agent, and what the agent has done with it.
@@ -82,7 +82,7 @@ type request struct {
 	Payload json.RawMessage `json:"payload"`
 }
 
-// start runs the agent. onRequest answers its requests, and onTurnEnd is called when a turn is over.
+// start starts the agent. The function onRequest answers the agent's requests, and onTurnEnd is called when a turn is over.
 func start(argv, env []string, dir string, onRequest func(request) (any, bool), onTurnEnd func(error)) (*agent, error) {
 	a := &agent{cmd: exec.Command(argv[0], argv[1:]...), writing: make(chan struct{}, 1), onRequest: onRequest, onTurnEnd: onTurnEnd,
 		exited: make(chan struct{}), ended: make(chan struct{}), calls: map[string]chan reply{}, news: make(chan struct{})}
@@ -100,7 +100,7 @@ func start(argv, env []string, dir string, onRequest func(request) (any, bool), 
 	}
 	go func() {
 		err := a.cmd.Wait()
-		a.kill() // at once, because another process group may soon get the same number
+		a.kill() // kill the group at once, because another process group may soon get the same number
 		close(a.exited)
 		lines.CloseWithError(err) // with nil, the reader sees the end of the file
 	}()
@@ -134,8 +134,8 @@ func (a *agent) read(out *io.PipeReader, stderr *tail) {
 	close(a.ended)
 }
 
-// readLine returns the next line. At the end of the output it returns the last line together with an error. It is faster than
-// bufio.Scanner, which searches a long line from its start after each read.
+// readLine returns the next line. At the end of the output it returns the last line together with an error. readLine is faster than
+// bufio.Scanner, which after each read searches a long line from its beginning.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var text []byte
 	for {
@@ -173,10 +173,10 @@ func (a *agent) answer(id string, r request) {
 	} else {
 		out["error"] = rpcError{methodNotFound, fmt.Sprintf("c2c answers no %.100q", r.Type)}
 	}
-	a.write(context.Background(), out) // it fails only if the agent ends, and read reports that
+	a.write(context.Background(), out) // the write fails only if the agent ends, and the method read reports that
 }
 
-// follow records in a.words what an event of the agent shows.
+// follow records in a.words what an event of the agent shows about c2c's text.
 func (a *agent) follow(event string) {
 	a.update(func() {
 		w := a.words
@@ -268,7 +268,7 @@ func (a *agent) newID(answer chan reply) string {
 	return id
 }
 
-// write writes a line. It also returns when ctx or the agent ends; a write that still blocks then is left to its goroutine.
+// write writes a line. It also returns when ctx or the agent ends; if the write still blocks then, its goroutine goes on with it.
 func (a *agent) write(ctx context.Context, message map[string]any) error {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
@@ -307,7 +307,7 @@ func (a *agent) write(ctx context.Context, message map[string]any) error {
 	}
 }
 
-// close ends the agent and its children.
+// close ends the agent and its child processes.
 func (a *agent) close() {
 	a.in.Close()
 	select {

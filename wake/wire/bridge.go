@@ -16,7 +16,7 @@ import (
 	"c2c/wake"
 )
 
-// startTime bounds how long the agent may take to answer for the first time.
+// startTime is how long the agent may take to answer for the first time.
 const startTime = time.Minute
 
 // Codes of the agent's errors.
@@ -34,7 +34,7 @@ const (
 	Starting = "starting"
 	Working  = "working"
 	Idle     = "idle"
-	Failed   = "failed" // Cause says why; the bridge will try again with the waiting mail
+	Failed   = "failed" // State.Cause says why; the bridge will try again with the waiting mail
 )
 
 // State is what the bridge knows about its agent.
@@ -88,7 +88,7 @@ func (b *Bridge) setState(change func(*State)) {
 	b.cfg.OnState(b.state)
 }
 
-// Ready returns wake.ErrHeld while the agent has a turn, if c2c cannot add words to a turn in its version of the protocol.
+// Ready returns wake.ErrHeld while a turn of the agent runs, if the agent's version of the protocol does not let c2c add words to a turn.
 func (b *Bridge) Ready(context.Context) error {
 	if a := b.agent; a != nil && a.runs() && !a.version.steers() {
 		return wake.ErrHeld
@@ -117,7 +117,7 @@ func (b *Bridge) Carry(ctx context.Context, msgs []mail.Message) (had []string, 
 	return inbox.Handles(msgs), nil
 }
 
-// text returns the text that the agent passes to its model as its user's words. If a text began with a slash, it would be a command.
+// text returns what the agent passes to its model as its user's words. It never begins with a slash, which would make it a command.
 func text(msgs []mail.Message) string {
 	var out strings.Builder
 	out.WriteString(mail.Preface(msgs))
@@ -163,7 +163,7 @@ func (b *Bridge) open(ctx context.Context) error {
 	return err
 }
 
-// turnEnded reports the end of a turn; err is nil if the turn succeeded. The goroutine that reads from the agent calls it.
+// turnEnded reports the end of a turn; err is nil if the turn succeeded. It runs in the goroutine that reads from the agent.
 func (b *Bridge) turnEnded(err error) {
 	b.setState(func(s *State) {
 		if s.Agent = Idle; err != nil {
@@ -172,7 +172,7 @@ func (b *Bridge) turnEnded(err error) {
 	})
 }
 
-// Close waits for the end of the agent's turn, or until ctx ends, and then ends the agent.
+// Close waits until the agent's turn or ctx ends, and then ends the agent.
 func (b *Bridge) Close(ctx context.Context) {
 	if b.agent == nil {
 		return
@@ -197,7 +197,7 @@ func (b *Bridge) end() {
 	}
 }
 
-// answer answers the agent's requests. They are all requests for approval, because initialize told the agent that c2c
+// answer answers a request of the agent. Only requests for approval come, because the call of initialize has told the agent that c2c
 // supports no others.
 func (b *Bridge) answer(r request) (result any, known bool) {
 	if r.Type != "ApprovalRequest" {
@@ -227,7 +227,7 @@ type version struct{ major, minor int }
 
 func (v version) String() string { return fmt.Sprintf("%d.%d", v.major, v.minor) }
 
-// steers reports whether c2c can add words to a running turn and the agent then reports that it has taken them.
+// steers is true if c2c can add words to a running turn, and the agent confirms that it has taken them.
 func (v version) steers() bool { return v.minor >= 5 }
 
 func parseVersion(text string) (v version, err error) {
@@ -266,7 +266,7 @@ func (a *agent) initialize(ctx context.Context, ours string) (version, error) {
 	return parseVersion(answer.Protocol)
 }
 
-// refusal is the error when the agent runs and did not take the mail.
+// refusal is the error if the agent runs, but did not take the mail.
 type refusal struct {
 	said string
 	busy bool // a turn runs, so the agent has taken nothing
@@ -300,7 +300,7 @@ func (r reply) problem() error {
 
 var errNotAsked error = refusal{said: "the agent ended its turn and did not ask its model"}
 
-// give gives text to the agent, in the running turn or in a new turn. It returns when the model has answered.
+// give passes text to the agent, in the running turn or in a new turn. It returns when the model has answered.
 func (a *agent) give(ctx context.Context, text string) error {
 	input := map[string]string{"user_input": text}
 	if a.runs() && a.version.steers() {
@@ -320,8 +320,8 @@ func (a *agent) give(ctx context.Context, text string) error {
 	return a.await(ctx, w)
 }
 
-// steer puts text into the running turn. over is true if the turn had ended before; then the agent has not got the text. If
-// the turn ends without taking the text, over is false and err is set: the next turn may still take the text.
+// steer puts text into the running turn. The result over is true if the turn has ended before the agent got the text. If the agent has got
+// the text, but the turn ends without an answer to it, over is false and err is set. The next turn may still take such a text.
 func (a *agent) steer(ctx context.Context, input any) (over bool, err error) {
 	w := a.offer("SteerInput")
 	r, err := a.call(ctx, "steer", input)
@@ -334,7 +334,7 @@ func (a *agent) steer(ctx context.Context, input any) (over bool, err error) {
 	return false, a.await(ctx, w)
 }
 
-// offer records that a text is on its way to the agent. event is the event that will show that the agent has taken the text.
+// offer records that a text is on its way to the agent. The event with the name event will show that the agent has taken it.
 func (a *agent) offer(event string) *words {
 	w := &words{event: event}
 	a.update(func() { a.words = w })
@@ -347,7 +347,7 @@ func (a *agent) runs() bool {
 	return a.turn != nil && !a.turn.over
 }
 
-// await returns nil when the model has answered w, and an error if the turn ends before that.
+// await returns nil when the model has answered the text w, and an error if the turn ends before that.
 func (a *agent) await(ctx context.Context, w *words) error {
 	if err := a.until(ctx, func() bool { return w.had || a.turn.over }); err != nil {
 		return err
