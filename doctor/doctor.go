@@ -1,11 +1,11 @@
-// Package doctor defines the findings of c2c doctor, which checks whether c2c works, and prints them. Each package checks its own files.
-// A check changes nothing.
+// Package doctor defines and prints the findings of c2c doctor, the command that checks whether c2c works. The checks are elsewhere: each
+// package checks its own files. A check changes nothing.
 package doctor
 
 // Status is how serious a Finding is.
 type Status string
 
-// A Warning is a fact that the person may want so, or that only the client can know for certain.
+// A Warning is a finding that may be right as it is: the person may want it so, or only the client knows for certain.
 const (
 	OK      Status = "ok"
 	Warning Status = "warning"
@@ -16,7 +16,7 @@ const (
 type Finding struct {
 	Client  string `json:"client,omitempty"`
 	Status  Status `json:"status"`
-	Part    string `json:"part"` // "root", "mcp server", "hook Stop", "session amber"
+	Part    string `json:"part"` // what was checked: "root", "mcp server", "hook Stop", "session amber"
 	Path    string `json:"path"`
 	Detail  string `json:"detail"`              // the facts, and what to do about them
 	Session string `json:"session,omitempty"`   // the alias of the session

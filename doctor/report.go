@@ -11,7 +11,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// severity is the order of a printed report: problems come last, because in a terminal a person first looks at the end.
+// severity is the order of findings in a printed report. Problems come last, because in a terminal a person looks at the end first.
 var severity = []Status{OK, Warning, Problem}
 
 // maxSessions is how many sessions a report names.
@@ -27,8 +27,8 @@ func Problems(report []Finding) (n int) {
 	return n
 }
 
-// OfNobody turns the problems of a client that probably nobody uses into warnings: a client that is not on the PATH and has no session.
-// The findings stay in the report, because an editor may still run the client.
+// OfNobody turns the problems of one client into warnings. It is for a client that probably nobody uses: its program is not on the PATH,
+// and it has no session. The findings stay in the report, because an editor may still run the client.
 func OfNobody(found []Finding) []Finding {
 	for i := range found {
 		if found[i].Status == Problem {
@@ -61,7 +61,7 @@ func Print(out io.Writer, report []Finding, verbose bool) {
 			where = " (" + f.Path + ")"
 		}
 		line := fmt.Sprintf("%-8s %s: %s%s", f.Status, what, f.Detail, where)
-		fmt.Fprintln(out, mail.Visible(line, "")) // an alias written by hand must not begin a new line
+		fmt.Fprintln(out, mail.Visible(line, "")) // the text may come from a file that was edited by hand, and must not begin a new line
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 	"c2c/inbox/mail"
 )
 
-// answer is the standard output. It keeps the text that a command prints until flush writes it. So the command learns whether its
-// answer was written.
+// answer is the standard output. It keeps all text that a command prints, until flush writes the text. So the command learns whether the
+// whole answer was written.
 type answer struct {
 	to   io.Writer
 	text []byte
@@ -37,8 +37,8 @@ func (a *app) flush() error {
 	return nil
 }
 
-// handOver is flush for an answer with mail. The caller archives the mail after handOver. So handOver also syncs a file, and returns an
-// error if the standard output was closed.
+// handOver is flush for an answer with mail. Afterwards the caller archives the mail, so the answer must not get lost: if the output is a
+// file, handOver also syncs it, and if the standard output was closed, it returns an error.
 func (a *app) handOver() error {
 	f, ok := a.stdout.(*answer).to.(*os.File)
 	if ok && closed(f) {
@@ -53,9 +53,9 @@ func (a *app) handOver() error {
 	return nil
 }
 
-// shellRoom returns how many bytes of c2c's output a client's shell passes on to its model. The shell counts a shorter line as line
-// bytes. room is 0 if no client's shell reads the output, or if the shell passes on everything. Claude Code's shell uses one file for
-// standard output and standard error. above is the client of the session in which this process runs.
+// shellRoom is for a command in a client's shell. room is the number of bytes of output that the shell passes on to the model; 0: no such
+// shell reads the output, or it passes on everything. A line with fewer bytes than the result line counts as so many bytes. If the output
+// is a file, a shell reads it only if standard error is the same file. The argument above is the client of this process's session.
 func (a *app) shellRoom(above string) (room, line int) {
 	out, ok := a.stdout.(*answer).to.(*os.File)
 	if ok {
@@ -77,9 +77,9 @@ func (a *app) shellRoom(above string) (room, line int) {
 	return client.ShellRoom(a.getenv, above)
 }
 
-// closed reports whether a standard stream was closed when this process started. In its place the Go runtime opens /dev/null for
-// reading and writing. A parent that discards the answer may have opened /dev/null in the same way (Python, Node). So only a command
-// that hands over mail fails because of closed.
+// closed reports whether a standard stream was closed when this process started: then the Go runtime has opened /dev/null for reading and
+// writing in its place. A parent that discards the answer (Python, Node) may have opened /dev/null in the same way, and closed cannot see
+// the difference. So only commands that hand over mail use it.
 func closed(f *os.File) bool {
 	info, err := f.Stat()
 	null, nerr := os.Stat(os.DevNull)
@@ -93,7 +93,7 @@ func closed(f *os.File) bool {
 // printf prints a part of an answer.
 func (a *app) printf(format string, words ...any) { cli.Printf(a.stdout, format, words...) }
 
-// show prints v as JSON with --json, and otherwise calls text.
+// show prints v as JSON if --json is set. Otherwise it calls the function text, which prints the answer as text.
 func (c *call) show(v any, text func()) error {
 	if c.json {
 		return cli.JSON(c.stdout, v)

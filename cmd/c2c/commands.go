@@ -19,7 +19,7 @@ import (
 	"c2c/sessions/callers"
 )
 
-// errNothing is the result of --check if no mail waits. c2c then prints nothing and exits with 3.
+// errNothing is the result of poll-inbox --check if no mail waits. c2c does not print this error, and exits with 3.
 var errNothing = errors.New("nothing waits")
 
 // lockWait is how long a command waits for another command's lock.
@@ -64,21 +64,21 @@ func (a *app) open() (*broker.Broker, error) {
 	})})
 }
 
-// caller describes on whose behalf a command acts. A name that the person has typed (explicit) takes precedence.
+// caller describes on whose behalf a command acts. The argument explicit is a name that the person has typed, or ""; it takes precedence.
 func (a *app) caller(explicit string) callers.Caller {
 	return callers.Caller{Explicit: explicit, Getenv: a.getenv, User: callers.UserHere(a.getenv, a.stdin)}
 }
 
-// acting returns the session for which the command acts, for a verb that does not print the session.
+// acting returns the session for which the command acts. It does not find out whether the session's client lives (Caller.Brief).
 func (c *call) acting(ctx context.Context) (sessions.Session, error) {
 	caller := c.caller(c.session)
 	caller.Brief = true
 	return c.attachAs(ctx, caller)
 }
 
-// attach finds the caller's session, or makes one. It makes one for a person at a terminal, so that an answer can reach them, and for
-// an agent whose hooks and server have not called yet. If mail must still be moved to the session, attach moves it, because a person
-// has no hooks and no server to do that.
+// attach finds the caller's session. If there is none, it makes one for a person at a terminal, so that an answer can reach them, and for
+// an agent whose hooks and server have not called c2c yet. If mail of another session must still be moved to this one, attach moves it:
+// a person has no hooks and no server that would do it.
 func (c *call) attach(ctx context.Context, explicit string) (sessions.Session, error) {
 	return c.attachAs(ctx, c.caller(explicit))
 }
@@ -107,7 +107,7 @@ func (c *call) attachAs(ctx context.Context, caller callers.Caller) (sessions.Se
 	return s, nil
 }
 
-// adviseRegister adds to an error the hint how to register the session that the caller has named.
+// adviseRegister adds to the error a hint how to register the unknown session. name is what the person has typed, or "".
 func adviseRegister(name string, err *sessions.UnknownAliasError) error {
 	switch {
 	case name == "":
@@ -132,7 +132,7 @@ func findC2cd() (string, error) {
 	return filepath.Join(filepath.Dir(self), "c2cd"), nil
 }
 
-// runC2cd replaces this program by c2cd.
+// runC2cd replaces this program by c2cd. It returns only if that fails.
 func (a *app) runC2cd(args []string) error {
 	path, err := findC2cd()
 	if err != nil {

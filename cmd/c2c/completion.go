@@ -31,16 +31,16 @@ const completeVerb = "__complete"
 
 // complete answers completeVerb. It prints no error, because an error would get into the line that the person is typing.
 func (a *app) complete(ctx context.Context, words []string) {
-	choices, files := cli.Complete(words, func(what string) []cli.Choice { return a.offer(ctx, what) })
+	choices, files := cli.Complete(words, func(kind string) []cli.Choice { return a.offer(ctx, kind) })
 	fmt.Fprint(a.stdout, cli.Lines(choices, files))
 }
 
 // offerTime bounds the wait at a Tab. When the time is over, c2c offers the words that it has found.
 const offerTime = 500 * time.Millisecond
 
-// offer lists aliases, rooms or message ids of the root for the line that the person is typing. Other sessions chose these words. So
-// offer leaves out a word that cannot be an alias: it might mean something to the shell.
-func (a *app) offer(ctx context.Context, what string) (choices []cli.Choice) {
+// offer lists the aliases, the rooms or the message ids of the root, for the line that the person is typing. Other sessions chose these
+// words, and a word might mean something to the shell. Therefore offer leaves out each word that has not the form of an alias.
+func (a *app) offer(ctx context.Context, kind string) (choices []cli.Choice) {
 	if a.needRoot() != nil {
 		return nil
 	}
@@ -51,13 +51,13 @@ func (a *app) offer(ctx context.Context, what string) (choices []cli.Choice) {
 	defer b.Close()
 	ctx, cancel := context.WithTimeout(ctx, offerTime)
 	defer cancel()
-	switch what {
+	switch kind {
 	case "alias":
 		choices = sessionList(ctx, b)
 	case "room":
 		choices = roomList(b)
 	default:
-		choices = messages(ctx, b, a.caller(""), what == "received")
+		choices = messages(ctx, b, a.caller(""), kind == "received")
 	}
 	return slices.DeleteFunc(choices, func(c cli.Choice) bool { return mail.CheckAlias(c.Word) != nil })
 }
@@ -78,9 +78,9 @@ func roomList(b *broker.Broker) (choices []cli.Choice) {
 	return choices
 }
 
-// messages offers the last messages that the caller has received; unless received is set, also those that the caller has sent.
-func messages(ctx context.Context, b *broker.Broker, caller callers.Caller, received bool) (choices []cli.Choice) {
-	const most = 10
+// messages offers the last messages that the caller has received. Unless onlyReceived is set, it also offers the last sent messages.
+func messages(ctx context.Context, b *broker.Broker, caller callers.Caller, onlyReceived bool) (choices []cli.Choice) {
+	const limit = 10
 	add := func(m mail.Message, says string) {
 		choices = append(choices, cli.Choice{Word: mail.ShortID(m.ID), Says: mail.Visible(says+": "+m.FirstWords(40), "")})
 	}
@@ -90,18 +90,18 @@ func messages(ctx context.Context, b *broker.Broker, caller callers.Caller, rece
 	}
 	if box, err := b.Mailbox(s.ID); err == nil {
 		waiting, _ := box.Head(ctx, maxCounted)
-		for _, m := range waiting[:min(len(waiting), most)] {
+		for _, m := range waiting[:min(len(waiting), limit)] {
 			add(m, "from "+m.From)
 		}
-		read, _ := box.Archive().History(ctx, most)
+		read, _ := box.Archive().History(ctx, limit)
 		for _, h := range read {
 			add(h.Message, "from "+h.From)
 		}
 	}
-	if received {
+	if onlyReceived {
 		return choices
 	}
-	sent, _ := b.Outbox(ctx, s, most)
+	sent, _ := b.Outbox(ctx, s, limit)
 	for _, m := range sent {
 		add(m.Message, "to "+m.To)
 	}

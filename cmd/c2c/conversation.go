@@ -17,7 +17,7 @@ import (
 	"c2c/sessions"
 )
 
-// lister makes the action of a verb that lists at most --limit messages of a session.
+// lister makes the action of a verb that lists at most --limit messages. The function find finds them, and the function print prints them.
 func (c *call) lister(f *cli.Flags, find func(context.Context, sessions.Session, int) ([]broker.Mail, error), print func(context.Context, []broker.Mail)) action {
 	limit := f.Int("limit")
 	return func(ctx context.Context) error {
@@ -88,7 +88,7 @@ func thread(c *call, _ *cli.Flags) action {
 	}
 }
 
-// printThread prints a conversation: as letters for a person, otherwise in envelopes.
+// printThread prints a conversation: in plain form for a person (printOf), otherwise in envelopes.
 func (c *call) printThread(ctx context.Context, all []broker.Mail) {
 	if !c.forPerson(ctx) {
 		fmt.Fprintln(c.stdout, preface(all))
@@ -106,7 +106,7 @@ func (c *call) printThread(ctx context.Context, all []broker.Mail) {
 	}
 }
 
-// preface names the authors of the messages that follow.
+// preface returns the sentence before envelopes, which says whose words follow.
 func preface(all []broker.Mail) string {
 	var msgs []mail.Message
 	for _, m := range all {
@@ -124,7 +124,7 @@ func nameOf(alias string) string {
 	return alias
 }
 
-// printOf prints a message of a conversation.
+// printOf prints a message of a conversation for a person.
 func (c *call) printOf(m broker.Mail) {
 	c.printf("%s to %s, %s (%s): %s\n", m.From, m.To, clock(m.Time()), notesOf(m.Message), became(m))
 	text := m.Content
@@ -198,15 +198,15 @@ func became(m broker.Mail) string { return m.Status.Became(time.Now()) }
 
 func clock(at time.Time) string { return format.Clock(at, time.Now()) }
 
-// around returns one line of a message's text: the part around the first match of one of the words.
+// around returns one line of a message's text: a part with one of the words, or the beginning.
 func around(m mail.Message, words []string) string {
-	const before, most = 15, 45
+	const before, limit = 15, 45
 	text := strings.ToLower(m.Content)
 	for _, word := range words {
 		if i := strings.Index(text, strings.ToLower(word)); i > before && len(text) == len(m.Content) {
 			m.Content = m.Content[i-before:]
-			return "…" + m.FirstWords(most)
+			return "…" + m.FirstWords(limit)
 		}
 	}
-	return m.FirstWords(most + 1)
+	return m.FirstWords(limit + 1)
 }

@@ -14,11 +14,11 @@ import (
 	"c2c/sessions"
 )
 
-// hookTime bounds the time of a hook. It is less than the 5 s of the hook script: a tool call must not hang because of c2c.
+// hookTime bounds the time of a hook, so that no tool call hangs because of c2c. After 5 s, the hook script would kill c2c.
 const hookTime = 4 * time.Second
 
-// answerHook answers an event of a client. main prints its errors, but exits with 0: a client may take another exit status for a
-// verdict on the tool call.
+// answerHook answers an event of a client. If it returns an error, main prints the error, but exits with 0: to a client, another status
+// may mean that the tool call is refused.
 func answerHook(c *call, f *cli.Flags) action {
 	name, edit := f.Text("client"), f.Bool("edit")
 	return func(ctx context.Context) error {
@@ -37,7 +37,7 @@ func answerHook(c *call, f *cli.Flags) action {
 	}
 }
 
-// warnOfClaims gives the event before an edit to c2cd, but only if a session of this root has claimed something.
+// warnOfClaims handles the event before an edit: c2cd answers it, but only if a session of this root has claimed something.
 func (a *app) warnOfClaims(client string) error {
 	b, err := a.open()
 	if err != nil {
@@ -50,7 +50,7 @@ func (a *app) warnOfClaims(client string) error {
 	return a.runC2cd([]string{"claims", "--hook", client})
 }
 
-// claimed asks c2cd which other sessions have claimed a file. It returns c2cd's answer, "" if there are none.
+// claimed asks c2cd which other sessions have claimed a file. It returns c2cd's answer, or "" if no other session has claimed it.
 func claimed(dir, client, sid, path string) (string, error) {
 	c2cd, err := findC2cd()
 	if err != nil {

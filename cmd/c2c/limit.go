@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// limit is like context.WithTimeout, but it starts no timer until a caller waits for Done. A timer starts the runtime's poller, which
-// costs a thread and five system calls. Few commands ever wait.
+// limit is like a context of context.WithTimeout, but it starts no timer until a caller needs the channel of Done. Few commands need it.
+// A timer would start the runtime's poller, which costs a thread and five system calls.
 type limit struct {
 	context.Context
-	at time.Time
+	at time.Time // the deadline
 
 	mu     sync.Mutex
-	waited context.Context // the context with the timer; nil: no caller has waited yet
+	waited context.Context // the context with the timer; nil: no caller has needed it yet
 	cancel context.CancelFunc
 }
 
-// within gives ctx a time limit. end stops the timer, if there is one.
-func within(ctx context.Context, most time.Duration) (l *limit, end func()) {
-	l = &limit{Context: ctx, at: time.Now().Add(most)}
+// within gives ctx a time limit. The function end stops the timer, if there is one.
+func within(ctx context.Context, d time.Duration) (l *limit, end func()) {
+	l = &limit{Context: ctx, at: time.Now().Add(d)}
 	return l, l.end
 }
 
@@ -31,11 +31,11 @@ func (l *limit) end() {
 	}
 }
 
-// timed returns the context with the timer. If no such context exists yet, it makes one if wanted is set; otherwise it returns nil.
-func (l *limit) timed(wanted bool) context.Context {
+// timed returns the context with the timer. If there is none yet, timed makes one if create is set, and otherwise returns nil.
+func (l *limit) timed(create bool) context.Context {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.waited == nil && wanted {
+	if l.waited == nil && create {
 		l.waited, l.cancel = context.WithDeadline(l.Context, l.at)
 	}
 	return l.waited
@@ -58,12 +58,12 @@ func (l *limit) Err() error {
 		return err
 	}
 	if !time.Now().Before(l.at) {
-		return l.timed(true).Err() // its deadline has passed, so this context has ended already
+		return l.timed(true).Err() // the deadline has passed, so the context with the timer has ended already
 	}
 	return nil
 }
 
-// Value passes every key to the context with the timer, if there is one: package context finds the cause of the end in this way.
+// Value passes the key to the context with the timer, if there is one. Package context uses this to find out why a context has ended.
 func (l *limit) Value(key any) any {
 	if c := l.timed(false); c != nil {
 		return c.Value(key)

@@ -41,7 +41,7 @@ func list(c *call, f *cli.Flags) action {
 	}
 }
 
-// printList prints the list of sessions. Unless all is true, it leaves out ended sessions and ids. With all, lines may be long.
+// printList prints the list of sessions. If all is true, the list also has ended sessions and session ids, and its lines may be long.
 func (c *call) printList(rows []sessions.Listed, all bool, now time.Time) {
 	t := table{{"ALIAS", "NOW", "FOR", "MAIL", "OLDEST", "READ", "CLIENT", "ROLE"}}
 	ended, withMail := 0, 0
@@ -107,8 +107,8 @@ func (t *table) add(r sessions.Listed, now time.Time) *[]string {
 	return &(*t)[len(*t)-1]
 }
 
-// text aligns the cells. Unless wide is true, each line has at most lineWidth columns: text puts a long alias on a line of its own, and
-// cuts the role.
+// text returns the table with aligned cells. Unless wide is true, each line has at most lineWidth columns: a long alias stands on its
+// own line, and a long role is cut.
 func (t table) text(wide bool) string {
 	const gap, role = 2, 7
 	widths := make([]int, len(t[0]))
@@ -147,14 +147,14 @@ func (t table) text(wide bool) string {
 	return out.String()
 }
 
-// cut shortens a line to at most most columns, and marks the cut.
-func cut(line string, most int) string {
-	if columns(line) <= most {
+// cut returns the line, shortened to limit columns if it is longer. A shortened line ends with "…".
+func cut(line string, limit int) string {
+	if columns(line) <= limit {
 		return line
 	}
 	taken := 0
 	for i, r := range line {
-		if taken += width(r); taken >= most {
+		if taken += width(r); taken >= limit {
 			return strings.TrimRight(line[:i], " ") + "…"
 		}
 	}
@@ -170,7 +170,7 @@ func columns(line string) (n int) {
 }
 
 // wide has the first and last character of each block whose characters take two columns: East Asian scripts and pictures.
-// The library of c2c watch knows each character, but every hook would have to load its tables.
+// The library that c2c watch uses knows each character. c2c itself does not use it, because then every hook would load its tables.
 var wide = [...][2]rune{{0x1100, 0x115f}, {0x2e80, 0xa4cf}, {0xac00, 0xd7a3}, {0xf900, 0xfaff}, {0xfe30, 0xfe6f}, {0xff00, 0xff60}, {0xffe0, 0xffe6}, {0x1f300, 0x1faff}, {0x20000, 0x3fffd}}
 
 func width(r rune) int {

@@ -11,7 +11,7 @@ import (
 	"c2c/sessions"
 )
 
-// showHosts prints the list of sessions, and after it what c2c knows of the sessions on other machines.
+// showHosts prints the list of sessions, and then the paired machines, with the sessions that c2c knows there.
 func (c *call) showHosts(rows []sessions.Listed, hosts []broker.Host, all bool) error {
 	var broken []error // outboxes that could not be read
 	for _, h := range hosts {
@@ -41,7 +41,7 @@ func (c *call) showHosts(rows []sessions.Listed, hosts []broker.Host, all bool) 
 // hostRow is a machine in the list, for programs.
 type hostRow struct {
 	Name     string      `json:"host"`
-	Linked   bool        `json:"linked"` // there is a link to the machine; with ByHub: the hub takes mail for it
+	Linked   bool        `json:"linked"` // c2c is connected to the machine; with ByHub: the hub takes mail for the machine
 	ByHub    bool        `json:"by_hub,omitempty"`
 	Absent   bool        `json:"project_absent,omitempty"` // nobody on that machine has used c2c in this project
 	SeenAt   time.Time   `json:"last_seen_at,omitzero"`
@@ -52,9 +52,9 @@ type hostRow struct {
 }
 
 type remoteRow struct {
-	Alias  string `json:"alias"` // alias@host, the form to write to
+	Alias  string `json:"alias"` // in the form alias@host, as a receiver's address has it
 	Client string `json:"client,omitempty"`
-	Now    string `json:"now,omitempty"` // as that machine has last reported
+	Now    string `json:"now,omitempty"` // the session's state, as its machine has last reported it
 }
 
 func rowOf(h broker.Host) hostRow {

@@ -1,7 +1,7 @@
 // Command c2c carries mail between coding agents.
 //
-// It is kept small on purpose: clients run it as a hook on every tool call, and scripts call send. So it must start as fast as an empty
-// program. Verbs that need a large library are in c2cd, which c2c runs for them.
+// c2c is kept small on purpose: clients run it as a hook on every tool call, and scripts call c2c send. So it must start as fast as an
+// empty program. Verbs that need a large library are in c2cd, which c2c runs for them.
 package main
 
 import (
@@ -29,8 +29,8 @@ const (
 	exitLocked  = cli.Locked
 )
 
-// exitOnStderr is the exit status at which a client shows c2c's standard error to its model. c2c uses it for a ring, and for answers
-// that the client's protocol wants on standard error.
+// exitOnStderr makes a client show the standard error of c2c to its model. c2c uses this exit status for a ring, and for answers that the
+// client's protocol wants on standard error.
 const exitOnStderr = 2
 
 // app has the program's input, output and environment. A test makes its own.
@@ -42,11 +42,11 @@ type app struct {
 	lockWait       time.Duration // how long to wait for another process's lock
 }
 
-// command is one verb. The table of package cli has a row for it. setup binds the verb's options, and returns its action.
+// command is one verb. The table of package cli has a row for it. The function setup binds the verb's options, and returns its action.
 type command struct {
-	name  string
-	takes traits
-	setup func(c *call, f *cli.Flags) action
+	name   string
+	traits traits
+	setup  func(c *call, f *cli.Flags) action
 }
 
 type action = func(ctx context.Context) error
@@ -55,8 +55,8 @@ type action = func(ctx context.Context) error
 type traits int
 
 const (
-	patient traits = 1 << iota // may wait for other things than a lock
-	alone                      // needs no broker, or opens the broker itself
+	patient traits = 1 << iota // the command may wait for more than a lock, so it sets its own time limits
+	alone                      // the command needs no broker, or opens the broker itself
 )
 
 // call is one run of a command.
@@ -111,7 +111,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 	}
 	code := a.report(args, err)
 	if name == "hook" {
-		return exitDone // a client may take another status for a verdict on the tool call
+		return exitDone // to a client, another status may mean that the tool call is refused
 	}
 	return code
 }
@@ -132,10 +132,10 @@ func (a *app) run(ctx context.Context, verb cli.Verb, args []string) (err error)
 		return nil
 	case err != nil:
 		return err
-	case cmd.takes&alone != 0:
+	case cmd.traits&alone != 0:
 		return do(ctx)
 	}
-	if empty, looks := c.emptyAnswer(verb.Name, f); looks {
+	if empty, needsRoot := c.emptyAnswer(verb.Name, f); needsRoot {
 		if err := a.needRoot(); errors.Is(err, fs.ErrNotExist) {
 			return c.showEmpty(err, empty)
 		}
@@ -144,13 +144,13 @@ func (a *app) run(ctx context.Context, verb cli.Verb, args []string) (err error)
 		return err
 	}
 	defer c.b.Close()
-	if cmd.takes&patient == 0 {
+	if cmd.traits&patient == 0 {
 		return c.limited(ctx, do)
 	}
 	return do(ctx)
 }
 
-// limited calls do with a context that ends after lockWait.
+// limited calls the function do with a context that ends after lockWait.
 func (a *app) limited(ctx context.Context, do action) error {
 	limit, end := within(ctx, a.lockWait)
 	defer end()

@@ -9,12 +9,12 @@ import (
 	"c2c/sessions"
 )
 
-// A verb that only reads makes no root. Otherwise it would make directories for a mistyped name, and its answer would look as if the
-// name were right.
+// A verb that only reads makes no root. Otherwise, if C2C_MCP_BROKER_ROOT has a mistyped name, c2c would make directories with this
+// name, and the answer would look as if the name were right.
 
-// emptyAnswer returns the answer of such a verb if there is no root: the value that it prints with --json, or its error. looks is false
-// for a verb that may make a root.
-func (c *call) emptyAnswer(verb string, f *cli.Flags) (answer any, looks bool) {
+// emptyAnswer says what such a verb answers if there is no root: the value to print with --json, or an error. needsRoot is false for a
+// verb that may make a root.
+func (c *call) emptyAnswer(verb string, f *cli.Flags) (answer any, needsRoot bool) {
 	switch {
 	case verb != "poll-inbox":
 	case f.Given("check") && !c.json:

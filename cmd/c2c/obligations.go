@@ -14,7 +14,7 @@ import (
 	"c2c/sessions"
 )
 
-// obligations shows the answers that a session owes, and the answers that others owe to it.
+// obligations shows the answers that a session owes, and the answers that others owe to the session. A person sees those of all sessions.
 func obligations(c *call, f *cli.Flags) action {
 	all := f.Bool("all")
 	return func(ctx context.Context) error {
@@ -36,7 +36,7 @@ func obligations(c *call, f *cli.Flags) action {
 	}
 }
 
-// printObligations prints one side after the other, each with the earliest deadline first.
+// printObligations prints what the session owes, then what others owe it, then the rest. In each part it keeps the order of the list.
 func (c *call) printObligations(list []explain.Obligation, now time.Time) {
 	if len(list) == 0 {
 		c.printf("(no obligations)\n")

@@ -16,8 +16,8 @@ import (
 	"c2c/sessions/callers"
 )
 
-// meetDeadlines runs c2cd to act on due deadlines of the root, unless a server does that. It is rarely necessary. It prints an error
-// instead of returning it, so that the command continues.
+// meetDeadlines runs c2cd, which acts on due deadlines of the root, unless a server does that. Usually no deadline is due, and c2cd does
+// not run. An error is only printed, so that the command continues.
 func (c *call) meetDeadlines() {
 	if !deadlines.MayBeDue(c.b.Registry) {
 		return
@@ -31,7 +31,7 @@ func (c *call) meetDeadlines() {
 	}
 }
 
-// printOwed prints the obligations of a message, and the notices that its sender has got.
+// printOwed prints the deadlines of a message, why it is held or waits, and the notices that its sender has got.
 func (c *call) printOwed(s explain.MessageStatus) {
 	if !s.ExpiresAt.IsZero() && s.State != notice.Expired && s.State != sessions.Read {
 		c.printf("  it expires at %s\n", clock(s.ExpiresAt))
@@ -54,8 +54,8 @@ func (c *call) printOwed(s explain.MessageStatus) {
 	}
 }
 
-// letGoOn lets two agents continue after the loop guard has stopped them. Only a person may do this: if its text told a model how to
-// continue, the model would run this command, too.
+// letGoOn lets two agents continue after the loop guard has stopped them. Only a person may do this: a model that reads in a text of c2c
+// how to continue would run this command, too.
 func letGoOn(c *call, _ *cli.Flags) action {
 	return func(ctx context.Context) error {
 		if len(c.words) != 2 {

@@ -31,8 +31,8 @@ func (c *call) printMail(ctx context.Context, msgs []mail.Message) error {
 	return nil
 }
 
-// printAll prints messages: as letters for a person at a terminal, otherwise in envelopes. Text without an envelope could mislead an
-// agent.
+// printAll prints messages: in plain form for a person at a terminal (printLetter), otherwise in envelopes. Text without an envelope
+// could mislead an agent.
 func (c *call) printAll(ctx context.Context, msgs []mail.Message) {
 	if len(msgs) == 0 {
 		c.printf("(no messages)\n")
@@ -115,10 +115,10 @@ func pollInbox(c *call, f *cli.Flags) action {
 	}
 }
 
-// maxCounted bounds how many bytes of waiting mail check reads to count the messages.
+// maxCounted is how many bytes of the waiting mail c2c reads at most, to count or to offer messages.
 const maxCounted = 1 << 20
 
-// check reports by the exit status whether mail waits. With --json it also prints how many messages wait, and from whom.
+// check is poll-inbox --check. It returns errNothing if no mail waits. With --json it prints how many messages wait, and from whom.
 func (c *call) check(ctx context.Context, s sessions.Session, m *inbox.Mailbox) error {
 	some, err := m.Ready(ctx)
 	if err != nil {
@@ -129,7 +129,7 @@ func (c *call) check(ctx context.Context, s sessions.Session, m *inbox.Mailbox) 
 			return errNothing
 		}
 		if err := c.b.SetMod(ctx, s); err != nil {
-			fmt.Fprintf(c.stderr, "c2c: %v\n", err) // only c2c doctor treats this as an error
+			fmt.Fprintf(c.stderr, "c2c: %v\n", err) // go on: only c2c doctor needs this record
 		}
 	}
 	if c.json {
@@ -154,7 +154,7 @@ func (c *call) check(ctx context.Context, s sessions.Session, m *inbox.Mailbox) 
 	return nil
 }
 
-// waiting is the answer of --check with --json.
+// waiting is the answer of poll-inbox --check --json.
 type waiting struct {
 	Count int      `json:"count"`
 	From  []string `json:"from"`  // aliases, at most a few
@@ -179,7 +179,7 @@ func (c *call) peek(ctx context.Context, m *inbox.Mailbox) error {
 	return c.printMail(ctx, msgs)
 }
 
-// reader makes a Reader for all waiting mail, or for as much of it as the client's shell around this process passes on.
+// reader makes a Reader for all waiting mail. If this process runs in a client's shell, the Reader takes only what the shell passes on.
 func (c *call) reader(ctx context.Context, s sessions.Session) moves.Reader {
 	above := s.Client
 	if c.session != "" {

@@ -68,14 +68,14 @@ func (c *call) sayDone(s sessions.Session) error {
 	return err
 }
 
-// toAnswer returns the message to answer, and the words of the answer. If there is one word, and it does not look like an id, the word
-// is the text, and answers the message that was handed over last. Otherwise the first word names the message. text means that the text
-// comes from a file, not from the words.
-func (c *call) toAnswer(ctx context.Context, s sessions.Session, words []string, text bool) (mail.Message, []string, error) {
-	if more := text || len(words) > 1; len(words) > 0 && (more || mail.LooksLikeID(words[0])) {
+// toAnswer returns the message to answer, and the words of the answer. fromFile means that a file has the text. The first word is the id of
+// the message, except in two cases: there is no word, or the only word is the text (it does not look like an id, and fromFile is not set).
+// Then the command answers the message that was handed over last.
+func (c *call) toAnswer(ctx context.Context, s sessions.Session, words []string, fromFile bool) (mail.Message, []string, error) {
+	if more := fromFile || len(words) > 1; len(words) > 0 && (more || mail.LooksLikeID(words[0])) {
 		m, err := c.b.Received(ctx, s, words[0])
 		if errors.Is(err, broker.ErrNoMessage) {
-			if s.Facts.InRooms { // it may be a post
+			if s.Facts.InRooms { // the id may be that of a post
 				return mail.Message{}, nil, postByC2cd(c, "--answer=/"+words[0])
 			}
 		}
@@ -100,7 +100,7 @@ func several(err error) error {
 	return err
 }
 
-// words40 returns the first words of a message, or a note that c2c does not keep its words.
+// words40 returns the first words of a message, or a note if c2c has not kept the text.
 func words40(m mail.Message) string {
 	if m.Content == "" {
 		return "(its words are not kept)"

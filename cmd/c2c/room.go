@@ -14,7 +14,7 @@ import (
 	"c2c/sessions"
 )
 
-// room has the options of send that are for a post in a room.
+// room has the options of c2c send that count only for a post in a room.
 type room struct {
 	wake   bool
 	reason string
@@ -27,7 +27,7 @@ func newRoom(f *cli.Flags) *room {
 	return r
 }
 
-// send posts to a room. It leaves a post that may wake somebody to c2cd, so that hooks do not load the code for that.
+// send posts to a room. If the post may wake somebody, c2cd makes it, so that hooks do not load the code for such posts.
 func (r *room) send(ctx context.Context, c *call, d *draft, alias, name string) error {
 	words, m := c.words[1:], d.message
 	if alias != "" || r.wake || r.reason != "" || d.file != "" || m.ID != "" || m.InReplyTo != "" || len(words) == 0 || words[0] == "-" ||
@@ -53,12 +53,12 @@ func postByC2cd(c *call, more ...string) error {
 	return c.runC2cd(slices.Concat([]string{"post"}, more, c.args))
 }
 
-// maxNews is how many bytes about new posts in rooms may follow the mail.
+// maxNews bounds the text about new posts in rooms that c2c prints after the mail, in bytes.
 const maxNews = 4 << 10
 
 // showNews prints the new posts in the rooms of a session, after its mail, and records that the session has seen them.
 func showNews(ctx context.Context, c *call, s sessions.Session) error {
-	if c.json { // a program reads the list of messages
+	if c.json { // the answer is a JSON list of messages, without posts
 		return nil
 	}
 	news, err := talk.News(ctx, c.b.Registry, s, false)
@@ -81,7 +81,7 @@ func showNews(ctx context.Context, c *call, s sessions.Session) error {
 		if text == "" {
 			return nil
 		}
-		fmt.Fprintln(c.stdout, text) // not c.printf: the text has several lines, and a post cannot break them
+		fmt.Fprintln(c.stdout, text) // c.printf would escape the ends of the lines; a post cannot add a line to this text
 	}
 	if err := c.handOver(); err != nil {
 		return err

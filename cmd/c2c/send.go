@@ -51,7 +51,7 @@ func (d *draft) complete(c *call, words []string) (err error) {
 	return err
 }
 
-// send completes the message, without a time limit for its body, and calls do with the sender.
+// send completes the message, and then calls the function do with the sender. Only do has a time limit: it may take long to read the body.
 func (d *draft) send(ctx context.Context, c *call, words []string, do func(context.Context, sessions.Session) error) error {
 	if err := d.complete(c, words); err != nil {
 		return err
@@ -110,8 +110,8 @@ func send(c *call, f *cli.Flags) action {
 	}
 }
 
-// meantToSend returns a hint for a first word that is not an alias: the command that the person may have meant. It returns "" if it has
-// no special advice.
+// meantToSend returns a hint for a first word that is not an alias: the command that the person may have meant. "" means that it has no
+// special advice.
 func (c *call) meantToSend(ctx context.Context) string {
 	to := c.words[0]
 	several := strings.ContainsAny(strings.Trim(to, " ,;"), " ,;")
@@ -126,7 +126,7 @@ func (c *call) meantToSend(ctx context.Context) string {
 	return ""
 }
 
-// aliasOf returns an alias in the spelling of its session, "" if no session has this alias.
+// aliasOf returns the alias that a word means, as its session spells it; "" if no session has this alias.
 func (c *call) aliasOf(ctx context.Context, word string) string {
 	if s, err := callers.Resolve(ctx, c.b.Registry, callers.Caller{Explicit: word}); err == nil && strings.EqualFold(s.Alias, word) {
 		return s.Alias

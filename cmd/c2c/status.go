@@ -50,7 +50,7 @@ func status(c *call, _ *cli.Flags) action {
 	}
 }
 
-// messageID returns the only word: the id of a message, or a part of it.
+// messageID checks that the command has one word, a message id or a part of one, and returns the word.
 func (c *call) messageID(verb string) (string, error) {
 	if len(c.words) != 1 {
 		return "", fmt.Errorf("%w: which message? one id", errUsage)
@@ -61,13 +61,14 @@ func (c *call) messageID(verb string) (string, error) {
 	return c.words[0], nil
 }
 
-// idAlone returns a hint for an id that was copied with more text, such as a full stop. For any other word it returns the hint other.
-func idAlone(line, word, other string) string {
+// idAlone returns a hint if word is an id together with other characters, such as a full stop that was copied with it. For any other
+// word it returns fallback. The argument command is the command to show in the hint, with %s for the id.
+func idAlone(command, word, fallback string) string {
 	id := strings.Trim(word[strings.IndexByte(word, ':')+1:], "#.,:;\"'`()[]<>")
 	if id == word || sessions.CheckID(id) != nil {
-		return other
+		return fallback
 	}
-	return "the id alone: " + fmt.Sprintf(line, id)
+	return "the id alone: " + fmt.Sprintf(command, id)
 }
 
 func checkLimit(n int) error {

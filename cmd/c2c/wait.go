@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// lookAgain is the time between two checks of a wait if no writer closes the lock file: held mail comes due without a writer, and a
-	// killed reader closes no lock.
+	// lookAgain is the time between two checks if no writer closes the lock file. Mail may become ready without a writer: its time has
+	// come, or a reader that had leased it was killed.
 	lookAgain = time.Second
-	// unwatchedLook is the time between two checks of a wait if the system cannot watch files.
+	// unwatchedLook is the time between two checks if the system cannot watch files.
 	unwatchedLook = 100 * time.Millisecond
 )
 
-// await returns when mail waits, or when the time is over.
+// await waits until mail is ready in the mailbox, or until the time of the option --wait is over.
 func (c *call) await(ctx context.Context, m *inbox.Mailbox, wait cli.Wait) error {
 	if !wait.ForEver {
 		var cancel context.CancelFunc
@@ -37,10 +37,10 @@ func (c *call) await(ctx context.Context, m *inbox.Mailbox, wait cli.Wait) error
 	return err
 }
 
-// until returns when ready returns true or an error, or when ctx ends. It calls ready at once, from time to time, and when a writer has
-// closed the lock file and the mailbox's stamp has changed. ready closes that file too, but does not change the stamp.
-func (c *call) until(ctx context.Context, lock string, stamp func() (inbox.Stamp, error), ready func() (bool, error)) error {
-	told, watched, stop := c.closes(lock)
+// until calls the function check until check returns true or an error, or until ctx ends. It calls check at once, then from time to time,
+// and when a writer has closed the lock file. As check closes this file, too, until also looks whether the mailbox's stamp has changed.
+func (c *call) until(ctx context.Context, lock string, stamp func() (inbox.Stamp, error), check func() (bool, error)) error {
+	closed, watched, stop := c.watchLock(lock)
 	defer stop()
 	every := unwatchedLook
 	if watched {
@@ -48,12 +48,12 @@ func (c *call) until(ctx context.Context, lock string, stamp func() (inbox.Stamp
 	}
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	return untilTold(ctx, told, tick.C, stamp, ready)
+	return checkAgain(ctx, closed, tick.C, stamp, check)
 }
 
-// closes sends on told when a writer closes a lock file of the root, until stop is called. watched is false if the system cannot report
-// that a file was closed.
-func (c *call) closes(lock string) (told <-chan struct{}, watched bool, stop func()) {
+// watchLock sends on the channel closed when a writer closes a lock file of the root, until stop is called. watched is false if the
+// system cannot report that a file was closed.
+func (c *call) watchLock(lock string) (closed <-chan struct{}, watched bool, stop func()) {
 	one := make(chan struct{}, 1) // several closes count as one
 	watch := inotify.Open(func(int, string) {
 		select {
@@ -71,14 +71,14 @@ func (c *call) closes(lock string) (told <-chan struct{}, watched bool, stop fun
 	return one, err == nil, watch.Close
 }
 
-func untilTold(ctx context.Context, told <-chan struct{}, tick <-chan time.Time, stamp func() (inbox.Stamp, error), ready func() (bool, error)) error {
+func checkAgain(ctx context.Context, closed <-chan struct{}, tick <-chan time.Time, stamp func() (inbox.Stamp, error), check func() (bool, error)) error {
 	for {
-		// Read the stamp before looking, and arm the watch before both, so that no change gets lost.
+		// So that no change gets lost, read the stamp before the check. For the same reason the caller watches the file already.
 		before, err := stamp()
 		if err != nil {
 			return err
 		}
-		if ok, err := ready(); ok || err != nil {
+		if ok, err := check(); ok || err != nil {
 			return err
 		}
 		for changed := false; !changed; {
@@ -87,7 +87,7 @@ func untilTold(ctx context.Context, told <-chan struct{}, tick <-chan time.Time,
 				return context.Cause(ctx)
 			case <-tick:
 				changed = true
-			case <-told:
+			case <-closed:
 				now, err := stamp()
 				if err != nil {
 					return err

@@ -20,13 +20,13 @@ func TestAWaitWakesOnTheChangeItself(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told, watched, stop := (&call{b: b}).closes(m.LockName())
+	told, watched, stop := (&call{b: b}).watchLock(m.LockName())
 	defer stop()
 	if !watched {
 		t.Fatal("the lock file is not watched")
 	}
 	looks, sent := 0, make(chan struct{})
-	err = untilTold(t.Context(), told, nil, m.Stamp, func() (bool, error) {
+	err = checkAgain(t.Context(), told, nil, m.Stamp, func() (bool, error) {
 		if looks++; looks == 1 {
 			defer func() {
 				go func() { defer close(sent); run(t, root, "birch", "send", "amber", "come") }()
@@ -39,7 +39,7 @@ func TestAWaitWakesOnTheChangeItself(t *testing.T) {
 		t.Errorf("%d looks, %v", looks, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	err = untilTold(ctx, told, nil, m.Stamp, func() (bool, error) { cancel(); return false, nil })
+	err = checkAgain(ctx, told, nil, m.Stamp, func() (bool, error) { cancel(); return false, nil })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("a wait that is cancelled: %v", err)
 	}

@@ -9,7 +9,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// maxBody bounds how much Body reads. The mailbox has a smaller limit, and returns an error above it.
+// maxBody is how many bytes Body reads at most. The mailbox has a smaller limit, and returns an error for a message above that limit.
 const maxBody = 1 << 20
 
 const ofFile = "-F takes the path of a text file; a text itself comes after the alias, in quotes"

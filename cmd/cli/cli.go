@@ -1,4 +1,5 @@
-// Package cli has the table of all verbs of the programs c2c and c2cd, and makes options, help, completion and pages from it. It also has the form in which both programs write errors and JSON.
+// Package cli has the table of all verbs of the programs c2c and c2cd, and makes options, help, completion and pages from the table. It
+// also writes errors and JSON, so that both programs do it in the same form.
 package cli
 
 import (
@@ -9,7 +10,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Printf prints a part of an answer. It makes the words visible, so foreign text cannot begin a new line.
+// Printf prints a part of an answer. It escapes line ends and control characters in the words, so that no foreign text begins a new line.
 func Printf(w io.Writer, format string, words ...any) {
 	for i, word := range words {
 		if s, ok := word.(string); ok {

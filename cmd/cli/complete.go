@@ -7,19 +7,19 @@ import (
 	"c2c/client"
 )
 
-// Choice is a possible completion, with its meaning.
+// Choice is a word that completion offers, and what the word means.
 type Choice struct{ Word, Says string }
 
-// Complete lists the completions of the last word. words are the words after c2c. If files is true, the shell completes file names
-// instead. Complete calls find if the last word may be an alias, a message, a received message or a room.
-func Complete(words []string, find func(what string) []Choice) (choices []Choice, files bool) {
+// Complete lists the completions of the last word; words are all words after c2c. If files is true, the shell completes file names
+// instead. If the last word names an alias, a message, a received message or a room, Complete gets the choices of this kind from find.
+func Complete(words []string, find func(kind string) []Choice) (choices []Choice, files bool) {
 	if len(words) == 0 {
 		words = []string{""}
 	}
 	words = joined(words)
 	last := words[len(words)-1]
-	what, before := expected(words)
-	switch what {
+	kind, kept := expected(words)
+	switch kind {
 	case "file":
 		return nil, true
 	case "verb":
@@ -44,18 +44,18 @@ func Complete(words []string, find func(what string) []Choice) (choices []Choice
 		}
 		choices = append(choices, Choice{"--help", "tell more of it"})
 	case "alias", "message", "received", "room":
-		choices = find(what)
+		choices = find(kind)
 	case "client":
 		for _, p := range client.All() {
 			choices = append(choices, Choice{Word: p.Name})
 		}
 	default:
-		for _, word := range strings.Fields(what) {
+		for _, word := range strings.Fields(kind) { // a list of the possible words
 			choices = append(choices, Choice{Word: word})
 		}
 	}
 	for i := range choices {
-		choices[i].Word = before + choices[i].Word
+		choices[i].Word = kept + choices[i].Word
 	}
 	return slices.DeleteFunc(choices, func(c Choice) bool { return !strings.HasPrefix(c.Word, last) }), false
 }
@@ -75,9 +75,9 @@ func joined(words []string) (out []string) {
 	return out
 }
 
-// expected returns the kind of the last word: a kind as in Verb.First, or verb, topic or option. before is the beginning of the word
-// that completion keeps, such as --kind=.
-func expected(words []string) (what, before string) {
+// expected returns the kind of the last word: a kind as in Verb.First, or "verb", "topic" or "option". kept is the beginning of the last
+// word that completion does not replace, such as --kind=.
+func expected(words []string) (kind, kept string) {
 	last, rest := words[len(words)-1], words[:len(words)-1]
 	if len(rest) == 0 {
 		return "verb", ""
@@ -90,7 +90,7 @@ func expected(words []string) (what, before string) {
 		return "", ""
 	}
 	v, rest = v.Of(rest[1:])
-	taken := 0 // words before the last word
+	taken := 0 // the number of words before the last word, without options
 	for i := 0; i < len(rest); i++ {
 		word := rest[i]
 		o, isOption := v.option(word)

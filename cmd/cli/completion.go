@@ -21,7 +21,8 @@ func CompletionScript(shell string) (script string, ok bool) {
 	return script, ok
 }
 
-// Lines formats choices for the scripts: a word, a tab and its meaning. A line with only a colon makes the shell offer files.
+// Lines formats choices for the scripts: each line has a word, a tab, and what the word means. If files is true, the last line is a
+// colon, at which the scripts make the shell offer files.
 func Lines(choices []Choice, files bool) string {
 	var out strings.Builder
 	for _, c := range choices {

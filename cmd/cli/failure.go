@@ -26,7 +26,7 @@ const (
 	Done = iota
 	Failed
 	Usage
-	Nothing // --check finds no mail, ask gets no answer in time, or the queried daemon does not run
+	Nothing // poll-inbox --check finds no mail, c2c ask gets no answer in time, or a status verb finds that its daemon does not run
 	NoAlias
 	Full
 	Locked
@@ -35,7 +35,7 @@ const (
 // ErrUsage marks a mistake in the command line. c2c does not print the text of ErrUsage itself.
 var ErrUsage = errors.New("usage")
 
-// hinted is an error with a hint that says what to do about it.
+// hinted is an error with a hint that says what to do.
 type hinted struct {
 	error
 	hint string
@@ -43,7 +43,7 @@ type hinted struct {
 
 func (h hinted) Unwrap() error { return h.error }
 
-// WithHint adds to an error a hint that says what to do about it. It returns a nil error, or an error without a hint, unchanged.
+// WithHint adds to an error a hint that says what to do about the error. If err is nil, or hint is "", it returns err itself.
 func WithHint(err error, hint string) error {
 	if err == nil || hint == "" {
 		return err
@@ -58,7 +58,7 @@ type Failure struct {
 	Exit    int    `json:"exit"`
 }
 
-// FailureOf turns an error of a verb into a Failure, with a hint if it knows one.
+// FailureOf turns an error of a verb into a Failure. It adds a hint if it knows one for this error.
 func FailureOf(verb string, err error) Failure {
 	f := Failure{Message: strings.TrimPrefix(err.Error(), ErrUsage.Error()+": "), Exit: Failed}
 	var unknown *sessions.UnknownAliasError
@@ -106,7 +106,7 @@ func FailureOf(verb string, err error) Failure {
 	return f
 }
 
-// example returns a command line of a verb that works as it is, or "" if the verb has no such example.
+// example returns a part of a hint, with an example of the verb; "" if the verb has no example that works without changes.
 func example(verb string) string {
 	if v, _ := Find(verb); len(v.Examples) > 0 && !strings.Contains(v.Examples[0], " < ") {
 		return "such as: " + fill(v.Examples[0]) + "; "
@@ -114,7 +114,7 @@ func example(verb string) string {
 	return ""
 }
 
-// Elsewhere adds to the error for an unknown alias which other project has this alias.
+// Elsewhere is for an error about an unknown alias. If a session in another project has this alias, the hint says so.
 func (f Failure) Elsewhere(err error, getenv func(string) string, cwd string) Failure {
 	var unknown *sessions.UnknownAliasError
 	if !errors.As(err, &unknown) {
@@ -130,13 +130,13 @@ func (f Failure) Elsewhere(err error, getenv func(string) string, cwd string) Fa
 	return f
 }
 
-// noRoot is the error if there is no root. It matches fs.ErrNotExist.
+// noRoot is the error that there is no root. It matches fs.ErrNotExist.
 type noRoot string
 
 func (e noRoot) Error() string        { return string(e) }
 func (e noRoot) Is(target error) bool { return target == fs.ErrNotExist }
 
-// NeedRoot returns an error if there is no root. Either a person has mistyped its name, or no session has run there yet.
+// NeedRoot returns an error if the root does not exist: its name is mistyped, or no session has run there yet.
 func NeedRoot(root, source string) error {
 	if _, err := os.Stat(root); !errors.Is(err, fs.ErrNotExist) {
 		return nil // opening the root reports any other error

@@ -13,8 +13,8 @@ import (
 // ErrHelp means that the command line asks for help.
 var ErrHelp = errors.New("help was asked for")
 
-// Flags parses the options of a verb by its row of the table. Package flag does not fit: it treats one dash like two, stops at the
-// first word, and has no optional values.
+// Flags parses the options of a verb, as the verb's row in the table describes them. Package flag does not fit: it treats one dash like
+// two, stops at the first word, and has no optional values.
 type Flags struct {
 	verb  Verb
 	bound map[string]Value
@@ -32,7 +32,7 @@ func (f *Flags) Has(name string) bool {
 	return ok
 }
 
-// Given reports, after Parse, whether the command line sets an option that takes no value.
+// Given is for an option without a value, after Parse: it reports whether the command line sets the option.
 func (f *Flags) Given(name string) bool { return f.given[name] }
 
 // Parse sets the options, and returns the words. Options may stand before, between and after the words. After -- there are only words.
@@ -42,7 +42,7 @@ func (f *Flags) Parse(args []string) (words []string, err error) {
 			panic(f.verb.Name + " does not bind its option " + o.Name)
 		}
 	}
-	given := map[string][2]string{} // the typed name and the value, by the option's main name
+	given := map[string][2]string{} // from the main name of an option to its name and value as they were typed
 	for len(args) > 0 {
 		arg := args[0]
 		args = args[1:]
@@ -88,7 +88,7 @@ func (f *Flags) Parse(args []string) (words []string, err error) {
 	return words, f.verb.check(words)
 }
 
-// several returns a hint how to give an option several values; "" if it takes only one.
+// several returns the end of a hint, which says how to give an option several values; "" if the option takes only one.
 func (o Option) several() string {
 	if strings.Contains(o.Short, "with commas") {
 		return ", with commas"
@@ -107,14 +107,15 @@ func (v Verb) check(words []string) error {
 	return oneOf(v.Name, words[0], v.First)
 }
 
-// oneOf returns an error if word is not in words. A single word in words is a kind (alias, client, file), which allows any word.
-func oneOf(what, word, words string) error {
-	known := strings.Fields(words)
+// oneOf returns an error if word is not among the possible words. If there is only one possible word, it is a kind (alias, client, file),
+// which allows any word. name is the verb or option that takes the word.
+func oneOf(name, word, possible string) error {
+	known := strings.Fields(possible)
 	last := len(known) - 1
 	if last < 1 || slices.Contains(known, word) {
 		return nil
 	}
-	return fmt.Errorf("%w: %s %q: want %s or %s", ErrUsage, what, word, strings.Join(known[:last], ", "), known[last])
+	return fmt.Errorf("%w: %s %q: want %s or %s", ErrUsage, name, word, strings.Join(known[:last], ", "), known[last])
 }
 
 // isOption reports whether an argument is an option, not a word or a negative number.

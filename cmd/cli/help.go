@@ -46,7 +46,7 @@ func All(w io.Writer) {
 	}
 }
 
-// wrap breaks a text between its words, and indents all lines but the first.
+// wrap breaks a text into lines of at most Width columns, and indents all lines but the first.
 func wrap(text, indent string) string {
 	out, column := "", len(indent)
 	for i, word := range strings.Fields(text) {

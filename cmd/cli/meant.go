@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// meantOptions has a line for each option: its name, and then names that other programs use for it. No two lines have the same word.
+// meantOptions is for mistyped options. Each line has the name of an option, and then names that other programs use for such an option. No
+// two lines have the same word.
 const meantOptions = `F file f input
 wait timeout t
 limit n count max last
@@ -13,7 +14,8 @@ all a
 alias name
 from as sender session`
 
-// MeantBy returns the first word of the line that has word among its other words; "" if there is no such line.
+// MeantBy searches lines such as meantOptions for word, but not in the first word of each line. It returns the first word of the line that
+// has word; "" if no line has it.
 func MeantBy(lines, word string) string {
 	for line := range strings.Lines(lines) {
 		if words := strings.Fields(line); slices.Contains(words[1:], word) {

@@ -18,7 +18,7 @@ func Pages() map[string][]byte {
 
 func inDocs(title string) string { return "## " + title + "\n\n" }
 
-// OverviewPage lists all verbs, each as a link in the given format, and the topics of the help.
+// OverviewPage returns a page with all verbs, and with the topics of the help. Each verb is a link; the argument link is its format.
 func OverviewPage(heading func(string) string, link string) string {
 	var out strings.Builder
 	for _, g := range table {
@@ -35,7 +35,7 @@ func OverviewPage(heading func(string) string, link string) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// Page returns the text about a verb that the pages of docs/commands and the man pages share.
+// Page returns the text about a verb, for the pages of docs/commands and for the man pages.
 func (v Verb) Page(heading func(string) string) string {
 	out := v.page(heading)
 	for _, own := range v.Verbs {
@@ -53,13 +53,13 @@ func (v Verb) page(heading func(string) string) string {
 		}
 		out += "\n"
 	}
-	if exit := heading("Exit status"); exit != "" || v.Exit != "" { // a verb below another verb seldom has its own exit status
+	if exit := heading("Exit status"); exit != "" || v.Exit != "" { // a verb below another verb has no headings, and seldom an exit status
 		out += cmp.Or(exit, "Exit status: ") + v.ExitStatus() + "\n\n"
 	}
 	return out + heading("Examples") + Indented(strings.Join(v.Shows(), "\n"))
 }
 
-// paragraphs turns a text of the help into Markdown; indented lines stay as they are.
+// paragraphs turns a text of the help into Markdown. It indents indented lines further, so that Markdown shows them as they are.
 func paragraphs(text string) (out string) {
 	if text == "" {
 		return ""

@@ -1,6 +1,6 @@
 package cli
 
-// The verbs that people and agents use every day. Verb explains {client} and the like.
+// The verbs that people and agents use every day. The comment of type Verb says what {client} stands for.
 
 var writing = []Verb{
 	{Name: "send", Everyday: true, Args: "<alias> [text | -]", First: "alias", Short: "send a message",
@@ -49,7 +49,7 @@ var (
 	ephemeral  = Option{Name: "ephemeral", Short: "do not archive it after it is read"}
 	ttl        = Option{Name: "ttl", Value: "duration", Short: "hand it over within this time or not at all"}
 	answerBy   = Option{Name: "answer-by", Value: "duration", Short: "tell me if it is not answered within this time"}
-	tellAfter  = Option{Name: "tell-after", Value: "duration", Takes: "never", Short: "tell me if it is unread after: 30m, or never"}
+	tellAfter  = Option{Name: "tell-after", Value: "duration", Takes: "never", Short: "tell me if unread after this time; or never"}
 )
 
 var reading = []Verb{
@@ -133,7 +133,7 @@ yours: SECURITY.md tells what c2c does about that.
 `,
 		Options: []Option{
 			{Name: "alias", Value: "name", Takes: "alias", Short: "the session's name; without it, one is made up"},
-			{Name: "channel", Short: "load c2c as a development channel; the client asks"},
+			{Name: "channel", Short: "load c2c as a development channel; the client asks you"},
 			{Name: "full-delivery", Short: "type short mail itself; needs --alias"},
 			{Name: "unattended", Short: "refused: call c2c register --unattended in it"},
 		},

@@ -155,7 +155,7 @@ file of this host. c2c starts no server.
 		Options: []Option{
 			{Name: "hosts", Value: "names", Short: "the hosts of the fleet, with commas"},
 			{Name: "listen", Value: "address", Short: "where it listens; default 127.0.0.1:4222"},
-			{Name: "url", Value: "url", Short: "the address for the hosts, if it is another one"},
+			{Name: "url", Value: "url", Short: "the address that hosts use, if not --listen"},
 			{Name: "ca", Value: "file", Short: "your own certificates, by which hosts know the hub"}, yes, dryRun, asJSON},
 		Examples: []string{"c2c relay hub team --hosts laptop,devbox", "c2c relay hub streams c2c-hub-team", "c2c relay hub join host-laptop.json"}},
 	{Name: "relay start", Short: "start the relay", Examples: []string{"c2c relay start"}},

@@ -69,7 +69,7 @@ install tells them how.
 		Examples: []string{"c2c mcp < requests.jsonl"}},
 	{Name: "plugin", C2cd: true, Args: "<client>", First: "client", Short: "the other end of a plugin that a client runs",
 		Long:     "On standard input and output, until the input ends. The plugin starts it.\n",
-		Options:  []Option{{Name: "process", Value: "id", Short: "the client's process; without it, the parent's"}},
+		Options:  []Option{{Name: "process", Value: "id", Short: "the client's process; default: the parent"}},
 		Examples: []string{"c2c plugin {client} < lines.jsonl"}},
 	{Name: "post", C2cd: true, Args: "<#room> [text | -]", Short: "a post to a room that may wake somebody",
 		Long: "c2c send and c2c reply run it for such a post. It has their options.\n",
@@ -105,7 +105,7 @@ daemon.
                          client there is idle and its prompt is empty
 `,
 		Options: []Option{
-			{Name: "min-inject-gap", Value: "duration", Default: "15s", Short: "between two rings for a message, doubling"},
+			{Name: "min-inject-gap", Value: "duration", Default: "15s", Short: "pause between rings for a message; it doubles"},
 			asSession, asJSON,
 		},
 		Examples: []string{"c2c wake start"}},

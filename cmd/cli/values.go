@@ -33,7 +33,7 @@ func (f setter) Set(s string) error { return f(s) }
 // errValue means that a value is not valid. The option's row in the table says which values are valid.
 var errValue = errors.New("not such a value")
 
-// BoolVar and TextVar bind an option to a variable.
+// BoolVar and TextVar bind an option to the variable p.
 func (f *Flags) BoolVar(p *bool, name string) {
 	f.Func(name, func(s string) (err error) {
 		if *p, err = strconv.ParseBool(s); err != nil {
@@ -93,10 +93,10 @@ func parseDuration(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// Wait is the value of an option whose duration may be missing.
+// Wait is the value of an option such as --wait, after which the duration may be left out.
 type Wait struct {
 	Given   bool
-	ForEver bool // the option has no duration
+	ForEver bool // no duration was typed, so the wait has no limit
 	Limit   time.Duration
 }
 

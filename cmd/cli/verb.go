@@ -7,27 +7,27 @@ import (
 	"c2c/sessions"
 )
 
-// Verb is one command, of c2c or of c2cd. A new verb needs a row in the table of its group, a line in the list of its program
-// (cmd/c2c/commands.go, cmd/c2cd/main.go), and a file with its code.
+// Verb is one command, of c2c or of c2cd. A new verb needs three things: a row in the table of its group, a line in the list of its
+// program (cmd/c2c/commands.go, cmd/c2cd/main.go), and a file with its code.
 //
 // In the texts of a Verb, {client} stands for the name of a client, {clients} for all names, and {wire} for the agent that speaks Wire.
 type Verb struct {
 	Name     string
-	Everyday bool   // Overview describes the verb
+	Everyday bool   // the short help (Overview) has a line for the verb
 	C2cd     bool   // the verb is in c2cd
-	Args     string // its arguments, as help shows them; "" for none
-	First    string // the kind of the first word: alias, client, file, message, received (a message); or a list of the possible words
+	Args     string // the arguments, as the help shows them; "" for none
+	First    string // the kind of the first word: alias, client, file, message, received (message); or a list of the possible words
 	Second   string // the kind of the second word: room
-	Short    string // its description, in a few words
-	Long     string // its long description, in lines of at most 80 columns, each with a line end
+	Short    string // the description, in a few words
+	Long     string // the long description, in lines of at most 80 columns, each with a line end
 	Options  []Option
-	Exit     string // its exit status, if it is not the usual one
+	Exit     string // the explanation of the exit status; "" for the usual one
 	Examples []string
-	Verbs    []Verb // verbs below it, each with its own help; their names begin with this verb's name
+	Verbs    []Verb // the verbs below this verb, each with its own help; their names begin with this verb's name
 }
 
-// Of finds which of the verbs below v the arguments name, and returns this verb and the other arguments. If they name none, it returns
-// v and args.
+// Of is for a verb v with verbs below it. If the first word in args names such a verb, Of returns that verb and the other arguments.
+// Otherwise it returns v and args.
 func (v Verb) Of(args []string) (Verb, []string) {
 	for i, arg := range args {
 		if isOption(arg) {
@@ -48,19 +48,19 @@ type Option struct {
 	Name     string
 	Also     string // another name
 	Value    string // the name of its value; "" for none
-	Optional bool   // the value may be missing; it stands after =, or as the next word if the verb takes no words
+	Optional bool   // the value may be left out; it stands after =, or also as the next word if the verb takes no words
 	Default  string
 	Takes    string // the kind of the value, as in Verb.First
 	Short    string
-	Aside    bool // only the pages show it, because the help has no room for more lines
+	Aside    bool // the pages show the option, but c2c help does not, because its lines must fit on a screen
 }
 
 // The options that several verbs have.
 var (
 	asJSON    = Option{Name: "json", Short: "print JSON, errors too"}
-	asSession = Option{Name: "session-id", Also: "from", Value: "session", Takes: "alias", Short: "act for this session or alias, if not this one"}
+	asSession = Option{Name: "session-id", Also: "from", Value: "session", Takes: "alias", Short: "act for this session or alias, not for your own"}
 	dryRun    = Option{Name: "dry-run", Short: "show what would change, and change nothing"}
-	limit     = Option{Name: "limit", Value: "number", Default: "50", Short: "at most so many, 0 for all"}
+	limit     = Option{Name: "limit", Value: "number", Default: "50", Short: "how many at most; 0 for all"}
 )
 
 // Group is a group of verbs in the help, with its heading.

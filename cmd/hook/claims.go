@@ -7,9 +7,9 @@ import (
 	"c2c/sessions"
 )
 
-// sawEdit handles an event of a tool that edits a file. After the call it adds a warning to the answer that says who else holds the
-// file; before the call it may refuse the call. It costs a system call, and starts c2cd only if a session has claimed something. An
-// error must not keep mail back.
+// sawEdit handles an event before or after a tool edits a file. Before the edit it may refuse the edit. After the edit, if other sessions
+// have claimed the file, it adds a warning to the answer. If no session has claimed anything, sawEdit costs one system call, and does not
+// start c2cd. An error of c2cd is printed, not returned, because it must not keep mail back.
 func (e *event) sawEdit() (refused bool, err error) {
 	path, before := e.Edits()
 	if path == "" {

@@ -40,8 +40,8 @@ type Program struct {
 	Open func(cwd string) (*broker.Broker, error)
 	// Show writes the answer to standard output, or to standard error, and returns when the client has it.
 	Show func(answer []byte, onStderr bool) error
-	// Claimed asks c2cd, in a directory, which other sessions hold a file. It returns a line with a warning, and a second line with a
-	// refusal if the project refuses such edits; "" if there are none.
+	// Claimed runs c2cd in a directory, and asks it which other sessions have claimed a file. It returns a line with a warning, and, if the
+	// project refuses such edits, a second line with the refusal; "" if no other session has claimed the file.
 	Claimed func(dir, client, sid, path string) (string, error)
 }
 
@@ -60,7 +60,7 @@ type event struct {
 	s sessions.Session
 }
 
-// Answer answers an event of the named client, which it reads from standard input.
+// Answer reads an event from standard input, and answers it. name is the name of the client that has sent the event.
 func Answer(ctx context.Context, p Program, name string) (err error) {
 	e := event{Program: p}
 	e.profile, _ = client.Find(name)
@@ -78,7 +78,7 @@ func Answer(ctx context.Context, p Program, name string) (err error) {
 	defer e.b.Close()
 	e.pid = e.clientProcess()
 	if p.Getenv(hooks.PluginEnv) == "" && processes.Uninstalled(p.Getenv, name, e.pid) {
-		return nil // the client has loaded c2c's hooks before the uninstall
+		return nil // the client loaded c2c's hooks before the uninstall, and still runs them
 	}
 	if err := e.findSession(ctx); err != nil || e.s.ID == "" {
 		return e.showTrouble(err)
@@ -86,7 +86,7 @@ func Answer(ctx context.Context, p Program, name string) (err error) {
 	return e.answer(ctx)
 }
 
-// answer answers the event, once its session is known.
+// answer answers the event, after findSession has found the session.
 func (e *event) answer(ctx context.Context) error {
 	byPlugin, err := e.record(ctx)
 	if err != nil {
@@ -103,12 +103,12 @@ func (e *event) answer(ctx context.Context) error {
 			return err
 		}
 	}
-	e.warn(e.writePointer()) // without the pointer, each hook script starts c2c
+	e.warn(e.writePointer()) // without the pointer, the hook script starts c2c at each event
 	if e.Changed() {
 		return e.ringByFile(ctx)
 	}
 	dropped, err := turns.SawDropped(ctx, e.b.Registry, e.s, e.Dropped())
-	e.warn(err) // other mail does not depend on dropped mail
+	e.warn(err) // show other mail even if c2c cannot find out which mail was dropped
 	if shows, err := e.findAgent(len(dropped) > 0); err != nil || !shows {
 		return err
 	}
@@ -132,11 +132,11 @@ func (e *event) concernsUs() bool {
 		e.Failure() != "" || e.Does() != ""
 }
 
-// lasting has the errors that stay until a person removes their cause.
+// lasting has the errors that come again until a person removes their cause.
 var lasting = []error{atomicfile.ErrNotOurs, atomicfile.ErrTooLarge, fs.ErrPermission, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS}
 
-// showTrouble shows the client an error that a person has to repair, because nobody sees a hook's standard error. It can do this only
-// at events whose answer may contain such a text. Any other error it returns.
+// showTrouble shows an error in the hook's answer if a person must repair something, because nobody sees a hook's standard error. If it is
+// another error, or if the answer to this event may not have such a text, showTrouble returns the error.
 func (e *event) showTrouble(cause error) error {
 	says := ""
 	switch {
@@ -153,7 +153,7 @@ func (e *event) showTrouble(cause error) error {
 	return e.showNote()
 }
 
-// clientProcess returns the client's process that runs the hook, 0 if c2c cannot find it.
+// clientProcess returns the process of the client that runs the hook; 0 if c2c cannot find this process.
 func (e *event) clientProcess() int {
 	p := e.profile
 	switch {
@@ -168,7 +168,7 @@ func (e *event) clientProcess() int {
 	return pid
 }
 
-// findSession finds the session of the event. The session's id is empty if the event belongs to no session, or needs no more work.
+// findSession finds the session of the event. Afterwards e.s.ID is empty if the event belongs to no session, or needs no more work.
 func (e *event) findSession(ctx context.Context) (err error) {
 	c := callers.Caller{Client: e.profile.Name, ClientID: e.SessionID, PID: e.pid, Getenv: e.Getenv}
 	if !e.ByProcess() {
@@ -187,7 +187,8 @@ func (e *event) findSession(ctx context.Context) (err error) {
 	return err
 }
 
-// findAgent finds the agent of the event. This may take time, so it does nothing if there is nothing to show; then shows is false.
+// findAgent finds out in which agent of the session the event happened: in the session's own agent, or in a subagent. This may take time,
+// so findAgent first checks whether there is something to show. If not, shows is false, and the agent stays unknown.
 func (e *event) findAgent(dropped bool) (shows bool, err error) {
 	if !e.AgentUnknown() || !e.ShowsMail() {
 		return true, nil
@@ -203,10 +204,10 @@ func (e *event) findAgent(dropped bool) (shows bool, err error) {
 	return true, nil
 }
 
-// tellsUnseen reports whether the answer shows the person mail that only the model has seen so far.
+// tellsUnseen reports whether there is mail that only the model has seen so far, and that this answer can show to the person.
 func (e *event) tellsUnseen() bool { return e.TellsLater() && len(e.s.Unseen()) > 0 }
 
-// ringByFile rings the session, unless another process rings it. The client's file watcher has run this hook.
+// ringByFile answers an event of the client's file watcher: it rings the session, unless another process rings it.
 func (e *event) ringByFile(ctx context.Context) error {
 	if client.OneShot(e.s.Client, e.pid) {
 		return nil
@@ -225,8 +226,8 @@ func (e *event) ringByFile(ctx context.Context) error {
 	return ErrOnStderr
 }
 
-// writePointer writes the mailbox's path for the hook script. With it, the script starts no c2c while the mailbox is empty. It does
-// nothing for clients that run no script.
+// writePointer writes the path of the mailbox into the pointer, a file that the hook script reads. With the pointer, the script does not
+// start c2c while the mailbox is empty. For clients that run no script, writePointer does nothing.
 func (e *event) writePointer() error {
 	state, _ := project.StateDir(e.Getenv)
 	path, box := e.Pointer(state), filepath.Join(e.b.Root(), e.s.ID)

@@ -8,16 +8,16 @@ import (
 	"c2c/rooms/talk"
 )
 
-// maxNews is how many bytes about new posts in rooms an answer may have.
+// maxNews bounds the text about new posts in rooms that an answer may have, in bytes.
 const maxNews = 2 << 10
 
-// mayHaveNews reports whether the answer may have new posts of rooms.
+// mayHaveNews reports whether the session is in a room, and the answer to this event may have posts.
 func (e *event) mayHaveNews() bool {
 	return e.s.Facts.InRooms && (e.TellsTrouble() || e.Often() && e.ShowsMail())
 }
 
-// addNews puts the new posts of the session's rooms into the answer. At the beginning of a turn these are all rooms; within a turn,
-// only rooms to which the session is open. At the end of a turn it adds nothing, because the client would ask its model again.
+// addNews puts the new posts of the session's rooms into the answer. At the beginning of a turn it takes them from all rooms, and within a
+// turn from rooms with the level open. At the end of a turn it adds nothing: the client would give the posts to its model as a new turn.
 func (e *event) addNews(ctx context.Context) rooms.News {
 	if !e.mayHaveNews() {
 		return rooms.News{}

@@ -23,14 +23,14 @@ type shower struct {
 	onStderr bool     // the client reads the answer from standard error
 	wrote    bool     // the client has the answer
 	shown    []string // the ids of all messages in the answer
-	again    []string // the ids of the messages of dropped that are in the answer
+	again    []string // the ids of those dropped messages that are in the answer
 }
 
-// showMail shows mail, or asks the client to watch for it.
+// showMail shows mail, or asks the client to watch the mailbox.
 func (e *event) showMail(ctx context.Context, dropped []mail.Message) error {
 	e.Now = time.Now()
 	if len(dropped) > 0 {
-		e.Note = "" // the note is about the dropped mail
+		e.Note = "" // the note would say that mail was dropped, but this answer shows the mail again
 	}
 	if err := e.findCarried(ctx); err != nil {
 		return err
@@ -47,7 +47,7 @@ func (e *event) showMail(ctx context.Context, dropped []mail.Message) error {
 	return err
 }
 
-// findCarried finds mail that the model has and that the client's person has not seen.
+// findCarried finds mail that the model has, but that the client's person has not seen yet.
 func (e *event) findCarried(ctx context.Context) error {
 	if !e.CarriesMail() && !e.tellsUnseen() {
 		return nil
@@ -94,8 +94,8 @@ func (h *shower) handOver(ctx context.Context) error {
 	return err
 }
 
-// watch asks the client to watch the mailbox. It shows no mail, because mail that is shown before a prompt starts no turn. A ring will
-// wake the session.
+// watch asks the client to watch the mailbox. It shows no mail: at this event, before any prompt, mail in the answer starts no turn. Later
+// a ring wakes the session.
 func (h *shower) watch() error {
 	box, err := h.b.Mailbox(h.s.ID)
 	if err != nil {

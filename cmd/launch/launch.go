@@ -32,7 +32,8 @@ type Launcher struct {
 // startTime bounds the registration of a new session.
 const startTime = 10 * time.Second
 
-// Begin starts a session of a client and gives it the alias. Only after that, a window shows the session.
+// Begin makes a client begin a session, and gives the session the alias. A window shows the session only when the client is started with
+// the arguments args.
 func (l Launcher) Begin(ctx context.Context, c wake.Client, s wake.Start) (args []string, err error) {
 	b, err := l.Open()
 	if err != nil {
@@ -44,7 +45,7 @@ func (l Launcher) Begin(ctx context.Context, c wake.Client, s wake.Start) (args 
 	away := func(old sessions.Session) bool {
 		return isAway(ctx, c, wake.RingContext{Config: s.Config, Getenv: l.Getenv}, old)
 	}
-	left, err := sessions.CheckFree(ctx, b.Registry, s.Alias, c.Name, away) // check first: a new session without its alias would be useless
+	left, err := sessions.CheckFree(ctx, b.Registry, s.Alias, c.Name, away) // check first: without the alias, a new session is useless
 	if err != nil {
 		return nil, isTaken(err)
 	}
@@ -60,13 +61,13 @@ func (l Launcher) Begin(ctx context.Context, c wake.Client, s wake.Start) (args 
 		return args, isTaken(err)
 	}
 	begun, err := b.Register(ctx, caller, "")
-	if err == nil { // the old session's window was closed a moment ago
+	if err == nil { // the old session with this alias has lost its window, so the new one takes over its alias and its mail
 		_, err = moves.TakeOver(ctx, b.Registry, left.ID, begun.ID, true, false)
 	}
 	return args, err
 }
 
-// isAway asks the client, and reports whether no window shows the session.
+// isAway asks the client, and reports whether the session is away: no window shows it.
 func isAway(ctx context.Context, c wake.Client, p wake.RingContext, s sessions.Session) bool {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
@@ -76,7 +77,8 @@ func isAway(ctx context.Context, c wake.Client, p wake.RingContext, s sessions.S
 	})
 }
 
-// isTaken turns the error that another session has the alias into an error that says what to do. It returns any other error unchanged.
+// isTaken is for an error of a registration. If another session has the alias, it returns an error that says what to do. It returns any
+// other error unchanged.
 func isTaken(err error) error {
 	if taken := new(sessions.AliasTakenError); errors.As(err, &taken) {
 		return fmt.Errorf("session %q is alive already, or may be: choose another --alias; %q is free", taken.Alias, taken.Suggested)
@@ -84,8 +86,8 @@ func isTaken(err error) error {
 	return err
 }
 
-// Run runs a client until it ends, and returns its exit status. With an alias, it first registers the session under this alias. With
-// full, c2c types whole messages.
+// Run runs a client until it ends, and returns the client's exit status. If alias is not "", it first registers a session with this alias.
+// If full is set, c2c types whole messages, not only the text of a ring.
 func (l Launcher) Run(ctx context.Context, name, alias string, argv, env []string, full bool) (status int, err error) {
 	sid := ""
 	if alias != "" {
@@ -118,7 +120,7 @@ func (l Launcher) Run(ctx context.Context, name, alias string, argv, env []strin
 		return &ringer.Ringer{Scope: scope, Getenv: l.Getenv, Log: slog.New(slog.DiscardHandler), Root: l.Root}
 	}
 	ctx = context.WithoutCancel(ctx) // signals go to the client: if it survives one, its ringer must survive, too
-	if t.Types() {                   // otherwise each check would report an unrelated draft or dialog
+	if t.Types() {                   // if c2c does not know the client's prompt, it can never type, and would hold back each ring
 		var words wake.Carrier
 		if full {
 			words = t

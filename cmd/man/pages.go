@@ -12,7 +12,7 @@ import (
 	"c2c/cmd/cli"
 )
 
-// Write writes the man pages into a directory, and returns their number.
+// Write writes the man pages into a directory, and returns the number of pages.
 func Write(dir string) (n int, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return 0, err

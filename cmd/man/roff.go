@@ -3,10 +3,11 @@ package man
 import "strings"
 
 // roff converts the Markdown of the help's pages to a man page. It knows headings, paragraphs, lists, literal lines (indented by four),
-// words between backquotes, and characters after a backslash. With a library for that, each start of c2cd allocated 214 kB more.
+// words between backquotes, and characters after a backslash. There is a library for that, but with it each start of c2cd allocated 214 kB
+// more.
 func roff(markdown string) string {
 	var out strings.Builder
-	first, gap, literal := false, false, false // the previous line is a heading; is empty; lines are literal
+	afterHeading, gap, literal := false, false, false // before this line came: a heading; an empty line; a literal line
 	for line := range strings.Lines(markdown) {
 		line = strings.TrimSuffix(line, "\n")
 		if line == "" {
@@ -30,12 +31,12 @@ func roff(markdown string) string {
 			out.WriteString(roffLine(roffText(code)))
 		case listed:
 			out.WriteString(".IP \\(bu 2\n" + roffLine(roffInline(item)))
-		case gap && !first:
+		case gap && !afterHeading:
 			out.WriteString(".PP\n" + roffLine(roffInline(line)))
 		default:
 			out.WriteString(roffLine(roffInline(line)))
 		}
-		first, gap, literal = heading, false, indented
+		afterHeading, gap, literal = heading, false, indented
 	}
 	if literal {
 		out.WriteString(".EE\n")
@@ -43,7 +44,7 @@ func roff(markdown string) string {
 	return out.String()
 }
 
-// roffLine escapes a line of text: a line that begins with a dot or a quote would be a roff request.
+// roffLine returns a line of text for a man page. It puts \& before a dot or a quote at the beginning, which would make the line a request.
 func roffLine(text string) string {
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {
 		text = `\&` + text

@@ -22,13 +22,13 @@ type Lines struct {
 	JSON bool
 
 	Alias  string // print only the mail of this session; "": print all mail
-	All    bool
-	From   string
-	Self   bool // also print mail that Alias has sent
-	Full   bool
-	Read   bool // print messages when they are read, not when they are stored
-	Drains bool
-	Sweeps bool
+	All    bool   // with Alias: also print the mail of other sessions
+	From   string // print only mail of this sender; "": of all senders
+	Self   bool   // with Alias: also print mail that this session has sent
+	Full   bool   // print the whole text of a message, not only its beginning
+	Read   bool   // print messages when they are read, not when they are stored
+	Drains bool   // print when a mailbox becomes empty
+	Sweeps bool   // print when a mailbox is removed
 
 	id string // the session of Alias, if it has one
 }
@@ -97,17 +97,17 @@ func (m *Lines) Tell(e live.Event) error {
 	return nil
 }
 
-// mail prints a message's change of state. An agent that follows the mail of one session sees only new messages: it does not need to
-// know how the session handles them.
+// mail prints an event of a message. If Lines follows the mail of one session, it prints only new messages: the reader does not need to
+// know what the session does with them.
 func (m *Lines) mail(e live.Event) error {
-	told := live.Stored
+	shown := live.Stored // the event at which Lines prints the message itself
 	if m.Read {
-		told = live.Read
+		shown = live.Read
 	}
 	switch {
 	case !m.wants(e):
 		return nil
-	case e.What == told:
+	case e.What == shown:
 		return m.message(e)
 	case e.What == live.Stored || !m.others():
 		return nil
@@ -138,7 +138,7 @@ func (m *Lines) session(kind, text string, e live.Event) error {
 // snippet is how many bytes of a body a line shows.
 const snippet = 80
 
-// message prints a message, or a post. The OCaml c2c's plugin searches for these signs.
+// message prints a message, or a post. The plugin of the OCaml c2c searches the lines for the signs 💬 and 📬.
 func (m *Lines) message(e live.Event) error {
 	kind, isRead := "message", m.Read
 	if e.What == live.Posted {
@@ -175,15 +175,15 @@ func (m *Lines) message(e live.Event) error {
 	return m.event("", fmt.Sprintf("%s  %s→%s  \"%s\"", sign, from, to, text))
 }
 
-// whole returns the greatest length, up to most bytes, at which text ends with a whole character.
-func whole(text string, most int) int {
-	if len(text) <= most {
+// whole returns the greatest length, up to limit bytes, at which text can be cut without cutting a character in two.
+func whole(text string, limit int) int {
+	if len(text) <= limit {
 		return len(text)
 	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
 	}
-	return most
+	return limit
 }
 
 // head returns the beginning of an event in JSON: its kind, and the time of printing.

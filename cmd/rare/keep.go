@@ -15,11 +15,11 @@ import (
 	"c2c/process/desktop"
 )
 
-// notifyAgain is the time after which the next command checks again for notices that sessions wait for (package notify). It counts in a
-// root without a lasting process.
+// notifyAgain is for a root without a lasting process, in which sessions wait for a notice (package notify). The first command after
+// this time checks again whether the notice is due.
 const notifyAgain = 10 * time.Second
 
-// keep acts on due deadlines in a root, unless a server does that.
+// keep acts on due deadlines in a root, unless a lasting process such as a server does that.
 func (c *call) keep(ctx context.Context, args []string) error {
 	done := c.Text("done")
 	words, err := c.Parse(args)

@@ -1,5 +1,5 @@
-// Package rare has verbs of c2cd that people seldom type, and that need no large library, and the work on deadlines. They are not in
-// c2c, because then every hook would have to load them.
+// Package rare runs c2c handover, sweep, prune and keep: people seldom type these verbs, and they need no large library. They are in c2cd,
+// not in the program c2c, because there every hook would have to load them.
 package rare
 
 import (
@@ -34,10 +34,10 @@ type call struct {
 	json  bool
 }
 
-// verb has the action of a verb in an open root, and the verb's answer or error if there is no root.
+// verb has the code of a verb.
 type verb struct {
-	do      func(context.Context) error
-	missing func() (answer any, err error)
+	do      func(context.Context) error    // runs the verb in an open root
+	missing func() (answer any, err error) // returns the verb's answer, or its error, if there is no root
 }
 
 // Names are the verbs of this package.
@@ -54,7 +54,7 @@ func Run(ctx context.Context, p Program, row cli.Verb, args []string) (err error
 	if c.words, err = c.Parse(args); err != nil {
 		return err
 	}
-	if done, err := c.withoutRoot(v); done || err != nil {
+	if answered, err := c.withoutRoot(v); answered || err != nil {
 		return err
 	}
 	c.b, err = broker.OpenHere(p.Getenv, p.Cwd, broker.Config{Log: c.log()})
@@ -71,9 +71,10 @@ func (c *call) log() inbox.Log {
 	return sessions.WarningLogger(func(sentence string) { fmt.Fprintf(c.Stderr, "c2c: %s\n", sentence) })
 }
 
-// withoutRoot answers if there is no root; then done is true. Such a verb must not make a root: it would make directories for a
-// mistyped name, and its answer would look as if the name were right. So withoutRoot prints on standard error that the root is missing.
-func (c *call) withoutRoot(v verb) (done bool, err error) {
+// withoutRoot answers for the verb if there is no root; then answered is true. Such a verb must not make a root: if C2C_MCP_BROKER_ROOT
+// has a mistyped name, the verb would make directories with this name, and the answer would look as if the name were right. withoutRoot
+// also prints on standard error that the root is missing.
+func (c *call) withoutRoot(v verb) (answered bool, err error) {
 	root, source, err := project.FindRoot(c.Getenv, c.Cwd)
 	if err != nil {
 		return false, err
@@ -90,7 +91,7 @@ func (c *call) withoutRoot(v verb) (done bool, err error) {
 	return true, c.show(answer, func() {})
 }
 
-// show prints v as JSON, or calls text.
+// show prints v as JSON if --json is set. Otherwise it calls the function text, which prints the answer as text.
 func (c *call) show(v any, text func()) error {
 	if c.json {
 		return cli.JSON(c.Stdout, v)

@@ -21,7 +21,7 @@ import (
 type draft struct {
 	talk.Draft
 	file   string
-	answer string // ROOM/ID of the answered message; if set, the words are those of c2c reply
+	answer string // ROOM/ID of the answered message; if it is set, the words are those of c2c reply, not of c2c send
 	tags   map[string]*bool
 }
 
@@ -52,7 +52,7 @@ func newDraft(f *cli.Flags) *draft {
 	return d
 }
 
-// Post runs c2c post. c2c send and c2c reply leave each post to it that may wake somebody.
+// Post runs c2c post. c2c send and c2c reply run it for each post that may wake somebody.
 func Post(ctx context.Context, p Program, v cli.Verb, args []string) error {
 	c := &call{Program: p, Flags: cli.NewFlags(v)}
 	c.BoolVar(&c.json, "json")
@@ -90,7 +90,7 @@ func Post(ctx context.Context, p Program, v cli.Verb, args []string) error {
 	return hinted(c.post(ctx, s, d))
 }
 
-// address takes the room, or the id of the answered message, from the words.
+// address removes from the words the room, or the id of the answered message, and returns the words of the text.
 func (d *draft) address(words []string) (text []string, err error) {
 	if d.answer != "" {
 		if len(words) > 0 && (d.file != "" || len(words) > 1 || mail.LooksLikeID(words[0])) {

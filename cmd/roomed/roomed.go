@@ -45,7 +45,7 @@ type call struct {
 	private    bool
 }
 
-// verbs lists the verbs below c2c rooms: the words that each takes, the greatest number of words, and the function.
+// verbs has the verbs below c2c rooms. takes are the words that a verb needs, most is the greatest number of words, do is the function.
 var verbs = map[string]struct {
 	takes string
 	most  int
@@ -114,7 +114,7 @@ func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
 	defer cancel()
 	s, err := c.acting(ctx)
 	if errors.Is(err, sessions.ErrNoCaller) && slices.Contains([]string{"list", "members", "history", "search"}, words[0]) {
-		err = nil // nobody needs a session to read
+		err = nil // these verbs only read, and work without a session
 	}
 	if err != nil {
 		return err
@@ -122,7 +122,7 @@ func Run(ctx context.Context, p Program, v cli.Verb, args []string) error {
 	return hinted(verb.do(c, ctx, s))
 }
 
-// IsNoRoom reports whether there is no room of the name that was typed.
+// IsNoRoom reports whether err means that no room has the typed name.
 func IsNoRoom(err error) bool { return errors.Is(err, rooms.ErrNoRoom) }
 
 func hinted(err error) error {
@@ -137,7 +137,7 @@ func hinted(err error) error {
 
 func (c *call) printf(format string, words ...any) { cli.Printf(c.Stdout, format, words...) }
 
-// show prints v as JSON with --json, and otherwise calls text.
+// show prints v as JSON if --json is set. Otherwise it calls the function text, which prints the answer as text.
 func (c *call) show(v any, text func()) error {
 	if c.json {
 		return cli.JSON(c.Stdout, v)
@@ -146,7 +146,7 @@ func (c *call) show(v any, text func()) error {
 	return nil
 }
 
-// open opens the room of the first word; the caller closes it.
+// open opens the room that the first word names. The caller must close the room.
 func (c *call) open() (*rooms.Room, error) { return c.st.Open(c.words[0]) }
 
 func (c *call) create(ctx context.Context, s sessions.Session) error {
@@ -362,7 +362,7 @@ func (c *call) rename(ctx context.Context, s sessions.Session) error {
 	return c.show(map[string]any{"ok": true, "room_id": c.words[1], "was": c.words[0]}, func() { c.printf("%s is called %s now\n", c.words[0], c.words[1]) })
 }
 
-// onlyMember returns an error if an agent is not in the room. A person may change any room.
+// onlyMember returns an error if the session may not change the room: an agent must be in the room, a person may change any room.
 func (c *call) onlyMember(s sessions.Session) error {
 	r, err := c.open()
 	if err != nil {
@@ -387,7 +387,7 @@ func (c *call) archive(ctx context.Context, s sessions.Session) error {
 	return c.show(map[string]any{"ok": true, "room_id": c.words[0], "path": path}, func() { c.printf("archived %s: its files are in %s\n", c.words[0], path) })
 }
 
-// send posts to a room, as the OCaml c2c's c2c rooms send does.
+// send posts to a room. The OCaml c2c has this verb; c2c send does the same.
 func (c *call) send(ctx context.Context, s sessions.Session) error {
 	text, err := cli.Body(c.Stdin, "", c.words[1:])
 	if err != nil {

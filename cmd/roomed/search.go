@@ -17,8 +17,8 @@ type found struct {
 	posts []rooms.Post
 }
 
-// search finds the posts that have all the words, in their text or as their author, in the rooms that the session may read. Of each
-// room it shows the newest such posts, as far back as c2c reads a history.
+// search finds posts in the rooms that the session may read. A post is found if its text, its author and its room together have all the
+// words. search shows the newest such posts of each room, at most --limit.
 func (c *call) search(_ context.Context, s sessions.Session) error {
 	names, err := c.st.Names()
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"c2c/project"
 )
 
-// Client is a client that runs in a terminal, and was started before c2c was set up in it.
+// Client is an AI program that runs in a terminal, but has no session of c2c: it was started before c2c was set up for it.
 type Client struct {
 	Client string
 	PID    int
@@ -38,7 +38,7 @@ func (r Client) Sentence(home string) string {
 
 // Unknown lists this user's clients that run in a terminal and have no session.
 func Unknown(ctx context.Context, getenv func(string) string, names []string) (all []Client) {
-	known := map[string][]int{} // by directory
+	known := map[string][]int{} // from a directory to the processes of all sessions in its project
 	for _, t := range procstat.Terminals() {
 		i := slices.IndexFunc(names, func(name string) bool { return runs(t, client.ProgramOf(name)) })
 		if i < 0 || !slices.Contains(t.Env, "HOME="+getenv("HOME")) { // with another HOME the client reads other settings

@@ -9,25 +9,25 @@ import (
 	"c2c/sessions/processes"
 )
 
-// maxPlans bounds how often edit makes a new plan because a file has changed since the last plan.
+// maxPlans is how many plans edit makes at most for one client. A new plan is necessary if a file has changed since the last plan.
 const maxPlans = 5
 
-// editor is one run of install or uninstall. The two differ in the plan.
+// editor is one run of c2c install or of c2c uninstall. Each of the two has its own function plan.
 type editor struct {
 	Setup
 	o            install.Options
 	plan         func(string, install.Options) (*install.Plan, error)
-	undo         bool // uninstall
+	undo         bool // this is c2c uninstall
 	dry, verbose bool
 
 	diffs   strings.Builder // the diffs of --dry-run, printed after the summary
-	unasked bool            // a client's model may call c2c's tools without asking
-	fresh   []string        // clients whose configuration was changed
+	unasked bool            // the model of at least one client may call c2c's tools without asking
+	fresh   []string        // the clients whose configuration this run has changed
 }
 
 // edit plans and applies the edits of each client, and returns the clients for which that succeeded. A client with damaged files does
-// not stop the other clients. With asked, edit prints a line for each client, even if nothing changes.
-func (e *editor) edit(names []string, asked bool) (done []string, failed error) {
+// not stop the other clients. If tellAll is set, edit prints a line for each client, even if nothing changes.
+func (e *editor) edit(names []string, tellAll bool) (done []string, failed error) {
 	said := false
 	for _, name := range names {
 		var p *install.Plan
@@ -37,7 +37,7 @@ func (e *editor) edit(names []string, asked bool) (done []string, failed error) 
 				break
 			}
 			if p, err = e.plan(name, e.o); err == nil {
-				err = e.apply(p, asked, &said)
+				err = e.apply(p, tellAll, &said)
 			}
 		}
 		if err != nil {
@@ -59,14 +59,14 @@ func (e *editor) edit(names []string, asked bool) (done []string, failed error) 
 	return done, failed
 }
 
-// apply carries out a plan, and prints a line about it.
-func (e *editor) apply(p *install.Plan, asked bool, said *bool) error {
+// apply carries out a plan, and prints a line about the client. If it prints something, it sets *said.
+func (e *editor) apply(p *install.Plan, tellAll bool, said *bool) error {
 	if !e.dry {
 		if err := e.carryOut(p); err != nil {
 			return err
 		}
 	}
-	if e.undo && p.Empty() && p.Left == nil && p.Notes == nil && !asked {
+	if e.undo && p.Empty() && p.Left == nil && p.Notes == nil && !tellAll {
 		return nil
 	}
 	*said = true
@@ -76,7 +76,7 @@ func (e *editor) apply(p *install.Plan, asked bool, said *bool) error {
 		e.diffs.WriteString(p.Diff())
 		return nil
 	case e.verbose:
-		fmt.Fprint(e.Stdout, p.Diff()) // not earlier: another install may have changed the plan
+		fmt.Fprint(e.Stdout, p.Diff()) // only now is it certain that this plan was carried out, and not a later one
 	}
 	switch {
 	case !e.undo:
@@ -108,9 +108,9 @@ func (e *editor) carryOut(p *install.Plan) error {
 			return err
 		}
 	}
-	// Call Apply even if nothing changes: it drops undo records that are of no use any more.
+	// Call Apply even if nothing changes: it also removes records for undo that are of no use any more.
 	err := p.Apply()
-	if !e.undo && err == nil || marks && err != nil { // the client is set up, or still is
+	if !e.undo && err == nil || marks && err != nil { // the client is set up now, or is still set up
 		err = errors.Join(err, processes.ClearUninstalled(e.Getenv, p.Client))
 	}
 	return err

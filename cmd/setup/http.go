@@ -17,7 +17,7 @@ import (
 	"c2c/serve"
 )
 
-// forHTTP describes the daemon for clients that get their tools over HTTP.
+// forHTTP is OverHTTP for c2c install --http. It returns an error if no client is named, or if c2c cannot set up a named one over HTTP.
 func (s Setup) forHTTP(ctx context.Context, named []string) (*install.HTTP, error) {
 	can := slices.DeleteFunc(install.Clients(), func(name string) bool { return !install.CanHTTP(name) })
 	if len(named) == 0 || slices.ContainsFunc(named, func(name string) bool { return !install.CanHTTP(name) }) {
@@ -26,7 +26,8 @@ func (s Setup) forHTTP(ctx context.Context, named []string) (*install.HTTP, erro
 	return s.OverHTTP(ctx)
 }
 
-// OverHTTP describes the daemon for a client's configuration. Runs is true only if the daemon answers and accepts its token.
+// OverHTTP describes the HTTP daemon for a client's configuration. The result's Runs is true only if the daemon answers and accepts the
+// token.
 func (s Setup) OverHTTP(ctx context.Context) (*install.HTTP, error) {
 	d, err := httpd.Open(s.Getenv, false)
 	if err != nil {
@@ -67,8 +68,8 @@ func takes(ctx context.Context, port int, token string) bool {
 	return ok
 }
 
-// checkNotInGit returns an error if install would write the token into a file that git tracks: everybody with the repository would have
-// the token. Some people keep their configuration in git.
+// checkNotInGit returns an error if install would write the token into a file that git tracks. Some people keep their configuration in
+// git, and then everybody who has the repository would have the token.
 func checkNotInGit(ctx context.Context, named []string, o install.Options) error {
 	for _, name := range named {
 		paths, err := install.KeyFiles(name, o)
@@ -85,27 +86,27 @@ func checkNotInGit(ctx context.Context, named []string, o install.Options) error
 	return nil
 }
 
-// gitTime bounds git.
+// gitTime bounds the time that a git command may take.
 const gitTime = 5 * time.Second
 
 // isTracked reports whether git tracks a file. Without git it returns false.
 func isTracked(ctx context.Context, path string) bool {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
-	// The repository's own configuration must not run a program.
+	// core.fsmonitor can name a program. Turn it off, so that no repository makes git run a program.
 	cmd := exec.CommandContext(ctx, "git", "-c", "core.fsmonitor=false", "-C", filepath.Dir(path), "ls-files", "--error-unmatch", "--", ":(literal)"+filepath.Base(path))
 	return cmd.Run() == nil
 }
 
-// TellOverHTTP prints, for each client that gets its tools from the daemon, what a change of the daemon means. cure is a format that
-// gets the client's name, and says what c2c install can do about it.
-func (s Setup) TellOverHTTP(means, cure string) {
+// TellOverHTTP is for a change of the HTTP daemon. For each client that gets its tools from the daemon, it prints the text effect: what
+// the change means for the client. If c2c install can help, it also prints the text cure, a format that gets the client's name.
+func (s Setup) TellOverHTTP(effect, cure string) {
 	o, err := s.Options()
 	if err != nil {
 		return // there is no home, and so no configuration
 	}
 	for _, name := range install.OverHTTP(o) {
-		line := name + ": " + means
+		line := name + ": " + effect
 		if install.CanHTTP(name) {
 			line += fmt.Sprintf(cure, name)
 		}
@@ -113,7 +114,7 @@ func (s Setup) TellOverHTTP(means, cure string) {
 	}
 }
 
-// tellDaemonRuns prints, after c2c was uninstalled from all clients, that the HTTP daemon still runs.
+// tellDaemonRuns is for the end of an uninstall from all clients. If the HTTP daemon still runs, it says so.
 func (s Setup) tellDaemonRuns() error {
 	d, err := httpd.Open(s.Getenv, false)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"c2c/process/child"
 )
 
-// tellNext ends an install with a command to try, one that works here if a client can be started. unasked means that models call c2c's
-// tools without asking.
+// tellNext ends an install with a command to try: c2c start with a client whose program is found, or c2c doctor if none is found. unasked
+// means that models call c2c's tools without asking.
 func (s Setup) tellNext(clients []string, unasked bool) {
 	c2c := "c2c"
 	switch found, err := child.LookPath(c2c, s.Getenv); {
@@ -49,8 +49,8 @@ func sameFile(one, other string) bool {
 	return aerr == nil && berr == nil && os.SameFile(a, b)
 }
 
-// launches reports whether script is a launcher in the PATH, made by npm, that starts program. It searches for program's package in
-// each node_modules above the script.
+// launches reports whether script, the c2c in the PATH, is a launcher of npm that starts program. It searches for the npm package of
+// program in each directory node_modules above the script.
 func launches(script, program string) bool {
 	real, err := filepath.EvalSymlinks(script)
 	if own, perr := filepath.EvalSymlinks(program); perr == nil {
@@ -68,14 +68,14 @@ func launches(script, program string) bool {
 	return false
 }
 
-// tellRunning names clients that have run since before they were set up, and so have no session.
+// tellRunning lists clients that were started before c2c was set up in them, and that therefore have no session.
 func (s Setup) tellRunning(ctx context.Context, names []string) {
-	const most = 3
+	const limit = 3
 	found := running.Unknown(ctx, s.Getenv, names)
-	for _, r := range found[:min(len(found), most)] {
+	for _, r := range found[:min(len(found), limit)] {
 		fmt.Fprintf(s.Stdout, "%s\n", r.Sentence(s.Getenv("HOME")))
 	}
-	if more := len(found) - most; more > 0 {
+	if more := len(found) - limit; more > 0 {
 		fmt.Fprintf(s.Stdout, "%d more clients were started before this: restart them\n", more)
 	}
 }

@@ -1,5 +1,5 @@
-// Package setup runs c2c install and c2c uninstall. It edits the clients' configuration as package install plans it, and prints the
-// result and what is left to do.
+// Package setup runs c2c install and c2c uninstall. It lets package install plan and make the edits of the clients' configuration, and
+// prints the result and what is left to do.
 package setup
 
 import (
@@ -161,7 +161,7 @@ func (s Setup) freeAlias() string {
 	return ""
 }
 
-// PrintEntry prints the text to paste into the configuration of a client that c2c does not know.
+// PrintEntry prints a text that a person can paste into the configuration of a client that c2c does not know.
 func (s Setup) PrintEntry(what string, clients []string, o install.Options) error {
 	if what != "mcp" || len(clients) > 0 {
 		return fmt.Errorf("%w: --print prints mcp alone, which is the same for every client: c2c install --print mcp", cli.ErrUsage)

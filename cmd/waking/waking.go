@@ -20,7 +20,7 @@ type Daemon struct {
 	Broker *broker.Broker // nil: there is no root
 }
 
-// New makes the Daemon of an open root; b may be nil.
+// New makes the Daemon of an open root. If there is no root, b is nil.
 func New(b *broker.Broker) *Daemon {
 	var dir *atomicfile.Dir
 	if b != nil {

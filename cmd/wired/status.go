@@ -20,7 +20,7 @@ import (
 	"c2c/wake/wire"
 )
 
-// Kept is the content of a daemon's file: the daemon's options, and its agent's state.
+// Kept is the content of a daemon's file: the options of the daemon, and the state of its agent.
 type Kept struct {
 	Options
 	State wire.State `json:"state,omitzero"`
@@ -57,10 +57,10 @@ func (d *Daemon) Kept() (k Kept, err error) {
 // Status is a daemon's state as other processes see it.
 type Status struct {
 	Alias string `json:"alias"`
-	PID   int    `json:"pid,omitempty"` // 0: it does not run
+	PID   int    `json:"pid,omitempty"` // 0: the daemon does not run
 	Kept
-	Waiting  int       `json:"waiting"` // number of messages
-	Handed   int       `json:"handed"`  // number of messages that its model has not answered yet
+	Waiting  int       `json:"waiting"` // number of messages that wait
+	Handed   int       `json:"handed"`  // number of messages that the agent has got, but has not answered yet
 	LastRing wake.Ring `json:"last_ring,omitzero"`
 }
 

@@ -27,10 +27,10 @@ import (
 // Dir is the directory of the daemons' files, below the root.
 const Dir = "wire"
 
-// Options are the options of a daemon. The daemon keeps them in its file, for restart.
+// Options are the options of a daemon. The daemon writes them to its file, where c2c wire-daemon restart reads them.
 type Options struct {
-	Agent   []string `json:"agent"`
-	In      string   `json:"dir"`
+	Agent   []string `json:"agent"` // the agent's command line
+	In      string   `json:"dir"`   // the directory in which the agent runs
 	Approve bool     `json:"approve,omitempty"`
 	PIDFile string   `json:"pid_file,omitempty"`
 }
@@ -61,7 +61,7 @@ func Open(b *broker.Broker, create bool) (*atomicfile.Dir, error) {
 	return dir, err
 }
 
-// RunAgent delivers mail until ctx ends or a command stops the daemon. register makes a session with the alias.
+// RunAgent delivers mail until ctx ends or a command stops the daemon. The function register makes a session with an alias.
 func (d *Daemon) RunAgent(ctx context.Context, register func(context.Context, callers.Caller, string) (sid string, err error)) error {
 	if len(d.Agent) == 0 {
 		d.Agent = client.Wire()
@@ -69,12 +69,12 @@ func (d *Daemon) RunAgent(ctx context.Context, register func(context.Context, ca
 	if err := d.Free(); err != nil {
 		return err
 	}
-	if !d.Once { // here, the command that starts the daemon in the background can still print an error
+	if !d.Once { // try the agent now: as long as the daemon is not ready, the command that starts it can print an error
 		if err := d.bridge(func(wire.State) {}).Check(ctx); err != nil {
 			return cli.WithHint(err, fmt.Sprintf("%q must be an agent that speaks Wire; name another agent after --", strings.Join(d.Agent, " ")))
 		}
 	}
-	// Register before reporting that the daemon runs: another session may have the alias.
+	// Register before d.Run reports that the daemon runs: registering fails if another session has the alias.
 	sid, err := register(ctx, callers.Caller{Start: d.Alias, Client: callers.ClientWire, PID: os.Getpid()}, d.Alias)
 	if err != nil {
 		return err
@@ -85,7 +85,8 @@ func (d *Daemon) RunAgent(ctx context.Context, register func(context.Context, ca
 	return errors.Join(err, failed)
 }
 
-// bridge makes the bridge to the agent. It calls tell with each state, and adds env to the agent's environment.
+// bridge makes the bridge to the agent. The bridge calls the function tell at each change of the agent's state. env is added to the
+// agent's environment.
 func (d *Daemon) bridge(tell func(wire.State), env ...string) *wire.Bridge {
 	env = slices.Concat(client.Clean(os.Environ()), env, []string{"C2C_MCP_BROKER_ROOT=" + d.Broker.Root()})
 	return wire.New(wire.Config{Argv: d.Agent, Dir: d.In, Env: env, Approve: d.Approve, Version: broker.Version, OnState: tell})
@@ -93,7 +94,7 @@ func (d *Daemon) bridge(tell func(wire.State), env ...string) *wire.Bridge {
 
 // work delivers mail. Its caller holds the daemon's lock.
 func (d *Daemon) work(ctx context.Context, sid string) error {
-	// For processes that cannot see this process, the lock shows that the session is alive.
+	// Some processes cannot see this process. The lock shows them that the session is alive.
 	release, err := d.Broker.Locks.Serve(sid)
 	if err != nil {
 		return err
