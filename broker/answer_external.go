@@ -12,11 +12,11 @@ import (
 	"c2c/sessions"
 )
 
-// maxChat bounds how many messages of one conversation are read to find its senders.
+// maxChat is the maximum number of messages with one chat id that are read to find the senders.
 const maxChat = 200
 
-// ReceivedInChat returns the newest message from outside that a session has with a chat id. If several senders use this id, the
-// error is a *SeveralError, because a sender may choose the chat id of another sender.
+// ReceivedInChat returns the newest of the messages from outside in the session's mailbox that have a chat id. If several senders have used
+// the chat id, the error is a *SeveralError, because a sender may choose the chat id of another sender.
 func (b *Broker) ReceivedInChat(ctx context.Context, s sessions.Session, chatID string) (mail.Message, error) {
 	if err := mail.CheckWord("chat id", chatID); err != nil {
 		return mail.Message{}, err
@@ -36,7 +36,7 @@ func (b *Broker) ReceivedInChat(ctx context.Context, s sessions.Session, chatID 
 	if err != nil {
 		return mail.Message{}, err
 	}
-	var senders []mail.Message // the newest of each
+	var senders []mail.Message // one message of each sender
 	seen := map[string]bool{}
 	newest := mail.Message{}
 	for _, f := range found {
@@ -55,11 +55,12 @@ func (b *Broker) ReceivedInChat(ctx context.Context, s sessions.Session, chatID 
 	case 1:
 		return newest, nil
 	}
+	// The error begins with a number: "2 messages of several senders ...".
 	return mail.Message{}, &SeveralError{"of several senders outside have the chat id " + chatID, senders}
 }
 
-// ReplyExternal is Reply to a message from outside, with o.Files attached. If o.Edits is set, the answer replaces an earlier one
-// from the session to the same sender: o.Edits is the id of the earlier answer, or a part of the id.
+// ReplyExternal is Reply for a message from outside. It attaches o.Files to the answer. If o.Edits is set, the answer replaces an earlier
+// answer of the session to the same sender; o.Edits is the id of that answer, or a part of the id.
 func (b *Broker) ReplyExternal(ctx context.Context, from sessions.Session, answered, m mail.Message, o Origin) (Receipt, error) {
 	short := mail.ShortID(answered.ID)
 	if !answered.External {
@@ -80,7 +81,8 @@ func (b *Broker) ReplyExternal(ctx context.Context, from sessions.Session, answe
 
 var errNotOwnAnswer = errors.New("it is not an answer that you sent to this sender")
 
-// edited completes the id of an earlier answer from the session to the sender of answered.
+// edited returns the whole id for typed, an id or a part of one. The message with this id must be an answer that the session has sent to
+// the sender of the message answered.
 func (b *Broker) edited(ctx context.Context, from sessions.Session, answered mail.Message, typed string) (id string, err error) {
 	if id, err = b.MessageID(ctx, typed); err != nil {
 		return "", err

@@ -14,32 +14,32 @@ import (
 	"c2c/sessions"
 )
 
-// ByAsk is the name of the reader that takes an answer for which `ask` waits.
+// ByAsk is the name of the reader that takes an answer out of the mailbox for "c2c ask", or for the tool "ask".
 const ByAsk = "ask"
 
-// ErrNoAnswer says that no answer came within the limit.
+// ErrNoAnswer says that no answer came before the time limit.
 var ErrNoAnswer = errors.New("no answer yet")
 
-// Question is a message whose sender waits for the answer. One goroutine uses it.
+// Question is a message whose sender waits for the answer. Only one goroutine may use it.
 type Question struct {
 	Receipt
 
 	b     *Broker
 	box   *inbox.Mailbox
 	wait  *owed.Asking
-	asked string // the asked session; "" if no session had the alias
+	asked string // the id of the asked session; "" if no session had the alias
 	since archive.Mark
 	stamp inbox.Stamp
 }
 
-// Ask sends a question. Question.Look takes the answer. While this process lives, and within the limit, no other reader gets the
-// answer: hooks and ringers of the session leave it alone. Errors are those of Send, and *CircleError.
+// Ask sends a question. Its answer comes from Question.Look. Until the limit is over or this process ends, no other reader gets the answer:
+// hooks and ringers of the session leave it alone. Ask returns the errors of Send, and *CircleError.
 func (b *Broker) Ask(ctx context.Context, from sessions.Session, m mail.Message, limit time.Duration) (*Question, error) {
 	rows, err := b.Rows(ctx)
 	if err != nil {
 		return nil, err
 	}
-	q := &Question{b: b} // Send reports an unknown alias
+	q := &Question{b: b} // q.asked stays "" if nobody has the alias: Send returns that error
 	if q.box, err = b.Mailbox(from.ID); err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (b *Broker) Ask(ctx context.Context, from sessions.Session, m mail.Message,
 	return q, nil
 }
 
-// Changed returns a file. When a process closes it after a write, Look may find something.
+// Changed returns the path of a file to watch. When a process closes the file after a write, Look may find the answer.
 func (q *Question) Changed() (path string, err error) { return q.b.Locks.Watchable(q.box.LockName()) }
 
 // Answer is the answer to a question, leased to the session that asked.
@@ -79,8 +79,8 @@ func (e *TakenError) Error() string {
 	return fmt.Sprintf("the answer %s was handed over to this session by %s", mail.ShortID(e.ID), e.By)
 }
 
-// Look takes the answer. It returns nil if the answer has not come. It is cheap while nothing has changed. It returns a *TakenError
-// if another reader has taken the answer.
+// Look leases the answer and returns it. It returns nil if no answer has come. While the mailbox has not changed, a call costs little. If
+// another reader has taken the answer, the error is a *TakenError.
 func (q *Question) Look(ctx context.Context) (*Answer, error) {
 	stamp, err := q.box.Stamp()
 	if err != nil || stamp == q.stamp {
@@ -98,7 +98,7 @@ func (q *Question) Look(ctx context.Context) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(l.Messages) == 0 { // another reader has leased it; the stamp changes when that reader ends or gives it back
+	if len(l.Messages) == 0 { // another reader has leased it; the stamp changes when that reader ends or gives the answer back
 		q.stamp = stamp
 		return nil, l.Release()
 	}
@@ -111,13 +111,13 @@ func (q *Question) find(ctx context.Context) ([]inbox.Found, error) {
 	})
 }
 
-// isAnswer reports whether a message is the answer: it is from the asked session, and no notice of c2c.
+// isAnswer reports whether m is the answer: the asked session has written it, and it is no notice of c2c.
 func (q *Question) isAnswer(m mail.Message) bool {
 	return m.InReplyTo == q.ID && m.Kind != notice.KindSystem && owed.IsWrittenBy(q.b.Registry, q.asked, q.To, m)
 }
 
-// Ack confirms that the answer was handed over, if err is nil; otherwise the answer waits again, as mail. Other messages in the
-// same file stay mail.
+// Ack ends the lease of the answer. If err is nil, the answer was handed over, and Ack confirms that. Otherwise the answer waits again, as
+// ordinary mail. Other messages in the same file of the mailbox stay mail.
 func (a *Answer) Ack(ctx context.Context, err error) error {
 	if err != nil {
 		return a.lease.Release()
@@ -125,12 +125,12 @@ func (a *Answer) Ack(ctx context.Context, err error) error {
 	return a.lease.Ack(ctx, a.Handle())
 }
 
-// Close ends the wait. An answer that has come, or comes later, is then ordinary mail.
+// Close ends the wait. An answer that waits already, or that comes later, is then ordinary mail.
 func (q *Question) Close(ctx context.Context) error {
 	err := q.wait.End()
 	found, ferr := q.find(ctx)
 	if ferr == nil && len(found) > 0 && found[0].Where == inbox.Queued {
-		ferr = q.box.NotifyWatchers(ctx) // ringers have ignored the answer until now
+		ferr = q.box.NotifyWatchers(ctx) // ringers have ignored the answer until now, so wake them
 	}
 	return errors.Join(err, ferr)
 }

@@ -13,11 +13,11 @@ import (
 	"c2c/inbox/digest"
 )
 
-// maxAttachment bounds the size of a file to which an answer refers. The file is read once, for its hash.
+// maxAttachment is the maximum size of an attached file, in bytes. c2c reads the file once, to make its hash.
 const maxAttachment = 50 << 20
 
-// FileOf describes a file of this user to a program outside: its path, its size and its hash. The content is not sent. The path
-// must be absolute; symbolic links in it are followed. The file must be a regular file on a disk.
+// FileOf returns the path, the size and the hash of a file of this user, for a program outside. c2c does not send the content. The path
+// must be absolute; FileOf follows symbolic links in it. The file must be a regular file on a disk.
 func FileOf(ctx context.Context, path string) (File, error) {
 	fail := func(err error) (File, error) { return File{}, fmt.Errorf("attach %q: %w", path, err) }
 	if !filepath.IsAbs(path) {
@@ -27,7 +27,7 @@ func FileOf(ctx context.Context, path string) (File, error) {
 	if err != nil {
 		return fail(pathCause(err))
 	}
-	// O_NONBLOCK: if a pipe is in its place, opening it must not wait for a writer.
+	// O_NONBLOCK: if the path is a pipe now, opening it must not wait for a writer.
 	f, err := os.OpenFile(real, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return fail(pathCause(err))
@@ -51,7 +51,7 @@ func FileOf(ctx context.Context, path string) (File, error) {
 	return File{Path: real, Size: n, SHA256: fmt.Sprintf("%x", sum.Sum())}, nil
 }
 
-// checkAttachment accepts only a file of this user on a disk: a kernel file, such as one in /proc, may hold the secrets of a
+// checkAttachment accepts only a file of this user on a disk. A file that the kernel makes, such as one in /proc, may have the secrets of a
 // process.
 func checkAttachment(f *os.File, info os.FileInfo) error {
 	var stat unix.Stat_t
@@ -71,7 +71,7 @@ func checkAttachment(f *os.File, info os.FileInfo) error {
 	return nil
 }
 
-// pathCause returns the cause without the path, because the caller's error already names it.
+// pathCause returns the cause of err without the path, because the caller's error names the path already.
 func pathCause(err error) error {
 	if wrapped := new(os.PathError); errors.As(err, &wrapped) {
 		return wrapped.Err
@@ -79,7 +79,7 @@ func pathCause(err error) error {
 	return err
 }
 
-// withContext reads until ctx ends.
+// withContext is a reader that fails when ctx has ended.
 type withContext struct {
 	ctx context.Context
 	r   io.Reader

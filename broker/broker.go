@@ -1,15 +1,18 @@
-// Package broker sends messages between the AI sessions of a project, answers and lists them, and finds out what became of each. A session
-// is one conversation with an AI program, its client. A root is the directory with the mail of one project. To ring a session is to wake
-// its client because mail waits; a ringer is a process that does this.
+// Package broker sends messages between the AI sessions of a project, answers and lists them, and reports the state of each message. A
+// session is one conversation with an AI program, which is called its client. A root is the directory with the mail of one project. To ring
+// a session means to wake its client when mail waits; a ringer is a process that rings.
 //
-// Package sessions knows the sessions, package inbox keeps their mail on disk. The packages in this folder do what follows from
-// mail: owed (answers that are due), deadlines (what to do when a time is over), loops (stops agents that only answer each other),
-// resume (lets them go on), moves (mail that changes its mailbox), merge (all mail of another root), notice (c2c's own messages),
-// notify (notices that a session asks for), explain (why a message is not read yet).
+// Package sessions has the list of the sessions, and package inbox keeps their mail on disk. The packages in this folder do the rest: owed
+// (records answers that are due), deadlines (acts when a time is over), loops (stops agents that only answer each other), resume (lets such
+// agents continue), moves (moves mail to another mailbox), merge (moves all mail of another root here), notice (writes c2c's own messages),
+// notify (sends notices that a session has asked for), explain (tells why a message is not read yet).
 //
-// A Broker may be used by any goroutine, and any number of processes may have the root open. Locks are taken in
-// this order: the right to ring (wake.lock), registry, session, inbox, archive. The locks of dead-letter.jsonl and
-// then broker.log come last.
+// Some more words: The facts of a session are a file for what its row in registry.json cannot hold (package sessions/facts). A sweep ("c2c
+// sweep") removes sessions that nobody uses and whose client is gone. A host is another machine, and the relay is the process that carries
+// mail to hosts. The OCaml c2c is the program before this one.
+//
+// Any number of goroutines may use one Broker, and any number of processes may open one root. Locks are taken in this order: the right to
+// ring (<session>.wake.lock), registry, session, inbox, archive, dead-letter.jsonl, broker.log.
 package broker
 
 import (
@@ -22,21 +25,21 @@ import (
 	"c2c/sessions/processes"
 )
 
-// Config has the path of the root, the clock and the log.
+// Config has the settings of a Broker.
 type Config struct {
 	Root   string
-	Now    func() time.Time // nil is time.Now
-	Log    inbox.Log        // nil discards
+	Now    func() time.Time // nil: time.Now
+	Log    inbox.Log        // nil: nothing is logged
 	Limits loops.Limits
-	// Uninstalled reports whether c2c was uninstalled from a client while its process ran; nil: it never was.
+	// Uninstalled reports whether c2c was uninstalled from a client while the client's process pid ran. Nil: it never was.
 	Uninstalled func(client string, pid int) bool
-	// Hosts returns the names of the machines paired with this one; nil: there are none.
+	// Hosts returns the names of the machines that are paired with this one. Nil: no machine is.
 	Hosts func() ([]string, error)
-	// WantRelay starts the relay if it does not run, because mail waits for another machine; nil: it is not started.
+	// WantRelay starts the relay if it does not run. A Broker calls it when mail waits for another machine. Nil: nothing starts the relay.
 	WantRelay func() error
 }
 
-// ConfigOf returns a Config with the settings of the environment. It ignores invalid settings; c2c doctor reports them.
+// ConfigOf returns a Config with the settings from environment variables. It ignores invalid settings; "c2c doctor" reports them.
 func ConfigOf(getenv func(string) string, root string, log inbox.Log) Config {
 	gone := func(client string, pid int) bool { return processes.Uninstalled(getenv, client, pid) }
 	return Config{Root: root, Log: log, Limits: loops.LimitsOf(getenv), Uninstalled: gone, Hosts: hostsOf(getenv, root), WantRelay: wantRelay}
@@ -49,7 +52,7 @@ type Broker struct {
 	cfg    Config
 }
 
-// Open opens the root, and makes it if there is none.
+// Open opens the root, and makes it if it is missing.
 func Open(cfg Config) (*Broker, error) {
 	reg, err := sessions.Open(sessions.Config{Root: cfg.Root, Now: cfg.Now, Log: cfg.Log, Uninstalled: cfg.Uninstalled,
 		Awaited: owed.Awaits, Held: loops.Holds})

@@ -10,14 +10,15 @@ import (
 )
 
 type (
-	// Origin says where a message from outside comes from, and what an answer replaces or attaches there.
+	// Origin says where a message from outside comes from. For an answer, it says which earlier answer is replaced, and which files are
+	// attached.
 	Origin = mail.Origin
 	// File is a file on this machine to which a message refers.
 	File = mail.File
 )
 
-// ExternalSession returns the session external-<name> of a sender outside, and creates it if it is missing. client is
-// ClientExternal, ClientSigned or ClientDenied.
+// ExternalSession returns the session external-<name> of a sender outside, and makes it if it is missing. The argument client is
+// sessions.ClientExternal, ClientSigned or ClientDenied.
 func (b *Broker) ExternalSession(ctx context.Context, name, client string) (sessions.Session, error) {
 	if err := mail.CheckSender(name); err != nil {
 		return sessions.Session{}, err
@@ -49,8 +50,8 @@ func (b *Broker) ExternalSession(ctx context.Context, name, client string) (sess
 	return b.Session(own), nil
 }
 
-// SendExternal is Send for a message from or to a sender outside, with its Origin. from is the session of that sender, or of an
-// agent that answers it.
+// SendExternal is Send for a message with an Origin, from or to a sender outside. The session from writes the message: it is the session of
+// the sender outside, or of an agent that answers this sender.
 func (b *Broker) SendExternal(ctx context.Context, from sessions.Session, m mail.Message, o Origin) (Receipt, error) {
 	if err := m.SetOrigin(o); err != nil {
 		return Receipt{}, fmt.Errorf("send: %w", err)
@@ -58,9 +59,9 @@ func (b *Broker) SendExternal(ctx context.Context, from sessions.Session, m mail
 	return b.Send(ctx, from, m)
 }
 
-// HasRoomFrom reports whether fewer than most messages of a sender wait in the mailbox of an alias. It reads the messages only if
-// at least most messages wait there at all.
-func (b *Broker) HasRoomFrom(ctx context.Context, from sessions.Session, alias string, most int) (bool, error) {
+// HasRoomFrom reports whether the mailbox of an alias has room for another message of a sender: fewer than limit messages of that sender
+// wait there. It reads the messages only if the whole mailbox has limit messages or more.
+func (b *Broker) HasRoomFrom(ctx context.Context, from sessions.Session, alias string, limit int) (bool, error) {
 	rows, err := b.Rows(ctx)
 	if err != nil {
 		return false, err
@@ -75,7 +76,7 @@ func (b *Broker) HasRoomFrom(ctx context.Context, from sessions.Session, alias s
 	}
 	defer boxes.Close()
 	mail, err := boxes.Of(to.SID())
-	if err != nil || mail.Count < most {
+	if err != nil || mail.Count < limit {
 		return err == nil, err
 	}
 	box, err := b.Mailbox(to.SID())
@@ -89,5 +90,5 @@ func (b *Broker) HasRoomFrom(ctx context.Context, from sessions.Session, alias s
 			n++
 		}
 	}
-	return n < most, err
+	return n < limit, err
 }

@@ -2,10 +2,11 @@ package broker
 
 import "c2c/project"
 
-// OpenHere opens the root of the repository around cwd, and makes it if there is none. It uses only the clock and the log of cfg.
+// OpenHere opens the root of the repository to which the directory cwd belongs, and makes the root if it is missing. Of cfg it uses only
+// the clock and the log.
 func OpenHere(getenv func(string) string, cwd string, cfg Config) (*Broker, error) {
 	p, err := project.Find(getenv, cwd)
-	for err == nil && p.Record() { // another process has just made a link: try again
+	for err == nil && p.Record() { // another process has just made a link that names a root: find that root
 		p, err = project.Find(getenv, cwd)
 	}
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Position is a place in the order of all messages: the time of a message, and its fingerprint to order messages of the same
-// time. The broker keeps no state for it, so a caller that pages through the past can continue at any time.
+// Position is a place in the order of all messages: the time of a message, and its fingerprint to order messages of the same time. A Broker
+// keeps no state for a Position, so a caller that pages through the past can continue at any time.
 type Position struct {
 	TS          float64
 	Fingerprint mail.Fingerprint
@@ -29,18 +29,18 @@ func (m Position) compare(other Position) int {
 	return cmp.Or(cmp.Compare(m.TS, other.TS), bytes.Compare(m.Fingerprint[:], other.Fingerprint[:]))
 }
 
-// HistoryBefore returns the newest messages before a position, newest first: read and waiting messages, of all sessions, or only
-// those that the session sid has sent or received. more means that there are older messages. The error names mailboxes that could
-// not be read; the messages of all other mailboxes are returned all the same.
+// HistoryBefore returns the newest messages before a position, newest first, read and waiting ones. It searches the mail of all sessions,
+// or only the messages that the session sid has sent or received. more means that there are older messages. The error names the mailboxes
+// that could not be read; the messages of all other mailboxes are returned all the same.
 func (b *Broker) HistoryBefore(ctx context.Context, sid string, before Position, limit int) (all []Mail, more bool, err error) {
 	rows, err := b.Rows(ctx)
 	if err != nil {
 		return nil, false, err
 	}
 	own := b.Authors(rows)
-	newest := &newest{most: limit + 1}
-	// An archive is in the order of reading, so an earlier line may be a later message, and all lines must be searched. A
-	// message that cannot be among the newest is not parsed, and needs no memory.
+	newest := &newest{limit: limit + 1}
+	// An archive has its messages in the order in which they were read, so an older line may have a newer message. Therefore all lines must
+	// be searched. A message that cannot be among the newest is not parsed, and needs no memory.
 	mayBe := func(ts float64) bool { return ts <= before.TS && (!newest.isFull() || ts >= newest.all[limit].TS) }
 	found := b.collector()
 	err = b.search(ctx, func(box string) inbox.Query {
@@ -63,23 +63,23 @@ func (b *Broker) HistoryBefore(ctx context.Context, sid string, before Position,
 
 // newest keeps the latest of all added positions, up to a limit, the latest first.
 type newest struct {
-	most int
-	all  []Position
+	limit int
+	all   []Position
 }
 
-func (n *newest) isFull() bool { return len(n.all) == n.most }
+func (n *newest) isFull() bool { return len(n.all) == n.limit }
 
-// add reports whether a position is among the newest so far. It also returns true for a known position: a message may be in two
-// files.
+// add adds a position if it is among the newest so far, and reports whether it is. It also returns true for a known position, because a
+// message may be in two files.
 func (n *newest) add(at Position) bool {
 	i, there := slices.BinarySearchFunc(n.all, at, func(one, at Position) int { return at.compare(one) })
 	if there {
 		return true
 	}
-	if i >= n.most {
+	if i >= n.limit {
 		return false
 	}
 	n.all = slices.Insert(n.all, i, at)
-	n.all = n.all[:min(len(n.all), n.most)]
+	n.all = n.all[:min(len(n.all), n.limit)]
 	return true
 }

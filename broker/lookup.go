@@ -23,7 +23,7 @@ func (e *AmbiguousIDError) Error() string {
 	return fmt.Sprintf("%d messages have an id that begins or ends with %q: %s; type more of the id", len(e.Matches), e.Part, named(e.Matches, func(id string) string { return id }))
 }
 
-// named lists up to five messages for a person, each with the shown part of its id.
+// named lists up to five messages for a person. The function shown returns the text that stands for an id.
 func named(msgs []mail.Message, shown func(id string) string) string {
 	const most = 5
 	var names []string
@@ -37,8 +37,8 @@ func named(msgs []mail.Message, shown func(id string) string) string {
 	return text
 }
 
-// MessageID completes an id that a user typed: the whole id, or at least mail.ShortLen characters of its beginning or end. It
-// takes a whole UUID as it is. Errors: ErrNoMessage if no kept message has such an id, and *AmbiguousIDError.
+// MessageID returns the whole id for a text that a user typed: a whole id, or at least mail.ShortLen characters of its beginning or end. A
+// UUID is returned without a search. Errors: ErrNoMessage if no kept message has such an id, and *AmbiguousIDError.
 func (b *Broker) MessageID(ctx context.Context, typed string) (string, error) {
 	if err := sessions.CheckID(typed); err != nil {
 		return "", err
@@ -70,14 +70,15 @@ func oneOf(typed string, matches []mail.Message) (string, error) {
 	return "", &AmbiguousIDError{typed, matches}
 }
 
-// idsShown returns one message for each id with this short form. In archives it reads only the indexes of ids.
+// idsShown returns one message for each id that equals the argument shown, or has it as short form. In archives it reads only the indexes
+// of ids.
 func (b *Broker) idsShown(ctx context.Context, shown string) ([]mail.Message, error) {
 	return b.matches(ctx, shown, inbox.Query{IDs: map[string]bool{shown: true}}, func(id string) bool { return id == shown || mail.ShortID(id) == shown })
 }
 
-// answered completes the id of the message that a session answers. Usually the message is in the session's own mailbox, and then no
-// other mailbox is read. If the message is no longer kept, the log may have its id. A word that cannot be part of a UUID stays as
-// it is: the sender may have chosen it as an id.
+// answered returns the whole id of the message that a session answers. Usually the message is in the session's own mailbox, and then no
+// other mailbox is read. If no mailbox has the message, broker.log may have its id. A text that cannot be part of a UUID is returned
+// unchanged, because the sender of the message may have chosen it as the id.
 func (b *Broker) answered(ctx context.Context, s sessions.Session, typed string) (string, error) {
 	if len(typed) < mail.ShortLen || mail.IsUUID(typed) || sessions.CheckID(typed) != nil {
 		return typed, nil
@@ -104,14 +105,14 @@ func (b *Broker) answered(ctx context.Context, s sessions.Session, typed string)
 	return id, err
 }
 
-// idsLike returns one message for each id that matches. A message whose id is the part itself comes first. The error lists the
-// mailboxes that could not be read.
+// idsLike returns one message for each id that contains part and passes match. A message whose id equals part comes first. The error lists
+// the mailboxes that could not be read.
 func (b *Broker) idsLike(ctx context.Context, part string, match func(id string) bool) ([]mail.Message, error) {
 	whole, some := mail.HoldsID(map[string]bool{part: true}), sessions.Holds(part)
 	return b.matches(ctx, part, inbox.Query{Holds: func(data []byte) bool { return some(data) || whole(data) }}, match)
 }
 
-// matches is idsLike for a query.
+// matches is idsLike for a caller that has its own query for the search.
 func (b *Broker) matches(ctx context.Context, part string, q inbox.Query, match func(id string) bool) (matches []mail.Message, err error) {
 	seen := map[string]bool{}
 	add := func(m mail.Message) bool {
@@ -123,15 +124,15 @@ func (b *Broker) matches(ctx context.Context, part string, q inbox.Query, match 
 			last := len(matches) - 1
 			matches[0], matches[last] = matches[last], matches[0]
 		}
-		return false // one message for each id is enough
+		return false // add has kept m, so search need not keep it
 	}
 	q.Match, q.Limit = add, math.MaxInt
 	err = b.search(ctx, everywhere(q), nil)
 	return matches, err
 }
 
-// search searches all mailboxes and the dead letters, with a query for each, and calls f for each message found. The error lists
-// the mailboxes that it could not search; it has searched all others.
+// search searches all mailboxes and the dead letters, and calls f for each message found. The function query returns the query for the
+// mailbox of a session. The error lists the mailboxes that search could not read; it has read all others.
 func (b *Broker) search(ctx context.Context, query func(sid string) inbox.Query, f func(sid string, found inbox.Found)) error {
 	sids, err := b.Mailboxes(ctx)
 	if err != nil {
@@ -149,7 +150,7 @@ func (b *Broker) search(ctx context.Context, query func(sid string) inbox.Query,
 		var found []inbox.Found
 		if err == nil {
 			q := query(sid)
-			q.Wait = sessions.KeepWait // a stopped process may hold its lock
+			q.Wait = sessions.KeepWait // a stopped process may hold the lock of the mailbox
 			found, err = box.Search(ctx, q)
 		}
 		unread = append(unread, err)
@@ -160,7 +161,7 @@ func (b *Broker) search(ctx context.Context, query func(sid string) inbox.Query,
 	return errors.Join(unread...)
 }
 
-// everywhere uses one query for each mailbox.
+// everywhere returns a function for the argument query of search: it returns q for every mailbox.
 func everywhere(q inbox.Query) func(sid string) inbox.Query {
 	return func(string) inbox.Query { return q }
 }

@@ -23,7 +23,7 @@ type Mail struct {
 	Status explain.MessageStatus
 }
 
-// MarshalJSON writes the message with its state, the time since which it has this state, the reader, and the room.
+// MarshalJSON writes the message with its state, the time at which the state began, the reader, and the room.
 func (m Mail) MarshalJSON() ([]byte, error) {
 	b, err := m.Message.MarshalJSON()
 	if err != nil {
@@ -32,7 +32,7 @@ func (m Mail) MarshalJSON() ([]byte, error) {
 	at, err := m.Status.At.MarshalText()
 	b = fmt.Appendf(b[:len(b)-1], `,"state":%q,"at":%q`, m.Status.State, at)
 	if m.Status.By != "" {
-		b = fields.AppendText(append(b, `,"by":`...), m.Status.By) // other programs write archives, too
+		b = fields.AppendText(append(b, `,"by":`...), m.Status.By) // escaped, because other programs write archives, too
 	}
 	if room := mail.RoomOf(m.To); room != "" {
 		b = fields.AppendText(append(b, `,"room":`...), room)
@@ -64,8 +64,8 @@ func (c *collector) add(sid string, found inbox.Found) {
 	c.all = append(c.all, inMailbox{found, sid})
 }
 
-// newest returns at most limit messages, newest first. It finds out the states of only these messages, because this reads the facts
-// of each receiver.
+// newest returns at most limit messages, newest first. It finds out the states of these messages only, because for a state it must read the
+// facts of the receiver.
 func (c *collector) newest(limit int) (all []Mail) {
 	sort.SliceStable(c.all, func(i, j int) bool { return c.all[i].Message.TS > c.all[j].Message.TS })
 	states := explain.NewLister(c.b.Registry)
@@ -75,8 +75,8 @@ func (c *collector) newest(limit int) (all []Mail) {
 	return all
 }
 
-// Outbox returns the newest messages that a session has sent, newest first. It cannot find messages that were pruned, and ephemeral
-// messages that were read. The error lists what could not be read; the rest is returned all the same.
+// Outbox returns the newest messages that a session has sent, newest first. It does not find pruned messages, and ephemeral messages that
+// were read. The error lists the mailboxes that could not be read; the messages of all others are returned all the same.
 func (b *Broker) Outbox(ctx context.Context, s sessions.Session, limit int) ([]Mail, error) {
 	rows, err := b.Rows(ctx)
 	if err != nil {
@@ -88,8 +88,8 @@ func (b *Broker) Outbox(ctx context.Context, s sessions.Session, limit int) ([]M
 	return sent.newest(limit), err
 }
 
-// Search returns the newest messages that contain all these words, newest first. For a person it searches all messages, else the
-// messages that the session has sent or received. A word may be an alias; case does not count.
+// Search returns the newest messages that contain all the words, newest first. For a person it searches all messages, for any other session
+// only those that the session has sent or received. A word may also be in the aliases of sender and receiver. Case does not count.
 func (b *Broker) Search(ctx context.Context, s sessions.Session, words []string, limit int) ([]Mail, error) {
 	rows, err := b.Rows(ctx)
 	if err != nil {
@@ -114,7 +114,8 @@ func (b *Broker) Search(ctx context.Context, s sessions.Session, words []string,
 	return found.newest(limit), err
 }
 
-// isCopyOfPost reports whether the message carries a post of a room to another machine: search finds the post itself in the room.
+// isCopyOfPost reports whether the message carries a post of a room to another machine. Such a copy is left out, because "c2c search" finds
+// the post itself in the room.
 func isCopyOfPost(m mail.Message) bool {
 	return m.Kind == mail.KindSystem && strings.HasPrefix(m.To, "#")
 }
@@ -122,9 +123,9 @@ func isCopyOfPost(m mail.Message) bool {
 // maxThread bounds the messages of a conversation: any sender can send thousands of answers to one message.
 const maxThread = 1000
 
-// Thread returns the conversation of a message, from all mailboxes, oldest first: the message that it answers, the answers to it,
-// the answers to these answers, and so on. more means that some messages are left out. typed is as in MessageID. The error lists
-// what could not be read; the rest is returned all the same.
+// Thread returns the conversation to which a message belongs, from all mailboxes, oldest first: the message that it answers, the answers to
+// it, the answers to these answers, and so on. more means that some messages are left out. The argument typed is as in MessageID. The error
+// lists the mailboxes that could not be read; the messages of all others are returned all the same.
 func (b *Broker) Thread(ctx context.Context, typed string) (all []Mail, more bool, err error) {
 	id, err := b.MessageID(ctx, typed)
 	if err != nil {
@@ -144,10 +145,10 @@ func (b *Broker) Thread(ctx context.Context, typed string) (all []Mail, more boo
 	return all, more, unread
 }
 
-// links maps an id to the ids that answer it, or that it answers.
+// links maps the id of a message to the ids of its answers, and to the id of the message that it answers.
 type links map[string][]string
 
-// add records which message m answers. It returns false: the collector need not keep m.
+// add records that m answers another message. It returns false, because search need not keep m.
 func (l links) add(m mail.Message) (wanted bool) {
 	l.link(m.ID, m.InReplyTo)
 	return false
@@ -160,19 +161,19 @@ func (l links) link(id, answers string) {
 	}
 }
 
-// addLines records which messages the messages of a file answer, as far as it can without parsing them. others reports that some
-// messages must be parsed.
+// addLines records the answers in a file, as far as it can without parsing the messages. others reports whether some messages must still be
+// parsed.
 func (l links) addLines(file []byte) (others bool) { return mail.EachLink(file, l.link) }
 
-// around returns the ids linked with an id, the nearest ones if there are too many. It visits each id once: a hostile sender may
-// make a circle of answers.
-func (l links) around(id string, most int) (ids map[string]bool, more bool) {
+// around returns the ids that are linked with an id, directly or through others. If there are more than limit, it returns the nearest ones.
+// It visits each id once, because a hostile sender may make a circle of answers.
+func (l links) around(id string, limit int) (ids map[string]bool, more bool) {
 	ids = map[string]bool{id: true}
 	for next := []string{id}; len(next) > 0; next = next[1:] {
 		for _, other := range l[next[0]] {
 			switch {
 			case ids[other]:
-			case len(ids) == most:
+			case len(ids) == limit:
 				return ids, true
 			default:
 				ids[other] = true

@@ -18,9 +18,10 @@ import (
 	"c2c/sessions/registry"
 )
 
-// A message to birch@devbox is stored in the outbox for devbox, the mailbox host-devbox of this root. The relay takes it there.
+// A message to birch@devbox is first stored in the outbox for devbox. The outbox is the mailbox host-devbox of this root. The relay carries
+// the message to devbox.
 
-// UnknownHostError: no machine with this name is paired with this one.
+// UnknownHostError says that no machine with the name Host is paired with this one.
 type UnknownHostError struct {
 	Host   string
 	Paired []string
@@ -36,14 +37,14 @@ func (e *UnknownHostError) Error() string {
 // ErrNoProjectName says that other machines cannot know to which project a root belongs.
 var ErrNoProjectName = errors.New("this project has no remote, so other machines do not know it")
 
-// ErrRelayStopped says that a person has stopped the relay, so that c2c does not start it.
+// ErrRelayStopped says that a person has stopped the relay. Therefore c2c does not start it.
 var ErrRelayStopped = errors.New("the relay was stopped")
 
 // "c2cd relay want" prints SaysStopped if a person has stopped the relay.
 const SaysStopped = "stopped\n"
 
-// hostsOf reads the names of the paired machines from the list of package relay/hosts. If other machines do not know the root's
-// project by name, the error is ErrNoProjectName.
+// hostsOf makes Config.Hosts: a function that reads the names of the paired machines from the list of package relay/hosts. If other
+// machines do not know the root's project by name, the function also returns ErrNoProjectName.
 func hostsOf(getenv func(string) string, root string) func() ([]string, error) {
 	return func() ([]string, error) {
 		state, _ := project.StateDir(getenv)
@@ -59,7 +60,7 @@ func hostsOf(getenv func(string) string, root string) func() ([]string, error) {
 	}
 }
 
-// wantRelay makes the c2cd beside this program start the relay, unless it runs or a person has stopped it.
+// wantRelay runs the program c2cd, which is beside this program. c2cd starts the relay, unless the relay runs or a person has stopped it.
 func wantRelay() error {
 	self, err := os.Executable()
 	if err != nil {
@@ -72,15 +73,15 @@ func wantRelay() error {
 	return err
 }
 
-// addressee returns the row of a local alias, or of an address on another machine; nil: to is neither.
-func addressee(reg *sessions.Registry, rows []registry.Row, to string) registry.Row {
-	if r := reg.Receiver(rows, to); r != nil {
+// addressee returns the row for a name that is an alias of this root, or an address on another machine. Otherwise it returns nil.
+func addressee(reg *sessions.Registry, rows []registry.Row, name string) registry.Row {
+	if r := reg.Receiver(rows, name); r != nil {
 		return r
 	}
-	return sessions.RemoteRow(to)
+	return sessions.RemoteRow(name)
 }
 
-// checkHost returns an error for an outbox that no relay would ever empty.
+// checkHost returns an error if sid is an outbox that no relay would ever empty.
 func (cfg Config) checkHost(sid string) error {
 	host, ok := strings.CutPrefix(sid, sessions.HostPrefix)
 	if !ok {
@@ -102,7 +103,8 @@ func (cfg Config) checkHost(sid string) error {
 // CheckHost returns an error if no machine with this name is paired with this one, or if other machines do not know the project.
 func CheckHost(b *Broker, host string) error { return b.cfg.checkHost(sessions.HostPrefix + host) }
 
-// StartRelay starts the relay if none runs for this root. It is for a root whose rooms have members on other machines. It logs errors.
+// StartRelay starts the relay if no relay runs for this root. Call it when a room of the root has members on other machines. It only logs
+// errors.
 func StartRelay(ctx context.Context, b *Broker) {
 	hosts, err := b.Hosts(ctx)
 	if err == nil && b.cfg.WantRelay != nil && !slices.ContainsFunc(hosts, func(h Host) bool { return h.Relayed }) {
@@ -113,8 +115,8 @@ func StartRelay(ctx context.Context, b *Broker) {
 	}
 }
 
-// wantRelay writes into the receipt how a message gets to its machine, and starts the relay if none runs for this root. The message
-// waits even if the relay cannot be started.
+// wantRelay notes in the receipt whether the message can get to its machine now, and starts the relay if none runs for this root. If the
+// relay cannot be started, the message waits all the same.
 func (b *Broker) wantRelay(r *Receipt) {
 	_, r.Host, _ = strings.Cut(r.To, "@")
 	host, err := cache.Get(b.Dir(), r.Host)
@@ -134,7 +136,7 @@ func (b *Broker) wantRelay(r *Receipt) {
 		return
 	}
 	if err := b.cfg.WantRelay(); errors.Is(err, ErrRelayStopped) {
-		r.Note = err.Error() + ", so it waits until c2c relay start"
+		r.Note = err.Error() + ", so it waits until you run c2c relay start"
 	} else if err != nil {
 		r.Note = "the relay is not started, so it waits: c2c relay status says why"
 		b.Log.Warn("the relay is not started", "err", err)
@@ -149,7 +151,7 @@ type Host struct {
 	Error   string    `json:"error,omitempty"` // why its outbox or its last report cannot be read
 }
 
-// Hosts returns the paired machines with what this root knows about each, and how many messages wait for each.
+// Hosts returns the paired machines, with what this root knows about each of them and how many messages wait for it.
 func (b *Broker) Hosts(ctx context.Context) (all []Host, err error) {
 	names, err := b.cfg.paired()
 	if err != nil || len(names) == 0 {
@@ -174,7 +176,7 @@ func (b *Broker) Hosts(ctx context.Context) (all []Host, err error) {
 	return all, nil
 }
 
-// paired returns the names of the paired machines.
+// paired returns the names of the paired machines, even if these do not know this project.
 func (cfg Config) paired() (names []string, err error) {
 	if cfg.Hosts != nil {
 		if names, err = cfg.Hosts(); errors.Is(err, ErrNoProjectName) {
@@ -184,9 +186,9 @@ func (cfg Config) paired() (names []string, err error) {
 	return names, err
 }
 
-// RemoteSessions returns the sessions of the machines that are linked now, as a list shows them. Their states come from each
-// machine's last report. Behind a hub the state is not known, because the hub is there even if the machine is off. If no machine is
-// paired, it reads nothing of the root.
+// RemoteSessions returns the sessions of the machines that are linked now, as a list shows them. Their states come from the last report of
+// their machine. If the machine is behind a hub, their states are unknown, because the hub is there even if the machine is off. If no
+// machine is paired, RemoteSessions reads nothing of the root.
 func (b *Broker) RemoteSessions() (all []sessions.Listed, err error) {
 	names, err := b.cfg.paired()
 	for _, name := range names {

@@ -11,14 +11,14 @@ import (
 	"c2c/sessions"
 )
 
-// Reply sends m as the answer to a message that Received or LastReceived returned. It goes to the session that wrote the
-// message, whatever that session is called now.
+// Reply sends m as the answer to the message answered, which Received or LastReceived has returned. The answer goes to the session that
+// wrote that message, even if this session has another alias now.
 func (b *Broker) Reply(ctx context.Context, from sessions.Session, answered, m mail.Message) (Receipt, error) {
 	if err := CheckSender(from, m); err != nil {
 		return Receipt{}, err
 	}
 	short := mail.ShortID(answered.ID)
-	if answered.From == sessions.SystemAlias { // an archive of the OCaml c2c has no kind
+	if answered.From == sessions.SystemAlias { // not by kind: archives of the OCaml c2c have none
 		return Receipt{}, fmt.Errorf("message %s is a notice of c2c itself: nobody reads an answer to it", short)
 	}
 	rows, err := b.Rows(ctx)
@@ -45,7 +45,7 @@ func (b *Broker) Reply(ctx context.Context, from sessions.Session, answered, m m
 	return b.deliver(ctx, from, to, "", m)
 }
 
-// addressExternal copies the chat id and the identity from a message from outside into the answer to it.
+// If answered is from outside, addressExternal copies its chat id and its identity into m, the answer.
 func addressExternal(m *mail.Message, answered mail.Message) error {
 	asked, ok := answered.Origin()
 	if !ok || !answered.External {
@@ -56,8 +56,9 @@ func addressExternal(m *mail.Message, answered mail.Message) error {
 	return m.SetOrigin(o)
 }
 
-// Received returns the message that a session wants to answer; typed is an id or a part of it, see MessageID. The message may be in the
-// mailbox of another session whose work this session has taken over. If the message was pruned, the log may still have its sender.
+// Received returns the message that a session wants to answer. The argument typed is the message's id or a part of it, see MessageID. The
+// message may be in the mailbox of another session whose work this session has taken over. If the message was pruned, broker.log may still
+// have its sender.
 func (b *Broker) Received(ctx context.Context, s sessions.Session, typed string) (mail.Message, error) {
 	id, err := b.MessageID(ctx, typed)
 	if errors.Is(err, ErrNoMessage) {
@@ -84,8 +85,8 @@ func (b *Broker) Received(ctx context.Context, s sessions.Session, typed string)
 	return own[0], nil
 }
 
-// withID returns one message of each sender with this id. own are the messages in the session's mailbox that others wrote, and
-// others are all other messages.
+// withID finds the messages with this id, and returns at most one of each sender in each list. own has those in the session's mailbox that
+// others wrote; others has all other messages.
 func (b *Broker) withID(ctx context.Context, s sessions.Session, id string) (own, others []mail.Message, err error) {
 	seen := map[string]bool{}
 	err = b.search(ctx, everywhere(sessions.WithIDs(map[string]bool{id: true})), func(sid string, found inbox.Found) {
@@ -102,9 +103,9 @@ func (b *Broker) withID(ctx context.Context, s sessions.Session, id string) (own
 	return own, others, err
 }
 
-// SeveralError says that several messages match, and that the answer must name one of them.
+// SeveralError says that several messages match, and that the user must name one of them by its id.
 type SeveralError struct {
-	What    string
+	What    string // goes on with the text "3 messages", as in "have the id x"
 	Matches []mail.Message
 }
 

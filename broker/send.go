@@ -12,9 +12,9 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Receipt confirms that a message is stored in the receiver's mailbox, and no more. The fields of the OCaml c2c come first.
+// Receipt confirms only that a message is stored in the receiver's mailbox. The fields that the OCaml c2c has, too, come first.
 type Receipt struct {
-	Queued    bool           `json:"queued"` // always
+	Queued    bool           `json:"queued"` // always true
 	TS        float64        `json:"ts"`     // when it was sent, as in the message
 	From      string         `json:"from_alias"`
 	To        string         `json:"to_alias"`
@@ -23,14 +23,14 @@ type Receipt struct {
 	Now       sessions.Now   `json:"recipient_now"`       // what the receiver does
 	Duplicate bool           `json:"duplicate,omitempty"` // the mailbox had this message before
 	Note      string         `json:"note,omitempty"`      // why the receiver will not read it at once
-	Held      bool           `json:"held,omitempty"`      // the loop guard holds it
-	HeldUntil time.Time      `json:"held_until,omitzero"` // the latest time at which it becomes ready
+	Held      bool           `json:"held,omitempty"`      // the loop guard holds the message
+	HeldUntil time.Time      `json:"held_until,omitzero"` // the message is released at this time, or earlier
 	InReplyTo string         `json:"in_reply_to,omitempty"`
 	Host      string         `json:"host,omitempty"` // the machine to which the message must still go
 	owed.Asked
 }
 
-// Kinds lists the kinds of message that a session can send: "system" is c2c's own.
+// Kinds lists the kinds of message that a session can send. Messages of c2c itself have another kind, "system".
 func Kinds() []string {
 	return []string{"message", "question", "task", "review", "status", "ack"}
 }
@@ -38,10 +38,10 @@ func Kinds() []string {
 // Tags lists the words that mark a message for its reader.
 func Tags() []string { return []string{"fail", "blocking", "urgent"} }
 
-// Send puts a message into the mailbox of the alias m.To, ignoring case. Its kind is one of Kinds, its tag one of Tags, or "". A
-// chosen id makes a repeated send harmless: a mailbox takes each id of a sender only once. m.InReplyTo may be a part of an id, see
-// MessageID. Errors: *UnknownAliasError, *AmbiguousIDError, ErrSelfSend, and those of inbox.Mailbox.Deliver. When it returns nil
-// the message survives a power cut.
+// Send puts m into the mailbox of the alias m.To; the case of the alias does not count. m.Kind is one of Kinds or "", and m.Tag is one of
+// Tags or "". If the caller chooses m.ID, it can repeat the call without harm: a mailbox takes each id of a sender only once. m.InReplyTo
+// may be a part of an id, see MessageID. Errors: *UnknownAliasError, *AmbiguousIDError, ErrSelfSend, and those of inbox.Mailbox.Deliver.
+// When Send returns nil, the message survives a power cut.
 func (b *Broker) Send(ctx context.Context, from sessions.Session, m mail.Message) (Receipt, error) {
 	if err := CheckSender(from, m); err != nil {
 		return Receipt{}, err
@@ -69,8 +69,8 @@ func (b *Broker) Send(ctx context.Context, from sessions.Session, m mail.Message
 	return b.deliver(ctx, from, to, "", m)
 }
 
-// SendFromRoom is Send to a member of a room. It names the member by the session sid, because another session may take the alias of
-// a member that has gone. m.InReplyTo is an id of the room, so SendFromRoom does not complete it.
+// SendFromRoom is Send to a member of a room. The member is named by its session sid, because another session may take the alias of a
+// member that has gone. m.InReplyTo is a whole id of a post in the room, so SendFromRoom does not look for it.
 func SendFromRoom(ctx context.Context, b *Broker, from sessions.Session, room, sid string, m mail.Message) (Receipt, error) {
 	rows, err := b.Rows(ctx)
 	if err != nil {
@@ -83,7 +83,7 @@ func SendFromRoom(ctx context.Context, b *Broker, from sessions.Session, room, s
 	return b.deliver(ctx, from, rows[i], room, m)
 }
 
-// CheckSender returns an error for a message that no session can send.
+// CheckSender returns an error if no session can send m, or if the session from cannot send.
 func CheckSender(from sessions.Session, m mail.Message) error {
 	if from.ID == "" || from.Alias == "" {
 		return fmt.Errorf("send: %w: the sender has no alias", sessions.ErrNoSession)
@@ -105,8 +105,8 @@ func CheckSender(from sessions.Session, m mail.Message) error {
 	return nil
 }
 
-// deliver does all steps for a message: it addresses, counts and stores it, and only then logs and announces it. If a step before
-// the store fails, nothing was announced; after the store deliver does not fail.
+// deliver does all steps of sending a message: it addresses, counts and stores it. Only then it writes the log and the records of owed
+// answers. If a step up to the store fails, these have no entry for the message. After the store, deliver does not fail.
 func (b *Broker) deliver(ctx context.Context, from sessions.Session, to registry.Row, room string, m mail.Message) (Receipt, error) {
 	box, err := b.Mailbox(to.SID())
 	if err != nil {
@@ -134,8 +134,9 @@ type Skipped struct {
 	Reason string `json:"reason"`
 }
 
-// SendAll sends a message to every session but the sender, the excluded aliases, absent sessions and senders outside. If a mailbox
-// refuses the message, or ctx has ended, it goes on: each session is in one of the results.
+// SendAll sends a message to every session except the sender, the excluded aliases, absent sessions and senders outside. If a mailbox
+// refuses the message, or if ctx has ended, SendAll goes on with the next session. So each session but the sender is in one of the two
+// lists.
 func (b *Broker) SendAll(ctx context.Context, from sessions.Session, m mail.Message, exclude ...string) ([]Receipt, []Skipped, error) {
 	if err := CheckSender(from, m); err != nil {
 		return nil, nil, err
@@ -145,7 +146,7 @@ func (b *Broker) SendAll(ctx context.Context, from sessions.Session, m mail.Mess
 		return nil, nil, err
 	}
 	if m.TellAfter == 0 {
-		m.TellAfter = -1 // a sender to many wants no notice about each
+		m.TellAfter = -1 // who writes to all wants no notice about each of them
 	}
 	m.Due = owed.NotAsked
 	var sent []Receipt

@@ -20,12 +20,12 @@ type sending struct {
 	b       *Broker
 	from    sessions.Session
 	to      registry.Row
-	reader  sessions.Session // the session of to
+	reader  sessions.Session // the session that the row to describes
 	box     *inbox.Mailbox
 	room    string       // the room if the message is a post in a room, else ""
 	message mail.Message // after store: as it was stored
-	note    string       // from the loop guard, for the sender
-	again   bool         // the mailbox already had it
+	note    string       // the text of the loop guard for the sender
+	again   bool         // the mailbox already had the message
 }
 
 // address sets the fields that the sender cannot choose.
@@ -33,7 +33,7 @@ func (s *sending) address(ctx context.Context) {
 	m := &s.message
 	m.From, m.To, m.ToAbsent = s.from.Alias, s.to.Alias(), s.reader.State == sessions.Absent
 	if s.room != "" {
-		m.To += "#" + s.room // as the OCaml c2c addresses it
+		m.To += "#" + s.room // the OCaml c2c writes posts with such an address
 	}
 	m.FromPerson, m.External, m.Due = s.from.State == sessions.Person, s.from.State == sessions.External, owed.DueOf(*m, s.b.Now())
 	m.KnownBy, m.StartedBy = cmp.Or(s.from.KnownBy, mail.ByClaim), ""
@@ -44,7 +44,7 @@ func (s *sending) address(ctx context.Context) {
 		m.StartedBy = s.b.AliasOf(ctx, s.from.Facts.StartedBy)
 	}
 	if m.External && m.TellAfter == 0 {
-		m.TellAfter = -1 // a sender outside polls the status
+		m.TellAfter = -1 // a sender outside asks for the status, and wants no notice
 	}
 	if m.ID != "" {
 		m.FromSession = s.from.ID
@@ -61,7 +61,7 @@ func (s *sending) count(ctx context.Context) (err error) {
 	return err
 }
 
-// store puts the message on disk. It announces the deadlines before and after the write, see owed.Announce.
+// store puts the message on disk. It announces the message's deadlines before the write and again after it; owed.Announce says why.
 func (s *sending) store(ctx context.Context) error {
 	owed.Announce(s.b.Registry, s.message)
 	stored, err := s.box.Deliver(ctx, s.message)
@@ -73,7 +73,7 @@ func (s *sending) store(ctx context.Context) error {
 	return nil
 }
 
-// receipt makes the receipt: what was stored, and why the receiver will not read it at once.
+// receipt makes the receipt. It says what was stored, and why the receiver will not read it at once.
 func (s *sending) receipt() Receipt {
 	m, now := s.message, s.b.Prober().Now(s.reader, false)
 	r := Receipt{Queued: true, TS: m.TS, From: s.from.Alias, To: s.to.Alias(), ID: m.ID, Recipient: s.reader.State, Now: now,
@@ -87,17 +87,17 @@ func (s *sending) receipt() Receipt {
 	return r
 }
 
-// follow does the steps after the store. If one of them fails, the message still waits: the process that checks deadlines and the
-// next Attach repeat all of them except the log line.
+// follow does the steps after the store. If a step fails, the message waits all the same. The process that checks deadlines, and the next
+// Attach, repeat all these steps except the log line.
 func (s *sending) follow(ctx context.Context, held bool) {
 	s.record(ctx, held)
 	if s.reader.State == sessions.Remote {
 		return
 	}
-	moves.Forward(ctx, s.b.Registry, s.to.SID(), s.to.Alias()) // its session may have lost its row meanwhile
+	moves.Forward(ctx, s.b.Registry, s.to.SID(), s.to.Alias()) // the receiver may have lost its row meanwhile
 }
 
-// record writes the log, and what the two sessions owe each other.
+// record writes the log line, and records the answer that the receiver owes now, or the one that the sender has given.
 func (s *sending) record(ctx context.Context, held bool) {
 	m := s.message
 	s.b.Events.Record(ctx, eventlog.EventSent, "from_alias", s.from.Alias, "to_alias", s.to.Alias(), "message_id", m.ID)

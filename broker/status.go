@@ -19,8 +19,9 @@ import (
 // ErrNoMessage says that no mailbox, archive or dead letter has the id.
 var ErrNoMessage = errors.New("no such message")
 
-// Status finds a message; typed is as in MessageID. If several senders chose the same id, Others has their messages. It returns
-// ErrNoMessage if there is none: c2c does not keep the id of an ephemeral message that was read, unless the sender chose the id.
+// Status returns the status of a message. The argument typed is as in MessageID. If several senders chose the same id, Others has the
+// status of their messages. If no message is found, the error is ErrNoMessage. c2c keeps the id of an ephemeral message that was read only
+// if the sender chose the id.
 func (b *Broker) Status(ctx context.Context, typed string) (explain.MessageStatus, error) {
 	if m, ok := b.sentLately(ctx, typed); ok {
 		return m.Status, nil
@@ -40,7 +41,8 @@ func (b *Broker) Status(ctx context.Context, typed string) (explain.MessageStatu
 	return first, nil
 }
 
-// Mails returns the messages with a whole id, usually one, each with all that is known about it. ErrNoMessage is as in Status.
+// Mails returns the messages with this whole id, usually one. Each has all that is known about it. If there is none, the error is
+// ErrNoMessage.
 func (b *Broker) Mails(ctx context.Context, id string) (all []Mail, err error) {
 	if all, err = b.withWay(ctx, id); err == nil && len(all) == 0 {
 		err = fmt.Errorf("message %q: %w", id, ErrNoMessage)
@@ -53,7 +55,7 @@ func (b *Broker) withWay(ctx context.Context, id string) (all []Mail, err error)
 	if err != nil {
 		return nil, err
 	}
-	var unread []error // errors of unreadable mailboxes: the message may be there
+	var unread []error // errors of unreadable mailboxes: one of them may have the message
 	for _, sid := range sids {
 		box, err := b.Mailbox(sid)
 		var found []inbox.Found
@@ -85,7 +87,7 @@ func (b *Broker) withWay(ctx context.Context, id string) (all []Mail, err error)
 	return all, nil
 }
 
-// mailOf completes a message found in the mailbox of a session with all that is known about it.
+// mailOf adds all that is known about a message to the message found in the mailbox of the session sid.
 func (b *Broker) mailOf(ctx context.Context, sid string, found inbox.Found) Mail {
 	s := b.registered(ctx, sid)
 	if s != nil && found.Where == inbox.Read && turns.Unanswered(b.Registry, sid, found.By, found.At) {
@@ -97,9 +99,9 @@ func (b *Broker) mailOf(ctx context.Context, sid string, found inbox.Found) Mail
 	return Mail{found.Message, st}
 }
 
-// sentLately finds a message by the id that send printed, in the only mailbox that the end of broker.log names. It costs the same
-// in a root of many sessions as in an empty root. If it finds no message, its caller searches all mailboxes: mail may have moved,
-// and an id that a sender chose may be in several mailboxes.
+// sentLately finds a message by the id that a send printed. The end of broker.log names the receiver, so sentLately reads only one mailbox.
+// It takes the same time in a root with many sessions as in one with few. If it returns false, its caller searches all mailboxes: the mail
+// may have moved, and an id that a sender chose may be in several mailboxes.
 func (b *Broker) sentLately(ctx context.Context, typed string) (m Mail, ok bool) {
 	if !mail.IsUUID(typed) && (len(typed) != mail.ShortLen || !mail.LooksLikeID(typed)) {
 		return m, false
@@ -135,7 +137,7 @@ func (b *Broker) deadStatus(ctx context.Context, id string, d notice.DeadLetter)
 	return st
 }
 
-// registered returns a session, or nil if it is not registered.
+// registered returns the session sid, or nil if it is not registered.
 func (b *Broker) registered(ctx context.Context, sid string) *sessions.Session {
 	rows, err := b.Rows(ctx)
 	i := registry.FindSID(rows, sid)
@@ -146,7 +148,7 @@ func (b *Broker) registered(ctx context.Context, sid string) *sessions.Session {
 	return &s
 }
 
-// owed adds to a status the deadlines of the message, and the notices to its sender.
+// owed adds to the status st the deadlines of the message m, and the notices to its sender.
 func (b *Broker) owed(ctx context.Context, m mail.Message, st explain.MessageStatus) explain.MessageStatus {
 	st.Asked = owed.AskedOf(m)
 	if m.ExpiresAt != 0 {

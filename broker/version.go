@@ -1,4 +1,4 @@
 package broker
 
-// Version is the version of both programs and of the MCP server. CHANGELOG.md begins with it.
+// Version is the version of the programs c2c and c2cd, and of the MCP server. CHANGELOG.md begins with it.
 const Version = "v0.1.0"

@@ -1,10 +1,10 @@
 // Package claims records which session works on which files or tasks. A claim is advice: c2c warns another session that edits a
 // claimed file, and refuses the edit only in a project that asks for this.
 //
-// The claims are in claims.json in the root, under claims.lock. The file exists only while there is a claim, so a project without
-// claims pays nothing. A claim holds while its session lives. The client's process shows this, or a kernel lock that the session's
-// server holds, so a claim is free at once when its holder is killed. The entry stays for Grace: a session that comes back within
-// Grace has its claim again, unless another session has taken it. Any process may call this package at any time.
+// The claims are in claims.json in the root, under the lock claims.lock. The file exists only while there is a claim, so a project without
+// claims costs nothing. A claim holds while its session lives. The client's process shows this, or a kernel lock that the session's server
+// holds. So a claim is free at once when its holder is killed. But the entry stays for Grace: a session that comes back within Grace has
+// its claim again, unless another session has taken it. Any process may call this package at any time.
 package claims
 
 import (
@@ -28,7 +28,7 @@ const (
 	FileName = sessions.ClaimsFile
 	LockName = "claims.lock"
 
-	// Grace is how long the claim of a session that is gone is kept for its return.
+	// Grace is how long the claim of a session that is gone is kept, in case the session returns.
 	Grace = 10 * time.Minute
 
 	maxClaims = 1000
@@ -40,7 +40,7 @@ const (
 type Claim struct {
 	SID      string    `json:"session_id"`
 	Alias    string    `json:"alias"`
-	Path     string    `json:"path,omitempty"` // absolute, without links; it may be a pattern, with * ? [ or **
+	Path     string    `json:"path,omitempty"` // absolute, without links; may be a pattern with * ? [ or **
 	File     string    `json:"file,omitempty"` // device and inode of a claimed file, which a rename does not change
 	Task     string    `json:"task,omitempty"`
 	Why      string    `json:"why,omitempty"`
@@ -63,7 +63,7 @@ func (c Claim) What() string {
 // Shown returns What as a short line that is safe for a model and a terminal, because a pattern can contain any words.
 func (c Claim) Shown() string { return mail.Message{Content: c.What()}.FirstWords(maxWords) }
 
-// Free reports whether the claim's session is gone: then any session may claim the same.
+// Free reports whether the claim's session is gone. Then any session may claim the same path or task.
 func (c Claim) Free() bool { return !c.Gone.IsZero() }
 
 // HeldError says that another live session has a claim.
@@ -73,7 +73,8 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("%s has claimed %s%s", e.Claim.Alias, e.Claim.Shown(), Reason(e.Claim))
 }
 
-// Reason returns why a session has claimed something, in brackets, safe for a model and a terminal; "": it gave no reason.
+// Reason returns why a session has claimed something, in brackets, safe for a model and a terminal. It returns "" if the session gave no
+// reason.
 func Reason(c Claim) string {
 	if c.Why == "" {
 		return ""
@@ -87,10 +88,10 @@ type Wanted struct {
 	Task     string
 	Why      string
 	Dir      string // the folder of the caller
-	Worktree string // "" if Dir is in none
+	Worktree string // "" if Dir is in no work tree
 }
 
-// Make claims everything that a session wants. If another live session has one of these claims, it claims nothing, and the error is a
+// Make claims everything that the session s wants. If another live session has one of these claims, Make claims nothing, and the error is a
 // *HeldError.
 func Make(ctx context.Context, reg *sessions.Registry, s sessions.Session, w Wanted) (made []Claim, err error) {
 	for _, words := range []string{w.Task, w.Why} {
@@ -127,7 +128,7 @@ func Make(ctx context.Context, reg *sessions.Registry, s sessions.Session, w Wan
 			}
 			all = slices.DeleteFunc(all, func(other Claim) bool { return (other.SID == s.ID || other.Free()) && same(c, other) })
 		}
-		if len(all)+len(made) > maxClaims { // sessions that are gone must not keep others from claiming
+		if len(all)+len(made) > maxClaims { // claims of sessions that are gone must not use up the limit
 			all = slices.DeleteFunc(all, Claim.Free)
 		}
 		if len(all)+len(made) > maxClaims {
@@ -140,7 +141,8 @@ func Make(ctx context.Context, reg *sessions.Registry, s sessions.Session, w Wan
 
 var errTooMany = fmt.Errorf("a project has at most %d claims", maxClaims)
 
-// Release gives up claims of a session: those with one of these paths or with this task, or all if w names neither.
+// Release gives up claims of the session s: those with one of the paths in w or with the task in w. If w has no path and no task, it gives
+// up all claims of s.
 func Release(ctx context.Context, reg *sessions.Registry, s sessions.Session, w Wanted) (released []Claim, err error) {
 	var paths []string
 	for _, path := range w.Paths {
@@ -172,7 +174,7 @@ func There(reg *sessions.Registry) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// List returns the claims, as of now. It changes nothing.
+// List returns the claims as they are now, see refresh. It changes no file.
 func List(ctx context.Context, reg *sessions.Registry) ([]Claim, error) {
 	all, err := file(reg).Read()
 	if err != nil || len(all) == 0 {
@@ -181,14 +183,14 @@ func List(ctx context.Context, reg *sessions.Registry) ([]Claim, error) {
 	return refresh(ctx, reg, all)
 }
 
-// On returns the claims that may be for one of the paths. The paths must come from Resolve. On changes the slice all.
+// On returns those claims in all that may be for one of the paths. The paths must come from Resolve. On changes the slice all.
 func On(all []Claim, paths []string) []Claim {
 	return slices.DeleteFunc(all, func(c Claim) bool {
 		return !slices.ContainsFunc(paths, func(name string) bool { return overlap(c, Claim{Path: name}) })
 	})
 }
 
-// Held returns the claims of other live sessions on a file.
+// Held returns the claims that other live sessions have on a file.
 func Held(ctx context.Context, reg *sessions.Registry, sid, path string) (held []Claim, err error) {
 	all, err := List(ctx, reg)
 	if err != nil || len(all) == 0 {
@@ -210,7 +212,7 @@ func file(reg *sessions.Registry) records.File[Claim] {
 	return records.File[Claim]{Dir: reg.Dir(), Name: FileName, Lock: LockName, Now: reg.Now, Log: reg.Log}
 }
 
-// refresh finds out which holders are gone, and which aliases they have now. It drops claims whose Grace is over.
+// refresh finds out which holders are gone, and which aliases the holders have now. It drops claims whose Grace is over.
 func refresh(ctx context.Context, reg *sessions.Registry, all []Claim) (kept []Claim, err error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
@@ -230,7 +232,7 @@ func refresh(ctx context.Context, reg *sessions.Registry, all []Claim) (kept []C
 		switch {
 		case !gone[c.SID]:
 			c.Gone = time.Time{}
-		case c.Gone.IsZero(), c.Gone.After(now): // after: the clock was set back
+		case c.Gone.IsZero(), c.Gone.After(now): // if it is after now, the clock was set back
 			c.Gone = now.UTC()
 		case now.Sub(c.Gone) > Grace:
 			continue
@@ -240,7 +242,7 @@ func refresh(ctx context.Context, reg *sessions.Registry, all []Claim) (kept []C
 	return kept, nil
 }
 
-// change edits the claims as of now, under their lock.
+// change refreshes the claims and calls edit with them, under their lock.
 func change(ctx context.Context, reg *sessions.Registry, edit func([]Claim) ([]Claim, error)) error {
 	return file(reg).Change(ctx, func(before []Claim) ([]Claim, error) {
 		now, err := refresh(ctx, reg, before)

@@ -12,11 +12,11 @@ import (
 	"syscall"
 )
 
-// Resolve makes a path absolute, and follows the symbolic links in the part that exists. From the first name with one of * ? [ on,
-// it is a pattern.
+// Resolve makes a path absolute, and follows the symbolic links in the part that exists. If a name in the path has one of * ? [, the path
+// is a pattern from this name on, and stays as it is there.
 func Resolve(dir, name string) (string, error) {
 	if name == "" {
-		return "", errors.New("an empty path")
+		return "", errors.New("the path is empty")
 	}
 	if !filepath.IsAbs(name) {
 		if !filepath.IsAbs(dir) {
@@ -42,7 +42,7 @@ func Resolve(dir, name string) (string, error) {
 
 func isPattern(name string) bool { return strings.ContainsAny(name, "*?[") }
 
-// fileOf returns the device and inode of a file; "": it is no regular file, or cannot be checked.
+// fileOf returns the device and inode of a file. It returns "" if name is no regular file, or cannot be checked.
 func fileOf(name string) string {
 	info, err := os.Stat(name)
 	if err != nil || !info.Mode().IsRegular() {
@@ -65,8 +65,8 @@ func fold(name string) string {
 	return name
 }
 
-// covers reports whether the claim is for a file: for its path, for a folder above it, for a pattern that matches either of these,
-// or for the same file under an earlier name.
+// covers reports whether the claim is for a file: for the path of the file, for a folder above it, for a pattern that matches either of
+// these, or for the same file under an earlier name.
 func (c Claim) covers(name string) bool {
 	if c.Path == "" {
 		return false
@@ -81,7 +81,7 @@ func (c Claim) covers(name string) bool {
 	return claimed == asked || strings.HasPrefix(asked, strings.TrimSuffix(claimed, "/")+"/") || isSame(c.Path, name)
 }
 
-// isSame reports whether two paths mean one file now, as on a file system that ignores case.
+// isSame reports whether two paths lead to the same file now. This can be so on a file system that ignores case.
 func isSame(one, other string) bool {
 	if !strings.EqualFold(one, other) {
 		return false
@@ -91,8 +91,8 @@ func isSame(one, other string) bool {
 	return err == nil && berr == nil && os.SameFile(a, b)
 }
 
-// matches reports whether a pattern matches a path, or a folder above it. ** stands for any number of names. If a name does not
-// match, only the last ** takes one name more. With each ** tried, a pattern with many of them would make every edit wait.
+// matches reports whether a pattern matches a path, or a folder above it. ** stands for any number of names. If a name does not match, only
+// the last ** takes one name more. It would be slow to try this with each **, and each edit would wait.
 func matches(pattern, names []string) bool {
 	last, from := -1, 0 // the last **, and the first name after the names that it stands for
 	for i, n := 0, 0; i < len(pattern); {
@@ -112,7 +112,7 @@ func matches(pattern, names []string) bool {
 	return true
 }
 
-// matchesName reports whether a part of a pattern matches a name. A part that is no pattern stands for itself.
+// matchesName reports whether one part of a pattern matches a name. A part that is no valid pattern stands for itself.
 func matchesName(part, name string) bool {
 	ok, err := path.Match(part, name)
 	return ok || err != nil && part == name
@@ -128,7 +128,7 @@ func overlap(a, b Claim) bool {
 	return same(a, b) || a.Path != "" && b.Path != "" && (a.covers(b.Path) || b.covers(a.Path))
 }
 
-// Worktree returns the top folder of the work tree that a folder is in; "": it is in none.
+// Worktree returns the top folder of the work tree that contains a folder. It returns "" if no work tree contains it.
 func Worktree(dir string) string {
 	dir, err := Resolve("/", dir)
 	if err != nil {
@@ -145,8 +145,8 @@ func Worktree(dir string) string {
 // maxSetting bounds the file that Refuses reads.
 const maxSetting = 4096
 
-// Refuses reports whether c2c must refuse edits of files that another session has claimed: the file .c2c/claims in the work tree has the
-// word refuse.
+// Refuses reports whether c2c must refuse edits of files that another session has claimed. A person sets this with the word refuse in the
+// file .c2c/claims of the work tree.
 func Refuses(worktree string) bool {
 	if worktree == "" {
 		return false

@@ -22,11 +22,11 @@ import (
 
 const (
 
-	// endedAfter is how long a session must be gone until it counts as ended: its client may be restarting.
+	// endedAfter is how long a session must be gone until it counts as ended. Before that, its client may be restarting.
 	endedAfter = time.Minute
 
-	// A look reads all messages of a mailbox under the lock that senders and hooks need. So after a look at more than longMailbox
-	// messages, the Checker leaves the mailbox alone for a millisecond per message.
+	// A look reads all messages of a mailbox under the lock that senders and hooks need. So after a look at more than longMailbox messages,
+	// the Checker leaves the mailbox alone, for one millisecond per message.
 	longMailbox = 1000
 	// retryAfter is the time until the next look at a mailbox after a look has failed.
 	retryAfter = time.Minute
@@ -35,40 +35,40 @@ const (
 // LockName is a lock file in the root. The process that holds it acts on the deadlines of the root's messages.
 const LockName = "owed.lock"
 
-// Checker acts on the deadlines of messages: it notifies senders of messages that are not read in time, and takes expired messages
-// out of mailboxes. The deadlines are in the waiting messages. So a send writes nothing else for them, and nothing is lost when a
-// Checker ends: another Checker finds the same deadlines. Only one process of a root runs a Checker at a time (LockName); two would
-// do the same work twice, with the same effect.
+// Checker acts on the deadlines of messages: it notifies senders of messages that are not read in time, and takes expired messages out of
+// mailboxes. The deadlines are in the waiting messages themselves. So a send writes nothing else for them, and nothing is lost when a
+// Checker ends: the next Checker finds the same deadlines. Only one process of a root runs a Checker at a time (LockName). Two would do the
+// same work twice, with the same effect.
 type Checker struct {
 	reg    *sessions.Registry
 	boxes  map[string]*boxMemory
-	told   map[string]bool      // ids of notices that need not be tried again
+	told   map[string]bool      // ids of notices that were sent and need not be sent again
 	toldAt map[string]time.Time // when a session last got a notice
-	asked  map[string]bool      // sessions whose old notices were read from their mailboxes
+	asked  map[string]bool      // sessions whose old notices wasTold has read
 	owed   map[string]*recordMemory
-	Once   bool // it looks only once
+	Once   bool // set in a command, which looks only once
 	Clock  clock
 
 	Tidies time.Time // when to tidy the root; zero: not known yet
 	spills time.Time // when to look again for mail that an old version has left; zero: now
 }
 
-// boxMemory is what a Checker remembers about a mailbox, so that it reads only changed ones.
+// boxMemory is what a Checker remembers about one mailbox, so that it need not read a mailbox that has not changed.
 type boxMemory struct {
 	stamp      inbox.Stamp
 	state      sessions.State
 	ring       wake.Ring
 	mail       bool            // mail waits in it
-	gone       time.Time       // since when its session was seen absent; zero: it is not absent
+	gone       time.Time       // when its session was first seen absent; zero: it is not absent
 	pauseUntil time.Time       // for a long mailbox: before this time c2c reads it only if something is due
 	opens      time.Time       // when the next held-back message in it may be handed over; zero: none
 	next       time.Time       // when to look even if nothing has changed; zero: never
 	failed     bool            // the last look failed, and that was logged
 	news       []notice.News   // for the senders of its messages
-	held       map[string]bool // ids of held messages in it about which both sides and their users got a notice
+	held       map[string]bool // ids of held messages in it about which loops.TellAll has sent the notices
 }
 
-// NewChecker makes a Checker that does not know what was done before.
+// NewChecker makes a Checker that remembers nothing yet.
 func NewChecker(reg *sessions.Registry) *Checker {
 	return &Checker{reg: reg, boxes: map[string]*boxMemory{}, told: map[string]bool{}, toldAt: map[string]time.Time{}, asked: map[string]bool{}, owed: map[string]*recordMemory{},
 		Clock: newClock()}
@@ -77,7 +77,7 @@ func NewChecker(reg *sessions.Registry) *Checker {
 // onceLimit bounds how long CheckOnce works, because a person waits for the command.
 const onceLimit = time.Second
 
-// MayBeDue reports whether CheckOnce may have work. Usually it has none; the check is one system call.
+// MayBeDue reports whether CheckOnce may have work, which is rare. It costs one system call.
 func MayBeDue(reg *sessions.Registry) bool { return reg.Due.UntilLook() == 0 }
 
 // CheckOnce acts on passed deadlines, unless a long-lived process of the root does this. Usually no deadline has passed, and
@@ -100,8 +100,8 @@ func CheckOnce(ctx context.Context, reg *sessions.Registry) error {
 	return errors.Join(err, lock())
 }
 
-// Look checks all deadlines once. It acts on each deadline that has passed, and returns the time until the next one; 0: none is
-// known. If it cannot read one mailbox, it goes on with the others.
+// Look checks all deadlines once. It acts on each deadline that has passed, and returns the time until the next one; 0: no deadline is
+// known. If it cannot read a mailbox, it goes on with the others.
 func (c *Checker) Look(ctx context.Context) (wait time.Duration, err error) {
 	rows, err := c.reg.Rows(ctx)
 	if err != nil {
@@ -122,7 +122,7 @@ func (c *Checker) Look(ctx context.Context) (wait time.Duration, err error) {
 		answer = sessions.Earlier(answer, c.reg.Now().Add(retryAfter))
 	}
 	next = sessions.Earlier(sessions.Earlier(next, answer), c.tellNews(ctx, rows))
-	if c.Once && ctx.Err() != nil { // otherwise the next command would get no further
+	if c.Once && ctx.Err() != nil { // the look was cut short: the rest is due soon
 		next = sessions.Earlier(next, c.reg.Now().Add(retryAfter))
 	}
 	if c.Once || ctx.Err() == nil {
@@ -141,7 +141,7 @@ func (c *Checker) Look(ctx context.Context) (wait time.Duration, err error) {
 func (c *Checker) lookIntoAll(ctx context.Context, rows []registry.Row) (next time.Time) {
 	there := map[string]bool{}
 	first := 0
-	if c.Once && len(rows) > 0 { // there may not be time for all, so each command begins with another mailbox
+	if c.Once && len(rows) > 0 { // a command may have no time for all, so each begins with another mailbox
 		first = int(uint64(c.reg.Now().UnixNano()) % uint64(len(rows)))
 	}
 	for i := range rows {
@@ -181,7 +181,7 @@ func (c *Checker) lookInto(ctx context.Context, rows []registry.Row, r registry.
 	if err != nil {
 		return err
 	}
-	if mem.stamp == "" { // most mailboxes are empty: for a command, a check of hundreds must be cheap
+	if mem.stamp == "" { // most mailboxes are empty, and a command must check hundreds cheaply
 		if some, err := box.Used(); err != nil || !some {
 			mem.next = time.Time{}
 			return err
@@ -254,12 +254,12 @@ func (c *Checker) actOn(ctx context.Context, rows []registry.Row, s sessions.Ses
 		return nil
 	}
 	for _, stored := range msgs {
-		m := c.Clock.of(stored, now, c.Once)
+		m := c.Clock.corrected(stored, now, c.Once)
 		if m.Expired(mail.Seconds(now)) {
 			expired = append(expired, stored)
 			continue
 		}
-		if m.Owes() && m.Due > mail.Seconds(now) { // its record may be written after this look
+		if m.Owes() && m.Due > mail.Seconds(now) { // the record of m may be written only after this look
 			mem.next = sessions.Earlier(mem.next, mail.FromSeconds(m.Due))
 		}
 		if m.ExpiresAt != 0 {
@@ -272,7 +272,7 @@ func (c *Checker) actOn(ctx context.Context, rows []registry.Row, s sessions.Ses
 		held := m.Held != "" && !opens.IsZero()
 		if held {
 			var err error
-			if !toldBefore[m.ID] { // the process that held it may have been killed before it sent notices
+			if !toldBefore[m.ID] { // the sender may have been killed before it sent the notices
 				err = loops.TellAll(ctx, c.reg, s.ID, m)
 			}
 			mem.held[m.ID] = err == nil
@@ -297,14 +297,14 @@ func (mem *boxMemory) expect(s sessions.Session, m mail.Message, now time.Time) 
 	}
 }
 
-// deadline is when the sender of a message gets a notice.
+// deadline is a time at which the sender of a message gets a notice, and the reason.
 type deadline struct {
 	reason string
 	at     time.Time
 }
 
-// deadlines returns the deadlines of a waiting message, except its expiry. gone is when its receiver was first seen absent; zero:
-// not known, as in a command, which looks only once.
+// deadlines returns the deadlines of a waiting message, except its expiry. The argument gone is the time when the receiver was first seen
+// absent. It is zero if this is not known, as in a command, which looks only once.
 func deadlines(s sessions.Session, gone time.Time, m mail.Message, now time.Time) (all []deadline) {
 	unread := m.Time().Add(notice.UnreadAfter(s, m))
 	ended := m.Time().Add(notice.TellAfterOf(m))
@@ -323,11 +323,11 @@ func deadlines(s sessions.Session, gone time.Time, m mail.Message, now time.Time
 	return all
 }
 
-// maxTold bounds how many sent notices a Checker remembers.
+// maxTold bounds how many notices a Checker remembers as sent.
 const maxTold = 10_000
 
-// wasTold reports whether a session has got the notice with this id, as far as c2c knows. Without this check each command in a root
-// without a server would send all notices again, with two syncs each.
+// wasTold reports whether the session sid has got the notice with this id, as far as c2c knows. In a root without a long-lived process,
+// each command would otherwise send all notices again, with two syncs each.
 func (c *Checker) wasTold(ctx context.Context, sid, id string) bool {
 	if len(c.told) > maxTold {
 		clear(c.told)
@@ -341,7 +341,7 @@ func (c *Checker) wasTold(ctx context.Context, sid, id string) bool {
 	if err != nil {
 		return false
 	}
-	found, _ := box.Search(ctx, inbox.Query{ // if this fails, the notice is sent
+	found, _ := box.Search(ctx, inbox.Query{ // if the search fails, the notice is sent again
 		Holds: sessions.Holds(sessions.SystemAlias),
 		Match: func(m mail.Message) bool { return m.From == sessions.SystemAlias }, Limit: owed.OpenLook, Wait: sessions.KeepWait,
 	})
@@ -356,8 +356,8 @@ func (c *Checker) wasTold(ctx context.Context, sid, id string) bool {
 	return c.told[id]
 }
 
-// expire removes expired messages from a mailbox. It first makes them dead letters and notifies their senders, so after a kill in
-// between the next look tries again.
+// expire removes expired messages from a mailbox. Before that, it makes them dead letters and notifies their senders. So after a kill in
+// between, the next look tries again.
 func (c *Checker) expire(ctx context.Context, rows []registry.Row, sid string, box *inbox.Mailbox, expired []mail.Message) error {
 	if len(expired) == 0 {
 		return nil
@@ -392,11 +392,11 @@ func (c *Checker) expire(ctx context.Context, rows []registry.Row, sid string, b
 	return err
 }
 
-// Files returns files to watch: a process closes one of them when mail came or went, a session was rung, or its client has ended.
+// Files returns the files to watch. A process closes one of them when mail came or went, a session was rung, or its client has ended.
 func (c *Checker) Files() []string {
 	files := []string{filepath.Join(c.reg.Root(), registry.LockName)}
 	if len(c.owed) > 0 {
-		files = append(files, filepath.Join(c.reg.Root(), owed.Directory)) // a directory: any file in it
+		files = append(files, filepath.Join(c.reg.Root(), owed.Directory)) // a directory: watch all files in it
 	}
 	for sid, mem := range c.boxes {
 		names := []string{sid + ".inbox.lock"}
@@ -413,7 +413,7 @@ func (c *Checker) Files() []string {
 	return files
 }
 
-// OpenLock opens the lock for the right to act on deadlines, but does not take it.
+// OpenLock opens the lock file of the right to act on deadlines, but does not lock it.
 func OpenLock(reg *sessions.Registry) (*filelock.Lock, error) {
 	return filelock.Open(reg.Dir(), LockName)
 }

@@ -10,14 +10,14 @@ import (
 
 const (
 
-	// clockCalm is how long the Checker does nothing after the clock has jumped ahead: it may be set back. After a machine has
-	// slept, this also gives its sessions time to read.
+	// clockCalm is how long the Checker does nothing after the clock has jumped ahead, because the clock may be set back again. After a
+	// machine has slept, this pause also gives its sessions time to read.
 	clockCalm = 10 * time.Minute
-	// maxFuture bounds how many messages a Checker remembers with the time when it first saw them.
+	// maxFuture bounds how many messages from the future a Checker remembers.
 	maxFuture = 10_000
 )
 
-// sentAt shifts all times of a message, as if it had been sent at the time sent.
+// sentAt shifts all times of the message m, as if m had been sent at the time in the argument sent.
 func sentAt(m mail.Message, sent time.Time) mail.Message {
 	ahead := m.TS - mail.Seconds(sent)
 	m.TS -= ahead
@@ -29,12 +29,12 @@ func sentAt(m mail.Message, sent time.Time) mail.Message {
 	return m
 }
 
-// clock notices when the system's clock is set or wrong.
+// clock finds out that the system's clock was set, or is wrong.
 type clock struct {
 	last   time.Time                      // the time of the last look
-	calm   time.Time                      // until then it does nothing
+	calm   time.Time                      // until this time the Checker does nothing
 	future map[mail.Fingerprint]time.Time // messages with a send time in the future, and when each was first seen
-	// Elapsed returns the time between two looks, by a clock that is never set, and that stops while the machine sleeps.
+	// Elapsed returns the time between two looks. It uses a clock that is never set, and that stops while the machine sleeps.
 	Elapsed func(from, to time.Time) time.Duration
 }
 
@@ -42,7 +42,7 @@ func newClock() clock {
 	return clock{future: map[mail.Fingerprint]time.Time{}, Elapsed: func(from, to time.Time) time.Duration { return to.Sub(from) }}
 }
 
-// begin must be called with the time of each look. back means that the clock was set back: then all remembered times are wrong.
+// begin must be called with the time of each look. If back is true, the clock was set back, and all remembered times are wrong.
 func (c *clock) begin(now time.Time) (back bool) {
 	back = sessions.IsFuture(c.last, now)
 	switch {
@@ -58,14 +58,15 @@ func (c *clock) begin(now time.Time) (back bool) {
 // waits reports whether the Checker must do nothing, because the clock has just jumped ahead.
 func (c *clock) waits(now time.Time) bool { return now.Before(c.calm) }
 
-// of corrects the times of a message that was sent while the clock was ahead: they count from when it was first seen. A command,
-// which looks once, has seen nothing before: it assumes that the message has waited long enough.
-func (c *clock) of(m mail.Message, now time.Time, once bool) mail.Message {
+// corrected returns a message with correct times if it was sent while the clock was ahead: the times then count from the moment when the
+// Checker first saw the message. A command looks only once, and has seen no message before. It assumes that the message has waited long
+// enough.
+func (c *clock) corrected(m mail.Message, now time.Time, once bool) mail.Message {
 	if !sessions.IsFuture(m.Time(), now) {
 		return m
 	}
 	if once {
-		m.TS = mail.Seconds(now.Add(-notice.TellAfterOf(m))) // its expiry stays as it is, because nobody knows how long it has waited
+		m.TS = mail.Seconds(now.Add(-notice.TellAfterOf(m))) // ExpiresAt stays, because nobody knows how long the message has waited
 		return m
 	}
 	key := m.Fingerprint()

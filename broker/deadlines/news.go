@@ -12,7 +12,7 @@ import (
 	"c2c/sessions/registry"
 )
 
-// tellNews sends the news that the look has found to the senders of the messages. It returns when the next notices are due.
+// tellNews sends the senders of messages the news that the look has found. It returns when the next notices are due.
 func (c *Checker) tellNews(ctx context.Context, rows []registry.Row) (next time.Time) {
 	bySender, order := map[string][]notice.News{}, []string{}
 	for _, n := range c.allNews(rows) {
@@ -32,7 +32,7 @@ func (c *Checker) tellNews(ctx context.Context, rows []registry.Row) (next time.
 	for _, sid := range order {
 		all := bySender[sid]
 		to := rows[registry.FindSID(rows, sid)]
-		if c.reg.State(to) == sessions.Absent { // when it comes back, the registry changes, which causes a look
+		if c.reg.State(to) == sessions.Absent { // when the sender comes back, the registry changes, and this causes a look
 			continue
 		}
 		if again := c.toldAt[sid].Add(notice.GapOf(all)); again.After(now) && !slices.ContainsFunc(all, notice.News.AtOnce) {
@@ -59,7 +59,7 @@ func (c *Checker) tellNews(ctx context.Context, rows []registry.Row) (next time.
 	return next
 }
 
-// allNews returns the news from all mailboxes and records, in the order of the registry, and then the news from the outboxes.
+// allNews returns the news from all mailboxes and then from all records, both in the order of the registry, and at last from the outboxes.
 func (c *Checker) allNews(rows []registry.Row) (all []notice.News) {
 	for _, r := range rows {
 		if mem := c.boxes[r.SID()]; mem != nil {
@@ -79,8 +79,8 @@ func (c *Checker) allNews(rows []registry.Row) (all []notice.News) {
 	return all
 }
 
-// isNeedless reports whether an earlier notice about the message makes this one needless. If the sender knows that the receiver refuses
-// mail, or has ended, it also knows why the message is unread.
+// isNeedless reports whether a notice about an unread message is needless. If an earlier notice has said that the receiver refuses mail, or
+// has ended, the sender knows already why the message is unread.
 func (c *Checker) isNeedless(n notice.News) bool {
 	return n.Reason == notice.Unread && n.Message.TellAfter <= 0 && (c.told[notice.About(n.Message, notice.Refused)] || c.told[notice.About(n.Message, notice.Ended)])
 }

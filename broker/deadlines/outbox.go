@@ -14,9 +14,9 @@ import (
 // relayReader is the name under which the relay leases an outbox.
 const relayReader = "relay"
 
-// lookIntoOutboxes looks for messages to other machines that have expired, or that have waited for long, and returns when to look again. It
-// notifies the senders of expired messages; tellNews notifies the senders of waiting ones. All messages stay in the outbox: the other
-// machine may have them, and its receipts may be under way. The relay removes an expired message once the other machine has refused it.
+// lookIntoOutboxes looks for messages to other machines that have expired or have waited for long, and returns when to look again. It
+// notifies the senders of expired messages; tellNews notifies the senders of waiting ones. All these messages stay in the outbox: the other
+// machine may have them, and its receipts may be under way. The relay removes an expired message when the other machine has refused it.
 func (c *Checker) lookIntoOutboxes(ctx context.Context, rows []registry.Row) (next time.Time) {
 	names, err := c.reg.Dir().Names()
 	if err != nil {
@@ -81,7 +81,7 @@ func (c *Checker) lookIntoOutbox(ctx context.Context, rows []registry.Row, sid s
 			n := notice.News{Message: m, Reason: notice.Expired}
 			if to := notice.SenderOf(c.reg, rows, m); to != nil && !c.wasTold(ctx, to.SID(), n.Notice()) {
 				all = append(all, n)
-				delete(c.asked, to.SID()) // the next look reads whether the notice was stored
+				delete(c.asked, to.SID()) // so the next look reads from the mailbox whether the notice was stored
 			}
 		}
 	}

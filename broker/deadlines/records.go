@@ -18,11 +18,11 @@ import (
 // recordMemory is what a Checker remembers about the records of a session.
 type recordMemory struct {
 	version atomicfile.Version
-	next    time.Time // zero: no deadline until a record changes
+	next    time.Time // the next deadline; zero: none until a record changes
 	absent  bool      // reminders wait until the session is back
-	unread  bool      // reminders wait until its mail is read
+	unread  bool      // reminders wait until the session reads its mail
 	stamp   inbox.Stamp
-	news    []notice.News // waiting to be told to the askers
+	news    []notice.News // for the askers; tellNews sends them
 	last    float64       // send time of the newest message to which closeAnswered has looked for answers
 }
 
@@ -64,8 +64,8 @@ func (c *Checker) lookIntoRecords(ctx context.Context, rows []registry.Row) (nex
 	return next, errors.Join(errs...)
 }
 
-// lookIntoRecordsOf is lookIntoRecords for one session. It does nothing unless a record has changed, a deadline has passed, or a
-// reminder may no longer have to wait.
+// lookIntoRecordsOf is lookIntoRecords for one session. It does something only if a record has changed, if a deadline has passed, or if a
+// reminder had to wait and may now be sent.
 func (c *Checker) lookIntoRecordsOf(ctx context.Context, rows []registry.Row, dir *atomicfile.Dir, sid string, mem *recordMemory) error {
 	version, err := versionOf(dir, sid+owed.Suffix)
 	if errors.Is(err, fs.ErrNotExist) { // the last record was just closed
@@ -119,7 +119,7 @@ type recordLook struct {
 	c      *Checker
 	rows   []registry.Row
 	sid    string
-	s      *sessions.Session // nil: it is not registered
+	s      *sessions.Session // the session sid; nil: it is not registered
 	next   time.Time
 	late   []lateAnswer
 	absent bool // a reminder is due, but the session is absent
@@ -133,15 +133,15 @@ type recordLook struct {
 type recordEdit struct {
 	answer    *mail.Message
 	observed  time.Time
-	told      bool // its sender knows that no answer came before the time answer_by
+	told      bool // the sender got a notice that no answer came before answer_by
 	reminders int
 	reminder  string // the id of the last reminder
 	how       string
 	stale     *time.Time // when a look first found the answer late by more than overdueLimit
-	future    bool       // its times are in the future: a clock was wrong
+	future    bool       // the times of the message are in the future: a clock was wrong
 }
 
-// edit applies the changes that the look has decided. A record that another process has closed meanwhile stays closed.
+// edit applies to one record the change that the look has decided. A record that another process has closed meanwhile stays closed.
 func (l *recordLook) edit(d *owed.Record) (changed, drop bool) {
 	e, ok := l.edits[d.Key()]
 	switch {
@@ -168,8 +168,8 @@ func (l *recordLook) edit(d *owed.Record) (changed, drop bool) {
 	return true, false
 }
 
-// closeAnswered finds answers that the records do not have: those that came before their records were written, and those that the
-// original has sent. A long-lived process looks for them when it first sees a record, and when the answer is due.
+// closeAnswered finds answers that the records do not have yet: answers that came before their records were written, and answers that the
+// OCaml c2c has sent. A long-lived process looks for them when it first sees a record, and when the answer is due.
 func (l *recordLook) closeAnswered(ctx context.Context, records []owed.Record, mem *recordMemory) {
 	var asked []owed.Record
 	newest := mem.last
@@ -233,8 +233,8 @@ func (c *Checker) isBack(rows []registry.Row, sid string) bool {
 	return i >= 0 && c.reg.State(rows[i]) != sessions.Absent
 }
 
-// tellEnded tells the asker that the asked session ended without an answer, unless the asker was already told that the
-// session ended before it read the question.
+// tellEnded adds the news for the asker that the asked session has ended without an answer. The asker gets no notice of it if it was
+// already told that the session ended before it read the question.
 func (l *recordLook) tellEnded(d owed.Record) {
 	if l.told.Take(d.Message) {
 		l.news = append(l.news, notice.News{Message: d.Message, Session: *l.s, Reason: notice.EndedUnanswered})

@@ -19,19 +19,19 @@ import (
 )
 
 const (
-	// How often c2c reminds a session of an answer that it owes. The first reminder comes when the answer is due, and the time to
-	// each further one doubles. A session that cannot be rung gets only one reminder.
+	// These are the maximum numbers of reminders of one answer that a session owes. The first reminder comes when the answer is due, and
+	// the time to each further one doubles. A session that cannot be rung gets only one reminder.
 	maxRemindersFull     = 3
 	maxRemindersDegraded = 1
 	// remindGap is the shortest time between two reminders to one session, however many answers are due.
 	remindGap = 30 * time.Minute
-	// readGrace is how long a session has for an answer once it has read the question, unless the asker wants the answer sooner.
+	// readGrace is how long a session has for an answer after it has read the question, unless the asker wants the answer sooner.
 	readGrace = 5 * time.Minute
-	// maxNamed bounds how many message ids a reminder has.
+	// maxNamed is the maximum number of message ids in a reminder.
 	maxNamed = 5
 	// overdueLimit is how long an overdue obligation is kept.
 	overdueLimit = 30 * 24 * time.Hour
-	// giveUpAfter is how much longer the obligation is kept, because the clock may be wrong: in this time somebody will have set it right.
+	// giveUpAfter is how much longer the obligation is kept. The clock may be wrong, and in this time somebody will have set it right.
 	giveUpAfter = 24 * time.Hour
 )
 
@@ -51,7 +51,8 @@ type lateAnswer struct {
 // nextReminder returns when the next reminder of an answer is due.
 func (l *recordLook) nextReminder(d owed.Record) time.Time { return reminderAt(d, d.Reminders+1) }
 
-// reminderAt returns when reminder n is due. The first (1) is due when the answer is, and the time to each further one doubles.
+// reminderAt returns when reminder number n is due. Reminder 1 is due at the same time as the answer, and the time to each further one
+// doubles.
 func reminderAt(d owed.Record, n int) time.Time {
 	due := mail.FromSeconds(d.Due)
 	within := max(due.Sub(d.Time()), time.Second)
@@ -71,27 +72,27 @@ func (l *recordLook) overdue(d owed.Record, e *recordEdit) {
 		return
 	}
 	if l.s == nil || l.s.State == sessions.External {
-		return // c2c sweep closes the record; a sender outside gets answers only
+		return // "c2c sweep" closes the record of a session that is gone; a sender outside gets only answers
 	}
 	if l.s.State == sessions.Absent { // the session would not read a reminder, and the asker can ask another session
 		l.absent = true
 		l.tellEnded(d)
 		return
 	}
-	most, n := MaxReminders(owed.SurfaceOf(b, *l.s)), d.Reminders
-	for n < most && !reminderAt(d, n+1).After(now) {
+	limit, n := MaxReminders(owed.SurfaceOf(b, *l.s)), d.Reminders
+	for n < limit && !reminderAt(d, n+1).After(now) {
 		n++
 	}
 	if n > d.Reminders {
 		l.late = append(l.late, lateAnswer{d, n})
 	}
-	if at := reminderAt(d, n+1); n < maxRemindersFull && at.After(now) { // by then it may be possible to ring the session
+	if at := reminderAt(d, n+1); n < maxRemindersFull && at.After(now) { // until then, the session may become one that can be rung
 		l.next = sessions.Earlier(l.next, at)
 	}
 }
 
-// isStale reports whether to give up an obligation, now or soon. Two looks must find it too old, so that a clock that was ahead for
-// some time does not end it.
+// isStale reports whether an obligation is too old for further reminders, because the time forget has passed. The obligation ends only if a
+// look giveUpAfter later finds the same, so a clock that was ahead for some time does not end it.
 func (l *recordLook) isStale(d owed.Record, e *recordEdit, forget time.Time) bool {
 	now := l.c.reg.Now()
 	if forget.After(now) {
@@ -113,8 +114,8 @@ func (l *recordLook) isStale(d owed.Record, e *recordEdit, forget time.Time) boo
 	return true
 }
 
-// remindOf puts one reminder of all overdue answers into the session's mailbox; records are all answers that it owes. It leaves out
-// unread questions, which ring by themselves. It sends nothing while an earlier reminder is unread.
+// remindOf puts one reminder of all overdue answers into the session's mailbox. The argument records has all answers that the session owes.
+// A reminder leaves out unread questions, because these ring by themselves. While an earlier reminder is unread, remindOf sends nothing.
 func (l *recordLook) remindOf(ctx context.Context, records []owed.Record) error {
 	if len(l.late) == 0 {
 		return nil
@@ -160,7 +161,7 @@ func (l *recordLook) remindOf(ctx context.Context, records []owed.Record) error 
 	return l.remind(ctx)
 }
 
-// remind stores the reminder, once for each set of messages and reminder numbers. Unlike other notices it rings.
+// remind stores the reminder. It does so once for each set of messages and reminder numbers. Unlike most notices, a reminder rings.
 func (l *recordLook) remind(ctx context.Context) error {
 	if len(l.late) == 0 {
 		return nil
@@ -190,7 +191,7 @@ func (l *recordLook) remind(ctx context.Context) error {
 	return nil
 }
 
-// words returns the text of a reminder. It has no words of the messages: there they would look like words of c2c.
+// words returns the text of a reminder. It quotes no message, because the quoted words would look like words of c2c.
 func (l *recordLook) words() string {
 	now := l.c.reg.Now()
 	late := func(d lateAnswer) time.Duration { return now.Sub(mail.FromSeconds(d.Due)) }

@@ -9,8 +9,8 @@ import (
 	"c2c/sessions/due"
 )
 
-// takeSpills takes mail that an old version has left, at the first look and then every ten minutes: a process of that version may still
-// run.
+// takeSpills puts mail that an old version has left beside the mailboxes into the mailboxes. It does so at the first look and then every
+// ten minutes, because a process of that version may still run.
 func (c *Checker) takeSpills(ctx context.Context) {
 	now := c.reg.Now()
 	if now.Before(c.spills) {
@@ -22,8 +22,8 @@ func (c *Checker) takeSpills(ctx context.Context) {
 	}
 }
 
-// tidy tidies the root when this is due. The time of the Checker's lock file says when the root was last tidied, so Checkers of
-// other processes know it, too.
+// tidy tidies the root if this is due. The modification time of LockName shows when the root was last tidied, so Checkers of other
+// processes know it, too.
 func (c *Checker) tidy(ctx context.Context) {
 	b, now := c.reg, c.reg.Now()
 	if c.Tidies.IsZero() {

@@ -19,22 +19,22 @@ import (
 type MessageStatus struct {
 	ID        string        `json:"message_id"`
 	State     string        `json:"state"`        // Queued, Rung, Handed, Read, Dead or Expired
-	At        time.Time     `json:"at"`           // since when it has this state; UTC
+	At        time.Time     `json:"at"`           // when the message got this state; UTC
 	By        string        `json:"by,omitempty"` // the reader, or the method that rang
 	SessionID string        `json:"session_id"`   // the session in whose mailbox it is
 	From      string        `json:"from_alias"`
 	To        string        `json:"to_alias"`
-	KnownBy   string        `json:"known_by,omitempty"`   // how c2c knows the sender, see mail.Message; "": it does not
+	KnownBy   string        `json:"known_by,omitempty"`   // how c2c knows the sender, see mail.Message; "": it does not know the sender
 	StartedBy string        `json:"started_by,omitempty"` // the alias of the session that has started the sender's client
-	LastRing  wake.Ring     `json:"last_ring,omitzero"`   // the session's last ring since the send, while the message waits
-	Reason    string        `json:"reason,omitempty"`     // why no mailbox takes it
-	Told      []notice.Told `json:"told,omitempty"`       // notices to its sender about it
+	LastRing  wake.Ring     `json:"last_ring,omitzero"`   // the receiver's last ring since the send, while the message waits
+	Reason    string        `json:"reason,omitempty"`     // why the message is a dead letter
+	Told      []notice.Told `json:"told,omitempty"`       // notices that its sender got about it
 	ExpiresAt time.Time     `json:"expires_at,omitzero"`
 	NotBefore time.Time     `json:"not_before,omitzero"` // c2c does not hand it over before this time
 	Held      bool          `json:"held,omitempty"`      // the loop guard holds it until NotBefore, or until one side works
 	owed.Asked
-	shown       bool            // a reader has handed it over in full
-	dropped     bool            // the client has dropped it since
+	shown       bool            // a reader has handed over all of it
+	dropped     bool            // the client has dropped it since then
 	StoredAt    time.Time       `json:"stored_at,omitzero"`
 	Host        string          `json:"host,omitempty"`          // the machine of its receiver, if it is not this machine
 	StoredThere time.Time       `json:"stored_at_host,omitzero"` // when that machine stored it
@@ -45,7 +45,7 @@ type MessageStatus struct {
 	Others      []MessageStatus `json:"others,omitempty"`        // further messages with this id: several senders, or several receivers
 }
 
-// Became returns the state of a message and its time: "read 13:24:01". Way has the history.
+// Became returns the state of a message and the time of the state, such as "read 13:24:01". Way has the history.
 func (s MessageStatus) Became(now time.Time) string {
 	text := s.State
 	if s.State != sessions.Queued {
@@ -90,7 +90,7 @@ func (l *Lister) Status(id, sid string, found inbox.Found) MessageStatus {
 		st.State, st.At, st.By = sessions.Rung, ring.At.UTC(), ring.Method
 	case held:
 		st.At, st.By = m.Time().UTC(), ""
-	case ring.Outcome == sessions.Handed && ring.IsFor(m): // some of its parts were handed over, not all
+	case ring.Outcome == sessions.Handed && ring.IsFor(m): // some parts of the message were handed over, not all
 		st.State, st.At, st.By = sessions.Handed, ring.At.UTC(), ring.Method
 	}
 	return st

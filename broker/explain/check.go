@@ -23,18 +23,18 @@ import (
 	"c2c/wake"
 )
 
-// answerTime is how long Check waits: for a session to answer a ring, and for a ringer to ring after new mail.
+// Check warns if a session has not answered a ring within answerTime, or if no ringer has rung within answerTime after new mail.
 const answerTime = time.Minute
 
-// Check reports sessions that were not woken and why, damaged files, and sessions whose process c2c cannot see. wakes reports
-// whether c2c has a way to wake sessions of a client.
+// Check reports sessions that were not woken, with the cause; damaged files; and sessions whose process c2c cannot see. The function wakes
+// reports whether c2c can wake the sessions of a client.
 func Check(ctx context.Context, reg *sessions.Registry, wakes func(client string) bool) []doctor.Finding {
 	all, err := reg.Sessions(ctx)
 	if err != nil {
 		return []doctor.Finding{doctor.Failed("sessions", reg.Root(), err)}
 	}
 	found, damaged := []doctor.Finding{}, checkDamage(ctx, reg, all)
-	absent := 0 // absent sessions with mail
+	absent := 0 // number of absent sessions with mail
 	for _, s := range all {
 		if !mail.ValidName(s.ID) {
 			continue // the OCaml c2c allows any id; we open no such mailbox
@@ -70,11 +70,11 @@ func Check(ctx context.Context, reg *sessions.Registry, wakes func(client string
 // warnFull is the percentage of the registry's size at which Check begins to warn.
 const warnFull = 70
 
-// checkSpace warns before the registry is full. c2c removes ended sessions by itself, unless mail waits for them.
+// checkSpace warns before the registry is full. c2c removes ended sessions by itself, but not those for which mail waits.
 func checkSpace(reg *sessions.Registry, all []sessions.Session) []doctor.Finding {
 	info, err := reg.Dir().Stat(registry.FileName)
 	if err != nil || info.Size()*100 < registry.MaxBytes*warnFull {
-		return nil // Sessions has reported the error
+		return nil // reg.Sessions has reported an error
 	}
 	waits := 0
 	for _, s := range all {
@@ -115,7 +115,7 @@ func checkMods(all []sessions.Session) (found []doctor.Finding) {
 	return found
 }
 
-// Few joins the first five names of a list, and says how many more there are.
+// Few joins the first five names of a list, and adds the number of the others.
 func Few(names []string) string {
 	const most = 5
 	if len(names) > most {
@@ -124,10 +124,10 @@ func Few(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// checkDamage lists the damaged files that c2c has set aside and that are still there.
+// checkDamage lists the damaged files that c2c has renamed and nobody has removed.
 func checkDamage(ctx context.Context, reg *sessions.Registry, all []sessions.Session) (found []doctor.Finding) {
 	for _, pattern := range []string{"*.corrupt-*", "sessions/*.corrupt-*", "rooms/*/*.corrupt-*"} {
-		names, _ := fs.Glob(os.DirFS(reg.Root()), pattern) // filepath.Glob would take a [ in the root's path for a pattern
+		names, _ := fs.Glob(os.DirFS(reg.Root()), pattern) // filepath.Glob would read a [ in the root's path as a pattern
 		for _, name := range names {
 			found = append(found, doctor.Finding{Status: doctor.Warning, Part: "damaged file", Path: filepath.Join(reg.Root(), name),
 				Detail: "what could be read of it was kept; look at the rest, then move it away"})
@@ -136,7 +136,7 @@ func checkDamage(ctx context.Context, reg *sessions.Registry, all []sessions.Ses
 	return append(found, checkMailboxes(ctx, reg, all)...)
 }
 
-// checkMailboxes reports mail that cannot be read, and foreign files in a mailbox: a reader of the mailbox skips both.
+// checkMailboxes reports mail that cannot be read, and foreign files in a mailbox. A reader of the mailbox skips both.
 func checkMailboxes(ctx context.Context, reg *sessions.Registry, all []sessions.Session) (found []doctor.Finding) {
 	names, nerr := reg.Dir().Names()
 	for _, sid := range inbox.Spills(names) {
@@ -174,7 +174,7 @@ func checkMailboxes(ctx context.Context, reg *sessions.Registry, all []sessions.
 	return found
 }
 
-// howToRead returns what a person can do so that a session reads its mail. Nobody but an agent itself may take its mail.
+// howToRead returns what a person can do so that a session reads its mail. Only an agent itself may take the mail of an agent.
 func howToRead(sid string, all []sessions.Session) string {
 	for _, s := range all {
 		switch {
@@ -192,7 +192,7 @@ func howToRead(sid string, all []sessions.Session) string {
 	return "c2c sweep, since no session has it any more"
 }
 
-// checkSession checks the last ring of one session, and its mail. ok is false if there is nothing to report.
+// checkSession checks the last ring and the mail of one session. ok is false if there is nothing to report.
 func checkSession(reg *sessions.Registry, s sessions.Session, waits []mail.Message, wakes bool) (f doctor.Finding, ok bool) {
 	r, now := s.LastRing, reg.Now()
 	f = doctor.Finding{Session: s.Alias, Status: doctor.OK, Part: "session " + s.Alias}

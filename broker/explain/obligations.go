@@ -23,46 +23,46 @@ import (
 type Obligation struct {
 	ID        string     `json:"message_id"`
 	Kind      string     `json:"kind"`
-	From      string     `json:"from_alias"`        // waits for the answer
-	To        string     `json:"to_alias"`          // owes the answer
-	SessionID string     `json:"session_id"`        // of the session that owes the answer
-	Words     string     `json:"words,omitempty"`   // its first words
+	From      string     `json:"from_alias"`        // the alias that waits for the answer
+	To        string     `json:"to_alias"`          // the alias that owes the answer
+	SessionID string     `json:"session_id"`        // the session that owes the answer
+	Words     string     `json:"words,omitempty"`   // the first words of the message
 	Side      string     `json:"side"`              // SideOwe, SideOwed or SideOther
 	State     string     `json:"state"`             // StillOpen, Overdue, or how it has ended
 	Bucket    string     `json:"bucket"`            // blocking, urgent or normal
-	Surface   string     `json:"surface_support"`   // of the session that owes the answer, when the message was sent
+	Surface   string     `json:"surface_support"`   // of the owing session, when the message was sent
 	Action    bool       `json:"action_required"`   // always true
 	Answer    bool       `json:"reply_required"`    // always true
 	Reply     string     `json:"reply,omitempty"`   // id of the answer
 	Why       string     `json:"why,omitempty"`     // while it is open: a sentence why there is no answer yet
 	Do        string     `json:"do,omitempty"`      // what a person can do about it
-	Reminders int        `json:"reminders"`         // how often its session was reminded
-	MaxWakes  int        `json:"max_wake_attempts"` // limit of Reminders
+	Reminders int        `json:"reminders"`         // how often the session was reminded
+	MaxWakes  int        `json:"max_wake_attempts"` // maximum of Reminders
 	Wakes     owed.Wakes `json:"wakes"`
 
 	SentAt     time.Time `json:"sent_at"`
 	Due        time.Time `json:"due"`
-	ObservedAt time.Time `json:"observed_at,omitzero"` // when its receiver has read it
-	AckedAt    time.Time `json:"acked_at,omitzero"`    // when the receiver first wrote anything about it
+	ObservedAt time.Time `json:"observed_at,omitzero"` // when the receiver has read the message
+	AckedAt    time.Time `json:"acked_at,omitzero"`    // when the receiver first wrote something about it
 	ClosedAt   time.Time `json:"closed_at,omitzero"`
 }
 
 // Sides of an obligation, as seen by the session for which Obligations is called.
 const (
 	SideOwe   = "owe"   // this session owes the answer
-	SideOwed  = "owed"  // it waits for the answer
-	SideOther = "other" // it is between other sessions
+	SideOwed  = "owed"  // this session waits for the answer
+	SideOther = "other" // the obligation is between other sessions
 )
 
-// Limits on how many open obligations are explained, and how many closed ones are listed.
+// maxWhy limits how many open obligations are explained, and maxClosed how many closed ones are listed.
 const (
 	maxWhy    = 200
 	maxClosed = 1000
 )
 
-// Obligations returns the answers that a session owes and those that others owe to it, ordered by deadline; for a person it returns
-// all obligations of the root. If all is set, it adds the closed ones, the newest last. It takes no lock of the records and changes
-// nothing. With an error, it still returns the obligations that it could read.
+// Obligations returns the answers that a session owes, and those that others owe to it, ordered by deadline. For a person it returns all
+// obligations of the root. If all is set, it adds the closed ones, the newest last. It takes no lock of the records and changes nothing.
+// With an error, it still returns the obligations that it could read.
 func Obligations(ctx context.Context, reg *sessions.Registry, s sessions.Session, all bool) ([]Obligation, error) {
 	dir, err := reg.SubIfThere(owed.Directory)
 	if err != nil || dir == nil {
@@ -73,7 +73,7 @@ func Obligations(ctx context.Context, reg *sessions.Registry, s sessions.Session
 	if err != nil {
 		return nil, err
 	}
-	v := view{reg: reg, rows: rows, authors: reg.Authors(rows), who: s}
+	v := view{reg: reg, rows: rows, authors: reg.Authors(rows), viewer: s}
 	records, closed, err := owed.All(dir, all)
 	open, over, searchErr := v.open(ctx, records)
 	for _, d := range closed {
@@ -96,29 +96,29 @@ func Obligations(ctx context.Context, reg *sessions.Registry, s sessions.Session
 	return append(open, over[max(0, len(over)-maxClosed):]...), errors.Join(err, searchErr)
 }
 
-// view is one call of Obligations.
+// view is one call of Obligations for the session viewer.
 type view struct {
 	reg     *sessions.Registry
 	rows    []registry.Row
 	authors sessions.Authors
-	who     sessions.Session
+	viewer  sessions.Session
 }
 
-// side returns whether the viewer owes the answer or waits for it; "" if it may not see the obligation.
+// side returns whether the viewer owes the answer or waits for it. It returns "" if the viewer may not see the obligation.
 func (v view) side(sid string, d owed.Record) string {
 	switch {
-	case sid == v.who.ID:
+	case sid == v.viewer.ID:
 		return SideOwe
-	case v.authors.Wrote(v.who.ID, d.Message):
+	case v.authors.Wrote(v.viewer.ID, d.Message):
 		return SideOwed
-	case v.who.State == sessions.Person:
+	case v.viewer.State == sessions.Person:
 		return SideOther
 	}
 	return ""
 }
 
-// open splits the records into those that are still open, and those whose answer is in a mailbox but not in the record yet.
-// Such an answer came before the record was written, or from the OCaml c2c.
+// open splits the records into those that are still open, and those whose answer is already in a mailbox but not in the record. Such an
+// answer came before the record was written, or the OCaml c2c sent it.
 func (v view) open(ctx context.Context, records map[string][]owed.Record) (open, over []Obligation, err error) {
 	for sid, list := range records {
 		records[sid] = slices.DeleteFunc(list, func(d owed.Record) bool { return v.side(sid, d) == "" })
@@ -161,7 +161,7 @@ func (v view) obligation(sid string, d owed.Record) Obligation {
 	return o
 }
 
-// tellWhy adds why there is no answer yet. It reads the reason from the mailboxes.
+// tellWhy adds to each obligation why there is no answer yet. It finds the reason in the mailboxes.
 func (v view) tellWhy(ctx context.Context, open []Obligation) {
 	ids := map[string]map[string]bool{}
 	for _, o := range open {
@@ -228,8 +228,8 @@ func (v view) tellWhyOne(o *Obligation, found []inbox.Found) {
 	o.Why, o.Do = strings.TrimPrefix("not read yet; "+st.Why, "; "), st.Do
 }
 
-// tellWhyRemote is tellWhyOne for an answer that a session of another machine owes. A message that has left the outbox is stored on
-// the other machine, and perhaps not read.
+// tellWhyRemote is tellWhyOne for an answer that a session of another machine owes. A message that has left the outbox is stored on the
+// other machine, but perhaps nobody has read it.
 func (v view) tellWhyRemote(o *Obligation, f inbox.Found) {
 	st := Status(v.reg, o.ID, o.SessionID, f)
 	tellRemote(v.reg, &st)

@@ -12,7 +12,7 @@ import (
 	"c2c/sessions"
 )
 
-// ByRelay is the reader of an outbox: mail that it has read is stored on the other machine.
+// ByRelay is the name of the relay as the reader of an outbox. Mail that it has read is stored on the other machine.
 const ByRelay = "relay"
 
 // Host describes whether mail can get to another machine now.
@@ -20,10 +20,10 @@ func Host(h cache.Host, now time.Time) (text string) {
 	seen := "last seen " + format.Age(now.Sub(mail.FromSeconds(h.Seen))) + " ago"
 	switch {
 	case h.Linked && h.Hub && h.Seen == 0:
-		text = h.Name + " is reached by hub; not heard of yet"
+		text = h.Name + " is reached by hub; not heard from yet"
 	case h.Linked && h.Hub: // the hub takes mail, even if the machine is off
 		text = h.Name + " is reached by hub; " + seen
-	case h.Linked && !h.Dials && h.Seen > 0 && now.Sub(mail.FromSeconds(h.Seen)) >= 5*time.Minute: // it may sleep since then
+	case h.Linked && !h.Dials && h.Seen > 0 && now.Sub(mail.FromSeconds(h.Seen)) >= 5*time.Minute: // the machine may have gone to sleep since then
 		text = h.Name + " is linked; " + seen
 	case h.Linked:
 		text = h.Name + " is linked"
@@ -38,7 +38,7 @@ func Host(h cache.Host, now time.Time) (text string) {
 	return text
 }
 
-// Lister finds out the states of many messages. It reads the reports of each machine once.
+// Lister finds out the states of many messages. It reads the reports of each machine only once.
 type Lister struct {
 	reg     *sessions.Registry
 	reports map[string]cache.Reports // by machine
@@ -61,8 +61,8 @@ func (l *Lister) reportsOf(host string) cache.Reports {
 	return all
 }
 
-// remoteStatus finds out how far a message for another machine has come. While the message is in the outbox, it waits here. After
-// that, only the reports of the other machine tell more.
+// remoteStatus finds out how far a message for another machine has come. While the message is in the outbox, it waits here. Later, only the
+// reports of the other machine tell more.
 func (l *Lister) remoteStatus(st *MessageStatus, found inbox.Found) {
 	st.Host = strings.TrimPrefix(st.SessionID, sessions.HostPrefix)
 	st.State, st.At, st.By = sessions.Queued, found.Message.Time().UTC(), ""
@@ -70,11 +70,11 @@ func (l *Lister) remoteStatus(st *MessageStatus, found inbox.Found) {
 		return
 	}
 	st.StoredThere = found.At.UTC()
-	progress := []string{sessions.Queued, sessions.Handed, sessions.Read} // in the order of a message's way
+	progress := []string{sessions.Queued, sessions.Handed, sessions.Read} // in the order in which a message gets them
 	m := found.Message
 	for _, r := range l.reportsOf(st.Host).Of(st.ID) {
-		// A message names its session only if the sender chose the id, because another session may have chosen the same id. For all
-		// other messages the other machine has made up a session.
+		// If the sender chose the message id, m has FromSession, and the report must name the same session: another session may have chosen
+		// the same id. Otherwise c2c made the id, and the session in the report does not count.
 		own := m.FromSession == "" || r.Session == m.FromSession || r.Session == mail.ShortSession(m.FromSession)
 		if own && slices.Index(progress, r.What) > slices.Index(progress, st.State) {
 			st.State, st.At, st.By = r.What, mail.FromSeconds(r.At).UTC(), r.By
@@ -82,7 +82,7 @@ func (l *Lister) remoteStatus(st *MessageStatus, found inbox.Found) {
 	}
 }
 
-// tellRemote adds to a status the history of a message to another machine, and why it waits.
+// tellRemote completes the status of a message to another machine: it adds the history, and the reason why the message waits.
 func tellRemote(reg *sessions.Registry, st *MessageStatus) {
 	now := reg.Now()
 	at := func(t time.Time) string { return " at " + format.Clock(t, now) }
@@ -96,7 +96,7 @@ func tellRemote(reg *sessions.Registry, st *MessageStatus) {
 		case !host.Relayed:
 			st.Do = "c2c relay status tells whether the relay runs"
 		case host.Absent:
-			st.Do = "somebody on " + st.Host + " starts a session in this project, or types c2c poll-inbox there"
+			st.Do = "on " + st.Host + ", start a session in this project, or type c2c poll-inbox"
 		}
 		if host.Trouble != "" {
 			st.Why += "; trouble" + at(mail.FromSeconds(host.TroubleAt)) + ": " + host.Trouble
@@ -106,7 +106,7 @@ func tellRemote(reg *sessions.Registry, st *MessageStatus) {
 	st.Way = append(st.Way, "stored at "+st.Host+at(st.StoredThere))
 	switch st.State {
 	case sessions.Queued:
-		st.Why = st.Host + " has not told that anybody has read it"
+		st.Why = st.Host + " has not reported that it was read"
 	case sessions.Handed:
 		st.Way = append(st.Way, "handed there"+at(st.At)+byMethod(st.By)+", and its model has not answered since")
 	case sessions.Read:

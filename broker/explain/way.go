@@ -14,14 +14,14 @@ import (
 	"c2c/wake"
 )
 
-// through has words for the ways to ring a session, or to hand mail over.
+// through has the words for each method of ringing a session or of handing over mail.
 var through = format.Pairs{
 	{wake.BySocket, "its messaging socket"}, {wake.ByChannel, "its channel"}, {wake.ByServer, "its app-server"}, {wake.ByQueue, "its queue"},
 	{wake.ByFile, "its file watcher"}, {wake.ByTerminal, "its terminal"}, {wake.ByPlugin, "its plugin"}, {wake.ByWire, "its wire daemon"}, {wake.ByStream, "its event stream"},
 	{sessions.ByHook, "its hook"}, {"poll_inbox", "its tool poll_inbox"}, {"tool_result", "the result of a tool of c2c"}, {"cli_poll", "c2c poll-inbox"},
 }
 
-// byMethod describes a method or a reader.
+// byMethod describes a method of ringing, or a reader.
 func byMethod(name string) string {
 	if name == "" {
 		return ""
@@ -29,8 +29,8 @@ func byMethod(name string) string {
 	return " by " + cmp.Or(through.Of(name), name)
 }
 
-// Tell adds to a status the history of the message, why it is not read, and what to do about it. s is the receiver; nil: no longer
-// registered.
+// Tell completes the status st of the message m: it adds the history of m, why m is not read, and what a person can do about that. The
+// receiver s is nil if it is no longer registered.
 func Tell(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessions.Session) {
 	now := reg.Now()
 	st.KnownBy, st.StartedBy = mail.By(m), mail.Starter(m)
@@ -56,7 +56,7 @@ func Tell(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessions
 		if receiver := receiverNow(reg, st, s); receiver.Does == sessions.Busy || receiver.Does == sessions.Waiting {
 			st.Why = receiver.Says(s.Alias, now)
 		}
-		if why, when := turns.Failure(reg, st.SessionID); st.shown && why != "" { // the receipt may come after the failure
+		if why, when := turns.Failure(reg, st.SessionID); st.shown && why != "" { // the receipt of the mail may come after the failure
 			st.Why = strings.TrimPrefix(st.Why+"; its model failed"+at(when)+": "+why, "; ")
 		}
 	case notice.Expired:
@@ -76,7 +76,8 @@ func ringCause(r wake.Ring) string {
 	return r.Cause
 }
 
-// handedWords describes the state "handed": for typed text no receipt ever comes; for mail that a program took, it may still come.
+// handedWords describes the state "handed". If the text was typed into a terminal, no receipt ever comes. If a program took the mail, the
+// receipt may still come.
 func handedWords(st MessageStatus, how string) string {
 	switch {
 	case st.By == wake.ByTerminal:
@@ -91,7 +92,7 @@ func handedWords(st MessageStatus, how string) string {
 	return "handed" + how + ", and its receipt has not come"
 }
 
-// receiverNow adds to a status what its receiver does. s may be nil.
+// receiverNow adds to the status what the receiver s does now, and also returns it. s may be nil.
 func receiverNow(reg *sessions.Registry, st *MessageStatus, s *sessions.Session) (receiver sessions.Now) {
 	if s != nil {
 		receiver = reg.Prober().Now(*s, true)
@@ -100,7 +101,7 @@ func receiverNow(reg *sessions.Registry, st *MessageStatus, s *sessions.Session)
 	return receiver
 }
 
-// tellWhy adds why a waiting message is not read.
+// tellWhy adds to the status why a waiting message is not read.
 func tellWhy(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessions.Session) {
 	if st.dropped {
 		receiverNow(reg, st, s)
@@ -117,7 +118,7 @@ func tellWhy(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessi
 	mayWake := len(wake.MayWake([]mail.Message{m})) > 0
 	switch {
 	case st.Held || !st.NotBefore.IsZero():
-		return // the caller explains what holds it back
+		return // the caller explains what holds the message back
 	case receiver.Does == sessions.Absent:
 		st.Do = remedy(*s, wake.Ring{Outcome: wake.Failed}, true)
 	case reg.Uninstalled != nil && reg.Uninstalled(s.Client, s.Process):
@@ -158,12 +159,12 @@ func tellWhy(reg *sessions.Registry, st *MessageStatus, m mail.Message, s *sessi
 	st.Why = strings.TrimSuffix(says+"; "+s.Outlook(receiver), "; ")
 }
 
-// sinceTheRing returns why a rung session has not read yet.
+// sinceTheRing returns why a session has not read yet, although it was rung.
 func sinceTheRing(reg *sessions.Registry, says string, ring wake.Ring) (why, do string) {
 	switch {
 	case reg.Now().Sub(ring.At) <= answerTime:
 		return says + "; it has been rung just now", ""
-	case ring.Method == wake.ByStream: // no client that we tested begins a turn for it
+	case ring.Method == wake.ByStream: // no client that we tested begins a turn for such a ring
 		return says + "; nobody has read since the ring", "its client may do nothing on that: its next call of a tool brings the message"
 	}
 	return says + "; nobody has read since the ring", "its hooks may not run: c2c doctor tells"

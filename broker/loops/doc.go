@@ -1,3 +1,3 @@
-// Package loops stops agents that only answer each other. It counts messages in a row, each sent because of the one before, without
-// other work in between. It holds the message that is one too many.
+// Package loops stops agents that only answer each other. It counts the messages of a chain: each was sent because of the one before, and
+// nobody worked in between. When the count is too high, it holds the next message for a while.
 package loops

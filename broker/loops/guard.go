@@ -21,29 +21,31 @@ import (
 // The loop guard stops agents that only answer each other. It is a circuit breaker for a chain of messages, each sent because of
 // the one before:
 //
-//   - closed while agents work: the count of a chain starts anew at a sender that has worked since the message came;
-//   - open after too many hops without any work: the next answer in the chain is held;
-//   - half-open when the chain was silent for guardPause: then the held message is handed over. If work follows, the chain is
+//   - closed while agents work: if a sender has worked since mail came to it, its message begins a new count;
+//   - open after too many messages (hops) without any work: the next answer in the chain is held;
+//   - half-open when the chain was silent for guardPause: then the held message is handed over. If work follows, the breaker is
 //     closed. If not, the answer to this message is held.
 //
-// The count is in the messages themselves. Package turns records the work of a session, in a file of its own.
+// Each message has its own count. Package turns records the work of a session, in a file for each session.
 
-// ErrTooManyAnswers says that agents have answered each other too often without any work, and that one message is held already.
+// ErrTooManyAnswers says that agents have answered each other too often without any work, and that the message was not stored: another one
+// is held already, or this one would expire while it is held.
 var ErrTooManyAnswers = errors.New("too many answers")
 
 const (
 	defaultHops = 50
 	// blindTimes multiplies the limit for a client that does not report tool calls: c2c cannot see whether such an agent works.
 	blindTimes = 10
-	// guardPause is the silence that ends a chain: in this time some agent has worked or thought.
+	// guardPause is the silence that ends a chain: c2c assumes that in this time some agent has worked or thought. It is also the time for
+	// which a message is held.
 	guardPause = mail.LongestHold
-	// mostHops bounds the count in a file.
+	// mostHops is the highest count that c2c accepts from a file.
 	mostHops = 1 << 20
 )
 
-// Limits bound how agents may answer each other without any work.
+// Limits says how often agents may answer each other without any work.
 type Limits struct {
-	Hops int // messages in a row; 0: 50; negative: no limit
+	Hops int // maximum of messages in a row; 0: 50; negative: no limit
 }
 
 // HopsVariable is the environment variable with the limit. A value of 0 or less means no limit.
@@ -65,7 +67,7 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// hopsFor returns the limit for a sender with this record of its work.
+// hopsFor returns the limit for a sender; w is the record of the sender's work.
 func (l Limits) hopsFor(w turns.Work) int {
 	if w.Tools {
 		return l.Hops
@@ -73,8 +75,8 @@ func (l Limits) hopsFor(w turns.Work) int {
 	return min(l.Hops, mostHops/blindTimes) * blindTimes
 }
 
-// Check counts a message, and marks it as held if its chain is open. note tells the sender that it is held. After ErrTooManyAnswers
-// the caller must not store the message. Check does not count a person's mail.
+// Check counts the message m, and marks it as held if its chain is open; note is then a text for the sender that says so. After
+// ErrTooManyAnswers the caller must not store the message. Check does not count mail from or to a person.
 func Check(ctx context.Context, reg *sessions.Registry, limits Limits, from sessions.Session, to registry.Row, box *inbox.Mailbox, m *mail.Message) (note string, err error) {
 	m.Held, m.NotBefore, m.GuardHops, m.GuardChain = "", 0, 0, ""
 	sid := to.SID()
@@ -82,8 +84,8 @@ func Check(ctx context.Context, reg *sessions.Registry, limits Limits, from sess
 		return "", nil
 	}
 	work := turns.WorkOf(reg, from.ID)
-	// The time of the lock file is when mail last came to the sender. If the sender has worked since, its message begins a chain.
-	// Without the file, linkOf searches the archive.
+	// The modification time of the lock file shows when mail last came to the sender. If the sender has worked since then, its message
+	// begins a chain. If there is no such file, linkOf searches the archive.
 	if came, _, err := reg.Dir().TimeOf(from.ID + ".inbox.lock"); err == nil && work.Since(came) {
 		return "", nil
 	}
@@ -102,7 +104,8 @@ func Check(ctx context.Context, reg *sessions.Registry, limits Limits, from sess
 	return hold(ctx, reg, from, to, box, m)
 }
 
-// hold marks a message as held, or refuses it if another message from its sender is held already.
+// hold marks a message as held. It refuses the message if another one of the sender is held, or if the message would expire while it is
+// held.
 func hold(ctx context.Context, reg *sessions.Registry, from sessions.Session, to registry.Row, box *inbox.Mailbox, m *mail.Message) (note string, err error) {
 	now := reg.Now()
 	why := fmt.Sprintf("you and %s have answered each other too often without any work in between", to.Alias())
@@ -123,7 +126,7 @@ func hold(ctx context.Context, reg *sessions.Registry, from sessions.Session, to
 	return fmt.Sprintf("it is stored and held for %s, until %s: %s. %s", notice.Span(guardPause), opens.Format("15:04"), why, then), nil
 }
 
-// hadBefore reports whether the sender has sent a message with this id to the mailbox before.
+// hadBefore reports whether the mailbox already had a message with this id from the same sender.
 func hadBefore(ctx context.Context, box *inbox.Mailbox, from sessions.Session, id string) bool {
 	if id == "" {
 		return false
@@ -132,7 +135,7 @@ func hadBefore(ctx context.Context, box *inbox.Mailbox, from sessions.Session, i
 	return err == nil && slices.ContainsFunc(found, func(f inbox.Found) bool { return f.Message.FromSession == from.ID })
 }
 
-// HeldFrom returns the messages from one session that are held in the mailbox of another.
+// HeldFrom returns those held messages in box that come from the session from; box is the mailbox of the session with the id to.
 func HeldFrom(ctx context.Context, reg *sessions.Registry, from, to string, box *inbox.Mailbox) ([]mail.Message, error) {
 	all, err := box.PeekAll(ctx)
 	return slices.DeleteFunc(all, func(m mail.Message) bool { return m.Held != from || !Holds(reg, to, m) }), err
@@ -156,14 +159,14 @@ func OpensAt(reg *sessions.Registry, sid string, m mail.Message) time.Time {
 	return mail.FromSeconds(m.OpensAt())
 }
 
-// TellHeld is TellAll for the process that has sent the message. It only logs errors: a deadlines.Checker sends the missing notices.
+// TellHeld is TellAll for the process that has sent the message. It only logs errors: a deadlines.Checker sends missing notices later.
 func TellHeld(ctx context.Context, reg *sessions.Registry, to string, m mail.Message) {
 	if err := TellAll(ctx, reg, to, m); err != nil {
 		reg.Log.Warn("notices about a held message were not sent", "message_id", m.ID, "err", err)
 	}
 }
 
-// TellAll notifies both agents and their users, once for each chain.
+// TellAll notifies the sender and the receiver of a held message, and their user, once for each chain.
 func TellAll(ctx context.Context, reg *sessions.Registry, to string, m mail.Message) error {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
@@ -200,5 +203,5 @@ func TellAll(ctx context.Context, reg *sessions.Registry, to string, m mail.Mess
 	return errors.Join(errs...)
 }
 
-// OldDirectory is a directory in which versions before 0.2 counted answers. This version does not read it.
+// OldDirectory is a directory in which older versions counted answers. This version does not read it.
 const OldDirectory = "storm"

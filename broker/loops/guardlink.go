@@ -15,14 +15,14 @@ import (
 
 // chainLink is the place of a message in a chain.
 type chainLink struct {
-	hops  int          // 0: it begins a chain
+	hops  int          // count of the message; 0: it begins a chain
 	after mail.Message // the message that caused it
 }
 
 // guardLook bounds how many of a session's latest messages are searched for a chain.
 const guardLook = 64
 
-// handed returns when a message was handed over; zero if its times are in the future, from a wrong clock.
+// handed returns when a message was handed over. It returns zero if a time of the message is in the future, from a wrong clock.
 func handed(a archive.Record, now time.Time) time.Time {
 	sent, at := a.Time(), mail.FromSeconds(a.DrainedAt)
 	if sent.After(now) || at.After(now) {
@@ -40,10 +40,10 @@ func chainOf(m mail.Message) string {
 
 func hopsOf(m mail.Message) int { return int(min(max(m.GuardHops, 0), mostHops)) }
 
-// linkOf finds the message that caused a session to send m: the message that m answers, or else the last message that the session
-// was handed. Many sessions keep answering the first message of a long talk. So linkOf takes the newest message of that chain, not the
-// answered one.
-func linkOf(reg *sessions.Registry, from sessions.Session, m mail.Message, did turns.Work, limit int) (l chainLink, err error) {
+// linkOf finds the message that caused a session to send m: the message that m answers, or else the message that was last handed over to
+// the session. Many agents answer the first message of a long talk again and again. So linkOf takes the newest message of the same chain,
+// not the answered message itself.
+func linkOf(reg *sessions.Registry, from sessions.Session, m mail.Message, work turns.Work, limit int) (l chainLink, err error) {
 	box, err := reg.Mailbox(from.ID)
 	if err != nil {
 		return l, err
@@ -77,7 +77,7 @@ func linkOf(reg *sessions.Registry, from sessions.Session, m mail.Message, did t
 	}
 	hops := hopsOf(last.Message) + 1
 	switch {
-	case last.FromPerson || did.Since(last.Time()):
+	case last.FromPerson || work.Since(last.Time()):
 		return l, nil
 	case now.Sub(handed(last, now)) <= guardPause:
 	case hops <= limit: // the chain was silent, and none of its messages was held
@@ -88,9 +88,9 @@ func linkOf(reg *sessions.Registry, from sessions.Session, m mail.Message, did t
 	return chainLink{hops, last.Message}, nil
 }
 
-// inChain reports whether a session has taken part in a chain. A message to any other session is not an answer in it.
-func inChain(l chainLink, to registry.Row, box *inbox.Mailbox) bool {
-	if l.after.FromSession == to.SID() || sessions.Fold(l.after.From) == sessions.Fold(to.Alias()) {
+// inChain reports whether the receiver has taken part in the chain of l. If it has not, a message to it is no answer in this chain.
+func inChain(l chainLink, receiver registry.Row, box *inbox.Mailbox) bool {
+	if l.after.FromSession == receiver.SID() || sessions.Fold(l.after.From) == sessions.Fold(receiver.Alias()) {
 		return true
 	}
 	found, looked := false, 0

@@ -20,8 +20,8 @@ import (
 	"c2c/sessions/turns"
 )
 
-// finish saves the files that are not mail, removes the emptied root, and puts a link to the new root in its place. A directory can
-// be removed only while it is empty, so a file that another process still writes there is not lost.
+// finish saves the files that are not mail, removes the emptied root, and puts a link to the new root in its place. Only an empty directory
+// can be removed. So if another process still writes a file there, the file is not lost.
 func (m *merging) finish(ctx context.Context) error {
 	own := filepath.Dir(m.From)
 	place := m.savedIn()
@@ -35,7 +35,7 @@ func (m *merging) finish(ctx context.Context) error {
 		}
 		defer to.Close()
 		as := name
-		for n := 2; ; n++ { // an earlier merge may have saved a file with that name
+		for n := 2; ; n++ { // an earlier merge may have saved a file with this name
 			if _, err := to.Stat(as); errors.Is(err, fs.ErrNotExist) {
 				break
 			}
@@ -50,7 +50,7 @@ func (m *merging) finish(ctx context.Context) error {
 	return m.leaveLink(own, keep)
 }
 
-// savedIn is the directory below the new root for files that are not mail.
+// savedIn returns the directory for files that are not mail. It is below the new root.
 func (m *merging) savedIn() string { return "from-" + filepath.Base(filepath.Dir(m.From)) }
 
 // listLeftovers lists the files that finish would save.
@@ -61,7 +61,7 @@ func (m *merging) listLeftovers(context.Context) error {
 	})
 }
 
-// dropRegistry removes the registry, if no session has registered there meanwhile.
+// dropRegistry removes the registry of the old root, if no session has registered there meanwhile.
 func (m *merging) dropRegistry(ctx context.Context) error {
 	return m.from.Locks.With(ctx, registry.LockName, func() error {
 		rows, err := m.from.ReadRegistry()
@@ -75,8 +75,8 @@ func (m *merging) dropRegistry(ctx context.Context) error {
 	})
 }
 
-// eachRest removes the files that every root has, and calls keep for all other files except mail. A mail file that is still here
-// was made meanwhile, and stays. at is the path of the directory below the root.
+// eachRest removes the files that every root has, and calls keep for all other files except mail. A mail file that is still there was made
+// meanwhile, and stays. The argument at is the path of dir below the root.
 func (m *merging) eachRest(dir *atomicfile.Dir, at string, keep func(dir *atomicfile.Dir, name string) error) error {
 	names, err := dir.Names()
 	for _, name := range names {
@@ -97,7 +97,7 @@ func (m *merging) eachRest(dir *atomicfile.Dir, at string, keep func(dir *atomic
 	return err
 }
 
-const archives = "archive" // of package inbox
+const archives = "archive" // the name is from package inbox
 
 // isMail reports whether a path below a root is a mail file of a session.
 func isMail(path string) bool {
@@ -127,7 +127,7 @@ func (m *merging) eachBelow(dir *atomicfile.Dir, path string, keep func(dir *ato
 	return dir.RemoveDir(filepath.Base(path))
 }
 
-// leaveLink removes the directories of the old root and makes the link.
+// leaveLink removes the directories of the old root, and makes the link to the new one.
 func (m *merging) leaveLink(own string, keep func(dir *atomicfile.Dir, name string) error) error {
 	repos, err := atomicfile.Open(filepath.Dir(own))
 	if err != nil {
@@ -160,14 +160,14 @@ func (m *merging) leaveLink(own string, keep func(dir *atomicfile.Dir, name stri
 	}
 	err = repos.Symlink(target, filepath.Base(own))
 	if errors.Is(err, fs.ErrExist) {
-		err = nil // a command that just ran there has created it
+		err = nil // a command that just ran there has made the link
 	}
 	m.forgetNote(filepath.Dir(repos.Path()), filepath.Base(own))
 	return errors.Join(err, repos.Sync())
 }
 
-// forgetNote removes the link through which other clones found the root. doctor does not need it any more, because the root is
-// gone.
+// forgetNote removes the link by which other clones found the old root. It was kept for "c2c doctor", which does not need it any more: the
+// old root is gone.
 func (m *merging) forgetNote(state, fp string) {
 	notes, _ := filepath.Glob(filepath.Join(state, project.ProjectsDir, "*."+fp))
 	for _, note := range notes {

@@ -34,16 +34,16 @@ type Merged struct {
 	Files       []string        `json:"files,omitempty"` // saved files that are not mail: paths below Into
 }
 
-// MergedSession is a session that has moved.
+// MergedSession is a session that has moved, or would move.
 type MergedSession struct {
 	ID       string `json:"session_id"`
 	Alias    string `json:"alias,omitempty"`
-	Former   string `json:"former_alias,omitempty"` // its old alias, if another session in the new root has it
+	Former   string `json:"former_alias,omitempty"` // its old alias, if another session of the new root has that alias
 	Messages int    `json:"messages"`               // messages that wait
-	Joined   bool   `json:"joined,omitempty"`       // the new root has the same session
+	Joined   bool   `json:"joined,omitempty"`       // the new root has the same session already
 }
 
-// LiveError lists the sessions that run, or may run, so that their root cannot be merged.
+// LiveError lists the sessions of a root that run, or may run. Because of them the root cannot be merged.
 type LiveError struct{ Aliases []string }
 
 func (e *LiveError) Error() string {
@@ -58,12 +58,12 @@ type merging struct {
 	taken    []registry.Row // in a dry run: the registry as it would be by now
 }
 
-// MergeRoot moves everything from another root into this one: sessions with their facts, mail, archives, dead letters. Ids stay. A
-// session that both roots have becomes one. A session whose alias is taken here gets another alias. A link to this root replaces
-// the other root. If a session runs in the other root, nothing is moved, and the error is a *LiveError.
+// MergeRoot moves everything from another root into this one: sessions with their facts, mail, archives, dead letters. Ids stay. A session
+// that both roots have becomes one. A session whose alias is taken here gets another alias. A link to this root replaces the other root. If
+// a session runs in the other root, MergeRoot moves nothing and returns a *LiveError. If dry is set, it only lists what it would move.
 //
-// Sessions move one at a time, each first with its row and then with its mail. So after a kill at any point each message is in one
-// of the roots, or in both with the same id, and the next merge goes on.
+// Sessions move one at a time: first the row of a session, then its mail. So after a kill at any point each message is in one of the roots,
+// or in both with the same id, and the next merge goes on from there.
 func MergeRoot(ctx context.Context, reg *sessions.Registry, path string, dry bool) (Merged, error) {
 	m := &merging{Merged: Merged{From: path, Into: reg.Root(), Sessions: []MergedSession{}}, to: reg, dry: dry}
 	if _, err := os.Stat(filepath.Dir(path)); err != nil {
@@ -174,7 +174,7 @@ func rowOf(rows []registry.Row, sid string) registry.Row {
 
 // session moves one session.
 func (m *merging) session(ctx context.Context, sid string, _ registry.Row) (s MergedSession, err error) {
-	// Its row goes first. After that, sends to it in the old root are refused, so no mail is left there forever.
+	// The row of the session goes first. After that, sends to the session in the old root are refused, so no mail is left there forever.
 	err = m.from.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) {
 		var err error
 		i := registry.FindSID(rows, sid)
@@ -184,7 +184,7 @@ func (m *merging) session(ctx context.Context, sid string, _ registry.Row) (s Me
 		return rows, err
 	})
 	if err == nil && mail.ValidName(sid) {
-		err = m.from.Locks.With(ctx, registry.LockName, func() error { // so it cannot register there meanwhile
+		err = m.from.Locks.With(ctx, registry.LockName, func() error { // so the session cannot register there meanwhile
 			s.Messages, err = m.moveBox(ctx, sid)
 			return err
 		})
@@ -208,7 +208,8 @@ func (m *merging) wouldMove(ctx context.Context, sid string, own registry.Row) (
 	return s, err
 }
 
-// place decides what becomes of a session, and returns its row for the new root; none if it has a row there already.
+// place decides under which alias a session moves, and returns its row for the new root. It returns no row if the new root has the session
+// already.
 func place(rows []registry.Row, sid string, own registry.Row) (s MergedSession, moved []registry.Row) {
 	s = MergedSession{ID: sid, Alias: own.Alias()}
 	if there := rowOf(rows, sid); there != nil {
@@ -225,7 +226,7 @@ func place(rows []registry.Row, sid string, own registry.Row) (s MergedSession, 
 	return s, moved
 }
 
-// moveRow registers a session in the new root. As with any new session, its facts come before the registry.
+// moveRow registers a session in the new root. As for any new session, it writes the facts before the registry.
 func (m *merging) moveRow(ctx context.Context, sid string, own registry.Row) (s MergedSession, err error) {
 	err = m.to.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) {
 		var moved []registry.Row
@@ -261,7 +262,7 @@ func (m *merging) moveBox(ctx context.Context, sid string) (count int, err error
 	}
 	defer facts.Close()
 	root, answered := m.from.Dir(), turns.AnsweredName(sid)
-	for range moves.MaxMoves { // a sender may have been about to deliver
+	for range moves.MaxMoves { // a sender may still deliver mail between the steps
 		if err := moves.Transfer(ctx, m.from, sid, m.to, sid, func(moved []mail.Message, _ []notice.DeadLetter) { count += len(moved) }); err != nil {
 			return count, err
 		}

@@ -17,23 +17,23 @@ import (
 // ackTime is how long an acknowledgement may wait for a lock.
 const ackTime = 10 * time.Second
 
-// Reader is a program that hands mail to a client or a person: a hook, or c2c poll-inbox.
+// Reader is a program that hands mail to a client or a person: a hook, or "c2c poll-inbox".
 type Reader struct {
-	By    string // its name in the archive, and as a method of ringing
-	Limit int64  // how much mail it takes, in bytes
-	// Holds reports whether the client already got this message in another way. Nil: not known.
+	By    string // the name of the reader in the archive and in rings
+	Limit int64  // how much mail the reader takes, in bytes
+	// Holds reports whether the client has already got this message in another way. Nil: this is not known.
 	Holds func(mail.Message) bool
-	// Often means that the reader runs many times in a turn, so it announces each message only once.
+	// Often is set if the reader runs many times in a turn. It then announces each message only once.
 	Often bool
-	// Render makes the answer, a text with the messages. shown are the indexes of messages that the answer contains whole, and
-	// announced of messages that it only mentions. more means that further messages wait.
+	// Render makes the answer, a text with the messages. It returns indexes of msgs: shown has the messages that the answer contains whole,
+	// and announced has those that it only mentions. more means that further messages wait.
 	Render func(msgs []mail.Message, more bool) (shown, announced []int, err error)
-	// Write gives the answer to the reader's client. If Write fails, the client has not got the mail.
+	// Write gives the answer to the client. If Write fails, the client has not got the mail.
 	Write func() error
 }
 
-// LeftToPlugin reports whether only the plugin of a session may bring its mail. Mail that a killed plugin had put into the client
-// stays there while the client lives, so this mail must wait for the next plugin.
+// LeftToPlugin reports whether only the plugin of a session may bring its mail. A plugin that was killed may have put mail into the client
+// already. This mail stays there while the client lives, so it must wait for the next plugin.
 func LeftToPlugin(reg *sessions.Registry, s sessions.Session) (bool, error) {
 	if rings := reg.Locks.HasRinger(s.ID); rings || !s.HasMod() {
 		return rings, nil
@@ -45,8 +45,8 @@ func LeftToPlugin(reg *sessions.Registry, s sessions.Session) (bool, error) {
 	return box.TakenBy(wake.ByPlugin)
 }
 
-// LeftToRinger reports whether a ringer of the session will bring its mail as soon as the turn is over: the ringer has not
-// tried yet, and can ask the client's process for a turn.
+// LeftToRinger reports whether a ringer of the session will bring its mail as soon as the turn is over. Such a ringer can ask the client's
+// process for a turn, and has not tried yet.
 func LeftToRinger(ctx context.Context, reg *sessions.Registry, s sessions.Session) (bool, error) {
 	if s.Quiet || !client.IsDaemon(s.Client, s.Process) || !reg.Locks.HasRinger(s.ID) {
 		return false, nil
@@ -60,7 +60,7 @@ func LeftToRinger(ctx context.Context, reg *sessions.Registry, s sessions.Sessio
 	return len(msgs) > 0 && (s.LastRing.Method == sessions.ByHook || !s.LastRing.IsFor(msgs[0])), err
 }
 
-// HandOver leases mail, writes it to the client, and only then acks it: after a kill in between, the mail is offered again.
+// HandOver leases mail, writes it to the client, and only then acks it. After a kill in between, the mail is offered again.
 func HandOver(ctx context.Context, reg *sessions.Registry, s sessions.Session, h Reader) error {
 	box, err := reg.Mailbox(s.ID)
 	if err != nil {
@@ -84,7 +84,7 @@ func HandOver(ctx context.Context, reg *sessions.Registry, s sessions.Session, h
 	if err == nil && len(handed) == 0 && (known || announced.ID == "") {
 		return l.Release()
 	}
-	// The client has the mail now, even if ctx has ended.
+	// The client has the mail now. Record that even if ctx has ended.
 	written, cancel := context.WithTimeout(context.WithoutCancel(ctx), ackTime)
 	defer cancel()
 	if err != nil || known || len(handed) == 0 {
@@ -106,7 +106,7 @@ func (h Reader) answer(l *inbox.Lease) (handed []string, announced mail.Message,
 	if h.Holds != nil {
 		left = nil
 		for _, m := range l.Messages {
-			if h.Holds(m) { // its carrier gave up before the receipt came, but the client has the message
+			if h.Holds(m) { // its doorbell gave up before the receipt came, but the client has the message
 				handed = append(handed, m.Handle())
 			} else {
 				left = append(left, m)
@@ -123,9 +123,8 @@ func (h Reader) answer(l *inbox.Lease) (handed []string, announced mail.Message,
 	return handed, announced, err
 }
 
-// RingOnce rings a session that has no server to ring it. It holds the right to ring meanwhile, so that two calls for the same mail
-// ring only once. say rings the client, or returns why it must not. rang is false if say failed, if no mail waits, or if another
-// process has the right.
+// RingOnce rings a session that has no server to ring it. Meanwhile it holds the right to ring, so that two calls for the same mail ring
+// only once. The function say rings the client, or returns why it must not. rang is true only if say has rung.
 func RingOnce(ctx context.Context, reg *sessions.Registry, sid string, say func(wake.Notice) error) (rang bool, err error) {
 	release, free, err := reg.Locks.BorrowRinging(sid)
 	if err != nil || !free {
@@ -140,7 +139,7 @@ func RingOnce(ctx context.Context, reg *sessions.Registry, sid string, say func(
 	if err != nil || len(msgs) == 0 {
 		return false, err
 	}
-	s, err := callers.Resolve(ctx, reg, callers.Caller{Explicit: sid}) // read under the right to ring: another hook may have rung before
+	s, err := callers.Resolve(ctx, reg, callers.Caller{Explicit: sid}) // read only now, with the right to ring: another hook may have just rung
 	if err != nil {
 		return false, err
 	}

@@ -21,19 +21,20 @@ import (
 )
 
 const (
-	// mover is the reader name under which a move leases messages.
+	// mover is the name of the reader that leases messages to move them.
 	mover = inbox.ByMover
 	// moveWait is how long a move waits for a mailbox that another process has locked. Mail that is left moves later.
 	moveWait = 200 * time.Millisecond
-	// moveBytes bounds how much one commit moves. A commit makes one file, and even a hook that shows little has to read all of
-	// it.
+	// moveBytes bounds how much one commit moves. A commit makes one file, and even a hook that shows little of it has to read the whole
+	// file.
 	moveBytes = 1 << 20
-	// MaxMoves bounds how often a message follows an alias that goes to another session while the message is sent.
+	// MaxMoves bounds how often a message follows its alias, if the alias goes to another session while the message is sent.
 	MaxMoves = 3
 )
 
-// Finish moves the mail of the sessions in from to the session own. Mail that cannot move now stays recorded in the facts. Finish
-// only logs errors, because every hook and every tool call of the session begins here.
+// Finish moves the mail of other sessions to the session own. The argument from has the ids of the other sessions. Mail that cannot move
+// now stays recorded in the facts (MoveFrom). Finish only logs errors, because an error would stop the hook or the tool call that begins
+// with it.
 func Finish(ctx context.Context, reg *sessions.Registry, from []string, own registry.Row) {
 	if len(from) == 0 {
 		return
@@ -42,7 +43,7 @@ func Finish(ctx context.Context, reg *sessions.Registry, from []string, own regi
 	var stuck []string
 	for i := 0; i < len(from); i++ {
 		sid := from[i]
-		if f, err := reg.Facts.Read(sid); err == nil { // mail that had to move there now has to move here
+		if f, err := reg.Facts.Read(sid); err == nil { // mail that should move to sid must now move to own
 			from = facts.AddMissing(from, slices.DeleteFunc(f.MoveFrom, func(s string) bool { return s == sid || s == own.SID() })...)
 		}
 		gone, err := isGone(reg, sid)
@@ -54,7 +55,7 @@ func Finish(ctx context.Context, reg *sessions.Registry, from []string, own regi
 			stuck = append(stuck, sid)
 		}
 	}
-	done, err := Redeliver(ctx, reg, own, from) // a sweep may have turned that mail into dead letters
+	done, err := Redeliver(ctx, reg, own, from) // a sweep may have turned mail of these sessions into dead letters
 	if err != nil {
 		reg.Log.Warn("dead letters were not moved yet", "to", own.SID(), "err", err)
 	}
@@ -79,8 +80,9 @@ func isGone(reg *sessions.Registry, sid string) (bool, error) {
 	return err == nil && registry.FindSID(rows, sid) < 0 && mail.ValidName(sid), err
 }
 
-// hasMore reports whether a mailbox still has mail to move, or a reader has leased some. A sender that read the registry before the move
-// may deliver after it. It then records in the facts that this mail must move, too; the caller holds the lock of the facts.
+// hasMore reports whether a mailbox has more mail to move, leased mail included. A sender that read the registry before the move may
+// deliver after it. Then the sender records in the facts that this mail must move, too. The caller of hasMore holds the lock of the facts,
+// so it does not undo this record.
 func hasMore(ctx context.Context, reg *sessions.Registry, sid string) bool {
 	if gone, err := isGone(reg, sid); err == nil && !gone {
 		return false
@@ -95,8 +97,8 @@ func hasMore(ctx context.Context, reg *sessions.Registry, sid string) bool {
 	return err != nil || !empty
 }
 
-// Forward moves on the mail that was delivered to the mailbox of sid while its alias went to another session. The new holder may
-// have emptied this mailbox already, and would not look there again. Forward only logs errors, because the message is stored.
+// Forward moves mail that was delivered to the mailbox of sid while the alias of sid went to another session. The new holder of the alias
+// may have emptied this mailbox already, and would not look into it again. Forward only logs errors, because the message is stored.
 func Forward(ctx context.Context, reg *sessions.Registry, sid, alias string) {
 	for range MaxMoves {
 		rows, err := reg.Rows(ctx)
@@ -108,7 +110,7 @@ func Forward(ctx context.Context, reg *sessions.Registry, sid, alias string) {
 			holder, err = RecordMove(ctx, reg, sid, alias)
 		}
 		if err == nil && holder == "" {
-			return // swept: the message waits for the session or for the next sweep
+			return // the session was swept: the message waits for its return or for the next sweep
 		}
 		if err == nil {
 			err = MoveMail(ctx, reg, sid, holder)
@@ -121,9 +123,9 @@ func Forward(ctx context.Context, reg *sessions.Registry, sid, alias string) {
 	}
 }
 
-// RecordMove records for the holder of an alias that it must fetch the mail of a mailbox. It returns "" if no session has the
-// alias, or if the mailbox's own session has it again. It holds the registry's lock, so the next holder of the alias finds the
-// record and fetches that mail, too.
+// RecordMove records that the holder of an alias must fetch the mail of the mailbox of sid. holder is "" if no session has the alias, or if
+// the session sid has it again. RecordMove holds the registry's lock. So the next holder of the alias finds the record, and fetches that
+// mail, too.
 func RecordMove(ctx context.Context, reg *sessions.Registry, sid, alias string) (holder string, err error) {
 	err = reg.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) {
 		r := reg.Receiver(rows, alias)
@@ -139,7 +141,7 @@ func RecordMove(ctx context.Context, reg *sessions.Registry, sid, alias string) 
 // MoveMail moves the waiting mail of one session to another, with the obligations to answer it. A message that the new mailbox can
 // never take becomes a dead letter, and its sender gets a notice.
 func MoveMail(ctx context.Context, reg *sessions.Registry, from, to string) error {
-	if from == to { // each message would be there already, and then be removed
+	if from == to { // the mailbox would have each message already, and then lose it
 		return nil
 	}
 	told := notice.Quota{}
@@ -151,10 +153,10 @@ func MoveMail(ctx context.Context, reg *sessions.Registry, from, to string) erro
 	})
 }
 
-// Transfer moves the waiting mail of a session into the mailbox of another session, or of the same one in another root. The ids stay: after
-// a kill the next transfer delivers again, and the mailbox knows those messages already. A message that the mailbox can never take becomes
-// a dead letter there. After each commit, Transfer calls moved with the messages of the commit; refused lists those that became dead
-// letters.
+// Transfer moves the waiting mail of a session into the mailbox of another session, or of the same session in another root. Messages keep
+// their ids. So after a kill the next Transfer delivers them again, and the mailbox finds that it has them already. A message that the
+// mailbox can never take becomes a dead letter of toRoot. After each commit, Transfer calls moved with the messages of the commit; refused
+// lists those of them that became dead letters.
 func Transfer(ctx context.Context, fromRoot *sessions.Registry, from string, toRoot *sessions.Registry, to string, moved func(messages []mail.Message, refused []notice.DeadLetter)) error {
 	box, err := toRoot.Mailbox(to)
 	if err != nil {
@@ -173,7 +175,8 @@ func Transfer(ctx context.Context, fromRoot *sessions.Registry, from string, toR
 	})
 }
 
-// moveOwed makes a session owe the answers to messages that were moved to it. A refused message needs no answer.
+// moveOwed records that the new session owes the answers to the moved messages, and the old one does not. A refused message needs no
+// answer.
 func moveOwed(ctx context.Context, reg *sessions.Registry, from, to string, moved []mail.Message, refused []notice.DeadLetter) {
 	var dead []mail.Message
 	for _, d := range refused {
@@ -194,8 +197,8 @@ func without(msgs []mail.Message, refused []notice.DeadLetter) []mail.Message {
 	return slices.DeleteFunc(slices.Clone(msgs), func(m mail.Message) bool { return dead[owed.KeyOf(m)] })
 }
 
-// deliverSome delivers the first n messages, as many as it can, in order and in few commits. refused are those among them that
-// the mailbox can never take; err is why it cannot take the next message now.
+// deliverSome delivers as many of the messages as it can, in order and in few commits. n is the number of messages that are done. refused
+// has those among them that the mailbox can never take. err is why the mailbox cannot take the next message now.
 func deliverSome(ctx context.Context, box *inbox.Mailbox, messages []mail.Message) (refused []notice.DeadLetter, n int, err error) {
 	half, size := len(messages)/2, 0
 	for _, m := range messages {
@@ -221,8 +224,8 @@ func deliverSome(ctx context.Context, box *inbox.Mailbox, messages []mail.Messag
 	return append(refused, more...), n + rest, err
 }
 
-// EmptyMailbox calls put with the waiting mail of a mailbox. put stores the first n messages elsewhere, and EmptyMailbox then removes these
-// n messages here.
+// EmptyMailbox calls put with the waiting mail of a mailbox. put stores the first n messages elsewhere and returns n. EmptyMailbox then
+// removes these n messages from the mailbox.
 func EmptyMailbox(ctx context.Context, reg *sessions.Registry, sid string, put func([]mail.Message) (n int, err error)) error {
 	box, err := reg.Mailbox(sid)
 	if err != nil {
@@ -253,9 +256,10 @@ func emptySome(ctx context.Context, box *inbox.Mailbox, put func([]mail.Message)
 	return lease.More && err == nil, errors.Join(err, lease.Remove(again, inbox.Handles(lease.Messages[:n])...))
 }
 
-// Redeliver delivers dead letters to the session own: its own, and those of the sessions in from, whose mail moves to it. done means
-// that none is left. It does not hold the lock of the dead letters while it delivers them, because the OCaml c2c takes this lock after the
-// lock of an inbox. The ids make a second delivery harmless. A dead letter that can never be delivered stays, with the reason.
+// Redeliver delivers dead letters to the session own: its own, and those of the sessions whose ids are in from, because their mail moves to
+// own. done means that no such letter is left. Redeliver does not hold the lock of the dead letters while it delivers them, because the
+// OCaml c2c takes this lock after the lock of an inbox. The ids make a second delivery harmless. A dead letter that can never be delivered
+// stays, with the reason.
 func Redeliver(ctx context.Context, reg *sessions.Registry, own registry.Row, from []string) (done bool, err error) {
 	may, longest := mayInherit(reg, own, from)
 	if !anyDead(reg, may, longest) {
@@ -263,10 +267,10 @@ func Redeliver(ctx context.Context, reg *sessions.Registry, own registry.Row, fr
 	}
 	lines, err := notice.ReadDeadLines(reg)
 	if err != nil {
-		// A file that is not ours stays so until a person repairs it: a new try at each call of the session would not help.
+		// If the file is not ours, it stays so until a person repairs it. A new try at each call of the session would not help.
 		return errors.Is(err, atomicfile.ErrNotOurs) || errors.Is(err, atomicfile.ErrTooLarge) || errors.Is(err, fs.ErrPermission), err
 	}
-	mine := map[string][]string{} // lines by message: a killed sweep may have written a line twice
+	mine := map[string][]string{} // the lines of each message: a killed sweep may have written a line twice
 	var messages []mail.Message
 	for _, line := range lines {
 		if !may(line) {
@@ -305,9 +309,9 @@ func Redeliver(ctx context.Context, reg *sessions.Registry, own registry.Row, fr
 	return here && n == len(messages), errors.Join(err, derr)
 }
 
-// Delivered returns the given dead letters whose messages the session has in its mailbox or has read; all means that no message is
-// missing. The dead letter of a missing message must stay: a sweep may have leased or removed the message, and it added no second dead
-// letter because it saw this one.
+// Delivered returns the lines of those dead letters in mine whose messages the session has in its mailbox or has read. all is true if no
+// message is missing. The dead letter of a missing message must stay: a sweep may have leased or removed the message, and it added no
+// second dead letter because it saw this one.
 func Delivered(ctx context.Context, box *inbox.Mailbox, mine map[string][]string, messages []mail.Message) (gone map[string]string, all bool, err error) {
 	gone, all = map[string]string{}, true
 	if len(messages) == 0 {
@@ -338,8 +342,8 @@ func Delivered(ctx context.Context, box *inbox.Mailbox, mine map[string][]string
 	return gone, all, nil
 }
 
-// mayInherit returns a quick test whether some lines may contain a dead letter for a session, and the length of the longest
-// name that it looks for. Among thousands of lines hardly any match, and parsing them all would take a hook seconds.
+// mayInherit returns a quick test whether lines may contain a dead letter for a session, and the length of the longest name for which the
+// test looks. Among thousands of lines hardly any passes the test, and a hook would need seconds to parse them all.
 func mayInherit(reg *sessions.Registry, own registry.Row, from []string) (may func(lines []byte) bool, longest int) {
 	names := append([]string{own.SID()}, from...)
 	if f := reg.Facts.Of(own.SID()); f.Named && !f.Proposed {
@@ -355,8 +359,9 @@ func mayInherit(reg *sessions.Registry, own registry.Row, from []string) (may fu
 	}, longest
 }
 
-// anyDead reports whether some of the dead letters may match; overlap is the length of the longest name. For nearly every session
-// that comes back, none matches. If the file cannot be read it returns true: reading it whole will then report the error.
+// anyDead reports whether a dead letter may pass the test. The argument overlap is the length of the longest name. For nearly every session
+// that comes back, no letter passes. If the file cannot be read, anyDead returns true: its caller then reads the whole file and reports the
+// error.
 func anyDead(reg *sessions.Registry, may func([]byte) bool, overlap int) (found bool) {
 	err := notice.EachDeadPiece(reg, overlap, func(piece []byte) (more bool) {
 		found = may(piece)
@@ -365,9 +370,9 @@ func anyDead(reg *sessions.Registry, may func([]byte) bool, overlap int) (found 
 	return found || err != nil
 }
 
-// inherits reports whether a session gets a dead letter. It gets its own, and those of the sessions in from. As in the OCaml c2c, it
-// also gets letters to an alias that it has chosen; an alias from a project's file does not count. It does not get these letters if
-// their session may come back, that is if c2c knew that session by more than its process.
+// inherits reports whether a session gets a dead letter. It gets its own letters, and those of the sessions whose ids are in from. As in
+// the OCaml c2c, it also gets letters to an alias that it has chosen itself, but not if the alias comes from a project's file. It does not
+// get these letters if their session may come back, that is, if c2c knew that session by more than its process.
 func inherits(reg *sessions.Registry, own registry.Row, from []string, d notice.DeadLetter) bool {
 	if d.SessionID == own.SID() || slices.Contains(from, d.SessionID) {
 		return true

@@ -28,16 +28,16 @@ type Pruned struct {
 	Archives    archive.Pruned `json:"archives"`     // parts of the archives of sessions that are still known
 	DeadLetters archive.Pruned `json:"dead_letters"` // messages
 	Sessions    int            `json:"sessions"`     // sessions that are gone
-	Files       archive.Pruned `json:"files"`        // their archives, facts, locks
+	Files       archive.Pruned `json:"files"`        // the archives, facts and locks of these sessions
 	ClientIDs   archive.Pruned `json:"client_ids"`   // client ids of sessions that are gone
 	Pointers    archive.Pruned `json:"pointers"`     // hook scripts' pointers to sessions that are gone
 }
 
-// Prune removes data that is older than a duration and useless: parts of archives, dead letters, and all files of sessions that are not
-// registered, have no mail, and were not used for that duration. In the directory of pointers, which other roots use, too, it removes
-// the files for sessions that this root does not know. If dry is set, it only counts. After an error it goes on with the rest.
-func Prune(ctx context.Context, reg *sessions.Registry, older time.Duration, pointers string, dry bool) (Pruned, error) {
-	p := &pruning{reg: reg, before: reg.Now().Add(-older), dry: dry, gone: map[string]bool{}}
+// Prune removes useless data that is older than age: parts of archives, dead letters, and all files of sessions that are not registered,
+// have no mail, and were not used for that time. The argument pointers is a directory that other roots use, too: in it Prune removes the
+// files for sessions that this root does not know. If dry is set, Prune only counts. After an error it goes on with the rest.
+func Prune(ctx context.Context, reg *sessions.Registry, age time.Duration, pointers string, dry bool) (Pruned, error) {
+	p := &pruning{reg: reg, before: reg.Now().Add(-age), dry: dry, gone: map[string]bool{}}
 	err := p.pruneDead(ctx)
 	err = errors.Join(err, p.pruneSessions(ctx, pointers))
 	return p.Pruned, err
@@ -91,7 +91,7 @@ func (p *pruning) pruneSessions(ctx context.Context, pointers string) error {
 	return errors.Join(errs...)
 }
 
-// locked runs f under a lock. A dry run takes no lock, because it makes no file.
+// locked runs f under a lock. A dry run takes no lock, because it must not make the lock file.
 func (p *pruning) locked(ctx context.Context, name string, f func() error) error {
 	if p.dry {
 		return f()
@@ -147,8 +147,9 @@ func (p *pruning) isGone(sid string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// pruneNames removes the files of a directory that point to a session that is gone; their content is a prefix and a session id. openErr is
-// why the directory is not open. pruneNames holds the registry's lock, because a session is registered before the first file points to it.
+// pruneNames removes those files of a directory that point to a session that is gone. Such a file contains a prefix and a session id. The
+// argument openErr is the error of opening the directory. pruneNames holds the registry's lock, because a session is registered before a
+// file points to it.
 func (p *pruning) pruneNames(ctx context.Context, count *archive.Pruned, dir *atomicfile.Dir, openErr error, prefix string) error {
 	if errors.Is(openErr, fs.ErrNotExist) {
 		return nil
@@ -187,7 +188,7 @@ func (p *pruning) pruneNames(ctx context.Context, count *archive.Pruned, dir *at
 	})
 }
 
-// A deleted_at before noTime is no time: zero, or a negative or small number.
+// noTime is earlier than any dead letter. If deleted_at is before noTime, it is zero or another number that is no time.
 var noTime = time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // pruneDead removes old dead letters. It keeps lines that do not parse, or whose age is not known.

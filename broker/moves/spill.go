@@ -10,8 +10,8 @@ import (
 	"c2c/sessions"
 )
 
-// TakeSpills takes the mail that an old version has left beside the mailboxes of the root (package inbox, TakeSpill). A mailbox
-// that cannot be read does not stop the others.
+// TakeSpills puts the mail that an old version has left beside the mailboxes into the mailboxes (inbox.Mailbox.TakeSpill). If it cannot
+// read a mailbox, it goes on with the others.
 func TakeSpills(ctx context.Context, reg *sessions.Registry) error {
 	names, err := reg.Dir().Names()
 	if err != nil {

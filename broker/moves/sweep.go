@@ -17,7 +17,7 @@ import (
 type Swept struct {
 	Sessions  []SweptSession `json:"dropped_regs"` // no longer registered
 	Deleted   int            `json:"deleted_inboxes"`
-	Messages  int            `json:"preserved_messages"` // messages that are dead letters now
+	Messages  int            `json:"preserved_messages"` // those that are dead letters now
 	Mailboxes []SweptMailbox `json:"mailboxes,omitempty"`
 	Error     string         `json:"error,omitempty"` // why no mailbox was read
 }
@@ -31,7 +31,7 @@ type SweptSession struct {
 // SweptMailbox is a mailbox without a session that had mail, or that could not be emptied.
 type SweptMailbox struct {
 	SessionID string `json:"session_id"`
-	Messages  int    `json:"messages"`        // messages that are dead letters now
+	Messages  int    `json:"messages"`        // those that are dead letters now
 	Error     string `json:"error,omitempty"` // why some mail is still there
 }
 
@@ -49,10 +49,10 @@ func (s Swept) Err() error {
 	return errors.Join(errs...)
 }
 
-// Sweep drops sessions that were unused for the grace period and whose client is gone, or has no known process. Their waiting mail
-// becomes dead letters, and so does the mail in a mailbox without a session. People at a terminal stay. The facts of a session
-// stay, too: when it comes back, it gets its alias, if that is still free, and its dead letters. If a mailbox cannot be emptied,
-// Swept has the error, and the sweep goes on.
+// Sweep removes the rows of sessions that were unused for the grace period and whose client is gone or has no known process. Their waiting
+// mail becomes dead letters. So does mail in a mailbox without a session. People at a terminal stay. The facts of a session stay, too. When
+// the session comes back, it gets its dead letters, and its alias if the alias is still free. If a mailbox cannot be emptied, Swept has the
+// error, and the sweep goes on.
 func Sweep(ctx context.Context, reg *sessions.Registry, grace time.Duration) (Swept, error) {
 	var swept Swept
 	err := reg.Change(ctx, func(rows []registry.Row) (kept []registry.Row, err error) {
@@ -63,7 +63,7 @@ func Sweep(ctx context.Context, reg *sessions.Registry, grace time.Duration) (Sw
 		return Swept{}, err
 	}
 	sids, err := reg.Mailboxes(ctx)
-	if err != nil { // the sessions were dropped already
+	if err != nil { // no error of Sweep, because the rows are removed already
 		swept.Error = err.Error()
 		return swept, nil
 	}
@@ -114,7 +114,7 @@ func sweepMailbox(ctx context.Context, reg *sessions.Registry, sid string) (n in
 	return n, err
 }
 
-// Stale returns what Sweep would do, and changes nothing.
+// Stale returns the sessions that Sweep would remove, and changes nothing.
 func Stale(ctx context.Context, reg *sessions.Registry, grace time.Duration) (Swept, error) {
 	rows, err := reg.Rows(ctx)
 	_, gone := stale(reg, rows, grace)

@@ -26,15 +26,15 @@ type Takeover struct {
 	Waiting int      `json:"waiting"`         // unread messages
 	Told    []string `json:"told"`            // aliases of the senders that got a notice
 	Late    bool     `json:"left,omitempty"`  // some mail could not be moved yet, and comes with the next call of To
-	Again   bool     `json:"ended,omitempty"` // it was done before this call
+	Again   bool     `json:"ended,omitempty"` // an earlier call has done it
 }
 
-// ErrRuns says that the session is alive, or may be.
+// ErrRuns says that a session is alive, or may be. Then another session takes over from it only with force.
 var ErrRuns = errors.New("it may still run")
 
-// TakeOver lets the session heir go on with the work of the session old: heir gets the alias and the waiting mail of old. TakeOver
-// notifies the senders. The archive stays where it is. If old may still run, the error is ErrRuns, unless force is set. After a kill the
-// same call completes the takeover, and so does the heir's next call.
+// TakeOver lets one session go on with the work of another: the session heir gets the alias and the waiting mail of the session old.
+// TakeOver notifies the senders of that mail. The archive stays where it is. If old may still run and force is not set, the error is
+// ErrRuns. If dry is set, nothing changes. After a kill the same call completes the takeover, and so does the heir's next call.
 func TakeOver(ctx context.Context, reg *sessions.Registry, old, heir string, force, dry bool) (t Takeover, err error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
@@ -69,7 +69,7 @@ func TakeOver(ctx context.Context, reg *sessions.Registry, old, heir string, for
 	return t, err
 }
 
-// TakeoverPair finds the two sessions, and refuses a takeover that is not possible.
+// TakeoverPair finds the two sessions. It returns an error if the takeover is not possible.
 func TakeoverPair(reg *sessions.Registry, rows []registry.Row, old, heir string, force bool) (from, to sessions.Session, err error) {
 	var both [2]sessions.Session
 	for i, name := range []string{old, heir} {
@@ -103,8 +103,8 @@ func refuseRunning(s sessions.Session, force bool) error {
 	return fmt.Errorf("%s is %s: %w", s.Alias, s.State, ErrRuns)
 }
 
-// tookOver reports whether an earlier call did this takeover, perhaps without the mail. Then the alias belongs to the session that was
-// called heir.
+// tookOver reports whether an earlier call already did this takeover, perhaps without moving the mail. In that case the session that was
+// called heir has the alias now.
 func tookOver(reg *sessions.Registry, rows []registry.Row, old, heir string) (t Takeover, ok bool) {
 	r := reg.Receiver(rows, old)
 	if r == nil || len(sessions.Holders(rows, heir)) > 0 {
@@ -118,8 +118,8 @@ func tookOver(reg *sessions.Registry, rows []registry.Row, old, heir string) (t 
 	return Takeover{From: f.TookOver, To: r.SID(), Alias: r.Alias(), Former: f.Former[n-1].Alias, Told: []string{}, Again: true}, true
 }
 
-// GiveAlias changes the registry for a takeover. After all checks it first notifies the senders, because after the change no file says
-// any more whose mail it was. Then it writes the facts: from then on each call of the heir moves mail. The registry comes last.
+// GiveAlias changes the registry for a takeover. It first checks everything. Then it notifies the senders, because after the change no file
+// says any more whose mail it was. Then it writes the facts: from then on each call of the heir moves mail. The registry comes last.
 func GiveAlias(ctx context.Context, reg *sessions.Registry, rows []registry.Row, t Takeover, writers []writer, force bool) ([]registry.Row, error) {
 	i, j := registry.FindSID(rows, t.From), registry.FindSID(rows, t.To)
 	if i < 0 || j < 0 || sessions.Fold(rows[i].Alias()) != sessions.Fold(t.Alias) {
@@ -164,8 +164,8 @@ func completeTakeover(ctx context.Context, reg *sessions.Registry, t *Takeover) 
 	}
 	Finish(ctx, reg, reg.Facts.Of(t.To).MoveFrom, rows[i])
 	t.Late = slices.Contains(reg.Facts.Of(t.To).MoveFrom, t.From)
-	// GiveAlias has notified the senders of questions that the old session has read and not answered: nobody owes these answers any
-	// more. The heir owes the answers to the questions that were unread.
+	// GiveAlias has notified the senders of questions that the old session has read and not answered. Nobody owes these answers any more.
+	// The heir owes the answers to the questions that were unread.
 	owed.Close(ctx, reg, t.From, owed.HandedOver, func(mail.Message) bool { return true })
 	text := fmt.Sprintf("You go on with the work of %s: you are %[1]s now, and no longer %s. What it had not read comes to you. What it had read: c2c history --session-id %s",
 		t.Alias, t.Former, t.From)
@@ -174,12 +174,12 @@ func completeTakeover(ctx context.Context, reg *sessions.Registry, t *Takeover) 
 
 // writer is a sender of mail for the session that was taken over.
 type writer struct {
-	to      registry.Row // nil: the sender is gone
-	waiting int          // how many of its messages are unread
-	open    []mail.Message
+	to      registry.Row   // nil: the sender is gone
+	waiting int            // how many of its messages are unread
+	open    []mail.Message // its questions that were read and not answered
 }
 
-// maxOpen is how many questions of one sender a notice names at most.
+// maxOpen is the maximum number of questions that a notice to one sender names.
 const maxOpen = 5
 
 // Writers returns the senders whose mail waits in a session's mailbox, or whose questions it has read but not answered.
@@ -251,7 +251,7 @@ func TellWriter(ctx context.Context, reg *sessions.Registry, t Takeover, w write
 	return notice.Send(ctx, reg, w.to.SID(), mail.Message{To: w.to.Alias(), ID: notice.ID("handover", t.From, t.To, w.to.SID()), Content: text}, "handover")
 }
 
-// LeftMailbox opens, by its id, the mailbox of a session that is no longer registered.
+// LeftMailbox opens the mailbox of a session that is no longer registered, by the id of the session.
 func LeftMailbox(reg *sessions.Registry, sid string) (*inbox.Mailbox, error) {
 	used, err := inbox.Sessions(reg.Dir())
 	if err != nil {

@@ -26,17 +26,17 @@ import (
 // The process that acts on deadlines also tidies the root, once a day. Commands and hooks do not.
 //
 // It removes only useless data: rows of sessions that were not used for long (sessions/forget.go), the locks and empty mailboxes of
-// sessions without a row, and at last their facts and the client ids that lead to them. Everything that a person may look for stays
-// until c2c prune: archives, dead letters, and all mail that a peer wrote.
+// sessions without a row, and later also their facts and the client ids that lead to them. Everything that a person may look for stays
+// until "c2c prune": archives, dead letters, and all mail that a peer wrote.
 //
-// It removes a lock file by the rules of docs/retention.md. It holds the registry's lock, so no process registers the session
-// meanwhile, and the OCaml c2c sends nothing to it (the OCaml c2c does not notice that a lock file was removed). It first takes each lock
-// of the session, without waiting; if another process has one, all files stay. A process that waits for such a lock, or has opened its
-// file and not locked it yet, finds out that the file has no name any more. Then it opens the new file (package filelock).
+// It removes a lock file by the rules of docs/retention.md. It holds the registry's lock, so no process registers the session meanwhile,
+// and the OCaml c2c sends nothing to the session (the OCaml c2c does not notice that a lock file was removed). It first takes each lock of
+// the session, without waiting; if another process has one of them, all files stay. A process may wait for such a lock, or may have opened
+// its file and not locked it yet. That process finds out that the file has no name any more, and opens the new file (package filelock).
 const (
 	TidyEvery = 24 * time.Hour
 	TidyAgain = 10 * time.Minute // if there is more to tidy, or a lock was taken
-	// tidyMost bounds how many sessions one run tidies: for each it holds the registry's lock for some milliseconds.
+	// tidyMost bounds how many sessions one run tidies, because for each it holds the registry's lock for some milliseconds.
 	tidyMost = 50
 	// factsAfter is how long the facts of an unused session without a row are kept.
 	factsAfter = 90 * 24 * time.Hour
@@ -46,13 +46,13 @@ const (
 type tidying struct {
 	reg         *sessions.Registry
 	archive     *atomicfile.Dir
-	facts, owed *atomicfile.Dir // nil: there is none
+	facts, owed *atomicfile.Dir // nil: there is no such directory
 	old         map[string]bool // sessions with facts that are older than factsAfter
-	dead        map[string]bool // the sessions in old that appear in dead letters
+	dead        map[string]bool // the sessions of old that appear in dead letters
 	left        int             // how many sessions this run may still tidy
 }
 
-// Tidy removes rows and files. more means that there is more to do.
+// Tidy removes rows and files that are useless. more means that there is more to do.
 func Tidy(ctx context.Context, reg *sessions.Registry) (more bool, err error) {
 	var idle []sessions.IdleRow
 	err = reg.Change(ctx, func(rows []registry.Row) ([]registry.Row, error) {
@@ -112,8 +112,8 @@ func (t *tidying) locks(ctx context.Context, idle []sessions.IdleRow) error {
 	return errors.Join(errs...)
 }
 
-// marks lists the files of a session that record only a time. The file of its answers stays while the model has not answered some
-// mail: without the file this mail would count as read.
+// marks lists the files of a session that record only a time. While the model has not answered some mail, the file of its answers is not
+// among them: without this file the mail would count as read.
 func (t *tidying) marks(ctx context.Context, sid string) []inbox.Entry {
 	all := []inbox.Entry{{Dir: t.reg.Dir(), Name: turns.WorkName(sid)}}
 	if turns.Settled(ctx, t.reg, sid) {
@@ -122,7 +122,7 @@ func (t *tidying) marks(ctx context.Context, sid string) []inbox.Entry {
 	return all
 }
 
-// ownLocks are the locks of a session that the OCaml c2c does not use.
+// ownLocks lists the locks of a session that the OCaml c2c does not use.
 func (t *tidying) ownLocks(sid string) []inbox.Entry {
 	all := []inbox.Entry{{Dir: t.reg.Dir(), Name: locks.RingLock(sid)}, {Dir: t.reg.Dir(), Name: locks.ServerLock(sid)}, {Dir: t.facts, Name: sid + ".lock"}}
 	if t.owed != nil {
@@ -170,8 +170,8 @@ func (t *tidying) untidy(rows []registry.Row) (sids []string, err error) {
 	return sids, errors.Join(errs...)
 }
 
-// session tidies the files of one session, if it has no row and no mail. Mail that was stored while the row was being removed
-// becomes dead letters a day later, and its senders get notices: no session would ever read it.
+// session tidies the files of one session, if it has no row and no mail. Mail that was stored while the row was being removed becomes dead
+// letters a day later, because no session would ever read it. Its senders get notices.
 func (t *tidying) session(ctx context.Context, sid string) error {
 	reg := t.reg
 	box, err := reg.Mailbox(sid)
@@ -199,7 +199,7 @@ func (t *tidying) session(ctx context.Context, sid string) error {
 	return nil
 }
 
-// empty tidies a mailbox without mail. The caller holds the registry's lock.
+// empty tidies a session whose mailbox has no mail. The caller holds the registry's lock.
 func (t *tidying) empty(ctx context.Context, sid string, box *inbox.Mailbox) error {
 	reg := t.reg
 	last, err := box.Changed()
@@ -208,7 +208,7 @@ func (t *tidying) empty(ctx context.Context, sid string, box *inbox.Mailbox) err
 	}
 	unused := reg.Now().Sub(facts.LastChange(t.facts, sid, last))
 	if some, err := box.Used(); err != nil || some && unused <= sessions.ForgetAfter {
-		return err // c2c's notices stay, in case the session comes back soon
+		return err // notices may wait: keep them, because the session may come back soon
 	}
 	t.left--
 	if err := t.dropNotices(ctx, sid); err != nil {
@@ -219,7 +219,7 @@ func (t *tidying) empty(ctx context.Context, sid string, box *inbox.Mailbox) err
 	return err
 }
 
-// files lists the other files of a session to remove, besides those of its mailbox.
+// files lists those files of a session to remove that are not files of its mailbox.
 func (t *tidying) files(ctx context.Context, sid string, unused time.Duration) []inbox.Entry {
 	all := append(t.ownLocks(sid), t.marks(ctx, sid)...)
 	if t.old[sid] && unused > factsAfter && !t.dead[sid] { // dead letters need these facts if the session comes back
@@ -238,7 +238,7 @@ func (t *tidying) dropNotices(ctx context.Context, sid string) error {
 	})
 }
 
-// clientIDs removes the ids that lead to a session without a row, facts and mail.
+// clientIDs removes the client ids that lead to a session without a row, facts and mail.
 func (t *tidying) clientIDs(ctx context.Context) error {
 	if t.facts == nil {
 		return nil

@@ -20,18 +20,18 @@ import (
 	"c2c/sessions/registry"
 )
 
-// DeadLetterLock is a lock file in the root. When a process closes it, the dead letters may have changed.
+// DeadLetterLock is a lock file in the root. When a process closes this file, the dead letters may have changed.
 const DeadLetterLock = callers.DeadLetterFile + ".lock"
 
-// DeadLetter is a message whose session was swept before it was read, or that no mailbox can take.
+// DeadLetter is a message that no session will read: its session was removed by a sweep, it has expired, or no mailbox can take it.
 type DeadLetter struct {
 	DeletedAt float64      `json:"deleted_at"`
 	SessionID string       `json:"from_session_id"`  // the session whose mailbox had the message
-	Reason    string       `json:"reason,omitempty"` // why no mailbox can take it; empty if its session was swept
+	Reason    string       `json:"reason,omitempty"` // Expired, or why no mailbox can take it; empty if its session was swept
 	Message   mail.Message `json:"message"`
 }
 
-// DeadLetters lists the newest dead letters, oldest first; with limit 0 all.
+// DeadLetters lists the newest dead letters, at most limit of them, from old to new. With limit 0 it lists all.
 func DeadLetters(ctx context.Context, reg *sessions.Registry, limit int) ([]DeadLetter, error) {
 	lines, err := ReadDeadLines(reg)
 	if err != nil {
@@ -58,9 +58,9 @@ func ReadDeadLines(reg *sessions.Registry) ([][]byte, error) {
 	return bytes.SplitAfter(data, []byte("\n")), nil
 }
 
-// EachDeadPiece calls f with the dead letters, piece by piece, until f returns false. It does not read the file whole: 200,000 letters
-// are 50 MB. Each piece begins with the last overlap bytes of the piece before, so a text of at most overlap bytes is whole in
-// one of the pieces.
+// EachDeadPiece reads the file of dead letters piece by piece, and calls f with each piece until f returns false. It does not read the file
+// whole: 200,000 letters are 50 MB. Each piece begins with the last overlap bytes of the piece before, so a text of at most overlap bytes
+// is whole in one of the pieces.
 func EachDeadPiece(reg *sessions.Registry, overlap int, f func(piece []byte) (more bool)) error {
 	file, err := reg.Dir().Open(callers.DeadLetterFile, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -87,7 +87,7 @@ func EachDeadPiece(reg *sessions.Registry, overlap int, f func(piece []byte) (mo
 	}
 }
 
-// NamesInDeadLetters returns which of the names stand in quotes in some dead letter.
+// NamesInDeadLetters returns those of the names that stand in quotes in some dead letter.
 func NamesInDeadLetters(reg *sessions.Registry, names map[string]bool) (named map[string]bool, err error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -110,8 +110,8 @@ func NamesInDeadLetters(reg *sessions.Registry, names map[string]bool) (named ma
 	return named, err
 }
 
-// ParseDead reads a line. A line that does not parse stays in the file and is skipped. A message of the OCaml c2c without an id gets
-// an id made from its line, so that it is not redelivered twice.
+// ParseDead parses one line. If ok is false, the caller skips the line, and the line stays in the file. A message of the OCaml c2c without
+// an id gets an id made from its line, so that it is not redelivered twice.
 func ParseDead(line []byte) (d DeadLetter, ok bool) {
 	if len(bytes.TrimSpace(line)) == 0 || json.Unmarshal(line, &d) != nil {
 		return d, false
@@ -123,8 +123,8 @@ func ParseDead(line []byte) (d DeadLetter, ok bool) {
 	return d, true
 }
 
-// AddDead appends dead letters of a mailbox. It skips letters that are there already: an earlier sweep or move was killed before it
-// had emptied the mailbox. It also skips notices, which would only cause further notices.
+// AddDead appends dead letters of the mailbox of sid. It skips letters that the file has already: an earlier sweep or move was killed
+// before it had emptied the mailbox. It also skips c2c's notices, which would only cause further notices.
 func AddDead(ctx context.Context, reg *sessions.Registry, sid string, dead ...DeadLetter) error {
 	dead = slices.DeleteFunc(slices.Clone(dead), func(d DeadLetter) bool { return d.Message.IsNotice() })
 	if len(dead) == 0 {
@@ -158,8 +158,8 @@ func AddDead(ctx context.Context, reg *sessions.Registry, sid string, dead ...De
 	})
 }
 
-// TakeDead moves the dead letters of another root into this one, line by line, also lines that do not parse. It leaves out lines that are
-// here already. count is how many it added.
+// TakeDead moves the dead letters of another root into this one, line by line, also lines that do not parse. It leaves out lines that this
+// root has already. count is the number of lines that it has added.
 func TakeDead(ctx context.Context, reg, other *sessions.Registry) (count int, err error) {
 	if !callers.MayHaveDeadLetters(other) {
 		return 0, nil
@@ -203,7 +203,7 @@ func addDeadLines(ctx context.Context, reg *sessions.Registry, lines [][]byte) (
 	return count, err
 }
 
-// logDead logs one line for each refused message, and one for all others.
+// logDead logs one line for each message with a reason, and one line for all swept messages together.
 func logDead(ctx context.Context, reg *sessions.Registry, sid string, dead []DeadLetter) {
 	swept := 0
 	for _, d := range dead {
@@ -218,7 +218,7 @@ func logDead(ctx context.Context, reg *sessions.Registry, sid string, dead []Dea
 	}
 }
 
-// withoutTime returns a line of ours without its time.
+// withoutTime returns a line without its first field. In lines that c2c has written, this is the time.
 func withoutTime(line []byte) string {
 	_, rest, _ := bytes.Cut(line, []byte(","))
 	return string(rest)
@@ -239,14 +239,14 @@ func formatDead(d DeadLetter) ([]byte, error) {
 	return append(r, '\n'), nil
 }
 
-// MessageKey returns a key that distinguishes messages.
+// MessageKey returns a text that is the same only for equal messages.
 func MessageKey(m mail.Message) string {
 	key, _ := m.MarshalJSON()
 	return string(key)
 }
 
-// RemoveDead calls choose under the lock of the file. It removes each line that choose returns with an empty reason; a line with a reason
-// stays, and gets this reason.
+// RemoveDead calls choose under the lock of the file. The result of choose maps lines of the file to reasons. RemoveDead removes each line
+// with an empty reason. A line with another reason stays, and its letter gets this reason.
 func RemoveDead(ctx context.Context, reg *sessions.Registry, sid string, choose func() (map[string]string, error)) error {
 	return reg.Locks.With(ctx, DeadLetterLock, func() error {
 		reasons, err := choose()

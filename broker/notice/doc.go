@@ -1,3 +1,3 @@
-// Package notice writes c2c's own messages: each tells the sender of a message, once, what became of that message. The package also
-// keeps the dead letters: messages that no mailbox can take, or whose session is gone.
+// Package notice writes c2c's own messages, the notices. Most of them tell the sender of a message, once, that nobody has read the message,
+// that it has expired, or that it was refused. The package also keeps the dead letters: messages that no session will read.
 package notice

@@ -8,39 +8,39 @@ import (
 	"c2c/sessions"
 )
 
-// Reasons for a notice to the sender of a message. sessions.Dead is another one.
+// These are reasons for a notice to the sender of a message. sessions.Dead is another one: the message is a dead letter.
 const (
-	Unread          = "unread"           // it is unread for too long
-	Refused         = "refused"          // the receiver's person has its client refuse messages from others
-	Expired         = "expired"          // it expired unread
-	NotStored       = "not stored"       // the receiver's machine refuses it permanently
-	Ended           = "ended"            // its receiver's session has ended
-	EndedUnanswered = "ended-unanswered" // its receiver's session has read it, and has ended without an answer
+	Unread          = "unread"           // the message is unread for too long
+	Refused         = "refused"          // the receiver's user lets the client refuse messages from others
+	Expired         = "expired"          // the message expired unread
+	NotStored       = "not stored"       // the receiver's machine refuses the message permanently
+	Ended           = "ended"            // the receiver's session has ended
+	EndedUnanswered = "ended-unanswered" // the receiver's session has read the message, and has ended without an answer
 	Unanswered      = "unanswered"       // no answer has come in time
 )
 
-// Reasons of the notices that ring.
+// These are reasons for the notices that ring. All other notices wait for the next turn.
 const (
-	Reminder = "reminder" // to a session that owes an answer
+	Reminder = "reminder" // the session owes an answer
 	Asked    = "asked"    // news for which the session has asked, see package notify
 )
 
-// kind is what c2c knows of the notices with one reason.
+// kind describes the notices that have one reason in common.
 type kind struct {
 	reason string
 	status string // the reason as c2c status shows it; the id of the notice is made from it
 	atOnce bool   // the sender gets the notice even if it just got another one
-	rings  bool   // the notice is not deferrable
+	rings  bool   // the notice wakes the session: it is not deferrable
 	text   texts
-	remote texts // instead of text, if the receiver is on another machine; or empty
-	why    texts // instead of text, if the news says why; or empty
+	remote texts // replaces text if the receiver is on another machine; may be empty
+	why    texts // replaces text if the news has a Why; may be empty
 }
 
-// texts are the words about one message, and about several messages with the same receiver. Function sentence replaces the names in braces.
+// texts has the words about one message, and about several messages to one receiver. Function sentence replaces the names in braces.
 type texts struct{ one, several string }
 
-// kinds has a row for each reason. A row without texts is for notices whose caller brings the text. A notice whose reason has no
-// row also gets its text from the caller, and does not ring.
+// kinds has a row for each reason. If a row has no texts, the caller of Send writes the text of the notice. This is also so for a reason
+// without a row; a notice with such a reason does not ring.
 var kinds = [...]kind{
 	{reason: Unread, status: Unread, text: texts{
 		"{to} has not read your message {what} for {unread}.{state} It still waits; c2c status {id} tells more.",
@@ -87,7 +87,7 @@ var kinds = [...]kind{
 	{reason: Asked, status: Asked, rings: true},
 }
 
-// kindOf returns the row of a reason; an empty one if there is none.
+// kindOf returns the row of a reason, or an empty row if kinds has none.
 func kindOf(reason string) kind {
 	for _, k := range kinds {
 		if k.reason == reason {
@@ -97,9 +97,9 @@ func kindOf(reason string) kind {
 	return kind{}
 }
 
-// sentence describes news about one receiver with one reason, the oldest first.
-func sentence(some []News) string {
-	n := some[0]
+// sentence returns the text about news with one reason about one receiver. The oldest news comes first in the argument.
+func sentence(news []News) string {
+	n := news[0]
 	m, to := n.Message, cmp.Or(n.Session.Alias, n.Message.To)
 	_, host, remote := strings.Cut(to, "@")
 	k := kindOf(n.Reason)
@@ -111,11 +111,11 @@ func sentence(some []News) string {
 		words = k.why
 	}
 	text := words.one
-	if len(some) > 1 {
+	if len(news) > 1 {
 		text = words.several
 	}
 	var names []string
-	for _, one := range some {
+	for _, one := range news {
 		names = append(names, Describe(one.Message))
 	}
 	since := func(end float64) string { return Span(mail.FromSeconds(end).Sub(m.Time())) }

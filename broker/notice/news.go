@@ -13,34 +13,34 @@ import (
 	"c2c/sessions/registry"
 )
 
-// Notices to a sender are collected: one notice names several messages, to several receivers. After a notice, the sender gets no
-// further one for TellGap, or longer (GapOf), unless it has set a time itself, or a receiver has ended. A message that is read
-// meanwhile is left out. An absent sender gets its notice when it is back.
+// c2c collects news for a sender: one notice names several messages, also to different receivers. After a notice, the sender gets no
+// further one for TellGap or longer (GapOf), unless it has set a time itself or a receiver has ended. A message that is read meanwhile is
+// left out. An absent sender gets its notice when it is back.
 const (
 	TellGap = 2 * time.Hour
-	// MaxNews is how many messages one notice names at most.
+	// MaxNews is the maximum number of messages in one notice.
 	MaxNews = 20
-	// aboutField is the field of a notice that names several messages: one entry for each.
+	// aboutField is the field of a notice about several messages. It has one entry for each message.
 	aboutField = "about"
 )
 
-// News is something to tell the sender of a message.
+// News is something that c2c tells the sender of a message.
 type News struct {
 	Message mail.Message
-	Session sessions.Session // the receiver; only its alias if the message expired or is a dead letter
+	Session sessions.Session // the receiver; if it is empty, Message.To names the receiver
 	Reason  string
-	Why     string // why it is a dead letter, or was not stored
+	Why     string // why the message is a dead letter, or was not stored
 }
 
-// Notice returns the id of a notice about this news alone. It is the same whether the receiver ended without answering or without reading.
+// Notice returns the id of a notice about only this news. The reasons Ended and EndedUnanswered give the same id.
 func (n News) Notice() string { return About(n.Message, n.statusReason()) }
 
-// AtOnce reports whether the sender gets the notice even if it just got another one: it has set a time itself, or it has to ask
-// another session.
+// AtOnce reports whether the sender gets the notice even if it just got another one. This is so if the sender has set a time itself, or if
+// it should ask another session.
 func (n News) AtOnce() bool { return n.Message.TellAfter > 0 || kindOf(n.Reason).atOnce }
 
-// GapOf returns how long after its last notice a sender gets a notice with these news. If all news are about unread messages that
-// ask for no answer, the time is twice as long, because the sender waits for nothing.
+// GapOf returns the shortest time between the last notice to a sender and a notice with these news. If all news are about unread messages
+// that ask for no answer, the time is twice as long, because the sender waits for nothing.
 func GapOf(all []News) time.Duration {
 	if slices.ContainsFunc(all, func(n News) bool { return n.Reason != Unread || n.Message.Owes() || n.Message.AnswerBy != 0 }) {
 		return TellGap
@@ -48,7 +48,7 @@ func GapOf(all []News) time.Duration {
 	return 2 * TellGap
 }
 
-// TellTogether puts one notice about all these news into a mailbox, once.
+// TellTogether puts one notice about all these news into the mailbox of a session. A second call with the same news has no effect.
 func TellTogether(ctx context.Context, reg *sessions.Registry, to registry.Row, all []News) error {
 	if len(all) == 0 {
 		return nil
@@ -84,7 +84,7 @@ func TellTogether(ctx context.Context, reg *sessions.Registry, to registry.Row, 
 // statusReason returns the reason as c2c status shows it.
 func (n News) statusReason() string { return cmp.Or(kindOf(n.Reason).status, n.Reason) }
 
-// NoticesIn returns the ids of all single notices that a message of c2c contains.
+// A notice about several messages replaces a single notice for each. NoticesIn returns the ids of all these, and the id of m itself.
 func NoticesIn(m mail.Message) []string {
 	ids := []string{m.ID}
 	for _, f := range m.Extra {
@@ -98,7 +98,7 @@ func NoticesIn(m mail.Message) []string {
 	return ids
 }
 
-// textOf returns the text about all news: one sentence for each receiver and reason.
+// textOf returns the text about all news. It has one sentence for each receiver and reason.
 func textOf(all []News) string {
 	type kind struct{ to, reason, why string }
 	groups, order := map[kind][]News{}, []kind{}

@@ -26,8 +26,8 @@ type Told struct {
 	At     time.Time `json:"at"` // UTC
 }
 
-// ID makes the id of a notice about a message for a reason. A mailbox takes each id of a sender only once. So a second try, after a
-// kill or at the same moment, has no effect.
+// ID makes the id of a notice from the reason and other parts. A mailbox takes each id of a sender only once. So it has no effect if a
+// notice is sent again, after a kill or by another process at the same moment.
 func ID(reason string, parts ...string) string {
 	sum := digest.Sum256([]byte(reason + "\x00" + strings.Join(parts, "\x00")))
 	return mail.UUIDOf(8, [16]byte(sum[:16]))
@@ -51,13 +51,13 @@ func Tell(ctx context.Context, reg *sessions.Registry, rows []registry.Row, n Ne
 	return TellTogether(ctx, reg, to, []News{n})
 }
 
-// maxTold bounds the notices about messages in one mailbox to one sender: a sender that ignores five ignores the sixth.
+// maxTold is how many messages in one mailbox one sender is told about at most: a sender that ignores five ignores the sixth.
 const maxTold = 5
 
-// Quota counts, by folded alias, the notices to each sender about messages in one mailbox.
+// Quota counts the messages in one mailbox about which their senders are told, by the folded alias of the sender.
 type Quota map[string]int
 
-// Take reports whether to notify the sender of a message, and counts the notice. It does not count messages whose senders want no notice.
+// Take reports whether to notify the sender of a message, and counts the message. It does not count a message whose sender wants no notice.
 func (q Quota) Take(m mail.Message) bool {
 	if !wantsNotice(m) {
 		return false
@@ -66,8 +66,8 @@ func (q Quota) Take(m mail.Message) bool {
 	return q[sessions.Fold(m.From)] <= maxTold
 }
 
-// TellDead notifies the senders of dead letters of one mailbox. Call it before the messages are removed from the mailbox: after a
-// kill in between, it is done again. It only logs errors.
+// TellDead notifies the senders of dead letters of one mailbox. Call it before the messages are removed from the mailbox: if the process is
+// killed in between, the next try calls it again. It only logs errors.
 func TellDead(ctx context.Context, reg *sessions.Registry, rows []registry.Row, told Quota, dead ...DeadLetter) {
 	var all []News
 	for _, d := range dead {
@@ -78,7 +78,7 @@ func TellDead(ctx context.Context, reg *sessions.Registry, rows []registry.Row, 
 	TellSenders(ctx, reg, rows, all)
 }
 
-// TellSenders notifies each sender at once, in one notice. It only logs errors.
+// TellSenders sends each sender one notice about all its messages, without waiting for GapOf. It only logs errors.
 func TellSenders(ctx context.Context, reg *sessions.Registry, rows []registry.Row, all []News) {
 	bySender, order := map[string][]News{}, []registry.Row{}
 	for _, n := range all {
@@ -98,7 +98,7 @@ func TellSenders(ctx context.Context, reg *sessions.Registry, rows []registry.Ro
 	}
 }
 
-// Send delivers a notice, unless the mailbox has had one with its id.
+// Send puts the notice m into the mailbox of the session sid, unless the mailbox has already had a notice with the same id.
 func Send(ctx context.Context, reg *sessions.Registry, sid string, m mail.Message, reason string) error {
 	box, err := reg.Mailbox(sid)
 	if err != nil {
@@ -118,7 +118,7 @@ func Send(ctx context.Context, reg *sessions.Registry, sid string, m mail.Messag
 	return nil
 }
 
-// ToldOf finds the notices to the sender about a message.
+// ToldOf finds the notices that the sender of m has got about m.
 func ToldOf(ctx context.Context, reg *sessions.Registry, rows []registry.Row, m mail.Message) (all []Told, err error) {
 	to := SenderOf(reg, rows, m)
 	if to == nil {
@@ -157,20 +157,20 @@ func ToldOf(ctx context.Context, reg *sessions.Registry, rows []registry.Row, m 
 	return all, err
 }
 
-// Describe describes a message to its sender: its first words, if they are kept, and its short id.
+// Describe names a message to its sender: by its first words, if they are kept, and by its short id.
 func Describe(m mail.Message) string {
-	const most = 40
+	const limit = 40
 	words := []rune(strings.Join(strings.Fields(m.Content), " "))
 	if len(words) == 0 {
 		return mail.ShortID(m.ID)
 	}
-	if len(words) > most {
-		words = append(words[:most], '…')
+	if len(words) > limit {
+		words = append(words[:limit], '…')
 	}
 	return fmt.Sprintf("%q (%s)", mail.Visible(string(words), ""), mail.ShortID(m.ID))
 }
 
-// Span writes a duration: below two minutes to the second, else to the minute.
+// Span writes a duration: in seconds if it is below two minutes, otherwise in hours and minutes.
 func Span(d time.Duration) string {
 	if d < 2*time.Minute {
 		return fmt.Sprintf("%d s", max(0, d.Round(time.Second)/time.Second))

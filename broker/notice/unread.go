@@ -10,14 +10,14 @@ import (
 const (
 	// TellAfter is how long a message may wait before its sender gets a notice, unless the sender sets a time.
 	TellAfter = 30 * time.Minute
-	// tellQuiet and tellAbsent replace TellAfter if the receipt has told the sender why it must wait: the receiver does not want to
-	// be disturbed, or was already absent.
+	// tellQuiet and tellAbsent replace TellAfter if the receipt has already told the sender why the message must wait: tellQuiet if the
+	// receiver does not want to be disturbed, tellAbsent if the receiver was absent.
 	tellQuiet  = 4 * time.Hour
 	tellAbsent = 24 * time.Hour
 )
 
-// wantsNotice reports whether the sender of a message wants a notice if it is not read. If the sender sets no time, it wants no
-// notice for a kind that only informs, and none for an ephemeral message.
+// wantsNotice reports whether the sender of m wants a notice if nobody reads m. A sender that sets no time wants no notice about a kind of
+// message that only informs, or about an ephemeral message.
 func wantsNotice(m mail.Message) bool {
 	switch {
 	case m.From == sessions.SystemAlias || m.TellAfter < 0:
@@ -36,7 +36,7 @@ func TellAfterOf(m mail.Message) time.Duration {
 	return time.Duration(min(m.TellAfter, (1000*24*time.Hour).Seconds()) * float64(time.Second))
 }
 
-// UnreadAfter returns how long a message may wait, for this receiver, before its sender gets a notice.
+// UnreadAfter returns how long the message m to the receiver s may wait before the sender gets a notice.
 func UnreadAfter(s sessions.Session, m mail.Message) time.Duration {
 	switch {
 	case m.TellAfter > 0:

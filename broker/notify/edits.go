@@ -15,7 +15,7 @@ import (
 	"c2c/sessions/registry"
 )
 
-// EditsFile has the latest edits of files that nobody has claimed, in a project with claims.
+// EditsFile lists the latest edits of files that nobody has claimed. It is written only in a project with claims.
 const EditsFile = "edits.json"
 
 const (
@@ -23,15 +23,15 @@ const (
 	maxEdits  = 500
 )
 
-// edit is the last time when a session was about to edit a file.
+// edit has the time at which a session was last about to edit a file.
 type edit struct {
 	SID  string    `json:"session_id"`
 	Path string    `json:"path"`
 	At   time.Time `json:"at"`
 }
 
-// SawEdit records that a session edits a file that nobody has claimed. If another live session has edited the file in the last
-// minutes, both get a notice, once for each file.
+// SawEdit records that a session edits a file that nobody has claimed. If another live session has edited the file in the last minutes,
+// each of the two gets a notice about the other, once for each file.
 func SawEdit(ctx context.Context, reg *sessions.Registry, s sessions.Session, path string) error {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
@@ -64,7 +64,8 @@ func tellEdited(ctx context.Context, reg *sessions.Registry, to, other sessions.
 		Content: fmt.Sprintf("You and %s have both edited %s in the last minutes. Agree who goes on; c2c claim tells others.", other.Alias, mail.Visible(filepath.Base(path), ""))}, "edited")
 }
 
-// Warn writes to a session, once for each text, who holds a file that it edits, and what to do about it.
+// Warn sends the session s a notice that another session has claimed a file that s edits. The argument text says who, and advice says what
+// to do. Each text is sent once.
 func Warn(ctx context.Context, reg *sessions.Registry, s sessions.Session, text, advice string) error {
 	if s.ID == "" {
 		return nil

@@ -1,9 +1,9 @@
 // Package notify sends a session or a person one notice when another session is idle, blocked, done or has ended.
 //
-// notify.json in the root has the requests. The file exists only while somebody waits for a notice, so a root without requests pays
-// nothing. The process that acts on deadlines checks all requests, and so does a c2c notify that waits in a terminal. The notice is a
-// message of c2c. Its id is made from the request, and a mailbox takes each id only once: so a kill at any moment causes no second notice.
-// Any process may call this package at any time.
+// The requests are in notify.json in the root. The file exists only while somebody waits for a notice, so a root without requests costs
+// nothing. The process that acts on deadlines checks all requests. The command "c2c notify" also does so while it waits in a terminal. The
+// notice is a message of c2c. Its id is made from the request, and a mailbox takes each id only once. So a kill at any moment causes no
+// second notice. Any process may call this package at any time.
 package notify
 
 import (
@@ -33,29 +33,29 @@ const (
 	maxRequests = 256
 )
 
-// What a request waits for.
+// Values of Request.When: the state of the session for which a request waits.
 const (
 	Idle    = "idle"    // no turn runs
 	Ended   = "ended"   // the client of the session is gone, or its conversation was cleared
-	Blocked = "blocked" // it waits for its person, or its model fails
-	Done    = "done"    // the agent itself says so, with reply --done
+	Blocked = "blocked" // the session waits for its person, or its model fails
+	Done    = "done"    // the agent itself says so, with "c2c reply --done"
 )
 
-// Whens lists the words for what a request waits for.
+// Whens lists the values of Request.When.
 func Whens() []string { return []string{Idle, Ended, Blocked, Done} }
 
-// Other news of a session. Each ends every request about the session, but Failed ends only the requests that wait for Blocked.
+// Further values of News.Became. Each ends all requests about the session, but Failed ends only the requests that wait for Blocked.
 const (
 	Finished = "finished"      // its client has ended after a turn
 	Crashed  = "crashed"       // its client has ended in the middle of a turn
 	Gone     = "ended"         // its client has ended, and c2c does not know in which state
 	Left     = "left"          // its client has gone on to another session
-	Cleared  = "cleared"       // its client has begun another conversation in it: /clear
-	Never    = "never-started" // c2c start has made it, and no client has begun in it
+	Cleared  = "cleared"       // its client has begun another conversation in it, with /clear
+	Never    = "never-started" // "c2c start" has made it, but its client has begun no conversation
 	Failed   = "failed"        // its model fails
 )
 
-// Request is what a session or a person wants to know.
+// Request is the wish of a session or a person for one notice about another session.
 type Request struct {
 	ID       string    `json:"id"`
 	By       string    `json:"by"`         // the session that asked
@@ -63,18 +63,18 @@ type Request struct {
 	Alias    string    `json:"alias"`
 	When     string    `json:"when"`
 	At       time.Time `json:"at"`
-	PID      int       `json:"pid,omitempty"` // the session's process at that time, with its start
+	PID      int       `json:"pid,omitempty"` // the session's process at the last look; Start is its start time
 	Start    int64     `json:"pid_start_time,omitempty"`
-	ClientID string    `json:"client_id,omitempty"` // the session's conversation at that time
-	Does     string    `json:"does,omitempty"`      // what it was last seen doing
+	ClientID string    `json:"client_id,omitempty"` // the session's conversation at the last look
+	Does     string    `json:"does,omitempty"`      // what the session was last seen doing
 	News     News      `json:"news,omitzero"`       // the answer, if the notice with it is still to be sent
-	Desktop  bool      `json:"desktop,omitempty"`   // also as a notification of the desktop
+	Desktop  bool      `json:"desktop,omitempty"`   // show the news as a notification of the desktop, too
 }
 
 // NoticeID returns the id of the notice that answers the request.
 func (r Request) NoticeID() string { return notice.ID("notify", r.ID) }
 
-// News is what became of a session.
+// News says what has happened to a session.
 type News struct {
 	Became string `json:"became"`
 	Text   string `json:"text"`
@@ -86,9 +86,9 @@ var ErrFull = errors.New("too many requests for a notice wait in this project")
 // ErrUnsent says that some notices could not be sent yet. The next Check tries again.
 var ErrUnsent = errors.New("a notice is sent later")
 
-// Ask stores a request of a session. If there is news already, it returns the news and stores nothing. If the session has made the
-// same request before, it returns the earlier request, and adds desktop to it.
-func Ask(ctx context.Context, reg *sessions.Registry, by sessions.Session, alias, when string, desktop bool) (r Request, now *News, err error) {
+// Ask stores a request: the session asker wants one notice about the session with this alias. If there is news already, Ask returns it and
+// stores nothing. If asker has made the same request before, Ask returns the earlier request, and sets Desktop in it if desktop is set.
+func Ask(ctx context.Context, reg *sessions.Registry, asker sessions.Session, alias, when string, desktop bool) (r Request, now *News, err error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
 		return r, nil, err
@@ -105,14 +105,14 @@ func Ask(ctx context.Context, reg *sessions.Registry, by sessions.Session, alias
 	}
 	s := reg.Session(row)
 	switch {
-	case s.ID == by.ID:
+	case s.ID == asker.ID:
 		return r, nil, fmt.Errorf("%q is this session's own alias: it knows what it does", alias)
 	case s.State == sessions.Person || s.State == sessions.External:
 		return r, nil, fmt.Errorf("%q is no session of a client: c2c cannot see what it does", s.Alias)
 	case s.Client == "" && s.Process == 0 && when != Done:
 		return r, nil, fmt.Errorf("%q was made in a shell and has no process: c2c can see only that it says done (--when done)", s.Alias)
 	}
-	r = Request{ID: mail.NewID(reg.Now()), By: by.ID, SID: s.ID, Alias: s.Alias, When: when, At: reg.Now().UTC(), ClientID: s.ClientID(), Desktop: desktop}
+	r = Request{ID: mail.NewID(reg.Now()), By: asker.ID, SID: s.ID, Alias: s.Alias, When: when, At: reg.Now().UTC(), ClientID: s.ClientID(), Desktop: desktop}
 	if s.Process != 0 {
 		r.PID, r.Start = s.Process, row.Integer("pid_start_time")
 	}
@@ -132,13 +132,13 @@ func Ask(ctx context.Context, reg *sessions.Registry, by sessions.Session, alias
 		}
 		return append(all, r), nil
 	})
-	if err == nil { // the process that checks requests waits for a change of this lock
+	if err == nil { // wake the process that checks requests: it watches the registry's lock file
 		err = filelock.With(ctx, reg.Dir(), registry.LockName, func() error { return nil })
 	}
 	return r, nil, err
 }
 
-// look returns the news for which the request waits, or nil. It records what the session does now.
+// look returns the news for which the request waits, or nil. It updates r with what the session does now.
 func (r *Request) look(reg *sessions.Registry, rows []registry.Row) *News {
 	i := registry.FindSID(rows, r.SID)
 	if i < 0 {
@@ -162,7 +162,7 @@ func (r *Request) look(reg *sessions.Registry, rows []registry.Row) *News {
 		r.PID, r.Start = s.Process, start
 	}
 	does := reg.Prober().Now(s, false).Does
-	if does == sessions.Away { // its program keeps the conversation for a while, in case that a terminal comes back
+	if does == sessions.Away { // its program keeps the conversation for a while, in case a terminal opens it again
 		return &News{Finished, r.Alias + " has ended: its client was closed after its last turn."}
 	}
 	if does == sessions.Busy || does == sessions.Idle || does == sessions.Waiting {
@@ -179,7 +179,7 @@ func (r *Request) look(reg *sessions.Registry, rows []registry.Row) *News {
 	return nil
 }
 
-// ended says how a session has ended.
+// ended returns the news that a session has ended, and how.
 func (r Request) ended(s sessions.Session, row registry.Row) *News {
 	does := r.Does
 	if s.Turn != "" {
@@ -198,10 +198,11 @@ func (r Request) ended(s sessions.Session, row registry.Row) *News {
 	return &News{Gone, r.Alias + " has ended."}
 }
 
-// Show shows a text as a notification of the desktop; nil shows none. Nothing in the text comes from a peer, except an alias.
+// Show shows a text as a notification of the desktop. If a Show is nil, nothing is shown. A peer chooses nothing in the text except an
+// alias.
 type Show func(ctx context.Context, text string) error
 
-// SaidDone sends a notice for each request that waits for this session to say that it is done. It returns an error only if the requests
+// SaidDone sends the notices of all requests that wait until this session says that it is done. It returns an error only if the requests
 // could not be changed. A notice that cannot be sent now is sent by a later Check.
 func SaidDone(ctx context.Context, reg *sessions.Registry, sid string, show Show) error {
 	all, err := answer(ctx, reg, func(r *Request, _ []registry.Row) *News {
@@ -219,8 +220,8 @@ func SaidDone(ctx context.Context, reg *sessions.Registry, sid string, show Show
 	return nil
 }
 
-// Check sends the notices that are due, and returns the requests that still wait. Without a request it costs one system call. Errors:
-// ErrUnsent, if all else is done.
+// Check sends the notices that are due, and returns the requests that still wait. If there is no request, it costs one system call.
+// The error is ErrUnsent if only some notices could not be sent.
 func Check(ctx context.Context, reg *sessions.Registry, show Show) (waiting []Request, err error) {
 	all, err := answer(ctx, reg, func(r *Request, rows []registry.Row) *News { return r.look(reg, rows) })
 	if err != nil {
@@ -229,14 +230,14 @@ func Check(ctx context.Context, reg *sessions.Registry, show Show) (waiting []Re
 	return send(ctx, reg, show, all)
 }
 
-// answer records the news of each request for which look finds some, and returns all requests. From then on the answer is final, also
-// if the notice with it can only be sent later.
+// answer calls look for each request that has no news yet, records the news that look returns, and returns all requests. Recorded news is
+// final, even if the notice can only be sent later.
 func answer(ctx context.Context, reg *sessions.Registry, look func(*Request, []registry.Row) *News) (all []Request, err error) {
 	if _, err := reg.Dir().Stat(FileName); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	err = file(reg).Change(ctx, func(before []Request) ([]Request, error) {
-		rows, err := reg.Rows(ctx) // under the lock: a session that has just registered and asked must be in the rows
+		rows, err := reg.Rows(ctx) // read under the lock: so a session that has just registered and asked is in the rows
 		if err != nil {
 			return before, err
 		}
@@ -261,8 +262,8 @@ func answer(ctx context.Context, reg *sessions.Registry, look func(*Request, []r
 	return all, err
 }
 
-// send sends the notices of the requests that have an answer, and then removes these requests: after a kill in between, the notice is
-// sent again, which its id makes harmless. send holds no lock of the requests while it waits for a mailbox, because a suspended process
+// send sends the notices of the requests that have news, and then removes these requests. After a kill in between, the notice is sent
+// again, which does no harm because it has the same id. send holds no lock of the requests while it waits for a mailbox, because a suspended process
 // may hold that mailbox's lock for days.
 func send(ctx context.Context, reg *sessions.Registry, show Show, all []Request) (waiting []Request, err error) {
 	sent, locked := map[string]bool{}, map[string]bool{}
@@ -306,7 +307,7 @@ func send(ctx context.Context, reg *sessions.Registry, show Show, all []Request)
 	return waiting, errors.Join(err, cerr)
 }
 
-// file is the file of the requests.
+// file returns the file of the requests.
 func file(reg *sessions.Registry) records.File[Request] {
 	return records.File[Request]{Dir: reg.Dir(), Name: FileName, Lock: LockName, Now: reg.Now, Log: reg.Log}
 }
@@ -320,9 +321,9 @@ func List(reg *sessions.Registry) ([]Request, error) {
 	return all, err
 }
 
-// Cancel removes the requests that the session by has made about an alias.
-func Cancel(ctx context.Context, reg *sessions.Registry, by sessions.Session, alias string) (removed int, err error) {
-	return cancel(ctx, reg, func(r Request) bool { return r.By == by.ID && sessions.Fold(r.Alias) == sessions.Fold(alias) })
+// Cancel removes the requests of the session asker about an alias.
+func Cancel(ctx context.Context, reg *sessions.Registry, asker sessions.Session, alias string) (removed int, err error) {
+	return cancel(ctx, reg, func(r Request) bool { return r.By == asker.ID && sessions.Fold(r.Alias) == sessions.Fold(alias) })
 }
 
 // Withdraw removes one request.
@@ -343,7 +344,7 @@ func cancel(ctx context.Context, reg *sessions.Registry, match func(Request) boo
 	return removed, err
 }
 
-// Files returns the files to watch for these requests: a process closes one of them when there may be news.
+// Files returns the files to watch for these requests. When a process closes one of them, there may be news.
 func Files(reg *sessions.Registry, waiting []Request) []string {
 	files := []string{filepath.Join(reg.Root(), LockName)}
 	for _, r := range waiting {
@@ -352,5 +353,5 @@ func Files(reg *sessions.Registry, waiting []Request) []string {
 	return files
 }
 
-// CheckEvery is how often to call Check while a request waits, because nothing reports that a process has ended.
+// CheckEvery is the time between two calls of Check while a request waits. Nothing reports the end of a process, so Check must look for it.
 const CheckEvery = 2 * time.Second

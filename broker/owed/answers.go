@@ -13,15 +13,15 @@ import (
 	"c2c/sessions/registry"
 )
 
-// If a session writes to the asker within answeredWithin after it has read the question, any message counts as the answer. Models
-// often answer with send.
+// Models often answer with send, and do not name the question. So if a session writes to the asker within answeredWithin after it has read
+// the question, this message counts as the answer.
 const answeredWithin = 30 * time.Minute
 
-// asker is a session that waits for answers.
+// asker has the questions of one session that waits for answers.
 type asker struct {
-	byID      map[string][]SessionKey // by the id of the question
-	bySession map[string]map[Key]bool // by the session that owes the answer
-	since     float64                 // earlier messages cannot be answers
+	byID      map[string][]SessionKey // the questions by their ids
+	bySession map[string]map[Key]bool // the questions by the session that owes the answer
+	since     float64                 // messages before this time cannot be answers
 }
 
 func (a *asker) add(sid string, d Record, now float64) {
@@ -33,8 +33,8 @@ func (a *asker) add(sid string, d Record, now float64) {
 	a.since = min(a.since, d.TS, now)
 }
 
-// AnswersTo finds the answers to the records in bySession, in the mailboxes of the askers. It searches each mailbox once. After an
-// error it still searches the other mailboxes, and returns what it found there.
+// AnswersTo finds the answers to the messages in bySession, a map from the sessions that owe the answers to their records. It searches the
+// mailbox of each asker once. After an error it still searches the other mailboxes, and returns what it found there.
 func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []registry.Row, bySession map[string][]Record) (map[SessionKey]mail.Message, error) {
 	authors := reg.Authors(rows)
 	askers := map[string]*asker{}
@@ -73,8 +73,8 @@ func AnswersTo(ctx context.Context, reg *sessions.Registry, rows []registry.Row,
 	return answers, errors.Join(errs...)
 }
 
-// mayAnswer returns the messages that may be answers, newest first: messages that name one of the questions, and messages that name
-// no question, from sessions that owe an answer.
+// mayAnswer returns the messages to the asker that may be answers, newest first. They name one of the questions, or they name none and come
+// from a session that owes an answer.
 func mayAnswer(ctx context.Context, reg *sessions.Registry, authors sessions.Authors, sid string, a *asker) (msgs []mail.Message, err error) {
 	ids := map[string]bool{}
 	for id := range a.byID {
@@ -103,8 +103,8 @@ func mayAnswer(ctx context.Context, reg *sessions.Registry, authors sessions.Aut
 	return msgs, nil
 }
 
-// implicitAnswers adds a session's answers that do not name the message that they answer. msgs are its messages to the asker, newest
-// first.
+// implicitAnswers adds the answers of the session answerer that do not name their question. The argument msgs has all messages from
+// answerer to the asker that name no question, newest first.
 func implicitAnswers(ctx context.Context, reg *sessions.Registry, answerer string, records map[Key]bool, msgs []mail.Message, answers map[SessionKey]mail.Message) {
 	open := map[string]bool{}
 	for key := range records {
@@ -116,7 +116,7 @@ func implicitAnswers(ctx context.Context, reg *sessions.Registry, answerer strin
 		return
 	}
 	for key, at := range Observed(ctx, reg, answerer, open) {
-		for _, m := range msgs { // from new to old, so the first answer after the reading stays
+		for _, m := range msgs { // from new to old, so the earliest one after the reading stays
 			if sent := m.Time(); records[key] && open[key.ID] && !sent.Before(at) && sent.Before(at.Add(answeredWithin)) {
 				answers[SessionKey{answerer, key}] = m
 			}
@@ -124,8 +124,8 @@ func implicitAnswers(ctx context.Context, reg *sessions.Registry, answerer strin
 	}
 }
 
-// HasAnswer reports whether the session sid has got an answer to its message id from alias, even if the answer still waits or is
-// leased. Unlike AnswersTo, it also finds the answers of a session that is gone.
+// HasAnswer reports whether the session sid has got an answer from the alias to its question id. The answer may still wait, or be leased.
+// Unlike AnswersTo, HasAnswer also finds the answers of a session that is gone.
 func HasAnswer(ctx context.Context, reg *sessions.Registry, sid, id, alias string) (bool, error) {
 	box, err := reg.Mailbox(sid)
 	if err != nil {
@@ -140,5 +140,5 @@ func HasAnswer(ctx context.Context, reg *sessions.Registry, sid, id, alias strin
 	return len(found) > 0, err
 }
 
-// OpenLook bounds how many messages are searched for one sender's questions, and for its notices.
+// OpenLook bounds how many messages of a mailbox are read to find unanswered questions, and how many to find earlier notices.
 const OpenLook = 200

@@ -6,7 +6,7 @@ import (
 	"c2c/inbox/mail"
 )
 
-// Asked has the deadline for the answer to a message that asks. For any other message it is zero.
+// Asked has the deadline of a message that asks for an answer. For any other message it is zero.
 type Asked struct {
 	Due    time.Time `json:"due,omitzero"`
 	Bucket string    `json:"bucket,omitempty"`          // blocking, urgent or normal

@@ -21,11 +21,11 @@ import (
 
 // A session that waits for an answer has a file in asking/, below the root:
 //
-//	asking/<id of the question>   three lines: the session that asks, the session that is asked, and its alias. Then the end
-//	                              of the wait, in Unix seconds, without a newline: older versions would refuse a fourth line
+//	asking/<id of the question>   three lines: the session that asks, the asked session, and the alias of the asked session. Then
+//	                              comes the end of the wait in Unix seconds, without a newline: older versions refuse a fourth line
 //
-// The waiting process holds a lock on the file. So the wait ends with the process, and needs no cleanup. A stopped process keeps
-// its lock, so other processes ignore a wait whose time is over. The next process that asks removes the files of killed processes.
+// The waiting process holds a lock on the file. So the wait ends with the process, even if the file stays. A stopped process keeps its
+// lock; therefore other processes ignore a wait whose time is over. The next process that asks removes the files of killed processes.
 const (
 	AskingDir  = "asking"
 	askingLock = "lock" // held from the check for a circle until the new wait is recorded
@@ -36,14 +36,14 @@ const (
 
 // Wait is one wait of a session for an answer.
 type Wait struct {
-	question    string // its id; before the send it is a placeholder
+	question    string // the id of the question; before the send it is a placeholder
 	Asks, Asked string // session ids
-	Alias       string // of the asked session
+	Alias       string // the alias of the asked session
 }
 
 // CircleError says that the asked session waits for the asking session, directly or through others.
 type CircleError struct {
-	Asked    string   // alias
+	Asked    string   // alias of the asked session
 	Through  []string // aliases of the sessions in between
 	Question string   // id of the message that the asker must answer first
 }
@@ -57,7 +57,8 @@ func (e *CircleError) Error() string {
 		chain, mail.ShortID(e.Question))
 }
 
-// Awaits reports whether a session waits for the sender of m to answer the question that m answers.
+// Awaits reports whether the session sid waits for the message m: m answers the question of sid, and comes from the session that sid has
+// asked.
 func Awaits(reg *sessions.Registry, sid string, m mail.Message) bool {
 	if m.Kind == notice.KindSystem || !mail.IsUUID(m.InReplyTo) {
 		return false
@@ -71,7 +72,7 @@ func Awaits(reg *sessions.Registry, sid string, m mail.Message) bool {
 	return ok && w.Asks == sid && IsWrittenBy(reg, w.Asked, w.Alias, m)
 }
 
-// IsWrittenBy reports whether a message was written by a session, or by the session that has taken over from it.
+// IsWrittenBy reports whether a message was written by the session sid with this alias, or by a session that has taken over from it.
 func IsWrittenBy(reg *sessions.Registry, sid, alias string, m mail.Message) bool {
 	rows, err := reg.ReadRegistry()
 	if err != nil {
@@ -82,7 +83,7 @@ func IsWrittenBy(reg *sessions.Registry, sid, alias string, m mail.Message) bool
 	return r != nil && (r.SID() == sid || authors.HasTakenOver(r, sid, alias))
 }
 
-// readWait reads the file of a wait. ok is false if its process has ended, or waits longer than it may.
+// readWait reads the file of a wait. ok is false if the waiting process has ended, or if the time of the wait is over.
 func readWait(dir *atomicfile.Dir, name string, now time.Time) (w Wait, ok bool) {
 	f, err := dir.Open(name, os.O_RDONLY)
 	if err != nil {
@@ -92,7 +93,7 @@ func readWait(dir *atomicfile.Dir, name string, now time.Time) (w Wait, ok bool)
 	if free, err := filelock.FreeFile(f); err != nil || free {
 		return w, false
 	}
-	data := make([]byte, 512) // three names are shorter
+	data := make([]byte, 512) // more than the file can have
 	n, _ := f.ReadAt(data, 0)
 	lines := bytes.Split(data[:n], []byte("\n"))
 	if len(lines) != 4 {
@@ -105,7 +106,7 @@ func readWait(dir *atomicfile.Dir, name string, now time.Time) (w Wait, ok bool)
 	return Wait{name, string(lines[0]), string(lines[1]), string(lines[2])}, true
 }
 
-// Asking is this process's own wait, with its locked file.
+// Asking is a wait of this process itself, with its locked file.
 type Asking struct {
 	dir  *atomicfile.Dir
 	name string
@@ -144,7 +145,7 @@ func StartWait(ctx context.Context, reg *sessions.Registry, rows []registry.Row,
 	return nil, errors.Join(err, dir.Close())
 }
 
-// waitsIn lists the current waits, and removes files of killed processes. The caller holds the lock.
+// waitsIn lists the current waits, and removes the files of killed processes. The caller holds askingLock.
 func waitsIn(dir *atomicfile.Dir, now time.Time) (waits []Wait, err error) {
 	names, err := dir.Names()
 	for _, name := range names {
@@ -160,7 +161,8 @@ func waitsIn(dir *atomicfile.Dir, now time.Time) (waits []Wait, err error) {
 	return waits, err
 }
 
-// checkCircle refuses an ask that would deadlock: asked already waits, directly or not, for asks.
+// checkCircle returns a *CircleError if a question would cause a deadlock: the session asked waits already for the session asks, directly
+// or through others.
 func checkCircle(rows []registry.Row, waits []Wait, asks, asked string) error {
 	alias := func(sid string) string {
 		if i := registry.FindSID(rows, sid); i >= 0 {
@@ -191,7 +193,7 @@ func checkCircle(rows []registry.Row, waits []Wait, asks, asked string) error {
 	return nil
 }
 
-// Begins records the id of the question, and until when the session waits for its answer.
+// Begins records the id of the question, and the time until which the session waits for its answer.
 func (a *Asking) Begins(question string, until time.Time) error {
 	if _, err := a.File.WriteString(strconv.FormatInt(until.Unix()+1, 10)); err != nil {
 		return err
@@ -203,7 +205,7 @@ func (a *Asking) Begins(question string, until time.Time) error {
 	return err
 }
 
-// End ends the wait. If the wait lasted too long, another process may have removed its file.
+// End ends the wait. If the time of the wait is over, another process may already have removed the file.
 func (a *Asking) End() error {
 	err := a.dir.Remove(a.name)
 	if errors.Is(err, fs.ErrNotExist) {

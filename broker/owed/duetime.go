@@ -6,18 +6,18 @@ import (
 	"c2c/inbox/mail"
 )
 
-// How long a session has to answer a message that asks, unless the message sets its own time.
+// These are the times that a session has for its answer to a message that asks, unless the message sets its own time.
 const (
 	blockingTime = 10 * time.Minute
 	urgentTime   = 30 * time.Minute
 	normalTime   = 4 * time.Hour
 )
 
-// NotAsked, as Due of a message, means that no session owes an answer, whatever the message's kind. It is for messages
-// that are sent to many.
+// NotAsked is a value for mail.Message.Due. It means that no session owes an answer, whatever kind the message has. It is for messages that
+// are sent to many.
 const NotAsked = -1
 
-// DueOf returns when the answer to a message sent now is due; 0: it needs no answer.
+// DueOf returns when the answer to a message is due if the message is sent now; 0: no answer is due.
 func DueOf(m mail.Message, now time.Time) float64 {
 	switch {
 	case m.Due == NotAsked || !m.Asks():

@@ -26,7 +26,7 @@ func SetAnswerBy(m *mail.Message, now time.Time, within string) error {
 	return err
 }
 
-// SetTellAfter sets the duration after which the sender of a message gets a notice that it is unread. after may be "never".
+// SetTellAfter sets the duration after which the sender of a message gets a notice that it is unread. The argument after may be "never".
 func SetTellAfter(m *mail.Message, after string) error {
 	if after == "never" {
 		m.TellAfter = -1

@@ -14,15 +14,15 @@ import (
 	"c2c/wake"
 )
 
-// States of an obligation. Refused (the answer was that it cannot be done, reply --fail), Expired and Dead (the message was never
-// read) are states, too.
+// States of an obligation, which is an answer that a session owes. Three further states are notice.Refused (the answer was that it cannot
+// be done, reply --fail), notice.Expired and sessions.Dead (nobody has read the message).
 const (
 	StillOpen  = "open"
 	Overdue    = "overdue"
 	Answered   = "answered"
-	WasSwept   = "swept"       // its session is gone
-	HandedOver = "handed-over" // another session has taken over
-	GivenUp    = "given-up"    // it has been overdue for too long
+	WasSwept   = "swept"       // the session that owed the answer is gone
+	HandedOver = "handed-over" // another session has taken over the work
+	GivenUp    = "given-up"    // the answer has been overdue for too long
 )
 
 // endings are the states in which an obligation is over.
@@ -31,11 +31,11 @@ var endings = [...]string{Answered, notice.Refused, notice.Expired, sessions.Dea
 // Wakes counts the rings for a message.
 type Wakes struct {
 	Count  int       `json:"count"`            // attempts, also those that were filtered or coalesced
-	RangAt time.Time `json:"rang_at,omitzero"` // the first attempt that rang
+	RangAt time.Time `json:"rang_at,omitzero"` // time of the first attempt that rang
 	First  time.Time `json:"first,omitzero"`
 	Last   time.Time `json:"last,omitzero"`
-	Path   string    `json:"path,omitempty"`   // of the last attempt: a method of package wake
-	Result string    `json:"result,omitempty"` // of the last attempt
+	Path   string    `json:"path,omitempty"`   // the last method that was tried, see package wake
+	Result string    `json:"result,omitempty"` // the outcome of the last attempt
 }
 
 // SurfaceOf returns sessions.SurfaceFull if mail wakes a session, and SurfaceDegraded if not, or if c2c does not know.
@@ -50,7 +50,7 @@ type SessionKey struct {
 	Key
 }
 
-// Found returns messages of a mailbox by their ids, read ones included.
+// Found returns the messages of a mailbox that have these ids, read ones included.
 func Found(ctx context.Context, reg *sessions.Registry, sid string, ids map[string]bool) map[Key]inbox.Found {
 	all := map[Key]inbox.Found{}
 	found, err := reg.SearchOne(ctx, sid, sessions.WithIDs(ids))
@@ -78,10 +78,11 @@ func Observed(ctx context.Context, reg *sessions.Registry, sid string, ids map[s
 	return at
 }
 
-// ringFirst bounds how long a ring may come before the record of its message: the sender writes the record after the message.
+// A ring may come before the record of its message, because the sender writes the record after the message. ringFirst bounds the time in
+// between.
 const ringFirst = 10 * time.Second
 
-// Pushed counts a ring in the obligation of each waiting message that asks for an answer. It costs nothing if none asks.
+// Pushed counts a ring in the obligation of each waiting message that asks for an answer. If no message asks, it costs nothing.
 func Pushed(ctx context.Context, reg *sessions.Registry, sid string, waiting []mail.Message, r wake.Ring) error {
 	owes := map[Key]mail.Message{}
 	for _, m := range waiting {
@@ -131,7 +132,7 @@ func (w *Wakes) Add(r wake.Ring) {
 	}
 }
 
-// merge adds the rings of another record.
+// merge adds the rings that another line of the same record has counted.
 func (w *Wakes) merge(o Wakes) {
 	first, last := *w, o
 	if o.Last.Before(w.Last) {

@@ -19,24 +19,24 @@ import (
 	"c2c/sessions/registry"
 )
 
-// An answer may be due when the question was read and has left the mailbox. So a message that asks for an answer
-// (mail.Message.Owes), or has answer_by, has a record beside the mailbox of the asked session:
+// A question that was read has left the mailbox, but its answer may still be due. So a message that asks for an answer (mail.Message.Owes),
+// or that has the field answer_by, has a record beside the mailbox of the asked session:
 //
 //	owed/<sid>.jsonl    one line for each message, with the beginning of its content, or without content if it is ephemeral.
-//	                    If the message asks for an answer, the field "obligation" has what became of it
-//	owed/.closed.jsonl  such lines of obligations that are over, without content, for c2c stats; nothing depends on them, and
-//	                    they are not synced
+//	                    If the message asks for an answer, the field "obligation" has its state
+//	owed/.closed.jsonl  such lines of obligations that are over, without content. They are only for lists and statistics, and
+//	                    therefore not synced
 //	owed/.closed.old    older lines
 //
-// The sender writes and syncs the record after the message. A session that answers removes it.
+// The sender writes and syncs the record after the message. A session that answers the message removes the record.
 const (
 	Directory = "owed"
 	Suffix    = ".jsonl"
 	owedCut   = 200 // bytes of content in a record
-	// owedMax bounds a file of records, in bytes: some ten thousand of them.
+	// owedMax bounds a file of records, in bytes. It is enough for some ten thousand records.
 	owedMax = 8 << 20
 
-	ClosedFile = ".closed.jsonl" // no session has such an id
+	ClosedFile = ".closed.jsonl" // the file of no session: an id cannot begin with a dot
 	ClosedOld  = ".closed.old"
 	closedLock = ".closed.lock" // held while the file is renamed
 	closedMax  = 1 << 20
@@ -44,11 +44,11 @@ const (
 	termsField = "obligation"
 )
 
-// Record is a message that a session must answer.
+// Record is a message to which an answer is due.
 type Record struct {
 	mail.Message
 	terms
-	line []byte // as it was read
+	line []byte // the line as it was read
 	Half bool   // a power cut left half of the line
 }
 
@@ -59,8 +59,8 @@ type terms struct {
 	Reminders  int       `json:"reminders,omitempty"`
 	Reminder   string    `json:"reminder,omitempty"` // the id of the last reminder
 	RemindedAt time.Time `json:"reminded_at,omitzero"`
-	StaleAt    time.Time `json:"stale_at,omitzero"`     // when a look first found that it is overdue for too long
-	SenderTold bool      `json:"sender_told,omitempty"` // its sender got a notice that answer_by is over
+	StaleAt    time.Time `json:"stale_at,omitzero"`     // when a look first found the answer overdue for too long
+	SenderTold bool      `json:"sender_told,omitempty"` // the sender got a notice that answer_by is over
 	ObservedAt time.Time `json:"observed_at,omitzero"`
 	AckedAt    time.Time `json:"acked_at,omitzero"`
 	ClosedAt   time.Time `json:"closed_at,omitzero"`
@@ -78,7 +78,7 @@ func New(m mail.Message) Record {
 	return Record{Message: m}
 }
 
-// parseRecord reads a line. The files are ours, but other programs may write to them.
+// parseRecord parses a line. Any line is possible: the files are ours, but other programs may write to them.
 func parseRecord(line []byte) (d Record) {
 	d.line = line
 	if err := json.Unmarshal(line, &d.Message); err != nil {
@@ -115,8 +115,8 @@ func (d Record) Key() Key { return KeyOf(d.Message) }
 
 func KeyOf(m mail.Message) Key { return Key{m.FromSession, sessions.Fold(m.From), m.ID} }
 
-// Read reads the records of a session without a lock: a writer replaces the file, or adds a line, and Read skips half a line.
-// If a ring came before the sender wrote the record, the message has two lines; Read merges them into one record.
+// Read reads the records of a session. It needs no lock, because a writer only replaces the file or adds a line; half a line becomes a
+// record with Half set. If a ring came before the sender wrote the record, the message has two lines; Read merges them into one record.
 func Read(dir *atomicfile.Dir, sid string) (records []Record, err error) {
 	data, err := dir.ReadIf(sid + Suffix)
 	place := map[Key]int{}
@@ -134,8 +134,8 @@ func Read(dir *atomicfile.Dir, sid string) (records []Record, err error) {
 	return records, err
 }
 
-// merge adds another line of the same record: the sender's line has the surface, a ringer's line counts its rings. They come in
-// any order.
+// merge adds another line of the same record. The line of the sender has the surface; the line of a ringer counts rings. The two lines come
+// in any order.
 func (d *Record) merge(more Record) {
 	d.line = append(bytes.Clone(d.line), more.line...)
 	d.Surface = cmp.Or(more.Surface, d.Surface)
@@ -156,8 +156,8 @@ func Sessions(dir *atomicfile.Dir) (sids []string, err error) {
 // errOwedFull says that the session's file of records is full. Its mail is still stored.
 var errOwedFull = errors.New("too many messages wait for an answer of that session")
 
-// Add records that a session must answer messages that are stored in its mailbox. repeated means that the records may exist
-// already.
+// Add records that a session must answer messages that are stored in its mailbox. If repeated is set, some of the records may exist
+// already; Add does not write these again.
 func Add(ctx context.Context, reg *sessions.Registry, sid string, repeated bool, records ...Record) error {
 	if len(records) == 0 {
 		return nil
@@ -202,8 +202,8 @@ func Add(ctx context.Context, reg *sessions.Registry, sid string, repeated bool,
 	})
 }
 
-// AddFor records what a session owes for a message that was sent to it. If a message is sent again after its answer, the session
-// owes nothing for it.
+// AddFor records the answer that a session owes for a message that was sent to it. If the message was sent again after it was answered, the
+// session owes nothing for it.
 func AddFor(ctx context.Context, reg *sessions.Registry, to sessions.Session, m mail.Message, repeated bool) error {
 	if m.AnswerBy == 0 && !m.Owes() || !mail.ValidName(to.ID) {
 		return nil
@@ -223,9 +223,9 @@ func AddFor(ctx context.Context, reg *sessions.Registry, to sessions.Session, m 
 	return Add(ctx, reg, to.ID, repeated, d)
 }
 
-// Change lets edit change the records of a session, under their lock. When edit sets How, the record is over: Change adds it to
-// ClosedFile first, so after a kill it may be there twice. When edit drops a record, Change removes it and adds nothing to
-// ClosedFile.
+// Change calls edit for each record of a session, under the lock of the records. If edit sets How, the obligation is over, and the record
+// moves to ClosedFile. Change writes ClosedFile first, so after a kill the record may be in both files. If edit returns drop, Change
+// removes the record and adds nothing to ClosedFile.
 func Change(ctx context.Context, reg *sessions.Registry, dir *atomicfile.Dir, sid string, edit func(*Record) (changed, drop bool)) error {
 	var ended []Record
 	err := filelock.With(ctx, dir, sid+".lock", func() error {
@@ -275,7 +275,7 @@ func Change(ctx context.Context, reg *sessions.Registry, dir *atomicfile.Dir, si
 	return nil
 }
 
-// KeepClosed adds lines to ClosedFile. They are for statistics only, so it ignores errors.
+// KeepClosed adds lines to ClosedFile. Nothing depends on these lines, so it only logs errors.
 func KeepClosed(reg *sessions.Registry, dir *atomicfile.Dir, lines []byte) {
 	if len(lines) == 0 {
 		return
@@ -298,10 +298,10 @@ func rotateClosed(dir *atomicfile.Dir) (err error) {
 	if ok, err := lock.Try(); err != nil || !ok {
 		return err
 	}
-	return atomicfile.Rotate(dir, ClosedFile, ClosedOld, closedMax) // unless another process has renamed it just now
+	return atomicfile.Rotate(dir, ClosedFile, ClosedOld, closedMax) // Rotate checks the size again: another process may have just renamed the file
 }
 
-// closedRecords reads the closed records. After a kill a record may be there twice: the later one counts.
+// closedRecords reads the closed records. After a kill the files may have a record twice; then the later one counts.
 func closedRecords(dir *atomicfile.Dir) (all map[SessionKey]Record, err error) {
 	all = map[SessionKey]Record{}
 	for _, name := range []string{ClosedOld, ClosedFile} {
@@ -316,10 +316,10 @@ func closedRecords(dir *atomicfile.Dir) (all map[SessionKey]Record, err error) {
 	return all, err
 }
 
-// All returns the open obligations by session, and if withClosed is set also the closed ones. It returns each obligation once,
-// though an obligation may have an open and a closed record. After a kill, an answered obligation may still have an open record. An
-// obligation that was closed without an answer is open again when its message comes back. All reads the closed records last, so
-// that it does not miss one that closes meanwhile. With an error, it still returns the obligations that it could read.
+// All returns the open obligations by session. If withClosed is set, it also returns the closed ones. It returns each obligation once,
+// although two kinds of obligations may have an open and a closed record: after a kill, an answered one may still have its open record, and
+// one that was closed without an answer is open again when its message comes back. All reads the closed records last, so that it does not
+// miss an obligation that closes meanwhile. With an error, it still returns the obligations that it could read.
 func All(dir *atomicfile.Dir, withClosed bool) (open map[string][]Record, closed map[SessionKey]Record, err error) {
 	open = map[string][]Record{}
 	sids, err := Sessions(dir)
@@ -345,7 +345,7 @@ func All(dir *atomicfile.Dir, withClosed bool) (open map[string][]Record, closed
 	return open, closed, errors.Join(err, cerr)
 }
 
-// withRecords calls f with the directory if the session has records. Most sessions have none, and a stat shows that.
+// If the session has records, withRecords calls f with their directory. Most sessions have none, and one stat shows that.
 func withRecords(reg *sessions.Registry, sid string, f func(dir *atomicfile.Dir) error) error {
 	if !mail.ValidName(sid) {
 		return nil
@@ -363,7 +363,7 @@ func withRecords(reg *sessions.Registry, sid string, f func(dir *atomicfile.Dir)
 	return f(dir)
 }
 
-// Close closes, unanswered, the obligations of a session that match; how is recorded as the reason.
+// Close closes those obligations of a session for which match returns true, without an answer. The argument how becomes their state.
 func Close(ctx context.Context, reg *sessions.Registry, sid, how string, match func(mail.Message) bool) {
 	err := withRecords(reg, sid, func(dir *atomicfile.Dir) error {
 		return Change(ctx, reg, dir, sid, func(d *Record) (changed, drop bool) {
@@ -379,7 +379,7 @@ func Close(ctx context.Context, reg *sessions.Registry, sid, how string, match f
 	}
 }
 
-// CloseMessages closes, unanswered, the obligations of a session for these messages.
+// CloseMessages closes the obligations of a session for these messages, without an answer.
 func CloseMessages(ctx context.Context, reg *sessions.Registry, sid, how string, msgs []mail.Message) {
 	keys := map[Key]bool{}
 	for _, m := range msgs {
@@ -392,7 +392,8 @@ func CloseMessages(ctx context.Context, reg *sessions.Registry, sid, how string,
 	}
 }
 
-// AddMoved records what a session owes for messages that came to it from the mailbox of another session, or from the dead letters.
+// AddMoved records the answers that a session owes for messages that came to it from the mailbox of another session, or from the dead
+// letters.
 func AddMoved(ctx context.Context, reg *sessions.Registry, sid string, msgs []mail.Message) {
 	reg.Due.LookBy(reg.Now())
 	var records []Record
@@ -419,7 +420,8 @@ func AddMoved(ctx context.Context, reg *sessions.Registry, sid string, msgs []ma
 	}
 }
 
-// RecordAnswer closes what a session owed for the message that m answers, or records that the session has announced an answer.
+// RecordAnswer closes the obligation of the session sid to answer the message that m answers. If m only announces an answer, RecordAnswer
+// records the announcement.
 func RecordAnswer(ctx context.Context, reg *sessions.Registry, sid string, to registry.Row, m mail.Message) error {
 	if m.InReplyTo == "" {
 		return nil
@@ -434,7 +436,7 @@ func RecordAnswer(ctx context.Context, reg *sessions.Registry, sid string, to re
 			return err
 		}
 		authors := reg.Authors(rows)
-		observed := Observed(ctx, reg, sid, map[string]bool{m.InReplyTo: true}) // before Change: the mailbox is locked before the records
+		observed := Observed(ctx, reg, sid, map[string]bool{m.InReplyTo: true}) // before Change, because the mailbox must be locked before the records
 		return Change(ctx, reg, dir, sid, func(d *Record) (changed, drop bool) {
 			if d.ID != m.InReplyTo || !d.Owes() || !authors.Wrote(to.SID(), d.Message) {
 				return false, false

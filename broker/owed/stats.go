@@ -15,13 +15,13 @@ import (
 	"c2c/sessions"
 )
 
-// Stats counts the obligations of a root (SPEC-091, milestone 4): all open obligations, and some thousand closed ones whose records
-// are still kept.
+// Stats counts the obligations of a root (SPEC-091, milestone 4): all open ones, and some thousand closed ones, whose records are still
+// kept.
 type Stats struct {
 	Root     string         `json:"root"`
 	Open     int            `json:"open"`
-	Overdue  int            `json:"overdue"` // open ones that are overdue
-	Over     map[string]int `json:"over"`    // by ending
+	Overdue  int            `json:"overdue"` // of the open ones
+	Over     map[string]int `json:"over"`    // closed ones by their state
 	Total    SurfaceStats   `json:"total"`
 	Surfaces []SurfaceStats `json:"surfaces"` // by surface_support of the asked session at that time
 }
@@ -31,13 +31,13 @@ type Stats struct {
 type SurfaceStats struct {
 	Surface      string `json:"surface_support,omitempty"`
 	Sent         int    `json:"sent"`
-	Pushed       int    `json:"pushed"`       // rung for
+	Pushed       int    `json:"pushed"`       // c2c has rung for it
 	Observed     int    `json:"observed"`     // read
 	Acknowledged int    `json:"acknowledged"` // the receiver wrote something about it
 	Answered     int    `json:"answered"`
 	InTime       int    `json:"in_time"` // answered before the deadline
 
-	Push    Latency `json:"push_seconds"` // each measured from the send
+	Push    Latency `json:"push_seconds"` // each latency begins with the send
 	Observe Latency `json:"observe_seconds"`
 	Ack     Latency `json:"acknowledge_seconds"`
 	Answer  Latency `json:"answer_seconds"`
@@ -82,7 +82,7 @@ func ReadStats(ctx context.Context, reg *sessions.Registry) (Stats, error) {
 	return st, ctx.Err()
 }
 
-// addObserved adds to records when their messages were read. A record on disk gets this time only with the answer.
+// addObserved notes in the records when their messages were read. On disk, a record gets this time only together with the answer.
 func addObserved(ctx context.Context, reg *sessions.Registry, sid string, records []Record) {
 	ids := map[string]bool{}
 	for _, d := range records {
@@ -101,7 +101,7 @@ func addObserved(ctx context.Context, reg *sessions.Registry, sid string, record
 	}
 }
 
-// counting adds up obligations by surface; "" has all.
+// counting adds up obligations by surface; the key "" stands for all surfaces.
 type counting struct{ by map[string]*surfaceCount }
 
 type surfaceCount struct {
@@ -156,7 +156,7 @@ func (c counting) sum() (total SurfaceStats, surfaces []SurfaceStats) {
 	return total, surfaces
 }
 
-// latency summarizes durations. A percentile is a measured value: the smallest that this share of the values does not exceed.
+// latency summarizes durations. A percentile is one of the durations: P95 is the smallest one such that 95 % of all are not longer.
 func latency(all []float64) (l Latency) {
 	if l.Count = len(all); l.Count == 0 {
 		return l
@@ -170,11 +170,11 @@ func latency(all []float64) (l Latency) {
 	return l
 }
 
-// Prometheus writes the statistics of several roots in the Prometheus text format 0.0.4: each metric once, with the root as a
-// label. Closed obligations are forgotten at some time, so none of the metrics is a counter.
+// Prometheus writes the statistics of several roots in the Prometheus text format 0.0.4: each metric once, with the root as a label. A
+// counter must not fall, but closed obligations are forgotten at some time. So all metrics are gauges and summaries.
 func Prometheus(w io.Writer, all ...Stats) error {
 	var text strings.Builder
-	if len(all) == 0 { // no root is open: a series that is absent can raise no alarm
+	if len(all) == 0 { // no root is open: write zeros, because a series that is absent can raise no alarm
 		all = []Stats{{Surfaces: []SurfaceStats{{Surface: sessions.SurfaceFull}, {Surface: sessions.SurfaceDegraded}}}}
 	}
 	gauge := func(name, help string, samples func(Stats, func(labels string, value int))) {
@@ -203,7 +203,7 @@ func Prometheus(w io.Writer, all ...Stats) error {
 		{"answered", "were answered", func(s SurfaceStats) int { return s.Answered }},
 		{"in_time", "were answered when they were due, or before", func(s SurfaceStats) int { return s.InTime }},
 	} {
-		gauge("c2c_obligations_"+one.name, "Those that "+one.help+", by surface_support of the session.", func(s Stats, put func(string, int)) {
+		gauge("c2c_obligations_"+one.name, "Obligations that "+one.help+", by surface_support of the session.", func(s Stats, put func(string, int)) {
 			for _, surface := range s.Surfaces {
 				put(`,surface_support=`+label(surface.Surface), one.of(surface))
 			}
@@ -225,7 +225,7 @@ func prometheusLatencies(text *strings.Builder, all []Stats) {
 		{"answer", "was answered", func(s SurfaceStats) Latency { return s.Answer }},
 	} {
 		name := "c2c_obligation_" + one.name + "_seconds"
-		fmt.Fprintf(text, "# HELP %s Time from when it was sent until it %s.\n# TYPE %[1]s summary\n", name, one.help)
+		fmt.Fprintf(text, "# HELP %s Time from the send of a message until it %s.\n# TYPE %[1]s summary\n", name, one.help)
 		for _, s := range all {
 			for _, surface := range s.Surfaces {
 				l := one.of(surface)

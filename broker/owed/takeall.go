@@ -9,7 +9,8 @@ import (
 	"c2c/sessions"
 )
 
-// TakeAll moves all records of another root into this one. After a kill some closed records are there twice, but count once.
+// TakeAll moves all records of another root into this one. After a kill, some closed records may be in this root twice, but they count
+// once.
 func TakeAll(ctx context.Context, reg, other *sessions.Registry) error {
 	reg.Due.LookBy(reg.Now())
 	from, err := other.SubIfThere(Directory)

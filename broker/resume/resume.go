@@ -1,5 +1,6 @@
-// Package resume carries out a person's order to let two sessions go on that the loop guard has stopped. The order counts as work of both
-// sessions, so the guard hands over what it holds.
+// Package resume lets two sessions write to each other again after the loop guard has stopped them. A person gives this order. It is
+// recorded as work of both sessions. The guard holds a message only while neither its sender nor its receiver has worked, so it releases
+// all messages between the two.
 package resume
 
 import (
@@ -17,8 +18,8 @@ import (
 	"c2c/sessions/turns"
 )
 
-// Both lets two sessions go on. held is the number of messages that become ready here. If one of the two is on another machine, the relay
-// tells that machine, which does the same (see FromHost).
+// Both lets two sessions go on; one and two are their aliases. held is the number of messages that become ready in this root. If one
+// session is on another machine, Both sends an order there, and FromHost does the same on that machine.
 func Both(ctx context.Context, reg *sessions.Registry, one, two string) (held int, err error) {
 	rows, err := reg.Rows(ctx)
 	if err != nil {
@@ -38,7 +39,7 @@ func Both(ctx context.Context, reg *sessions.Registry, one, two string) (held in
 		return 0, fmt.Errorf("%q and %q are both on other machines: run this on the machine of one of them", one, two)
 	}
 	pairs := [][2]side{{a, b}, {b, a}}
-	if sessions.IsHostID(b.sid) { // the other machine first: its outbox may be full, and then nothing is done
+	if sessions.IsHostID(b.sid) { // begin with the other machine: if our outbox for it is full, we fail before anything has changed
 		slices.Reverse(pairs)
 	}
 	for _, pair := range pairs {
@@ -53,7 +54,7 @@ func Both(ctx context.Context, reg *sessions.Registry, one, two string) (held in
 			return 0, err
 		}
 	}
-	// When this directory is gone, a running reader of an older version hands over held mail.
+	// A reader of an older version, if one runs, hands over held mail only after this directory is gone.
 	if err := new(archive.Pruned).Remove(reg.Dir(), loops.OldDirectory, false); err != nil {
 		reg.Log.Warn("a running c2c of an older version may keep messages held", "err", err)
 	}
@@ -80,7 +81,7 @@ func sideOf(reg *sessions.Registry, rows []registry.Row, alias string) (side, er
 	return side{alias, r.SID(), box}, err
 }
 
-// goOn lets one side go on with the other. A side on another machine gets a message that says so.
+// goOn records the order as work of this side. If the side is on another machine, goOn sends the order there as a message.
 func (s side) goOn(ctx context.Context, reg *sessions.Registry, other side) error {
 	if !sessions.IsHostID(s.sid) {
 		return turns.SawWork(reg, s.sid, false)
@@ -90,7 +91,7 @@ func (s side) goOn(ctx context.Context, reg *sessions.Registry, other side) erro
 	return err
 }
 
-// remoteOf returns a row for a session on another machine to which mail went before, or nil.
+// remoteOf returns a row for a session on another machine, or nil if address is none or no mail has gone to that machine before.
 func remoteOf(reg *sessions.Registry, address string) registry.Row {
 	r := sessions.RemoteRow(address)
 	if r == nil {
@@ -102,11 +103,11 @@ func remoteOf(reg *sessions.Registry, address string) registry.Row {
 	return r
 }
 
-// FromHost lets the session to go on, as a person has ordered on another machine: m is the message that says so. It ignores any other
-// message.
-func FromHost(reg *sessions.Registry, to string, m mail.Message) error {
+// FromHost carries out a person's order from another machine: the session sid of this root and the session m.FromSession of that machine go
+// on. The order is the message m; FromHost ignores any other message.
+func FromHost(reg *sessions.Registry, sid string, m mail.Message) error {
 	if m.Kind != mail.KindSystem || !m.FromPerson || !mail.ValidName(m.FromSession) {
 		return nil
 	}
-	return errors.Join(turns.SawWork(reg, m.FromSession, false), turns.SawWork(reg, to, false))
+	return errors.Join(turns.SawWork(reg, m.FromSession, false), turns.SawWork(reg, sid, false))
 }

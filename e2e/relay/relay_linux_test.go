@@ -188,7 +188,7 @@ func TestMailWaitsForARelayThatWasStopped(t *testing.T) {
 	n.pair()
 	n.laptop.C2C("relay", "stop")
 	out := n.laptop.C2C("send", "birch@devbox", "one")
-	if !strings.HasSuffix(out, "; the relay was stopped, so it waits until c2c relay start\n") || !strings.HasPrefix(out, "queued for birch@devbox as ") {
+	if !strings.HasSuffix(out, "; the relay was stopped, so it waits until you run c2c relay start\n") || !strings.HasPrefix(out, "queued for birch@devbox as ") {
 		t.Errorf("send says %q", out)
 	}
 	n.laptop.C2C("relay", "start")

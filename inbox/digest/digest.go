@@ -1,8 +1,7 @@
-// Package digest computes SHA-256 (FIPS 180-4) for names: of projects, of notices, of messages that came without an
-// id.
+// Package digest computes SHA-256 (FIPS 180-4): for names of projects, for ids of messages, and for attached files.
 //
-// Use it for nothing secret. crypto/sha256 gives the same result, but it links Go's whole FIPS 140 module: 150 kB with self tests,
-// which every hook would load and run. Programs that are started rarely use crypto/sha256.
+// Use it for nothing secret. crypto/sha256 gives the same result, but it links Go's whole FIPS 140 module: 150 kB with self tests, which
+// every hook would load and run. Programs that rarely start use crypto/sha256.
 package digest
 
 import (
@@ -27,7 +26,7 @@ type Digest struct {
 	state [8]uint32
 	rest  [block]byte // bytes that do not fill a block yet
 	n     int         // how many bytes of rest are used
-	size  uint64      // of all data
+	size  uint64      // bytes of all data so far
 }
 
 // New starts a sum.
@@ -56,7 +55,7 @@ func (d *Digest) Write(data []byte) (int, error) {
 	return size, nil
 }
 
-// Sum returns the sum of all data written so far. More may be written after it.
+// Sum returns the sum of all data written so far. The caller may then write more data.
 func (d *Digest) Sum() (sum [Size]byte) {
 	end := *d
 	padding := [block + 8]byte{0x80}
@@ -69,7 +68,7 @@ func (d *Digest) Sum() (sum [Size]byte) {
 	return sum
 }
 
-// add hashes one block, as in section 6.2.2.
+// add hashes one block, as in section 6.2.2 of FIPS 180-4.
 func (d *Digest) add(data []byte) {
 	var w [64]uint32
 	for i := range 16 {
@@ -93,7 +92,7 @@ func (d *Digest) add(data []byte) {
 	}
 }
 
-// constants are the K of section 4.2.2.
+// constants are the values K of section 4.2.2 of FIPS 180-4.
 var constants = [64]uint32{
 	0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
 	0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,

@@ -28,7 +28,7 @@ type File[T comparable] struct {
 	Log  Log
 }
 
-// Read returns the list, without the lock.
+// Read returns the list. It does not take the lock.
 func (f File[T]) Read() (all []T, err error) {
 	data, err := f.Dir.ReadIf(f.Name)
 	if err == nil && data != nil {
@@ -42,7 +42,8 @@ func (f File[T]) Read() (all []T, err error) {
 	return all, nil
 }
 
-// Change edits the list. edit may change the entries that it gets. A damaged file gets another name, and edit then gets an empty list.
+// Change calls edit with the list, and stores the list that edit returns. edit may change the entries that it gets. If the file is damaged,
+// Change renames it, and edit gets an empty list.
 func (f File[T]) Change(ctx context.Context, edit func([]T) ([]T, error)) error {
 	return filelock.With(ctx, f.Dir, f.Lock, func() error {
 		before, err := f.Read()
