@@ -2,6 +2,7 @@ package install
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -63,5 +64,12 @@ func TestEveryClientHasATestedVersionOrIsSaidToHaveNone(t *testing.T) {
 		if (g.Tested == "") != (g.Package == "") || said != (g.Package == "") {
 			t.Errorf("%s: tested %q, package %q, doctor says that it was not: %v", name, g.Tested, g.Package, said)
 		}
+	}
+}
+
+// A client that has a profile is shown in help and documents, so c2c install must take its name.
+func TestEveryClientCanBeInstalled(t *testing.T) {
+	if here, all := slices.Sorted(slices.Values(Clients())), slices.Sorted(slices.Values(client.Names())); !slices.Equal(here, all) {
+		t.Errorf("setups (install/clients.go) has %q, and profiles (client/client.go) has %q", here, all)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -130,7 +131,7 @@ var layers = []layer{
 		1500, "broker/loops broker/notice broker/owed client inbox inbox/archive inbox/atomicfile inbox/filelock inbox/finder inbox/mail sessions sessions/callers sessions/facts sessions/locks sessions/registry sessions/turns wake"},
 	{"broker/notify", "tells who asked, once, when a session is idle, blocked, done or has ended",
 		430, "broker/notice inbox/filelock inbox/mail inbox/records sessions sessions/processes sessions/registry sessions/turns"},
-	{"broker/notice", "c2c's own messages to the sender of a message, and the dead letters",
+	{"broker/notice", "c2c's own messages: sends any of them, and has the texts of those to the sender of a message; also the dead letters",
 		770, "inbox inbox/atomicfile inbox/digest inbox/mail sessions sessions/callers sessions/registry"},
 	{"broker/owed", "records of the answers that sessions owe, and of the questions that wait right now",
 		1450, "broker/notice inbox inbox/atomicfile inbox/filelock inbox/mail sessions sessions/due sessions/registry wake"},
@@ -254,6 +255,38 @@ func layerOf(pkg string) *layer {
 
 // adapters know one client or one terminal each, and nothing of each other.
 var adapters = []string{"wake/claude", "wake/codex", "wake/kimi", "wake/mux", "wake/plugin", "wake/pty", "wake/qwen", "wake/wire"}
+
+// besideAdapters are the other packages below wake: they serve several adapters.
+var besideAdapters = []string{"wake/clients", "wake/daemon", "wake/screen", "wake/socket", "wake/watch"}
+
+func TestEveryPackageBelowWakeIsAnAdapterOrServesThem(t *testing.T) {
+	for _, row := range layers {
+		if _, isBelow := strings.CutPrefix(row.name, "wake/"); isBelow && slices.Contains(adapters, row.name) == slices.Contains(besideAdapters, row.name) {
+			t.Errorf("%s must be in one of the lists adapters and besideAdapters", row.name)
+		}
+	}
+}
+
+// A status says by which way a message came.
+func TestEveryMethodHasWordsInStatus(t *testing.T) {
+	methods, err := os.ReadFile("../../wake/method.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	words, err := os.ReadFile("../../broker/explain/way.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile(`(?m)^\t(By[A-Z]\w*)\s+= "`).FindAllStringSubmatch(string(methods), -1)
+	if len(names) == 0 {
+		t.Error("wake/method.go has no method")
+	}
+	for _, name := range names {
+		if !strings.Contains(string(words), "{wake."+name[1]+", ") {
+			t.Errorf("broker/explain/way.go has no words for wake.%s", name[1])
+		}
+	}
+}
 
 // slow is what c2c must not link, however far away it is imported: it costs at every hook.
 var slow = []string{"net", "net/netip", "net/http", "text/template", "html/template", "regexp", "go/ast", "encoding/xml", "encoding/gob",
