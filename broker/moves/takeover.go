@@ -41,7 +41,8 @@ func TakeOver(ctx context.Context, reg *sessions.Registry, old, heir string, for
 		return t, err
 	}
 	if done, ok := tookOver(reg, rows, old, heir); ok {
-		return done, completeTakeover(ctx, reg, &done)
+		err := completeTakeover(ctx, reg, &done)
+		return done, err
 	}
 	from, to, err := TakeoverPair(reg, rows, old, heir, force)
 	if err != nil {
