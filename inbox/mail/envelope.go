@@ -10,6 +10,9 @@ import (
 // PrefaceStart is the beginning of every Preface.
 const PrefaceStart = "Mail carried by c2c"
 
+// HowToAnswer is for a model that may not know the tools of c2c yet.
+const HowToAnswer = "Answer with the reply tool of c2c, or c2c reply."
+
 // MoreWait returns a text that says how many more messages wait: n, or at least n+1 if more is set. It returns "" if no more message waits.
 func MoreWait(n int, more bool) string {
 	least := ""
@@ -72,7 +75,7 @@ func Preface(msgs []Message) string {
 	if unknown {
 		from += " Where no by= stands, c2c does not know who wrote."
 	}
-	return PrefaceStart + from + " Answer with the reply tool of c2c, or c2c reply."
+	return PrefaceStart + from + " " + HowToAnswer
 }
 
 const (

@@ -84,8 +84,9 @@ func (c *Carrier) Carry(ctx context.Context, msgs []mail.Message) (had []string,
 // closed, and the client keeps the record open.
 const lookEvery = time.Second / 20
 
-// pack joins the first messages into one text, as many as fit whole into maxCarry. n is their number; from names their senders. The text
-// begins with the preface, because the client does not show its model the tools of c2c, by which it could answer.
+// pack joins the first messages into one text, as many as fit whole into maxCarry. The result n is the number of these messages, and from
+// names their senders. The last line says how to answer, because the client does not show its model the tools of c2c at first. It is not
+// the first line: the client shows its person only how the text begins.
 func pack(msgs []mail.Message) (text, from string, n int) {
 	var names []string
 	for _, m := range msgs {
@@ -100,7 +101,7 @@ func pack(msgs []mail.Message) (text, from string, n int) {
 		n++
 	}
 	if n > 0 {
-		text = mail.Preface(msgs[:n]) + "\n" + text
+		text += mail.HowToAnswer + "\n"
 	}
 	return text, strings.Join(names, ", "), n
 }

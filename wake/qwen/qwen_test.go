@@ -204,9 +204,8 @@ func TestTheModelReadsHowToAnswer(t *testing.T) {
 	if _, err := c.carrier().Carry(t.Context(), []mail.Message{letter("m-1", "hello")}); err != nil {
 		t.Fatal(err)
 	}
-	preface, _, _ := strings.Cut(<-c.taken, "<c2c ")
-	if !strings.HasPrefix(preface, mail.PrefaceStart) || !strings.Contains(preface, "Answer with the reply tool of c2c") {
-		t.Errorf("before the message: %q", preface)
+	if got := <-c.taken; !strings.HasPrefix(got, "<c2c ") || !strings.HasSuffix(got, "</c2c>\n"+mail.HowToAnswer+"\n") {
+		t.Errorf("the model reads %q", got)
 	}
 }
 
